@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernel package (`.hpkg`): a binary for one chip and the description that a runtime needs to launch it. It is all
+// that passes from the compiler to the runtime. On disk: an 8-byte magic, format version, JSON description, binary,
+// and an xxHash checksum over everything before it; docs/package.md states the bytes.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// One kernel argument, in order.
+struct PackageArgument {
+  std::string name;
+  std::string type;       ///< element type in MLIR notation: `f32`, `i64`, ... ; for a pointer that of its pointee, and
+                          ///< `ptr<f16>` etc. when the pointee is itself a pointer
+  bool pointer = false;   ///< a buffer address; else a scalar of `type`
+  int64_t divisibility = 1; ///< tt.divisibility: alignment in bytes of a pointer, factor of an integer
+};
+
+/// A place in the kernel's source that a run-time report can name.
+struct PackageSite {
+  std::string operation; ///< `tt.load`, `tt.assert`, ...
+  std::string file;      ///< empty when unknown
+  int64_t line = 0, column = 0;
+  std::string message;   ///< tt.assert's text, tt.print's prefix
+  /// tt.print's operands: element type, shape (empty for a scalar), and whether integers are signed.
+  struct Operand {
+    std::string type;
+    std::vector<int64_t> shape;
+    bool isSigned = true;
+  };
+  std::vector<Operand> operands;
+  bool hex = false; ///< tt.print: as hexadecimal
+};
+
+struct Package {
+  static constexpr uint32_t formatVersion = 1;
+
+  std::string kernel;     ///< the name of the kernel in its source
+  std::string entry;      ///< the symbol to look up in the binary
+  std::string target;     ///< `host`; later `sm_90`, `gfx942`, `gfx950`
+  std::string processor;  ///< what LLVM generated code for, e.g. `znver5` or `x86-64-v3`
+  std::vector<std::string> features; ///< CPU features the code may use (LLVM names, without +); the driver refuses a machine that lacks one
+  std::string binaryKind; ///< `elf-shared-object`
+  uint32_t abiVersion = 0; ///< hostAbiVersion for the host
+  std::vector<PackageArgument> arguments;
+  uint64_t scratchBytes = 0; ///< per program instance
+  bool checked = false;      ///< compiled with bounds checks
+  std::vector<PackageSite> sites;
+  std::string producer;      ///< `heddle 0.1.0`
+  std::string sourceHash;    ///< xxHash of the source text, hex; empty for a built kernel
+  std::string binary;        ///< the bytes
+
+  /// The file's bytes. Deterministic: equal packages give equal bytes.
+  std::string serialize() const;
+  /// The description alone, as indented JSON without the binary.
+  std::string describe() const;
+  /// Throws Error{Input} naming what is wrong: not a package, newer format (both versions), truncated (both sizes),
+  /// checksum mismatch (both values), missing or ill-typed fields. `name` is the file's name for the message.
+  static Package parse(const std::string &bytes, const std::string &name);
+  static Package load(const std::string &path); ///< also Error{Environment} for an unreadable file
+  void save(const std::string &path) const;     ///< atomically: a temporary file, then rename
+};
+
+} // namespace heddle

@@ -1,0 +1,58 @@
+# The functions by which a room declares its libraries, tools and tests. Link edges follow layers.txt.
+
+set(HEDDLE_WARNINGS -Wall -Wextra -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # The stamp would make ccache miss each rebuild of the precompiled header.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  add_link_options(-fuse-ld=lld)
+endif()
+if(HEDDLE_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+# heddle_library(NAME SOURCES a.cpp ... LINKS X ...): a library that knows no MLIR.
+function(heddle_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_compile_options(${name} PRIVATE ${HEDDLE_WARNINGS})
+  target_link_libraries(${name} PUBLIC ${arg_LINKS})
+endfunction()
+
+# heddle_compiler_library(NAME SOURCES a.cpp ... LINKS X ... DEPENDS TableGenTarget ...): a library of the compiler's rooms,
+# with MLIR's include paths and the shared precompiled header. It names no MLIR or LLVM target: executables link heddle_llvm.
+function(heddle_compiler_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_compile_definitions(${name} PUBLIC ${HEDDLE_LLVM_DEFINITIONS})
+  target_compile_options(${name} PRIVATE ${HEDDLE_WARNINGS})
+  if(HEDDLE_PCH)
+    target_precompile_headers(${name} REUSE_FROM heddle_pch)
+  endif()
+  target_link_libraries(${name} PUBLIC ${arg_LINKS})
+  if(arg_DEPENDS)
+    add_dependencies(${name} ${arg_DEPENDS})
+  endif()
+endfunction()
+
+# heddle_test(NAME SOURCES a.cpp ... LINKS X ...): one GoogleTest program, registered with CTest.
+function(heddle_test name)
+  if(NOT HEDDLE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_options(${name} PRIVATE ${HEDDLE_WARNINGS})
+  target_compile_definitions(${name} PRIVATE HEDDLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEDDLE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+endfunction()
