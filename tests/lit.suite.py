@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# How files with RUN lines become tests. They lie beside what they test, in the whole tree; the suite's generated twin,
-# tests/lit.site.cfg.py.in, says where the build is. `./dev test FILE` runs one of them.
+# How files with RUN lines become tests. They lie beside what they test, in the whole tree; this file's other half,
+# tests/lit.site.cfg.py.in, says where the build is. `./dev test FILE` runs one of them. (Were this file named lit.cfg.py,
+# lit would take this folder for a suite of its own.)
 import os
 import shutil
 
