@@ -10,9 +10,9 @@ import lit.formats
 config.name = "heddle"
 config.test_format = lit.formats.ShTest(execute_external=False)  # lit's own shell: no bash needed, clearer failures
 config.suffixes = [".mlir", ".ttir", ".test"]
-config.excludes = ["Inputs", "corpus"]  # what the tests read
+config.excludes = ["Inputs", "corpus", "lit-suite"]  # what the tests read; the suites of the builds inside the tree
 config.test_source_root = config.heddle_source_dir
-config.test_exec_root = os.path.join(config.heddle_binary_dir, "lit")
+config.test_exec_root = os.path.join(config.heddle_binary_dir, "lit-suite")
 
 programs = os.path.join(config.heddle_binary_dir, "bin")
 for program in ["heddle", "heddle-opt"]:
