@@ -113,7 +113,7 @@ std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::C
 
 } // namespace
 
-HostEmitter::HostEmitter(const HostProcessor &processor, int level) : processor(processor), level(level) {
+HostCodeGenerator::HostCodeGenerator(const HostProcessor &processor, int level) : processor(processor), level(level) {
   initializeTarget();
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), message);
@@ -127,9 +127,9 @@ HostEmitter::HostEmitter(const HostProcessor &processor, int level) : processor(
     throw internalError("LLVM made no target machine for processor `" + processor.name + "`");
 }
 
-HostEmitter::~HostEmitter() = default;
+HostCodeGenerator::~HostCodeGenerator() = default;
 
-void HostEmitter::prepare(llvm::Module &module) const {
+void HostCodeGenerator::prepare(llvm::Module &module) const {
   module.setTargetTriple(llvm::Triple(triple));
   module.setDataLayout(machine->createDataLayout());
   std::string bits = std::to_string(processor.vectorBits);
@@ -144,7 +144,7 @@ void HostEmitter::prepare(llvm::Module &module) const {
   }
 }
 
-void HostEmitter::optimize(llvm::Module &module, const std::string &passes) const {
+void HostCodeGenerator::optimize(llvm::Module &module, const std::string &passes) const {
   std::string pipeline = passes.empty() ? pipelineOf(level) : passes;
   if (pipeline.empty())
     return;
@@ -171,11 +171,11 @@ void HostEmitter::optimize(llvm::Module &module, const std::string &passes) cons
     throw inputError("LLVM does not know the passes `" + pipeline + "`: " + malformed);
 }
 
-std::string HostEmitter::object(llvm::Module &module) const {
+std::string HostCodeGenerator::object(llvm::Module &module) const {
   return emitFile(module, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
-std::string HostEmitter::assembly(const llvm::Module &module) const {
+std::string HostCodeGenerator::assembly(const llvm::Module &module) const {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   return emitFile(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
 }

@@ -13,11 +13,11 @@ class TargetMachine;
 namespace heddle {
 
 /// Emits modules for one processor. All functions throw Error{Internal} and leave `module` unusable when they do.
-class HostEmitter {
+class HostCodeGenerator {
 public:
   /// `level`: 0 no optimisation, 1 and 2 the short pipeline, 3 LLVM's own -O3.
-  HostEmitter(const HostProcessor &processor, int level);
-  ~HostEmitter();
+  HostCodeGenerator(const HostProcessor &processor, int level);
+  ~HostCodeGenerator();
 
   /// Gives `module` the target's triple, data layout and function attributes. Needed once, before the others.
   void prepare(llvm::Module &module) const;

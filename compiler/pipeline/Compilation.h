@@ -34,7 +34,7 @@ struct Compilation {
   host::LoweredKernel kernel;
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
-  std::unique_ptr<HostEmitter> emitter;
+  std::unique_ptr<HostCodeGenerator> generator;
   std::string assembly; ///< of the object; made only when somebody will read it
   std::string object;
   Package package;

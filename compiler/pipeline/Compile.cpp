@@ -11,6 +11,7 @@
 #include "support/File.h"
 #include "support/Hash.h"
 #include "support/Knobs.h"
+#include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -150,7 +151,10 @@ LogicalResult Driver::runBody(const Phase &phase) {
 LogicalResult Driver::runPasses(const char *passes) {
   PassManager manager(compilation.context, ModuleOp::getOperationName());
   manager.enableVerifier(false); // the driver does it once for the phase
-  if (failed(parsePassPipeline(passes, manager)))
+  SmallVector<StringRef> names, known;
+  StringRef(passes).split(names, ',');
+  llvm::copy_if(names, std::back_inserter(known), [](StringRef name) { return PassInfo::lookup(name); });
+  if (failed(parsePassPipeline(llvm::join(known, ","), manager)))
     return failure();
   return manager.run(*compilation.module);
 }

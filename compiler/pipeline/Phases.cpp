@@ -73,20 +73,20 @@ LogicalResult translate(Compilation &compilation) {
                                                    /*disableVerification=*/true);
   if (!compilation.llvmModule)
     return failure();
-  compilation.emitter = std::make_unique<HostEmitter>(compilation.processor, compilation.options.optimizationLevel);
-  compilation.emitter->prepare(*compilation.llvmModule);
+  compilation.generator = std::make_unique<HostCodeGenerator>(compilation.processor, compilation.options.optimizationLevel);
+  compilation.generator->prepare(*compilation.llvmModule);
   return success();
 }
 
 LogicalResult optimize(Compilation &compilation) {
-  compilation.emitter->optimize(*compilation.llvmModule, compilation.options.llvmPasses);
+  compilation.generator->optimize(*compilation.llvmModule, compilation.options.llvmPasses);
   return success();
 }
 
 LogicalResult emitObject(Compilation &compilation) {
   if (compilation.wantsText("object"))
-    compilation.assembly = compilation.emitter->assembly(*compilation.llvmModule);
-  compilation.object = compilation.emitter->object(*compilation.llvmModule);
+    compilation.assembly = compilation.generator->assembly(*compilation.llvmModule);
+  compilation.object = compilation.generator->object(*compilation.llvmModule);
   return success();
 }
 

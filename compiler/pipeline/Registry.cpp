@@ -2,6 +2,7 @@
 #include "compiler/pipeline/Registry.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
