@@ -23,6 +23,7 @@ void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 void LLVMInitializeX86AsmParser();
+void LLVMInitializeX86Disassembler();
 }
 
 namespace heddle {
@@ -36,17 +37,6 @@ constexpr const char *shortPipeline =
     "sroa,gvn,dse,loop-mssa(licm),loop-unroll<O2>,early-cse<memssa>,instcombine,adce,simplifycfg)";
 
 constexpr const char *triple = "x86_64-pc-linux-gnu";
-
-void initializeTarget() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
-  });
-}
 
 /// Collects error diagnostics of a context; the default handler would end the process.
 class DiagnosticCollector {
@@ -113,8 +103,20 @@ std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::C
 
 } // namespace
 
+void initializeHostTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+    LLVMInitializeX86Disassembler();
+  });
+}
+
 HostCodeGenerator::HostCodeGenerator(const HostProcessor &processor, int level) : processor(processor), level(level) {
-  initializeTarget();
+  initializeHostTarget();
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), message);
   if (!target)

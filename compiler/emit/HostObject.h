@@ -34,6 +34,9 @@ private:
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
+/// Makes LLVM's x86-64 back end known to it, once.
+void initializeHostTarget();
+
 /// LLVM IR as text.
 std::string printModule(const llvm::Module &module);
 
