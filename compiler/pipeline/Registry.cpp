@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Registry.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/transforms/Passes.h"
+#include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -20,4 +22,7 @@ void heddle::registerInputDialects(DialectRegistry &registry) {
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
 }
 
-void heddle::registerPasses() { registerTransformsPasses(); }
+void heddle::registerPasses() {
+  registerTransformsPasses();
+  registerHeddleTransformsPasses();
+}
