@@ -20,8 +20,11 @@ using namespace heddle::triton;
 
 //===-- Text of single operations --------------------------------------------------------------------------------===//
 
-// `allow_reorder` and `efficient_layout`; older text has them in the attribute dictionary, as `allow_reorder = true`.
-static ParseResult parseReshapeFlags(OpAsmParser &parser, Attribute &allowReorder, Attribute &efficientLayout) {
+// The source, then `allow_reorder` and `efficient_layout`; older text has `allow_reorder = true` in the attribute dictionary.
+static ParseResult parseReshapeSource(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &source, Attribute &allowReorder,
+                                      Attribute &efficientLayout) {
+  if (parser.parseOperand(source))
+    return failure();
   if (succeeded(parser.parseOptionalKeyword("allow_reorder")))
     allowReorder = parser.getBuilder().getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("efficient_layout")))
@@ -29,7 +32,9 @@ static ParseResult parseReshapeFlags(OpAsmParser &parser, Attribute &allowReorde
   return success();
 }
 
-static void printReshapeFlags(OpAsmPrinter &printer, Operation *, Attribute allowReorder, Attribute efficientLayout) {
+static void printReshapeSource(OpAsmPrinter &printer, Operation *, Value source, Attribute allowReorder,
+                               Attribute efficientLayout) {
+  printer << source;
   if (isFlagSet(allowReorder))
     printer << " allow_reorder";
   if (isFlagSet(efficientLayout))

@@ -219,7 +219,7 @@ def TT_ReshapeOp : TT_Op<"reshape", [Pure]> {
   let arguments = (ins TT_Tensor:$src, TT_Flag:$allow_reorder, TT_Flag:$efficient_layout);
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = [{
-    $src custom<ReshapeFlags>($allow_reorder, $efficient_layout) attr-dict `:` type($src) `->` type($result)
+    custom<ReshapeSource>($src, $allow_reorder, $efficient_layout) attr-dict `:` type($src) `->` type($result)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
