@@ -1,7 +1,7 @@
 // RUN: python3 %S/round_trip.py %s
 // What surrounds operations: blocks, loops, constants, attributes that Heddle does not know.
 module {
-  tt.func public @envelope(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32, tt.pointer_range = 32 : i32, unknown = "kept"}, %n: i32 {tt.divisibility = 16 : i32, tt.contiguity = 1 : i32, tt.constancy = 1 : i32}, %d: !tt.tensordesc<tensor<16xsi32>> {tt.nv_tma_desc = 1 : i32}) attributes {noinline = false, other.unknown = 3 : i64} {
+  tt.func public @envelope(%x: !tt.ptr<f32> {other.unknown = "kept", tt.divisibility = 16 : i32, tt.pointer_range = 32 : i32}, %n: i32 {tt.constancy = 1 : i32, tt.contiguity = 1 : i32, tt.divisibility = 16 : i32}, %d: !tt.tensordesc<tensor<16xsi32>> {tt.nv_tma_desc = 1 : i32}) attributes {noinline = false, other.unknown = 3 : i64} {
     %true = arith.constant true
     %c0 = arith.constant 0 : i64
     %c8 = arith.constant 8 : i64

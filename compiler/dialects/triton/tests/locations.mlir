@@ -4,13 +4,14 @@
 // CHECK: loc("k.py":3:0)
 // CHECK: tt.func public @located(%out: !tt.ptr<f32> loc("out"(#{{.*}})), %n: i32 loc(
 // CHECK: %sum = arith.addi %n, %n : i32
-// CHECK: ^bb0(%a: i32 loc({{.*}}), %b: i32 loc(callsite(
+// CHECK: ^bb0(%a: i32 loc({{.*}}), %{{.*}}: i32 loc(callsite(
 #loc = loc("k.py":3:0)
 #loc1 = loc(unknown)
 #loc7 = loc("out"(#loc))
 #loc8 = loc(fused["k.py":4:1, "k.py":4:9])
 #loc9 = loc(callsite(#loc1 at #loc8))
-#loop_annotation = #llvm.loop_annotation<licm = <disable = true>>
+#loop_licm = #llvm.loop_licm<disable = true>
+#loop_annotation = #llvm.loop_annotation<licm = #loop_licm>
 module {
   tt.func public @located(%out: !tt.ptr<f32> loc("out"(#loc)), %n: i32 loc("n"(#loc))) attributes {noinline = false} {
     %sum = arith.addi %n, %n : i32 loc(#loc10)
@@ -24,7 +25,7 @@ module {
     tt.return loc(#loc12)
   } loc(#loc)
 } loc(#loc)
+#loc13 = loc("dir/k.py":4:12)
+#loc12 = loc(fused<"tag">["k.py":5:1])
 #loc10 = loc("sum"(#loc13))
 #loc11 = loc(callsite(#loc12 at #loc13))
-#loc12 = loc(fused<"tag">["k.py":5:1])
-#loc13 = loc("dir/k.py":4:12)
