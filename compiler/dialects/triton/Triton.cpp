@@ -20,9 +20,10 @@ using namespace heddle::triton;
 
 //===-- Text of single operations --------------------------------------------------------------------------------===//
 
-// The source, then `allow_reorder` and `efficient_layout`; older text has `allow_reorder = true` in the attribute dictionary.
-static ParseResult parseReshapeSource(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &source, Attribute &allowReorder,
-                                      Attribute &efficientLayout) {
+// The source, then `allow_reorder` and `efficient_layout`; older text has `allow_reorder = true` in the attribute
+// dictionary.
+static ParseResult parseReshapeSource(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &source,
+                                      Attribute &allowReorder, Attribute &efficientLayout) {
   if (parser.parseOperand(source))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("allow_reorder")))
@@ -56,7 +57,8 @@ static ParseResult parseListsOfOneLength(OpAsmParser &parser, ArrayRef<std::pair
   return success();
 }
 
-static ParseResult parseBlockPointerLists(OpAsmParser &parser, OperandList &shape, OperandList &strides, OperandList &offsets) {
+static ParseResult parseBlockPointerLists(OpAsmParser &parser, OperandList &shape, OperandList &strides,
+                                          OperandList &offsets) {
   return parseListsOfOneLength(parser, {{"sizes", &shape}, {"strides", &strides}, {"offsets", &offsets}});
 }
 
@@ -132,7 +134,9 @@ bool heddle::triton::isFlagSet(Attribute flag) {
   return flag && (!value || value.getValue());
 }
 
-Type heddle::triton::elementTypeOf(Type type) { return getElementTypeOrSelf(type); }
+Type heddle::triton::elementTypeOf(Type type) {
+  return getElementTypeOrSelf(type);
+}
 
 unsigned heddle::triton::elementBits(Type type) {
   Type element = elementTypeOf(type);
@@ -190,7 +194,9 @@ Type TensorDescType::parse(AsmParser &parser) {
   return parser.getChecked<TensorDescType>(location, parser.getContext(), block);
 }
 
-void TensorDescType::print(AsmPrinter &printer) const { printer << "<" << getBlockType() << ">"; }
+void TensorDescType::print(AsmPrinter &printer) const {
+  printer << "<" << getBlockType() << ">";
+}
 
 //===-- Functions ------------------------------------------------------------------------------------------------===//
 
@@ -271,7 +277,9 @@ OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
   return DenseElementsAttr::get(cast<ShapedType>(getType()), source);
 }
 
-OpFoldResult ExpandDimsOp::fold(FoldAdaptor adaptor) { return foldSplatConstant(adaptor.getSrc(), getType()); }
+OpFoldResult ExpandDimsOp::fold(FoldAdaptor adaptor) {
+  return foldSplatConstant(adaptor.getSrc(), getType());
+}
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getSrc().getType() == getType())

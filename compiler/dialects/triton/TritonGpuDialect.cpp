@@ -26,7 +26,8 @@ static ParseResult parseBarrierMemory(OpAsmParser &parser, BarrierMemoryAttr &me
       return failure();
     std::optional<BarrierMemory> part = symbolizeBarrierMemory(word);
     if (!part)
-      return parser.emitError(location) << "'" << word << "' is no memory that a barrier knows: none, local, global_read, "
+      return parser.emitError(location) << "'" << word
+                                        << "' is no memory that a barrier knows: none, local, global_read, "
                                         << "global_write, tensor_read, tensor_write or all";
     all = all | *part;
   } while (succeeded(parser.parseOptionalVerticalBar()));

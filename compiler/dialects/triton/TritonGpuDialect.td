@@ -29,7 +29,7 @@ def TTG_BarrierMemory : I32BitEnumAttr<"BarrierMemory", "memory whose accesses a
 }
 
 def TTG_BarrierOp : Op<TritonGpu_Dialect, "barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "all threads of the program wait for each other and see each other's accesses to the named memory";
+  let summary = "all threads of the program meet and see each other's accesses to the named memory";
   let arguments = (ins TTG_BarrierMemory:$addrSpace);
   let assemblyFormat = "custom<BarrierMemory>($addrSpace) attr-dict";
 }

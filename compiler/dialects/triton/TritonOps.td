@@ -17,8 +17,8 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-// What is true of every tile operation: each tensor has power-of-two dimensions and at most 2^20 elements. It is checked
-// first, so that every other rule may rely on static shapes.
+// What is true of every tile operation: each tensor has power-of-two dimensions and at most 2^20 elements. It is
+// checked first, so that every other rule may rely on static shapes.
 def TileShapes : NativeOpTrait<"TileShapes"> { let cppNamespace = "::heddle::triton::OpTrait"; }
 // All operands and results are scalars, or all are tiles of one shape.
 def SameTileShape : NativeOpTrait<"SameTileShape"> { let cppNamespace = "::heddle::triton::OpTrait"; }
@@ -221,6 +221,9 @@ def TT_ReshapeOp : TT_Op<"reshape", [Pure]> {
   let assemblyFormat = [{
     custom<ReshapeSource>($src, $allow_reorder, $efficient_layout) attr-dict `:` type($src) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$src, CArg<"bool", "false">:$allowReorder), [{
+    build($_builder, $_state, result, src, allowReorder, /*efficient_layout=*/false);
+  }]>];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -270,6 +273,9 @@ def TT_GatherOp : TT_Op<"gather", [Pure]> {
   let summary = "elements of a tile picked along an axis by an index tile";
   let arguments = (ins TT_Tensor:$src, TT_IntTensor:$indices, I32Attr:$axis, TT_Flag:$efficient_layout);
   let results = (outs TT_Tensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$src, "::mlir::Value":$indices, "uint32_t":$axis), [{
+    build($_builder, $_state, result, src, indices, axis, /*efficient_layout=*/false);
+  }]>];
   let assemblyFormat = "$src `[` $indices `]` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The verifier rules of the `tt` dialect for types (T), functions (F), hints (H), elementwise operations (E) and printing (P).
-// Shapes, regions and products are in TritonVerifyTiles.cpp, memory in TritonVerifyMemory.cpp. A rule's number is the name
-// of its negative test.
+// The verifier rules of the `tt` dialect for types (T), functions (F), hints (H), elementwise operations (E) and
+// printing (P). Shapes, regions and products are in TritonVerifyTiles.cpp, memory in TritonVerifyMemory.cpp. A rule's
+// number is the name of its negative test.
 #include "compiler/dialects/triton/TritonVerify.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,10 +12,13 @@ using namespace heddle::triton;
 //===-- Shared ---------------------------------------------------------------------------------------------------===//
 
 std::string heddle::triton::shapeText(ArrayRef<int64_t> shape) {
-  return shape.empty() ? "scalar" : llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), "x");
+  return shape.empty() ? "scalar"
+                       : llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), "x");
 }
 
-std::string heddle::triton::shapeText(Type type) { return shapeText(shapeOf(type)); }
+std::string heddle::triton::shapeText(Type type) {
+  return shapeText(shapeOf(type));
+}
 
 Type heddle::triton::signless(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
@@ -85,7 +88,8 @@ LogicalResult PointerType::verify(function_ref<InFlightDiagnostic()> emitError, 
   // Rule T4: a pointer points to a scalar or to a block that could be a tile.
   auto block = dyn_cast<RankedTensorType>(pointee);
   if (!isScalarOfMemory(block ? block.getElementType() : pointee))
-    return emitError() << "a pointer cannot point to " << pointee << ", only to a scalar of the language or a block of them";
+    return emitError() << "a pointer cannot point to " << pointee
+                       << ", only to a scalar of the language or a block of them";
   if (block) {
     std::string problem = tileProblem(block);
     if (!problem.empty())
@@ -149,8 +153,9 @@ LogicalResult TritonDialect::verifyOperationAttribute(Operation *op, NamedAttrib
     if (list && op->getNumResults()) {
       int64_t wanted = std::max<int64_t>(1, shapeOf(op->getResult(0).getType()).size());
       if (list.getNumElements() != wanted)
-        return op->emitOpError() << "hint '" << name << "' has " << list.getNumElements() << " values for a result of type "
-                                 << op->getResult(0).getType() << ", which needs " << wanted;
+        return op->emitOpError() << "hint '" << name << "' has " << list.getNumElements()
+                                 << " values for a result of type " << op->getResult(0).getType() << ", which needs "
+                                 << wanted;
     }
   }
   // Rule H3: counts on loops are integers and not negative.
@@ -208,8 +213,8 @@ static LogicalResult compareTypes(Operation *op, FuncOp callee, TypeRange given,
                              << declared.size();
   for (auto [index, pair] : llvm::enumerate(llvm::zip(given, declared)))
     if (std::get<0>(pair) != std::get<1>(pair))
-      return op->emitOpError() << what << " " << index << " has type " << std::get<0>(pair) << ", but '" << callee.getSymName()
-                               << "' declares " << std::get<1>(pair);
+      return op->emitOpError() << what << " " << index << " has type " << std::get<0>(pair) << ", but '"
+                               << callee.getSymName() << "' declares " << std::get<1>(pair);
   return success();
 }
 
@@ -242,13 +247,15 @@ LogicalResult heddle::triton::OpTrait::verifySameTileShape(Operation *op) {
         first = type;
         firstName = (what + " " + Twine(index)).str();
       } else if (!haveSameShape(first, type)) {
-        return op->emitOpError() << what << " " << index << " of type " << type << " and " << firstName << " of type " << first
-                                 << " differ in shape (" << shapeText(type) << " and " << shapeText(first) << ")";
+        return op->emitOpError() << what << " " << index << " of type " << type << " and " << firstName << " of type "
+                                 << first << " differ in shape (" << shapeText(type) << " and " << shapeText(first)
+                                 << ")";
       }
     }
     return success();
   };
-  return success(succeeded(check(op->getOperandTypes(), "operand")) && succeeded(check(op->getResultTypes(), "result")));
+  return success(succeeded(check(op->getOperandTypes(), "operand")) &&
+                 succeeded(check(op->getResultTypes(), "result")));
 }
 
 // Rule E2: addresses are those of scalars; a block pointer is only for loads, stores and advance.
@@ -265,8 +272,12 @@ LogicalResult AddPtrOp::verify() {
   return rejectBlockPointer(*this, getType());
 }
 
-LogicalResult IntToPtrOp::verify() { return rejectBlockPointer(*this, getType()); }
-LogicalResult PtrToIntOp::verify() { return rejectBlockPointer(*this, getSrc().getType()); }
+LogicalResult IntToPtrOp::verify() {
+  return rejectBlockPointer(*this, getType());
+}
+LogicalResult PtrToIntOp::verify() {
+  return rejectBlockPointer(*this, getSrc().getType());
+}
 
 LogicalResult BitcastOp::verify() {
   Type from = elementTypeOf(getSrc().getType()), to = elementTypeOf(getType());

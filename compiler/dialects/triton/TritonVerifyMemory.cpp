@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Verifier rules of the `tt` dialect for loads and stores (M), atomics (A), block pointers (B) and tensor descriptors (K).
+// Verifier rules of the `tt` dialect for loads and stores (M), atomics (A), block pointers (B) and tensor descriptors
+// (K).
 #include "compiler/dialects/triton/TritonVerify.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -20,8 +21,8 @@ static LogicalResult verifyValue(Operation *op, StringRef what, Type value, Type
 static LogicalResult verifyMask(Operation *op, Value mask, Type pointer) {
   if (!mask || isMaskFor(mask.getType(), pointer))
     return success();
-  return op->emitOpError() << "mask type " << mask.getType() << " does not fit pointer type " << pointer << ", which needs "
-                           << maskTypeOf(pointer);
+  return op->emitOpError() << "mask type " << mask.getType() << " does not fit pointer type " << pointer
+                           << ", which needs " << maskTypeOf(pointer);
 }
 
 static LogicalResult verifyBoundaryCheck(Operation *op, ArrayRef<int32_t> dimensions, Type pointer, bool isMasked) {
@@ -39,8 +40,8 @@ static LogicalResult verifyBoundaryCheck(Operation *op, ArrayRef<int32_t> dimens
   llvm::SmallDenseSet<int32_t> seen;
   for (int32_t dimension : dimensions)
     if (dimension < 0 || dimension >= rank || !seen.insert(dimension).second)
-      return op->emitOpError() << "'boundaryCheck' [" << dimensions << "] does not name dimensions of a block of rank " << rank
-                               << ", each at most once";
+      return op->emitOpError() << "'boundaryCheck' [" << dimensions << "] does not name dimensions of a block of rank "
+                               << rank << ", each at most once";
   return success();
 }
 
@@ -111,8 +112,10 @@ LogicalResult AtomicRMWOp::verify() {
 
 LogicalResult AtomicCASOp::verify() {
   Type pointer = getPtr().getType();
-  if (failed(verifyAtomicPointer(*this, pointer)) || failed(verifyValue(*this, "compared", getCmp().getType(), pointer)) ||
-      failed(verifyValue(*this, "value", getVal().getType(), pointer)) || failed(verifyValue(*this, "result", getType(), pointer)))
+  if (failed(verifyAtomicPointer(*this, pointer)) ||
+      failed(verifyValue(*this, "compared", getCmp().getType(), pointer)) ||
+      failed(verifyValue(*this, "value", getVal().getType(), pointer)) ||
+      failed(verifyValue(*this, "result", getType(), pointer)))
     return failure();
   // Rule A5: compare-and-swap works on 16, 32 or 64 bits.
   Type element = elementTypeOf(getVal().getType());
@@ -123,7 +126,8 @@ LogicalResult AtomicCASOp::verify() {
 
 LogicalResult AtomicPollOp::verify() {
   Type pointer = getPtr().getType();
-  if (failed(verifyAtomicPointer(*this, pointer)) || failed(verifyValue(*this, "expected", getExpected().getType(), pointer)))
+  if (failed(verifyAtomicPointer(*this, pointer)) ||
+      failed(verifyValue(*this, "expected", getExpected().getType(), pointer)))
     return failure();
   // Rule A6: a poll reads 16, 32 or 64 bits.
   if (!llvm::is_contained({16u, 32u, 64u}, elementBits(getExpected().getType())))
@@ -153,8 +157,8 @@ LogicalResult MakeTensorPtrOp::verify() {
                          << " dimensions of the block";
   // Rule B3: the base points to the block's elements.
   if (getBase().getType() != basePointerOf(getType()))
-    return emitOpError() << "base type " << getBase().getType() << " does not fit result type " << getType() << ", which needs "
-                         << basePointerOf(getType());
+    return emitOpError() << "base type " << getBase().getType() << " does not fit result type " << getType()
+                         << ", which needs " << basePointerOf(getType());
   return success();
 }
 
@@ -175,7 +179,8 @@ static LogicalResult hasOnePerDimension(Operation *op, StringRef what, size_t co
   return op->emitOpError() << "has " << count << " " << what << " for a descriptor of rank " << rank;
 }
 
-// Rule K2: the descriptor's elements are those of the tile or pointer; the signedness that only descriptors have is ignored.
+// Rule K2: the descriptor's elements are those of the tile or pointer; the signedness that only descriptors have is
+// ignored.
 static LogicalResult hasElement(Operation *op, TensorDescType descriptor, StringRef what, Type element) {
   Type own = descriptor.getBlockType().getElementType();
   if (signless(own) == element)
@@ -197,7 +202,8 @@ LogicalResult MakeTensorDescOp::verify() {
 }
 
 // Rule K4: block and tile have one shape; leading dimensions of 1 may be missing.
-static LogicalResult verifyBlockAccess(Operation *op, TensorDescType descriptor, RankedTensorType tile, size_t coordinates) {
+static LogicalResult verifyBlockAccess(Operation *op, TensorDescType descriptor, RankedTensorType tile,
+                                       size_t coordinates) {
   if (failed(hasOnePerDimension(op, "coordinates", coordinates, descriptor)) ||
       failed(hasElement(op, descriptor, "tile", tile.getElementType())))
     return failure();
@@ -223,14 +229,17 @@ LogicalResult DescriptorReduceOp::verify() {
     return failure();
   // Rule K5: logic and wrapping counts work on integers; add, min and max on any number.
   Type element = getSrc().getType().getElementType();
-  bool isAnyNumber = llvm::is_contained({DescriptorReduceKind::Add, DescriptorReduceKind::Min, DescriptorReduceKind::Max}, getKind());
+  bool isAnyNumber =
+      llvm::is_contained({DescriptorReduceKind::Add, DescriptorReduceKind::Min, DescriptorReduceKind::Max}, getKind());
   if (!isAnyNumber && !isa<IntegerType>(element))
-    return emitOpError() << "'" << stringifyDescriptorReduceKind(getKind()) << "' works on integers, not on " << element;
+    return emitOpError() << "'" << stringifyDescriptorReduceKind(getKind()) << "' works on integers, not on "
+                         << element;
   return success();
 }
 
 // Rows are picked one by one, so the block is one row; the sizes below are those of the hardware that copies them.
-static LogicalResult verifyRows(Operation *op, TensorDescType descriptor, RankedTensorType tile, RankedTensorType rows) {
+static LogicalResult verifyRows(Operation *op, TensorDescType descriptor, RankedTensorType tile,
+                                RankedTensorType rows) {
   RankedTensorType block = descriptor.getBlockType();
   // Rule K6: gather and scatter need a block of one row.
   if (block.getRank() != 2 || block.getDimSize(0) != 1)
@@ -240,17 +249,19 @@ static LogicalResult verifyRows(Operation *op, TensorDescType descriptor, Ranked
     return op->emitOpError() << "needs at least 8 row numbers in one dimension, but they have type " << rows;
   // Rule K8: the tile has a row per row number and the columns of the block.
   if (tile.getShape() != ArrayRef<int64_t>{rows.getDimSize(0), block.getDimSize(1)})
-    return op->emitOpError() << "tile shape is " << shapeText(tile) << ", but " << rows.getDimSize(0) << " rows of block "
-                             << shapeText(block) << " give " << rows.getDimSize(0) << "x" << block.getDimSize(1);
+    return op->emitOpError() << "tile shape is " << shapeText(tile) << ", but " << rows.getDimSize(0)
+                             << " rows of block " << shapeText(block) << " give " << rows.getDimSize(0) << "x"
+                             << block.getDimSize(1);
   if (failed(hasElement(op, descriptor, "tile", tile.getElementType())))
     return failure();
   // Rule K9: elements have at most 32 bits and a row at least 8 words of 32 bits.
   int64_t bits = elementBits(tile);
   if (bits > 32)
-    return op->emitOpError() << "works on elements of at most 32 bits, but " << tile.getElementType() << " has " << bits;
+    return op->emitOpError() << "works on elements of at most 32 bits, but " << tile.getElementType() << " has "
+                             << bits;
   if (bits > 0 && block.getDimSize(1) < 32 / bits * 8)
-    return op->emitOpError() << "needs rows of at least " << 32 / bits * 8 << " elements of type " << tile.getElementType()
-                             << ", but the block has " << block.getDimSize(1);
+    return op->emitOpError() << "needs rows of at least " << 32 / bits * 8 << " elements of type "
+                             << tile.getElementType() << ", but the block has " << block.getDimSize(1);
   return success();
 }
 

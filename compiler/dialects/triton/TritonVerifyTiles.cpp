@@ -21,7 +21,8 @@ static LogicalResult resultIs(Operation *op, Type source, Type result, ArrayRef<
   if (failed(keepsElement(op, source, result)))
     return failure();
   if (shapeOf(result) != shape)
-    return op->emitOpError() << "result shape is " << shapeText(result) << ", but the operands give " << shapeText(shape);
+    return op->emitOpError() << "result shape is " << shapeText(result) << ", but the operands give "
+                             << shapeText(shape);
   return success();
 }
 
@@ -32,7 +33,9 @@ static LogicalResult axisBelow(Operation *op, int32_t axis, int64_t bound) {
   return op->emitOpError() << "'axis' is " << axis << ", but must be at least 0 and below " << bound;
 }
 
-LogicalResult SplatOp::verify() { return keepsElement(*this, getSrc().getType(), getType()); }
+LogicalResult SplatOp::verify() {
+  return keepsElement(*this, getSrc().getType(), getType());
+}
 
 LogicalResult UnsplatOp::verify() {
   // Rule S3: unsplat takes a tile of one element.
@@ -60,8 +63,8 @@ LogicalResult BroadcastOp::verify() {
   // Rule S6: broadcast changes only dimensions of 1.
   for (auto [index, sizes] : llvm::enumerate(llvm::zip(from, to)))
     if (std::get<0>(sizes) != 1 && std::get<0>(sizes) != std::get<1>(sizes))
-      return emitOpError() << "changes dimension " << index << " from " << std::get<0>(sizes) << " to " << std::get<1>(sizes)
-                           << ", but only dimensions of 1 can grow";
+      return emitOpError() << "changes dimension " << index << " from " << std::get<0>(sizes) << " to "
+                           << std::get<1>(sizes) << ", but only dimensions of 1 can grow";
   return keepsElement(*this, getSrc().getType(), getType());
 }
 
@@ -69,8 +72,8 @@ LogicalResult ReshapeOp::verify() {
   RankedTensorType from = getSrc().getType(), to = getType();
   // Rule S7: reshape keeps the number of elements.
   if (from.getNumElements() != to.getNumElements())
-    return emitOpError() << "source shape " << shapeText(from) << " has " << from.getNumElements() << " elements, result shape "
-                         << shapeText(to) << " has " << to.getNumElements();
+    return emitOpError() << "source shape " << shapeText(from) << " has " << from.getNumElements()
+                         << " elements, result shape " << shapeText(to) << " has " << to.getNumElements();
   // Rule S8: both types have an encoding or neither.
   if (!from.getEncoding() != !to.getEncoding())
     return emitOpError() << "only one of " << from << " and " << to << " has an encoding";
@@ -134,8 +137,8 @@ LogicalResult MakeRangeOp::verify() {
   if (start >= end)
     return emitOpError() << "'start' " << start << " is not below 'end' " << end;
   if (end - start != getType().getDimSize(0))
-    return emitOpError() << "the range from " << start << " to " << end << " has " << end - start << " values, but the result has "
-                         << getType().getDimSize(0);
+    return emitOpError() << "the range from " << start << " to " << end << " has " << end - start
+                         << " values, but the result has " << getType().getDimSize(0);
   return success();
 }
 
@@ -165,7 +168,8 @@ LogicalResult HistogramOp::verify() {
     return emitOpError() << "source type " << getSrc().getType() << " is not a one-dimensional tile";
   // Rule S21: the mask of a histogram has the shape of the source.
   if (getMask() && !haveSameShape(getMask().getType(), getSrc().getType()))
-    return emitOpError() << "shapes of mask " << getMask().getType() << " and source " << getSrc().getType() << " differ";
+    return emitOpError() << "shapes of mask " << getMask().getType() << " and source " << getSrc().getType()
+                         << " differ";
   return success();
 }
 
@@ -223,8 +227,8 @@ static LogicalResult verifyRegionReturn(Operation *op, Block &block, int64_t cop
   for (auto [index, type] : llvm::enumerate(terminator->getOperandTypes())) {
     Type wanted = elementTypeOf(op->getResult(index / copies).getType());
     if (type != wanted)
-      return op->emitOpError() << "region returns value " << index << " of type " << type << ", but result " << index / copies
-                               << " has elements of type " << wanted;
+      return op->emitOpError() << "region returns value " << index << " of type " << type << ", but result "
+                               << index / copies << " has elements of type " << wanted;
   }
   return success();
 }
@@ -234,8 +238,9 @@ static LogicalResult verifyRegionResults(Operation *op, ArrayRef<int64_t> shape)
   for (auto [index, types] : llvm::enumerate(llvm::zip(op->getOperandTypes(), op->getResultTypes()))) {
     auto [operand, result] = types;
     if (elementTypeOf(operand) != elementTypeOf(result) || shapeOf(result) != shape)
-      return op->emitOpError() << "result " << index << " has type " << result << ", but operand " << index << " of type "
-                               << operand << " gives " << shapeText(shape) << " of " << elementTypeOf(operand);
+      return op->emitOpError() << "result " << index << " has type " << result << ", but operand " << index
+                               << " of type " << operand << " gives " << shapeText(shape) << " of "
+                               << elementTypeOf(operand);
   }
   return success();
 }
@@ -274,8 +279,8 @@ LogicalResult MapElementwiseOp::verify() {
   int32_t pack = getPack();
   auto source = cast<RankedTensorType>(getSrcs()[0].getType());
   if (pack < 1 || !llvm::isPowerOf2_32(pack) || source.getNumElements() % pack)
-    return emitOpError() << "'pack' is " << pack << ", but must be a power of two that divides the " << source.getNumElements()
-                         << " elements of " << source;
+    return emitOpError() << "'pack' is " << pack << ", but must be a power of two that divides the "
+                         << source.getNumElements() << " elements of " << source;
   // Rule R8: every result of map_elementwise has the shape of the operands.
   for (auto [index, type] : llvm::enumerate(getResultTypes()))
     if (!haveSameShape(type, source))
@@ -291,7 +296,8 @@ LogicalResult MapElementwiseOp::verify() {
   // Rule R9: the region of map_elementwise writes no memory.
   Operation *writer = nullptr;
   getScalarOp().walk([&](Operation *op) {
-    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicPollOp, DescriptorStoreOp, DescriptorReduceOp, DescriptorScatterOp>(op))
+    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicPollOp, DescriptorStoreOp, DescriptorReduceOp,
+            DescriptorScatterOp>(op))
       writer = op;
   });
   if (writer)
@@ -325,8 +331,9 @@ static LogicalResult verifyProductShapes(Operation *op, ProductSide a, ProductSi
   auto agree = [&](StringRef dimension, ProductSide x, ProductSide y, int64_t xSize, int64_t ySize, StringRef what) {
     if (xSize == ySize)
       return success();
-    return LogicalResult(op->emitOpError() << what << " shapes " << shapeText(x.type) << " and " << shapeText(y.type)
-                                           << " do not agree on " << dimension << " (" << xSize << " and " << ySize << ")");
+    return LogicalResult(op->emitOpError()
+                         << what << " shapes " << shapeText(x.type) << " and " << shapeText(y.type)
+                         << " do not agree on " << dimension << " (" << xSize << " and " << ySize << ")");
   };
   // Rule D2: columns of A are rows of B.
   if (failed(agree("K", a, b, a.columns, b.rows, "operand")))
@@ -356,7 +363,8 @@ LogicalResult DotOp::verify() {
     return failure();
   // Rule D6: the operands of dot have one element type; two formats of fp8 may mix.
   Type aElement = a.getElementType(), bElement = b.getElementType(), dElement = d.getElementType();
-  bool bothFp8 = isa<FloatType>(aElement) && isa<FloatType>(bElement) && elementBits(aElement) == 8 && elementBits(bElement) == 8;
+  bool bothFp8 =
+      isa<FloatType>(aElement) && isa<FloatType>(bElement) && elementBits(aElement) == 8 && elementBits(bElement) == 8;
   if (aElement != bElement && !bothFp8)
     return emitOpError() << "cannot multiply elements of type " << aElement << " and " << bElement;
   // Rule D7: integers accumulate in i32, floats in floats that are no narrower.
@@ -394,7 +402,8 @@ static LogicalResult verifyScaledElement(Operation *op, StringRef side, ScaleDot
   };
   if (isStoredIn())
     return success();
-  return op->emitOpError() << side << " format '" << stringifyScaleDotElemType(format) << "' cannot be stored as " << stored;
+  return op->emitOpError() << side << " format '" << stringifyScaleDotElemType(format) << "' cannot be stored as "
+                           << stored;
 }
 
 // Rule D11: only e2m1, two of which share a byte, can be packed along M or N.
@@ -406,16 +415,14 @@ static LogicalResult verifyPacking(Operation *op, StringRef side, ScaleDotElemTy
 }
 
 // Rule D12: a scale has one row per row of A or column of B, and one column per 32 elements of K, or 16 for f8E4M3FN.
-static LogicalResult verifyScale(Operation *op, StringRef side, Value scale, int64_t batch, int64_t outer, int64_t k) {
+static LogicalResult verifyScale(Operation *op, StringRef side, Value scale, Type operand, int64_t outer, int64_t k) {
   if (!scale)
     return success();
   auto type = cast<RankedTensorType>(scale.getType());
   int64_t group = isa<Float8E4M3FNType>(type.getElementType()) ? 16 : 32;
-  SmallVector<int64_t> wanted{outer, k / group};
-  if (type.getRank() == 3)
-    wanted.insert(wanted.begin(), batch);
-  bool rankFits = type.getRank() == 2 ? batch == 1 : type.getRank() == 3;
-  if (k % group || !rankFits || type.getShape() != ArrayRef(wanted))
+  SmallVector<int64_t> wanted(shapeOf(operand).drop_back(2));
+  wanted.append({outer, k / group});
+  if (k % group || type.getShape() != ArrayRef(wanted))
     return op->emitOpError() << side << " scale of type " << type << " does not fit " << outer << " rows of " << k
                              << " elements with one scale per " << group;
   return success();
@@ -423,7 +430,8 @@ static LogicalResult verifyScale(Operation *op, StringRef side, Value scale, int
 
 LogicalResult DotScaledOp::verify() {
   Type aType = getA().getType(), bType = getB().getType();
-  if (failed(verifyAccumulator(*this, getC().getType(), getType())) || failed(verifyRanks(*this, aType, bType, getType())))
+  if (failed(verifyAccumulator(*this, getC().getType(), getType())) ||
+      failed(verifyRanks(*this, aType, bType, getType())))
     return failure();
   if (failed(verifyScaledElement(*this, "lhs", getAElemType(), elementTypeOf(aType))) ||
       failed(verifyScaledElement(*this, "rhs", getBElemType(), elementTypeOf(bType))) ||
@@ -437,7 +445,7 @@ LogicalResult DotScaledOp::verify() {
     (getRhsKPack() ? b.rows : b.columns) *= 2;
   if (failed(verifyProductShapes(*this, a, b, d)))
     return failure();
-  if (failed(verifyScale(*this, "lhs", getAScale(), a.batch, a.rows, a.columns)))
+  if (failed(verifyScale(*this, "lhs", getAScale(), aType, a.rows, a.columns)))
     return failure();
-  return verifyScale(*this, "rhs", getBScale(), b.batch, b.columns, b.rows);
+  return verifyScale(*this, "rhs", getBScale(), bType, b.columns, b.rows);
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that documentation and tests keep up with the dialects: check_dialect.py SOURCE_DIR.
 
-Each operation stands in docs/triton-ir.md and, printed by its short form, in a round-trip test. Each verifier rule is numbered
-without a gap, and has a negative test of its number: a function `@d3` or `@d3_...`.
+Each operation stands in docs/triton-ir.md and in a round-trip test. Each verifier rule is numbered without a gap, and
+has a negative test of its number: a function `@d3` or `@d3_...`.
 """
 import glob
 import os

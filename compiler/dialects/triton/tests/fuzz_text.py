@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Feeds damaged programs to heddle-opt: fuzz_text.py [--count N] [--seed N] [--keep FILE] PROGRAM...
 
-Any answer is right but a crash. Each program is damaged one to three times, in its short and in its generic form; what still
-verifies is folded, too. The same arguments do the same damage. The first crashing input is written to FILE.
+Any answer is right but a crash. Each program is damaged one to three times, in its short or in its generic form; what
+still verifies is folded, too. The same arguments do the same damage. The first crashing input is written to FILE.
 """
 import argparse
 import random
@@ -10,20 +10,22 @@ import re
 import subprocess
 import sys
 
+from round_trip import without_locations
+
 BATCH = 100
 SEPARATOR = "\n// -----\n"
 TOKEN = re.compile(r'"[^"\n]*"|[%@#!^]?[\w$.]+|->|\s+|.')
-NUMBERS = ["0", "1", "-1", "2", "3", "16", "65536", "2097152", "4294967296", "9223372036854775807", "99999999999999999999", "0x7F", "0xFFFF"]
-TYPES = ["i1", "i8", "i32", "i64", "f16", "bf16", "f32", "f64", "index", "none", "f8E4M3FN", "si8", "!tt.ptr<f32>", "!tt.ptr<tensor<4xf32>>",
-         "tensor<f32>", "tensor<4xi1>", "tensor<0xf32>", "tensor<?xi32>", "tensor<*xf32>", "tensor<3x4xi32>", "tensor<4x!tt.ptr<f32>>",
-         "tensor<2x2xi8>", "tensor<4xvector<2xi8>>", "vector<4xf32>", "memref<4xf32>", "tuple<>", "!tt.tensordesc<tensor<4x4xf32>>",
-         "!tt.tensordesc<4xf16>", "complex<f32>", "() -> ()"]
-WORDS = ["", "(", ")", "{", "}", "<", ">", "[", "]", ",", ":", "=", "->", "dense<0>", "unit", "array<i32>", "array<i32: 0, 9, -1>", "loc(unknown)",
-         "{axis = -1 : i32}", "<{}>", "true", '"\\00"', "\x00", "é", "#loc", "^bb0", "%0", "@f", "x", "?"]
-
+NUMBERS = """0 1 -1 2 3 16 65536 2097152 4294967296 9223372036854775807 99999999999999999999 0x7F 0xFFFF""".split()
+TYPES = """i1 i8 i32 i64 f16 bf16 f32 f64 index none f8E4M3FN si8 !tt.ptr<f32> !tt.ptr<tensor<4xf32>> tensor<f32>
+tensor<4xi1> tensor<0xf32> tensor<?xi32> tensor<*xf32> tensor<3x4xi32> tensor<4x!tt.ptr<f32>> tensor<2x2xi8>
+tensor<4xvector<2xi8>> vector<4xf32> memref<4xf32> tuple<> !tt.tensordesc<tensor<4x4xf32>> !tt.tensordesc<4xf16>
+complex<f32>""".split()
+WORDS = """( ) { } < > [ ] , : = -> dense<0> unit array<i32> loc(unknown) <{}> true "\\00" é #loc ^bb0 %0 @f x ?""".split()
+WORDS += ["", "\x00"]
 
 TYPE = re.compile(r"(?:tensor|!tt\.\w+)<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>|\b(?:i|f|bf)\d+\w*")
 NUMBER = re.compile(r"(?<=[ :])-?\d+(?=[ ,>])|\d+(?=x)")
+ELEMENT = re.compile(r"(?<=x)[a-z]\w+")
 NAME = re.compile(r"%[\w#]+")
 OPERATION = re.compile(r"\b(?:ttg?|arith|math|scf|cf)\.\w[\w.]*")
 ATTRIBUTE = re.compile(r"[a-z]\w+ = (?:array<[^>]*>|[^,}>{]+)")
@@ -47,7 +49,8 @@ def replace_type(rng, text):
     old = rng.choice(types)
     new = rng.choice(TYPES) if rng.random() < 0.4 else rng.choice(types)
     if "tensor<" in old and rng.random() < 0.5:
-        new = replace_one(rng, old, NUMBER, NUMBERS[:8]) if rng.random() < 0.6 else replace_one(rng, old, re.compile(r"(?<=x)[a-z]\w+"), types)
+        part, others = (NUMBER, NUMBERS[:8]) if rng.random() < 0.6 else (ELEMENT, types)
+        new = replace_one(rng, old, part, others)
     return re.sub(r"(?<![\w<])" + re.escape(old), lambda _: new, text)
 
 
@@ -90,7 +93,8 @@ def damage(rng, text):
 
 
 def run(text, *flags):
-    return subprocess.run(["heddle-opt", "--mlir-disable-threading", *flags], input=text.encode(), capture_output=True, timeout=120)
+    command = ["heddle-opt", "--mlir-disable-threading", *flags]
+    return subprocess.run(command, input=text.encode(), capture_output=True, timeout=120)
 
 
 def crashes(inputs):
@@ -109,20 +113,20 @@ def main():
     rng = random.Random(arguments.seed)
     seeds = []
     for path in arguments.programs:
-        # One function is one seed: a damaged one then hides nothing from the others.
-        text = re.sub(r" loc\((?:[^()\"]|\"[^\"]*\"|\((?:[^()]|\([^()]*\))*\))*\)|^#loc.*\n|^//.*\n", "", open(path).read(), flags=re.MULTILINE)
+        text = without_locations(open(path).read())
         seeds.append(text)
         seeds += [part for part in re.split(r"^(?=tt\.func)", text, flags=re.MULTILINE) if part.startswith("tt.func")]
         generic = run(text, "--mlir-print-op-generic")
-        if generic.returncode == 0:
-            seeds.append(generic.stdout.decode())
+        if generic.returncode:
+            sys.exit(f"heddle-opt does not read {path}\n{generic.stderr.decode()}")
+        seeds.append(generic.stdout.decode())
     inputs = [damage(rng, rng.choice(seeds)) for _ in range(arguments.count)]
     for start in range(0, len(inputs), BATCH):
         batch = inputs[start : start + BATCH]
         if crashes(batch):
             culprit = next((text for text in batch if crashes([text])), SEPARATOR.join(batch))
             open(arguments.keep, "w").write(culprit)
-            sys.exit(f"heddle-opt crashes on {arguments.keep} (seed {arguments.seed}, inputs {start} to {start + len(batch)})")
+            sys.exit(f"heddle-opt crashes on {arguments.keep} (seed {arguments.seed}, from input {start} on)")
 
 
 main()

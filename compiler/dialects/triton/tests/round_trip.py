@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that tile programs survive printing: round_trip.py [--other-spelling] FILE...
 
-For each file: the printed text reads back to the same text, with and without locations and through the generic form; and
-every line of the input stands in the output, but for locations and the numbers in SSA names (not with --other-spelling,
-for input that heddle-opt prints in another way).
+For each file: the printed text reads back to the same text, with and without locations and through the generic form;
+and every line of the input stands in the output, but for locations and the numbers in SSA names (not with
+--other-spelling, for input that heddle-opt prints in another way).
 """
 import argparse
 import difflib
@@ -39,7 +39,7 @@ def without_locations(text):
     return "".join(result) + text[position:]
 
 
-# A name is defined where `=` or a type follows it, or another name of a list of results. Sibling regions use one name twice.
+# A name is defined where `=` or a type follows it, or another name of a list of results. Sibling regions share names.
 NAME = re.compile(r"(%[\w$.-]+)((?::\d+)? = |: |(?=, (?:%[\w$.-]+(?:, )?)+ = ))?")
 
 
@@ -90,9 +90,14 @@ def check(path, other_spelling):
         require_equal(f"{path}: lines changed", wanted, found)
 
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--other-spelling", action="store_true")
-parser.add_argument("files", nargs="+")
-arguments = parser.parse_args()
-for file in arguments.files:
-    check(file, arguments.other_spelling)
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--other-spelling", action="store_true")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    for file in arguments.files:
+        check(file, arguments.other_spelling)
+
+
+if __name__ == "__main__":
+    main()
