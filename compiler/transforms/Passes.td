@@ -15,4 +15,15 @@ def LoopCarriedOffsets : Pass<"heddle-loop-carried-offsets"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::heddle::triton::TritonDialect"];
 }
 
+def ExpandMath : Pass<"heddle-expand-math"> {
+  let summary = "expand exp, exp2, log, log2, sin, cos, erf, tanh and rsqrt into arithmetic on whole vectors";
+  let description = [{
+    Works on scalars and vectors of f16, bf16, f32 and f64; tiles are left until they have become vectors. The results
+    use no library call: fused multiply-add, comparisons, selects and integer arithmetic on the bits. The largest
+    errors, in units in the last place, are asserted by ExpandMathTest. NaN, infinities, zeros and denormals are right.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 #endif
