@@ -18,6 +18,10 @@ std::string readStandardInput() {
   return text;
 }
 
+std::string readSource(const std::string &path) {
+  return path == "-" ? readStandardInput() : readFile(path);
+}
+
 bool isPackage(const std::string &path, const std::string &bytes) {
   return path.ends_with(".hpkg") || bytes.starts_with("HEDDLEPK");
 }
@@ -28,8 +32,11 @@ std::string version() {
   return HEDDLE_VERSION;
 }
 
-std::string readSource(const std::string &path) {
-  return path == "-" ? readStandardInput() : readFile(path);
+std::string readKernelText(const std::string &path) {
+  std::string text = readSource(path);
+  if (isPackage(path, text))
+    throw inputError(sourceName(path) + " is a kernel package, which is compiled already", {"give the kernel's text"});
+  return text;
 }
 
 std::string sourceName(const std::string &path) {
@@ -37,10 +44,7 @@ std::string sourceName(const std::string &path) {
 }
 
 CompileResult compileFile(const std::string &path, const CompileOptions &options) {
-  std::string text = readSource(path), name = sourceName(path);
-  if (isPackage(path, text))
-    throw inputError(name + " is a kernel package, which is compiled already", {"compile the kernel's text"});
-  return compile(text, name, options);
+  return compile(readKernelText(path), sourceName(path), options);
 }
 
 Package loadOrCompile(const std::string &path, const CompileOptions &options) {

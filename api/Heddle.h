@@ -18,8 +18,8 @@ namespace heddle {
 
 std::string version(); ///< `0.1.0`
 
-/// The text of a file, or of standard input for `-`.
-std::string readSource(const std::string &path);
+/// The kernel text in a file, or on standard input for `-`. Throws Error{Input} for a package.
+std::string readKernelText(const std::string &path);
 /// The name that messages use for `path`: `<stdin>` for `-`.
 std::string sourceName(const std::string &path);
 

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Suggest.h"
 #include <algorithm>
-#include <numeric>
 
 namespace heddle {
 namespace {
 
-/// Levenshtein's distance, by rows.
+/// Insertions, deletions, replacements and swaps of neighbours between two words.
 size_t editDistance(const std::string &from, const std::string &to) {
-  std::vector<size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < from.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < to.size(); ++j) {
-      size_t replaced = diagonal + (from[i] != to[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+  std::vector<std::vector<size_t>> table(from.size() + 1, std::vector<size_t>(to.size() + 1));
+  for (size_t i = 0; i <= from.size(); ++i)
+    for (size_t j = 0; j <= to.size(); ++j) {
+      size_t &cell = table[i][j] = std::max(i, j);
+      if (!i || !j)
+        continue;
+      cell = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (from[i - 1] != to[j - 1])});
+      if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
+        cell = std::min(cell, table[i - 2][j - 2] + 1);
     }
-  }
-  return row.back();
+  return table[from.size()][to.size()];
 }
 
 } // namespace

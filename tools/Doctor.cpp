@@ -78,6 +78,7 @@ void addDoctor(CLI::App &program, VerbAction &action) {
   auto json = std::make_shared<bool>(false);
   CLI::App *verb = program.add_subcommand("doctor");
   verb->footer(help);
+  verb->set_help_flag("-h,--help");
   verb->add_flag("--json", *json);
   verb->callback([json, &action] {
     action = [json] {

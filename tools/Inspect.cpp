@@ -100,6 +100,7 @@ void addInspect(CLI::App &program, VerbAction &action) {
   auto request = std::make_shared<InspectRequest>();
   CLI::App *verb = program.add_subcommand("inspect");
   verb->footer(help);
+  verb->set_help_flag("-h,--help");
   verb->add_option("package", request->input)->required();
   verb->add_flag("--asm", request->assembly);
   verb->add_flag("--json", request->json);

@@ -251,6 +251,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   request->options.commandLine = commandLine;
   CLI::App *verb = program.add_subcommand("run");
   verb->footer(help);
+  verb->set_help_flag("-h,--help");
   CompileOptions &options = request->options;
   verb->add_option("kernel", request->input)->required();
   verb->add_option("--grid", request->grid)->required();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // heddle: the program. Each verb has a file of its own; this one parses the command line and turns errors into exits.
 #include "api/Heddle.h"
+#include "api/Suggest.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <csignal>
 #include <fmt/format.h>
 #include <new>
@@ -44,6 +46,35 @@ std::string joinCommandLine(int count, char **words) {
   return line;
 }
 
+/// What the command line does wrong, in our words where we have better ones than the parser's.
+heddle::Error describeMisuse(CLI::App &program, const CLI::ParseError &error) {
+  std::vector<std::string> known, notes;
+  CLI::App *at = &program;
+  for (CLI::App *verb : program.get_subcommands())
+    at = verb;
+  for (const CLI::Option *option : at->get_options())
+    for (const std::string &name : option->get_lnames())
+      known.push_back("--" + name);
+  for (const CLI::App *verb : at->get_subcommands(nullptr))
+    known.push_back(verb->get_name());
+  std::string message = error.what();
+  message[0] = char(std::tolower(message[0]));
+  std::vector<std::string> extras = at->remaining();
+  if (extras.empty())
+    extras = program.remaining();
+  bool isMissing = error.get_exit_code() == int(CLI::ExitCodes::RequiredError);
+  if (!extras.empty() && (isMissing || error.get_exit_code() == int(CLI::ExitCodes::ExtrasError))) {
+    std::string extra = extras.front();
+    std::string option = extra.substr(0, extra.find('='));
+    message = fmt::format("{} `{}`", extra[0] == '-' ? "unknown option" : at == &program ? "unknown verb" : "unexpected",
+                          extra[0] == '-' ? option : extra);
+    if (std::string close = heddle::closestName(option, known); !close.empty())
+      notes.push_back(fmt::format("the closest is `{}`", close));
+  }
+  notes.push_back(fmt::format("`heddle{} --help` shows what there is", at == &program ? "" : " " + at->get_name()));
+  return heddle::inputError(message, notes);
+}
+
 int runProgram(int count, char **words) {
   CLI::App program;
   program.require_subcommand(0, 1);
@@ -64,10 +95,7 @@ int runProgram(int count, char **words) {
       heddle::printData(verb->get_footer());
     return 0;
   } catch (const CLI::ParseError &error) {
-    std::string verb;
-    for (CLI::App *chosen : program.get_subcommands())
-      verb = " " + chosen->get_name();
-    throw heddle::inputError(error.what(), {fmt::format("`heddle{} --help` shows the options", verb)});
+    throw describeMisuse(program, error);
   }
   if (version) {
     heddle::printData(fmt::format("heddle {} (LLVM {})\n", heddle::version(), heddle::llvmVersion()));

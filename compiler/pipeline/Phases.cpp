@@ -135,6 +135,10 @@ const std::vector<Phase> &hostPhases() {
     {"expand-math", Level::Vector, "replaces math functions by polynomials, so that no library is called",
      "heddle-expand-math", nullptr, ours, {}},
     {"simplify-vectors", Level::Vector, "folds and shares once more", "canonicalize,cse", nullptr, ours, {}},
+    // Within host-to-llvm's one conversion, LLVM 22's pattern for `scf.for` touches the branch that it made after that has
+    // been converted.
+    {"loops-to-branches", Level::Vector, "turns structured loops and conditionals into branches between blocks",
+     "convert-scf-to-cf", nullptr, ours, {"scf."}},
     {"host-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,
      {"arith.", "cf.", "math.", "memref.", "scf.", "ub.", "vector."}},
     {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chosen processor", nullptr, translate, ours, {}},

@@ -3,6 +3,7 @@
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/dialects/triton/TritonGpu.h"
 #include "compiler/transforms/Passes.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -26,4 +27,5 @@ void heddle::registerInputDialects(DialectRegistry &registry) {
 void heddle::registerPasses() {
   registerTransformsPasses();
   registerHeddleTransformsPasses();
+  registerPass([] { return createSCFToControlFlowPass(); });
 }
