@@ -66,13 +66,13 @@ std::optional<Difference> heddle::fuzz::checkProgram(const FuzzProgram &program,
     makeReferenceExecutor()->run(program.text, program.grid, expected);
     makeReferenceExecutor(0xa5a5a5a5a5a5a5a5)->run(program.text, program.grid, again);
   } catch (const Error &error) {
-    throw internalError("the generated program is not valid: " + std::string(error.what()));
+    throw internalError("the program of seed " + std::to_string(program.seed) + " is not valid: " + std::string(error.what()));
   }
   FuzzProgram strict = program;
   for (OutputRule &rule : strict.outputs)
     rule.tolerance = 0;
   if (auto difference = compareOutputs(strict, expected, again))
-    throw internalError("the generated program depends on undefined values: " + difference->message);
+    throw internalError("the program of seed " + std::to_string(program.seed) + " depends on undefined values: " + difference->message);
   try {
     executor.run(program.text, program.grid, actual);
   } catch (const Error &error) {

@@ -188,15 +188,15 @@ Entry Generator::loadTile(const Shape &shape, Type element, std::optional<Fill> 
     return keep(arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ne, bytes.value, zero), Facts{-1, 0});
   }
   Buffer buffer = fill ? addInput(element, inputSize, *fill) : inputOf(element);
+  Type type = tileType(shape, element);
   Value index;
   auto scattered = choose([&](const Entry &entry) { return entry.type() == tileType(shape, builder.getI32Type()); });
   if (scattered && random.chance(25))
     index = boundedIndex(*scattered, buffer.size);
   else
-    index = random.chance(50) ? ownIndex(shape) : linearIndex(shape);
+    index = random.chance(50) && reference::elementCount(type) * programCount <= buffer.size ? ownIndex(shape) : linearIndex(shape);
   Value pointers = pointersAt(buffer, index), mask, other;
   Facts facts = buffer.facts;
-  Type type = tileType(shape, element);
   int64_t form = random.below(4); // plain, plain, mask and other, mask and select
   if (form >= 2) {
     mask = randomMask(shape);
