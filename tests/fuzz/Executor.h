@@ -20,7 +20,7 @@ public:
 std::unique_ptr<Executor> makeReferenceExecutor(uint64_t undefinedBits = 0);
 /// The reference evaluator on the program after `canonicalize` and `cse`: checks folds and the printed text.
 std::unique_ptr<Executor> makeSimplifiedExecutor();
-/// The host target. Null while it is not linked in.
-std::unique_ptr<Executor> makeHostExecutor();
+/// The host target, compiled with bounds checks when `checked`.
+std::unique_ptr<Executor> makeHostExecutor(bool checked = false);
 
 } // namespace heddle::fuzz
