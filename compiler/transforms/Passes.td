@@ -26,4 +26,16 @@ def ExpandMath : Pass<"heddle-expand-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def ExpandBlockPointers : Pass<"heddle-expand-block-pointers"> {
+  let summary = "replace block pointers by tiles of pointers with masks";
+  let description = [{
+    Text of Triton before 3.7 has pointers to blocks: `tt.make_tensor_ptr`, `tt.advance`, and loads and stores with
+    `boundaryCheck` and `padding`. Such a value becomes base, shape, strides and offsets, also through loops and
+    branches; an access forms the pointers of its elements and a mask for the checked dimensions. Elements outside read
+    as zero or NaN; without `padding`, where Triton leaves them undefined, as zero.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+                           "::heddle::triton::TritonDialect"];
+}
+
 #endif
