@@ -38,4 +38,15 @@ def ExpandBlockPointers : Pass<"heddle-expand-block-pointers"> {
                            "::heddle::triton::TritonDialect"];
 }
 
+def ExpandDescriptors : Pass<"heddle-expand-descriptors"> {
+  let summary = "replace tensor descriptors by tiles of pointers with masks";
+  let description = [{
+    A descriptor made by `tt.make_tensor_descriptor` becomes base, shape and strides, also through loops and branches.
+    Loads and gathers read zero or NaN outside the tensor, stores and scatters drop what lies outside, reductions become
+    relaxed atomics. Descriptors that are kernel arguments are refused: their memory has a vendor's format.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+                           "::heddle::triton::TritonDialect"];
+}
+
 #endif
