@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <new>
+#include <unistd.h>
 
 namespace heddle {
 namespace {
@@ -182,10 +183,15 @@ std::string materialize(const BufferSpec &spec) {
   if (spec.kind != BufferSpec::Kind::Zeros && spec.kind != BufferSpec::Kind::Random)
     throw internalError(fmt::format("value `{}` has no bytes of its own", spec.text));
   std::string bytes;
+  int64_t memoryBytes = int64_t(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  Error tooLarge = environmentError(
+      fmt::format("not enough memory for `{}`: {} bytes of {}", spec.text, spec.sizeBytes(), memoryBytes));
+  if (spec.sizeBytes() > memoryBytes)
+    throw tooLarge;
   try {
     bytes.resize(size_t(spec.sizeBytes()));
-  } catch (const std::exception &) { // bad_alloc or length_error
-    throw environmentError(fmt::format("not enough memory for `{}`: {} bytes", spec.text, spec.sizeBytes()));
+  } catch (const std::bad_alloc &) {
+    throw tooLarge;
   }
   if (spec.kind == BufferSpec::Kind::Random)
     fillRandom(spec, bytes);

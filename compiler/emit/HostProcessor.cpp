@@ -16,12 +16,14 @@ namespace {
 /// The features that code generation from plain LLVM IR can use. Others (`sgx`, `rdseed`, ...) are reached by
 /// intrinsics only, and a package shall not ask a machine for them.
 constexpr const char *usedFeatures[] = {
-    "adx",        "avx",          "avx2",     "avx512bitalg", "avx512bw",        "avx512cd", "avx512dq",
-    "avx512f",    "avx512fp16",   "avx512ifma", "avx512vbmi", "avx512vbmi2",     "avx512vl", "avx512vnni",
-    "avx512vpopcntdq", "avxifma", "avxvnni",  "avxvnniint16", "avxvnniint8",     "bmi",      "bmi2",
-    "cmov",       "cx16",         "cx8",      "f16c",         "fma",             "gfni",     "lzcnt",
-    "mmx",        "movbe",        "pclmul",   "popcnt",       "sahf",            "sse",      "sse2",
-    "sse3",       "sse4.1",       "sse4.2",   "ssse3",        "vpclmulqdq",
+    "adx",        "avx",         "avx2",         "avx512bitalg", "avx512bw",
+    "avx512cd",   "avx512dq",    "avx512f",      "avx512fp16",   "avx512ifma",
+    "avx512vbmi", "avx512vbmi2", "avx512vl",     "avx512vnni",   "avx512vpopcntdq",
+    "avxifma",    "avxvnni",     "avxvnniint16", "avxvnniint8",  "bmi",
+    "bmi2",       "cmov",        "cx16",         "cx8",          "f16c",
+    "fma",        "gfni",        "lzcnt",        "mmx",          "movbe",
+    "pclmul",     "popcnt",      "sahf",         "sse",          "sse2",
+    "sse3",       "sse4.1",      "sse4.2",       "ssse3",        "vpclmulqdq",
 };
 
 /// Never used, whatever the processor has: AVX512-BF16's conversions flush denormal inputs and results to zero.

@@ -39,6 +39,9 @@ HostExecution::HostExecution(const Launch &launch, std::shared_ptr<HostModule> t
     : module(std::move(theModule)), ticket(std::move(ticket)), buffers(HostMemory::shared().snapshot()),
       arguments(argumentSlots(launch)), instanceCount(launch.grid[0] * launch.grid[1] * launch.grid[2]),
       cooperative(launch.cooperative), slots(size_t(slotCount)) {
+  if (cooperative) // all live from the start, whenever the system gives each its first moment
+    for (size_t i = 0; i < slots.size(); ++i)
+      slots[i].running.store(int64_t(i), std::memory_order_relaxed);
   for (int d = 0; d < 3; ++d)
     shared.grid[d] = int32_t(launch.grid[size_t(d)]);
   shared.abiVersion = hostAbiVersion;
@@ -190,33 +193,19 @@ Error HostExecution::assertError(const HostInstance &instance) const {
                     {fmt::format("{}, element {}", instanceNote(instance), instance.element)});
 }
 
-/// The buffer that an access missed, and where: `buffer "x": index 1024 of 1000 elements` for the argument whose buffer
-/// is nearest, else what the address is near to.
+/// What an access missed: `buffer "x": index 1024 of 1000 elements` when the nearest buffer is an argument's.
 std::string HostExecution::bufferText(const HostInstance &instance) const {
-  const PackageArgument *nearest = nullptr;
-  int64_t index = 0, count = 0;
-  uint64_t least = ~uint64_t(0);
-  for (size_t i = 0; i < arguments.size(); ++i) {
+  const HostAllocation *nearest = nearestAllocation(*buffers, instance.address);
+  for (size_t i = 0; nearest && i < arguments.size(); ++i) {
     const PackageArgument &argument = package().arguments[i];
-    const HostAllocation *buffer = argument.pointer ? findAllocation(*buffers, arguments[i], 0) : nullptr;
-    if (!buffer)
-      continue;
-    uint64_t end = buffer->address + buffer->sizeBytes;
-    uint64_t distance = instance.address < buffer->address ? buffer->address - instance.address
-                        : instance.address < end           ? 0
-                                                           : instance.address - end;
-    if (distance >= least)
+    if (!argument.pointer || !nearest->holds(arguments[i], 0))
       continue;
     auto type = findElementType(argument.type);
     int64_t size = type ? elementSizeBytes(*type) : 8, offset = int64_t(instance.address - arguments[i]);
-    least = distance;
-    nearest = &argument;
-    index = offset >= 0 ? offset / size : -((-offset + size - 1) / size);
-    count = int64_t(end - arguments[i]) / size;
+    int64_t index = offset >= 0 ? offset / size : -((-offset + size - 1) / size);
+    int64_t count = int64_t(nearest->address + nearest->sizeBytes - arguments[i]) / size;
+    return fmt::format("outside buffer \"{}\": index {} of {} elements", argument.name, index, count);
   }
-  constexpr uint64_t farBytes = uint64_t(1) << 32;
-  if (nearest && least < farBytes)
-    return fmt::format("outside buffer \"{}\": index {} of {} elements", nearest->name, index, count);
   return fmt::format("outside every buffer, at address {:#x}", instance.address);
 }
 
@@ -303,7 +292,9 @@ void HostExecution::finish() {
     return;
   for (const std::string &place : waitingPlaces)
     error->notes.push_back("it was waiting at " + place);
-  throw *error;
+  Error thrown = std::move(*error);
+  error.reset();
+  throw thrown;
 }
 
 std::array<int64_t, 3> HostExecution::position(int64_t linear) const {

@@ -149,7 +149,7 @@ std::atomic<bool> letGo{false};
 void neverPolls(const HostProgram *, const uint64_t *arguments) {
   while (!letGo)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  *pointer<int32_t>(arguments[0]) = 1; // into memory that was freed meanwhile
+  __atomic_store_n(pointer<int32_t>(arguments[0]), 1, __ATOMIC_RELAXED); // into memory that was freed meanwhile
 }
 
 TEST(HostExecution, KernelThatNeverPollsIsAbandoned) {

@@ -49,6 +49,19 @@ const HostAllocation *findAllocation(const HostMap &map, uint64_t address, uint6
   return candidate.holds(address, sizeBytes) ? &candidate : nullptr;
 }
 
+const HostAllocation *nearestAllocation(const HostMap &map, uint64_t address) {
+  auto distance = [&](const HostAllocation &each) -> double {
+    uint64_t end = each.address + each.sizeBytes;
+    if (address < each.address)
+      return 16.0 * double(each.address - address);
+    return address < end ? -1 : double(address - end);
+  };
+  auto nearest = std::min_element(map.begin(), map.end(), [&](const HostAllocation &a, const HostAllocation &b) {
+    return distance(a) < distance(b);
+  });
+  return nearest == map.end() ? nullptr : &*nearest;
+}
+
 HostMemory &HostMemory::shared() {
   static auto *memory = new HostMemory; // never destroyed: an abandoned kernel may outlive main
   return *memory;
@@ -96,16 +109,8 @@ std::shared_ptr<const HostMap> HostMemory::snapshot() {
 
 std::string HostMemory::describeAddress(uint64_t address) {
   auto map = snapshot();
-  auto distance = [&](const HostAllocation &each) {
-    if (address < each.address)
-      return each.address - address;
-    uint64_t end = each.address + each.sizeBytes;
-    return address < end ? 0 : address - end + 1;
-  };
-  auto nearest = std::min_element(map->begin(), map->end(), [&](const HostAllocation &a, const HostAllocation &b) {
-    return distance(a) < distance(b);
-  });
-  if (nearest == map->end())
+  const HostAllocation *nearest = nearestAllocation(*map, address);
+  if (!nearest)
     return "there are no buffers";
   uint64_t end = nearest->address + nearest->sizeBytes;
   if (address < nearest->address)

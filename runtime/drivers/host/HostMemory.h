@@ -29,6 +29,10 @@ using HostMap = std::vector<HostAllocation>;
 /// The allocation that holds the range, or null.
 const HostAllocation *findAllocation(const HostMap &map, uint64_t address, uint64_t sizeBytes);
 
+/// The allocation that an access to `address` was probably meant for, or null when there is none: the nearest, where
+/// lying before a buffer counts 16 times the distance, because running past an end is the commoner fault.
+const HostAllocation *nearestAllocation(const HostMap &map, uint64_t address);
+
 class HostMemory {
 public:
   static HostMemory &shared();

@@ -68,6 +68,16 @@ TEST(HostMemory, AddressesAreDescribed) {
   memory.free(address);
 }
 
+TEST(HostMemory, OverrunsAreLikelierThanUnderruns) {
+  HostMap map = {{1000, 100, "a", ""}, {1200, 100, "b", ""}};
+  EXPECT_EQ(nearestAllocation(map, 1104), &map[0]);
+  EXPECT_EQ(nearestAllocation(map, 1180), &map[0]);
+  EXPECT_EQ(nearestAllocation(map, 1197), &map[1]);
+  EXPECT_EQ(nearestAllocation(map, 1300), &map[1]);
+  EXPECT_EQ(nearestAllocation(map, 5), &map[0]);
+  EXPECT_EQ(nearestAllocation({}, 5), nullptr);
+}
+
 TEST(HostMemory, RangesEndWithTheirBuffer) {
   HostMap map = {{100, 10, "a", ""}, {110, 10, "b", ""}, {200, 0, "c", ""}};
   EXPECT_EQ(findAllocation(map, 100, 10), &map[0]);

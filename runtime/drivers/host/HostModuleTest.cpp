@@ -78,7 +78,8 @@ TEST(HostModule, Refusals) {
   EXPECT_EQ(error.kind, ErrorClass::Environment);
   EXPECT_CONTAINS(error.what(), "was compiled for other, and this processor lacks fma4, xop");
   EXPECT_CONTAINS(loadError([](Package &p) { p.entry = "none"; }).what(), "its binary has no symbol `none`");
-  EXPECT_CONTAINS(loadError([](Package &p) { p.binary = "text"; }).what(), "of kind `elf-shared-object` and 4 bytes is no ELF");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.binary = "text"; }).what(),
+                  "of kind `elf-shared-object` and 4 bytes is no ELF");
   EXPECT_CONTAINS(loadError([](Package &p) { p.binaryKind = "ptx"; }).what(), "its binary of kind `ptx`");
   EXPECT_CONTAINS(loadError([](Package &p) { p.binary[18] = 7; }).what(), "its binary is for ELF machine 7");
   error = loadError([](Package &p) { p.binary.resize(100); });
