@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/HostProcessor.h"
+#include "compiler/emit/HostObject.h"
 #include "support/Error.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 #include <algorithm>
@@ -39,10 +42,15 @@ std::set<std::string> featuresOf(const std::string &processor, bool native) {
         features.insert(name.str());
     return features;
   }
-  llvm::SmallVector<llvm::StringRef> names;
-  llvm::X86::getFeaturesForCPU(processor, names);
-  for (llvm::StringRef name : names)
-    features.insert(name.str());
+  initializeHostTarget();
+  llvm::Triple triple("x86_64-pc-linux-gnu");
+  std::string message;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target ? target->createMCSubtargetInfo(triple, processor, "")
+                                                          : nullptr);
+  for (const char *name : usedFeatures)
+    if (subtarget && subtarget->checkFeatures(std::string("+") + name))
+      features.insert(name);
   return features;
 }
 

@@ -77,6 +77,7 @@ public:
 
 private:
   void runPhase(const Phase &phase);
+  void abandonLlvm();
   LogicalResult runBody(const Phase &phase);
   LogicalResult runPasses(const char *passes);
   void reportFailure(const Phase &phase);
@@ -129,19 +130,24 @@ void Driver::runPhase(const Phase &phase) {
   } catch (const Error &error) {
     if (error.kind != ErrorClass::Internal)
       throw;
+    abandonLlvm();
     failInternally(phase, error.what(), error.notes);
   }
   if (!crash.empty()) {
     // Whatever the phase held is in an unknown state: better lost than destroyed.
     (void)compilation.module.release();
     (void)compilation.ownContext.release();
-    (void)compilation.llvmModule.release();
-    (void)compilation.llvmContext.release();
+    abandonLlvm();
     failInternally(phase, crash);
   }
   if (failed(status) || !diagnostics.errors.empty())
     reportFailure(phase);
   checkResult(phase);
+}
+
+void Driver::abandonLlvm() {
+  (void)compilation.llvmModule.release();
+  (void)compilation.llvmContext.release();
 }
 
 LogicalResult Driver::runBody(const Phase &phase) {

@@ -77,8 +77,21 @@ LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
   return success();
 }
 
+/// MLIR keeps attributes that it does not know. Those of a dialect (`tt.num_stages`) are notes for somebody; others are
+/// misspelt.
+LogicalResult checkAttributes(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (!attribute.getName().getValue().contains('.'))
+      return op->emitOpError() << "has no attribute `" << attribute.getName().getValue() << "`";
+  return success();
+}
+
 LogicalResult verifyInput(Compilation &compilation) {
   if (failed(mlir::verify(*compilation.module)))
+    return failure();
+  bool known = true;
+  compilation.module->walk([&](Operation *op) { known &= succeeded(checkAttributes(op)); });
+  if (!known)
     return failure();
   return selectKernel(*compilation.module, compilation.options.kernel);
 }
