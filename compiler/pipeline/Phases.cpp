@@ -78,8 +78,10 @@ LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
 }
 
 /// MLIR keeps attributes that it does not know. Those of a dialect (`tt.num_stages`) are notes for somebody; others are
-/// misspelt.
+/// misspelt. Functions carry what their language likes (`noinline`).
 LogicalResult checkAttributes(Operation *op) {
+  if (isa<FunctionOpInterface, ModuleOp>(op))
+    return success();
   for (NamedAttribute attribute : op->getDiscardableAttrs())
     if (!attribute.getName().getValue().contains('.'))
       return op->emitOpError() << "has no attribute `" << attribute.getName().getValue() << "`";
