@@ -131,4 +131,25 @@ TEST(Package, IllTypedFieldsAreNamed) {
   EXPECT_CONTAINS(messageOf([&] { Package::parse(fileAround(std::string(1000000, '[')), "a"); }), "is not JSON");
 }
 
+// Descriptions that are damaged but carry a right checksum: a package or an Error, never more.
+TEST(Package, DamagedDescriptionsDoNoHarm) {
+  std::string good = smallPackage().describe();
+  uint64_t state = 1;
+  auto next = [&] { return (state = state * 6364136223846793005ull + 1442695040888963407ull) >> 33; };
+  const std::string alphabet = "{}[]\",:0123456789-e.truefalsnl\\ \xff";
+  for (int round = 0; round < 20000; ++round) {
+    std::string bad = good;
+    for (uint64_t edits = 1 + next() % 4; edits-- > 0;)
+      if (next() % 2)
+        bad[next() % bad.size()] = alphabet[next() % alphabet.size()];
+      else
+        bad.erase(next() % bad.size(), next() % 8);
+    try {
+      Package::parse(fileAround(bad), "a");
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, ErrorClass::Input);
+    }
+  }
+}
+
 } // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of chips and the search by name.
 #include "chips/Chip.h"
 #include "support/Error.h"
 #include <algorithm>

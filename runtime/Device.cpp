@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The parts of the interfaces that are no driver's: ownership of buffers, and the homes of the virtual tables.
 #include "runtime/Device.h"
 #include "runtime/Event.h"
 #include "runtime/Module.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of drivers and the parsing of device names.
 #include "runtime/Driver.h"
 #include "runtime/drivers/host/HostDriver.h"
 #include "support/Error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Everything about a launch that can be wrong before any device sees it.
 #include "runtime/Launch.h"
 #include "support/ElementType.h"
 #include "support/Error.h"

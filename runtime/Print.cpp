@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lines of tt.print from raw elements, and the one sink of the process.
 #include "runtime/Print.h"
 #include "support/ElementType.h"
 #include <cstdio>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parsing and materialising of values; the generator at the end is part of the contract and must never change.
 #include "support/BufferSpec.h"
 #include "support/Error.h"
 #include <cctype>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One row a knob: the readers and the list share name, form and parser, so that they cannot disagree.
 #include "support/Knobs.h"
 #include "support/Error.h"
 #include <charconv>

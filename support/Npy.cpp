@@ -34,8 +34,8 @@ public:
     while (!accept('}')) {
       std::string key = readString();
       expect(':');
-      int which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : -1;
-      if (which < 0)
+      auto which = size_t(std::find(std::begin(keys), std::end(keys), key) - std::begin(keys));
+      if (which == std::size(keys))
         fail(fmt::format("unexpected key '{}'", key));
       if (seen[which])
         fail(fmt::format("key '{}' twice", key));
@@ -54,7 +54,6 @@ public:
     skipSpace();
     if (position != text.size())
       fail("text after the dictionary");
-    const char *keys[] = {"descr", "fortran_order", "shape"};
     for (int i = 0; i < 3; ++i)
       if (!seen[i])
         fail(fmt::format("key '{}' is missing", keys[i]));
@@ -62,6 +61,8 @@ public:
   }
 
 private:
+  static constexpr std::string_view keys[] = {"descr", "fortran_order", "shape"};
+
   [[noreturn]] void fail(const std::string &problem) {
     throw inputError(fmt::format("{}: malformed .npy header at byte {}: {}", name, position, problem));
   }

@@ -7,16 +7,20 @@ using namespace mlir;
 
 namespace heddle::math {
 
-// p * 2^n, rounded once, for p in [0.5, 2] and n in the low bits of `rounded` = magic + n. The power is applied in two
-// halves, so that neither leaves the normal range: the first product is exact, the second overflows or rounds to a
-// denormal as it should. Both are products, not additions to the exponent, so that NaN stays NaN. The bits of magic
-// leave by the shifts.
+// What rounds x to the nearest integer n by addition, and leaves n plus twice the exponent bias in the low bits of the
+// sum: halving those gives the biased exponents of the two powers below without another addition.
+static double roundingConstant(const Emitter &emit) {
+  return emit.magic() + 2 * (emit.isDouble ? 1023 : 127);
+}
+
+// p * 2^n, rounded once, for `rounded` = roundingConstant + n. The power is applied in two halves, so that neither
+// leaves the normal range: the first product is exact, the second overflows or rounds to a denormal as it should. Both
+// are products, not additions to p's exponent, so that NaN stays NaN. Higher bits of `rounded` leave by the shifts.
 static Value scaleByPower(const Emitter &emit, Value p, Value rounded) {
-  Value one = emit.integer(emit.isDouble ? uint64_t(1023) << 52 : uint64_t(127) << 23);
-  Value n = emit.bits(rounded);
-  Value half = emit.shiftRight(n, 1);
-  for (Value exponent : {half, emit.isub(n, half)})
-    p = emit.mul(p, emit.fromBits(emit.iadd(emit.shiftLeft(exponent, emit.mantissaBits), one)));
+  Value exponents = emit.bits(rounded);
+  Value half = emit.shiftRight(exponents, 1);
+  for (Value exponent : {half, emit.isub(exponents, half)})
+    p = emit.mul(p, emit.fromBits(emit.shiftLeft(exponent, emit.mantissaBits)));
   return p;
 }
 
@@ -31,7 +35,7 @@ Value expandExp2(const Emitter &emit, Value x) {
                                     7.0548973041554995e-09, 4.4558179083360645e-10, 2.5729324177362305e-11};
   // Beyond these bounds the result has long been 0 or infinite.
   x = emit.atMost(emit.atLeast(x, emit.isDouble ? -1080 : -155), emit.isDouble ? 1030 : 130);
-  Value magic = emit.number(emit.magic());
+  Value magic = emit.number(roundingConstant(emit));
   Value rounded = emit.add(x, magic);
   Value r = emit.sub(x, emit.sub(rounded, magic));
   Value q = emit.polynomial(r, emit.isDouble ? ArrayRef<double>(full) : ArrayRef<double>(single));
@@ -54,7 +58,7 @@ Value expandExp(const Emitter &emit, Value x) {
                                     2.5106274733573296e-08,
                                     2.0904888270467301e-09};
   x = emit.atMost(emit.atLeast(x, emit.isDouble ? -750 : -106), emit.isDouble ? 712 : 90);
-  Value magic = emit.number(emit.magic());
+  Value magic = emit.number(roundingConstant(emit));
   Value rounded = emit.fma(x, emit.number(1.4426950408889634), magic);
   Value n = emit.sub(rounded, magic);
   // ln 2 in two parts of full length; with fma the first difference is exact.

@@ -26,4 +26,27 @@ def ExpandMath : Pass<"heddle-expand-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def ExpandBlockPointers : Pass<"heddle-expand-block-pointers"> {
+  let summary = "replace block pointers by tiles of pointers with masks";
+  let description = [{
+    Text of Triton before 3.7 has pointers to blocks: `tt.make_tensor_ptr`, `tt.advance`, and loads and stores with
+    `boundaryCheck` and `padding`. Such a value becomes base, shape, strides and offsets, also through loops and
+    branches; an access forms the pointers of its elements and a mask for the checked dimensions. Elements outside read
+    as zero or NaN; without `padding`, where Triton leaves them undefined, as zero.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+                           "::heddle::triton::TritonDialect"];
+}
+
+def ExpandDescriptors : Pass<"heddle-expand-descriptors"> {
+  let summary = "replace tensor descriptors by tiles of pointers with masks";
+  let description = [{
+    A descriptor made by `tt.make_tensor_descriptor` becomes base, shape and strides, also through loops and branches.
+    Loads and gathers read zero or NaN outside the tensor, stores and scatters drop what lies outside, reductions become
+    relaxed atomics. Descriptors that are kernel arguments are refused: their memory has a vendor's format.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+                           "::heddle::triton::TritonDialect"];
+}
+
 #endif

@@ -80,7 +80,7 @@ void HostEmitter::multiplyTile(const TileBuffer &a, Value packed, const TileBuff
   Type type = d.stored;
   int64_t lanes = std::min<int64_t>(n, maxLanes(type)), vectors = panel / lanes;
   int64_t rows = std::min<int64_t>(m, vectors >= 4 ? 4 : options.vectorBits == 512 ? 8 : 4);
-  int64_t unroll = std::min<int64_t>(k, 4);
+  int64_t unroll = 1;
   PieceScope scope(*this, lanes);
   Type vector = lanes == 1 ? type : Type(VectorType::get({lanes}, type));
   bool integer = isa<IntegerType>(type);

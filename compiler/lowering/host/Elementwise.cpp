@@ -18,15 +18,16 @@ static Type operandElement(Operation *op, unsigned number = 0) { return elementT
 static Type resultElement(Operation *op) { return elementTypeOf(op->getResult(0).getType()); }
 
 Value HostEmitter::cloneOn(Operation *op, ValueRange operands, Type scalarResult) {
-  OperationState state(loc, op->getName());
-  state.addOperands(operands);
   Value shape = operands.front();
   for (Value operand : operands) // a scalar condition may select among vectors
     if (isa<VectorType>(operand.getType()))
       shape = operand;
-  state.addTypes(like(scalarResult, shape));
-  state.propertiesAttr = op->getPropertiesAsAttribute();
-  return b.create(state)->getResult(0);
+  Operation *copy = op->cloneWithoutRegions();
+  copy->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
+  copy->setLoc(loc);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(like(scalarResult, shape));
+  return b.insert(copy)->getResult(0);
 }
 
 LaneValue HostEmitter::elementwise(Operation *op, ArrayRef<LaneValue> operands) {

@@ -8,6 +8,8 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -15,6 +17,7 @@ using namespace mlir;
 
 LogicalResult heddle::host::convertHostToLlvm(ModuleOp module) {
   MLIRContext *context = module.getContext();
+  context->loadDialect<LLVM::LLVMDialect, cf::ControlFlowDialect, arith::ArithDialect>(); // what the patterns create
   LLVMTypeConverter converter(context);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();

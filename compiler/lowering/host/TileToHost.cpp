@@ -68,6 +68,7 @@ LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &opti
     }
   if (!supported)
     return failure();
-  module.getContext()->loadDialect<LLVM::LLVMDialect, vector::VectorDialect, scf::SCFDialect, math::MathDialect>();
+  module.getContext()->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect,
+                                   scf::SCFDialect, vector::VectorDialect>();
   return HostEmitter(function, options, kernel).run();
 }

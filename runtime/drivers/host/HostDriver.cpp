@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Virtual devices and their memory accounts.
 #include "runtime/drivers/host/HostDriver.h"
 #include "chips/Chip.h"
 #include "runtime/drivers/host/HostMemory.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels are left by _longjmp, so the hooks only note why; errors are made afterwards, outside the kernel.
 #include "runtime/drivers/host/HostExecution.h"
 #include "runtime/Print.h"
 #include "support/ElementType.h"

@@ -41,6 +41,7 @@ public:
   // Owned by the pool, under its mutex.
   int attachedThreads = 0;
   bool listed = false;
+  std::atomic<bool> over{false}; ///< no thread will touch it again; for a look without the mutex
   std::condition_variable ended;
 
   // Cooperative launches only: 0 until every thread is there, then 1 (go) or 2 (give up).

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A thread's scratch memory and alternate signal stack.
 #include "runtime/drivers/host/HostInstance.h"
 #include <algorithm>
 #include <csignal>

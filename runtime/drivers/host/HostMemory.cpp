@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Memory comes from aligned_alloc; what is kept here is who owns which range and when it may go.
 #include "runtime/drivers/host/HostMemory.h"
 #include "support/Error.h"
 #include <algorithm>

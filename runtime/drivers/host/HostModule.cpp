@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A package is refused before any of its code is loaded; dlopen itself trusts what it is given.
 #include "runtime/drivers/host/HostModule.h"
 #include "runtime/drivers/host/CpuFeatures.h"
 #include "support/BufferSpec.h"

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore>
 
 namespace heddle {
@@ -40,6 +41,18 @@ int startThread(size_t stackBytes, const char *name, std::function<void()> body)
   if (reason)
     delete argument;
   return reason;
+}
+
+/// Waking a sleeping thread takes longer than a small launch, so a thread yields for a while before it sleeps.
+template <typename Condition>
+bool spinFor(Condition condition) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= end)
+      return false;
+    ::sched_yield();
+  }
+  return true;
 }
 
 } // namespace
@@ -75,7 +88,11 @@ void HostPool::workerMain(const std::shared_ptr<Worker> &self) {
   std::unique_lock lock(mutex);
   while (!self->abandoned) {
     if (jobs.empty()) {
-      wake.wait(lock);
+      lock.unlock();
+      bool came = spinFor([&] { return jobCount.load(std::memory_order_relaxed) > 0; });
+      lock.lock();
+      if (!came && jobs.empty() && !self->abandoned)
+        wake.wait(lock);
       continue;
     }
     std::shared_ptr<HostExecution> execution = jobs[turn++ % jobs.size()];
@@ -85,8 +102,7 @@ void HostPool::workerMain(const std::shared_ptr<Worker> &self) {
     work(*execution, thread, self->index);
     lock.lock();
     self->current = nullptr;
-    if (--execution->attachedThreads == 0 && !execution->listed)
-      execution->ended.notify_all();
+    detach(*execution);
     lock.unlock(); // the last owner of an execution must not be let go under the mutex
     execution.reset();
     lock.lock();
@@ -103,6 +119,14 @@ void HostPool::work(HostExecution &execution, HostThread &thread, int slot) {
   }
   std::lock_guard lock(mutex);
   unlist(execution);
+}
+
+/// Called with the mutex held, when a thread is done with the launch.
+void HostPool::detach(HostExecution &execution) {
+  if (--execution.attachedThreads > 0 || execution.listed)
+    return;
+  execution.over.store(true, std::memory_order_release);
+  execution.ended.notify_all();
 }
 
 void HostPool::unlist(HostExecution &execution) {
@@ -136,8 +160,7 @@ void HostPool::partnerMain(Partner &self) {
       if (execution->gate.load() == 1)
         execution->run(thread, self.index, self.index, self.index + 1);
       std::unique_lock lock(mutex);
-      if (--execution->attachedThreads == 0)
-        execution->ended.notify_all();
+      detach(*execution);
       bool stays = parked.size() < parkedLimit;
       if (stays)
         parked.push_back(&self);
@@ -211,6 +234,7 @@ void HostPool::runToEnd(const std::shared_ptr<HostExecution> &execution, bool co
     return execution->ended.wait_for(lock, std::chrono::duration<double>(limit),
                                      [&] { return !execution->listed && execution->attachedThreads == 0; });
   };
+  spinFor([&] { return execution->over.load(std::memory_order_acquire); });
   if (!waitFor(seconds)) {
     execution->failByTimeout(seconds);
     {

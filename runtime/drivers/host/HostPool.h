@@ -43,6 +43,7 @@ private:
   std::vector<Partner *> gatherPartners(int64_t wanted);
   int abandon(const std::shared_ptr<HostExecution> &execution);
   void unlist(HostExecution &execution);
+  void detach(HostExecution &execution);
 
   const int count;
   std::mutex mutex; ///< for what follows, and the pool's part of each execution

@@ -2,6 +2,8 @@
 // Launches that wait for each other, many at once, and many in a row.
 #include "runtime/drivers/host/HostPool.h"
 #include "runtime/drivers/host/HostTestSupport.h"
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 using namespace heddle;
@@ -106,20 +108,24 @@ TEST(HostPool, ThousandLaunchesFromFourStreams) {
     thread.join();
 }
 
+std::atomic<bool> hurry{false};
+
 void slow(const HostProgram *, const uint64_t *) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  if (!hurry)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// A long launch must not keep another stream's short one from its turn.
+// A long launch must not keep another stream's short one from its turn: without turns this takes minutes.
 TEST(HostPool, StreamsTakeTurns) {
   auto device = openDevice("host");
   auto longStream = device->createStream(), shortStream = device->createStream();
   auto longEnd = device->createEvent();
-  longStream->launch(testLaunch(testPackage(), slow, {500, 1, 1}));
+  longStream->launch(testLaunch(testPackage(), slow, {100000 * HostPool::shared().threadCount(), 1, 1}));
   longStream->record(longEnd);
   shortStream->launch(testLaunch(testPackage(), slow, {1, 1, 1}));
   shortStream->synchronize();
   EXPECT_FALSE(longEnd->query());
+  hurry = true;
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A stream is a queue and a thread; the thread also keeps watch over the launch that it runs.
 #include "runtime/drivers/host/HostStream.h"
 #include "runtime/drivers/host/HostDriver.h"
 #include "runtime/drivers/host/HostPool.h"
