@@ -49,4 +49,13 @@ def ExpandDescriptors : Pass<"heddle-expand-descriptors"> {
                            "::heddle::triton::TritonDialect"];
 }
 
+def ExpandDotScaled : Pass<"heddle-expand-dot-scaled"> {
+  let summary = "replace block-scaled matrix products by products of f32 tiles";
+  let description = [{
+    The elements of `tt.dot_scaled` (e2m1, e4m3, e5m2, bf16, fp16) and their scales (E8M0, or e4m3) are converted to
+    f32, multiplied, and given to a `tt.dot` without reduced precision.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
+}
+
 #endif
