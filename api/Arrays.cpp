@@ -19,8 +19,8 @@ ElementType typeOfFile(const NpyArray &file, const Array &array, const std::stri
   for (ElementType type : {ElementType::I8, ElementType::UI8, ElementType::I1})
     if (file.dtype == numpyDtype(type))
       return type;
-  throw inputError(fmt::format("{}: cannot compare dtype `{}` with {} elements", path, file.dtype,
-                               elementTypeName(array.type)));
+  throw inputError(
+      fmt::format("{}: cannot compare dtype `{}` with {} elements", path, file.dtype, elementTypeName(array.type)));
 }
 
 std::string formatIndex(int64_t element, const std::vector<int64_t> &shape) {

@@ -44,8 +44,8 @@ struct RunRequest {
   std::vector<NamedValue> buffers;   ///< buffers that are no arguments
   std::vector<std::string> outputs;  ///< buffers to read after the first launch
   bool cooperative = false;
-  double timeoutSeconds = 0;         ///< 0: HEDDLE_LAUNCH_TIMEOUT
-  int warmup = 0, repeat = 0;        ///< launches after the first, on the same buffers; `repeat` of them are timed
+  double timeoutSeconds = 0;  ///< 0: HEDDLE_LAUNCH_TIMEOUT
+  int warmup = 0, repeat = 0; ///< launches after the first, on the same buffers; `repeat` of them are timed
 };
 
 /// The contents of a buffer.
@@ -87,9 +87,9 @@ Comparison compareWithFile(const Array &array, const std::string &path, const To
 
 /// What `heddle doctor` shows of the machine.
 struct MachineReport {
-  std::string processor;              ///< its maker's name for it
-  HostProcessor target;               ///< what host code is made for
-  std::string targetProblem;          ///< why no host code can be made; empty when it can
+  std::string processor;     ///< its maker's name for it
+  HostProcessor target;      ///< what host code is made for
+  std::string targetProblem; ///< why no host code can be made; empty when it can
   int cores = 0;
   uint64_t memoryBytes = 0;
   struct Device {

@@ -47,7 +47,8 @@ MachineReport examineMachine() {
       auto device = driver->open(ordinal);
       report.devices.push_back({device->name(), device->description()});
     }
-  report.libraries = {tryLibrary("libcuda.so.1", "NVIDIA CUDA driver"), tryLibrary("libamdhip64.so", "AMD HIP runtime")};
+  report.libraries = {tryLibrary("libcuda.so.1", "NVIDIA CUDA driver"),
+                      tryLibrary("libamdhip64.so", "AMD HIP runtime")};
   report.knobs = listKnobs();
   report.version = version();
   report.llvmVersion = llvmVersion();

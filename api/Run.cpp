@@ -178,8 +178,8 @@ void Run::checkType(const PackageArgument &argument, const BufferSpec &spec, Ele
   if (dtype.empty())
     throw inputError(fmt::format("argument `{}` points to {} elements, but `{}` has {} elements", argument.name,
                                  argument.type, spec.text, elementTypeName(given)));
-  throw inputError(fmt::format("argument `{}` points to {} elements (dtype `{}`), but {} has dtype `{}`",
-                               argument.name, argument.type, numpyDtype(*wanted), spec.path, dtype));
+  throw inputError(fmt::format("argument `{}` points to {} elements (dtype `{}`), but {} has dtype `{}`", argument.name,
+                               argument.type, numpyDtype(*wanted), spec.path, dtype));
 }
 
 /// `argument` is null for a `--buffer`.

@@ -125,8 +125,8 @@ int compileVerb(const CompileRequest &request) {
   if (request.json)
     printData(describeResult(result, output));
   else
-    say(fmt::format("{}: kernel `{}` for {}, {} bytes of code", output, result.package.kernel,
-                    result.package.processor, result.package.binary.size()));
+    say(fmt::format("{}: kernel `{}` for {}, {} bytes of code", output, result.package.kernel, result.package.processor,
+                    result.package.binary.size()));
   return 0;
 }
 

@@ -28,7 +28,8 @@ std::string describeForPeople(const MachineReport &report) {
       {"memory", fmt::format("{:.1f} GiB", double(report.memoryBytes) / double(1 << 30))},
   };
   if (report.targetProblem.empty()) {
-    rows.push_back({"host code", fmt::format("for {}, vectors of {} bits", report.target.name, report.target.vectorBits)});
+    rows.push_back(
+        {"host code", fmt::format("for {}, vectors of {} bits", report.target.name, report.target.vectorBits)});
     rows.push_back({"features", fmt::format("{}", fmt::join(report.target.features, " "))});
   } else {
     rows.push_back({"host code", "none: " + report.targetProblem});
@@ -36,8 +37,9 @@ std::string describeForPeople(const MachineReport &report) {
   for (const auto &device : report.devices)
     rows.push_back({"device", fmt::format("{}: {}", device.name, device.description)});
   for (const auto &library : report.libraries)
-    rows.push_back({library.name, fmt::format("{}: {}", library.purpose,
-                                              library.problem.empty() ? "found" : "not found (" + library.problem + ")")});
+    rows.push_back(
+        {library.name, fmt::format("{}: {}", library.purpose,
+                                   library.problem.empty() ? "found" : "not found (" + library.problem + ")")});
   std::vector<std::vector<std::string>> knobs = {{"SETTING", "VALUE", "ORIGIN", "WHAT IT DOES"}};
   for (const Knob &knob : report.knobs)
     knobs.push_back({knob.name, knob.value, originName(knob.origin),

@@ -55,11 +55,10 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts) 
       {"needs", fmt::format("{}", fmt::join(package.features, " "))},
   };
   for (const PackageArgument &argument : package.arguments)
-    rows.push_back({"argument", fmt::format("{}: {}{}{}", argument.name, argument.pointer ? "pointer to " : "",
-                                            argument.type,
-                                            argument.divisibility > 1
-                                                ? fmt::format(", a multiple of {}", argument.divisibility)
-                                                : "")});
+    rows.push_back(
+        {"argument",
+         fmt::format("{}: {}{}{}", argument.name, argument.pointer ? "pointer to " : "", argument.type,
+                     argument.divisibility > 1 ? fmt::format(", a multiple of {}", argument.divisibility) : "")});
   for (const PackageSite &site : package.sites)
     rows.push_back({"site", describeSite(site)});
   return formatTable(rows);

@@ -159,7 +159,8 @@ public:
     agrees &= result.mismatches == 0;
     std::string bounds = fmt::format("relative {:g}, absolute {:g}", tolerance.relative, tolerance.absolute);
     if (result.mismatches == 0)
-      text += fmt::format("{} agrees with {}: {} elements within {}\n", array.name, request.path, result.elements, bounds);
+      text +=
+          fmt::format("{} agrees with {}: {} elements within {}\n", array.name, request.path, result.elements, bounds);
     else
       text += fmt::format("{} differs from {} in {} of {} elements beyond {}\n  first {}\n  worst {}\n", array.name,
                           request.path, result.mismatches, result.elements, bounds, result.first, result.worst);

@@ -66,7 +66,10 @@ heddle::Error describeMisuse(CLI::App &program, const CLI::ParseError &error) {
   if (!extras.empty() && (isMissing || error.get_exit_code() == int(CLI::ExitCodes::ExtrasError))) {
     std::string extra = extras.front();
     std::string option = extra.substr(0, extra.find('='));
-    message = fmt::format("{} `{}`", extra[0] == '-' ? "unknown option" : at == &program ? "unknown verb" : "unexpected",
+    message = fmt::format("{} `{}`",
+                          extra[0] == '-'  ? "unknown option"
+                          : at == &program ? "unknown verb"
+                                           : "unexpected",
                           extra[0] == '-' ? option : extra);
     if (std::string close = heddle::closestName(option, known); !close.empty())
       notes.push_back(fmt::format("the closest is `{}`", close));

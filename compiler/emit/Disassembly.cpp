@@ -34,8 +34,8 @@ struct Decoder {
     subtarget.reset(target->createMCSubtargetInfo(triple, "", ""));
     context = std::make_unique<llvm::MCContext>(triple, assembly.get(), registers.get(), subtarget.get());
     disassembler.reset(target->createMCDisassembler(*subtarget, *context));
-    printer.reset(target->createMCInstPrinter(triple, assembly->getAssemblerDialect(), *assembly, *instructions,
-                                              *registers));
+    printer.reset(
+        target->createMCInstPrinter(triple, assembly->getAssemblerDialect(), *assembly, *instructions, *registers));
     if (!disassembler || !printer)
       throw internalError("LLVM has no disassembler for x86-64");
     printer->setPrintBranchImmAsAddress(true);

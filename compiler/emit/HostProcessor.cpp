@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/HostProcessor.h"
+#include "compiler/emit/HostObject.h"
 #include "support/Error.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 #include <algorithm>
@@ -16,12 +19,14 @@ namespace {
 /// The features that code generation from plain LLVM IR can use. Others (`sgx`, `rdseed`, ...) are reached by
 /// intrinsics only, and a package shall not ask a machine for them.
 constexpr const char *usedFeatures[] = {
-    "adx",        "avx",          "avx2",     "avx512bitalg", "avx512bw",        "avx512cd", "avx512dq",
-    "avx512f",    "avx512fp16",   "avx512ifma", "avx512vbmi", "avx512vbmi2",     "avx512vl", "avx512vnni",
-    "avx512vpopcntdq", "avxifma", "avxvnni",  "avxvnniint16", "avxvnniint8",     "bmi",      "bmi2",
-    "cmov",       "cx16",         "cx8",      "f16c",         "fma",             "gfni",     "lzcnt",
-    "mmx",        "movbe",        "pclmul",   "popcnt",       "sahf",            "sse",      "sse2",
-    "sse3",       "sse4.1",       "sse4.2",   "ssse3",        "vpclmulqdq",
+    "adx",        "avx",         "avx2",         "avx512bitalg", "avx512bw",
+    "avx512cd",   "avx512dq",    "avx512f",      "avx512fp16",   "avx512ifma",
+    "avx512vbmi", "avx512vbmi2", "avx512vl",     "avx512vnni",   "avx512vpopcntdq",
+    "avxifma",    "avxvnni",     "avxvnniint16", "avxvnniint8",  "bmi",
+    "bmi2",       "cmov",        "cx16",         "cx8",          "f16c",
+    "fma",        "gfni",        "lzcnt",        "mmx",          "movbe",
+    "pclmul",     "popcnt",      "sahf",         "sse",          "sse2",
+    "sse3",       "sse4.1",      "sse4.2",       "ssse3",        "vpclmulqdq",
 };
 
 /// Never used, whatever the processor has: AVX512-BF16's conversions flush denormal inputs and results to zero.
@@ -37,10 +42,15 @@ std::set<std::string> featuresOf(const std::string &processor, bool native) {
         features.insert(name.str());
     return features;
   }
-  llvm::SmallVector<llvm::StringRef> names;
-  llvm::X86::getFeaturesForCPU(processor, names);
-  for (llvm::StringRef name : names)
-    features.insert(name.str());
+  initializeHostTarget();
+  llvm::Triple triple("x86_64-pc-linux-gnu");
+  std::string message;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target ? target->createMCSubtargetInfo(triple, processor, "")
+                                                          : nullptr);
+  for (const char *name : usedFeatures)
+    if (subtarget && subtarget->checkFeatures(std::string("+") + name))
+      features.insert(name);
   return features;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/SharedObject.h"
 #include "compiler/emit/Guard.h"
+#include "lld/Common/Driver.h"
 #include "support/Error.h"
 #include "support/File.h"
-#include "lld/Common/Driver.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/raw_ostream.h"
@@ -86,8 +86,8 @@ std::string linkSharedObject(const std::string &object) {
   PrivateFolder folder;
   std::string input = folder.path + "/object", output = folder.path + "/shared";
   writeFileAtomically(input, object);
-  std::vector<const char *> arguments = {"ld.lld", "-shared", "-z",      "undefs",        "--threads=1", "--build-id=none",
-                                         "-s",     "-o",      output.c_str(), input.c_str()};
+  std::vector<const char *> arguments = {"ld.lld",          "-shared", "-z", "undefs",       "--threads=1",
+                                         "--build-id=none", "-s",      "-o", output.c_str(), input.c_str()};
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   int status = 1;
@@ -95,8 +95,8 @@ std::string linkSharedObject(const std::string &object) {
   {
     static std::mutex oneLinkAtATime; // LLD keeps global state
     std::lock_guard lock(oneLinkAtATime);
-    failure = runGuarded(
-        [&] { status = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}}).retCode; });
+    failure =
+        runGuarded([&] { status = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}}).retCode; });
   }
   if (!failure.empty() || status != 0)
     throw internalError("LLD failed: " + (failure.empty() ? messages : failure));

@@ -5,20 +5,20 @@
 #include "compiler/emit/HostObject.h"
 #include "compiler/lowering/host/TileToHost.h"
 #include "compiler/pipeline/Compile.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 
 namespace heddle {
 
 /// Which IR a phase leaves, and so which member of Compilation holds it.
 enum class Level {
-  Tile,    ///< module: tt and friends
-  Vector,  ///< module: loops over vectors, LLVM memory operations
-  LlvmIr,  ///< module until it is translated, then llvmModule
-  Binary,  ///< object, then package
+  Tile,   ///< module: tt and friends
+  Vector, ///< module: loops over vectors, LLVM memory operations
+  LlvmIr, ///< module until it is translated, then llvmModule
+  Binary, ///< object, then package
 };
 const char *levelName(Level level);
 

@@ -7,16 +7,16 @@
 #include "compiler/pipeline/CompileModule.h"
 #include "compiler/pipeline/Diagnostics.h"
 #include "compiler/pipeline/Registry.h"
-#include "support/Error.h"
-#include "support/File.h"
-#include "support/Hash.h"
-#include "support/Knobs.h"
-#include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Hash.h"
+#include "support/Knobs.h"
+#include "llvm/ADT/StringExtras.h"
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -77,6 +77,7 @@ public:
 
 private:
   void runPhase(const Phase &phase);
+  void abandonLlvm();
   LogicalResult runBody(const Phase &phase);
   LogicalResult runPasses(const char *passes);
   void reportFailure(const Phase &phase);
@@ -129,19 +130,24 @@ void Driver::runPhase(const Phase &phase) {
   } catch (const Error &error) {
     if (error.kind != ErrorClass::Internal)
       throw;
+    abandonLlvm();
     failInternally(phase, error.what(), error.notes);
   }
   if (!crash.empty()) {
     // Whatever the phase held is in an unknown state: better lost than destroyed.
     (void)compilation.module.release();
     (void)compilation.ownContext.release();
-    (void)compilation.llvmModule.release();
-    (void)compilation.llvmContext.release();
+    abandonLlvm();
     failInternally(phase, crash);
   }
   if (failed(status) || !diagnostics.errors.empty())
     reportFailure(phase);
   checkResult(phase);
+}
+
+void Driver::abandonLlvm() {
+  (void)compilation.llvmModule.release();
+  (void)compilation.llvmContext.release();
 }
 
 LogicalResult Driver::runBody(const Phase &phase) {

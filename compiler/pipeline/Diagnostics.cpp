@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Diagnostics.h"
-#include "llvm/Support/SourceMgr.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/Support/SourceMgr.h"
 #include <optional>
 
 using namespace mlir;
@@ -79,7 +79,7 @@ DiagnosticCollection::DiagnosticCollection(MLIRContext *context, const std::stri
 
 void DiagnosticCollection::collect(Diagnostic &diagnostic) {
   Message message;
-  std::string said = withoutOpWord(diagnostic.str());
+  std::string said = withoutOpWord(StringRef(diagnostic.str()).rtrim().str());
   std::string place = formatLocation(diagnostic.getLocation());
   if (place.empty())
     place = name;
@@ -92,7 +92,9 @@ void DiagnosticCollection::collect(Diagnostic &diagnostic) {
   }
   for (Diagnostic &note : diagnostic.getNotes()) {
     std::string at = formatLocation(note.getLocation());
-    message.notes.push_back((at.empty() || at == place ? "" : at + ": ") + withoutOpWord(note.str()));
+    std::string text = note.str();
+    text = text.substr(0, text.find(" ; for more info")); // MLIR's advice is for its own users
+    message.notes.push_back((at.empty() || at == place ? "" : at + ": ") + withoutOpWord(text));
   }
   (isError ? errors : warnings).push_back(std::move(message));
 }
@@ -124,7 +126,8 @@ void DiagnosticCollection::noteTextPosition(Location location, const std::string
 /// For a misspelt operation the closest one that exists.
 void DiagnosticCollection::noteClosestOperation(const std::string &message, std::vector<std::string> &notes) {
   StringRef rest = message;
-  if (!rest.consume_front("custom op '") && !rest.consume_front("unregistered operation '"))
+  bool isUnknown = rest.contains("' is unknown") && rest.consume_front("custom op '");
+  if (!isUnknown && !rest.consume_front("unregistered operation '"))
     return;
   StringRef given = rest.take_until([](char c) { return c == '\''; });
   StringRef best;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // MLIR's diagnostics as messages in Heddle's form: `file:line:column: what is wrong`, notes with the next step.
 #pragma once
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <string>
 #include <vector>
 

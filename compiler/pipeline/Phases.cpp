@@ -1,23 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Phases.h"
+#include "binary/HostAbi.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/emit/SharedObject.h"
 #include "compiler/pipeline/Compilation.h"
-#include "support/Hash.h"
-#include "binary/HostAbi.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "support/Hash.h"
 
 using namespace mlir;
+using llvm::isAlnum;
+using llvm::isDigit;
 
 namespace heddle {
 namespace {
 
+/// The identifier after the `%` at a position of the text; empty for numbers and when there is none.
+StringRef identifierAt(StringRef text, unsigned line, unsigned column) {
+  for (unsigned i = 1; i < line; ++i)
+    text = text.split('\n').second;
+  text = text.split('\n').first.drop_front(std::min<size_t>(column - 1, text.size()));
+  if (!text.consume_front("%"))
+    return "";
+  text = text.take_while([](char c) { return isAlnum(c) || StringRef("_$.-").contains(c); });
+  return !text.empty() && isDigit(text[0]) ? "" : text;
+}
+
+/// An argument without a name of its own is called as in the text.
+void nameArguments(ModuleOp module, StringRef text) {
+  for (auto function : module.getOps<triton::FuncOp>())
+    for (BlockArgument argument : function.getArguments())
+      if (auto place = dyn_cast<FileLineColLoc>(argument.getLoc())) {
+        StringRef name = identifierAt(text, place.getLine(), place.getColumn());
+        if (!name.empty())
+          argument.setLoc(NameLoc::get(StringAttr::get(module.getContext(), name), place));
+      }
+}
+
 LogicalResult parse(Compilation &compilation) {
   ParserConfig config(compilation.context, /*verifyAfterParse=*/false);
   compilation.module = parseSourceString<ModuleOp>(compilation.text, config, compilation.name);
-  return success(bool(compilation.module));
+  if (!compilation.module)
+    return failure();
+  nameArguments(*compilation.module, compilation.text);
+  return success();
 }
 
 std::string listKernels(ArrayRef<triton::FuncOp> kernels) {
@@ -50,8 +77,23 @@ LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
   return success();
 }
 
+/// MLIR keeps attributes that it does not know. Those of a dialect (`tt.num_stages`) are notes for somebody; others are
+/// misspelt. Functions carry what their language likes (`noinline`).
+LogicalResult checkAttributes(Operation *op) {
+  if (isa<FunctionOpInterface, ModuleOp>(op))
+    return success();
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (!attribute.getName().getValue().contains('.'))
+      return op->emitOpError() << "has no attribute `" << attribute.getName().getValue() << "`";
+  return success();
+}
+
 LogicalResult verifyInput(Compilation &compilation) {
   if (failed(mlir::verify(*compilation.module)))
+    return failure();
+  bool known = true;
+  compilation.module->walk([&](Operation *op) { known &= succeeded(checkAttributes(op)); });
+  if (!known)
     return failure();
   return selectKernel(*compilation.module, compilation.options.kernel);
 }
@@ -73,7 +115,8 @@ LogicalResult translate(Compilation &compilation) {
                                                    /*disableVerification=*/true);
   if (!compilation.llvmModule)
     return failure();
-  compilation.generator = std::make_unique<HostCodeGenerator>(compilation.processor, compilation.options.optimizationLevel);
+  compilation.generator =
+      std::make_unique<HostCodeGenerator>(compilation.processor, compilation.options.optimizationLevel);
   compilation.generator->prepare(*compilation.llvmModule);
   return success();
 }

@@ -19,8 +19,9 @@
 using namespace mlir;
 
 void heddle::registerInputDialects(DialectRegistry &registry) {
-  registry.insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+  registry
+      .insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+              math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
   registry.insert<heddle::triton::gpu::TritonGpuDialect>();
 }
 

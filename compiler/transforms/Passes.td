@@ -49,4 +49,23 @@ def ExpandDescriptors : Pass<"heddle-expand-descriptors"> {
                            "::heddle::triton::TritonDialect"];
 }
 
+def ExpandDotScaled : Pass<"heddle-expand-dot-scaled"> {
+  let summary = "replace block-scaled matrix products by products of f32 tiles";
+  let description = [{
+    The elements of `tt.dot_scaled` (e2m1, e4m3, e5m2, bf16, fp16) and their scales (E8M0, or e4m3) are converted to
+    f32, multiplied, and given to a `tt.dot` without reduced precision.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
+}
+
+def InlineCalls : Pass<"heddle-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "copy every called function into its caller and drop the private ones";
+  let description = [{
+    Triton calls only functions that were marked `noinline`. Copies keep their location within the helper, with the
+    place of the call behind it. Recursion is refused.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::ub::UBDialect", "::heddle::triton::TritonDialect"];
+}
+
 #endif
