@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace heddle::host;
@@ -227,16 +228,25 @@ Value HostEmitter::remainder(Value x, Value y) {
         scf::ConditionOp::create(b, loc, larger, rest);
       },
       [&](OpBuilder &, Location, ValueRange rest) {
-        Value quotient = math::TruncOp::create(b, loc, arith::DivFOp::create(b, loc, rest[0], safe));
-        quotient = arith::MinimumFOp::create(b, loc, quotient, number(std::numeric_limits<double>::max()));
+        Value unit = safe, quotient = arith::DivFOp::create(b, loc, rest[0], unit);
+        // Where the quotient overflows, a multiple of the divisor is taken off first.
+        for (int scale : single ? ArrayRef<int>() : ArrayRef<int>({600, 480})) {
+          Value over = compare(arith::CmpFPredicate::OEQ, quotient, number(infinity));
+          Value larger = arith::MulFOp::create(b, loc, unit, number(std::ldexp(1.0, scale)));
+          unit = arith::SelectOp::create(b, loc, over, larger, unit);
+          quotient = arith::DivFOp::create(b, loc, rest[0], unit);
+        }
+        quotient = math::TruncOp::create(b, loc, quotient);
         Value bits = arith::BitcastOp::create(b, loc, like(b.getI64Type(), x), quotient);
         bits = arith::AndIOp::create(b, loc, bits, constantLike(b.getI64Type(), -(int64_t(1) << 27), x));
         Value factor = arith::BitcastOp::create(b, loc, type, bits);
-        Value next = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, factor), safe, rest[0]);
+        Value next = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, factor), unit, rest[0]);
         // A quotient just below an integer may have been rounded up to it.
         Value below = compare(arith::CmpFPredicate::OLT, next, number(0));
-        next = arith::SelectOp::create(b, loc, below, arith::AddFOp::create(b, loc, next, safe), next);
-        scf::YieldOp::create(b, loc, next);
+        next = arith::SelectOp::create(b, loc, below, arith::AddFOp::create(b, loc, next, unit), next);
+        // Lanes that are done stay as they are (an infinite divisor times 0 would make NaN).
+        Value busy = compare(arith::CmpFPredicate::OGE, rest[0], safe);
+        scf::YieldOp::create(b, loc, ValueRange{arith::SelectOp::create(b, loc, busy, next, rest[0])});
       });
   b.setInsertionPointAfter(loop);
   Value result = math::CopySignOp::create(b, loc, loop.getResult(0), wx);
