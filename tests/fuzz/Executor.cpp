@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/fuzz/Executor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "support/Error.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fuzz;
+using heddle::reference::Argument;
+using heddle::reference::Grid;
+
+namespace {
+
+class ReferenceExecutor : public Executor {
+public:
+  explicit ReferenceExecutor(uint64_t undefinedBits) : undefinedBits(undefinedBits) {}
+  std::string name() const override { return "reference"; }
+  void run(const std::string &text, const Grid &grid, std::vector<Argument> &arguments) override {
+    heddle::reference::evaluateText(text, grid, arguments, {.undefinedBits = undefinedBits});
+  }
+
+private:
+  uint64_t undefinedBits;
+};
+
+class SimplifiedExecutor : public Executor {
+public:
+  std::string name() const override { return "reference after canonicalize,cse"; }
+  void run(const std::string &text, const Grid &grid, std::vector<Argument> &arguments) override {
+    DialectRegistry registry;
+    heddle::reference::registerDialects(registry);
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+    if (!module)
+      throw inputError("the module does not parse");
+    PassManager passes(&context);
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    if (failed(passes.run(*module)))
+      throw internalError("canonicalize,cse failed");
+    std::string simplified;
+    llvm::raw_string_ostream(simplified) << *module;
+    heddle::reference::evaluateText(simplified, grid, arguments, {.undefinedBits = 0x5a5a5a5a5a5a5a5a});
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Executor> heddle::fuzz::makeReferenceExecutor(uint64_t undefinedBits) {
+  return std::make_unique<ReferenceExecutor>(undefinedBits);
+}
+
+std::unique_ptr<Executor> heddle::fuzz::makeSimplifiedExecutor() { return std::make_unique<SimplifiedExecutor>(); }

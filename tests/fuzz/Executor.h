@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A way to run a tile program. The fuzzer compares two of them.
+#pragma once
+#include "tests/reference/Evaluator.h"
+#include <memory>
+
+namespace heddle::fuzz {
+
+class Executor {
+public:
+  virtual ~Executor() = default;
+  virtual std::string name() const = 0;
+  /// Runs the kernel of `moduleText` over `grid` and updates the buffers among `arguments` in place. Throws Error when
+  /// it cannot.
+  virtual void run(const std::string &moduleText, const reference::Grid &grid,
+                   std::vector<reference::Argument> &arguments) = 0;
+};
+
+/// The reference evaluator; undefined values hold `undefinedBits`.
+std::unique_ptr<Executor> makeReferenceExecutor(uint64_t undefinedBits = 0);
+/// The reference evaluator on the program after `canonicalize` and `cse`: checks folds and the printed text.
+std::unique_ptr<Executor> makeSimplifiedExecutor();
+/// The host target, compiled with bounds checks when `checked`.
+std::unique_ptr<Executor> makeHostExecutor(bool checked = false);
+
+} // namespace heddle::fuzz
