@@ -192,7 +192,11 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
                      .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
                      .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
                      .Default([&](Operation *) { return cloneOn(op, wide, type); });
-  return isNarrowFloat(to) ? narrow(result, to) : result;
+  if (isNarrowFloat(to))
+    return narrow(result, to);
+  return to.isF32() && getElementTypeOrSelf(result.getType()).isF64()
+             ? Value(arith::TruncFOp::create(b, loc, like(to, result), result))
+             : result;
 }
 
 // The number when one operand is NaN, and -0 below +0: what both GPU targets do. LLVM's maxnum leaves zeros open and may
@@ -203,7 +207,7 @@ Value HostEmitter::extremum(bool largest, Value x, Value y) {
 }
 
 // Exact, as std::fmod: |x| is reduced by multiples of |y| whose factor has at most 26 bits, so that each difference is a
-// floating-point number; a turn takes 25 bits off the quotient, and most operands need one.
+// floating-point number; a turn takes 25 bits off the quotient, and most operands need one. The result is f64.
 Value HostEmitter::remainder(Value x, Value y) {
   Type real = b.getF64Type(), type = like(real, x);
   bool single = getElementTypeOrSelf(x.getType()).isF32();
@@ -251,7 +255,7 @@ Value HostEmitter::remainder(Value x, Value y) {
   b.setInsertionPointAfter(loop);
   Value result = math::CopySignOp::create(b, loc, loop.getResult(0), wx);
   result = arith::SelectOp::create(b, loc, valid, result, number(std::numeric_limits<double>::quiet_NaN()));
-  return single ? Value(arith::TruncFOp::create(b, loc, x.getType(), result)) : result;
+  return result;
 }
 
 //===-- Integers -------------------------------------------------------------------------------------------------===//
