@@ -306,8 +306,8 @@ void HostEmitter::emitStore(StoreOp store) {
   Type element = elementTypeOf(store.getValue().getType());
   TileBuffer form{{}, storedType(element), element, {}};
   auto one = [&](TileIndex index) {
+    LaneValue value = evaluate(store.getValue(), index); // first, so that a fused load is the first to be checked
     Access access = accessAt(store, store.getPtr(), store.getMask(), index);
-    LaneValue value = evaluate(store.getValue(), index);
     bool scalarValue = value.isUniform() && access.address.isUniform() && (!access.mask || access.mask->isUniform());
     storeThrough(access, toStored(scalarValue ? value.scalar : toLanes(value), form));
   };
