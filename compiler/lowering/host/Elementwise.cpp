@@ -183,34 +183,65 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
                          Value low = arith::MaximumFOp::create(b, loc, wide[0], wide[1]);
                          return arith::MinimumFOp::create(b, loc, low, wide[2]);
                        }
-                       Value low = arith::MaxNumFOp::create(b, loc, wide[0], wide[1]);
-                       return arith::MinNumFOp::create(b, loc, low, wide[2]);
+                       return extremum(false, extremum(true, wide[0], wide[1]), wide[2]);
                      })
+                     .Case<arith::MaxNumFOp>([&](auto) { return extremum(true, wide[0], wide[1]); })
+                     .Case<arith::MinNumFOp>([&](auto) { return extremum(false, wide[0], wide[1]); })
                      .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
                      .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
-                     .Case<arith::RemFOp>([&](auto) { return remainder(op, wide[0], wide[1]); })
+                     .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
                      .Default([&](Operation *) { return cloneOn(op, wide, type); });
   return isNarrowFloat(to) ? narrow(result, to) : result;
 }
 
-// x - trunc(x / y) * y, computed so that it is exact while the quotient fits the wider format; the GPU back ends use the
-// same formula and are inexact for larger quotients.
-Value HostEmitter::remainder(Operation *op, Value x, Value y) {
-  Type type = getElementTypeOrSelf(x.getType());
-  Type wideType = like(b.getF64Type(), x);
-  bool single = type.isF32();
-  Value wx = single ? Value(arith::ExtFOp::create(b, loc, wideType, x)) : x;
-  Value wy = single ? Value(arith::ExtFOp::create(b, loc, wideType, y)) : y;
-  Value quotient = math::TruncOp::create(b, loc, arith::DivFOp::create(b, loc, wx, wy));
-  Value rest = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, quotient), wy, wx);
-  // x mod infinity is x.
-  Value infinite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, loc, wy),
-                                         constantLike(std::numeric_limits<double>::infinity(), wy, b.getF64Type()));
-  Value finite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, loc, wx),
-                                       constantLike(std::numeric_limits<double>::infinity(), wx, b.getF64Type()));
-  rest = arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, infinite, finite), wx, rest);
-  rest = math::CopySignOp::create(b, loc, rest, wx);
-  return single ? Value(arith::TruncFOp::create(b, loc, x.getType(), rest)) : rest;
+// The number when one operand is NaN, and -0 below +0: what both GPU targets do. LLVM's maxnum leaves zeros open and may
+// become a library call.
+Value HostEmitter::extremum(bool largest, Value x, Value y) {
+  auto name = b.getStringAttr(largest ? "llvm.maximumnum" : "llvm.minimumnum");
+  return LLVM::CallIntrinsicOp::create(b, loc, x.getType(), name, ValueRange{x, y}).getResult(0);
+}
+
+// Exact, as std::fmod: |x| is reduced by multiples of |y| whose factor has at most 26 bits, so that each difference is a
+// floating-point number; a turn takes 25 bits off the quotient, and most operands need one.
+Value HostEmitter::remainder(Value x, Value y) {
+  Type real = b.getF64Type(), type = like(real, x);
+  bool single = getElementTypeOrSelf(x.getType()).isF32();
+  Value wx = single ? Value(arith::ExtFOp::create(b, loc, type, x)) : x;
+  Value wy = single ? Value(arith::ExtFOp::create(b, loc, type, y)) : y;
+  auto number = [&](double value) { return constantLike(value, wx, real); };
+  auto compare = [&](arith::CmpFPredicate predicate, Value l, Value r) -> Value {
+    return arith::CmpFOp::create(b, loc, predicate, l, r);
+  };
+  double infinity = std::numeric_limits<double>::infinity();
+  Value dividend = math::AbsFOp::create(b, loc, wx), divisor = math::AbsFOp::create(b, loc, wy);
+  Value valid = arith::AndIOp::create(b, loc, compare(arith::CmpFPredicate::OLT, dividend, number(infinity)),
+                                      compare(arith::CmpFPredicate::OGT, divisor, number(0)));
+  Value start = arith::SelectOp::create(b, loc, valid, dividend, number(0));
+  Value safe = arith::SelectOp::create(b, loc, valid, divisor, number(1));
+  auto loop = scf::WhileOp::create(
+      b, loc, TypeRange{type}, ValueRange{start},
+      [&](OpBuilder &, Location, ValueRange rest) {
+        Value larger = compare(arith::CmpFPredicate::OGE, rest[0], safe);
+        if (isa<VectorType>(type))
+          larger = vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, larger);
+        scf::ConditionOp::create(b, loc, larger, rest);
+      },
+      [&](OpBuilder &, Location, ValueRange rest) {
+        Value quotient = math::TruncOp::create(b, loc, arith::DivFOp::create(b, loc, rest[0], safe));
+        quotient = arith::MinimumFOp::create(b, loc, quotient, number(std::numeric_limits<double>::max()));
+        Value bits = arith::BitcastOp::create(b, loc, like(b.getI64Type(), x), quotient);
+        bits = arith::AndIOp::create(b, loc, bits, constantLike(b.getI64Type(), -(int64_t(1) << 27), x));
+        Value factor = arith::BitcastOp::create(b, loc, type, bits);
+        Value next = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, factor), safe, rest[0]);
+        // A quotient just below an integer may have been rounded up to it.
+        Value below = compare(arith::CmpFPredicate::OLT, next, number(0));
+        next = arith::SelectOp::create(b, loc, below, arith::AddFOp::create(b, loc, next, safe), next);
+        scf::YieldOp::create(b, loc, next);
+      });
+  b.setInsertionPointAfter(loop);
+  Value result = math::CopySignOp::create(b, loc, loop.getResult(0), wx);
+  result = arith::SelectOp::create(b, loc, valid, result, number(std::numeric_limits<double>::quiet_NaN()));
+  return single ? Value(arith::TruncFOp::create(b, loc, x.getType(), result)) : result;
 }
 
 //===-- Integers -------------------------------------------------------------------------------------------------===//

@@ -101,7 +101,8 @@ private:
   mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Value divideNarrow(mlir::Operation *op, mlir::Value a, mlir::Value b, bool isSigned, bool remainder);
   mlir::Value shift(mlir::Operation *op, mlir::Value a, mlir::Value b);
-  mlir::Value remainder(mlir::Operation *op, mlir::Value a, mlir::Value b);
+  mlir::Value extremum(bool largest, mlir::Value x, mlir::Value y);
+  mlir::Value remainder(mlir::Value x, mlir::Value y);
   mlir::Value floatToInt(mlir::Operation *op, mlir::Value a, bool isSigned);
   mlir::Value intToFloat(mlir::Operation *op, mlir::Value a, bool isSigned);
   mlir::Value multiplyHigh(mlir::Value a, mlir::Value b);

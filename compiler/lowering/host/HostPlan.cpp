@@ -121,6 +121,8 @@ void HostPlan::addRoots(Value value) {
   };
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
+    if (auto gather = dyn_cast<GatherOp>(user); gather && gather.getSrc() == value)
+      materialised.insert(value);
     bool lazy = user->getNumResults() != 0 && !alwaysMaterialised(user) &&
                 llvm::all_of(user->getResults(), [&](Value result) { return isTile(result) && !isMaterialised(result); });
     if (!lazy) {
@@ -139,8 +141,6 @@ void HostPlan::addRoots(Value value) {
         again.expanded = true;
       if (isa<TransOp, ReshapeOp, JoinOp, SplitOp, CatOp, GatherOp>(user))
         again.transposed = true;
-      if (auto gather = dyn_cast<GatherOp>(user); gather && gather.getSrc() == value)
-        materialised.insert(value);
     }
   }
 }
