@@ -3,4 +3,6 @@
 // in, launches, copies them back. The one place where the fuzzer meets compiler and runtime.
 #include "tests/fuzz/Executor.h"
 
-std::unique_ptr<heddle::fuzz::Executor> heddle::fuzz::makeHostExecutor() { return nullptr; }
+std::unique_ptr<heddle::fuzz::Executor> heddle::fuzz::makeHostExecutor() {
+  return nullptr;
+}

@@ -21,7 +21,10 @@ public:
   /// Uniform in [low, high].
   int64_t between(int64_t low, int64_t high) { return low + below(high - low + 1); }
   bool chance(int percent) { return below(100) < percent; }
-  template <typename T> const T &pick(const std::vector<T> &choices) { return choices[below(int64_t(choices.size()))]; }
+  template <typename T>
+  const T &pick(const std::vector<T> &choices) {
+    return choices[below(int64_t(choices.size()))];
+  }
 
 private:
   uint64_t state;
