@@ -19,7 +19,7 @@ else()
 endif()
 
 if(HEDDLE_PCH)
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/pch.cpp "")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/pch.cpp CONTENT "") # leaves an old one alone: nothing is rebuilt
   add_library(heddle_pch OBJECT ${CMAKE_CURRENT_BINARY_DIR}/pch.cpp)
   target_include_directories(heddle_pch PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_include_directories(heddle_pch SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Empty initialisers for the LLVM targets we do not link: lld::elf calls InitializeAllTargets(), and LTO names Polly.
 
-// The three targets we do link: a name made by ## below is looked up as a macro again, so theirs get another, unused name.
+// The three targets we do link: a name made by ## below is looked up as a macro again, so theirs get another, unused
+// name.
 #define LLVMInitializeNVPTXTarget unusedNVPTXTarget
 #define LLVMInitializeNVPTXTargetInfo unusedNVPTXTargetInfo
 #define LLVMInitializeNVPTXTargetMC unusedNVPTXTargetMC

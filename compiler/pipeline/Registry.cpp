@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Registry.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/transforms/Passes.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -18,6 +21,11 @@ using namespace mlir;
 void heddle::registerInputDialects(DialectRegistry &registry) {
   registry.insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+  registry.insert<heddle::triton::gpu::TritonGpuDialect>();
 }
 
-void heddle::registerPasses() { registerTransformsPasses(); }
+void heddle::registerPasses() {
+  registerTransformsPasses();
+  registerHeddleTransformsPasses();
+  registerPass([] { return createSCFToControlFlowPass(); });
+}

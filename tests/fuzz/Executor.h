@@ -21,7 +21,7 @@ std::unique_ptr<Executor> makeReferenceExecutor(uint64_t undefinedBits = 0);
 /// The reference evaluator on the program after `canonicalize` and `cse`, with the other choice wherever the language
 /// leaves one: checks folds, the printed text, and that no output rule asks for more than the language gives.
 std::unique_ptr<Executor> makeSimplifiedExecutor();
-/// The host target. Null while it is not linked in.
-std::unique_ptr<Executor> makeHostExecutor();
+/// The host target, compiled with bounds checks when `checked`.
+std::unique_ptr<Executor> makeHostExecutor(bool checked = false);
 
 } // namespace heddle::fuzz

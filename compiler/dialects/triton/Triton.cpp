@@ -17,6 +17,64 @@ using namespace heddle::triton;
 #include "compiler/dialects/triton/TritonEnums.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/dialects/triton/TritonTypes.cpp.inc"
+
+//===-- Text of single operations --------------------------------------------------------------------------------===//
+
+// The source, then `allow_reorder` and `efficient_layout`; older text has `allow_reorder = true` in the attribute
+// dictionary.
+static ParseResult parseReshapeSource(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &source,
+                                      Attribute &allowReorder, Attribute &efficientLayout) {
+  if (parser.parseOperand(source))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("allow_reorder")))
+    allowReorder = parser.getBuilder().getUnitAttr();
+  if (succeeded(parser.parseOptionalKeyword("efficient_layout")))
+    efficientLayout = parser.getBuilder().getUnitAttr();
+  return success();
+}
+
+static void printReshapeSource(OpAsmPrinter &printer, Operation *, Value source, Attribute allowReorder,
+                               Attribute efficientLayout) {
+  printer << source;
+  if (isFlagSet(allowReorder))
+    printer << " allow_reorder";
+  if (isFlagSet(efficientLayout))
+    printer << " efficient_layout";
+}
+
+// Lists in brackets that must have one length, since the operation stores only the sum of their lengths.
+using OperandList = SmallVectorImpl<OpAsmParser::UnresolvedOperand>;
+static ParseResult parseListsOfOneLength(OpAsmParser &parser, ArrayRef<std::pair<StringRef, OperandList *>> lists) {
+  for (auto [index, list] : llvm::enumerate(lists)) {
+    SMLoc location = parser.getCurrentLocation();
+    if ((index && parser.parseComma()) || parser.parseOperandList(*list.second, AsmParser::Delimiter::Square))
+      return failure();
+    if (list.second->size() != lists.front().second->size())
+      return parser.emitError(location) << "the list of " << list.first << " has " << list.second->size()
+                                        << " values, that of " << lists.front().first << " has "
+                                        << lists.front().second->size();
+  }
+  return success();
+}
+
+static ParseResult parseBlockPointerLists(OpAsmParser &parser, OperandList &shape, OperandList &strides,
+                                          OperandList &offsets) {
+  return parseListsOfOneLength(parser, {{"sizes", &shape}, {"strides", &strides}, {"offsets", &offsets}});
+}
+
+static void printBlockPointerLists(OpAsmPrinter &printer, Operation *, OperandRange shape, OperandRange strides,
+                                   OperandRange offsets) {
+  printer << "[" << shape << "], [" << strides << "], [" << offsets << "]";
+}
+
+static ParseResult parseDescriptorLists(OpAsmParser &parser, OperandList &shape, OperandList &strides) {
+  return parseListsOfOneLength(parser, {{"sizes", &shape}, {"strides", &strides}});
+}
+
+static void printDescriptorLists(OpAsmPrinter &printer, Operation *, OperandRange shape, OperandRange strides) {
+  printer << "[" << shape << "], [" << strides << "]";
+}
+
 #define GET_OP_CLASSES
 #include "compiler/dialects/triton/TritonOps.cpp.inc"
 
@@ -71,7 +129,14 @@ Type heddle::triton::basePointerOf(Type blockPointer) {
   return PointerType::get(cast<RankedTensorType>(pointer.getPointeeType()).getElementType(), pointer.getAddressSpace());
 }
 
-Type heddle::triton::elementTypeOf(Type type) { return getElementTypeOrSelf(type); }
+bool heddle::triton::isFlagSet(Attribute flag) {
+  auto value = dyn_cast_if_present<BoolAttr>(flag);
+  return flag && (!value || value.getValue());
+}
+
+Type heddle::triton::elementTypeOf(Type type) {
+  return getElementTypeOrSelf(type);
+}
 
 unsigned heddle::triton::elementBits(Type type) {
   Type element = elementTypeOf(type);
@@ -107,6 +172,7 @@ Type TensorDescType::parse(AsmParser &parser) {
   if (parser.parseLess())
     return {};
   SMLoc location = parser.getCurrentLocation();
+  Attribute encoding;
   RankedTensorType block;
   OptionalParseResult full = parser.parseOptionalType(block);
   if (full.has_value()) {
@@ -119,14 +185,18 @@ Type TensorDescType::parse(AsmParser &parser) {
       parser.emitError(location, "element type ") << element << " cannot be in a tensor descriptor";
       return {};
     }
-    block = RankedTensorType::get(shape, element);
+    if (succeeded(parser.parseOptionalComma()) && parser.parseAttribute(encoding))
+      return {};
+    block = RankedTensorType::getChecked([&] { return parser.emitError(location); }, shape, element, encoding);
   }
-  if (parser.parseGreater())
+  if (!block || parser.parseGreater())
     return {};
-  return TensorDescType::get(block);
+  return parser.getChecked<TensorDescType>(location, parser.getContext(), block);
 }
 
-void TensorDescType::print(AsmPrinter &printer) const { printer << "<" << getBlockType() << ">"; }
+void TensorDescType::print(AsmPrinter &printer) const {
+  printer << "<" << getBlockType() << ">";
+}
 
 //===-- Functions ------------------------------------------------------------------------------------------------===//
 
@@ -207,7 +277,9 @@ OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
   return DenseElementsAttr::get(cast<ShapedType>(getType()), source);
 }
 
-OpFoldResult ExpandDimsOp::fold(FoldAdaptor adaptor) { return foldSplatConstant(adaptor.getSrc(), getType()); }
+OpFoldResult ExpandDimsOp::fold(FoldAdaptor adaptor) {
+  return foldSplatConstant(adaptor.getSrc(), getType());
+}
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getSrc().getType() == getType())

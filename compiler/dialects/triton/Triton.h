@@ -43,13 +43,24 @@ unsigned elementBits(mlir::Type type);
 class FuncOp;
 FuncOp findKernel(mlir::ModuleOp module, int &count);
 
+/// Whether a flag attribute is there and not `false`.
+bool isFlagSet(mlir::Attribute flag);
+
 namespace OpTrait {
-/// Rule T1: every tile operand and result has power-of-two dimensions and at most 2^20 elements.
+/// Rules T1 and T2: every tile operand and result has power-of-two dimensions and at most 2^20 elements.
 mlir::LogicalResult verifyTileShapes(mlir::Operation *op);
 template <typename ConcreteType>
 class TileShapes : public mlir::OpTrait::TraitBase<ConcreteType, TileShapes> {
 public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyTileShapes(op); }
+};
+
+/// Rule E1: all operands and results are scalars, or all are tiles of one shape.
+mlir::LogicalResult verifySameTileShape(mlir::Operation *op);
+template <typename ConcreteType>
+class SameTileShape : public mlir::OpTrait::TraitBase<ConcreteType, SameTileShape> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifySameTileShape(op); }
 };
 } // namespace OpTrait
 } // namespace heddle::triton

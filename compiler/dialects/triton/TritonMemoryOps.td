@@ -8,25 +8,21 @@ include "TritonOps.td"
 
 //===-- Pointers -------------------------------------------------------------------------------------------------===//
 
-def TT_AddPtrOp : TT_Op<"addptr", [Pure, Elementwise, SameOperandsAndResultShape,
-                        TypesMatchWith<"result type matches the pointer", "result", "ptr", "$_self">]> {
+def TT_AddPtrOp : TT_Op<"addptr", [Pure, SameTileShape, Elementwise, TT_TypeFollows<"result", "ptr", "$_self">]> {
   let summary = "pointer plus a signed offset in elements";
   let arguments = (ins TT_PtrLike:$ptr, TT_IntLike:$offset);
   let results = (outs TT_PtrLike:$result);
   let assemblyFormat = "$ptr `,` $offset attr-dict `:` type($result) `,` type($offset)";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 //===-- Loads and stores -----------------------------------------------------------------------------------------===//
 
 def TT_LoadOp : TT_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-                      TypesMatchWith<"mask has the pointer's shape", "ptr", "mask", "::heddle::triton::maskTypeOf($_self)",
-                                     "($_op.getOperands().size() <= 1) || std::equal_to<>()">,
-                      TypesMatchWith<"other has the pointee's type and the pointer's shape", "ptr", "other",
-                                     "::heddle::triton::valueTypeOf($_self)",
-                                     "($_op.getOperands().size() <= 2) || std::equal_to<>()">,
-                      TypesMatchWith<"result has the pointee's type and the pointer's shape", "ptr", "result",
-                                     "::heddle::triton::valueTypeOf($_self)">]> {
+                      TT_TypeFollows<"ptr", "mask", "::heddle::triton::maskTypeOf($_self)">,
+                      TT_TypeFollows<"ptr", "other", "::heddle::triton::valueTypeOf($_self)">,
+                      TT_TypeFollows<"ptr", "result", "::heddle::triton::valueTypeOf($_self)">]> {
   let summary = "read through pointers; an element whose mask is false is not accessed and yields `other`";
   let arguments = (ins AnyTypeOf<[TT_PtrLike]>:$ptr, Optional<TT_BoolLike>:$mask, Optional<TT_Type>:$other,
                        DefaultValuedAttr<DenseI32ArrayAttr, "::llvm::ArrayRef<int32_t>{}">:$boundaryCheck,
@@ -43,10 +39,8 @@ def TT_LoadOp : TT_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMetho
 }
 
 def TT_StoreOp : TT_Op<"store", [MemoryEffects<[MemWrite]>,
-                       TypesMatchWith<"value has the pointee's type and the pointer's shape", "ptr", "value",
-                                      "::heddle::triton::valueTypeOf($_self)">,
-                       TypesMatchWith<"mask has the pointer's shape", "ptr", "mask", "::heddle::triton::maskTypeOf($_self)",
-                                      "($_op.getOperands().size() <= 2) || std::equal_to<>()">]> {
+                       TT_TypeFollows<"ptr", "value", "::heddle::triton::valueTypeOf($_self)">,
+                       TT_TypeFollows<"ptr", "mask", "::heddle::triton::maskTypeOf($_self)">]> {
   let summary = "write through pointers where the mask is true";
   let arguments = (ins AnyTypeOf<[TT_PtrLike]>:$ptr, TT_Type:$value, Optional<TT_BoolLike>:$mask,
                        DefaultValuedAttr<DenseI32ArrayAttr, "::llvm::ArrayRef<int32_t>{}">:$boundaryCheck,
@@ -61,7 +55,7 @@ def TT_StoreOp : TT_Op<"store", [MemoryEffects<[MemWrite]>,
 
 //===-- Atomics --------------------------------------------------------------------------------------------------===//
 
-def TT_AtomicRMWOp : TT_Op<"atomic_rmw", [SameOperandsAndResultShape, MemoryEffects<[MemRead, MemWrite]>]> {
+def TT_AtomicRMWOp : TT_Op<"atomic_rmw", [SameTileShape, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "read, combine with a value and write back as one step; the result is the old value";
   let arguments = (ins TT_RMWOp:$atomic_rmw_op, TT_PtrLike:$ptr, TT_Type:$val, Optional<TT_BoolLike>:$mask,
                        TT_MemSemantic:$sem, TT_MemScope:$scope);
@@ -73,7 +67,7 @@ def TT_AtomicRMWOp : TT_Op<"atomic_rmw", [SameOperandsAndResultShape, MemoryEffe
   let hasVerifier = 1;
 }
 
-def TT_AtomicCASOp : TT_Op<"atomic_cas", [SameOperandsAndResultShape, MemoryEffects<[MemRead, MemWrite]>]> {
+def TT_AtomicCASOp : TT_Op<"atomic_cas", [SameTileShape, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "replace by `val` where the memory holds the bits of `cmp`; the result is the old value";
   let arguments = (ins TT_PtrLike:$ptr, TT_Type:$cmp, TT_Type:$val, TT_MemSemantic:$sem, TT_MemScope:$scope);
   let results = (outs TT_Type:$result);
@@ -95,17 +89,18 @@ def TT_AtomicPollOp : TT_Op<"atomic_poll", [MemoryEffects<[MemRead, MemWrite]>]>
 //===-- Block pointers (Triton before 3.7) -----------------------------------------------------------------------===//
 
 def TT_MakeTensorPtrOp : TT_Op<"make_tensor_ptr", [Pure, SameVariadicOperandSize,
-                               TypesMatchWith<"base points to the block's element", "result", "base",
-                                              "::heddle::triton::basePointerOf($_self)">]> {
+                               TT_TypeFollows<"result", "base", "::heddle::triton::basePointerOf($_self)">]> {
   let summary = "pointer to a block inside a strided tensor";
   let arguments = (ins TT_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Variadic<I32>:$offsets,
                        DenseI32ArrayAttr:$order);
   let results = (outs TT_TensorPtr:$result);
-  let assemblyFormat = "$base `,` `[` $shape `]` `,` `[` $strides `]` `,` `[` $offsets `]` attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $base `,` custom<BlockPointerLists>($shape, $strides, $offsets) attr-dict `:` type($result)
+  }];
   let hasVerifier = 1;
 }
 
-def TT_AdvanceOp : TT_Op<"advance", [Pure, TypesMatchWith<"result type matches the pointer", "result", "ptr", "$_self">]> {
+def TT_AdvanceOp : TT_Op<"advance", [Pure, TT_TypeFollows<"result", "ptr", "$_self">]> {
   let summary = "a block pointer moved by offsets in elements";
   let arguments = (ins TT_TensorPtr:$ptr, Variadic<I32>:$offsets);
   let results = (outs TT_TensorPtr:$result);
@@ -120,7 +115,9 @@ def TT_MakeTensorDescOp : TT_Op<"make_tensor_descriptor", [Pure, SameVariadicOpe
   let arguments = (ins Triton_PointerType:$base, Variadic<I32>:$shape, Variadic<I64>:$strides,
                        DefaultValuedAttr<TT_Padding, "::heddle::triton::PaddingOption::Zero">:$padding);
   let results = (outs Triton_TensorDescType:$result);
-  let assemblyFormat = "$base `,` `[` $shape `]` `,` `[` $strides `]` attr-dict `:` type($base) `,` type($result)";
+  let assemblyFormat = [{
+    $base `,` custom<DescriptorLists>($shape, $strides) attr-dict `:` type($base) `,` type($result)
+  }];
   let hasVerifier = 1;
 }
 

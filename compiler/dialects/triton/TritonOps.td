@@ -17,14 +17,22 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-// What is true of every tile operation: each tensor has power-of-two dimensions and at most 2^20 elements.
+// What is true of every tile operation: each tensor has power-of-two dimensions and at most 2^20 elements. It is
+// checked first, so that every other rule may rely on static shapes.
 def TileShapes : NativeOpTrait<"TileShapes"> { let cppNamespace = "::heddle::triton::OpTrait"; }
+// All operands and results are scalars, or all are tiles of one shape.
+def SameTileShape : NativeOpTrait<"SameTileShape"> { let cppNamespace = "::heddle::triton::OpTrait"; }
 
-class TT_Op<string mnemonic, list<Trait> traits = []> : Op<Triton_Dialect, mnemonic, !listconcat(traits, [TileShapes])>;
+class TT_Op<string mnemonic, list<Trait> traits = []> : Op<Triton_Dialect, mnemonic, !listconcat([TileShapes], traits)>;
 
 class TT_SameShape<list<Trait> traits> {
-  list<Trait> all = !listconcat([Pure, Elementwise, SameOperandsAndResultShape], traits);
+  list<Trait> all = !listconcat([Pure, SameTileShape, Elementwise], traits);
 }
+
+// The text leaves the type of `to` out because it follows from `from`. Only parsing uses this; text in generic form can
+// hold another type, which the operation's numbered rule reports with both types.
+class TT_TypeFollows<string from, string to, string transform>
+    : TypesMatchWith<"type of " # to # " follows from " # from, from, to, transform, "true || std::equal_to<>()">;
 
 //===-- Functions ------------------------------------------------------------------------------------------------===//
 
@@ -43,6 +51,7 @@ def TT_FuncOp : TT_Op<"func", [AffineScope, AutomaticAllocationScope, IsolatedFr
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def TT_ReturnOp : TT_Op<"return", [Pure, HasParent<"FuncOp">, ReturnLike, Terminator]> {
@@ -92,6 +101,7 @@ def TT_IntToPtrOp : TT_Op<"int_to_ptr", TT_SameShape<[]>.all> {
   let arguments = (ins TT_I64Like:$src);
   let results = (outs TT_PtrLike:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def TT_PtrToIntOp : TT_Op<"ptr_to_int", TT_SameShape<[]>.all> {
@@ -99,6 +109,7 @@ def TT_PtrToIntOp : TT_Op<"ptr_to_int", TT_SameShape<[]>.all> {
   let arguments = (ins TT_PtrLike:$src);
   let results = (outs TT_I64Like:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def TT_BitcastOp : TT_Op<"bitcast", TT_SameShape<[]>.all> {
@@ -145,16 +156,17 @@ def TT_MulhiUIOp : TT_Op<"mulhiui", TT_SameShape<[SameOperandsAndResultType]>.al
   let assemblyFormat = "$x `,` $y attr-dict `:` type($x)";
 }
 
-def TT_ExternElementwiseOp : TT_Op<"extern_elementwise", [Elementwise, SameOperandsAndResultShape,
+def TT_ExternElementwiseOp : TT_Op<"extern_elementwise", [SameTileShape, Elementwise,
                                    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, ConditionallySpeculatable]> {
   let summary = "call of a vendor's device library function on each element";
   let arguments = (ins Variadic<TT_Type>:$srcs, StrAttr:$libname, StrAttr:$libpath, StrAttr:$symbol, BoolAttr:$pure);
   let results = (outs TT_Type:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $result)";
   let extraClassDeclaration = [{ ::mlir::Speculation::Speculatability getSpeculatability(); }];
+  let hasVerifier = 1;
 }
 
-def TT_ElementwiseInlineAsmOp : TT_Op<"elementwise_inline_asm", [Elementwise, SameOperandsAndResultShape,
+def TT_ElementwiseInlineAsmOp : TT_Op<"elementwise_inline_asm", [SameTileShape, Elementwise,
                                       DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, ConditionallySpeculatable]> {
   let summary = "a vendor's assembly text applied to groups of elements";
   let arguments = (ins StrAttr:$asm_string, StrAttr:$constraints, BoolAttr:$pure, I32Attr:$packed_element,
@@ -176,8 +188,7 @@ def TT_SplatOp : TT_Op<"splat", [Pure]> {
   let hasFolder = 1;
 }
 
-def TT_UnsplatOp : TT_Op<"unsplat", [Pure, TypesMatchWith<"result is the element", "src", "result",
-                                    "::mlir::getElementTypeOrSelf($_self)">]> {
+def TT_UnsplatOp : TT_Op<"unsplat", [Pure, TT_TypeFollows<"src", "result", "::mlir::getElementTypeOrSelf($_self)">]> {
   let summary = "the value of a one-element tile";
   let arguments = (ins TT_Tensor:$src);
   let results = (outs TT_Scalar:$result);
@@ -205,12 +216,14 @@ def TT_BroadcastOp : TT_Op<"broadcast", [Pure]> {
 
 def TT_ReshapeOp : TT_Op<"reshape", [Pure]> {
   let summary = "the same elements in row-major order under another shape";
-  let arguments = (ins TT_Tensor:$src, UnitAttr:$allow_reorder, UnitAttr:$efficient_layout);
+  let arguments = (ins TT_Tensor:$src, TT_Flag:$allow_reorder, TT_Flag:$efficient_layout);
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = [{
-    $src (`allow_reorder` $allow_reorder^)? (`efficient_layout` $efficient_layout^)? attr-dict
-    `:` type($src) `->` type($result)
+    custom<ReshapeSource>($src, $allow_reorder, $efficient_layout) attr-dict `:` type($src) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$src, CArg<"bool", "false">:$allowReorder), [{
+    build($_builder, $_state, result, src, allowReorder, /*efficient_layout=*/false);
+  }]>];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -224,7 +237,7 @@ def TT_TransOp : TT_Op<"trans", [Pure]> {
   let hasFolder = 1;
 }
 
-def TT_JoinOp : TT_Op<"join", [Pure, SameTypeOperands]> {
+def TT_JoinOp : TT_Op<"join", [Pure, TT_TypeFollows<"lhs", "rhs", "$_self">]> {
   let summary = "two tiles side by side in a new innermost dimension";
   let arguments = (ins TT_Tensor:$lhs, TT_Tensor:$rhs);
   let results = (outs TT_Tensor:$result);
@@ -232,7 +245,7 @@ def TT_JoinOp : TT_Op<"join", [Pure, SameTypeOperands]> {
   let hasVerifier = 1;
 }
 
-def TT_SplitOp : TT_Op<"split", [Pure, TypesMatchWith<"both results have one type", "outLHS", "outRHS", "$_self">]> {
+def TT_SplitOp : TT_Op<"split", [Pure, TT_TypeFollows<"outLHS", "outRHS", "$_self">]> {
   let summary = "the two halves of an innermost dimension of 2";
   let arguments = (ins TT_Tensor:$src);
   let results = (outs TT_Tensor:$outLHS, TT_Tensor:$outRHS);
@@ -240,7 +253,7 @@ def TT_SplitOp : TT_Op<"split", [Pure, TypesMatchWith<"both results have one typ
   let hasVerifier = 1;
 }
 
-def TT_CatOp : TT_Op<"cat", [Pure, SameTypeOperands]> {
+def TT_CatOp : TT_Op<"cat", [Pure, TT_TypeFollows<"lhs", "rhs", "$_self">]> {
   let summary = "two tiles one after the other; the order of elements is unspecified";
   let arguments = (ins TT_Tensor:$lhs, TT_Tensor:$rhs);
   let results = (outs TT_Tensor:$result);
@@ -258,15 +271,16 @@ def TT_MakeRangeOp : TT_Op<"make_range", [Pure]> {
 
 def TT_GatherOp : TT_Op<"gather", [Pure]> {
   let summary = "elements of a tile picked along an axis by an index tile";
-  let arguments = (ins TT_Tensor:$src, TT_IntTensor:$indices, I32Attr:$axis, UnitAttr:$efficient_layout);
+  let arguments = (ins TT_Tensor:$src, TT_IntTensor:$indices, I32Attr:$axis, TT_Flag:$efficient_layout);
   let results = (outs TT_Tensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$src, "::mlir::Value":$indices, "uint32_t":$axis), [{
+    build($_builder, $_state, result, src, indices, axis, /*efficient_layout=*/false);
+  }]>];
   let assemblyFormat = "$src `[` $indices `]` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
-def TT_HistogramOp : TT_Op<"histogram", [Pure, TypesMatchWith<"mask has the source's shape", "src", "mask",
-                                        "::heddle::triton::maskTypeOf($_self)",
-                                        "($_op.getOperands().size() <= 1) || std::equal_to<>()">]> {
+def TT_HistogramOp : TT_Op<"histogram", [Pure, TT_TypeFollows<"src", "mask", "::heddle::triton::maskTypeOf($_self)">]> {
   let summary = "how often each value from 0 occurs among the active elements";
   let arguments = (ins TT_IntTensor:$src, Optional<TT_I1Tensor>:$mask);
   let results = (outs TT_IntTensor:$result);
@@ -277,7 +291,7 @@ def TT_HistogramOp : TT_Op<"histogram", [Pure, TypesMatchWith<"mask has the sour
 //===-- Regions --------------------------------------------------------------------------------------------------===//
 // These print in generic form, as Triton does: `"tt.reduce"(%x) <{axis = 1 : i32}> ({ ... }) : ...`.
 
-def TT_ReduceOp : TT_Op<"reduce", [Pure, SameOperandsShape, SingleBlock, RecursiveMemoryEffects]> {
+def TT_ReduceOp : TT_Op<"reduce", [Pure, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "combine the elements along an axis by an associative and commutative region";
   let arguments = (ins Variadic<TT_Tensor>:$srcs, I32Attr:$axis);
   let results = (outs Variadic<TT_Type>:$result);
@@ -291,7 +305,7 @@ def TT_ReduceReturnOp : TT_Op<"reduce.return", [HasParent<"ReduceOp">, Pure, Ter
   let assemblyFormat = "$result attr-dict `:` type($result)";
 }
 
-def TT_ScanOp : TT_Op<"scan", [Pure, SameOperandsAndResultShape, SingleBlock, RecursiveMemoryEffects]> {
+def TT_ScanOp : TT_Op<"scan", [Pure, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "inclusive prefix combination along an axis by an associative region";
   let arguments = (ins Variadic<TT_Tensor>:$srcs, I32Attr:$axis, BoolAttr:$reverse);
   let results = (outs Variadic<TT_Tensor>:$result);
@@ -305,7 +319,7 @@ def TT_ScanReturnOp : TT_Op<"scan.return", [HasParent<"ScanOp">, Pure, Terminato
   let assemblyFormat = "$result attr-dict `:` type($result)";
 }
 
-def TT_MapElementwiseOp : TT_Op<"map_elementwise", [Pure, SameOperandsAndResultShape, RecursiveMemoryEffects]> {
+def TT_MapElementwiseOp : TT_Op<"map_elementwise", [Pure, RecursiveMemoryEffects]> {
   let summary = "a scalar region applied to each element, or to `pack` elements at a time";
   let arguments = (ins Variadic<TT_Tensor>:$srcs, I32Attr:$pack);
   let results = (outs Variadic<TT_Tensor>:$result);
@@ -321,7 +335,7 @@ def TT_MapElementwiseReturnOp : TT_Op<"map_elementwise.return", [HasParent<"MapE
 
 //===-- Matrix products ------------------------------------------------------------------------------------------===//
 
-def TT_DotOp : TT_Op<"dot", [Pure, TypesMatchWith<"result type matches the accumulator", "d", "c", "$_self">]> {
+def TT_DotOp : TT_Op<"dot", [Pure, TT_TypeFollows<"d", "c", "$_self">]> {
   let summary = "d = a * b + c for (M,K) x (K,N), or with a batch dimension first";
   let arguments = (ins AnyTypeOf<[TT_FloatTensor, TT_IntTensor]>:$a, AnyTypeOf<[TT_FloatTensor, TT_IntTensor]>:$b,
                        AnyTypeOf<[TT_FloatTensor, TT_IntTensor]>:$c,
@@ -335,7 +349,7 @@ def TT_DotOp : TT_Op<"dot", [Pure, TypesMatchWith<"result type matches the accum
 }
 
 def TT_DotScaledOp : TT_Op<"dot_scaled", [Pure, AttrSizedOperandSegments,
-                           TypesMatchWith<"result type matches the accumulator", "d", "c", "$_self">]> {
+                           TT_TypeFollows<"d", "c", "$_self">]> {
   let summary = "dot of block-scaled operands: each 32 (or 16) elements along K share a scale";
   let arguments = (ins RankedTensorOf<[TT_Float, I8]>:$a, RankedTensorOf<[TT_Float, I8]>:$b, TT_FloatTensor:$c,
                        Optional<RankedTensorOf<[I8, F8E4M3FN]>>:$a_scale, Optional<RankedTensorOf<[I8, F8E4M3FN]>>:$b_scale,

@@ -30,6 +30,7 @@ def Triton_TensorDescType : Triton_Type<"TensorDesc", "tensordesc"> {
   }]>];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 // Scalars. Triton's integers are signless; i4 is accepted because its verifier does.
@@ -53,6 +54,16 @@ def TT_BoolLike : AnyTypeOf<[I1, TT_I1Tensor]>;
 def TT_I64Like : AnyTypeOf<[I64, RankedTensorOf<[I64]>]>;
 def TT_PtrLike : AnyTypeOf<[TT_Ptr, TT_PtrTensor]>;
 def TT_Scalar : AnyTypeOf<[TT_Float, TT_Int, TT_Ptr]>;
-def TT_Type : AnyTypeOf<[TT_Scalar, TT_Tensor, Triton_TensorDescType]>;
+def TT_Type : AnyTypeOf<[TT_Scalar, TT_Tensor]>;
+
+// A flag that current text gives as a unit attribute and older text as `name = true` or `name = false`.
+def TT_Flag : Attr<CPred<"::llvm::isa<::mlir::UnitAttr, ::mlir::BoolAttr>($_self)">, "unit or boolean attribute"> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "bool";
+  let valueType = NoneType;
+  let convertFromStorage = "::heddle::triton::isFlagSet($_self)";
+  let constBuilderCall = "(($0) ? $_builder.getUnitAttr() : ::mlir::UnitAttr())";
+  let isOptional = 1;
+}
 
 #endif

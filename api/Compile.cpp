@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/Heddle.h"
+#include "support/File.h"
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace heddle {
+namespace {
+
+std::string readStandardInput() {
+  std::string text;
+  char block[65536];
+  while (size_t count = std::fread(block, 1, sizeof block, stdin))
+    text.append(block, count);
+  if (std::ferror(stdin))
+    throw environmentError(std::string("cannot read standard input: ") + std::strerror(errno));
+  return text;
+}
+
+std::string readSource(const std::string &path) {
+  return path == "-" ? readStandardInput() : readFile(path);
+}
+
+bool isPackage(const std::string &path, const std::string &bytes) {
+  return path.ends_with(".hpkg") || bytes.starts_with("HEDDLEPK");
+}
+
+} // namespace
+
+std::string version() {
+  return HEDDLE_VERSION;
+}
+
+std::string readKernelText(const std::string &path) {
+  std::string text = readSource(path);
+  if (isPackage(path, text))
+    throw inputError(sourceName(path) + " is a kernel package, which is compiled already", {"give the kernel's text"});
+  return text;
+}
+
+std::string sourceName(const std::string &path) {
+  return path == "-" ? "<stdin>" : path;
+}
+
+CompileResult compileFile(const std::string &path, const CompileOptions &options) {
+  return compile(readKernelText(path), sourceName(path), options);
+}
+
+Package loadOrCompile(const std::string &path, const CompileOptions &options) {
+  std::string bytes = readSource(path), name = sourceName(path);
+  if (!isPackage(path, bytes))
+    return compile(bytes, name, options).package;
+  Package package = Package::parse(bytes, name);
+  if (options.checkAccesses && !package.checked)
+    throw inputError(name + " was compiled without bounds checks",
+                     {"compile it with `heddle compile --check`, or run the kernel's text"});
+  return package;
+}
+
+} // namespace heddle

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The one door to Heddle for programs and bindings: compile, load, run, look inside, look at the machine. Every
+// function throws heddle::Error (support/Error.h) whose class says who has to act.
+#pragma once
+#include "binary/Package.h"
+#include "compiler/pipeline/Compile.h"
+#include "compiler/pipeline/Inspect.h"
+#include "compiler/pipeline/Phases.h"
+#include "support/BufferSpec.h"
+#include "support/Error.h"
+#include "support/Knobs.h"
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+std::string version(); ///< `0.1.0`
+
+/// The kernel text in a file, or on standard input for `-`. Throws Error{Input} for a package.
+std::string readKernelText(const std::string &path);
+/// The name that messages use for `path`: `<stdin>` for `-`.
+std::string sourceName(const std::string &path);
+
+CompileResult compileFile(const std::string &path, const CompileOptions &options);
+
+/// A package from a `.hpkg` file, or from kernel text by compiling it with `options`. For a package file
+/// `options.checkAccesses` must agree with what it was compiled with: Error{Input} when it asks for more.
+Package loadOrCompile(const std::string &path, const CompileOptions &options);
+
+/// NAME and VALUE of one `--arg` or `--buffer`.
+struct NamedValue {
+  std::string name;
+  std::string value;
+};
+/// Throws Error{Input} for a text without `=` or without a name; `option` names the flag for the message.
+NamedValue parseNamedValue(const std::string &text, const std::string &option);
+
+struct RunRequest {
+  std::string device = "host";
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  std::vector<NamedValue> arguments; ///< VALUE as parseBufferSpec takes it
+  std::vector<NamedValue> buffers;   ///< buffers that are no arguments
+  std::vector<std::string> outputs;  ///< buffers to read after the first launch
+  bool cooperative = false;
+  double timeoutSeconds = 0;         ///< 0: HEDDLE_LAUNCH_TIMEOUT
+  int warmup = 0, repeat = 0;        ///< launches after the first, on the same buffers; `repeat` of them are timed
+};
+
+/// The contents of a buffer.
+struct Array {
+  std::string name;
+  ElementType type = ElementType::F32;
+  std::string dtype; ///< of its file: that of the input file, else numpyDtype(type)
+  std::vector<int64_t> shape;
+  std::string bytes;
+};
+
+struct RunResult {
+  std::vector<Array> outputs;       ///< in the order of RunRequest::outputs
+  std::vector<double> milliseconds; ///< of each timed launch
+};
+
+/// Throws Error{Input} for a missing, extra, repeated or ill-typed argument, with the kernel's arguments in a note;
+/// what the kernel itself reports (a failed assert, an access out of bounds) as the driver throws it.
+RunResult runKernel(const Package &package, const RunRequest &request);
+
+/// `x: pointer to f32, n: i32`
+std::string describeArguments(const Package &package);
+
+struct Tolerance {
+  double relative, absolute;
+};
+/// What a result of `type` may differ by when nobody says otherwise: both 1e-12 for f64, 1e-5 for f32, 1e-3 for f16,
+/// 1e-2 for bf16, 0.1 for 8-bit formats, 0 for integers.
+Tolerance defaultTolerance(ElementType type);
+
+struct Comparison {
+  int64_t elements = 0, mismatches = 0;
+  std::string first, worst; ///< `[3, 5]: 1.25, expected 1.5`; empty without a mismatch
+  double worstError = 0;    ///< |value - expected|
+};
+/// Compares with a .npy file: of the array's own storage type bit by bit decoded, or of any number type by value. An
+/// element agrees when |value - expected| <= absolute + relative * |expected|, or both are NaN.
+Comparison compareWithFile(const Array &array, const std::string &path, const Tolerance &tolerance);
+
+/// What `heddle doctor` shows of the machine.
+struct MachineReport {
+  std::string processor;              ///< its maker's name for it
+  HostProcessor target;               ///< what host code is made for
+  std::string targetProblem;          ///< why no host code can be made; empty when it can
+  int cores = 0;
+  uint64_t memoryBytes = 0;
+  struct Device {
+    std::string name, description;
+  };
+  std::vector<Device> devices;
+  struct Library {
+    std::string name;    ///< `libcuda.so.1`
+    std::string purpose; ///< `CUDA driver`
+    std::string problem; ///< why it cannot be opened; empty when it can
+  };
+  std::vector<Library> libraries;
+  std::vector<Knob> knobs;
+  std::string version, llvmVersion;
+};
+MachineReport examineMachine();
+
+} // namespace heddle

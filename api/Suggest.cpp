@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/Suggest.h"
+#include <algorithm>
+
+namespace heddle {
+namespace {
+
+/// Insertions, deletions, replacements and swaps of neighbours between two words.
+size_t editDistance(const std::string &from, const std::string &to) {
+  std::vector<std::vector<size_t>> table(from.size() + 1, std::vector<size_t>(to.size() + 1));
+  for (size_t i = 0; i <= from.size(); ++i)
+    for (size_t j = 0; j <= to.size(); ++j) {
+      size_t &cell = table[i][j] = std::max(i, j);
+      if (!i || !j)
+        continue;
+      cell = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (from[i - 1] != to[j - 1])});
+      if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
+        cell = std::min(cell, table[i - 2][j - 2] + 1);
+    }
+  return table[from.size()][to.size()];
+}
+
+} // namespace
+
+std::string closestName(const std::string &given, const std::vector<std::string> &known) {
+  std::string best;
+  size_t bestDistance = given.size() <= 3 ? 2 : 3;
+  for (const std::string &name : known)
+    if (size_t distance = editDistance(given, name); distance < bestDistance) {
+      bestDistance = distance;
+      best = name;
+    }
+  return best;
+}
+
+} // namespace heddle

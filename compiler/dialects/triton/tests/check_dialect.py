@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks that documentation and tests keep up with the dialects: check_dialect.py SOURCE_DIR.
+
+Each operation stands in docs/triton-ir.md and in a round-trip test. Each verifier rule is numbered without a gap, and
+has a negative test of its number: a function `@d3` or `@d3_...`.
+"""
+import glob
+import os
+import re
+import sys
+
+source = sys.argv[1]
+dialect = os.path.join(source, "compiler", "dialects", "triton")
+
+
+def read(pattern):
+    return "".join(open(path).read() for path in sorted(glob.glob(os.path.join(dialect, pattern))))
+
+
+problems = []
+
+definitions = read("*.td")
+operations = ["tt." + name for name in re.findall(r'\bTT_Op<"([\w.]+)"', definitions)]
+operations += ["ttg." + name for name in re.findall(r'\bOp<TritonGpu_Dialect, "([\w.]+)"', definitions)]
+page = open(os.path.join(source, "docs", "triton-ir.md")).read()
+listed = re.findall(r"`(ttg?\.[\w.]+)`", page)
+tests = read("tests/ops_*.mlir") + read("tests/envelope.mlir")
+for name in operations:
+    if name not in listed:
+        problems.append(f"docs/triton-ir.md does not list '{name}'")
+    if not re.search(rf'(?<![\w.]){re.escape(name)}(?![\w.])', tests):
+        problems.append(f"no round-trip test contains '{name}'")
+
+code = read("*.cpp") + read("*.h")
+rules = sorted({(letter, int(number)) for letter, number in re.findall(r"Rule ([A-Z])(\d+):", code)})
+negative = read("tests/verify_*.mlir")
+tested = {(letter.upper(), int(number)) for letter, number in re.findall(r"@([a-z])(\d+)(?:_\w+)?\(", negative)}
+for letter, number in rules:
+    if (letter, number) not in tested:
+        problems.append(f"rule {letter}{number} has no test '@{letter.lower()}{number}' in verify_*.mlir")
+    if number > 1 and (letter, number - 1) not in rules:
+        problems.append(f"rule {letter}{number} follows no rule {letter}{number - 1}")
+for letter, number in sorted(tested - set(rules)):
+    problems.append(f"test '@{letter.lower()}{number}' names no rule of the verifier")
+for letter in sorted({letter for letter, _ in rules}):
+    if not re.search(rf"^\| {letter} \|", page, re.MULTILINE):
+        problems.append(f"docs/triton-ir.md does not say what the rules {letter} are about")
+
+if len(operations) < 50 or len(rules) < 80:
+    problems.append(f"found only {len(operations)} operations and {len(rules)} rules: have their definitions moved?")
+print("\n".join(problems))
+sys.exit(bool(problems))

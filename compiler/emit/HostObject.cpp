@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/HostObject.h"
+#include "compiler/emit/Guard.h"
+#include "support/Error.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include <mutex>
+
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+void LLVMInitializeX86AsmParser();
+void LLVMInitializeX86Disassembler();
+}
+
+namespace heddle {
+namespace {
+
+/// A kernel arrives as loops over explicit vectors of the machine's width: there is nothing left to vectorise or to
+/// inline. What remains is to promote memory, fold addresses, hoist and simplify, which takes a fraction of -O3.
+constexpr const char *shortPipeline =
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,loop-unroll-full),"
+    "sroa,gvn,dse,loop-mssa(licm),loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
+
+constexpr const char *triple = "x86_64-pc-linux-gnu";
+
+/// Collects error diagnostics of a context; the default handler would end the process.
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(llvm::LLVMContext &context) : context(context) {
+    context.setDiagnosticHandlerCallBack(
+        [](const llvm::DiagnosticInfo *info, void *into) {
+          if (info->getSeverity() != llvm::DS_Error)
+            return;
+          llvm::raw_string_ostream stream(*static_cast<std::string *>(into));
+          llvm::DiagnosticPrinterRawOStream printer(stream);
+          info->print(printer);
+        },
+        &text);
+  }
+  ~DiagnosticCollector() { context.setDiagnosticHandlerCallBack(nullptr, nullptr); }
+  std::string text;
+
+private:
+  llvm::LLVMContext &context;
+};
+
+/// Runs one step of LLVM; its failure is a fault of ours, since kernels that reach it have been verified.
+void runStep(llvm::Module &module, const char *step, llvm::function_ref<void()> action) {
+  DiagnosticCollector diagnostics(module.getContext());
+  std::string failure = runGuarded(action);
+  if (!diagnostics.text.empty())
+    failure = diagnostics.text;
+  if (!failure.empty())
+    throw internalError(std::string("LLVM failed in ") + step + ": " + failure);
+}
+
+llvm::CodeGenOptLevel codeGenLevel(int level) {
+  switch (level) {
+  case 0:
+    return llvm::CodeGenOptLevel::None;
+  case 1:
+    return llvm::CodeGenOptLevel::Less;
+  case 2:
+    return llvm::CodeGenOptLevel::Default;
+  default:
+    return llvm::CodeGenOptLevel::Aggressive;
+  }
+}
+
+std::string pipelineOf(int level) {
+  return level == 0 ? "" : level == 3 ? "default<O3>" : shortPipeline;
+}
+
+std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
+  llvm::SmallString<0> bytes;
+  bool refused = false;
+  runStep(module, "code generation", [&] {
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    refused = machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true);
+    if (!refused)
+      passes.run(module);
+  });
+  if (refused)
+    throw internalError("LLVM cannot emit this kind of file for the host");
+  return bytes.str().str();
+}
+
+} // namespace
+
+void initializeHostTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+    LLVMInitializeX86Disassembler();
+  });
+}
+
+HostCodeGenerator::HostCodeGenerator(const HostProcessor &processor, int level) : processor(processor), level(level) {
+  initializeHostTarget();
+  std::string message;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), message);
+  if (!target)
+    throw internalError("LLVM has no x86-64 back end: " + message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a fused product is asked for by name, never found
+  machine.reset(target->createTargetMachine(llvm::Triple(triple), processor.name, processor.featureString, options,
+                                            llvm::Reloc::PIC_, std::nullopt, codeGenLevel(level)));
+  if (!machine)
+    throw internalError("LLVM made no target machine for processor `" + processor.name + "`");
+}
+
+HostCodeGenerator::~HostCodeGenerator() = default;
+
+void HostCodeGenerator::prepare(llvm::Module &module) const {
+  module.setTargetTriple(llvm::Triple(triple));
+  module.setDataLayout(machine->createDataLayout());
+  std::string bits = std::to_string(processor.vectorBits);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", processor.name);
+    function.addFnAttr("target-features", processor.featureString);
+    function.addFnAttr("prefer-vector-width", bits);
+    function.addFnAttr("min-legal-vector-width", bits);
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+void HostCodeGenerator::optimize(llvm::Module &module, const std::string &passes) const {
+  std::string pipeline = passes.empty() ? pipelineOf(level) : passes;
+  if (pipeline.empty())
+    return;
+  std::string malformed;
+  runStep(module, "optimisation", [&] {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager sccs;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PassBuilder builder(machine.get());
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(sccs);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, sccs, modules);
+    llvm::ModulePassManager manager;
+    if (llvm::Error error = builder.parsePassPipeline(manager, pipeline)) {
+      malformed = llvm::toString(std::move(error));
+      return;
+    }
+    manager.run(module, modules);
+  });
+  if (!malformed.empty())
+    throw inputError("LLVM does not know the passes `" + pipeline + "`: " + malformed);
+}
+
+std::string HostCodeGenerator::object(llvm::Module &module) const {
+  return emitFile(module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string HostCodeGenerator::assembly(const llvm::Module &module) const {
+  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  return emitFile(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string printModule(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+} // namespace heddle

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/SharedObject.h"
+#include "compiler/emit/Guard.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "lld/Common/Driver.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <unistd.h>
+
+LLD_HAS_DRIVER(elf)
+
+namespace heddle {
+namespace {
+
+/// A folder of our own, removed with the files `object` and `shared` in it.
+class PrivateFolder {
+public:
+  PrivateFolder() {
+    const char *configured = std::getenv("TMPDIR");
+    int error = 0;
+    for (const char *parent : {configured, "/dev/shm", "/tmp"}) {
+      if (!parent || !*parent)
+        continue;
+      path = std::string(parent) + "/heddle-link-XXXXXX";
+      if (mkdtemp(path.data()))
+        return;
+      error = errno;
+    }
+    throw environmentError("cannot make a temporary folder `" + path + "`: " + std::strerror(error),
+                           {"set TMPDIR to a folder that can be written"});
+  }
+  PrivateFolder(const PrivateFolder &) = delete;
+  ~PrivateFolder() {
+    for (const char *name : {"/object", "/shared"})
+      unlink((path + name).c_str());
+    rmdir(path.c_str());
+  }
+  std::string path;
+};
+
+/// What a compiler may always call, and every C library has.
+bool isAllowedSymbol(const std::string &name) {
+  return name == "memcpy" || name == "memmove" || name == "memset";
+}
+
+void checkUndefinedSymbols(const std::string &object) {
+  std::string names;
+  for (const std::string &name : undefinedSymbols(object))
+    if (!isAllowedSymbol(name))
+      names += (names.empty() ? "`" : ", `") + name + "`";
+  if (!names.empty())
+    throw internalError("the kernel's code calls what no host library provides: " + names);
+}
+
+} // namespace
+
+std::vector<std::string> undefinedSymbols(const std::string &object) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, "kernel"));
+  if (!file)
+    throw internalError("the kernel's object is no ELF file: " + llvm::toString(file.takeError()));
+  std::vector<std::string> names;
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    auto flags = symbol.getFlags();
+    auto name = symbol.getName();
+    if (!flags || !name) {
+      llvm::consumeError(flags.takeError());
+      llvm::consumeError(name.takeError());
+      continue;
+    }
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty())
+      names.push_back(name->str());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string linkSharedObject(const std::string &object) {
+  checkUndefinedSymbols(object);
+  PrivateFolder folder;
+  std::string input = folder.path + "/object", output = folder.path + "/shared";
+  writeFileAtomically(input, object);
+  std::vector<const char *> arguments = {"ld.lld", "-shared", "-z",      "undefs",        "--threads=1", "--build-id=none",
+                                         "-s",     "-o",      output.c_str(), input.c_str()};
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  int status = 1;
+  std::string failure;
+  {
+    static std::mutex oneLinkAtATime; // LLD keeps global state
+    std::lock_guard lock(oneLinkAtATime);
+    failure = runGuarded(
+        [&] { status = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}}).retCode; });
+  }
+  if (!failure.empty() || status != 0)
+    throw internalError("LLD failed: " + (failure.empty() ? messages : failure));
+  return readFile(output);
+}
+
+} // namespace heddle

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a kernel tells the driver: tt.print, tt.assert, bounds checks and "am I asked to stop", through HostLaunch's hooks.
+#include "binary/HostAbi.h"
+#include "compiler/lowering/host/HostEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Location.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::host;
+using namespace heddle::triton;
+
+static std::string textOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << type;
+  return text;
+}
+
+// The innermost place of the user's source that a location names.
+static FileLineColLoc placeOf(Location location) {
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    return place;
+  if (auto name = dyn_cast<NameLoc>(location))
+    return placeOf(name.getChildLoc());
+  if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    if (FileLineColLoc callee = placeOf(call.getCallee()))
+      return callee;
+    return placeOf(call.getCaller());
+  }
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (FileLineColLoc place = placeOf(part))
+        return place;
+  return {};
+}
+
+int32_t HostEmitter::site(Operation *op) {
+  auto [known, isNew] = sites.try_emplace(op, int32_t(kernel.sites.size()));
+  if (!isNew)
+    return known->second;
+  PackageSite site;
+  site.operation = op->getName().getStringRef().str();
+  if (FileLineColLoc place = placeOf(op->getLoc())) {
+    site.file = place.getFilename().str();
+    site.line = place.getLine();
+    site.column = place.getColumn();
+  }
+  if (auto assertion = dyn_cast<AssertOp>(op))
+    site.message = assertion.getMessage().str();
+  if (auto print = dyn_cast<PrintOp>(op)) {
+    site.message = print.getPrefix().str();
+    site.hex = print.getHex();
+    for (auto [number, value] : llvm::enumerate(print.getArgs())) {
+      PackageSite::Operand operand;
+      Type element = elementTypeOf(value.getType());
+      operand.type = isa<PointerType>(element) ? "ptr" : textOf(element);
+      if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
+        operand.shape.assign(tile.getShape().begin(), tile.getShape().end());
+      operand.isSigned = number >= print.getIsSigned().size() || print.getIsSigned()[number] != 0;
+      site.operands.push_back(operand);
+    }
+  }
+  kernel.sites.push_back(site);
+  return known->second;
+}
+
+// Calls the function pointer at `offset` of HostLaunch with the program in front.
+void HostEmitter::callHook(int64_t offset, ArrayRef<Value> arguments) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), launch, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  Value hook = LLVM::LoadOp::create(b, loc, pointer, slot);
+  SmallVector<Value> operands{hook, program};
+  operands.append(arguments.begin(), arguments.end());
+  SmallVector<Type> types;
+  for (Value operand : ArrayRef<Value>(operands).drop_front())
+    types.push_back(operand.getType());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), types);
+  LLVM::CallOp::create(b, loc, type, operands);
+}
+
+void HostEmitter::emitStopCheck(Operation *op) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), launch,
+                                   ArrayRef<LLVM::GEPArg>{int32_t(offsetof(HostLaunch, abort))});
+  Value flag = LLVM::LoadOp::create(b, loc, pointer, slot);
+  Value asked = LLVM::LoadOp::create(b, loc, b.getI32Type(), flag, 4, false, false, false, false,
+                                     LLVM::AtomicOrdering::monotonic);
+  Value stop = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, asked, constantLike(b.getI32Type(), 0, asked));
+  auto branch = scf::IfOp::create(b, loc, stop, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  callHook(offsetof(HostLaunch, stopped), {constantLike(b.getI32Type(), site(op), asked)});
+}
+
+void HostEmitter::checkAccess(Operation *op, const Access &access, int64_t sizeBytes) {
+  Value addresses = toLanes(access.address), elements = toLanes(access.element);
+  Value active = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
+  bool vector = isa<VectorType>(addresses.getType());
+  if (!isa<VectorType>(active.getType()))
+    vector = false;
+  Value addressMemory = vector ? spill(addresses) : Value(), elementMemory = vector ? spill(elements) : Value();
+  forActiveLanes(active, [&](Value lane) {
+    Value address = vector ? spilledLane(addressMemory, b.getI64Type(), lane) : addresses;
+    Value element = vector ? spilledLane(elementMemory, b.getI64Type(), lane) : elements;
+    Value number = constantLike(b.getI32Type(), site(op), lane), size = constantLike(b.getI32Type(), sizeBytes, lane);
+    callHook(offsetof(HostLaunch, checkAccess), {number, address, size, element});
+  });
+}
+
+void HostEmitter::emitPrint(PrintOp op) {
+  auto number = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value)); };
+  Value here = number(site(op));
+  if (op.getArgs().empty())
+    return callHook(offsetof(HostLaunch, print),
+                    {here, number(-1), LLVM::ZeroOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()))});
+  for (auto [operand, value] : llvm::enumerate(op.getArgs())) {
+    auto tile = dyn_cast<RankedTensorType>(value.getType());
+    TileBuffer buffer = allocate(tile ? tile : RankedTensorType::get({}, value.getType()));
+    if (tile) {
+      fill(value, buffer);
+    } else {
+      PieceScope scope(*this, 1);
+      writeBuffer(buffer, {}, LaneValue::uniform(scalar(value)));
+    }
+    callHook(offsetof(HostLaunch, print), {here, number(operand), buffer.pointer});
+  }
+}
+
+void HostEmitter::emitAssert(AssertOp op) {
+  auto fail = [&](Value condition, Value element) {
+    Value wrong = arith::XOrIOp::create(b, loc, condition, constantLike(b.getI1Type(), -1, condition));
+    auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    callHook(offsetof(HostLaunch, assertFailed), {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(site(op))), element});
+  };
+  auto tile = dyn_cast<RankedTensorType>(op.getCondition().getType());
+  if (!tile)
+    return fail(scalar(op.getCondition()), i64(0));
+  LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(op.getCondition()), maxLanes({}));
+  iterate(tile.getShape(), lanes, [&](TileIndex index) {
+    Value condition = toLanes(evaluate(op.getCondition(), index));
+    Index linear = linearIndex(tile.getShape(), index);
+    Value elements = toLanes({linear.base, linear.lanes, {}, {}});
+    if (!isa<VectorType>(condition.getType()))
+      return fail(condition, elements);
+    // The common case is one test for all lanes; only a failing piece looks for its first false element.
+    Value wrong = arith::XOrIOp::create(b, loc, allTrue(condition), arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    Value failed = arith::XOrIOp::create(b, loc, condition, constantLike(b.getI1Type(), -1, condition));
+    Value memory = spill(elements);
+    forActiveLanes(failed, [&](Value lane) {
+      callHook(offsetof(HostLaunch, assertFailed), {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(site(op))),
+                                                    spilledLane(memory, b.getI64Type(), lane)});
+    });
+  });
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Element operations on lanes. Integer and address arithmetic keeps the affine form as long as it can, because that is
+// what makes a memory access contiguous; everything else works on vectors. Where LLVM leaves a result undefined and the
+// GPU targets define one (division by zero, wide shifts, conversions out of range), the definition is made explicit.
+#include "compiler/lowering/host/HostEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::host;
+using namespace heddle::triton;
+
+static Type operandElement(Operation *op, unsigned number = 0) { return elementTypeOf(op->getOperand(number).getType()); }
+static Type resultElement(Operation *op) { return elementTypeOf(op->getResult(0).getType()); }
+
+Value HostEmitter::cloneOn(Operation *op, ValueRange operands, Type scalarResult) {
+  Value shape = operands.front();
+  for (Value operand : operands) // a scalar condition may select among vectors
+    if (isa<VectorType>(operand.getType()))
+      shape = operand;
+  Operation *copy = op->cloneWithoutRegions();
+  copy->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
+  copy->setLoc(loc);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(like(scalarResult, shape));
+  return b.insert(copy)->getResult(0);
+}
+
+LaneValue HostEmitter::elementwise(Operation *op, ArrayRef<LaneValue> operands) {
+  if (isa<BitcastOp, IntToPtrOp, PtrToIntOp>(op) && registerType(operandElement(op)) == registerType(resultElement(op)))
+    return operands[0];
+  if (auto address = dyn_cast<AddPtrOp>(op))
+    return addPointer(address, operands[0], operands[1]);
+  if (std::optional<LaneValue> kept = affine(op, operands))
+    return *kept;
+  bool uniform = llvm::all_of(operands, [](const LaneValue &value) { return value.isUniform(); });
+  SmallVector<Value> values;
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    bool scalarCondition = isa<arith::SelectOp>(op) && number == 0 && operand.isUniform();
+    values.push_back(uniform || scalarCondition ? operand.scalar : toLanes(operand));
+  }
+  Value result = compute(op, values);
+  return uniform ? LaneValue::uniform(result) : LaneValue::general(result);
+}
+
+// Operations under which base + lanes[l] keeps that form. Nullopt: compute with vectors.
+std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> in) {
+  if (llvm::none_of(in, [](const LaneValue &value) { return value.isAffine(); }) ||
+      llvm::any_of(in, [](const LaneValue &value) { return !value.scalar; }))
+    return std::nullopt;
+  auto zip = [&](int64_t sign) {
+    LanePattern lanes(width, 0);
+    for (int lane = 0; lane < width; ++lane)
+      lanes[lane] = (in[0].lanes.empty() ? 0 : in[0].lanes[lane]) + sign * (in[1].lanes.empty() ? 0 : in[1].lanes[lane]);
+    return lanes;
+  };
+  // The exact lanes of a result whose operands only assume that they did not wrap.
+  auto exactOf = [&](Type result) -> std::shared_ptr<std::function<Value()>> {
+    if (llvm::none_of(in, [](const LaneValue &value) { return value.exact; }))
+      return {};
+    SmallVector<LaneValue> copies(in.begin(), in.end());
+    return std::make_shared<std::function<Value()>>([this, op, copies, result] {
+      SmallVector<Value> operands;
+      for (const LaneValue &copy : copies)
+        operands.push_back(toLanes(copy));
+      return cloneOn(op, operands, result);
+    });
+  };
+  auto scaled = [&](int64_t factor) -> std::optional<LaneValue> {
+    LanePattern lanes;
+    for (int64_t lane : in[0].lanes)
+      lanes.push_back(lane * factor);
+    Value base = cloneOn(op, {in[0].scalar, in[1].scalar}, resultElement(op));
+    return LaneValue{base, lanes, {}, exactOf(resultElement(op))};
+  };
+  Type type = resultElement(op);
+  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
+    LanePattern lanes = zip(isa<arith::AddIOp>(op) ? 1 : -1);
+    if (llvm::all_of(lanes, [](int64_t lane) { return lane == 0; }))
+      return std::nullopt;
+    return LaneValue{cloneOn(op, {in[0].scalar, in[1].scalar}, type), lanes, {}, exactOf(type)};
+  }
+  APInt factor;
+  if (isa<arith::MulIOp>(op) && in[1].isUniform() && matchPattern(in[1].scalar, m_ConstantInt(&factor)) &&
+      !factor.isZero() && factor.abs().ult(1u << 20))
+    return scaled(factor.getSExtValue());
+  if (isa<arith::ExtSIOp, arith::ExtUIOp>(op) && !operandElement(op).isInteger(1)) {
+    LaneValue copy = in[0];
+    auto exact = std::make_shared<std::function<Value()>>([this, op, copy, type] {
+      return cloneOn(op, ValueRange{toLanes(copy)}, type);
+    });
+    return LaneValue{cloneOn(op, ValueRange{in[0].scalar}, type), in[0].lanes, {}, exact};
+  }
+  return std::nullopt;
+}
+
+// Addresses are i64; an offset counts elements and is sign-extended.
+LaneValue HostEmitter::addPointer(AddPtrOp op, const LaneValue &pointer, const LaneValue &offset) {
+  Type pointee = cast<PointerType>(elementTypeOf(op.getPtr().getType())).getPointeeType();
+  int64_t size = sizeOf(storedType(pointee));
+  auto bytes = [&](Value count) -> Value {
+    Type wide = like(b.getI64Type(), count);
+    if (count.getType() != wide)
+      count = arith::ExtSIOp::create(b, loc, wide, count);
+    return size == 1 ? count : Value(arith::MulIOp::create(b, loc, count, constantLike(b.getI64Type(), size, count)));
+  };
+  if (pointer.scalar && offset.scalar) {
+    LanePattern lanes(width, 0);
+    for (int lane = 0; lane < width; ++lane)
+      lanes[lane] = (pointer.lanes.empty() ? 0 : pointer.lanes[lane]) +
+                    size * (offset.lanes.empty() ? 0 : offset.lanes[lane]);
+    if (width == 1 || (pointer.lanes.empty() && offset.lanes.empty()))
+      lanes.clear();
+    return {add(pointer.scalar, bytes(offset.scalar)), lanes, {}, {}};
+  }
+  return LaneValue::general(arith::AddIOp::create(b, loc, toLanes(pointer), bytes(toLanes(offset))));
+}
+
+//===-- One operation on scalars or vectors ----------------------------------------------------------------------===//
+
+Value HostEmitter::compute(Operation *op, ArrayRef<Value> in) {
+  Type result = resultElement(op);
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<arith::ConstantOp>([&](arith::ConstantOp constant) -> Value {
+        if (isNarrowFloat(result))
+          return arith::ConstantOp::create(
+              b, loc, IntegerAttr::get(registerType(result), cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt()));
+        return arith::ConstantOp::create(b, loc, constant.getValue());
+      })
+      .Case<ub::PoisonOp>([&](auto) { return zero(registerType(result)); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](auto) { return divide(op, in[0], in[1]); })
+      .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return shift(op, in[0], in[1]); })
+      .Case<arith::SIToFPOp>([&](auto) { return intToFloat(op, in[0], true); })
+      .Case<arith::UIToFPOp>([&](auto) { return intToFloat(op, in[0], false); })
+      .Case<arith::FPToSIOp>([&](auto) { return floatToInt(op, in[0], true); })
+      .Case<arith::FPToUIOp>([&](auto) { return floatToInt(op, in[0], false); })
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return convertFloat(in[0], operandElement(op), result); })
+      .Case<FpToFpOp>([&](FpToFpOp convert) {
+        return convertFloat(in[0], operandElement(op), result, convert.getRounding() == RoundingMode::TowardZero);
+      })
+      .Case<BitcastOp, arith::BitcastOp>([&](auto) -> Value {
+        Type type = like(registerType(result), in[0]);
+        return type == in[0].getType() ? in[0] : Value(arith::BitcastOp::create(b, loc, type, in[0]));
+      })
+      .Case<IntToPtrOp, PtrToIntOp>([&](auto) { return in[0]; })
+      .Case<MulhiUIOp>([&](auto) { return multiplyHigh(in[0], in[1]); })
+      .Case<UnsplatOp>([&](auto) { return in[0]; })
+      .Case<arith::NegFOp>([&](auto) -> Value {
+        if (!isNarrowFloat(result))
+          return cloneOn(op, in, result);
+        unsigned bits = cast<FloatType>(result).getWidth();
+        return arith::XOrIOp::create(b, loc, in[0], constantLike(registerType(result), -(int64_t(1) << (bits - 1)), in[0]));
+      })
+      .Case<math::AbsFOp>([&](auto) -> Value {
+        if (!isNarrowFloat(result))
+          return cloneOn(op, in, result);
+        unsigned bits = cast<FloatType>(result).getWidth();
+        return arith::AndIOp::create(b, loc, in[0], constantLike(registerType(result), (int64_t(1) << (bits - 1)) - 1, in[0]));
+      })
+      .Case<arith::SelectOp>([&](auto) { return cloneOn(op, in, registerType(result)); })
+      .Default([&](Operation *) -> Value {
+        if (isa<FloatType>(operandElement(op)))
+          return computeFloat(op, in);
+        return cloneOn(op, in, result);
+      });
+}
+
+// Narrow formats compute in f32 and round once: with 24 bits for 11 or fewer that is the correctly rounded result of
+// +, -, *, / and sqrt.
+Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
+  Type from = operandElement(op), to = resultElement(op);
+  SmallVector<Value> wide;
+  for (Value value : in)
+    wide.push_back(isNarrowFloat(from) ? widen(value, from) : value);
+  Type type = isNarrowFloat(to) ? b.getF32Type() : to;
+  Value result = TypeSwitch<Operation *, Value>(op)
+                     .Case<ClampFOp>([&](ClampFOp clamp) -> Value {
+                       if (clamp.getPropagateNan() == PropagateNan::All) {
+                         Value low = arith::MaximumFOp::create(b, loc, wide[0], wide[1]);
+                         return arith::MinimumFOp::create(b, loc, low, wide[2]);
+                       }
+                       Value low = arith::MaxNumFOp::create(b, loc, wide[0], wide[1]);
+                       return arith::MinNumFOp::create(b, loc, low, wide[2]);
+                     })
+                     .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
+                     .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
+                     .Case<arith::RemFOp>([&](auto) { return remainder(op, wide[0], wide[1]); })
+                     .Default([&](Operation *) { return cloneOn(op, wide, type); });
+  return isNarrowFloat(to) ? narrow(result, to) : result;
+}
+
+// x - trunc(x / y) * y, computed so that it is exact while the quotient fits the wider format; the GPU back ends use the
+// same formula and are inexact for larger quotients.
+Value HostEmitter::remainder(Operation *op, Value x, Value y) {
+  Type type = getElementTypeOrSelf(x.getType());
+  Type wideType = like(b.getF64Type(), x);
+  bool single = type.isF32();
+  Value wx = single ? Value(arith::ExtFOp::create(b, loc, wideType, x)) : x;
+  Value wy = single ? Value(arith::ExtFOp::create(b, loc, wideType, y)) : y;
+  Value quotient = math::TruncOp::create(b, loc, arith::DivFOp::create(b, loc, wx, wy));
+  Value rest = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, quotient), wy, wx);
+  // x mod infinity is x.
+  Value infinite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, loc, wy),
+                                         constantLike(std::numeric_limits<double>::infinity(), wy, b.getF64Type()));
+  Value finite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, loc, wx),
+                                       constantLike(std::numeric_limits<double>::infinity(), wx, b.getF64Type()));
+  rest = arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, infinite, finite), wx, rest);
+  rest = math::CopySignOp::create(b, loc, rest, wx);
+  return single ? Value(arith::TruncFOp::create(b, loc, x.getType(), rest)) : rest;
+}
+
+//===-- Integers -------------------------------------------------------------------------------------------------===//
+
+// x / 0 is all ones, x % 0 is x, and the smallest integer by -1 wraps; a hardware division would trap.
+Value HostEmitter::divide(Operation *op, Value a, Value d) {
+  bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op), isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(op);
+  Type type = getElementTypeOrSelf(a.getType());
+  unsigned bits = type.getIntOrFloatBitWidth();
+  APInt constant;
+  bool known = matchPattern(d, m_ConstantInt(&constant)) && !constant.isZero() && !constant.isAllOnes();
+  if (known)
+    return cloneOn(op, {a, d}, type);
+  auto value = [&](int64_t number) { return constantLike(type, number, a); };
+  auto equal = [&](Value x, Value y) -> Value { return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y); };
+  Value isZero = equal(d, value(0)), safe = arith::SelectOp::create(b, loc, isZero, value(1), d);
+  Value overflow;
+  if (isSigned && bits > 1) {
+    overflow = arith::AndIOp::create(b, loc, equal(a, value(int64_t(1) << (bits - 1))), equal(d, value(-1)));
+    safe = arith::SelectOp::create(b, loc, overflow, value(1), safe);
+  }
+  bool vector = isa<VectorType>(a.getType());
+  Value result = vector && bits > 1 && bits <= 32 ? divideNarrow(op, a, safe, isSigned, isRemainder)
+                                                  : cloneOn(op, {a, safe}, type);
+  if (overflow && isRemainder)
+    result = arith::SelectOp::create(b, loc, overflow, value(0), result);
+  return arith::SelectOp::create(b, loc, isZero, isRemainder ? a : value(-1), result);
+}
+
+// Quotients of integers of at most 32 bits are exact in f64: a / d differs from the next integer by at least 1/d, which
+// is far more than an f64 rounding error. SIMD has f64 division but no integer one.
+Value HostEmitter::divideNarrow(Operation *op, Value a, Value d, bool isSigned, bool isRemainder) {
+  Type real = like(b.getF64Type(), a);
+  auto toReal = [&](Value x) -> Value {
+    return isSigned ? Value(arith::SIToFPOp::create(b, loc, real, x)) : Value(arith::UIToFPOp::create(b, loc, real, x));
+  };
+  Value exact = arith::DivFOp::create(b, loc, toReal(a), toReal(d));
+  Value wide = like(b.getI64Type(), a) ? Value(arith::FPToSIOp::create(b, loc, like(b.getI64Type(), a), exact)) : Value();
+  Value quotient = arith::TruncIOp::create(b, loc, a.getType(), wide);
+  if (!isRemainder)
+    return quotient;
+  return arith::SubIOp::create(b, loc, a, arith::MulIOp::create(b, loc, quotient, d));
+}
+
+// A shift by the width or more gives 0, or the sign in every bit (PTX clamps the amount).
+Value HostEmitter::shift(Operation *op, Value a, Value amount) {
+  Type type = getElementTypeOrSelf(a.getType());
+  int64_t bits = type.getIntOrFloatBitWidth();
+  APInt constant;
+  if (matchPattern(amount, m_ConstantInt(&constant)) && constant.ult(bits))
+    return cloneOn(op, {a, amount}, type);
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, amount, constantLike(type, bits, a));
+  if (bits == 1) // the amount `bits` does not fit i1
+    inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, amount, constantLike(type, 0, a));
+  if (isa<arith::ShRSIOp>(op)) {
+    Value clamped = arith::SelectOp::create(b, loc, inside, amount, constantLike(type, bits == 1 ? 0 : bits - 1, a));
+    return cloneOn(op, {a, clamped}, type);
+  }
+  Value safe = arith::SelectOp::create(b, loc, inside, amount, constantLike(type, 0, a));
+  return arith::SelectOp::create(b, loc, inside, cloneOn(op, {a, safe}, type), constantLike(type, 0, a));
+}
+
+Value HostEmitter::multiplyHigh(Value a, Value c) {
+  Type type = getElementTypeOrSelf(a.getType());
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits == 64)
+    return arith::MulUIExtendedOp::create(b, loc, a, c).getHigh();
+  Type wide = like(b.getIntegerType(2 * bits), a);
+  Value product = arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, wide, a), arith::ExtUIOp::create(b, loc, wide, c));
+  Value high = arith::ShRUIOp::create(b, loc, product, constantLike(b.getIntegerType(2 * bits), bits, a));
+  return arith::TruncIOp::create(b, loc, a.getType(), high);
+}
+
+//===-- Between integers and floating point ----------------------------------------------------------------------===//
+
+// Out-of-range values saturate and NaN gives 0; results under 32 bits are the low bits of the 32-bit one.
+Value HostEmitter::floatToInt(Operation *op, Value a, bool isSigned) {
+  Type from = operandElement(op), to = resultElement(op);
+  if (isNarrowFloat(from))
+    a = widen(a, from);
+  unsigned bits = to.getIntOrFloatBitWidth();
+  Type wide = like(b.getIntegerType(std::max(bits, 32u)), a);
+  auto name = b.getStringAttr(isSigned ? "llvm.fptosi.sat" : "llvm.fptoui.sat");
+  Value result = LLVM::CallIntrinsicOp::create(b, loc, wide, name, ValueRange{a}).getResult(0);
+  return bits < 32 ? Value(arith::TruncIOp::create(b, loc, like(to, a), result)) : result;
+}
+
+Value HostEmitter::intToFloat(Operation *op, Value a, bool isSigned) {
+  Type to = resultElement(op), type = like(isNarrowFloat(to) ? b.getF32Type() : to, a);
+  Value real = isSigned ? Value(arith::SIToFPOp::create(b, loc, type, a)) : Value(arith::UIToFPOp::create(b, loc, type, a));
+  return isNarrowFloat(to) ? narrow(real, to) : real;
+}
+
+//===-- Regions --------------------------------------------------------------------------------------------------===//
+
+bool HostEmitter::isStraightLine(Region &region) {
+  if (!region.hasOneBlock())
+    return false;
+  return llvm::all_of(region.front().without_terminator(),
+                      [](Operation &op) { return op.getNumRegions() == 0 && isMemoryEffectFree(&op); });
+}
+
+SmallVector<LaneValue> HostEmitter::runRegion(Region &region, ArrayRef<LaneValue> arguments) {
+  Block &block = region.front();
+  SmallVector<LaneValue> results;
+  if (!isStraightLine(region)) {
+    // Control flow: one element, through the same code as the kernel's own scalars.
+    for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+      scalars[argument] = value.scalar;
+    emitBlock(block);
+    for (Value yielded : block.getTerminator()->getOperands())
+      results.push_back(LaneValue::uniform(scalar(yielded)));
+    return results;
+  }
+  DenseMap<Value, LaneValue> values;
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    values[argument] = value;
+  auto valueOf = [&](Value value) {
+    auto found = values.find(value);
+    return found != values.end() ? found->second : LaneValue::uniform(scalar(value));
+  };
+  for (Operation &op : block.without_terminator()) {
+    if (isa<LLVM::AssumeOp>(op))
+      continue;
+    SmallVector<LaneValue> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(valueOf(operand));
+    values[op.getResult(0)] = elementwise(&op, operands);
+  }
+  for (Value yielded : block.getTerminator()->getOperands())
+    results.push_back(valueOf(yielded));
+  return results;
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/host/HostPlan.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::host;
+using namespace heddle::triton;
+
+static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+int heddle::host::operationCost(Operation *op) {
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
+    return 24;
+  if (isa<arith::DivFOp, PreciseDivFOp, PreciseSqrtOp, math::SqrtOp>(op))
+    return 8;
+  if (isa<FpToFpOp>(op))
+    return 14;
+  if (isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::FmaOp>(op))
+    return 1;
+  if (op->getDialect() && isa<math::MathDialect>(op->getDialect()))
+    return 20;
+  return isa<GatherOp>(op) ? 8 : 1;
+}
+
+Value heddle::host::baseOfPointer(Value pointer) {
+  while (Operation *op = pointer.getDefiningOp()) {
+    if (!isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransOp, BitcastOp>(op))
+      return {};
+    pointer = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(pointer);
+  if (isa<FuncOp>(argument.getOwner()->getParentOp()) && argument.getOwner()->isEntryBlock())
+    return pointer;
+  // A loop-carried pointer has the base of its initial value when each iteration only adds to it.
+  if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
+    if (OpOperand *init = loop.getTiedLoopInit(argument))
+      return baseOfPointer(init->get());
+  return {};
+}
+
+// Operations whose tile results always live in memory.
+static bool alwaysMaterialised(Operation *op) {
+  return isa<ReduceOp, ScanOp, DotOp, HistogramOp, MapElementwiseOp, AtomicRMWOp, AtomicCASOp>(op) ||
+         op->getNumRegions() != 0;
+}
+
+static bool mayWrite(Operation *op) {
+  if (isMemoryEffectFree(op))
+    return false;
+  if (auto load = dyn_cast<LoadOp>(op))
+    return load.getIsVolatile();
+  if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
+    SmallVector<MemoryEffects::EffectInstance> list;
+    effects.getEffects(list);
+    if (llvm::none_of(list, [](auto &effect) { return isa<MemoryEffects::Write>(effect.getEffect()); }))
+      return false;
+    return true;
+  }
+  if (op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>()) {
+    bool writes = false;
+    for (Region &region : op->getRegions())
+      region.walk([&](Operation *nested) { writes |= mayWrite(nested); });
+    return writes;
+  }
+  return true;
+}
+
+HostPlan::HostPlan(FuncOp function) {
+  computeCosts(function);
+  // Users are visited before definitions: blocks and operations backwards, nested regions before their operation.
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isTile(result))
+        addRoots(result);
+    decide(op);
+  });
+  // Block arguments are read like other values; their roots are needed to reuse their buffers.
+  function.walk([&](Block *block) {
+    for (BlockArgument argument : block->getArguments())
+      if (isTile(argument))
+        addRoots(argument);
+  });
+}
+
+void HostPlan::computeCosts(FuncOp function) {
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    int total = operationCost(op);
+    bool leaf = alwaysMaterialised(op) || isa<LoadOp, SplatOp, MakeRangeOp>(op);
+    if (!leaf)
+      for (Value operand : op->getOperands())
+        if (isTile(operand))
+          total += cost.lookup_or(operand, 1);
+    for (Value result : op->getResults())
+      cost[result] = std::min(total, 1000);
+  });
+}
+
+bool HostPlan::isReadInPlace(Value value) const {
+  auto found = uses.find(value);
+  return found == uses.end() || (!found->second.expanded && !found->second.transposed);
+}
+
+ArrayRef<HostPlan::Root> HostPlan::rootsOf(Value value) const {
+  auto found = uses.find(value);
+  return found == uses.end() ? ArrayRef<Root>() : ArrayRef<Root>(found->second.roots);
+}
+
+// Collects who reads `value`, through users that stay lazy.
+void HostPlan::addRoots(Value value) {
+  Uses &mine = uses[value];
+  auto add = [&](Root root) {
+    if (!llvm::is_contained(mine.roots, root))
+      mine.roots.push_back(root);
+  };
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    bool lazy = user->getNumResults() != 0 && !alwaysMaterialised(user) &&
+                llvm::all_of(user->getResults(), [&](Value result) { return isTile(result) && !isMaterialised(result); });
+    if (!lazy) {
+      bool each = isa<DotOp>(user) || user->hasTrait<mlir::OpTrait::IsTerminator>();
+      add({user, each ? use.getOperandNumber() : 0});
+      continue;
+    }
+    for (Value result : user->getResults()) {
+      Uses theirs = uses.lookup(result);
+      for (Root root : theirs.roots)
+        add(root);
+      Uses &again = uses[value]; // the lookup may have moved it
+      again.expanded |= theirs.expanded;
+      again.transposed |= theirs.transposed;
+      if (isa<BroadcastOp>(user) && shapeOf(result) != shapeOf(value))
+        again.expanded = true;
+      if (isa<TransOp, ReshapeOp, JoinOp, SplitOp, CatOp, GatherOp>(user))
+        again.transposed = true;
+      if (auto gather = dyn_cast<GatherOp>(user); gather && gather.getSrc() == value)
+        materialised.insert(value);
+    }
+  }
+}
+
+// Whether `op` sits in a loop that does not contain `value`'s definition.
+static bool isInDeeperLoop(Value value, Operation *op) {
+  Region *home = value.getParentRegion();
+  for (Region *region = op->getParentRegion(); region && region != home; region = region->getParentRegion())
+    if (isa<LoopLikeOpInterface>(region->getParentOp()))
+      return true;
+  return false;
+}
+
+void HostPlan::decide(Operation *op) {
+  if (auto load = dyn_cast<LoadOp>(op); load && isTile(load.getResult()))
+    return decideLoad(load);
+  bool always = alwaysMaterialised(op);
+  for (Value result : op->getResults()) {
+    if (!isTile(result) || uses[result].roots.empty())
+      continue;
+    if (always) {
+      materialised.insert(result);
+      continue;
+    }
+    if (matchPattern(result, m_Constant()) || cost.lookup(result) < 12)
+      continue;
+    const Uses &use = uses[result];
+    bool repeated = use.roots.size() > 1 || use.expanded;
+    for (const Root &root : use.roots)
+      repeated |= isInDeeperLoop(result, root.first);
+    if (repeated)
+      materialised.insert(result);
+  }
+}
+
+// A load moves to its one reader when nothing between them may change what it reads.
+void HostPlan::decideLoad(LoadOp load) {
+  const Uses &use = uses[load.getResult()];
+  if (use.roots.empty())
+    return;
+  bool fused = use.roots.size() == 1 && !use.expanded && !use.transposed && !load.getIsVolatile();
+  if (fused) {
+    Operation *root = use.roots.front().first;
+    fused = root->getBlock() == load->getBlock();
+    for (Operation *between = load->getNextNode(); fused && between != root; between = between->getNextNode())
+      fused = !mayWrite(between);
+    if (fused && mayWrite(root) && root->getNumRegions() == 0) {
+      // In one pass over the tile an element is stored before the next one is loaded. That is only right when the
+      // store cannot hit an element still to be loaded: the same addresses, or buffers of different arguments.
+      Value target = isa<StoreOp, AtomicRMWOp, AtomicCASOp>(root) ? root->getOperand(0) : Value();
+      Value loadBase = baseOfPointer(load.getPtr()), rootBase = target ? baseOfPointer(target) : Value();
+      fused = target && (target == load.getPtr() || (loadBase && rootBase && loadBase != rootBase));
+    }
+  }
+  if (!fused)
+    materialised.insert(load.getResult());
+}
+
+std::optional<int64_t> HostPlan::strideAlong(Value value, int dim) const {
+  if (!isTile(value) || shapeOf(value)[dim] == 1)
+    return 0;
+  DenseElementsAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return constant.isSplat() ? std::optional<int64_t>(0) : std::nullopt;
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    if (auto loop = dyn_cast<scf::ForOp>(cast<BlockArgument>(value).getOwner()->getParentOp()))
+      if (OpOperand *init = loop.getTiedLoopInit(cast<BlockArgument>(value)))
+        return strideAlong(init->get(), dim);
+    return std::nullopt;
+  }
+  auto combine = [&](auto apply) -> std::optional<int64_t> {
+    auto lhs = strideAlong(op->getOperand(0), dim), rhs = strideAlong(op->getOperand(1), dim);
+    return lhs && rhs ? std::optional<int64_t>(apply(*lhs, *rhs)) : std::nullopt;
+  };
+  return TypeSwitch<Operation *, std::optional<int64_t>>(op)
+      .Case<MakeRangeOp>([](auto) { return 1; })
+      .Case<SplatOp>([](auto) { return 0; })
+      .Case<ExpandDimsOp>([&](ExpandDimsOp expand) {
+        int axis = expand.getAxis();
+        return dim == axis ? std::optional<int64_t>(0) : strideAlong(expand.getSrc(), dim < axis ? dim : dim - 1);
+      })
+      .Case<BroadcastOp>([&](BroadcastOp broadcast) { return strideAlong(broadcast.getSrc(), dim); })
+      .Case<TransOp>([&](TransOp trans) { return strideAlong(trans.getSrc(), trans.getOrder()[dim]); })
+      .Case<arith::AddIOp, AddPtrOp>([&](auto) { return combine([](int64_t a, int64_t b) { return a + b; }); })
+      .Case<arith::SubIOp>([&](auto) { return combine([](int64_t a, int64_t b) { return a - b; }); })
+      .Case<arith::MulIOp>([&](arith::MulIOp product) -> std::optional<int64_t> {
+        auto lhs = strideAlong(product.getLhs(), dim), rhs = strideAlong(product.getRhs(), dim);
+        if (lhs && rhs && *lhs == 0 && *rhs == 0)
+          return 0;
+        DenseElementsAttr factor;
+        if (lhs && matchPattern(product.getRhs(), m_Constant(&factor)) && factor.isSplat())
+          return *lhs * factor.getSplatValue<APInt>().getSExtValue();
+        return std::nullopt;
+      })
+      .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return strideAlong(op->getOperand(0), dim); })
+      .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, BitcastOp, IntToPtrOp, PtrToIntOp>(
+          [&](auto) { return strideAlong(op->getOperand(0), dim); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+// `dims[d]` is the root's dimension that dimension d of `value` walks, or -1.
+void HostPlan::vote(Value value, SmallVector<int> dims, SmallVectorImpl<int> &votes, int depth) const {
+  if (!isTile(value) || depth > 64)
+    return;
+  Operation *op = value.getDefiningOp();
+  if (!op || isMaterialised(value)) {
+    for (int dim = int(dims.size()) - 1; dim >= 0; --dim)
+      if (shapeOf(value)[dim] > 1) {
+        if (dims[dim] >= 0)
+          votes[dims[dim]] += 1;
+        break;
+      }
+    return;
+  }
+  auto addressVote = [&](Value pointers) {
+    for (int dim = 0; dim < int(dims.size()); ++dim)
+      if (dims[dim] >= 0 && shapeOf(value)[dim] > 1)
+        if (auto stride = strideAlong(pointers, dim); stride && (*stride == 1 || *stride == -1))
+          votes[dims[dim]] += 4;
+  };
+  if (auto load = dyn_cast<LoadOp>(op))
+    return addressVote(load.getPtr());
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    dims.erase(dims.begin() + expand.getAxis());
+    return vote(expand.getSrc(), dims, votes, depth + 1);
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    for (int dim = 0; dim < int(dims.size()); ++dim)
+      if (shapeOf(broadcast.getSrc())[dim] == 1)
+        dims[dim] = -1;
+    return vote(broadcast.getSrc(), dims, votes, depth + 1);
+  }
+  if (auto trans = dyn_cast<TransOp>(op)) {
+    SmallVector<int> source(dims.size());
+    for (int dim = 0; dim < int(dims.size()); ++dim)
+      source[trans.getOrder()[dim]] = dims[dim];
+    return vote(trans.getSrc(), source, votes, depth + 1);
+  }
+  for (Value operand : op->getOperands())
+    if (isTile(operand) && shapeOf(operand) == shapeOf(value))
+      vote(operand, dims, votes, depth + 1);
+}
+
+int HostPlan::preferredDim(Value value, Value pointers) const {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  int rank = shape.size(), best = -1;
+  SmallVector<int> votes(rank, 0), identity(rank);
+  for (int dim = 0; dim < rank; ++dim)
+    identity[dim] = dim;
+  vote(value, identity, votes, 0);
+  if (pointers)
+    for (int dim = 0; dim < rank; ++dim)
+      if (auto stride = strideAlong(pointers, dim); stride && *stride == 1 && shape[dim] > 1)
+        votes[dim] += 6;
+  for (int dim = rank - 1; dim >= 0; --dim)
+    if (shape[dim] > 1 && (best < 0 || votes[dim] > votes[best]))
+      best = dim;
+  return std::max(best, 0);
+}

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Memory: tile buffers in scratch, loads, stores and atomics through pointers. What is known of the addresses of a piece
+// decides the instruction: one scalar, one contiguous (masked) vector, a check at run time between the two ways, or a
+// gather or scatter.
+#include "compiler/lowering/host/HostEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace heddle::host;
+using namespace heddle::triton;
+
+//===-- Scratch --------------------------------------------------------------------------------------------------===//
+
+Value HostEmitter::scratch(int64_t bytes) {
+  int64_t offset = llvm::alignTo(scratchUsed, 64);
+  scratchUsed = offset + bytes;
+  kernel.scratchBytes = std::max<uint64_t>(kernel.scratchBytes, scratchUsed);
+  OpBuilder::InsertionGuard guard(b); // at the entry, where it dominates every use
+  b.setInsertionPointAfterValue(scratchBase);
+  return LLVM::GEPOp::create(b, loc, scratchBase.getType(), b.getI8Type(), scratchBase, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+}
+
+TileBuffer HostEmitter::allocate(RankedTensorType type, Type stored) {
+  TileBuffer buffer;
+  buffer.logical = type.getElementType();
+  buffer.stored = stored ? stored : storedType(buffer.logical);
+  buffer.shape = llvm::to_vector(type.getShape());
+  buffer.pointer = scratch(type.getNumElements() * sizeOf(buffer.stored));
+  return buffer;
+}
+
+Value HostEmitter::gep(Value pointer, Type stored, Value index) {
+  APInt constant;
+  if (matchPattern(index, m_ConstantInt(&constant)) && constant.isZero())
+    return pointer;
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), stored, pointer, ValueRange{index});
+}
+
+Value HostEmitter::toPointer(Value address) {
+  return LLVM::IntToPtrOp::create(b, loc, like(LLVM::LLVMPointerType::get(b.getContext()), address), address);
+}
+
+Value HostEmitter::loadFrom(Value pointer, Type type, bool isVolatile) {
+  return LLVM::LoadOp::create(b, loc, type, pointer, sizeOf(getElementTypeOrSelf(type)), isVolatile);
+}
+
+void HostEmitter::storeTo(Value pointer, Value value) {
+  LLVM::StoreOp::create(b, loc, value, pointer, sizeOf(getElementTypeOrSelf(value.getType())));
+}
+
+//===-- Tile buffers ---------------------------------------------------------------------------------------------===//
+
+Value HostEmitter::fromStored(Value value, const TileBuffer &buffer) {
+  Type stored = getElementTypeOrSelf(value.getType());
+  if (buffer.logical.isInteger(1))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, constantLike(stored, 0, value));
+  if (isNarrowFloat(buffer.logical) && stored.isF32())
+    return narrow(value, buffer.logical);
+  return value;
+}
+
+Value HostEmitter::toStored(Value value, const TileBuffer &buffer) {
+  if (buffer.logical.isInteger(1))
+    return arith::ExtUIOp::create(b, loc, like(b.getI8Type(), value), value);
+  if (isNarrowFloat(buffer.logical) && buffer.stored.isF32())
+    return widen(value, buffer.logical);
+  if (buffer.stored.isInteger(32) && getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() < 32)
+    return arith::ExtSIOp::create(b, loc, like(buffer.stored, value), value); // operand of an integer dot
+  return value;
+}
+
+LaneValue HostEmitter::readBuffer(const TileBuffer &buffer, const TileIndex &index) {
+  Index linear = linearIndex(buffer.shape, index);
+  return readBufferAt(buffer, {linear.base, linear.lanes, {}, {}});
+}
+
+LaneValue HostEmitter::readBufferAt(const TileBuffer &buffer, const LaneValue &linear) {
+  if (linear.vector && width > 1) {
+    Type pointers = VectorType::get({width}, buffer.pointer.getType());
+    Value addresses = LLVM::GEPOp::create(b, loc, pointers, buffer.stored, buffer.pointer, ValueRange{linear.vector});
+    Value all = constantLike(b.getI1Type(), -1, addresses);
+    Value other = zero(like(buffer.stored, addresses));
+    return LaneValue::general(fromStored(gatherLanes(addresses, all, other), buffer));
+  }
+  Value base = linear.vector ? linear.vector : linear.scalar;
+  Value pointer = gep(buffer.pointer, buffer.stored, base);
+  if (linear.lanes.empty())
+    return LaneValue::uniform(fromStored(loadFrom(pointer, buffer.stored), buffer));
+  auto vectorOf = [&](int64_t lanes) { return VectorType::get({lanes}, buffer.stored); };
+  if (isStepPattern(linear.lanes, width, 1))
+    return LaneValue::general(fromStored(loadFrom(pointer, vectorOf(width)), buffer));
+  // A pattern within a few vectors: load them whole and shuffle. Sizes are powers of two, so the span stays inside.
+  int64_t last = *llvm::max_element(linear.lanes), span = llvm::PowerOf2Ceil(last + 1);
+  if (span <= 4 * width) {
+    Value whole = loadFrom(pointer, vectorOf(span));
+    Value shuffled = vector::ShuffleOp::create(b, loc, whole, whole, ArrayRef<int64_t>(linear.lanes));
+    return LaneValue::general(fromStored(shuffled, buffer));
+  }
+  Value addresses = LLVM::GEPOp::create(b, loc, VectorType::get({width}, buffer.pointer.getType()), buffer.stored, pointer,
+                                        ValueRange{patternVector(b.getI64Type(), linear.lanes)});
+  Value all = constantLike(b.getI1Type(), -1, addresses), other = zero(vectorOf(width));
+  return LaneValue::general(fromStored(gatherLanes(addresses, all, other), buffer));
+}
+
+void HostEmitter::writeBuffer(const TileBuffer &buffer, const TileIndex &index, const LaneValue &value) {
+  Index linear = linearIndex(buffer.shape, index);
+  Value pointer = gep(buffer.pointer, buffer.stored, linear.base);
+  Value lanes = toStored(width == 1 && value.scalar ? value.scalar : toLanes(value), buffer);
+  if (width == 1 || isStepPattern(linear.lanes, width, 1))
+    return storeTo(pointer, lanes);
+  for (int lane = 0; lane < width; ++lane)
+    storeTo(gep(pointer, buffer.stored, i64(linear.lanes.empty() ? 0 : linear.lanes[lane])),
+            vector::ExtractOp::create(b, loc, lanes, lane));
+}
+
+//===-- Lanes one by one -----------------------------------------------------------------------------------------===//
+
+Value HostEmitter::spill(Value lanes) {
+  Type element = getElementTypeOrSelf(lanes.getType());
+  if (element.isInteger(1)) {
+    lanes = arith::ExtUIOp::create(b, loc, like(b.getI8Type(), lanes), lanes);
+    element = b.getI8Type();
+  }
+  int64_t size = isa<LLVM::LLVMPointerType>(element) ? 8 : sizeOf(element);
+  Value memory = scratch(size * 64);
+  LLVM::StoreOp::create(b, loc, lanes, memory, /*alignment=*/size);
+  return memory;
+}
+
+Value HostEmitter::spilledLane(Value memory, Type scalar, Value lane) {
+  Type stored = scalar.isInteger(1) ? Type(b.getI8Type()) : scalar;
+  Value value = LLVM::LoadOp::create(b, loc, stored, gep(memory, stored, lane));
+  return scalar.isInteger(1) ? Value(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, constantLike(stored, 0, value)))
+                             : value;
+}
+
+void HostEmitter::forActiveLanes(Value mask, function_ref<void(Value)> body) {
+  auto *vector = dyn_cast<VectorType>(mask.getType()) ? mask.getDefiningOp() : nullptr;
+  if (!isa<VectorType>(mask.getType())) {
+    auto branch = scf::IfOp::create(b, loc, mask, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    return body(i64(0));
+  }
+  DenseElementsAttr constant;
+  bool all = vector && matchPattern(vector, m_Constant(&constant)) && constant.isSplat() && constant.getSplatValue<bool>();
+  Value memory = all ? Value() : spill(mask);
+  int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
+  forLoop(0, lanes, 1, {}, [&](Value lane, ValueRange) -> Values {
+    if (all) {
+      body(lane);
+      return {};
+    }
+    auto branch = scf::IfOp::create(b, loc, spilledLane(memory, b.getI1Type(), lane), /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    body(lane);
+    return {};
+  });
+}
+
+// Elements of 32 and 64 bits have gather instructions; LLVM would unroll any other into a branch per lane, so those take
+// a small loop.
+static bool hasGather(Type element) { return element.getIntOrFloatBitWidth() >= 32; }
+
+Value HostEmitter::gatherLanes(Value addresses, Value mask, Value other) {
+  auto type = cast<VectorType>(other.getType());
+  Type element = type.getElementType();
+  if (hasGather(element))
+    return LLVM::masked_gather::create(b, loc, type, addresses, mask, ValueRange{other}, b.getI32IntegerAttr(sizeOf(element)));
+  Value from = spill(addresses), result = spill(other);
+  forActiveLanes(mask, [&](Value lane) {
+    Value pointer = spilledLane(from, getElementTypeOrSelf(addresses.getType()), lane);
+    storeTo(gep(result, element, lane), loadFrom(pointer, element));
+  });
+  return loadFrom(result, type);
+}
+
+void HostEmitter::scatterLanes(Value addresses, Value mask, Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  if (hasGather(element)) {
+    LLVM::masked_scatter::create(b, loc, TypeRange{}, ValueRange{value, addresses, mask},
+                                 ArrayRef<NamedAttribute>{b.getNamedAttr("alignment", b.getI32IntegerAttr(sizeOf(element)))});
+    return;
+  }
+  Value to = spill(addresses), values = spill(value);
+  forActiveLanes(mask, [&](Value lane) {
+    storeTo(spilledLane(to, getElementTypeOrSelf(addresses.getType()), lane), spilledLane(values, element, lane));
+  });
+}
+
+Value HostEmitter::allTrue(Value mask) {
+  return vector::ReductionOp::create(b, loc, vector::CombiningKind::AND, mask);
+}
+
+//===-- Loads ----------------------------------------------------------------------------------------------------===//
+
+HostEmitter::Access HostEmitter::accessAt(Operation *op, Value pointer, Value mask, const TileIndex &index) {
+  Access access{evaluate(pointer, index), std::nullopt, {}};
+  if (mask) {
+    LaneValue value = evaluate(mask, index);
+    APInt constant;
+    bool always = value.isUniform() && matchPattern(value.scalar, m_ConstantInt(&constant)) && !constant.isZero();
+    if (!always)
+      access.mask = value;
+  }
+  if (options.checkAccesses) {
+    if (auto tile = dyn_cast<RankedTensorType>(pointer.getType())) {
+      Index linear = linearIndex(tile.getShape(), index);
+      access.element = {linear.base, linear.lanes, {}, {}};
+    } else {
+      access.element = LaneValue::uniform(i64(0));
+    }
+    Type pointee = cast<PointerType>(elementTypeOf(pointer.getType())).getPointeeType();
+    checkAccess(op, access, sizeOf(storedType(pointee)));
+  }
+  return access;
+}
+
+LaneValue HostEmitter::emitLoad(LoadOp load, const TileIndex &index) {
+  Access access = accessAt(load, load.getPtr(), load.getMask(), index);
+  Type element = elementTypeOf(load.getType()), stored = storedType(element);
+  LaneValue other = load.getOther() ? evaluate(load.getOther(), index) : LaneValue::uniform(zero(registerType(element)));
+  TileBuffer form{{}, stored, element, {}};
+  if (element.isInteger(1)) { // memory holds bytes
+    if (other.isUniform())
+      other = LaneValue::uniform(toStored(other.scalar, form));
+    else
+      other = LaneValue::general(toStored(toLanes(other), form));
+  }
+  LaneValue result = loadThrough(access, stored, other, load.getIsVolatile());
+  if (!element.isInteger(1))
+    return result;
+  return result.isUniform() ? LaneValue::uniform(fromStored(result.scalar, form))
+                            : LaneValue::general(fromStored(toLanes(result), form));
+}
+
+LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const LaneValue &other, bool isVolatile) {
+  const LaneValue &address = access.address;
+  auto guarded = [&](Value condition, Type type, auto then, Value otherwise) -> Value {
+    auto branch = scf::IfOp::create(b, loc, TypeRange{type}, condition, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(b, loc, ValueRange{then()});
+    b.setInsertionPointToEnd(branch.elseBlock());
+    scf::YieldOp::create(b, loc, ValueRange{otherwise});
+    return branch.getResult(0);
+  };
+  if (address.isUniform()) {
+    auto one = [&] { return loadFrom(toPointer(address.scalar), stored, isVolatile); };
+    if (!access.mask)
+      return LaneValue::uniform(one());
+    if (access.mask->isUniform() && other.isUniform())
+      return LaneValue::uniform(guarded(access.mask->scalar, stored, one, other.scalar));
+    Value mask = toLanes(*access.mask);
+    Value any = vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, mask);
+    Value value = guarded(any, stored, one, zero(stored));
+    return LaneValue::general(arith::SelectOp::create(b, loc, mask, splat(value), toLanes(other)));
+  }
+
+  auto type = VectorType::get({width}, stored);
+  auto alignment = b.getI32IntegerAttr(sizeOf(stored));
+  auto contiguous = [&](Value first) -> Value {
+    Value pointer = toPointer(first);
+    if (!access.mask)
+      return loadFrom(pointer, type, isVolatile);
+    return LLVM::MaskedLoadOp::create(b, loc, type, pointer, toLanes(*access.mask), toLanes(other), alignment);
+  };
+  if (address.isAffine() && isStepPattern(address.lanes, width, sizeOf(stored))) {
+    if (access.mask && access.mask->isUniform()) {
+      Value otherwise = toLanes(other);
+      return LaneValue::general(guarded(access.mask->scalar, type,
+                                        [&] { return loadFrom(toPointer(address.scalar), type, isVolatile); }, otherwise));
+    }
+    return LaneValue::general(contiguous(address.scalar));
+  }
+
+  Value addresses = toLanes(address), mask = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
+  Value otherLanes = toLanes(other);
+  if (address.isAffine())
+    return LaneValue::general(gatherLanes(toPointer(addresses), mask, otherLanes));
+  // Unknown lanes are often contiguous after all (a row index modulo the row count): ask.
+  Value first = vector::ExtractOp::create(b, loc, addresses, 0);
+  LanePattern steps;
+  for (int lane = 0; lane < width; ++lane)
+    steps.push_back(lane * sizeOf(stored));
+  Value expected = arith::AddIOp::create(b, loc, splat(first), patternVector(b.getI64Type(), steps));
+  Value dense = allTrue(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, addresses, expected));
+  auto branch = scf::IfOp::create(b, loc, TypeRange{type}, dense, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  Value fast = access.mask ? Value(LLVM::MaskedLoadOp::create(b, loc, type, toPointer(first), mask, otherLanes, alignment))
+                           : loadFrom(toPointer(first), type, isVolatile);
+  scf::YieldOp::create(b, loc, ValueRange{fast});
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, ValueRange{gatherLanes(toPointer(addresses), mask, otherLanes)});
+  return LaneValue::general(branch.getResult(0));
+}
+
+//===-- Stores ---------------------------------------------------------------------------------------------------===//
+
+void HostEmitter::emitStore(StoreOp store) {
+  Type element = elementTypeOf(store.getValue().getType());
+  TileBuffer form{{}, storedType(element), element, {}};
+  auto one = [&](TileIndex index) {
+    Access access = accessAt(store, store.getPtr(), store.getMask(), index);
+    LaneValue value = evaluate(store.getValue(), index);
+    bool scalarValue = value.isUniform() && access.address.isUniform() && (!access.mask || access.mask->isUniform());
+    storeThrough(access, toStored(scalarValue ? value.scalar : toLanes(value), form));
+  };
+  auto tile = dyn_cast<RankedTensorType>(store.getPtr().getType());
+  if (!tile) {
+    PieceScope scope(*this, 1);
+    return one({});
+  }
+  int primary = plan.preferredDim(store.getValue(), store.getPtr());
+  iterate(tile.getShape(), chooseLanes(tile.getShape(), primary, maxLanes(element)), one);
+}
+
+void HostEmitter::storeThrough(const Access &access, Value value) {
+  const LaneValue &address = access.address;
+  Type stored = getElementTypeOrSelf(value.getType());
+  auto guarded = [&](Value condition, auto then) {
+    auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    then();
+  };
+  bool maskUniform = !access.mask || access.mask->isUniform();
+  if (!isa<VectorType>(value.getType())) {
+    auto one = [&] { storeTo(toPointer(address.scalar), value); };
+    return access.mask ? guarded(access.mask->scalar, one) : one();
+  }
+  if (address.isAffine() && isStepPattern(address.lanes, width, sizeOf(stored))) {
+    Value pointer = toPointer(address.scalar);
+    auto whole = [&] { storeTo(pointer, value); };
+    if (!access.mask)
+      return whole();
+    if (maskUniform)
+      return guarded(access.mask->scalar, whole);
+    LLVM::MaskedStoreOp::create(b, loc, value, pointer, toLanes(*access.mask), sizeOf(stored));
+    return;
+  }
+  Value addresses = toLanes(address), mask = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
+  if (address.scalar)
+    return scatterLanes(toPointer(addresses), mask, value);
+  Value first = vector::ExtractOp::create(b, loc, addresses, 0);
+  LanePattern steps;
+  for (int lane = 0; lane < width; ++lane)
+    steps.push_back(lane * sizeOf(stored));
+  Value expected = arith::AddIOp::create(b, loc, splat(first), patternVector(b.getI64Type(), steps));
+  Value dense = allTrue(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, addresses, expected));
+  auto branch = scf::IfOp::create(b, loc, dense, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  LLVM::MaskedStoreOp::create(b, loc, value, toPointer(first), mask, sizeOf(stored));
+  b.setInsertionPoint(branch.elseBlock()->getTerminator());
+  scatterLanes(toPointer(addresses), mask, value);
+}
+
+//===-- Atomics --------------------------------------------------------------------------------------------------===//
+
+static LLVM::AtomicOrdering orderingOf(MemSemantic semantic) {
+  switch (semantic) {
+  case MemSemantic::Relaxed:
+    return LLVM::AtomicOrdering::monotonic;
+  case MemSemantic::Acquire:
+    return LLVM::AtomicOrdering::acquire;
+  case MemSemantic::Release:
+    return LLVM::AtomicOrdering::release;
+  case MemSemantic::AcquireRelease:
+    return LLVM::AtomicOrdering::acq_rel;
+  }
+  llvm_unreachable("unknown memory semantic");
+}
+
+static LLVM::AtomicBinOp binOpOf(RMWOp kind) {
+  switch (kind) {
+  case RMWOp::And:
+    return LLVM::AtomicBinOp::_and;
+  case RMWOp::Or:
+    return LLVM::AtomicBinOp::_or;
+  case RMWOp::Xor:
+    return LLVM::AtomicBinOp::_xor;
+  case RMWOp::Add:
+    return LLVM::AtomicBinOp::add;
+  case RMWOp::FAdd:
+    return LLVM::AtomicBinOp::fadd;
+  case RMWOp::Max:
+    return LLVM::AtomicBinOp::max;
+  case RMWOp::Min:
+    return LLVM::AtomicBinOp::min;
+  case RMWOp::UMax:
+    return LLVM::AtomicBinOp::umax;
+  case RMWOp::UMin:
+    return LLVM::AtomicBinOp::umin;
+  case RMWOp::Exchange:
+    return LLVM::AtomicBinOp::xchg;
+  }
+  llvm_unreachable("unknown atomic operation");
+}
+
+// One element. Every scope is at least as wide as the process here, so scopes need no names.
+Value HostEmitter::atomicStep(Operation *op, Value address, Value value, Value compare) {
+  Value pointer = toPointer(address);
+  Type element = elementTypeOf(op->getResult(0).getType()), type = value.getType();
+  if (auto cas = dyn_cast<AtomicCASOp>(op)) {
+    Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+    auto asBits = [&](Value x) { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, loc, bits, x)); };
+    LLVM::AtomicOrdering success = orderingOf(cas.getSem());
+    LLVM::AtomicOrdering failure = cas.getSem() == MemSemantic::Relaxed || cas.getSem() == MemSemantic::Release
+                                       ? LLVM::AtomicOrdering::monotonic
+                                       : LLVM::AtomicOrdering::acquire;
+    Value pair = LLVM::AtomicCmpXchgOp::create(b, loc, pointer, asBits(compare), asBits(value), success, failure);
+    Value old = LLVM::ExtractValueOp::create(b, loc, pair, ArrayRef<int64_t>{0});
+    return old.getType() == type ? old : Value(arith::BitcastOp::create(b, loc, type, old));
+  }
+  auto rmw = cast<AtomicRMWOp>(op);
+  bool narrowAdd = rmw.getAtomicRmwOp() == RMWOp::FAdd && isNarrowFloat(element);
+  if (narrowAdd)
+    value = LLVM::BitcastOp::create(b, loc, element, value);
+  Value old = LLVM::AtomicRMWOp::create(b, loc, binOpOf(rmw.getAtomicRmwOp()), pointer, value, orderingOf(rmw.getSem()));
+  return narrowAdd ? Value(LLVM::BitcastOp::create(b, loc, type, old)) : old;
+}
+
+// Elements one after the other; a tile's old values go to its buffer when somebody reads them.
+void HostEmitter::emitAtomic(Operation *op) {
+  auto cas = dyn_cast<AtomicCASOp>(op);
+  auto rmw = dyn_cast<AtomicRMWOp>(op);
+  Value pointer = op->getOperand(0), value = cas ? cas.getVal() : rmw.getVal();
+  Value compare = cas ? cas.getCmp() : Value(), mask = cas ? Value() : rmw.getMask();
+  Value result = op->getResult(0);
+  Type type = registerType(elementTypeOf(result.getType()));
+  auto tile = dyn_cast<RankedTensorType>(result.getType());
+  if (!tile) {
+    PieceScope scope(*this, 1);
+    Access access = accessAt(op, pointer, mask, {});
+    auto step = [&] { return atomicStep(op, access.address.scalar, scalar(value), compare ? scalar(compare) : Value()); };
+    if (!access.mask) {
+      scalars[result] = step();
+      return;
+    }
+    auto branch = scf::IfOp::create(b, loc, TypeRange{type}, access.mask->scalar, true);
+    Value none = zero(type);
+    none.getDefiningOp()->moveBefore(branch);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(b, loc, ValueRange{step()});
+    b.setInsertionPointToEnd(branch.elseBlock());
+    scf::YieldOp::create(b, loc, ValueRange{none});
+    scalars[result] = branch.getResult(0);
+    return;
+  }
+  TileBuffer *olds = nullptr;
+  if (!result.use_empty())
+    olds = allocateFor(ValueRange{result})[0];
+  LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(value, pointer), maxLanes(type));
+  iterate(tile.getShape(), lanes, [&](TileIndex index) {
+    Access access = accessAt(op, pointer, mask, index);
+    Value addresses = toLanes(access.address), values = toLanes(evaluate(value, index));
+    Value compares = compare ? toLanes(evaluate(compare, index)) : Value();
+    Value active = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
+    bool vector = isa<VectorType>(values.getType());
+    Value addressMemory = vector ? spill(addresses) : Value(), valueMemory = vector ? spill(values) : Value();
+    Value compareMemory = vector && compares ? spill(compares) : Value(), oldMemory = olds ? spill(zero(values.getType())) : Value();
+    forActiveLanes(active, [&](Value lane) {
+      auto at = [&](Value memory, Value whole) {
+        return vector ? spilledLane(memory, getElementTypeOrSelf(whole.getType()), lane) : whole;
+      };
+      Value old = atomicStep(op, at(addressMemory, addresses), at(valueMemory, values),
+                             compares ? at(compareMemory, compares) : Value());
+      if (olds)
+        storeTo(gep(oldMemory, type, lane), old);
+    });
+    if (olds)
+      writeBuffer(*olds, index, LaneValue::general(loadFrom(oldMemory, values.getType())));
+  });
+}

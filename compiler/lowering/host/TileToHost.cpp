@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/host/TileToHost.h"
+#include "compiler/dialects/triton/Triton.h"
+#include "compiler/lowering/host/HostEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::triton;
+
+// Refuses by name what the host has no code for, before anything is emitted.
+static LogicalResult checkSupported(Operation *op) {
+  auto refuse = [&](const llvm::Twine &reason) -> LogicalResult {
+    return op->emitOpError() << "is not lowered for the host target" << (reason.str().empty() ? "" : ": ") << reason;
+  };
+  if (auto external = dyn_cast<ExternElementwiseOp>(op))
+    return refuse("'" + external.getSymbol() + "' is a function of a GPU vendor's device library");
+  if (isa<ElementwiseInlineAsmOp>(op))
+    return refuse("its assembly text is for a GPU");
+  if (isa<AtomicPollOp>(op))
+    return refuse("");
+  if (isa<CallOp, MakeTensorPtrOp, AdvanceOp, MakeTensorDescOp, DescriptorLoadOp, DescriptorStoreOp, DescriptorReduceOp,
+          DescriptorGatherOp, DescriptorScatterOp, DotScaledOp>(op))
+    return refuse("it must be expanded first");
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
+    Type element = elementTypeOf(type);
+    if (isa<TensorDescType>(element) || isBlockPointer(element))
+      return refuse("a value has type " + [&] {
+        std::string text;
+        llvm::raw_string_ostream stream(text);
+        stream << type;
+        return text;
+      }());
+    if (element.isInteger(4))
+      return refuse("i4 elements have no storage form");
+  }
+  StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
+  bool known = isa<TritonDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
+                   ub::UBDialect>(op->getDialect()) ||
+               isa<gpu::BarrierOp, LLVM::AssumeOp>(op) || dialect == "ttg";
+  if (!known || isa<cf::SwitchOp, cf::AssertOp, scf::IndexSwitchOp, scf::ForallOp, scf::ParallelOp, scf::ExecuteRegionOp>(op))
+    return refuse("");
+  return success();
+}
+
+LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &options, LoweredKernel &kernel) {
+  int count = 0;
+  FuncOp function = findKernel(module, count);
+  if (!function)
+    return module.emitError() << "expected one public 'tt.func', found " << count;
+  if (function.getFunctionType().getNumResults() != 0)
+    return function.emitError() << "a kernel returns no values, '" << function.getName() << "' returns "
+                                << function.getFunctionType().getNumResults();
+  bool supported = true;
+  function.getBody().walk([&](Operation *op) { supported &= succeeded(checkSupported(op)); });
+  for (BlockArgument argument : function.getArguments())
+    if (isa<RankedTensorType, TensorDescType>(argument.getType()) || isBlockPointer(argument.getType())) {
+      function.emitError() << "argument " << argument.getArgNumber() << " of kernel '" << function.getName() << "' has type "
+                           << argument.getType() << "; the host target takes pointers and scalars";
+      supported = false;
+    }
+  if (!supported)
+    return failure();
+  module.getContext()->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect,
+                                   scf::SCFDialect, vector::VectorDialect>();
+  return HostEmitter(function, options, kernel).run();
+}

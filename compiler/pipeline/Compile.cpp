@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Drives the table of phases: time, verification, dumps, errors and reproducers are the same for each.
+#include "compiler/pipeline/Compile.h"
+#include "chips/Chip.h"
+#include "compiler/emit/Guard.h"
+#include "compiler/pipeline/Compilation.h"
+#include "compiler/pipeline/CompileModule.h"
+#include "compiler/pipeline/Diagnostics.h"
+#include "compiler/pipeline/Registry.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Hash.h"
+#include "support/Knobs.h"
+#include "llvm/ADT/StringExtras.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+
+using namespace mlir;
+
+namespace heddle {
+namespace {
+
+const DialectRegistry &dialects() {
+  static const DialectRegistry registry = [] {
+    DialectRegistry result;
+    registerInputDialects(result);
+    registerBuiltinDialectTranslation(result);
+    registerLLVMDialectTranslation(result);
+    registerPasses();
+    return result;
+  }();
+  return registry;
+}
+
+void checkTarget(const std::string &target) {
+  if (lookupChip(target).vendor != Vendor::Host)
+    throw inputError("target `" + target + "` is known but this version compiles for host only",
+                     {"use `--target host`"});
+}
+
+void checkPhaseName(const std::string &name) {
+  if (name.empty() || findPhase(name))
+    return;
+  std::string names;
+  for (const Phase &phase : hostPhases())
+    names += (names.empty() ? "" : ", ") + std::string(phase.name);
+  throw inputError("there is no phase `" + name + "`", {"the phases are " + names});
+}
+
+void checkOptions(const CompileOptions &options) {
+  checkTarget(options.target);
+  checkPhaseName(options.stopAfter);
+  checkPhaseName(options.resumeAfter);
+  if (!options.resumeAfter.empty() && findPhase(options.resumeAfter)->level != Level::Tile)
+    throw inputError("cannot resume after phase `" + options.resumeAfter +
+                         "`: what it knows of the kernel is not in its text",
+                     {"phases of the tile level can be resumed"});
+  if (options.optimizationLevel < 0 || options.optimizationLevel > 3)
+    throw inputError("optimisation level " + std::to_string(options.optimizationLevel) + " is not 0, 1, 2 or 3");
+}
+
+/// One compilation through the table.
+class Driver {
+public:
+  explicit Driver(Compilation &compilation)
+      : compilation(compilation), diagnostics(compilation.context, compilation.text, compilation.name) {}
+
+  CompileResult run();
+
+private:
+  void runPhase(const Phase &phase);
+  LogicalResult runBody(const Phase &phase);
+  LogicalResult runPasses(const char *passes);
+  void reportFailure(const Phase &phase);
+  void checkResult(const Phase &phase);
+  std::optional<std::string> findPresent(const Phase &phase);
+  std::string textOf(const Phase &phase, bool withLocations);
+  void dump(const Phase &phase, int number);
+  [[noreturn]] void failInternally(const Phase &phase, const std::string &message, std::vector<std::string> notes = {});
+
+  Compilation &compilation;
+  DiagnosticCollection diagnostics;
+  std::vector<PhaseTime> times;
+};
+
+CompileResult Driver::run() {
+  const CompileOptions &options = compilation.options;
+  const Phase *stop = options.stopAfter.empty() ? nullptr : findPhase(options.stopAfter);
+  const Phase *resume = options.resumeAfter.empty() ? nullptr : findPhase(options.resumeAfter);
+  CompileResult result;
+  int number = 0;
+  for (const Phase &phase : hostPhases()) {
+    ++number;
+    bool isInput = phase.run && (number == 1 || std::string(phase.name) == "verify");
+    bool skipped = (resume && &phase <= resume && !isInput) || (number == 1 && compilation.module);
+    if (!skipped) {
+      auto start = std::chrono::steady_clock::now();
+      runPhase(phase);
+      std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+      times.push_back({phase.name, taken.count()});
+      dump(phase, number);
+    }
+    if (&phase == stop) {
+      result.text = textOf(phase, /*withLocations=*/false);
+      break;
+    }
+  }
+  if (!stop)
+    result.package = std::move(compilation.package);
+  result.times = std::move(times);
+  for (const Message &warning : diagnostics.warnings)
+    result.warnings.push_back(warning.text);
+  return result;
+}
+
+void Driver::runPhase(const Phase &phase) {
+  LogicalResult status = failure();
+  std::string crash;
+  try {
+    crash = runGuarded([&] { status = runBody(phase); });
+  } catch (const Error &error) {
+    if (error.kind != ErrorClass::Internal)
+      throw;
+    failInternally(phase, error.what(), error.notes);
+  }
+  if (!crash.empty()) {
+    // Whatever the phase held is in an unknown state: better lost than destroyed.
+    (void)compilation.module.release();
+    (void)compilation.ownContext.release();
+    (void)compilation.llvmModule.release();
+    (void)compilation.llvmContext.release();
+    failInternally(phase, crash);
+  }
+  if (failed(status) || !diagnostics.errors.empty())
+    reportFailure(phase);
+  checkResult(phase);
+}
+
+LogicalResult Driver::runBody(const Phase &phase) {
+  return phase.passes ? runPasses(phase.passes) : phase.run(compilation);
+}
+
+LogicalResult Driver::runPasses(const char *passes) {
+  PassManager manager(compilation.context, ModuleOp::getOperationName());
+  manager.enableVerifier(false); // the driver does it once for the phase
+  SmallVector<StringRef> names, known;
+  StringRef(passes).split(names, ',');
+  llvm::copy_if(names, std::back_inserter(known), [](StringRef name) { return PassInfo::lookup(name); });
+  if (failed(parsePassPipeline(llvm::join(known, ","), manager)))
+    return failure();
+  return manager.run(*compilation.module);
+}
+
+void Driver::reportFailure(const Phase &phase) {
+  if (diagnostics.errors.empty())
+    failInternally(phase, "the phase failed without saying why");
+  Message first = diagnostics.errors.front();
+  for (size_t i = 1; i < diagnostics.errors.size(); ++i)
+    first.notes.push_back(diagnostics.errors[i].text);
+  if (!phase.blamesInput)
+    failInternally(phase, first.text, first.notes);
+  throw inputError(first.text, first.notes);
+}
+
+/// What a phase leaves must verify, and must be free of what the phase is there to remove.
+void Driver::checkResult(const Phase &phase) {
+  if (compilation.llvmModule || !compilation.module || phase.run == hostPhases()[0].run)
+    return;
+  std::optional<std::string> present;
+  bool valid = false;
+  std::string crash = runGuarded([&] {
+    valid = succeeded(mlir::verify(*compilation.module));
+    present = findPresent(phase);
+  });
+  if (!crash.empty())
+    failInternally(phase, crash);
+  if (!valid)
+    failInternally(phase, diagnostics.errors.empty() ? "the result does not verify" : diagnostics.errors.front().text);
+  if (present)
+    failInternally(phase, *present);
+}
+
+std::optional<std::string> Driver::findPresent(const Phase &phase) {
+  std::optional<std::string> found;
+  if (phase.absent.empty())
+    return found;
+  compilation.module->walk([&](Operation *op) {
+    StringRef name = op->getName().getStringRef();
+    for (StringRef absent : phase.absent)
+      if (name == absent || (absent.ends_with(".") && name.starts_with(absent))) {
+        std::string place = formatLocation(op->getLoc());
+        found = (place.empty() ? "" : place + ": ") + "'" + name.str() + "' must not remain after this phase";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return found;
+}
+
+std::string Driver::textOf(const Phase &phase, bool withLocations) {
+  if (phase.level == Level::Binary)
+    return compilation.package.binary.empty() ? compilation.assembly : compilation.package.describe();
+  if (compilation.llvmModule)
+    return printModule(*compilation.llvmModule);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  if (withLocations)
+    flags.enableDebugInfo(true);
+  compilation.module->print(stream, flags);
+  text += "\n";
+  return text;
+}
+
+void Driver::dump(const Phase &phase, int number) {
+  if (compilation.options.dumpFolder.empty())
+    return;
+  const char *suffix = phase.level == Level::Binary ? (compilation.package.binary.empty() ? "s" : "json")
+                       : compilation.llvmModule     ? "ll"
+                                                    : "mlir";
+  std::error_code error;
+  std::filesystem::create_directories(compilation.options.dumpFolder, error);
+  if (error)
+    throw environmentError("cannot make folder `" + compilation.options.dumpFolder + "`: " + error.message());
+  char file[64];
+  std::snprintf(file, sizeof file, "/%02d-%s.%s", number, phase.name, suffix);
+  writeFileAtomically(compilation.options.dumpFolder + file, textOf(phase, /*withLocations=*/true));
+}
+
+/// The input with everything that is needed to see the fault again. Returns where it was written, or why it was not.
+std::string writeReproducer(const Compilation &compilation, const Phase &phase, const std::string &message) {
+  const CompileOptions &options = compilation.options;
+  std::string text = "// phase: " + std::string(phase.name) + "\n// message: ";
+  for (char c : message)
+    text += c == '\n' ? std::string("\n//   ") : std::string(1, c);
+  text += "\n// options: --target " + options.target + " --cpu " + compilation.processor.name + " -O " +
+          std::to_string(options.optimizationLevel) + (options.checkAccesses ? " --check" : "") +
+          (options.kernel.empty() ? "" : " --kernel " + options.kernel) +
+          (options.resumeAfter.empty() ? "" : " --from " + options.resumeAfter) + "\n";
+  if (!options.commandLine.empty())
+    text += "// command: " + options.commandLine + "\n";
+  text += "// producer: heddle " HEDDLE_VERSION ", LLVM " + llvmVersion() + "\n" + compilation.text;
+  try {
+    std::string path = reproducerDirectory() + "/heddle-reproducer-" + hashHex(text) + ".mlir";
+    writeFileAtomically(path, text);
+    return "the kernel and the options are in `" + path + "`; please report it with that file";
+  } catch (const Error &error) {
+    return std::string("no reproducer file: ") + error.what();
+  }
+}
+
+void Driver::failInternally(const Phase &phase, const std::string &message, std::vector<std::string> notes) {
+  notes.push_back("this is a fault of heddle, in phase `" + std::string(phase.name) + "`");
+  notes.push_back(writeReproducer(compilation, phase, message));
+  throw internalError(message, notes);
+}
+
+CompileResult runDriver(Compilation &compilation) {
+  CompileResult result = Driver(compilation).run();
+  return result;
+}
+
+} // namespace
+
+CompileResult compile(const std::string &text, const std::string &name, const CompileOptions &options) {
+  checkOptions(options);
+  Compilation compilation;
+  compilation.text = text;
+  compilation.name = name;
+  compilation.options = options;
+  compilation.processor = resolveHostProcessor(options.processor);
+  compilation.ownContext = std::make_unique<MLIRContext>(dialects(), MLIRContext::Threading::DISABLED);
+  compilation.context = compilation.ownContext.get();
+  compilation.context->printOpOnDiagnostic(false);
+  return runDriver(compilation);
+}
+
+CompileResult compileModule(ModuleOp module, const std::string &name, const CompileOptions &options) {
+  checkOptions(options);
+  Compilation compilation;
+  llvm::raw_string_ostream stream(compilation.text);
+  module->print(stream, OpPrintingFlags().enableDebugInfo(true));
+  compilation.name = name;
+  compilation.options = options;
+  compilation.processor = resolveHostProcessor(options.processor);
+  compilation.context = module.getContext();
+  compilation.context->appendDialectRegistry(dialects());
+  compilation.module = module.clone();
+  return runDriver(compilation);
+}
+
+} // namespace heddle

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// compile(): a kernel's text to a package, through the table of phases (Phases.h). Knows no MLIR in its interface.
+#pragma once
+#include "binary/Package.h"
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+struct CompileOptions {
+  std::string target = "host";
+  std::string processor = "native"; ///< host: LLVM's name of an x86-64 processor, or `native`
+  int optimizationLevel = 2;        ///< 0 to 3
+  bool checkAccesses = false;       ///< ask the driver before each memory access
+  std::string kernel;               ///< which public function; needed only when there are several
+  std::string dumpFolder;           ///< write NN-PHASE.mlir, .ll, .s after each phase; created when missing
+  std::string stopAfter;            ///< phase after which to stop; CompileResult::text then holds what it left
+  std::string resumeAfter;          ///< the text is what this phase dumped; phases of the tile level only
+  std::string llvmPasses;           ///< replaces the optimiser pipeline, in LLVM's textual notation
+  std::string commandLine;          ///< for the reproducer file
+};
+
+struct PhaseTime {
+  std::string phase;
+  double milliseconds = 0;
+};
+
+struct CompileResult {
+  Package package;  ///< empty when stopAfter was given
+  std::string text; ///< see stopAfter
+  std::vector<PhaseTime> times;
+  std::vector<std::string> warnings; ///< `file:line:column: message`
+};
+
+/// `name` is the file's name for messages. Throws Error{Input} for a fault of the text or the options, at
+/// `file:line:column: ` (the innermost source position that the text carries, else the position in the text);
+/// Error{Environment} for files; Error{Internal} for a fault of ours, after writing `heddle-reproducer-HASH.mlir`
+/// into the folder that HEDDLE_REPRODUCER_DIR names. Uses nothing global but LLD: threads may compile side by side.
+CompileResult compile(const std::string &text, const std::string &name, const CompileOptions &options);
+
+} // namespace heddle

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/pipeline/Diagnostics.h"
+#include "llvm/Support/SourceMgr.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/OperationSupport.h"
+#include <optional>
+
+using namespace mlir;
+
+namespace heddle {
+namespace {
+
+/// The innermost position: a call site's callee, the first part of a fused location that has one.
+std::optional<FileLineColLoc> innermost(Location location) {
+  if (auto file = dyn_cast<FileLineColLoc>(location))
+    return file;
+  if (auto range = dyn_cast<FileLineColRange>(location))
+    return FileLineColLoc::get(range.getFilename(), range.getStartLine(), range.getStartColumn());
+  if (auto named = dyn_cast<NameLoc>(location))
+    return innermost(named.getChildLoc());
+  if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    auto callee = innermost(call.getCallee());
+    return callee ? callee : innermost(call.getCaller());
+  }
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (auto found = innermost(part))
+        return found;
+  return std::nullopt;
+}
+
+std::string format(FileLineColLoc location) {
+  return location.getFilename().str() + ":" + std::to_string(location.getLine()) + ":" +
+         std::to_string(location.getColumn());
+}
+
+/// Where inlined code was called, outermost last.
+void noteCallers(Location location, std::vector<std::string> &notes) {
+  if (auto named = dyn_cast<NameLoc>(location))
+    return noteCallers(named.getChildLoc(), notes);
+  auto call = dyn_cast<CallSiteLoc>(location);
+  if (!call || !innermost(call.getCallee()))
+    return;
+  if (auto caller = innermost(call.getCaller()))
+    notes.push_back(format(*caller) + ": called from here");
+  noteCallers(call.getCaller(), notes);
+}
+
+/// The operation's name when the message begins with one: `'tt.dot' ...`.
+StringRef operationOf(StringRef message) {
+  if (!message.consume_front("'"))
+    return "";
+  return message.take_until([](char c) { return c == '\''; });
+}
+
+/// MLIR says "'tt.dot' op operands"; the `op` says nothing.
+std::string withoutOpWord(std::string message) {
+  size_t quote = message.find("' op ");
+  if (!message.empty() && message[0] == '\'' && quote != std::string::npos && quote == message.find('\'', 1))
+    message.erase(quote + 1, 3);
+  return message;
+}
+
+} // namespace
+
+std::string formatLocation(Location location) {
+  auto found = innermost(location);
+  return found ? format(*found) : "";
+}
+
+DiagnosticCollection::DiagnosticCollection(MLIRContext *context, const std::string &text, const std::string &name)
+    : context(context), text(text), name(name), handler(context, [this](Diagnostic &diagnostic) {
+        if (!busy)
+          collect(diagnostic);
+      }) {}
+
+void DiagnosticCollection::collect(Diagnostic &diagnostic) {
+  Message message;
+  std::string said = withoutOpWord(diagnostic.str());
+  std::string place = formatLocation(diagnostic.getLocation());
+  if (place.empty())
+    place = name;
+  message.text = place.empty() ? said : place + ": " + said;
+  noteCallers(diagnostic.getLocation(), message.notes);
+  bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+  if (isError) {
+    noteTextPosition(diagnostic.getLocation(), said, message.notes);
+    noteClosestOperation(said, message.notes);
+  }
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    std::string at = formatLocation(note.getLocation());
+    message.notes.push_back((at.empty() || at == place ? "" : at + ": ") + withoutOpWord(note.str()));
+  }
+  (isError ? errors : warnings).push_back(std::move(message));
+}
+
+/// When the operation's position is one in the kernel's source: reads the text once more, remembering where each
+/// operation stands, and adds the line of the text. Only on the way to an error, so it costs a good kernel nothing.
+void DiagnosticCollection::noteTextPosition(Location location, const std::string &message,
+                                            std::vector<std::string> &notes) {
+  auto wanted = innermost(location);
+  StringRef operation = operationOf(message);
+  if (text.empty() || !wanted || wanted->getFilename() == name || operation.empty())
+    return;
+  busy = true;
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, name), llvm::SMLoc());
+  AsmParserState positions;
+  Block block;
+  ParserConfig config(context, /*verifyAfterParse=*/false);
+  if (succeeded(parseAsmSourceFile(sources, &block, config, &positions)))
+    for (const AsmParserState::OperationDefinition &definition : positions.getOpDefs())
+      if (definition.op->getName().getStringRef() == operation && innermost(definition.op->getLoc()) == wanted) {
+        auto [line, column] = sources.getLineAndColumn(definition.loc.Start);
+        notes.push_back(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": in the IR text");
+        break;
+      }
+  busy = false;
+}
+
+/// For a misspelt operation the closest one that exists.
+void DiagnosticCollection::noteClosestOperation(const std::string &message, std::vector<std::string> &notes) {
+  StringRef rest = message;
+  if (!rest.consume_front("custom op '") && !rest.consume_front("unregistered operation '"))
+    return;
+  StringRef given = rest.take_until([](char c) { return c == '\''; });
+  StringRef best;
+  unsigned bestDistance = 4;
+  for (RegisteredOperationName known : context->getRegisteredOperations()) {
+    unsigned distance = known.getStringRef().edit_distance(given, true, bestDistance);
+    if (distance < bestDistance) {
+      bestDistance = distance;
+      best = known.getStringRef();
+    }
+  }
+  if (!best.empty())
+    notes.push_back("the closest operation is `" + best.str() + "`");
+}
+
+} // namespace heddle

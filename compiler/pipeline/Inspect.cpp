@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/pipeline/Inspect.h"
+#include "support/Error.h"
+
+namespace heddle {
+
+Disassembly disassemblePackage(const Package &package) {
+  if (package.binaryKind != "elf-shared-object")
+    throw inputError("cannot disassemble a `" + package.binaryKind + "`; this version knows host code only");
+  return disassemble(package.binary, package.kernel);
+}
+
+} // namespace heddle

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/pipeline/Phases.h"
+#include "compiler/dialects/triton/Triton.h"
+#include "compiler/emit/SharedObject.h"
+#include "compiler/pipeline/Compilation.h"
+#include "support/Hash.h"
+#include "binary/HostAbi.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
+using namespace mlir;
+
+namespace heddle {
+namespace {
+
+LogicalResult parse(Compilation &compilation) {
+  ParserConfig config(compilation.context, /*verifyAfterParse=*/false);
+  compilation.module = parseSourceString<ModuleOp>(compilation.text, config, compilation.name);
+  return success(bool(compilation.module));
+}
+
+std::string listKernels(ArrayRef<triton::FuncOp> kernels) {
+  std::string names;
+  for (triton::FuncOp kernel : kernels)
+    names += (names.empty() ? "`" : ", `") + kernel.getSymName().str() + "`";
+  return names;
+}
+
+/// Leaves one public function: the kernel.
+LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
+  SmallVector<triton::FuncOp> kernels;
+  for (auto function : module.getOps<triton::FuncOp>())
+    if (SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Public)
+      kernels.push_back(function);
+  auto unknown = UnknownLoc::get(module.getContext());
+  if (kernels.empty())
+    return emitError(unknown) << "no kernel: the module has no public `tt.func`";
+  if (wanted.empty() && kernels.size() > 1)
+    return emitError(unknown) << "several kernels: " << listKernels(kernels) << "; choose one with `--kernel NAME`";
+  bool found = wanted.empty();
+  for (triton::FuncOp kernel : kernels) {
+    if (wanted.empty() || kernel.getSymName() == wanted)
+      found = true;
+    else
+      SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);
+  }
+  if (!found)
+    return emitError(unknown) << "no kernel `" << wanted << "`; there is " << listKernels(kernels);
+  return success();
+}
+
+LogicalResult verifyInput(Compilation &compilation) {
+  if (failed(mlir::verify(*compilation.module)))
+    return failure();
+  return selectKernel(*compilation.module, compilation.options.kernel);
+}
+
+LogicalResult tileToHost(Compilation &compilation) {
+  host::LoweringOptions options;
+  options.vectorBits = compilation.processor.vectorBits;
+  options.checkAccesses = compilation.options.checkAccesses;
+  return host::lowerTileToHost(*compilation.module, options, compilation.kernel);
+}
+
+LogicalResult hostToLlvm(Compilation &compilation) {
+  return host::convertHostToLlvm(*compilation.module);
+}
+
+LogicalResult translate(Compilation &compilation) {
+  compilation.llvmContext = std::make_unique<llvm::LLVMContext>();
+  compilation.llvmModule = translateModuleToLLVMIR(*compilation.module, *compilation.llvmContext, compilation.name,
+                                                   /*disableVerification=*/true);
+  if (!compilation.llvmModule)
+    return failure();
+  compilation.generator = std::make_unique<HostCodeGenerator>(compilation.processor, compilation.options.optimizationLevel);
+  compilation.generator->prepare(*compilation.llvmModule);
+  return success();
+}
+
+LogicalResult optimize(Compilation &compilation) {
+  compilation.generator->optimize(*compilation.llvmModule, compilation.options.llvmPasses);
+  return success();
+}
+
+LogicalResult emitObject(Compilation &compilation) {
+  if (compilation.wantsText("object"))
+    compilation.assembly = compilation.generator->assembly(*compilation.llvmModule);
+  compilation.object = compilation.generator->object(*compilation.llvmModule);
+  return success();
+}
+
+LogicalResult makePackage(Compilation &compilation) {
+  Package &package = compilation.package;
+  package.kernel = compilation.kernel.kernel;
+  package.entry = compilation.kernel.entry;
+  package.target = "host";
+  package.processor = compilation.processor.name;
+  package.features = compilation.processor.features;
+  package.binaryKind = "elf-shared-object";
+  package.abiVersion = hostAbiVersion;
+  package.arguments = compilation.kernel.arguments;
+  package.scratchBytes = compilation.kernel.scratchBytes;
+  package.checked = compilation.options.checkAccesses;
+  package.sites = compilation.kernel.sites;
+  package.producer = "heddle " HEDDLE_VERSION;
+  package.sourceHash = compilation.text.empty() ? "" : hashHex(compilation.text);
+  package.binary = linkSharedObject(compilation.object);
+  return success();
+}
+
+constexpr bool input = true, ours = false;
+
+} // namespace
+
+const std::vector<Phase> &hostPhases() {
+  // clang-format off
+  static const std::vector<Phase> table = {
+    {"parse", Level::Tile, "reads the kernel's text", nullptr, parse, input, {}},
+    {"verify", Level::Tile, "checks every operation's rules and that there is one kernel", nullptr, verifyInput, input, {}},
+    {"inline-calls", Level::Tile, "replaces calls by the bodies of the functions they name",
+     "heddle-inline-calls,symbol-dce", nullptr, input, {"tt.call"}},
+    {"expand-block-pointers", Level::Tile, "turns block pointers into tiles of pointers with masks",
+     "heddle-expand-block-pointers", nullptr, input, {"tt.make_tensor_ptr", "tt.advance"}},
+    {"expand-descriptors", Level::Tile, "turns tensor descriptors into tiles of pointers with masks",
+     "heddle-expand-descriptors", nullptr, input, {"tt.make_tensor_descriptor", "tt.descriptor_load", "tt.descriptor_store"}},
+    {"expand-dot-scaled", Level::Tile, "turns scaled dots into conversions, products and a plain dot",
+     "heddle-expand-dot-scaled", nullptr, input, {"tt.dot_scaled"}},
+    {"simplify-tiles", Level::Tile, "folds, shares and hoists what the tile operations allow",
+     "canonicalize,cse,loop-invariant-code-motion", nullptr, input, {}},
+    {"loop-carried-offsets", Level::Tile, "carries scalar offsets through loops instead of tiles of addresses",
+     "heddle-loop-carried-offsets,canonicalize,cse", nullptr, input, {}},
+    {"tile-to-host", Level::Vector, "turns each tile operation into loops over vectors on real memory", nullptr,
+     tileToHost, input, {"tt."}},
+    {"expand-math", Level::Vector, "replaces math functions by polynomials, so that no library is called",
+     "heddle-expand-math", nullptr, ours, {}},
+    {"simplify-vectors", Level::Vector, "folds and shares once more", "canonicalize,cse", nullptr, ours, {}},
+    // Within host-to-llvm's one conversion, LLVM 22's pattern for `scf.for` touches the branch that it made after that has
+    // been converted.
+    {"loops-to-branches", Level::Vector, "turns structured loops and conditionals into branches between blocks",
+     "convert-scf-to-cf", nullptr, ours, {"scf."}},
+    {"host-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,
+     {"arith.", "cf.", "math.", "memref.", "scf.", "ub.", "vector."}},
+    {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chosen processor", nullptr, translate, ours, {}},
+    {"optimise", Level::LlvmIr, "runs LLVM's optimiser", nullptr, optimize, ours, {}},
+    {"object", Level::Binary, "generates machine code (`--to asm` prints it)", nullptr, emitObject, ours, {}},
+    {"package", Level::Binary, "links a shared object and describes it", nullptr, makePackage, ours, {}},
+  };
+  // clang-format on
+  return table;
+}
+
+const Phase *findPhase(const std::string &name) {
+  std::string wanted = name == "asm" ? "object" : name;
+  for (const Phase &phase : hostPhases())
+    if (wanted == phase.name)
+      return &phase;
+  return nullptr;
+}
+
+const char *levelName(Level level) {
+  switch (level) {
+  case Level::Tile:
+    return "tile";
+  case Level::Vector:
+    return "vector";
+  case Level::LlvmIr:
+    return "llvm";
+  case Level::Binary:
+    return "binary";
+  }
+  return "";
+}
+
+std::vector<PhaseDescription> describePhases() {
+  std::vector<PhaseDescription> result;
+  for (const Phase &phase : hostPhases())
+    result.push_back({phase.name, levelName(phase.level), phase.sentence, phase.passes ? phase.passes : ""});
+  return result;
+}
+
+bool Compilation::wantsText(const std::string &phase) const {
+  const Phase *stop = options.stopAfter.empty() ? nullptr : findPhase(options.stopAfter);
+  return !options.dumpFolder.empty() || (stop && phase == stop->name);
+}
+
+} // namespace heddle

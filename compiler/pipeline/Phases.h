@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of phases, as help, documents and tests see it. Compilation.h has what the driver needs besides.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+struct PhaseDescription {
+  std::string name;
+  std::string level;    ///< of what it leaves: tile, vector, llvm, binary
+  std::string sentence; ///< what it does
+  std::string passes;   ///< as heddle-opt takes them; empty when the phase is no list of passes
+};
+
+/// The phases for the host target, in order.
+std::vector<PhaseDescription> describePhases();
+
+} // namespace heddle

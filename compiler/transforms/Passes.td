@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Passes on the tile level that every target shares, and the expansion of math functions that the host needs.
+#ifndef HEDDLE_TRANSFORMS_PASSES
+#define HEDDLE_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LoopCarriedOffsets : Pass<"heddle-loop-carried-offsets"> {
+  let summary = "carry a scalar offset through a loop instead of a tile that moves as a whole";
+  let description = [{
+    A tile of pointers or integers that a loop moves by the same amount in every element is its value before the loop
+    plus one scalar. The loop then carries the scalar; the tile is formed from it where it is used, so that no tile of
+    addresses has to be kept from one iteration to the next. Increments that differ between elements are left alone.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::heddle::triton::TritonDialect"];
+}
+
+def ExpandMath : Pass<"heddle-expand-math"> {
+  let summary = "expand exp, exp2, log, log2, sin, cos, erf, tanh and rsqrt into arithmetic on whole vectors";
+  let description = [{
+    Works on scalars and vectors of f16, bf16, f32 and f64; tiles are left until they have become vectors. The results
+    use no library call: fused multiply-add, comparisons, selects and integer arithmetic on the bits. The largest
+    errors, in units in the last place, are asserted by ExpandMathTest. NaN, infinities, zeros and denormals are right.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def ExpandBlockPointers : Pass<"heddle-expand-block-pointers"> {
+  let summary = "replace block pointers by tiles of pointers with masks";
+  let description = [{
+    Text of Triton before 3.7 has pointers to blocks: `tt.make_tensor_ptr`, `tt.advance`, and loads and stores with
+    `boundaryCheck` and `padding`. Such a value becomes base, shape, strides and offsets, also through loops and
+    branches; an access forms the pointers of its elements and a mask for the checked dimensions. Elements outside read
+    as zero or NaN; without `padding`, where Triton leaves them undefined, as zero.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+                           "::heddle::triton::TritonDialect"];
+}
+
+def ExpandDescriptors : Pass<"heddle-expand-descriptors"> {
+  let summary = "replace tensor descriptors by tiles of pointers with masks";
+  let description = [{
+    A descriptor made by `tt.make_tensor_descriptor` becomes base, shape and strides, also through loops and branches.
+    Loads and gathers read zero or NaN outside the tensor, stores and scatters drop what lies outside, reductions become
+    relaxed atomics. Descriptors that are kernel arguments are refused: their memory has a vendor's format.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+                           "::heddle::triton::TritonDialect"];
+}
+
+#endif

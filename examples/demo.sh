@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The body of `./dev demo`: two Triton kernels, as the Triton IR that Triton 3.6 printed for an AMD GPU, compiled to host code, run on
+# random inputs, and compared with a plain reference.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export PATH=$PWD/build/bin:$PATH
+out=build/demo
+mkdir -p $out
+
+show() { # prints a command, then runs it
+  printf '\n$' && printf ' %s' "$@" && printf '\n'
+  "$@"
+}
+
+echo "1. Triton IR to host code"
+show heddle compile tests/corpus/matmul_f16.gfx942.ttir --target host -o $out/matmul_f16.hpkg
+show heddle compile tests/corpus/row_softmax.gfx942.ttir --target host -o $out/row_softmax.hpkg
+
+printf '\n2. Run on the host: c = a x b in f16, tiles of 64x64, one program for each; softmax of 128 rows of 1000\n'
+show heddle run $out/matmul_f16.hpkg --grid 16 --device host \
+  --arg "a=rand:f16[256,128]:1" --arg "b=rand:f16[128,256]:2" --arg "c=f16[256,256]" \
+  --arg M=256 --arg N=256 --arg K=128 --arg sam=128 --arg sbk=256 --arg scm=256 \
+  --out a=$out/a.npy --out b=$out/b.npy --out c=$out/c.npy
+show heddle run $out/row_softmax.hpkg --grid 64 --device host \
+  --arg "out=f32[128,1000]" --arg "x=rand:f32[128,1000]:3" \
+  --arg stride_out=1000 --arg stride_x=1000 --arg rows=128 --arg cols=1000 \
+  --out x=$out/x.npy --out out=$out/softmax.npy
+
+printf '\n3. Compare with a plain reference in f64\n'
+show python3 examples/demo_check.py matmul $out/a.npy $out/b.npy $out/c.npy
+show python3 examples/demo_check.py softmax $out/x.npy $out/softmax.npy

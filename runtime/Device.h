@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A device of any vendor: memory, streams, events and modules. Drivers implement it; everything above uses only this.
+#pragma once
+#include "runtime/Buffer.h"
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace heddle {
+
+class Event;
+class Module;
+class Stream;
+struct Chip;
+struct Package;
+
+struct MemoryInfo {
+  uint64_t totalBytes; ///< what the device may use
+  uint64_t freeBytes;  ///< what it could still give
+};
+
+/// Safe to use from several threads. Streams, events, buffers and modules keep their device alive.
+class Device : public std::enable_shared_from_this<Device> {
+public:
+  virtual ~Device();
+
+  virtual std::string name() const = 0;        ///< `host:0`: what openDevice takes
+  virtual std::string description() const = 0; ///< product and size, for people
+  virtual const Chip &chip() const = 0;
+  virtual MemoryInfo memoryInfo() const = 0;
+
+  /// Contents are undefined, the address is a multiple of 64. `name` appears in messages about addresses. Throws
+  /// Error{Environment} naming bytes asked and available.
+  Buffer allocate(uint64_t sizeBytes, const std::string &name = "");
+
+  virtual std::unique_ptr<Stream> createStream() = 0;
+  virtual std::shared_ptr<Event> createEvent() = 0;
+
+  /// Throws Error{Input} for a package of another target or ABI version, Error{Environment} when this machine lacks a
+  /// feature it needs or cannot load its binary.
+  virtual std::shared_ptr<Module> loadModule(const Package &package) = 0;
+
+protected:
+  friend class Buffer;
+  virtual uint64_t allocateMemory(uint64_t sizeBytes, const std::string &name) = 0;
+  virtual void freeMemory(uint64_t address) noexcept = 0;
+};
+
+} // namespace heddle

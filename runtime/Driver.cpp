@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of drivers and the parsing of device names.
+#include "runtime/Driver.h"
+#include "runtime/drivers/host/HostDriver.h"
+#include "support/Error.h"
+#include <charconv>
+#include <fmt/format.h>
+
+namespace heddle {
+namespace {
+
+std::string listDevices() {
+  std::string list;
+  for (Driver *driver : allDrivers()) {
+    list += list.empty() ? "" : ", ";
+    list += fmt::format("{0}:0 to {0}:{1}", driver->name(), driver->deviceCount() - 1);
+  }
+  return "the devices are " + list;
+}
+
+/// Drivers that the design names and that are not there yet.
+bool isPlanned(const std::string &name) {
+  return name == "cuda" || name == "hip" || name == "sim";
+}
+
+} // namespace
+
+const std::vector<Driver *> &allDrivers() {
+  static const std::vector<Driver *> drivers = {&hostDriver()};
+  return drivers;
+}
+
+std::shared_ptr<Device> openDevice(const std::string &name) {
+  size_t colon = name.find(':');
+  std::string driverName = name.substr(0, colon);
+  Driver *driver = nullptr;
+  for (Driver *candidate : allDrivers())
+    if (candidate->name() == driverName)
+      driver = candidate;
+  if (!driver && isPlanned(driverName))
+    throw environmentError(fmt::format("device `{}`: the driver {} is not built yet", name, driverName),
+                           {listDevices()});
+  if (!driver)
+    throw inputError(fmt::format("device `{}`: unknown driver `{}`", name, driverName), {listDevices()});
+
+  int ordinal = 0;
+  if (colon != std::string::npos) {
+    std::string digits = name.substr(colon + 1);
+    auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+    if (status != std::errc() || stop != digits.data() + digits.size() || ordinal < 0 ||
+        ordinal >= driver->deviceCount())
+      throw inputError(
+          fmt::format("device `{}`: `{}` is not an ordinal from 0 to {}", name, digits, driver->deviceCount() - 1),
+          {listDevices()});
+  }
+  return driver->open(ordinal);
+}
+
+} // namespace heddle

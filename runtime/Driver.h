@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The door to the devices: every driver by name, and a device by its name.
+#pragma once
+#include "runtime/Device.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+class Driver {
+public:
+  virtual ~Driver() = default;
+  virtual std::string name() const = 0; ///< `host`
+  virtual int deviceCount() const = 0;  ///< devices it could open now
+  /// The same object for the same ordinal while it lives. `ordinal` is from 0 to deviceCount() - 1.
+  virtual std::shared_ptr<Device> open(int ordinal) = 0;
+};
+
+/// The drivers of this build.
+const std::vector<Driver *> &allDrivers();
+
+/// Opens `host:0`, or `host` for its first device. Throws Error{Input} for a name that means nothing or an ordinal
+/// outside the driver's range, Error{Environment} for a driver that this build lacks.
+std::shared_ptr<Device> openDevice(const std::string &name);
+
+} // namespace heddle

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Devices by name.
+#include "runtime/Driver.h"
+#include "chips/Chip.h"
+#include "support/TestError.h"
+
+using namespace heddle;
+
+namespace {
+
+TEST(Driver, HostDevices) {
+  auto first = openDevice("host");
+  EXPECT_EQ(first->name(), "host:0");
+  EXPECT_EQ(first, openDevice("host:0"));
+  EXPECT_EQ(openDevice("host:63")->name(), "host:63");
+  EXPECT_EQ(first->chip().name, "host");
+  EXPECT_CONTAINS(first->description(), "MiB of memory");
+  EXPECT_GT(first->memoryInfo().freeBytes, 0u);
+}
+
+TEST(Driver, UnknownNamesListTheDevices) {
+  for (const char *name : {"", "tpu", "Host", ":0", "hosts:0"}) {
+    EXPECT_EQ(errorOf([&] { openDevice(name); }).kind, ErrorClass::Input) << name;
+    EXPECT_CONTAINS(messageOf([&] { openDevice(name); }), "unknown driver");
+    EXPECT_CONTAINS(messageOf([&] { openDevice(name); }), "the devices are host:0 to host:63");
+  }
+  for (const char *name : {"host:64", "host:-1", "host:", "host:x", "host:1x", "host:99999999999", "host:0:0"}) {
+    EXPECT_EQ(errorOf([&] { openDevice(name); }).kind, ErrorClass::Input) << name;
+    EXPECT_CONTAINS(messageOf([&] { openDevice(name); }), "is not an ordinal from 0 to 63");
+  }
+}
+
+TEST(Driver, PlannedDriversSayThatTheyAreMissing) {
+  for (const char *name : {"cuda", "cuda:0", "hip:3", "sim:gfx950"})
+    EXPECT_EQ(errorOf([&] { openDevice(name); }).kind, ErrorClass::Environment) << name;
+  EXPECT_CONTAINS(messageOf([] { openDevice("cuda:0"); }), "device `cuda:0`: the driver cuda is not built yet");
+}
+
+} // namespace

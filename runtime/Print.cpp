@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lines of tt.print from raw elements, and the one sink of the process.
+#include "runtime/Print.h"
+#include "support/ElementType.h"
+#include <cstdio>
+#include <cstring>
+#include <fmt/format.h>
+#include <mutex>
+
+namespace heddle {
+namespace {
+
+struct Sink {
+  std::mutex mutex;
+  PrintSink function;
+};
+
+Sink &theSink() {
+  static auto *sink = new Sink; // never destroyed: an abandoned kernel may print while the process ends
+  return *sink;
+}
+
+/// Triton's text is ` x: `; a line gets ` x: ` whatever spaces and colon the source has.
+std::string prefixOf(const PackageSite &site, int32_t operand) {
+  size_t first = site.message.find_first_not_of(" "), last = site.message.find_last_not_of(" :");
+  std::string prefix;
+  if (first != std::string::npos && last != std::string::npos && last >= first)
+    prefix = " " + site.message.substr(first, last - first + 1);
+  if (site.operands.size() > 1 && operand >= 0)
+    prefix += fmt::format(" (operand {})", operand);
+  return prefix;
+}
+
+/// The type to print as; nothing for a pointer.
+std::optional<ElementType> printedType(const PackageSite::Operand &operand) {
+  auto type = findElementType(operand.type);
+  if (!type || operand.isSigned)
+    return type;
+  switch (*type) {
+  case ElementType::I64:
+    return ElementType::UI64;
+  case ElementType::I32:
+    return ElementType::UI32;
+  case ElementType::I16:
+    return ElementType::UI16;
+  case ElementType::I8:
+    return ElementType::UI8;
+  default:
+    return type;
+  }
+}
+
+std::string formatValue(std::optional<ElementType> type, const char *element, bool hex) {
+  if (type && !hex)
+    return formatElement(*type, element);
+  size_t size = type ? size_t(elementSizeBytes(*type)) : 8;
+  uint64_t bits = 0;
+  std::memcpy(&bits, element, size);
+  return fmt::format("0x{:0{}x}", bits, size * 2);
+}
+
+/// Row-major index `element` of `shape` as `(1, 2)`.
+std::string formatIndex(int64_t element, const std::vector<int64_t> &shape) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t d = shape.size(); d-- > 0; element /= shape[d])
+    index[d] = element % shape[d];
+  return fmt::format("({})", fmt::join(index, ", "));
+}
+
+} // namespace
+
+PrintSink setPrintSink(PrintSink sink) {
+  std::lock_guard lock(theSink().mutex);
+  std::swap(sink, theSink().function);
+  return sink;
+}
+
+void emitPrintLine(const std::string &line) {
+  std::lock_guard lock(theSink().mutex);
+  if (theSink().function) {
+    theSink().function(line);
+    return;
+  }
+  std::string text = line + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void formatPrint(const PackageSite &site, int32_t operand, const void *data, const std::array<int32_t, 3> &program,
+                 const std::function<bool(const std::string &line)> &emit) {
+  std::string pid = fmt::format("pid ({}, {}, {})", program[0], program[1], program[2]);
+  std::string prefix = prefixOf(site, operand);
+  if (operand < 0 || size_t(operand) >= site.operands.size() || !data) {
+    emit(pid + prefix);
+    return;
+  }
+  const PackageSite::Operand &what = site.operands[size_t(operand)];
+  auto type = printedType(what);
+  int64_t size = type ? elementSizeBytes(*type) : 8, count = 1;
+  for (int64_t dimension : what.shape)
+    count *= dimension;
+  for (int64_t i = 0; i < count; ++i) {
+    std::string value = formatValue(type, static_cast<const char *>(data) + i * size, site.hex);
+    if (!emit(fmt::format("{} idx {}{}: {}", pid, formatIndex(i, what.shape), prefix, value)))
+      return;
+  }
+}
+
+} // namespace heddle

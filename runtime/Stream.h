@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An ordered queue of work for one device.
+#pragma once
+#include "runtime/Event.h"
+#include "runtime/Launch.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace heddle {
+
+/// Every call but synchronize returns at once; the work runs in the order of the calls, and beside other streams.
+/// What can be checked at the call (ranges, arguments, grid) throws there. The first error of the work itself is kept:
+/// what follows is skipped, but for records and waits, until synchronize throws the error; after that the stream works
+/// again. Destruction waits for the work and drops its error. Safe to use from several threads.
+class Stream {
+public:
+  virtual ~Stream();
+
+  /// Host memory must stay valid until the copy has run. Device ranges must lie inside one buffer: Error{Input}.
+  virtual void copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) = 0;
+  virtual void copyToHost(void *destination, uint64_t source, uint64_t sizeBytes) = 0;
+  virtual void copy(uint64_t destination, uint64_t source, uint64_t sizeBytes) = 0; ///< also between devices
+  virtual void fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) = 0;
+
+  void copyToDevice(const Buffer &destination, const void *source) {
+    copyToDevice(destination.address(), source, destination.sizeBytes());
+  }
+  void copyToHost(void *destination, const Buffer &source) {
+    copyToHost(destination, source.address(), source.sizeBytes());
+  }
+  void fill(const Buffer &destination, uint8_t value) { fill(destination.address(), value, destination.sizeBytes()); }
+
+  virtual void launch(const Launch &launch) = 0;
+  virtual void record(const std::shared_ptr<Event> &event) = 0;
+  virtual void wait(const std::shared_ptr<Event> &event) = 0; ///< until the latest record of `event` so far is reached
+  /// Runs on a thread of the stream; what it throws is an error of the stream. It must not wait for its own stream.
+  virtual void hostFunction(std::function<void()> function) = 0;
+
+  /// Blocks until everything has run; throws the first error since the last synchronize.
+  virtual void synchronize() = 0;
+};
+
+} // namespace heddle

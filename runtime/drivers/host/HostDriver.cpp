@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Virtual devices and their memory accounts.
+#include "runtime/drivers/host/HostDriver.h"
+#include "chips/Chip.h"
+#include "runtime/drivers/host/HostMemory.h"
+#include "runtime/drivers/host/HostModule.h"
+#include "runtime/drivers/host/HostPool.h"
+#include "runtime/drivers/host/HostStream.h"
+#include "support/Error.h"
+#include "support/Knobs.h"
+#include <array>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace heddle {
+namespace {
+
+class HostDriver : public Driver {
+public:
+  std::string name() const override { return "host"; }
+  int deviceCount() const override { return hostDeviceCount; }
+  std::shared_ptr<Device> open(int ordinal) override {
+    std::lock_guard lock(mutex);
+    std::weak_ptr<Device> &known = devices.at(size_t(ordinal));
+    std::shared_ptr<Device> device = known.lock();
+    if (!device)
+      known = device = std::make_shared<HostDevice>(ordinal);
+    return device;
+  }
+
+private:
+  std::mutex mutex;
+  std::array<std::weak_ptr<Device>, hostDeviceCount> devices;
+};
+
+std::string processorName() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line))
+    if (line.starts_with("model name"))
+      return line.substr(line.find(':') + 2);
+  return "host processor";
+}
+
+} // namespace
+
+Driver &hostDriver() {
+  static HostDriver driver;
+  return driver;
+}
+
+HostDevice::HostDevice(int ordinal) : ordinal(ordinal), limitBytes(hostMemoryBytes()) {}
+
+std::string HostDevice::name() const {
+  return fmt::format("host:{}", ordinal);
+}
+
+std::string HostDevice::description() const {
+  return fmt::format("{}, {} thread{}, {} MiB of memory", processorName(), hostThreads(), hostThreads() == 1 ? "" : "s",
+                     memoryInfo().totalBytes >> 20);
+}
+
+const Chip &HostDevice::chip() const {
+  return hostChip;
+}
+
+MemoryInfo HostDevice::memoryInfo() const {
+  std::lock_guard lock(mutex);
+  if (limitBytes)
+    return {limitBytes, limitBytes - usedBytes};
+  return {physicalMemoryBytes(), availableMemoryBytes()};
+}
+
+std::unique_ptr<Stream> HostDevice::createStream() {
+  return std::make_unique<HostStream>(std::static_pointer_cast<HostDevice>(shared_from_this()));
+}
+
+std::shared_ptr<Event> HostDevice::createEvent() {
+  return std::make_shared<HostEvent>();
+}
+
+std::shared_ptr<Module> HostDevice::loadModule(const Package &package) {
+  return HostModule::load(package);
+}
+
+uint64_t HostDevice::allocateMemory(uint64_t sizeBytes, const std::string &bufferName) {
+  std::lock_guard lock(mutex);
+  if (limitBytes && sizeBytes > limitBytes - usedBytes)
+    throw environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", name(),
+                                       bufferName.empty() ? "" : " `" + bufferName + "`", sizeBytes,
+                                       limitBytes - usedBytes),
+                           {fmt::format("HEDDLE_HOST_MEMORY limits each host device to {} bytes", limitBytes)});
+  uint64_t address = HostMemory::shared().allocate(sizeBytes, bufferName, name());
+  usedBytes += sizeBytes;
+  return address;
+}
+
+void HostDevice::freeMemory(uint64_t address) noexcept {
+  uint64_t freedBytes = HostMemory::shared().free(address);
+  std::lock_guard lock(mutex);
+  usedBytes -= freedBytes;
+}
+
+} // namespace heddle

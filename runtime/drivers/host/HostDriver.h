@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host as a driver: any number of virtual devices, each with memory of its own account, on the threads of one pool.
+#pragma once
+#include "runtime/Driver.h"
+#include <mutex>
+
+namespace heddle {
+
+/// Virtual devices are host:0 to host:63.
+inline constexpr int hostDeviceCount = 64;
+
+class HostDevice : public Device {
+public:
+  explicit HostDevice(int ordinal);
+
+  std::string name() const override;
+  std::string description() const override;
+  const Chip &chip() const override;
+  MemoryInfo memoryInfo() const override;
+  std::unique_ptr<Stream> createStream() override;
+  std::shared_ptr<Event> createEvent() override;
+  std::shared_ptr<Module> loadModule(const Package &package) override;
+
+protected:
+  uint64_t allocateMemory(uint64_t sizeBytes, const std::string &name) override;
+  void freeMemory(uint64_t address) noexcept override;
+
+private:
+  const int ordinal;
+  const uint64_t limitBytes; ///< HEDDLE_HOST_MEMORY when the device was opened; 0 is none
+  mutable std::mutex mutex;
+  uint64_t usedBytes = 0;
+};
+
+Driver &hostDriver();
+
+} // namespace heddle

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The handler runs with its signal unblocked (SA_NODEFER), so that leaving it by _longjmp leaves no mask behind, and on
+// its own stack, so that a stack overflow of a kernel can be reported too.
+#include "runtime/drivers/host/HostFaults.h"
+#include <array>
+#include <csignal>
+#include <mutex>
+
+namespace heddle {
+namespace {
+
+constexpr std::array<int, 4> signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+std::mutex installMutex;
+int installCount = 0;
+std::array<struct sigaction, signals.size()> previous;
+
+// Initial-exec, because a handler must not allocate on its first touch.
+__attribute__((tls_model("initial-exec"))) thread_local HostInstance *target = nullptr;
+
+/// Gives a fault that is no kernel's to whoever had the signal before.
+void forward(int number, siginfo_t *info, void *context) {
+  for (size_t i = 0; i < signals.size(); ++i) {
+    if (signals[i] != number)
+      continue;
+    const struct sigaction &old = previous[i];
+    if (old.sa_flags & SA_SIGINFO) {
+      old.sa_sigaction(number, info, context);
+    } else if (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN) {
+      ::signal(number, SIG_DFL); // the instruction faults again, now for good
+    } else {
+      old.sa_handler(number);
+    }
+  }
+}
+
+void onFault(int number, siginfo_t *info, void *context) {
+  HostInstance *instance = target;
+  bool sent = info->si_code <= 0; // by kill or raise, not by an instruction
+  if (!instance || !instance->inKernel || sent)
+    return forward(number, info, context);
+  instance->inKernel = false;
+  instance->reason = LeaveReason::Fault;
+  instance->faultSignal = number;
+  instance->address = reinterpret_cast<uint64_t>(info->si_addr);
+  instance->addressKnown = info->si_code != SI_KERNEL; // a non-canonical address is not told
+  _longjmp(instance->leave, 1);
+}
+
+} // namespace
+
+HostFaultScope::HostFaultScope() {
+  std::lock_guard lock(installMutex);
+  if (installCount++ > 0)
+    return;
+  struct sigaction action = {};
+  action.sa_sigaction = onFault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  ::sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < signals.size(); ++i)
+    ::sigaction(signals[i], &action, &previous[i]);
+}
+
+HostFaultScope::~HostFaultScope() {
+  std::lock_guard lock(installMutex);
+  if (--installCount > 0)
+    return;
+  for (size_t i = 0; i < signals.size(); ++i) {
+    struct sigaction current;
+    ::sigaction(signals[i], nullptr, &current);
+    if (current.sa_flags & SA_SIGINFO && current.sa_sigaction == onFault) // else someone chained onto ours
+      ::sigaction(signals[i], &previous[i], nullptr);
+  }
+}
+
+void setFaultTarget(HostInstance *instance) {
+  target = instance;
+}
+
+std::string faultName(int signalNumber) {
+  switch (signalNumber) {
+  case SIGSEGV:
+    return "segmentation fault";
+  case SIGBUS:
+    return "bus error";
+  case SIGFPE:
+    return "integer division by zero or overflow";
+  default:
+    return "illegal instruction";
+  }
+}
+
+} // namespace heddle

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Memory comes from aligned_alloc; what is kept here is who owns which range and when it may go.
+#include "runtime/drivers/host/HostMemory.h"
+#include "support/Error.h"
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <unistd.h>
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t alignmentBytes = 64;
+
+std::string describeBuffer(const HostAllocation &allocation) {
+  std::string name = allocation.name.empty() ? fmt::format("the buffer at {:#x}", allocation.address)
+                                             : fmt::format("buffer `{}`", allocation.name);
+  return fmt::format("{} of {} bytes", name, allocation.sizeBytes);
+}
+
+const char *plural(uint64_t count) {
+  return count == 1 ? "" : "s";
+}
+
+} // namespace
+
+uint64_t physicalMemoryBytes() {
+  return uint64_t(::sysconf(_SC_PHYS_PAGES)) * uint64_t(::sysconf(_SC_PAGESIZE));
+}
+
+uint64_t availableMemoryBytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  uint64_t kibibytes = 0;
+  while (file >> key >> kibibytes) {
+    std::getline(file, unit);
+    if (key == "MemAvailable:")
+      return kibibytes * 1024;
+  }
+  return uint64_t(::sysconf(_SC_AVPHYS_PAGES)) * uint64_t(::sysconf(_SC_PAGESIZE));
+}
+
+const HostAllocation *findAllocation(const HostMap &map, uint64_t address, uint64_t sizeBytes) {
+  auto after = std::upper_bound(map.begin(), map.end(), address,
+                                [](uint64_t value, const HostAllocation &each) { return value < each.address; });
+  if (after == map.begin())
+    return nullptr;
+  const HostAllocation &candidate = *std::prev(after);
+  return candidate.holds(address, sizeBytes) ? &candidate : nullptr;
+}
+
+const HostAllocation *nearestAllocation(const HostMap &map, uint64_t address) {
+  auto distance = [&](const HostAllocation &each) -> double {
+    uint64_t end = each.address + each.sizeBytes;
+    if (address < each.address)
+      return 16.0 * double(each.address - address);
+    return address < end ? -1 : double(address - end);
+  };
+  auto nearest = std::min_element(map.begin(), map.end(), [&](const HostAllocation &a, const HostAllocation &b) {
+    return distance(a) < distance(b);
+  });
+  return nearest == map.end() ? nullptr : &*nearest;
+}
+
+HostMemory &HostMemory::shared() {
+  static auto *memory = new HostMemory; // never destroyed: an abandoned kernel may outlive main
+  return *memory;
+}
+
+uint64_t HostMemory::allocate(uint64_t sizeBytes, const std::string &name, const std::string &device) {
+  uint64_t padded = 0;
+  bool fits = !__builtin_add_overflow(sizeBytes, alignmentBytes, &padded) && padded <= physicalMemoryBytes();
+  void *memory = fits ? std::aligned_alloc(alignmentBytes, padded / alignmentBytes * alignmentBytes) : nullptr;
+  if (!memory)
+    throw environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", device,
+                                       name.empty() ? "" : " `" + name + "`", sizeBytes, availableMemoryBytes()));
+  auto address = reinterpret_cast<uint64_t>(memory);
+  std::lock_guard lock(mutex);
+  live[address] = {address, sizeBytes, name, device};
+  latest.reset();
+  return address;
+}
+
+uint64_t HostMemory::free(uint64_t address) noexcept {
+  std::lock_guard lock(mutex);
+  auto found = live.find(address);
+  if (found == live.end())
+    return 0;
+  uint64_t sizeBytes = found->second.sizeBytes;
+  live.erase(found);
+  latest.reset();
+  if (openTickets.empty())
+    std::free(reinterpret_cast<void *>(address));
+  else
+    retired.push_back({nextTicket, address});
+  return sizeBytes;
+}
+
+std::shared_ptr<const HostMap> HostMemory::snapshot() {
+  std::lock_guard lock(mutex);
+  if (!latest) {
+    auto map = std::make_shared<HostMap>();
+    for (const auto &[address, allocation] : live)
+      map->push_back(allocation);
+    latest = std::move(map);
+  }
+  return latest;
+}
+
+std::string HostMemory::describeAddress(uint64_t address) {
+  auto map = snapshot();
+  const HostAllocation *nearest = nearestAllocation(*map, address);
+  if (!nearest)
+    return "there are no buffers";
+  uint64_t end = nearest->address + nearest->sizeBytes;
+  if (address < nearest->address)
+    return fmt::format("{} byte{} before {}", nearest->address - address, plural(nearest->address - address),
+                       describeBuffer(*nearest));
+  if (address >= end)
+    return fmt::format("{} byte{} past the end of {}", address - end, plural(address - end), describeBuffer(*nearest));
+  return fmt::format("at byte {} of {}", address - nearest->address, describeBuffer(*nearest));
+}
+
+void HostMemory::checkRange(const char *operation, uint64_t address, uint64_t sizeBytes) {
+  auto map = snapshot();
+  if (findAllocation(*map, address, sizeBytes))
+    return;
+  if (const HostAllocation *holder = findAllocation(*map, address, 0))
+    throw inputError(fmt::format("{}: {} bytes from byte {} on do not fit {}", operation, sizeBytes,
+                                 address - holder->address, describeBuffer(*holder)));
+  throw inputError(fmt::format("{}: address {:#x} lies in no live buffer", operation, address),
+                   {"it is " + describeAddress(address)});
+}
+
+uint64_t HostMemory::openTicket() {
+  std::lock_guard lock(mutex);
+  openTickets.insert(openTickets.end(), nextTicket);
+  return nextTicket++;
+}
+
+void HostMemory::closeTicket(uint64_t number) {
+  std::lock_guard lock(mutex);
+  openTickets.erase(number);
+  uint64_t oldest = openTickets.empty() ? nextTicket : *openTickets.begin();
+  std::erase_if(retired, [&](const Retired &each) {
+    if (each.before > oldest)
+      return false;
+    std::free(reinterpret_cast<void *>(each.address));
+    return true;
+  });
+}
+
+HostMemory::Ticket::Ticket() : number(HostMemory::shared().openTicket()) {}
+HostMemory::Ticket::~Ticket() {
+  HostMemory::shared().closeTicket(number);
+}
+
+} // namespace heddle

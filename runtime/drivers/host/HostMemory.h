@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The memory of all host devices: one ordered table of live allocations, because any device may address another's, as
+// GPUs of one host do. It answers bounds checks, names buffers in messages, and frees only what no queued work can use.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+struct HostAllocation {
+  uint64_t address;
+  uint64_t sizeBytes;
+  std::string name;   ///< the buffer's; empty when it has none
+  std::string device; ///< `host:0`
+
+  bool holds(uint64_t start, uint64_t size) const {
+    return start >= address && size <= sizeBytes && start - address <= sizeBytes - size;
+  }
+};
+
+/// Allocations at one moment, by address.
+using HostMap = std::vector<HostAllocation>;
+
+/// The allocation that holds the range, or null.
+const HostAllocation *findAllocation(const HostMap &map, uint64_t address, uint64_t sizeBytes);
+
+/// The allocation that an access to `address` was probably meant for, or null when there is none: the nearest, where
+/// lying before a buffer counts 16 times the distance, because running past an end is the commoner fault.
+const HostAllocation *nearestAllocation(const HostMap &map, uint64_t address);
+
+class HostMemory {
+public:
+  static HostMemory &shared();
+
+  /// 64-byte aligned. Throws Error{Environment} when the machine cannot give it.
+  uint64_t allocate(uint64_t sizeBytes, const std::string &name, const std::string &device);
+  /// Takes the allocation out of the table at once and gives its memory back when no ticket of before is open.
+  /// Returns its size in bytes.
+  uint64_t free(uint64_t address) noexcept;
+
+  std::shared_ptr<const HostMap> snapshot();
+  /// `12 bytes past the end of buffer `x` of 4096 bytes`, or that no buffer is near.
+  std::string describeAddress(uint64_t address);
+  /// Throws Error{Input} `copy: ...` when the range does not lie inside one live allocation.
+  void checkRange(const char *operation, uint64_t address, uint64_t sizeBytes);
+
+  /// Queued or running work; memory freed while it is open stays until it is closed.
+  class Ticket {
+  public:
+    Ticket();
+    Ticket(const Ticket &) = delete;
+    ~Ticket();
+
+  private:
+    uint64_t number;
+  };
+
+private:
+  struct Retired {
+    uint64_t before; ///< tickets below this number may still use it
+    uint64_t address;
+  };
+  uint64_t openTicket();
+  void closeTicket(uint64_t number);
+
+  std::mutex mutex;
+  std::map<uint64_t, HostAllocation> live;
+  std::shared_ptr<const HostMap> latest; ///< null after a change
+  std::set<uint64_t> openTickets;
+  uint64_t nextTicket = 1;
+  std::vector<Retired> retired;
+};
+
+/// Bytes of memory in this machine.
+uint64_t physicalMemoryBytes();
+/// Of these, what could be allocated now.
+uint64_t availableMemoryBytes();
+
+} // namespace heddle

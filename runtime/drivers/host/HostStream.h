@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Streams and events of the host: one thread per stream, started with the first work.
+#pragma once
+#include "runtime/Stream.h"
+#include "runtime/drivers/host/HostMemory.h"
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace heddle {
+
+class HostDevice;
+
+class HostEvent : public Event {
+public:
+  bool query() const override;
+  void synchronize() const override;
+  double millisecondsSince(const Event &start) const override;
+
+  uint64_t announce();                 ///< a record was put into a stream; returns its number, from 1
+  void reach(uint64_t number);         ///< the stream came to it
+  uint64_t latest() const;             ///< number of the latest record, 0 for none
+  void waitFor(uint64_t number) const; ///< blocks until that record or a later one is reached
+
+private:
+  using Time = std::chrono::steady_clock::time_point;
+  std::optional<Time> timeReached() const;
+
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  uint64_t announced = 0;
+  uint64_t reached = 0;
+  Time time;
+};
+
+class HostStream : public Stream {
+public:
+  explicit HostStream(std::shared_ptr<HostDevice> device);
+  ~HostStream() override;
+
+  using Stream::copyToDevice, Stream::copyToHost, Stream::fill;
+  void copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) override;
+  void copyToHost(void *destination, uint64_t source, uint64_t sizeBytes) override;
+  void copy(uint64_t destination, uint64_t source, uint64_t sizeBytes) override;
+  void fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) override;
+  void launch(const Launch &launch) override;
+  void record(const std::shared_ptr<Event> &event) override;
+  void wait(const std::shared_ptr<Event> &event) override;
+  void hostFunction(std::function<void()> function) override;
+  void synchronize() override;
+
+private:
+  struct Command {
+    std::function<void()> body;
+    bool always = false; ///< runs even after an error: other streams may wait for it
+    std::shared_ptr<HostMemory::Ticket> ticket;
+  };
+
+  void enqueue(std::function<void()> body, bool always = false);
+  void enqueue(Command command);
+  void threadMain();
+
+  std::shared_ptr<HostDevice> device; ///< kept alive
+  std::mutex mutex;
+  std::condition_variable changed; ///< work came, or all work is done
+  std::deque<Command> commands;
+  bool busy = false;
+  bool closing = false;
+  std::exception_ptr error;
+  std::thread thread;
+};
+
+} // namespace heddle

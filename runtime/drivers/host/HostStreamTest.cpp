@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Order, asynchrony, events and kept errors.
+#include "runtime/drivers/host/HostStream.h"
+#include "runtime/drivers/host/HostTestSupport.h"
+#include <atomic>
+#include <future>
+#include <thread>
+
+using namespace heddle;
+
+namespace {
+
+void addOne(const HostProgram *program, const uint64_t *arguments) {
+  pointer<int32_t>(arguments[0])[program->id[0]] += 1;
+}
+
+void failAssert(const HostProgram *program, const uint64_t *) {
+  program->launch->assertFailed(program, 0, 0);
+}
+
+TEST(HostStream, CopiesRoundTrip) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  Buffer a = device->allocate(4000, "a"), b = device->allocate(4000, "b");
+  std::vector<int32_t> values(1000);
+  for (int i = 0; i < 1000; ++i)
+    values[size_t(i)] = i;
+  stream->copyToDevice(a, values.data());
+  stream->fill(b, 0xff);
+  stream->copy(b.address(), a.address() + 40, 400);
+  auto back = download<int32_t>(*stream, b);
+  EXPECT_EQ(back[0], 10);
+  EXPECT_EQ(back[99], 109);
+  EXPECT_EQ(back[100], -1);
+}
+
+TEST(HostStream, WorkRunsInOrder) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  Buffer buffer = device->allocate(256 * 4);
+  stream->fill(buffer, 0);
+  Launch launch = testLaunch(testPackage({pointerArgument("x")}), addOne, {256, 1, 1}, {buffer});
+  std::vector<int> order;
+  for (int i = 0; i < 50; ++i) {
+    stream->launch(launch);
+    stream->hostFunction([&order, i] { order.push_back(i); });
+  }
+  for (int32_t value : download<int32_t>(*stream, buffer))
+    EXPECT_EQ(value, 50);
+  for (int i = 0; i < 50; ++i)
+    EXPECT_EQ(order[size_t(i)], i);
+}
+
+TEST(HostStream, CallsReturnAtOnce) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  auto event = device->createEvent();
+  std::promise<void> go;
+  stream->hostFunction([&] { go.get_future().wait(); });
+  stream->record(event);
+  EXPECT_FALSE(event->query());
+  go.set_value();
+  event->synchronize();
+  EXPECT_TRUE(event->query());
+}
+
+TEST(HostStream, StreamsWaitForEventsOfOtherDevices) {
+  auto first = openDevice("host:0"), second = openDevice("host:1");
+  auto producer = first->createStream(), consumer = second->createStream();
+  auto event = first->createEvent();
+  std::promise<void> go;
+  std::atomic<int> value = 0;
+  int seen = -1;
+  producer->hostFunction([&] {
+    go.get_future().wait();
+    value = 7;
+  });
+  producer->record(event);
+  consumer->wait(event);
+  consumer->hostFunction([&] { seen = value; });
+  go.set_value();
+  consumer->synchronize();
+  EXPECT_EQ(seen, 7);
+}
+
+TEST(HostStream, ElapsedTime) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  auto start = device->createEvent(), end = device->createEvent();
+  EXPECT_TRUE(start->query());
+  EXPECT_CONTAINS(messageOf([&] { end->millisecondsSince(*start); }), "the start event was not recorded");
+  stream->record(start);
+  stream->hostFunction([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  stream->record(end);
+  end->synchronize();
+  EXPECT_GE(end->millisecondsSince(*start), 19.0);
+}
+
+TEST(HostStream, FirstErrorIsKeptAndTheStreamGoesOn) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  auto event = device->createEvent();
+  Package package = testPackage();
+  package.sites = {{"tt.assert", "k.py", 3, 5, "first", {}, false}};
+  int ran = 0;
+  stream->launch(testLaunch(package, failAssert, {1, 1, 1}));
+  package.sites[0].message = "second";
+  stream->launch(testLaunch(package, failAssert, {1, 1, 1}));
+  stream->hostFunction([&] { ++ran; });
+  stream->record(event);
+  event->synchronize(); // records go on, or other streams would wait for ever
+  EXPECT_CONTAINS(messageOf([&] { stream->synchronize(); }), "k.py:3:5: assertion failed: first");
+  EXPECT_EQ(ran, 0);
+  stream->hostFunction([&] { ++ran; });
+  stream->synchronize();
+  EXPECT_EQ(ran, 1);
+}
+
+TEST(HostStream, HostFunctionsThrowAtSynchronize) {
+  auto stream = openDevice("host:0")->createStream();
+  stream->hostFunction([] { throw std::runtime_error("mine"); });
+  EXPECT_THROW(stream->synchronize(), std::runtime_error);
+  HostStream *self = static_cast<HostStream *>(stream.get());
+  stream->hostFunction([self] { self->synchronize(); });
+  EXPECT_CONTAINS(messageOf([&] { stream->synchronize(); }), "a host function waits for its own stream");
+}
+
+TEST(HostStream, RangesAreCheckedAtTheCall) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  Buffer buffer = device->allocate(100, "x");
+  char host[200] = {};
+  Error error = errorOf([&] { stream->copyToDevice(buffer.address(), host, 101); });
+  EXPECT_EQ(error.kind, ErrorClass::Input);
+  EXPECT_CONTAINS(error.what(), "copy to the device: 101 bytes from byte 0 on do not fit buffer `x` of 100 bytes");
+  EXPECT_CONTAINS(messageOf([&] { stream->copyToHost(host, buffer.address() + 112, 4); }),
+                  "12 bytes past the end of buffer `x` of 100 bytes");
+  EXPECT_CONTAINS(messageOf([&] { stream->fill(buffer.address() + 90, 0, 20); }),
+                  "20 bytes from byte 90 on do not fit");
+  EXPECT_CONTAINS(messageOf([&] { stream->copy(0, buffer.address(), 4); }),
+                  "copy, destination: address 0x0 lies in no live buffer");
+  stream->copyToHost(host, buffer.address() + 100, 0);
+  stream->synchronize();
+}
+
+TEST(HostStream, DestructionWaitsForTheWork) {
+  std::atomic<int> ran = 0;
+  {
+    auto stream = openDevice("host:0")->createStream();
+    for (int i = 0; i < 10; ++i)
+      stream->hostFunction([&] { ++ran; });
+  }
+  EXPECT_EQ(ran, 10);
+}
+
+TEST(HostStream, FreedMemoryStaysUntilQueuedWorkHasRun) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  std::promise<void> go;
+  stream->hostFunction([&] { go.get_future().wait(); });
+  {
+    Buffer buffer = device->allocate(64 * 4);
+    stream->fill(buffer, 0);
+    stream->launch(testLaunch(testPackage({pointerArgument("x")}), addOne, {64, 1, 1}, {buffer}));
+  }
+  go.set_value();
+  stream->synchronize();
+}
+
+} // namespace

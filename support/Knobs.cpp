@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One row a knob: the readers and the list share name, form and parser, so that they cannot disagree.
+#include "support/Knobs.h"
+#include "support/Error.h"
+#include <charconv>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <functional>
+#include <optional>
+#include <thread>
+
+namespace heddle {
+namespace {
+
+constexpr const char *threadsName = "HEDDLE_HOST_THREADS";
+constexpr const char *memoryName = "HEDDLE_HOST_MEMORY";
+constexpr const char *timeoutName = "HEDDLE_LAUNCH_TIMEOUT";
+constexpr const char *reproducerName = "HEDDLE_REPRODUCER_DIR";
+constexpr const char *threadsForm = "an integer from 1 to 1024";
+constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no limit";
+constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
+constexpr const char *reproducerForm = "a folder";
+
+template <typename T>
+std::optional<T> wholeNumber(std::string_view text) {
+  T value{};
+  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || stop != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
+
+std::optional<int> parseThreads(std::string_view text) {
+  auto value = wholeNumber<int>(text);
+  return value && *value >= 1 && *value <= 1024 ? value : std::nullopt;
+}
+
+std::optional<uint64_t> parseMemory(std::string_view text) {
+  int shift = text.ends_with('K') ? 10 : text.ends_with('M') ? 20 : text.ends_with('G') ? 30 : 0;
+  if (shift)
+    text.remove_suffix(1);
+  auto value = wholeNumber<uint64_t>(text);
+  if (!value || *value > UINT64_MAX >> shift)
+    return std::nullopt;
+  return *value << shift;
+}
+
+std::optional<double> parseTimeout(std::string_view text) {
+  auto value = wholeNumber<double>(text);
+  return value && *value > 0 && *value <= 1e6 ? value : std::nullopt;
+}
+
+std::string defaultThreads() {
+  return std::to_string(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+Error illFormed(const char *name, const std::string &text, const char *form) {
+  return inputError(fmt::format("environment variable {}: `{}` is not {}", name, text, form),
+                    {fmt::format("unset {} to use the default", name)});
+}
+
+/// An empty variable counts as unset.
+std::optional<std::string> environmentText(const char *name) {
+  const char *text = std::getenv(name);
+  return text && *text ? std::optional<std::string>(text) : std::nullopt;
+}
+
+template <typename T>
+T readKnob(const char *name, const char *form, const T &byDefault, std::optional<T> (*parse)(std::string_view)) {
+  auto text = environmentText(name);
+  if (!text)
+    return byDefault;
+  if (auto value = parse(*text))
+    return *value;
+  throw illFormed(name, *text, form);
+}
+
+Knob describeKnob(const char *name, const char *form, const std::string &byDefault, const char *sentence,
+                  const std::function<void()> &use) {
+  Knob knob{name, form, byDefault, sentence, byDefault, Knob::Origin::Default, ""};
+  if (auto text = environmentText(name)) {
+    knob.value = *text;
+    knob.origin = Knob::Origin::Environment;
+    try {
+      use();
+    } catch (const Error &error) {
+      knob.problem = error.what();
+    }
+  }
+  return knob;
+}
+
+} // namespace
+
+int hostThreads() {
+  int byDefault = int(std::min(1024u, std::max(1u, std::thread::hardware_concurrency())));
+  return readKnob<int>(threadsName, threadsForm, byDefault, parseThreads);
+}
+
+uint64_t hostMemoryBytes() {
+  return readKnob<uint64_t>(memoryName, memoryForm, 0, parseMemory);
+}
+
+double launchTimeoutSeconds() {
+  return readKnob<double>(timeoutName, timeoutForm, 60.0, parseTimeout);
+}
+
+std::string reproducerDirectory() {
+  return environmentText(reproducerName).value_or(".");
+}
+
+std::vector<Knob> listKnobs() {
+  return {
+      describeKnob(memoryName, memoryForm, "0", "memory of each host device", [] { hostMemoryBytes(); }),
+      describeKnob(threadsName, threadsForm, defaultThreads(),
+                   "threads that run host kernels; read once, at the first launch", [] { hostThreads(); }),
+      describeKnob(timeoutName, timeoutForm, "60", "seconds after which a launch that names no limit is stopped",
+                   [] { launchTimeoutSeconds(); }),
+      describeKnob(reproducerName, reproducerForm, ".", "where a fault of ours leaves its reproducer file",
+                   [] { reproducerDirectory(); }),
+  };
+}
+
+} // namespace heddle

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The one registry of environment variables: name, type, default, one sentence, current value and where it comes from.
+// Only what must cross a process is a knob; everything else is a flag.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// One knob as `heddle doctor` shows it.
+struct Knob {
+  enum class Origin { Default, Environment };
+  std::string name; ///< `HEDDLE_HOST_THREADS`
+  std::string type; ///< what a value looks like: `integer from 1 to 1024`
+  std::string defaultValue;
+  std::string sentence; ///< what it does
+  std::string value;    ///< in force now; the text of the variable even when ill-formed
+  Origin origin = Origin::Default;
+  std::string problem; ///< the message of the error that using it would throw; empty when well-formed
+};
+
+/// Every knob, by name. Does not throw on ill-formed values.
+std::vector<Knob> listKnobs();
+
+// Each reads the environment at the call, and throws Error{Input} naming variable, value and expected form.
+
+int hostThreads();                 ///< HEDDLE_HOST_THREADS: threads that run host kernels; default the machine's
+uint64_t hostMemoryBytes();        ///< HEDDLE_HOST_MEMORY: memory of each host device in bytes; 0 is no limit
+double launchTimeoutSeconds();     ///< HEDDLE_LAUNCH_TIMEOUT
+std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR
+
+} // namespace heddle

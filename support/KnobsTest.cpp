@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Values, origins and ill-formed values of each knob.
+#include "support/Knobs.h"
+#include "support/TestError.h"
+#include <cstdlib>
+
+using namespace heddle;
+
+namespace {
+
+/// Sets a variable for one scope.
+struct Setting {
+  const char *name;
+  Setting(const char *name, const char *value) : name(name) { ::setenv(name, value, 1); }
+  ~Setting() { ::unsetenv(name); }
+};
+
+TEST(Knobs, Defaults) {
+  EXPECT_GE(hostThreads(), 1);
+  EXPECT_EQ(hostMemoryBytes(), 0u);
+  EXPECT_EQ(launchTimeoutSeconds(), 60.0);
+  EXPECT_EQ(reproducerDirectory(), ".");
+  for (const Knob &knob : listKnobs()) {
+    EXPECT_EQ(knob.origin, Knob::Origin::Default) << knob.name;
+    EXPECT_EQ(knob.value, knob.defaultValue) << knob.name;
+    EXPECT_FALSE(knob.sentence.empty()) << knob.name;
+  }
+}
+
+TEST(Knobs, Values) {
+  Setting threads("HEDDLE_HOST_THREADS", "3"), memory("HEDDLE_HOST_MEMORY", "64M"),
+      timeout("HEDDLE_LAUNCH_TIMEOUT", "0.5");
+  Setting reproducer("HEDDLE_REPRODUCER_DIR", "/elsewhere");
+  EXPECT_EQ(hostThreads(), 3);
+  EXPECT_EQ(hostMemoryBytes(), 64u << 20);
+  EXPECT_EQ(launchTimeoutSeconds(), 0.5);
+  EXPECT_EQ(reproducerDirectory(), "/elsewhere");
+  for (const Knob &knob : listKnobs())
+    EXPECT_EQ(knob.origin, Knob::Origin::Environment) << knob.name;
+}
+
+TEST(Knobs, EmptyIsUnset) {
+  Setting threads("HEDDLE_HOST_THREADS", "");
+  EXPECT_GE(hostThreads(), 1);
+}
+
+TEST(Knobs, IllFormedNamesVariableValueAndForm) {
+  for (const char *bad : {"0", "-1", "two", "1.5", "99999999999", "4 "}) {
+    Setting setting("HEDDLE_HOST_THREADS", bad);
+    Error error = errorOf([] { hostThreads(); });
+    EXPECT_EQ(error.kind, ErrorClass::Input);
+    EXPECT_EQ(std::string(error.what()),
+              std::string("environment variable HEDDLE_HOST_THREADS: `") + bad + "` is not an integer from 1 to 1024");
+  }
+  for (const char *bad : {"-1", "1T", "M", "1.5G", "99999999999G"}) {
+    Setting setting("HEDDLE_HOST_MEMORY", bad);
+    EXPECT_CONTAINS(messageOf([] { hostMemoryBytes(); }), "HEDDLE_HOST_MEMORY: `");
+  }
+  for (const char *bad : {"0", "-1", "nan", "inf", "1s"}) {
+    Setting setting("HEDDLE_LAUNCH_TIMEOUT", bad);
+    EXPECT_CONTAINS(messageOf([] { launchTimeoutSeconds(); }), "is not seconds above 0");
+    bool found = false;
+    for (const Knob &knob : listKnobs())
+      found |= knob.name == "HEDDLE_LAUNCH_TIMEOUT" && knob.value == bad && !knob.problem.empty();
+    EXPECT_TRUE(found);
+  }
+}
+
+} // namespace

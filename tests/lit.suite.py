@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# How files with RUN lines become tests. They lie beside what they test, in the whole tree; this file's other half,
+# tests/lit.site.cfg.py.in, says where the build is. `./dev test FILE` runs one of them. (Were this file named lit.cfg.py,
+# lit would take this folder for a suite of its own.)
+import os
+import shutil
+
+import lit.formats
+
+config.name = "heddle"
+config.test_format = lit.formats.ShTest(execute_external=False)  # lit's own shell: no bash needed, clearer failures
+config.suffixes = [".mlir", ".ttir", ".test"]
+config.excludes = ["Inputs", "corpus", "lit-suite"]  # what the tests read; the suites of the builds inside the tree
+config.test_source_root = config.heddle_source_dir
+config.test_exec_root = os.path.join(config.heddle_binary_dir, "lit-suite")
+
+programs = os.path.join(config.heddle_binary_dir, "bin")
+for program in ["heddle", "heddle-opt"]:
+    if not os.access(os.path.join(programs, program), os.X_OK):
+        lit_config.fatal(f"'{os.path.join(programs, program)}' is not built; run './dev build'")
+
+# FileCheck, not, count and split-file come from LLVM's folder.
+config.environment["PATH"] = os.pathsep.join([programs, config.llvm_tools_dir, os.environ["PATH"]])
+config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
+config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
+
+config.substitutions.append(("%corpus", os.path.join(config.heddle_source_dir, "tests", "corpus")))
+
+# For REQUIRES and UNSUPPORTED lines.
+if shutil.which("ptxas"):
+    config.available_features.add("ptxas")
+if config.heddle_sanitize:
+    config.available_features.add("sanitize")

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Holds every file to the rules that a reader of one change overlooks: licence line, marks, paths, size, generated files."""
+import pathlib
+import re
+
+import tree
+
+LARGEST_BYTES = 1 << 20
+LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+SOURCES = (".cpp", ".h", ".c", ".td", ".py", ".sh")
+SCRIPT = re.compile(r"#!.*\b(bash|sh|python3)\b")
+FOREIGN = ("tests/corpus/",)  # other people's files, kept as they came
+MARK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!.{0,3}#\d)")  # marks without their issue, '(#12)'
+# A folder of one person's or one machine's.
+MACHINE_PATH = re.compile(r"(?<![\w.$}~-])/(?:home|root|Users|work|mnt|farm)/[\w.]")
+GENERATED = re.compile(r"(\.(o|a|so|hpkg|hsaco|cubin|pyc|inc\.h|h\.inc|cpp\.inc)|(^|/)compile_commands\.json)$")
+GENERATED_TEXT = re.compile(r"TableGen'erated|automatically generated|auto-?generated file|DO NOT EDIT", re.IGNORECASE)
+
+
+def is_source(path, text):
+    if path.startswith(FOREIGN):
+        return False
+    return path.endswith(SOURCES) or bool("." not in pathlib.PurePath(path).name and SCRIPT.match(text))
+
+
+def check_file(root, path):
+    size = (pathlib.Path(root) / path).stat().st_size
+    if size > LARGEST_BYTES:
+        return [f"{path}:1: error: the file has {size} bytes; {LARGEST_BYTES} is the most, generate it or fetch it instead"]
+    if GENERATED.search(path):
+        return [f"{path}:1: error: a generated file is tracked; let the build make it"]
+    text = tree.text(root, path)
+    if text is None:
+        return []
+    findings = []
+    lines = text.splitlines()
+    if is_source(path, text) and not any(LICENCE in line for line in lines[:3]):
+        findings.append(f"{path}:1: error: the licence line is missing; open the file with '{LICENCE}'")
+    if path.startswith(FOREIGN) or path == "LICENSE":
+        return findings
+    if not path.startswith("tests/structure/") and any(GENERATED_TEXT.search(line) for line in lines[:5]):
+        findings.append(f"{path}:1: error: a generated file is tracked; let the build make it")
+    for number, line in enumerate(lines, 1):
+        mark = MARK.search(line) if not path.startswith("tests/structure/") else None
+        if mark:
+            findings.append(f"{path}:{number}: error: '{mark[0]}' without an issue; write '{mark[0]}(#NUMBER)' or settle it")
+        machine = MACHINE_PATH.search(line)
+        if machine:
+            findings.append(f"{path}:{number}: error: a path of one machine, '{machine[0][:-1]}…'; use a relative path")
+    return findings
+
+
+def check(root):
+    return [finding for path in tree.files(root) for finding in check_file(root, path)]
+
+
+if __name__ == "__main__":
+    tree.report(check(tree.arguments(__doc__).parse_args().root))

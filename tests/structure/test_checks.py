@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plants one violation of each rule in a small tree and holds that its check finds it; the tree without one is clean."""
+import contextlib
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+
+import check_docs  # noqa: E402
+import check_layers  # noqa: E402
+import check_portable  # noqa: E402
+import check_source  # noqa: E402
+
+LICENCE = "// " + check_source.LICENCE + "\n"
+TREE = {
+    "layers.txt": "support:\ncompiler/a: support <mlir>\ncompiler/b: compiler/a\n",
+    "support/Error.h": LICENCE + "#include <string>\n",
+    "compiler/a/A.h": LICENCE + '#include "support/Error.h"\n#include "mlir/IR/Builders.h"\n#include "compiler/a/A.h.inc"\n',
+    "compiler/b/B.cpp": LICENCE + '#include "B.h"\n#include "compiler/a/A.h"\n',
+    "compiler/b/B.h": LICENCE,
+    "tests/Whole.cpp": LICENCE + '#include "compiler/a/A.h"\n',
+    "docs/page.md": "# A page\n\nSee [the other](other.md#its-part), `support/Error.h`, `B.h` and `docs/NAME.md`.\n",
+    "docs/other.md": "# Other\n\n## Its part\n\n```sh\n./dev build\nbin/heddle compile --target host docs/page.md\n```\n",
+    "dev": "#!/bin/sh\n# " + check_source.LICENCE + "\necho 'usage:\n  build  builds'\n",
+    "bin/heddle": "#!/bin/sh\n# " + check_source.LICENCE + "\necho '  compile  compiles\n  --target CHIP'\n",
+}
+
+
+@contextlib.contextmanager
+def planted(path=None, text=None):
+    """The small tree in a new folder, with one file added or replaced."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in {**TREE, **({path: text} if path else {})}.items():
+            file = pathlib.Path(folder) / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)
+            file.chmod(0o755)
+        yield pathlib.Path(folder)
+
+
+class Checks(unittest.TestCase):
+    def expect(self, check, path, text, *messages):
+        """Exactly these messages, in order, when the file is planted."""
+        with planted(path, text) as root:
+            findings = check(root)
+        self.assertEqual(len(findings), len(messages), findings)
+        for finding, message in zip(findings, messages):
+            self.assertIn(message, finding)
+
+
+class Layers(Checks):
+    def check(self, path, text, *messages):
+        self.expect(check_layers.check, path, text, *messages)
+
+    def test_clean(self):
+        self.check(None, None)
+
+    def test_include_upwards(self):
+        self.check("support/S.cpp", '#include "compiler/a/A.h"\n', "support/S.cpp:1: error: the room 'support' may not include")
+
+    def test_include_of_a_room_not_listed(self):
+        self.check("compiler/b/C.cpp", '\n#include "support/Error.h"\n', "compiler/b/C.cpp:2: error")
+
+    def test_include_by_relative_path(self):
+        self.check("support/S.cpp", '#include "../compiler/a/A.h"\n', "may not include '../compiler/a/A.h'")
+
+    def test_include_in_angle_brackets(self):
+        self.check("support/S.cpp", "#  include <compiler/a/A.h>\n", "may not include")
+
+    def test_include_of_a_generated_header(self):
+        self.check("support/S.cpp", '#include "compiler/a/A.h.inc"\n', "of compiler/a")
+
+    def test_tablegen_include(self):
+        self.check("support/S.td", 'include "compiler/a/A.td"\n', "may not include")
+
+    def test_include_of_a_test(self):
+        self.check("support/S.cpp", '#include "tests/Whole.h"\n', "of tests")
+
+    def test_include_of_a_folder_between_rooms(self):
+        self.check("compiler/b/C.cpp", '#include "compiler/C.h"\n', "of compiler;")
+
+    def test_mlir_where_it_is_unknown(self):
+        self.check("support/S.cpp", '#include "llvm/ADT/StringRef.h"\n', "of <mlir>")
+
+    def test_file_outside_every_room(self):
+        self.check("compiler/C.h", LICENCE, "compiler/C.h:1: error: this file is in no room")
+
+    def test_circle(self):
+        self.check("layers.txt", "support: compiler/b\ncompiler/a: support <mlir>\ncompiler/b: compiler/a\n", "in a circle: support")
+
+    def test_empty_room(self):
+        self.check("layers.txt", TREE["layers.txt"] + "chips: support\n", "layers.txt:4: error: the room 'chips' has no files")
+
+    def test_unknown_room(self):
+        self.check("layers.txt", TREE["layers.txt"].replace("<mlir>", "<mlir> chip"), "the room 'chip', which has no line")
+
+    def test_room_listed_twice(self):
+        self.check("layers.txt", TREE["layers.txt"] + "support:\n", "listed twice")
+
+    def test_malformed_line(self):
+        self.check("layers.txt", TREE["layers.txt"] + "support chips\n", "expected 'room: allowed rooms'")
+
+
+class Source(Checks):
+    def check(self, path, text, *messages):
+        self.expect(check_source.check, path, text, *messages)
+
+    def test_clean(self):
+        self.check(None, None)
+
+    def test_licence_line(self):
+        for path, text in [("a.cpp", "int a;\n"), ("a.td", ""), ("a.py", ""), ("a.sh", ""), ("run", "#!/bin/sh\n")]:
+            self.check(path, text, f"{path}:1: error: the licence line is missing")
+
+    def test_mark_without_issue(self):
+        self.check("a.h", LICENCE + "// TODO: more\n", "a.h:2: error: 'TODO' without an issue")
+        self.check("a.md", "FIXME later #3\n", "'FIXME' without an issue")
+
+    def test_mark_with_issue(self):
+        self.check("a.h", LICENCE + "// TODO(#12): more\n")
+
+    def test_machine_path(self):
+        self.check("a.md", "see /ho" + "me/ada/heddle\n", "a.md:1: error: a path of one machine")
+        self.check("a.h", LICENCE + '#define ROOT "/ro' + 'ot/x"\n', "a.h:2: error: a path of one machine")
+
+    def test_paths_that_are_fine(self):
+        self.check("a.md", "framework/x, docs/home/x, https://a.example/work/x, /usr/lib/llvm-22\n")
+
+    def test_large_file(self):
+        self.check("a.txt", "x" * (check_source.LARGEST_BYTES + 1), "a.txt:1: error: the file has 1048577 bytes")
+        self.check("a.txt", "x" * check_source.LARGEST_BYTES)
+
+    def test_generated_file(self):
+        self.check("support/A.h.inc", "", "a generated file is tracked")
+        self.check("compile_commands.json", "[]\n", "a generated file is tracked")
+        self.check("a.txt", "This file was automatically generated.\n", "a generated file is tracked")
+
+
+class Docs(Checks):
+    def check(self, path, text, *messages):
+        def run(root):
+            return check_docs.Documents(root, root / "bin/heddle").check()
+        self.expect(run, path, text, *messages)
+
+    def test_clean(self):
+        self.check(None, None)
+
+    def test_dead_link(self):
+        self.check("a.md", "[x](docs/gone.md)\n", "a.md:1: error: the link 'docs/gone.md' leads nowhere")
+
+    def test_dead_anchor(self):
+        self.check("a.md", "[x](docs/other.md#gone)\n", "'docs/other.md' has no heading '#gone'")
+
+    def test_link_out_of_the_tree(self):
+        self.check("a.md", "[x](../elsewhere.md)\n", "leads nowhere")
+
+    def test_web_link(self):
+        self.check("a.md", "[x](https://a.example/gone)\n")
+
+    def test_dead_path(self):
+        self.check("a.md", "\n`support/Gone.h`\n", "a.md:2: error: 'support/Gone.h' does not exist")
+        self.check("a.md", "`gone/Gone.h` `gone/`\n", "'gone/Gone.h' does not", "'gone/' does not")
+        self.check("a.md", "`gone/NAME.h`\n", "'gone/NAME.h' does not")
+
+    def test_what_is_no_path(self):
+        self.check("a.md", "`all-reduce/all-gather` `mlir/IR/Builders.h` `build/bin/heddle` `a / b`\n")
+
+    def test_unknown_verb_of_dev(self):
+        self.check("a.md", "```sh\n./dev frobnicate\n```\n", "a.md:2: error: './dev' has no verb 'frobnicate'")
+        self.check("a.md", "run `./dev frobnicate`\n", "has no verb")
+
+    def test_unknown_verb_of_heddle(self):
+        self.check("a.md", "```sh\nbuild/bin/heddle frobnicate x\n```\n", "'heddle' has no verb 'frobnicate'")
+
+    def test_unknown_flag(self):
+        self.check("a.md", "```sh\nbuild/bin/heddle compile x \\\n  --targe gfx950\n```\n", "a.md:3: error: 'heddle compile' has no flag '--targe'")
+
+    def test_dead_path_in_a_command(self):
+        self.check("a.md", "```sh\nbuild/bin/heddle compile docs/gone.ttir\n```\n", "'docs/gone.ttir' does not exist")
+
+    def test_commands_of_other_blocks(self):
+        self.check("a.md", "```\n./dev frobnicate\n```\n")
+
+
+class Portable(unittest.TestCase):
+    HEADERS = "  NEEDED               libc.so.6\n  NEEDED               libm.so.6\n"
+    SYMBOLS = "0 DF *UND* 0 (GLIBC_2.9) a\n0 DF *UND* 0 (GLIBC_2.36) arc4random\n"
+
+    def test_clean(self):
+        self.assertEqual(check_portable.check("x", self.HEADERS, self.SYMBOLS, "2.36"), ([], "2.36"))
+
+    def test_library(self):
+        findings, _ = check_portable.check("x", self.HEADERS + "  NEEDED  libz.so.1\n", self.SYMBOLS, "2.36")
+        self.assertEqual(len(findings), 1)
+        self.assertIn("libz.so.1", findings[0])
+
+    def test_glibc(self):
+        findings, _ = check_portable.check("x", self.HEADERS, self.SYMBOLS, "2.9")
+        self.assertEqual(findings, ["x:1: error: needs glibc 2.36, newer than 2.9, for arc4random"])
+
+    def test_no_versions(self):
+        findings, _ = check_portable.check("x", self.HEADERS, "", "2.36")
+        self.assertEqual(len(findings), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

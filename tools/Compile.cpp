@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `heddle compile`
+#include "api/Heddle.h"
+#include "support/File.h"
+#include "tools/Output.h"
+#include "tools/Verbs.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace heddle {
+namespace {
+
+constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's Triton IR text to a package
+
+  heddle compile matmul.ttir -o matmul.hpkg
+  heddle compile matmul.ttir --cpu x86-64-v4 --time
+  heddle compile matmul.ttir --to llvm-ir            prints what that phase left
+  heddle compile matmul.ttir --dump-phases phases    writes phases/01-parse.mlir, ...
+
+  KERNEL.ttir          the text that Triton prints as kernel.asm['ttir']; - reads standard input
+  -o, --output FILE    the package; - is standard output; default KERNEL.hpkg in this folder
+  --target NAME        host (the default)
+  --cpu NAME           processor to generate code for: native (the default), x86-64-v3, znver4, ...
+  -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
+  --check              ask the device before each memory access
+  --kernel NAME        the kernel, when the text has several
+  --to PHASE           stop after a phase and print what it left; asm is the machine code
+  --from PHASE         the text is what --dump-phases wrote for this phase
+  --dump-phases DIR    write what each phase left
+  --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
+  --help-phases        list the phases
+  --time               each phase's milliseconds, to standard error
+  --repeat N           compile N times in this process; the times are medians, without the first
+  --json               a description of the result, to standard output
+)";
+
+struct CompileRequest {
+  std::string input, output;
+  CompileOptions options;
+  bool time = false, json = false, listPhases = false;
+  int repeat = 1;
+};
+
+int listPhases() {
+  std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "WHAT IT DOES"}};
+  for (const PhaseDescription &phase : describePhases())
+    rows.push_back({phase.name, phase.level, phase.sentence});
+  printData(formatTable(rows));
+  return 0;
+}
+
+std::string defaultOutput(const std::string &input) {
+  return input == "-" ? "kernel.hpkg" : std::filesystem::path(input).stem().string() + ".hpkg";
+}
+
+void sayTimes(const std::vector<PhaseTime> &times) {
+  double total = 0;
+  for (const PhaseTime &time : times) {
+    say(fmt::format("{:<22} {:8.2f} ms", time.phase, time.milliseconds));
+    total += time.milliseconds;
+  }
+  say(fmt::format("{:<22} {:8.2f} ms", "total", total));
+}
+
+/// The last result, with the median time of each phase over all but the first run: that one warms the process up.
+CompileResult compileRepeatedly(const std::string &text, const CompileRequest &request) {
+  std::vector<std::vector<double>> times;
+  CompileResult result;
+  for (int run = 0; run < request.repeat; ++run) {
+    result = compile(text, sourceName(request.input), request.options);
+    times.resize(result.times.size());
+    for (size_t i = 0; i < times.size() && (run > 0 || request.repeat == 1); ++i)
+      times[i].push_back(result.times[i].milliseconds);
+  }
+  for (size_t i = 0; i < times.size(); ++i) {
+    std::sort(times[i].begin(), times[i].end());
+    result.times[i].milliseconds = times[i][times[i].size() / 2];
+  }
+  return result;
+}
+
+std::string describeResult(const CompileResult &result, const std::string &output) {
+  nlohmann::ordered_json json;
+  json["package"] = nlohmann::ordered_json::parse(result.package.describe());
+  json["file"] = output;
+  json["binaryBytes"] = result.package.binary.size();
+  for (const PhaseTime &time : result.times)
+    json["milliseconds"][time.phase] = time.milliseconds;
+  json["warnings"] = result.warnings;
+  return json.dump(2) + "\n";
+}
+
+int compileVerb(const CompileRequest &request) {
+  if (request.listPhases)
+    return listPhases();
+  if (request.input.empty())
+    throw inputError("no kernel: `heddle compile` wants a file", {"`heddle compile --help` shows the options"});
+  if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))
+    throw inputError("`--json` and " + std::string(request.output == "-" ? "`-o -`" : "`--to`") +
+                     " both want standard output");
+  if (request.repeat < 1)
+    throw inputError("`--repeat` is 1 or above");
+  CompileResult result = compileRepeatedly(readKernelText(request.input), request);
+  for (const std::string &warning : result.warnings)
+    printWarning(warning);
+  if (request.time)
+    sayTimes(result.times);
+  if (!request.options.stopAfter.empty()) {
+    if (request.output.empty() || request.output == "-")
+      printData(result.text);
+    else
+      writeFileAtomically(request.output, result.text);
+    return 0;
+  }
+  if (request.output == "-") {
+    printData(result.package.serialize());
+    return 0;
+  }
+  std::string output = request.output.empty() ? defaultOutput(request.input) : request.output;
+  result.package.save(output);
+  if (request.json)
+    printData(describeResult(result, output));
+  else
+    say(fmt::format("{}: kernel `{}` for {}, {} bytes of code", output, result.package.kernel,
+                    result.package.processor, result.package.binary.size()));
+  return 0;
+}
+
+} // namespace
+
+void addCompile(CLI::App &program, VerbAction &action, const std::string &commandLine) {
+  auto request = std::make_shared<CompileRequest>();
+  request->options.commandLine = commandLine;
+  CLI::App *verb = program.add_subcommand("compile");
+  verb->footer(help);
+  verb->set_help_flag("-h,--help");
+  CompileOptions &options = request->options;
+  verb->add_option("kernel", request->input);
+  verb->add_option("-o,--output", request->output);
+  verb->add_option("--target", options.target);
+  verb->add_option("--cpu", options.processor);
+  verb->add_option("-O", options.optimizationLevel);
+  verb->add_flag("--check", options.checkAccesses);
+  verb->add_option("--kernel", options.kernel);
+  verb->add_option("--to", options.stopAfter);
+  verb->add_option("--from", options.resumeAfter);
+  verb->add_option("--dump-phases", options.dumpFolder);
+  verb->add_option("--llvm-passes", options.llvmPasses);
+  verb->add_flag("--help-phases", request->listPhases);
+  verb->add_flag("--time", request->time);
+  verb->add_option("--repeat", request->repeat);
+  verb->add_flag("--json", request->json);
+  verb->callback([request, &action] { action = [request] { return compileVerb(*request); }; });
+}
+
+} // namespace heddle

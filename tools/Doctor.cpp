@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `heddle doctor`
+#include "api/Heddle.h"
+#include "tools/Output.h"
+#include "tools/Verbs.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace heddle {
+namespace {
+
+constexpr const char *help = R"(heddle doctor [--json]: what this machine has, and every setting with its origin
+
+  --json   the same as JSON
+)";
+
+const char *originName(Knob::Origin origin) {
+  return origin == Knob::Origin::Environment ? "environment" : "default";
+}
+
+std::string describeForPeople(const MachineReport &report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"heddle", report.version},
+      {"LLVM", report.llvmVersion},
+      {"processor", fmt::format("{}, {} hardware threads", report.processor, report.cores)},
+      {"memory", fmt::format("{:.1f} GiB", double(report.memoryBytes) / double(1 << 30))},
+  };
+  if (report.targetProblem.empty()) {
+    rows.push_back({"host code", fmt::format("for {}, vectors of {} bits", report.target.name, report.target.vectorBits)});
+    rows.push_back({"features", fmt::format("{}", fmt::join(report.target.features, " "))});
+  } else {
+    rows.push_back({"host code", "none: " + report.targetProblem});
+  }
+  for (const auto &device : report.devices)
+    rows.push_back({"device", fmt::format("{}: {}", device.name, device.description)});
+  for (const auto &library : report.libraries)
+    rows.push_back({library.name, fmt::format("{}: {}", library.purpose,
+                                              library.problem.empty() ? "found" : "not found (" + library.problem + ")")});
+  std::vector<std::vector<std::string>> knobs = {{"SETTING", "VALUE", "ORIGIN", "WHAT IT DOES"}};
+  for (const Knob &knob : report.knobs)
+    knobs.push_back({knob.name, knob.value, originName(knob.origin),
+                     knob.sentence + (knob.problem.empty() ? "" : "; ill-formed: " + knob.problem)});
+  return formatTable(rows) + "\n" + formatTable(knobs);
+}
+
+std::string describeAsJson(const MachineReport &report) {
+  nlohmann::ordered_json json;
+  json["heddle"] = report.version;
+  json["llvm"] = report.llvmVersion;
+  json["processor"] = report.processor;
+  json["hardwareThreads"] = report.cores;
+  json["memoryBytes"] = report.memoryBytes;
+  json["hostCode"] = {{"processor", report.target.name},
+                      {"vectorBits", report.target.vectorBits},
+                      {"features", report.target.features},
+                      {"problem", report.targetProblem}};
+  json["devices"] = nlohmann::ordered_json::array();
+  for (const auto &device : report.devices)
+    json["devices"].push_back({{"name", device.name}, {"description", device.description}});
+  for (const auto &library : report.libraries)
+    json["libraries"].push_back({{"name", library.name}, {"purpose", library.purpose}, {"problem", library.problem}});
+  for (const Knob &knob : report.knobs)
+    json["settings"].push_back({{"name", knob.name},
+                                {"value", knob.value},
+                                {"origin", originName(knob.origin)},
+                                {"default", knob.defaultValue},
+                                {"form", knob.type},
+                                {"sentence", knob.sentence},
+                                {"problem", knob.problem}});
+  return json.dump(2) + "\n";
+}
+
+} // namespace
+
+void addDoctor(CLI::App &program, VerbAction &action) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App *verb = program.add_subcommand("doctor");
+  verb->footer(help);
+  verb->set_help_flag("-h,--help");
+  verb->add_flag("--json", *json);
+  verb->callback([json, &action] {
+    action = [json] {
+      MachineReport report = examineMachine();
+      printData(*json ? describeAsJson(report) : describeForPeople(report));
+      return 0;
+    };
+  });
+}
+
+} // namespace heddle

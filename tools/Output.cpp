@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/Output.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <regex>
+#include <unistd.h>
+
+namespace heddle {
+namespace {
+
+bool usesColour() {
+  static const bool answer = isatty(STDERR_FILENO) && !std::getenv("NO_COLOR");
+  return answer;
+}
+
+std::string coloured(const char *code, const std::string &text) {
+  return usesColour() ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+}
+
+/// A message that begins with `file:line:column: ` keeps its place in front of the kind; others get the program's name.
+std::string formatMessage(const std::string &message, const char *kind, const char *colour) {
+  static const std::regex located("^([^\n]+?:[0-9]+:[0-9]+): ");
+  std::smatch match;
+  if (std::regex_search(message, match, located))
+    return fmt::format("{}: {} {}", match[1].str(), coloured(colour, std::string(kind) + ":"), match.suffix().str());
+  return fmt::format("heddle: {} {}", coloured(colour, std::string(kind) + ":"), message);
+}
+
+std::string formatNote(const std::string &note) {
+  static const std::regex located("^([^\n ]+?:[0-9]+:[0-9]+): ");
+  std::smatch match;
+  if (std::regex_search(note, match, located))
+    return fmt::format("{}: {} {}", match[1].str(), coloured("1;36", "note:"), match.suffix().str());
+  return fmt::format("  {} {}", coloured("1;36", "note:"), note);
+}
+
+} // namespace
+
+void printData(const std::string &text) {
+  size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  if (written == text.size() && std::fflush(stdout) == 0)
+    return;
+  if (errno == EPIPE)
+    std::_Exit(0);
+  throw environmentError(std::string("cannot write standard output: ") + std::strerror(errno));
+}
+
+void say(const std::string &line) {
+  fmt::print(stderr, "{}\n", line);
+}
+
+void printError(const Error &error) {
+  say(formatMessage(error.what(), "error", "1;31"));
+  for (const std::string &note : error.notes)
+    say(formatNote(note));
+}
+
+void printWarning(const std::string &message) {
+  say(formatMessage(message, "warning", "1;35"));
+}
+
+std::string formatTable(const std::vector<std::vector<std::string>> &rows) {
+  std::vector<size_t> widths;
+  for (const auto &row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  std::string text;
+  for (const auto &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i)
+      line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+} // namespace heddle

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Data to standard output, talk to standard error.
+#pragma once
+#include "support/Error.h"
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// Writes data. When the reader has gone away (`heddle ... | head`) the program ends quietly with code 0; any other
+/// failure is Error{Environment}.
+void printData(const std::string &text);
+
+/// Writes one line of talk.
+void say(const std::string &line);
+
+/// The error and its notes, in colour on a terminal: `FILE:LINE:COLUMN: error: ...`, or `heddle: error: ...`.
+void printError(const Error &error);
+void printWarning(const std::string &message);
+
+/// Rows as columns, each as wide as its widest cell; the first row is the heading.
+std::string formatTable(const std::vector<std::vector<std::string>> &rows);
+
+} // namespace heddle

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `heddle run`
+#include "api/Heddle.h"
+#include "support/Npy.h"
+#include "tools/Output.h"
+#include "tools/Verbs.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace heddle {
+namespace {
+
+constexpr const char *help = R"(heddle run KERNEL --grid X[,Y[,Z]] --arg NAME=VALUE ... [options]: runs a kernel
+
+  heddle run add.ttir --grid 4 --arg x=@x.npy --arg y=rand:f32[4096]:7 --arg out=f32[4096] --arg n=4096 --out out=-
+  heddle run add.hpkg --grid 4 ... --out out=out.npy --compare out=@expected.npy:1e-5,1e-6
+  heddle run add.hpkg --grid 4 ... --warmup 10 --repeat 100
+
+  KERNEL               Triton IR text, a package, or - for text on standard input
+  --grid X[,Y[,Z]]     program instances
+  --arg NAME=VALUE     one for each argument; VALUE is a number or a buffer:
+                         @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers)
+  --buffer NAME=VALUE  a buffer that is no argument
+  --out NAME=FILE      write a buffer after the run as .npy; - prints it
+  --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
+  --device NAME        host (the default), host:1, ...
+  --cooperative        all program instances live at once
+  --timeout SECONDS    stop the kernel after this time; default HEDDLE_LAUNCH_TIMEOUT
+  --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
+  --json               results as JSON
+  --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile, when KERNEL is text
+)";
+
+/// Arrays with more elements are shortened when printed.
+constexpr int64_t printedElements = 1024;
+
+struct ComparisonRequest {
+  std::string name, path;
+  std::optional<Tolerance> tolerance;
+};
+
+struct RunVerbRequest {
+  std::string input, grid = "1";
+  CompileOptions options;
+  std::vector<std::string> arguments, buffers, outputs, comparisons;
+  RunRequest run;
+  bool json = false;
+};
+
+std::array<int64_t, 3> parseGrid(const std::string &text) {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  const char *at = text.data(), *end = text.data() + text.size();
+  for (int i = 0; i < 3; ++i) {
+    auto [stop, status] = std::from_chars(at, end, grid[i]);
+    if (status == std::errc::result_out_of_range)
+      throw inputError(fmt::format("`--grid {}` is too large", text), {"a grid has below 2^31 program instances"});
+    if (status != std::errc() || stop == at)
+      break;
+    if (stop == end)
+      return grid;
+    if (*stop != ',')
+      break;
+    at = stop + 1;
+  }
+  throw inputError(fmt::format("`--grid {}` is not X, X,Y or X,Y,Z", text));
+}
+
+double parseNumber(const std::string &text, const std::string &whole) {
+  double value = 0;
+  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || stop != text.data() + text.size() || !(value >= 0))
+    throw inputError(fmt::format("`{}` in `--compare {}` is no tolerance", text, whole), {"a tolerance is 0 or above"});
+  return value;
+}
+
+/// `out=@file.npy:1e-3,1e-5`; a colon that no pair of numbers follows belongs to the path.
+ComparisonRequest parseComparison(const std::string &text) {
+  NamedValue value = parseNamedValue(text, "--compare");
+  if (!value.value.starts_with("@"))
+    throw inputError(fmt::format("`--compare {}` is not NAME=@file.npy", text));
+  ComparisonRequest request{value.name, value.value.substr(1), std::nullopt};
+  size_t colon = request.path.rfind(':'), comma = request.path.rfind(',');
+  if (colon != std::string::npos && comma != std::string::npos && comma > colon) {
+    request.tolerance = Tolerance{parseNumber(request.path.substr(colon + 1, comma - colon - 1), text),
+                                  parseNumber(request.path.substr(comma + 1), text)};
+    request.path.erase(colon);
+  }
+  return request;
+}
+
+std::string formatRow(const Array &array, int64_t first, int64_t count) {
+  std::vector<std::string> elements;
+  int64_t stride = elementSizeBytes(array.type);
+  for (int64_t i = first; i < first + count; ++i)
+    elements.push_back(formatElement(array.type, array.bytes.data() + i * stride));
+  return fmt::format("{}", fmt::join(elements, " "));
+}
+
+/// A heading, then a line for each innermost row.
+std::string formatArray(const Array &array) {
+  int64_t total = countElements(array.shape);
+  int64_t rowLength = array.shape.empty() ? 1 : array.shape.back();
+  std::string text = fmt::format("{}: {}{}\n", array.name, elementTypeName(array.type), formatShape(array.shape));
+  for (int64_t first = 0; first < std::min(total, printedElements); first += rowLength)
+    text += formatRow(array, first, std::min(rowLength, printedElements - first)) + "\n";
+  if (total > printedElements)
+    text += fmt::format("... {} more\n", total - printedElements);
+  return text;
+}
+
+nlohmann::ordered_json arrayAsJson(const Array &array, const std::string &file) {
+  nlohmann::ordered_json json = {{"name", array.name}, {"type", elementTypeName(array.type)}, {"shape", array.shape}};
+  if (file != "-") {
+    json["file"] = file;
+    return json;
+  }
+  int64_t stride = elementSizeBytes(array.type), total = countElements(array.shape);
+  json["elements"] = nlohmann::ordered_json::array();
+  for (int64_t i = 0; i < std::min(total, printedElements); ++i) {
+    const char *at = array.bytes.data() + i * stride;
+    if (isFloat(array.type))
+      json["elements"].push_back(loadDouble(array.type, at));
+    else
+      json["elements"].push_back(loadInt(array.type, at));
+  }
+  return json;
+}
+
+struct Times {
+  double p50, minimum, maximum;
+};
+
+Times summarize(std::vector<double> milliseconds) {
+  std::sort(milliseconds.begin(), milliseconds.end());
+  return {milliseconds[milliseconds.size() / 2], milliseconds.front(), milliseconds.back()};
+}
+
+/// Gathers what a run has to show: text for people, or JSON.
+class Report {
+public:
+  explicit Report(bool asJson) : asJson(asJson) {}
+
+  void addArray(const Array &array, const std::string &file) {
+    if (file != "-")
+      writeNpy(file, {array.dtype, array.shape, array.bytes});
+    else
+      text += formatArray(array);
+    json["outputs"].push_back(arrayAsJson(array, file));
+  }
+
+  void addComparison(const Array &array, const ComparisonRequest &request) {
+    Tolerance tolerance = request.tolerance.value_or(defaultTolerance(array.type));
+    Comparison result = compareWithFile(array, request.path, tolerance);
+    agrees &= result.mismatches == 0;
+    std::string bounds = fmt::format("relative {:g}, absolute {:g}", tolerance.relative, tolerance.absolute);
+    if (result.mismatches == 0)
+      text += fmt::format("{} agrees with {}: {} elements within {}\n", array.name, request.path, result.elements, bounds);
+    else
+      text += fmt::format("{} differs from {} in {} of {} elements beyond {}\n  first {}\n  worst {}\n", array.name,
+                          request.path, result.mismatches, result.elements, bounds, result.first, result.worst);
+    json["comparisons"].push_back({{"name", array.name},
+                                   {"file", request.path},
+                                   {"elements", result.elements},
+                                   {"mismatches", result.mismatches},
+                                   {"first", result.first},
+                                   {"worst", result.worst},
+                                   {"relative", tolerance.relative},
+                                   {"absolute", tolerance.absolute}});
+  }
+
+  void addTimes(const std::vector<double> &milliseconds) {
+    if (milliseconds.empty())
+      return;
+    Times times = summarize(milliseconds);
+    text += fmt::format("{} launches: p50 {:.4f} ms, min {:.4f} ms, max {:.4f} ms\n", milliseconds.size(), times.p50,
+                        times.minimum, times.maximum);
+    json["milliseconds"] = {
+        {"launches", milliseconds.size()}, {"p50", times.p50}, {"min", times.minimum}, {"max", times.maximum}};
+  }
+
+  void print() const {
+    if (asJson)
+      printData(json.dump(2) + "\n");
+    else if (!text.empty())
+      printData(text);
+  }
+
+  nlohmann::ordered_json json;
+  bool agrees = true;
+
+private:
+  bool asJson;
+  std::string text;
+};
+
+/// The buffer of that name among the results.
+const Array &resultNamed(const RunResult &result, const std::string &name) {
+  return *std::find_if(result.outputs.begin(), result.outputs.end(), [&](const Array &a) { return a.name == name; });
+}
+
+void addOutput(RunRequest &run, const std::string &name) {
+  if (std::find(run.outputs.begin(), run.outputs.end(), name) == run.outputs.end())
+    run.outputs.push_back(name);
+}
+
+int runVerb(RunVerbRequest &request) {
+  RunRequest &run = request.run;
+  run.grid = parseGrid(request.grid);
+  for (const std::string &text : request.arguments)
+    run.arguments.push_back(parseNamedValue(text, "--arg"));
+  for (const std::string &text : request.buffers)
+    run.buffers.push_back(parseNamedValue(text, "--buffer"));
+  std::vector<NamedValue> files;
+  std::vector<ComparisonRequest> comparisons;
+  for (const std::string &text : request.outputs) {
+    files.push_back(parseNamedValue(text, "--out"));
+    addOutput(run, files.back().name);
+  }
+  for (const std::string &text : request.comparisons) {
+    comparisons.push_back(parseComparison(text));
+    addOutput(run, comparisons.back().name);
+  }
+  if (run.repeat < 0 || run.warmup < 0)
+    throw inputError("`--repeat` and `--warmup` are 0 or above");
+
+  Package package = loadOrCompile(request.input, request.options);
+  RunResult result = runKernel(package, run);
+
+  Report report(request.json);
+  report.json["kernel"] = package.kernel;
+  report.json["device"] = run.device;
+  report.json["grid"] = run.grid;
+  for (const NamedValue &file : files)
+    report.addArray(resultNamed(result, file.name), file.value);
+  for (const ComparisonRequest &comparison : comparisons)
+    report.addComparison(resultNamed(result, comparison.name), comparison);
+  report.addTimes(result.milliseconds);
+  report.print();
+  return report.agrees ? 0 : int(ErrorClass::WrongResult);
+}
+
+} // namespace
+
+void addRun(CLI::App &program, VerbAction &action, const std::string &commandLine) {
+  auto request = std::make_shared<RunVerbRequest>();
+  request->options.commandLine = commandLine;
+  CLI::App *verb = program.add_subcommand("run");
+  verb->footer(help);
+  verb->set_help_flag("-h,--help");
+  CompileOptions &options = request->options;
+  verb->add_option("kernel", request->input)->required();
+  verb->add_option("--grid", request->grid)->required();
+  verb->add_option("--arg", request->arguments)->allow_extra_args(false);
+  verb->add_option("--buffer", request->buffers)->allow_extra_args(false);
+  verb->add_option("--out", request->outputs)->allow_extra_args(false);
+  verb->add_option("--compare", request->comparisons)->allow_extra_args(false);
+  verb->add_option("--device", request->run.device);
+  verb->add_flag("--cooperative", request->run.cooperative);
+  verb->add_option("--timeout", request->run.timeoutSeconds)->check(CLI::PositiveNumber);
+  verb->add_option("--repeat", request->run.repeat);
+  verb->add_option("--warmup", request->run.warmup);
+  verb->add_flag("--json", request->json);
+  verb->add_flag("--check", options.checkAccesses);
+  verb->add_option("--cpu", options.processor);
+  verb->add_option("--kernel", options.kernel);
+  verb->add_option("-O", options.optimizationLevel);
+  verb->callback([request, &action] { action = [request] { return runVerb(*request); }; });
+}
+
+} // namespace heddle

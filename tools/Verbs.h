@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The verbs of `heddle`, one file each. A verb adds its subcommand and returns what to do when it is chosen.
+#pragma once
+#include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace heddle {
+
+/// What a chosen verb does; returns the exit code and throws heddle::Error.
+using VerbAction = std::function<int()>;
+
+/// Each sets `action` when the command line names its verb. `commandLine` is the whole of it, for reproducers.
+void addCompile(CLI::App &program, VerbAction &action, const std::string &commandLine);
+void addRun(CLI::App &program, VerbAction &action, const std::string &commandLine);
+void addInspect(CLI::App &program, VerbAction &action);
+void addDoctor(CLI::App &program, VerbAction &action);
+
+} // namespace heddle
