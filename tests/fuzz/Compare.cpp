@@ -2,6 +2,7 @@
 #include "tests/fuzz/Compare.h"
 #include "support/Error.h"
 #include "tests/reference/SoftFloat.h"
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -59,32 +60,36 @@ std::optional<Difference> heddle::fuzz::compareOutputs(const FuzzProgram &progra
       char tolerance[48];
       std::snprintf(tolerance, sizeof tolerance, "%g", rule.tolerance);
       return Difference{"argument " + std::to_string(rule.argument) + " (" + rule.elementType + "), element " +
-                        std::to_string(i) + ": expected " + show(rule, a) + ", got " + show(rule, b) + ", tolerance " +
-                        tolerance};
+                            std::to_string(i) + ": expected " + show(rule, a) + ", got " + show(rule, b) +
+                            ", tolerance " + tolerance,
+                        ""};
     }
   }
   return std::nullopt;
+}
+
+// Line and column numbers change while a program shrinks.
+static std::string withoutPlaces(std::string text) {
+  std::erase_if(text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
+  return text;
 }
 
 std::optional<Difference> heddle::fuzz::checkProgram(const FuzzProgram &program, Executor &executor) {
   std::vector<Argument> expected = program.arguments, again = program.arguments, actual = program.arguments;
   try {
     makeReferenceExecutor()->run(program.text, program.grid, expected);
-    makeReferenceExecutor(0xa5a5a5a5a5a5a5a5)->run(program.text, program.grid, again);
+    reference::evaluateText(program.text, program.grid, again, {.contrary = true, .undefinedBits = 0xa5a5a5a5a5a5a5a5});
   } catch (const Error &error) {
     throw internalError("the program of seed " + std::to_string(program.seed) +
                         " is not valid: " + std::string(error.what()));
   }
-  FuzzProgram strict = program;
-  for (OutputRule &rule : strict.outputs)
-    rule.tolerance = 0;
-  if (auto difference = compareOutputs(strict, expected, again))
+  if (auto difference = compareOutputs(program, expected, again))
     throw internalError("the program of seed " + std::to_string(program.seed) +
-                        " depends on undefined values: " + difference->message);
+                        " depends on what the language leaves open: " + difference->message);
   try {
     executor.run(program.text, program.grid, actual);
   } catch (const Error &error) {
-    return Difference{executor.name() + " failed: " + error.what()};
+    return Difference{executor.name() + " failed: " + error.what(), withoutPlaces(error.what())};
   }
   return compareOutputs(program, expected, actual);
 }

@@ -141,8 +141,9 @@ TEST(Fuzz, tolerances_and_zeros) {
 TEST(Fuzz, a_failing_program_shrinks_around_its_fault) {
   MisreadingExecutor executor("arith.muli", "arith.addi");
   FuzzProgram program = programOf(1);
-  ASSERT_TRUE(checkProgram(program, executor));
-  FuzzProgram smaller = reduceProgram(program, executor);
+  auto difference = checkProgram(program, executor);
+  ASSERT_TRUE(difference);
+  FuzzProgram smaller = reduceProgram(program, executor, *difference);
   EXPECT_TRUE(checkProgram(smaller, executor));
   EXPECT_LT(smaller.text.size(), program.text.size() / 2);
   EXPECT_NE(smaller.text.find("arith.muli"), std::string::npos);
@@ -163,9 +164,12 @@ TEST(Fuzz, tolerances_are_needed_and_suffice) {
     std::unique_ptr<Executor> contrary = makeSimplifiedExecutor();
     auto difference = checkProgram(program, *contrary);
     EXPECT_FALSE(difference) << "seed " << seed << ": " << difference->message;
+    std::vector<Argument> first = program.arguments, second = program.arguments;
+    makeReferenceExecutor()->run(program.text, program.grid, first);
+    contrary->run(program.text, program.grid, second);
     for (OutputRule &rule : program.outputs)
       rule.tolerance = 0;
-    different += checkProgram(program, *contrary).has_value();
+    different += compareOutputs(program, first, second).has_value();
   }
   EXPECT_GT(different, 5);
   EXPECT_LT(different, 100); // most programs are compared bit by bit

@@ -130,9 +130,9 @@ std::optional<Facts> Generator::binaryFloatFacts(StringRef op, const Entry &a, c
 }
 
 std::optional<Entry> Generator::floatBinary(const Entry &a, const Entry &b) {
-  static const std::vector<std::string> ops = {"arith.addf",     "arith.addf",    "arith.subf",      "arith.mulf",
-                                               "arith.mulf",     "arith.maxnumf", "arith.minnumf",   "arith.maximumf",
-                                               "arith.minimumf", "arith.divf",    "tt.precise_divf", "arith.remf"};
+  static const std::vector<std::string> ops = {"arith.addf",     "arith.addf",    "arith.subf",     "arith.mulf",
+                                               "arith.mulf",     "arith.maxnumf", "arith.minnumf",  "arith.maximumf",
+                                               "arith.minimumf", "arith.divf",    "tt.precise_divf"};
   std::string op = random.pick(ops);
   if (op == "tt.precise_divf" && !elementOf(a).isF32())
     op = "arith.divf";
@@ -154,6 +154,15 @@ void Generator::addFloatArithmetic() {
   }
   Entry b = operandLike(*a);
   floatBinary(*a, b);
+}
+
+void Generator::addRemainder() {
+  auto a = chooseTile(isArithmeticFloat);
+  if (!a)
+    return;
+  Entry b = operandLike(*a);
+  if (auto facts = binaryFloatFacts("arith.remf", *a, b))
+    keep(create("arith.remf", {a->value, b.value}, a->type()), *facts);
 }
 
 void Generator::addFloatUnary() {

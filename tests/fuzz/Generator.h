@@ -18,7 +18,7 @@
 namespace heddle::fuzz {
 
 struct GeneratorOptions {
-  std::set<std::string> without;    ///< families of operations to leave out, by the names in Generator::actions()
+  std::set<std::string> without;    ///< families of operations to leave out, by the names in Generator::families()
   bool contraction = false;         ///< executors may fuse a multiplication and an addition
   bool approximateDivision = false; ///< divf and sqrt may be some units in the last place off
 };
@@ -121,6 +121,7 @@ private:
   void addIntegerUnary();
   void addFloatArithmetic();
   void addFloatUnary();
+  void addRemainder();
   void addFunction();
   void addCompareSelect();
   void addIntegerConversion();

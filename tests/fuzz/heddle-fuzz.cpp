@@ -129,7 +129,7 @@ static void report(const Arguments &arguments, Executor &executor, const FuzzPro
   std::string whole = describe(program, difference.message);
   std::string shown = whole;
   if (arguments.reduce) {
-    FuzzProgram smaller = reduceProgram(program, executor);
+    FuzzProgram smaller = reduceProgram(program, executor, difference);
     auto remaining = checkProgram(smaller, executor);
     shown = describe(smaller, remaining ? remaining->message : difference.message);
   }
