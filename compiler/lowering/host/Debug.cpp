@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a kernel tells the driver: tt.print, tt.assert, bounds checks and "am I asked to stop", through HostLaunch's hooks.
+// What a kernel tells the driver: tt.print, tt.assert, bounds checks and "am I asked to stop", through HostLaunch's
+// hooks.
 #include "binary/HostAbi.h"
 #include "compiler/lowering/host/HostEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -145,7 +146,8 @@ void HostEmitter::emitAssert(AssertOp op) {
     auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    callHook(offsetof(HostLaunch, assertFailed), {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(site(op))), element});
+    callHook(offsetof(HostLaunch, assertFailed),
+             {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(site(op))), element});
   };
   auto tile = dyn_cast<RankedTensorType>(op.getCondition().getType());
   if (!tile)
@@ -158,7 +160,8 @@ void HostEmitter::emitAssert(AssertOp op) {
     if (!isa<VectorType>(condition.getType()))
       return fail(condition, elements);
     // The common case is one test for all lanes; only a failing piece looks for its first false element.
-    Value wrong = arith::XOrIOp::create(b, loc, allTrue(condition), arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    Value wrong =
+        arith::XOrIOp::create(b, loc, allTrue(condition), arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
     auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenBlock()->getTerminator());

@@ -15,8 +15,12 @@ using namespace mlir;
 using namespace heddle::host;
 using namespace heddle::triton;
 
-static Type operandElement(Operation *op, unsigned number = 0) { return elementTypeOf(op->getOperand(number).getType()); }
-static Type resultElement(Operation *op) { return elementTypeOf(op->getResult(0).getType()); }
+static Type operandElement(Operation *op, unsigned number = 0) {
+  return elementTypeOf(op->getOperand(number).getType());
+}
+static Type resultElement(Operation *op) {
+  return elementTypeOf(op->getResult(0).getType());
+}
 
 Value HostEmitter::cloneOn(Operation *op, ValueRange operands, Type scalarResult) {
   Value shape = operands.front();
@@ -56,7 +60,8 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
   auto zip = [&](int64_t sign) {
     LanePattern lanes(width, 0);
     for (int lane = 0; lane < width; ++lane)
-      lanes[lane] = (in[0].lanes.empty() ? 0 : in[0].lanes[lane]) + sign * (in[1].lanes.empty() ? 0 : in[1].lanes[lane]);
+      lanes[lane] =
+          (in[0].lanes.empty() ? 0 : in[0].lanes[lane]) + sign * (in[1].lanes.empty() ? 0 : in[1].lanes[lane]);
     return lanes;
   };
   // The exact lanes of a result whose operands only assume that they did not wrap.
@@ -91,9 +96,8 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
     return scaled(factor.getSExtValue());
   if (isa<arith::ExtSIOp, arith::ExtUIOp>(op) && !operandElement(op).isInteger(1)) {
     LaneValue copy = in[0];
-    auto exact = std::make_shared<std::function<Value()>>([this, op, copy, type] {
-      return cloneOn(op, ValueRange{toLanes(copy)}, type);
-    });
+    auto exact = std::make_shared<std::function<Value()>>(
+        [this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); });
     return LaneValue{cloneOn(op, ValueRange{in[0].scalar}, type), in[0].lanes, {}, exact};
   }
   return std::nullopt;
@@ -112,8 +116,8 @@ LaneValue HostEmitter::addPointer(AddPtrOp op, const LaneValue &pointer, const L
   if (pointer.scalar && offset.scalar) {
     LanePattern lanes(width, 0);
     for (int lane = 0; lane < width; ++lane)
-      lanes[lane] = (pointer.lanes.empty() ? 0 : pointer.lanes[lane]) +
-                    size * (offset.lanes.empty() ? 0 : offset.lanes[lane]);
+      lanes[lane] =
+          (pointer.lanes.empty() ? 0 : pointer.lanes[lane]) + size * (offset.lanes.empty() ? 0 : offset.lanes[lane]);
     if (width == 1 || (pointer.lanes.empty() && offset.lanes.empty()))
       lanes.clear();
     return {add(pointer.scalar, bytes(offset.scalar)), lanes, {}, {}};
@@ -129,11 +133,13 @@ Value HostEmitter::compute(Operation *op, ArrayRef<Value> in) {
       .Case<arith::ConstantOp>([&](arith::ConstantOp constant) -> Value {
         if (isNarrowFloat(result))
           return arith::ConstantOp::create(
-              b, loc, IntegerAttr::get(registerType(result), cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt()));
+              b, loc,
+              IntegerAttr::get(registerType(result), cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt()));
         return arith::ConstantOp::create(b, loc, constant.getValue());
       })
       .Case<ub::PoisonOp>([&](auto) { return zero(registerType(result)); })
-      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](auto) { return divide(op, in[0], in[1]); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [&](auto) { return divide(op, in[0], in[1]); })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return shift(op, in[0], in[1]); })
       .Case<arith::SIToFPOp>([&](auto) { return intToFloat(op, in[0], true); })
       .Case<arith::UIToFPOp>([&](auto) { return intToFloat(op, in[0], false); })
@@ -154,13 +160,15 @@ Value HostEmitter::compute(Operation *op, ArrayRef<Value> in) {
         if (!isNarrowFloat(result))
           return cloneOn(op, in, result);
         unsigned bits = cast<FloatType>(result).getWidth();
-        return arith::XOrIOp::create(b, loc, in[0], constantLike(registerType(result), -(int64_t(1) << (bits - 1)), in[0]));
+        return arith::XOrIOp::create(b, loc, in[0],
+                                     constantLike(registerType(result), -(int64_t(1) << (bits - 1)), in[0]));
       })
       .Case<math::AbsFOp>([&](auto) -> Value {
         if (!isNarrowFloat(result))
           return cloneOn(op, in, result);
         unsigned bits = cast<FloatType>(result).getWidth();
-        return arith::AndIOp::create(b, loc, in[0], constantLike(registerType(result), (int64_t(1) << (bits - 1)) - 1, in[0]));
+        return arith::AndIOp::create(b, loc, in[0],
+                                     constantLike(registerType(result), (int64_t(1) << (bits - 1)) - 1, in[0]));
       })
       .Case<arith::SelectOp>([&](auto) { return cloneOn(op, in, registerType(result)); })
       .Default([&](Operation *) -> Value {
@@ -199,15 +207,15 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
              : result;
 }
 
-// The number when one operand is NaN, and -0 below +0: what both GPU targets do. LLVM's maxnum leaves zeros open and may
-// become a library call.
+// The number when one operand is NaN, and -0 below +0: what both GPU targets do. LLVM's maxnum leaves zeros open and
+// may become a library call.
 Value HostEmitter::extremum(bool largest, Value x, Value y) {
   auto name = b.getStringAttr(largest ? "llvm.maximumnum" : "llvm.minimumnum");
   return LLVM::CallIntrinsicOp::create(b, loc, x.getType(), name, ValueRange{x, y}).getResult(0);
 }
 
-// Exact, as std::fmod: |x| is reduced by multiples of |y| whose factor has at most 26 bits, so that each difference is a
-// floating-point number; a turn takes 25 bits off the quotient, and most operands need one. The result is f64.
+// Exact, as std::fmod: |x| is reduced by multiples of |y| whose factor has at most 26 bits, so that each difference is
+// a floating-point number; a turn takes 25 bits off the quotient, and most operands need one. The result is f64.
 Value HostEmitter::remainder(Value x, Value y) {
   Type real = b.getF64Type(), type = like(real, x);
   bool single = getElementTypeOrSelf(x.getType()).isF32();
@@ -293,7 +301,8 @@ Value HostEmitter::divideNarrow(Operation *op, Value a, Value d, bool isSigned, 
     return isSigned ? Value(arith::SIToFPOp::create(b, loc, real, x)) : Value(arith::UIToFPOp::create(b, loc, real, x));
   };
   Value exact = arith::DivFOp::create(b, loc, toReal(a), toReal(d));
-  Value wide = like(b.getI64Type(), a) ? Value(arith::FPToSIOp::create(b, loc, like(b.getI64Type(), a), exact)) : Value();
+  Value wide =
+      like(b.getI64Type(), a) ? Value(arith::FPToSIOp::create(b, loc, like(b.getI64Type(), a), exact)) : Value();
   Value quotient = arith::TruncIOp::create(b, loc, a.getType(), wide);
   if (!isRemainder)
     return quotient;
@@ -324,7 +333,8 @@ Value HostEmitter::multiplyHigh(Value a, Value c) {
   if (bits == 64)
     return arith::MulUIExtendedOp::create(b, loc, a, c).getHigh();
   Type wide = like(b.getIntegerType(2 * bits), a);
-  Value product = arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, wide, a), arith::ExtUIOp::create(b, loc, wide, c));
+  Value product =
+      arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, wide, a), arith::ExtUIOp::create(b, loc, wide, c));
   Value high = arith::ShRUIOp::create(b, loc, product, constantLike(b.getIntegerType(2 * bits), bits, a));
   return arith::TruncIOp::create(b, loc, a.getType(), high);
 }
@@ -345,7 +355,8 @@ Value HostEmitter::floatToInt(Operation *op, Value a, bool isSigned) {
 
 Value HostEmitter::intToFloat(Operation *op, Value a, bool isSigned) {
   Type to = resultElement(op), type = like(isNarrowFloat(to) ? b.getF32Type() : to, a);
-  Value real = isSigned ? Value(arith::SIToFPOp::create(b, loc, type, a)) : Value(arith::UIToFPOp::create(b, loc, type, a));
+  Value real =
+      isSigned ? Value(arith::SIToFPOp::create(b, loc, type, a)) : Value(arith::UIToFPOp::create(b, loc, type, a));
   return isNarrowFloat(to) ? narrow(real, to) : real;
 }
 

@@ -123,7 +123,8 @@ void HostEmitter::emitOp(Operation *op) {
     return emitPrint(print);
   if (auto assertion = dyn_cast<AssertOp>(op))
     return emitAssert(assertion);
-  if (isa<gpu::BarrierOp, LLVM::AssumeOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp>(op) || op->getName().getStringRef() == "ttg.barrier")
+  if (isa<gpu::BarrierOp, LLVM::AssumeOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp>(op) ||
+      op->getName().getStringRef() == "ttg.barrier")
     return; // elements are stored and loaded in program order by one thread; launches of a stream run one by one
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return emitReduce(reduce);
@@ -220,7 +221,8 @@ HostEmitter::Values HostEmitter::assign(ValueRange values, ArrayRef<TileBuffer *
   return results;
 }
 
-// The buffer of the loop-carried tile that `value` will become, when nobody reads the old contents after `value` is made.
+// The buffer of the loop-carried tile that `value` will become, when nobody reads the old contents after `value` is
+// made.
 TileBuffer *HostEmitter::reusableLoopBuffer(Value value) {
   if (!value.hasOneUse())
     return nullptr;
@@ -323,7 +325,8 @@ static bool isSpin(scf::WhileOp loop) {
 }
 
 void HostEmitter::emitWhile(scf::WhileOp loop) {
-  SmallVector<TileBuffer *> before = allocateFor(loop.getBeforeArguments()), after = allocateFor(loop.getAfterArguments());
+  SmallVector<TileBuffer *> before = allocateFor(loop.getBeforeArguments()),
+                            after = allocateFor(loop.getAfterArguments());
   for (auto [argument, result] : llvm::zip(loop.getAfterArguments(), loop.getResults()))
     if (auto known = buffers.find(argument); known != buffers.end())
       buffers[result] = std::make_unique<TileBuffer>(*known->second);

@@ -68,9 +68,9 @@ private:
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value shiftRight(mlir::Value a, int64_t bits);
   mlir::Value maskBits(mlir::Value a, int64_t mask);
-  mlir::Value splat(mlir::Value scalar);             ///< to `width` lanes
+  mlir::Value splat(mlir::Value scalar); ///< to `width` lanes
   mlir::Value patternVector(mlir::Type scalar, const LanePattern &lanes);
-  mlir::Value toLanes(const LaneValue &value);       ///< a vector of `width` lanes (the scalar when width is 1)
+  mlir::Value toLanes(const LaneValue &value); ///< a vector of `width` lanes (the scalar when width is 1)
   mlir::Value laneAt(const LaneValue &value, int lane);
   Values forLoop(int64_t lower, int64_t upper, int64_t step, mlir::ValueRange inits,
                  llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
@@ -150,7 +150,7 @@ private:
   void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);
   /// Runs `body(lane)` for each lane whose mask is set, one after the other.
   void forActiveLanes(mlir::Value mask, llvm::function_ref<void(mlir::Value)> body);
-  mlir::Value spill(mlir::Value lanes);            ///< lanes in scratch memory, to be read one by one
+  mlir::Value spill(mlir::Value lanes); ///< lanes in scratch memory, to be read one by one
   mlir::Value spilledLane(mlir::Value memory, mlir::Type scalar, mlir::Value lane);
   mlir::Value allTrue(mlir::Value mask);
 

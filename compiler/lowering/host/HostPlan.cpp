@@ -12,8 +12,12 @@ using namespace mlir;
 using namespace heddle::host;
 using namespace heddle::triton;
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
 
 int heddle::host::operationCost(Operation *op) {
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
@@ -123,8 +127,9 @@ void HostPlan::addRoots(Value value) {
     Operation *user = use.getOwner();
     if (auto gather = dyn_cast<GatherOp>(user); gather && gather.getSrc() == value)
       materialised.insert(value);
-    bool lazy = user->getNumResults() != 0 && !alwaysMaterialised(user) &&
-                llvm::all_of(user->getResults(), [&](Value result) { return isTile(result) && !isMaterialised(result); });
+    bool lazy =
+        user->getNumResults() != 0 && !alwaysMaterialised(user) &&
+        llvm::all_of(user->getResults(), [&](Value result) { return isTile(result) && !isMaterialised(result); });
     if (!lazy) {
       bool each = isa<DotOp>(user) || user->hasTrait<mlir::OpTrait::IsTerminator>();
       add({user, each ? use.getOperandNumber() : 0});

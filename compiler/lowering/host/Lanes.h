@@ -42,13 +42,13 @@ struct LaneValue {
 /// Which lanes cover which dimensions in one step of a loop nest.
 struct LaneMap {
   int width = 1;
-  int primary = 0;                          ///< the dimension that consecutive lanes walk first
+  int primary = 0;                           ///< the dimension that consecutive lanes walk first
   llvm::SmallVector<LanePattern, 4> pattern; ///< per dimension
   llvm::SmallVector<int64_t, 4> extent;      ///< elements per dimension in one piece
 };
 
-/// Distributes up to `maxWidth` lanes over `shape`: first along `primary`, then along the other dimensions from the last
-/// to the first, never along `excluded` (-1: none).
+/// Distributes up to `maxWidth` lanes over `shape`: first along `primary`, then along the other dimensions from the
+/// last to the first, never along `excluded` (-1: none).
 LaneMap chooseLanes(llvm::ArrayRef<int64_t> shape, int primary, int maxWidth, int excluded = -1);
 
 /// lanes[l] == l * step for every lane of a vector of `width`.

@@ -13,7 +13,7 @@ namespace heddle::host {
 
 /// What the lowering may assume of the machine and what it shall add.
 struct LoweringOptions {
-  int vectorBits = 512; ///< width of a vector register: 512, 256 or 128
+  int vectorBits = 512;       ///< width of a vector register: 512, 256 or 128
   bool checkAccesses = false; ///< ask the driver before each access (HostLaunch::checkAccess)
 };
 
