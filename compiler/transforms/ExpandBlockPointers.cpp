@@ -118,8 +118,9 @@ LogicalResult checkFunction(FuncOp function) {
 
 struct ExpandBlockPointersPass : heddle::impl::ExpandBlockPointersPassBase<ExpandBlockPointersPass> {
   void runOnOperation() override {
-    WalkResult checked = getOperation()->walk(
-        [](FuncOp function) { return failed(checkFunction(function)) ? WalkResult::interrupt() : WalkResult::advance(); });
+    WalkResult checked = getOperation()->walk([](FuncOp function) {
+      return failed(checkFunction(function)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
     if (checked.wasInterrupted())
       return signalPassFailure();
     TypeConverter converter;

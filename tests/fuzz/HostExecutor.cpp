@@ -13,7 +13,8 @@ namespace {
 
 class HostExecutor : public fuzz::Executor {
 public:
-  explicit HostExecutor(bool checked) : device(openDevice("host:0")), stream(device->createStream()), checked(checked) {}
+  explicit HostExecutor(bool checked)
+      : device(openDevice("host:0")), stream(device->createStream()), checked(checked) {}
 
   std::string name() const override { return checked ? "host with bounds checks" : "host"; }
 
@@ -50,4 +51,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<fuzz::Executor> fuzz::makeHostExecutor(bool checked) { return std::make_unique<HostExecutor>(checked); }
+std::unique_ptr<fuzz::Executor> fuzz::makeHostExecutor(bool checked) {
+  return std::make_unique<HostExecutor>(checked);
+}

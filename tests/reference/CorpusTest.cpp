@@ -34,7 +34,8 @@ static void expectNear(const std::vector<double> &actual, const std::vector<doub
 TEST_P(Corpus, vector_add) {
   size_t n = 1500;
   auto x = numbers(n, 1), y = numbers(n, 2);
-  auto result = runKernel("vector_add", {2}, {floatsAs(formatF32, x), floatsAs(formatF32, y), zeros<float>(n), scalarI32(n)});
+  auto result =
+      runKernel("vector_add", {2}, {floatsAs(formatF32, x), floatsAs(formatF32, y), zeros<float>(n), scalarI32(n)});
   std::vector<double> expected(n);
   for (size_t i = 0; i < n; ++i)
     expected[i] = x[i] + y[i];
@@ -44,8 +45,9 @@ TEST_P(Corpus, vector_add) {
 TEST_P(Corpus, row_softmax) {
   int rows = 3, cols = 100, stride = 112;
   auto x = numbers(rows * stride, 3);
-  auto result = runKernel("row_softmax", {2}, {zeros<float>(rows * stride), floatsAs(formatF32, x), scalarI32(stride),
-                                               scalarI32(stride), scalarI32(rows), scalarI32(cols)});
+  auto result = runKernel("row_softmax", {2},
+                          {zeros<float>(rows * stride), floatsAs(formatF32, x), scalarI32(stride), scalarI32(stride),
+                           scalarI32(rows), scalarI32(cols)});
   std::vector<double> expected(rows * stride);
   for (int r = 0; r < rows; ++r) {
     double largest = -INFINITY, sum = 0;
@@ -118,8 +120,9 @@ TEST_P(Corpus, layer_norm) {
 TEST_P(Corpus, rowwise_fp8) {
   int rows = 20, cols = 150;
   auto x = numbers(rows * cols, 11);
-  auto result = runKernel("rowwise_fp8", {2}, {floatsAs(formatBF16, x), zeros<uint8_t>(rows * cols), zeros<float>(rows),
-                                               scalarI32(rows), scalarI32(cols)});
+  auto result = runKernel(
+      "rowwise_fp8", {2},
+      {floatsAs(formatBF16, x), zeros<uint8_t>(rows * cols), zeros<float>(rows), scalarI32(rows), scalarI32(cols)});
   std::vector<double> scales(rows);
   std::vector<uint8_t> codes(rows * cols);
   for (int r = 0; r < rows; ++r) {
@@ -137,7 +140,8 @@ TEST_P(Corpus, rowwise_fp8) {
 TEST_P(Corpus, amax_atomic) {
   int rows = 100, cols = 70;
   auto x = numbers(rows * cols, 12);
-  auto result = runKernel("amax_atomic", {2, 2}, {floatsAs(formatBF16, x), zeros<float>(cols), scalarI32(rows), scalarI32(cols)});
+  auto result =
+      runKernel("amax_atomic", {2, 2}, {floatsAs(formatBF16, x), zeros<float>(cols), scalarI32(rows), scalarI32(cols)});
   std::vector<double> expected(cols);
   for (int i = 0; i < rows * cols; ++i)
     expected[i % cols] = std::max(expected[i % cols], std::fabs(x[i]));
@@ -147,7 +151,8 @@ TEST_P(Corpus, amax_atomic) {
 TEST_P(Corpus, transpose_f16) {
   int rows = 70, cols = 90;
   auto x = numbers(rows * cols, 13);
-  auto result = runKernel("transpose_f16", {2, 2}, {floatsAs(formatF16, x), zeros<uint16_t>(rows * cols), scalarI32(rows), scalarI32(cols)});
+  auto result = runKernel("transpose_f16", {2, 2},
+                          {floatsAs(formatF16, x), zeros<uint16_t>(rows * cols), scalarI32(rows), scalarI32(cols)});
   std::vector<double> expected(rows * cols);
   for (int r = 0; r < rows; ++r)
     for (int c = 0; c < cols; ++c)
@@ -158,7 +163,8 @@ TEST_P(Corpus, transpose_f16) {
 TEST_P(Corpus, spin_lock_sum) {
   int n = 700;
   auto x = numbers(n, 14);
-  auto result = runKernel("spin_lock_sum", {3}, {floatsAs(formatF32, x), zeros<float>(1), zeros<int32_t>(1), scalarI32(n)});
+  auto result =
+      runKernel("spin_lock_sum", {3}, {floatsAs(formatF32, x), zeros<float>(1), zeros<int32_t>(1), scalarI32(n)});
   double sum = 0;
   for (double value : x)
     sum += value;
@@ -170,8 +176,9 @@ TEST_P(Corpus, jagged_rowsum) {
   int cols = 70, groups = 4;
   std::vector<int32_t> ends{5, 5, 45, 50};
   auto x = numbers(ends.back() * cols, 15);
-  auto result = runKernel("jagged_rowsum", {groups, 2}, {floatsAs(formatBF16, x), bufferOf(ends), zeros<float>(groups * cols),
-                                                        scalarI32(cols), scalarI32(groups)});
+  auto result = runKernel(
+      "jagged_rowsum", {groups, 2},
+      {floatsAs(formatBF16, x), bufferOf(ends), zeros<float>(groups * cols), scalarI32(cols), scalarI32(groups)});
   std::vector<double> expected(groups * cols);
   for (int g = 0, row = 0; g < groups; ++g)
     for (; row < ends[g]; ++row)

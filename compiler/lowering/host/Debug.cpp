@@ -81,7 +81,17 @@ void HostEmitter::callHook(int64_t offset, ArrayRef<Value> arguments) {
   LLVM::CallOp::create(b, loc, type, operands);
 }
 
-void HostEmitter::emitStopCheck(Operation *op) {
+void HostEmitter::emitStopCheck(Operation *op, bool spin) {
+  if (spin) {
+    auto module = entry->getParentOfType<ModuleOp>();
+    auto yield = module.lookupSymbol<LLVM::LLVMFuncOp>("sched_yield");
+    if (!yield) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(entry);
+      yield = LLVM::LLVMFuncOp::create(b, loc, "sched_yield", LLVM::LLVMFunctionType::get(b.getI32Type(), {}));
+    }
+    LLVM::CallOp::create(b, loc, yield, ValueRange{});
+  }
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), launch,
                                    ArrayRef<LLVM::GEPArg>{int32_t(offsetof(HostLaunch, abort))});

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace heddle::host;
@@ -191,7 +192,11 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
                      .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
                      .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
                      .Default([&](Operation *) { return cloneOn(op, wide, type); });
-  return isNarrowFloat(to) ? narrow(result, to) : result;
+  if (isNarrowFloat(to))
+    return narrow(result, to);
+  return to.isF32() && getElementTypeOrSelf(result.getType()).isF64()
+             ? Value(arith::TruncFOp::create(b, loc, like(to, result), result))
+             : result;
 }
 
 // The number when one operand is NaN, and -0 below +0: what both GPU targets do. LLVM's maxnum leaves zeros open and may
@@ -202,7 +207,7 @@ Value HostEmitter::extremum(bool largest, Value x, Value y) {
 }
 
 // Exact, as std::fmod: |x| is reduced by multiples of |y| whose factor has at most 26 bits, so that each difference is a
-// floating-point number; a turn takes 25 bits off the quotient, and most operands need one.
+// floating-point number; a turn takes 25 bits off the quotient, and most operands need one. The result is f64.
 Value HostEmitter::remainder(Value x, Value y) {
   Type real = b.getF64Type(), type = like(real, x);
   bool single = getElementTypeOrSelf(x.getType()).isF32();
@@ -227,21 +232,30 @@ Value HostEmitter::remainder(Value x, Value y) {
         scf::ConditionOp::create(b, loc, larger, rest);
       },
       [&](OpBuilder &, Location, ValueRange rest) {
-        Value quotient = math::TruncOp::create(b, loc, arith::DivFOp::create(b, loc, rest[0], safe));
-        quotient = arith::MinimumFOp::create(b, loc, quotient, number(std::numeric_limits<double>::max()));
+        Value unit = safe, quotient = arith::DivFOp::create(b, loc, rest[0], unit);
+        // Where the quotient overflows, a multiple of the divisor is taken off first.
+        for (int scale : single ? ArrayRef<int>() : ArrayRef<int>({600, 480})) {
+          Value over = compare(arith::CmpFPredicate::OEQ, quotient, number(infinity));
+          Value larger = arith::MulFOp::create(b, loc, unit, number(std::ldexp(1.0, scale)));
+          unit = arith::SelectOp::create(b, loc, over, larger, unit);
+          quotient = arith::DivFOp::create(b, loc, rest[0], unit);
+        }
+        quotient = math::TruncOp::create(b, loc, quotient);
         Value bits = arith::BitcastOp::create(b, loc, like(b.getI64Type(), x), quotient);
         bits = arith::AndIOp::create(b, loc, bits, constantLike(b.getI64Type(), -(int64_t(1) << 27), x));
         Value factor = arith::BitcastOp::create(b, loc, type, bits);
-        Value next = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, factor), safe, rest[0]);
+        Value next = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, factor), unit, rest[0]);
         // A quotient just below an integer may have been rounded up to it.
         Value below = compare(arith::CmpFPredicate::OLT, next, number(0));
-        next = arith::SelectOp::create(b, loc, below, arith::AddFOp::create(b, loc, next, safe), next);
-        scf::YieldOp::create(b, loc, next);
+        next = arith::SelectOp::create(b, loc, below, arith::AddFOp::create(b, loc, next, unit), next);
+        // Lanes that are done stay as they are (an infinite divisor times 0 would make NaN).
+        Value busy = compare(arith::CmpFPredicate::OGE, rest[0], safe);
+        scf::YieldOp::create(b, loc, ValueRange{arith::SelectOp::create(b, loc, busy, next, rest[0])});
       });
   b.setInsertionPointAfter(loop);
   Value result = math::CopySignOp::create(b, loc, loop.getResult(0), wx);
   result = arith::SelectOp::create(b, loc, valid, result, number(std::numeric_limits<double>::quiet_NaN()));
-  return single ? Value(arith::TruncFOp::create(b, loc, x.getType(), result)) : result;
+  return result;
 }
 
 //===-- Integers -------------------------------------------------------------------------------------------------===//

@@ -46,7 +46,8 @@ private:
   void emitIf(mlir::scf::IfOp branch);
   void emitWhile(mlir::scf::WhileOp loop);
   void emitBranch(mlir::Operation *op);
-  void emitStopCheck(mlir::Operation *op);
+  /// Leaves the kernel when the driver asks; a spinning loop also lets another thread run.
+  void emitStopCheck(mlir::Operation *op, bool spin);
   /// Assigns `values` to `targets` as if at once: scalars are returned, tiles written to the targets' buffers.
   Values assign(mlir::ValueRange values, llvm::ArrayRef<TileBuffer *> targets);
   /// Buffers for the tiles among `values` (null for scalars), registered under those values.
@@ -143,6 +144,7 @@ private:
   void storeThrough(const Access &access, mlir::Value value);
   void emitStore(triton::StoreOp store);
   void emitAtomic(mlir::Operation *op);
+  void emitPoll(triton::AtomicPollOp op);
   mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
   mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other);
   void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);

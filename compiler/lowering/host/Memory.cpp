@@ -306,8 +306,8 @@ void HostEmitter::emitStore(StoreOp store) {
   Type element = elementTypeOf(store.getValue().getType());
   TileBuffer form{{}, storedType(element), element, {}};
   auto one = [&](TileIndex index) {
+    LaneValue value = evaluate(store.getValue(), index); // first, so that a fused load is the first to be checked
     Access access = accessAt(store, store.getPtr(), store.getMask(), index);
-    LaneValue value = evaluate(store.getValue(), index);
     bool scalarValue = value.isUniform() && access.address.isUniform() && (!access.mask || access.mask->isUniform());
     storeThrough(access, toStored(scalarValue ? value.scalar : toLanes(value), form));
   };
@@ -478,4 +478,29 @@ void HostEmitter::emitAtomic(Operation *op) {
     if (olds)
       writeBuffer(*olds, index, LaneValue::general(loadFrom(oldMemory, values.getType())));
   });
+}
+
+// Relaxed loads until the expected bits are there, then the acquire fence. A wait without end is left through the stop
+// check; one with a limit in nanoseconds counts the system's clock, which the host target does not read.
+void HostEmitter::emitPoll(AtomicPollOp op) {
+  PieceScope scope(*this, 1);
+  Access access = accessAt(op, op.getPtr(), {}, {});
+  Value pointer = toPointer(access.address.scalar), expected = scalar(op.getExpected());
+  Type type = expected.getType();
+  auto loop = scf::WhileOp::create(
+      b, loc, TypeRange{}, ValueRange{},
+      [&](OpBuilder &, Location, ValueRange) {
+        Value seen = LLVM::LoadOp::create(b, loc, type, pointer, sizeOf(type), false, false, false, false,
+                                          LLVM::AtomicOrdering::monotonic);
+        Value different = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, seen, expected);
+        scf::ConditionOp::create(b, loc, different, ValueRange{});
+      },
+      [&](OpBuilder &, Location, ValueRange) {
+        emitStopCheck(op, /*spin=*/true);
+        scf::YieldOp::create(b, loc);
+      });
+  b.setInsertionPointAfter(loop);
+  if (op.getSem() != MemSemantic::Relaxed)
+    LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acquire, StringRef());
+  scalars[op.getResult()] = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
 }

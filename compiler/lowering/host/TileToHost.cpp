@@ -24,8 +24,8 @@ static LogicalResult checkSupported(Operation *op) {
     return refuse("'" + external.getSymbol() + "' is a function of a GPU vendor's device library");
   if (isa<ElementwiseInlineAsmOp>(op))
     return refuse("its assembly text is for a GPU");
-  if (isa<AtomicPollOp>(op))
-    return refuse("");
+  if (auto poll = dyn_cast<AtomicPollOp>(op); poll && poll.getTimeout())
+    return refuse("a poll with a time limit needs a clock that the host target does not read");
   if (isa<CallOp, MakeTensorPtrOp, AdvanceOp, MakeTensorDescOp, DescriptorLoadOp, DescriptorStoreOp, DescriptorReduceOp,
           DescriptorGatherOp, DescriptorScatterOp, DotScaledOp>(op))
     return refuse("it must be expanded first");
