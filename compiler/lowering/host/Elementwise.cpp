@@ -65,16 +65,16 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
     return lanes;
   };
   // The exact lanes of a result whose operands only assume that they did not wrap.
-  auto exactOf = [&](Type result) -> std::shared_ptr<std::function<Value()>> {
+  auto exactOf = [&](Type result) -> std::shared_ptr<LazyLanes> {
     if (llvm::none_of(in, [](const LaneValue &value) { return value.exact; }))
       return {};
     SmallVector<LaneValue> copies(in.begin(), in.end());
-    return std::make_shared<std::function<Value()>>([this, op, copies, result] {
+    return std::make_shared<LazyLanes>(LazyLanes{[this, op, copies, result] {
       SmallVector<Value> operands;
       for (const LaneValue &copy : copies)
         operands.push_back(toLanes(copy));
       return cloneOn(op, operands, result);
-    });
+    }});
   };
   auto scaled = [&](int64_t factor) -> std::optional<LaneValue> {
     LanePattern lanes;
@@ -96,8 +96,8 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
     return scaled(factor.getSExtValue());
   if (isa<arith::ExtSIOp, arith::ExtUIOp>(op) && !operandElement(op).isInteger(1)) {
     LaneValue copy = in[0];
-    auto exact = std::make_shared<std::function<Value()>>(
-        [this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); });
+    auto exact = std::make_shared<LazyLanes>(
+        LazyLanes{[this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); }});
     return LaneValue{cloneOn(op, ValueRange{in[0].scalar}, type), in[0].lanes, {}, exact};
   }
   return std::nullopt;
@@ -196,6 +196,9 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
                      })
                      .Case<arith::MaxNumFOp>([&](auto) { return extremum(true, wide[0], wide[1]); })
                      .Case<arith::MinNumFOp>([&](auto) { return extremum(false, wide[0], wide[1]); })
+                     .Case<math::FmaOp>([&](auto) {
+                       return isNarrowFloat(to) ? fusedToOdd(wide) : cloneOn(op, wide, type);
+                     })
                      .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
                      .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
                      .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
@@ -205,6 +208,29 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
   return to.isF32() && getElementTypeOrSelf(result.getType()).isF64()
              ? Value(arith::TruncFOp::create(b, loc, like(to, result), result))
              : result;
+}
+
+// a * b + c of narrow formats in f64, with the last bit set when the sum was inexact: the product is exact, Knuth's
+// two-sum tells what the sum lost, and one more rounding gives what a fused operation of the narrow format gives.
+Value HostEmitter::fusedToOdd(ArrayRef<Value> wide) {
+  Type f64 = like(b.getF64Type(), wide[0]), i64Type = b.getI64Type();
+  auto extend = [&](Value x) -> Value { return arith::ExtFOp::create(b, loc, f64, x); };
+  auto subtract = [&](Value x, Value y) -> Value { return arith::SubFOp::create(b, loc, x, y); };
+  Value product = arith::MulFOp::create(b, loc, extend(wide[0]), extend(wide[1])), term = extend(wide[2]);
+  Value sum = arith::AddFOp::create(b, loc, product, term), part = subtract(sum, product);
+  Value lost = arith::AddFOp::create(b, loc, subtract(product, subtract(sum, part)), subtract(term, part));
+  Value none = constantLike(0.0, sum, b.getF64Type());
+  auto compare = [&](arith::CmpFPredicate predicate, Value x) -> Value {
+    return arith::CmpFOp::create(b, loc, predicate, x, none);
+  };
+  Value bits = arith::BitcastOp::create(b, loc, like(i64Type, sum), sum);
+  Value one = constantLike(i64Type, 1, sum), minusOne = constantLike(i64Type, -1, sum);
+  Value even = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, arith::AndIOp::create(b, loc, bits, one), one);
+  Value outward = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, compare(arith::CmpFPredicate::OGT, lost),
+                                        compare(arith::CmpFPredicate::OGT, sum));
+  Value moved = arith::AddIOp::create(b, loc, bits, arith::SelectOp::create(b, loc, outward, one, minusOne));
+  Value adjust = arith::AndIOp::create(b, loc, even, compare(arith::CmpFPredicate::ONE, lost));
+  return arith::BitcastOp::create(b, loc, f64, arith::SelectOp::create(b, loc, adjust, moved, bits));
 }
 
 // The number when one operand is NaN, and -0 below +0: what both GPU targets do. LLVM's maxnum leaves zeros open and

@@ -160,7 +160,7 @@ Value HostEmitter::toLanes(const LaneValue &value) {
   if (value.lanes.empty())
     return splat(value.scalar);
   if (value.exact)
-    return (*value.exact)();
+    return value.exact->lanes(b.getInsertionBlock());
   return arith::AddIOp::create(b, loc, splat(value.scalar), patternVector(value.scalar.getType(), value.lanes));
 }
 

@@ -102,6 +102,7 @@ private:
   mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Value divideNarrow(mlir::Operation *op, mlir::Value a, mlir::Value b, bool isSigned, bool remainder);
   mlir::Value shift(mlir::Operation *op, mlir::Value a, mlir::Value b);
+  mlir::Value fusedToOdd(llvm::ArrayRef<mlir::Value> wide);
   mlir::Value extremum(bool largest, mlir::Value x, mlir::Value y);
   mlir::Value remainder(mlir::Value x, mlir::Value y);
   mlir::Value floatToInt(mlir::Operation *op, mlir::Value a, bool isSigned);

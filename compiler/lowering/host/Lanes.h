@@ -21,6 +21,20 @@ struct Index {
 };
 using TileIndex = llvm::SmallVector<Index, 4>;
 
+/// Lanes that are computed when somebody asks, and once for each block that asks.
+struct LazyLanes {
+  std::function<mlir::Value()> compute;
+  mlir::Block *block = nullptr;
+  mlir::Value value;
+  mlir::Value lanes(mlir::Block *here) {
+    if (block != here) {
+      value = compute();
+      block = here;
+    }
+    return value;
+  }
+};
+
 /// The value of one piece. Three forms:
 ///   uniform  `scalar`, the same in every lane
 ///   affine   `scalar` + lanes[l], for integers and addresses (which are i64)
@@ -31,7 +45,7 @@ struct LaneValue {
   mlir::Value scalar;
   LanePattern lanes;
   mlir::Value vector;
-  std::shared_ptr<std::function<mlir::Value()>> exact;
+  std::shared_ptr<LazyLanes> exact;
 
   static LaneValue uniform(mlir::Value value) { return {value, {}, {}, {}}; }
   static LaneValue general(mlir::Value value) { return {{}, {}, value, {}}; }
