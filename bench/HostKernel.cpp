@@ -25,8 +25,13 @@ HostKernel::HostKernel(const std::string &path) : device(openDevice("host:0")), 
 }
 
 float *HostKernel::buffer(size_t count) {
-  buffers.push_back(device->allocate(count * sizeof(float)));
+  float *data = memory(count);
   description.arguments.push_back(DeviceAddress(buffers.back()));
+  return data;
+}
+
+float *HostKernel::memory(size_t count) {
+  buffers.push_back(device->allocate(count * sizeof(float)));
   auto *data = reinterpret_cast<float *>(buffers.back().address());
   std::memset(data, 0, count * sizeof(float));
   return data;

@@ -19,6 +19,8 @@ public:
 
   /// A buffer of zeros, handed to the kernel as its next argument; the host device's memory is the program's own.
   float *buffer(size_t count);
+  /// The same memory without an argument, for the other side of a ratio: equally aligned, equally backed.
+  float *memory(size_t count);
   void scalar(int32_t value);
   void launch(int64_t x, int times = 1); ///< and waits
 

@@ -54,7 +54,7 @@ static void expectNear(const std::vector<double> &actual, const std::vector<doub
 static int tilesOf(int size, int tile) { return (size + tile - 1) / tile; }
 
 TEST_P(Corpus, vector_add) {
-  for (int n : sizes({1500}, {1, 1023, 1024, 1025, 70001})) {
+  for (int n : sizes<int>({1500}, {1, 1023, 1024, 1025, 70001})) {
     SCOPED_TRACE(n);
     auto x = numbers(n, 1), y = numbers(n, 2);
     // One instance more than needed: it stores nothing.
@@ -211,7 +211,7 @@ TEST_P(Corpus, transpose_f16) {
 }
 
 TEST_P(Corpus, spin_lock_sum) {
-  for (int n : sizes({700}, {1, 256, 257, 100000})) {
+  for (int n : sizes<int>({700}, {1, 256, 257, 100000})) {
     SCOPED_TRACE(n);
     auto x = numbers(n, 14);
     auto result = runKernel("spin_lock_sum", {tilesOf(n, 256)},
