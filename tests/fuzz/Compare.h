@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Comparing two runs of one program by its output rules.
 #pragma once
-#include "tests/fuzz/Executor.h"
+#include "tests/executors/Executor.h"
 #include "tests/fuzz/FuzzProgram.h"
 #include <optional>
 
 namespace heddle::fuzz {
+
+using namespace executors;
 
 /// Why two executors disagree about a program.
 struct Difference {

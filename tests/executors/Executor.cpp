@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tests/fuzz/Executor.h"
+#include "tests/executors/Executor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -9,7 +9,7 @@
 
 using namespace mlir;
 using namespace heddle;
-using namespace heddle::fuzz;
+using namespace heddle::executors;
 using heddle::reference::Argument;
 using heddle::reference::Grid;
 
@@ -51,10 +51,8 @@ public:
 
 } // namespace
 
-std::unique_ptr<Executor> heddle::fuzz::makeReferenceExecutor(uint64_t undefinedBits) {
+std::unique_ptr<Executor> heddle::executors::makeReferenceExecutor(uint64_t undefinedBits) {
   return std::make_unique<ReferenceExecutor>(undefinedBits);
 }
 
-std::unique_ptr<Executor> heddle::fuzz::makeSimplifiedExecutor() {
-  return std::make_unique<SimplifiedExecutor>();
-}
+std::unique_ptr<Executor> heddle::executors::makeSimplifiedExecutor() { return std::make_unique<SimplifiedExecutor>(); }
