@@ -51,7 +51,7 @@ uint64_t nextKernelNumber() {
 }
 
 bool isIdentifier(StringRef name) {
-  return !name.empty() && !isDigit(name[0]) && llvm::all_of(name, [](char c) { return isAlnum(c) || c == '_'; });
+  return !name.empty() && !llvm::isDigit(name[0]) && llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 Location locationOf(MLIRContext *context, Position where) {

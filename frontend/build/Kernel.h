@@ -98,9 +98,9 @@ Program kernel(std::string_view name, const Argument (&arguments)[count], F body
 
 /// The same for names that are made at run time: Error{Input} when their number is wrong.
 template <class F>
-Program kernel(std::string_view name, const std::vector<Argument> &arguments, F body, Position where = Position::current()) {
+Program kernel(std::string_view name, std::span<const Argument> arguments, F body, Position where = Position::current()) {
   using Types = typename detail::Parameters<F>::type;
-  return detail::buildKernel(name, std::span<const Argument>(arguments), body, static_cast<Types *>(nullptr), where);
+  return detail::buildKernel(name, arguments, body, static_cast<Types *>(nullptr), where);
 }
 
 } // namespace heddle::build

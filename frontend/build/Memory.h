@@ -49,7 +49,7 @@ Handle bytePointer(const P &pointer, Position where) {
 }
 
 template <class P>
-concept AnyPointer = AnyTile<P> && isPointer<ElementOf<P>>;
+concept AnyPointer = isPointerTile<P>;
 
 } // namespace detail
 

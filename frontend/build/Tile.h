@@ -51,6 +51,11 @@ using ElementOf = typename TileTraits<std::remove_cvref_t<T>>::Element;
 template <class T>
 using ShapeOf = typename TileTraits<std::remove_cvref_t<T>>::SizeList;
 
+template <class T>
+inline constexpr bool isPointerTile = false;
+template <AnyTile T>
+inline constexpr bool isPointerTile<T> = isPointer<ElementOf<T>>;
+
 template <class E, class S>
 struct TileOfShape;
 template <class E, int64_t... sizes>
@@ -160,7 +165,7 @@ Handle as(const X &x, Position where) {
 
 template <Binary kind, class L, class R>
 auto binary(const L &l, const R &r, Position where) {
-  if constexpr (isTile<L> && isPointer<ElementOf<L>>) {
+  if constexpr (isPointerTile<L>) {
     static_assert(kind == Binary::Add, "of pointers only `pointer + offset` is known");
     if constexpr (Literal<R>) {
       static_assert(std::is_integral_v<R>, "the offset of a pointer is an integer");
