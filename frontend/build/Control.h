@@ -29,7 +29,6 @@ struct LoopIndex {
                 "forRange: the bounds and the step are scalars of one type: use cast<T>()");
 };
 
-
 /// Calls the function with no or all carried values and returns what it yields.
 template <class F>
 Body bodyOf(F &function) {
@@ -56,11 +55,13 @@ void forRange(const Low &low, const High &high, const Step &step, F body, LoopOp
   using Index = typename detail::LoopIndex<Low, High, Step>::type;
   static_assert(std::is_void_v<decltype(body(std::declval<Index>()))>,
                 "forRange: the body returns a value, but the loop carries none");
-  detail::emitFor({detail::as<Index>(low, where), detail::as<Index>(high, where), detail::as<Index>(step, where)}, {},
-                  options, [&](const detail::Handles &arguments) -> detail::Handles {
-                    body(Index(arguments[0]));
-                    return {};
-                  }, where);
+  detail::emitFor(
+      {detail::as<Index>(low, where), detail::as<Index>(high, where), detail::as<Index>(step, where)}, {}, options,
+      [&](const detail::Handles &arguments) -> detail::Handles {
+        body(Index(arguments[0]));
+        return {};
+      },
+      where);
 }
 
 /// The same with carried values: `body(k, values...)` returns the values of the next round; the result are those after

@@ -92,13 +92,13 @@ struct Broadcast<Shape<l...>, Shape<>> {
 
 /// Whether a value of shape `From` can stand where `To` is wanted.
 template <class From, class To>
-inline constexpr bool fits =
-    Broadcast<From, To>::agrees && std::is_same_v<typename Broadcast<From, To>::type, To>;
+inline constexpr bool fits = Broadcast<From, To>::agrees && std::is_same_v<typename Broadcast<From, To>::type, To>;
 
 template <class L, class R>
 struct JointShape {
-  static_assert(Broadcast<L, R>::sameRank,
-                "the operands have different ranks: give the smaller one its dimensions with row(), column() or expandDims()");
+  static_assert(
+      Broadcast<L, R>::sameRank,
+      "the operands have different ranks: give the smaller one its dimensions with row(), column() or expandDims()");
   static_assert(!Broadcast<L, R>::sameRank || Broadcast<L, R>::agrees,
                 "the shapes of the operands do not agree: only dimensions of 1 are repeated");
   using type = typename Broadcast<L, R>::type;
@@ -201,7 +201,8 @@ auto compare(const L &l, const R &r, Position where) {
   using Common = JointTile<L, R>;
   using E = ElementOf<Common>;
   static_assert(!isPointer<E>, "pointers are compared by address(pointer)");
-  static_assert(isPointer<E> || isBool<E> || hasArithmetic<E>, "fp8 is not compared: convert it with cast<f32>() first");
+  static_assert(isPointer<E> || isBool<E> || hasArithmetic<E>,
+                "fp8 is not compared: convert it with cast<f32>() first");
   using Result = TileOf<i1, ShapeOf<Common>>;
   return Result(emitComparison(kind, as<Common>(l, where), as<Common>(r, where), E::type, where));
 }
@@ -258,9 +259,10 @@ public:
   HEDDLE_BINARY(symbol, binary, Binary::kind)                                                                          \
   template <class R>                                                                                                   \
     requires detail::Operand<R>                                                                                        \
-  friend Tile &operator symbol##=(detail::LocatedTarget<Tile> left, const R &right) {                                  \
+  friend Tile &operator symbol## = (detail::LocatedTarget<Tile> left, const R &right) {                                \
     auto result = detail::binary<detail::Binary::kind>(left.value, right, left.where);                                 \
-    static_assert(std::is_same_v<decltype(result), Tile>, "the result of an assignment has another shape than its left side"); \
+    static_assert(std::is_same_v<decltype(result), Tile>,                                                              \
+                  "the result of an assignment has another shape than its left side");                                 \
     return left.value = result;                                                                                        \
   }
   HEDDLE_ARITHMETIC(+, Add)

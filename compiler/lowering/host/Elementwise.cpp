@@ -186,23 +186,22 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
   for (Value value : in)
     wide.push_back(isNarrowFloat(from) ? widen(value, from) : value);
   Type type = isNarrowFloat(to) ? b.getF32Type() : to;
-  Value result = TypeSwitch<Operation *, Value>(op)
-                     .Case<ClampFOp>([&](ClampFOp clamp) -> Value {
-                       if (clamp.getPropagateNan() == PropagateNan::All) {
-                         Value low = arith::MaximumFOp::create(b, loc, wide[0], wide[1]);
-                         return arith::MinimumFOp::create(b, loc, low, wide[2]);
-                       }
-                       return extremum(false, extremum(true, wide[0], wide[1]), wide[2]);
-                     })
-                     .Case<arith::MaxNumFOp>([&](auto) { return extremum(true, wide[0], wide[1]); })
-                     .Case<arith::MinNumFOp>([&](auto) { return extremum(false, wide[0], wide[1]); })
-                     .Case<math::FmaOp>([&](auto) {
-                       return isNarrowFloat(to) ? fusedToOdd(wide) : cloneOn(op, wide, type);
-                     })
-                     .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
-                     .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
-                     .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
-                     .Default([&](Operation *) { return cloneOn(op, wide, type); });
+  Value result =
+      TypeSwitch<Operation *, Value>(op)
+          .Case<ClampFOp>([&](ClampFOp clamp) -> Value {
+            if (clamp.getPropagateNan() == PropagateNan::All) {
+              Value low = arith::MaximumFOp::create(b, loc, wide[0], wide[1]);
+              return arith::MinimumFOp::create(b, loc, low, wide[2]);
+            }
+            return extremum(false, extremum(true, wide[0], wide[1]), wide[2]);
+          })
+          .Case<arith::MaxNumFOp>([&](auto) { return extremum(true, wide[0], wide[1]); })
+          .Case<arith::MinNumFOp>([&](auto) { return extremum(false, wide[0], wide[1]); })
+          .Case<math::FmaOp>([&](auto) { return isNarrowFloat(to) ? fusedToOdd(wide) : cloneOn(op, wide, type); })
+          .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
+          .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
+          .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
+          .Default([&](Operation *) { return cloneOn(op, wide, type); });
   if (isNarrowFloat(to))
     return narrow(result, to);
   return to.isF32() && getElementTypeOrSelf(result.getType()).isF64()

@@ -36,8 +36,8 @@ private:
   void decideLoad(triton::LoadOp load);
   void addRoots(mlir::Value value);
   struct Ballot {
-    llvm::SmallVector<int> votes;          ///< per dimension of the root
-    llvm::DenseSet<mlir::Value> counted;   ///< each value votes once, however many paths lead to it
+    llvm::SmallVector<int> votes;        ///< per dimension of the root
+    llvm::DenseSet<mlir::Value> counted; ///< each value votes once, however many paths lead to it
   };
   void vote(mlir::Value value, llvm::SmallVector<int> dims, Ballot &ballot) const;
   std::optional<int64_t> computeStride(mlir::Value value, int dim) const;
