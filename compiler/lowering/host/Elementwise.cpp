@@ -69,12 +69,12 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
     if (llvm::none_of(in, [](const LaneValue &value) { return value.exact; }))
       return {};
     SmallVector<LaneValue> copies(in.begin(), in.end());
-    return std::make_shared<LazyLanes>(LazyLanes{[this, op, copies, result] {
+    return std::make_shared<LazyLanes>([this, op, copies, result] {
       SmallVector<Value> operands;
       for (const LaneValue &copy : copies)
         operands.push_back(toLanes(copy));
       return cloneOn(op, operands, result);
-    }});
+    });
   };
   auto scaled = [&](int64_t factor) -> std::optional<LaneValue> {
     LanePattern lanes;
@@ -96,8 +96,7 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
     return scaled(factor.getSExtValue());
   if (isa<arith::ExtSIOp, arith::ExtUIOp>(op) && !operandElement(op).isInteger(1)) {
     LaneValue copy = in[0];
-    auto exact = std::make_shared<LazyLanes>(
-        LazyLanes{[this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); }});
+    auto exact = std::make_shared<LazyLanes>([this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); });
     return LaneValue{cloneOn(op, ValueRange{in[0].scalar}, type), in[0].lanes, {}, exact};
   }
   return std::nullopt;
@@ -267,9 +266,11 @@ Value HostEmitter::remainder(Value x, Value y) {
       [&](OpBuilder &, Location, ValueRange rest) {
         Value unit = safe, quotient = arith::DivFOp::create(b, loc, rest[0], unit);
         // Where the quotient overflows, a multiple of the divisor is taken off first.
-        for (int scale : single ? ArrayRef<int>() : ArrayRef<int>({600, 480})) {
+        for (double scale : {600.0, 480.0}) {
+          if (single) // f32 operands: never
+            break;
           Value over = compare(arith::CmpFPredicate::OEQ, quotient, number(infinity));
-          Value larger = arith::MulFOp::create(b, loc, unit, number(std::ldexp(1.0, scale)));
+          Value larger = arith::MulFOp::create(b, loc, unit, number(std::exp2(scale)));
           unit = arith::SelectOp::create(b, loc, over, larger, unit);
           quotient = arith::DivFOp::create(b, loc, rest[0], unit);
         }

@@ -23,6 +23,7 @@ using TileIndex = llvm::SmallVector<Index, 4>;
 
 /// Lanes that are computed when somebody asks, and once for each block that asks.
 struct LazyLanes {
+  explicit LazyLanes(std::function<mlir::Value()> compute) : compute(std::move(compute)) {}
   std::function<mlir::Value()> compute;
   mlir::Block *block = nullptr;
   mlir::Value value;
