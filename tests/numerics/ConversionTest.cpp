@@ -74,6 +74,19 @@ TEST(Conversion, every_16_bit_code_narrows_to_fp8) {
     }
 }
 
+TEST(Conversion, between_formats_of_one_width) {
+  auto convertAll = [](const PlainFormat &from, const PlainFormat &to, bool saturate, const auto &codes) {
+    using Code = typename std::decay_t<decltype(codes)>::value_type;
+    std::vector<uint32_t> expected;
+    for (Code code : codes)
+      expected.push_back(to.nearest(from.valueOf(code), saturate));
+    expectCodes(to, mapOnHost<Code>({from.name, to.name}, convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
+                expected, [&](size_t i) { return from.valueOf(codes[i]); });
+  };
+  convertAll(plainF16, plainBF16, false, allCodes<uint16_t>());
+  convertAll(plainBF16, plainF16, false, allCodes<uint16_t>());
+}
+
 // Values at, and just beside, every value of a format and every middle between two of them.
 template <typename T>
 static std::vector<T> boundaries(const PlainFormat &format) {

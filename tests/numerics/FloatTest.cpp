@@ -224,6 +224,34 @@ TEST_P(Narrow, remainder_is_fmod) {
   expect("arith.remf", [](double a, double b) { return std::fmod(a, b); });
 }
 
+// a * b + c where c is far below the last bit of a product that lies in the middle of two results.
+TEST_P(Narrow, fused_multiply_add_sees_a_tiny_addend) {
+  const PlainFormat &format = GetParam();
+  std::vector<uint16_t> a, b, c;
+  std::vector<uint32_t> expected;
+  uint16_t tiny[] = {1, uint16_t(format.signBit() | 1)};
+  RandomBits random(8);
+  for (int i = 0; i < 40000; ++i) {
+    a.push_back(uint16_t(random.next() % (format.largestCode() + 1)));
+    b.push_back(uint16_t(format.nearest(1 + double(random.next() % 64) / 64, false)));
+    c.push_back(tiny[i % 2]);
+    double product = format.valueOf(a.back()) * format.valueOf(b.back()), addend = format.valueOf(c.back());
+    double sum = product + addend, back = sum - product, lost = (product - (sum - back)) + (addend - back);
+    if (std::isfinite(sum) && lost != 0 && std::bit_cast<uint64_t>(sum) % 2 == 0)
+      sum = std::nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
+    expected.push_back(format.nearest(sum, false));
+  }
+  auto actual = mapOnHost<uint16_t>({format.name, format.name, format.name, format.name},
+                                    "  %r = math.fma %a, %b, %c : @" + format.name, a, b, c);
+  size_t wrong = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (actual[i] != expected[i] && wrong++ == 0)
+      ADD_FAILURE() << format.name << " fma of " << show(format.valueOf(a[i])) << ", " << show(format.valueOf(b[i])) << ", "
+                    << show(format.valueOf(c[i])) << " gives " << show(format.valueOf(actual[i])) << ", expected "
+                    << show(format.valueOf(expected[i]));
+  EXPECT_EQ(wrong, 0u) << "of " << a.size();
+}
+
 TEST_P(Narrow, fused_multiply_add_rounds_once) {
   expect("  %r = math.fma %a, %b, %b : @" + GetParam().name, [](double a, double b) {
     double product = a * b, sum = product + b, back = sum - product, lost = (product - (sum - back)) + (b - back);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,8 @@ struct PlainFormat {
 
   bool isNan(uint32_t code) const { return std::isnan(valueOf(code)); }
 };
+
+inline void PrintTo(const PlainFormat &format, std::ostream *stream) { *stream << format.name; }
 
 inline const PlainFormat plainF16{"f16", 5, 10, 15, PlainFormat::Ieee};
 inline const PlainFormat plainBF16{"bf16", 8, 7, 127, PlainFormat::Ieee};
