@@ -33,7 +33,7 @@ std::string Program::text(bool withLocations) const {
   OpPrintingFlags flags;
   flags.enableDebugInfo(withLocations).printNameLocAsPrefix();
   implementation->module.get()->print(stream, flags);
-  return text + "\n";
+  return text;
 }
 
 namespace detail {
