@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/build/Kernel.h"
 #include "compiler/dialects/triton/Triton.h"
-#include "compiler/dialects/triton/TritonGpu.h"
 #include "frontend/build/Emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
@@ -21,7 +21,7 @@ namespace heddle::build {
 
 Program::Implementation::Implementation(std::string name)
     : name(std::move(name)), context(MLIRContext::Threading::DISABLED) {
-  context.loadDialect<triton::TritonDialect, triton::gpu::TritonGpuDialect, arith::ArithDialect, math::MathDialect,
+  context.loadDialect<triton::TritonDialect, arith::ArithDialect, gpu::GPUDialect, math::MathDialect,
                       scf::SCFDialect>();
 }
 
@@ -42,6 +42,7 @@ namespace {
 struct CurrentKernel {
   OpBuilder builder;
   uint64_t number;
+  Position latest;
 };
 thread_local CurrentKernel *currentKernel = nullptr;
 
@@ -107,7 +108,11 @@ static CurrentKernel &requireKernel(Position where) {
 
 Emitter::Emitter(Position where)
     : builder(requireKernel(where).builder), location(locationOf(builder.getContext(), where)), where(where),
-      kernel(currentKernel->number) {}
+      kernel(currentKernel->number) {
+  currentKernel->latest = where;
+}
+
+Position latestPosition(Position otherwise) { return currentKernel ? currentKernel->latest : otherwise; }
 
 void Emitter::fail(const std::string &message, std::vector<std::string> notes) const {
   throw inputError(formatPosition(where) + message, std::move(notes));
@@ -208,7 +213,7 @@ KernelScope::KernelScope(std::string_view name, std::span<const Argument> argume
   Location location = locationOf(context, where);
   implementation->module = ModuleOp::create(location);
   currentKernel =
-      new CurrentKernel{OpBuilder::atBlockEnd(implementation->module->getBody()), nextKernelNumber()};
+      new CurrentKernel{OpBuilder::atBlockEnd(implementation->module->getBody()), nextKernelNumber(), where};
   Emitter emitter(where);
   SmallVector<Type> inputs = llvm::map_to_vector(types, [&](const TileType &type) { return emitter.type(type); });
   OpBuilder &builder = emitter.builder;
