@@ -98,6 +98,9 @@ enum class Binary {
 enum class Comparison { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
 enum class Atomic { And = 1, Or, Xor, Add, FloatAdd, Max, Min, UnsignedMax, UnsignedMin, Exchange };
 
+/// The line of the operation that was emitted last; that of the caller outside of kernel().
+Position latestPosition(Position otherwise = Position::current());
+
 Handle emitInteger(const TileType &type, int64_t value, bool isUnsigned, Position where);
 Handle emitFloat(const TileType &type, double value, Position where);
 /// A scalar to any shape, a tile along its dimensions of 1.

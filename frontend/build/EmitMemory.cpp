@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loads, stores, atomics, assertions and prints of the builder.
 #include "compiler/dialects/triton/Triton.h"
-#include "compiler/dialects/triton/TritonGpu.h"
 #include "frontend/build/Emitter.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 
@@ -60,7 +60,8 @@ void emitPrint(const std::string &prefix, const Handles &values, const std::vect
 
 void emitBarrier(Position where) {
   Emitter emit(where);
-  triton::gpu::BarrierOp::create(emit.builder, emit.location, triton::gpu::BarrierMemory::All);
+  OperationState state(emit.location, gpu::BarrierOp::getOperationName());
+  emit.builder.create(state);
 }
 
 } // namespace heddle::build::detail

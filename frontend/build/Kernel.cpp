@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/build/Kernel.h"
 #include "compiler/dialects/triton/Triton.h"
-#include "compiler/dialects/triton/TritonGpu.h"
 #include "frontend/build/Emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
@@ -21,13 +21,11 @@ namespace heddle::build {
 
 Program::Implementation::Implementation(std::string name)
     : name(std::move(name)), context(MLIRContext::Threading::DISABLED) {
-  context.loadDialect<triton::TritonDialect, triton::gpu::TritonGpuDialect, arith::ArithDialect, math::MathDialect,
+  context.loadDialect<triton::TritonDialect, arith::ArithDialect, gpu::GPUDialect, math::MathDialect,
                       scf::SCFDialect>();
 }
 
-const std::string &Program::name() const {
-  return implementation->name;
-}
+const std::string &Program::name() const { return implementation->name; }
 
 std::string Program::text(bool withLocations) const {
   std::string text;
@@ -35,7 +33,7 @@ std::string Program::text(bool withLocations) const {
   OpPrintingFlags flags;
   flags.enableDebugInfo(withLocations).printNameLocAsPrefix();
   implementation->module.get()->print(stream, flags);
-  return text + "\n";
+  return text;
 }
 
 namespace detail {
@@ -44,6 +42,7 @@ namespace {
 struct CurrentKernel {
   OpBuilder builder;
   uint64_t number;
+  Position latest;
 };
 thread_local CurrentKernel *currentKernel = nullptr;
 
@@ -53,8 +52,7 @@ uint64_t nextKernelNumber() {
 }
 
 bool isIdentifier(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name[0]) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  return !name.empty() && !llvm::isDigit(name[0]) && llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 Location locationOf(MLIRContext *context, Position where) {
@@ -75,8 +73,7 @@ void checkArguments(std::span<const Argument> arguments, const std::vector<TileT
     if (!names.insert(argument.name).second)
       throw inputError(here + "two arguments are called `" + argument.name + "`");
     if (argument.divisor < 1)
-      throw inputError(here + "argument `" + argument.name + "` cannot be divisible by " +
-                       std::to_string(argument.divisor));
+      throw inputError(here + "argument `" + argument.name + "` cannot be divisible by " + std::to_string(argument.divisor));
     if (argument.divisor > 1 && !types[i].isPointer && isFloating(types[i].element))
       throw inputError(here + "argument `" + argument.name + "` is a float, and floats have no divisibility");
   }
@@ -97,8 +94,7 @@ std::string positionIn(Location location) {
 } // namespace
 
 std::string formatPosition(Position where) {
-  return std::string(where.file_name()) + ":" + std::to_string(where.line()) + ":" + std::to_string(where.column()) +
-         ": ";
+  return std::string(where.file_name()) + ":" + std::to_string(where.line()) + ":" + std::to_string(where.column()) + ": ";
 }
 
 //===-- Emitter --------------------------------------------------------------------------------------------------===//
@@ -112,7 +108,11 @@ static CurrentKernel &requireKernel(Position where) {
 
 Emitter::Emitter(Position where)
     : builder(requireKernel(where).builder), location(locationOf(builder.getContext(), where)), where(where),
-      kernel(currentKernel->number) {}
+      kernel(currentKernel->number) {
+  currentKernel->latest = where;
+}
+
+Position latestPosition(Position otherwise) { return currentKernel ? currentKernel->latest : otherwise; }
 
 void Emitter::fail(const std::string &message, std::vector<std::string> notes) const {
   throw inputError(formatPosition(where) + message, std::move(notes));
@@ -128,9 +128,7 @@ SmallVector<Value> Emitter::values(const Handles &handles) const {
   return llvm::map_to_vector(handles, [&](Handle handle) { return value(handle); });
 }
 
-Handle Emitter::handle(Value value) const {
-  return {value.getAsOpaquePointer(), kernel};
-}
+Handle Emitter::handle(Value value) const { return {value.getAsOpaquePointer(), kernel}; }
 
 Handles Emitter::handles(ValueRange values) const {
   Handles result;
@@ -187,8 +185,7 @@ NamedAttribute Emitter::i32Attribute(StringRef name, int32_t value) const {
 SmallVector<Value> Emitter::fillRegion(Region &region, TypeRange arguments, const Body &body, StringRef terminator,
                                        bool forwardsArguments) const {
   OpBuilder::InsertionGuard guard(builder);
-  Block *block =
-      builder.createBlock(&region, region.end(), arguments, SmallVector<Location>(arguments.size(), location));
+  Block *block = builder.createBlock(&region, region.end(), arguments, SmallVector<Location>(arguments.size(), location));
   SmallVector<Value> yielded = values(body(handles(block->getArguments())));
   SmallVector<Value> operands = yielded;
   if (forwardsArguments)
@@ -205,8 +202,7 @@ KernelScope::KernelScope(std::string_view name, std::span<const Argument> argume
                          Position where)
     : where(where) {
   if (currentKernel)
-    throw inputError(formatPosition(where) + "kernel() is called inside of a kernel",
-                     {"build one kernel after the other"});
+    throw inputError(formatPosition(where) + "kernel() is called inside of a kernel", {"build one kernel after the other"});
   if (!isIdentifier(StringRef(name)))
     throw inputError(formatPosition(where) + "`" + std::string(name) + "` is no name for a kernel",
                      {"a name has letters, digits and `_`, and begins with no digit"});
@@ -216,7 +212,8 @@ KernelScope::KernelScope(std::string_view name, std::span<const Argument> argume
   MLIRContext *context = &implementation->context;
   Location location = locationOf(context, where);
   implementation->module = ModuleOp::create(location);
-  currentKernel = new CurrentKernel{OpBuilder::atBlockEnd(implementation->module->getBody()), nextKernelNumber()};
+  currentKernel =
+      new CurrentKernel{OpBuilder::atBlockEnd(implementation->module->getBody()), nextKernelNumber(), where};
   Emitter emitter(where);
   SmallVector<Type> inputs = llvm::map_to_vector(types, [&](const TileType &type) { return emitter.type(type); });
   OpBuilder &builder = emitter.builder;
@@ -253,8 +250,7 @@ Program KernelScope::finish() {
   if (failed(verify(*implementation->module))) {
     if (message.find("dominate") == std::string::npos)
       throw internalError(message);
-    throw inputError(message,
-                     {"a value made inside a loop or branch is used outside of it: carry it out as its result"});
+    throw inputError(message, {"a value made inside a loop or branch is used outside of it: carry it out as its result"});
   }
   PassManager passes(&implementation->context);
   passes.addPass(createCanonicalizerPass());

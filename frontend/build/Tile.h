@@ -275,8 +275,6 @@ public:
   HEDDLE_ARITHMETIC(^, Xor)
   HEDDLE_ARITHMETIC(<<, ShiftLeft)
   HEDDLE_ARITHMETIC(>>, ShiftRight)
-  HEDDLE_BINARY(==, compare, Comparison::Equal)
-  HEDDLE_BINARY(!=, compare, Comparison::NotEqual)
   HEDDLE_BINARY(<, compare, Comparison::Less)
   HEDDLE_BINARY(<=, compare, Comparison::LessEqual)
   HEDDLE_BINARY(>, compare, Comparison::Greater)
@@ -314,6 +312,19 @@ private:
   static constexpr int64_t sizeList[sizeof...(sizes) + 1] = {sizes...};
   detail::Handle value;
 };
+
+// C++ also tries `==` with its operands exchanged, which would be ambiguous if one of them were Located. So these two
+// carry the line of the operation before them, as a rule the same.
+template <class L, class R>
+  requires(detail::Operand<L> && detail::Operand<R> && (detail::AnyTile<L> || detail::AnyTile<R>))
+auto operator==(const L &left, const R &right) {
+  return detail::compare<detail::Comparison::Equal>(left, right, detail::latestPosition());
+}
+template <class L, class R>
+  requires(detail::Operand<L> && detail::Operand<R> && (detail::AnyTile<L> || detail::AnyTile<R>))
+auto operator!=(const L &left, const R &right) {
+  return detail::compare<detail::Comparison::NotEqual>(left, right, detail::latestPosition());
+}
 
 //===-- Values from nothing --------------------------------------------------------------------------------------===//
 

@@ -96,7 +96,8 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
     return scaled(factor.getSExtValue());
   if (isa<arith::ExtSIOp, arith::ExtUIOp>(op) && !operandElement(op).isInteger(1)) {
     LaneValue copy = in[0];
-    auto exact = std::make_shared<LazyLanes>([this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); });
+    auto exact =
+        std::make_shared<LazyLanes>([this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); });
     return LaneValue{cloneOn(op, ValueRange{in[0].scalar}, type), in[0].lanes, {}, exact};
   }
   return std::nullopt;

@@ -271,8 +271,8 @@ LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const Lane
 
   auto type = VectorType::get({width}, stored);
   auto alignment = b.getI32IntegerAttr(sizeOf(stored));
-  // Mostly every lane is active. A whole vector is then loaded as such: processors fetch ahead of plain loads better than
-  // of masked ones (1.4 times the bandwidth from memory on Zen 5).
+  // Mostly every lane is active. A whole vector is then loaded as such: processors fetch ahead of plain loads better
+  // than of masked ones (1.4 times the bandwidth from memory on Zen 5).
   auto contiguous = [&](Value first) -> Value {
     Value pointer = toPointer(first);
     if (!access.mask)
@@ -283,8 +283,8 @@ LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const Lane
     b.setInsertionPointToEnd(branch.thenBlock());
     scf::YieldOp::create(b, loc, ValueRange{loadFrom(pointer, type, isVolatile)});
     b.setInsertionPointToEnd(branch.elseBlock());
-    scf::YieldOp::create(b, loc, ValueRange{Value(LLVM::MaskedLoadOp::create(b, loc, type, pointer, mask, otherwise,
-                                                                             alignment))});
+    scf::YieldOp::create(
+        b, loc, ValueRange{Value(LLVM::MaskedLoadOp::create(b, loc, type, pointer, mask, otherwise, alignment))});
     return branch.getResult(0);
   };
   if (address.isAffine() && isStepPattern(address.lanes, width, sizeOf(stored))) {
@@ -361,8 +361,8 @@ void HostEmitter::storeThrough(const Access &access, Value value) {
       return whole();
     if (maskUniform)
       return guarded(access.mask->scalar, whole);
-    // Mostly every lane is active, and a whole vector is written faster than a masked one: a full cache line need not be
-    // read first.
+    // Mostly every lane is active, and a whole vector is written faster than a masked one: a full cache line need not
+    // be read first.
     Value mask = toLanes(*access.mask);
     auto branch = scf::IfOp::create(b, loc, allTrue(mask), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
