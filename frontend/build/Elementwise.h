@@ -98,8 +98,10 @@ template <class C, class L, class R>
   requires(detail::AnyTile<L> || detail::AnyTile<R>)
 auto select(const C &condition, const L &x, const R &y, Position where = Position::current()) {
   static_assert(detail::isBool<detail::ElementOf<C>>, "select: the condition is i1: compare first");
+  detail::requireJoint<L, R>();
   using Values = detail::JointTile<L, R>;
-  using S = typename detail::JointShape<detail::ShapeOf<C>, detail::ShapeOf<Values>>::type;
+  detail::requireJointShape<detail::ShapeOf<C>, detail::ShapeOf<Values>>();
+  using S = detail::JointShape<detail::ShapeOf<C>, detail::ShapeOf<Values>>;
   using Result = detail::TileOf<detail::ElementOf<Values>, S>;
   detail::Handle chosen = condition.handle();
   if constexpr (C::rank > 0)
