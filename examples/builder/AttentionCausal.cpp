@@ -37,4 +37,6 @@ static Program attention() {
                 });
 }
 
-Program heddle::examples::attentionCausal() { return attention<64, 64, 64>(); }
+Program heddle::examples::attentionCausal() {
+  return attention<64, 64, 64>();
+}

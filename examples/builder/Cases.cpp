@@ -39,7 +39,9 @@ Value output(ElementType type, Numbers expected, double tolerance) {
   return value;
 }
 
-Value integer(int32_t number) { return {ElementType::I32, false, uint32_t(number)}; }
+Value integer(int32_t number) {
+  return {ElementType::I32, false, uint32_t(number)};
+}
 
 Value real(float number) {
   Value value{ElementType::F32, false};
@@ -68,9 +70,10 @@ Case rowSoftmaxCase() {
       expected[r * stride + c] = std::exp(first[c] - largest) / sum;
   }
   auto f32 = ElementType::F32;
-  return {rowSoftmax(),
-          {3, 1, 1},
-          {output(f32, expected, 1e-8), input(f32, x), integer(stride), integer(stride), integer(rows), integer(columns)}};
+  return {
+      rowSoftmax(),
+      {3, 1, 1},
+      {output(f32, expected, 1e-8), input(f32, x), integer(stride), integer(stride), integer(rows), integer(columns)}};
 }
 
 Case matmulCase() {
@@ -83,7 +86,8 @@ Case matmulCase() {
   auto f16 = ElementType::F16;
   return {matmulF16(),
           {9, 1, 1},
-          {input(f16, a), input(f16, b), output(f16, c, 0.01), integer(M), integer(N), integer(K), integer(K), integer(N), integer(N)}};
+          {input(f16, a), input(f16, b), output(f16, c, 0.01), integer(M), integer(N), integer(K), integer(K),
+           integer(N), integer(N)}};
 }
 
 Case layerNormCase() {
@@ -138,7 +142,8 @@ Case attentionCase() {
   auto f16 = ElementType::F16;
   return {attentionCausal(),
           {3, heads, 1},
-          {input(f16, q), input(f16, k), input(f16, v), output(f16, attend(q, k, v, heads, T, D, scale), 0.002), integer(T), real(scale)}};
+          {input(f16, q), input(f16, k), input(f16, v), output(f16, attend(q, k, v, heads, T, D, scale), 0.002),
+           integer(T), real(scale)}};
 }
 
 } // namespace

@@ -16,7 +16,7 @@ struct Value {
   uint64_t bits = 0;
   std::vector<uint8_t> bytes = {};
   std::vector<double> expected = {}; ///< empty for inputs
-  double tolerance = 0;         ///< largest absolute difference
+  double tolerance = 0;              ///< largest absolute difference
 };
 
 struct Case {

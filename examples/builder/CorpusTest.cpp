@@ -8,7 +8,8 @@ using namespace heddle;
 using namespace heddle::examples;
 
 class Corpus : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Targets, Corpus, testing::Values("gfx942", "sm_90"), [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Targets, Corpus, testing::Values("gfx942", "sm_90"),
+                         [](const auto &info) { return info.param; });
 
 TEST_P(Corpus, builder_kernels_give_the_same_bits) {
   for (const Case &example : allCases()) {

@@ -9,8 +9,8 @@ using namespace heddle::build;
 template <int64_t M, int64_t N, int64_t K, int group>
 static Program matmul() {
   return kernel("matmul_f16", {aligned("a"), aligned("b"), aligned("c"), "M", "N", "K", "sam", "sbk", "scm"},
-                [](Pointer<f16> a, Pointer<f16> b, Pointer<f16> c, Scalar<i32> rows, Scalar<i32> columns, Scalar<i32> inner,
-                   Scalar<i32> strideA, Scalar<i32> strideB, Scalar<i32> strideC) {
+                [](Pointer<f16> a, Pointer<f16> b, Pointer<f16> c, Scalar<i32> rows, Scalar<i32> columns,
+                   Scalar<i32> inner, Scalar<i32> strideA, Scalar<i32> strideB, Scalar<i32> strideC) {
                   auto program = programId();
                   auto tileRows = ceilDivide(rows, M), tileColumns = ceilDivide(columns, N);
                   auto perGroup = tileColumns * group;
@@ -37,4 +37,6 @@ static Program matmul() {
                 });
 }
 
-Program heddle::examples::matmulF16() { return matmul<64, 64, 32, 8>(); }
+Program heddle::examples::matmulF16() {
+  return matmul<64, 64, 32, 8>();
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The example program: prints a kernel's text, or runs all kernels on the host device and compares each with plain loops.
+// The example program: prints a kernel's text, or runs all kernels on the host device and compares each with plain
+// loops.
 #include "examples/builder/Cases.h"
 #include "support/Error.h"
 #include <cstdio>
@@ -8,8 +9,9 @@
 using namespace heddle;
 using namespace heddle::examples;
 
-static const char usage[] = "usage: heddle-examples                run all kernels on the host and compare them with plain loops\n"
-                            "       heddle-examples --emit KERNEL  print a kernel's Triton IR, for `heddle compile` and `heddle run`\n";
+static const char usage[] =
+    "usage: heddle-examples                run all kernels on the host and compare them with plain loops\n"
+    "       heddle-examples --emit KERNEL  print a kernel's Triton IR, for `heddle compile` and `heddle run`\n";
 
 static int emitKernel(const std::string &name) {
   std::string names;

@@ -26,10 +26,10 @@ TEST(Text, names_and_hints_of_arguments) {
 TEST(Text, operations_name_their_line) {
   int line = 0;
   std::string text = kernel("k", {"x", "n"}, [&](Pointer<f32> x, Scalar<i32> n) {
-    line = __LINE__ + 1;
-    auto i = n * 8 + range<8>();
-    store(x + i, load(x + i, i == n) * 2.0f);
-  }).text();
+                       line = __LINE__ + 1;
+                       auto i = n * 8 + range<8>();
+                       store(x + i, load(x + i, i == n) * 2.0f);
+                     }).text();
   auto at = [&](int number) { return "BuildTest.cpp\":" + std::to_string(number) + ":"; };
   EXPECT_CONTAINS(text, at(line));
   EXPECT_CONTAINS(text, at(line + 1));
@@ -115,7 +115,8 @@ TEST(Faults, a_value_of_another_kernel) {
   std::optional<Scalar<i32>> kept;
   kernel("first", {"n"}, [&](Scalar<i32> n) { kept = n + 1; });
   EXPECT_CONTAINS(messageOf([&] { *kept + 1; }), "outside of kernel()");
-  EXPECT_CONTAINS(messageOf([&] { kernel("second", {"n"}, [&](Scalar<i32> n) { n + *kept; }); }), "a value of another kernel");
+  EXPECT_CONTAINS(messageOf([&] { kernel("second", {"n"}, [&](Scalar<i32> n) { n + *kept; }); }),
+                  "a value of another kernel");
 }
 
 TEST(Faults, kernels_do_not_nest) {
@@ -133,7 +134,8 @@ TEST(Faults, names_of_arguments) {
   EXPECT_CONTAINS(with({"x", "2y"}), "`2y` is no name for an argument");
   EXPECT_CONTAINS(with({"x", Argument("y").divisibleBy(4)}), "floats have no divisibility");
   EXPECT_CONTAINS(with({Argument("x").divisibleBy(0), "y"}), "cannot be divisible by 0");
-  EXPECT_CONTAINS(messageOf([] { kernel("my kernel", {"n"}, [](Scalar<i32>) {}); }), "`my kernel` is no name for a kernel");
+  EXPECT_CONTAINS(messageOf([] { kernel("my kernel", {"n"}, [](Scalar<i32>) {}); }),
+                  "`my kernel` is no name for a kernel");
 }
 
 TEST(Faults, a_value_of_a_loop_after_the_loop) {
@@ -153,9 +155,13 @@ TEST(Faults, a_value_of_a_loop_after_the_loop) {
 }
 
 TEST(Faults, values_out_of_range) {
-  EXPECT_CONTAINS(messageOf([] { textOf([](Pointer<i8> x, Scalar<i32> n) { store(x, 300); }); }), "300 does not fit i8");
-  EXPECT_CONTAINS(messageOf([] { textOf([](Pointer<u8> x, Scalar<i32> n) { store(x, 256u); }); }), "256 does not fit ui8");
-  EXPECT_CONTAINS(messageOf([] { textOf([](Pointer<i32> x, Scalar<i32> n) { store(x, programId(3)); }); }), "the grid has no axis 3");
-  EXPECT_CONTAINS(messageOf([] { textOf([](Pointer<i32> x, Scalar<i32> n) { forRange(0, n, 0, [](Scalar<i32>) {}); }); }),
-                  "the step of the loop is 0");
+  EXPECT_CONTAINS(messageOf([] { textOf([](Pointer<i8> x, Scalar<i32> n) { store(x, 300); }); }),
+                  "300 does not fit i8");
+  EXPECT_CONTAINS(messageOf([] { textOf([](Pointer<u8> x, Scalar<i32> n) { store(x, 256u); }); }),
+                  "256 does not fit ui8");
+  EXPECT_CONTAINS(messageOf([] { textOf([](Pointer<i32> x, Scalar<i32> n) { store(x, programId(3)); }); }),
+                  "the grid has no axis 3");
+  EXPECT_CONTAINS(
+      messageOf([] { textOf([](Pointer<i32> x, Scalar<i32> n) { forRange(0, n, 0, [](Scalar<i32>) {}); }); }),
+      "the step of the loop is 0");
 }

@@ -19,16 +19,15 @@ struct IndexElement<T> {
 };
 
 template <class Low, class High, class Step>
-struct LoopIndex {
-  using Element = typename IndexElement<Low, High, Step>::type;
-  using type = Scalar<Element>;
-  template <class T>
-  static constexpr bool agrees = Literal<T> || std::is_same_v<T, type>;
-  static_assert(std::is_same_v<Element, i32> || std::is_same_v<Element, i64>, "forRange: the bounds are i32 or i64");
-  static_assert(agrees<Low> && agrees<High> && agrees<Step>,
-                "forRange: the bounds and the step are scalars of one type: use cast<T>()");
-};
+using LoopIndex = Scalar<typename IndexElement<Low, High, Step>::type>;
 
+template <class Index, class... Bounds>
+constexpr void requireBounds() {
+  static_assert(std::is_same_v<Index, Scalar<i32>> || std::is_same_v<Index, Scalar<i64>>,
+                "forRange: the bounds are i32 or i64");
+  static_assert(((Literal<Bounds> || std::is_same_v<Bounds, Index>) && ...),
+                "forRange: the bounds and the step are scalars of one type: use cast<T>()");
+}
 
 /// Calls the function with no or all carried values and returns what it yields.
 template <class F>
@@ -53,14 +52,17 @@ template <class Low, class High, class Step, class F>
   requires(!detail::AnyBundle<F>)
 void forRange(const Low &low, const High &high, const Step &step, F body, LoopOptions options = {},
               Position where = Position::current()) {
-  using Index = typename detail::LoopIndex<Low, High, Step>::type;
+  using Index = detail::LoopIndex<Low, High, Step>;
+  detail::requireBounds<Index, Low, High, Step>();
   static_assert(std::is_void_v<decltype(body(std::declval<Index>()))>,
                 "forRange: the body returns a value, but the loop carries none");
-  detail::emitFor({detail::as<Index>(low, where), detail::as<Index>(high, where), detail::as<Index>(step, where)}, {},
-                  options, [&](const detail::Handles &arguments) -> detail::Handles {
-                    body(Index(arguments[0]));
-                    return {};
-                  }, where);
+  detail::emitFor(
+      {detail::as<Index>(low, where), detail::as<Index>(high, where), detail::as<Index>(step, where)}, {}, options,
+      [&](const detail::Handles &arguments) -> detail::Handles {
+        body(Index(arguments[0]));
+        return {};
+      },
+      where);
 }
 
 /// The same with carried values: `body(k, values...)` returns the values of the next round; the result are those after
@@ -69,7 +71,8 @@ template <class Low, class High, class Step, class Carried, class F>
   requires detail::AnyBundle<Carried>
 Carried forRange(const Low &low, const High &high, const Step &step, const Carried &carried, F body,
                  LoopOptions options = {}, Position where = Position::current()) {
-  using Index = typename detail::LoopIndex<Low, High, Step>::type;
+  using Index = detail::LoopIndex<Low, High, Step>;
+  detail::requireBounds<Index, Low, High, Step>();
   auto results = detail::emitFor(
       {detail::as<Index>(low, where), detail::as<Index>(high, where), detail::as<Index>(step, where)},
       detail::handlesOf(carried), options,

@@ -67,8 +67,12 @@ constexpr int bitsOf(ElementType type) {
   }
 }
 
-constexpr bool isFloating(ElementType type) { return type <= ElementType::F8E5M2FNUZ; }
-constexpr bool isFp8(ElementType type) { return isFloating(type) && bitsOf(type) == 8; }
+constexpr bool isFloating(ElementType type) {
+  return type <= ElementType::F8E5M2FNUZ;
+}
+constexpr bool isFp8(ElementType type) {
+  return isFloating(type) && bitsOf(type) == 8;
+}
 
 template <class E>
 inline constexpr bool isFloat = isNumber<E> && isFloating(E::type);

@@ -98,8 +98,10 @@ template <class C, class L, class R>
   requires(detail::AnyTile<L> || detail::AnyTile<R>)
 auto select(const C &condition, const L &x, const R &y, Position where = Position::current()) {
   static_assert(detail::isBool<detail::ElementOf<C>>, "select: the condition is i1: compare first");
+  detail::requireJoint<L, R>();
   using Values = detail::JointTile<L, R>;
-  using S = typename detail::JointShape<detail::ShapeOf<C>, detail::ShapeOf<Values>>::type;
+  detail::requireJointShape<detail::ShapeOf<C>, detail::ShapeOf<Values>>();
+  using S = detail::JointShape<detail::ShapeOf<C>, detail::ShapeOf<Values>>;
   using Result = detail::TileOf<detail::ElementOf<Values>, S>;
   detail::Handle chosen = condition.handle();
   if constexpr (C::rank > 0)
@@ -113,14 +115,16 @@ auto select(const C &condition, const L &x, const R &y, Position where = Positio
 /// to integers; to i1 it is `x != 0`; fp8 saturates as the target does.
 template <class To, class E, int64_t... sizes>
 Tile<To, sizes...> cast(const Tile<E, sizes...> &x, Position where = Position::current()) {
-  static_assert(!detail::isPointer<E> && !detail::isPointer<To>, "pointers are converted with pointerCast<T>() or address()");
+  static_assert(!detail::isPointer<E> && !detail::isPointer<To>,
+                "pointers are converted with pointerCast<T>() or address()");
   return Tile<To, sizes...>(detail::emitCast(x.handle(), E::type, To::type, where));
 }
 
 /// The same bits read as another type of the same width.
 template <class To, class E, int64_t... sizes>
 Tile<To, sizes...> bitcast(const Tile<E, sizes...> &x, Position where = Position::current()) {
-  static_assert(detail::isNumber<E> && detail::isNumber<To>, "pointers are converted with pointerCast<T>() or address()");
+  static_assert(detail::isNumber<E> && detail::isNumber<To>,
+                "pointers are converted with pointerCast<T>() or address()");
   static_assert(detail::bitsOf(E::type) == detail::bitsOf(To::type), "bitcast: the two types have different widths");
   return Tile<To, sizes...>(detail::emitBitcast(x.handle(), Tile<To, sizes...>::type(), where));
 }
@@ -128,8 +132,7 @@ Tile<To, sizes...> bitcast(const Tile<E, sizes...> &x, Position where = Position
 /// The same address with another pointee.
 template <class To, class T, int64_t... sizes>
 PointerTile<To, sizes...> pointerCast(const PointerTile<T, sizes...> &pointer, Position where = Position::current()) {
-  return PointerTile<To, sizes...>(
-      detail::emitBitcast(pointer.handle(), PointerTile<To, sizes...>::type(), where));
+  return PointerTile<To, sizes...>(detail::emitBitcast(pointer.handle(), PointerTile<To, sizes...>::type(), where));
 }
 
 /// The address of a pointer, and the pointer of an address, as it stands in a buffer of addresses.

@@ -61,7 +61,22 @@ struct TileType {
   unsigned rank;
 };
 
-enum class Unary { Negate, Absolute, Exp, Exp2, Log, Log2, Sqrt, PreciseSqrt, ReciprocalSqrt, Erf, Sin, Cos, Floor, Ceil };
+enum class Unary {
+  Negate,
+  Absolute,
+  Exp,
+  Exp2,
+  Log,
+  Log2,
+  Sqrt,
+  PreciseSqrt,
+  ReciprocalSqrt,
+  Erf,
+  Sin,
+  Cos,
+  Floor,
+  Ceil
+};
 enum class Binary {
   Add,
   Subtract,

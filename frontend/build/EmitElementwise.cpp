@@ -10,7 +10,9 @@ using namespace mlir;
 namespace heddle::build::detail {
 namespace {
 
-bool isUnsignedElement(ElementType type) { return type >= ElementType::UI64 || type == ElementType::I1; }
+bool isUnsignedElement(ElementType type) {
+  return type >= ElementType::UI64 || type == ElementType::I1;
+}
 
 Value constant(const Emitter &emit, Type type, TypedAttr element) {
   TypedAttr value = element;
@@ -140,8 +142,9 @@ Value convertOnce(const Emitter &emit, Value x, ElementType from, ElementType to
   if (isFloating(from) && isFloating(to)) {
     if (!isFp8(from) && !isFp8(to))
       return emit.create(narrows ? "arith.truncf" : "arith.extf", type, x);
-    auto rounding = narrows ? triton::RoundingModeAttr::get(emit.builder.getContext(), triton::RoundingMode::NearestEven)
-                            : triton::RoundingModeAttr();
+    auto rounding = narrows
+                        ? triton::RoundingModeAttr::get(emit.builder.getContext(), triton::RoundingMode::NearestEven)
+                        : triton::RoundingModeAttr();
     return triton::FpToFpOp::create(emit.builder, emit.location, type, x, rounding);
   }
   if (isFloating(from))
@@ -218,7 +221,8 @@ Handle emitComparison(Comparison kind, Handle x, Handle y, ElementType element, 
   Value left = emit.value(x), right = emit.value(y);
   if (isFloating(element))
     return emit.handle(arith::CmpFOp::create(emit.builder, emit.location, floatPredicateOf(kind), left, right));
-  return emit.handle(arith::CmpIOp::create(emit.builder, emit.location, predicateOf(kind, isUnsignedElement(element)), left, right));
+  return emit.handle(
+      arith::CmpIOp::create(emit.builder, emit.location, predicateOf(kind, isUnsignedElement(element)), left, right));
 }
 
 Handle emitSelect(Handle condition, Handle x, Handle y, Position where) {

@@ -8,14 +8,17 @@ using namespace mlir;
 
 namespace heddle::build::detail {
 
-static Value optional(const Emitter &emit, Handle handle) { return handle ? emit.value(handle) : Value(); }
+static Value optional(const Emitter &emit, Handle handle) {
+  return handle ? emit.value(handle) : Value();
+}
 
 Handle emitLoad(Handle pointer, Handle mask, Handle other, Access access, Position where) {
   Emitter emit(where);
   Value from = emit.value(pointer);
   return emit.handle(triton::LoadOp::create(emit.builder, emit.location, triton::valueTypeOf(from.getType()), from,
                                             optional(emit, mask), optional(emit, other), ArrayRef<int32_t>(),
-                                            triton::PaddingOptionAttr(), static_cast<triton::CacheModifier>(access.cache),
+                                            triton::PaddingOptionAttr(),
+                                            static_cast<triton::CacheModifier>(access.cache),
                                             static_cast<triton::EvictionPolicy>(access.eviction), access.isVolatile));
 }
 

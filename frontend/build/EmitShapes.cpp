@@ -7,7 +7,9 @@ using namespace mlir;
 
 namespace heddle::build::detail {
 
-static RankedTensorType tileOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static RankedTensorType tileOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
 
 static triton::ProgramDim gridAxis(const Emitter &emit, int axis) {
   if (axis < 0 || axis > 2)
@@ -17,18 +19,21 @@ static triton::ProgramDim gridAxis(const Emitter &emit, int axis) {
 
 Handle emitProgramId(int axis, Position where) {
   Emitter emit(where);
-  return emit.handle(triton::GetProgramIdOp::create(emit.builder, emit.location, emit.builder.getI32Type(), gridAxis(emit, axis)));
+  return emit.handle(
+      triton::GetProgramIdOp::create(emit.builder, emit.location, emit.builder.getI32Type(), gridAxis(emit, axis)));
 }
 
 Handle emitProgramCount(int axis, Position where) {
   Emitter emit(where);
-  return emit.handle(triton::GetNumProgramsOp::create(emit.builder, emit.location, emit.builder.getI32Type(), gridAxis(emit, axis)));
+  return emit.handle(
+      triton::GetNumProgramsOp::create(emit.builder, emit.location, emit.builder.getI32Type(), gridAxis(emit, axis)));
 }
 
 Handle emitRange(int32_t start, int32_t end, Position where) {
   Emitter emit(where);
   auto type = RankedTensorType::get({end - start}, emit.builder.getI32Type());
-  return emit.handle(emit.create("tt.make_range", type, {}, {emit.i32Attribute("start", start), emit.i32Attribute("end", end)}));
+  return emit.handle(
+      emit.create("tt.make_range", type, {}, {emit.i32Attribute("start", start), emit.i32Attribute("end", end)}));
 }
 
 Handle emitExpandDims(Handle x, int axis, Position where) {
@@ -102,8 +107,9 @@ Handle emitHistogram(Handle x, Handle mask, const TileType &type, Position where
 Handle emitDot(Handle a, Handle b, Handle c, Precision precision, Position where) {
   Emitter emit(where);
   Value accumulator = emit.value(c);
-  return emit.handle(triton::DotOp::create(emit.builder, emit.location, accumulator.getType(), emit.value(a), emit.value(b),
-                                           accumulator, static_cast<triton::InputPrecision>(precision), 0));
+  return emit.handle(triton::DotOp::create(emit.builder, emit.location, accumulator.getType(), emit.value(a),
+                                           emit.value(b), accumulator, static_cast<triton::InputPrecision>(precision),
+                                           0));
 }
 
 } // namespace heddle::build::detail

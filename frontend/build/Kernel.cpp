@@ -21,11 +21,13 @@ namespace heddle::build {
 
 Program::Implementation::Implementation(std::string name)
     : name(std::move(name)), context(MLIRContext::Threading::DISABLED) {
-  context.loadDialect<triton::TritonDialect, arith::ArithDialect, gpu::GPUDialect, math::MathDialect,
-                      scf::SCFDialect>();
+  context
+      .loadDialect<triton::TritonDialect, arith::ArithDialect, gpu::GPUDialect, math::MathDialect, scf::SCFDialect>();
 }
 
-const std::string &Program::name() const { return implementation->name; }
+const std::string &Program::name() const {
+  return implementation->name;
+}
 
 std::string Program::text(bool withLocations) const {
   std::string text;
@@ -52,7 +54,8 @@ uint64_t nextKernelNumber() {
 }
 
 bool isIdentifier(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name[0]) && llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  return !name.empty() && !llvm::isDigit(name[0]) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 Location locationOf(MLIRContext *context, Position where) {
@@ -73,7 +76,8 @@ void checkArguments(std::span<const Argument> arguments, const std::vector<TileT
     if (!names.insert(argument.name).second)
       throw inputError(here + "two arguments are called `" + argument.name + "`");
     if (argument.divisor < 1)
-      throw inputError(here + "argument `" + argument.name + "` cannot be divisible by " + std::to_string(argument.divisor));
+      throw inputError(here + "argument `" + argument.name + "` cannot be divisible by " +
+                       std::to_string(argument.divisor));
     if (argument.divisor > 1 && !types[i].isPointer && isFloating(types[i].element))
       throw inputError(here + "argument `" + argument.name + "` is a float, and floats have no divisibility");
   }
@@ -94,7 +98,8 @@ std::string positionIn(Location location) {
 } // namespace
 
 std::string formatPosition(Position where) {
-  return std::string(where.file_name()) + ":" + std::to_string(where.line()) + ":" + std::to_string(where.column()) + ": ";
+  return std::string(where.file_name()) + ":" + std::to_string(where.line()) + ":" + std::to_string(where.column()) +
+         ": ";
 }
 
 //===-- Emitter --------------------------------------------------------------------------------------------------===//
@@ -112,7 +117,9 @@ Emitter::Emitter(Position where)
   currentKernel->latest = where;
 }
 
-Position latestPosition(Position otherwise) { return currentKernel ? currentKernel->latest : otherwise; }
+Position latestPosition(Position otherwise) {
+  return currentKernel ? currentKernel->latest : otherwise;
+}
 
 void Emitter::fail(const std::string &message, std::vector<std::string> notes) const {
   throw inputError(formatPosition(where) + message, std::move(notes));
@@ -128,7 +135,9 @@ SmallVector<Value> Emitter::values(const Handles &handles) const {
   return llvm::map_to_vector(handles, [&](Handle handle) { return value(handle); });
 }
 
-Handle Emitter::handle(Value value) const { return {value.getAsOpaquePointer(), kernel}; }
+Handle Emitter::handle(Value value) const {
+  return {value.getAsOpaquePointer(), kernel};
+}
 
 Handles Emitter::handles(ValueRange values) const {
   Handles result;
@@ -185,7 +194,8 @@ NamedAttribute Emitter::i32Attribute(StringRef name, int32_t value) const {
 SmallVector<Value> Emitter::fillRegion(Region &region, TypeRange arguments, const Body &body, StringRef terminator,
                                        bool forwardsArguments) const {
   OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&region, region.end(), arguments, SmallVector<Location>(arguments.size(), location));
+  Block *block =
+      builder.createBlock(&region, region.end(), arguments, SmallVector<Location>(arguments.size(), location));
   SmallVector<Value> yielded = values(body(handles(block->getArguments())));
   SmallVector<Value> operands = yielded;
   if (forwardsArguments)
@@ -202,7 +212,8 @@ KernelScope::KernelScope(std::string_view name, std::span<const Argument> argume
                          Position where)
     : where(where) {
   if (currentKernel)
-    throw inputError(formatPosition(where) + "kernel() is called inside of a kernel", {"build one kernel after the other"});
+    throw inputError(formatPosition(where) + "kernel() is called inside of a kernel",
+                     {"build one kernel after the other"});
   if (!isIdentifier(StringRef(name)))
     throw inputError(formatPosition(where) + "`" + std::string(name) + "` is no name for a kernel",
                      {"a name has letters, digits and `_`, and begins with no digit"});
@@ -250,7 +261,8 @@ Program KernelScope::finish() {
   if (failed(verify(*implementation->module))) {
     if (message.find("dominate") == std::string::npos)
       throw internalError(message);
-    throw inputError(message, {"a value made inside a loop or branch is used outside of it: carry it out as its result"});
+    throw inputError(message,
+                     {"a value made inside a loop or branch is used outside of it: carry it out as its result"});
   }
   PassManager passes(&implementation->context);
   passes.addPass(createCanonicalizerPass());

@@ -26,7 +26,9 @@ struct Argument {
 };
 
 /// A pointer to what an allocation starts with.
-inline Argument aligned(const char *name) { return Argument(name).divisibleBy(16); }
+inline Argument aligned(const char *name) {
+  return Argument(name).divisibleBy(16);
+}
 
 /// A finished kernel. Copies share it.
 class Program {
@@ -47,7 +49,8 @@ namespace detail {
 /// Between construction and destruction the tile functions of this thread emit into one kernel. Kernels do not nest.
 class KernelScope {
 public:
-  KernelScope(std::string_view name, std::span<const Argument> arguments, const std::vector<TileType> &types, Position where);
+  KernelScope(std::string_view name, std::span<const Argument> arguments, const std::vector<TileType> &types,
+              Position where);
   ~KernelScope();
   KernelScope(const KernelScope &) = delete;
 
@@ -72,7 +75,8 @@ template <class C, class R, class... T>
 struct Parameters<R (C::*)(T...)> : Parameters<R (*)(T...)> {};
 
 template <class F, class... T>
-Program buildKernel(std::string_view name, std::span<const Argument> arguments, F &body, std::tuple<T...> *, Position where) {
+Program buildKernel(std::string_view name, std::span<const Argument> arguments, F &body, std::tuple<T...> *,
+                    Position where) {
   static_assert((isTile<T> && ...), "kernel: a parameter is a Scalar<T> or a Pointer<T>");
   if constexpr ((isTile<T> && ...)) {
     static_assert(((T::rank == 0) && ...), "kernel: a parameter is a scalar or a pointer; load() makes tiles");
@@ -90,7 +94,8 @@ Program buildKernel(std::string_view name, std::span<const Argument> arguments, 
 /// Throws Error{Input} for a name that is no identifier or stands twice, and for what shows only in the whole kernel,
 /// as a loop's value that is used after the loop.
 template <size_t count, class F>
-Program kernel(std::string_view name, const Argument (&arguments)[count], F body, Position where = Position::current()) {
+Program kernel(std::string_view name, const Argument (&arguments)[count], F body,
+               Position where = Position::current()) {
   using Types = typename detail::Parameters<F>::type;
   static_assert(std::tuple_size_v<Types> == count, "kernel: give one argument name for each parameter of the function");
   return detail::buildKernel(name, std::span<const Argument>(arguments), body, static_cast<Types *>(nullptr), where);
@@ -98,7 +103,8 @@ Program kernel(std::string_view name, const Argument (&arguments)[count], F body
 
 /// The same for names that are made at run time: Error{Input} when their number is wrong.
 template <class F>
-Program kernel(std::string_view name, std::span<const Argument> arguments, F body, Position where = Position::current()) {
+Program kernel(std::string_view name, std::span<const Argument> arguments, F body,
+               Position where = Position::current()) {
   using Types = typename detail::Parameters<F>::type;
   return detail::buildKernel(name, arguments, body, static_cast<Types *>(nullptr), where);
 }

@@ -61,7 +61,8 @@ auto load(const P &pointer, const M &mask = {}, const O &other = {}, Access acce
           Position where = Position::current()) {
   using T = typename detail::ElementOf<P>::Pointee;
   using Result = detail::TileOf<T, detail::ShapeOf<P>>;
-  static_assert(std::is_same_v<O, Absent> || !std::is_same_v<M, Absent>, "load: `other` is for elements that a mask leaves out");
+  static_assert(std::is_same_v<O, Absent> || !std::is_same_v<M, Absent>,
+                "load: `other` is for elements that a mask leaves out");
   detail::Handle otherHandle;
   if constexpr (!std::is_same_v<O, Absent>)
     otherHandle = detail::valueFor<P>(other, where);
@@ -197,7 +198,9 @@ auto atomicCompareAndSwap(const P &pointer, const Expected &expected, const Desi
 }
 
 /// All of the program instance has come here before anything of it goes on, and sees what was written.
-inline void debugBarrier(Position where = Position::current()) { detail::emitBarrier(where); }
+inline void debugBarrier(Position where = Position::current()) {
+  detail::emitBarrier(where);
+}
 
 //===-- Finding errors -------------------------------------------------------------------------------------------===//
 
@@ -220,8 +223,10 @@ struct LocatedText {
 template <class... T>
 void print(detail::LocatedText prefix, const T &...values) {
   static_assert((detail::isTile<T> && ...), "print: after the prefix come values of the kernel");
-  detail::emitPrint(prefix.text, {values.handle()...},
-                    {int32_t(!detail::isUnsignedInteger<detail::ElementOf<T>> && !detail::isBool<detail::ElementOf<T>>)...}, false, prefix.where);
+  detail::emitPrint(
+      prefix.text, {values.handle()...},
+      {int32_t(!detail::isUnsignedInteger<detail::ElementOf<T>> && !detail::isBool<detail::ElementOf<T>>)...}, false,
+      prefix.where);
 }
 
 } // namespace heddle::build

@@ -22,7 +22,8 @@ struct Combined<std::tuple<Tile<E, sizes...>, Others...>> {
   using First = Tile<E, sizes...>;
   using Scalars = std::tuple<Scalar<E>, Scalar<ElementOf<Others>>...>;
   template <int number>
-  using Reduced = std::tuple<TileOf<E, ReducedShape<number, First>>, TileOf<ElementOf<Others>, ReducedShape<number, First>>...>;
+  using Reduced =
+      std::tuple<TileOf<E, ReducedShape<number, First>>, TileOf<ElementOf<Others>, ReducedShape<number, First>>...>;
   static constexpr bool sameShape = sizeof...(sizes) > 0 && (std::is_same_v<ShapeOf<Others>, Shape<sizes...>> && ...);
 };
 
@@ -122,7 +123,8 @@ auto extremeWithIndex(const Tile<E, sizes...> &x, axis<number> along, Position w
   using Index = Tile<i32, sizes...>;
   Index index(emitBroadcast(line, Index::type(), where));
   auto combine = [&](Scalar<E> a, Scalar<i32> i, Scalar<E> b, Scalar<i32> j) {
-    auto first = binary<Binary::And>(compare<Comparison::Equal>(a, b, where), compare<Comparison::Less>(i, j, where), where);
+    auto first =
+        binary<Binary::And>(compare<Comparison::Equal>(a, b, where), compare<Comparison::Less>(i, j, where), where);
     auto keep = binary<Binary::Or>(compare<better>(a, b, where), first, where);
     return carry(select(keep, a, b, where), select(keep, i, j, where));
   };
@@ -170,11 +172,10 @@ struct DotShape<Shape<b, m, k>, Shape<b2, k2, n>> {
 };
 
 template <class A, class B, class C>
-inline constexpr bool dotElements =
-    (std::is_same_v<A, i8> && std::is_same_v<B, i8> && std::is_same_v<C, i32>) ||
-    (std::is_same_v<A, f64> && std::is_same_v<B, f64> && std::is_same_v<C, f64>) ||
-    (isFloat<A> && isFloat<B> && !std::is_same_v<A, f64> && std::is_same_v<C, f32>) ||
-    (std::is_same_v<A, f16> && std::is_same_v<B, f16> && std::is_same_v<C, f16>);
+inline constexpr bool dotElements = (std::is_same_v<A, i8> && std::is_same_v<B, i8> && std::is_same_v<C, i32>) ||
+                                    (std::is_same_v<A, f64> && std::is_same_v<B, f64> && std::is_same_v<C, f64>) ||
+                                    (isFloat<A> && isFloat<B> && !std::is_same_v<A, f64> && std::is_same_v<C, f32>) ||
+                                    (std::is_same_v<A, f16> && std::is_same_v<B, f16> && std::is_same_v<C, f16>);
 
 template <class A>
 using DotAccumulator = std::conditional_t<isFloat<A>, std::conditional_t<std::is_same_v<A, f64>, f64, f32>, i32>;
@@ -194,8 +195,9 @@ Tile<C, c...> dot(const Tile<A, a...> &left, const Tile<B, b...> &right, const T
                 "dot: the accumulator is not [M, N]");
   static_assert(std::is_same_v<A, B> || (detail::isFp8(A::type) && detail::isFp8(B::type)),
                 "dot: the operands have different element types: convert one of them with cast<T>()");
-  static_assert(!std::is_same_v<A, B> || detail::dotElements<A, B, C>,
-                "dot: this accumulator does not go with these operands: floats accumulate in f32, f64 in f64, i8 in i32");
+  static_assert(
+      !std::is_same_v<A, B> || detail::dotElements<A, B, C>,
+      "dot: this accumulator does not go with these operands: floats accumulate in f32, f64 in f64, i8 in i32");
   return Tile<C, c...>(detail::emitDot(left.handle(), right.handle(), accumulator.handle(), precision, where));
 }
 

@@ -21,8 +21,7 @@ struct WithoutDimension<number, Shape<sizes...>, std::integer_sequence<int, indi
   using type = Shape<all[indices < number ? indices : indices + 1]...>;
 };
 template <int number, class T>
-using ReducedShape =
-    typename WithoutDimension<number, ShapeOf<T>, std::make_integer_sequence<int, T::rank - 1>>::type;
+using ReducedShape = typename WithoutDimension<number, ShapeOf<T>, std::make_integer_sequence<int, T::rank - 1>>::type;
 
 template <int number, int64_t size, class S, class Numbers>
 struct WithDimension;
@@ -101,7 +100,8 @@ auto trans(const Tile<E, sizes...> &x, Position where = Position::current()) {
 
 /// Two tiles side by side in a new innermost dimension of 2, and back.
 template <class E, int64_t... sizes>
-Tile<E, sizes..., 2> join(const Tile<E, sizes...> &x, const Tile<E, sizes...> &y, Position where = Position::current()) {
+Tile<E, sizes..., 2> join(const Tile<E, sizes...> &x, const Tile<E, sizes...> &y,
+                          Position where = Position::current()) {
   static_assert(sizeof...(sizes) > 0, "join: the operands are tiles");
   return Tile<E, sizes..., 2>(detail::emitJoin(x.handle(), y.handle(), where));
 }

@@ -92,40 +92,55 @@ struct Broadcast<Shape<l...>, Shape<>> {
 
 /// Whether a value of shape `From` can stand where `To` is wanted.
 template <class From, class To>
-inline constexpr bool fits =
-    Broadcast<From, To>::agrees && std::is_same_v<typename Broadcast<From, To>::type, To>;
+inline constexpr bool fits = Broadcast<From, To>::agrees && std::is_same_v<typename Broadcast<From, To>::type, To>;
 
 template <class L, class R>
-struct JointShape {
-  static_assert(Broadcast<L, R>::sameRank,
-                "the operands have different ranks: give the smaller one its dimensions with row(), column() or expandDims()");
+using JointShape = typename Broadcast<L, R>::type;
+
+// The compiler forgets the members of a class whose static_assert fails, and reports that too; so the classes here only
+// compute, and functions assert.
+template <class L, class R>
+constexpr void requireJointShape() {
+  static_assert(
+      Broadcast<L, R>::sameRank,
+      "the operands have different ranks: give the smaller one its dimensions with row(), column() or expandDims()");
   static_assert(!Broadcast<L, R>::sameRank || Broadcast<L, R>::agrees,
                 "the shapes of the operands do not agree: only dimensions of 1 are repeated");
-  using type = typename Broadcast<L, R>::type;
-};
+}
 
 /// Element and shape of an elementwise result of tiles and literals.
 template <class L, class R>
-struct Joint : Joint<L, TileTraits<R>> {};
+struct Joint;
 template <class L, class R>
   requires(isTile<L> && isTile<R>)
 struct Joint<L, R> {
-  static_assert(std::is_same_v<ElementOf<L>, ElementOf<R>>,
-                "the operands have different element types: convert one of them with cast<T>()");
-  using type = TileOf<ElementOf<L>, typename JointShape<ShapeOf<L>, ShapeOf<R>>::type>;
+  static constexpr bool agrees =
+      std::is_same_v<ElementOf<L>, ElementOf<R>> && Broadcast<ShapeOf<L>, ShapeOf<R>>::agrees;
+  using type = TileOf<ElementOf<L>, JointShape<ShapeOf<L>, ShapeOf<R>>>;
 };
 template <class L, class R>
   requires(isTile<L> && Literal<R>)
 struct Joint<L, R> {
+  static constexpr bool agrees = true;
   using type = L;
 };
 template <class L, class R>
   requires(Literal<L> && isTile<R>)
 struct Joint<L, R> {
+  static constexpr bool agrees = true;
   using type = R;
 };
 template <class L, class R>
 using JointTile = typename Joint<std::remove_cvref_t<L>, std::remove_cvref_t<R>>::type;
+
+template <class L, class R>
+constexpr void requireJoint() {
+  if constexpr (isTile<L> && isTile<R>) {
+    static_assert(std::is_same_v<ElementOf<L>, ElementOf<R>>,
+                  "the operands have different element types: convert one of them with cast<T>()");
+    requireJointShape<ShapeOf<L>, ShapeOf<R>>();
+  }
+}
 
 /// A parameter that knows the line of the call; operators take no default arguments, conversions do.
 template <class T>
@@ -173,11 +188,13 @@ auto binary(const L &l, const R &r, Position where) {
       return L(emitAddPointer(l.handle(), as<Offset>(r, where), where));
     } else {
       static_assert(isInteger<ElementOf<R>>, "the offset of a pointer is an integer, counted in elements");
-      using S = typename JointShape<ShapeOf<L>, ShapeOf<R>>::type;
+      requireJointShape<ShapeOf<L>, ShapeOf<R>>();
+      using S = JointShape<ShapeOf<L>, ShapeOf<R>>;
       using Result = TileOf<ElementOf<L>, S>;
       return Result(emitAddPointer(as<Result>(l, where), as<TileOf<ElementOf<R>, S>>(r, where), where));
     }
   } else {
+    requireJoint<L, R>();
     using Result = JointTile<L, R>;
     using E = ElementOf<Result>;
     constexpr bool logic = kind == Binary::And || kind == Binary::Or || kind == Binary::Xor;
@@ -198,20 +215,29 @@ auto binary(const L &l, const R &r, Position where) {
 
 template <Comparison kind, class L, class R>
 auto compare(const L &l, const R &r, Position where) {
+  requireJoint<L, R>();
   using Common = JointTile<L, R>;
   using E = ElementOf<Common>;
   static_assert(!isPointer<E>, "pointers are compared by address(pointer)");
-  static_assert(isPointer<E> || isBool<E> || hasArithmetic<E>, "fp8 is not compared: convert it with cast<f32>() first");
+  static_assert(isPointer<E> || isBool<E> || hasArithmetic<E>,
+                "fp8 is not compared: convert it with cast<f32>() first");
   using Result = TileOf<i1, ShapeOf<Common>>;
   return Result(emitComparison(kind, as<Common>(l, where), as<Common>(r, where), E::type, where));
 }
 
-template <class L, class R>
-void requireBool() {
-  if constexpr (isTile<L>)
-    static_assert(isBool<ElementOf<L>>, "`&&`, `||` and `!` work on i1: compare first");
-  if constexpr (isTile<R>)
-    static_assert(isBool<ElementOf<R>>, "`&&`, `||` and `!` work on i1: compare first");
+template <Binary kind, class L, class R>
+auto logical(const L &l, const R &r, Position where) {
+  constexpr bool valid = [] {
+    if constexpr (isTile<R>)
+      return isBool<ElementOf<L>> && isBool<ElementOf<R>>;
+    else
+      return isBool<ElementOf<L>>;
+  }();
+  static_assert(valid, "`&&`, `||` and `!` work on i1: compare first");
+  if constexpr (valid)
+    return binary<kind>(l, r, where);
+  else
+    return l;
 }
 
 constexpr bool allPowersOfTwo(std::initializer_list<int64_t> sizes) {
@@ -227,15 +253,15 @@ constexpr bool allPowersOfTwo(std::initializer_list<int64_t> sizes) {
 /// assignment makes a C++ variable name another one and emits nothing.
 template <class E, int64_t... sizes>
 class Tile {
-  static_assert(detail::allPowersOfTwo({sizes...}), "every dimension of a tile is a power of two");
-  static_assert((int64_t(1) * ... * sizes) <= (int64_t(1) << 20), "a tile has at most 2^20 elements");
-
 public:
   using Element = E;
   static constexpr int rank = sizeof...(sizes);
   static constexpr int64_t elementCount = (int64_t(1) * ... * sizes);
 
-  explicit Tile(detail::Handle handle) : value(handle) {}
+  explicit Tile(detail::Handle handle) : value(handle) {
+    static_assert(detail::allPowersOfTwo({sizes...}), "every dimension of a tile is a power of two");
+    static_assert(elementCount <= (int64_t(1) << 20), "a tile has at most 2^20 elements");
+  }
 
   detail::Handle handle() const { return value; }
   static constexpr detail::TileType type() {
@@ -258,10 +284,13 @@ public:
   HEDDLE_BINARY(symbol, binary, Binary::kind)                                                                          \
   template <class R>                                                                                                   \
     requires detail::Operand<R>                                                                                        \
-  friend Tile &operator symbol##=(detail::LocatedTarget<Tile> left, const R &right) {                                  \
+  friend Tile &operator symbol## = (detail::LocatedTarget<Tile> left, const R &right) {                                \
     auto result = detail::binary<detail::Binary::kind>(left.value, right, left.where);                                 \
-    static_assert(std::is_same_v<decltype(result), Tile>, "the result of an assignment has another shape than its left side"); \
-    return left.value = result;                                                                                        \
+    static_assert(std::is_same_v<decltype(result), Tile>,                                                              \
+                  "the result of an assignment has another shape than its left side");                                 \
+    if constexpr (std::is_same_v<decltype(result), Tile>)                                                              \
+      left.value = result;                                                                                             \
+    return left.value;                                                                                                 \
   }
   HEDDLE_ARITHMETIC(+, Add)
   HEDDLE_ARITHMETIC(-, Subtract)
@@ -284,18 +313,15 @@ public:
   template <class R>
     requires detail::AnyTile<R>
   friend auto operator&&(detail::Located<Tile> left, const R &right) {
-    detail::requireBool<Tile, R>();
-    return detail::binary<detail::Binary::And>(left.value, right, left.where);
+    return detail::logical<detail::Binary::And>(left.value, right, left.where);
   }
   template <class R>
     requires detail::AnyTile<R>
   friend auto operator||(detail::Located<Tile> left, const R &right) {
-    detail::requireBool<Tile, R>();
-    return detail::binary<detail::Binary::Or>(left.value, right, left.where);
+    return detail::logical<detail::Binary::Or>(left.value, right, left.where);
   }
   friend Tile operator!(detail::Located<Tile> x) {
-    detail::requireBool<Tile, Tile>();
-    return detail::binary<detail::Binary::Xor>(x.value, true, x.where);
+    return detail::logical<detail::Binary::Xor>(x.value, true, x.where);
   }
   friend Tile operator~(detail::Located<Tile> x) {
     static_assert(detail::isInteger<E>, "`~` works on integers; for i1 write `!`");

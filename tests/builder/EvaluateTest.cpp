@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What each function of the C++ builder computes: small kernels, run by the reference evaluator and on the host, against
-// numbers computed by hand.
+// What each function of the C++ builder computes: small kernels, run by the reference evaluator and on the host,
+// against numbers computed by hand.
 #include "frontend/build/Build.h"
 #include "tests/fuzz/Executor.h"
 #include "tests/reference/TestSupport.h"
@@ -97,7 +97,11 @@ TEST(Operators, of_signed_integers) {
   EXPECT_EQ(ints([](auto x, auto) { return -x; }), (I{-7, 7, -9}));
   EXPECT_EQ(ints([](auto x, auto) { return ~x; }), (I{-8, 6, -10}));
   EXPECT_EQ(ints([](auto x, auto) { return 1 - x; }), (I{-6, 8, -8}));
-  EXPECT_EQ(ints([](auto x, auto y) { x += y, x *= 2; return x; }), (I{18, -10, 10}));
+  EXPECT_EQ(ints([](auto x, auto y) {
+              x += y, x *= 2;
+              return x;
+            }),
+            (I{18, -10, 10}));
 }
 
 TEST(Operators, of_unsigned_integers) {
@@ -142,13 +146,15 @@ TEST(Operators, comparisons_and_logic) {
 }
 
 TEST(Operators, broadcast_scalars_and_dimensions_of_1) {
-  EXPECT_EQ(run<i32>(8, {scalarI32(100)}, [](Scalar<i32> n, Pointer<i32> out) {
-              auto r = range<2>();
-              auto c = range<4>();
-              auto table = column(r) * 10 + row(c) + n;
-              static_assert(std::is_same_v<decltype(table), Tile<i32, 2, 4>>);
-              store(out + column(r) * 4 + row(c), table);
-            }), (I{100, 101, 102, 103, 110, 111, 112, 113}));
+  EXPECT_EQ(run<i32>(8, {scalarI32(100)},
+                     [](Scalar<i32> n, Pointer<i32> out) {
+                       auto r = range<2>();
+                       auto c = range<4>();
+                       auto table = column(r) * 10 + row(c) + n;
+                       static_assert(std::is_same_v<decltype(table), Tile<i32, 2, 4>>);
+                       store(out + column(r) * 4 + row(c), table);
+                     }),
+            (I{100, 101, 102, 103, 110, 111, 112, 113}));
 }
 
 //===-- Functions of elements ------------------------------------------------------------------------------------===//
@@ -168,14 +174,18 @@ TEST(Elementwise, mathematics) {
 TEST(Elementwise, transcendental_functions) {
   using Function = Tile<f32, 8> (*)(const Tile<f32, 8> &, Position);
   std::pair<Function, double (*)(double)> functions[] = {
-      {exp<f32, 8>, std::exp}, {exp2<f32, 8>, std::exp2}, {log<f32, 8>, std::log}, {log2<f32, 8>, std::log2},
-      {erf<f32, 8>, std::erf}, {sin<f32, 8>, std::sin},   {cos<f32, 8>, std::cos},
-      {rsqrt<f32, 8>, [](double x) { return 1 / std::sqrt(x); }}};
+      {exp<f32, 8>, std::exp}, {exp2<f32, 8>, std::exp2},
+      {log<f32, 8>, std::log}, {log2<f32, 8>, std::log2},
+      {erf<f32, 8>, std::erf}, {sin<f32, 8>, std::sin},
+      {cos<f32, 8>, std::cos}, {rsqrt<f32, 8>, [](double x) { return 1 / std::sqrt(x); }}};
   for (auto [function, expected] : functions) {
     std::vector<Argument> arguments{bufferOf(F{0.7f, 1.5f, 3, 0.1f, 1, 2, 5, 9}), zeros<float>(8)};
-    evaluateText(kernel("k", {"x", "out"}, [function](Pointer<f32> x, Pointer<f32> out) {
-                   store(out + range<8>(), function(load(x + range<8>()), Position::current()));
-                 }).text(), {}, arguments);
+    evaluateText(kernel("k", {"x", "out"},
+                        [function](Pointer<f32> x, Pointer<f32> out) {
+                          store(out + range<8>(), function(load(x + range<8>()), Position::current()));
+                        })
+                     .text(),
+                 {}, arguments);
     EXPECT_NEAR(valuesOf<float>(arguments[1])[0], expected(0.7f), 1e-6);
     EXPECT_NEAR(valuesOf<float>(arguments[1])[2], expected(3), 4e-6);
   }
@@ -224,36 +234,50 @@ TEST(Elementwise, bits) {
 
 TEST(Shapes, fill_and_range) {
   EXPECT_EQ(run<i32>(4, {}, [](Pointer<i32> out) { store(out + range<4>(), range<3, 7>()); }), (I{3, 4, 5, 6}));
-  EXPECT_EQ(run<i32>(4, {scalarI32(9)}, [](Scalar<i32> n, Pointer<i32> out) { store(out + range<4>(), full<i32, 4>(n)); }), (I{9, 9, 9, 9}));
+  EXPECT_EQ(
+      run<i32>(4, {scalarI32(9)}, [](Scalar<i32> n, Pointer<i32> out) { store(out + range<4>(), full<i32, 4>(n)); }),
+      (I{9, 9, 9, 9}));
   EXPECT_EQ(run<f32>(2, {}, [](Pointer<f32> out) { store(out + range<2>(), full<f32, 2>(0.1)); }), (F{0.1f, 0.1f}));
 }
 
 TEST(Shapes, reshape_and_transpose) {
-  EXPECT_EQ(run<i32>(8, {}, [](Pointer<i32> out) { store(out + range<8>(), reshape<8>(trans(reshape<2, 4>(range<8>())))); }),
+  EXPECT_EQ(
+      run<i32>(8, {}, [](Pointer<i32> out) { store(out + range<8>(), reshape<8>(trans(reshape<2, 4>(range<8>())))); }),
+      (I{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(run<i32>(8, {},
+                     [](Pointer<i32> out) {
+                       auto cube = trans<1, 2, 0>(reshape<2, 1, 4>(range<8>()));
+                       static_assert(std::is_same_v<decltype(cube), Tile<i32, 1, 4, 2>>);
+                       store(out + range<8>(), reshape<8>(cube));
+                     }),
             (I{0, 4, 1, 5, 2, 6, 3, 7}));
-  EXPECT_EQ(run<i32>(8, {}, [](Pointer<i32> out) {
-              auto cube = trans<1, 2, 0>(reshape<2, 1, 4>(range<8>()));
-              static_assert(std::is_same_v<decltype(cube), Tile<i32, 1, 4, 2>>);
-              store(out + range<8>(), reshape<8>(cube));
-            }), (I{0, 4, 1, 5, 2, 6, 3, 7}));
-  EXPECT_EQ(run<i32>(4, {}, [](Pointer<i32> out) { store(out + range<4>(), reshape<4>(broadcast<2, 2>(column(range<2>())))); }),
-            (I{0, 0, 1, 1}));
+  EXPECT_EQ(
+      run<i32>(4, {},
+               [](Pointer<i32> out) { store(out + range<4>(), reshape<4>(broadcast<2, 2>(column(range<2>())))); }),
+      (I{0, 0, 1, 1}));
 }
 
 TEST(Shapes, join_split_concatenate) {
-  EXPECT_EQ(run<i32>(8, {}, [](Pointer<i32> out) { store(out + range<8>(), reshape<8>(join(range<4>(), range<4>() * 10))); }),
-            (I{0, 0, 1, 10, 2, 20, 3, 30}));
-  EXPECT_EQ(run<i32>(4, {}, [](Pointer<i32> out) {
-              auto [even, odd] = split(reshape<4, 2>(range<8>()));
-              store(out + range<4>(), even * 10 + odd);
-            }), (I{1, 23, 45, 67}));
+  EXPECT_EQ(
+      run<i32>(8, {}, [](Pointer<i32> out) { store(out + range<8>(), reshape<8>(join(range<4>(), range<4>() * 10))); }),
+      (I{0, 0, 1, 10, 2, 20, 3, 30}));
+  EXPECT_EQ(run<i32>(4, {},
+                     [](Pointer<i32> out) {
+                       auto [even, odd] = split(reshape<4, 2>(range<8>()));
+                       store(out + range<4>(), even * 10 + odd);
+                     }),
+            (I{1, 23, 45, 67}));
   EXPECT_EQ(run<i32>(1, {}, [](Pointer<i32> out) { store(out, sum(concatenate(range<4>(), range<4>()))); }), (I{12}));
 }
 
 TEST(Shapes, gather_and_histogram) {
-  EXPECT_EQ((map<i32, i32>({5, 6, 7, 8}, [](auto x) { return gather(x, (range<8>() + 1) & 3, axis<0>()); })), (I{6, 7, 8, 5}));
-  EXPECT_EQ(run<i32>(4, {}, [](Pointer<i32> out) { store(out + range<4>(), histogram<4>(range<8>() & 1)); }), (I{4, 4, 0, 0}));
-  EXPECT_EQ(run<i32>(4, {}, [](Pointer<i32> out) { store(out + range<4>(), histogram<4>(range<8>() & 1, range<8>() < 3)); }), (I{2, 1, 0, 0}));
+  EXPECT_EQ((map<i32, i32>({5, 6, 7, 8}, [](auto x) { return gather(x, (range<8>() + 1) & 3, axis<0>()); })),
+            (I{6, 7, 8, 5}));
+  EXPECT_EQ(run<i32>(4, {}, [](Pointer<i32> out) { store(out + range<4>(), histogram<4>(range<8>() & 1)); }),
+            (I{4, 4, 0, 0}));
+  EXPECT_EQ(
+      run<i32>(4, {}, [](Pointer<i32> out) { store(out + range<4>(), histogram<4>(range<8>() & 1, range<8>() < 3)); }),
+      (I{2, 1, 0, 0}));
 }
 
 //===-- Reductions -----------------------------------------------------------------------------------------------===//
@@ -273,17 +297,22 @@ TEST(Reductions, along_an_axis) {
 }
 
 TEST(Reductions, any_function_and_several_tiles) {
-  EXPECT_EQ((run<f32>(1, {}, [](Pointer<f32> out) {
-              auto x = cast<f32>(range<4>() + 1);
-              store(out, reduce(x, axis<0>(), [](Scalar<f32> a, Scalar<f32> b) { return a * b; }));
-            })), (F{24}));
-  EXPECT_EQ((run<i32>(2, {}, [](Pointer<i32> out) {
-              auto x = range<8>();
-              auto [low, high] = reduce(carry(x, x * 2), axis<0>(), [](Scalar<i32> a, Scalar<i32> b, Scalar<i32> c, Scalar<i32> d) {
-                return carry(minimum(a, c), maximum(b, d));
-              });
-              store(out, low), store(out + 1, high);
-            })), (I{0, 14}));
+  EXPECT_EQ((run<f32>(1, {},
+                      [](Pointer<f32> out) {
+                        auto x = cast<f32>(range<4>() + 1);
+                        store(out, reduce(x, axis<0>(), [](Scalar<f32> a, Scalar<f32> b) { return a * b; }));
+                      })),
+            (F{24}));
+  EXPECT_EQ((run<i32>(2, {},
+                      [](Pointer<i32> out) {
+                        auto x = range<8>();
+                        auto [low, high] = reduce(carry(x, x * 2), axis<0>(),
+                                                  [](Scalar<i32> a, Scalar<i32> b, Scalar<i32> c, Scalar<i32> d) {
+                                                    return carry(minimum(a, c), maximum(b, d));
+                                                  });
+                        store(out, low), store(out + 1, high);
+                      })),
+            (I{0, 14}));
   EXPECT_EQ((map<f32, i32>({3, 9, 9, 1}, [](auto x) { return full<i32, 8>(argmax(x, axis<0>())); }))[0], 1);
 }
 
@@ -291,39 +320,48 @@ TEST(Reductions, scans) {
   EXPECT_EQ((map<i32, i32>({1, 2, 3, 4}, [](auto x) { return cumulativeSum(x, axis<0>()); })), (I{1, 3, 6, 10}));
   EXPECT_EQ((map<i32, i32>({1, 2, 3, 4}, [](auto x) { return cumulativeSum(x, axis<0>(), true); })), (I{10, 9, 7, 4}));
   EXPECT_EQ((map<i32, i32>({1, 2, 3, 4}, [](auto x) { return cumulativeProduct(x, axis<0>()); })), (I{1, 2, 6, 24}));
-  EXPECT_EQ((map<i32, i32>({4, 2, 7, 4}, [](auto x) {
-              return scan(x, axis<0>(), [](Scalar<i32> a, Scalar<i32> b) { return maximum(a, b); });
-            })), (I{4, 4, 7, 7}));
+  EXPECT_EQ((map<i32, i32>(
+                {4, 2, 7, 4},
+                [](auto x) { return scan(x, axis<0>(), [](Scalar<i32> a, Scalar<i32> b) { return maximum(a, b); }); })),
+            (I{4, 4, 7, 7}));
 }
 
 TEST(Reductions, dot) {
   auto square = [](Tile<i32, 256> x) { return reshape<16, 16>(x); };
-  EXPECT_EQ((run<f32>(2, {}, [&](Pointer<f32> out) {
-              auto a = cast<f16>(square(range<256>() & 3)), b = cast<f16>(square(range<256>() >> 4));
-              auto c = dot(a, b, full<f32, 16, 16>(0.5));
-              store(out, max(c)), store(out + 1, min(dot(a, b, c)));
-            })), (F{200.5f, 400.5f})); // rows of a: 0 1 2 3 0 1 ...; columns of b: 0 ... 15; the sum of k (k & 3) is 200
-  EXPECT_EQ((run<i32>(1, {}, [&](Pointer<i32> out) {
-              auto a = cast<i8>(square(range<256>() & 3));
-              store(out, sum(dot(a, trans(a))));
-            })), (I{16 * 16 * 56}));
+  EXPECT_EQ((run<f32>(2, {},
+                      [&](Pointer<f32> out) {
+                        auto a = cast<f16>(square(range<256>() & 3)), b = cast<f16>(square(range<256>() >> 4));
+                        auto c = dot(a, b, full<f32, 16, 16>(0.5));
+                        store(out, max(c)), store(out + 1, min(dot(a, b, c)));
+                      })),
+            (F{200.5f, 400.5f})); // rows of a: 0 1 2 3 0 1 ...; columns of b: 0 ... 15; the sum of k (k & 3) is 200
+  EXPECT_EQ((run<i32>(1, {},
+                      [&](Pointer<i32> out) {
+                        auto a = cast<i8>(square(range<256>() & 3));
+                        store(out, sum(dot(a, trans(a))));
+                      })),
+            (I{16 * 16 * 56}));
 }
 
 //===-- Memory ---------------------------------------------------------------------------------------------------===//
 
 TEST(Memory, masks_and_others) {
-  EXPECT_EQ((run<i32>(4, {bufferOf(I{1, 2})}, [](Pointer<i32> x, Pointer<i32> out) {
-              auto i = range<4>();
-              store(out + i, load(x + i, i < 2, -5), i != 1);
-            })), (I{1, 0, -5, -5}));
-  EXPECT_EQ((run<i32>(1, {bufferOf(I{1, 2}), scalarI32(1)}, [](Pointer<i32> x, Scalar<i32> n, Pointer<i32> out) {
-              store(out, load(x + n, n > 0) + 1);
-            })), (I{3}));
-  EXPECT_EQ((run<f32>(4, {bufferOf(F{1, 2, 3, 4})}, [](Pointer<f32> x, Pointer<f32> out) {
-              auto i = range<4>();
-              auto v = load(x + i, Absent(), Absent(), {.cache = Cache::Global, .eviction = Eviction::First});
-              store(out + i, v, Absent(), {.cache = Cache::Streaming, .eviction = Eviction::Last});
-            })), (F{1, 2, 3, 4}));
+  EXPECT_EQ((run<i32>(4, {bufferOf(I{1, 2})},
+                      [](Pointer<i32> x, Pointer<i32> out) {
+                        auto i = range<4>();
+                        store(out + i, load(x + i, i < 2, -5), i != 1);
+                      })),
+            (I{1, 0, -5, -5}));
+  EXPECT_EQ((run<i32>(1, {bufferOf(I{1, 2}), scalarI32(1)},
+                      [](Pointer<i32> x, Scalar<i32> n, Pointer<i32> out) { store(out, load(x + n, n > 0) + 1); })),
+            (I{3}));
+  EXPECT_EQ((run<f32>(4, {bufferOf(F{1, 2, 3, 4})},
+                      [](Pointer<f32> x, Pointer<f32> out) {
+                        auto i = range<4>();
+                        auto v = load(x + i, Absent(), Absent(), {.cache = Cache::Global, .eviction = Eviction::First});
+                        store(out + i, v, Absent(), {.cache = Cache::Streaming, .eviction = Eviction::Last});
+                      })),
+            (F{1, 2, 3, 4}));
 }
 
 TEST(Memory, bools_are_bytes) {
@@ -331,15 +369,18 @@ TEST(Memory, bools_are_bytes) {
 }
 
 TEST(Memory, addresses) {
-  EXPECT_EQ((run<i32>(1, {bufferOf(F{1, 2})}, [](Pointer<f32> x, Pointer<i32> out) {
-              auto second = pointerAt<f32>(address(x) + 4);
-              store(out, load(pointerCast<i32>(second)));
-            })), (I{0x40000000}));
+  EXPECT_EQ((run<i32>(1, {bufferOf(F{1, 2})},
+                      [](Pointer<f32> x, Pointer<i32> out) {
+                        auto second = pointerAt<f32>(address(x) + 4);
+                        store(out, load(pointerCast<i32>(second)));
+                      })),
+            (I{0x40000000}));
 }
 
 TEST(Memory, atomics_of_integers) {
   auto after = [](auto action) {
-    auto result = runBoth({bufferOf(I{6}), zeros<int32_t>(1)}, [&](Pointer<i32> x, Pointer<i32> out) { store(out, action(x)); });
+    auto result =
+        runBoth({bufferOf(I{6}), zeros<int32_t>(1)}, [&](Pointer<i32> x, Pointer<i32> out) { store(out, action(x)); });
     return I{valuesOf<int32_t>(result[0])[0], valuesOf<int32_t>(result[1])[0]};
   };
   EXPECT_EQ(after([](auto x) { return atomicAdd(x, 3); }), (I{9, 6}));
@@ -356,7 +397,8 @@ TEST(Memory, atomics_of_integers) {
 
 TEST(Memory, atomics_of_floats_under_a_mask) {
   auto after = [](auto action) {
-    auto arguments = runBoth({bufferOf(F{1, -2, 3, -4})}, [&](Pointer<f32> x) { action(x + range<4>(), range<4>() < 3); });
+    auto arguments =
+        runBoth({bufferOf(F{1, -2, 3, -4})}, [&](Pointer<f32> x) { action(x + range<4>(), range<4>() < 3); });
     return valuesOf<float>(arguments[0]);
   };
   EXPECT_EQ(after([](auto p, auto mask) { atomicAdd(p, 0.5, mask); }), (F{1.5, -1.5, 3.5, -4}));
@@ -369,16 +411,25 @@ TEST(Memory, atomics_of_floats_under_a_mask) {
 //===-- Control --------------------------------------------------------------------------------------------------===//
 
 TEST(Control, loops) {
-  EXPECT_EQ((run<i32>(1, {scalarI32(10)}, [](Scalar<i32> n, Pointer<i32> out) {
-              store(out, forRange(0, n, 3, full<i32>(0), [&](Scalar<i32> k, auto total) { return total + k; }));
-            })), (I{18}));
-  EXPECT_EQ((run<i32>(2, {scalarI32(10)}, [](Scalar<i32> n, Pointer<i32> out) {
-              auto [a, b] = forRange(0, n, 1, carry(full<i32>(0), full<i32>(1)), [](Scalar<i32>, auto a, auto b) { return carry(b, a + b); });
-              store(out, a), store(out + 1, b);
-            })), (I{55, 89}));
-  EXPECT_EQ((run<i64>(3, {}, [](Pointer<i64> out) {
-              forRange(full<i64>(0), 3, 1, [&](Scalar<i64> k) { store(out + k, k * k); }, {.stages = 2, .unroll = 1});
-            })), (std::vector<int64_t>{0, 1, 4}));
+  EXPECT_EQ((run<i32>(1, {scalarI32(10)},
+                      [](Scalar<i32> n, Pointer<i32> out) {
+                        store(out,
+                              forRange(0, n, 3, full<i32>(0), [&](Scalar<i32> k, auto total) { return total + k; }));
+                      })),
+            (I{18}));
+  EXPECT_EQ((run<i32>(2, {scalarI32(10)},
+                      [](Scalar<i32> n, Pointer<i32> out) {
+                        auto [a, b] = forRange(0, n, 1, carry(full<i32>(0), full<i32>(1)),
+                                               [](Scalar<i32>, auto a, auto b) { return carry(b, a + b); });
+                        store(out, a), store(out + 1, b);
+                      })),
+            (I{55, 89}));
+  EXPECT_EQ((run<i64>(3, {},
+                      [](Pointer<i64> out) {
+                        forRange(full<i64>(0), 3, 1, [&](Scalar<i64> k) { store(out + k, k * k); },
+                                 {.stages = 2, .unroll = 1});
+                      })),
+            (std::vector<int64_t>{0, 1, 4}));
 }
 
 TEST(Control, conditionals) {
@@ -394,21 +445,25 @@ TEST(Control, conditionals) {
 }
 
 TEST(Control, while_loops) {
-  EXPECT_EQ((run<i32>(2, {scalarI32(27)}, [](Scalar<i32> n, Pointer<i32> out) {
-              auto [last, steps] = whileLoop(
-                  carry(n, full<i32>(0)), [](auto n, auto) { return n != 1; },
-                  [](auto n, auto steps) { return carry(select(n % 2 == 0, n / 2, 3 * n + 1), steps + 1); });
-              store(out, last), store(out + 1, steps);
-            })), (I{1, 111}));
+  EXPECT_EQ((run<i32>(2, {scalarI32(27)},
+                      [](Scalar<i32> n, Pointer<i32> out) {
+                        auto [last, steps] = whileLoop(
+                            carry(n, full<i32>(0)), [](auto n, auto) { return n != 1; },
+                            [](auto n, auto steps) { return carry(select(n % 2 == 0, n / 2, 3 * n + 1), steps + 1); });
+                        store(out, last), store(out + 1, steps);
+                      })),
+            (I{1, 111}));
 }
 
 TEST(Control, a_spin_lock) {
-  auto result = runBoth({zeros<int32_t>(1), zeros<float>(1)}, [](Pointer<i32> lock, Pointer<f32> total) {
-    spinWhile([&] { return atomicCompareAndSwap(lock, 0, 1, Order::Acquire) == 1; });
-    store(total, load(total) + cast<f32>(programId() + programCount()));
-    debugBarrier();
-    atomicExchange(lock, 0, Order::Release);
-  }, {3, 1, 1});
+  auto result = runBoth({zeros<int32_t>(1), zeros<float>(1)},
+                        [](Pointer<i32> lock, Pointer<f32> total) {
+                          spinWhile([&] { return atomicCompareAndSwap(lock, 0, 1, Order::Acquire) == 1; });
+                          store(total, load(total) + cast<f32>(programId() + programCount()));
+                          debugBarrier();
+                          atomicExchange(lock, 0, Order::Release);
+                        },
+                        {3, 1, 1});
   EXPECT_EQ(valuesOf<float>(result[1]), (F{12}));
 }
 
