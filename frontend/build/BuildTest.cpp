@@ -103,6 +103,21 @@ TEST(Text, kernels_are_templates_and_independent) {
   EXPECT_CONTAINS(make.operator()<128>(), "tensor<128x!tt.ptr<f32>>");
 }
 
+TEST(Text, the_loops_of_the_guide) {
+  std::string text = textOf([](Pointer<i32> x, Scalar<i32> n) {
+    auto total = forRange(0, n, 64, zeros<i32, 64>(), [&](Scalar<i32> first, auto total) {
+      return total + load(x + first + range<64>(), first + range<64>() < n, 0);
+    });
+    auto one = full<i32>(1);
+    auto sign = when(n < 0, [&] { return -one; }, [&] { return one; });
+    auto root = whileLoop(n, [&](auto g) { return g * g > n; }, [&](auto g) { return g - 1; });
+    spinWhile([&] { return atomicCompareAndSwap(x, 0, 1, Order::Acquire) == 1; });
+    store(x, sum(total) + sign + root);
+  });
+  for (const char *part : {"scf.for", "arith.select", "scf.while", "scf.condition", "tt.atomic_cas"})
+    EXPECT_CONTAINS(text, part);
+}
+
 //===-- Faults ---------------------------------------------------------------------------------------------------===//
 
 TEST(Faults, an_operation_outside_of_a_kernel) {
@@ -123,6 +138,22 @@ TEST(Faults, kernels_do_not_nest) {
   auto inner = [] { kernel("inner", {"n"}, [](Scalar<i32>) {}); };
   EXPECT_CONTAINS(messageOf([&] { kernel("outer", {"n"}, [&](Scalar<i32>) { inner(); }); }), "inside of a kernel");
   inner(); // and the failed one is gone
+}
+
+TEST(Faults, an_exception_of_the_body_leaves_nothing_behind) {
+  auto build = [](bool fails) {
+    return textOf([=](Pointer<i32> x, Scalar<i32> n) {
+      forRange(0, n, 1, [&](Scalar<i32> k) {
+        when(k < n, [&] {
+          store(x + k, n);
+          if (fails)
+            throw std::runtime_error("mine");
+        });
+      });
+    });
+  };
+  EXPECT_THROW(build(true), std::runtime_error);
+  EXPECT_CONTAINS(build(false), "scf.for");
 }
 
 TEST(Faults, names_of_arguments) {
