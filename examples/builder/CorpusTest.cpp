@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each example kernel against the Triton kernel of the same name in tests/corpus: on the host both give the same bits.
 #include "examples/builder/Cases.h"
+#include "examples/builder/Kernels.h"
 #include "support/File.h"
 #include <gtest/gtest.h>
 
@@ -27,4 +28,11 @@ TEST(Cases, a_wrong_result_is_noticed) {
   EXPECT_EQ(largestError(example, results), 0);
   results[2][5] ^= 1;
   EXPECT_GT(largestError(example, results), 1);
+}
+
+TEST(Guide, shows_the_source_and_its_text) {
+  std::string guide = readFile(HEDDLE_SOURCE_DIR "/docs/builder.md");
+  std::string source = readFile(HEDDLE_SOURCE_DIR "/examples/builder/VectorAdd.cpp");
+  EXPECT_NE(guide.find(source.substr(source.find("using namespace"))), std::string::npos);
+  EXPECT_NE(guide.find(vectorAdd().text(false)), std::string::npos) << vectorAdd().text(false);
 }

@@ -103,6 +103,21 @@ TEST(Text, kernels_are_templates_and_independent) {
   EXPECT_CONTAINS(make.operator()<128>(), "tensor<128x!tt.ptr<f32>>");
 }
 
+TEST(Text, hints) {
+  auto body = [](Pointer<i32> x, Scalar<i32> n) {
+    assume(n > 0);
+    auto i = multipleOf<16, 4>(contiguous<1, 4>(column(range<4>()) * n + row(range<4>())));
+    store(x + i, multipleOf<8>(n * 8));
+  };
+  std::string text = textOf(body);
+  EXPECT_CONTAINS(text, "llvm.intr.assume");
+  EXPECT_CONTAINS(text,
+                  "tt.contiguity = dense<[1, 4]> : tensor<2xi32>, tt.divisibility = dense<[16, 4]> : tensor<2xi32>");
+  EXPECT_CONTAINS(text, "{tt.divisibility = dense<8> : tensor<1xi32>}");
+  EXPECT_CONTAINS(messageOf([] { textOf([](Pointer<i32> x, Scalar<i32> n) { multipleOf<8>(n); }); }),
+                  "divisibleBy(16)");
+}
+
 TEST(Text, the_loops_of_the_guide) {
   std::string text = textOf([](Pointer<i32> x, Scalar<i32> n) {
     auto total = forRange(0, n, 64, zeros<i32, 64>(), [&](Scalar<i32> first, auto total) {

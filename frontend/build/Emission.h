@@ -150,8 +150,11 @@ Handles emitIf(Handle condition, const Body &then, const Body &otherwise, Positi
 Handles emitWhile(const Handles &carried, const Body &condition, const Body &body, Position where);
 
 void emitAssert(Handle condition, const std::string &message, Position where);
-void emitPrint(const std::string &prefix, const Handles &values, const std::vector<int32_t> &isSigned, bool hexadecimal,
-               Position where);
+void emitPrint(const std::string &prefix, const Handles &values, const std::vector<int32_t> &isSigned, Position where);
+/// The compiler may rely on the condition.
+void emitAssume(Handle condition, Position where);
+/// Puts `name` with one value for each dimension on the operation that makes `x`.
+void emitHint(Handle x, const char *name, const std::vector<int32_t> &values, Position where);
 void emitBarrier(Position where);
 
 } // namespace detail

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loads, stores, atomics, assertions and prints of the builder.
+// Loads, stores, atomics, assertions, prints and hints of the builder.
 #include "compiler/dialects/triton/Triton.h"
 #include "frontend/build/Emitter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 
@@ -52,10 +53,25 @@ void emitAssert(Handle condition, const std::string &message, Position where) {
   triton::AssertOp::create(emit.builder, emit.location, emit.value(condition), message);
 }
 
-void emitPrint(const std::string &prefix, const Handles &values, const std::vector<int32_t> &isSigned, bool hexadecimal,
-               Position where) {
+void emitPrint(const std::string &prefix, const Handles &values, const std::vector<int32_t> &isSigned, Position where) {
   Emitter emit(where);
-  triton::PrintOp::create(emit.builder, emit.location, prefix, hexadecimal, emit.values(values), isSigned);
+  triton::PrintOp::create(emit.builder, emit.location, prefix, /*hex=*/false, emit.values(values), isSigned);
+}
+
+void emitAssume(Handle condition, Position where) {
+  Emitter emit(where);
+  emit.builder.getContext()->getOrLoadDialect<LLVM::LLVMDialect>();
+  LLVM::AssumeOp::create(emit.builder, emit.location, emit.value(condition));
+}
+
+void emitHint(Handle x, const char *name, const std::vector<int32_t> &values, Position where) {
+  Emitter emit(where);
+  Operation *producer = emit.value(x).getDefiningOp();
+  if (!producer || producer->getNumRegions())
+    emit.fail("this value has no operation that could carry a hint",
+              {"what is known of a kernel's argument stands behind its name, as in Argument(\"n\").divisibleBy(16)"});
+  auto type = RankedTensorType::get({int64_t(values.size())}, emit.builder.getI32Type());
+  producer->setDiscardableAttr(name, DenseIntElementsAttr::get(type, ArrayRef(values)));
 }
 
 void emitBarrier(Position where) {

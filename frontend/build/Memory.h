@@ -225,8 +225,42 @@ void print(detail::LocatedText prefix, const T &...values) {
   static_assert((detail::isTile<T> && ...), "print: after the prefix come values of the kernel");
   detail::emitPrint(
       prefix.text, {values.handle()...},
-      {int32_t(!detail::isUnsignedInteger<detail::ElementOf<T>> && !detail::isBool<detail::ElementOf<T>>)...}, false,
+      {int32_t(!detail::isUnsignedInteger<detail::ElementOf<T>> && !detail::isBool<detail::ElementOf<T>>)...},
       prefix.where);
+}
+
+//===-- Hints ----------------------------------------------------------------------------------------------------===//
+
+/// The compiler may rely on the condition; undefined when it is false.
+inline void assume(const Scalar<i1> &condition, Position where = Position::current()) {
+  detail::emitAssume(condition.handle(), where);
+}
+
+namespace detail {
+template <int... values, class T>
+const T &hint(const char *name, const T &x, Position where) {
+  static_assert(sizeof...(values) == (T::rank ? T::rank : 1),
+                "a hint has one value for each dimension, one for a scalar");
+  static_assert(((values > 0) && ...), "a hint is positive");
+  emitHint(x.handle(), name, {values...}, where);
+  return x;
+}
+} // namespace detail
+
+/// `x`, with a promise that overrides what the compiler finds: along dimension d, the first of each run of consecutive
+/// elements is a multiple of values[d] (bytes for pointers).
+template <int... values, detail::AnyTile T>
+T multipleOf(const T &x, Position where = Position::current()) {
+  return detail::hint<values...>("tt.divisibility", x, where);
+}
+/// The same for runs of values[d] elements that count up by 1, and for runs of equal elements.
+template <int... values, detail::AnyTile T>
+T contiguous(const T &x, Position where = Position::current()) {
+  return detail::hint<values...>("tt.contiguity", x, where);
+}
+template <int... values, detail::AnyTile T>
+T constant(const T &x, Position where = Position::current()) {
+  return detail::hint<values...>("tt.constancy", x, where);
 }
 
 } // namespace heddle::build

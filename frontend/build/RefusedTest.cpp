@@ -72,6 +72,8 @@ void memory(Pointer<f32> p, Tile<f32, 8> x, Tile<i32, 8> i) {
   p + x;
   // expected-error@*:* {{bitwise atomics work on integers}}
   atomicXor(p, 1);
+  // expected-error@*:* {{a hint has one value for each dimension, one for a scalar}}
+  multipleOf<8, 8>(i);
 }
 
 void control(Scalar<i32> n, Scalar<i64> wide, Scalar<f32> x) {

@@ -467,6 +467,15 @@ TEST(Control, a_spin_lock) {
   EXPECT_EQ(valuesOf<float>(result[1]), (F{12}));
 }
 
+TEST(Control, hints_change_no_result) {
+  EXPECT_EQ((run<i32>(2, {scalarI32(3)},
+                      [](Scalar<i32> n, Pointer<i32> out) {
+                        assume(n == 3);
+                        store(out + contiguous<2>(range<2>()), constant<2>(full<i32, 2>(n) + 1));
+                      })),
+            (I{4, 4}));
+}
+
 TEST(Control, assertions_name_the_line) {
   std::vector<Argument> arguments{scalarI32(3)};
   std::string text = kernel("k", {"n"}, [](Scalar<i32> n) { assertThat(n < 3, "too many"); }).text();
