@@ -44,8 +44,9 @@ void addCompileRows(std::vector<Row> &rows) {
       names.push_back(name.substr(0, name.size() - ending.size()));
   std::sort(names.begin(), names.end());
   for (const std::string &name : names)
-    rows.push_back({"compile/" + name, "from text to host package, in a warm process", 1, 150, false,
-                    [path = "tests/corpus/" + name + ending](const Budget &budget) { return measureCompile(path, budget); }});
+    rows.push_back(
+        {"compile/" + name, "from text to host package, in a warm process", 1, 150, false,
+         [path = "tests/corpus/" + name + ending](const Budget &budget) { return measureCompile(path, budget); }});
 }
 
 } // namespace heddle::bench

@@ -37,7 +37,9 @@ float *HostKernel::memory(size_t count) {
   return data;
 }
 
-void HostKernel::scalar(int32_t value) { description.arguments.push_back(ScalarBits{uint32_t(value)}); }
+void HostKernel::scalar(int32_t value) {
+  description.arguments.push_back(ScalarBits{uint32_t(value)});
+}
 
 void HostKernel::launch(int64_t x, int times) {
   description.grid = {x, 1, 1};

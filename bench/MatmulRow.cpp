@@ -27,9 +27,9 @@ static Outcome measureMatmul(const Budget &budget) {
       });
   expectClose(c, other.data(), size * size, 1e-3);
   double operations = 2.0 * size * size * size;
-  outcome.rate = fmt::format("{:.1f} GFLOP/s, OpenBLAS ({}) {:.1f}",
-                             operations / outcome.comparison->heddleMilliseconds.p50 / 1e6, openblas_get_corename(),
-                             operations / outcome.comparison->otherMilliseconds.p50 / 1e6);
+  outcome.rate =
+      fmt::format("{:.1f} GFLOP/s, OpenBLAS ({}) {:.1f}", operations / outcome.comparison->heddleMilliseconds.p50 / 1e6,
+                  openblas_get_corename(), operations / outcome.comparison->otherMilliseconds.p50 / 1e6);
   return outcome;
 }
 #else

@@ -14,7 +14,7 @@ struct Spread {
 Spread spreadOf(std::vector<double> samples);
 
 struct Budget {
-  double seconds = 3;  ///< of samples of one row
+  double seconds = 3; ///< of samples of one row
   int leastSamples = 15;
 };
 

@@ -12,7 +12,9 @@ json toJson(const Spread &spread) {
   return {{"least", spread.least}, {"p10", spread.p10}, {"p50", spread.p50}, {"p90", spread.p90}};
 }
 
-std::string verdict(const json &row) { return row["target"] == 0 ? "" : row["met"] ? "met" : "MISSED"; }
+std::string verdict(const json &row) {
+  return row["target"] == 0 ? "" : row["met"] ? "met" : "MISSED";
+}
 
 std::string comparisonLine(const json &row) {
   const json &speed = row["speed"];
@@ -78,8 +80,8 @@ std::string table(const json &rows) {
                         "p10", "p90", "best", "Heddle ms", "other ms") +
             comparisons;
   if (!compilations.empty())
-    text += fmt::format("{}{:<32}{:>6}{:>8}{:>8} - {:<8}{:<7} phases of 0.5 ms and more, p50\n", text.empty() ? "" : "\n",
-                        "milliseconds", "target", "p50", "p10", "p90", "") +
+    text += fmt::format("{}{:<32}{:>6}{:>8}{:>8} - {:<8}{:<7} phases of 0.5 ms and more, p50\n",
+                        text.empty() ? "" : "\n", "milliseconds", "target", "p50", "p10", "p90", "") +
             compilations;
   return text + (rest.empty() ? "" : "\n" + rest);
 }

@@ -16,11 +16,10 @@ Outcome measureSoftmax(const Budget &budget, void (*plain)(const float *, float 
   float *expected = kernel.memory(rows * cols);
   fillRandom(x, rows * cols, 3);
   Outcome outcome;
-  outcome.comparison = compare(
-      budget, [&] { kernel.launch(instances); }, [&] { plain(x, expected, rows, cols); });
+  outcome.comparison = compare(budget, [&] { kernel.launch(instances); }, [&] { plain(x, expected, rows, cols); });
   expectClose(out, expected, rows * cols, 1e-6);
-  outcome.rate = fmt::format("{:.2f} ns an element",
-                             outcome.comparison->heddleMilliseconds.p50 * 1e6 / double(rows * cols));
+  outcome.rate =
+      fmt::format("{:.2f} ns an element", outcome.comparison->heddleMilliseconds.p50 * 1e6 / double(rows * cols));
   return outcome;
 }
 

@@ -15,9 +15,8 @@ void addOnThreads(const float *x, const float *y, float *out, int64_t count, int
   std::vector<std::thread> others;
   int64_t share = (count + threads - 1) / threads;
   for (int i = 1; i < threads; ++i)
-    others.emplace_back([=] {
-      addVectors(x + i * share, y + i * share, out + i * share, std::min(share, count - i * share));
-    });
+    others.emplace_back(
+        [=] { addVectors(x + i * share, y + i * share, out + i * share, std::min(share, count - i * share)); });
   addVectors(x, y, out, std::min(share, count));
   for (std::thread &each : others)
     each.join();
@@ -49,11 +48,14 @@ void addVectorAddRows(std::vector<Row> &rows) {
   constexpr int64_t large = 16 << 20, middle = 256 << 10, small = 32 << 10;
   auto measureLarge = [](const Budget &budget) { return measureVectorAdd(budget, large, 1); };
   rows.push_back({"vector_add/16M/1", "16M f32, one thread, against a plain loop at -O3", 1, 0.8, true, measureLarge});
-  rows.push_back({"vector_add/16M/all", "16M f32, all threads, against a plain loop at -O3", 0, 0.8, true, measureLarge});
-  rows.push_back({"vector_add/256K/1", "256K f32 in cache, 20 launches in a row, one thread, against a plain loop at -O3",
-                  1, 0, true, [](const Budget &budget) { return measureVectorAdd(budget, middle, 20); }});
-  rows.push_back({"vector_add/32K/1", "32K f32 in cache, 100 launches in a row, one thread, against a plain loop at -O3",
-                  1, 0, true, [](const Budget &budget) { return measureVectorAdd(budget, small, 100); }});
+  rows.push_back(
+      {"vector_add/16M/all", "16M f32, all threads, against a plain loop at -O3", 0, 0.8, true, measureLarge});
+  rows.push_back({"vector_add/256K/1",
+                  "256K f32 in cache, 20 launches in a row, one thread, against a plain loop at -O3", 1, 0, true,
+                  [](const Budget &budget) { return measureVectorAdd(budget, middle, 20); }});
+  rows.push_back({"vector_add/32K/1",
+                  "32K f32 in cache, 100 launches in a row, one thread, against a plain loop at -O3", 1, 0, true,
+                  [](const Budget &budget) { return measureVectorAdd(budget, small, 100); }});
 }
 
 } // namespace heddle::bench

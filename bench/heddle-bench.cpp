@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The rows, one after the other, each in a process of its own: the host device's threads are fixed at their first use,
-// and no row finds what another left. Exit codes: 0 all targets met, 1 a target missed, 2 bad arguments, 3 a row failed.
+// and no row finds what another left. Exit codes: 0 all targets met, 1 a target missed, 2 bad arguments, 3 a row
+// failed.
 #include "bench/Report.h"
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -51,7 +52,8 @@ json measureApart(const Row &row, const Budget &budget) {
   ::waitpid(child, &status, 0);
   json result = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (result.is_discarded())
-    return {{"row", row.name}, {"target", row.target}, {"error", fmt::format("its process ended with status {}", status)}};
+    return {
+        {"row", row.name}, {"target", row.target}, {"error", fmt::format("its process ended with status {}", status)}};
   return result;
 }
 

@@ -54,4 +54,6 @@ std::unique_ptr<Executor> heddle::executors::makeReferenceExecutor(uint64_t unde
   return std::make_unique<ReferenceExecutor>(undefinedBits);
 }
 
-std::unique_ptr<Executor> heddle::executors::makeSimplifiedExecutor() { return std::make_unique<SimplifiedExecutor>(); }
+std::unique_ptr<Executor> heddle::executors::makeSimplifiedExecutor() {
+  return std::make_unique<SimplifiedExecutor>();
+}

@@ -11,7 +11,8 @@ static constexpr int instances = 400;
 
 class Atomics : public testing::TestWithParam<std::string> {
 protected:
-  std::vector<Argument> run(const std::string &parameters, const std::string &body, std::vector<Argument> arguments, Grid grid) {
+  std::vector<Argument> run(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
+                            Grid grid) {
     makeExecutor(GetParam())->run(kernelText(parameters, body), grid, arguments);
     return arguments;
   }
@@ -31,11 +32,12 @@ static std::string rmwBody(const std::string &kind, const std::string &type, con
   %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
   %bases = tt.splat %base : i32 -> tensor<64xi32>
   %at = arith.addi %bases, %i : tensor<64xi32>
-  %xs = tt.splat %x : !tt.ptr<)" + type + "> -> " + pointers + "\n  %xp = tt.addptr %xs, %at : " + pointers +
-         ", tensor<64xi32>\n  %v = tt.load %xp : " + pointers + "\n  %os = tt.splat %o : !tt.ptr<" + type + "> -> " + pointers +
-         "\n  %op = tt.addptr %os, %i : " + pointers + ", tensor<64xi32>\n  %true = arith.constant dense<true> : tensor<64xi1>\n" +
-         "  %old = tt.atomic_rmw " + kind + ", " + order + ", gpu, %op, %v, %true : (" + pointers + ", " + values +
-         ", tensor<64xi1>) -> " + values;
+  %xs = tt.splat %x : !tt.ptr<)" +
+         type + "> -> " + pointers + "\n  %xp = tt.addptr %xs, %at : " + pointers +
+         ", tensor<64xi32>\n  %v = tt.load %xp : " + pointers + "\n  %os = tt.splat %o : !tt.ptr<" + type + "> -> " +
+         pointers + "\n  %op = tt.addptr %os, %i : " + pointers +
+         ", tensor<64xi32>\n  %true = arith.constant dense<true> : tensor<64xi1>\n" + "  %old = tt.atomic_rmw " + kind +
+         ", " + order + ", gpu, %op, %v, %true : (" + pointers + ", " + values + ", tensor<64xi1>) -> " + values;
 }
 
 template <typename T>
@@ -43,7 +45,8 @@ static void checkRmw(Executor &executor, int32_t count, const std::string &kind,
                      const std::function<T(T, T)> &plain, const std::vector<T> &x, T start) {
   for (std::string order : {"relaxed", "acq_rel"}) {
     std::vector<Argument> arguments{bufferOf(x), bufferOf(std::vector<T>(64, start))};
-    executor.run(kernelText("%x: !tt.ptr<" + type + ">, %o: !tt.ptr<" + type + ">", rmwBody<T>(kind, type, order)), {count, 1, 1}, arguments);
+    executor.run(kernelText("%x: !tt.ptr<" + type + ">, %o: !tt.ptr<" + type + ">", rmwBody<T>(kind, type, order)),
+                 {count, 1, 1}, arguments);
     std::vector<T> expected(64, start);
     for (int64_t i = 0; i < count * 64; ++i)
       expected[i % 64] = plain(expected[i % 64], x[i]);
@@ -56,12 +59,15 @@ static void checkIntegers(Executor &executor, int32_t count, const std::string &
   using U = std::make_unsigned_t<T>;
   auto x = randomValues<T>(count * 64, 1);
   checkRmw<T>(executor, count, "add", type, [](T a, T b) { return T(U(a) + U(b)); }, x, 5);
-  checkRmw<T>(executor, count, "and", type, [](T a, T b) { return T(a & (b | T(1))); }, [&] {
-    auto odd = x;
-    for (T &value : odd)
-      value |= 1;
-    return odd;
-  }(), -1);
+  checkRmw<T>(
+      executor, count, "and", type, [](T a, T b) { return T(a & (b | T(1))); },
+      [&] {
+        auto odd = x;
+        for (T &value : odd)
+          value |= 1;
+        return odd;
+      }(),
+      -1);
   checkRmw<T>(executor, count, "or", type, [](T a, T b) { return T(a | b); }, x, 0);
   checkRmw<T>(executor, count, "xor", type, [](T a, T b) { return T(a ^ b); }, x, 3);
   checkRmw<T>(executor, count, "max", type, [](T a, T b) { return std::max(a, b); }, x, 0);
@@ -92,11 +98,10 @@ TEST_P(Atomics, float_sums_under_contention) {
     std::vector<uint16_t> codes; // +1 and -1 in turn: sums stay where bf16 is exact
     for (int32_t i = 0; i < count() * 64; ++i)
       codes.push_back(uint16_t(format.nearest(i / 64 % 3 ? 1 : -2, false)));
-    checkRmw<uint16_t>(*executor, 40, "fadd", format.name,
-                       [&](uint16_t a, uint16_t b) {
-                         return uint16_t(format.nearest(format.valueOf(a) + format.valueOf(b), false));
-                       },
-                       codes, uint16_t(format.nearest(7, false)));
+    checkRmw<uint16_t>(
+        *executor, 40, "fadd", format.name,
+        [&](uint16_t a, uint16_t b) { return uint16_t(format.nearest(format.valueOf(a) + format.valueOf(b), false)); },
+        codes, uint16_t(format.nearest(7, false)));
   }
 }
 
@@ -133,7 +138,8 @@ TEST_P(Atomics, exchange_passes_every_value_on) {
 
 TEST_P(Atomics, compare_and_swap_loop_adds) {
   for (std::string type : {"i32", "i64"}) {
-    auto result = run("%p: !tt.ptr<" + type + ">", std::regex_replace(std::string(R"(
+    auto result = run("%p: !tt.ptr<" + type + ">",
+                      std::regex_replace(std::string(R"(
   %c1 = arith.constant 1 : T
   %start = tt.load %p : !tt.ptr<T>
   %end = scf.while (%seen = %start) : (T) -> T {
@@ -144,7 +150,8 @@ TEST_P(Atomics, compare_and_swap_loop_adds) {
   } do {
   ^bb0(%seen: T):
     scf.yield %seen : T
-  })"), std::regex("\\bT\\b"), type),
+  })"),
+                                         std::regex("\\bT\\b"), type),
                       {zeros<int64_t>(1)}, {count()});
     EXPECT_EQ(valuesOf<int64_t>(result[0])[0], count()) << type;
   }
@@ -152,9 +159,12 @@ TEST_P(Atomics, compare_and_swap_loop_adds) {
 
 // A barrier that every instance enters: adds one and spins until `goal` have come.
 static std::string barrier(const std::string &name, const std::string &goal) {
-  return "  %" + name + "_old = tt.atomic_rmw add, acq_rel, gpu, %arrived, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32\n" +
-         "  scf.while : () -> () {\n    %seen = tt.atomic_rmw add, acquire, gpu, %arrived, %c0, %true : (!tt.ptr<i32>, i32, i1) -> i32\n" +
-         "    %wait = arith.cmpi slt, %seen, " + goal + " : i32\n    scf.condition(%wait)\n  } do {\n    scf.yield\n  }\n";
+  return "  %" + name +
+         "_old = tt.atomic_rmw add, acq_rel, gpu, %arrived, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32\n" +
+         "  scf.while : () -> () {\n    %seen = tt.atomic_rmw add, acquire, gpu, %arrived, %c0, %true : (!tt.ptr<i32>, "
+         "i32, i1) -> i32\n" +
+         "    %wait = arith.cmpi slt, %seen, " + goal +
+         " : i32\n    scf.condition(%wait)\n  } do {\n    scf.yield\n  }\n";
 }
 
 TEST(CooperativeLaunch, every_instance_passes_two_spin_barriers) {
@@ -174,7 +184,8 @@ TEST(CooperativeLaunch, every_instance_passes_two_spin_barriers) {
   %next = arith.remsi %next0, %n : i32
   %theirs = tt.addptr %x, %next : !tt.ptr<i32>, i32
   tt.store %mine, %pid : !tt.ptr<i32>
-)" + barrier("first", "%n") + "  %v = tt.load %theirs : !tt.ptr<i32>\n" + barrier("second", "%both") + "  tt.store %mine, %v : !tt.ptr<i32>");
+)" + barrier("first", "%n") + "  %v = tt.load %theirs : !tt.ptr<i32>\n" + barrier("second", "%both") +
+                                                                                "  tt.store %mine, %v : !tt.ptr<i32>");
   for (int repeat = 0; repeat < 10; ++repeat) {
     std::vector<Argument> arguments{zeros<int32_t>(1), zeros<int32_t>(count)};
     executor->run(text, {count}, arguments);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Conversions between floating-point formats: every code of the narrow ones, and around every boundary of the wide ones.
+// Conversions between floating-point formats: every code of the narrow ones, and around every boundary of the wide
+// ones.
 #include "tests/numerics/PlainFloat.h"
 #include "tests/numerics/Support.h"
 
@@ -19,8 +20,8 @@ static std::vector<Code> allCodes() {
 
 // Equal codes, where two NaNs are equal and `input` shows the operand.
 template <typename Code>
-static void expectCodes(const PlainFormat &format, const std::vector<Code> &actual, const std::vector<uint32_t> &expected,
-                        const std::function<double(size_t)> &input) {
+static void expectCodes(const PlainFormat &format, const std::vector<Code> &actual,
+                        const std::vector<uint32_t> &expected, const std::function<double(size_t)> &input) {
   ASSERT_EQ(actual.size(), expected.size());
   size_t wrong = 0;
   for (size_t i = 0; i < actual.size(); ++i)
@@ -37,14 +38,16 @@ TEST(Conversion, every_fp8_code_widens) {
     for (uint8_t code : codes)
       values.push_back(float(format.valueOf(code)));
     auto of = [&](size_t i) { return format.name + " code " + std::to_string(i); };
-    expectSame(mapOnHost<float>({format.name, "f32"}, convert("tt.fp_to_fp %a", format.name, "f32"), codes), values, of);
+    expectSame(mapOnHost<float>({format.name, "f32"}, convert("tt.fp_to_fp %a", format.name, "f32"), codes), values,
+               of);
     expectSame(mapOnHost<float>({format.name, "f32"}, convert("arith.extf %a", format.name, "f32"), codes), values, of);
     for (const PlainFormat &wide : {plainF16, plainBF16}) {
       std::vector<uint32_t> expected;
       for (uint8_t code : codes)
         expected.push_back(wide.nearest(format.valueOf(code), false));
-      expectCodes(wide, mapOnHost<uint16_t>({format.name, wide.name}, convert("tt.fp_to_fp %a", format.name, wide.name), codes),
-                  expected, [&](size_t i) { return format.valueOf(codes[i]); });
+      expectCodes(
+          wide, mapOnHost<uint16_t>({format.name, wide.name}, convert("tt.fp_to_fp %a", format.name, wide.name), codes),
+          expected, [&](size_t i) { return format.valueOf(codes[i]); });
     }
   }
 }
@@ -58,7 +61,8 @@ TEST(Conversion, every_16_bit_code_widens) {
       values.push_back(float(format.valueOf(code))), doubles.push_back(format.valueOf(code));
     auto of = [&](size_t i) { return format.name + " code " + std::to_string(i); };
     expectSame(mapOnHost<float>({format.name, "f32"}, convert("arith.extf %a", format.name, "f32"), codes), values, of);
-    expectSame(mapOnHost<double>({format.name, "f64"}, convert("arith.extf %a", format.name, "f64"), codes), doubles, of);
+    expectSame(mapOnHost<double>({format.name, "f64"}, convert("arith.extf %a", format.name, "f64"), codes), doubles,
+               of);
   }
 }
 
@@ -69,7 +73,9 @@ TEST(Conversion, every_16_bit_code_narrows_to_fp8) {
       std::vector<uint32_t> expected;
       for (uint16_t code : codes)
         expected.push_back(to.nearest(from.valueOf(code), /*saturate=*/true));
-      expectCodes(to, mapOnHost<uint8_t>({from.name, to.name}, convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
+      expectCodes(to,
+                  mapOnHost<uint8_t>({from.name, to.name},
+                                     convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
                   expected, [&](size_t i) { return from.valueOf(codes[i]); });
     }
 }
@@ -80,8 +86,10 @@ TEST(Conversion, between_formats_of_one_width) {
     std::vector<uint32_t> expected;
     for (Code code : codes)
       expected.push_back(to.nearest(from.valueOf(code), saturate));
-    expectCodes(to, mapOnHost<Code>({from.name, to.name}, convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
-                expected, [&](size_t i) { return from.valueOf(codes[i]); });
+    expectCodes(
+        to,
+        mapOnHost<Code>({from.name, to.name}, convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
+        expected, [&](size_t i) { return from.valueOf(codes[i]); });
   };
   convertAll(plainF16, plainBF16, false, allCodes<uint16_t>());
   convertAll(plainBF16, plainF16, false, allCodes<uint16_t>());
@@ -115,8 +123,10 @@ static void narrow(const PlainFormat &format, bool saturate) {
   for (T value : values)
     expected.push_back(format.nearest(double(value), saturate));
   SCOPED_TRACE(type);
-  expectCodes(format, mapOnHost<Code>({type, format.name}, convert("tt.fp_to_fp %a, rounding = rtne", type, format.name), values),
-              expected, [&](size_t i) { return double(values[i]); });
+  expectCodes(
+      format,
+      mapOnHost<Code>({type, format.name}, convert("tt.fp_to_fp %a, rounding = rtne", type, format.name), values),
+      expected, [&](size_t i) { return double(values[i]); });
 }
 
 TEST(Conversion, f32_narrows_to_fp8) {
@@ -145,13 +155,15 @@ TEST(Conversion, toward_zero) {
     for (float value : values)
       expected.push_back(format.towardZero(value));
     expectCodes(format,
-                mapOnHost<uint16_t>({"f32", format.name}, convert("tt.fp_to_fp %a, rounding = rtz", "f32", format.name), values),
+                mapOnHost<uint16_t>({"f32", format.name}, convert("tt.fp_to_fp %a, rounding = rtz", "f32", format.name),
+                                    values),
                 expected, [&](size_t i) { return double(values[i]); });
   }
 }
 
 TEST(Conversion, f64_to_f32) {
-  auto values = randomValues<double>(100000, 3, {0.0, -0.0, 1e-40, -1e-46, 7e-46, 3.4028235677973366e38, 3.5e38, INFINITY, NAN});
+  auto values =
+      randomValues<double>(100000, 3, {0.0, -0.0, 1e-40, -1e-46, 7e-46, 3.4028235677973366e38, 3.5e38, INFINITY, NAN});
   RandomBits random(4);
   for (size_t i = 50000; i < values.size(); ++i) // most random doubles overflow: these do not
     values[i] = std::ldexp(double(int64_t(random.next())), int(random.next() % 290) - 210);
@@ -182,7 +194,9 @@ static void expectFromInteger(const std::string &type, bool isSigned) {
           first.push_back(Int((uint64_t(1) << bits) + (uint64_t(1) << (bits - kept)) + low));
   auto values = randomValues<Int>(20000, 5, first);
   using Unsigned = std::make_unsigned_t<Int>;
-  auto exact = [&](Int value) -> long double { return isSigned ? (long double)(value) : (long double)(Unsigned(value)); };
+  auto exact = [&](Int value) -> long double {
+    return isSigned ? (long double)(value) : (long double)(Unsigned(value));
+  };
   std::string operation = isSigned ? "arith.sitofp %a" : "arith.uitofp %a";
   auto of = [&](size_t i) { return operation + " " + std::to_string(int64_t(values[i])); };
   std::vector<float> floats;
@@ -195,8 +209,8 @@ static void expectFromInteger(const std::string &type, bool isSigned) {
     std::vector<uint32_t> expected;
     for (Int value : values)
       expected.push_back(format.nearest(toOdd(exact(value)), false));
-    expectCodes(format, mapOnHost<uint16_t>({type, format.name}, convert(operation, type, format.name), values), expected,
-                [&](size_t i) { return double(exact(values[i])); });
+    expectCodes(format, mapOnHost<uint16_t>({type, format.name}, convert(operation, type, format.name), values),
+                expected, [&](size_t i) { return double(exact(values[i])); });
   }
 }
 
@@ -226,7 +240,8 @@ static Int toInteger(double value, bool isSigned) {
 template <typename T, typename Int>
 static void expectToInteger(const std::string &type, const std::string &to) {
   double infinity = INFINITY;
-  std::vector<T> first{T(0.0), T(-0.0), T(0.5), T(-0.99), T(1.5), T(infinity), T(-infinity), T(std::nan("")), T(-1), T(-1e30), T(1e30)};
+  std::vector<T> first{T(0.0),       T(-0.0),         T(0.5), T(-0.99), T(1.5), T(infinity),
+                       T(-infinity), T(std::nan("")), T(-1),  T(-1e30), T(1e30)};
   for (int shift : {7, 8, 15, 16, 31, 32, 63, 64})
     for (double sign : {-1.0, 1.0}) {
       T edge = T(sign * std::ldexp(1.0, shift));
@@ -259,7 +274,7 @@ TEST(Conversion, every_16_bit_float_to_i32) {
     std::vector<int32_t> expected;
     for (uint16_t code : codes)
       expected.push_back(toInteger<int32_t>(format.valueOf(code), true));
-    expectSame(mapOnHost<int32_t>({format.name, "i32"}, convert("arith.fptosi %a", format.name, "i32"), codes), expected,
-               [&](size_t i) { return format.name + " " + show(format.valueOf(codes[i])); });
+    expectSame(mapOnHost<int32_t>({format.name, "i32"}, convert("arith.fptosi %a", format.name, "i32"), codes),
+               expected, [&](size_t i) { return format.name + " " + show(format.valueOf(codes[i])); });
   }
 }

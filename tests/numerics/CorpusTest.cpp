@@ -51,7 +51,9 @@ static void expectNear(const std::vector<double> &actual, const std::vector<doub
     ASSERT_NEAR(actual[i], expected[i], absolute + relative * std::fabs(expected[i])) << "element " << i;
 }
 
-static int tilesOf(int size, int tile) { return (size + tile - 1) / tile; }
+static int tilesOf(int size, int tile) {
+  return (size + tile - 1) / tile;
+}
 
 TEST_P(Corpus, vector_add) {
   for (int n : sizes<int>({1500}, {1, 1023, 1024, 1025, 70001})) {
@@ -107,7 +109,8 @@ struct MatrixSize {
 };
 
 TEST_P(Corpus, matmul_f16) {
-  for (auto [M, N, K] : sizes<MatrixSize>({{70, 80, 40}}, {{1, 1, 1}, {64, 64, 32}, {65, 63, 31}, {300, 130, 257}, {700, 66, 33}})) {
+  for (auto [M, N, K] :
+       sizes<MatrixSize>({{70, 80, 40}}, {{1, 1, 1}, {64, 64, 32}, {65, 63, 31}, {300, 130, 257}, {700, 66, 33}})) {
     SCOPED_TRACE(M);
     auto a = numbers(M * K, 4), b = numbers(K * N, 5);
     auto result = runKernel("matmul_f16", {tilesOf(M, 64) * tilesOf(N, 64)},
@@ -134,7 +137,8 @@ TEST_P(Corpus, layer_norm) {
   struct Size {
     int rows, N, stride;
   };
-  for (auto [rows, N, stride] : sizes<Size>({{2, 1100, 1104}}, {{1, 1, 1}, {7, 1024, 1024}, {50, 1023, 1025}, {3, 5000, 5000}})) {
+  for (auto [rows, N, stride] :
+       sizes<Size>({{2, 1100, 1104}}, {{1, 1, 1}, {7, 1024, 1024}, {50, 1023, 1025}, {3, 5000, 5000}})) {
     SCOPED_TRACE(N);
     double eps = 1e-5;
     auto x = numbers(rows * stride, 8), w = numbers(N, 9), b = numbers(N, 10);
@@ -165,9 +169,9 @@ TEST_P(Corpus, rowwise_fp8) {
   for (auto [rows, cols] : sizes<std::pair<int, int>>({{20, 150}}, {{1, 1}, {16, 128}, {17, 129}, {100, 1000}})) {
     SCOPED_TRACE(cols);
     auto x = numbers(rows * cols, 11);
-    auto result = runKernel("rowwise_fp8", {tilesOf(rows, 16)},
-                            {floatsAs(formatBF16, x), zeros<uint8_t>(rows * cols), zeros<float>(rows), scalarI32(rows),
-                             scalarI32(cols)});
+    auto result = runKernel(
+        "rowwise_fp8", {tilesOf(rows, 16)},
+        {floatsAs(formatBF16, x), zeros<uint8_t>(rows * cols), zeros<float>(rows), scalarI32(rows), scalarI32(cols)});
     std::vector<double> scales(rows);
     std::vector<uint8_t> codes(rows * cols);
     for (int r = 0; r < rows; ++r) {
@@ -197,7 +201,8 @@ TEST_P(Corpus, amax_atomic) {
 }
 
 TEST_P(Corpus, transpose_f16) {
-  for (auto [rows, cols] : sizes<std::pair<int, int>>({{70, 90}}, {{1, 1}, {64, 128}, {63, 65}, {1, 300}, {517, 131}})) {
+  for (auto [rows, cols] :
+       sizes<std::pair<int, int>>({{70, 90}}, {{1, 1}, {64, 128}, {63, 65}, {1, 300}, {517, 131}})) {
     SCOPED_TRACE(rows);
     auto x = numbers(rows * cols, 13);
     auto result = runKernel("transpose_f16", {tilesOf(rows, 64), tilesOf(cols, 64)},
@@ -234,9 +239,9 @@ TEST_P(Corpus, jagged_rowsum) {
     SCOPED_TRACE(cols);
     int groups = int(ends.size());
     auto x = numbers(ends.back() * cols, 15);
-    auto result = runKernel("jagged_rowsum", {groups, tilesOf(cols, 64)},
-                            {floatsAs(formatBF16, x), bufferOf(ends), zeros<float>(groups * cols), scalarI32(cols),
-                             scalarI32(groups)});
+    auto result = runKernel(
+        "jagged_rowsum", {groups, tilesOf(cols, 64)},
+        {floatsAs(formatBF16, x), bufferOf(ends), zeros<float>(groups * cols), scalarI32(cols), scalarI32(groups)});
     std::vector<double> expected(groups * cols);
     for (int g = 0, row = 0; g < groups; ++g)
       for (; row < ends[g]; ++row)

@@ -8,12 +8,14 @@ using namespace heddle::reference;
 
 class Debug : public testing::TestWithParam<std::string> {
 protected:
-  std::vector<Argument> run(const std::string &parameters, const std::string &body, std::vector<Argument> arguments, Grid grid = {}) {
+  std::vector<Argument> run(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
+                            Grid grid = {}) {
     makeExecutor(GetParam())->run(kernelText(parameters, body), grid, arguments);
     return arguments;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Executors, Debug, testing::Values("host", "host_checked"), [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Executors, Debug, testing::Values("host", "host_checked"),
+                         [](const auto &info) { return info.param; });
 
 TEST_P(Debug, print_writes_a_line_for_each_element) {
   std::vector<std::string> lines;
@@ -88,14 +90,16 @@ TEST_P(Debug, instances_return_early) {
 TEST(BoundsChecks, a_read_past_the_end_is_named) {
   std::vector<Argument> arguments{zeros<float>(100), zeros<float>(128)};
   std::string message = errorOf([&] {
-    makeExecutor("host_checked")->run(kernelText("%x: !tt.ptr<f32>, %o: !tt.ptr<f32>", R"(
+    makeExecutor("host_checked")
+        ->run(kernelText("%x: !tt.ptr<f32>, %o: !tt.ptr<f32>", R"(
   %i = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32>
   %xs = tt.splat %x : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>>
   %os = tt.splat %o : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>>
   %xp = tt.addptr %xs, %i : tensor<128x!tt.ptr<f32>>, tensor<128xi32>
   %op = tt.addptr %os, %i : tensor<128x!tt.ptr<f32>>, tensor<128xi32>
   %v = tt.load %xp : tensor<128x!tt.ptr<f32>>
-  tt.store %op, %v : tensor<128x!tt.ptr<f32>>)"), {}, arguments);
+  tt.store %op, %v : tensor<128x!tt.ptr<f32>>)"),
+              {}, arguments);
   });
   EXPECT_NE(message.find("index 100 of 100"), std::string::npos) << message;
 }

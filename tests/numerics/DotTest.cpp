@@ -12,19 +12,20 @@ struct DotCase {
   std::string element, result;
   int bytes, resultBytes;
 };
-void PrintTo(const DotCase &which, std::ostream *stream) { *stream << which.element; }
+void PrintTo(const DotCase &which, std::ostream *stream) {
+  *stream << which.element;
+}
 
 class Dot : public testing::TestWithParam<std::tuple<DotCase, std::string>> {};
-INSTANTIATE_TEST_SUITE_P(Elements, Dot,
-                         testing::Combine(testing::Values(DotCase{"f16", "f32", 2, 4}, DotCase{"bf16", "f32", 2, 4},
-                                                          DotCase{"f32", "f32", 4, 4}, DotCase{"f64", "f64", 8, 8},
-                                                          DotCase{"i8", "i32", 1, 4}, DotCase{"f8E4M3FN", "f32", 1, 4},
-                                                          DotCase{"f8E5M2", "f32", 1, 4}, DotCase{"f8E4M3FNUZ", "f32", 1, 4},
-                                                          DotCase{"f8E5M2FNUZ", "f32", 1, 4}),
-                                          testing::Values("host", "host_checked")),
-                         [](const auto &info) {
-                           return std::get<0>(info.param).element + "_" + std::get<1>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Elements, Dot,
+    testing::Combine(testing::Values(DotCase{"f16", "f32", 2, 4}, DotCase{"bf16", "f32", 2, 4},
+                                     DotCase{"f32", "f32", 4, 4}, DotCase{"f64", "f64", 8, 8},
+                                     DotCase{"i8", "i32", 1, 4}, DotCase{"f8E4M3FN", "f32", 1, 4},
+                                     DotCase{"f8E5M2", "f32", 1, 4}, DotCase{"f8E4M3FNUZ", "f32", 1, 4},
+                                     DotCase{"f8E5M2FNUZ", "f32", 1, 4}),
+                     testing::Values("host", "host_checked")),
+    [](const auto &info) { return std::get<0>(info.param).element + "_" + std::get<1>(info.param); });
 
 // Bits of a small integer in any of the types.
 uint64_t bitsOf(const std::string &element, int value) {
@@ -52,10 +53,11 @@ double resultAt(const std::string &type, const std::vector<uint8_t> &bytes, size
 
 std::string pointerTile(const std::string &name, const std::string &type, int rows, int columns) {
   std::string shape = std::to_string(rows) + "x" + std::to_string(columns), n = std::to_string(rows * columns);
-  return "  %" + name + "_i = tt.make_range {end = " + n + " : i32, start = 0 : i32} : tensor<" + n + "xi32>\n  %" + name +
-         "_j = tt.reshape %" + name + "_i : tensor<" + n + "xi32> -> tensor<" + shape + "xi32>\n  %" + name + "_s = tt.splat %" +
-         name + " : !tt.ptr<" + type + "> -> tensor<" + shape + "x!tt.ptr<" + type + ">>\n  %" + name + "_p = tt.addptr %" + name +
-         "_s, %" + name + "_j : tensor<" + shape + "x!tt.ptr<" + type + ">>, tensor<" + shape + "xi32>\n";
+  return "  %" + name + "_i = tt.make_range {end = " + n + " : i32, start = 0 : i32} : tensor<" + n + "xi32>\n  %" +
+         name + "_j = tt.reshape %" + name + "_i : tensor<" + n + "xi32> -> tensor<" + shape + "xi32>\n  %" + name +
+         "_s = tt.splat %" + name + " : !tt.ptr<" + type + "> -> tensor<" + shape + "x!tt.ptr<" + type + ">>\n  %" +
+         name + "_p = tt.addptr %" + name + "_s, %" + name + "_j : tensor<" + shape + "x!tt.ptr<" + type +
+         ">>, tensor<" + shape + "xi32>\n";
 }
 
 } // namespace
@@ -66,8 +68,8 @@ TEST_P(Dot, small_integers_are_exact) {
   struct Size {
     int m, n, k;
   };
-  for (auto [m, n, k] : {Size{1, 1, 1}, Size{2, 4, 8}, Size{16, 16, 16}, Size{64, 64, 32}, Size{1, 128, 64}, Size{128, 1, 64},
-                         Size{32, 256, 16}, Size{4, 2, 256}}) {
+  for (auto [m, n, k] : {Size{1, 1, 1}, Size{2, 4, 8}, Size{16, 16, 16}, Size{64, 64, 32}, Size{1, 128, 64},
+                         Size{128, 1, 64}, Size{32, 256, 16}, Size{4, 2, 256}}) {
     SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k));
     RandomBits random(m * 31 + n);
     std::vector<int> a(m * k), b(k * n), c(m * n);
@@ -85,13 +87,20 @@ TEST_P(Dot, small_integers_are_exact) {
     auto tile = [](int rows, int columns, const std::string &type) {
       return "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + type + ">";
     };
-    auto pointers = [&](int rows, int columns, const std::string &type) { return tile(rows, columns, "!tt.ptr<" + type + ">"); };
-    std::string body = pointerTile("a", which.element, m, k) + pointerTile("b", which.element, k, n) + pointerTile("c", which.result, m, n);
-    body += "  %ta = tt.load %a_p : " + pointers(m, k, which.element) + "\n  %tb = tt.load %b_p : " + pointers(k, n, which.element) +
-            "\n  %tc = tt.load %c_p : " + pointers(m, n, which.result) + "\n  %d = tt.dot %ta, %tb, %tc, inputPrecision = ieee : " +
-            tile(m, k, which.element) + " * " + tile(k, n, which.element) + " -> " + tile(m, n, which.result) +
+    auto pointers = [&](int rows, int columns, const std::string &type) {
+      return tile(rows, columns, "!tt.ptr<" + type + ">");
+    };
+    std::string body = pointerTile("a", which.element, m, k) + pointerTile("b", which.element, k, n) +
+                       pointerTile("c", which.result, m, n);
+    body += "  %ta = tt.load %a_p : " + pointers(m, k, which.element) +
+            "\n  %tb = tt.load %b_p : " + pointers(k, n, which.element) +
+            "\n  %tc = tt.load %c_p : " + pointers(m, n, which.result) +
+            "\n  %d = tt.dot %ta, %tb, %tc, inputPrecision = ieee : " + tile(m, k, which.element) + " * " +
+            tile(k, n, which.element) + " -> " + tile(m, n, which.result) +
             "\n  tt.store %c_p, %d : " + pointers(m, n, which.result);
-    executor->run(kernelText("%a: !tt.ptr<" + which.element + ">, %b: !tt.ptr<" + which.element + ">, %c: !tt.ptr<" + which.result + ">", body),
+    executor->run(kernelText("%a: !tt.ptr<" + which.element + ">, %b: !tt.ptr<" + which.element + ">, %c: !tt.ptr<" +
+                                 which.result + ">",
+                             body),
                   {}, arguments);
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {

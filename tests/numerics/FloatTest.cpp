@@ -9,8 +9,18 @@ using namespace heddle::numerics;
 template <typename T>
 static std::vector<T> specialValues() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values{T(0), T(1), T(1.5), T(3), T(0.1), Limits::min(), Limits::denorm_min(), Limits::min() / 2,
-                        Limits::max(), Limits::epsilon(), Limits::infinity(), Limits::quiet_NaN()};
+  std::vector<T> values{T(0),
+                        T(1),
+                        T(1.5),
+                        T(3),
+                        T(0.1),
+                        Limits::min(),
+                        Limits::denorm_min(),
+                        Limits::min() / 2,
+                        Limits::max(),
+                        Limits::epsilon(),
+                        Limits::infinity(),
+                        Limits::quiet_NaN()};
   for (size_t i = 0, count = values.size(); i < count; ++i)
     values.push_back(-values[i]);
   return values;
@@ -33,7 +43,8 @@ static void expectBinary(const std::string &operation, const std::function<T(T, 
   std::vector<T> expected;
   for (size_t i = 0; i < x.size(); ++i)
     expected.push_back(plain(x[i], y[i]));
-  std::string text = operation.find('@') == std::string::npos ? "  %r = " + operation + " %a, %b : @" + type : operation;
+  std::string text =
+      operation.find('@') == std::string::npos ? "  %r = " + operation + " %a, %b : @" + type : operation;
   expectSame(mapOnHost<T>({type, type, type}, text, x, y), expected,
              [&](size_t i) { return operation + " " + show(x[i]) + ", " + show(y[i]); });
 }
@@ -46,9 +57,15 @@ static double numberMaximum(double x, double y) {
     return std::signbit(x) ? y : x;
   return std::max(x, y);
 }
-static double numberMinimum(double x, double y) { return -numberMaximum(-x, -y); }
-static double maximum(double x, double y) { return std::isnan(x) || std::isnan(y) ? NAN : numberMaximum(x, y); }
-static double minimum(double x, double y) { return -maximum(-x, -y); }
+static double numberMinimum(double x, double y) {
+  return -numberMaximum(-x, -y);
+}
+static double maximum(double x, double y) {
+  return std::isnan(x) || std::isnan(y) ? NAN : numberMaximum(x, y);
+}
+static double minimum(double x, double y) {
+  return -maximum(-x, -y);
+}
 
 template <typename T>
 class Float : public testing::Test {};
@@ -111,7 +128,8 @@ TYPED_TEST(Float, clamp) {
   auto of = [&](size_t i) { return "clampf " + show(x[i]) + " to " + show(high[i]); };
   for (bool propagate : {false, true})
     expectSame(mapOnHost<T>({type, type, type, type},
-                            "  %r = tt.clampf %a, %b, %c, propagateNan = " + std::string(propagate ? "all" : "none") + " : @" + type,
+                            "  %r = tt.clampf %a, %b, %c, propagateNan = " + std::string(propagate ? "all" : "none") +
+                                " : @" + type,
                             x, low, high),
                propagate ? all : none, of);
 }
@@ -156,8 +174,9 @@ TYPED_TEST(Float, comparisons) {
     std::vector<int8_t> expected;
     for (size_t i = 0; i < x.size(); ++i)
       expected.push_back(plain(x[i], y[i]));
-    expectSame(mapOnHost<int8_t>({type, type, "i8"},
-                                 "  %t = arith.cmpf " + name + ", %a, %b : @" + type + "\n  %r = arith.extui %t : @i1 to @i8", x, y),
+    expectSame(mapOnHost<int8_t>(
+                   {type, type, "i8"},
+                   "  %t = arith.cmpf " + name + ", %a, %b : @" + type + "\n  %r = arith.extui %t : @i1 to @i8", x, y),
                expected, [&](size_t i) { return name + " " + show(x[i]) + ", " + show(y[i]); });
   }
 }
@@ -172,7 +191,8 @@ protected:
       for (int i = 0; i < 3; ++i) {
         x.push_back(uint16_t(code));
         // Any partner, one of like size, and a special one.
-        uint16_t any = uint16_t(random.next()), near = uint16_t(code ^ (any & 0x83ff)), special[] = {0, 0x8000, 1, 0x8001, 0x7c00, 0xfc00, 0x7f80, 0x3c00};
+        uint16_t any = uint16_t(random.next()), near = uint16_t(code ^ (any & 0x83ff)),
+                 special[] = {0, 0x8000, 1, 0x8001, 0x7c00, 0xfc00, 0x7f80, 0x3c00};
         y.push_back(i == 0 ? any : i == 1 ? near : special[any % 8]);
       }
   }
@@ -180,15 +200,16 @@ protected:
   /// `plain` gives a double from which one rounding leads to the result.
   void expect(const std::string &operation, const std::function<double(double, double)> &plain) {
     const PlainFormat &format = GetParam();
-    std::string text = operation.find('@') == std::string::npos ? "  %r = " + operation + " %a, %b : @" + format.name : operation;
+    std::string text =
+        operation.find('@') == std::string::npos ? "  %r = " + operation + " %a, %b : @" + format.name : operation;
     auto actual = mapOnHost<uint16_t>({format.name, format.name, format.name}, text, x, y);
     size_t wrong = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       double a = format.valueOf(x[i]), b = format.valueOf(y[i]);
       uint32_t expected = format.nearest(plain(a, b), false);
       if (actual[i] != expected && !(format.isNan(actual[i]) && format.isNan(expected)) && wrong++ == 0)
-        ADD_FAILURE() << operation << " of " << show(a) << ", " << show(b) << " gives " << show(format.valueOf(actual[i]))
-                      << ", expected " << show(format.valueOf(expected));
+        ADD_FAILURE() << operation << " of " << show(a) << ", " << show(b) << " gives "
+                      << show(format.valueOf(actual[i])) << ", expected " << show(format.valueOf(expected));
     }
     EXPECT_EQ(wrong, 0u) << operation << ", of " << x.size();
   }
@@ -198,8 +219,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, Narrow, testing::Values(plainF16, plainBF16),
                          [](const auto &info) { return info.param.name; });
 
-// Sums and products of doubles with 11 bits are exact or far beyond any rounding; quotients and roots have 53 bits, more
-// than twice as many as the result, which makes the second rounding harmless.
+// Sums and products of doubles with 11 bits are exact or far beyond any rounding; quotients and roots have 53 bits,
+// more than twice as many as the result, which makes the second rounding harmless.
 TEST_P(Narrow, arithmetic) {
   expect("arith.addf", [](double a, double b) {
     double sum = a + b, back = sum - a, lost = (a - (sum - back)) + (b - back);
@@ -246,9 +267,9 @@ TEST_P(Narrow, fused_multiply_add_sees_a_tiny_addend) {
   size_t wrong = 0;
   for (size_t i = 0; i < a.size(); ++i)
     if (actual[i] != expected[i] && wrong++ == 0)
-      ADD_FAILURE() << format.name << " fma of " << show(format.valueOf(a[i])) << ", " << show(format.valueOf(b[i])) << ", "
-                    << show(format.valueOf(c[i])) << " gives " << show(format.valueOf(actual[i])) << ", expected "
-                    << show(format.valueOf(expected[i]));
+      ADD_FAILURE() << format.name << " fma of " << show(format.valueOf(a[i])) << ", " << show(format.valueOf(b[i]))
+                    << ", " << show(format.valueOf(c[i])) << " gives " << show(format.valueOf(actual[i]))
+                    << ", expected " << show(format.valueOf(expected[i]));
   EXPECT_EQ(wrong, 0u) << "of " << a.size();
 }
 

@@ -47,9 +47,9 @@ protected:
     std::vector<T> expected;
     for (size_t i = 0; i < x.size(); ++i)
       expected.push_back(plain(x[i], y[i]));
-    expectSame(mapOnHost<T>({type, type, type}, "  %r = " + operation + " %a, %b : @" + type, x, y), expected, [&](size_t i) {
-      return operation + " " + type + " " + std::to_string(x[i]) + ", " + std::to_string(y[i]);
-    });
+    expectSame(
+        mapOnHost<T>({type, type, type}, "  %r = " + operation + " %a, %b : @" + type, x, y), expected,
+        [&](size_t i) { return operation + " " + type + " " + std::to_string(x[i]) + ", " + std::to_string(y[i]); });
   }
 
   std::vector<T> x, y;
@@ -104,9 +104,8 @@ TYPED_TEST(Integer, extremes_and_bits) {
 TYPED_TEST(Integer, high_half_of_a_product) {
   using T = TypeParam;
   using U = std::make_unsigned_t<T>;
-  this->expect("tt.mulhiui", [](T x, T y) {
-    return T((static_cast<unsigned __int128>(U(x)) * U(y)) >> (sizeof(T) * 8));
-  });
+  this->expect("tt.mulhiui",
+               [](T x, T y) { return T((static_cast<unsigned __int128>(U(x)) * U(y)) >> (sizeof(T) * 8)); });
 }
 
 TYPED_TEST(Integer, comparisons) {
@@ -122,16 +121,19 @@ TYPED_TEST(Integer, comparisons) {
     std::vector<int8_t> expected;
     for (size_t i = 0; i < this->x.size(); ++i)
       expected.push_back(plain(this->x[i], this->y[i]));
-    expectSame(mapOnHost<int8_t>({type, type, "i8"},
-                                 "  %t = arith.cmpi " + name + ", %a, %b : @" + type + "\n  %r = arith.extui %t : @i1 to @i8",
-                                 this->x, this->y),
-               expected, [&](size_t i) { return name + " " + std::to_string(this->x[i]) + ", " + std::to_string(this->y[i]); });
+    expectSame(
+        mapOnHost<int8_t>({type, type, "i8"},
+                          "  %t = arith.cmpi " + name + ", %a, %b : @" + type + "\n  %r = arith.extui %t : @i1 to @i8",
+                          this->x, this->y),
+        expected,
+        [&](size_t i) { return name + " " + std::to_string(this->x[i]) + ", " + std::to_string(this->y[i]); });
   }
 }
 
 TEST(IntegerScalar, division_and_shifts_of_scalars) {
   // The same rules where no vector is involved.
-  auto result = runOnHost("%x: i32, %y: i32, %p: !tt.ptr<i32>", R"(
+  auto result = runOnHost(
+      "%x: i32, %y: i32, %p: !tt.ptr<i32>", R"(
   %c1 = arith.constant 1 : i32
   %q = arith.divsi %x, %y : i32
   %m = arith.remsi %x, %y : i32
@@ -141,6 +143,6 @@ TEST(IntegerScalar, division_and_shifts_of_scalars) {
   tt.store %p, %q : !tt.ptr<i32>
   tt.store %p1, %m : !tt.ptr<i32>
   tt.store %p2, %s : !tt.ptr<i32>)",
-                          {heddle::reference::scalarI32(77), heddle::reference::scalarI32(0), heddle::reference::zeros<int32_t>(3)});
+      {heddle::reference::scalarI32(77), heddle::reference::scalarI32(0), heddle::reference::zeros<int32_t>(3)});
   EXPECT_EQ(heddle::reference::valuesOf<int32_t>(result[2]), (std::vector<int32_t>{-1, 77, 0}));
 }

@@ -11,11 +11,13 @@ namespace {
 struct Function {
   std::string name;
   long double (*plain)(long double);
-  double low, high;       ///< range of most samples
+  double low, high;        ///< range of most samples
   double ulpsF32, ulpsF64; ///< largest error
 };
 
-void PrintTo(const Function &function, std::ostream *stream) { *stream << function.name; }
+void PrintTo(const Function &function, std::ostream *stream) {
+  *stream << function.name;
+}
 
 const std::vector<Function> functions{
     {"exp", std::exp, -100, 90, 1, 1},
@@ -30,7 +32,8 @@ const std::vector<Function> functions{
 };
 
 class Math : public testing::TestWithParam<Function> {};
-INSTANTIATE_TEST_SUITE_P(Functions, Math, testing::ValuesIn(functions), [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Functions, Math, testing::ValuesIn(functions),
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace
 
@@ -44,14 +47,16 @@ static double ulpsBetween(T actual, long double exact) {
     return actual == rounded || std::fabs(actual) == std::numeric_limits<T>::max() ? 0 : INFINITY;
   T size = std::max(std::fabs(rounded), std::numeric_limits<T>::min());
   long double unit = (long double)(std::nextafter(size, T(INFINITY))) - size;
-  return double(std::fabs((long double)(actual) - exact) / unit);
+  return double(std::fabs((long double)(actual)-exact) / unit);
 }
 
 template <typename T>
 static void measure(const Function &function, double bound) {
   std::string type = sizeof(T) == 4 ? "f32" : "f64";
-  std::vector<T> x = randomValues<T>(20000, 8, {T(0), T(-0.0), T(1), T(-1), T(INFINITY), T(-INFINITY), T(NAN), std::numeric_limits<T>::denorm_min(),
-                                                std::numeric_limits<T>::min(), std::numeric_limits<T>::max()});
+  std::vector<T> x = randomValues<T>(20000, 8,
+                                     {T(0), T(-0.0), T(1), T(-1), T(INFINITY), T(-INFINITY), T(NAN),
+                                      std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::min(),
+                                      std::numeric_limits<T>::max()});
   RandomBits random(9);
   while (x.size() < 60000)
     x.push_back(T(function.low + (function.high - function.low) * (double(random.next() >> 11) * 0x1p-53)));
@@ -66,8 +71,12 @@ static void measure(const Function &function, double bound) {
                           << ", expected " << show(double(function.plain(x[at])));
 }
 
-TEST_P(Math, f32) { measure<float>(GetParam(), GetParam().ulpsF32); }
-TEST_P(Math, f64) { measure<double>(GetParam(), GetParam().ulpsF64); }
+TEST_P(Math, f32) {
+  measure<float>(GetParam(), GetParam().ulpsF32);
+}
+TEST_P(Math, f64) {
+  measure<double>(GetParam(), GetParam().ulpsF64);
+}
 
 TEST_P(Math, every_16_bit_pattern) {
   // Computed in f32 and rounded: within one step of the exact result.
@@ -75,7 +84,8 @@ TEST_P(Math, every_16_bit_pattern) {
     std::vector<uint16_t> codes;
     for (uint32_t code = 0; code < 65536; ++code)
       codes.push_back(uint16_t(code));
-    auto actual = mapOnHost<uint16_t>({format.name, format.name}, "  %r = math." + GetParam().name + " %a : @" + format.name, codes);
+    auto actual = mapOnHost<uint16_t>({format.name, format.name},
+                                      "  %r = math." + GetParam().name + " %a : @" + format.name, codes);
     size_t wrong = 0;
     for (uint32_t code = 0; code < 65536; ++code) {
       double exact = double(GetParam().plain(format.valueOf(code)));

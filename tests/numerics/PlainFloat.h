@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Narrow floating-point formats by their definition: a table of every value, and the nearest entry by search. Slow, plain,
-// and without a line in common with what it judges.
+// Narrow floating-point formats by their definition: a table of every value, and the nearest entry by search. Slow,
+// plain, and without a line in common with what it judges.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -44,8 +44,8 @@ struct PlainFormat {
     return code;
   }
 
-  /// The code nearest to `value`, ties to the even code. Beyond the largest finite value: that value when `saturate`, else
-  /// by IEEE's rule. NaN gives some NaN.
+  /// The code nearest to `value`, ties to the even code. Beyond the largest finite value: that value when `saturate`,
+  /// else by IEEE's rule. NaN gives some NaN.
   uint32_t nearest(double value, bool saturate) const {
     if (std::isnan(value))
       return codes == UnsignedZero ? signBit() : signBit() - 1;
@@ -63,7 +63,8 @@ struct PlainFormat {
         uint32_t middle = (low + high) / 2;
         (valueOf(middle) <= magnitude ? low : high) = middle;
       }
-      double below = magnitude - valueOf(low), above = valueOf(high) - magnitude; // exact: neighbours within a factor of 2
+      double below = magnitude - valueOf(low),
+             above = valueOf(high) - magnitude; // exact: neighbours within a factor of 2
       code = below < above ? low : above < below ? high : low % 2 == 0 ? low : high;
       if (magnitude == valueOf(low))
         code = low;
@@ -84,7 +85,9 @@ struct PlainFormat {
   bool isNan(uint32_t code) const { return std::isnan(valueOf(code)); }
 };
 
-inline void PrintTo(const PlainFormat &format, std::ostream *stream) { *stream << format.name; }
+inline void PrintTo(const PlainFormat &format, std::ostream *stream) {
+  *stream << format.name;
+}
 
 inline const PlainFormat plainF16{"f16", 5, 10, 15, PlainFormat::Ieee};
 inline const PlainFormat plainBF16{"bf16", 8, 7, 127, PlainFormat::Ieee};

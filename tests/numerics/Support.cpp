@@ -25,7 +25,8 @@ std::vector<Argument> runOnHost(const std::string &parameters, const std::string
   return arguments;
 }
 
-std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType, const std::string &body) {
+std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType,
+                    const std::string &body) {
   std::string parameters, text = R"(
   %one_tile = arith.constant 1024 : i32
   %pid = tt.get_program_id x : i32

@@ -87,7 +87,8 @@ void expectSame(const std::vector<T> &actual, const std::vector<T> &expected,
   ASSERT_EQ(actual.size(), expected.size());
   size_t wrong = 0, first = 0;
   for (size_t i = 0; i < actual.size(); ++i) {
-    bool same = std::memcmp(&actual[i], &expected[i], sizeof(T)) == 0 || (actual[i] != actual[i] && expected[i] != expected[i]);
+    bool same =
+        std::memcmp(&actual[i], &expected[i], sizeof(T)) == 0 || (actual[i] != actual[i] && expected[i] != expected[i]);
     if (!same && wrong++ == 0)
       first = i;
   }

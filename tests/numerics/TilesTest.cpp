@@ -10,7 +10,9 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-int64_t countOf(const Shape &shape) { return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>()); }
+int64_t countOf(const Shape &shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
 
 std::string tile(const Shape &shape, const std::string &type) {
   std::string text = "tensor<";
@@ -38,23 +40,28 @@ void forLines(const Shape &shape, int axis, const std::function<void(int64_t, in
 // Loads (or stores) `count` elements at %POINTER as one row.
 std::string row(const std::string &name, const std::string &type, int64_t count) {
   std::string n = std::to_string(count), pointers = tile({count}, "!tt.ptr<" + type + ">");
-  return "  %" + name + "_i = tt.make_range {end = " + n + " : i32, start = 0 : i32} : " + tile({count}, "i32") + "\n  %" + name +
-         "_s = tt.splat %" + name + " : !tt.ptr<" + type + "> -> " + pointers + "\n  %" + name + "_p = tt.addptr %" + name + "_s, %" +
-         name + "_i : " + pointers + ", " + tile({count}, "i32") + "\n";
+  return "  %" + name + "_i = tt.make_range {end = " + n + " : i32, start = 0 : i32} : " + tile({count}, "i32") +
+         "\n  %" + name + "_s = tt.splat %" + name + " : !tt.ptr<" + type + "> -> " + pointers + "\n  %" + name +
+         "_p = tt.addptr %" + name + "_s, %" + name + "_i : " + pointers + ", " + tile({count}, "i32") + "\n";
 }
 
-std::string loadTile(const std::string &value, const std::string &pointer, const std::string &type, const Shape &shape) {
+std::string loadTile(const std::string &value, const std::string &pointer, const std::string &type,
+                     const Shape &shape) {
   int64_t count = countOf(shape);
-  std::string text = row(pointer, type, count) + "  %" + value + "_row = tt.load %" + pointer + "_p : " + tile({count}, "!tt.ptr<" + type + ">") + "\n";
-  return text + "  %" + value + " = tt.reshape %" + value + "_row : " + tile({count}, type) + " -> " + tile(shape, type) + "\n";
+  std::string text = row(pointer, type, count) + "  %" + value + "_row = tt.load %" + pointer +
+                     "_p : " + tile({count}, "!tt.ptr<" + type + ">") + "\n";
+  return text + "  %" + value + " = tt.reshape %" + value + "_row : " + tile({count}, type) + " -> " +
+         tile(shape, type) + "\n";
 }
 
-std::string storeTile(const std::string &value, const std::string &pointer, const std::string &type, const Shape &shape) {
+std::string storeTile(const std::string &value, const std::string &pointer, const std::string &type,
+                      const Shape &shape) {
   int64_t count = countOf(shape);
   if (shape.empty())
     return "  tt.store %" + pointer + ", %" + value + " : !tt.ptr<" + type + ">\n";
-  return row(pointer, type, count) + "  %" + value + "_out = tt.reshape %" + value + " : " + tile(shape, type) + " -> " + tile({count}, type) +
-         "\n  tt.store %" + pointer + "_p, %" + value + "_out : " + tile({count}, "!tt.ptr<" + type + ">");
+  return row(pointer, type, count) + "  %" + value + "_out = tt.reshape %" + value + " : " + tile(shape, type) +
+         " -> " + tile({count}, type) + "\n  tt.store %" + pointer + "_p, %" + value +
+         "_out : " + tile({count}, "!tt.ptr<" + type + ">");
 }
 
 std::vector<int32_t> smallIntegers(int64_t count, uint64_t seed) {
@@ -75,8 +82,19 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Executors, Tiles, testing::Values("reference", "host", "host_checked"),
                          [](const auto &info) { return info.param; });
 
-const std::vector<Shape> shapes{{1}, {2}, {64}, {1024}, {1, 8}, {8, 1}, {4, 32}, {32, 4}, {2, 16, 8}, {16, 1, 4}, {2, 2, 2, 2},
-                                {4, 1, 2, 1, 8}, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2}};
+const std::vector<Shape> shapes{{1},
+                                {2},
+                                {64},
+                                {1024},
+                                {1, 8},
+                                {8, 1},
+                                {4, 32},
+                                {32, 4},
+                                {2, 16, 8},
+                                {16, 1, 4},
+                                {2, 2, 2, 2},
+                                {4, 1, 2, 1, 8},
+                                {2, 2, 2, 2, 2, 2, 2, 2, 2, 2}};
 
 } // namespace
 
@@ -87,11 +105,13 @@ TEST_P(Tiles, reductions_along_every_axis) {
       rest.erase(rest.begin() + axis);
       SCOPED_TRACE(tile(shape, "i32") + " axis " + std::to_string(axis));
       auto x = smallIntegers(countOf(shape), 1);
-      std::string body = loadTile("t", "x", "i32", shape) + R"(  %r = "tt.reduce"(%t) <{axis = )" + std::to_string(axis) + R"( : i32}> ({
+      std::string body = loadTile("t", "x", "i32", shape) + R"(  %r = "tt.reduce"(%t) <{axis = )" +
+                         std::to_string(axis) + R"( : i32}> ({
   ^bb0(%a: i32, %b: i32):
     %s = arith.addi %a, %b : i32
     tt.reduce.return %s : i32
-  }) : ()" + tile(shape, "i32") + ") -> " + tile(rest, "i32") + "\n" + storeTile("r", "o", "i32", rest);
+  }) : ()" + tile(shape, "i32") +
+                         ") -> " + tile(rest, "i32") + "\n" + storeTile("r", "o", "i32", rest);
       std::vector<int32_t> expected;
       forLines(shape, axis, [&](int64_t first, int64_t stride) {
         int32_t sum = 0;
@@ -109,10 +129,12 @@ TEST_P(Tiles, index_of_the_first_maximum) {
     Shape rest(shape.begin(), shape.end() - 1);
     auto x = smallIntegers(countOf(shape), 2);
     std::string ti32 = tile(shape, "i32");
-    std::string body = loadTile("t", "x", "i32", shape) + "  %all = tt.make_range {end = " + std::to_string(countOf(shape)) +
-                       " : i32, start = 0 : i32} : " + tile({countOf(shape)}, "i32") + "\n  %n = tt.reshape %all : " +
-                       tile({countOf(shape)}, "i32") + " -> " + ti32 + R"(
-  %v, %r = "tt.reduce"(%t, %n) <{axis = )" + std::to_string(axis) + R"( : i32}> ({
+    std::string body = loadTile("t", "x", "i32", shape) +
+                       "  %all = tt.make_range {end = " + std::to_string(countOf(shape)) +
+                       " : i32, start = 0 : i32} : " + tile({countOf(shape)}, "i32") +
+                       "\n  %n = tt.reshape %all : " + tile({countOf(shape)}, "i32") + " -> " + ti32 + R"(
+  %v, %r = "tt.reduce"(%t, %n) <{axis = )" +
+                       std::to_string(axis) + R"( : i32}> ({
   ^bb0(%a: i32, %ai: i32, %b: i32, %bi: i32):
     %gt = arith.cmpi sgt, %a, %b : i32
     %eq = arith.cmpi eq, %a, %b : i32
@@ -122,7 +144,9 @@ TEST_P(Tiles, index_of_the_first_maximum) {
     %s = arith.select %c, %a, %b : i32
     %si = arith.select %c, %ai, %bi : i32
     tt.reduce.return %s, %si : i32, i32
-  }) : ()" + ti32 + ", " + ti32 + ") -> (" + tile(rest, "i32") + ", " + tile(rest, "i32") + ")\n" + storeTile("r", "o", "i32", rest);
+  }) : ()" + ti32 + ", " +
+                       ti32 + ") -> (" + tile(rest, "i32") + ", " + tile(rest, "i32") + ")\n" +
+                       storeTile("r", "o", "i32", rest);
     std::vector<int32_t> expected;
     forLines(shape, axis, [&](int64_t first, int64_t stride) {
       int64_t best = first;
@@ -141,15 +165,19 @@ TEST_P(Tiles, scans_along_every_axis_both_ways) {
       for (bool reverse : {false, true}) {
         SCOPED_TRACE(tile(shape, "i32") + " axis " + std::to_string(axis) + (reverse ? " reverse" : ""));
         auto x = smallIntegers(countOf(shape), 3);
-        // Not commutative: 3 a + b keeps the order visible; it is not associative, but runs in order on one line of two.
+        // Not commutative: 3 a + b keeps the order visible; it is not associative, but runs in order on one line of
+        // two.
         bool ordered = shape[axis] <= 2;
-        std::string body = loadTile("t", "x", "i32", shape) + R"(  %c3 = arith.constant )" + (ordered ? "3" : "1") + R"( : i32
-  %r = "tt.scan"(%t) <{axis = )" + std::to_string(axis) + " : i32, reverse = " + (reverse ? "true" : "false") + R"(}> ({
+        std::string body = loadTile("t", "x", "i32", shape) + R"(  %c3 = arith.constant )" + (ordered ? "3" : "1") +
+                           R"( : i32
+  %r = "tt.scan"(%t) <{axis = )" +
+                           std::to_string(axis) + " : i32, reverse = " + (reverse ? "true" : "false") + R"(}> ({
   ^bb0(%a: i32, %b: i32):
     %m = arith.muli %a, %c3 : i32
     %s = arith.addi %m, %b : i32
     tt.scan.return %s : i32
-  }) : ()" + tile(shape, "i32") + ") -> " + tile(shape, "i32") + "\n" + storeTile("r", "o", "i32", shape);
+  }) : ()" + tile(shape, "i32") +
+                           ") -> " + tile(shape, "i32") + "\n" + storeTile("r", "o", "i32", shape);
         auto expected = x;
         forLines(shape, axis, [&](int64_t first, int64_t stride) {
           for (int64_t i = 1; i < shape[axis]; ++i) {
@@ -162,8 +190,10 @@ TEST_P(Tiles, scans_along_every_axis_both_ways) {
 }
 
 TEST_P(Tiles, transposes) {
-  std::vector<std::pair<Shape, Shape>> cases{{{4, 32}, {1, 0}}, {{32, 4}, {1, 0}}, {{2, 16, 8}, {2, 0, 1}}, {{2, 16, 8}, {1, 2, 0}},
-                                             {{2, 16, 8}, {0, 2, 1}}, {{2, 4, 8, 16}, {3, 1, 2, 0}}, {{64, 64}, {1, 0}}};
+  std::vector<std::pair<Shape, Shape>> cases{{{4, 32}, {1, 0}},       {{32, 4}, {1, 0}},
+                                             {{2, 16, 8}, {2, 0, 1}}, {{2, 16, 8}, {1, 2, 0}},
+                                             {{2, 16, 8}, {0, 2, 1}}, {{2, 4, 8, 16}, {3, 1, 2, 0}},
+                                             {{64, 64}, {1, 0}}};
   for (auto &[shape, order] : cases) {
     Shape result;
     std::string orderText;
@@ -178,8 +208,9 @@ TEST_P(Tiles, transposes) {
         source += i / resultStrides[d] % result[d] * strides[order[d]];
       expected[i] = x[source];
     }
-    EXPECT_EQ(runI32(loadTile("t", "x", "i32", shape) + "  %r = tt.trans %t {order = array<i32: " + orderText + ">} : " +
-                         tile(shape, "i32") + " -> " + tile(result, "i32") + "\n" + storeTile("r", "o", "i32", result),
+    EXPECT_EQ(runI32(loadTile("t", "x", "i32", shape) + "  %r = tt.trans %t {order = array<i32: " + orderText +
+                         ">} : " + tile(shape, "i32") + " -> " + tile(result, "i32") + "\n" +
+                         storeTile("r", "o", "i32", result),
                      x, countOf(result)),
               expected)
         << tile(shape, "i32") << " " << orderText;
@@ -200,11 +231,12 @@ TEST_P(Tiles, gather_along_every_axis) {
         expected[i] = int32_t(at) * 1000;
       }
       std::string ti32 = tile(shape, "i32"), all = tile({countOf(shape)}, "i32");
-      EXPECT_EQ(runI32(loadTile("t", "x", "i32", shape) + "  %n = tt.make_range {end = " + std::to_string(countOf(shape)) +
+      EXPECT_EQ(runI32(loadTile("t", "x", "i32", shape) +
+                           "  %n = tt.make_range {end = " + std::to_string(countOf(shape)) +
                            " : i32, start = 0 : i32} : " + all + "\n  %k = arith.constant dense<1000> : " + all +
                            "\n  %v = arith.muli %n, %k : " + all + "\n  %s = tt.reshape %v : " + all + " -> " + ti32 +
-                           "\n  %r = tt.gather %s[%t] {axis = " + std::to_string(axis) + " : i32} : (" + ti32 + ", " + ti32 + ") -> " +
-                           ti32 + "\n" + storeTile("r", "o", "i32", shape),
+                           "\n  %r = tt.gather %s[%t] {axis = " + std::to_string(axis) + " : i32} : (" + ti32 + ", " +
+                           ti32 + ") -> " + ti32 + "\n" + storeTile("r", "o", "i32", shape),
                        indices, countOf(shape)),
                 expected)
           << ti32 << " axis " << axis;
@@ -216,7 +248,8 @@ TEST_P(Tiles, histogram_counts) {
   std::vector<int32_t> expected(256);
   for (int32_t &value : x)
     ++expected[value += 100];
-  EXPECT_EQ(runI32(loadTile("t", "x", "i32", {1024}) + "  %r = tt.histogram %t : tensor<1024xi32> -> tensor<256xi32>\n" +
+  EXPECT_EQ(runI32(loadTile("t", "x", "i32", {1024}) +
+                       "  %r = tt.histogram %t : tensor<1024xi32> -> tensor<256xi32>\n" +
                        storeTile("r", "o", "i32", {256}),
                    x, 256),
             expected);
