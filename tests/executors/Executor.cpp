@@ -29,7 +29,7 @@ private:
 
 class SimplifiedExecutor : public Executor {
 public:
-  std::string name() const override { return "reference after canonicalize,cse"; }
+  std::string name() const override { return "contrary reference after canonicalize,cse"; }
   void run(const std::string &text, const Grid &grid, std::vector<Argument> &arguments) override {
     DialectRegistry registry;
     heddle::reference::registerDialects(registry);
@@ -44,7 +44,8 @@ public:
       throw internalError("canonicalize,cse failed");
     std::string simplified;
     llvm::raw_string_ostream(simplified) << *module;
-    heddle::reference::evaluateText(simplified, grid, arguments, {.undefinedBits = 0x5a5a5a5a5a5a5a5a});
+    heddle::reference::evaluateText(simplified, grid, arguments,
+                                    {.contrary = true, .undefinedBits = 0x5a5a5a5a5a5a5a5a});
   }
 };
 

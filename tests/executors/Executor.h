@@ -18,7 +18,8 @@ public:
 
 /// The reference evaluator; undefined values hold `undefinedBits`.
 std::unique_ptr<Executor> makeReferenceExecutor(uint64_t undefinedBits = 0);
-/// The reference evaluator on the program after `canonicalize` and `cse`: checks folds and the printed text.
+/// The reference evaluator on the program after `canonicalize` and `cse`, with the other choice wherever the language
+/// leaves one: checks folds, the printed text, and that no output rule asks for more than the language gives.
 std::unique_ptr<Executor> makeSimplifiedExecutor();
 
 struct HostOptions {

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "examples/builder/Cases.h"
+#include "compiler/pipeline/Compile.h"
+#include "examples/builder/Kernels.h"
+#include "runtime/Driver.h"
+#include "runtime/Launch.h"
+#include "runtime/Stream.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace heddle::examples {
+namespace {
+
+using Numbers = std::vector<double>;
+
+/// Numbers in [-1, 1) on a grid of 1/128: exact in bf16 and wider.
+Numbers numbers(size_t count, uint32_t seed) {
+  Numbers values(count);
+  for (double &value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    value = (int(seed >> 24) - 128) / 128.0;
+  }
+  return values;
+}
+
+Value input(ElementType type, const Numbers &values) {
+  Value value{type, true};
+  value.bytes.resize(values.size() * elementSizeBytes(type));
+  for (size_t i = 0; i < values.size(); ++i)
+    storeDouble(type, values[i], value.bytes.data() + i * elementSizeBytes(type));
+  return value;
+}
+
+Value output(ElementType type, Numbers expected, double tolerance) {
+  Value value = input(type, Numbers(expected.size()));
+  value.expected = std::move(expected);
+  value.tolerance = tolerance;
+  return value;
+}
+
+Value integer(int32_t number) {
+  return {ElementType::I32, false, uint32_t(number)};
+}
+
+Value real(float number) {
+  Value value{ElementType::F32, false};
+  storeDouble(ElementType::F32, number, &value.bits);
+  return value;
+}
+
+Case vectorAddCase() {
+  int n = 3000;
+  Numbers x = numbers(n, 1), y = numbers(n, 2), sums(n);
+  for (int i = 0; i < n; ++i)
+    sums[i] = x[i] + y[i];
+  auto f32 = ElementType::F32;
+  return {vectorAdd(), {3, 1, 1}, {input(f32, x), input(f32, y), output(f32, sums, 0), integer(n)}};
+}
+
+Case rowSoftmaxCase() {
+  int rows = 7, columns = 500, stride = 512;
+  Numbers x = numbers(rows * stride, 3), expected(rows * stride);
+  for (int r = 0; r < rows; ++r) {
+    auto first = x.begin() + r * stride;
+    double largest = *std::max_element(first, first + columns), sum = 0;
+    for (int c = 0; c < columns; ++c)
+      sum += std::exp(first[c] - largest);
+    for (int c = 0; c < columns; ++c)
+      expected[r * stride + c] = std::exp(first[c] - largest) / sum;
+  }
+  auto f32 = ElementType::F32;
+  return {
+      rowSoftmax(),
+      {3, 1, 1},
+      {output(f32, expected, 1e-8), input(f32, x), integer(stride), integer(stride), integer(rows), integer(columns)}};
+}
+
+Case matmulCase() {
+  int M = 150, N = 130, K = 70;
+  Numbers a = numbers(M * K, 4), b = numbers(K * N, 5), c(M * N);
+  for (int i = 0; i < M; ++i)
+    for (int j = 0; j < N; ++j)
+      for (int k = 0; k < K; ++k)
+        c[i * N + j] += a[i * K + k] * b[k * N + j];
+  auto f16 = ElementType::F16;
+  return {matmulF16(),
+          {9, 1, 1},
+          {input(f16, a), input(f16, b), output(f16, c, 0.01), integer(M), integer(N), integer(K), integer(K),
+           integer(N), integer(N)}};
+}
+
+Case layerNormCase() {
+  int rows = 3, N = 1500, stride = 1504;
+  double eps = 1e-5;
+  Numbers x = numbers(rows * stride, 8), w = numbers(N, 9), b = numbers(N, 10);
+  Numbers y(rows * stride), means(rows), inverses(rows);
+  for (int r = 0; r < rows; ++r) {
+    const double *row = &x[r * stride];
+    double mean = 0, variance = 0;
+    for (int c = 0; c < N; ++c)
+      mean += row[c] / N;
+    for (int c = 0; c < N; ++c)
+      variance += (row[c] - mean) * (row[c] - mean) / N;
+    means[r] = mean;
+    inverses[r] = 1 / std::sqrt(variance + eps);
+    for (int c = 0; c < N; ++c)
+      y[r * stride + c] = (row[c] - mean) * inverses[r] * w[c] + b[c];
+  }
+  auto bf16 = ElementType::BF16, f32 = ElementType::F32;
+  return {layerNorm(),
+          {rows, 1, 1},
+          {input(bf16, x), output(bf16, y, 0.01), input(bf16, w), input(bf16, b), output(f32, means, 1e-6),
+           output(f32, inverses, 1e-5), integer(stride), integer(N), real(float(eps))}};
+}
+
+/// Scores are small, so f64 needs no maximum.
+Numbers attend(const Numbers &q, const Numbers &k, const Numbers &v, int heads, int T, int D, double scale) {
+  Numbers result(heads * T * D);
+  for (int h = 0; h < heads; ++h)
+    for (int i = 0; i < T; ++i) {
+      double *out = &result[(h * T + i) * D], sum = 0;
+      for (int j = 0; j <= i; ++j) {
+        double score = 0;
+        for (int d = 0; d < D; ++d)
+          score += q[(h * T + i) * D + d] * k[(h * T + j) * D + d];
+        double weight = std::exp(score * scale);
+        sum += weight;
+        for (int d = 0; d < D; ++d)
+          out[d] += weight * v[(h * T + j) * D + d];
+      }
+      for (int d = 0; d < D; ++d)
+        out[d] /= sum;
+    }
+  return result;
+}
+
+Case attentionCase() {
+  int heads = 2, T = 150, D = 64;
+  float scale = 0.125;
+  Numbers q = numbers(heads * T * D, 16), k = numbers(heads * T * D, 17), v = numbers(heads * T * D, 18);
+  auto f16 = ElementType::F16;
+  return {attentionCausal(),
+          {3, heads, 1},
+          {input(f16, q), input(f16, k), input(f16, v), output(f16, attend(q, k, v, heads, T, D, scale), 0.002),
+           integer(T), real(scale)}};
+}
+
+} // namespace
+
+std::vector<Case> allCases() {
+  return {vectorAddCase(), rowSoftmaxCase(), matmulCase(), layerNormCase(), attentionCase()};
+}
+
+std::vector<std::vector<uint8_t>> runOnHost(const std::string &text, const Case &example) {
+  std::shared_ptr<Device> device = openDevice("host:0");
+  std::unique_ptr<Stream> stream = device->createStream();
+  Launch launch;
+  launch.kernel.module = device->loadModule(compile(text, example.program.name(), CompileOptions()).package);
+  launch.grid = example.grid;
+  std::vector<Buffer> buffers;
+  for (const Value &value : example.values) {
+    buffers.push_back(value.isBuffer ? device->allocate(value.bytes.size()) : Buffer());
+    if (!value.isBuffer) {
+      launch.arguments.push_back(ScalarBits{value.bits});
+      continue;
+    }
+    stream->copyToDevice(buffers.back(), value.bytes.data());
+    launch.arguments.push_back(DeviceAddress(buffers.back()));
+  }
+  stream->launch(launch);
+  std::vector<std::vector<uint8_t>> results(buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (example.values[i].isBuffer) {
+      results[i].resize(buffers[i].sizeBytes());
+      stream->copyToHost(results[i].data(), buffers[i]);
+    }
+  stream->synchronize();
+  return results;
+}
+
+double largestError(const Case &example, const std::vector<std::vector<uint8_t>> &results) {
+  double largest = 0;
+  for (size_t number = 0; number < results.size(); ++number) {
+    const Value &value = example.values[number];
+    for (size_t i = 0; i < value.expected.size(); ++i) {
+      double given = loadDouble(value.type, results[number].data() + i * elementSizeBytes(value.type));
+      double difference = std::fabs(given - value.expected[i]);
+      if (difference != 0) // also NaN
+        largest = std::isnan(difference) ? INFINITY : std::max(largest, difference / value.tolerance);
+    }
+  }
+  return largest;
+}
+
+} // namespace heddle::examples

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The example program: prints a kernel's text, or runs all kernels on the host device and compares each with plain
+// loops.
+#include "examples/builder/Cases.h"
+#include "support/Error.h"
+#include <cstdio>
+#include <cstring>
+
+using namespace heddle;
+using namespace heddle::examples;
+
+static const char usage[] =
+    "usage: heddle-examples                run all kernels on the host and compare them with plain loops\n"
+    "       heddle-examples --emit KERNEL  print a kernel's Triton IR, for `heddle compile` and `heddle run`\n";
+
+static int emitKernel(const std::string &name) {
+  std::string names;
+  for (const Case &example : allCases()) {
+    if (example.program.name() == name) {
+      std::fputs(example.program.text().c_str(), stdout);
+      return 0;
+    }
+    names += " " + example.program.name();
+  }
+  throw inputError("there is no kernel `" + name + "`", {"the kernels are" + names});
+}
+
+static int runAll() {
+  bool allRight = true;
+  for (const Case &example : allCases()) {
+    double error = largestError(example, runOnHost(example.program.text(), example));
+    allRight &= error <= 1;
+    std::printf("%-18s %s (largest error %.2g of what is allowed)\n", example.program.name().c_str(),
+                error <= 1 ? "right" : "WRONG", error);
+  }
+  return allRight ? 0 : int(ErrorClass::WrongResult);
+}
+
+int main(int count, char **arguments) {
+  try {
+    if (count == 1)
+      return runAll();
+    if (count == 3 && !std::strcmp(arguments[1], "--emit"))
+      return emitKernel(arguments[2]);
+    bool help = count == 2 && !std::strcmp(arguments[1], "--help");
+    std::fputs(usage, help ? stdout : stderr);
+    return help ? 0 : int(ErrorClass::Input);
+  } catch (const Error &error) {
+    std::fprintf(stderr, "heddle-examples: error: %s\n", error.what());
+    for (const std::string &note : error.notes)
+      std::fprintf(stderr, "note: %s\n", note.c_str());
+    return int(error.kind);
+  }
+}
