@@ -280,9 +280,15 @@ Value HostEmitter::remainder(Value x, Value y) {
         bits = arith::AndIOp::create(b, loc, bits, constantLike(b.getI64Type(), -(int64_t(1) << 27), x));
         Value factor = arith::BitcastOp::create(b, loc, type, bits);
         Value next = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, factor), unit, rest[0]);
-        // A quotient just below an integer may have been rounded up to it.
+        // The quotient may have been rounded up to this factor: then the one below it, by 1 or by its last bit.
         Value below = compare(arith::CmpFPredicate::OLT, next, number(0));
-        next = arith::SelectOp::create(b, loc, below, arith::AddFOp::create(b, loc, next, unit), next);
+        Value lastBit = constantLike(b.getI64Type(), int64_t(1) << 27, x);
+        Value smaller = arith::BitcastOp::create(b, loc, type, Value(arith::SubIOp::create(b, loc, bits, lastBit)));
+        Value step =
+            arith::MaximumFOp::create(b, loc, number(1), Value(arith::SubFOp::create(b, loc, factor, smaller)));
+        Value repaired = arith::SubFOp::create(b, loc, factor, step);
+        Value again = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, repaired), unit, rest[0]);
+        next = arith::SelectOp::create(b, loc, below, again, next);
         // Lanes that are done stay as they are (an infinite divisor times 0 would make NaN).
         Value busy = compare(arith::CmpFPredicate::OGE, rest[0], safe);
         scf::YieldOp::create(b, loc, ValueRange{arith::SelectOp::create(b, loc, busy, next, rest[0])});
@@ -380,11 +386,29 @@ Value HostEmitter::floatToInt(Operation *op, Value a, bool isSigned) {
   return bits < 32 ? Value(arith::TruncIOp::create(b, loc, like(to, a), result)) : result;
 }
 
+// To a narrow format through f64, which holds 32-bit integers exactly; of a 64-bit one the low 12 bits become one that
+// says whether any was set, far below where the narrow format rounds.
 Value HostEmitter::intToFloat(Operation *op, Value a, bool isSigned) {
-  Type to = resultElement(op), type = like(isNarrowFloat(to) ? b.getF32Type() : to, a);
+  Type to = resultElement(op);
+  bool narrowed = isNarrowFloat(to);
+  unsigned bits = getElementTypeOrSelf(a.getType()).getIntOrFloatBitWidth();
+  if (narrowed && bits == 64) {
+    Type wide = b.getI64Type();
+    Value low = arith::AndIOp::create(b, loc, a, constantLike(wide, 0xFFF, a));
+    Value lost = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, low, constantLike(wide, 0, a));
+    Value high = arith::XOrIOp::create(b, loc, a, low);
+    Value sticky = arith::SelectOp::create(b, loc, lost, constantLike(wide, 0x800, a), constantLike(wide, 0, a));
+    Value replaced = arith::OrIOp::create(b, loc, high, sticky);
+    // Small values need no help, and would lose what counts.
+    Value shifted = arith::ShRSIOp::create(b, loc, a, constantLike(wide, 52, a));
+    Value zeroOrOnes = arith::AddIOp::create(b, loc, shifted, constantLike(wide, isSigned ? 1 : 0, a));
+    Value large = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, zeroOrOnes, constantLike(wide, isSigned, a));
+    a = arith::SelectOp::create(b, loc, large, replaced, a);
+  }
+  Type type = like(narrowed ? Type(bits >= 32 ? b.getF64Type() : b.getF32Type()) : to, a);
   Value real =
       isSigned ? Value(arith::SIToFPOp::create(b, loc, type, a)) : Value(arith::UIToFPOp::create(b, loc, type, a));
-  return isNarrowFloat(to) ? narrow(real, to) : real;
+  return narrowed ? narrow(real, to) : real;
 }
 
 //===-- Regions --------------------------------------------------------------------------------------------------===//

@@ -147,6 +147,7 @@ private:
   void emitAtomic(mlir::Operation *op);
   void emitPoll(triton::AtomicPollOp op);
   mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
+  mlir::Value atomicNarrowAdd(triton::AtomicRMWOp op, mlir::Value pointer, mlir::Value value);
   mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other);
   void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);
   /// Runs `body(lane)` for each lane whose mask is set, one after the other.

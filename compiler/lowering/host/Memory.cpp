@@ -448,12 +448,31 @@ Value HostEmitter::atomicStep(Operation *op, Value address, Value value, Value c
     return old.getType() == type ? old : Value(arith::BitcastOp::create(b, loc, type, old));
   }
   auto rmw = cast<AtomicRMWOp>(op);
-  bool narrowAdd = rmw.getAtomicRmwOp() == RMWOp::FAdd && isNarrowFloat(element);
-  if (narrowAdd)
-    value = LLVM::BitcastOp::create(b, loc, element, value);
-  Value old =
-      LLVM::AtomicRMWOp::create(b, loc, binOpOf(rmw.getAtomicRmwOp()), pointer, value, orderingOf(rmw.getSem()));
-  return narrowAdd ? Value(LLVM::BitcastOp::create(b, loc, type, old)) : old;
+  if (rmw.getAtomicRmwOp() == RMWOp::FAdd && isNarrowFloat(element))
+    return atomicNarrowAdd(rmw, pointer, value);
+  return LLVM::AtomicRMWOp::create(b, loc, binOpOf(rmw.getAtomicRmwOp()), pointer, value, orderingOf(rmw.getSem()));
+}
+
+// No processor adds f16 or bf16 in memory: compare and exchange until nobody came between.
+Value HostEmitter::atomicNarrowAdd(AtomicRMWOp op, Value pointer, Value value) {
+  Type element = elementTypeOf(op.getResult().getType()), type = value.getType();
+  Value term = widen(value, element);
+  Value first = LLVM::LoadOp::create(b, loc, type, pointer, sizeOf(type), false, false, false, false,
+                                     LLVM::AtomicOrdering::monotonic);
+  auto loop = scf::WhileOp::create(
+      b, loc, TypeRange{type}, ValueRange{first},
+      [&](OpBuilder &, Location, ValueRange seen) {
+        Value sum = narrow(arith::AddFOp::create(b, loc, widen(seen[0], element), term), element);
+        Value pair = LLVM::AtomicCmpXchgOp::create(b, loc, pointer, seen[0], sum, orderingOf(op.getSem()),
+                                                   LLVM::AtomicOrdering::monotonic);
+        Value old = LLVM::ExtractValueOp::create(b, loc, pair, ArrayRef<int64_t>{0});
+        Value changed = LLVM::ExtractValueOp::create(b, loc, pair, ArrayRef<int64_t>{1});
+        Value failed = arith::XOrIOp::create(b, loc, changed, constantLike(b.getI1Type(), -1, changed));
+        scf::ConditionOp::create(b, loc, failed, ValueRange{old});
+      },
+      [&](OpBuilder &, Location, ValueRange old) { scf::YieldOp::create(b, loc, old); });
+  b.setInsertionPointAfter(loop);
+  return loop.getResult(0);
 }
 
 // Elements one after the other; a tile's old values go to its buffer when somebody reads them.

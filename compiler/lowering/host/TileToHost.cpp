@@ -72,5 +72,12 @@ LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &opti
   module.getContext()
       ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
                     vector::VectorDialect>();
-  return HostEmitter(function, options, kernel).run();
+  Location place = function.getLoc();
+  if (failed(HostEmitter(function, options, kernel).run()))
+    return failure();
+  constexpr uint64_t limit = uint64_t(1) << 30;
+  if (kernel.scratchBytes > limit)
+    return emitError(place) << "kernel '" << kernel.kernel << "' needs " << kernel.scratchBytes
+                            << " bytes of scratch memory for each program instance; the limit is " << limit;
+  return success();
 }
