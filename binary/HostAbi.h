@@ -14,9 +14,9 @@ struct HostProgram;
 /// What all program instances of one launch share. The four functions after `abort` do not return to the kernel: they
 /// leave it for the driver (by longjmp; kernel frames own nothing). `site` indexes `Package::sites`.
 struct HostLaunch {
-  int32_t grid[3];             ///< program instances along x, y, z
-  uint32_t abiVersion;         ///< hostAbiVersion of the driver
-  const uint32_t *abort;       ///< nonzero asks every instance to leave; kernels poll it in `scf.while` loops
+  int32_t grid[3];       ///< program instances along x, y, z
+  uint32_t abiVersion;   ///< hostAbiVersion of the driver
+  const uint32_t *abort; ///< nonzero asks every instance to leave; kernels poll it in `scf.while` loops
   void (*stopped)(const HostProgram *program, int32_t site);
   /// `tt.assert` failed for the element with this row-major index (0 for a scalar).
   void (*assertFailed)(const HostProgram *program, int32_t site, int64_t element);

@@ -12,9 +12,9 @@ namespace heddle {
 /// One kernel argument, in order.
 struct PackageArgument {
   std::string name;
-  std::string type;       ///< element type in MLIR notation: `f32`, `i64`, ... ; for a pointer that of its pointee, and
-                          ///< `ptr<f16>` etc. when the pointee is itself a pointer
-  bool pointer = false;   ///< a buffer address; else a scalar of `type`
+  std::string type;     ///< element type in MLIR notation: `f32`, `i64`, ... ; for a pointer that of its pointee, and
+                        ///< `ptr<f16>` etc. when the pointee is itself a pointer
+  bool pointer = false; ///< a buffer address; else a scalar of `type`
   int64_t divisibility = 1; ///< tt.divisibility: alignment in bytes of a pointer, factor of an integer
 };
 
@@ -23,7 +23,7 @@ struct PackageSite {
   std::string operation; ///< `tt.load`, `tt.assert`, ...
   std::string file;      ///< empty when unknown
   int64_t line = 0, column = 0;
-  std::string message;   ///< tt.assert's text, tt.print's prefix
+  std::string message; ///< tt.assert's text, tt.print's prefix
   /// tt.print's operands: element type, shape (empty for a scalar), and whether integers are signed.
   struct Operand {
     std::string type;
@@ -37,20 +37,21 @@ struct PackageSite {
 struct Package {
   static constexpr uint32_t formatVersion = 1;
 
-  std::string kernel;     ///< the name of the kernel in its source
-  std::string entry;      ///< the symbol to look up in the binary
-  std::string target;     ///< `host`; later `sm_90`, `gfx942`, `gfx950`
-  std::string processor;  ///< what LLVM generated code for, e.g. `znver5` or `x86-64-v3`
-  std::vector<std::string> features; ///< CPU features the code may use (LLVM names, without +); the driver refuses a machine that lacks one
-  std::string binaryKind; ///< `elf-shared-object`
+  std::string kernel;    ///< the name of the kernel in its source
+  std::string entry;     ///< the symbol to look up in the binary
+  std::string target;    ///< `host`; later `sm_90`, `gfx942`, `gfx950`
+  std::string processor; ///< what LLVM generated code for, e.g. `znver5` or `x86-64-v3`
+  std::vector<std::string>
+      features; ///< CPU features the code may use (LLVM names, without +); the driver refuses a machine that lacks one
+  std::string binaryKind;  ///< `elf-shared-object`
   uint32_t abiVersion = 0; ///< hostAbiVersion for the host
   std::vector<PackageArgument> arguments;
   uint64_t scratchBytes = 0; ///< per program instance
   bool checked = false;      ///< compiled with bounds checks
   std::vector<PackageSite> sites;
-  std::string producer;      ///< `heddle 0.1.0`
-  std::string sourceHash;    ///< xxHash of the source text, hex; empty for a built kernel
-  std::string binary;        ///< the bytes
+  std::string producer;   ///< `heddle 0.1.0`
+  std::string sourceHash; ///< xxHash of the source text, hex; empty for a built kernel
+  std::string binary;     ///< the bytes
 
   /// The file's bytes. Deterministic: equal packages give equal bytes.
   std::string serialize() const;

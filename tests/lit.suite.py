@@ -10,7 +10,9 @@ import lit.formats
 config.name = "heddle"
 config.test_format = lit.formats.ShTest(execute_external=False)  # lit's own shell: no bash needed, clearer failures
 config.suffixes = [".mlir", ".ttir", ".test"]
-config.excludes = ["Inputs", "corpus", "lit-suite"]  # what the tests read; the suites of the builds inside the tree
+# What the tests read, the suites of builds inside the tree, and what a fault of ours left in the current folder.
+config.excludes = ["Inputs", "corpus", "lit-suite"]
+config.excludes += [name for name in os.listdir(config.heddle_source_dir) if name.startswith("heddle-reproducer-")]
 config.test_source_root = config.heddle_source_dir
 config.test_exec_root = os.path.join(config.heddle_binary_dir, "lit-suite")
 

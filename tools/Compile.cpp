@@ -32,7 +32,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --from PHASE         the text is what --dump-phases wrote for this phase
   --dump-phases DIR    write what each phase left
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
-  --help-phases        list the phases
+  --help-phases        list the phases; with --json also the passes of each
   --time               each phase's milliseconds, to standard error
   --repeat N           compile N times in this process; the times are medians, without the first
   --json               a description of the result, to standard output
@@ -45,7 +45,15 @@ struct CompileRequest {
   int repeat = 1;
 };
 
-int listPhases() {
+int listPhases(bool asJson) {
+  if (asJson) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const PhaseDescription &phase : describePhases())
+      json.push_back(
+          {{"phase", phase.name}, {"leaves", phase.level}, {"does", phase.sentence}, {"passes", phase.passes}});
+    printData(json.dump(2) + "\n");
+    return 0;
+  }
   std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "WHAT IT DOES"}};
   for (const PhaseDescription &phase : describePhases())
     rows.push_back({phase.name, phase.level, phase.sentence});
@@ -96,7 +104,7 @@ std::string describeResult(const CompileResult &result, const std::string &outpu
 
 int compileVerb(const CompileRequest &request) {
   if (request.listPhases)
-    return listPhases();
+    return listPhases(request.json);
   if (request.input.empty())
     throw inputError("no kernel: `heddle compile` wants a file", {"`heddle compile --help` shows the options"});
   if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))

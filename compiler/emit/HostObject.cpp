@@ -33,9 +33,9 @@ namespace {
 /// inline. What remains is to promote memory, fold addresses, hoist and simplify, which takes a fraction of -O3.
 constexpr const char *shortPipeline =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,loop-unroll-"
-    "full),"
-    "sroa,gvn,dse,loop-mssa(licm),loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
+    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop(indvars,loop-deletion,loop-unroll-full),sroa,early-cse<memssa>,dse,loop-mssa(licm),"
+    "loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
 constexpr const char *triple = "x86_64-pc-linux-gnu";
 

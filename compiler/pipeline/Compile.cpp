@@ -16,7 +16,6 @@
 #include "support/File.h"
 #include "support/Hash.h"
 #include "support/Knobs.h"
-#include "llvm/ADT/StringExtras.h"
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -157,10 +156,7 @@ LogicalResult Driver::runBody(const Phase &phase) {
 LogicalResult Driver::runPasses(const char *passes) {
   PassManager manager(compilation.context, ModuleOp::getOperationName());
   manager.enableVerifier(false); // the driver does it once for the phase
-  SmallVector<StringRef> names, known;
-  StringRef(passes).split(names, ',');
-  llvm::copy_if(names, std::back_inserter(known), [](StringRef name) { return PassInfo::lookup(name); });
-  if (failed(parsePassPipeline(llvm::join(known, ","), manager)))
+  if (failed(parsePassPipeline(passes, manager)))
     return failure();
   return manager.run(*compilation.module);
 }

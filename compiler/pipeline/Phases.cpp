@@ -38,7 +38,39 @@ void nameArguments(ModuleOp module, StringRef text) {
       }
 }
 
+/// MLIR's parser descends into brackets by recursion, and would run out of stack.
+constexpr int deepestNesting = 1000;
+
+/// Where the text first nests deeper than that; null when it does not. Brackets in strings and comments count too.
+const char *findTooDeep(StringRef text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (StringRef("([{<").contains(c) && ++depth > deepestNesting)
+      return text.data() + i;
+    bool isArrow = c == '>' && i > 0 && text[i - 1] == '-';
+    if (StringRef(")]}>").contains(c) && !isArrow)
+      depth = std::max(0, depth - 1);
+  }
+  return nullptr;
+}
+
+LogicalResult checkNesting(Compilation &compilation) {
+  StringRef text = compilation.text;
+  const char *at = findTooDeep(text);
+  if (!at)
+    return success();
+  StringRef before = text.take_front(at - text.data());
+  auto line = unsigned(before.count('\n') + 1), column = unsigned(before.size() - before.rfind('\n'));
+  if (line == 1)
+    column = unsigned(before.size() + 1);
+  return emitError(FileLineColLoc::get(compilation.context, compilation.name, line, column))
+         << "brackets nest deeper than " << deepestNesting;
+}
+
 LogicalResult parse(Compilation &compilation) {
+  if (failed(checkNesting(compilation)))
+    return failure();
   ParserConfig config(compilation.context, /*verifyAfterParse=*/false);
   compilation.module = parseSourceString<ModuleOp>(compilation.text, config, compilation.name);
   if (!compilation.module)

@@ -7,7 +7,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 namespace heddle {
-#define GEN_PASS_DEF_EXPANDBLOCKPOINTERS
+#define GEN_PASS_DEF_EXPANDBLOCKPOINTERSPASS
 #include "compiler/transforms/Passes.h.inc"
 } // namespace heddle
 
@@ -101,45 +101,26 @@ struct StoreBlock : OpConversionPattern<StoreOp> {
   }
 };
 
-/// What the patterns rely on and the verifier of the dialect leaves open.
-LogicalResult checkAccess(Operation *op, Type pointer, Value mask, ArrayRef<int32_t> checked) {
-  if (!isBlockPointer(pointer))
-    return success();
-  if (mask)
-    return op->emitError("an access through a block pointer takes `boundaryCheck`, not a mask");
-  int64_t rank = blockOf(pointer).getRank();
-  for (int32_t dimension : checked)
-    if (dimension < 0 || dimension >= rank)
-      return op->emitError("`boundaryCheck` names dimension ") << dimension << " of a block of rank " << rank;
-  return success();
-}
-
-LogicalResult checkOperation(Operation *op) {
-  if (auto load = dyn_cast<LoadOp>(op)) {
-    if (isBlockPointer(load.getPtr().getType()) && load.getPadding() == PaddingOption::Nan &&
-        !isa<FloatType>(elementTypeOf(load.getType())))
-      return op->emitError("NaN padding of a block of ") << elementTypeOf(load.getType()) << ", which has no NaN";
-    return checkAccess(op, load.getPtr().getType(), load.getMask(), load.getBoundaryCheck());
+LogicalResult checkFunction(FuncOp function) {
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    if (!isBlockPointer(type))
+      continue;
+    InFlightDiagnostic error = function.emitError("argument ")
+                               << index << " of `" << function.getName() << "` is a block pointer";
+    if (function.isPublic())
+      error.attachNote() << "pass base, shape and strides, and form the block pointer in the kernel";
+    else
+      error.attachNote() << "inline calls before (`heddle-inline-calls`)";
+    return error;
   }
-  if (auto store = dyn_cast<StoreOp>(op))
-    return checkAccess(op, store.getPtr().getType(), store.getMask(), store.getBoundaryCheck());
-  if (auto function = dyn_cast<FuncOp>(op))
-    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (isBlockPointer(type)) {
-        InFlightDiagnostic error = op->emitError("argument ")
-                                   << index << " of `" << function.getName() << "` is a block pointer";
-        error.attachNote() << (function.isPublic()
-                                   ? "pass base, shape and strides, and form the block pointer in the kernel"
-                                   : "inline calls before (`heddle-inline-calls`)");
-        return error;
-      }
   return success();
 }
 
-struct ExpandBlockPointers : heddle::impl::ExpandBlockPointersBase<ExpandBlockPointers> {
+struct ExpandBlockPointersPass : heddle::impl::ExpandBlockPointersPassBase<ExpandBlockPointersPass> {
   void runOnOperation() override {
-    WalkResult checked = getOperation()->walk(
-        [](Operation *op) { return failed(checkOperation(op)) ? WalkResult::interrupt() : WalkResult::advance(); });
+    WalkResult checked = getOperation()->walk([](FuncOp function) {
+      return failed(checkFunction(function)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
     if (checked.wasInterrupted())
       return signalPassFailure();
     TypeConverter converter;

@@ -8,7 +8,7 @@
 #include "mlir/IR/Matchers.h"
 
 namespace heddle {
-#define GEN_PASS_DEF_EXPANDDESCRIPTORS
+#define GEN_PASS_DEF_EXPANDDESCRIPTORSPASS
 #include "compiler/transforms/Passes.h.inc"
 } // namespace heddle
 
@@ -211,14 +211,10 @@ LogicalResult checkOperation(Operation *op) {
     return op->emitError("descriptor reduction `")
            << stringifyDescriptorReduceKind(reduce.getKind()) << "` of "
            << reduce.getDesc().getType().getBlockType().getElementType() << " is not supported";
-  if (auto make = dyn_cast<MakeTensorDescOp>(op);
-      make && make.getPadding() == PaddingOption::Nan && !isa<FloatType>(blockOf(make.getType()).getElementType()))
-    return op->emitError("NaN padding of a tensor of ")
-           << make.getType().getBlockType().getElementType() << ", which has no NaN";
   return success();
 }
 
-struct ExpandDescriptors : heddle::impl::ExpandDescriptorsBase<ExpandDescriptors> {
+struct ExpandDescriptorsPass : heddle::impl::ExpandDescriptorsPassBase<ExpandDescriptorsPass> {
   void runOnOperation() override {
     WalkResult checked = getOperation()->walk(
         [](Operation *op) { return failed(checkOperation(op)) ? WalkResult::interrupt() : WalkResult::advance(); });

@@ -6,7 +6,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace heddle {
-#define GEN_PASS_DEF_EXPANDDOTSCALED
+#define GEN_PASS_DEF_EXPANDDOTSCALEDPASS
 #include "compiler/transforms/Passes.h.inc"
 } // namespace heddle
 
@@ -188,7 +188,7 @@ private:
   ImplicitLocOpBuilder builder;
 };
 
-struct ExpandDotScaled : heddle::impl::ExpandDotScaledBase<ExpandDotScaled> {
+struct ExpandDotScaledPass : heddle::impl::ExpandDotScaledPassBase<ExpandDotScaledPass> {
   void runOnOperation() override {
     SmallVector<DotScaledOp> work;
     getOperation()->walk([&](DotScaledOp op) { work.push_back(op); });

@@ -9,7 +9,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace heddle {
-#define GEN_PASS_DEF_EXPANDMATH
+#define GEN_PASS_DEF_EXPANDMATHPASS
 #include "compiler/transforms/Passes.h.inc"
 } // namespace heddle
 
@@ -53,7 +53,7 @@ void expand(Operation *op, Expansion expansion) {
   op->erase();
 }
 
-struct ExpandMath : heddle::impl::ExpandMathBase<ExpandMath> {
+struct ExpandMathPass : heddle::impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
     SmallVector<std::pair<Operation *, Expansion>> work;
     getOperation()->walk([&](Operation *op) {

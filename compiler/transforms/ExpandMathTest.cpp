@@ -67,7 +67,7 @@ public:
     if (!module)
       return;
     PassManager passes(&context);
-    passes.addPass(heddle::createExpandMath());
+    passes.addPass(heddle::createExpandMathPass());
     passes.addPass(createCSEPass());
     passes.addPass(createSCFToControlFlowPass());
     passes.addPass(createConvertVectorToLLVMPass());

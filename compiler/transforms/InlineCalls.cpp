@@ -11,7 +11,7 @@
 #include "mlir/Transforms/CFGToSCF.h"
 
 namespace heddle {
-#define GEN_PASS_DEF_INLINECALLS
+#define GEN_PASS_DEF_INLINECALLSPASS
 #include "compiler/transforms/Passes.h.inc"
 } // namespace heddle
 
@@ -85,7 +85,7 @@ private:
   llvm::SmallPtrSet<Operation *, 8> completed;
 };
 
-struct InlineCalls : heddle::impl::InlineCallsBase<InlineCalls> {
+struct InlineCallsPass : heddle::impl::InlineCallsPassBase<InlineCallsPass> {
   void runOnOperation() override {
     Inliner inliner(getOperation());
     SmallVector<FuncOp> functions(getOperation().getOps<FuncOp>());

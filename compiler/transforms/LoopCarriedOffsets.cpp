@@ -8,7 +8,7 @@
 #include "mlir/IR/Matchers.h"
 
 namespace heddle {
-#define GEN_PASS_DEF_LOOPCARRIEDOFFSETS
+#define GEN_PASS_DEF_LOOPCARRIEDOFFSETSPASS
 #include "compiler/transforms/Passes.h.inc"
 } // namespace heddle
 
@@ -147,7 +147,7 @@ void carryOffset(scf::ForOp loop, unsigned index, ArrayRef<Step> steps) {
       step.op->erase();
 }
 
-struct LoopCarriedOffsets : heddle::impl::LoopCarriedOffsetsBase<LoopCarriedOffsets> {
+struct LoopCarriedOffsetsPass : heddle::impl::LoopCarriedOffsetsPassBase<LoopCarriedOffsetsPass> {
   void runOnOperation() override {
     getOperation()->walk<WalkOrder::PostOrder>([](scf::ForOp loop) {
       for (unsigned index = 0; index < loop.getNumRegionIterArgs(); ++index) {

@@ -5,7 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LoopCarriedOffsets : Pass<"heddle-loop-carried-offsets"> {
+def LoopCarriedOffsetsPass : Pass<"heddle-loop-carried-offsets"> {
   let summary = "carry a scalar offset through a loop instead of a tile that moves as a whole";
   let description = [{
     A tile of pointers or integers that a loop moves by the same amount in every element is its value before the loop
@@ -15,7 +15,7 @@ def LoopCarriedOffsets : Pass<"heddle-loop-carried-offsets"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::heddle::triton::TritonDialect"];
 }
 
-def ExpandMath : Pass<"heddle-expand-math"> {
+def ExpandMathPass : Pass<"heddle-expand-math"> {
   let summary = "expand exp, exp2, log, log2, sin, cos, erf, tanh and rsqrt into arithmetic on whole vectors";
   let description = [{
     Works on scalars and vectors of f16, bf16, f32 and f64; tiles are left until they have become vectors. The results
@@ -26,7 +26,7 @@ def ExpandMath : Pass<"heddle-expand-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
-def ExpandBlockPointers : Pass<"heddle-expand-block-pointers"> {
+def ExpandBlockPointersPass : Pass<"heddle-expand-block-pointers"> {
   let summary = "replace block pointers by tiles of pointers with masks";
   let description = [{
     Text of Triton before 3.7 has pointers to blocks: `tt.make_tensor_ptr`, `tt.advance`, and loads and stores with
@@ -38,7 +38,7 @@ def ExpandBlockPointers : Pass<"heddle-expand-block-pointers"> {
                            "::heddle::triton::TritonDialect"];
 }
 
-def ExpandDescriptors : Pass<"heddle-expand-descriptors"> {
+def ExpandDescriptorsPass : Pass<"heddle-expand-descriptors"> {
   let summary = "replace tensor descriptors by tiles of pointers with masks";
   let description = [{
     A descriptor made by `tt.make_tensor_descriptor` becomes base, shape and strides, also through loops and branches.
@@ -49,7 +49,7 @@ def ExpandDescriptors : Pass<"heddle-expand-descriptors"> {
                            "::heddle::triton::TritonDialect"];
 }
 
-def ExpandDotScaled : Pass<"heddle-expand-dot-scaled"> {
+def ExpandDotScaledPass : Pass<"heddle-expand-dot-scaled"> {
   let summary = "replace block-scaled matrix products by products of f32 tiles";
   let description = [{
     The elements of `tt.dot_scaled` (e2m1, e4m3, e5m2, bf16, fp16) and their scales (E8M0, or e4m3) are converted to
@@ -58,7 +58,7 @@ def ExpandDotScaled : Pass<"heddle-expand-dot-scaled"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
 }
 
-def InlineCalls : Pass<"heddle-inline-calls", "::mlir::ModuleOp"> {
+def InlineCallsPass : Pass<"heddle-inline-calls", "::mlir::ModuleOp"> {
   let summary = "copy every called function into its caller and drop the private ones";
   let description = [{
     Triton calls only functions that were marked `noinline`. Copies keep their location within the helper, with the

@@ -8,9 +8,13 @@
 using namespace mlir;
 using namespace heddle::fuzz;
 
-double Facts::magnitude() const { return std::max(std::fabs(low), std::fabs(high)); }
+double Facts::magnitude() const {
+  return std::max(std::fabs(low), std::fabs(high));
+}
 
-int heddle::fuzz::precisionOf(Type type) { return reference::formatOf(type).mantissaBits + 1; }
+int heddle::fuzz::precisionOf(Type type) {
+  return reference::formatOf(type).mantissaBits + 1;
+}
 
 double heddle::fuzz::largestOf(Type type) {
   const reference::FloatFormat &format = reference::formatOf(type);
@@ -58,8 +62,8 @@ std::optional<Facts> heddle::fuzz::rounded(Type type, Facts facts) {
 }
 
 Facts heddle::fuzz::join(const Facts &a, const Facts &b) {
-  return {std::min(a.low, b.low),     std::max(a.high, b.high), std::max(a.error, b.error),
-          a.integral && b.integral,   a.special || b.special,   a.looseZero || b.looseZero};
+  return {std::min(a.low, b.low),   std::max(a.high, b.high), std::max(a.error, b.error),
+          a.integral && b.integral, a.special || b.special,   a.looseZero || b.looseZero};
 }
 
 bool heddle::fuzz::sumsExactly(Type type, const Facts &facts, double count) {

@@ -8,8 +8,12 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fuzz;
 
-static bool isWideInteger(Type type) { return type.isInteger() && !type.isInteger(1); }
-static bool isArithmeticFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() > 8; }
+static bool isWideInteger(Type type) {
+  return type.isInteger() && !type.isInteger(1);
+}
+static bool isArithmeticFloat(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() > 8;
+}
 
 //===-- Integers -------------------------------------------------------------------------------------------------===//
 
@@ -31,9 +35,9 @@ static Facts integerFacts(StringRef op, Type type, const Facts &a, const Facts &
 
 Entry Generator::integerBinary(const Entry &a, const Entry &b) {
   static const std::vector<std::string> ops = {
-      "arith.addi",  "arith.addi",  "arith.subi",  "arith.muli",  "arith.muli",  "arith.andi",  "arith.ori",   "arith.xori",
-      "arith.minsi", "arith.maxsi", "arith.minui", "arith.maxui", "arith.shli",  "arith.shrui", "arith.shrsi", "arith.divsi",
-      "arith.remsi", "arith.divui", "arith.remui", "tt.mulhiui"};
+      "arith.addi",  "arith.addi",  "arith.subi",  "arith.muli",  "arith.muli",  "arith.andi", "arith.ori",
+      "arith.xori",  "arith.minsi", "arith.maxsi", "arith.minui", "arith.maxui", "arith.shli", "arith.shrui",
+      "arith.shrsi", "arith.divsi", "arith.remsi", "arith.divui", "arith.remui", "tt.mulhiui"};
   std::string op = random.pick(ops);
   Type type = a.type();
   unsigned width = elementOf(a).getIntOrFloatBitWidth();
@@ -63,7 +67,9 @@ void Generator::addIntegerArithmetic() {
 }
 
 void Generator::addScalarArithmetic() {
-  Type element = random.chance(70) ? Type(builder.getI32Type()) : random.chance(50) ? randomIntegerType() : randomFloatType();
+  Type element = random.chance(70)   ? Type(builder.getI32Type())
+                 : random.chance(50) ? randomIntegerType()
+                                     : randomFloatType();
   Entry a = operand({}, element);
   Entry b = operand({}, element);
   if (element.isInteger())
@@ -97,7 +103,9 @@ std::optional<Facts> Generator::binaryFloatFacts(StringRef op, const Entry &a, c
     facts.low = add ? x.low + y.low : x.low - y.high;
     facts.high = add ? x.high + y.high : x.high - y.low;
     facts.error = x.error + y.error;
-    auto isProduct = [](Value value) { return value.getDefiningOp() && value.getDefiningOp()->getName().getStringRef() == "arith.mulf"; };
+    auto isProduct = [](Value value) {
+      return value.getDefiningOp() && value.getDefiningOp()->getName().getStringRef() == "arith.mulf";
+    };
     if (options.contraction && (isProduct(a.value) || isProduct(b.value)))
       facts.error += (x.magnitude() + y.magnitude()) * std::ldexp(1.0, 1 - precisionOf(a.type()));
   } else if (op == "arith.mulf") {
@@ -122,9 +130,9 @@ std::optional<Facts> Generator::binaryFloatFacts(StringRef op, const Entry &a, c
 }
 
 std::optional<Entry> Generator::floatBinary(const Entry &a, const Entry &b) {
-  static const std::vector<std::string> ops = {"arith.addf",    "arith.addf",     "arith.subf",     "arith.mulf",   "arith.mulf",
-                                               "arith.maxnumf", "arith.minnumf",  "arith.maximumf", "arith.minimumf",
-                                               "arith.divf",    "tt.precise_divf", "arith.remf"};
+  static const std::vector<std::string> ops = {"arith.addf",     "arith.addf",    "arith.subf",     "arith.mulf",
+                                               "arith.mulf",     "arith.maxnumf", "arith.minnumf",  "arith.maximumf",
+                                               "arith.minimumf", "arith.divf",    "tt.precise_divf"};
   std::string op = random.pick(ops);
   if (op == "tt.precise_divf" && !elementOf(a).isF32())
     op = "arith.divf";
@@ -146,6 +154,15 @@ void Generator::addFloatArithmetic() {
   }
   Entry b = operandLike(*a);
   floatBinary(*a, b);
+}
+
+void Generator::addRemainder() {
+  auto a = chooseTile(isArithmeticFloat);
+  if (!a)
+    return;
+  Entry b = operandLike(*a);
+  if (auto facts = binaryFloatFacts("arith.remf", *a, b))
+    keep(create("arith.remf", {a->value, b.value}, a->type()), *facts);
 }
 
 void Generator::addFloatUnary() {
@@ -204,9 +221,9 @@ void Generator::addFunction() {
     double slope;     ///< largest derivative on the range
   };
   static const std::vector<Function> table = {
-      {"math.exp", -20, 4, 54.6, 54.6}, {"math.exp2", -24, 6, 64, 45},    {"math.log", 0.25, 1000, 6.91, 4},
-      {"math.log2", 0.25, 1000, 9.97, 5.8}, {"math.sin", -20, 20, 1, 1},  {"math.cos", -20, 20, 1, 1},
-      {"math.erf", -4, 4, 1, 1.13},     {"math.rsqrt", 0.25, 1000, 2, 4}, {"math.sqrt", 0.25, 1000, 31.7, 1}};
+      {"math.exp", -20, 4, 54.6, 54.6},     {"math.exp2", -24, 6, 64, 45},    {"math.log", 0.25, 1000, 6.91, 4},
+      {"math.log2", 0.25, 1000, 9.97, 5.8}, {"math.sin", -20, 20, 1, 1},      {"math.cos", -20, 20, 1, 1},
+      {"math.erf", -4, 4, 1, 1.13},         {"math.rsqrt", 0.25, 1000, 2, 4}, {"math.sqrt", 0.25, 1000, 31.7, 1}};
   auto a = chooseTile(isArithmeticFloat);
   if (!a || a->facts.terminal())
     return;

@@ -8,10 +8,16 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fuzz;
 
-static triton::MemSemantic randomSemantic(Random &random) { return triton::MemSemantic(random.between(1, 4)); }
-static triton::MemScope randomScope(Random &random) { return triton::MemScope(random.between(1, 3)); }
+static triton::MemSemantic randomSemantic(Random &random) {
+  return triton::MemSemantic(random.between(1, 4));
+}
+static triton::MemScope randomScope(Random &random) {
+  return triton::MemScope(random.between(1, 3));
+}
 
-static bool isAtomicInteger(Type type) { return type.isInteger(32) || type.isInteger(64); }
+static bool isAtomicInteger(Type type) {
+  return type.isInteger(32) || type.isInteger(64);
+}
 
 // All programs update the same cells; the old values depend on the order and are not used.
 void Generator::addSharedAtomic() {
@@ -27,15 +33,16 @@ void Generator::addSharedAtomic() {
     Buffer buffer = addOutput(element, cells, {-total, total, 0, true, false, true}, true);
     Entry where = operand(shape, builder.getI32Type());
     Value pointers = pointersAt(buffer, boundedIndex(where, cells));
-    Value mask = random.chance(50) ? randomMask(shape) : Value(constantInteger(tileType(shape, builder.getI1Type()), 1));
+    Value mask =
+        random.chance(50) ? randomMask(shape) : Value(constantInteger(tileType(shape, builder.getI1Type()), 1));
     auto semantic = randomSemantic(random);
     auto scope = randomScope(random);
     triton::AtomicRMWOp::create(builder, location, value.type(), triton::RMWOp::FAdd, pointers, value.value, mask,
                                 semantic, scope);
     return;
   }
-  static const std::vector<triton::RMWOp> kinds = {triton::RMWOp::And, triton::RMWOp::Or,  triton::RMWOp::Xor,
-                                                   triton::RMWOp::Add, triton::RMWOp::Max, triton::RMWOp::Min,
+  static const std::vector<triton::RMWOp> kinds = {triton::RMWOp::And,  triton::RMWOp::Or,  triton::RMWOp::Xor,
+                                                   triton::RMWOp::Add,  triton::RMWOp::Max, triton::RMWOp::Min,
                                                    triton::RMWOp::UMax, triton::RMWOp::UMin};
   auto value = chooseTile(isAtomicInteger);
   if (!value)
@@ -55,8 +62,10 @@ void Generator::addSharedAtomic() {
 void Generator::addOwnAtomic() {
   bool isFloat = random.chance(30);
   auto value = isFloat ? choose([&](const Entry &e) {
-    return (elementOf(e).isF32() || elementOf(e).isF64() || elementOf(e).isF16()) && e.facts.exact() && e.facts.finite();
-  }) : choose([&](const Entry &e) { return isAtomicInteger(elementOf(e)); });
+    return (elementOf(e).isF32() || elementOf(e).isF64() || elementOf(e).isF16()) && e.facts.exact() &&
+           e.facts.finite();
+  })
+                       : choose([&](const Entry &e) { return isAtomicInteger(elementOf(e)); });
   if (!value || depth > 0)
     return;
   Shape shape = shapeOf(*value);
@@ -65,9 +74,9 @@ void Generator::addOwnAtomic() {
   sum.high += 8;
   Facts after = isFloat ? *rounded(value->type(), sum) : anything(value->type());
   Buffer buffer = addOutput(elementOf(*value), reference::elementCount(value->type()) * programCount, after, true);
-  static const std::vector<triton::RMWOp> kinds = {
-      triton::RMWOp::And, triton::RMWOp::Or,   triton::RMWOp::Xor,  triton::RMWOp::Add,     triton::RMWOp::Max,
-      triton::RMWOp::Min, triton::RMWOp::UMax, triton::RMWOp::UMin, triton::RMWOp::Exchange};
+  static const std::vector<triton::RMWOp> kinds = {triton::RMWOp::And,  triton::RMWOp::Or,   triton::RMWOp::Xor,
+                                                   triton::RMWOp::Add,  triton::RMWOp::Max,  triton::RMWOp::Min,
+                                                   triton::RMWOp::UMax, triton::RMWOp::UMin, triton::RMWOp::Exchange};
   auto kind = isFloat ? triton::RMWOp::FAdd : random.pick(kinds);
   Value pointers = pointersAt(buffer, ownIndex(shape));
   Value mask = randomMask(shape);
@@ -87,11 +96,13 @@ void Generator::addCompareAndSwap() {
   Buffer buffer = addOutput(elementOf(*value), reference::elementCount(value->type()) * programCount,
                             anything(value->type()), true);
   Entry expected = operand(shape, elementOf(*value));
-  Value compare = expected.facts.magnitude() <= 8 ? expected.value : constantInteger(value->type(), random.between(-8, 8));
+  Value compare =
+      expected.facts.magnitude() <= 8 ? expected.value : constantInteger(value->type(), random.between(-8, 8));
   Value pointers = pointersAt(buffer, ownIndex(shape));
   auto semantic = randomSemantic(random);
   auto scope = randomScope(random);
-  Value old = triton::AtomicCASOp::create(builder, location, value->type(), pointers, compare, value->value, semantic, scope);
+  Value old =
+      triton::AtomicCASOp::create(builder, location, value->type(), pointers, compare, value->value, semantic, scope);
   keep(old, Facts{-8, 8});
 }
 
@@ -134,12 +145,13 @@ void Generator::addDescriptor() {
   auto describe = [&](Value pointer, int64_t rowCount, int64_t columnCount) -> Value {
     SmallVector<Value> shape{constantInteger(i32, rowCount), constantInteger(i32, columnCount)};
     SmallVector<Value> strides{constantInteger(i64, columnCount), constantInteger(i64, 1)};
-    return triton::MakeTensorDescOp::create(builder, location, triton::TensorDescType::get(block), pointer, shape, strides,
-                                            triton::PaddingOption::Zero);
+    return triton::MakeTensorDescOp::create(builder, location, triton::TensorDescType::get(block), pointer, shape,
+                                            strides, triton::PaddingOption::Zero);
   };
   Value offset = constantInteger(i32, random.between(-4, 12));
   Value descriptor = describe(buffer.pointer, rows, columns);
-  Value loaded = triton::DescriptorLoadOp::create(builder, location, block, descriptor, ValueRange{programIndex, offset});
+  Value loaded =
+      triton::DescriptorLoadOp::create(builder, location, block, descriptor, ValueRange{programIndex, offset});
   Facts facts = buffer.facts;
   facts.low = std::min(facts.low, 0.0);
   facts.high = std::max(facts.high, 0.0);

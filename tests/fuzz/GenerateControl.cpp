@@ -125,7 +125,8 @@ void Generator::addWhile() {
   Block *after = builder.createBlock(&loop.getAfter(), {}, types, locations);
   builder.setInsertionPointAfter(loop);
   inBlock(before, [&] {
-    Value more = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::sgt, before->getArgument(0), constantInteger(i32, 0));
+    Value more = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::sgt, before->getArgument(0),
+                                       constantInteger(i32, 0));
     scf::ConditionOp::create(builder, location, more, before->getArguments());
   });
   inScope([&] {
@@ -158,7 +159,8 @@ void Generator::addPointerLoop() {
   auto loop = scf::ForOp::create(builder, location, low, high, step, ValueRange{start, zero});
   inBlock(loop.getBody(), [&] {
     Value pointers = loop.getRegionIterArgs()[0];
-    Value loaded = triton::LoadOp::create(builder, location, type, pointers, Value(), Value(), ArrayRef<int32_t>{}, triton::PaddingOptionAttr());
+    Value loaded = triton::LoadOp::create(builder, location, type, pointers, Value(), Value(), ArrayRef<int32_t>{},
+                                          triton::PaddingOptionAttr());
     Value sum = create("arith.addi", {loop.getRegionIterArgs()[1], loaded}, type);
     Value offset = splat(constantInteger(i32, stride), shape);
     Value next = triton::AddPtrOp::create(builder, location, pointers.getType(), pointers, offset);
@@ -203,7 +205,8 @@ void Generator::addCall() {
     Value sum = create("arith.addi", {square, splat(body.getArgument(1), shapeOf(*a))}, type);
     triton::ReturnOp::create(builder, location, sum);
   }
-  auto call = triton::CallOp::create(builder, location, TypeRange(type), name, ValueRange{a->value, addend.value}, ArrayAttr(), ArrayAttr());
+  auto call = triton::CallOp::create(builder, location, TypeRange(type), name, ValueRange{a->value, addend.value},
+                                     ArrayAttr(), ArrayAttr());
   keep(call.getResult(0), anything(element));
 }
 
@@ -221,12 +224,14 @@ void Generator::addSpinLock() {
   Block *after = builder.createBlock(&loop.getAfter());
   builder.setInsertionPointAfter(loop);
   inBlock(before, [&] {
-    Value held = triton::AtomicCASOp::create(builder, location, i32, lock.pointer, zero, one, triton::MemSemantic::Acquire, triton::MemScope::Gpu);
+    Value held = triton::AtomicCASOp::create(builder, location, i32, lock.pointer, zero, one,
+                                             triton::MemSemantic::Acquire, triton::MemScope::Gpu);
     Value taken = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, held, one);
     scf::ConditionOp::create(builder, location, taken, ValueRange());
   });
   inBlock(after, [&] { scf::YieldOp::create(builder, location); });
-  Value old = triton::LoadOp::create(builder, location, i32, total.pointer, Value(), Value(), ArrayRef<int32_t>{}, triton::PaddingOptionAttr());
+  Value old = triton::LoadOp::create(builder, location, i32, total.pointer, Value(), Value(), ArrayRef<int32_t>{},
+                                     triton::PaddingOptionAttr());
   Value sum = create("arith.addi", {old, amount.value}, i32);
   triton::StoreOp::create(builder, location, total.pointer, sum, Value());
   gpu::BarrierOp::create(builder, location);

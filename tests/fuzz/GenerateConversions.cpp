@@ -7,7 +7,9 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fuzz;
 
-static bool isArithmeticFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() > 8; }
+static bool isArithmeticFloat(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() > 8;
+}
 
 static Type withElement(Type type, Type element) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -111,7 +113,8 @@ void Generator::addBitcast() {
   Type element = elementOf(*a), target;
   switch (element.getIntOrFloatBitWidth()) {
   case 16:
-    target = element.isInteger() ? (random.chance(50) ? Type(builder.getF16Type()) : builder.getBF16Type()) : builder.getIntegerType(16);
+    target = element.isInteger() ? (random.chance(50) ? Type(builder.getF16Type()) : builder.getBF16Type())
+                                 : builder.getIntegerType(16);
     break;
   case 32:
     target = element.isInteger() ? Type(builder.getF32Type()) : builder.getI32Type();

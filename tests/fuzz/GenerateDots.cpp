@@ -33,8 +33,8 @@ Generator::DotTypes Generator::randomDotTypes() {
   }
 }
 
-// Facts of c plus a sum of `terms` products. Small integers are exact in any order and precision; otherwise each product
-// and each addition may be off by a unit of the accumulator, and f32 operands may be rounded to tf32.
+// Facts of c plus a sum of `terms` products. Small integers are exact in any order and precision; otherwise each
+// product and each addition may be off by a unit of the accumulator, and f32 operands may be rounded to tf32.
 std::optional<Facts> Generator::dotFacts(const Entry &a, const Entry &b, const Entry &c, double terms, bool tf32) {
   Type type = elementOf(c);
   if (type.isInteger())
@@ -93,8 +93,10 @@ void Generator::addDot() {
     return result;
   };
   DotTypes types = randomDotTypes();
-  Entry a = random.chance(50) ? smallIntegers(shape(extents[0], extents[2]), types.a) : operand(shape(extents[0], extents[2]), types.a);
-  Entry b = random.chance(50) ? smallIntegers(shape(extents[2], extents[1]), types.b) : operand(shape(extents[2], extents[1]), types.b);
+  Entry a = random.chance(50) ? smallIntegers(shape(extents[0], extents[2]), types.a)
+                              : operand(shape(extents[0], extents[2]), types.a);
+  Entry b = random.chance(50) ? smallIntegers(shape(extents[2], extents[1]), types.b)
+                              : operand(shape(extents[2], extents[1]), types.b);
   Entry c = operand(shape(extents[0], extents[1]), types.accumulator);
   if (auto result = dot(a, b, c, 1))
     keep(result->value, result->facts);
@@ -124,7 +126,8 @@ void Generator::addDotLoop() {
   auto loop = scf::ForOp::create(builder, location, low, high, step, ValueRange{leftStart, rightStart, zero});
   inBlock(loop.getBody(), [&] {
     auto load = [&](Value pointers, Type type) -> Value {
-      return triton::LoadOp::create(builder, location, type, pointers, Value(), Value(), ArrayRef<int32_t>{}, triton::PaddingOptionAttr());
+      return triton::LoadOp::create(builder, location, type, pointers, Value(), Value(), ArrayRef<int32_t>{},
+                                    triton::PaddingOptionAttr());
     };
     Value pa = loop.getRegionIterArgs()[0], pb = loop.getRegionIterArgs()[1];
     a.value = load(pa, tileType({m, k}, types.a));
@@ -149,12 +152,11 @@ void Generator::addScaledDot() {
     double largest;
     int64_t perByte;
   };
-  std::vector<Format> formats = {
-      {triton::ScaleDotElemType::E4M3, Float8E4M3FNType::get(&context), 8, 1},
-      {triton::ScaleDotElemType::E5M2, Float8E5M2Type::get(&context), 8, 1},
-      {triton::ScaleDotElemType::E2M1, i8, 6, 2},
-      {triton::ScaleDotElemType::BF16, builder.getBF16Type(), 8, 1},
-      {triton::ScaleDotElemType::FP16, builder.getF16Type(), 8, 1}};
+  std::vector<Format> formats = {{triton::ScaleDotElemType::E4M3, Float8E4M3FNType::get(&context), 8, 1},
+                                 {triton::ScaleDotElemType::E5M2, Float8E5M2Type::get(&context), 8, 1},
+                                 {triton::ScaleDotElemType::E2M1, i8, 6, 2},
+                                 {triton::ScaleDotElemType::BF16, builder.getBF16Type(), 8, 1},
+                                 {triton::ScaleDotElemType::FP16, builder.getF16Type(), 8, 1}};
   Format left = random.pick(formats);
   Format right = random.pick(formats);
   Entry a = smallIntegers({m, k / left.perByte}, left.element);
@@ -170,7 +172,8 @@ void Generator::addScaledDot() {
   if (random.chance(70))
     scaleB = scales(n);
   Value c = constantFloat(tileType({m, n}, f32), 1);
-  Value d = triton::DotScaledOp::create(builder, location, c.getType(), a.value, b.value, c, scaleA, scaleB, left.kind, right.kind,
+  Value d = triton::DotScaledOp::create(builder, location, c.getType(), a.value, b.value, c, scaleA, scaleB, left.kind,
+                                        right.kind,
                                         /*fastMath=*/false);
   // Numbers are multiples of 1/2, scaled by at least 1/8 each: multiples of 2^-8 below 2^22, exact in f32 up to 2^15.
   double bound = double(k) * left.largest * right.largest * (scaleA ? 16 : 1) * (scaleB ? 16 : 1) + 1;

@@ -58,7 +58,9 @@ static uint64_t randomElement(Random &random, Type element, int fill, int smallL
     return anyFloat(random, format);
   }
   unsigned width = element.getIntOrFloatBitWidth();
-  int64_t value = fill == 0 ? random.between(smallLow, smallHigh) : fill == 1 ? random.between(-100, 100) : int64_t(random.bits());
+  int64_t value = fill == 0   ? random.between(smallLow, smallHigh)
+                  : fill == 1 ? random.between(-100, 100)
+                              : int64_t(random.bits());
   return reference::truncateBits(uint64_t(value), width);
 }
 
@@ -108,7 +110,8 @@ Generator::Buffer Generator::addOutput(Type element, int64_t size, const Facts &
 
 Generator::Buffer Generator::addLock() {
   Type i32 = builder.getI32Type();
-  size_t index = addArgument(triton::PointerType::get(i32), reference::Argument::buffer(std::vector<uint8_t>(4)), "lock");
+  size_t index =
+      addArgument(triton::PointerType::get(i32), reference::Argument::buffer(std::vector<uint8_t>(4)), "lock");
   program.outputs.push_back({index, "i32", 0, false});
   return {entryBlock->getArguments().back(), i32, 1, Facts{0, 1}};
 }
@@ -194,7 +197,8 @@ Entry Generator::loadTile(const Shape &shape, Type element, std::optional<Fill> 
   if (scattered && random.chance(25))
     index = boundedIndex(*scattered, buffer.size);
   else
-    index = random.chance(50) && reference::elementCount(type) * programCount <= buffer.size ? ownIndex(shape) : linearIndex(shape);
+    index = random.chance(50) && reference::elementCount(type) * programCount <= buffer.size ? ownIndex(shape)
+                                                                                             : linearIndex(shape);
   Value pointers = pointersAt(buffer, index), mask, other;
   Facts facts = buffer.facts;
   int64_t form = random.below(4); // plain, plain, mask and other, mask and select

@@ -19,8 +19,9 @@ std::optional<Generator::Combine> Generator::randomCombine(const Entry &entry, i
     return [this, element, op](Value a, Value b) { return create(op, {a, b}, element); };
   };
   if (element.isInteger()) {
-    static const std::vector<std::string> ops = {"arith.addi",  "arith.addi",  "arith.muli",  "arith.andi",  "arith.ori",
-                                                 "arith.xori",  "arith.minsi", "arith.maxsi", "arith.minui", "arith.maxui"};
+    static const std::vector<std::string> ops = {"arith.addi",  "arith.addi", "arith.muli",  "arith.andi",
+                                                 "arith.ori",   "arith.xori", "arith.minsi", "arith.maxsi",
+                                                 "arith.minui", "arith.maxui"};
     static const std::vector<std::string> bitOps = {"arith.andi", "arith.ori", "arith.xori"};
     std::string op = element.isInteger(1) ? random.pick(bitOps) : random.pick(ops);
     Facts facts = anything(element);
@@ -60,14 +61,16 @@ std::optional<Generator::Combine> Generator::randomCombine(const Entry &entry, i
   if (kind == 5 && x.magnitude() <= 2 && n <= 16 && (x.integral || x.exact())) { // a product
     double bound = std::pow(std::max(x.magnitude(), 1.0), n);
     bool exact = x.integral && x.exact() && bound <= std::ldexp(1.0, precisionOf(element));
-    Facts facts{-bound, bound, exact ? 0 : 2 * n * bound * std::ldexp(1.0, 1 - precisionOf(element)), x.integral, false, true};
+    Facts facts{-bound,     bound, exact ? 0 : 2 * n * bound * std::ldexp(1.0, 1 - precisionOf(element)),
+                x.integral, false, true};
     if (bound <= largestOf(element) / 4)
       return Combine{facts, simple("arith.mulf")};
   }
   bool exact = sumsExactly(element, x, n);
   // Each of n additions may be off by half a unit of the largest partial sum, in either executor.
   double bound = n * x.magnitude();
-  Facts facts{-bound, bound, exact ? 0 : n * x.error + n * bound * std::ldexp(1.0, 1 - precisionOf(element)), x.integral, false, true};
+  Facts facts{-bound,     bound, exact ? 0 : n * x.error + n * bound * std::ldexp(1.0, 1 - precisionOf(element)),
+              x.integral, false, true};
   if (bound + facts.error > largestOf(element) / 4)
     return std::nullopt;
   return Combine{facts, simple("arith.addf")};
@@ -76,7 +79,8 @@ std::optional<Generator::Combine> Generator::randomCombine(const Entry &entry, i
 static bool combinable(const Entry &entry) {
   Type element = getElementTypeOrSelf(entry.type());
   return isa<RankedTensorType>(entry.type()) &&
-         (element.isInteger() || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 8)) && !entry.facts.terminal();
+         (element.isInteger() || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 8)) &&
+         !entry.facts.terminal();
 }
 
 // Block arguments are all left values, then all right values.
@@ -129,7 +133,9 @@ void Generator::addReduce() {
 
 // The largest or smallest element and where it is; of equal ones the first.
 void Generator::addArgReduce() {
-  auto a = choose([](const Entry &e) { return combinable(e) && e.facts.exact() && e.facts.finite() && !elementOf(e).isInteger(1); });
+  auto a = choose([](const Entry &e) {
+    return combinable(e) && e.facts.exact() && e.facts.finite() && !elementOf(e).isInteger(1);
+  });
   if (!a)
     return;
   Shape shape = shapeOf(*a);
@@ -146,10 +152,12 @@ void Generator::addArgReduce() {
     Value x = block.getArgument(0), xi = block.getArgument(1), y = block.getArgument(2), yi = block.getArgument(3);
     Value better, equal;
     if (element.isInteger()) {
-      better = arith::CmpIOp::create(builder, location, largest ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, x, y);
+      better = arith::CmpIOp::create(builder, location, largest ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
+                                     x, y);
       equal = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, x, y);
     } else {
-      better = arith::CmpFOp::create(builder, location, largest ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, x, y);
+      better = arith::CmpFOp::create(builder, location, largest ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
+                                     x, y);
       equal = arith::CmpFOp::create(builder, location, arith::CmpFPredicate::OEQ, x, y);
     }
     Value first = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::slt, xi, yi);
@@ -212,7 +220,8 @@ void Generator::addMapElementwise() {
   Entry b = operandLike(*a);
   Type element = elementOf(*a);
   uint32_t pack = reference::elementCount(a->type()) > 1 && random.chance(50) ? 2 : 1;
-  auto map = triton::MapElementwiseOp::create(builder, location, TypeRange(a->type()), ValueRange{a->value, b.value}, pack);
+  auto map =
+      triton::MapElementwiseOp::create(builder, location, TypeRange(a->type()), ValueRange{a->value, b.value}, pack);
   Block &block = map.getScalarOp().emplaceBlock();
   for (uint32_t i = 0; i < 2 * pack; ++i)
     block.addArgument(element, location);
@@ -222,8 +231,10 @@ void Generator::addMapElementwise() {
       Value x = block.getArgument(p), y = block.getArgument(pack + (pack - 1 - p)); // crosses the pair
       Value less = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::slt, x, y);
       auto branch = scf::IfOp::create(builder, location, TypeRange(element), less, true);
-      inBlock(branch.thenBlock(), [&] { scf::YieldOp::create(builder, location, create("arith.subi", {y, x}, element)); });
-      inBlock(branch.elseBlock(), [&] { scf::YieldOp::create(builder, location, create("arith.xori", {x, y}, element)); });
+      inBlock(branch.thenBlock(),
+              [&] { scf::YieldOp::create(builder, location, create("arith.subi", {y, x}, element)); });
+      inBlock(branch.elseBlock(),
+              [&] { scf::YieldOp::create(builder, location, create("arith.xori", {x, y}, element)); });
       results.push_back(branch.getResult(0));
     }
     triton::MapElementwiseReturnOp::create(builder, location, results);

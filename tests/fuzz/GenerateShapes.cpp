@@ -7,7 +7,9 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fuzz;
 
-static bool anyElement(Type type) { return type.isIntOrFloat(); }
+static bool anyElement(Type type) {
+  return type.isIntOrFloat();
+}
 static constexpr int64_t mostElements = 1024;
 
 void Generator::addReshape() {
@@ -39,14 +41,16 @@ void Generator::addTranspose() {
 
 void Generator::addExpandBroadcast() {
   auto a = choose([](const Entry &e) {
-    return isa<RankedTensorType>(e.type()) && shapeOf(e).size() < 4 && reference::elementCount(e.type()) <= mostElements / 4;
+    return isa<RankedTensorType>(e.type()) && shapeOf(e).size() < 4 &&
+           reference::elementCount(e.type()) <= mostElements / 4;
   });
   if (!a)
     return;
   Shape shape = shapeOf(*a);
   size_t axis = size_t(random.below(int64_t(shape.size()) + 1));
   shape.insert(shape.begin() + int64_t(axis), 1);
-  Value expanded = triton::ExpandDimsOp::create(builder, location, tileType(shape, elementOf(*a)), a->value, uint32_t(axis));
+  Value expanded =
+      triton::ExpandDimsOp::create(builder, location, tileType(shape, elementOf(*a)), a->value, uint32_t(axis));
   keep(expanded, a->facts);
   for (int64_t &dimension : shape)
     if (dimension == 1 && random.chance(80))
@@ -57,7 +61,8 @@ void Generator::addExpandBroadcast() {
 
 void Generator::addJoinSplit() {
   auto a = choose([](const Entry &e) {
-    return isa<RankedTensorType>(e.type()) && shapeOf(e).size() < 4 && reference::elementCount(e.type()) <= mostElements / 2;
+    return isa<RankedTensorType>(e.type()) && shapeOf(e).size() < 4 &&
+           reference::elementCount(e.type()) <= mostElements / 2;
   });
   if (!a)
     return;
@@ -72,7 +77,8 @@ void Generator::addJoinSplit() {
   }
   auto b = choose([&](const Entry &e) { return e.type() == a->type(); });
   shape.push_back(2);
-  keep(triton::JoinOp::create(builder, location, tileType(shape, elementOf(*a)), a->value, b->value), join(a->facts, b->facts));
+  keep(triton::JoinOp::create(builder, location, tileType(shape, elementOf(*a)), a->value, b->value),
+       join(a->facts, b->facts));
 }
 
 void Generator::addGather() {
@@ -87,7 +93,8 @@ void Generator::addGather() {
     return;
   Entry indices = operand(shape, builder.getI32Type());
   Value bounded = boundedIndex(indices, source[size_t(axis)]);
-  keep(triton::GatherOp::create(builder, location, tileType(shape, elementOf(*a)), a->value, bounded, uint32_t(axis)), a->facts);
+  keep(triton::GatherOp::create(builder, location, tileType(shape, elementOf(*a)), a->value, bounded, uint32_t(axis)),
+       a->facts);
 }
 
 void Generator::addHistogram() {
@@ -105,9 +112,8 @@ void Generator::addHistogram() {
 
 // The order of the elements of a cat is open, so only a sum over all of them is used.
 void Generator::addCat() {
-  auto a = choose([](const Entry &e) {
-    return shapeOf(e).size() == 1 && elementOf(e).isInteger() && !elementOf(e).isInteger(1);
-  });
+  auto a = choose(
+      [](const Entry &e) { return shapeOf(e).size() == 1 && elementOf(e).isInteger() && !elementOf(e).isInteger(1); });
   if (!a)
     return;
   Entry b = operandLike(*a);

@@ -60,7 +60,9 @@ Shape Generator::randomShape() {
   return shape;
 }
 
-const Shape &Generator::commonShape() { return random.pick(shapes); }
+const Shape &Generator::commonShape() {
+  return random.pick(shapes);
+}
 
 Type Generator::tileType(const Shape &shape, Type element) {
   return shape.empty() ? element : Type(RankedTensorType::get(shape, element));
@@ -71,7 +73,9 @@ Shape Generator::shapeOf(const Entry &entry) {
   return tensor ? Shape(tensor.getShape().begin(), tensor.getShape().end()) : Shape();
 }
 
-Type Generator::elementOf(const Entry &entry) { return getElementTypeOrSelf(entry.type()); }
+Type Generator::elementOf(const Entry &entry) {
+  return getElementTypeOrSelf(entry.type());
+}
 
 Entry Generator::keep(Value value, const Facts &facts) {
   pool.push_back({value, facts});
@@ -93,8 +97,9 @@ static Value constantOf(OpBuilder &builder, Location location, Type type, TypedA
 
 Value Generator::constantInteger(Type type, int64_t value) {
   Type element = getElementTypeOrSelf(type);
-  return constantOf(builder, location, type,
-                    builder.getIntegerAttr(element, APInt(element.getIntOrFloatBitWidth(), uint64_t(value), true, true)));
+  return constantOf(
+      builder, location, type,
+      builder.getIntegerAttr(element, APInt(element.getIntOrFloatBitWidth(), uint64_t(value), true, true)));
 }
 
 Value Generator::constantFloat(Type type, double value) {
@@ -129,7 +134,8 @@ std::optional<Entry> Generator::choose(const std::function<bool(const Entry &)> 
 
 std::optional<Entry> Generator::chooseTile(const std::function<bool(Type)> &element, bool allowTerminal) {
   return choose([&](const Entry &entry) {
-    return isa<RankedTensorType>(entry.type()) && element(elementOf(entry)) && (allowTerminal || !entry.facts.terminal());
+    return isa<RankedTensorType>(entry.type()) && element(elementOf(entry)) &&
+           (allowTerminal || !entry.facts.terminal());
   });
 }
 

@@ -17,6 +17,7 @@ const std::vector<Generator::Family> &Generator::families() {
       {"integer", 10, &Generator::addIntegerArithmetic},
       {"integer_unary", 2, &Generator::addIntegerUnary},
       {"float", 10, &Generator::addFloatArithmetic},
+      {"remainder", 1, &Generator::addRemainder},
       {"float_unary", 4, &Generator::addFloatUnary},
       {"function", 4, &Generator::addFunction},
       {"select", 6, &Generator::addCompareSelect},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Random tile programs from a seed. A program reads input buffers, computes a pool of values, and stores the interesting
-// ones to output buffers of its own; every value carries Facts, so undefined behaviour is never generated and each
-// output's tolerance is known.
+// Random tile programs from a seed. A program reads input buffers, computes a pool of values, and stores the
+// interesting ones to output buffers of its own; every value carries Facts, so undefined behaviour is never generated
+// and each output's tolerance is known.
 //
 // Nothing here may depend on the machine or the library: random numbers are drawn in statements of their own, never as
 // two arguments of one call, and no container is walked in address order.
@@ -18,8 +18,8 @@
 namespace heddle::fuzz {
 
 struct GeneratorOptions {
-  std::set<std::string> without; ///< families of operations to leave out, by the names in Generator::actions()
-  bool contraction = false;      ///< executors may fuse a multiplication and an addition
+  std::set<std::string> without;    ///< families of operations to leave out, by the names in Generator::families()
+  bool contraction = false;         ///< executors may fuse a multiplication and an addition
   bool approximateDivision = false; ///< divf and sqrt may be some units in the last place off
 };
 
@@ -79,7 +79,7 @@ private:
   Entry operandLike(const Entry &entry) { return operand(shapeOf(entry), elementOf(entry)); }
   /// Fresh values with small integers: exact in sums and products.
   Entry smallIntegers(const Shape &shape, mlir::Type element);
-  Entry scalarI32(); ///< any i32 scalar
+  Entry scalarI32();                                           ///< any i32 scalar
   mlir::Value boundedIndex(const Entry &entry, int64_t bound); ///< integers and-ed into [0, bound), a power of two
   static Shape shapeOf(const Entry &entry);
   static mlir::Type elementOf(const Entry &entry);
@@ -96,7 +96,7 @@ private:
   Buffer addInput(mlir::Type element, int64_t size, Fill fill);
   Buffer inputOf(mlir::Type element);
   Buffer addOutput(mlir::Type element, int64_t size, const Facts &facts, bool fillSmall = false);
-  Buffer addLock(); ///< one i32, 0 before and after
+  Buffer addLock();                            ///< one i32, 0 before and after
   mlir::Value linearIndex(const Shape &shape); ///< 0, 1, ... row-major, i32
   mlir::Value ownIndex(const Shape &shape);    ///< linearIndex plus this program's share: disjoint among programs
   mlir::Value pointersAt(const Buffer &buffer, mlir::Value index);
@@ -121,6 +121,7 @@ private:
   void addIntegerUnary();
   void addFloatArithmetic();
   void addFloatUnary();
+  void addRemainder();
   void addFunction();
   void addCompareSelect();
   void addIntegerConversion();
@@ -181,7 +182,7 @@ private:
   triton::FuncOp kernel;
   mlir::Block *entryBlock = nullptr;
   mlir::Block *currentBlock = nullptr; ///< of the kernel's blocks the one that grows
-  mlir::Value programIndex; ///< linear id of this program, i32
+  mlir::Value programIndex;            ///< linear id of this program, i32
   int64_t programCount = 1;
   std::vector<Shape> shapes; ///< preferred shapes, so that values meet
   std::vector<Entry> pool;

@@ -8,7 +8,8 @@ namespace heddle::fuzz {
 
 class Random {
 public:
-  explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15u + 0x1234567u) {}
+  /// Neighbouring seeds must not give shifted copies of one stream, so the seed is mixed before it becomes the state.
+  explicit Random(uint64_t seed) : state(seed * 0xd1342543de82ef95u + 0x1234567u) { state = bits() ^ (seed << 32); }
 
   uint64_t bits() {
     uint64_t z = state += 0x9e3779b97f4a7c15u;
@@ -21,7 +22,10 @@ public:
   /// Uniform in [low, high].
   int64_t between(int64_t low, int64_t high) { return low + below(high - low + 1); }
   bool chance(int percent) { return below(100) < percent; }
-  template <typename T> const T &pick(const std::vector<T> &choices) { return choices[below(int64_t(choices.size()))]; }
+  template <typename T>
+  const T &pick(const std::vector<T> &choices) {
+    return choices[below(int64_t(choices.size()))];
+  }
 
 private:
   uint64_t state;

@@ -5,8 +5,9 @@
 
 namespace heddle::fuzz {
 
-/// Tries to drop each operation (a result becomes zero) until nothing more can go or `attempts` are used up. Returns the
-/// smallest program whose difference persists, which may be the program itself.
-FuzzProgram reduceProgram(const FuzzProgram &program, Executor &executor, int attempts = 500);
+/// Tries to drop each operation (a result becomes zero) until nothing more can go or `attempts` are used up. Returns
+/// the smallest program that still fails as `original` says, which may be the program itself.
+FuzzProgram reduceProgram(const FuzzProgram &program, Executor &executor, const Difference &original,
+                          int attempts = 500);
 
 } // namespace heddle::fuzz

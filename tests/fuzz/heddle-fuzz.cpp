@@ -22,7 +22,8 @@ heddle-fuzz --seed 17 --print                the program of one seed
   --time SECONDS     stop after this long
   --stop-on-first    stop at the first difference
   --dump DIR         write failing programs there; current.ttir is the one being run
-  --executor NAME    host, or simplified (the reference after canonicalize,cse); host where it is linked in
+  --executor NAME    host, or simplified (the reference with other choices
+                     after canonicalize,cse); host where it is linked in
   --without A,B      leave out families of operations (--families lists them)
   --contraction      tolerate fused multiply-add
   --no-reduce        do not shrink failing programs
@@ -109,7 +110,8 @@ static std::unique_ptr<Executor> chooseExecutor(const std::string &name) {
 
 static std::string describe(const FuzzProgram &program, const std::string &difference) {
   std::string text = "// seed " + std::to_string(program.seed) + ", grid " + std::to_string(program.grid.x) + "," +
-                     std::to_string(program.grid.y) + "," + std::to_string(program.grid.z) + "\n// " + difference + "\n";
+                     std::to_string(program.grid.y) + "," + std::to_string(program.grid.z) + "\n// " + difference +
+                     "\n";
   for (size_t i = 0; i < program.argumentNotes.size(); ++i)
     text += "// argument " + std::to_string(i) + ": " + program.argumentNotes[i] + "\n";
   return text + program.text;
@@ -122,11 +124,12 @@ static void writeFile(const std::filesystem::path &path, const std::string &text
     throw environmentError("cannot write '" + path.string() + "'");
 }
 
-static void report(const Arguments &arguments, Executor &executor, const FuzzProgram &program, const Difference &difference) {
+static void report(const Arguments &arguments, Executor &executor, const FuzzProgram &program,
+                   const Difference &difference) {
   std::string whole = describe(program, difference.message);
   std::string shown = whole;
   if (arguments.reduce) {
-    FuzzProgram smaller = reduceProgram(program, executor);
+    FuzzProgram smaller = reduceProgram(program, executor, difference);
     auto remaining = checkProgram(smaller, executor);
     shown = describe(smaller, remaining ? remaining->message : difference.message);
   }

@@ -62,7 +62,8 @@ uint64_t heddle::reference::update(DescriptorReduceKind kind, Type element, uint
   bool isSigned = !element.isUnsignedInteger();
   switch (kind) {
   case DescriptorReduceKind::Add:
-    return isa<FloatType>(element) ? addFloats(element, old, operand) : truncateBits(old + operand, elementWidth(element));
+    return isa<FloatType>(element) ? addFloats(element, old, operand)
+                                   : truncateBits(old + operand, elementWidth(element));
   case DescriptorReduceKind::Min:
     return smaller(element, old, operand, isSigned);
   case DescriptorReduceKind::Max:

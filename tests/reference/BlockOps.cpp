@@ -76,7 +76,8 @@ Tile heddle::reference::loadBlock(Program &program, const Tile &pointer, ArrayRe
   });
 }
 
-void heddle::reference::storeBlock(Program &program, const Tile &pointer, const Tile &value, ArrayRef<int32_t> checked) {
+void heddle::reference::storeBlock(Program &program, const Tile &pointer, const Tile &value,
+                                   ArrayRef<int32_t> checked) {
   StridedTensor tensor = tensorOf(pointer);
   for (int64_t i = 0; i < value.size(); ++i) {
     std::vector<int64_t> at = sum(unravel(i, value.shape()), offsetsOf(pointer));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Structured control flow, calls, the program grid, constants, assertions. Branches between blocks are in Evaluator.cpp.
+// Structured control flow, calls, the program grid, constants, assertions. Branches between blocks are in
+// Evaluator.cpp.
 #include "compiler/dialects/triton/Triton.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -114,6 +115,7 @@ void heddle::reference::addControlHandlers(HandlerTable &table) {
     return requireTrue(in[0], cast<triton::AssertOp>(op).getMessage().str());
   };
   // Instances run one after the other, each as one thread: nothing to wait for. Printing is not a result.
-  for (StringRef silent : {"gpu.barrier", "tt.print", "tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents"})
+  for (StringRef silent :
+       {"gpu.barrier", "tt.print", "tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents"})
     table[silent] = [](Program &, Operation *, const Inputs &) { return Results(); };
 }

@@ -15,14 +15,19 @@ TEST(Regions, reduce_along_either_axis) {
     std::string a = std::to_string(axis), n = std::to_string(rows);
     return tile(R"(
       %m = tt.reshape %x : tensor<8xi32> -> tensor<2x4xi32>
-      %s = "tt.reduce"(%m) <{axis = )" + a + R"( : i32}> ({
+      %s = "tt.reduce"(%m) <{axis = )" +
+                a + R"( : i32}> ({
       ^bb0(%l: i32, %q: i32):
         %t = arith.addi %l, %q : i32
         tt.reduce.return %t : i32
-      }) : (tensor<2x4xi32>) -> tensor<)" + n + R"(xi32>
-      %e = tt.expand_dims %s {axis = 1 : i32} : tensor<)" + n + "xi32> -> tensor<" + n + R"(x1xi32>
-      %b = tt.broadcast %e : tensor<)" + n + "x1xi32> -> tensor<" + n + "x" + std::to_string(8 / rows) + R"(xi32>
-      %r = tt.reshape %b : tensor<)" + n + "x" + std::to_string(8 / rows) + "xi32> -> tensor<8xi32>");
+      }) : (tensor<2x4xi32>) -> tensor<)" +
+                n + R"(xi32>
+      %e = tt.expand_dims %s {axis = 1 : i32} : tensor<)" +
+                n + "xi32> -> tensor<" + n + R"(x1xi32>
+      %b = tt.broadcast %e : tensor<)" +
+                n + "x1xi32> -> tensor<" + n + "x" + std::to_string(8 / rows) + R"(xi32>
+      %r = tt.reshape %b : tensor<)" +
+                n + "x" + std::to_string(8 / rows) + "xi32> -> tensor<8xi32>");
   };
   EXPECT_EQ(sum(0, 4), (std::vector<int32_t>{4, 4, 6, 6, 8, 8, 10, 10}));
   EXPECT_EQ(sum(1, 2), (std::vector<int32_t>{6, 6, 6, 6, 22, 22, 22, 22}));
@@ -45,14 +50,16 @@ TEST(Regions, argmax_with_two_operands) {
     %ats = tt.splat %at : i32 -> tensor<8xi32>
     %k = arith.constant dense<100> : tensor<8xi32>
     %p = arith.muli %vs, %k : tensor<8xi32>
-    %r = arith.addi %p, %ats : tensor<8xi32>)", {3, 9, 2, 9, 1, 0, 0, 0});
+    %r = arith.addi %p, %ats : tensor<8xi32>)",
+                     {3, 9, 2, 9, 1, 0, 0, 0});
   EXPECT_EQ(result[0], 901);
 }
 
 TEST(Regions, scan_forward_and_backward) {
   auto scan = [](const std::string &reverse) {
     return tile(R"(
-      %r = "tt.scan"(%x) <{axis = 0 : i32, reverse = )" + reverse + R"(}> ({
+      %r = "tt.scan"(%x) <{axis = 0 : i32, reverse = )" +
+                reverse + R"(}> ({
       ^bb0(%l: i32, %q: i32):
         %t = arith.addi %l, %q : i32
         tt.scan.return %t : i32
@@ -184,7 +191,8 @@ TEST(Dots, integers_are_signed_and_wrap) {
     %d = tt.dot %a, %b, %c : tensor<2x4xi8> * tensor<4x2xi8> -> tensor<2x2xi32>
     %z = arith.constant dense<0> : tensor<2x2xi32>
     %j = tt.join %d, %z : tensor<2x2xi32> -> tensor<2x2x2xi32>
-    %r = tt.reshape %j : tensor<2x2x2xi32> -> tensor<8xi32>)", {-128, 1, 2, 3, 4, 5, 6, 7}, {-128, 1, 0, 1, 0, 1, 1, 1});
+    %r = tt.reshape %j : tensor<2x2x2xi32> -> tensor<8xi32>)",
+                                          {-128, 1, 2, 3, 4, 5, 6, 7}, {-128, 1, 0, 1, 0, 1, 1, 1});
   EXPECT_EQ(result, (std::vector<int32_t>{16388, 0, -121, 0, -504, 0, 23, 0}));
 }
 
@@ -194,7 +202,8 @@ TEST(Dots, batches_of_f16_into_f32) {
     %a = tt.reshape %x : tensor<8xf16> -> tensor<2x2x2xf16>
     %c = arith.constant dense<0.5> : tensor<2x2x2xf32>
     %d = tt.dot %a, %a, %c, inputPrecision = tf32 : tensor<2x2x2xf16> * tensor<2x2x2xf16> -> tensor<2x2x2xf32>
-    %r = tt.reshape %d : tensor<2x2x2xf32> -> tensor<8xf32>)", {0x3c00, 0x4000, 0x4200, 0x4400, 0, 0x3c00, 0x3c00, 0});
+    %r = tt.reshape %d : tensor<2x2x2xf32> -> tensor<8xf32>)",
+                                          {0x3c00, 0x4000, 0x4200, 0x4400, 0, 0x3c00, 0x3c00, 0});
   EXPECT_EQ(result, (std::vector<float>{7.5f, 10.5f, 15.5f, 22.5f, 1.5f, 0.5f, 0.5f, 1.5f}));
 }
 
@@ -202,13 +211,15 @@ TEST(Dots, batches_of_f16_into_f32) {
 static float scaledDot(const std::string &kindA, const std::string &typeA, uint8_t a, uint8_t scaleA, int64_t bytesA) {
   std::string shapeA = "tensor<1x" + std::to_string(bytesA) + "x" + typeA + ">";
   std::string body = "%ab = tt.load %pa : !tt.ptr<i8>\n"
-                     "%as = tt.splat %ab : i8 -> tensor<1x" + std::to_string(bytesA) + "xi8>\n" +
+                     "%as = tt.splat %ab : i8 -> tensor<1x" +
+                     std::to_string(bytesA) + "xi8>\n" +
                      (typeA == "i8" ? "" : "%av = tt.bitcast %as : tensor<1x32xi8> -> " + shapeA + "\n") + R"(
     %one = arith.constant dense<1.0> : tensor<32x1xbf16>
     %c = arith.constant dense<1.0> : tensor<1x1xf32>
     %sb = tt.load %ps : !tt.ptr<i8>
     %s = tt.splat %sb : i8 -> tensor<1x1xi8>
-    %d = tt.dot_scaled )" + (typeA == "i8" ? "%as" : "%av") + " scale %s, %one, %c lhs = " + kindA +
+    %d = tt.dot_scaled )" +
+                     (typeA == "i8" ? "%as" : "%av") + " scale %s, %one, %c lhs = " + kindA +
                      " rhs = bf16 {fastMath = false} : " + shapeA +
                      R"(, tensor<1x1xi8> * tensor<32x1xbf16> -> tensor<1x1xf32>
     %u = tt.unsplat %d : tensor<1x1xf32>
@@ -219,8 +230,8 @@ static float scaledDot(const std::string &kindA, const std::string &typeA, uint8
 }
 
 TEST(Dots, scaled) {
-  EXPECT_EQ(scaledDot("e4m3", "f8E4M3FN", 0x38, 127, 32), 33);     // 32 * 1 * 1 + 1
-  EXPECT_EQ(scaledDot("e5m2", "f8E5M2", 0x40, 128, 32), 129);      // 32 * 2 * 2 + 1
-  EXPECT_EQ(scaledDot("e2m1", "i8", 0xe1, 126, 16), -27);          // 16 * (0.5 - 4) * 0.5 + 1
+  EXPECT_EQ(scaledDot("e4m3", "f8E4M3FN", 0x38, 127, 32), 33); // 32 * 1 * 1 + 1
+  EXPECT_EQ(scaledDot("e5m2", "f8E5M2", 0x40, 128, 32), 129);  // 32 * 2 * 2 + 1
+  EXPECT_EQ(scaledDot("e2m1", "i8", 0xe1, 126, 16), -27);      // 16 * (0.5 - 4) * 0.5 + 1
   EXPECT_TRUE(std::isnan(scaledDot("e4m3", "f8E4M3FN", 0, 255, 32)));
 }

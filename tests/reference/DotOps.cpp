@@ -17,24 +17,21 @@ struct Extents {
 } // namespace
 
 // Size of dimension `fromEnd` counted from the last one (1 is the last).
-static int64_t extent(const Tile &tile, int fromEnd) { return tile.shape()[tile.shape().size() - fromEnd]; }
+static int64_t extent(const Tile &tile, int fromEnd) {
+  return tile.shape()[tile.shape().size() - fromEnd];
+}
 
-static int64_t batchOf(const Tile &result) { return result.shape().size() == 3 ? result.shape()[0] : 1; }
-
-// sum(k) for every (batch, m, n): product(batch, m, n, k) gives one exact product.
-template <typename Number, typename Product> static Number sumProducts(int64_t k, Number start, Product product) {
-  Number sum = start;
-  for (int64_t i = 0; i < k; ++i)
-    sum += product(i);
-  return sum;
+static int64_t batchOf(const Tile &result) {
+  return result.shape().size() == 3 ? result.shape()[0] : 1;
 }
 
 static Results integerDot(Operation *op, const Inputs &in, Extents e) {
   return {buildTile(op->getResult(0).getType(), [&](int64_t i) {
     int64_t n = i % e.n, m = i / e.n % e.m, batch = i / (e.n * e.m);
-    return sumProducts<uint64_t>(e.k, in[2].bits[i], [&](int64_t k) {
-      return uint64_t(signedAt(in[0], (batch * e.m + m) * e.k + k) * signedAt(in[1], (batch * e.k + k) * e.n + n));
-    });
+    uint64_t sum = in[2].bits[i];
+    for (int64_t k = 0; k < e.k; ++k)
+      sum += uint64_t(signedAt(in[0], (batch * e.m + m) * e.k + k) * signedAt(in[1], (batch * e.k + k) * e.n + n));
+    return sum;
   })};
 }
 
@@ -47,22 +44,27 @@ static std::vector<double> decodeAll(const Tile &tile) {
 }
 
 // `a` is [batch, m, k] and `b` [batch, k, n].
-static Results floatDot(Operation *op, const std::vector<double> &a, const std::vector<double> &b, const Tile &c,
-                        Extents e) {
+static Results floatDot(Program &program, Operation *op, const std::vector<double> &a, const std::vector<double> &b,
+                        const Tile &c, Extents e) {
   const FloatFormat &format = formatOf(c.type);
   return {buildTile(op->getResult(0).getType(), [&](int64_t i) {
     int64_t n = i % e.n, m = i / e.n % e.m, batch = i / (e.n * e.m);
-    return encode(format, sumProducts<double>(e.k, decode(format, c.bits[i]), [&](int64_t k) {
-                    return a[(batch * e.m + m) * e.k + k] * b[(batch * e.k + k) * e.n + n];
-                  }));
+    double sum = decode(format, c.bits[i]);
+    for (int64_t step = 0; step < e.k; ++step) {
+      int64_t k = program.contrary() ? e.k - 1 - step : step;
+      sum += a[(batch * e.m + m) * e.k + k] * b[(batch * e.k + k) * e.n + n];
+      if (program.contrary())
+        sum = decode(format, encode(format, sum));
+    }
+    return encode(format, sum);
   })};
 }
 
-static Results dot(Program &, Operation *op, const Inputs &in) {
+static Results dot(Program &program, Operation *op, const Inputs &in) {
   Extents e{batchOf(in[2]), extent(in[2], 2), extent(in[2], 1), extent(in[0], 1)};
   if (in[0].elementType().isInteger())
     return integerDot(op, in, e);
-  return floatDot(op, decodeAll(in[0]), decodeAll(in[1]), in[2], e);
+  return floatDot(program, op, decodeAll(in[0]), decodeAll(in[1]), in[2], e);
 }
 
 //===-- Scaled dot -----------------------------------------------------------------------------------------------===//
@@ -121,7 +123,8 @@ struct ScaledOperand {
 };
 } // namespace
 
-static ScaledOperand decodeOperand(const Tile &tile, heddle::triton::ScaleDotElemType kind, bool isLeft, bool packedAlongK) {
+static ScaledOperand decodeOperand(const Tile &tile, heddle::triton::ScaleDotElemType kind, bool isLeft,
+                                   bool packedAlongK) {
   ScaledOperand operand;
   operand.shape = tile.shape().vec();
   size_t rank = operand.shape.size();
@@ -149,7 +152,7 @@ static void applyScales(ScaledOperand &operand, const Tile &scales) {
   }
 }
 
-static Results dotScaled(Program &, Operation *op, const Inputs &in) {
+static Results dotScaled(Program &program, Operation *op, const Inputs &in) {
   auto dotOp = cast<heddle::triton::DotScaledOp>(op);
   ScaledOperand a = decodeOperand(in[0], dotOp.getAElemType(), true, dotOp.getLhsKPack());
   ScaledOperand b = decodeOperand(in[1], dotOp.getBElemType(), false, dotOp.getRhsKPack());
@@ -159,7 +162,7 @@ static Results dotScaled(Program &, Operation *op, const Inputs &in) {
   if (dotOp.getBScale())
     applyScales(b, in[next]);
   Extents e{batchOf(in[2]), extent(in[2], 2), extent(in[2], 1), a.shape[a.kDimension]};
-  return floatDot(op, a.numbers, b.numbers, in[2], e);
+  return floatDot(program, op, a.numbers, b.numbers, in[2], e);
 }
 
 void heddle::reference::addDotHandlers(HandlerTable &table) {

@@ -103,8 +103,8 @@ Results Program::runRegion(Region &region, const Results &arguments, Operation *
       throw;
     } catch (const Error &error) {
       std::string where = describeLocation(op->getLoc());
-      throw LocatedError(error.kind, (where.empty() ? "" : where + ": ") + "error: '" + op->getName().getStringRef().str() +
-                                         "': " + error.what());
+      throw LocatedError(error.kind, (where.empty() ? "" : where + ": ") + "error: '" +
+                                         op->getName().getStringRef().str() + "': " + error.what());
     }
     if (auto branch = dyn_cast<cf::BranchOp>(op)) {
       block = branch.getDest();
@@ -148,10 +148,15 @@ void heddle::reference::evaluate(ModuleOp module, const Grid &grid, std::vector<
     passed.push_back(filled(types[i], argument.isBuffer ? uint64_t(argument.bytes.data()) : argument.bits));
   }
   Launch launch{Memory(arguments), grid, options, options.maxOperations};
+  std::vector<Grid> instances;
   for (int32_t z = 0; z < grid.z; ++z)
     for (int32_t y = 0; y < grid.y; ++y)
       for (int32_t x = 0; x < grid.x; ++x)
-        Program(launch, Grid{x, y, z}).runRegion(kernel.getBody(), passed);
+        instances.push_back({x, y, z});
+  if (options.contrary)
+    std::reverse(instances.begin(), instances.end());
+  for (const Grid &id : instances)
+    Program(launch, id).runRegion(kernel.getBody(), passed);
 }
 
 void heddle::reference::evaluateText(const std::string &text, const Grid &grid, std::vector<Argument> &arguments,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The reference evaluator: runs a tile program element by element, one program instance after the other, in the plainest
-// way. It is one of the three oracles and shares no code with any lowering; it is judged by hand-computed tests only.
+// The reference evaluator: runs a tile program element by element, one program instance after the other, in the
+// plainest way. It is one of the three oracles and shares no code with any lowering; it is judged by hand-computed
+// tests only.
 //
 // Where the language leaves a result open, the evaluator chooses:
 //  * an undefined value (a masked-off element without `other`, poison, a shift by the width or more) is
@@ -40,8 +41,12 @@ struct Argument {
 };
 
 struct Options {
-  uint64_t undefinedBits = 0;       ///< what an undefined element holds, cut to its width
-  int64_t maxOperations = 1 << 28;  ///< operations executed before the program counts as endless
+  /// Takes the other choice in all of the above: reductions from the last element, scans re-associated, dots rounded
+  /// after every step from the last K, -0 and +0 swapped, functions two units off, `cat` the other way round, instances
+  /// in reverse. What a test may demand of any correct implementation holds for both settings.
+  bool contrary = false;
+  uint64_t undefinedBits = 0;      ///< what an undefined element holds, cut to its width
+  int64_t maxOperations = 1 << 28; ///< operations executed before the program counts as endless
 };
 
 /// Runs the module's kernel over `grid` and updates the buffers in place. Throws Error{Input}.

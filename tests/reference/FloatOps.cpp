@@ -22,10 +22,17 @@ static double maximum(double a, double b) {
     return notANumber;
   return a > b || (a == b && std::signbit(b)) ? a : b;
 }
-static double minimum(double a, double b) { return -maximum(-a, -b); }
+static double minimum(double a, double b) {
+  return -maximum(-a, -b);
+}
 // ... maximumNumber and minimumNumber: NaN loses.
-static double maximumNumber(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : maximum(a, b); }
-static double minimumNumber(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : minimum(a, b); }
+// Their zeros may come out either way.
+static double maximumNumber(double a, double b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : maximum(a, b);
+}
+static double minimumNumber(double a, double b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : minimum(a, b);
+}
 
 using Unary = double (*)(double);
 using Binary = double (*)(double, double);
@@ -39,35 +46,46 @@ static const std::map<StringRef, Binary> binaryFloats = {
     {"arith.remf", [](double a, double b) { return std::fmod(a, b); }},
     {"arith.maximumf", maximum},
     {"arith.minimumf", minimum},
-    {"arith.maxnumf", maximumNumber},
-    {"arith.minnumf", minimumNumber},
-    {"math.powf", [](double a, double b) { return std::pow(a, b); }},
-    {"math.atan2", [](double a, double b) { return std::atan2(a, b); }},
 };
 
+// Exact up to the sign of a zero.
+static const std::map<StringRef, Binary> numberChoices = {{"arith.maxnumf", maximumNumber},
+                                                          {"arith.minnumf", minimumNumber}};
+
+// Correctly rounded.
 static const std::map<StringRef, Unary> unaryFloats = {
-    {"math.exp", [](double a) { return std::exp(a); }},
-    {"math.exp2", [](double a) { return std::exp2(a); }},
-    {"math.expm1", [](double a) { return std::expm1(a); }},
-    {"math.log", [](double a) { return std::log(a); }},
-    {"math.log2", [](double a) { return std::log2(a); }},
-    {"math.log10", [](double a) { return std::log10(a); }},
-    {"math.log1p", [](double a) { return std::log1p(a); }},
-    {"math.sin", [](double a) { return std::sin(a); }},
-    {"math.cos", [](double a) { return std::cos(a); }},
-    {"math.tan", [](double a) { return std::tan(a); }},
-    {"math.tanh", [](double a) { return std::tanh(a); }},
-    {"math.atan", [](double a) { return std::atan(a); }},
-    {"math.erf", [](double a) { return std::erf(a); }},
     {"math.sqrt", [](double a) { return std::sqrt(a); }},
     {"tt.precise_sqrt", [](double a) { return std::sqrt(a); }},
-    {"math.rsqrt", [](double a) { return 1.0 / std::sqrt(a); }},
     {"math.floor", [](double a) { return std::floor(a); }},
     {"math.ceil", [](double a) { return std::ceil(a); }},
     {"math.trunc", [](double a) { return std::trunc(a); }},
     {"math.round", [](double a) { return std::round(a); }},
     {"math.roundeven", [](double a) { return std::nearbyint(a); }},
 };
+
+// Correct to a few units in the last place in any implementation.
+static const std::map<StringRef, Unary> functions = {
+    {"math.exp", [](double a) { return std::exp(a); }},     {"math.exp2", [](double a) { return std::exp2(a); }},
+    {"math.expm1", [](double a) { return std::expm1(a); }}, {"math.log", [](double a) { return std::log(a); }},
+    {"math.log2", [](double a) { return std::log2(a); }},   {"math.log10", [](double a) { return std::log10(a); }},
+    {"math.log1p", [](double a) { return std::log1p(a); }}, {"math.sin", [](double a) { return std::sin(a); }},
+    {"math.cos", [](double a) { return std::cos(a); }},     {"math.tan", [](double a) { return std::tan(a); }},
+    {"math.tanh", [](double a) { return std::tanh(a); }},   {"math.atan", [](double a) { return std::atan(a); }},
+    {"math.erf", [](double a) { return std::erf(a); }},     {"math.rsqrt", [](double a) { return 1.0 / std::sqrt(a); }},
+};
+
+static const std::map<StringRef, Binary> binaryFunctions = {
+    {"math.powf", [](double a, double b) { return std::pow(a, b); }},
+    {"math.atan2", [](double a, double b) { return std::atan2(a, b); }},
+};
+
+// Two units in the last place away from a finite number, to either side.
+static uint64_t nearby(const FloatFormat &format, uint64_t bits) {
+  uint64_t magnitude = bits & (format.signBit() - 1);
+  if (magnitude < 2 || magnitude + 2 > format.largestFinite())
+    return bits;
+  return magnitude & 1 ? bits + 2 : bits - 2;
+}
 
 static Results evaluateFma(Program &, Operation *op, const Inputs &in) {
   const FloatFormat &format = formatOf(in[0].type);
@@ -149,20 +167,36 @@ static void addSignHandlers(HandlerTable &table) {
   };
 }
 
-void heddle::reference::addFloatHandlers(HandlerTable &table) {
-  for (auto [name, compute] : binaryFloats)
-    table[name] = [compute = compute](Program &, Operation *op, const Inputs &in) {
+// result(program, format, value): the bits of a result from its value in double.
+template <typename Table, typename Result>
+static void addElementwise(HandlerTable &table, const Table &functions, Result result) {
+  for (auto [name, compute] : functions)
+    table[name] = [compute = compute, result](Program &program, Operation *, const Inputs &in) {
       const FloatFormat &format = formatOf(in[0].type);
+      auto operand = [&](size_t k, int64_t i) { return decode(format, in[k].bits[i]); };
       return Results{buildTile(in[0].type, [&](int64_t i) {
-        return encode(format, compute(decode(format, in[0].bits[i]), decode(format, in[1].bits[i])));
+        if constexpr (std::is_invocable_v<decltype(compute), double>)
+          return result(program, format, compute(operand(0, i)));
+        else
+          return result(program, format, compute(operand(0, i), operand(1, i)));
       })};
     };
-  for (auto [name, compute] : unaryFloats)
-    table[name] = [compute = compute](Program &, Operation *op, const Inputs &in) {
-      const FloatFormat &format = formatOf(in[0].type);
-      return Results{
-          buildTile(in[0].type, [&](int64_t i) { return encode(format, compute(decode(format, in[0].bits[i]))); })};
-    };
+}
+
+void heddle::reference::addFloatHandlers(HandlerTable &table) {
+  auto rounded = [](Program &, const FloatFormat &format, double value) { return encode(format, value); };
+  auto zeroEitherWay = [](Program &program, const FloatFormat &format, double value) {
+    return encode(format, program.contrary() && value == 0 ? -value : value);
+  };
+  auto approximate = [](Program &program, const FloatFormat &format, double value) {
+    uint64_t bits = encode(format, value);
+    return program.contrary() ? nearby(format, bits) : bits;
+  };
+  addElementwise(table, binaryFloats, rounded);
+  addElementwise(table, unaryFloats, rounded);
+  addElementwise(table, numberChoices, zeroEitherWay);
+  addElementwise(table, functions, approximate);
+  addElementwise(table, binaryFunctions, approximate);
   table["math.fma"] = evaluateFma;
   table["tt.clampf"] = evaluateClamp;
   table["arith.cmpf"] = evaluateCompare;

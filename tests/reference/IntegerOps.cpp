@@ -101,18 +101,16 @@ static bool compare(arith::CmpIPredicate predicate, uint64_t a, uint64_t b, unsi
 static Results evaluateCompare(Program &, Operation *op, const Inputs &in) {
   auto cmp = cast<arith::CmpIOp>(op);
   unsigned width = elementWidth(in[0].type);
-  return {buildTile(cmp.getType(), [&](int64_t i) {
-    return compare(cmp.getPredicate(), in[0].bits[i], in[1].bits[i], width);
-  })};
+  return {buildTile(cmp.getType(),
+                    [&](int64_t i) { return compare(cmp.getPredicate(), in[0].bits[i], in[1].bits[i], width); })};
 }
 
 // A scalar condition picks a whole tile.
 static Results evaluateSelect(Program &, Operation *op, const Inputs &in) {
   if (in[0].size() == 1)
     return {in[0].bits[0] ? in[1] : in[2]};
-  return {buildTile(op->getResult(0).getType(), [&](int64_t i) {
-    return in[0].bits[i] ? in[1].bits[i] : in[2].bits[i];
-  })};
+  return {
+      buildTile(op->getResult(0).getType(), [&](int64_t i) { return in[0].bits[i] ? in[1].bits[i] : in[2].bits[i]; })};
 }
 
 void heddle::reference::addIntegerHandlers(HandlerTable &table) {

@@ -17,7 +17,8 @@ TEST(Memory, masked_elements_are_not_accessed) {
     %os = tt.splat %out : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>
     %po = tt.addptr %os, %i : tensor<8x!tt.ptr<i32>>, tensor<8xi32>
     tt.store %po, %v : tensor<8x!tt.ptr<i32>>)";
-  auto result = run("%x: !tt.ptr<i32>, %out: !tt.ptr<i32>", body, {bufferOf<int32_t>({1, 2, 3, 4, 5}), zeros<int32_t>(8)});
+  auto result =
+      run("%x: !tt.ptr<i32>, %out: !tt.ptr<i32>", body, {bufferOf<int32_t>({1, 2, 3, 4, 5}), zeros<int32_t>(8)});
   EXPECT_EQ(valuesOf<int32_t>(result[1]), (std::vector<int32_t>{1, 2, 3, 4, 5, -7, -7, -7}));
 }
 
@@ -30,9 +31,10 @@ TEST(Memory, an_active_element_outside_is_an_error_with_its_place) {
       tt.return
     })";
   std::vector<Argument> arguments{zeros<int32_t>(2)};
-  EXPECT_EQ(errorOf([&] { evaluateText(text, {}, arguments); }),
-            "kernel.py:7:3: error: 'tt.load': access of 4 bytes outside every buffer: offset 8 of argument 0, which has "
-            "8 bytes");
+  EXPECT_EQ(
+      errorOf([&] { evaluateText(text, {}, arguments); }),
+      "kernel.py:7:3: error: 'tt.load': access of 4 bytes outside every buffer: offset 8 of argument 0, which has "
+      "8 bytes");
 }
 
 TEST(Memory, bools_are_bytes_and_addresses_are_integers) {
@@ -55,9 +57,12 @@ TEST(Memory, bools_are_bytes_and_addresses_are_integers) {
 template <typename T>
 static std::vector<T> atomic(const std::string &kind, const std::string &type, T old, T value, bool mask = true) {
   std::string body = "%m = arith.constant " + std::string(mask ? "true" : "false") + R"(
-    %v = tt.load %value : !tt.ptr<)" + type + R"(>
-    %r = tt.atomic_rmw )" + kind + ", acq_rel, gpu, %x, %v, %m : (!tt.ptr<" + type + ">, " + type + ", i1) -> " + type + R"(
-    tt.store %value, %r : !tt.ptr<)" + type + ">";
+    %v = tt.load %value : !tt.ptr<)" +
+                     type + R"(>
+    %r = tt.atomic_rmw )" +
+                     kind + ", acq_rel, gpu, %x, %v, %m : (!tt.ptr<" + type + ">, " + type + ", i1) -> " + type + R"(
+    tt.store %value, %r : !tt.ptr<)" +
+                     type + ">";
   std::string parameters = "%x: !tt.ptr<" + type + ">, %value: !tt.ptr<" + type + ">";
   auto result = run(parameters, body, {bufferOf<T>({old}), bufferOf<T>({value})});
   return {valuesOf<T>(result[1])[0], valuesOf<T>(result[0])[0]};
@@ -108,7 +113,8 @@ TEST(Blocks, pointers_with_boundaries) {
   auto result = valuesOf<float>(run("%x: !tt.ptr<f32>, %out: !tt.ptr<f32>", body, {bufferOf(x), zeros<float>(15)})[1]);
   std::vector<float> expected{0, 0, 0, 0, 0, 0, 7, 8, 9, NAN, 0, 12, 13, 14, NAN};
   for (int i = 0; i < 15; ++i)
-    EXPECT_TRUE(result[i] == expected[i] || (std::isnan(result[i]) && std::isnan(expected[i]))) << i << ": " << result[i];
+    EXPECT_TRUE(result[i] == expected[i] || (std::isnan(result[i]) && std::isnan(expected[i])))
+        << i << ": " << result[i];
 }
 
 static const std::string describe = R"(

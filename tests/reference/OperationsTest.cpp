@@ -5,7 +5,8 @@
 
 using namespace heddle::reference;
 
-template <typename T> static std::vector<T> firstOf(std::vector<T> values, size_t count) {
+template <typename T>
+static std::vector<T> firstOf(std::vector<T> values, size_t count) {
   values.resize(count);
   return values;
 }
@@ -52,7 +53,8 @@ TEST(Integers, compare_and_select) {
     %two = arith.constant dense<2> : tensor<8xi8>
     %ci = arith.extui %c : tensor<8xi1> to tensor<8xi8>
     %ui = arith.select %u, %two, %one : tensor<8xi1>, tensor<8xi8>
-    %r = arith.addi %ci, %ui : tensor<8xi8>)", {-1, 1, 3}, {1, -1, 3});
+    %r = arith.addi %ci, %ui : tensor<8xi8>)",
+                                         {-1, 1, 3}, {1, -1, 3});
   EXPECT_FIRST(result, {2, 2, 1});
 }
 
@@ -85,14 +87,16 @@ TEST(Floats, f16_rounds_after_each_operation) {
   // 2048 + 1 is a tie in f16 and stays 2048; adding 1 again stays too.
   auto result = mapTiles<uint16_t, uint16_t>("f16", "f16", R"(
     %s = arith.addf %x, %y : tensor<8xf16>
-    %r = arith.addf %s, %y : tensor<8xf16>)", {0x6800}, {0x3c00});
+    %r = arith.addf %s, %y : tensor<8xf16>)",
+                                             {0x6800}, {0x3c00});
   EXPECT_FIRST(result, {0x6800});
 }
 
 TEST(Floats, comparisons_with_nan) {
   auto compare = [](const std::string &predicate) {
     return mapTiles<int8_t, float>("f32", "i8", "%c = arith.cmpf " + predicate + R"(, %x, %y : tensor<8xf32>
-      %r = arith.extui %c : tensor<8xi1> to tensor<8xi8>)", {1, NAN, 2, -0.0f}, {1, 1, 1, 0.0f});
+      %r = arith.extui %c : tensor<8xi1> to tensor<8xi8>)",
+                                   {1, NAN, 2, -0.0f}, {1, 1, 1, 0.0f});
   };
   EXPECT_FIRST(compare("oeq"), {1, 0, 0, 1});
   EXPECT_FIRST(compare("ueq"), {1, 1, 0, 1});
@@ -106,10 +110,13 @@ TEST(Floats, comparisons_with_nan) {
 
 TEST(Floats, clamp_with_and_without_propagation) {
   auto clamp = [](const std::string &mode) {
-    return mapTiles<float, float>("f32", "f32", R"(
+    return mapTiles<float, float>("f32", "f32",
+                                  R"(
       %lo = arith.constant dense<-1.0> : tensor<8xf32>
       %hi = arith.constant dense<2.0> : tensor<8xf32>
-      %r = tt.clampf %x, %lo, %hi, propagateNan = )" + mode + " : tensor<8xf32>", {-5, 5, 0.5f, NAN});
+      %r = tt.clampf %x, %lo, %hi, propagateNan = )" +
+                                      mode + " : tensor<8xf32>",
+                                  {-5, 5, 0.5f, NAN});
   };
   EXPECT_FIRST(clamp("none"), {-1, 2, 0.5f, -1});
   EXPECT_FIRST(clamp("all"), {-1, 2, 0.5f});
@@ -148,11 +155,13 @@ TEST(Conversions, between_floats_and_integers) {
   auto toInteger = mapTiles<int8_t, float>("f32", "i8", "%r = arith.fptosi %x : tensor<8xf32> to tensor<8xi8>",
                                            {-128.5f, 127.9f, -0.9f});
   EXPECT_FIRST(toInteger, {-128, 127, 0});
-  auto toUnsigned = mapTiles<uint8_t, float>("f32", "i8", "%r = arith.fptoui %x : tensor<8xf32> to tensor<8xi8>", {255});
+  auto toUnsigned =
+      mapTiles<uint8_t, float>("f32", "i8", "%r = arith.fptoui %x : tensor<8xf32> to tensor<8xi8>", {255});
   EXPECT_FIRST(toUnsigned, {255});
   EXPECT_NE(errorOf([] {
               mapTiles<int8_t, float>("f32", "i8", "%r = arith.fptosi %x : tensor<8xf32> to tensor<8xi8>", {128});
-            }).find("cannot hold"), std::string::npos);
+            }).find("cannot hold"),
+            std::string::npos);
   // 2^62 + 2^38 + 1 lies just above a tie of f32; going through double would lose the 1 and round down.
   auto toFloat = mapTiles<float, int64_t>("i64", "f32", "%r = arith.sitofp %x : tensor<8xi64> to tensor<8xf32>",
                                           {(int64_t(1) << 62) + (int64_t(1) << 38) + 1, -3, INT64_MIN});
@@ -171,24 +180,28 @@ TEST(Shapes, transpose_and_reshape) {
   EXPECT_FIRST(shape(R"(
     %m = tt.reshape %x : tensor<8xi32> -> tensor<2x4xi32>
     %t = tt.trans %m {order = array<i32: 1, 0>} : tensor<2x4xi32> -> tensor<4x2xi32>
-    %r = tt.reshape %t : tensor<4x2xi32> -> tensor<8xi32>)"), {0, 4, 1, 5, 2, 6, 3, 7});
+    %r = tt.reshape %t : tensor<4x2xi32> -> tensor<8xi32>)"),
+               {0, 4, 1, 5, 2, 6, 3, 7});
   // Dimension d of the result is dimension order[d] of the source: r[k][i][j] = m[i][j][k].
   EXPECT_FIRST(shape(R"(
     %m = tt.reshape %x : tensor<8xi32> -> tensor<1x2x4xi32>
     %t = tt.trans %m {order = array<i32: 2, 0, 1>} : tensor<1x2x4xi32> -> tensor<4x1x2xi32>
-    %r = tt.reshape %t : tensor<4x1x2xi32> -> tensor<8xi32>)"), {0, 4, 1, 5, 2, 6, 3, 7});
+    %r = tt.reshape %t : tensor<4x1x2xi32> -> tensor<8xi32>)"),
+               {0, 4, 1, 5, 2, 6, 3, 7});
 }
 
 TEST(Shapes, join_split_and_cat) {
   EXPECT_FIRST(shape(R"(
     %m = tt.reshape %x : tensor<8xi32> -> tensor<4x2xi32>
     %a, %b = tt.split %m : tensor<4x2xi32> -> tensor<4xi32>
-    %r = tt.cat %a, %b : tensor<4xi32> -> tensor<8xi32>)"), {0, 2, 4, 6, 1, 3, 5, 7});
+    %r = tt.cat %a, %b : tensor<4xi32> -> tensor<8xi32>)"),
+               {0, 2, 4, 6, 1, 3, 5, 7});
   EXPECT_FIRST(shape(R"(
     %m = tt.reshape %x : tensor<8xi32> -> tensor<4x2xi32>
     %a, %b = tt.split %m : tensor<4x2xi32> -> tensor<4xi32>
     %j = tt.join %b, %a : tensor<4xi32> -> tensor<4x2xi32>
-    %r = tt.reshape %j : tensor<4x2xi32> -> tensor<8xi32>)"), {1, 0, 3, 2, 5, 4, 7, 6});
+    %r = tt.reshape %j : tensor<4x2xi32> -> tensor<8xi32>)"),
+               {1, 0, 3, 2, 5, 4, 7, 6});
 }
 
 TEST(Shapes, broadcast_and_expand) {
@@ -196,16 +209,19 @@ TEST(Shapes, broadcast_and_expand) {
     %j = tt.make_range {end = 7 : i32, start = 3 : i32} : tensor<4xi32>
     %e = tt.expand_dims %j {axis = 1 : i32} : tensor<4xi32> -> tensor<4x1xi32>
     %b = tt.broadcast %e : tensor<4x1xi32> -> tensor<4x2xi32>
-    %r = tt.reshape %b : tensor<4x2xi32> -> tensor<8xi32>)"), {3, 3, 4, 4, 5, 5, 6, 6});
+    %r = tt.reshape %b : tensor<4x2xi32> -> tensor<8xi32>)"),
+               {3, 3, 4, 4, 5, 5, 6, 6});
 }
 
 TEST(Shapes, gather_and_histogram) {
   EXPECT_FIRST(shape("%r = tt.gather %x[%y] {axis = 0 : i32} : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi32>",
-                     {10, 11, 12, 13, 14, 15, 16, 17}, {7, 0, 3, 3}), {17, 10, 13, 13, 10});
+                     {10, 11, 12, 13, 14, 15, 16, 17}, {7, 0, 3, 3}),
+               {17, 10, 13, 13, 10});
   EXPECT_FIRST(shape(R"(
     %zero = arith.constant dense<0> : tensor<8xi32>
     %m = arith.cmpi ne, %y, %zero : tensor<8xi32>
-    %r = tt.histogram %x, %m : tensor<8xi32> -> tensor<8xi32>)", {1, 1, 5, 1, 9}, {1, 1, 1, 0, 0, 1, 0, 0}),
+    %r = tt.histogram %x, %m : tensor<8xi32> -> tensor<8xi32>)",
+                     {1, 1, 5, 1, 9}, {1, 1, 1, 0, 0, 1, 0, 0}),
                {1, 2, 0, 0, 0, 1, 0, 0});
   EXPECT_NE(errorOf([] { shape("%r = tt.histogram %x : tensor<8xi32> -> tensor<8xi32>", {8}); }).find("no bin"),
             std::string::npos);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One program instance while it runs: the values computed so far, and the tables that say what each operation does. Each
-// family of operations is a file that adds its handlers to the one table.
+// One program instance while it runs: the values computed so far, and the tables that say what each operation does.
+// Each family of operations is a file that adds its handlers to the one table.
 #pragma once
 #include "mlir/IR/Operation.h"
 #include "tests/reference/Memory.h"
@@ -62,6 +62,8 @@ public:
     return truncateBits(launch.options.undefinedBits, elementWidth(type));
   }
 
+  bool contrary() const { return launch.options.contrary; }
+
   Launch &launch;
   const Grid id;
 
@@ -75,7 +77,8 @@ private:
 };
 
 /// A tile of `type` whose element i is compute(i), cut to the type's width.
-template <typename Compute> Tile buildTile(mlir::Type type, Compute compute) {
+template <typename Compute>
+Tile buildTile(mlir::Type type, Compute compute) {
   Tile tile{type, std::vector<uint64_t>(elementCount(type))};
   unsigned width = elementWidth(type);
   for (int64_t i = 0; i < tile.size(); ++i)

@@ -23,7 +23,8 @@ static Results combine(Program &program, Region &region, const Results &left, co
 
 // Calls visit(line, position, element) for every element, lines along `axis` one after the other; `line` is the
 // row-major index with the axis removed.
-template <typename Visit> static void forEachLine(ArrayRef<int64_t> shape, int64_t axis, bool reverse, Visit visit) {
+template <typename Visit>
+static void forEachLine(ArrayRef<int64_t> shape, int64_t axis, bool reverse, Visit visit) {
   int64_t inner = 1, outer = 1;
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
     (d < axis ? outer : inner) *= d == axis ? 1 : shape[d];
@@ -40,13 +41,22 @@ static Results reduce(Program &program, Operation *op, const Inputs &in) {
   Results results, accumulated;
   for (Type type : op->getResultTypes())
     results.push_back(filled(type, 0));
-  forEachLine(in[0].shape(), reduction.getAxis(), false, [&](int64_t line, int64_t position, int64_t element) {
-    Results next = elementsAt(in, element);
-    accumulated = position == 0 ? next : combine(program, reduction.getCombineOp(), accumulated, next);
-    for (size_t k = 0; k < results.size(); ++k)
-      results[k].bits[line] = accumulated[k].bits[0];
-  });
+  forEachLine(in[0].shape(), reduction.getAxis(), program.contrary(),
+              [&](int64_t line, int64_t position, int64_t element) {
+                Results next = elementsAt(in, element);
+                accumulated = position == 0 ? next : combine(program, reduction.getCombineOp(), accumulated, next);
+                for (size_t k = 0; k < results.size(); ++k)
+                  results[k].bits[line] = accumulated[k].bits[0];
+              });
   return results;
+}
+
+// Element i of a line as first combined with (second combined with (... combined with last)); for short lines.
+static Results combineFromTheRight(Program &program, Region &region, const std::vector<Results> &line) {
+  Results accumulated = line.back();
+  for (size_t i = line.size() - 1; i-- > 0;)
+    accumulated = combine(program, region, line[i], accumulated);
+  return accumulated;
 }
 
 static Results scan(Program &program, Operation *op, const Inputs &in) {
@@ -54,9 +64,17 @@ static Results scan(Program &program, Operation *op, const Inputs &in) {
   Results results, accumulated;
   for (Type type : op->getResultTypes())
     results.push_back(filled(type, 0));
+  bool reassociate = program.contrary() && in[0].shape()[scanOp.getAxis()] <= 32;
+  std::vector<Results> line;
   forEachLine(in[0].shape(), scanOp.getAxis(), scanOp.getReverse(), [&](int64_t, int64_t position, int64_t element) {
     Results next = elementsAt(in, element);
-    accumulated = position == 0 ? next : combine(program, scanOp.getCombineOp(), accumulated, next);
+    if (position == 0)
+      line.clear();
+    line.push_back(next);
+    if (reassociate)
+      accumulated = combineFromTheRight(program, scanOp.getCombineOp(), line);
+    else
+      accumulated = position == 0 ? next : combine(program, scanOp.getCombineOp(), accumulated, next);
     for (size_t k = 0; k < results.size(); ++k)
       results[k].bits[element] = accumulated[k].bits[0];
   });

@@ -7,14 +7,20 @@
 using namespace mlir;
 using namespace heddle::reference;
 
-static Type resultType(Operation *op) { return op->getResult(0).getType(); }
+static Type resultType(Operation *op) {
+  return op->getResult(0).getType();
+}
 
-static ArrayRef<int64_t> shapeOf(Type type) { return cast<RankedTensorType>(type).getShape(); }
+static ArrayRef<int64_t> shapeOf(Type type) {
+  return cast<RankedTensorType>(type).getShape();
+}
 
 // Result element i is source element from(coordinates of i).
-template <typename From> static Results rearrange(Operation *op, const Tile &source, From from) {
+template <typename From>
+static Results rearrange(Operation *op, const Tile &source, From from) {
   ArrayRef<int64_t> shape = shapeOf(resultType(op));
-  return {buildTile(resultType(op), [&](int64_t i) { return source.bits[ravel(from(unravel(i, shape)), source.shape())]; })};
+  return {buildTile(resultType(op),
+                    [&](int64_t i) { return source.bits[ravel(from(unravel(i, shape)), source.shape())]; })};
 }
 
 static Results broadcast(Program &, Operation *op, const Inputs &in) {
@@ -47,10 +53,10 @@ static Results split(Program &, Operation *op, const Inputs &in) {
           buildTile(half, [&](int64_t i) { return in[0].bits[2 * i + 1]; })};
 }
 
-static Results concatenate(Program &, Operation *op, const Inputs &in) {
-  return {buildTile(resultType(op), [&](int64_t i) {
-    return i < in[0].size() ? in[0].bits[i] : in[1].bits[i - in[0].size()];
-  })};
+static Results concatenate(Program &program, Operation *op, const Inputs &in) {
+  const Tile &first = in[program.contrary() ? 1 : 0], &second = in[program.contrary() ? 0 : 1];
+  return {buildTile(resultType(op),
+                    [&](int64_t i) { return i < first.size() ? first.bits[i] : second.bits[i - first.size()]; })};
 }
 
 static Results makeRange(Program &, Operation *op, const Inputs &) {
@@ -88,7 +94,9 @@ static Results histogram(Program &, Operation *op, const Inputs &in) {
 
 void heddle::reference::addShapeHandlers(HandlerTable &table) {
   for (StringRef name : {"tt.splat", "tt.unsplat"})
-    table[name] = [](Program &, Operation *op, const Inputs &in) { return Results{filled(resultType(op), in[0].bits[0])}; };
+    table[name] = [](Program &, Operation *op, const Inputs &in) {
+      return Results{filled(resultType(op), in[0].bits[0])};
+    };
   // Row-major order is kept.
   for (StringRef name : {"tt.expand_dims", "tt.reshape"})
     table[name] = [](Program &, Operation *op, const Inputs &in) { return Results{Tile{resultType(op), in[0].bits}}; };

@@ -89,17 +89,18 @@ uint64_t heddle::reference::encode(const FloatFormat &format, double value, Roun
   if (std::isinf(value))
     return sign | beyond;
 
-  // |value| = q * 2^(exponent - mantissaBits) with q exact in double; n is q rounded to an integer. n has mantissaBits+1
-  // bits for a normal result, fewer for a subnormal one, and one more bit when rounding carries; adding it to the
-  // exponent field minus one gives the right code in all three cases.
+  // |value| = q * 2^(exponent - mantissaBits) with q exact in double; n is q rounded to an integer. n has
+  // mantissaBits+1 bits for a normal result, fewer for a subnormal one, and one more bit when rounding carries; adding
+  // it to the exponent field minus one gives the right code in all three cases.
   double magnitude = std::fabs(value);
   int smallestExponent = 1 - format.bias;
   int exponent = magnitude == 0 ? smallestExponent : std::max(std::ilogb(magnitude), smallestExponent);
   double q = std::ldexp(magnitude, format.mantissaBits - exponent);
   double n = rounding == Rounding::NearestEven ? std::nearbyint(q) : std::trunc(q);
   // Far too large for the exponent field: any code past the largest finite one will do.
-  uint64_t code = exponent > format.bias + 1 ? ~uint64_t(0) >> 1
-                                             : (uint64_t(exponent + format.bias - 1) << format.mantissaBits) + uint64_t(n);
+  uint64_t code = exponent > format.bias + 1
+                      ? ~uint64_t(0) >> 1
+                      : (uint64_t(exponent + format.bias - 1) << format.mantissaBits) + uint64_t(n);
   if (code > format.largestFinite())
     return sign | (rounding == Rounding::TowardZero ? format.largestFinite() : beyond);
   if (code == 0 && format.codes == SpecialCodes::UnsignedZero)
@@ -116,8 +117,8 @@ static double addRoundedToOdd(double a, double b) {
   double error = (a - (sum - bPart)) + (b - bPart);
   if (error == 0 || (std::bit_cast<uint64_t>(sum) & 1))
     return sum;
-  return std::nextafter(sum, error > 0 ? std::numeric_limits<double>::infinity()
-                                       : -std::numeric_limits<double>::infinity());
+  return std::nextafter(sum,
+                        error > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
 }
 
 uint64_t heddle::reference::encodeFma(const FloatFormat &format, double a, double b, double c) {

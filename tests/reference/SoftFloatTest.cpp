@@ -97,8 +97,8 @@ TEST(SoftFloat, fp8_saturation_and_ties) {
   EXPECT_EQ(saturate(formatE4M3FNUZ, -infinity), 0xffu);
   EXPECT_EQ(encode(formatE4M3FN, 1e9), 0x7fu); // without saturation: NaN, for want of an infinity
   EXPECT_EQ(encode(formatE5M2, 1e9), 0x7cu);
-  EXPECT_EQ(encode(formatE4M3FN, 1.0625), 0x38u); // tie between 1 and 1.125: even
-  EXPECT_EQ(encode(formatE4M3FN, 1.1875), 0x3au); // tie between 1.125 and 1.25: even
+  EXPECT_EQ(encode(formatE4M3FN, 1.0625), 0x38u);               // tie between 1 and 1.125: even
+  EXPECT_EQ(encode(formatE4M3FN, 1.1875), 0x3au);               // tie between 1.125 and 1.25: even
   EXPECT_EQ(encode(formatE4M3FN, std::ldexp(1.0, -10)), 0x00u); // tie between 0 and the smallest
   EXPECT_EQ(encode(formatE4M3FN, -std::ldexp(1.0, -12)), 0x80u);
   EXPECT_EQ(encode(formatE4M3FNUZ, -std::ldexp(1.0, -13)), 0x00u); // no -0

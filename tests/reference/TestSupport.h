@@ -12,15 +12,20 @@
 
 namespace heddle::reference {
 
-template <typename T> Argument bufferOf(const std::vector<T> &values) {
+template <typename T>
+Argument bufferOf(const std::vector<T> &values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(T));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return Argument::buffer(std::move(bytes));
 }
 
-template <typename T> Argument zeros(size_t count) { return bufferOf(std::vector<T>(count)); }
+template <typename T>
+Argument zeros(size_t count) {
+  return bufferOf(std::vector<T>(count));
+}
 
-template <typename T> std::vector<T> valuesOf(const Argument &argument) {
+template <typename T>
+std::vector<T> valuesOf(const Argument &argument) {
   std::vector<T> values(argument.bytes.size() / sizeof(T));
   std::memcpy(values.data(), argument.bytes.data(), argument.bytes.size());
   return values;
@@ -46,12 +51,16 @@ inline std::vector<double> floatsOf(const FloatFormat &format, const Argument &a
   return values;
 }
 
-inline Argument scalarI32(int32_t value) { return Argument::scalar(uint32_t(value)); }
-inline Argument scalarF32(float value) { return Argument::scalar(std::bit_cast<uint32_t>(value)); }
+inline Argument scalarI32(int32_t value) {
+  return Argument::scalar(uint32_t(value));
+}
+inline Argument scalarF32(float value) {
+  return Argument::scalar(std::bit_cast<uint32_t>(value));
+}
 
 /// Runs `tt.func @k(arguments) { body; tt.return }`.
-inline std::vector<Argument> run(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
-                                 Grid grid = {}, Options options = {}) {
+inline std::vector<Argument> run(const std::string &parameters, const std::string &body,
+                                 std::vector<Argument> arguments, Grid grid = {}, Options options = {}) {
   evaluateText("tt.func public @k(" + parameters + ") {\n" + body + "\n tt.return\n}", grid, arguments, options);
   return arguments;
 }
@@ -64,15 +73,24 @@ std::vector<Result> mapTiles(const std::string &inputType, const std::string &re
   std::string in = "tensor<8x!tt.ptr<" + inputType + ">>", out = "tensor<8x!tt.ptr<" + resultType + ">>";
   std::string text = R"(
     %i = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
-    %pxs = tt.splat %px : !tt.ptr<)" + inputType + "> -> " + in + R"(
-    %pys = tt.splat %py : !tt.ptr<)" + inputType + "> -> " + in + R"(
-    %prs = tt.splat %pr : !tt.ptr<)" + resultType + "> -> " + out + R"(
-    %pxi = tt.addptr %pxs, %i : )" + in + R"(, tensor<8xi32>
-    %pyi = tt.addptr %pys, %i : )" + in + R"(, tensor<8xi32>
-    %pri = tt.addptr %prs, %i : )" + out + R"(, tensor<8xi32>
-    %x = tt.load %pxi : )" + in + R"(
-    %y = tt.load %pyi : )" + in + "\n" + body + "\n tt.store %pri, %r : " + out;
-  std::string parameters = "%px: !tt.ptr<" + inputType + ">, %py: !tt.ptr<" + inputType + ">, %pr: !tt.ptr<" + resultType + ">";
+    %pxs = tt.splat %px : !tt.ptr<)" +
+                     inputType + "> -> " + in + R"(
+    %pys = tt.splat %py : !tt.ptr<)" +
+                     inputType + "> -> " + in + R"(
+    %prs = tt.splat %pr : !tt.ptr<)" +
+                     resultType + "> -> " + out + R"(
+    %pxi = tt.addptr %pxs, %i : )" +
+                     in + R"(, tensor<8xi32>
+    %pyi = tt.addptr %pys, %i : )" +
+                     in + R"(, tensor<8xi32>
+    %pri = tt.addptr %prs, %i : )" +
+                     out + R"(, tensor<8xi32>
+    %x = tt.load %pxi : )" +
+                     in + R"(
+    %y = tt.load %pyi : )" +
+                     in + "\n" + body + "\n tt.store %pri, %r : " + out;
+  std::string parameters =
+      "%px: !tt.ptr<" + inputType + ">, %py: !tt.ptr<" + inputType + ">, %pr: !tt.ptr<" + resultType + ">";
   return valuesOf<Result>(run(parameters, text, {bufferOf(x), bufferOf(y), zeros<Result>(8)})[2]);
 }
 

@@ -6,7 +6,9 @@
 using namespace mlir;
 using namespace heddle::reference;
 
-Type Tile::elementType() const { return getElementTypeOrSelf(type); }
+Type Tile::elementType() const {
+  return getElementTypeOrSelf(type);
+}
 
 ArrayRef<int64_t> Tile::shape() const {
   auto tensor = dyn_cast<RankedTensorType>(type);

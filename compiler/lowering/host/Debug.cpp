@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a kernel tells the driver: tt.print, tt.assert, bounds checks and "am I asked to stop", through HostLaunch's hooks.
+// What a kernel tells the driver: tt.print, tt.assert, bounds checks and "am I asked to stop", through HostLaunch's
+// hooks.
 #include "binary/HostAbi.h"
 #include "compiler/lowering/host/HostEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,7 +82,17 @@ void HostEmitter::callHook(int64_t offset, ArrayRef<Value> arguments) {
   LLVM::CallOp::create(b, loc, type, operands);
 }
 
-void HostEmitter::emitStopCheck(Operation *op) {
+void HostEmitter::emitStopCheck(Operation *op, bool spin) {
+  if (spin) {
+    auto module = entry->getParentOfType<ModuleOp>();
+    auto yield = module.lookupSymbol<LLVM::LLVMFuncOp>("sched_yield");
+    if (!yield) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(entry);
+      yield = LLVM::LLVMFuncOp::create(b, loc, "sched_yield", LLVM::LLVMFunctionType::get(b.getI32Type(), {}));
+    }
+    LLVM::CallOp::create(b, loc, yield, ValueRange{});
+  }
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), launch,
                                    ArrayRef<LLVM::GEPArg>{int32_t(offsetof(HostLaunch, abort))});
@@ -135,7 +146,8 @@ void HostEmitter::emitAssert(AssertOp op) {
     auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    callHook(offsetof(HostLaunch, assertFailed), {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(site(op))), element});
+    callHook(offsetof(HostLaunch, assertFailed),
+             {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(site(op))), element});
   };
   auto tile = dyn_cast<RankedTensorType>(op.getCondition().getType());
   if (!tile)
@@ -148,7 +160,8 @@ void HostEmitter::emitAssert(AssertOp op) {
     if (!isa<VectorType>(condition.getType()))
       return fail(condition, elements);
     // The common case is one test for all lanes; only a failing piece looks for its first false element.
-    Value wrong = arith::XOrIOp::create(b, loc, allTrue(condition), arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    Value wrong =
+        arith::XOrIOp::create(b, loc, allTrue(condition), arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
     auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenBlock()->getTerminator());

@@ -21,7 +21,8 @@ void HostEmitter::emitDot(DotOp op) {
   Type element = result.getElementType();
   Type type = element.isF64() ? element : isa<IntegerType>(element) ? Type(b.getI32Type()) : Type(b.getF32Type());
   int rank = result.getRank();
-  int64_t batches = rank == 3 ? result.getShape()[0] : 1, n = result.getShape()[rank - 1], k = left.getShape()[rank - 1];
+  int64_t batches = rank == 3 ? result.getShape()[0] : 1, n = result.getShape()[rank - 1],
+          k = left.getShape()[rank - 1];
 
   TileBuffer a;
   if (auto known = buffers.find(op.getA()); known != buffers.end() && known->second->stored == type) {

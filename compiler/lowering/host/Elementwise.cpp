@@ -15,8 +15,12 @@ using namespace mlir;
 using namespace heddle::host;
 using namespace heddle::triton;
 
-static Type operandElement(Operation *op, unsigned number = 0) { return elementTypeOf(op->getOperand(number).getType()); }
-static Type resultElement(Operation *op) { return elementTypeOf(op->getResult(0).getType()); }
+static Type operandElement(Operation *op, unsigned number = 0) {
+  return elementTypeOf(op->getOperand(number).getType());
+}
+static Type resultElement(Operation *op) {
+  return elementTypeOf(op->getResult(0).getType());
+}
 
 Value HostEmitter::cloneOn(Operation *op, ValueRange operands, Type scalarResult) {
   Value shape = operands.front();
@@ -56,15 +60,16 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
   auto zip = [&](int64_t sign) {
     LanePattern lanes(width, 0);
     for (int lane = 0; lane < width; ++lane)
-      lanes[lane] = (in[0].lanes.empty() ? 0 : in[0].lanes[lane]) + sign * (in[1].lanes.empty() ? 0 : in[1].lanes[lane]);
+      lanes[lane] =
+          (in[0].lanes.empty() ? 0 : in[0].lanes[lane]) + sign * (in[1].lanes.empty() ? 0 : in[1].lanes[lane]);
     return lanes;
   };
   // The exact lanes of a result whose operands only assume that they did not wrap.
-  auto exactOf = [&](Type result) -> std::shared_ptr<std::function<Value()>> {
+  auto exactOf = [&](Type result) -> std::shared_ptr<LazyLanes> {
     if (llvm::none_of(in, [](const LaneValue &value) { return value.exact; }))
       return {};
     SmallVector<LaneValue> copies(in.begin(), in.end());
-    return std::make_shared<std::function<Value()>>([this, op, copies, result] {
+    return std::make_shared<LazyLanes>([this, op, copies, result] {
       SmallVector<Value> operands;
       for (const LaneValue &copy : copies)
         operands.push_back(toLanes(copy));
@@ -91,9 +96,8 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
     return scaled(factor.getSExtValue());
   if (isa<arith::ExtSIOp, arith::ExtUIOp>(op) && !operandElement(op).isInteger(1)) {
     LaneValue copy = in[0];
-    auto exact = std::make_shared<std::function<Value()>>([this, op, copy, type] {
-      return cloneOn(op, ValueRange{toLanes(copy)}, type);
-    });
+    auto exact =
+        std::make_shared<LazyLanes>([this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); });
     return LaneValue{cloneOn(op, ValueRange{in[0].scalar}, type), in[0].lanes, {}, exact};
   }
   return std::nullopt;
@@ -112,8 +116,8 @@ LaneValue HostEmitter::addPointer(AddPtrOp op, const LaneValue &pointer, const L
   if (pointer.scalar && offset.scalar) {
     LanePattern lanes(width, 0);
     for (int lane = 0; lane < width; ++lane)
-      lanes[lane] = (pointer.lanes.empty() ? 0 : pointer.lanes[lane]) +
-                    size * (offset.lanes.empty() ? 0 : offset.lanes[lane]);
+      lanes[lane] =
+          (pointer.lanes.empty() ? 0 : pointer.lanes[lane]) + size * (offset.lanes.empty() ? 0 : offset.lanes[lane]);
     if (width == 1 || (pointer.lanes.empty() && offset.lanes.empty()))
       lanes.clear();
     return {add(pointer.scalar, bytes(offset.scalar)), lanes, {}, {}};
@@ -129,11 +133,13 @@ Value HostEmitter::compute(Operation *op, ArrayRef<Value> in) {
       .Case<arith::ConstantOp>([&](arith::ConstantOp constant) -> Value {
         if (isNarrowFloat(result))
           return arith::ConstantOp::create(
-              b, loc, IntegerAttr::get(registerType(result), cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt()));
+              b, loc,
+              IntegerAttr::get(registerType(result), cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt()));
         return arith::ConstantOp::create(b, loc, constant.getValue());
       })
       .Case<ub::PoisonOp>([&](auto) { return zero(registerType(result)); })
-      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](auto) { return divide(op, in[0], in[1]); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [&](auto) { return divide(op, in[0], in[1]); })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return shift(op, in[0], in[1]); })
       .Case<arith::SIToFPOp>([&](auto) { return intToFloat(op, in[0], true); })
       .Case<arith::UIToFPOp>([&](auto) { return intToFloat(op, in[0], false); })
@@ -154,13 +160,15 @@ Value HostEmitter::compute(Operation *op, ArrayRef<Value> in) {
         if (!isNarrowFloat(result))
           return cloneOn(op, in, result);
         unsigned bits = cast<FloatType>(result).getWidth();
-        return arith::XOrIOp::create(b, loc, in[0], constantLike(registerType(result), -(int64_t(1) << (bits - 1)), in[0]));
+        return arith::XOrIOp::create(b, loc, in[0],
+                                     constantLike(registerType(result), -(int64_t(1) << (bits - 1)), in[0]));
       })
       .Case<math::AbsFOp>([&](auto) -> Value {
         if (!isNarrowFloat(result))
           return cloneOn(op, in, result);
         unsigned bits = cast<FloatType>(result).getWidth();
-        return arith::AndIOp::create(b, loc, in[0], constantLike(registerType(result), (int64_t(1) << (bits - 1)) - 1, in[0]));
+        return arith::AndIOp::create(b, loc, in[0],
+                                     constantLike(registerType(result), (int64_t(1) << (bits - 1)) - 1, in[0]));
       })
       .Case<arith::SelectOp>([&](auto) { return cloneOn(op, in, registerType(result)); })
       .Default([&](Operation *) -> Value {
@@ -178,32 +186,61 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
   for (Value value : in)
     wide.push_back(isNarrowFloat(from) ? widen(value, from) : value);
   Type type = isNarrowFloat(to) ? b.getF32Type() : to;
-  Value result = TypeSwitch<Operation *, Value>(op)
-                     .Case<ClampFOp>([&](ClampFOp clamp) -> Value {
-                       if (clamp.getPropagateNan() == PropagateNan::All) {
-                         Value low = arith::MaximumFOp::create(b, loc, wide[0], wide[1]);
-                         return arith::MinimumFOp::create(b, loc, low, wide[2]);
-                       }
-                       return extremum(false, extremum(true, wide[0], wide[1]), wide[2]);
-                     })
-                     .Case<arith::MaxNumFOp>([&](auto) { return extremum(true, wide[0], wide[1]); })
-                     .Case<arith::MinNumFOp>([&](auto) { return extremum(false, wide[0], wide[1]); })
-                     .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
-                     .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
-                     .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
-                     .Default([&](Operation *) { return cloneOn(op, wide, type); });
-  return isNarrowFloat(to) ? narrow(result, to) : result;
+  Value result =
+      TypeSwitch<Operation *, Value>(op)
+          .Case<ClampFOp>([&](ClampFOp clamp) -> Value {
+            if (clamp.getPropagateNan() == PropagateNan::All) {
+              Value low = arith::MaximumFOp::create(b, loc, wide[0], wide[1]);
+              return arith::MinimumFOp::create(b, loc, low, wide[2]);
+            }
+            return extremum(false, extremum(true, wide[0], wide[1]), wide[2]);
+          })
+          .Case<arith::MaxNumFOp>([&](auto) { return extremum(true, wide[0], wide[1]); })
+          .Case<arith::MinNumFOp>([&](auto) { return extremum(false, wide[0], wide[1]); })
+          .Case<math::FmaOp>([&](auto) { return isNarrowFloat(to) ? fusedToOdd(wide) : cloneOn(op, wide, type); })
+          .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
+          .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
+          .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
+          .Default([&](Operation *) { return cloneOn(op, wide, type); });
+  if (isNarrowFloat(to))
+    return narrow(result, to);
+  return to.isF32() && getElementTypeOrSelf(result.getType()).isF64()
+             ? Value(arith::TruncFOp::create(b, loc, like(to, result), result))
+             : result;
 }
 
-// The number when one operand is NaN, and -0 below +0: what both GPU targets do. LLVM's maxnum leaves zeros open and may
-// become a library call.
+// a * b + c of narrow formats in f64, with the last bit set when the sum was inexact: the product is exact, Knuth's
+// two-sum tells what the sum lost, and one more rounding gives what a fused operation of the narrow format gives.
+Value HostEmitter::fusedToOdd(ArrayRef<Value> wide) {
+  Type f64 = like(b.getF64Type(), wide[0]), i64Type = b.getI64Type();
+  auto extend = [&](Value x) -> Value { return arith::ExtFOp::create(b, loc, f64, x); };
+  auto subtract = [&](Value x, Value y) -> Value { return arith::SubFOp::create(b, loc, x, y); };
+  Value product = arith::MulFOp::create(b, loc, extend(wide[0]), extend(wide[1])), term = extend(wide[2]);
+  Value sum = arith::AddFOp::create(b, loc, product, term), part = subtract(sum, product);
+  Value lost = arith::AddFOp::create(b, loc, subtract(product, subtract(sum, part)), subtract(term, part));
+  Value none = constantLike(0.0, sum, b.getF64Type());
+  auto compare = [&](arith::CmpFPredicate predicate, Value x) -> Value {
+    return arith::CmpFOp::create(b, loc, predicate, x, none);
+  };
+  Value bits = arith::BitcastOp::create(b, loc, like(i64Type, sum), sum);
+  Value one = constantLike(i64Type, 1, sum), minusOne = constantLike(i64Type, -1, sum);
+  Value even = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, arith::AndIOp::create(b, loc, bits, one), one);
+  Value outward = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, compare(arith::CmpFPredicate::OGT, lost),
+                                        compare(arith::CmpFPredicate::OGT, sum));
+  Value moved = arith::AddIOp::create(b, loc, bits, arith::SelectOp::create(b, loc, outward, one, minusOne));
+  Value adjust = arith::AndIOp::create(b, loc, even, compare(arith::CmpFPredicate::ONE, lost));
+  return arith::BitcastOp::create(b, loc, f64, arith::SelectOp::create(b, loc, adjust, moved, bits));
+}
+
+// The number when one operand is NaN, and -0 below +0: what both GPU targets do. LLVM's maxnum leaves zeros open and
+// may become a library call.
 Value HostEmitter::extremum(bool largest, Value x, Value y) {
   auto name = b.getStringAttr(largest ? "llvm.maximumnum" : "llvm.minimumnum");
   return LLVM::CallIntrinsicOp::create(b, loc, x.getType(), name, ValueRange{x, y}).getResult(0);
 }
 
-// Exact, as std::fmod: |x| is reduced by multiples of |y| whose factor has at most 26 bits, so that each difference is a
-// floating-point number; a turn takes 25 bits off the quotient, and most operands need one.
+// Exact, as std::fmod: |x| is reduced by multiples of |y| whose factor has at most 26 bits, so that each difference is
+// a floating-point number; a turn takes 25 bits off the quotient, and most operands need one. The result is f64.
 Value HostEmitter::remainder(Value x, Value y) {
   Type real = b.getF64Type(), type = like(real, x);
   bool single = getElementTypeOrSelf(x.getType()).isF32();
@@ -230,9 +267,11 @@ Value HostEmitter::remainder(Value x, Value y) {
       [&](OpBuilder &, Location, ValueRange rest) {
         Value unit = safe, quotient = arith::DivFOp::create(b, loc, rest[0], unit);
         // Where the quotient overflows, a multiple of the divisor is taken off first.
-        for (int scale : single ? ArrayRef<int>() : ArrayRef<int>({600, 480})) {
+        for (double scale : {600.0, 480.0}) {
+          if (single) // f32 operands: never
+            break;
           Value over = compare(arith::CmpFPredicate::OEQ, quotient, number(infinity));
-          Value larger = arith::MulFOp::create(b, loc, unit, number(std::ldexp(1.0, scale)));
+          Value larger = arith::MulFOp::create(b, loc, unit, number(std::exp2(scale)));
           unit = arith::SelectOp::create(b, loc, over, larger, unit);
           quotient = arith::DivFOp::create(b, loc, rest[0], unit);
         }
@@ -251,7 +290,7 @@ Value HostEmitter::remainder(Value x, Value y) {
   b.setInsertionPointAfter(loop);
   Value result = math::CopySignOp::create(b, loc, loop.getResult(0), wx);
   result = arith::SelectOp::create(b, loc, valid, result, number(std::numeric_limits<double>::quiet_NaN()));
-  return single ? Value(arith::TruncFOp::create(b, loc, x.getType(), result)) : result;
+  return result;
 }
 
 //===-- Integers -------------------------------------------------------------------------------------------------===//
@@ -289,7 +328,8 @@ Value HostEmitter::divideNarrow(Operation *op, Value a, Value d, bool isSigned, 
     return isSigned ? Value(arith::SIToFPOp::create(b, loc, real, x)) : Value(arith::UIToFPOp::create(b, loc, real, x));
   };
   Value exact = arith::DivFOp::create(b, loc, toReal(a), toReal(d));
-  Value wide = like(b.getI64Type(), a) ? Value(arith::FPToSIOp::create(b, loc, like(b.getI64Type(), a), exact)) : Value();
+  Value wide =
+      like(b.getI64Type(), a) ? Value(arith::FPToSIOp::create(b, loc, like(b.getI64Type(), a), exact)) : Value();
   Value quotient = arith::TruncIOp::create(b, loc, a.getType(), wide);
   if (!isRemainder)
     return quotient;
@@ -320,7 +360,8 @@ Value HostEmitter::multiplyHigh(Value a, Value c) {
   if (bits == 64)
     return arith::MulUIExtendedOp::create(b, loc, a, c).getHigh();
   Type wide = like(b.getIntegerType(2 * bits), a);
-  Value product = arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, wide, a), arith::ExtUIOp::create(b, loc, wide, c));
+  Value product =
+      arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, wide, a), arith::ExtUIOp::create(b, loc, wide, c));
   Value high = arith::ShRUIOp::create(b, loc, product, constantLike(b.getIntegerType(2 * bits), bits, a));
   return arith::TruncIOp::create(b, loc, a.getType(), high);
 }
@@ -341,7 +382,8 @@ Value HostEmitter::floatToInt(Operation *op, Value a, bool isSigned) {
 
 Value HostEmitter::intToFloat(Operation *op, Value a, bool isSigned) {
   Type to = resultElement(op), type = like(isNarrowFloat(to) ? b.getF32Type() : to, a);
-  Value real = isSigned ? Value(arith::SIToFPOp::create(b, loc, type, a)) : Value(arith::UIToFPOp::create(b, loc, type, a));
+  Value real =
+      isSigned ? Value(arith::SIToFPOp::create(b, loc, type, a)) : Value(arith::UIToFPOp::create(b, loc, type, a));
   return isNarrowFloat(to) ? narrow(real, to) : real;
 }
 

@@ -29,7 +29,9 @@ Type HostEmitter::storedType(Type element) {
   return type.isInteger(1) ? Type(b.getI8Type()) : type;
 }
 
-int64_t HostEmitter::sizeOf(Type stored) { return std::max(1u, stored.getIntOrFloatBitWidth() / 8); }
+int64_t HostEmitter::sizeOf(Type stored) {
+  return std::max(1u, stored.getIntOrFloatBitWidth() / 8);
+}
 
 Type HostEmitter::like(Type scalar, Value shape) {
   if (auto vector = dyn_cast<VectorType>(shape.getType()))
@@ -65,7 +67,9 @@ Value HostEmitter::constantLike(double value, Value shape, Type scalar) {
   return arith::ConstantOp::create(b, loc, cast<TypedAttr>(attribute));
 }
 
-Value HostEmitter::zero(Type type) { return arith::ConstantOp::create(b, loc, b.getZeroAttr(type)); }
+Value HostEmitter::zero(Type type) {
+  return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+}
 
 static std::optional<int64_t> constantOf(Value value) {
   APInt constant;
@@ -146,8 +150,8 @@ Value HostEmitter::patternVector(Type scalar, const LanePattern &lanes) {
   SmallVector<Attribute> values;
   for (int64_t lane : lanes)
     values.push_back(IntegerAttr::get(scalar, APInt(scalar.getIntOrFloatBitWidth(), lane, true, true)));
-  return arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(VectorType::get({int64_t(lanes.size())}, scalar), values));
+  return arith::ConstantOp::create(b, loc,
+                                   DenseElementsAttr::get(VectorType::get({int64_t(lanes.size())}, scalar), values));
 }
 
 Value HostEmitter::toLanes(const LaneValue &value) {
@@ -156,7 +160,7 @@ Value HostEmitter::toLanes(const LaneValue &value) {
   if (value.lanes.empty())
     return splat(value.scalar);
   if (value.exact)
-    return (*value.exact)();
+    return value.exact->lanes(b.getInsertionBlock());
   return arith::AddIOp::create(b, loc, splat(value.scalar), patternVector(value.scalar.getType(), value.lanes));
 }
 

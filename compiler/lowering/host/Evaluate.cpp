@@ -48,8 +48,7 @@ LaneValue HostEmitter::evaluateConstant(Operation *op, DenseElementsAttr constan
     return IntegerAttr::get(type, bitsOf(attribute));
   };
   if (constant.isSplat())
-    return LaneValue::uniform(
-        arith::ConstantOp::create(b, loc, attributeOf(constant.getSplatValue<Attribute>())));
+    return LaneValue::uniform(arith::ConstantOp::create(b, loc, attributeOf(constant.getSplatValue<Attribute>())));
 
   auto tile = cast<RankedTensorType>(op->getResult(0).getType());
   auto buffer = std::make_unique<TileBuffer>();
@@ -60,14 +59,14 @@ LaneValue HostEmitter::evaluateConstant(Operation *op, DenseElementsAttr constan
     values.push_back(bitsOf(value).zextOrTrunc(bits));
   auto integers = RankedTensorType::get({tile.getNumElements()}, b.getIntegerType(bits));
   {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(entry);
-  auto array = LLVM::LLVMArrayType::get(integers.getElementType(), tile.getNumElements());
-  std::string name = "constant." + std::to_string(buffers.size());
-  auto global = LLVM::GlobalOp::create(b, loc, array, /*isConstant=*/true, LLVM::Linkage::Internal, name,
-                                       DenseElementsAttr::get(integers, values), /*alignment=*/64);
-  b.setInsertionPointToStart(&entry.getBody().front());
-  buffer->pointer = LLVM::AddressOfOp::create(b, loc, global);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(entry);
+    auto array = LLVM::LLVMArrayType::get(integers.getElementType(), tile.getNumElements());
+    std::string name = "constant." + std::to_string(buffers.size());
+    auto global = LLVM::GlobalOp::create(b, loc, array, /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                                         DenseElementsAttr::get(integers, values), /*alignment=*/64);
+    b.setInsertionPointToStart(&entry.getBody().front());
+    buffer->pointer = LLVM::AddressOfOp::create(b, loc, global);
   }
   TileBuffer *kept = buffer.get();
   buffers[op->getResult(0)] = std::move(buffer);
@@ -125,9 +124,7 @@ LaneValue HostEmitter::evaluateUncached(Operation *op, Value value, const TileIn
     return evaluateConstant(op, constant, index);
   return TypeSwitch<Operation *, LaneValue>(op)
       .Case<SplatOp>([&](SplatOp splat) { return LaneValue::uniform(scalar(splat.getSrc())); })
-      .Case<ub::PoisonOp>([&](auto) {
-        return LaneValue::uniform(zero(registerType(elementTypeOf(value.getType()))));
-      })
+      .Case<ub::PoisonOp>([&](auto) { return LaneValue::uniform(zero(registerType(elementTypeOf(value.getType())))); })
       .Case<MakeRangeOp>([&](MakeRangeOp range) {
         Value base = add(index[0].base, i64(range.getStart()));
         Type type = elementTypeOf(value.getType());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Floating-point formats under 32 bits. They travel as integers of their width; here they become f32 and come back, with
-// integer arithmetic that vectorises, keeps denormals and rounds to nearest even. The processor's own bf16 conversion is
-// not used: it flushes denormals.
+// Floating-point formats under 32 bits. They travel as integers of their width; here they become f32 and come back,
+// with integer arithmetic that vectorises, keeps denormals and rounds to nearest even. The processor's own bf16
+// conversion is not used: it flushes denormals.
 #include "compiler/lowering/host/HostEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -15,8 +15,8 @@ namespace {
 struct Fp8Format {
   int mantissa;
   int bias;
-  int largest;      ///< magnitude code of the largest finite value
-  bool hasInfinity; ///< code largest + 1 is infinity, above it NaN
+  int largest;       ///< magnitude code of the largest finite value
+  bool hasInfinity;  ///< code largest + 1 is infinity, above it NaN
   bool unsignedZero; ///< FNUZ: 0x80 is the only NaN and there is no -0
 };
 } // namespace
@@ -36,9 +36,11 @@ Value HostEmitter::widen(Value bits, Type from) {
   if (from.isF32() || from.isF64())
     return bits;
   if (from.isF16())
-    return arith::ExtFOp::create(b, loc, f32, Value(arith::BitcastOp::create(b, loc, like(b.getF16Type(), bits), bits)));
+    return arith::ExtFOp::create(b, loc, f32,
+                                 Value(arith::BitcastOp::create(b, loc, like(b.getF16Type(), bits), bits)));
   if (from.isBF16()) {
-    Value high = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i32, bits), constantLike(b.getI32Type(), 16, bits));
+    Value high = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i32, bits),
+                                       constantLike(b.getI32Type(), 16, bits));
     return arith::BitcastOp::create(b, loc, f32, high);
   }
   return widenFp8(bits, from);
@@ -65,13 +67,15 @@ Value HostEmitter::widenFp8(Value bits, Type from) {
     choose(arith::CmpIPredicate::eq, wide, 0x80, c(0x7FC00000));
   } else {
     if (format.hasInfinity)
-      choose(arith::CmpIPredicate::eq, magnitude, format.largest + 1, arith::OrIOp::create(b, loc, sign, c(0x7F800000)));
+      choose(arith::CmpIPredicate::eq, magnitude, format.largest + 1,
+             arith::OrIOp::create(b, loc, sign, c(0x7F800000)));
     choose(arith::CmpIPredicate::ugt, magnitude, format.largest + (format.hasInfinity ? 1 : 0), c(0x7FC00000));
   }
   return arith::BitcastOp::create(b, loc, f32, result);
 }
 
-// f64 to f32 with the last bit set when anything was lost: a second rounding to 22 bits or fewer is then as good as one.
+// f64 to f32 with the last bit set when anything was lost: a second rounding to 22 bits or fewer is then as good as
+// one.
 Value HostEmitter::roundToOdd(Value x) {
   Type f32 = like(b.getF32Type(), x), i32 = like(b.getI32Type(), x);
   auto c = [&](int64_t value) { return constantLike(b.getI32Type(), value, x); };
@@ -112,14 +116,17 @@ Value HostEmitter::narrowToFp8(Value x, Type to) {
   Value sign = arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, bits, c(24)), c(0x80));
   // Normal results: add half a unit (or just less), drop the bits, change the bias.
   Value lowest = arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, magnitude, c(dropped)), c(1));
-  Value rounded = arith::AddIOp::create(b, loc, arith::AddIOp::create(b, loc, magnitude, c((1 << (dropped - 1)) - 1)), lowest);
+  Value rounded =
+      arith::AddIOp::create(b, loc, arith::AddIOp::create(b, loc, magnitude, c((1 << (dropped - 1)) - 1)), lowest);
   Value code = arith::SubIOp::create(b, loc, arith::ShRUIOp::create(b, loc, rounded, c(dropped)),
                                      c(int64_t(127 - format.bias) << format.mantissa));
   // Denormal results: adding this constant leaves the unit of the format as the unit of the sum.
   Value magic = constantLike(std::ldexp(1.0, smallest - format.mantissa + 23), x, b.getF32Type());
   Value sum = arith::AddFOp::create(b, loc, arith::BitcastOp::create(b, loc, f32, magnitude), magic);
-  Value denormal = arith::SubIOp::create(b, loc, arith::BitcastOp::create(b, loc, i32, sum), arith::BitcastOp::create(b, loc, i32, magic));
-  Value isDenormal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, magnitude, c(int64_t(127 + smallest) << 23));
+  Value denormal = arith::SubIOp::create(b, loc, arith::BitcastOp::create(b, loc, i32, sum),
+                                         arith::BitcastOp::create(b, loc, i32, magic));
+  Value isDenormal =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, magnitude, c(int64_t(127 + smallest) << 23));
   code = select(isDenormal, denormal, code);
   code = arith::MinUIOp::create(b, loc, code, c(format.largest));
   Value result = arith::OrIOp::create(b, loc, code, sign);
@@ -145,8 +152,8 @@ Value HostEmitter::narrow(Value wide, Type to, bool towardZero) {
     return result;
   // One step back where rounding to nearest went away from zero (from infinity that is the largest finite value).
   Type type = getElementTypeOrSelf(result.getType());
-  Value away = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT,
-                                     math::AbsFOp::create(b, loc, widen(result, to)), math::AbsFOp::create(b, loc, wide));
+  Value away = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, loc, widen(result, to)),
+                                     math::AbsFOp::create(b, loc, wide));
   Value back = arith::SubIOp::create(b, loc, result, constantLike(type, 1, result));
   return arith::SelectOp::create(b, loc, away, back, result);
 }
@@ -165,9 +172,10 @@ Value HostEmitter::convertFloat(Value value, Type from, Type to, bool towardZero
       return arith::TruncFOp::create(b, loc, like(to, value), value);
     Value odd = roundToOdd(value); // toward zero: the odd neighbour may lie beyond the value
     Value bits = arith::BitcastOp::create(b, loc, like(b.getI32Type(), odd), odd);
-    Value beyond = arith::CmpFOp::create(
-        b, loc, arith::CmpFPredicate::OGT,
-        math::AbsFOp::create(b, loc, arith::ExtFOp::create(b, loc, value.getType(), odd)), math::AbsFOp::create(b, loc, value));
+    Value beyond =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT,
+                              math::AbsFOp::create(b, loc, arith::ExtFOp::create(b, loc, value.getType(), odd)),
+                              math::AbsFOp::create(b, loc, value));
     Value back = arith::SubIOp::create(b, loc, bits, constantLike(b.getI32Type(), 1, bits));
     return arith::BitcastOp::create(b, loc, odd.getType(), arith::SelectOp::create(b, loc, beyond, back, bits));
   }

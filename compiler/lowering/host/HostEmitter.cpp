@@ -111,6 +111,8 @@ void HostEmitter::emitOp(Operation *op) {
     return emitStore(store);
   if (isa<AtomicRMWOp, AtomicCASOp>(op))
     return emitAtomic(op);
+  if (auto poll = dyn_cast<AtomicPollOp>(op))
+    return emitPoll(poll);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return emitFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
@@ -121,8 +123,9 @@ void HostEmitter::emitOp(Operation *op) {
     return emitPrint(print);
   if (auto assertion = dyn_cast<AssertOp>(op))
     return emitAssert(assertion);
-  if (isa<gpu::BarrierOp, LLVM::AssumeOp>(op) || op->getName().getStringRef() == "ttg.barrier")
-    return; // elements are stored and loaded in program order by one thread
+  if (isa<gpu::BarrierOp, LLVM::AssumeOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp>(op) ||
+      op->getName().getStringRef() == "ttg.barrier")
+    return; // elements are stored and loaded in program order by one thread; launches of a stream run one by one
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return emitReduce(reduce);
   if (auto scan = dyn_cast<ScanOp>(op))
@@ -218,7 +221,8 @@ HostEmitter::Values HostEmitter::assign(ValueRange values, ArrayRef<TileBuffer *
   return results;
 }
 
-// The buffer of the loop-carried tile that `value` will become, when nobody reads the old contents after `value` is made.
+// The buffer of the loop-carried tile that `value` will become, when nobody reads the old contents after `value` is
+// made.
 TileBuffer *HostEmitter::reusableLoopBuffer(Value value) {
   if (!value.hasOneUse())
     return nullptr;
@@ -309,8 +313,20 @@ void HostEmitter::emitIf(scf::IfOp branch) {
     scalars[from] = to;
 }
 
+// Whether a loop waits for another instance: it reads memory atomically or as volatile.
+static bool isSpin(scf::WhileOp loop) {
+  return loop
+      ->walk([](Operation *op) {
+        auto load = dyn_cast<LoadOp>(op);
+        return isa<AtomicRMWOp, AtomicCASOp>(op) || (load && load.getIsVolatile()) ? WalkResult::interrupt()
+                                                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void HostEmitter::emitWhile(scf::WhileOp loop) {
-  SmallVector<TileBuffer *> before = allocateFor(loop.getBeforeArguments()), after = allocateFor(loop.getAfterArguments());
+  SmallVector<TileBuffer *> before = allocateFor(loop.getBeforeArguments()),
+                            after = allocateFor(loop.getAfterArguments());
   for (auto [argument, result] : llvm::zip(loop.getAfterArguments(), loop.getResults()))
     if (auto known = buffers.find(argument); known != buffers.end())
       buffers[result] = std::make_unique<TileBuffer>(*known->second);
@@ -326,8 +342,8 @@ void HostEmitter::emitWhile(scf::WhileOp loop) {
     Block *block = b.createBlock(&to, {}, argumentTypes, SmallVector<Location>(argumentTypes.size(), loc));
     for (auto [source, argument] : llvm::zip(scalarsAmong(arguments), block->getArguments()))
       scalars[source] = argument;
-    if (&to == &target.getBefore())
-      emitStopCheck(loop);
+    if (&to == &target.getAfter()) // reached only to go round again
+      emitStopCheck(loop, isSpin(loop));
     emitBlock(from.front());
     if (auto condition = dyn_cast<scf::ConditionOp>(from.front().getTerminator())) {
       Values values = assign(condition.getArgs(), after);

@@ -46,7 +46,8 @@ private:
   void emitIf(mlir::scf::IfOp branch);
   void emitWhile(mlir::scf::WhileOp loop);
   void emitBranch(mlir::Operation *op);
-  void emitStopCheck(mlir::Operation *op);
+  /// Leaves the kernel when the driver asks; a spinning loop also lets another thread run.
+  void emitStopCheck(mlir::Operation *op, bool spin);
   /// Assigns `values` to `targets` as if at once: scalars are returned, tiles written to the targets' buffers.
   Values assign(mlir::ValueRange values, llvm::ArrayRef<TileBuffer *> targets);
   /// Buffers for the tiles among `values` (null for scalars), registered under those values.
@@ -67,9 +68,9 @@ private:
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value shiftRight(mlir::Value a, int64_t bits);
   mlir::Value maskBits(mlir::Value a, int64_t mask);
-  mlir::Value splat(mlir::Value scalar);             ///< to `width` lanes
+  mlir::Value splat(mlir::Value scalar); ///< to `width` lanes
   mlir::Value patternVector(mlir::Type scalar, const LanePattern &lanes);
-  mlir::Value toLanes(const LaneValue &value);       ///< a vector of `width` lanes (the scalar when width is 1)
+  mlir::Value toLanes(const LaneValue &value); ///< a vector of `width` lanes (the scalar when width is 1)
   mlir::Value laneAt(const LaneValue &value, int lane);
   Values forLoop(int64_t lower, int64_t upper, int64_t step, mlir::ValueRange inits,
                  llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
@@ -101,6 +102,7 @@ private:
   mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Value divideNarrow(mlir::Operation *op, mlir::Value a, mlir::Value b, bool isSigned, bool remainder);
   mlir::Value shift(mlir::Operation *op, mlir::Value a, mlir::Value b);
+  mlir::Value fusedToOdd(llvm::ArrayRef<mlir::Value> wide);
   mlir::Value extremum(bool largest, mlir::Value x, mlir::Value y);
   mlir::Value remainder(mlir::Value x, mlir::Value y);
   mlir::Value floatToInt(mlir::Operation *op, mlir::Value a, bool isSigned);
@@ -143,12 +145,13 @@ private:
   void storeThrough(const Access &access, mlir::Value value);
   void emitStore(triton::StoreOp store);
   void emitAtomic(mlir::Operation *op);
+  void emitPoll(triton::AtomicPollOp op);
   mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
   mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other);
   void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);
   /// Runs `body(lane)` for each lane whose mask is set, one after the other.
   void forActiveLanes(mlir::Value mask, llvm::function_ref<void(mlir::Value)> body);
-  mlir::Value spill(mlir::Value lanes);            ///< lanes in scratch memory, to be read one by one
+  mlir::Value spill(mlir::Value lanes); ///< lanes in scratch memory, to be read one by one
   mlir::Value spilledLane(mlir::Value memory, mlir::Type scalar, mlir::Value lane);
   mlir::Value allTrue(mlir::Value mask);
 

@@ -12,8 +12,12 @@ using namespace mlir;
 using namespace heddle::host;
 using namespace heddle::triton;
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
 
 int heddle::host::operationCost(Operation *op) {
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
@@ -123,8 +127,9 @@ void HostPlan::addRoots(Value value) {
     Operation *user = use.getOwner();
     if (auto gather = dyn_cast<GatherOp>(user); gather && gather.getSrc() == value)
       materialised.insert(value);
-    bool lazy = user->getNumResults() != 0 && !alwaysMaterialised(user) &&
-                llvm::all_of(user->getResults(), [&](Value result) { return isTile(result) && !isMaterialised(result); });
+    bool lazy =
+        user->getNumResults() != 0 && !alwaysMaterialised(user) &&
+        llvm::all_of(user->getResults(), [&](Value result) { return isTile(result) && !isMaterialised(result); });
     if (!lazy) {
       bool each = isa<DotOp>(user) || user->hasTrait<mlir::OpTrait::IsTerminator>();
       add({user, each ? use.getOperandNumber() : 0});
@@ -200,6 +205,15 @@ void HostPlan::decideLoad(LoadOp load) {
 }
 
 std::optional<int64_t> HostPlan::strideAlong(Value value, int dim) const {
+  auto known = strides.find({value, dim});
+  if (known != strides.end())
+    return known->second;
+  std::optional<int64_t> stride = computeStride(value, dim);
+  strides[{value, dim}] = stride;
+  return stride;
+}
+
+std::optional<int64_t> HostPlan::computeStride(Value value, int dim) const {
   if (!isTile(value) || shapeOf(value)[dim] == 1)
     return 0;
   DenseElementsAttr constant;
@@ -243,15 +257,15 @@ std::optional<int64_t> HostPlan::strideAlong(Value value, int dim) const {
 }
 
 // `dims[d]` is the root's dimension that dimension d of `value` walks, or -1.
-void HostPlan::vote(Value value, SmallVector<int> dims, SmallVectorImpl<int> &votes, int depth) const {
-  if (!isTile(value) || depth > 64)
+void HostPlan::vote(Value value, SmallVector<int> dims, Ballot &ballot) const {
+  if (!isTile(value) || !ballot.counted.insert(value).second)
     return;
   Operation *op = value.getDefiningOp();
   if (!op || isMaterialised(value)) {
     for (int dim = int(dims.size()) - 1; dim >= 0; --dim)
       if (shapeOf(value)[dim] > 1) {
         if (dims[dim] >= 0)
-          votes[dims[dim]] += 1;
+          ballot.votes[dims[dim]] += 1;
         break;
       }
     return;
@@ -260,38 +274,40 @@ void HostPlan::vote(Value value, SmallVector<int> dims, SmallVectorImpl<int> &vo
     for (int dim = 0; dim < int(dims.size()); ++dim)
       if (dims[dim] >= 0 && shapeOf(value)[dim] > 1)
         if (auto stride = strideAlong(pointers, dim); stride && (*stride == 1 || *stride == -1))
-          votes[dims[dim]] += 4;
+          ballot.votes[dims[dim]] += 4;
   };
   if (auto load = dyn_cast<LoadOp>(op))
     return addressVote(load.getPtr());
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     dims.erase(dims.begin() + expand.getAxis());
-    return vote(expand.getSrc(), dims, votes, depth + 1);
+    return vote(expand.getSrc(), dims, ballot);
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     for (int dim = 0; dim < int(dims.size()); ++dim)
       if (shapeOf(broadcast.getSrc())[dim] == 1)
         dims[dim] = -1;
-    return vote(broadcast.getSrc(), dims, votes, depth + 1);
+    return vote(broadcast.getSrc(), dims, ballot);
   }
   if (auto trans = dyn_cast<TransOp>(op)) {
     SmallVector<int> source(dims.size());
     for (int dim = 0; dim < int(dims.size()); ++dim)
       source[trans.getOrder()[dim]] = dims[dim];
-    return vote(trans.getSrc(), source, votes, depth + 1);
+    return vote(trans.getSrc(), source, ballot);
   }
   for (Value operand : op->getOperands())
     if (isTile(operand) && shapeOf(operand) == shapeOf(value))
-      vote(operand, dims, votes, depth + 1);
+      vote(operand, dims, ballot);
 }
 
 int HostPlan::preferredDim(Value value, Value pointers) const {
   ArrayRef<int64_t> shape = shapeOf(value);
   int rank = shape.size(), best = -1;
-  SmallVector<int> votes(rank, 0), identity(rank);
+  SmallVector<int> identity(rank);
+  Ballot ballot{SmallVector<int>(rank, 0), {}};
+  SmallVector<int> &votes = ballot.votes;
   for (int dim = 0; dim < rank; ++dim)
     identity[dim] = dim;
-  vote(value, identity, votes, 0);
+  vote(value, identity, ballot);
   if (pointers)
     for (int dim = 0; dim < rank; ++dim)
       if (auto stride = strideAlong(pointers, dim); stride && *stride == 1 && shape[dim] > 1)

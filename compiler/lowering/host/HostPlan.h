@@ -35,7 +35,12 @@ private:
   void decide(mlir::Operation *op);
   void decideLoad(triton::LoadOp load);
   void addRoots(mlir::Value value);
-  void vote(mlir::Value value, llvm::SmallVector<int> dims, llvm::SmallVectorImpl<int> &votes, int depth) const;
+  struct Ballot {
+    llvm::SmallVector<int> votes;        ///< per dimension of the root
+    llvm::DenseSet<mlir::Value> counted; ///< each value votes once, however many paths lead to it
+  };
+  void vote(mlir::Value value, llvm::SmallVector<int> dims, Ballot &ballot) const;
+  std::optional<int64_t> computeStride(mlir::Value value, int dim) const;
 
   struct Uses {
     llvm::SmallVector<Root, 2> roots;
@@ -45,6 +50,7 @@ private:
   llvm::DenseMap<mlir::Value, Uses> uses;
   llvm::DenseMap<mlir::Value, int> cost;
   llvm::DenseSet<mlir::Value> materialised;
+  mutable llvm::DenseMap<std::pair<mlir::Value, int>, std::optional<int64_t>> strides; ///< of strideAlong
 };
 
 /// Rough number of vector instructions of one application of `op`, 1 for most.

@@ -21,6 +21,21 @@ struct Index {
 };
 using TileIndex = llvm::SmallVector<Index, 4>;
 
+/// Lanes that are computed when somebody asks, and once for each block that asks.
+struct LazyLanes {
+  explicit LazyLanes(std::function<mlir::Value()> compute) : compute(std::move(compute)) {}
+  std::function<mlir::Value()> compute;
+  mlir::Block *block = nullptr;
+  mlir::Value value;
+  mlir::Value lanes(mlir::Block *here) {
+    if (block != here) {
+      value = compute();
+      block = here;
+    }
+    return value;
+  }
+};
+
 /// The value of one piece. Three forms:
 ///   uniform  `scalar`, the same in every lane
 ///   affine   `scalar` + lanes[l], for integers and addresses (which are i64)
@@ -31,7 +46,7 @@ struct LaneValue {
   mlir::Value scalar;
   LanePattern lanes;
   mlir::Value vector;
-  std::shared_ptr<std::function<mlir::Value()>> exact;
+  std::shared_ptr<LazyLanes> exact;
 
   static LaneValue uniform(mlir::Value value) { return {value, {}, {}, {}}; }
   static LaneValue general(mlir::Value value) { return {{}, {}, value, {}}; }
@@ -42,13 +57,13 @@ struct LaneValue {
 /// Which lanes cover which dimensions in one step of a loop nest.
 struct LaneMap {
   int width = 1;
-  int primary = 0;                          ///< the dimension that consecutive lanes walk first
+  int primary = 0;                           ///< the dimension that consecutive lanes walk first
   llvm::SmallVector<LanePattern, 4> pattern; ///< per dimension
   llvm::SmallVector<int64_t, 4> extent;      ///< elements per dimension in one piece
 };
 
-/// Distributes up to `maxWidth` lanes over `shape`: first along `primary`, then along the other dimensions from the last
-/// to the first, never along `excluded` (-1: none).
+/// Distributes up to `maxWidth` lanes over `shape`: first along `primary`, then along the other dimensions from the
+/// last to the first, never along `excluded` (-1: none).
 LaneMap chooseLanes(llvm::ArrayRef<int64_t> shape, int primary, int maxWidth, int excluded = -1);
 
 /// lanes[l] == l * step for every lane of a vector of `width`.

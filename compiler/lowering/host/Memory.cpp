@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Memory: tile buffers in scratch, loads, stores and atomics through pointers. What is known of the addresses of a piece
-// decides the instruction: one scalar, one contiguous (masked) vector, a check at run time between the two ways, or a
-// gather or scatter.
+// Memory: tile buffers in scratch, loads, stores and atomics through pointers. What is known of the addresses of a
+// piece decides the instruction: one scalar, one contiguous (masked) vector, a check at run time between the two ways,
+// or a gather or scatter.
 #include "compiler/lowering/host/HostEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,7 +20,8 @@ Value HostEmitter::scratch(int64_t bytes) {
   kernel.scratchBytes = std::max<uint64_t>(kernel.scratchBytes, scratchUsed);
   OpBuilder::InsertionGuard guard(b); // at the entry, where it dominates every use
   b.setInsertionPointAfterValue(scratchBase);
-  return LLVM::GEPOp::create(b, loc, scratchBase.getType(), b.getI8Type(), scratchBase, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  return LLVM::GEPOp::create(b, loc, scratchBase.getType(), b.getI8Type(), scratchBase,
+                             ArrayRef<LLVM::GEPArg>{int32_t(offset)});
 }
 
 TileBuffer HostEmitter::allocate(RankedTensorType type, Type stored) {
@@ -99,8 +100,8 @@ LaneValue HostEmitter::readBufferAt(const TileBuffer &buffer, const LaneValue &l
     Value shuffled = vector::ShuffleOp::create(b, loc, whole, whole, ArrayRef<int64_t>(linear.lanes));
     return LaneValue::general(fromStored(shuffled, buffer));
   }
-  Value addresses = LLVM::GEPOp::create(b, loc, VectorType::get({width}, buffer.pointer.getType()), buffer.stored, pointer,
-                                        ValueRange{patternVector(b.getI64Type(), linear.lanes)});
+  Value addresses = LLVM::GEPOp::create(b, loc, VectorType::get({width}, buffer.pointer.getType()), buffer.stored,
+                                        pointer, ValueRange{patternVector(b.getI64Type(), linear.lanes)});
   Value all = constantLike(b.getI1Type(), -1, addresses), other = zero(vectorOf(width));
   return LaneValue::general(fromStored(gatherLanes(addresses, all, other), buffer));
 }
@@ -133,8 +134,9 @@ Value HostEmitter::spill(Value lanes) {
 Value HostEmitter::spilledLane(Value memory, Type scalar, Value lane) {
   Type stored = scalar.isInteger(1) ? Type(b.getI8Type()) : scalar;
   Value value = LLVM::LoadOp::create(b, loc, stored, gep(memory, stored, lane));
-  return scalar.isInteger(1) ? Value(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, constantLike(stored, 0, value)))
-                             : value;
+  return scalar.isInteger(1)
+             ? Value(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, constantLike(stored, 0, value)))
+             : value;
 }
 
 void HostEmitter::forActiveLanes(Value mask, function_ref<void(Value)> body) {
@@ -146,7 +148,8 @@ void HostEmitter::forActiveLanes(Value mask, function_ref<void(Value)> body) {
     return body(i64(0));
   }
   DenseElementsAttr constant;
-  bool all = vector && matchPattern(vector, m_Constant(&constant)) && constant.isSplat() && constant.getSplatValue<bool>();
+  bool all =
+      vector && matchPattern(vector, m_Constant(&constant)) && constant.isSplat() && constant.getSplatValue<bool>();
   Value memory = all ? Value() : spill(mask);
   int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
   forLoop(0, lanes, 1, {}, [&](Value lane, ValueRange) -> Values {
@@ -162,15 +165,18 @@ void HostEmitter::forActiveLanes(Value mask, function_ref<void(Value)> body) {
   });
 }
 
-// Elements of 32 and 64 bits have gather instructions; LLVM would unroll any other into a branch per lane, so those take
-// a small loop.
-static bool hasGather(Type element) { return element.getIntOrFloatBitWidth() >= 32; }
+// Elements of 32 and 64 bits have gather instructions; LLVM would unroll any other into a branch per lane, so those
+// take a small loop.
+static bool hasGather(Type element) {
+  return element.getIntOrFloatBitWidth() >= 32;
+}
 
 Value HostEmitter::gatherLanes(Value addresses, Value mask, Value other) {
   auto type = cast<VectorType>(other.getType());
   Type element = type.getElementType();
   if (hasGather(element))
-    return LLVM::masked_gather::create(b, loc, type, addresses, mask, ValueRange{other}, b.getI32IntegerAttr(sizeOf(element)));
+    return LLVM::masked_gather::create(b, loc, type, addresses, mask, ValueRange{other},
+                                       b.getI32IntegerAttr(sizeOf(element)));
   Value from = spill(addresses), result = spill(other);
   forActiveLanes(mask, [&](Value lane) {
     Value pointer = spilledLane(from, getElementTypeOrSelf(addresses.getType()), lane);
@@ -182,8 +188,9 @@ Value HostEmitter::gatherLanes(Value addresses, Value mask, Value other) {
 void HostEmitter::scatterLanes(Value addresses, Value mask, Value value) {
   Type element = getElementTypeOrSelf(value.getType());
   if (hasGather(element)) {
-    LLVM::masked_scatter::create(b, loc, TypeRange{}, ValueRange{value, addresses, mask},
-                                 ArrayRef<NamedAttribute>{b.getNamedAttr("alignment", b.getI32IntegerAttr(sizeOf(element)))});
+    LLVM::masked_scatter::create(
+        b, loc, TypeRange{}, ValueRange{value, addresses, mask},
+        ArrayRef<NamedAttribute>{b.getNamedAttr("alignment", b.getI32IntegerAttr(sizeOf(element)))});
     return;
   }
   Value to = spill(addresses), values = spill(value);
@@ -223,7 +230,8 @@ HostEmitter::Access HostEmitter::accessAt(Operation *op, Value pointer, Value ma
 LaneValue HostEmitter::emitLoad(LoadOp load, const TileIndex &index) {
   Access access = accessAt(load, load.getPtr(), load.getMask(), index);
   Type element = elementTypeOf(load.getType()), stored = storedType(element);
-  LaneValue other = load.getOther() ? evaluate(load.getOther(), index) : LaneValue::uniform(zero(registerType(element)));
+  LaneValue other =
+      load.getOther() ? evaluate(load.getOther(), index) : LaneValue::uniform(zero(registerType(element)));
   TileBuffer form{{}, stored, element, {}};
   if (element.isInteger(1)) { // memory holds bytes
     if (other.isUniform())
@@ -263,22 +271,33 @@ LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const Lane
 
   auto type = VectorType::get({width}, stored);
   auto alignment = b.getI32IntegerAttr(sizeOf(stored));
+  // Mostly every lane is active. A whole vector is then loaded as such: processors fetch ahead of plain loads better
+  // than of masked ones (1.4 times the bandwidth from memory on Zen 5).
   auto contiguous = [&](Value first) -> Value {
     Value pointer = toPointer(first);
     if (!access.mask)
       return loadFrom(pointer, type, isVolatile);
-    return LLVM::MaskedLoadOp::create(b, loc, type, pointer, toLanes(*access.mask), toLanes(other), alignment);
+    Value mask = toLanes(*access.mask), otherwise = toLanes(other), all = allTrue(mask);
+    auto branch = scf::IfOp::create(b, loc, TypeRange{type}, all, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(b, loc, ValueRange{loadFrom(pointer, type, isVolatile)});
+    b.setInsertionPointToEnd(branch.elseBlock());
+    scf::YieldOp::create(
+        b, loc, ValueRange{Value(LLVM::MaskedLoadOp::create(b, loc, type, pointer, mask, otherwise, alignment))});
+    return branch.getResult(0);
   };
   if (address.isAffine() && isStepPattern(address.lanes, width, sizeOf(stored))) {
     if (access.mask && access.mask->isUniform()) {
       Value otherwise = toLanes(other);
-      return LaneValue::general(guarded(access.mask->scalar, type,
-                                        [&] { return loadFrom(toPointer(address.scalar), type, isVolatile); }, otherwise));
+      return LaneValue::general(guarded(
+          access.mask->scalar, type, [&] { return loadFrom(toPointer(address.scalar), type, isVolatile); }, otherwise));
     }
     return LaneValue::general(contiguous(address.scalar));
   }
 
-  Value addresses = toLanes(address), mask = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
+  Value addresses = toLanes(address),
+        mask = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
   Value otherLanes = toLanes(other);
   if (address.isAffine())
     return LaneValue::general(gatherLanes(toPointer(addresses), mask, otherLanes));
@@ -292,8 +311,9 @@ LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const Lane
   auto branch = scf::IfOp::create(b, loc, TypeRange{type}, dense, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value fast = access.mask ? Value(LLVM::MaskedLoadOp::create(b, loc, type, toPointer(first), mask, otherLanes, alignment))
-                           : loadFrom(toPointer(first), type, isVolatile);
+  Value fast = access.mask
+                   ? Value(LLVM::MaskedLoadOp::create(b, loc, type, toPointer(first), mask, otherLanes, alignment))
+                   : loadFrom(toPointer(first), type, isVolatile);
   scf::YieldOp::create(b, loc, ValueRange{fast});
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, loc, ValueRange{gatherLanes(toPointer(addresses), mask, otherLanes)});
@@ -306,8 +326,8 @@ void HostEmitter::emitStore(StoreOp store) {
   Type element = elementTypeOf(store.getValue().getType());
   TileBuffer form{{}, storedType(element), element, {}};
   auto one = [&](TileIndex index) {
+    LaneValue value = evaluate(store.getValue(), index); // first, so that a fused load is the first to be checked
     Access access = accessAt(store, store.getPtr(), store.getMask(), index);
-    LaneValue value = evaluate(store.getValue(), index);
     bool scalarValue = value.isUniform() && access.address.isUniform() && (!access.mask || access.mask->isUniform());
     storeThrough(access, toStored(scalarValue ? value.scalar : toLanes(value), form));
   };
@@ -341,10 +361,19 @@ void HostEmitter::storeThrough(const Access &access, Value value) {
       return whole();
     if (maskUniform)
       return guarded(access.mask->scalar, whole);
-    LLVM::MaskedStoreOp::create(b, loc, value, pointer, toLanes(*access.mask), sizeOf(stored));
+    // Mostly every lane is active, and a whole vector is written faster than a masked one: a full cache line need not
+    // be read first.
+    Value mask = toLanes(*access.mask);
+    auto branch = scf::IfOp::create(b, loc, allTrue(mask), /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    whole();
+    b.setInsertionPoint(branch.elseBlock()->getTerminator());
+    LLVM::MaskedStoreOp::create(b, loc, value, pointer, mask, sizeOf(stored));
     return;
   }
-  Value addresses = toLanes(address), mask = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
+  Value addresses = toLanes(address),
+        mask = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
   if (address.scalar)
     return scatterLanes(toPointer(addresses), mask, value);
   Value first = vector::ExtractOp::create(b, loc, addresses, 0);
@@ -422,7 +451,8 @@ Value HostEmitter::atomicStep(Operation *op, Value address, Value value, Value c
   bool narrowAdd = rmw.getAtomicRmwOp() == RMWOp::FAdd && isNarrowFloat(element);
   if (narrowAdd)
     value = LLVM::BitcastOp::create(b, loc, element, value);
-  Value old = LLVM::AtomicRMWOp::create(b, loc, binOpOf(rmw.getAtomicRmwOp()), pointer, value, orderingOf(rmw.getSem()));
+  Value old =
+      LLVM::AtomicRMWOp::create(b, loc, binOpOf(rmw.getAtomicRmwOp()), pointer, value, orderingOf(rmw.getSem()));
   return narrowAdd ? Value(LLVM::BitcastOp::create(b, loc, type, old)) : old;
 }
 
@@ -438,7 +468,9 @@ void HostEmitter::emitAtomic(Operation *op) {
   if (!tile) {
     PieceScope scope(*this, 1);
     Access access = accessAt(op, pointer, mask, {});
-    auto step = [&] { return atomicStep(op, access.address.scalar, scalar(value), compare ? scalar(compare) : Value()); };
+    auto step = [&] {
+      return atomicStep(op, access.address.scalar, scalar(value), compare ? scalar(compare) : Value());
+    };
     if (!access.mask) {
       scalars[result] = step();
       return;
@@ -465,7 +497,8 @@ void HostEmitter::emitAtomic(Operation *op) {
     Value active = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
     bool vector = isa<VectorType>(values.getType());
     Value addressMemory = vector ? spill(addresses) : Value(), valueMemory = vector ? spill(values) : Value();
-    Value compareMemory = vector && compares ? spill(compares) : Value(), oldMemory = olds ? spill(zero(values.getType())) : Value();
+    Value compareMemory = vector && compares ? spill(compares) : Value(),
+          oldMemory = olds ? spill(zero(values.getType())) : Value();
     forActiveLanes(active, [&](Value lane) {
       auto at = [&](Value memory, Value whole) {
         return vector ? spilledLane(memory, getElementTypeOrSelf(whole.getType()), lane) : whole;
@@ -478,4 +511,29 @@ void HostEmitter::emitAtomic(Operation *op) {
     if (olds)
       writeBuffer(*olds, index, LaneValue::general(loadFrom(oldMemory, values.getType())));
   });
+}
+
+// Relaxed loads until the expected bits are there, then the acquire fence. A wait without end is left through the stop
+// check; one with a limit in nanoseconds counts the system's clock, which the host target does not read.
+void HostEmitter::emitPoll(AtomicPollOp op) {
+  PieceScope scope(*this, 1);
+  Access access = accessAt(op, op.getPtr(), {}, {});
+  Value pointer = toPointer(access.address.scalar), expected = scalar(op.getExpected());
+  Type type = expected.getType();
+  auto loop = scf::WhileOp::create(
+      b, loc, TypeRange{}, ValueRange{},
+      [&](OpBuilder &, Location, ValueRange) {
+        Value seen = LLVM::LoadOp::create(b, loc, type, pointer, sizeOf(type), false, false, false, false,
+                                          LLVM::AtomicOrdering::monotonic);
+        Value different = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, seen, expected);
+        scf::ConditionOp::create(b, loc, different, ValueRange{});
+      },
+      [&](OpBuilder &, Location, ValueRange) {
+        emitStopCheck(op, /*spin=*/true);
+        scf::YieldOp::create(b, loc);
+      });
+  b.setInsertionPointAfter(loop);
+  if (op.getSem() != MemSemantic::Relaxed)
+    LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acquire, StringRef());
+  scalars[op.getResult()] = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
 }

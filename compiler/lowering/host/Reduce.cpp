@@ -13,7 +13,9 @@ static LaneValue wrap(Value value) {
   return isa<VectorType>(value.getType()) ? LaneValue::general(value) : LaneValue::uniform(value);
 }
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
 
 // One lane per element along `axis`, none along the other dimensions.
 static LaneMap lanesAlong(ArrayRef<int64_t> shape, int axis, int width) {
@@ -304,9 +306,8 @@ void HostEmitter::emitHistogram(HistogramOp op) {
   if (!bins)
     return;
   LaneMap all = chooseLanes(bins->shape, 0, maxLanes({}));
-  iterate(bins->shape, all, [&](TileIndex index) {
-    writeBuffer(*bins, index, LaneValue::uniform(zero(bins->stored)));
-  });
+  iterate(bins->shape, all,
+          [&](TileIndex index) { writeBuffer(*bins, index, LaneValue::uniform(zero(bins->stored))); });
   ArrayRef<int64_t> shape = shapeOf(op.getSrc());
   iterate(shape, chooseLanes(shape, plan.preferredDim(op.getSrc()), maxLanes({})), [&](TileIndex index) {
     Value values = toLanes(evaluate(op.getSrc(), index));

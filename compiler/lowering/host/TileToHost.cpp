@@ -24,8 +24,8 @@ static LogicalResult checkSupported(Operation *op) {
     return refuse("'" + external.getSymbol() + "' is a function of a GPU vendor's device library");
   if (isa<ElementwiseInlineAsmOp>(op))
     return refuse("its assembly text is for a GPU");
-  if (isa<AtomicPollOp>(op))
-    return refuse("");
+  if (auto poll = dyn_cast<AtomicPollOp>(op); poll && poll.getTimeout())
+    return refuse("a poll with a time limit needs a clock that the host target does not read");
   if (isa<CallOp, MakeTensorPtrOp, AdvanceOp, MakeTensorDescOp, DescriptorLoadOp, DescriptorStoreOp, DescriptorReduceOp,
           DescriptorGatherOp, DescriptorScatterOp, DotScaledOp>(op))
     return refuse("it must be expanded first");
@@ -45,7 +45,8 @@ static LogicalResult checkSupported(Operation *op) {
   bool known = isa<TritonDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
                    ub::UBDialect>(op->getDialect()) ||
                isa<gpu::BarrierOp, LLVM::AssumeOp>(op) || dialect == "ttg";
-  if (!known || isa<cf::SwitchOp, cf::AssertOp, scf::IndexSwitchOp, scf::ForallOp, scf::ParallelOp, scf::ExecuteRegionOp>(op))
+  if (!known ||
+      isa<cf::SwitchOp, cf::AssertOp, scf::IndexSwitchOp, scf::ForallOp, scf::ParallelOp, scf::ExecuteRegionOp>(op))
     return refuse("");
   return success();
 }
@@ -62,13 +63,14 @@ LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &opti
   function.getBody().walk([&](Operation *op) { supported &= succeeded(checkSupported(op)); });
   for (BlockArgument argument : function.getArguments())
     if (isa<RankedTensorType, TensorDescType>(argument.getType()) || isBlockPointer(argument.getType())) {
-      function.emitError() << "argument " << argument.getArgNumber() << " of kernel '" << function.getName() << "' has type "
-                           << argument.getType() << "; the host target takes pointers and scalars";
+      function.emitError() << "argument " << argument.getArgNumber() << " of kernel '" << function.getName()
+                           << "' has type " << argument.getType() << "; the host target takes pointers and scalars";
       supported = false;
     }
   if (!supported)
     return failure();
-  module.getContext()->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect,
-                                   scf::SCFDialect, vector::VectorDialect>();
+  module.getContext()
+      ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
   return HostEmitter(function, options, kernel).run();
 }

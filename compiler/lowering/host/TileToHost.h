@@ -13,7 +13,7 @@ namespace heddle::host {
 
 /// What the lowering may assume of the machine and what it shall add.
 struct LoweringOptions {
-  int vectorBits = 512; ///< width of a vector register: 512, 256 or 128
+  int vectorBits = 512;       ///< width of a vector register: 512, 256 or 128
   bool checkAccesses = false; ///< ask the driver before each access (HostLaunch::checkAccess)
 };
 
@@ -31,7 +31,7 @@ struct LoweredKernel {
 /// without a host lowering is refused by name at its location; `module` is then unusable.
 mlir::LogicalResult lowerTileToHost(mlir::ModuleOp module, const LoweringOptions &options, LoweredKernel &kernel);
 
-/// Converts what lowerTileToHost leaves (arith, vector, scf, cf, ub; no math functions) to the LLVM dialect.
+/// Converts what lowerTileToHost leaves (arith, vector, cf, ub; math and scf have been lowered) to the LLVM dialect.
 mlir::LogicalResult convertHostToLlvm(mlir::ModuleOp module);
 
 } // namespace heddle::host

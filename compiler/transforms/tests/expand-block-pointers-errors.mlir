@@ -13,21 +13,3 @@ tt.func public @kernel(%p: !tt.ptr<tensor<8xf32>>) {
 tt.func private @helper(%n: i32, %p: !tt.ptr<tensor<8xf32>>) {
   tt.return
 }
-
-// -----
-
-tt.func @no_nan(%a: !tt.ptr<i32>, %m: i64, %o: i32) {
-  %p = tt.make_tensor_ptr %a, [%m], [%m], [%o] {order = array<i32: 0>} : <tensor<8xi32>>
-  // expected-error @+1 {{NaN padding of a block of 'i32', which has no NaN}}
-  %v = tt.load %p {boundaryCheck = array<i32: 0>, padding = 2 : i32} : !tt.ptr<tensor<8xi32>>
-  tt.return
-}
-
-// -----
-
-tt.func @no_such_dimension(%a: !tt.ptr<i32>, %m: i64, %o: i32) {
-  %p = tt.make_tensor_ptr %a, [%m], [%m], [%o] {order = array<i32: 0>} : <tensor<8xi32>>
-  // expected-error @+1 {{`boundaryCheck` names dimension 1 of a block of rank 1}}
-  %v = tt.load %p {boundaryCheck = array<i32: 1>} : !tt.ptr<tensor<8xi32>>
-  tt.return
-}

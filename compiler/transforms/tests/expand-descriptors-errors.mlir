@@ -33,12 +33,3 @@ tt.func @float_maximum(%a: !tt.ptr<f16>, %m: i32, %i: i32, %v: tensor<8xf16>) {
   tt.descriptor_reduce max, %d[%i], %v : !tt.tensordesc<tensor<8xf16>>, tensor<8xf16>
   tt.return
 }
-
-// -----
-
-tt.func @no_nan(%a: !tt.ptr<i32>, %m: i32) {
-  %one = arith.constant 1 : i64
-  // expected-error @+1 {{NaN padding of a tensor of 'si32', which has no NaN}}
-  %d = tt.make_tensor_descriptor %a, [%m], [%one] {padding = 2 : i32} : !tt.ptr<i32>, <tensor<8xsi32>>
-  tt.return
-}

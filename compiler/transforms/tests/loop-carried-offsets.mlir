@@ -2,7 +2,7 @@
 // RUN: heddle-opt %s --heddle-loop-carried-offsets > %t.once && heddle-opt %t.once --heddle-loop-carried-offsets | diff %t.once -
 
 // Two tiles of pointers, moved by a constant and by a scalar, the tile of the second used after the loop.
-// CHECK-LABEL: tt.func public @matmul_pointers
+// CHECK-LABEL: tt.func private @matmul_pointers
 // CHECK-SAME: (%[[A:.*]]: tensor<64x!tt.ptr<f16>>, %[[B:.*]]: tensor<64x!tt.ptr<f16>>, %[[S:.*]]: i32, %[[N:.*]]: i32)
 // CHECK: %[[LOOP:.*]]:2 = scf.for {{.*}} iter_args(%[[I:.*]] = %{{.*}}, %[[J:.*]] = %{{.*}}) -> (i64, i64) : i32
 // CHECK-DAG: %[[SI:.*]] = tt.splat %[[I]] : i64 -> tensor<64xi64>
@@ -20,7 +20,7 @@
 // CHECK: %[[SR:.*]] = tt.splat %[[LOOP]]#1
 // CHECK: %[[R:.*]] = tt.addptr %[[B]], %[[SR]]
 // CHECK: tt.load %[[R]]
-tt.func public @matmul_pointers(%a: tensor<64x!tt.ptr<f16>>, %b: tensor<64x!tt.ptr<f16>>, %s: i32, %n: i32) {
+tt.func private @matmul_pointers(%a: tensor<64x!tt.ptr<f16>>, %b: tensor<64x!tt.ptr<f16>>, %s: i32, %n: i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c32 = arith.constant 32 : i32

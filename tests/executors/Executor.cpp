@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tests/fuzz/Executor.h"
+#include "tests/executors/Executor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -9,7 +9,7 @@
 
 using namespace mlir;
 using namespace heddle;
-using namespace heddle::fuzz;
+using namespace heddle::executors;
 using heddle::reference::Argument;
 using heddle::reference::Grid;
 
@@ -29,7 +29,7 @@ private:
 
 class SimplifiedExecutor : public Executor {
 public:
-  std::string name() const override { return "reference after canonicalize,cse"; }
+  std::string name() const override { return "contrary reference after canonicalize,cse"; }
   void run(const std::string &text, const Grid &grid, std::vector<Argument> &arguments) override {
     DialectRegistry registry;
     heddle::reference::registerDialects(registry);
@@ -44,14 +44,17 @@ public:
       throw internalError("canonicalize,cse failed");
     std::string simplified;
     llvm::raw_string_ostream(simplified) << *module;
-    heddle::reference::evaluateText(simplified, grid, arguments, {.undefinedBits = 0x5a5a5a5a5a5a5a5a});
+    heddle::reference::evaluateText(simplified, grid, arguments,
+                                    {.contrary = true, .undefinedBits = 0x5a5a5a5a5a5a5a5a});
   }
 };
 
 } // namespace
 
-std::unique_ptr<Executor> heddle::fuzz::makeReferenceExecutor(uint64_t undefinedBits) {
+std::unique_ptr<Executor> heddle::executors::makeReferenceExecutor(uint64_t undefinedBits) {
   return std::make_unique<ReferenceExecutor>(undefinedBits);
 }
 
-std::unique_ptr<Executor> heddle::fuzz::makeSimplifiedExecutor() { return std::make_unique<SimplifiedExecutor>(); }
+std::unique_ptr<Executor> heddle::executors::makeSimplifiedExecutor() {
+  return std::make_unique<SimplifiedExecutor>();
+}

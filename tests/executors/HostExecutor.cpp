@@ -5,24 +5,25 @@
 #include "runtime/Driver.h"
 #include "runtime/Launch.h"
 #include "runtime/Stream.h"
-#include "tests/fuzz/Executor.h"
+#include "tests/executors/Executor.h"
 
 using namespace heddle;
 
 namespace {
 
-class HostExecutor : public fuzz::Executor {
+class HostExecutor : public executors::Executor {
 public:
-  explicit HostExecutor(bool checked) : device(openDevice("host:0")), stream(device->createStream()), checked(checked) {}
+  explicit HostExecutor(executors::HostOptions options)
+      : device(openDevice("host:0")), stream(device->createStream()), options(options) {}
 
-  std::string name() const override { return checked ? "host with bounds checks" : "host"; }
+  std::string name() const override { return options.checked ? "host with bounds checks" : "host"; }
 
   void run(const std::string &moduleText, const reference::Grid &grid,
            std::vector<reference::Argument> &arguments) override {
-    CompileOptions options;
-    options.checkAccesses = checked;
+    load(moduleText);
     Launch launch;
-    launch.kernel.module = device->loadModule(compile(moduleText, "program", options).package);
+    launch.kernel.module = module;
+    launch.cooperative = options.cooperative;
     launch.grid = {grid.x, grid.y, grid.z};
     std::vector<Buffer> buffers;
     for (const reference::Argument &argument : arguments) {
@@ -43,11 +44,25 @@ public:
   }
 
 private:
+  void load(const std::string &moduleText) {
+    if (module && moduleText == loadedText)
+      return;
+    module.reset();
+    CompileOptions compileOptions;
+    compileOptions.checkAccesses = options.checked;
+    module = device->loadModule(compile(moduleText, "program", compileOptions).package);
+    loadedText = moduleText;
+  }
+
   std::shared_ptr<Device> device;
   std::unique_ptr<Stream> stream;
-  bool checked;
+  executors::HostOptions options;
+  std::shared_ptr<Module> module;
+  std::string loadedText;
 };
 
 } // namespace
 
-std::unique_ptr<fuzz::Executor> fuzz::makeHostExecutor(bool checked) { return std::make_unique<HostExecutor>(checked); }
+std::unique_ptr<executors::Executor> executors::makeHostExecutor(HostOptions options) {
+  return std::make_unique<HostExecutor>(options);
+}

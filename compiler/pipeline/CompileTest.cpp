@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the command line cannot show of compile(): several threads, a crash and what comes after it, modules in memory.
+#include "compiler/pipeline/Compile.h"
+#include "compiler/dialects/triton/Triton.h"
+#include "compiler/pipeline/CompileModule.h"
+#include "compiler/pipeline/Phases.h"
+#include "compiler/pipeline/Registry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "support/File.h"
+#include "support/TestError.h"
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+using namespace heddle;
+
+namespace {
+
+std::string corpus(const std::string &name) {
+  return readFile(std::string(HEDDLE_SOURCE_DIR) + "/tests/corpus/" + name + ".ttir");
+}
+
+CompileOptions portable() {
+  CompileOptions options;
+  options.processor = "x86-64-v3";
+  return options;
+}
+
+TEST(CompileTest, ThreadsCompileSideBySide) {
+  const std::vector<std::string> names = {"vector_add.sm_90", "row_softmax.sm_90", "transpose_f16.sm_90"};
+  std::vector<std::string> alone, together(names.size() * 3);
+  for (const std::string &name : names)
+    alone.push_back(compile(corpus(name), name, portable()).package.serialize());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < together.size(); ++i)
+    threads.emplace_back([&, i] {
+      const std::string &name = names[i % names.size()];
+      together[i] = compile(corpus(name), name, portable()).package.serialize();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (size_t i = 0; i < together.size(); ++i)
+    EXPECT_EQ(together[i], alone[i % names.size()]) << names[i % names.size()];
+}
+
+TEST(CompileTest, CompilesAfterACrash) {
+  setenv("HEDDLE_REPRODUCER_DIR", HEDDLE_BINARY_DIR, 1);
+  std::string text = corpus("vector_add.sm_90");
+  CompileOptions crashing = portable();
+  crashing.llvmPasses = "trigger-crash-module";
+  for (int i = 0; i < 3; ++i) {
+    Error error = errorOf([&] { compile(text, "add", crashing); });
+    EXPECT_EQ(error.kind, ErrorClass::Internal);
+    EXPECT_CONTAINS(error.notes.back(), "heddle-reproducer-");
+    EXPECT_FALSE(compile(text, "add", portable()).package.binary.empty());
+  }
+}
+
+TEST(CompileTest, ModuleInMemoryGivesTheSameCode) {
+  std::string text = corpus("row_softmax.sm_90");
+  mlir::DialectRegistry registry;
+  registerInputDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
+  Package fromModule = compileModule(*module, "softmax", portable()).package;
+  Package fromText = compile(text, "softmax", portable()).package;
+  EXPECT_EQ(fromModule.binary, fromText.binary);
+  EXPECT_EQ(fromModule.arguments.size(), fromText.arguments.size());
+  // The module is still what it was.
+  EXPECT_EQ(compileModule(*module, "softmax", portable()).package.binary, fromText.binary);
+}
+
+TEST(CompileTest, StoppingGivesTextAndNoPackage) {
+  CompileOptions options = portable();
+  options.stopAfter = "tile-to-host";
+  CompileResult result = compile(corpus("vector_add.sm_90"), "add", options);
+  EXPECT_CONTAINS(result.text, "llvm.func @");
+  EXPECT_TRUE(result.package.binary.empty());
+  EXPECT_EQ(result.times.back().phase, "tile-to-host");
+}
+
+TEST(CompileTest, PhasesAreNamedOnce) {
+  std::set<std::string> names;
+  for (const PhaseDescription &phase : describePhases()) {
+    EXPECT_TRUE(names.insert(phase.name).second) << phase.name;
+    EXPECT_FALSE(phase.sentence.empty()) << phase.name;
+  }
+}
+
+TEST(CompileTest, DamagedTextIsAlwaysAnInputError) {
+  std::string text = corpus("matmul_f16.sm_90");
+  for (size_t length = 0; length < text.size() / 2; length += 97) {
+    Error error = errorOf([&] { compile(text.substr(0, length), "cut", portable()); });
+    EXPECT_EQ(error.kind, ErrorClass::Input) << length << ": " << error.what();
+  }
+}
+
+} // namespace

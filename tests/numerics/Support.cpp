@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/numerics/Support.h"
+#include <cstdlib>
+#include <regex>
+
+namespace heddle::numerics {
+
+// More threads than a small machine has cores: instances really interleave. Set before the first device opens.
+static const int threadsAreMany = ::setenv("HEDDLE_HOST_THREADS", "8", /*replace=*/0);
+
+std::unique_ptr<Executor> makeExecutor(const std::string &name) {
+  (void)threadsAreMany;
+  if (name == "reference")
+    return executors::makeReferenceExecutor();
+  return executors::makeHostExecutor({.checked = name == "host_checked", .cooperative = name == "host_cooperative"});
+}
+
+std::string kernelText(const std::string &parameters, const std::string &body) {
+  return "tt.func public @k(" + parameters + ") {\n" + body + "\n  tt.return\n}\n";
+}
+
+std::vector<Argument> runOnHost(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
+                                Grid grid) {
+  makeExecutor("host")->run(kernelText(parameters, body), grid, arguments);
+  return arguments;
+}
+
+std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType,
+                    const std::string &body) {
+  std::string parameters, text = R"(
+  %one_tile = arith.constant 1024 : i32
+  %pid = tt.get_program_id x : i32
+  %base = arith.muli %pid, %one_tile : i32
+  %bases = tt.splat %base : i32 -> @i32
+  %range = tt.make_range {end = 1024 : i32, start = 0 : i32} : @i32
+  %i = arith.addi %bases, %range : @i32
+  %ns = tt.splat %n : i32 -> @i32
+  %inside = arith.cmpi slt, %i, %ns : @i32
+)";
+  auto pointers = [&](const std::string &name, const std::string &type) {
+    std::string tile = "tensor<1024x!tt.ptr<" + type + ">>";
+    parameters += "%p" + name + ": !tt.ptr<" + type + ">, ";
+    text += "  %s" + name + " = tt.splat %p" + name + " : !tt.ptr<" + type + "> -> " + tile + "\n";
+    text += "  %q" + name + " = tt.addptr %s" + name + ", %i : " + tile + ", @i32\n";
+    return tile;
+  };
+  for (size_t i = 0; i < inputTypes.size(); ++i) {
+    std::string name(1, char('a' + i)), tile = pointers(name, inputTypes[i]);
+    text += "  %" + name + " = tt.load %q" + name + ", %inside : " + tile + "\n";
+  }
+  std::string tile = pointers("r", resultType);
+  text += body + "\n  tt.store %qr, %r, %inside : " + tile;
+  return kernelText(parameters + "%n: i32", std::regex_replace(text, std::regex("@(\\w+)"), "tensor<1024x$1>"));
+}
+
+std::string show(double value) {
+  char text[80];
+  std::snprintf(text, sizeof text, "%.17g (%a)", value, value);
+  return text;
+}
+
+} // namespace heddle::numerics
