@@ -2,7 +2,7 @@
 // What each function of the C++ builder computes: small kernels, run by the reference evaluator and on the host,
 // against numbers computed by hand.
 #include "frontend/build/Build.h"
-#include "tests/fuzz/Executor.h"
+#include "tests/executors/Executor.h"
 #include "tests/reference/TestSupport.h"
 #include <cmath>
 
@@ -38,7 +38,7 @@ static std::vector<Argument> runBoth(std::vector<Argument> arguments, F body, Gr
   for (size_t i = 0; i < arguments.size(); ++i)
     names.push_back("a" + std::to_string(i));
   std::string text = kernel("k", std::span<const heddle::build::Argument>(names), body).text();
-  static auto host = heddle::fuzz::makeHostExecutor(false);
+  static auto host = heddle::executors::makeHostExecutor();
   std::vector<Argument> onHost = arguments;
   evaluateText(text, grid, arguments);
   host->run(text, grid, onHost);
