@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/host/HostPlan.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -181,6 +183,26 @@ void HostPlan::decide(Operation *op) {
   }
 }
 
+// Whether no two elements of a tile of pointers can be equal, as far as one dimension tells.
+bool HostPlan::hasDistinctElements(Value pointers) const {
+  int large = -1;
+  for (int dim = 0; dim < int(shapeOf(pointers).size()); ++dim)
+    if (shapeOf(pointers)[dim] > 1) {
+      if (large >= 0)
+        return false;
+      large = dim;
+    }
+  if (large < 0)
+    return true;
+  std::optional<int64_t> stride = strideAlong(pointers, large);
+  bool modulo = false; // strideAlong looks through remainders, after which elements may repeat
+  llvm::SetVector<Operation *> slice;
+  (void)getBackwardSlice(pointers, &slice);
+  for (Operation *op : slice)
+    modulo |= isa<arith::RemSIOp, arith::RemUIOp, arith::TruncIOp>(op);
+  return stride && *stride != 0 && !modulo;
+}
+
 // A load moves to its one reader when nothing between them may change what it reads.
 void HostPlan::decideLoad(LoadOp load) {
   const Uses &use = uses[load.getResult()];
@@ -197,7 +219,8 @@ void HostPlan::decideLoad(LoadOp load) {
       // store cannot hit an element still to be loaded: the same addresses, or buffers of different arguments.
       Value target = isa<StoreOp, AtomicRMWOp, AtomicCASOp>(root) ? root->getOperand(0) : Value();
       Value loadBase = baseOfPointer(load.getPtr()), rootBase = target ? baseOfPointer(target) : Value();
-      fused = target && (target == load.getPtr() || (loadBase && rootBase && loadBase != rootBase));
+      bool sameElements = target == load.getPtr() && hasDistinctElements(target);
+      fused = target && (sameElements || (loadBase && rootBase && loadBase != rootBase));
     }
   }
   if (!fused)
