@@ -18,7 +18,8 @@ Value HostEmitter::scratch(int64_t bytes) {
   int64_t offset = llvm::alignTo(scratchUsed, 64);
   scratchUsed = offset + bytes;
   kernel.scratchBytes = std::max<uint64_t>(kernel.scratchBytes, scratchUsed);
-  OpBuilder::InsertionGuard guard(b); // at the entry, where it dominates every use
+  offset = std::min<int64_t>(offset, maxScratchBytes); // beyond it the kernel will be refused
+  OpBuilder::InsertionGuard guard(b);                  // at the entry, where it dominates every use
   b.setInsertionPointAfterValue(scratchBase);
   return LLVM::GEPOp::create(b, loc, scratchBase.getType(), b.getI8Type(), scratchBase,
                              ArrayRef<LLVM::GEPArg>{int32_t(offset)});

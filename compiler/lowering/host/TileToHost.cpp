@@ -75,9 +75,8 @@ LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &opti
   Location place = function.getLoc();
   if (failed(HostEmitter(function, options, kernel).run()))
     return failure();
-  constexpr uint64_t limit = uint64_t(1) << 30;
-  if (kernel.scratchBytes > limit)
+  if (kernel.scratchBytes > maxScratchBytes)
     return emitError(place) << "kernel '" << kernel.kernel << "' needs " << kernel.scratchBytes
-                            << " bytes of scratch memory for each program instance; the limit is " << limit;
+                            << " bytes of scratch memory for each program instance; the limit is " << maxScratchBytes;
   return success();
 }

@@ -17,6 +17,9 @@ struct LoweringOptions {
   bool checkAccesses = false; ///< ask the driver before each access (HostLaunch::checkAccess)
 };
 
+/// What one program instance may use for its tiles; more is refused. (A constant offset of LLVM's dialect has 29 bits.)
+inline constexpr uint64_t maxScratchBytes = (uint64_t(1) << 28) - 1;
+
 /// What the package must say about the lowered kernel.
 struct LoweredKernel {
   std::string kernel; ///< name in the source
