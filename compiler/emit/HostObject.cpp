@@ -30,8 +30,8 @@ namespace heddle {
 namespace {
 
 /// A kernel arrives as loops over explicit vectors of the machine's width: there is nothing left to vectorise or to
-/// inline. What remains is to promote memory, fold addresses, hoist and simplify, which takes a fraction of -O3. Partial
-/// unrolling is left out: it costs a third of a large kernel's compile time and gives 2 to 5 % on small loops.
+/// inline. What remains is to promote memory, fold addresses, hoist and simplify, which takes a fraction of -O3.
+/// Partial unrolling is left out: it costs a third of a large kernel's compile time and gives 2 to 5 % on small loops.
 constexpr const char *shortPipeline =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
