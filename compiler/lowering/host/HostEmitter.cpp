@@ -276,6 +276,8 @@ void HostEmitter::emitFor(scf::ForOp loop) {
       b.setInsertionPoint(target.getBody()->getTerminator());
     else
       b.setInsertionPointToEnd(target.getBody());
+    if (!loop.getStaticTripCount()) // its length comes from the data
+      emitStopCheck(loop, /*spin=*/false);
     emitBlock(*loop.getBody());
     Values yielded = assign(loop.getYieldedValues(), carried);
     if (!inits.empty())

@@ -155,6 +155,9 @@ private:
   mlir::Value spill(mlir::Value lanes); ///< lanes in scratch memory, to be read one by one
   mlir::Value spilledLane(mlir::Value memory, mlir::Type scalar, mlir::Value lane);
   mlir::Value allTrue(mlir::Value mask);
+  mlir::Value anyTrue(mlir::Value mask);
+  mlir::Value loadMasked(mlir::Value pointer, mlir::Value mask, mlir::Value otherwise, bool isVolatile);
+  void storeMasked(mlir::Value pointer, mlir::Value mask, mlir::Value value);
 
   //===-- Reduce.cpp, Dot.cpp, Debug.cpp -------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);

@@ -14,6 +14,9 @@ using namespace mlir;
 using namespace heddle::host;
 using namespace heddle::triton;
 
+// A deeper expression is cut: evaluating one is recursive.
+static constexpr int maxExpressionDepth = 500;
+
 static bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
@@ -96,15 +99,22 @@ HostPlan::HostPlan(FuncOp function) {
 }
 
 void HostPlan::computeCosts(FuncOp function) {
+  DenseMap<Value, int> depths;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    int total = operationCost(op);
+    int total = operationCost(op), depth = 1;
     bool leaf = alwaysMaterialised(op) || isa<LoadOp, SplatOp, MakeRangeOp>(op);
-    if (!leaf)
-      for (Value operand : op->getOperands())
-        if (isTile(operand))
-          total += cost.lookup_or(operand, 1);
-    for (Value result : op->getResults())
-      cost[result] = std::min(total, 1000);
+    for (Value operand : op->getOperands())
+      if (isTile(operand) && !leaf) {
+        total += cost.lookup_or(operand, 1);
+        depth = std::max(depth, 1 + depths.lookup(operand));
+      }
+    bool cut = depth > maxExpressionDepth;
+    for (Value result : op->getResults()) {
+      cost[result] = cut ? 1 : std::min(total, 1000);
+      depths[result] = cut ? 0 : depth;
+      if (cut && isTile(result))
+        cuts.insert(result);
+    }
   });
 }
 
@@ -168,7 +178,7 @@ void HostPlan::decide(Operation *op) {
   for (Value result : op->getResults()) {
     if (!isTile(result) || uses[result].roots.empty())
       continue;
-    if (always) {
+    if (always || cuts.contains(result)) {
       materialised.insert(result);
       continue;
     }

@@ -51,6 +51,7 @@ private:
   llvm::DenseMap<mlir::Value, Uses> uses;
   llvm::DenseMap<mlir::Value, int> cost;
   llvm::DenseSet<mlir::Value> materialised;
+  llvm::DenseSet<mlir::Value> cuts;                                                    ///< where a long expression ends
   mutable llvm::DenseMap<std::pair<mlir::Value, int>, std::optional<int64_t>> strides; ///< of strideAlong
 };
 

@@ -204,6 +204,44 @@ Value HostEmitter::allTrue(Value mask) {
   return vector::ReductionOp::create(b, loc, vector::CombiningKind::AND, mask);
 }
 
+Value HostEmitter::anyTrue(Value mask) {
+  return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, mask);
+}
+
+//===-- Contiguous lanes under a mask -----------------------------------------------------------------------------===//
+
+// Mostly every lane is active, and the vector is loaded whole: processors fetch ahead of plain loads better than of
+// masked ones (1.4 times the bandwidth from memory on Zen 5). Without any active lane nothing is touched: a masked
+// access that reaches an unmapped page is correct, but takes a microsecond.
+Value HostEmitter::loadMasked(Value pointer, Value mask, Value otherwise, bool isVolatile) {
+  Type type = otherwise.getType();
+  auto whole = scf::IfOp::create(b, loc, TypeRange{type}, allTrue(mask), true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(whole.thenBlock());
+  scf::YieldOp::create(b, loc, ValueRange{loadFrom(pointer, type, isVolatile)});
+  b.setInsertionPointToEnd(whole.elseBlock());
+  auto some = scf::IfOp::create(b, loc, TypeRange{type}, anyTrue(mask), true);
+  scf::YieldOp::create(b, loc, some.getResults());
+  b.setInsertionPointToEnd(some.thenBlock());
+  auto alignment = b.getI32IntegerAttr(sizeOf(getElementTypeOrSelf(type)));
+  scf::YieldOp::create(
+      b, loc, ValueRange{Value(LLVM::MaskedLoadOp::create(b, loc, type, pointer, mask, otherwise, alignment))});
+  b.setInsertionPointToEnd(some.elseBlock());
+  scf::YieldOp::create(b, loc, ValueRange{otherwise});
+  return whole.getResult(0);
+}
+
+void HostEmitter::storeMasked(Value pointer, Value mask, Value value) {
+  auto whole = scf::IfOp::create(b, loc, allTrue(mask), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(whole.thenBlock()->getTerminator());
+  storeTo(pointer, value);
+  b.setInsertionPoint(whole.elseBlock()->getTerminator());
+  auto some = scf::IfOp::create(b, loc, anyTrue(mask), /*withElseRegion=*/false);
+  b.setInsertionPoint(some.thenBlock()->getTerminator());
+  LLVM::MaskedStoreOp::create(b, loc, value, pointer, mask, sizeOf(getElementTypeOrSelf(value.getType())));
+}
+
 //===-- Loads ----------------------------------------------------------------------------------------------------===//
 
 HostEmitter::Access HostEmitter::accessAt(Operation *op, Value pointer, Value mask, const TileIndex &index) {
@@ -265,28 +303,16 @@ LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const Lane
     if (access.mask->isUniform() && other.isUniform())
       return LaneValue::uniform(guarded(access.mask->scalar, stored, one, other.scalar));
     Value mask = toLanes(*access.mask);
-    Value any = vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, mask);
-    Value value = guarded(any, stored, one, zero(stored));
+    Value value = guarded(anyTrue(mask), stored, one, zero(stored));
     return LaneValue::general(arith::SelectOp::create(b, loc, mask, splat(value), toLanes(other)));
   }
 
   auto type = VectorType::get({width}, stored);
-  auto alignment = b.getI32IntegerAttr(sizeOf(stored));
-  // Mostly every lane is active. A whole vector is then loaded as such: processors fetch ahead of plain loads better
-  // than of masked ones (1.4 times the bandwidth from memory on Zen 5).
   auto contiguous = [&](Value first) -> Value {
-    Value pointer = toPointer(first);
     if (!access.mask)
-      return loadFrom(pointer, type, isVolatile);
-    Value mask = toLanes(*access.mask), otherwise = toLanes(other), all = allTrue(mask);
-    auto branch = scf::IfOp::create(b, loc, TypeRange{type}, all, true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(branch.thenBlock());
-    scf::YieldOp::create(b, loc, ValueRange{loadFrom(pointer, type, isVolatile)});
-    b.setInsertionPointToEnd(branch.elseBlock());
-    scf::YieldOp::create(
-        b, loc, ValueRange{Value(LLVM::MaskedLoadOp::create(b, loc, type, pointer, mask, otherwise, alignment))});
-    return branch.getResult(0);
+      return loadFrom(toPointer(first), type, isVolatile);
+    Value mask = toLanes(*access.mask), otherwise = toLanes(other);
+    return loadMasked(toPointer(first), mask, otherwise, isVolatile);
   };
   if (address.isAffine() && isStepPattern(address.lanes, width, sizeOf(stored))) {
     if (access.mask && access.mask->isUniform()) {
@@ -312,9 +338,8 @@ LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const Lane
   auto branch = scf::IfOp::create(b, loc, TypeRange{type}, dense, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value fast = access.mask
-                   ? Value(LLVM::MaskedLoadOp::create(b, loc, type, toPointer(first), mask, otherLanes, alignment))
-                   : loadFrom(toPointer(first), type, isVolatile);
+  Value fast = access.mask ? loadMasked(toPointer(first), mask, otherLanes, isVolatile)
+                           : loadFrom(toPointer(first), type, isVolatile);
   scf::YieldOp::create(b, loc, ValueRange{fast});
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, loc, ValueRange{gatherLanes(toPointer(addresses), mask, otherLanes)});
@@ -362,15 +387,7 @@ void HostEmitter::storeThrough(const Access &access, Value value) {
       return whole();
     if (maskUniform)
       return guarded(access.mask->scalar, whole);
-    // Mostly every lane is active, and a whole vector is written faster than a masked one: a full cache line need not
-    // be read first.
-    Value mask = toLanes(*access.mask);
-    auto branch = scf::IfOp::create(b, loc, allTrue(mask), /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    whole();
-    b.setInsertionPoint(branch.elseBlock()->getTerminator());
-    LLVM::MaskedStoreOp::create(b, loc, value, pointer, mask, sizeOf(stored));
+    storeMasked(pointer, toLanes(*access.mask), value);
     return;
   }
   Value addresses = toLanes(address),
@@ -386,7 +403,7 @@ void HostEmitter::storeThrough(const Access &access, Value value) {
   auto branch = scf::IfOp::create(b, loc, dense, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(branch.thenBlock()->getTerminator());
-  LLVM::MaskedStoreOp::create(b, loc, value, toPointer(first), mask, sizeOf(stored));
+  storeMasked(toPointer(first), mask, value);
   b.setInsertionPoint(branch.elseBlock()->getTerminator());
   scatterLanes(toPointer(addresses), mask, value);
 }
