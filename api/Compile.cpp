@@ -55,6 +55,9 @@ Package loadOrCompile(const std::string &path, const CompileOptions &options) {
   if (options.checkAccesses && !package.checked)
     throw inputError(name + " was compiled without bounds checks",
                      {"compile it with `heddle compile --check`, or run the kernel's text"});
+  if (!options.kernel.empty() && options.kernel != package.kernel)
+    throw inputError(name + " holds kernel `" + package.kernel + "`, not `" + options.kernel + "`",
+                     {"a package has one kernel: leave `--kernel` out, or give another file"});
   return package;
 }
 

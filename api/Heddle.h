@@ -26,7 +26,8 @@ std::string sourceName(const std::string &path);
 CompileResult compileFile(const std::string &path, const CompileOptions &options);
 
 /// A package from a `.hpkg` file, or from kernel text by compiling it with `options`. For a package file
-/// `options.checkAccesses` must agree with what it was compiled with: Error{Input} when it asks for more.
+/// `options.checkAccesses` must agree with what it was compiled with, Error{Input} when it asks for more, and
+/// `options.kernel`, if given, must be the one it holds; the other options are of no use.
 Package loadOrCompile(const std::string &path, const CompileOptions &options);
 
 /// NAME and VALUE of one `--arg` or `--buffer`.

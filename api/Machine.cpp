@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Heddle.h"
 #include "runtime/Driver.h"
+#include "support/SystemMemory.h"
 #include <dlfcn.h>
 #include <fstream>
 #include <thread>
-#include <unistd.h>
 
 namespace heddle {
 namespace {
@@ -41,7 +41,7 @@ MachineReport examineMachine() {
     report.targetProblem = error.what();
   }
   report.cores = int(std::thread::hardware_concurrency());
-  report.memoryBytes = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE));
+  report.memoryBytes = physicalMemoryBytes();
   for (Driver *driver : allDrivers())
     for (int ordinal = 0; ordinal < std::min(driver->deviceCount(), 1); ++ordinal) {
       auto device = driver->open(ordinal);

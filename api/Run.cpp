@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A run from beginning to end: values by name to buffers and scalars, launches, results back.
 #include "api/Heddle.h"
-#include "api/Suggest.h"
 #include "runtime/Driver.h"
 #include "runtime/Event.h"
 #include "runtime/Stream.h"
 #include "support/Npy.h"
+#include "support/Suggest.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>

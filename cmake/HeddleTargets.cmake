@@ -58,7 +58,7 @@ function(heddle_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test)
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 1200)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   # Debian's MLIR is not instrumented: memory that our inlined copies of its allocators poison is no fault there.

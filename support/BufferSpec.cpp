@@ -2,12 +2,12 @@
 // Parsing and materialising of values; the generator at the end is part of the contract and must never change.
 #include "support/BufferSpec.h"
 #include "support/Error.h"
+#include "support/SystemMemory.h"
 #include <cctype>
 #include <charconv>
 #include <fmt/format.h>
 #include <limits>
 #include <new>
-#include <unistd.h>
 
 namespace heddle {
 namespace {
@@ -184,10 +184,10 @@ std::string materialize(const BufferSpec &spec) {
   if (spec.kind != BufferSpec::Kind::Zeros && spec.kind != BufferSpec::Kind::Random)
     throw internalError(fmt::format("value `{}` has no bytes of its own", spec.text));
   std::string bytes;
-  int64_t memoryBytes = int64_t(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  uint64_t available = availableMemoryBytes();
   Error tooLarge = environmentError(
-      fmt::format("not enough memory for `{}`: {} bytes of {}", spec.text, spec.sizeBytes(), memoryBytes));
-  if (spec.sizeBytes() > memoryBytes)
+      fmt::format("out of memory: `{}` takes {} bytes, {} are available", spec.text, spec.sizeBytes(), available));
+  if (uint64_t(spec.sizeBytes()) > available)
     throw tooLarge;
   try {
     bytes.resize(size_t(spec.sizeBytes()));

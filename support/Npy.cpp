@@ -242,7 +242,7 @@ NpyArray parseNpy(const std::string &bytes, const std::string &name) {
   NpyArray array{(elementSize == 1 ? "|" : "<") + std::string(base), header.shape, bytes.substr(layout.dataOffset)};
   if (header.descr[0] == '>' && elementSize > 1)
     swapBytes(array.bytes, elementSize);
-  if (header.fortranOrder && header.shape.size() > 1)
+  if (header.fortranOrder && header.shape.size() > 1 && count > 0) // strides of an empty array may overflow
     array.bytes = fortranToC(array.bytes, array.shape, elementSize);
   return array;
 }

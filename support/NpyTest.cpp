@@ -57,6 +57,12 @@ TEST(Npy, BigEndianIsSwapped) {
   EXPECT_EQ(parseNpy(fileOf(headerOf(">u1", "False", "(2,)"), "ab"), "a.npy").dtype, "|u1");
 }
 
+TEST(Npy, EmptyFortranArrayOfHugeDimensions) {
+  NpyArray array =
+      parseNpy(fileOf(headerOf("<f4", "True", "(0, 4611686018427387904, 4611686018427387904)"), ""), "a.npy");
+  EXPECT_EQ(array.bytes, "");
+}
+
 TEST(Npy, FortranOrderBecomesC) {
   EXPECT_EQ(parseNpy(fileOf(headerOf("|u1", "True", "(2, 3)"), "abcdef"), "a.npy").bytes, "acebdf");
   // element (i, j, k) of shape (2, 3, 2) lies at i + 2j + 6k

@@ -51,7 +51,7 @@ int listPhases(bool asJson) {
     for (const PhaseDescription &phase : describePhases())
       json.push_back(
           {{"phase", phase.name}, {"leaves", phase.level}, {"does", phase.sentence}, {"passes", phase.passes}});
-    printData(json.dump(2) + "\n");
+    printJson(json);
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "WHAT IT DOES"}};
@@ -91,7 +91,7 @@ CompileResult compileRepeatedly(const std::string &text, const CompileRequest &r
   return result;
 }
 
-std::string describeResult(const CompileResult &result, const std::string &output) {
+nlohmann::ordered_json describeResult(const CompileResult &result, const std::string &output) {
   nlohmann::ordered_json json;
   json["package"] = nlohmann::ordered_json::parse(result.package.describe());
   json["file"] = output;
@@ -99,7 +99,7 @@ std::string describeResult(const CompileResult &result, const std::string &outpu
   for (const PhaseTime &time : result.times)
     json["milliseconds"][time.phase] = time.milliseconds;
   json["warnings"] = result.warnings;
-  return json.dump(2) + "\n";
+  return json;
 }
 
 int compileVerb(const CompileRequest &request) {
@@ -131,7 +131,7 @@ int compileVerb(const CompileRequest &request) {
   std::string output = request.output.empty() ? defaultOutput(request.input) : request.output;
   result.package.save(output);
   if (request.json)
-    printData(describeResult(result, output));
+    printJson(describeResult(result, output));
   else
     say(fmt::format("{}: kernel `{}` for {}, {} bytes of code", output, result.package.kernel, result.package.processor,
                     result.package.binary.size()));

@@ -47,7 +47,7 @@ std::string describeForPeople(const MachineReport &report) {
   return formatTable(rows) + "\n" + formatTable(knobs);
 }
 
-std::string describeAsJson(const MachineReport &report) {
+nlohmann::ordered_json describeAsJson(const MachineReport &report) {
   nlohmann::ordered_json json;
   json["heddle"] = report.version;
   json["llvm"] = report.llvmVersion;
@@ -71,7 +71,7 @@ std::string describeAsJson(const MachineReport &report) {
                                 {"form", knob.type},
                                 {"sentence", knob.sentence},
                                 {"problem", knob.problem}});
-  return json.dump(2) + "\n";
+  return json;
 }
 
 } // namespace
@@ -85,7 +85,10 @@ void addDoctor(CLI::App &program, VerbAction &action) {
   verb->callback([json, &action] {
     action = [json] {
       MachineReport report = examineMachine();
-      printData(*json ? describeAsJson(report) : describeForPeople(report));
+      if (*json)
+        printJson(describeAsJson(report));
+      else
+        printData(describeForPeople(report));
       return 0;
     };
   });

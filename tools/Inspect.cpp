@@ -64,17 +64,19 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts) 
   return formatTable(rows);
 }
 
-std::string describeAsJson(const Package &package, const CodeCounts &counts) {
+nlohmann::ordered_json describeAsJson(const Package &package, const CodeCounts &counts) {
   auto json = nlohmann::ordered_json::parse(package.describe());
   json["binaryBytes"] = package.binary.size();
   json["code"] = {{"bytes", counts.codeBytes},   {"instructions", counts.instructions},
                   {"vector", counts.vector},     {"vectorByRegister", counts.byRegister},
                   {"floating", counts.floating}, {"scalar", counts.scalar},
                   {"calls", counts.calls}};
-  return json.dump(2) + "\n";
+  return json;
 }
 
 int inspectVerb(const InspectRequest &request) {
+  if (request.assembly && request.json)
+    throw inputError("`--asm` and `--json` both want standard output", {"give one of them"});
   Package package = Package::load(request.input);
   if (!request.binaryFile.empty()) {
     if (request.binaryFile == "-") {
@@ -88,8 +90,10 @@ int inspectVerb(const InspectRequest &request) {
   Disassembly code = disassemblePackage(package);
   if (request.assembly)
     printData(code.text);
+  else if (request.json)
+    printJson(describeAsJson(package, code.counts));
   else
-    printData(request.json ? describeAsJson(package, code.counts) : describeForPeople(package, code.counts));
+    printData(describeForPeople(package, code.counts));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <unistd.h>
 
@@ -47,6 +48,10 @@ void printData(const std::string &text) {
   if (errno == EPIPE)
     std::_Exit(0);
   throw environmentError(std::string("cannot write standard output: ") + std::strerror(errno));
+}
+
+void printJson(const nlohmann::ordered_json &json) {
+  printData(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void say(const std::string &line) {

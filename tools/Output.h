@@ -2,6 +2,7 @@
 // Data to standard output, talk to standard error.
 #pragma once
 #include "support/Error.h"
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace heddle {
 /// Writes data. When the reader has gone away (`heddle ... | head`) the program ends quietly with code 0; any other
 /// failure is Error{Environment}.
 void printData(const std::string &text);
+
+/// Writes JSON as data. Text that is no UTF-8 (a path, say) gets replacement characters.
+void printJson(const nlohmann::ordered_json &json);
 
 /// Writes one line of talk.
 void say(const std::string &line);

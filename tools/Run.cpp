@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -32,11 +33,11 @@ constexpr const char *help = R"(heddle run KERNEL --grid X[,Y[,Z]] --arg NAME=VA
   --cooperative        all program instances live at once
   --timeout SECONDS    stop the kernel after this time; default HEDDLE_LAUNCH_TIMEOUT
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
-  --json               results as JSON
+  --json               results as JSON; what is not finite as a string
   --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile, when KERNEL is text
 )";
 
-/// Arrays with more elements are shortened when printed.
+/// Arrays with more elements are shortened when printed for people.
 constexpr int64_t printedElements = 1024;
 
 struct ComparisonRequest {
@@ -48,6 +49,7 @@ struct RunVerbRequest {
   std::string input, grid = "1";
   CompileOptions options;
   std::vector<std::string> arguments, buffers, outputs, comparisons;
+  std::optional<double> timeoutSeconds;
   RunRequest run;
   bool json = false;
 };
@@ -121,10 +123,14 @@ nlohmann::ordered_json arrayAsJson(const Array &array, const std::string &file) 
   }
   int64_t stride = elementSizeBytes(array.type), total = countElements(array.shape);
   json["elements"] = nlohmann::ordered_json::array();
-  for (int64_t i = 0; i < std::min(total, printedElements); ++i) {
+  for (int64_t i = 0; i < total; ++i) {
     const char *at = array.bytes.data() + i * stride;
-    if (isFloat(array.type))
+    if (isFloat(array.type) && !std::isfinite(loadDouble(array.type, at)))
+      json["elements"].push_back(formatElement(array.type, at)); // JSON has no number for it
+    else if (isFloat(array.type))
       json["elements"].push_back(loadDouble(array.type, at));
+    else if (array.type == ElementType::UI64)
+      json["elements"].push_back(uint64_t(loadInt(array.type, at)));
     else
       json["elements"].push_back(loadInt(array.type, at));
   }
@@ -186,7 +192,7 @@ public:
 
   void print() const {
     if (asJson)
-      printData(json.dump(2) + "\n");
+      printJson(json);
     else if (!text.empty())
       printData(text);
   }
@@ -227,7 +233,11 @@ int runVerb(RunVerbRequest &request) {
     addOutput(run, comparisons.back().name);
   }
   if (run.repeat < 0 || run.warmup < 0)
-    throw inputError("`--repeat` and `--warmup` are 0 or above");
+    throw inputError(fmt::format("`--repeat {}` and `--warmup {}`: both are 0 or above", run.repeat, run.warmup));
+  run.timeoutSeconds = request.timeoutSeconds.value_or(0);
+  if (request.timeoutSeconds && !(run.timeoutSeconds > 0 && run.timeoutSeconds <= 1e6))
+    throw inputError(
+        fmt::format("`--timeout {}`: a time limit is above 0 and at most 1000000 seconds", run.timeoutSeconds));
 
   Package package = loadOrCompile(request.input, request.options);
   RunResult result = runKernel(package, run);
@@ -262,7 +272,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_option("--compare", request->comparisons)->allow_extra_args(false);
   verb->add_option("--device", request->run.device);
   verb->add_flag("--cooperative", request->run.cooperative);
-  verb->add_option("--timeout", request->run.timeoutSeconds)->check(CLI::PositiveNumber);
+  verb->add_option("--timeout", request->timeoutSeconds);
   verb->add_option("--repeat", request->run.repeat);
   verb->add_option("--warmup", request->run.warmup);
   verb->add_flag("--json", request->json);

@@ -8,6 +8,7 @@
 #include "runtime/drivers/host/HostStream.h"
 #include "support/Error.h"
 #include "support/Knobs.h"
+#include "support/SystemMemory.h"
 #include <array>
 #include <fmt/format.h>
 #include <fstream>

@@ -3,6 +3,7 @@
 #include "runtime/drivers/host/HostExecution.h"
 #include "runtime/Print.h"
 #include "support/ElementType.h"
+#include "support/SystemMemory.h"
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
@@ -36,8 +37,9 @@ const char *verbOf(const std::string &operation) {
 } // namespace
 
 HostExecution::HostExecution(const Launch &launch, std::shared_ptr<HostModule> theModule,
-                             std::shared_ptr<HostMemory::Ticket> ticket, int slotCount)
-    : module(std::move(theModule)), ticket(std::move(ticket)), buffers(HostMemory::shared().snapshot()),
+                             std::shared_ptr<HostMemory::Ticket> ticket, std::shared_ptr<const HostMap> buffers,
+                             int slotCount)
+    : module(std::move(theModule)), ticket(std::move(ticket)), buffers(std::move(buffers)),
       arguments(argumentSlots(launch)), instanceCount(launch.grid[0] * launch.grid[1] * launch.grid[2]),
       cooperative(launch.cooperative), slots(size_t(slotCount)) {
   if (cooperative) // all live from the start, whenever the system gives each its first moment

@@ -17,9 +17,10 @@ namespace heddle {
 
 class HostExecution {
 public:
-  /// `launch` has passed checkLaunch. `slotCount` threads at most run it at a time.
+  /// `launch` has passed checkLaunch; `ticket` and `buffers` are of that moment. `slotCount` threads at most run it at
+  /// a time.
   HostExecution(const Launch &launch, std::shared_ptr<HostModule> module, std::shared_ptr<HostMemory::Ticket> ticket,
-                int slotCount);
+                std::shared_ptr<const HostMap> buffers, int slotCount);
 
   int64_t total() const { return instanceCount; }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <csignal>
 #include <mutex>
+#include <unistd.h>
 
 namespace heddle {
 namespace {
@@ -37,6 +38,10 @@ void forward(int number, siginfo_t *info, void *context) {
 void onFault(int number, siginfo_t *info, void *context) {
   HostInstance *instance = target;
   bool sent = info->si_code <= 0; // by kill or raise, not by an instruction
+  // A handler in front of ours that wants nothing of it (LLVM's, while another thread compiles) steps back and raises
+  // the signal again; the instruction then faults once more, for us.
+  if (instance && instance->inKernel && info->si_code == SI_TKILL && info->si_pid == ::getpid())
+    return;
   if (!instance || !instance->inKernel || sent)
     return forward(number, info, context);
   instance->inKernel = false;
@@ -45,6 +50,10 @@ void onFault(int number, siginfo_t *info, void *context) {
   instance->address = reinterpret_cast<uint64_t>(info->si_addr);
   instance->addressKnown = info->si_code != SI_KERNEL; // a non-canonical address is not told
   _longjmp(instance->leave, 1);
+}
+
+bool isOurs(const struct sigaction &action) {
+  return (action.sa_flags & SA_SIGINFO) && action.sa_sigaction == onFault;
 }
 
 } // namespace
@@ -57,8 +66,12 @@ HostFaultScope::HostFaultScope() {
   action.sa_sigaction = onFault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   ::sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < signals.size(); ++i)
-    ::sigaction(signals[i], &action, &previous[i]);
+  for (size_t i = 0; i < signals.size(); ++i) {
+    struct sigaction old;
+    ::sigaction(signals[i], &action, &old);
+    if (!isOurs(old)) // else it was put back by someone who had chained onto it
+      previous[i] = old;
+  }
 }
 
 HostFaultScope::~HostFaultScope() {
@@ -68,7 +81,7 @@ HostFaultScope::~HostFaultScope() {
   for (size_t i = 0; i < signals.size(); ++i) {
     struct sigaction current;
     ::sigaction(signals[i], nullptr, &current);
-    if (current.sa_flags & SA_SIGINFO && current.sa_sigaction == onFault) // else someone chained onto ours
+    if (isOurs(current)) // else someone chained onto ours
       ::sigaction(signals[i], &previous[i], nullptr);
   }
 }

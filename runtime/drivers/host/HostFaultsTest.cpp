@@ -32,8 +32,28 @@ TEST(HostFaults, WildWritesAreReported) {
   EXPECT_EQ(crashMessage(8, /*checked=*/true).find("--check"), std::string::npos);
 }
 
+TEST(HostFaults, RunningPastABufferIsReported) {
+  auto device = openDevice("host");
+  for (uint64_t size : {0, 1, 64, 100, 4096, 1 << 20}) {
+    Buffer buffer = device->allocate(size, "y");
+    EXPECT_CONTAINS(crashMessage(buffer.address() + (size + 63) / 64 * 64 + (size == 0 ? 64 : 0)),
+                    "past the end of buffer `y` of " + std::to_string(size) + " bytes");
+    EXPECT_CONTAINS(crashMessage(buffer.address() / 4096 * 4096 - 4), "before buffer `y`");
+  }
+}
+
 TEST(HostFaults, NonCanonicalAddressIsNotTold) {
   EXPECT_CONTAINS(crashMessage(0x8000000000000000), "kernel `k` crashed: segmentation fault\nin program instance (");
+}
+
+NO_SANITIZE void raiseAndWrite(const HostProgram *, const uint64_t *) {
+  ::raise(SIGSEGV);
+  *pointer<volatile int32_t>(8) = 1;
+}
+
+TEST(HostFaults, RaisedAgainByAHandlerInFront) {
+  EXPECT_CONTAINS(messageOf([&] { runTest(testLaunch(testPackage(), raiseAndWrite, {1, 1, 1})); }),
+                  "kernel `k` crashed: segmentation fault at address 0x8 (");
 }
 
 TEST(HostFaults, CooperativeAndRepeated) {
@@ -100,6 +120,16 @@ TEST(HostFaults, HandlersOfOthersAreCalledAndComeBack) {
   own.sa_flags = SA_NODEFER;
   ::sigaction(SIGSEGV, &own, &before);
   auto scope = std::make_unique<HostFaultScope>();
+  if (_setjmp(ownHandlerJump) == 0) {
+    crash();
+    ADD_FAILURE() << "the handler was not called";
+  }
+  // A handler that chained onto ours and puts it back later must not make ours its own successor.
+  struct sigaction ours;
+  ::sigaction(SIGSEGV, &own, &ours);
+  scope.reset();
+  ::sigaction(SIGSEGV, &ours, nullptr);
+  scope = std::make_unique<HostFaultScope>();
   if (_setjmp(ownHandlerJump) == 0) {
     crash();
     ADD_FAILURE() << "the handler was not called";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A thread's scratch memory and alternate signal stack.
 #include "runtime/drivers/host/HostInstance.h"
+#include "support/SystemMemory.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -34,7 +35,7 @@ HostThread::~HostThread() {
 void *HostThread::scratch(uint64_t sizeBytes) {
   if (scratchMemory && sizeBytes <= scratchSize)
     return scratchMemory;
-  if (sizeBytes > physicalMemoryBytes())
+  if (sizeBytes > availableMemoryBytes())
     return nullptr;
   std::free(scratchMemory);
   scratchSize = std::max<uint64_t>((sizeBytes + 63) / 64 * 64, 64);

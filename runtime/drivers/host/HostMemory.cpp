@@ -1,17 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Memory comes from aligned_alloc; what is kept here is who owns which range and when it may go.
+// Each allocation is a mapping of its own; what is kept here is who owns which range and when it may go.
 #include "runtime/drivers/host/HostMemory.h"
 #include "support/Error.h"
+#include "support/SystemMemory.h"
 #include <algorithm>
-#include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace heddle {
 namespace {
 
 constexpr uint64_t alignmentBytes = 64;
+constexpr uint64_t alwaysTried = uint64_t(16) << 20; ///< allocations this small are not worth a look at the machine
+
+uint64_t roundUp(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+uint64_t pageBytes() {
+  static const auto size = uint64_t(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+/// The allocation's own pages; a guard page lies on either side. It ends where they end, up to the alignment.
+uint64_t mappedBytes(uint64_t sizeBytes) {
+  return roundUp(std::max<uint64_t>(sizeBytes, 1), pageBytes());
+}
+
+/// 0 when the system gives none.
+uint64_t mapMemory(uint64_t sizeBytes) {
+  uint64_t own = mappedBytes(sizeBytes);
+  void *whole = ::mmap(nullptr, own + 2 * pageBytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED)
+    return 0;
+  char *begin = static_cast<char *>(whole) + pageBytes();
+  if (::mprotect(begin, own, PROT_READ | PROT_WRITE) != 0) {
+    ::munmap(whole, own + 2 * pageBytes());
+    return 0;
+  }
+  return reinterpret_cast<uint64_t>(begin) + own - roundUp(std::max<uint64_t>(sizeBytes, 1), alignmentBytes);
+}
+
+void unmapMemory(uint64_t address, uint64_t sizeBytes) {
+  uint64_t begin = address / pageBytes() * pageBytes() - pageBytes();
+  ::munmap(reinterpret_cast<void *>(begin), mappedBytes(sizeBytes) + 2 * pageBytes());
+}
 
 std::string describeBuffer(const HostAllocation &allocation) {
   std::string name = allocation.name.empty() ? fmt::format("the buffer at {:#x}", allocation.address)
@@ -24,22 +58,6 @@ const char *plural(uint64_t count) {
 }
 
 } // namespace
-
-uint64_t physicalMemoryBytes() {
-  return uint64_t(::sysconf(_SC_PHYS_PAGES)) * uint64_t(::sysconf(_SC_PAGESIZE));
-}
-
-uint64_t availableMemoryBytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  uint64_t kibibytes = 0;
-  while (file >> key >> kibibytes) {
-    std::getline(file, unit);
-    if (key == "MemAvailable:")
-      return kibibytes * 1024;
-  }
-  return uint64_t(::sysconf(_SC_AVPHYS_PAGES)) * uint64_t(::sysconf(_SC_PAGESIZE));
-}
 
 const HostAllocation *findAllocation(const HostMap &map, uint64_t address, uint64_t sizeBytes) {
   auto after = std::upper_bound(map.begin(), map.end(), address,
@@ -69,13 +87,11 @@ HostMemory &HostMemory::shared() {
 }
 
 uint64_t HostMemory::allocate(uint64_t sizeBytes, const std::string &name, const std::string &device) {
-  uint64_t padded = 0;
-  bool fits = !__builtin_add_overflow(sizeBytes, alignmentBytes, &padded) && padded <= physicalMemoryBytes();
-  void *memory = fits ? std::aligned_alloc(alignmentBytes, padded / alignmentBytes * alignmentBytes) : nullptr;
-  if (!memory)
+  bool fits = sizeBytes <= alwaysTried || sizeBytes <= availableMemoryBytes();
+  uint64_t address = fits ? mapMemory(sizeBytes) : 0;
+  if (!address)
     throw environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", device,
                                        name.empty() ? "" : " `" + name + "`", sizeBytes, availableMemoryBytes()));
-  auto address = reinterpret_cast<uint64_t>(memory);
   std::lock_guard lock(mutex);
   live[address] = {address, sizeBytes, name, device};
   latest.reset();
@@ -91,9 +107,9 @@ uint64_t HostMemory::free(uint64_t address) noexcept {
   live.erase(found);
   latest.reset();
   if (openTickets.empty())
-    std::free(reinterpret_cast<void *>(address));
+    unmapMemory(address, sizeBytes);
   else
-    retired.push_back({nextTicket, address});
+    retired.push_back({nextTicket, address, sizeBytes});
   return sizeBytes;
 }
 
@@ -146,7 +162,7 @@ void HostMemory::closeTicket(uint64_t number) {
   std::erase_if(retired, [&](const Retired &each) {
     if (each.before > oldest)
       return false;
-    std::free(reinterpret_cast<void *>(each.address));
+    unmapMemory(each.address, each.sizeBytes);
     return true;
   });
 }

@@ -37,7 +37,8 @@ class HostMemory {
 public:
   static HostMemory &shared();
 
-  /// 64-byte aligned. Throws Error{Environment} when the machine cannot give it.
+  /// 64-byte aligned, between pages that cannot be touched: a kernel that runs past an end crashes there and is
+  /// reported, before it damages anything else. Throws Error{Environment} when the machine cannot give it.
   uint64_t allocate(uint64_t sizeBytes, const std::string &name, const std::string &device);
   /// Takes the allocation out of the table at once and gives its memory back when no ticket of before is open.
   /// Returns its size in bytes.
@@ -64,6 +65,7 @@ private:
   struct Retired {
     uint64_t before; ///< tickets below this number may still use it
     uint64_t address;
+    uint64_t sizeBytes;
   };
   uint64_t openTicket();
   void closeTicket(uint64_t number);
@@ -75,10 +77,5 @@ private:
   uint64_t nextTicket = 1;
   std::vector<Retired> retired;
 };
-
-/// Bytes of memory in this machine.
-uint64_t physicalMemoryBytes();
-/// Of these, what could be allocated now.
-uint64_t availableMemoryBytes();
 
 } // namespace heddle

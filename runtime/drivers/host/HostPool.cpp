@@ -241,7 +241,8 @@ void HostPool::runToEnd(const std::shared_ptr<HostExecution> &execution, bool co
       std::lock_guard lock(mutex);
       unlist(*execution); // perhaps no thread is free to see that it has been stopped
     }
-    double grace = std::clamp(seconds / 4, 1.0, 10.0);
+    // Each thread needs one moment of a busy machine's processors to see the request, and there may be thousands.
+    double grace = std::clamp(seconds / 4, 4.0, 10.0);
     if (!waitFor(grace))
       execution->noteAbandoned(grace, abandon(execution));
   }

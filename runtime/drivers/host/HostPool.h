@@ -21,7 +21,7 @@ public:
   int threadCount() const { return count; }
 
   /// Runs the launch to its end on the shared threads, or one thread per instance. Asks it to stop after `seconds`, and
-  /// abandons the threads of one that does not within a grace period of seconds/4 (at least 1, at most 10). Throws the
+  /// abandons the threads of one that does not within a grace period of seconds/4 (at least 4, at most 10). Throws the
   /// launch's error.
   void runToEnd(const std::shared_ptr<HostExecution> &execution, bool cooperative, double seconds);
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <system_error>
 
 namespace heddle {
 namespace {
@@ -100,12 +101,19 @@ void HostStream::enqueue(std::function<void()> body, bool always) {
 }
 
 void HostStream::enqueue(Command command) {
-  {
-    std::lock_guard lock(mutex);
-    commands.push_back(std::move(command));
-    if (!thread.joinable())
+  std::lock_guard lock(mutex);
+  push(std::move(command));
+}
+
+/// Called with the mutex held. The thread comes first: a command without a thread would be waited for for ever.
+void HostStream::push(Command command) {
+  if (!thread.joinable())
+    try {
       thread = std::thread([this] { threadMain(); });
-  }
+    } catch (const std::system_error &error) {
+      throw environmentError(fmt::format("cannot start a thread for a stream of {}: {}", device->name(), error.what()));
+    }
+  commands.push_back(std::move(command));
   changed.notify_all();
 }
 
@@ -183,9 +191,10 @@ void HostStream::launch(const Launch &launch) {
   double seconds = timeoutOf(launch);
   HostPool &pool = HostPool::shared();
   auto ticket = std::make_shared<HostMemory::Ticket>();
+  auto buffers = HostMemory::shared().snapshot(); // the caller may free some of them before the launch's turn comes
   int slots = launch.cooperative ? int(instances) : pool.threadCount();
   enqueue(Command{[=, &pool] {
-                    auto execution = std::make_shared<HostExecution>(launch, module, ticket, slots);
+                    auto execution = std::make_shared<HostExecution>(launch, module, ticket, buffers, slots);
                     pool.runToEnd(execution, launch.cooperative, seconds);
                   },
                   false, ticket});
@@ -193,9 +202,12 @@ void HostStream::launch(const Launch &launch) {
 
 void HostStream::record(const std::shared_ptr<Event> &event) {
   auto own = hostEvent(event);
-  // Announced under the stream's order: two records of one event in one stream keep their numbers' order.
-  uint64_t number = own->announce();
-  enqueue([own, number] { own->reach(number); }, /*always=*/true);
+  auto ticket = std::make_shared<HostMemory::Ticket>();
+  // Announced under the stream's mutex: two records of one event in one stream keep their numbers' order.
+  std::lock_guard lock(mutex);
+  auto number = std::make_shared<uint64_t>();
+  push(Command{[own, number] { own->reach(*number); }, true, std::move(ticket)});
+  *number = own->announce(); // the stream's thread needs the mutex to take the command
 }
 
 void HostStream::wait(const std::shared_ptr<Event> &event) {

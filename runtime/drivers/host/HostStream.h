@@ -62,6 +62,7 @@ private:
 
   void enqueue(std::function<void()> body, bool always = false);
   void enqueue(Command command);
+  void push(Command command);
   void threadMain();
 
   std::shared_ptr<HostDevice> device; ///< kept alive

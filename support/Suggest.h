@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-/// The name within two edits of `given`, or one for names of up to three letters; empty when there is none.
+/// The known name within two edits of `given`, or one for names of up to three letters; empty when there is none.
 std::string closestName(const std::string &given, const std::vector<std::string> &known);
 
 } // namespace heddle

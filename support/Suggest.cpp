@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "api/Suggest.h"
+// The optimal string alignment distance, over a table; names are short.
+#include "support/Suggest.h"
 #include <algorithm>
 
 namespace heddle {
 namespace {
+
+constexpr size_t longestName = 64; ///< what is longer is no slip of a finger
 
 /// Insertions, deletions, replacements and swaps of neighbours between two words.
 size_t editDistance(const std::string &from, const std::string &to) {
@@ -23,6 +26,8 @@ size_t editDistance(const std::string &from, const std::string &to) {
 } // namespace
 
 std::string closestName(const std::string &given, const std::vector<std::string> &known) {
+  if (given.size() > longestName)
+    return "";
   std::string best;
   size_t bestDistance = given.size() <= 3 ? 2 : 3;
   for (const std::string &name : known)
