@@ -24,7 +24,7 @@ size_t editDistance(const std::string &from, const std::string &to) {
 
 std::string closestName(const std::string &given, const std::vector<std::string> &known) {
   std::string best;
-  size_t bestDistance = given.size() <= 3 ? 2 : 3;
+  size_t bestDistance = given.size() <= 1 ? 1 : given.size() <= 3 ? 2 : 3;
   for (const std::string &name : known)
     if (size_t distance = editDistance(given, name); distance < bestDistance) {
       bestDistance = distance;
