@@ -21,7 +21,7 @@ constexpr const char *help = R"(heddle run KERNEL --grid X[,Y[,Z]] --arg NAME=VA
   heddle run add.hpkg --grid 4 ... --out out=out.npy --compare out=@expected.npy:1e-5,1e-6
   heddle run add.hpkg --grid 4 ... --warmup 10 --repeat 100
 
-  KERNEL               Triton IR text, a package, or - for text on standard input
+  KERNEL               Triton IR text or a package; - reads either from standard input
   --grid X[,Y[,Z]]     program instances
   --arg NAME=VALUE     one for each argument; VALUE is a number or a buffer:
                          @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers)
@@ -33,7 +33,7 @@ constexpr const char *help = R"(heddle run KERNEL --grid X[,Y[,Z]] --arg NAME=VA
   --timeout SECONDS    stop the kernel after this time; default HEDDLE_LAUNCH_TIMEOUT
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON
-  --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile, when KERNEL is text
+  --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile; only when KERNEL is text
 )";
 
 /// Arrays with more elements are shortened when printed.
@@ -45,7 +45,8 @@ struct ComparisonRequest {
 };
 
 struct RunVerbRequest {
-  std::string input, grid = "1";
+  std::string input, grid;
+  std::string compileOption; ///< the first option given that only kernel text can obey, with its value
   CompileOptions options;
   std::vector<std::string> arguments, buffers, outputs, comparisons;
   RunRequest run;
@@ -229,7 +230,7 @@ int runVerb(RunVerbRequest &request) {
   if (run.repeat < 0 || run.warmup < 0)
     throw inputError("`--repeat` and `--warmup` are 0 or above");
 
-  Package package = loadOrCompile(request.input, request.options);
+  Package package = loadOrCompile(request.input, request.options, request.compileOption);
   RunResult result = runKernel(package, run);
 
   Report report(request.json);
@@ -269,8 +270,15 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--cpu", options.processor);
   verb->add_option("--kernel", options.kernel);
-  verb->add_option("-O", options.optimizationLevel);
-  verb->callback([request, &action] { action = [request] { return runVerb(*request); }; });
+  verb->add_option_function<std::string>("-O", [request](const std::string &text) {
+    request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
+  });
+  verb->callback([request, verb, &action] {
+    for (const char *name : {"--cpu", "--kernel", "-O"})
+      if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
+        request->compileOption = fmt::format("{} {}", name, option->results().back());
+    action = [request] { return runVerb(*request); };
+  });
 }
 
 } // namespace heddle
