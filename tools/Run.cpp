@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `heddle run`
 #include "api/Heddle.h"
+#include "support/File.h"
 #include "support/Npy.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
@@ -79,14 +80,18 @@ double parseNumber(const std::string &text, const std::string &whole) {
   return value;
 }
 
-/// `out=@file.npy:1e-3,1e-5`; a colon that no pair of numbers follows belongs to the path.
+/// `out=@file.npy:1e-3,1e-5`; a colon that neither follows `.npy` nor precedes a comma belongs to the path.
 ComparisonRequest parseComparison(const std::string &text) {
   NamedValue value = parseNamedValue(text, "--compare");
   if (!value.value.starts_with("@"))
     throw inputError(fmt::format("`--compare {}` is not NAME=@file.npy", text));
   ComparisonRequest request{value.name, value.value.substr(1), std::nullopt};
   size_t colon = request.path.rfind(':'), comma = request.path.rfind(',');
-  if (colon != std::string::npos && comma != std::string::npos && comma > colon) {
+  bool isPair = colon != std::string::npos && comma != std::string::npos && comma > colon;
+  if (colon != std::string::npos && !isPair && request.path.substr(0, colon).ends_with(".npy"))
+    throw inputError(fmt::format("`--compare {}`: `{}` is not `:RELATIVE,ABSOLUTE`", text, request.path.substr(colon)),
+                     {"two tolerances follow the file, as in `:1e-5,1e-6`"});
+  if (isPair) {
     request.tolerance = Tolerance{parseNumber(request.path.substr(colon + 1, comma - colon - 1), text),
                                   parseNumber(request.path.substr(comma + 1), text)};
     request.path.erase(colon);
@@ -227,8 +232,9 @@ int runVerb(RunVerbRequest &request) {
     comparisons.push_back(parseComparison(text));
     addOutput(run, comparisons.back().name);
   }
-  if (run.repeat < 0 || run.warmup < 0)
-    throw inputError("`--repeat` and `--warmup` are 0 or above");
+  for (const NamedValue &file : files)
+    if (file.value != "-")
+      checkWritable(file.value);
 
   Package package = loadOrCompile(request.input, request.options, request.compileOption);
   RunResult result = runKernel(package, run);
