@@ -110,8 +110,6 @@ int compileVerb(const CompileRequest &request) {
   if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))
     throw inputError("`--json` and " + std::string(request.output == "-" ? "`-o -`" : "`--to`") +
                      " both want standard output");
-  if (request.repeat < 1)
-    throw inputError("`--repeat` is 1 or above");
   CompileResult result = compileRepeatedly(readKernelText(request.input), request);
   for (const std::string &warning : result.warnings)
     printWarning(warning);
@@ -151,7 +149,9 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option("-o,--output", request->output);
   verb->add_option("--target", options.target);
   verb->add_option("--cpu", options.processor);
-  verb->add_option("-O", options.optimizationLevel);
+  verb->add_option_function<std::string>("-O", [request](const std::string &text) {
+    request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
+  });
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--kernel", options.kernel);
   verb->add_option("--to", options.stopAfter);
@@ -160,7 +160,8 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option("--llvm-passes", options.llvmPasses);
   verb->add_flag("--help-phases", request->listPhases);
   verb->add_flag("--time", request->time);
-  verb->add_option("--repeat", request->repeat);
+  verb->add_option_function<std::string>(
+      "--repeat", [request](const std::string &text) { request->repeat = parseIntegerOption("--repeat", text, 1); });
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return compileVerb(*request); }; });
 }

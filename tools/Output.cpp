@@ -2,6 +2,7 @@
 #include "tools/Output.h"
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,6 +48,15 @@ void printData(const std::string &text) {
   if (errno == EPIPE)
     std::_Exit(0);
   throw environmentError(std::string("cannot write standard output: ") + std::strerror(errno));
+}
+
+int parseIntegerOption(const std::string &option, const std::string &text, int least, int most) {
+  int value = 0;
+  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status == std::errc() && stop == text.data() + text.size() && value >= least && value <= most)
+    return value;
+  std::string range = most == INT_MAX ? fmt::format("from {}", least) : fmt::format("from {} to {}", least, most);
+  throw inputError(fmt::format("`{} {}`: not an integer {}", option, text, range));
 }
 
 void say(const std::string &line) {

@@ -2,6 +2,7 @@
 // Data to standard output, talk to standard error.
 #pragma once
 #include "support/Error.h"
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace heddle {
 /// Writes data. When the reader has gone away (`heddle ... | head`) the program ends quietly with code 0; any other
 /// failure is Error{Environment}.
 void printData(const std::string &text);
+
+/// An option's value as an integer from `least` to `most`; Error{Input} with the option and its text when it is none.
+int parseIntegerOption(const std::string &option, const std::string &text, int least, int most = INT_MAX);
 
 /// Writes one line of talk.
 void say(const std::string &line);

@@ -217,6 +217,10 @@ void addOutput(RunRequest &run, const std::string &name) {
 
 int runVerb(RunVerbRequest &request) {
   RunRequest &run = request.run;
+  if (request.input.empty())
+    throw inputError("no kernel: `heddle run` wants a file", {"`heddle run --help` shows the options"});
+  if (request.grid.empty())
+    throw inputError("no grid: `heddle run` wants `--grid X[,Y[,Z]]`, the number of program instances");
   run.grid = parseGrid(request.grid);
   for (const std::string &text : request.arguments)
     run.arguments.push_back(parseNamedValue(text, "--arg"));
@@ -261,17 +265,23 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->footer(help);
   verb->set_help_flag("-h,--help");
   CompileOptions &options = request->options;
-  verb->add_option("kernel", request->input)->required();
-  verb->add_option("--grid", request->grid)->required();
+  verb->add_option("kernel", request->input);
+  verb->add_option("--grid", request->grid);
   verb->add_option("--arg", request->arguments)->allow_extra_args(false);
   verb->add_option("--buffer", request->buffers)->allow_extra_args(false);
   verb->add_option("--out", request->outputs)->allow_extra_args(false);
   verb->add_option("--compare", request->comparisons)->allow_extra_args(false);
   verb->add_option("--device", request->run.device);
   verb->add_flag("--cooperative", request->run.cooperative);
-  verb->add_option("--timeout", request->run.timeoutSeconds)->check(CLI::PositiveNumber);
-  verb->add_option("--repeat", request->run.repeat);
-  verb->add_option("--warmup", request->run.warmup);
+  verb->add_option_function<std::string>("--timeout", [request](const std::string &text) {
+    request->run.timeoutSeconds = parseTimeoutOption("--timeout", text);
+  });
+  verb->add_option_function<std::string>("--repeat", [request](const std::string &text) {
+    request->run.repeat = parseIntegerOption("--repeat", text, 0);
+  });
+  verb->add_option_function<std::string>("--warmup", [request](const std::string &text) {
+    request->run.warmup = parseIntegerOption("--warmup", text, 0);
+  });
   verb->add_flag("--json", request->json);
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--cpu", options.processor);
