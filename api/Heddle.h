@@ -107,6 +107,7 @@ struct MachineReport {
   };
   std::vector<Library> libraries;
   std::vector<Knob> knobs;
+  std::vector<std::string> unknownVariables; ///< that look like a knob's but are none
   std::string version, llvmVersion;
 };
 MachineReport examineMachine();

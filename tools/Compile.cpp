@@ -29,7 +29,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --check              ask the device before each memory access
   --kernel NAME        the kernel, when the text has several
   --to PHASE           stop after a phase and print what it left; asm is the machine code
-  --from PHASE         the text is what --dump-phases wrote for this phase
+  --from PHASE         the text is what --dump-phases wrote for this phase, one of the tile level: parse to
+                       loop-carried-offsets, those that --help-phases marks
   --dump-phases DIR    write what each phase left
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
   --help-phases        list the phases; with --json also the passes of each
@@ -45,18 +46,26 @@ struct CompileRequest {
   int repeat = 1;
 };
 
+/// Whether `--from` takes the phase.
+bool canResume(const PhaseDescription &phase) {
+  return phase.level == "tile";
+}
+
 int listPhases(bool asJson) {
   if (asJson) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const PhaseDescription &phase : describePhases())
-      json.push_back(
-          {{"phase", phase.name}, {"leaves", phase.level}, {"does", phase.sentence}, {"passes", phase.passes}});
+      json.push_back({{"phase", phase.name},
+                      {"leaves", phase.level},
+                      {"resumes", canResume(phase)},
+                      {"does", phase.sentence},
+                      {"passes", phase.passes}});
     printData(json.dump(2) + "\n");
     return 0;
   }
-  std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "WHAT IT DOES"}};
+  std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "--from", "WHAT IT DOES"}};
   for (const PhaseDescription &phase : describePhases())
-    rows.push_back({phase.name, phase.level, phase.sentence});
+    rows.push_back({phase.name, phase.level, canResume(phase) ? "yes" : "no", phase.sentence});
   printData(formatTable(rows));
   return 0;
 }
