@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace heddle {
 namespace {
@@ -47,7 +48,11 @@ CompileResult compileFile(const std::string &path, const CompileOptions &options
   return compile(readKernelText(path), sourceName(path), options);
 }
 
-Package loadOrCompile(const std::string &path, const CompileOptions &options) {
+Package loadPackage(const std::string &path) {
+  return Package::parse(readSource(path), sourceName(path));
+}
+
+Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption) {
   std::string bytes = readSource(path), name = sourceName(path);
   if (!isPackage(path, bytes))
     return compile(bytes, name, options).package;
@@ -55,9 +60,10 @@ Package loadOrCompile(const std::string &path, const CompileOptions &options) {
   if (options.checkAccesses && !package.checked)
     throw inputError(name + " was compiled without bounds checks",
                      {"compile it with `heddle compile --check`, or run the kernel's text"});
-  if (!options.kernel.empty() && options.kernel != package.kernel)
-    throw inputError(name + " holds kernel `" + package.kernel + "`, not `" + options.kernel + "`",
-                     {"a package has one kernel: leave `--kernel` out, or give another file"});
+  if (!compileOption.empty())
+    throw inputError(
+        fmt::format("{} is compiled already: `{}` cannot change it", name, compileOption),
+        {fmt::format("compile the kernel's text with `heddle compile {}`, or run the text", compileOption)});
   return package;
 }
 

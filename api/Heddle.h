@@ -26,9 +26,12 @@ std::string sourceName(const std::string &path);
 CompileResult compileFile(const std::string &path, const CompileOptions &options);
 
 /// A package from a `.hpkg` file, or from kernel text by compiling it with `options`. For a package file
-/// `options.checkAccesses` must agree with what it was compiled with, Error{Input} when it asks for more, and
-/// `options.kernel`, if given, must be the one it holds; the other options are of no use.
-Package loadOrCompile(const std::string &path, const CompileOptions &options);
+/// `options.checkAccesses` must agree with what it was compiled with: Error{Input} when it asks for more, and also when
+/// `compileOption`, as `--cpu x86-64-v3`, names an option of the user's that only kernel text can obey.
+Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption = "");
+
+/// A package from a file, or from standard input for `-`.
+Package loadPackage(const std::string &path);
 
 /// NAME and VALUE of one `--arg` or `--buffer`.
 struct NamedValue {
@@ -104,6 +107,7 @@ struct MachineReport {
   };
   std::vector<Library> libraries;
   std::vector<Knob> knobs;
+  std::vector<std::string> unknownVariables; ///< that look like a knob's but are none
   std::string version, llvmVersion;
 };
 MachineReport examineMachine();

@@ -50,6 +50,7 @@ MachineReport examineMachine() {
   report.libraries = {tryLibrary("libcuda.so.1", "NVIDIA CUDA driver"),
                       tryLibrary("libamdhip64.so", "AMD HIP runtime")};
   report.knobs = listKnobs();
+  report.unknownVariables = unknownVariables();
   report.version = version();
   report.llvmVersion = llvmVersion();
   return report;

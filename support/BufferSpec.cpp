@@ -43,7 +43,8 @@ void parseTypeAndShape(BufferSpec &spec, std::string_view part, const std::strin
   spec.type = parseElementType(part.substr(0, open));
   std::string_view inside = part.substr(open + 1, part.size() - open - 2);
   if (!inside.empty())
-    for (const std::string &dimension : splitAtCommas(inside)) {
+    for (std::string dimension : splitAtCommas(inside)) {
+      dimension.erase(0, dimension.find_first_not_of(' ')); // as NumPy and Python print shapes
       int64_t value = 0;
       if (!parseWhole(dimension, value) || value < 0)
         throw badSpec(text, fmt::format("`{}` is not a dimension", dimension));

@@ -57,6 +57,20 @@ const TypeRow &rowOf(ElementType type) {
   return rows[size_t(type)];
 }
 
+/// What NumPy and PyTorch call the type, where that is plainly another word for ours: `float32`, `bfloat16`, `uint8`.
+std::string longName(const TypeRow &row) {
+  std::string_view name = row.name, word;
+  if (row.type == I1)
+    return "bool";
+  if (name.starts_with("bf"))
+    word = "bfloat";
+  else if (name.starts_with("ui"))
+    word = "uint";
+  else
+    word = name[0] == 'f' ? "float" : "int";
+  return std::string(word) + std::string(name.substr(name.find_first_of("0123456789")));
+}
+
 uint32_t signBit(const TypeRow &row) {
   return 1u << (row.sizeBytes * 8 - 1);
 }
@@ -260,7 +274,11 @@ ElementType parseElementType(std::string_view name) {
   std::string known;
   for (const TypeRow &row : rows)
     known += (known.empty() ? "" : ", ") + std::string(row.name);
-  throw inputError(fmt::format("unknown element type `{}`", name), {"the element types are " + known});
+  std::vector<std::string> notes = {"the element types are " + known};
+  for (const TypeRow &row : rows)
+    if (name == longName(row))
+      notes.insert(notes.begin(), fmt::format("`{}` is `{}` here", name, row.name));
+  throw inputError(fmt::format("unknown element type `{}`", name), notes);
 }
 
 int64_t elementSizeBytes(ElementType type) {

@@ -121,4 +121,21 @@ void writeFileAtomically(const std::string &path, std::string_view bytes) {
   }
 }
 
+void checkWritable(const std::string &path) {
+  struct stat status;
+  bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode))
+    throw fileError("write", path, EISDIR);
+  bool directly = exists && !S_ISREG(status.st_mode);
+  std::string written = path;
+  if (char *resolved = ::realpath(path.c_str(), nullptr)) {
+    written = resolved;
+    ::free(resolved);
+  }
+  size_t slash = written.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : written.substr(0, slash + 1);
+  if (directly ? ::access(path.c_str(), W_OK) != 0 : ::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw fileError("write", path, errno);
+}
+
 } // namespace heddle

@@ -14,4 +14,7 @@ std::string readFile(const std::string &path);
 /// Throws Error{Environment} `cannot write `PATH`: REASON`; the old file is then untouched.
 void writeFileAtomically(const std::string &path, std::string_view bytes);
 
+/// Throws what writeFileAtomically would throw for a folder that is missing or not ours to write; writes nothing.
+void checkWritable(const std::string &path);
+
 } // namespace heddle

@@ -2,12 +2,14 @@
 // One row a knob: the readers and the list share name, form and parser, so that they cannot disagree.
 #include "support/Knobs.h"
 #include "support/Error.h"
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <functional>
 #include <optional>
 #include <thread>
+#include <unistd.h>
 
 namespace heddle {
 namespace {
@@ -103,6 +105,24 @@ uint64_t hostMemoryBytes() {
 
 double launchTimeoutSeconds() {
   return readKnob<double>(timeoutName, timeoutForm, 60.0, parseTimeout);
+}
+
+double parseTimeoutOption(const std::string &option, const std::string &text) {
+  if (auto value = parseTimeout(text))
+    return *value;
+  throw inputError(fmt::format("`{} {}` is not {}", option, text, timeoutForm));
+}
+
+std::vector<std::string> unknownVariables() {
+  std::vector<std::string> names;
+  for (char **entry = environ; entry && *entry; ++entry) {
+    std::string name = std::string(*entry).substr(0, std::string_view(*entry).find('='));
+    if (name.starts_with("HEDDLE_") && name != threadsName && name != memoryName && name != timeoutName &&
+        name != reproducerName)
+      names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::string reproducerDirectory() {

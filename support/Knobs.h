@@ -20,6 +20,12 @@ struct Knob {
   std::string problem; ///< the message of the error that using it would throw; empty when well-formed
 };
 
+/// The value of an option that stands in for HEDDLE_LAUNCH_TIMEOUT. Throws Error{Input} in that knob's words.
+double parseTimeoutOption(const std::string &option, const std::string &text);
+
+/// The variables that are set and begin with HEDDLE_ but are no knob, in order: misspelt ones, most likely.
+std::vector<std::string> unknownVariables();
+
 /// Every knob, by name. Does not throw on ill-formed values.
 std::vector<Knob> listKnobs();
 

@@ -29,7 +29,7 @@ std::string closestName(const std::string &given, const std::vector<std::string>
   if (given.size() > longestName)
     return "";
   std::string best;
-  size_t bestDistance = given.size() <= 3 ? 2 : 3;
+  size_t bestDistance = given.size() <= 1 ? 1 : given.size() <= 3 ? 2 : 3;
   for (const std::string &name : known)
     if (size_t distance = editDistance(given, name); distance < bestDistance) {
       bestDistance = distance;

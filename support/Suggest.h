@@ -6,7 +6,8 @@
 
 namespace heddle {
 
-/// The known name within two edits of `given`, or one for names of up to three letters; empty when there is none.
+/// The name within two edits of `given`, or one when `given` has two or three letters; empty when there is none, and
+/// for a single letter, which every other would be close to.
 std::string closestName(const std::string &given, const std::vector<std::string> &known);
 
 } // namespace heddle

@@ -29,7 +29,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --check              ask the device before each memory access
   --kernel NAME        the kernel, when the text has several
   --to PHASE           stop after a phase and print what it left; asm is the machine code
-  --from PHASE         the text is what --dump-phases wrote for this phase
+  --from PHASE         the text is what --dump-phases wrote for this phase, one of the tile level: parse to
+                       loop-carried-offsets, those that --help-phases marks
   --dump-phases DIR    write what each phase left
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
   --help-phases        list the phases; with --json also the passes of each
@@ -45,18 +46,26 @@ struct CompileRequest {
   int repeat = 1;
 };
 
+/// Whether `--from` takes the phase.
+bool canResume(const PhaseDescription &phase) {
+  return phase.level == "tile";
+}
+
 int listPhases(bool asJson) {
   if (asJson) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const PhaseDescription &phase : describePhases())
-      json.push_back(
-          {{"phase", phase.name}, {"leaves", phase.level}, {"does", phase.sentence}, {"passes", phase.passes}});
+      json.push_back({{"phase", phase.name},
+                      {"leaves", phase.level},
+                      {"resumes", canResume(phase)},
+                      {"does", phase.sentence},
+                      {"passes", phase.passes}});
     printJson(json);
     return 0;
   }
-  std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "WHAT IT DOES"}};
+  std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "--from", "WHAT IT DOES"}};
   for (const PhaseDescription &phase : describePhases())
-    rows.push_back({phase.name, phase.level, phase.sentence});
+    rows.push_back({phase.name, phase.level, canResume(phase) ? "yes" : "no", phase.sentence});
   printData(formatTable(rows));
   return 0;
 }
@@ -110,8 +119,6 @@ int compileVerb(const CompileRequest &request) {
   if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))
     throw inputError("`--json` and " + std::string(request.output == "-" ? "`-o -`" : "`--to`") +
                      " both want standard output");
-  if (request.repeat < 1)
-    throw inputError("`--repeat` is 1 or above");
   CompileResult result = compileRepeatedly(readKernelText(request.input), request);
   for (const std::string &warning : result.warnings)
     printWarning(warning);
@@ -151,7 +158,9 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option("-o,--output", request->output);
   verb->add_option("--target", options.target);
   verb->add_option("--cpu", options.processor);
-  verb->add_option("-O", options.optimizationLevel);
+  verb->add_option_function<std::string>("-O", [request](const std::string &text) {
+    request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
+  });
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--kernel", options.kernel);
   verb->add_option("--to", options.stopAfter);
@@ -160,7 +169,8 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option("--llvm-passes", options.llvmPasses);
   verb->add_flag("--help-phases", request->listPhases);
   verb->add_flag("--time", request->time);
-  verb->add_option("--repeat", request->repeat);
+  verb->add_option_function<std::string>(
+      "--repeat", [request](const std::string &text) { request->repeat = parseIntegerOption("--repeat", text, 1); });
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return compileVerb(*request); }; });
 }

@@ -4,6 +4,7 @@
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -44,6 +45,8 @@ std::string describeForPeople(const MachineReport &report) {
   for (const Knob &knob : report.knobs)
     knobs.push_back({knob.name, knob.value, originName(knob.origin),
                      knob.sentence + (knob.problem.empty() ? "" : "; ill-formed: " + knob.problem)});
+  for (const std::string &name : report.unknownVariables)
+    knobs.push_back({name, std::getenv(name.c_str()), "unknown", "nothing: heddle has no such setting"});
   return formatTable(rows) + "\n" + formatTable(knobs);
 }
 
@@ -71,6 +74,7 @@ nlohmann::ordered_json describeAsJson(const MachineReport &report) {
                                 {"form", knob.type},
                                 {"sentence", knob.sentence},
                                 {"problem", knob.problem}});
+  json["unknownSettings"] = report.unknownVariables;
   return json;
 }
 

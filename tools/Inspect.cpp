@@ -18,6 +18,7 @@ constexpr const char *help = R"(heddle inspect KERNEL.hpkg [options]: what is in
   heddle inspect matmul.hpkg --asm | less
   heddle inspect matmul.hpkg --dump-binary matmul.so
 
+  KERNEL.hpkg          the package; - reads standard input
   --asm                the instructions
   --json               description and counts as JSON
   --dump-binary FILE   write the binary alone
@@ -75,9 +76,19 @@ nlohmann::ordered_json describeAsJson(const Package &package, const CodeCounts &
 }
 
 int inspectVerb(const InspectRequest &request) {
-  if (request.assembly && request.json)
-    throw inputError("`--asm` and `--json` both want standard output", {"give one of them"});
-  Package package = Package::load(request.input);
+  if (request.input.empty())
+    throw inputError("no package: `heddle inspect` wants a file", {"`heddle inspect --help` shows the options"});
+  std::vector<std::string> views;
+  if (request.assembly)
+    views.push_back("`--asm`");
+  if (request.json)
+    views.push_back("`--json`");
+  if (!request.binaryFile.empty())
+    views.push_back("`--dump-binary`");
+  if (views.size() > 1)
+    throw inputError(fmt::format("{} exclude each other", fmt::join(views, " and ")),
+                     {"run `heddle inspect` for each"});
+  Package package = loadPackage(request.input);
   if (!request.binaryFile.empty()) {
     if (request.binaryFile == "-") {
       printData(package.binary);
@@ -104,7 +115,7 @@ void addInspect(CLI::App &program, VerbAction &action) {
   CLI::App *verb = program.add_subcommand("inspect");
   verb->footer(help);
   verb->set_help_flag("-h,--help");
-  verb->add_option("package", request->input)->required();
+  verb->add_option("package", request->input);
   verb->add_flag("--asm", request->assembly);
   verb->add_flag("--json", request->json);
   verb->add_option("--dump-binary", request->binaryFile);

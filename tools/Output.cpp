@@ -2,6 +2,7 @@
 #include "tools/Output.h"
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -52,6 +53,15 @@ void printData(const std::string &text) {
 
 void printJson(const nlohmann::ordered_json &json) {
   printData(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+int parseIntegerOption(const std::string &option, const std::string &text, int least, int most) {
+  int value = 0;
+  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status == std::errc() && stop == text.data() + text.size() && value >= least && value <= most)
+    return value;
+  std::string range = most == INT_MAX ? fmt::format("from {}", least) : fmt::format("from {} to {}", least, most);
+  throw inputError(fmt::format("`{} {}`: not an integer {}", option, text, range));
 }
 
 void say(const std::string &line) {

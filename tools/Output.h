@@ -2,6 +2,7 @@
 // Data to standard output, talk to standard error.
 #pragma once
 #include "support/Error.h"
+#include <climits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ void printData(const std::string &text);
 
 /// Writes JSON as data. Text that is no UTF-8 (a path, say) gets replacement characters.
 void printJson(const nlohmann::ordered_json &json);
+
+/// An option's value as an integer from `least` to `most`; Error{Input} with the option and its text when it is none.
+int parseIntegerOption(const std::string &option, const std::string &text, int least, int most = INT_MAX);
 
 /// Writes one line of talk.
 void say(const std::string &line);

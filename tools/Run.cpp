@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `heddle run`
 #include "api/Heddle.h"
+#include "support/File.h"
 #include "support/Npy.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
@@ -22,7 +23,7 @@ constexpr const char *help = R"(heddle run KERNEL --grid X[,Y[,Z]] --arg NAME=VA
   heddle run add.hpkg --grid 4 ... --out out=out.npy --compare out=@expected.npy:1e-5,1e-6
   heddle run add.hpkg --grid 4 ... --warmup 10 --repeat 100
 
-  KERNEL               Triton IR text, a package, or - for text on standard input
+  KERNEL               Triton IR text or a package; - reads either from standard input
   --grid X[,Y[,Z]]     program instances
   --arg NAME=VALUE     one for each argument; VALUE is a number or a buffer:
                          @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers)
@@ -34,7 +35,7 @@ constexpr const char *help = R"(heddle run KERNEL --grid X[,Y[,Z]] --arg NAME=VA
   --timeout SECONDS    stop the kernel after this time; default HEDDLE_LAUNCH_TIMEOUT
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
-  --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile, when KERNEL is text
+  --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile; only when KERNEL is text
 )";
 
 /// Arrays with more elements are shortened when printed for people.
@@ -46,10 +47,10 @@ struct ComparisonRequest {
 };
 
 struct RunVerbRequest {
-  std::string input, grid = "1";
+  std::string input, grid;
+  std::string compileOption; ///< the first option given that only kernel text can obey, with its value
   CompileOptions options;
   std::vector<std::string> arguments, buffers, outputs, comparisons;
-  std::optional<double> timeoutSeconds;
   RunRequest run;
   bool json = false;
 };
@@ -80,14 +81,18 @@ double parseNumber(const std::string &text, const std::string &whole) {
   return value;
 }
 
-/// `out=@file.npy:1e-3,1e-5`; a colon that no pair of numbers follows belongs to the path.
+/// `out=@file.npy:1e-3,1e-5`; a colon that neither follows `.npy` nor precedes a comma belongs to the path.
 ComparisonRequest parseComparison(const std::string &text) {
   NamedValue value = parseNamedValue(text, "--compare");
   if (!value.value.starts_with("@"))
     throw inputError(fmt::format("`--compare {}` is not NAME=@file.npy", text));
   ComparisonRequest request{value.name, value.value.substr(1), std::nullopt};
   size_t colon = request.path.rfind(':'), comma = request.path.rfind(',');
-  if (colon != std::string::npos && comma != std::string::npos && comma > colon) {
+  bool isPair = colon != std::string::npos && comma != std::string::npos && comma > colon;
+  if (colon != std::string::npos && !isPair && request.path.substr(0, colon).ends_with(".npy"))
+    throw inputError(fmt::format("`--compare {}`: `{}` is not `:RELATIVE,ABSOLUTE`", text, request.path.substr(colon)),
+                     {"two tolerances follow the file, as in `:1e-5,1e-6`"});
+  if (isPair) {
     request.tolerance = Tolerance{parseNumber(request.path.substr(colon + 1, comma - colon - 1), text),
                                   parseNumber(request.path.substr(comma + 1), text)};
     request.path.erase(colon);
@@ -217,6 +222,10 @@ void addOutput(RunRequest &run, const std::string &name) {
 
 int runVerb(RunVerbRequest &request) {
   RunRequest &run = request.run;
+  if (request.input.empty())
+    throw inputError("no kernel: `heddle run` wants a file", {"`heddle run --help` shows the options"});
+  if (request.grid.empty())
+    throw inputError("no grid: `heddle run` wants `--grid X[,Y[,Z]]`, the number of program instances");
   run.grid = parseGrid(request.grid);
   for (const std::string &text : request.arguments)
     run.arguments.push_back(parseNamedValue(text, "--arg"));
@@ -232,14 +241,11 @@ int runVerb(RunVerbRequest &request) {
     comparisons.push_back(parseComparison(text));
     addOutput(run, comparisons.back().name);
   }
-  if (run.repeat < 0 || run.warmup < 0)
-    throw inputError(fmt::format("`--repeat {}` and `--warmup {}`: both are 0 or above", run.repeat, run.warmup));
-  run.timeoutSeconds = request.timeoutSeconds.value_or(0);
-  if (request.timeoutSeconds && !(run.timeoutSeconds > 0 && run.timeoutSeconds <= 1e6))
-    throw inputError(
-        fmt::format("`--timeout {}`: a time limit is above 0 and at most 1000000 seconds", run.timeoutSeconds));
+  for (const NamedValue &file : files)
+    if (file.value != "-")
+      checkWritable(file.value);
 
-  Package package = loadOrCompile(request.input, request.options);
+  Package package = loadOrCompile(request.input, request.options, request.compileOption);
   RunResult result = runKernel(package, run);
 
   Report report(request.json);
@@ -264,23 +270,36 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->footer(help);
   verb->set_help_flag("-h,--help");
   CompileOptions &options = request->options;
-  verb->add_option("kernel", request->input)->required();
-  verb->add_option("--grid", request->grid)->required();
+  verb->add_option("kernel", request->input);
+  verb->add_option("--grid", request->grid);
   verb->add_option("--arg", request->arguments)->allow_extra_args(false);
   verb->add_option("--buffer", request->buffers)->allow_extra_args(false);
   verb->add_option("--out", request->outputs)->allow_extra_args(false);
   verb->add_option("--compare", request->comparisons)->allow_extra_args(false);
   verb->add_option("--device", request->run.device);
   verb->add_flag("--cooperative", request->run.cooperative);
-  verb->add_option("--timeout", request->timeoutSeconds);
-  verb->add_option("--repeat", request->run.repeat);
-  verb->add_option("--warmup", request->run.warmup);
+  verb->add_option_function<std::string>("--timeout", [request](const std::string &text) {
+    request->run.timeoutSeconds = parseTimeoutOption("--timeout", text);
+  });
+  verb->add_option_function<std::string>("--repeat", [request](const std::string &text) {
+    request->run.repeat = parseIntegerOption("--repeat", text, 0);
+  });
+  verb->add_option_function<std::string>("--warmup", [request](const std::string &text) {
+    request->run.warmup = parseIntegerOption("--warmup", text, 0);
+  });
   verb->add_flag("--json", request->json);
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--cpu", options.processor);
   verb->add_option("--kernel", options.kernel);
-  verb->add_option("-O", options.optimizationLevel);
-  verb->callback([request, &action] { action = [request] { return runVerb(*request); }; });
+  verb->add_option_function<std::string>("-O", [request](const std::string &text) {
+    request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
+  });
+  verb->callback([request, verb, &action] {
+    for (const char *name : {"--cpu", "--kernel", "-O"})
+      if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
+        request->compileOption = fmt::format("{} {}", name, option->results().back());
+    action = [request] { return runVerb(*request); };
+  });
 }
 
 } // namespace heddle

@@ -59,6 +59,11 @@ heddle::Error describeMisuse(CLI::App &program, const CLI::ParseError &error) {
     known.push_back(verb->get_name());
   std::string message = error.what();
   message[0] = char(std::tolower(message[0]));
+  if (error.get_exit_code() == int(CLI::ExitCodes::ArgumentMismatch)) {
+    std::string option = std::string(error.what()).substr(0, std::string(error.what()).find(':'));
+    bool missing = message.ends_with("missing");
+    message = fmt::format("`{}` {}", option, missing ? "wants a value" : "is given more than once");
+  }
   std::vector<std::string> extras = at->remaining();
   if (extras.empty())
     extras = program.remaining();
