@@ -10,6 +10,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/RegionGraphTraits.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/PostOrderIterator.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -41,6 +45,13 @@ static LogicalResult checkSupported(Operation *op) {
     if (element.isInteger(4))
       return refuse("i4 elements have no storage form");
   }
+  bool knownMath = isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::TanhOp,
+                       math::SqrtOp, math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp,
+                       math::ErfOp, math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp>(op);
+  if (isa<math::MathDialect>(op->getDialect()) && !knownMath)
+    return refuse("");
+  if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumResults() > 1)
+    return refuse("it has several results");
   StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
   bool known = isa<TritonDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
                    ub::UBDialect>(op->getDialect()) ||
@@ -49,6 +60,16 @@ static LogicalResult checkSupported(Operation *op) {
       isa<cf::SwitchOp, cf::AssertOp, scf::IndexSwitchOp, scf::ForallOp, scf::ParallelOp, scf::ExecuteRegionOp>(op))
     return refuse("");
   return success();
+}
+
+// Text may name a block before those that dominate it; plan and emitter walk the blocks in order.
+static void orderBlocks(FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  (void)eraseUnreachableBlocks(rewriter, function->getRegions());
+  Region &body = function.getBody();
+  llvm::ReversePostOrderTraversal<Block *> order(&body.front());
+  for (Block *block : SmallVector<Block *>(order.begin(), order.end()))
+    block->moveBefore(&body, body.end());
 }
 
 LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &options, LoweredKernel &kernel) {
@@ -72,6 +93,7 @@ LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &opti
   module.getContext()
       ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
                     vector::VectorDialect>();
+  orderBlocks(function);
   Location place = function.getLoc();
   if (failed(HostEmitter(function, options, kernel).run()))
     return failure();
