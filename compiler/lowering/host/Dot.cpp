@@ -38,7 +38,7 @@ void HostEmitter::emitDot(DotOp op) {
   // The operands are packed before the result is touched: it may lie in the buffer of a loop-carried tile they read.
   auto target = std::make_unique<TileBuffer>();
   TileBuffer *reused = reusableLoopBuffer(op.getD());
-  if (batches > 1)
+  if (batches > 1 || (reused && reused->pointer == a.pointer)) // A is read while the result is written
     reused = nullptr;
   *target = reused && reused->stored == type ? *reused : allocate(result, type);
   if (batches == 1)

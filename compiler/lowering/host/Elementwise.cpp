@@ -94,7 +94,7 @@ std::optional<LaneValue> HostEmitter::affine(Operation *op, ArrayRef<LaneValue> 
   if (isa<arith::MulIOp>(op) && in[1].isUniform() && matchPattern(in[1].scalar, m_ConstantInt(&factor)) &&
       !factor.isZero() && factor.abs().ult(1u << 20))
     return scaled(factor.getSExtValue());
-  if (isa<arith::ExtSIOp, arith::ExtUIOp>(op) && !operandElement(op).isInteger(1)) {
+  if (isa<arith::ExtSIOp>(op) && !operandElement(op).isInteger(1)) {
     LaneValue copy = in[0];
     auto exact =
         std::make_shared<LazyLanes>([this, op, copy, type] { return cloneOn(op, ValueRange{toLanes(copy)}, type); });

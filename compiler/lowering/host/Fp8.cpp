@@ -155,6 +155,11 @@ Value HostEmitter::narrow(Value wide, Type to, bool towardZero) {
   Value away = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, loc, widen(result, to)),
                                      math::AbsFOp::create(b, loc, wide));
   Value back = arith::SubIOp::create(b, loc, result, constantLike(type, 1, result));
+  if (isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(to)) { // below the smallest negative value lies NaN, not -0
+    Value nan = constantLike(type, -128, result),
+          isNan = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, back, nan);
+    back = arith::SelectOp::create(b, loc, isNan, constantLike(type, 0, result), back);
+  }
   return arith::SelectOp::create(b, loc, away, back, result);
 }
 

@@ -196,7 +196,7 @@ HostEmitter::Values HostEmitter::assign(ValueRange values, ArrayRef<TileBuffer *
     if (sameMemory(value, target))
       continue;
     // Whoever is read by these values under another name must not be overwritten yet.
-    bool targetIsRead = false;
+    bool targetIsRead = llvm::count(values, value) > 1;
     for (auto &[owner, buffer] : buffers)
       if (buffer && buffer->pointer == target->pointer)
         for (const HostPlan::Root &root : plan.rootsOf(owner)) {

@@ -47,10 +47,6 @@ Value heddle::host::baseOfPointer(Value pointer) {
   auto argument = cast<BlockArgument>(pointer);
   if (isa<FuncOp>(argument.getOwner()->getParentOp()) && argument.getOwner()->isEntryBlock())
     return pointer;
-  // A loop-carried pointer has the base of its initial value when each iteration only adds to it.
-  if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
-    if (OpOperand *init = loop.getTiedLoopInit(argument))
-      return baseOfPointer(init->get());
   return {};
 }
 
@@ -208,8 +204,12 @@ bool HostPlan::hasDistinctElements(Value pointers) const {
   bool modulo = false; // strideAlong looks through remainders, after which elements may repeat
   llvm::SetVector<Operation *> slice;
   (void)getBackwardSlice(pointers, &slice);
-  for (Operation *op : slice)
-    modulo |= isa<arith::RemSIOp, arith::RemUIOp, arith::TruncIOp>(op);
+  slice.insert(pointers.getDefiningOp());
+  for (Operation *op : slice) {
+    modulo |= !op || isa<arith::RemSIOp, arith::RemUIOp, arith::TruncIOp>(op);
+    for (Value operand : op ? op->getOperands() : ValueRange()) // a carried tile may be anything
+      modulo |= isTile(operand) && isa<BlockArgument>(operand);
+  }
   return stride && *stride != 0 && !modulo;
 }
 

@@ -52,6 +52,8 @@ static LogicalResult checkSupported(Operation *op) {
     return refuse("");
   if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumResults() > 1)
     return refuse("it has several results");
+  if (auto map = dyn_cast<MapElementwiseOp>(op); map && !map.getScalarOp().hasOneBlock())
+    return refuse("its region has several blocks");
   StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
   bool known = isa<TritonDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
                    ub::UBDialect>(op->getDialect()) ||
