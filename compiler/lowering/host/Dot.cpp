@@ -31,7 +31,7 @@ void HostEmitter::emitDot(DotOp op) {
     a = allocate(left, type);
     fill(op.getA(), a);
   }
-  int64_t lanes = std::min<int64_t>(n, maxLanes(type) * (type.isF64() ? 1 : 1));
+  int64_t lanes = std::min<int64_t>(n, maxLanes(type));
   int64_t panel = std::min<int64_t>(n, (options.vectorBits == 512 ? 4 : 2) * lanes);
   Value packed = scratch(n * k * sizeOf(type));
 

@@ -71,7 +71,8 @@ static bool mayWrite(Operation *op) {
   if (op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>()) {
     bool writes = false;
     for (Region &region : op->getRegions())
-      region.walk([&](Operation *nested) { writes |= mayWrite(nested); });
+      for (Operation &nested : region.getOps()) // each level asks the next one, once
+        writes = writes || mayWrite(&nested);
     return writes;
   }
   return true;

@@ -47,7 +47,7 @@ static LogicalResult checkSupported(Operation *op) {
   }
   bool knownMath = isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::TanhOp,
                        math::SqrtOp, math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp,
-                       math::ErfOp, math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp>(op);
+                       math::RoundOp, math::ErfOp, math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp>(op);
   if (isa<math::MathDialect>(op->getDialect()) && !knownMath)
     return refuse("");
   if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumResults() > 1)
