@@ -55,7 +55,7 @@ private:
   llvm::DenseSet<mlir::Value> materialised;
   llvm::DenseSet<mlir::Value> chosen; ///< materialised for its cost, not by necessity
   bool settled = false;               ///< `chosen` is final
-  llvm::DenseSet<mlir::Value> cuts;                                                    ///< where a long expression ends
+  llvm::DenseSet<mlir::Value> cuts;   ///< where a long expression ends
   mutable llvm::DenseMap<std::pair<mlir::Value, int>, std::optional<int64_t>> strides; ///< of strideAlong
 };
 
