@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Registry.h"
+#include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/dialects/triton/TritonGpu.h"
 #include "compiler/transforms/Passes.h"
@@ -22,7 +23,7 @@ void heddle::registerInputDialects(DialectRegistry &registry) {
   registry
       .insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect, LLVM::LLVMDialect,
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
-  registry.insert<heddle::triton::gpu::TritonGpuDialect>();
+  registry.insert<heddle::triton::gpu::TritonGpuDialect, peer::PeerDialect>();
 }
 
 void heddle::registerPasses() {

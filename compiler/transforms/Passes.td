@@ -67,6 +67,17 @@ def ExpandDotScaledPass : Pass<"heddle-expand-dot-scaled"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
 }
 
+def ExpandPeerPass : Pass<"heddle-expand-peer"> {
+  let summary = "replace barriers, packets, addresses and reports of the peer dialect by tile operations and atomics";
+  let description = [{
+    What remains of the `peer` dialect is `atomic_write`, `atomic_spin_wait`, `thread_id`, `clock` and `release_fence`.
+    A block barrier is a release store to a slot of every other rank and an acquire wait for one slot of each, between
+    two barriers of the block itself.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::heddle::triton::TritonDialect",
+                           "::heddle::triton::gpu::TritonGpuDialect", "::heddle::peer::PeerDialect"];
+}
+
 def InlineCallsPass : Pass<"heddle-inline-calls", "::mlir::ModuleOp"> {
   let summary = "copy every called function into its caller and drop the private ones";
   let description = [{
