@@ -3,6 +3,7 @@
 #include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/lowering/peer/Passes.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,5 +30,6 @@ void heddle::registerInputDialects(DialectRegistry &registry) {
 void heddle::registerPasses() {
   registerTransformsPasses();
   registerHeddleTransformsPasses();
+  registerHeddlePeerLoweringPasses();
   registerPass([] { return createSCFToControlFlowPass(); });
 }

@@ -113,6 +113,8 @@ void HostEmitter::emitOp(Operation *op) {
     return emitAtomic(op);
   if (auto poll = dyn_cast<AtomicPollOp>(op))
     return emitPoll(poll);
+  if (auto external = dyn_cast<ExternElementwiseOp>(op))
+    return emitExternCall(external);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return emitFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))

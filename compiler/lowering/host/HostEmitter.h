@@ -5,7 +5,7 @@
 //   Emission.cpp      types, constants, loops, lanes      Elementwise.cpp  arith, math and tt element operations
 //   Memory.cpp        loads, stores, atomics, buffers     Fp8.cpp          narrow floating-point formats
 //   Reduce.cpp        reduce, scan, histogram             Dot.cpp          matrix products
-//   Debug.cpp         print, assert, bounds checks
+//   Debug.cpp         print, assert, bounds checks    ExternCalls.cpp  calls that carry operations between devices
 #pragma once
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/lowering/host/HostPlan.h"
@@ -183,6 +183,10 @@ private:
   void checkAccess(mlir::Operation *op, const Access &access, int64_t sizeBytes);
   void callHook(int64_t offset, llvm::ArrayRef<mlir::Value> arguments);
   int32_t site(mlir::Operation *op);
+
+  //===-- ExternCalls.cpp ----------------------------------------------------------------------------------------===//
+  void emitExternCall(triton::ExternElementwiseOp op);
+  mlir::Value callExtern(triton::ExternElementwiseOp op, Values operands);
 
   //===-- State --------------------------------------------------------------------------------------------------===//
   triton::FuncOp source;

@@ -55,7 +55,8 @@ Value heddle::host::baseOfPointer(Value pointer) {
 
 // Operations whose tile results always live in memory.
 static bool alwaysMaterialised(Operation *op) {
-  return isa<ReduceOp, ScanOp, DotOp, HistogramOp, MapElementwiseOp, AtomicRMWOp, AtomicCASOp>(op) ||
+  return isa<ReduceOp, ScanOp, DotOp, HistogramOp, MapElementwiseOp, AtomicRMWOp, AtomicCASOp, ExternElementwiseOp>(
+             op) ||
          op->getNumRegions() != 0;
 }
 

@@ -2,6 +2,7 @@
 #include "compiler/lowering/host/TileToHost.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/lowering/host/HostEmitter.h"
+#include "compiler/lowering/peer/ExternCalls.h"
 #include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -21,13 +22,26 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::triton;
 
+// A call that carries an operation between devices: its name and the types of one element.
+static LogicalResult checkPeerCall(ExternElementwiseOp op) {
+  auto emitError = [&] { return op.emitOpError(); };
+  FailureOr<peer::ExternCall> call = peer::parseExternCall(op.getSymbol(), emitError);
+  if (failed(call))
+    return failure();
+  auto operands = llvm::map_to_vector(op.getSrcs(), [](Value value) { return elementTypeOf(value.getType()); });
+  return peer::checkExternCall(*call, op.getSymbol(), operands, elementTypeOf(op.getType()), emitError);
+}
+
 // Refuses by name what the host has no code for, before anything is emitted.
 static LogicalResult checkSupported(Operation *op) {
   auto refuse = [&](const llvm::Twine &reason) -> LogicalResult {
     return op->emitOpError() << "is not lowered for the host target" << (reason.str().empty() ? "" : ": ") << reason;
   };
-  if (auto external = dyn_cast<ExternElementwiseOp>(op))
+  if (auto external = dyn_cast<ExternElementwiseOp>(op)) {
+    if (peer::isExternCallName(external.getSymbol()))
+      return checkPeerCall(external);
     return refuse("'" + external.getSymbol() + "' is a function of a GPU vendor's device library");
+  }
   if (isa<ElementwiseInlineAsmOp>(op))
     return refuse("its assembly text is for a GPU");
   if (auto poll = dyn_cast<AtomicPollOp>(op); poll && poll.getTimeout())

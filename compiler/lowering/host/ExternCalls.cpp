@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls that carry operations between devices (compiler/lowering/peer): one for each element, in the order of the
+// elements, where the operation stands. They are implemented when everything else is in the LLVM dialect.
+#include "compiler/lowering/host/HostEmitter.h"
+
+using namespace mlir;
+using namespace heddle::host;
+using namespace heddle::triton;
+
+Value HostEmitter::callExtern(ExternElementwiseOp op, Values operands) {
+  for (auto [operand, source] : llvm::zip(operands, op.getSrcs()))
+    if (isa<PointerType>(elementTypeOf(source.getType())))
+      operand = toPointer(operand);
+  auto module = entry->getParentOfType<ModuleOp>();
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(op.getSymbol());
+  if (!function) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(entry);
+    auto type = LLVM::LLVMFunctionType::get(registerType(elementTypeOf(op.getType())),
+                                            llvm::to_vector(ValueRange(operands).getTypes()));
+    function = LLVM::LLVMFuncOp::create(b, loc, op.getSymbol(), type);
+  }
+  return LLVM::CallOp::create(b, loc, function, operands).getResult();
+}
+
+void HostEmitter::emitExternCall(ExternElementwiseOp op) {
+  auto tile = dyn_cast<RankedTensorType>(op.getType());
+  if (!tile) {
+    Values operands;
+    for (Value operand : op.getSrcs())
+      operands.push_back(scalar(operand));
+    scalars[op.getResult()] = callExtern(op, operands);
+    return;
+  }
+  TileBuffer *results = op.getResult().use_empty() ? nullptr : allocateFor(op->getResults())[0];
+  LaneMap single = chooseLanes(tile.getShape(), int(tile.getRank()) - 1, /*maxWidth=*/1);
+  iterate(tile.getShape(), single, [&](TileIndex index) {
+    Values operands;
+    for (Value operand : op.getSrcs())
+      operands.push_back(toLanes(evaluate(operand, index)));
+    Value result = callExtern(op, operands);
+    if (results)
+      writeBuffer(*results, index, LaneValue::uniform(result));
+  });
+}
