@@ -8,6 +8,7 @@
 
 namespace heddle {
 
+class Driver;
 class Event;
 class Module;
 class Stream;
@@ -26,6 +27,8 @@ public:
 
   virtual std::string name() const = 0;        ///< `host:0`: what openDevice takes
   virtual std::string description() const = 0; ///< product and size, for people
+  virtual Driver &driver() const = 0;
+  virtual int ordinal() const = 0; ///< among the driver's devices
   virtual const Chip &chip() const = 0;
   virtual MemoryInfo memoryInfo() const = 0;
 

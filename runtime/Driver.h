@@ -13,6 +13,8 @@ public:
   virtual ~Driver() = default;
   virtual std::string name() const = 0; ///< `host`
   virtual int deviceCount() const = 0;  ///< devices it could open now
+  /// Whether kernels on device `from` may address memory of device `to`; both are ordinals of this driver.
+  virtual bool canAccessPeer(int from, int to) const = 0;
   /// The same object for the same ordinal while it lives. `ordinal` is from 0 to deviceCount() - 1.
   virtual std::shared_ptr<Device> open(int ordinal) = 0;
 };

@@ -20,6 +20,7 @@ class HostDriver : public Driver {
 public:
   std::string name() const override { return "host"; }
   int deviceCount() const override { return hostDeviceCount; }
+  bool canAccessPeer(int, int) const override { return true; } // all are this process
   std::shared_ptr<Device> open(int ordinal) override {
     std::lock_guard lock(mutex);
     std::weak_ptr<Device> &known = devices.at(size_t(ordinal));
@@ -50,15 +51,19 @@ Driver &hostDriver() {
   return driver;
 }
 
-HostDevice::HostDevice(int ordinal) : ordinal(ordinal), limitBytes(hostMemoryBytes()) {}
+HostDevice::HostDevice(int ordinal) : number(ordinal), limitBytes(hostMemoryBytes()) {}
 
 std::string HostDevice::name() const {
-  return fmt::format("host:{}", ordinal);
+  return fmt::format("host:{}", number);
 }
 
 std::string HostDevice::description() const {
   return fmt::format("{}, {} thread{}, {} MiB of memory", processorName(), hostThreads(), hostThreads() == 1 ? "" : "s",
                      memoryInfo().totalBytes >> 20);
+}
+
+Driver &HostDevice::driver() const {
+  return hostDriver();
 }
 
 const Chip &HostDevice::chip() const {

@@ -15,6 +15,8 @@ public:
 
   std::string name() const override;
   std::string description() const override;
+  Driver &driver() const override;
+  int ordinal() const override { return number; }
   const Chip &chip() const override;
   MemoryInfo memoryInfo() const override;
   std::unique_ptr<Stream> createStream() override;
@@ -26,7 +28,7 @@ protected:
   void freeMemory(uint64_t address) noexcept override;
 
 private:
-  const int ordinal;
+  const int number;
   const uint64_t limitBytes; ///< HEDDLE_HOST_MEMORY when the device was opened; 0 is none
   mutable std::mutex mutex;
   uint64_t usedBytes = 0;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The algorithms: one file each in algorithms/, one table here.
+#pragma once
+#include "collectives/Protocol.h"
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+struct Algorithm {
+  const char *name;     ///< `one_shot_pull`
+  const char *sentence; ///< for help and documentation
+  std::vector<CollectiveKind> kinds;
+  /// Whether the elements are cut into one slice per rank (the parts of `input` and `output` are then slices of an
+  /// all-reduce's single part).
+  bool slices;
+  int (*stagingSlots)(int ranks); ///< of each parity
+  int (*inboxSlots)(int ranks);   ///< of each parity
+  int barriers;                   ///< per round
+  void (*write)(ProtocolWriter &writer, const Collective &collective);
+
+  bool does(CollectiveKind kind) const;
+};
+
+extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets; // all-reduce
+extern const Algorithm gatherPackets, gatherPush, gatherPull;                    // all-gather
+extern const Algorithm scatterPackets, scatterPull;                              // reduce-scatter
+extern const Algorithm exchangePackets, exchangePush;                            // all-to-all
+extern const Algorithm permutePull, broadcastPull;
+
+/// Every algorithm, in the order of the collectives.
+const std::vector<const Algorithm *> &allAlgorithms();
+
+/// Throws Error{Input} naming the algorithms of the collective.
+const Algorithm &findAlgorithm(CollectiveKind kind, const std::string &name);
+
+} // namespace heddle

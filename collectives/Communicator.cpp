@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collectives/Communicator.h"
+#include "binary/PeerAbi.h"
+#include "collectives/kernel/CompileKernel.h"
+#include "runtime/Device.h"
+#include "runtime/Stream.h"
+#include "runtime/SymmetricMemory.h"
+#include "support/Error.h"
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+
+namespace heddle {
+
+/// What the runtime keeps in each rank's device memory for all operations.
+struct Communicator::Control {
+  uint32_t abort;
+  uint32_t unused;
+  PeerError error;
+};
+
+Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, Options options)
+    : devices(std::move(members)), options(options), launched(devices.size()) {
+  if (devices.empty() || devices.size() > size_t(maxWorldSize))
+    throw inputError(fmt::format("a group of {} devices: it has 1 to {}", devices.size(), maxWorldSize));
+  for (const auto &device : devices)
+    streams.push_back(device->createStream());
+  control = std::make_unique<SymmetricMemory>(devices, sizeof(Control), "collective control");
+}
+
+Communicator::~Communicator() {
+  try {
+    abort();
+    for (const auto &stream : streams)
+      stream->synchronize();
+  } catch (const std::exception &) { // the group ends either way
+  }
+}
+
+//===-- Operations -----------------------------------------------------------------------------------------------===//
+
+/// Kernels and memory of one kernelKey. Launches of several operations may share it: they run in the order of the
+/// streams, and a round does not care how large the call is that it belongs to.
+struct Communicator::Protocol {
+  std::string key;
+  std::vector<Kernel> kernels;            ///< by rank
+  std::unique_ptr<SymmetricMemory> arena; ///< Plan::arena
+  std::vector<Buffer> groups;             ///< a PeerGroup by rank
+};
+
+Communicator::Operation &Communicator::prepare(const Plan &plan) {
+  std::string key = planKey(plan);
+  std::shared_ptr<Protocol> protocol;
+  {
+    std::lock_guard lock(mutex);
+    for (const auto &known : operations) {
+      if (known->key == key)
+        return *known;
+      if (known->protocol && known->protocol->key == kernelKey(plan))
+        protocol = known->protocol;
+    }
+  }
+  if (!protocol && plan.rounds != 0) {
+    protocol = makeProtocol(plan, compileKernel(plan));
+    protocol->key = kernelKey(plan);
+  }
+  Operation &made = add(plan, describe(plan.collective), std::move(protocol));
+  made.key = key;
+  return made;
+}
+
+Communicator::Operation &Communicator::prepare(const Plan &plan, const Package &kernel, const std::string &name) {
+  return add(plan, name, plan.rounds == 0 ? nullptr : makeProtocol(plan, kernel));
+}
+
+Communicator::Operation &Communicator::add(const Plan &plan, const std::string &name,
+                                           std::shared_ptr<Protocol> protocol) {
+  auto operation = std::make_unique<Operation>();
+  operation->thePlan = plan;
+  operation->theName = name;
+  operation->protocol = std::move(protocol);
+  std::lock_guard lock(mutex);
+  operations.push_back(std::move(operation));
+  return *operations.back();
+}
+
+// Everything that waits or allocates happens here, so that a launch does nothing but launch.
+std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &plan, const Package &kernel) {
+  if (plan.collective.ranks != ranks())
+    throw inputError(fmt::format("a plan for {} ranks in a group of {}", plan.collective.ranks, ranks()));
+  auto protocol = std::make_shared<Protocol>();
+  protocol->arena = std::make_unique<SymmetricMemory>(devices, uint64_t(plan.arena.sizeBytes), "collective arena");
+  for (int rank = 0; rank < ranks(); ++rank) {
+    Device &device = *devices[size_t(rank)];
+    protocol->kernels.push_back({device.loadModule(kernel)});
+    protocol->groups.push_back(device.allocate(sizeof(PeerGroup), "collective group"));
+    PeerGroup group{};
+    group.rank = uint64_t(rank);
+    group.worldSize = uint64_t(ranks());
+    for (int peer = 0; peer < ranks(); ++peer)
+      group.arena[peer] = protocol->arena->address(peer);
+    group.abort = control->address(rank) + offsetof(Control, abort);
+    group.limitNs = uint64_t(std::clamp(options.deadlineSeconds * 1e9, 1.0, double(maxLimitNs)));
+    group.error = control->address(rank) + offsetof(Control, error);
+    std::vector<uint64_t> counters(maxCollectiveBlocks, options.firstEpoch - 1);
+    std::unique_ptr<Stream> stream = device.createStream();
+    stream->copyToDevice(protocol->groups.back(), &group);
+    stream->copyToDevice(protocol->arena->address(rank) + uint64_t(plan.arena.counters), counters.data(),
+                         counters.size() * sizeof(uint64_t));
+    stream->synchronize();
+  }
+  return protocol;
+}
+
+//===-- Launching ------------------------------------------------------------------------------------------------===//
+
+void Communicator::checkOrder(const Operation &operation, int rank) {
+  std::lock_guard lock(mutex);
+  if (failed)
+    throw environmentError("the group has failed before: it runs nothing any more",
+                           {"make a new group; the first error said what happened"});
+  size_t number = launched[size_t(rank)]++;
+  if (number == order.size())
+    order.push_back(&operation);
+  if (order[number] == &operation)
+    return;
+  failed = true;
+  const Operation &first = *order[number];
+  throw inputError(fmt::format("launch {} of rank {} is `{}` ({}), but another rank launched `{}` ({}) there",
+                               number + 1, rank, operation.name(), operation.plan().algorithm->name, first.name(),
+                               first.plan().algorithm->name),
+                   {"every rank of a group launches the same operations in the same order",
+                    "plan of this rank: " + planKey(operation.plan()), "plan of the other: " + planKey(first.plan())});
+}
+
+void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands) {
+  try {
+    checkOrder(operation, rank);
+  } catch (const Error &) {
+    abort();
+    throw;
+  }
+  if (!operation.protocol)
+    return;
+  const Protocol &protocol = *operation.protocol;
+  const Plan &plan = operation.plan();
+  Launch launch;
+  launch.kernel = protocol.kernels[size_t(rank)];
+  launch.grid = {plan.blocks, 1, 1};
+  launch.cooperative = true;
+  launch.timeoutSeconds = options.deadlineSeconds + 3600; // the kernel's own deadline comes first, and says more
+  uint64_t tag = 0;
+  {
+    std::lock_guard lock(mutex);
+    tag = launched[size_t(rank)];
+  }
+  launch.arguments = {protocol.groups[size_t(rank)], DeviceAddress(protocol.arena->address(rank)), ScalarBits{tag},
+                      ScalarBits{uint64_t(plan.collective.outer)}, ScalarBits{uint64_t(plan.collective.inner)}};
+  launch.arguments.insert(launch.arguments.end(), operands.begin(), operands.end());
+  streams[size_t(rank)]->launch(launch);
+}
+
+//===-- Errors ---------------------------------------------------------------------------------------------------===//
+
+void Communicator::abort() {
+  uint32_t one = 1;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    std::unique_ptr<Stream> stream = devices[size_t(rank)]->createStream();
+    stream->copyToDevice(control->address(rank) + offsetof(Control, abort), &one, sizeof one);
+    stream->synchronize();
+  }
+}
+
+std::string Communicator::failureReport(int rank) {
+  Control seen{};
+  std::unique_ptr<Stream> stream = devices[size_t(rank)]->createStream();
+  stream->copyToHost(&seen, control->address(rank), sizeof seen);
+  stream->synchronize();
+  const PeerError &error = seen.error;
+  if (PeerErrorState(error.state) != PeerErrorState::Written)
+    return "";
+  std::string name = "a collective";
+  {
+    std::lock_guard lock(mutex);
+    if (error.tag >= 1 && error.tag <= order.size())
+      name = "`" + order[error.tag - 1]->name() + "`";
+  }
+  const char *why = PeerErrorReason(error.reason) == PeerErrorReason::Abort ? "was aborted while waiting" : "waited";
+  return fmt::format("{}, launch {}: rank {} ({}) {} {:.3g} s for rank {} ({}), block {}: expected epoch {}, saw {}",
+                     name, error.tag, rank, devices[size_t(rank)]->name(), why, double(error.elapsedNs) * 1e-9,
+                     error.peer, error.peer < devices.size() ? devices[error.peer]->name() : "?", error.block,
+                     error.expected, error.seen);
+}
+
+void Communicator::synchronize() {
+  std::exception_ptr first;
+  for (const auto &stream : streams) {
+    try {
+      stream->synchronize();
+    } catch (...) {
+      if (!first)
+        first = std::current_exception();
+    }
+  }
+  std::vector<std::string> reports;
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (std::string report = failureReport(rank); !report.empty())
+      reports.push_back(report);
+  if (reports.empty() && !first)
+    return;
+  {
+    std::lock_guard lock(mutex);
+    failed = true;
+  }
+  if (first)
+    std::rethrow_exception(first);
+  std::string message = reports.front();
+  reports.erase(reports.begin());
+  reports.push_back(
+      "every rank of a group launches each collective within the deadline; the group has failed for good");
+  throw environmentError(message, reports);
+}
+
+} // namespace heddle

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A group of devices with one stream each, and what collectives on them share: protocol memory, deadlines, errors.
+#pragma once
+#include "collectives/Plan.h"
+#include "runtime/Launch.h"
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+class Device;
+class Stream;
+class SymmetricMemory;
+
+/// Rank r is device r of the list; the streams belong to the communicator alone. One thread may launch for all ranks,
+/// or one thread for each. Every rank launches the same operations in the same order; a rank that does not is told at
+/// its launch, and the waits of the others are ended. After an error the communicator has failed for good: make a new
+/// one.
+class Communicator {
+public:
+  struct Options {
+    double deadlineSeconds = 30; ///< how long the waits of one launch may last together
+    uint64_t firstEpoch = 1;     ///< for tests of the counters' range; above 0
+  };
+
+  /// Throws Error{Input} for no device or more than maxWorldSize, Error{Environment} when two of them do not reach each
+  /// other.
+  explicit Communicator(std::vector<std::shared_ptr<Device>> devices, Options options);
+  explicit Communicator(std::vector<std::shared_ptr<Device>> devices) : Communicator(std::move(devices), Options()) {}
+  /// Ends all waits, then waits for the streams.
+  ~Communicator();
+
+  int ranks() const { return int(devices.size()); }
+  Stream &stream(int rank) { return *streams[size_t(rank)]; }
+  const std::shared_ptr<Device> &device(int rank) const { return devices[size_t(rank)]; }
+
+  /// A plan with its kernel on every device and protocol memory of its own.
+  class Operation;
+  /// The same object for equal plans. Allocates and compiles; not to be called while the operation runs.
+  Operation &prepare(const Plan &plan);
+  /// An operation whose kernel was made from `plan` with other operands (see kernel/CollectiveKernel.h); `name` is for
+  /// messages. A new object each time.
+  Operation &prepare(const Plan &plan, const Package &kernel, const std::string &name);
+
+  /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments behind the
+  /// protocol's: input and output for a plain kernel. Throws Error{Input} when another rank launched something else at
+  /// this place of the order, and what the stream throws.
+  void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
+
+  /// Waits for all streams. Throws Error{Environment} when a wait of some rank failed: the message names the
+  /// collective, the rank, the missing peer, the block, and the epochs.
+  void synchronize();
+
+  /// Asks all waits to end now; those launches fail.
+  void abort();
+
+private:
+  struct Control;
+  struct Protocol;
+  std::shared_ptr<Protocol> makeProtocol(const Plan &plan, const Package &kernel);
+  Operation &add(const Plan &plan, const std::string &name, std::shared_ptr<Protocol> protocol);
+  void checkOrder(const Operation &operation, int rank);
+  std::string failureReport(int rank);
+
+  std::vector<std::shared_ptr<Device>> devices;
+  std::vector<std::unique_ptr<Stream>> streams;
+  Options options;
+  std::unique_ptr<SymmetricMemory> control; ///< Control of each rank
+  std::vector<std::unique_ptr<Operation>> operations;
+  std::mutex mutex;
+  std::vector<const Operation *> order; ///< the launches so far, by their number
+  std::vector<size_t> launched;         ///< by rank
+  bool failed = false;
+};
+
+class Communicator::Operation {
+public:
+  const Plan &plan() const { return thePlan; }
+  const std::string &name() const { return theName; }
+
+private:
+  friend class Communicator;
+  Plan thePlan;
+  std::string theName, key;
+  std::shared_ptr<Protocol> protocol; ///< shared by the operations of one kernelKey; null when there is nothing to do
+};
+
+} // namespace heddle

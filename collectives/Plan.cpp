@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collectives/Plan.h"
+#include "binary/PeerAbi.h"
+#include "chips/Chip.h"
+#include "support/Error.h"
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace heddle {
+namespace {
+
+int64_t divideUp(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+int64_t alignUp(int64_t value, int64_t to) {
+  return divideUp(value, to) * to;
+}
+
+/// Where an algorithm stops being the best and the next begins.
+struct Crossovers {
+  int64_t packetBytes;  ///< of the input: packets up to here
+  int64_t oneShotBytes; ///< all-reduce: one shot up to here
+};
+
+/// The host's ranks share memory and caches: copies cost more than waiting, so packets, which handle elements one by
+/// one, and one shot, which reads everything n times, end early. Measured by `heddle bench`.
+Crossovers crossoversOf(const Chip &) {
+  return {2048, 4096};
+}
+
+const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip) {
+  Crossovers limits = crossoversOf(chip);
+  int64_t bytes = collective.inputElements() * elementSizeBytes(collective.type);
+  bool packets = bytes <= limits.packetBytes;
+  switch (collective.kind) {
+  case CollectiveKind::AllReduce:
+    return packets ? oneShotPackets : bytes <= limits.oneShotBytes || collective.ranks <= 2 ? oneShotPull : twoShotPull;
+  case CollectiveKind::AllGather:
+    return packets ? gatherPackets : gatherPull;
+  case CollectiveKind::ReduceScatter:
+    return packets ? scatterPackets : scatterPull;
+  case CollectiveKind::AllToAll:
+    return packets ? exchangePackets : exchangePush;
+  case CollectiveKind::Permute:
+    return permutePull;
+  case CollectiveKind::Broadcast:
+    return broadcastPull;
+  }
+  throw internalError("a collective without an algorithm");
+}
+
+/// Tiles for vector loops, rounds for the cache: what one round stages in all slots should stay in it.
+constexpr int64_t tileTarget = 4096, roundBytes = 256 * 1024;
+
+void chooseGeometry(Plan &plan, const PlanOptions &options) {
+  int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type);
+  plan.blocks = options.blocks ? options.blocks : 1;
+  int64_t share = std::max<int64_t>(4, divideUp(elements, plan.blocks));
+  plan.tileElements = options.tileElements ? options.tileElements
+                                           : std::min<int64_t>(tileTarget, int64_t(std::bit_ceil(uint64_t(share))));
+  int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
+  int64_t fitting = std::max<int64_t>(1, roundBytes / (plan.tileElements * plan.blocks * size));
+  // A power of two, so that few kernels serve all sizes.
+  int64_t fewest = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, tiles))));
+  plan.tilesPerRound = options.tilesPerRound ? options.tilesPerRound : std::min(fewest, fitting);
+  plan.rounds = divideUp(elements, plan.roundElements());
+}
+
+void layOutArena(Plan &plan) {
+  ArenaLayout &arena = plan.arena;
+  int ranks = plan.collective.ranks;
+  int64_t bytes = plan.roundElements() * elementSizeBytes(plan.collective.type);
+  arena.counters = 0;
+  arena.signals = alignUp(maxCollectiveBlocks * 8, 256);
+  arena.staging = arena.signals + alignUp(int64_t(maxCollectiveBlocks) * ranks * 8, 256);
+  arena.stagingSlot = alignUp(bytes, 256);
+  arena.stagingParity = arena.stagingSlot * plan.algorithm->stagingSlots(ranks);
+  arena.inbox = arena.staging + 2 * arena.stagingParity;
+  arena.inboxSlot = alignUp(divideUp(bytes, 4) * 8, 256);
+  arena.inboxParity = arena.inboxSlot * plan.algorithm->inboxSlots(ranks);
+  arena.sizeBytes = arena.inbox + 2 * arena.inboxParity;
+}
+
+void checkOptions(const PlanOptions &options) {
+  if (options.blocks < 0 || options.blocks > maxCollectiveBlocks)
+    throw inputError(fmt::format("{} blocks per rank: a collective has 1 to {}", options.blocks, maxCollectiveBlocks));
+  if (options.tileElements < 0 || options.tileElements > (1 << 16) ||
+      (options.tileElements && (options.tileElements < 4 || !std::has_single_bit(uint64_t(options.tileElements)))))
+    throw inputError(
+        fmt::format("a tile of {} elements: it has a power of two from 4 to {}", options.tileElements, 1 << 16));
+  if (options.tilesPerRound < 0 || options.tilesPerRound > (1 << 16))
+    throw inputError(fmt::format("{} tiles in a round: there are 1 to {}", options.tilesPerRound, 1 << 16));
+}
+
+/// Writes the steps of an algorithm as text.
+class StepPrinter : public ProtocolWriter {
+public:
+  explicit StepPrinter(const Plan &plan) : plan(plan) {}
+  std::string text;
+
+  void eachTile(const std::function<void()> &body) override {
+    line("for each tile:");
+    ++depth;
+    body();
+    --depth;
+  }
+  void barrier() override { line("barrier"); }
+  TileHandle input(const Rank &part) override { return name(fmt::format("input{}", partName(part, inputIsCut()))); }
+  void output(const Rank &part, TileHandle tile) override {
+    line(fmt::format("output{} = {}", partName(part, outputIsCut()), names[size_t(tile)]));
+  }
+  void store(const Rank &at, const Slot &slot, TileHandle tile) override {
+    line(fmt::format("staging({})[{}] = {}", rankName(at), slotName(slot), names[size_t(tile)]));
+  }
+  TileHandle load(const Rank &at, const Slot &slot) override {
+    return name(fmt::format("staging({})[{}]", rankName(at), slotName(slot)));
+  }
+  void send(const Rank &to, const Slot &slot, TileHandle tile) override {
+    line(fmt::format("send {} to inbox({})[{}]", names[size_t(tile)], rankName(to), slotName(slot)));
+  }
+  TileHandle receive(int from, const Slot &slot, TileHandle own) override {
+    return name(fmt::format("received[{}] from {} (own: {})", slotName(slot), from, names[size_t(own)]));
+  }
+  TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override {
+    std::vector<std::string> terms;
+    for (int rank = 0; rank < plan.collective.ranks; ++rank)
+      terms.push_back(names[size_t(contribution(rank))]);
+    return name(fmt::format("{}({})", reductionName(plan.collective.reduction), fmt::join(terms, ", ")));
+  }
+
+private:
+  void line(const std::string &what) { text += std::string(size_t(2 * depth), ' ') + what + "\n"; }
+  TileHandle name(std::string what) {
+    names.push_back(std::move(what));
+    return int(names.size()) - 1;
+  }
+  bool inputIsCut() const { return plan.algorithm->slices || plan.collective.inputParts() > 1; }
+  bool outputIsCut() const { return plan.algorithm->slices || plan.collective.outputParts() > 1; }
+  static std::string partName(const Rank &part, bool cut) { return cut ? "[" + rankName(part) + "]" : ""; }
+  static std::string rankName(const Rank &rank) {
+    switch (rank.form) {
+    case Rank::Form::Fixed:
+      return std::to_string(rank.value);
+    case Rank::Form::Own:
+      return rank.value ? fmt::format("me+{}", rank.value) : "me";
+    case Rank::Form::Table:
+      return fmt::format("{{{}}}[me]", fmt::join(rank.table, ","));
+    }
+    return "";
+  }
+  static std::string slotName(const Slot &slot) {
+    std::string rank = rankName(slot.rank);
+    return slot.base == 0 ? rank : rank == "0" ? std::to_string(slot.base) : fmt::format("{}+{}", slot.base, rank);
+  }
+
+  const Plan &plan;
+  int depth = 1;
+  std::vector<std::string> names;
+};
+
+} // namespace
+
+Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options) {
+  checkCollective(collective);
+  checkOptions(options);
+  Plan plan;
+  plan.collective = collective;
+  plan.algorithm = options.algorithm.empty() ? &chooseAlgorithm(collective, chip)
+                                             : &findAlgorithm(collective.kind, options.algorithm);
+  plan.sliceElements =
+      plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
+  plan.epochs = std::max(1, plan.algorithm->barriers);
+  chooseGeometry(plan, options);
+  layOutArena(plan);
+  return plan;
+}
+
+std::string describe(const Plan &plan) {
+  int64_t size = elementSizeBytes(plan.collective.type);
+  StepPrinter steps(plan);
+  plan.algorithm->write(steps, plan.collective);
+  return fmt::format(
+      "{}\n"
+      "algorithm       {}: {}\n"
+      "launch          {} block{} per rank, {} round{} of {} tile{} of {} elements ({} bytes) per block\n"
+      "symmetric bytes {}: {} staging, {} inbox, {} counters and signals\n"
+      "each round, on every rank (me):\n{}",
+      describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
+      plan.blocks == 1 ? "" : "s", plan.rounds, plan.rounds == 1 ? "" : "s", plan.tilesPerRound,
+      plan.tilesPerRound == 1 ? "" : "s", plan.tileElements, plan.tileElements * size, plan.arena.sizeBytes,
+      2 * plan.arena.stagingParity, 2 * plan.arena.inboxParity, plan.arena.staging, steps.text);
+}
+
+std::string planKey(const Plan &plan) {
+  return fmt::format("{}, part [{}][{}]", kernelKey(plan), plan.collective.outer, plan.collective.inner);
+}
+
+std::string kernelKey(const Plan &plan) {
+  const Collective &c = plan.collective;
+  return fmt::format("{} {} {}, {} ranks, sources {{{}}}, {}, {} blocks, {} tiles of {}, {}", collectiveName(c.kind),
+                     c.reduces() ? reductionName(c.reduction) : "copy", elementTypeName(c.type), c.ranks,
+                     fmt::join(c.sources, ","), plan.algorithm->name, plan.blocks, plan.tilesPerRound,
+                     plan.tileElements, plan.partsAreRuns() ? "runs" : "rows");
+}
+
+} // namespace heddle

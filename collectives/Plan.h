@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a collective will do on a chip: the algorithm, the cut of the work and the memory of the protocol. A plan is a
+// pure function of its arguments, so that all ranks come to the same one without talking.
+#pragma once
+#include "collectives/Algorithm.h"
+#include <cstdint>
+#include <string>
+
+namespace heddle {
+
+struct Chip;
+
+/// Empty or 0: the plan chooses.
+struct PlanOptions {
+  std::string algorithm;
+  int blocks = 0;            ///< program instances per rank, 1 to maxCollectiveBlocks
+  int64_t tileElements = 0;  ///< a power of two
+  int64_t tilesPerRound = 0; ///< of each block
+};
+
+/// The most program instances of one collective on a rank; counters and signals have room for as many.
+inline constexpr int maxCollectiveBlocks = 64;
+
+/// Where things lie in a rank's part of the symmetric memory, in bytes.
+struct ArenaLayout {
+  int64_t counters = 0;      ///< one u64 per block: the epoch of its last round
+  int64_t signals = 0;       ///< u64 [block][rank]: what the block barrier writes
+  int64_t staging = 0;       ///< [parity][slot][element of the round]
+  int64_t stagingSlot = 0;   ///< size of a slot
+  int64_t stagingParity = 0; ///< size of all slots of one parity
+  int64_t inbox = 0;         ///< [parity][slot][packet of the round], 8 bytes each
+  int64_t inboxSlot = 0;     ///< size of a slot
+  int64_t inboxParity = 0;   ///< size of all slots of one parity
+  int64_t sizeBytes = 0;
+};
+
+/// The elements of a part (of a slice, for an algorithm with slices) are cut into tiles; round q gives tile
+/// (q * tilesPerRound + t) * blocks + b to block b. A round has `epochs` epochs.
+struct Plan {
+  Collective collective;
+  const Algorithm *algorithm = nullptr;
+  int blocks = 1;
+  int64_t tileElements = 1;
+  int64_t tilesPerRound = 1;
+  int64_t rounds = 0;        ///< 0 when there is nothing to do: nothing is launched then
+  int64_t sliceElements = 0; ///< elements that tiles cut: of a part, or of a slice
+  int epochs = 1;            ///< per round
+  ArenaLayout arena;
+
+  int64_t roundElements() const { return blocks * tilesPerRound * tileElements; }
+  /// Whether a part is one run of elements, so that no index needs a division.
+  bool partsAreRuns() const {
+    return collective.outer == 1 || (collective.inputParts() == 1 && collective.outputParts() == 1);
+  }
+};
+
+/// Throws Error{Input} for a collective that checkCollective refuses and for options out of range.
+Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options = {});
+
+/// The plan for people: sizes, memory, and the algorithm's steps as rank 0 takes them.
+std::string describe(const Plan &plan);
+
+/// One line that is equal exactly for equal plans: what ranks compare before they launch.
+std::string planKey(const Plan &plan);
+/// The same for plans that one kernel and one arena serve: sizes are arguments of the kernel, the cut into tiles is
+/// not.
+std::string kernelKey(const Plan &plan);
+
+} // namespace heddle

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The language in which an algorithm says what a rank does in one round. An algorithm is written once, against this
+// interface, and read three ways: as the code of the kernel (kernel/), as text for people (Describe.h), and as a model
+// whose every interleaving is checked (model/). All ranks run the same program; places are relative to the rank.
+#pragma once
+#include "collectives/Collective.h"
+#include <functional>
+#include <vector>
+
+namespace heddle {
+
+/// A rank as an algorithm names it.
+struct Rank {
+  enum class Form { Fixed, Own, Table };
+  Form form = Form::Own;
+  int value = 0;          ///< Fixed: the rank; Own: an amount to add, modulo the number of ranks
+  std::vector<int> table; ///< Table: by own rank; -1 is nobody
+  static Rank fixed(int rank) { return {Form::Fixed, rank, {}}; }
+  static Rank own(int plus = 0) { return {Form::Own, plus, {}}; }
+  static Rank by(std::vector<int> table) { return {Form::Table, 0, std::move(table)}; }
+};
+
+/// Slot number base + rank of a rank's staging or inbox. Each holds one round's elements of one part or slice.
+struct Slot {
+  int base = 0;
+  Rank rank = Rank::fixed(0);
+};
+
+/// A tile of elements at hand; valid within one eachTile.
+using TileHandle = int;
+
+/// Staging memory is written and read by plain accesses, which barriers order; the inbox is made of packets, which
+/// carry the round's flag. Both exist twice, for even and odd rounds, so that a round never touches what a slower rank
+/// may still be reading of the round before.
+class ProtocolWriter {
+public:
+  virtual ~ProtocolWriter() = default;
+
+  /// For each tile of this block's share of the round. Between two barriers a round may have several of these.
+  virtual void eachTile(const std::function<void()> &body) = 0;
+  /// Block b of every rank meets block b of the others; orders staging memory.
+  virtual void barrier() = 0;
+
+  virtual TileHandle input(const Rank &part) = 0; ///< this rank's elements of a part, or of a slice
+  virtual void output(const Rank &part, TileHandle tile) = 0;
+
+  virtual void store(const Rank &at, const Slot &slot, TileHandle tile) = 0; ///< into the staging memory of `at`
+  /// From the staging memory of `at`; zeros when that is nobody.
+  virtual TileHandle load(const Rank &at, const Slot &slot) = 0;
+
+  virtual void send(const Rank &to, const Slot &slot, TileHandle tile) = 0; ///< packets into the inbox of `to`
+  /// Waits for the packets that `from` (a fixed rank) sent into this rank's `slot`; when `from` is this rank, `own`.
+  virtual TileHandle receive(int from, const Slot &slot, TileHandle own) = 0;
+
+  /// The reduction over ranks 0 to n-1, in this order; rounded to the element type.
+  virtual TileHandle fold(const std::function<TileHandle(int rank)> &contribution) = 0;
+};
+
+} // namespace heddle

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// All-reduce: every rank sends its input to all others as packets that carry the round's flag, and folds what arrives.
+// No barrier and one leg: the form for small data. Doubles the traffic.
+#include "collectives/Algorithm.h"
+
+namespace heddle {
+
+// No barrier: a rank finishes a round only with the packets of every other, so it is at most one round ahead of the
+// slowest reader, and writes the other parity.
+static void write(ProtocolWriter &w, const Collective &collective) {
+  w.eachTile([&] {
+    TileHandle own = w.input(Rank::fixed(0));
+    for (int k = 1; k < collective.ranks; ++k)
+      w.send(Rank::own(k), {0, Rank::own()}, own);
+    w.output(Rank::fixed(0), w.fold([&](int rank) { return w.receive(rank, {0, Rank::fixed(rank)}, own); }));
+  });
+}
+
+const Algorithm oneShotPackets = {"one_shot_packets",
+                                  "sends the input to every rank as packets with flags, folds what arrives; no barrier",
+                                  {CollectiveKind::AllReduce},
+                                  /*slices=*/false,
+                                  [](int) { return 0; },
+                                  [](int ranks) { return ranks; },
+                                  /*barriers=*/0,
+                                  write};
+
+} // namespace heddle

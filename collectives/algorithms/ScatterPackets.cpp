@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reduce-scatter by packets: part p goes to rank p, which folds what arrives. No barrier; for small data.
+#include "collectives/Algorithm.h"
+
+namespace heddle {
+
+static void write(ProtocolWriter &w, const Collective &collective) {
+  w.eachTile([&] {
+    for (int k = 1; k < collective.ranks; ++k)
+      w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
+    TileHandle own = w.input(Rank::own());
+    w.output(Rank::fixed(0), w.fold([&](int rank) { return w.receive(rank, {0, Rank::fixed(rank)}, own); }));
+  });
+}
+
+const Algorithm scatterPackets = {"scatter_packets",
+                                  "sends part p to rank p as packets with flags, folds what arrives; no barrier",
+                                  {CollectiveKind::ReduceScatter},
+                                  /*slices=*/false,
+                                  [](int) { return 0; },
+                                  [](int ranks) { return ranks; },
+                                  /*barriers=*/0,
+                                  write};
+
+} // namespace heddle

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernel of a plan: tile code with the operations of the `peer` dialect, the same for every rank.
+#pragma once
+#include "collectives/Plan.h"
+#include "frontend/tile/TileWriter.h"
+
+namespace heddle {
+
+/// Where a collective's input comes from and where its output goes. The plain form is two buffers; fused element-wise
+/// code before and after a collective is another.
+class CollectiveOperands {
+public:
+  virtual ~CollectiveOperands() = default;
+  /// The kernel's arguments behind those of the protocol.
+  virtual std::vector<tile::TileWriter::Argument> arguments(tile::TileWriter &writer) const = 0;
+  /// The elements of the input [outer][parts][inner] at `index` (tile of i64), as the storage type; zeros where `mask`
+  /// is false. `arguments` are the values of arguments().
+  virtual mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index,
+                            mlir::Value mask) const = 0;
+  virtual void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
+                      mlir::Value tile) const = 0;
+};
+
+/// Two buffers: `input` and `output`.
+class BufferOperands : public CollectiveOperands {
+public:
+  explicit BufferOperands(ElementType type) : type(type) {}
+  std::vector<tile::TileWriter::Argument> arguments(tile::TileWriter &writer) const override;
+  mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index,
+                    mlir::Value mask) const override;
+  void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
+              mlir::Value tile) const override;
+
+private:
+  ElementType type;
+};
+
+/// Arguments of the protocol: `group` (PeerGroup, binary/PeerAbi.h), `arena` (this rank's arena, Plan::arena), `tag`
+/// (i64, goes into the error record), `outer` and `inner` (i64, Collective's sizes); then those of `operands`. One
+/// kernel serves all plans of one kernelKey. Launch it cooperatively with a grid of Plan::blocks.
+inline constexpr int protocolArguments = 5;
+mlir::OwningOpRef<mlir::ModuleOp> writeKernel(mlir::MLIRContext &context, const Plan &plan,
+                                              const CollectiveOperands &operands);
+
+/// Loads what writeKernel needs.
+void loadCollectiveDialects(mlir::MLIRContext &context);
+
+} // namespace heddle

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collectives/kernel/CompileKernel.h"
+#include "collectives/kernel/CollectiveKernel.h"
+#include "compiler/pipeline/CompileModule.h"
+#include <map>
+#include <mutex>
+
+using namespace mlir;
+
+namespace heddle {
+
+std::string kernelText(const Plan &plan) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadCollectiveDialects(context);
+  OwningOpRef<ModuleOp> module = writeKernel(context, plan, BufferOperands(plan.collective.type));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream);
+  return text;
+}
+
+Package compileKernel(const Plan &plan) {
+  static std::mutex mutex;
+  static std::map<std::string, Package> known;
+  std::string key = kernelKey(plan);
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = known.find(key); found != known.end())
+      return found->second;
+  }
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadCollectiveDialects(context);
+  OwningOpRef<ModuleOp> module = writeKernel(context, plan, BufferOperands(plan.collective.type));
+  Package package = compileModule(*module, key, {}).package;
+  std::lock_guard lock(mutex);
+  return known.emplace(key, std::move(package)).first->second;
+}
+
+} // namespace heddle
