@@ -86,7 +86,7 @@ Shape inferCollective(const ShapeQuery &query, std::string &note) {
     throw inputError("the shape of a collective cannot be inferred; write it",
                      {fmt::format("as in `x = f32[8] {}(...)`", query.opcode())});
   if (query.operandCount() == 0)
-    throw inputError(fmt::format("'{}' takes one operand or more, got 0", query.opcode()));
+    throw inputError(fmt::format("'{}' takes 1 or more operands, got 0", query.opcode()));
   std::vector<Shape> results;
   for (size_t i = 0; i < query.operandCount(); ++i)
     results.push_back(query.arrayOperand(i));

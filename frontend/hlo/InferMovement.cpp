@@ -90,7 +90,7 @@ void checkWindow(const ShapeQuery &query, const Shape &shape, const std::vector<
 void needOperands(const ShapeQuery &query, size_t least) {
   if (query.operandCount() < least)
     throw inputError(
-        fmt::format("'{}' takes {} operands or more, got {}", query.opcode(), least, query.operandCount()));
+        fmt::format("'{}' takes {} or more operands, got {}", query.opcode(), least, query.operandCount()));
 }
 
 Shape inferDynamicSlice(const ShapeQuery &query) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Text and bytes of single elements. Types that the rooms below know go through support/ElementType.h; the 4- and 8-bit
-// floating formats are small enough to be searched code by code.
+// Text and bytes of single elements. Wide floating types go through support/ElementType.h; the 4- and 8-bit floating
+// formats are small enough to be searched code by code.
 #include "frontend/hlo/Literal.h"
 #include "support/ElementType.h"
 #include "support/Error.h"
@@ -87,36 +87,17 @@ int encode(const SmallFloat &format, double value) {
   return negative && !(best == 0 && format.nanIsNegativeZero) ? best | signBit : best;
 }
 
-/// Our element type of the same bits; nothing for the small formats, complex and sub-byte integers.
+/// Our element type of the same bits, for the floating types that have one.
 std::optional<ElementType> storageOf(DType type) {
-  using E = ElementType;
   switch (type) {
-  case S8:
-    return E::I8;
-  case S16:
-    return E::I16;
-  case S32:
-    return E::I32;
-  case S64:
-    return E::I64;
-  case U8:
-    return E::UI8;
-  case U16:
-    return E::UI16;
-  case U32:
-    return E::UI32;
-  case U64:
-    return E::UI64;
   case F16:
-    return E::F16;
+    return ElementType::F16;
   case BF16:
-    return E::BF16;
+    return ElementType::BF16;
   case F32:
-    return E::F32;
+    return ElementType::F32;
   case F64:
-    return E::F64;
-  case Pred:
-    return E::I1;
+    return ElementType::F64;
   default:
     return std::nullopt;
   }
@@ -136,17 +117,36 @@ double parseDouble(DType type, std::string_view text) {
   return value;
 }
 
-void appendNarrowInteger(DType type, std::string_view text, std::string &bytes) {
-  int64_t value = 0;
-  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (stop != text.data() + text.size() || status == std::errc::invalid_argument)
+/// The integer of `text` in 65 bits.
+__int128 parseInteger(DType type, std::string_view text) {
+  bool negative = text.starts_with('-');
+  std::string_view digits = text.substr(negative);
+  uint64_t magnitude = 0;
+  auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude);
+  if (stop != digits.data() + digits.size() || status == std::errc::invalid_argument)
     throw inputError(fmt::format("'{}' is not a number of type {}", text.substr(0, 60), dtypeName(type)));
-  int bits = bitWidth(type);
-  int64_t low = isSignedInteger(type) ? -(int64_t(1) << (bits - 1)) : 0;
-  int64_t high = low + (int64_t(1) << bits) - 1;
-  if (status != std::errc() || value < low || value > high)
+  if (status != std::errc())
     throw doesNotFit(type, text.substr(0, 60));
-  bytes += char(value);
+  return negative ? -__int128(magnitude) : __int128(magnitude);
+}
+
+void appendInteger(DType type, std::string_view text, std::string &bytes) {
+  if (type == Pred && (text == "true" || text == "false"))
+    text = text == "true" ? "1" : "0";
+  __int128 value = parseInteger(type, text);
+  int bits = type == Pred ? 1 : bitWidth(type);
+  __int128 low = isSignedInteger(type) ? -(__int128(1) << (bits - 1)) : 0;
+  if (value < low || value >= low + (__int128(1) << bits))
+    throw doesNotFit(type, text);
+  auto element = int64_t(value);
+  bytes.append(reinterpret_cast<const char *>(&element), size_t(elementSizeBytes(type))); // little endian
+}
+
+std::string formatInteger(DType type, const void *source) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, source, size_t(elementSizeBytes(type)));
+  int unused = 64 - 8 * int(elementSizeBytes(type));
+  return isSignedInteger(type) ? std::to_string(int64_t(bits << unused) >> unused) : std::to_string(bits);
 }
 
 std::string formatComplex(DType type, const char *source) {
@@ -180,7 +180,7 @@ void appendElement(DType type, std::string_view text, std::string &bytes) {
     uint64_t bits = parseScalar(*storage, text);
     bytes.append(reinterpret_cast<const char *>(&bits), size_t(elementSizeBytes(type))); // little endian
   } else {
-    appendNarrowInteger(type, text, bytes);
+    appendInteger(type, text, bytes);
   }
 }
 
@@ -194,7 +194,7 @@ std::string formatElement(DType type, const void *source) {
     return code ? "true" : "false";
   if (auto storage = storageOf(type))
     return heddle::formatElement(*storage, source);
-  return isSignedInteger(type) ? std::to_string(int(static_cast<signed char>(code))) : std::to_string(code);
+  return formatInteger(type, source);
 }
 
 std::string formatLiteral(const Shape &shape, std::string_view bytes) {

@@ -272,6 +272,7 @@ ReplicaGroups parseReplicaGroups(Cursor &cursor) {
   else
     result.groups = parseMeshGroups(cursor);
   result.text = cursor.slice(begin, cursor.offset());
+  result.text.erase(result.text.find_last_not_of(" \t\r\n") + 1); // looking for `T(` behind an iota
   return result;
 }
 

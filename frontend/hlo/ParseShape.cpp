@@ -70,6 +70,9 @@ void parseLayout(Cursor &cursor, Shape &shape) {
     shape.layoutExtras = cursor.rawUntil('{', '}');
   else
     cursor.expect("}");
+  auto count = [&](char c) { return std::count(shape.layoutExtras.begin(), shape.layoutExtras.end(), c); };
+  if (count('(') != count(')'))
+    cursor.fail(location, fmt::format("parentheses of the layout '{}' do not match", shape.layoutExtras.substr(0, 60)));
   if (order.empty() && shape.rank() != 0 && !shape.layoutExtras.empty())
     return; // extras only: the default order
   std::vector<int64_t> sorted = order;
