@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The attributes behind an instruction's operands: known ones into their fields, companions kept as text, unknown ones
+// skipped with a warning.
+#pragma once
+#include "frontend/hlo/Cursor.h"
+#include <string>
+#include <unordered_map>
+
+namespace heddle::hlo {
+
+/// What the parsers of the parts share.
+struct ParseContext {
+  Cursor &cursor;
+  Module &module;
+  std::unordered_map<std::string, int> computationNames;
+};
+
+enum class AttributePlace {
+  Instruction,
+  Operand,    ///< of an operand written in place: a comma may also begin the next operand
+  SecondHalf, ///< of an update or done, which need no computation
+};
+
+/// Reads `, name=value` as often as it stands there. Fails when a known attribute has a wrong value, stands twice, or is
+/// one that the opcode needs and lacks.
+void parseAttributes(ParseContext &context, Instruction &instruction, AttributePlace place);
+
+/// The computation of this name, which must stand earlier in the text.
+int parseComputationName(ParseContext &context);
+
+} // namespace heddle::hlo

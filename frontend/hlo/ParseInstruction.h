@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One instruction after the other into a computation: names, operands, the two halves of asynchronous operations.
+#pragma once
+#include "frontend/hlo/Asynchronous.h"
+#include "frontend/hlo/ParseAttributes.h"
+#include <map>
+
+namespace heddle::hlo {
+
+class InstructionParser {
+public:
+  InstructionParser(ParseContext &context, Computation &computation)
+      : context(context), cursor(context.cursor), computation(computation) {}
+
+  /// `name = ...`; the index of the instruction that the name stands for.
+  int parseInstruction();
+  /// Behind the last one: every start has its done; operands written in place get names; users are collected.
+  void finish();
+
+private:
+  /// What a name stands for.
+  struct Binding {
+    int index = -1;
+    bool started = false; ///< the result of a start or update: only an update or a done may use it
+  };
+
+  /// An operation whose start was read.
+  struct Started {
+    std::string text; ///< `reduce-scatter-start`
+    std::string name;
+    OpcodeWord word;
+    Location location;
+    Shape declared;
+    bool done = false;
+  };
+
+  /// What follows the `=` of an instruction, or stands in place of an operand's name.
+  struct Definition {
+    std::string name;
+    Location location;
+    std::optional<Shape> declared;
+    std::string text; ///< the opcode as written
+    OpcodeWord word;
+  };
+
+  Binding parseDefinition(const std::string &name, Location location, int depth);
+  OpcodeWord parseOpcode(Definition &definition);
+  void parseOperands(const Definition &definition, Instruction &instruction, int depth);
+  int parseOperand(int depth);
+  int parseStartedOperand(const Definition &definition);
+  Binding parseSecondHalf(const Definition &definition);
+  Binding finishDefinition(Definition &definition, Instruction instruction);
+  void check(Location location, Instruction &instruction, const Shape *declared);
+  const Binding &lookUp(const std::string &name, Location location);
+  void nameInlineOperands();
+  /// Runs `action`, adding the location to an error that has none.
+  template <typename Action>
+  auto located(Location location, Action action);
+
+  ParseContext &context;
+  Cursor &cursor;
+  Computation &computation;
+  std::unordered_map<std::string, Binding> names;
+  std::map<int, Started> started; ///< by instruction index
+};
+
+} // namespace heddle::hlo

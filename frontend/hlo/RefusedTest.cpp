@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every error of the text: where it is, what is wrong with both values, what to do next.
+#include "frontend/hlo/TestModule.h"
+
+using namespace heddle;
+using namespace heddle::hlo;
+
+static std::string refusedModule(const std::string &text) {
+  return messageOf([&] { parseModule(text, "t.hlo"); });
+}
+
+/// Line 8 of a module whose line 7 defines `p` of the shape.
+static std::string refusedLine(const std::string &shape, const std::string &line, int replicas = 1) {
+  return refusal("p = " + shape + " parameter(0)\n" + line, replicas);
+}
+
+TEST(HloRefused, unknown_opcodes_with_the_nearest) {
+  std::string text = refusedLine("f32[2]", "q = f32[2] al-reduce(p)");
+  EXPECT_CONTAINS(text, "t.hlo:8:12: unknown opcode 'al-reduce'\ndid you mean 'all-reduce'?");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] frobnicate(p)"), "unknown opcode 'frobnicate'\ndocs/hlo.md lists");
+}
+
+TEST(HloRefused, opcodes_that_are_not_supported) {
+  for (const char *opcode : {"sort", "ragged-all-to-all", "custom-call", "conditional", "convolution", "copy-start"})
+    EXPECT_CONTAINS(refusedLine("f32[2]", fmt::format("q = f32[2] {}(p)", opcode)),
+                    fmt::format("t.hlo:8:12: '{}' is not supported", opcode));
+}
+
+TEST(HloRefused, unknown_element_types_and_attribute_values) {
+  EXPECT_CONTAINS(refusal("p = f33[2] parameter(0)"), "t.hlo:7:5: unknown element type 'f33'\ndid you mean 'f32'?");
+  EXPECT_CONTAINS(refusal("p = f33[2] parameter(0)"), "the element types are pred, s1");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = compare(p, p), direction=LESS"),
+                  "t.hlo:8:30: unknown comparison direction 'LESS'\nthe directions are EQ");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = compare(p, p), direction=LT, type=ANY"), "unknown comparison type 'ANY'");
+}
+
+TEST(HloRefused, missing_attributes) {
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] all-gather(p)"), "t.hlo:8:1: 'all-gather' needs dimensions={d}");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] all-reduce(p)"), "'all-reduce' needs to_apply=computation");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] reduce-scatter(p), dimensions={0}"),
+                  "'reduce-scatter' needs to_apply");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] collective-permute(p)"), "needs source_target_pairs={{a,b},..}");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] call(p)"), "'call' needs to_apply=computation");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = fusion(p), kind=kLoop"), "'fusion' needs calls=computation");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = while(p), body=add"), "'while' needs condition=computation");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = slice(p)"), "'slice' needs slice={[start:limit],..}");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = compare(p, p)"), "'compare' needs direction=LT");
+}
+
+TEST(HloRefused, gather_and_scatter_dimensions) {
+  EXPECT_CONTAINS(refusedLine("f32[2,2]", "q = f32[2,2] all-gather(p), dimensions={0,1}"),
+                  "'all-gather' expects exactly one dimension, got 2");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] reduce-scatter(p), dimensions={}, to_apply=add"),
+                  "expects exactly one dimension, got 0");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] all-gather(p), dimensions={1}"),
+                  "dimension 1 is out of range for rank 1");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] all-to-all(p), dimensions={-1}"),
+                  "dimension -1 is out of range for rank 1");
+}
+
+TEST(HloRefused, collectives_without_a_shape) {
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = all-reduce(p), to_apply=add"),
+                  "t.hlo:8:1: the shape of a collective cannot be inferred; write it");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = all-reduce-start(p), to_apply=add"),
+                  "the shape of 'all-reduce-start' cannot be inferred; write it");
+}
+
+TEST(HloRefused, declared_shapes_that_disagree) {
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[4] all-gather(p), dimensions={0}", 4),
+                  "the shape of 'all-gather' is written as f32[4], its operands make it f32[8]\n"
+                  "the groups have 4 devices, the dimension is 0");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[3] add(p, p)"),
+                  "the shape of 'add' is written as f32[3], its operands make it f32[2]");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = negate(f32[3] p)"),
+                  "the operand is written as f32[3], its definition makes it f32[2]");
+}
+
+TEST(HloRefused, iota_groups) {
+  auto refused = [](const std::string &groups) {
+    return refusedLine("f32[2]", "q = f32[2] all-reduce(p), to_apply=add, replica_groups=" + groups, 4);
+  };
+  EXPECT_CONTAINS(refused("[2,2]<=[5]"), "t.hlo:8:56: collective device list iota size 5 does not match the tile "
+                                         "assignment dimensions product 4");
+  EXPECT_CONTAINS(refused("[4]<=[4]"), "expects [groups,size], got 1 dimensions");
+  EXPECT_CONTAINS(refused("[1,2,2]<=[4]"), "expects [groups,size], got 3 dimensions");
+  EXPECT_CONTAINS(refused("[2,2]<=[2,2]T(0,0)"), "T(0,0) is no permutation of the 2 dimensions of [2,2]");
+  EXPECT_CONTAINS(refused("[4294967296,4294967296]<=[4]"), "holds more than 65536 devices");
+  EXPECT_CONTAINS(refused("[0,4]<=[4]"), "has a dimension of size 0");
+}
+
+TEST(HloRefused, mesh_groups) {
+  auto refused = [](const std::string &groups) {
+    return refusedLine("f32[2]", "q = f32[2] all-reduce(p), to_apply=add, replica_groups=" + groups, 8);
+  };
+  EXPECT_CONTAINS(refused("mesh['x'=2,'y'=4], device_ids=(0,1,2) {'x'}"), "3 device ids for a mesh of 8 devices");
+  EXPECT_CONTAINS(refused("mesh['x'=2,'y'=4] {'z'}"), "the mesh has no axis 'z'\nthe axes of the mesh are 'x', 'y'");
+  EXPECT_CONTAINS(refused("mesh['x'=2,'y'=4] {2}"), "axis 2 of a mesh of 2 axes");
+  EXPECT_CONTAINS(refused("mesh['x'=2,'y'=4] {'y':(1)3}"), "sub-axis :(1)3 does not divide axis 'y' of size 4");
+  EXPECT_CONTAINS(refused("mesh['x'=2,'y'=4] {'y':(4611686018427387904)4}"), "does not divide axis 'y' of size 4");
+  EXPECT_CONTAINS(refused("mesh['x'=9223372036854775807,'y'=4] {'x'}"), "holds more than 65536 devices");
+  EXPECT_CONTAINS(refused("mesh['x'=2,'x'=4] {'x'}"), "two axes named 'x'");
+  EXPECT_CONTAINS(refused("mesh['x'=8] {'x','x'}"), "axis 'x' is named twice");
+  EXPECT_CONTAINS(refused("mesh['x'=8] {'x':(1)4,'x':(2)4}"), "axis 'x' is named twice");
+}
+
+TEST(HloRefused, ids_of_groups) {
+  auto refused = [](const std::string &groups) {
+    return refusedLine("f32[2]", "q = f32[2] all-reduce(p), to_apply=add, replica_groups=" + groups, 4);
+  };
+  EXPECT_CONTAINS(refused("{{0,1},{1,2,3}}"), "id 1 appears in more than one group\nreplica_groups={{0,1},{1,2,3}}");
+  EXPECT_CONTAINS(refused("{{0,1},{3}}"), "id 2 is in no group");
+  EXPECT_CONTAINS(refused("{{0,1},{2,3,4}}"), "id 4 of replica_groups >= 4");
+  EXPECT_CONTAINS(refused("{{0,1},{2,3,4}}"),
+                  "replica_count=4 and num_partitions=1, and the group mode is cross-replica");
+  EXPECT_CONTAINS(refused("{{0,1},{2,3,-1}}"), "id -1 of replica_groups is negative");
+}
+
+TEST(HloRefused, groups_of_different_size) {
+  std::string groups = ", replica_groups={{0,1,2},{3}}";
+  for (const char *line :
+       {"f32[6] all-gather(p), dimensions={0}", "f32[1] reduce-scatter(p), dimensions={0}, to_apply=add",
+        "f32[2] all-to-all(p), dimensions={0}"})
+    EXPECT_CONTAINS(refusedLine("f32[2]", "q = " + (line + groups), 4),
+                    "has groups of 3 and of 1 devices; the shapes of the results cannot match");
+}
+
+TEST(HloRefused, source_target_pairs) {
+  auto refused = [](const std::string &pairs) {
+    return refusedLine("f32[2]", "q = f32[2] collective-permute(p), source_target_pairs=" + pairs, 4);
+  };
+  EXPECT_CONTAINS(refused("{{0,1},{0,2}}"), "pair {0,2}: source 0 appears twice");
+  EXPECT_CONTAINS(refused("{{0,1},{2,1}}"), "pair {2,1}: target 1 appears twice");
+  EXPECT_CONTAINS(refused("{{0,4}}"), "pair {0,4} of source_target_pairs names an id outside 0 to 3");
+  EXPECT_CONTAINS(refused("{{0,1,2}}"), "expects pairs {source,target}, got 3 ids");
+}
+
+TEST(HloRefused, exchanges_that_do_not_divide) {
+  EXPECT_CONTAINS(refusedLine("f32[3]", "q = f32[3] all-to-all(p), dimensions={0}", 2),
+                  "dimension size 3 is not divisible by the group size 2");
+  EXPECT_CONTAINS(refusedLine("f32[3]", "q = f32[1] reduce-scatter(p), dimensions={0}, to_apply=add", 2),
+                  "dimension size 3 is not divisible by the group size 2");
+  EXPECT_CONTAINS(refusedLine("f32[3]", "q = (f32[3], f32[3]) all-to-all(p, p)", 4),
+                  "'all-to-all' without dimensions has 2 operands for groups of 4 devices");
+  EXPECT_CONTAINS(refusedLine("f32[4]", "q = (f32[4], f32[4]) all-to-all(p, p), dimensions={0}", 2),
+                  "'all-to-all' with dimensions takes 1 operand, got 2");
+}
+
+TEST(HloRefused, regions_that_are_no_reduction) {
+  std::string text = "HloModule m\nf { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] subtract(a, b) }\n"
+                     "g { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, a) }\n"
+                     "e { p = f32[2] parameter(0) ROOT x = f32[2] all-reduce(p), to_apply=";
+  for (const char *region : {"f", "g"})
+    EXPECT_CONTAINS(
+        refusedModule(text + region + " }"),
+        "t.hlo:4:34: reduction computation of 'x' is not a single add, multiply, maximum, minimum, and, or");
+  EXPECT_CONTAINS(refusedLine("s32[2]", "q = s32[2] all-reduce(p), to_apply=add"),
+                  "'all-reduce' of s32 reduces with computation 'add' of type f32");
+}
+
+TEST(HloRefused, halves_that_do_not_match) {
+  std::string start = "s = (f32[2], f32[2]) all-gather-start(p), dimensions={0}\n";
+  EXPECT_CONTAINS(refusedLine("f32[2]", start + "d = f32[2] all-reduce-done(s)"),
+                  "t.hlo:9:28: 'all-reduce-done' does not match its operand 's', which is 'all-gather-start'");
+  EXPECT_CONTAINS(refusedLine("f32[2]", start + "d = f32[2] async-done(s)"),
+                  "'async-done' does not match its operand 's'");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "d = f32[2] all-reduce-done(p)"),
+                  "the operand of 'all-reduce-done' must be a start, 'p' is 'parameter'");
+  EXPECT_CONTAINS(refusedLine("f32[2]", start + "d = f32[3] all-gather-done(s)"),
+                  "the shape of 'all-gather-done' is written as f32[3], its start 's' makes it f32[2]");
+  EXPECT_CONTAINS(refusedLine("f32[2]", start), "t.hlo:8:1: 's' ('all-gather-start') has no done");
+  EXPECT_CONTAINS(refusedLine("f32[2]", start + "g = get-tuple-element(s), index=0"),
+                  "'s' is the result of 'all-gather-start'; only its -done may use it");
+  EXPECT_CONTAINS(refusedLine("f32[2]", start + "d = all-gather-done(s)\ne = all-gather-done(s)"),
+                  "stands behind its done");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "s = f32[2] all-gather-start(p), dimensions={0}"),
+                  "expects a tuple that begins with its operands f32[2] and its result");
+}
+
+TEST(HloRefused, what_is_not_closed) {
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne {\n p = f32[] parameter(0)\n"),
+                  "t.hlo:2:3: the body of computation 'e' is not closed");
+  EXPECT_CONTAINS(refusedModule("HloModule m\n /* e {"), "t.hlo:2:2: this comment is not closed");
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne { p = f32[] parameter(0), metadata={a=\"x}\n}"),
+                  "t.hlo:2:41: this string is not closed");
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne { p = f32[] parameter(0), metadata={a=\"x\"\n"),
+                  "t.hlo:2:38: this '{' is not closed");
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne { p = f32[2] constant({1, 2"), "t.hlo:2:25: this '{' is not closed");
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne { p = f32[] parameter(0"), "t.hlo:2:24: this '(' is not closed");
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne { p = f32[] parameter(0), metadata={a=(]}}"),
+                  "this '(' is closed by ']'");
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne { p = f32[2]{0:T(8 parameter(0) }"),
+                  "t.hlo:2:15: parentheses of the layout 'T(8parameter(0)' do not match");
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne { p = f32[2]{0:T(8)\n"), "this '{' is not closed");
+}
+
+TEST(HloRefused, module_structure) {
+  EXPECT_CONTAINS(refusedModule("Module m"), "t.hlo:1:1: expects 'HloModule' and the name of the module");
+  EXPECT_CONTAINS(refusedModule("HloModule m"), "the module has no computation");
+  EXPECT_CONTAINS(refusedModule("HloModule m\ne { }"), "computation 'e' has no instruction");
+  EXPECT_CONTAINS(refusedModule("HloModule m, replica_count=0\n"), "replica_count=0 is not between 1 and 65536");
+  EXPECT_CONTAINS(refusedModule("HloModule m, replica_count=65536, num_partitions=2\n"), "65536 devices are the most");
+  std::string f = "f { p = f32[] parameter(0) }\n";
+  EXPECT_CONTAINS(refusedModule("HloModule m\n" + f + f), "t.hlo:3:1: the computation 'f' is defined twice");
+  EXPECT_CONTAINS(refusedModule("HloModule m\nENTRY " + f + "ENTRY g { p = f32[] parameter(0) }"),
+                  "a second ENTRY, 'g'; the first is 'f'");
+  EXPECT_CONTAINS(refusal("ROOT p = f32[] parameter(0)\nROOT q = negate(p)"),
+                  "t.hlo:8:1: computation 'main' has a second ROOT");
+  EXPECT_CONTAINS(refusedModule("HloModule m\nf (a: f32[]) -> f32[2] { p = f32[] parameter(0) }"),
+                  "the result is declared as f32[2], the root makes it f32[]");
+  EXPECT_CONTAINS(refusedModule("HloModule m\nf (a: s32[]) -> f32[] { p = f32[] parameter(0) }"),
+                  "parameter 0 is declared as s32[]");
+  EXPECT_CONTAINS(refusedModule("HloModule m\nf () -> f32[] { p = f32[] parameter(0) }"),
+                  "is declared with 0 parameters, its body has 1");
+}
+
+TEST(HloRefused, names) {
+  EXPECT_CONTAINS(refusedLine("f32[2]", "%p = negate(p)"), "t.hlo:8:1: the name 'p' is defined twice");
+  EXPECT_CONTAINS(refusal("param = f32[] parameter(0)\nq = negate(parm)"),
+                  "t.hlo:8:12: there is no instruction 'parm'\ndid you mean 'param'?");
+  EXPECT_CONTAINS(refusedLine("f32[]", "q = call(p), to_apply=ad"),
+                  "there is no computation 'ad'\ndid you mean 'add'?");
+  EXPECT_CONTAINS(refusal("q = f32[] parameter(1)"), "parameter 1 of computation 'main', which has 1");
+  EXPECT_CONTAINS(refusal("q = f32[] parameter(0)\np = f32[] parameter(0)"), "parameter 0 is defined twice");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = iota(), iota_dimension=0, iota_dimension=0"),
+                  "attribute 'iota_dimension' is given twice");
+}
+
+TEST(HloRefused, sizes_and_depths) {
+  EXPECT_CONTAINS(refusal("p = f32[9223372036854775807,2] parameter(0)"), "is too large");
+  EXPECT_CONTAINS(refusal("p = f32[99999999999999999999] parameter(0)"), "does not fit 64 bits");
+  EXPECT_CONTAINS(refusal("p = f32[0,9223372036854775807,9223372036854775807] parameter(0)"), "is too large");
+  EXPECT_CONTAINS(refusal("p = f32[-1] parameter(0)"), "dimension 0 has the negative size -1");
+  EXPECT_CONTAINS(refusal("p = f32[<=8] parameter(0)"), "dynamic dimensions are not supported");
+  EXPECT_CONTAINS(refusal("p = " + std::string(100000, '(') + "f32[]"), "tuples are nested more than 32 deep");
+  std::string deep = "q = ";
+  for (int i = 0; i < 100000; ++i)
+    deep += "negate(";
+  EXPECT_CONTAINS(refusal(deep), "operands are nested more than 32 deep");
+  EXPECT_CONTAINS(refusal("p = f32[2] constant(" + std::string(100000, '{')), "expects a number, found '{'");
+  EXPECT_CONTAINS(refusedLine("f32[1152921504606846976]", ""), "is too large");
+  EXPECT_CONTAINS(refusedLine("f32[100000000000000000]", "q = f32[1] all-gather(p), dimensions={0}", 65536),
+                  "is too large");
+}
+
+TEST(HloRefused, layouts) {
+  EXPECT_CONTAINS(refusal("p = f32[2,3]{0} parameter(0)"),
+                  "t.hlo:7:13: layout {0} is no permutation of the 2 dimensions of f32[2,3]");
+  EXPECT_CONTAINS(refusal("p = f32[2,3]{1,1} parameter(0)"), "layout {1,1} is no permutation");
+}
+
+TEST(HloRefused, constants) {
+  EXPECT_CONTAINS(refusal("c = f32[2] constant({1})"),
+                  "t.hlo:7:21: the constant has 1 elements along dimension 0, its shape f32[2] has 2");
+  EXPECT_CONTAINS(refusal("c = f32[2] constant({1,2,3})"), "the constant has more elements along dimension 0");
+  EXPECT_CONTAINS(refusal("c = s8[] constant(300)"), "300 does not fit s8");
+  EXPECT_CONTAINS(refusal("c = u64[] constant(-1)"), "-1 does not fit u64");
+  EXPECT_CONTAINS(refusal("c = s64[] constant(9223372036854775808)"), "9223372036854775808 does not fit s64");
+  EXPECT_CONTAINS(refusal("c = pred[] constant(2)"), "2 does not fit pred");
+  EXPECT_CONTAINS(refusal("c = s4[] constant(8)"), "8 does not fit s4");
+  EXPECT_CONTAINS(refusal("c = f8e4m3fn[] constant(1000)"), "1000 does not fit f8e4m3fn");
+  EXPECT_CONTAINS(refusal("c = s32[] constant(1.5)"), "'1.5' is not a number of type s32");
+  EXPECT_CONTAINS(refusal("c = f32[1000000] constant({...})"), "the value of the constant was left out");
+  EXPECT_CONTAINS(refusal("c = constant(1)"), "the shape of 'constant' cannot be inferred; write it");
+  EXPECT_CONTAINS(refusal("c = (f32[]) constant((1))"), "a constant of shape (f32[]) is not supported");
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Movement, contractions, tuples and control, with results worked out by hand.
+#include "tests/reference/hlo/TestSupport.h"
+
+using namespace heddle;
+using namespace heddle::hlo;
+using namespace heddle::hlo::reference;
+
+namespace {
+
+const Numbers six = {0, 1, 2, 3, 4, 5};
+
+/// ROOT is `line`; `p` is f32[2,3] of 0 to 5, `z` a scalar of the value 9.
+Numbers ofSix(const std::string &line) {
+  return compute("p = f32[2,3] parameter(0)\nz = f32[] constant(9)\nROOT r = " + line, {six});
+}
+
+} // namespace
+
+TEST(HloMovement, shapes) {
+  expectSame(compute("ROOT r = s32[2,3] iota(), iota_dimension=1"), {0, 1, 2, 0, 1, 2}, "iota");
+  expectSame(compute("ROOT r = bf16[2,2] iota(), iota_dimension=0"), {0, 0, 1, 1}, "iota");
+  expectSame(ofSix("f32[3,2] reshape(p)"), six, "reshape");
+  expectSame(ofSix("transpose(p), dimensions={1,0}"), {0, 3, 1, 4, 2, 5}, "transpose");
+  expectSame(ofSix("reverse(p), dimensions={1}"), {2, 1, 0, 5, 4, 3}, "reverse");
+  expectSame(ofSix("f32[2] broadcast(z), dimensions={}"), {9, 9}, "broadcast");
+  expectSame(compute("p = f32[2] parameter(0)\nROOT r = f32[2,3] broadcast(p), dimensions={0}", {{1, 2}}),
+             {1, 1, 1, 2, 2, 2}, "broadcast");
+  expectSame(compute("p = f32[2,3] parameter(0)\nROOT r = f32[3,2] broadcast(p), dimensions={1,0}", {six}),
+             {0, 3, 1, 4, 2, 5}, "broadcast");
+  expectSame(compute("p = f32[0,2] parameter(0)\nROOT r = f32[2,0] transpose(p), dimensions={1,0}", {{}}), {}, "empty");
+}
+
+TEST(HloMovement, bitcasts_follow_the_layouts) {
+  expectSame(ofSix("f32[6] bitcast(p)"), six, "row-major");
+  expectSame(ofSix("f32[3,2]{0,1} bitcast(p)"), {0, 3, 1, 4, 2, 5}, "a transpose");
+  expectSame(compute("p = f32[2,3]{0,1} parameter(0)\nROOT r = f32[6] bitcast(p)", {six}), {0, 3, 1, 4, 2, 5},
+             "column-major");
+  expectSame(compute("p = f32[2,3] parameter(0)\nc = f32[2,3]{0,1} copy(p)\nROOT r = f32[6] bitcast(c)", {six}),
+             {0, 3, 1, 4, 2, 5}, "copy");
+  expectSame(compute("p = u32[1] parameter(0)\nROOT r = u8[4] bitcast(p)", {{0x04030201}}), {1, 2, 3, 4}, "bytes");
+}
+
+TEST(HloMovement, slices) {
+  expectSame(ofSix("slice(p), slice={[0:2], [0:3:2]}"), {0, 2, 3, 5}, "slice");
+  expectSame(ofSix("slice(p), slice={[1:2], [1:3]}"), {4, 5}, "slice");
+  expectSame(ofSix("dynamic-slice(p, s32[] constant(1), s32[] constant(1)), dynamic_slice_sizes={1,2}"), {4, 5},
+             "dynamic-slice");
+  expectSame(ofSix("dynamic-slice(p, s32[] constant(-5), u8[] constant(250)), dynamic_slice_sizes={1,2}"), {1, 2},
+             "clamped");
+  expectSame(ofSix("dynamic-update-slice(p, f32[1,2] constant({{7,8}}), s32[] constant(9), s32[] constant(0))"),
+             {0, 1, 2, 7, 8, 5}, "dynamic-update-slice");
+  expectSame(ofSix("concatenate(p, f32[2,1] constant({{7},{8}}), p), dimensions={1}"),
+             {0, 1, 2, 7, 0, 1, 2, 3, 4, 5, 8, 3, 4, 5}, "concatenate");
+}
+
+TEST(HloMovement, pads) {
+  expectSame(ofSix("pad(p, z), padding=1_0x0_1"), {9, 9, 9, 9, 0, 1, 2, 9, 3, 4, 5, 9}, "pad");
+  expectSame(ofSix("pad(p, z), padding=0_-1x-1_0"), {1, 2}, "negative");
+  expectSame(ofSix("pad(p, z), padding=0_0x0_0_1"), {0, 9, 1, 9, 2, 3, 9, 4, 9, 5}, "interior");
+}
+
+TEST(HloContraction, reduce) {
+  expectSame(ofSix("reduce(p, z), dimensions={1}, to_apply=add"), {12, 21}, "rows");
+  expectSame(ofSix("reduce(p, z), dimensions={0}, to_apply=max"), {9, 9, 9}, "columns");
+  expectSame(ofSix("reduce(p, f32[] constant(1)), dimensions={1,0}, to_apply=min"), {0}, "all");
+  expectSame(ofSix("reduce(p, z), dimensions={}, to_apply=add"), {9, 10, 11, 12, 13, 14}, "none");
+}
+
+TEST(HloContraction, variadic_reduce_with_any_region) {
+  std::string text = moduleText("p = f32[4] parameter(0)\ni = s32[4] iota(), iota_dimension=0\n"
+                                "ROOT r = (f32[], s32[]) reduce(p, i, f32[] constant(-inf), s32[] constant(-1)), "
+                                "dimensions={0}, to_apply=argmax");
+  text.insert(text.find("ENTRY"), "argmax { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) "
+                                  "j = s32[] parameter(3) c = compare(a, b), direction=GE v = select(c, a, b) "
+                                  "k = select(c, i, j) ROOT t = tuple(v, k) }\n");
+  Value result = run(parseModule(text, "t.hlo"), {{{3, 8, 8, 1}}})[0];
+  expectSame(numbersOf(result.elements[0]), {8}, "value");
+  expectSame(numbersOf(result.elements[1]), {1}, "index");
+}
+
+TEST(HloContraction, dot) {
+  auto dot = [](const std::string &left, const std::string &right, const std::string &rest, const Numbers &a,
+                const Numbers &b) {
+    return compute("a = " + left + " parameter(0)\nb = " + right + " parameter(1)\nROOT r = " + rest, {a, b});
+  };
+  expectSame(dot("f32[2,3]", "f32[3,2]", "dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}", six, six),
+             {10, 13, 28, 40}, "matrices");
+  expectSame(dot("f32[2,3]", "f32[2,3]",
+                 "dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, "
+                 "rhs_contracting_dims={1}",
+                 six, six),
+             {5, 50}, "batch");
+  expectSame(dot("f32[2]", "f32[2]", "dot(a, b)", {1, 2}, {3, 4}), {3, 4, 6, 8}, "outer");
+  expectSame(dot("s8[2]", "s8[2]", "s32[] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}", {100, 100},
+                 {100, 100}),
+             {20000}, "s8 to s32");
+  expectSame(dot("bf16[3]", "bf16[3]", "bf16[] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+                 {256, 1, 1}, {1, 1, 1}),
+             {258}, "bf16 is rounded once");
+}
+
+TEST(HloStructure, tuples_calls_and_fusions) {
+  std::string text =
+      moduleText("p = f32[2] parameter(0)\na = fusion(p), kind=kLoop, calls=pair\n"
+                 "b = get-tuple-element(a), index=1\nc = call(b), to_apply=pair\nk = token[] after-all()\n"
+                 "o = opt-barrier(c)\nROOT g = get-tuple-element(o), index=1");
+  text.insert(text.find("ENTRY"), "pair { q = f32[2] parameter(0) d = add(q, q) ROOT t = tuple(q, d) }\n");
+  expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 2}}})[0]), {4, 8}, "twice doubled");
+}
+
+namespace {
+
+/// A loop that doubles x while i < n, where n is the partition id times `step` plus `base`; `inBody` is applied to x.
+std::string loop(const std::string &inBody, int step, int base, int devices) {
+  std::string text = moduleText("x = f32[1] parameter(0)\nd = u32[] partition-id()\n"
+                                "m = multiply(d, u32[] constant(" +
+                                    std::to_string(step) +
+                                    "))\n"
+                                    "n = add(m, u32[] constant(" +
+                                    std::to_string(base) +
+                                    "))\n"
+                                    "s = tuple(u32[] constant(0), n, x)\n"
+                                    "w = while(s), condition=cond, body=body\nROOT r = get-tuple-element(w), index=2",
+                                1, devices);
+  return text.insert(text.find("ENTRY"),
+                     "cond { s = (u32[], u32[], f32[1]) parameter(0) i = get-tuple-element(s), index=0 "
+                     "n = get-tuple-element(s), index=1 ROOT c = compare(i, n), direction=LT }\n"
+                     "body { s = (u32[], u32[], f32[1]) parameter(0) i = get-tuple-element(s), index=0 "
+                     "n = get-tuple-element(s), index=1 x = get-tuple-element(s), index=2 "
+                     "j = add(i, u32[] constant(1)) y = f32[1] " +
+                         inBody + " ROOT t = tuple(j, n, y) }\n");
+}
+
+} // namespace
+
+TEST(HloStructure, loops) {
+  Module module = parseModule(loop("add(x, x)", 1, 1, 3), "t.hlo");
+  EXPECT_EQ(numbersOfAll(run(module, {{{1}}, {{1}}, {{1}}})), (std::vector<Numbers>{{2}, {4}, {8}}));
+  module = parseModule(loop("all-reduce(x), channel_id=1, to_apply=add", 0, 3, 2), "t.hlo");
+  EXPECT_EQ(numbersOfAll(run(module, {{{1}}, {{2}}})), (std::vector<Numbers>{{12}, {12}}));
+}
+
+TEST(HloStructure, loops_that_part_around_a_collective) {
+  Module module = parseModule(loop("all-reduce(x), channel_id=1, to_apply=add", 1, 1, 2), "t.hlo");
+  EXPECT_CONTAINS(messageOf([&] { run(module, {{{1}}, {{2}}}); }),
+                  "t.hlo:14:1: after 1 trips 1 of 2 devices leave 'w', whose body holds a collective");
+}
+
+TEST(HloStructure, inputs_that_do_not_fit) {
+  Module module = parseBody("p = f32[2] parameter(0)", 2);
+  EXPECT_CONTAINS(messageOf([&] { evaluate(module, {}); }), "inputs for 0 devices; the module runs on 2");
+  EXPECT_CONTAINS(messageOf([&] { evaluate(module, {{}, {}}); }), "0 inputs for device 0; the module takes 1");
+  Value wrong = zeros(Shape::array(DType::F32, {3}));
+  EXPECT_CONTAINS(messageOf([&] { evaluate(module, {{wrong}, {wrong}}); }),
+                  "input 0 of device 0 is f32[3], the module takes f32[2]");
+  EXPECT_CONTAINS(messageOf([&] { zeros(Shape::array(DType::F32, {1 << 20, 1 << 20})); }), "at most 1073741824 bytes");
+}
