@@ -232,7 +232,7 @@ const std::vector<Phase> &hostPhases() {
      "convert-scf-to-cf", nullptr, ours, {"scf."}},
     {"host-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,
      {"arith.", "cf.", "math.", "memref.", "scf.", "ub.", "vector."}},
-    {"implement-calls", Level::LlvmIr, "replaces those calls by machine atomics and bounded loops",
+    {"implement-calls", Level::LlvmIr, "replaces the calls of peer-to-calls by machine atomics and bounded loops",
      "heddle-implement-peer-calls{target=host}", nullptr, input, {}},
     {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chosen processor", nullptr, translate, ours, {}},
     {"optimise", Level::LlvmIr, "runs LLVM's optimiser", nullptr, optimize, ours, {}},
