@@ -2,6 +2,7 @@
 #include "compiler/emit/HostObject.h"
 #include "compiler/emit/Guard.h"
 #include "support/Error.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -88,9 +89,26 @@ std::string pipelineOf(int level) {
   return level == 0 ? "" : level == 3 ? "default<O3>" : shortPipeline;
 }
 
+/// Scheduling compares each access to memory with every other of its block. After this many in one block the time is
+/// quadratic, and the scheduler that runs after register allocation (most of it, and of least use to vector code) is
+/// left out by choosing a lower level.
+constexpr int manyAccesses = 500;
+
+bool hasHugeBlock(const llvm::Module &module) {
+  for (const llvm::Function &function : module)
+    for (const llvm::BasicBlock &block : function)
+      if (llvm::count_if(block, [](const llvm::Instruction &i) { return i.mayReadOrWriteMemory(); }) > manyAccesses)
+        return true;
+  return false;
+}
+
 std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
   llvm::SmallString<0> bytes;
   bool refused = false;
+  llvm::CodeGenOptLevel level = machine.getOptLevel();
+  if (level > llvm::CodeGenOptLevel::Less && hasHugeBlock(module))
+    machine.setOptLevel(llvm::CodeGenOptLevel::Less);
+  auto restore = llvm::scope_exit([&] { machine.setOptLevel(level); });
   runStep(module, "code generation", [&] {
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;

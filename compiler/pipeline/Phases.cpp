@@ -229,7 +229,7 @@ const std::vector<Phase> &hostPhases() {
     // Within host-to-llvm's one conversion, LLVM 22's pattern for `scf.for` touches the branch that it made after that has
     // been converted.
     {"loops-to-branches", Level::Vector, "turns structured loops and conditionals into branches between blocks",
-     "convert-scf-to-cf", nullptr, ours, {"scf."}},
+     "heddle-loops-to-branches", nullptr, ours, {"scf."}},
     {"host-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,
      {"arith.", "cf.", "math.", "memref.", "scf.", "ub.", "vector."}},
     {"implement-calls", Level::LlvmIr, "replaces the calls of peer-to-calls by machine atomics and bounded loops",

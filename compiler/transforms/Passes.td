@@ -26,6 +26,15 @@ def ExpandMathPass : Pass<"heddle-expand-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def LoopsToBranchesPass : Pass<"heddle-loops-to-branches"> {
+  let summary = "turn structured loops and conditionals into branches, with the test of a loop at its end";
+  let description = [{
+    As MLIR's `convert-scf-to-cf`, but an `scf.for` with constant bounds that runs at least once tests its counter at
+    the end of the body, the form that LLVM's loop passes want. Other loops test at the start.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
 def ExpandBlockPointersPass : Pass<"heddle-expand-block-pointers"> {
   let summary = "replace block pointers by tiles of pointers with masks";
   let description = [{

@@ -152,7 +152,7 @@ void HostEmitter::emitAssert(AssertOp op) {
   auto tile = dyn_cast<RankedTensorType>(op.getCondition().getType());
   if (!tile)
     return fail(scalar(op.getCondition()), i64(0));
-  LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(op.getCondition()), maxLanes({}));
+  LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(op.getCondition()), maxLanes());
   iterate(tile.getShape(), lanes, [&](TileIndex index) {
     Value condition = toLanes(evaluate(op.getCondition(), index));
     Index linear = linearIndex(tile.getShape(), index);

@@ -31,14 +31,15 @@ void HostEmitter::emitDot(DotOp op) {
     a = allocate(left, type);
     fill(op.getA(), a);
   }
-  int64_t lanes = std::min<int64_t>(n, maxLanes(type));
+  int64_t lanes = std::min<int64_t>(n, maxLanes());
   int64_t panel = std::min<int64_t>(n, (options.vectorBits == 512 ? 4 : 2) * lanes);
   Value packed = scratch(n * k * sizeOf(type));
 
-  // The operands are packed before the result is touched: it may lie in the buffer of a loop-carried tile they read.
+  // The result may lie in the buffer of a loop-carried tile that an operand reads. B is packed before the result is
+  // touched; A, which may be read in place, must not lie there.
   auto target = std::make_unique<TileBuffer>();
   TileBuffer *reused = reusableLoopBuffer(op.getD());
-  if (batches > 1 || (reused && reused->pointer == a.pointer)) // A is read while the result is written
+  if (batches > 1 || (reused && reused->pointer == a.pointer))
     reused = nullptr;
   *target = reused && reused->stored == type ? *reused : allocate(result, type);
   if (batches == 1)
@@ -65,7 +66,7 @@ void HostEmitter::packB(Value operand, Value packed, Type type, Value batch, int
   TileBuffer panels{packed, type, tile.getElementType(), {n / panel, k, panel}};
   int primary = std::max(0, plan.preferredDim(operand) - (rank - 2));
   SmallVector<int64_t> shape{k, n};
-  iterate(shape, chooseLanes(shape, primary, maxLanes(type)), [&](TileIndex index) {
+  iterate(shape, chooseLanes(shape, primary, maxLanes()), [&](TileIndex index) {
     TileIndex source = index;
     if (rank == 3)
       source.insert(source.begin(), Index{batch, {}});
@@ -79,9 +80,8 @@ void HostEmitter::multiplyTile(const TileBuffer &a, Value packed, const TileBuff
   int rank = d.shape.size();
   int64_t m = d.shape[rank - 2], n = d.shape[rank - 1], k = a.shape[rank - 1];
   Type type = d.stored;
-  int64_t lanes = std::min<int64_t>(n, maxLanes(type)), vectors = panel / lanes;
+  int64_t lanes = std::min<int64_t>(n, maxLanes()), vectors = panel / lanes;
   int64_t rows = std::min<int64_t>(m, vectors >= 4 ? 4 : options.vectorBits == 512 ? 8 : 4);
-  int64_t unroll = 1;
   PieceScope scope(*this, lanes);
   Type vector = lanes == 1 ? type : Type(VectorType::get({lanes}, type));
   bool integer = isa<IntegerType>(type);
@@ -100,18 +100,15 @@ void HostEmitter::multiplyTile(const TileBuffer &a, Value packed, const TileBuff
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t v = 0; v < vectors; ++v)
           sums.push_back(startAtZero ? zero(vector) : loadFrom(element(r, v), vector));
-      sums = forLoop(0, k, unroll, sums, [&](Value at, ValueRange carried) {
-        Values next(carried);
+      sums = forLoop(0, k, 1, sums, [&](Value at, ValueRange carried) {
+        Values next(carried), bs;
         Value bRow = gep(panelBase, type, mul(at, panel)), aHere = gep(aRow, type, at);
-        for (int64_t u = 0; u < unroll; ++u) {
-          Values bs;
+        for (int64_t v = 0; v < vectors; ++v)
+          bs.push_back(loadFrom(gep(bRow, type, i64(v * lanes)), vector));
+        for (int64_t r = 0; r < rows; ++r) {
+          Value x = splat(loadFrom(gep(aHere, type, i64(r * k)), type));
           for (int64_t v = 0; v < vectors; ++v)
-            bs.push_back(loadFrom(gep(bRow, type, i64(u * panel + v * lanes)), vector));
-          for (int64_t r = 0; r < rows; ++r) {
-            Value x = splat(loadFrom(gep(aHere, type, i64(r * k + u)), type));
-            for (int64_t v = 0; v < vectors; ++v)
-              next[r * vectors + v] = multiplyAdd(x, bs[v], next[r * vectors + v]);
-          }
+            next[r * vectors + v] = multiplyAdd(x, bs[v], next[r * vectors + v]);
         }
         return next;
       });

@@ -145,7 +145,11 @@ Value HostEmitter::compute(Operation *op, ArrayRef<Value> in) {
       .Case<arith::UIToFPOp>([&](auto) { return intToFloat(op, in[0], false); })
       .Case<arith::FPToSIOp>([&](auto) { return floatToInt(op, in[0], true); })
       .Case<arith::FPToUIOp>([&](auto) { return floatToInt(op, in[0], false); })
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return convertFloat(in[0], operandElement(op), result); })
+      .Case<arith::ExtFOp>([&](auto) { return convertFloat(in[0], operandElement(op), result); })
+      .Case<arith::TruncFOp>([&](arith::TruncFOp truncate) {
+        bool towardZero = truncate.getRoundingmode() == arith::RoundingMode::toward_zero;
+        return convertFloat(in[0], operandElement(op), result, towardZero);
+      })
       .Case<FpToFpOp>([&](FpToFpOp convert) {
         return convertFloat(in[0], operandElement(op), result, convert.getRounding() == RoundingMode::TowardZero);
       })

@@ -188,7 +188,7 @@ LaneValue HostEmitter::evaluateUncached(Operation *op, Value value, const TileIn
 }
 
 void HostEmitter::fill(Value value, TileBuffer &target) {
-  LaneMap lanes = chooseLanes(target.shape, plan.preferredDim(value), maxLanes(target.logical));
+  LaneMap lanes = chooseLanes(target.shape, plan.preferredDim(value), maxLanes());
   iterate(target.shape, lanes, [&](TileIndex index) { writeBuffer(target, index, evaluate(value, index)); });
 }
 
@@ -210,7 +210,7 @@ void HostEmitter::materialiseMap(MapElementwiseOp op) {
   SmallVector<TileBuffer *> results = allocateFor(op.getResult());
   Region &region = op.getScalarOp();
   if (pack == 1 && isStraightLine(region)) {
-    LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(op.getResult()[0]), maxLanes({}));
+    LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(op.getResult()[0]), maxLanes());
     return iterate(tile.getShape(), lanes, [&](TileIndex index) {
       SmallVector<LaneValue> values = runRegion(region, evaluateAll(op.getSrcs(), index));
       for (auto [result, value] : llvm::zip(results, values))

@@ -218,7 +218,7 @@ HostEmitter::Values HostEmitter::assign(ValueRange values, ArrayRef<TileBuffer *
     copies.push_back({copy, target});
   }
   for (auto &[copy, target] : copies)
-    iterate(target->shape, chooseLanes(target->shape, int(target->shape.size()) - 1, maxLanes({})),
+    iterate(target->shape, chooseLanes(target->shape, int(target->shape.size()) - 1, maxLanes()),
             [&, &from = copy, to = target](TileIndex index) { writeBuffer(*to, index, readBuffer(from, index)); });
   return results;
 }

@@ -18,8 +18,8 @@
 
 namespace heddle::host {
 
-/// A tile in scratch memory, row-major. `element` is what the tile's element type is in registers (`stored` may differ:
-/// bits are stored as bytes, and a dot keeps f32 behind an f16 result).
+/// A tile in scratch memory, row-major. `stored` may differ from what the element type is in registers: bits are stored
+/// as bytes, and a dot keeps f32 behind an f16 result.
 struct TileBuffer {
   mlir::Value pointer; ///< !llvm.ptr
   mlir::Type stored;   ///< element type in memory
@@ -77,7 +77,7 @@ private:
   /// Walks `shape` in pieces of `lanes`; `excluded` stays with the body (its index is null).
   void iterate(llvm::ArrayRef<int64_t> shape, const LaneMap &lanes, llvm::function_ref<void(TileIndex)> body,
                int excluded = -1);
-  int maxLanes(mlir::Type element) const { return options.vectorBits / 32; }
+  int maxLanes() const { return options.vectorBits / 32; } ///< 32-bit elements of a register
   Index linearIndex(llvm::ArrayRef<int64_t> shape, const TileIndex &index);
   TileIndex delinearize(const Index &linear, llvm::ArrayRef<int64_t> shape);
 
@@ -109,8 +109,9 @@ private:
   mlir::Value intToFloat(mlir::Operation *op, mlir::Value a, bool isSigned);
   mlir::Value multiplyHigh(mlir::Value a, mlir::Value b);
   mlir::Value cloneOn(mlir::Operation *op, mlir::ValueRange operands, mlir::Type scalarResult);
-  /// Runs the single block of `region` on lane values; false when it has control flow or several blocks.
+  /// Whether `region` is one block without control flow or effects, which runs on vectors.
   static bool isStraightLine(mlir::Region &region);
+  /// The values that the region's one block yields; with control flow in it, of one element.
   llvm::SmallVector<LaneValue> runRegion(mlir::Region &region, llvm::ArrayRef<LaneValue> arguments);
 
   //===-- Fp8.cpp: narrow formats --------------------------------------------------------------------------------===//
@@ -132,6 +133,7 @@ private:
   mlir::Value fromStored(mlir::Value value, const TileBuffer &buffer);
   mlir::Value toStored(mlir::Value value, const TileBuffer &buffer);
   LaneValue readBuffer(const TileBuffer &buffer, const TileIndex &index);
+  mlir::Value loadAndShuffle(mlir::Value pointer, mlir::Type stored, const LanePattern &lanes, int64_t count);
   LaneValue readBufferAt(const TileBuffer &buffer, const LaneValue &linear);
   void writeBuffer(const TileBuffer &buffer, const TileIndex &index, const LaneValue &value);
   struct Access {
@@ -148,13 +150,15 @@ private:
   void emitPoll(triton::AtomicPollOp op);
   mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
   mlir::Value atomicNarrowAdd(triton::AtomicRMWOp op, mlir::Value pointer, mlir::Value value);
-  mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other);
+  mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other, bool isVolatile = false);
   void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);
   /// Runs `body(lane)` for each lane whose mask is set, one after the other.
   void forActiveLanes(mlir::Value mask, llvm::function_ref<void(mlir::Value)> body);
   mlir::Value spill(mlir::Value lanes); ///< lanes in scratch memory, to be read one by one
   mlir::Value spilledLane(mlir::Value memory, mlir::Type scalar, mlir::Value lane);
   mlir::Value allTrue(mlir::Value mask);
+  mlir::Value areContiguous(mlir::Value addresses, mlir::Value first, mlir::Type stored);
+  LanePattern stepPattern(int64_t step) const;
   mlir::Value anyTrue(mlir::Value mask);
   mlir::Value loadMasked(mlir::Value pointer, mlir::Value mask, mlir::Value otherwise, bool isVolatile);
   void storeMasked(mlir::Value pointer, mlir::Value mask, mlir::Value value);

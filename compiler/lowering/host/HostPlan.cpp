@@ -17,6 +17,9 @@ using namespace heddle::triton;
 // A deeper expression is cut: evaluating one is recursive.
 static constexpr int maxExpressionDepth = 500;
 
+// What is read several times and costs as many vector instructions as this is kept in memory.
+static constexpr int worthKeeping = 12;
+
 static bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
@@ -79,15 +82,17 @@ static bool mayWrite(Operation *op) {
   return true;
 }
 
+// Costs need decisions (a value in memory costs one load) and decisions need costs. So: first costs as if everything
+// were computed where it is read, and the decisions that follow; then, from definitions to users, what has become cheap
+// because its operands are in memory is given back; then the readers of every value once more.
 HostPlan::HostPlan(FuncOp function) {
   computeCosts(function);
-  // Users are visited before definitions: blocks and operations backwards, nested regions before their operation.
-  function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-    for (Value result : op->getResults())
-      if (isTile(result))
-        addRoots(result);
-    decide(op);
-  });
+  decideAll(function);
+  giveBackCheap(function);
+  uses.clear();
+  materialised = chosen;
+  settled = true;
+  decideAll(function);
   // Block arguments are read like other values; their roots are needed to reuse their buffers.
   function.walk([&](Block *block) {
     for (BlockArgument argument : block->getArguments())
@@ -96,13 +101,27 @@ HostPlan::HostPlan(FuncOp function) {
   });
 }
 
+// Users are visited before definitions: blocks and operations backwards, nested regions before their operation.
+void HostPlan::decideAll(FuncOp function) {
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isTile(result))
+        addRoots(result);
+    decide(op);
+  });
+}
+
+// An operation whose operands are not part of its own expression.
+static bool isLeaf(Operation *op) {
+  return alwaysMaterialised(op) || isa<LoadOp, SplatOp, MakeRangeOp>(op);
+}
+
 void HostPlan::computeCosts(FuncOp function) {
   DenseMap<Value, int> depths;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     int total = operationCost(op), depth = 1;
-    bool leaf = alwaysMaterialised(op) || isa<LoadOp, SplatOp, MakeRangeOp>(op);
     for (Value operand : op->getOperands())
-      if (isTile(operand) && !leaf) {
+      if (isTile(operand) && !isLeaf(op)) {
         total += cost.lookup_or(operand, 1);
         depth = std::max(depth, 1 + depths.lookup(operand));
       }
@@ -112,6 +131,21 @@ void HostPlan::computeCosts(FuncOp function) {
       depths[result] = cut ? 0 : depth;
       if (cut && isTile(result))
         cuts.insert(result);
+    }
+  });
+}
+
+void HostPlan::giveBackCheap(FuncOp function) {
+  DenseMap<Value, int> now;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    int total = operationCost(op);
+    for (Value operand : op->getOperands())
+      if (isTile(operand) && !isLeaf(op))
+        total += now.lookup_or(operand, 1);
+    for (Value result : op->getResults()) {
+      if (total < worthKeeping && chosen.erase(result))
+        materialised.erase(result);
+      now[result] = isMaterialised(result) ? 1 : std::min(total, 1000);
     }
   });
 }
@@ -180,14 +214,18 @@ void HostPlan::decide(Operation *op) {
       materialised.insert(result);
       continue;
     }
-    if (matchPattern(result, m_Constant()) || cost.lookup(result) < 12)
+    if (settled || matchPattern(result, m_Constant()) || cost.lookup(result) < worthKeeping)
       continue;
     const Uses &use = uses[result];
-    bool repeated = use.roots.size() > 1 || use.expanded;
+    bool atOnePlace = result.hasOneUse() && !isa<SplitOp>(*result.user_begin());
+    bool elsewhere = use.transposed && !atOnePlace; // one element of the root reads several elements
+    bool repeated = use.roots.size() > 1 || use.expanded || elsewhere;
     for (const Root &root : use.roots)
       repeated |= isInDeeperLoop(result, root.first);
-    if (repeated)
+    if (repeated) {
       materialised.insert(result);
+      chosen.insert(result);
+    }
   }
 }
 

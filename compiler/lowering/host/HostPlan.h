@@ -32,6 +32,8 @@ public:
 
 private:
   void computeCosts(triton::FuncOp function);
+  void decideAll(triton::FuncOp function);
+  void giveBackCheap(triton::FuncOp function);
   void decide(mlir::Operation *op);
   void decideLoad(triton::LoadOp load);
   bool hasDistinctElements(mlir::Value pointers) const;
@@ -51,7 +53,9 @@ private:
   llvm::DenseMap<mlir::Value, Uses> uses;
   llvm::DenseMap<mlir::Value, int> cost;
   llvm::DenseSet<mlir::Value> materialised;
-  llvm::DenseSet<mlir::Value> cuts;                                                    ///< where a long expression ends
+  llvm::DenseSet<mlir::Value> chosen; ///< materialised for its cost, not by necessity
+  bool settled = false;               ///< `chosen` is final
+  llvm::DenseSet<mlir::Value> cuts;   ///< where a long expression ends
   mutable llvm::DenseMap<std::pair<mlir::Value, int>, std::optional<int64_t>> strides; ///< of strideAlong
 };
 

@@ -94,17 +94,23 @@ LaneValue HostEmitter::readBufferAt(const TileBuffer &buffer, const LaneValue &l
   auto vectorOf = [&](int64_t lanes) { return VectorType::get({lanes}, buffer.stored); };
   if (isStepPattern(linear.lanes, width, 1))
     return LaneValue::general(fromStored(loadFrom(pointer, vectorOf(width)), buffer));
-  // A pattern within a few vectors: load them whole and shuffle. Sizes are powers of two, so the span stays inside.
-  int64_t last = *llvm::max_element(linear.lanes), span = llvm::PowerOf2Ceil(last + 1);
-  if (span <= 4 * width) {
-    Value whole = loadFrom(pointer, vectorOf(span));
-    Value shuffled = vector::ShuffleOp::create(b, loc, whole, whole, ArrayRef<int64_t>(linear.lanes));
-    return LaneValue::general(fromStored(shuffled, buffer));
-  }
+  if (int64_t count = *llvm::max_element(linear.lanes) + 1; count <= 4 * width)
+    return LaneValue::general(fromStored(loadAndShuffle(pointer, buffer.stored, linear.lanes, count), buffer));
   Value addresses = LLVM::GEPOp::create(b, loc, VectorType::get({width}, buffer.pointer.getType()), buffer.stored,
                                         pointer, ValueRange{patternVector(b.getI64Type(), linear.lanes)});
   Value all = constantLike(b.getI1Type(), -1, addresses), other = zero(vectorOf(width));
   return LaneValue::general(fromStored(gatherLanes(addresses, all, other), buffer));
+}
+
+// Two vectors, which overlap unless `count` is a power of two, hold the first `count` elements and nothing beyond them.
+Value HostEmitter::loadAndShuffle(Value pointer, Type stored, const LanePattern &lanes, int64_t count) {
+  int64_t size = llvm::bit_floor(uint64_t(count)), start = count - size;
+  Type type = VectorType::get({size}, stored);
+  Value low = loadFrom(pointer, type), high = start == 0 ? low : loadFrom(gep(pointer, stored, i64(start)), type);
+  SmallVector<int64_t> picks;
+  for (int64_t lane : lanes)
+    picks.push_back(lane < size ? lane : size + lane - start);
+  return vector::ShuffleOp::create(b, loc, low, high, picks);
 }
 
 void HostEmitter::writeBuffer(const TileBuffer &buffer, const TileIndex &index, const LaneValue &value) {
@@ -127,7 +133,8 @@ Value HostEmitter::spill(Value lanes) {
     element = b.getI8Type();
   }
   int64_t size = isa<LLVM::LLVMPointerType>(element) ? 8 : sizeOf(element);
-  Value memory = scratch(size * 64);
+  auto vector = dyn_cast<VectorType>(lanes.getType());
+  Value memory = scratch(size * (vector ? vector.getNumElements() : 1));
   LLVM::StoreOp::create(b, loc, lanes, memory, /*alignment=*/size);
   return memory;
 }
@@ -172,16 +179,17 @@ static bool hasGather(Type element) {
   return element.getIntOrFloatBitWidth() >= 32;
 }
 
-Value HostEmitter::gatherLanes(Value addresses, Value mask, Value other) {
+// LLVM's masked loads cannot be volatile: such lanes are loaded one by one too.
+Value HostEmitter::gatherLanes(Value addresses, Value mask, Value other, bool isVolatile) {
   auto type = cast<VectorType>(other.getType());
   Type element = type.getElementType();
-  if (hasGather(element))
+  if (hasGather(element) && !isVolatile)
     return LLVM::masked_gather::create(b, loc, type, addresses, mask, ValueRange{other},
                                        b.getI32IntegerAttr(sizeOf(element)));
   Value from = spill(addresses), result = spill(other);
   forActiveLanes(mask, [&](Value lane) {
     Value pointer = spilledLane(from, getElementTypeOrSelf(addresses.getType()), lane);
-    storeTo(gep(result, element, lane), loadFrom(pointer, element));
+    storeTo(gep(result, element, lane), loadFrom(pointer, element, isVolatile));
   });
   return loadFrom(result, type);
 }
@@ -223,9 +231,16 @@ Value HostEmitter::loadMasked(Value pointer, Value mask, Value otherwise, bool i
   auto some = scf::IfOp::create(b, loc, TypeRange{type}, anyTrue(mask), true);
   scf::YieldOp::create(b, loc, some.getResults());
   b.setInsertionPointToEnd(some.thenBlock());
-  auto alignment = b.getI32IntegerAttr(sizeOf(getElementTypeOrSelf(type)));
-  scf::YieldOp::create(
-      b, loc, ValueRange{Value(LLVM::MaskedLoadOp::create(b, loc, type, pointer, mask, otherwise, alignment))});
+  Type element = getElementTypeOrSelf(type);
+  auto alignment = b.getI32IntegerAttr(sizeOf(element));
+  Value part;
+  if (isVolatile)
+    part = gatherLanes(LLVM::GEPOp::create(b, loc, like(pointer.getType(), mask), element, pointer,
+                                           ValueRange{toLanes({i64(0), stepPattern(1), {}, {}})}),
+                       mask, otherwise, /*isVolatile=*/true);
+  else
+    part = LLVM::MaskedLoadOp::create(b, loc, type, pointer, mask, otherwise, alignment);
+  scf::YieldOp::create(b, loc, ValueRange{part});
   b.setInsertionPointToEnd(some.elseBlock());
   scf::YieldOp::create(b, loc, ValueRange{otherwise});
   return whole.getResult(0);
@@ -240,6 +255,20 @@ void HostEmitter::storeMasked(Value pointer, Value mask, Value value) {
   auto some = scf::IfOp::create(b, loc, anyTrue(mask), /*withElseRegion=*/false);
   b.setInsertionPoint(some.thenBlock()->getTerminator());
   LLVM::MaskedStoreOp::create(b, loc, value, pointer, mask, sizeOf(getElementTypeOrSelf(value.getType())));
+}
+
+LanePattern HostEmitter::stepPattern(int64_t step) const {
+  LanePattern steps;
+  for (int lane = 0; lane < width; ++lane)
+    steps.push_back(lane * step);
+  return steps;
+}
+
+// Whether the addresses, of which `first` is the first, are those of consecutive elements: an i1.
+Value HostEmitter::areContiguous(Value addresses, Value first, Type stored) {
+  Value steps = patternVector(b.getI64Type(), stepPattern(sizeOf(stored)));
+  Value expected = arith::AddIOp::create(b, loc, splat(first), steps);
+  return allTrue(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, addresses, expected));
 }
 
 //===-- Loads ----------------------------------------------------------------------------------------------------===//
@@ -327,14 +356,9 @@ LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const Lane
         mask = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
   Value otherLanes = toLanes(other);
   if (address.isAffine())
-    return LaneValue::general(gatherLanes(toPointer(addresses), mask, otherLanes));
+    return LaneValue::general(gatherLanes(toPointer(addresses), mask, otherLanes, isVolatile));
   // Unknown lanes are often contiguous after all (a row index modulo the row count): ask.
-  Value first = vector::ExtractOp::create(b, loc, addresses, 0);
-  LanePattern steps;
-  for (int lane = 0; lane < width; ++lane)
-    steps.push_back(lane * sizeOf(stored));
-  Value expected = arith::AddIOp::create(b, loc, splat(first), patternVector(b.getI64Type(), steps));
-  Value dense = allTrue(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, addresses, expected));
+  Value first = vector::ExtractOp::create(b, loc, addresses, 0), dense = areContiguous(addresses, first, stored);
   auto branch = scf::IfOp::create(b, loc, TypeRange{type}, dense, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
@@ -342,7 +366,7 @@ LaneValue HostEmitter::loadThrough(const Access &access, Type stored, const Lane
                            : loadFrom(toPointer(first), type, isVolatile);
   scf::YieldOp::create(b, loc, ValueRange{fast});
   b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, ValueRange{gatherLanes(toPointer(addresses), mask, otherLanes)});
+  scf::YieldOp::create(b, loc, ValueRange{gatherLanes(toPointer(addresses), mask, otherLanes, isVolatile)});
   return LaneValue::general(branch.getResult(0));
 }
 
@@ -363,7 +387,7 @@ void HostEmitter::emitStore(StoreOp store) {
     return one({});
   }
   int primary = plan.preferredDim(store.getValue(), store.getPtr());
-  iterate(tile.getShape(), chooseLanes(tile.getShape(), primary, maxLanes(element)), one);
+  iterate(tile.getShape(), chooseLanes(tile.getShape(), primary, maxLanes()), one);
 }
 
 void HostEmitter::storeThrough(const Access &access, Value value) {
@@ -394,12 +418,7 @@ void HostEmitter::storeThrough(const Access &access, Value value) {
         mask = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
   if (address.scalar)
     return scatterLanes(toPointer(addresses), mask, value);
-  Value first = vector::ExtractOp::create(b, loc, addresses, 0);
-  LanePattern steps;
-  for (int lane = 0; lane < width; ++lane)
-    steps.push_back(lane * sizeOf(stored));
-  Value expected = arith::AddIOp::create(b, loc, splat(first), patternVector(b.getI64Type(), steps));
-  Value dense = allTrue(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, addresses, expected));
+  Value first = vector::ExtractOp::create(b, loc, addresses, 0), dense = areContiguous(addresses, first, stored);
   auto branch = scf::IfOp::create(b, loc, dense, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(branch.thenBlock()->getTerminator());
@@ -526,7 +545,7 @@ void HostEmitter::emitAtomic(Operation *op) {
   TileBuffer *olds = nullptr;
   if (!result.use_empty())
     olds = allocateFor(ValueRange{result})[0];
-  LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(value, pointer), maxLanes(type));
+  LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(value, pointer), maxLanes());
   iterate(tile.getShape(), lanes, [&](TileIndex index) {
     Access access = accessAt(op, pointer, mask, index);
     Value addresses = toLanes(access.address), values = toLanes(evaluate(value, index));

@@ -99,7 +99,7 @@ HostEmitter::Values HostEmitter::foldLanes(Region &region, Values lanes) {
 void HostEmitter::emitReduce(ReduceOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getSrcs()[0]);
   SmallVector<TileBuffer *> results = allocateFor(op.getResult());
-  int lanes = isStraightLine(op.getCombineOp()) ? maxLanes({}) : 1;
+  int lanes = isStraightLine(op.getCombineOp()) ? maxLanes() : 1;
   if (prefersLanesAlong(shape, op.getAxis(), plan.preferredDim(op.getSrcs()[0]), lanes))
     reduceAlongLanes(op, results);
   else
@@ -110,7 +110,7 @@ void HostEmitter::reduceAlongLanes(ReduceOp op, ArrayRef<TileBuffer *> results) 
   ArrayRef<int64_t> shape = shapeOf(op.getSrcs()[0]);
   Region &region = op.getCombineOp();
   int axis = op.getAxis();
-  LaneMap lanes = lanesAlong(shape, axis, isStraightLine(region) ? maxLanes({}) : 1);
+  LaneMap lanes = lanesAlong(shape, axis, isStraightLine(region) ? maxLanes() : 1);
   int64_t step = lanes.width, pieces = shape[axis] / step;
   // Independent accumulators hide the latency of the combine operation.
   int64_t chains = pieces >= 16 ? 4 : pieces >= 8 ? 2 : 1;
@@ -165,7 +165,7 @@ void HostEmitter::reduceAcrossLanes(ReduceOp op, ArrayRef<TileBuffer *> results)
   ArrayRef<int64_t> shape = shapeOf(op.getSrcs()[0]);
   Region &region = op.getCombineOp();
   int axis = op.getAxis(), primary = otherDim(shape, plan.preferredDim(op.getSrcs()[0]), axis);
-  LaneMap lanes = chooseLanes(shape, primary, isStraightLine(region) ? maxLanes({}) : 1, axis);
+  LaneMap lanes = chooseLanes(shape, primary, isStraightLine(region) ? maxLanes() : 1, axis);
   iterate(
       shape, lanes,
       [&](TileIndex index) {
@@ -193,7 +193,7 @@ void HostEmitter::reduceAcrossLanes(ReduceOp op, ArrayRef<TileBuffer *> results)
 void HostEmitter::emitScan(ScanOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getSrcs()[0]);
   SmallVector<TileBuffer *> results = allocateFor(op.getResult());
-  int lanes = isStraightLine(op.getCombineOp()) ? maxLanes({}) : 1;
+  int lanes = isStraightLine(op.getCombineOp()) ? maxLanes() : 1;
   if (prefersLanesAlong(shape, op.getAxis(), plan.preferredDim(op.getSrcs()[0]), lanes))
     scanAlongLanes(op, results);
   else
@@ -206,7 +206,7 @@ void HostEmitter::scanAlongLanes(ScanOp op, ArrayRef<TileBuffer *> results) {
   Region &region = op.getCombineOp();
   int axis = op.getAxis();
   bool reverse = op.getReverse();
-  LaneMap lanes = lanesAlong(shape, axis, isStraightLine(region) ? maxLanes({}) : 1);
+  LaneMap lanes = lanesAlong(shape, axis, isStraightLine(region) ? maxLanes() : 1);
   int64_t step = lanes.width;
   auto scanPiece = [&](Values values) {
     for (int64_t distance = 1; distance < step; distance *= 2) {
@@ -272,7 +272,7 @@ void HostEmitter::scanAcrossLanes(ScanOp op, ArrayRef<TileBuffer *> results) {
   Region &region = op.getCombineOp();
   int axis = op.getAxis(), primary = otherDim(shape, plan.preferredDim(op.getSrcs()[0]), axis);
   bool reverse = op.getReverse();
-  LaneMap lanes = chooseLanes(shape, primary, isStraightLine(region) ? maxLanes({}) : 1, axis);
+  LaneMap lanes = chooseLanes(shape, primary, isStraightLine(region) ? maxLanes() : 1, axis);
   iterate(
       shape, lanes,
       [&](TileIndex index) {
@@ -305,11 +305,11 @@ void HostEmitter::emitHistogram(HistogramOp op) {
   TileBuffer *bins = allocateFor(ValueRange{op.getResult()})[0];
   if (!bins)
     return;
-  LaneMap all = chooseLanes(bins->shape, 0, maxLanes({}));
+  LaneMap all = chooseLanes(bins->shape, 0, maxLanes());
   iterate(bins->shape, all,
           [&](TileIndex index) { writeBuffer(*bins, index, LaneValue::uniform(zero(bins->stored))); });
   ArrayRef<int64_t> shape = shapeOf(op.getSrc());
-  iterate(shape, chooseLanes(shape, plan.preferredDim(op.getSrc()), maxLanes({})), [&](TileIndex index) {
+  iterate(shape, chooseLanes(shape, plan.preferredDim(op.getSrc()), maxLanes()), [&](TileIndex index) {
     Value values = toLanes(evaluate(op.getSrc(), index));
     Type wide = like(b.getI64Type(), values);
     if (values.getType() != wide)

@@ -3,6 +3,7 @@
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/lowering/host/HostEmitter.h"
 #include "compiler/lowering/peer/ExternCalls.h"
+#include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/RegionGraphTraits.h"
+#include "mlir/Transforms/CFGToSCF.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/PostOrderIterator.h"
 
@@ -59,15 +61,22 @@ static LogicalResult checkSupported(Operation *op) {
     if (element.isInteger(4))
       return refuse("i4 elements have no storage form");
   }
-  bool knownMath = isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::TanhOp,
-                       math::SqrtOp, math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp,
-                       math::RoundOp, math::ErfOp, math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp>(op);
+  bool knownMath =
+      isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::TanhOp, math::SqrtOp,
+          math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::RoundOp, math::ErfOp,
+          math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp,
+          math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>(op);
   if (isa<math::MathDialect>(op->getDialect()) && !knownMath)
     return refuse("");
   if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumResults() > 1)
     return refuse("it has several results");
   if (auto map = dyn_cast<MapElementwiseOp>(op); map && !map.getScalarOp().hasOneBlock())
-    return refuse("its region has several blocks");
+    return refuse("the branches of its region could not be turned into loops and conditionals");
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op); truncate && truncate.getRoundingmode()) {
+    arith::RoundingMode mode = *truncate.getRoundingmode();
+    if (mode != arith::RoundingMode::toward_zero && mode != arith::RoundingMode::to_nearest_even)
+      return refuse("rounding is to_nearest_even or toward_zero, not " + arith::stringifyRoundingMode(mode));
+  }
   StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
   bool known = isa<TritonDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
                    ub::UBDialect>(op->getDialect()) ||
@@ -76,6 +85,19 @@ static LogicalResult checkSupported(Operation *op) {
       isa<cf::SwitchOp, cf::AssertOp, scf::IndexSwitchOp, scf::ForallOp, scf::ParallelOp, scf::ExecuteRegionOp>(op))
     return refuse("");
   return success();
+}
+
+// The region of a map runs where there is no function to branch in: its branches become structured.
+static LogicalResult structureMaps(FuncOp function) {
+  bool fine = true;
+  function.walk([&](MapElementwiseOp map) {
+    if (map.getScalarOp().hasOneBlock())
+      return;
+    ControlFlowToSCFTransformation transformation;
+    DominanceInfo dominance(map);
+    fine &= succeeded(transformCFGToSCF(map.getScalarOp(), transformation, dominance));
+  });
+  return success(fine);
 }
 
 // Text may name a block before those that dominate it; plan and emitter walk the blocks in order.
@@ -96,6 +118,11 @@ LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &opti
   if (function.getFunctionType().getNumResults() != 0)
     return function.emitError() << "a kernel returns no values, '" << function.getName() << "' returns "
                                 << function.getFunctionType().getNumResults();
+  module.getContext()
+      ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
+                    ub::UBDialect, vector::VectorDialect>(); // what is created below
+  if (failed(structureMaps(function)))
+    return failure();
   bool supported = true;
   function.getBody().walk([&](Operation *op) { supported &= succeeded(checkSupported(op)); });
   for (BlockArgument argument : function.getArguments())
@@ -106,9 +133,6 @@ LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &opti
     }
   if (!supported)
     return failure();
-  module.getContext()
-      ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
   orderBlocks(function);
   Location place = function.getLoc();
   if (failed(HostEmitter(function, options, kernel).run()))
