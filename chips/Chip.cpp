@@ -25,6 +25,17 @@ const Chip &lookupChip(const std::string &name) {
   throw inputError(fmt::format("unknown target '{}'", name), notes);
 }
 
+void requirePeerAtomics(const Chip &chip) {
+  if (chip.peerAtomics)
+    return;
+  std::vector<std::string> able;
+  for (const Chip *known : allChips())
+    if (known->peerAtomics)
+      able.push_back(known->name);
+  throw inputError(fmt::format("target '{}' has no atomics that other devices see", chip.name),
+                   {fmt::format("targets that have them are {}", fmt::join(able, ", "))});
+}
+
 const char *vendorName(Vendor vendor) {
   return vendor == Vendor::Amd ? "amd" : vendor == Vendor::Nvidia ? "nvidia" : "host";
 }

@@ -27,6 +27,8 @@ struct Chip {
   int computeUnits = 0;           ///< multiprocessors or compute units of the product; 0 when it varies
   Fp8Formats fp8 = Fp8Formats::None;
   std::vector<ElementType> matrixTypes = {}; ///< operand types of its matrix instructions
+  bool peerAtomics =
+      false; ///< devices of one machine see each other's atomics; kernels that wait for them hang without
 };
 
 /// Every chip, by name.
@@ -34,6 +36,9 @@ const std::vector<const Chip *> &allChips();
 
 /// Throws Error{Input} `unknown target 'gfx90b'` with notes: the closest spelling, and the known names.
 const Chip &lookupChip(const std::string &name);
+
+/// Throws Error{Input} for a chip without atomics that its peers see.
+void requirePeerAtomics(const Chip &chip);
 
 const char *vendorName(Vendor vendor); ///< `host`, `amd`, `nvidia`
 

@@ -24,6 +24,14 @@ TEST(Chip, SizesAndFormats) {
   EXPECT_STREQ(vendorName(lookupChip("sm_90").vendor), "nvidia");
 }
 
+TEST(Chip, PeerAtomics) {
+  for (const char *name : {"host", "sm_90", "gfx942", "gfx950"})
+    requirePeerAtomics(lookupChip(name));
+  Chip older = {.name = "gfx90a", .description = "", .vendor = Vendor::Amd};
+  EXPECT_EQ(messageOf([&] { requirePeerAtomics(older); }), "target 'gfx90a' has no atomics that other devices see\n"
+                                                           "targets that have them are gfx942, gfx950, host, sm_90");
+}
+
 TEST(Chip, UnknownNameListsTheKnownAndTheClosest) {
   EXPECT_EQ(errorOf([] { lookupChip("gfx90b"); }).kind, ErrorClass::Input);
   EXPECT_EQ(messageOf([] { lookupChip("gfx943"); }),

@@ -16,6 +16,7 @@ const Chip gfx942Chip = {
     .computeUnits = 304,
     .fp8 = Fp8Formats::Fnuz,
     .matrixTypes = {F64, F32, F16, BF16, F8E4M3FNUZ, F8E5M2FNUZ, I8},
+    .peerAtomics = true,
 };
 
 } // namespace heddle

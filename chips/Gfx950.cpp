@@ -16,6 +16,7 @@ const Chip gfx950Chip = {
     .computeUnits = 256,
     .fp8 = Fp8Formats::Ocp,
     .matrixTypes = {F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I8},
+    .peerAtomics = true,
 };
 
 } // namespace heddle

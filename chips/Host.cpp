@@ -4,6 +4,11 @@
 
 namespace heddle {
 
-const Chip hostChip = {.name = "host", .description = "the processor of this machine", .registersPerThread = 32};
+const Chip hostChip = {
+    .name = "host",
+    .description = "the processor of this machine",
+    .registersPerThread = 32,
+    .peerAtomics = true, // host devices are threads of one process
+};
 
 } // namespace heddle

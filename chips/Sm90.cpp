@@ -17,6 +17,7 @@ const Chip sm90Chip = {
     .computeUnits = 132,
     .fp8 = Fp8Formats::Ocp,
     .matrixTypes = {F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I8, UI8}, // F32 as tf32
+    .peerAtomics = true,
 };
 
 } // namespace heddle

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Phases.h"
 #include "binary/HostAbi.h"
+#include "chips/Chip.h"
+#include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/emit/SharedObject.h"
 #include "compiler/pipeline/Compilation.h"
@@ -120,6 +122,14 @@ LogicalResult checkAttributes(Operation *op) {
   return success();
 }
 
+bool usesPeers(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return isa_and_nonnull<peer::PeerDialect>(op->getDialect()) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult verifyInput(Compilation &compilation) {
   if (failed(mlir::verify(*compilation.module)))
     return failure();
@@ -127,6 +137,8 @@ LogicalResult verifyInput(Compilation &compilation) {
   compilation.module->walk([&](Operation *op) { known &= succeeded(checkAttributes(op)); });
   if (!known)
     return failure();
+  if (usesPeers(*compilation.module))
+    requirePeerAtomics(lookupChip(compilation.options.target));
   return selectKernel(*compilation.module, compilation.options.kernel);
 }
 
@@ -220,7 +232,7 @@ const std::vector<Phase> &hostPhases() {
      "heddle-loops-to-branches", nullptr, ours, {"scf."}},
     {"host-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,
      {"arith.", "cf.", "math.", "memref.", "scf.", "ub.", "vector."}},
-    {"implement-calls", Level::LlvmIr, "replaces those calls by machine atomics and bounded loops",
+    {"implement-calls", Level::LlvmIr, "replaces the calls of peer-to-calls by machine atomics and bounded loops",
      "heddle-implement-peer-calls{target=host}", nullptr, input, {}},
     {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chosen processor", nullptr, translate, ours, {}},
     {"optimise", Level::LlvmIr, "runs LLVM's optimiser", nullptr, optimize, ours, {}},

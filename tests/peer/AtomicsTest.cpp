@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each comparator, width, mask and form of a wait and a write, executed: unsigned, until it holds, bounded.
+#include "support/TestError.h"
 #include "tests/peer/Ranks.h"
-#include <gtest/gtest.h>
 
 using namespace heddle;
 using namespace heddle::peertest;
@@ -135,9 +135,11 @@ module {
 }
 )";
 
-TEST(Forms, TilesScalarsAndMasks) {
+class Forms : public testing::TestWithParam<bool> {};
+
+TEST_P(Forms, TilesScalarsAndMasks) {
   Ranks ranks(1);
-  ranks.load(formsKernel);
+  ranks.load(formsKernel, /*checked=*/GetParam());
   ranks.start(0, 1, {ranks.at(0, 0), ranks.at(0, outOffset), ScalarBits{0}});
   ranks.finish(0);
   const uint32_t *words = reinterpret_cast<uint32_t *>(ranks.arena(0));
@@ -150,6 +152,15 @@ TEST(Forms, TilesScalarsAndMasks) {
   EXPECT_EQ(words[16], 17u);
   EXPECT_EQ(words[17], 0u);
   EXPECT_EQ(out[32], 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(BoundsChecks, Forms, testing::Bool());
+
+TEST(Bounds, AnAtomicOutsideOfEveryBufferIsReported) {
+  Ranks ranks(1);
+  ranks.load(formsKernel, /*checked=*/true);
+  ranks.start(0, 1, {DeviceAddress(uint64_t(64)), ranks.at(0, outOffset), ScalarBits{0}});
+  EXPECT_CONTAINS(messageOf([&] { ranks.finish(0); }), "tt.extern_elementwise");
 }
 
 } // namespace

@@ -43,8 +43,10 @@ Ranks::Ranks(int worldSize, double limitSeconds) {
   }
 }
 
-void Ranks::load(const std::string &text) {
-  Package package = compile(text, "peer-test", CompileOptions()).package;
+void Ranks::load(const std::string &text, bool checked) {
+  CompileOptions options;
+  options.checkAccesses = checked;
+  Package package = compile(text, "peer-test", options).package;
   for (Member &member : members)
     member.module = member.device->loadModule(package);
 }

@@ -22,7 +22,7 @@ public:
   Ranks(int worldSize, double limitSeconds = 60);
 
   int size() const { return int(members.size()); }
-  void load(const std::string &text); ///< compiles a kernel for every rank
+  void load(const std::string &text, bool checked = false); ///< compiles a kernel for every rank
 
   /// Starts the kernel on a rank: `group`, then `arguments`. `blocks` instances live at once.
   void start(int rank, int64_t blocks, std::vector<LaunchArgument> arguments);

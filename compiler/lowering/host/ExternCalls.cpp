@@ -23,22 +23,30 @@ Value HostEmitter::callExtern(ExternElementwiseOp op, Values operands) {
   return LLVM::CallOp::create(b, loc, function, operands).getResult();
 }
 
+// The operands of one element; the access of an atomic, by its first operand and a mask at the end, is checked as
+// others.
+HostEmitter::Values HostEmitter::externOperands(ExternElementwiseOp op, const TileIndex &index) {
+  ValueRange sources = op.getSrcs();
+  if (!sources.empty() && isa<PointerType>(elementTypeOf(sources.front().getType()))) {
+    bool masked = elementTypeOf(sources.back().getType()).isInteger(1);
+    (void)accessAt(op, sources.front(), masked ? sources.back() : Value(), index);
+  }
+  Values operands;
+  for (Value source : sources)
+    operands.push_back(toLanes(evaluate(source, index)));
+  return operands;
+}
+
 void HostEmitter::emitExternCall(ExternElementwiseOp op) {
   auto tile = dyn_cast<RankedTensorType>(op.getType());
   if (!tile) {
-    Values operands;
-    for (Value operand : op.getSrcs())
-      operands.push_back(scalar(operand));
-    scalars[op.getResult()] = callExtern(op, operands);
+    scalars[op.getResult()] = callExtern(op, externOperands(op, {}));
     return;
   }
   TileBuffer *results = op.getResult().use_empty() ? nullptr : allocateFor(op->getResults())[0];
   LaneMap single = chooseLanes(tile.getShape(), int(tile.getRank()) - 1, /*maxWidth=*/1);
   iterate(tile.getShape(), single, [&](TileIndex index) {
-    Values operands;
-    for (Value operand : op.getSrcs())
-      operands.push_back(toLanes(evaluate(operand, index)));
-    Value result = callExtern(op, operands);
+    Value result = callExtern(op, externOperands(op, index));
     if (results)
       writeBuffer(*results, index, LaneValue::uniform(result));
   });

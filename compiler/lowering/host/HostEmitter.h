@@ -186,6 +186,7 @@ private:
 
   //===-- ExternCalls.cpp ----------------------------------------------------------------------------------------===//
   void emitExternCall(triton::ExternElementwiseOp op);
+  Values externOperands(triton::ExternElementwiseOp op, const TileIndex &index);
   mlir::Value callExtern(triton::ExternElementwiseOp op, Values operands);
 
   //===-- State --------------------------------------------------------------------------------------------------===//

@@ -178,7 +178,8 @@ LogicalResult heddle::peer::checkExternCall(const ExternCall &call, StringRef sy
   using Check = std::pair<StringRef, llvm::function_ref<bool(Type)>>;
   auto isWord = [&](Type type) { return type.isInteger(call.width); };
   auto isTime = [](Type type) { return type.isInteger(64); };
-  auto isMask = [](Type type) { return type.isInteger(1) || type.isInteger(32); };
+  bool isMachine = !operands.empty() && isa<LLVM::LLVMPointerType>(operands.front());
+  auto isMask = [&](Type type) { return type.isInteger(1) || (isMachine && type.isInteger(32)); };
   SmallVector<Check> checks;
   if (hasFields(call.kind)) {
     bool isWrite = call.kind == ExternCall::Kind::Write;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that documentation and tests keep up with the dialects: check_dialect.py SOURCE_DIR.
+"""Checks that documentation and tests keep up with a dialect: check_dialect.py SOURCE_DIR [triton | peer].
 
-Each operation stands in docs/triton-ir.md and in a round-trip test. Each verifier rule is numbered without a gap, and
+Each operation stands in the dialect's page and in a round-trip test. Each verifier rule is numbered without a gap, and
 has a negative test of its number: a function `@d3` or `@d3_...`.
 """
 import glob
@@ -10,7 +10,10 @@ import re
 import sys
 
 source = sys.argv[1]
-dialect = os.path.join(source, "compiler", "dialects", "triton")
+name = sys.argv[2] if len(sys.argv) > 2 else "triton"
+dialect = os.path.join(source, "compiler", "dialects", name)
+page_name = {"triton": "docs/triton-ir.md", "peer": "docs/peer.md"}[name]
+least_operations, least_rules = {"triton": (50, 80), "peer": (12, 12)}[name]
 
 
 def read(pattern):
@@ -22,31 +25,32 @@ problems = []
 definitions = read("*.td")
 operations = ["tt." + name for name in re.findall(r'\bTT_Op<"([\w.]+)"', definitions)]
 operations += ["ttg." + name for name in re.findall(r'\bOp<TritonGpu_Dialect, "([\w.]+)"', definitions)]
-page = open(os.path.join(source, "docs", "triton-ir.md")).read()
-listed = re.findall(r"`(ttg?\.[\w.]+)`", page)
-tests = read("tests/ops_*.mlir") + read("tests/envelope.mlir")
+operations += ["peer." + name for name in re.findall(r'\bPeer_Op<"([\w.]+)"', definitions)]
+page = open(os.path.join(source, page_name)).read()
+listed = re.findall(r"`((?:ttg?|peer)\.[\w.]+)", page)
+tests = read("tests/ops_*.mlir") + read("tests/envelope.mlir") + read("tests/example_*.mlir")
 for name in operations:
     if name not in listed:
-        problems.append(f"docs/triton-ir.md does not list '{name}'")
+        problems.append(f"{page_name} does not list '{name}'")
     if not re.search(rf'(?<![\w.]){re.escape(name)}(?![\w.])', tests):
         problems.append(f"no round-trip test contains '{name}'")
 
 code = read("*.cpp") + read("*.h")
 rules = sorted({(letter, int(number)) for letter, number in re.findall(r"Rule ([A-Z])(\d+):", code)})
-negative = read("tests/verify_*.mlir")
+negative = read("tests/verify*.mlir")
 tested = {(letter.upper(), int(number)) for letter, number in re.findall(r"@([a-z])(\d+)(?:_\w+)?\(", negative)}
 for letter, number in rules:
     if (letter, number) not in tested:
-        problems.append(f"rule {letter}{number} has no test '@{letter.lower()}{number}' in verify_*.mlir")
+        problems.append(f"rule {letter}{number} has no test '@{letter.lower()}{number}' in verify*.mlir")
     if number > 1 and (letter, number - 1) not in rules:
         problems.append(f"rule {letter}{number} follows no rule {letter}{number - 1}")
 for letter, number in sorted(tested - set(rules)):
     problems.append(f"test '@{letter.lower()}{number}' names no rule of the verifier")
 for letter in sorted({letter for letter, _ in rules}):
     if not re.search(rf"^\| {letter} \|", page, re.MULTILINE):
-        problems.append(f"docs/triton-ir.md does not say what the rules {letter} are about")
+        problems.append(f"{page_name} does not say what the rules {letter} are about")
 
-if len(operations) < 50 or len(rules) < 80:
+if len(operations) < least_operations or len(rules) < least_rules:
     problems.append(f"found only {len(operations)} operations and {len(rules)} rules: have their definitions moved?")
 print("\n".join(problems))
 sys.exit(bool(problems))
