@@ -133,7 +133,8 @@ std::vector<Knob> listKnobs() {
   return {
       describeKnob(memoryName, memoryForm, "0", "memory of each host device", [] { hostMemoryBytes(); }),
       describeKnob(threadsName, threadsForm, defaultThreads(),
-                   "threads that run host kernels; read once, at the first launch", [] { hostThreads(); }),
+                   "threads of one launch at most, its stream's own included; read once, at the first launch",
+                   [] { hostThreads(); }),
       describeKnob(timeoutName, timeoutForm, "60", "seconds after which a launch that names no limit is stopped",
                    [] { launchTimeoutSeconds(); }),
       describeKnob(reproducerName, reproducerForm, ".", "where a fault of ours leaves its reproducer file",

@@ -275,11 +275,13 @@ void HostExecution::failByTimeout(double seconds) {
                   std::move(notes)));
 }
 
-void HostExecution::noteAbandoned(double graceSeconds, int threads) {
+void HostExecution::noteAbandoned(double graceSeconds, int threads, const std::string &lack) {
   std::lock_guard lock(mutex);
   if (!error)
     return;
   error->kind = ErrorClass::Environment;
+  if (!lack.empty())
+    error->notes.push_back(lack);
   error->notes.push_back(
       fmt::format("it did not leave within {} s of being asked to: {} thread{} still run{} it, and the "
                   "memory it may use is kept until it ends",
