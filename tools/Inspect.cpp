@@ -8,24 +8,30 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace heddle {
 namespace {
 
-constexpr const char *help = R"(heddle inspect KERNEL.hpkg [options]: what is in a package
+constexpr const char *help =
+    R"(heddle inspect KERNEL [options]: what is in a package, or what becomes of a kernel's text
 
   heddle inspect matmul.hpkg
   heddle inspect matmul.hpkg --asm | less
   heddle inspect matmul.hpkg --dump-binary matmul.so
+  heddle inspect matmul.ttir                     the phases: what each took and left
+  heddle inspect matmul.ttir --phase expand-math
 
-  KERNEL.hpkg          the package; - reads standard input
+  KERNEL               the package, or a kernel's text, which is compiled; - reads standard input
+  --phase NAME         what a phase leaves of the text
+  --cpu NAME           processor to compile the text for; default native
   --asm                the instructions
-  --json               description and counts as JSON
+  --json               description and counts as JSON; of a text the phases
   --dump-binary FILE   write the binary alone
 )";
 
 struct InspectRequest {
-  std::string input, binaryFile;
+  std::string input, binaryFile, phase, processor;
   bool assembly = false, json = false;
 };
 
@@ -75,9 +81,60 @@ nlohmann::ordered_json describeAsJson(const Package &package, const CodeCounts &
   return json;
 }
 
+/// What each phase took and left.
+int inspectPhases(const CompileResult &result, bool asJson) {
+  if (asJson) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const PhaseTime &time : result.times)
+      json.push_back({{"phase", time.phase}, {"milliseconds", time.milliseconds}, {"lines", time.lines}});
+    printJson(json);
+    return 0;
+  }
+  std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "LINES", "MS", "WHAT IT DOES"}};
+  for (const PhaseTime &time : result.times)
+    for (const PhaseDescription &phase : describePhases())
+      if (phase.name == time.phase)
+        rows.push_back({phase.name, phase.level, time.lines ? std::to_string(time.lines) : "-",
+                        fmt::format("{:.2f}", time.milliseconds), phase.sentence});
+  printData(formatTable(rows));
+  return 0;
+}
+
+/// Compiles the text and shows its phases, or one phase's result; else the package that it gives.
+std::optional<Package> inspectText(const InspectRequest &request, const std::string &text, bool wantsPackage) {
+  CompileOptions options;
+  if (!request.processor.empty())
+    options.processor = request.processor;
+  options.stopAfter = request.phase;
+  options.countLines = request.phase.empty() && !wantsPackage;
+  CompileResult result = compile(text, sourceName(request.input), options);
+  for (const std::string &warning : result.warnings)
+    printWarning(warning);
+  if (!request.phase.empty())
+    printData(result.text);
+  else if (wantsPackage)
+    return std::move(result.package);
+  else
+    inspectPhases(result, request.json);
+  return std::nullopt;
+}
+
+/// The package to look into; none when everything has been shown.
+std::optional<Package> findPackage(const InspectRequest &request) {
+  auto [bytes, isPackage] = readKernelFile(request.input);
+  if (!isPackage)
+    return inspectText(request, bytes, request.assembly || !request.binaryFile.empty());
+  for (const auto &[option, value] : {std::pair("--phase", request.phase), std::pair("--cpu", request.processor)})
+    if (!value.empty())
+      throw inputError(
+          fmt::format("{} is a package, which `{} {}` cannot look behind", sourceName(request.input), option, value),
+          {"give the kernel's text"});
+  return Package::parse(bytes, sourceName(request.input));
+}
+
 int inspectVerb(const InspectRequest &request) {
   if (request.input.empty())
-    throw inputError("no package: `heddle inspect` wants a file", {"`heddle inspect --help` shows the options"});
+    throw inputError("no kernel: `heddle inspect` wants a file", {"`heddle inspect --help` shows the options"});
   std::vector<std::string> views;
   if (request.assembly)
     views.push_back("`--asm`");
@@ -85,10 +142,15 @@ int inspectVerb(const InspectRequest &request) {
     views.push_back("`--json`");
   if (!request.binaryFile.empty())
     views.push_back("`--dump-binary`");
+  if (!request.phase.empty())
+    views.push_back("`--phase`");
   if (views.size() > 1)
     throw inputError(fmt::format("{} exclude each other", fmt::join(views, " and ")),
                      {"run `heddle inspect` for each"});
-  Package package = loadPackage(request.input);
+  std::optional<Package> found = findPackage(request);
+  if (!found)
+    return 0;
+  const Package &package = *found;
   if (!request.binaryFile.empty()) {
     if (request.binaryFile == "-") {
       printData(package.binary);
@@ -115,7 +177,9 @@ void addInspect(CLI::App &program, VerbAction &action) {
   CLI::App *verb = program.add_subcommand("inspect");
   verb->footer(help);
   verb->set_help_flag("-h,--help");
-  verb->add_option("package", request->input);
+  verb->add_option("kernel", request->input);
+  verb->add_option("--phase", request->phase);
+  verb->add_option("--cpu", request->processor);
   verb->add_flag("--asm", request->assembly);
   verb->add_flag("--json", request->json);
   verb->add_option("--dump-binary", request->binaryFile);

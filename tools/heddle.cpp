@@ -24,7 +24,7 @@ constexpr const char *overview = R"(heddle: compiles GPU tile kernels and runs t
 Verbs (each has --help):
   compile   a kernel's Triton IR text to a package
   run       a kernel on a device, from its text or its package
-  inspect   what is in a package
+  inspect   what is in a package, what each phase makes of a kernel
   doctor    what this machine has, and every setting with its origin
 
 Options:
