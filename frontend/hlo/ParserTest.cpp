@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the grammar allows: optional pieces, names, layouts, attributes in any order, constants.
 #include "frontend/hlo/TestModule.h"
-#include <cstring>
+#include "support/File.h"
 
 using namespace heddle;
 using namespace heddle::hlo;
@@ -166,4 +166,10 @@ TEST(HloParser, lookups) {
   EXPECT_EQ(entry.find("n")->index, 1);
   EXPECT_EQ(entry.find("m"), nullptr);
   EXPECT_EQ(&entry.operand(*entry.find("n"), 0), &entry.parameter(0));
+}
+
+TEST(HloParser, the_page_names_every_opcode) {
+  std::string page = readFile(HEDDLE_SOURCE_DIR "/docs/hlo.md");
+  for (Opcode opcode : allOpcodes())
+    EXPECT_CONTAINS(page.substr(0, page.find("## Refused")), fmt::format("`{}`", opcodeName(opcode)));
 }
