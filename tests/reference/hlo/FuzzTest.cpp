@@ -44,10 +44,13 @@ bool runs(const std::string &text) {
 TEST(HloEvaluatorFuzz, mutants_of_the_samples) {
   std::mt19937 random(7);
   int accepted = 0;
-  for (const auto &entry : std::filesystem::directory_iterator(HEDDLE_SOURCE_DIR "/tests/hlo")) {
-    if (entry.path().extension() != ".hlo")
-      continue;
-    std::string text = readFile(entry.path());
+  std::vector<std::filesystem::path> paths;
+  for (const auto &entry : std::filesystem::directory_iterator(HEDDLE_SOURCE_DIR "/tests/hlo"))
+    if (entry.path().extension() == ".hlo")
+      paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  for (const auto &path : paths) {
+    std::string text = readFile(path);
     std::vector<size_t> places = digits(text);
     for (int i = 0; i < 60; ++i) {
       std::string mutant = text;
