@@ -20,18 +20,24 @@ struct Communicator::Control {
 };
 
 Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, Options options)
-    : devices(std::move(members)), options(options), launched(devices.size()) {
+    : Communicator(std::move(members), {}, options) {}
+
+Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::vector<Stream *> given, Options options)
+    : devices(std::move(members)), streams(std::move(given)), options(options), launched(devices.size()) {
   if (devices.empty() || devices.size() > size_t(maxWorldSize))
     throw inputError(fmt::format("a group of {} devices: it has 1 to {}", devices.size(), maxWorldSize));
-  for (const auto &device : devices)
-    streams.push_back(device->createStream());
+  if (streams.empty())
+    for (const auto &device : devices) {
+      owned.push_back(device->createStream());
+      streams.push_back(owned.back().get());
+    }
   control = std::make_unique<SymmetricMemory>(devices, sizeof(Control), "collective control");
 }
 
 Communicator::~Communicator() {
   try {
     abort();
-    for (const auto &stream : streams)
+    for (Stream *stream : streams)
       stream->synchronize();
   } catch (const std::exception &) { // the group ends either way
   }
@@ -194,7 +200,7 @@ std::string Communicator::failureReport(int rank) {
 
 void Communicator::synchronize() {
   std::exception_ptr first;
-  for (const auto &stream : streams) {
+  for (Stream *stream : streams) {
     try {
       stream->synchronize();
     } catch (...) {
@@ -202,18 +208,27 @@ void Communicator::synchronize() {
         first = std::current_exception();
     }
   }
-  std::vector<std::string> reports;
-  for (int rank = 0; rank < ranks(); ++rank)
-    if (std::string report = failureReport(rank); !report.empty())
-      reports.push_back(report);
-  if (reports.empty() && !first)
+  check();
+  if (!first)
     return;
   {
     std::lock_guard lock(mutex);
     failed = true;
   }
-  if (first)
-    std::rethrow_exception(first);
+  std::rethrow_exception(first);
+}
+
+void Communicator::check() {
+  std::vector<std::string> reports;
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (std::string report = failureReport(rank); !report.empty())
+      reports.push_back(report);
+  if (reports.empty())
+    return;
+  {
+    std::lock_guard lock(mutex);
+    failed = true;
+  }
   std::string message = reports.front();
   reports.erase(reports.begin());
   reports.push_back(

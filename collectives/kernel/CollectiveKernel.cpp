@@ -136,6 +136,7 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
                                          return {w.add(carried[0], w.i64(plan.epochs)), ended[0]};
                                        });
   w.store(counter, w.sub(after[0], w.i64(1)));
+  operands.finish(w, extra);
   return w.end();
 }
 

@@ -19,6 +19,8 @@ public:
                             mlir::Value mask) const = 0;
   virtual void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
                       mlir::Value tile) const = 0;
+  /// What a block does when it has put out all its tiles; a plan of one block puts out all there are.
+  virtual void finish(tile::TileWriter &writer, mlir::ValueRange arguments) const {}
 };
 
 /// Two buffers: `input` and `output`.
