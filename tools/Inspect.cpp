@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `heddle inspect`
+#include "api/Collectives.h"
 #include "api/Heddle.h"
 #include "support/File.h"
 #include "tools/Output.h"
@@ -12,21 +13,34 @@
 namespace heddle {
 namespace {
 
-constexpr const char *help = R"(heddle inspect KERNEL.hpkg [options]: what is in a package
+constexpr const char *help =
+    R"(heddle inspect KERNEL.hpkg|COLLECTIVE [options]: what is in a package, or what a collective does
 
   heddle inspect matmul.hpkg
   heddle inspect matmul.hpkg --asm | less
   heddle inspect matmul.hpkg --dump-binary matmul.so
+  heddle inspect all-reduce --devices 4 --bytes 1K --datatype bf16
+  heddle inspect all-gather --bytes 64M --kernel > all_gather.ttir
 
   KERNEL.hpkg          the package; - reads standard input
   --asm                the instructions
   --json               description and counts as JSON
   --dump-binary FILE   write the binary alone
+
+  COLLECTIVE           its plan; all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast
+  --kernel             its kernel as tile IR
+  --json               the plan as JSON
+  --devices N, --device NAME, --bytes SIZE, --datatype NAME, --op NAME, --algorithm NAME, --blocks N
+                       as for heddle bench; default 4 devices of host, 32M, f32, sum
 )";
 
 struct InspectRequest {
   std::string input, binaryFile;
-  bool assembly = false, json = false;
+  bool assembly = false, json = false, kernel = false;
+  std::string collectiveOption; ///< the first option given that only a collective has
+  BenchmarkRequest collective;
+  std::string datatype = "f32", reduction = "sum";
+  int64_t bytes = int64_t(32) << 20;
 };
 
 std::string formatCounts(const CodeCounts &counts) {
@@ -75,10 +89,66 @@ nlohmann::ordered_json describeAsJson(const Package &package, const CodeCounts &
   return json;
 }
 
+nlohmann::ordered_json describeAsJson(const Plan &plan) {
+  const Collective &c = plan.collective;
+  return {{"collective", collectiveName(c.kind)},
+          {"type", elementTypeName(c.type)},
+          {"reduction", c.reduces() ? reductionName(c.reduction) : ""},
+          {"ranks", c.ranks},
+          {"sizeBytes", sizeColumn(c)},
+          {"count", countColumn(c)},
+          {"algorithm", plan.algorithm->name},
+          {"does", plan.algorithm->sentence},
+          {"blocks", plan.blocks},
+          {"rounds", plan.rounds},
+          {"tilesPerRound", plan.tilesPerRound},
+          {"tileElements", plan.tileElements},
+          {"barriersPerRound", plan.algorithm->barriers},
+          {"symmetricBytes", plan.arena.sizeBytes},
+          {"stagingBytes", 2 * plan.arena.stagingParity},
+          {"inboxBytes", 2 * plan.arena.inboxParity},
+          {"key", planKey(plan)}};
+}
+
+int inspectCollective(const InspectRequest &request, CollectiveKind kind) {
+  if (request.assembly || !request.binaryFile.empty())
+    throw inputError(fmt::format("`{}` is for packages, and `{}` is a collective",
+                                 request.assembly ? "--asm" : "--dump-binary", request.input),
+                     {fmt::format("`heddle inspect {} --kernel > kernel.ttir` and `heddle compile kernel.ttir` make a "
+                                  "package",
+                                  request.input)});
+  const BenchmarkRequest &wanted = request.collective;
+  Collective collective = collectiveOfSize(kind, parseDatatype(request.datatype), parseReduction(request.reduction),
+                                           wanted.devices, request.bytes);
+  Plan plan = planFor(collective, wanted.driver, wanted.plan);
+  if (request.kernel)
+    printData(planKernelText(plan));
+  else if (request.json)
+    printJson(describeAsJson(plan));
+  else
+    printData(describe(plan));
+  return 0;
+}
+
+/// A word without a dot or slash that is no file was perhaps meant as a collective.
+Package loadNamedPackage(const std::string &name) {
+  try {
+    return loadPackage(name);
+  } catch (Error &error) {
+    if (name != "-" && name.find_first_of("./") == std::string::npos)
+      error.notes.push_back(
+          "the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast");
+    throw;
+  }
+}
+
 int inspectVerb(const InspectRequest &request) {
   if (request.input.empty())
-    throw inputError("no package: `heddle inspect` wants a file", {"`heddle inspect --help` shows the options"});
+    throw inputError("no package: `heddle inspect` wants a file or a collective",
+                     {"`heddle inspect --help` shows the options"});
   std::vector<std::string> views;
+  if (request.kernel)
+    views.push_back("`--kernel`");
   if (request.assembly)
     views.push_back("`--asm`");
   if (request.json)
@@ -88,7 +158,13 @@ int inspectVerb(const InspectRequest &request) {
   if (views.size() > 1)
     throw inputError(fmt::format("{} exclude each other", fmt::join(views, " and ")),
                      {"run `heddle inspect` for each"});
-  Package package = loadPackage(request.input);
+  if (const CollectiveKind *kind = findCollective(request.input))
+    return inspectCollective(request, *kind);
+  if (!request.collectiveOption.empty())
+    throw inputError(
+        fmt::format("`{}` is for collectives, and `{}` is a file", request.collectiveOption, request.input),
+        {"the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast"});
+  Package package = loadNamedPackage(request.input);
   if (!request.binaryFile.empty()) {
     if (request.binaryFile == "-") {
       printData(package.binary);
@@ -108,6 +184,21 @@ int inspectVerb(const InspectRequest &request) {
   return 0;
 }
 
+void addCollectiveOptions(CLI::App &verb, const std::shared_ptr<InspectRequest> &request) {
+  verb.add_option("-d,--datatype", request->datatype);
+  verb.add_option("-o,--op", request->reduction);
+  verb.add_option("--device", request->collective.driver);
+  verb.add_option("--algorithm", request->collective.plan.algorithm);
+  verb.add_option_function<std::string>(
+      "--bytes", [request](const std::string &text) { request->bytes = parseByteSize("--bytes", text); });
+  verb.add_option_function<std::string>("--devices", [request](const std::string &text) {
+    request->collective.devices = parseIntegerOption("--devices", text, 1, 8);
+  });
+  verb.add_option_function<std::string>("--blocks", [request](const std::string &text) {
+    request->collective.plan.blocks = parseIntegerOption("--blocks", text, 1, maxCollectiveBlocks);
+  });
+}
+
 } // namespace
 
 void addInspect(CLI::App &program, VerbAction &action) {
@@ -119,7 +210,15 @@ void addInspect(CLI::App &program, VerbAction &action) {
   verb->add_flag("--asm", request->assembly);
   verb->add_flag("--json", request->json);
   verb->add_option("--dump-binary", request->binaryFile);
-  verb->callback([request, &action] { action = [request] { return inspectVerb(*request); }; });
+  verb->add_flag("--kernel", request->kernel);
+  addCollectiveOptions(*verb, request);
+  verb->callback([request, verb, &action] {
+    for (const char *name :
+         {"--kernel", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks"})
+      if (verb->get_option(name)->count() && request->collectiveOption.empty())
+        request->collectiveOption = name;
+    action = [request] { return inspectVerb(*request); };
+  });
 }
 
 } // namespace heddle
