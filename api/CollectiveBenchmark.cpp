@@ -181,6 +181,7 @@ CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
   if (request.iterations < 1 || request.warmup < 0 || request.checks < 0)
     throw inputError(fmt::format("{} iterations, {} to warm up, {} checks: there is at least one iteration",
                                  request.iterations, request.warmup, request.checks));
+  request.plan.direct = true;
   state = std::make_unique<State>(std::move(request));
 }
 

@@ -152,7 +152,9 @@ double busFactor(CollectiveKind kind, int ranks) {
 //===-- Plans ----------------------------------------------------------------------------------------------------===//
 
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options) {
-  return makePlan(collective, openDevice(driver + ":0")->chip(), options);
+  PlanOptions onBuffers = options;
+  onBuffers.direct = true;
+  return makePlan(collective, openDevice(driver + ":0")->chip(), onBuffers);
 }
 
 std::string planKernelText(const Plan &plan) {

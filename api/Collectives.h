@@ -40,7 +40,7 @@ double busFactor(CollectiveKind kind, int ranks);  ///< bus bandwidth / algorith
 
 //===-- Plans ----------------------------------------------------------------------------------------------------===//
 
-/// The plan on the devices of a driver (`host`). Throws as makePlan.
+/// The plan for plain buffers on the devices of a driver (`host`). Throws as makePlan.
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options);
 /// The plan's kernel as tile IR.
 std::string planKernelText(const Plan &plan);

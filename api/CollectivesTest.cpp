@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Words, sizes and factors as nccl-tests has them.
 #include "api/Collectives.h"
+#include "chips/Chip.h"
 #include "support/Error.h"
 #include <gtest/gtest.h>
 
@@ -77,6 +78,14 @@ TEST(ApiCollectives, BusFactors) {
   EXPECT_DOUBLE_EQ(busFactor(CollectiveKind::AllToAll, 2), 0.5);
   EXPECT_DOUBLE_EQ(busFactor(CollectiveKind::Permute, 4), 1);
   EXPECT_DOUBLE_EQ(busFactor(CollectiveKind::Broadcast, 4), 1);
+}
+
+// Only who knows that the operands are plain buffers may have them touched by other ranks.
+TEST(ApiCollectives, DirectPlansAreForPlainBuffers) {
+  Collective large = ofSize(CollectiveKind::AllReduce, ElementType::F32, 4, 1 << 20);
+  EXPECT_TRUE(planFor(large, "host", {}).algorithm->direct);
+  EXPECT_FALSE(makePlan(large, hostChip, {}).algorithm->direct);
+  EXPECT_EQ(planFor(large, "host", {}).arena.stagingParity, 0);
 }
 
 TEST(ApiCollectives, EveryCollectiveIsRightOutOfPlaceAndInPlace) {
