@@ -46,7 +46,7 @@ public:
 
   /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments behind the
   /// protocol's: input and output for a plain kernel. Throws Error{Input} when another rank launched something else at
-  /// this place of the order, and what the stream throws.
+  /// this place of the order, and what the stream throws; either ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
 
   /// Waits for all streams. Throws Error{Environment} when a wait of some rank failed: the message names the
@@ -62,6 +62,7 @@ private:
   std::shared_ptr<Protocol> makeProtocol(const Plan &plan, const Package &kernel);
   Operation &add(const Plan &plan, const std::string &name, std::shared_ptr<Protocol> protocol);
   void checkOrder(const Operation &operation, int rank);
+  void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   std::string failureReport(int rank);
 
   std::vector<std::shared_ptr<Device>> devices;
