@@ -35,12 +35,15 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
 }
 
 Communicator::~Communicator() {
-  try {
-    abort();
-    for (Stream *stream : streams)
-      stream->synchronize();
-  } catch (const std::exception &) { // the group ends either way
-  }
+  auto anyway = [](auto action) {
+    try {
+      action();
+    } catch (const std::exception &) { // the group ends either way
+    }
+  };
+  anyway([&] { abort(); });
+  for (Stream *stream : streams) // each: the memory goes next, and its errors are no reason not to wait for others
+    anyway([&] { stream->synchronize(); });
 }
 
 //===-- Operations -----------------------------------------------------------------------------------------------===//
@@ -130,7 +133,6 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
     order.push_back(&operation);
   if (order[number] == &operation)
     return;
-  failed = true;
   const Operation &first = *order[number];
   throw inputError(fmt::format("launch {} of rank {} is `{}` ({}), but another rank launched `{}` ({}) there",
                                number + 1, rank, operation.name(), operation.plan().algorithm->name, first.name(),
@@ -142,12 +144,19 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
 void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands) {
   try {
     checkOrder(operation, rank);
-  } catch (const Error &) {
+    if (operation.protocol)
+      start(operation, rank, operands);
+  } catch (const Error &) { // the other ranks would wait for what does not come
+    {
+      std::lock_guard lock(mutex);
+      failed = true;
+    }
     abort();
     throw;
   }
-  if (!operation.protocol)
-    return;
+}
+
+void Communicator::start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands) {
   const Protocol &protocol = *operation.protocol;
   const Plan &plan = operation.plan();
   Launch launch;

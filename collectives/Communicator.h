@@ -49,7 +49,7 @@ public:
 
   /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments behind the
   /// protocol's: input and output for a plain kernel. Throws Error{Input} when another rank launched something else at
-  /// this place of the order, and what the stream throws.
+  /// this place of the order, and what the stream throws; either ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
 
   /// After the streams have been waited for: throws what synchronize throws for failed waits.
@@ -68,6 +68,7 @@ private:
   std::shared_ptr<Protocol> makeProtocol(const Plan &plan, const Package &kernel);
   Operation &add(const Plan &plan, const std::string &name, std::shared_ptr<Protocol> protocol);
   void checkOrder(const Operation &operation, int rank);
+  void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   std::string failureReport(int rank);
 
   std::vector<std::shared_ptr<Device>> devices;

@@ -2,6 +2,7 @@
 // What the grammar allows: optional pieces, names, layouts, attributes in any order, constants.
 #include "frontend/hlo/TestModule.h"
 #include "support/File.h"
+#include "support/TestPaths.h"
 
 using namespace heddle;
 using namespace heddle::hlo;
@@ -191,7 +192,7 @@ TEST(HloParser, lookups) {
 }
 
 TEST(HloParser, the_page_names_every_opcode) {
-  std::string page = readFile(HEDDLE_SOURCE_DIR "/docs/hlo.md");
+  std::string page = readFile(sourcePath("docs/hlo.md"));
   for (Opcode opcode : allOpcodes())
     EXPECT_CONTAINS(page.substr(0, page.find("## Refused")), fmt::format("`{}`", opcodeName(opcode)));
 }

@@ -2,6 +2,7 @@
 // Every sample of tests/hlo is read, and printed text is read as the same module again.
 #include "frontend/hlo/TestModule.h"
 #include "support/File.h"
+#include "support/TestPaths.h"
 #include <filesystem>
 #include <fmt/ranges.h>
 
@@ -12,7 +13,7 @@ namespace {
 
 std::vector<std::filesystem::path> samples() {
   std::vector<std::filesystem::path> paths;
-  for (const auto &entry : std::filesystem::directory_iterator(HEDDLE_SOURCE_DIR "/tests/hlo"))
+  for (const auto &entry : std::filesystem::directory_iterator(sourcePath("tests/hlo")))
     if (entry.path().extension() == ".hlo")
       paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());

@@ -1,53 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every algorithm, rank count, type and reduction against the plain reference.
-#include "chips/Chip.h"
-#include "collectives/Reference.h"
-#include "tests/multi_device/CollectiveRunner.h"
-#include <gtest/gtest.h>
+#include "tests/multi_device/Cases.h"
 
 using namespace heddle;
-using heddle::testing::CollectiveRun;
-using heddle::testing::openDevices;
+using namespace heddle::testing;
 
 namespace {
-
-std::vector<int> firstOrdinals(int ranks) {
-  std::vector<int> ordinals;
-  for (int rank = 0; rank < ranks; ++rank)
-    ordinals.push_back(rank);
-  return ordinals;
-}
-
-void expectRight(Communicator &communicator, const Collective &collective, const PlanOptions &options, uint64_t seed,
-                 int calls = 2) {
-  Plan plan = makePlan(collective, hostChip, options);
-  for (int call = 0; call < calls; ++call) {
-    auto inputs = reference::randomInputs(collective, seed + uint64_t(call), call == 1);
-    auto expected = reference::runCollective(collective, inputs);
-    CollectiveRun run(communicator, plan, inputs);
-    const auto &outputs = run.run();
-    for (int rank = 0; rank < collective.ranks; ++rank)
-      EXPECT_EQ(reference::firstDifference(collective.type, outputs[size_t(rank)], expected[size_t(rank)]), "")
-          << describe(plan.collective) << " by " << plan.algorithm->name << ", rank " << rank << ", call " << call;
-  }
-}
-
-Collective make(CollectiveKind kind, int ranks, int64_t outer, int64_t inner, ElementType type = ElementType::F32) {
-  Collective collective;
-  collective.kind = kind, collective.ranks = ranks, collective.outer = outer, collective.inner = inner;
-  collective.type = type;
-  if (kind == CollectiveKind::Permute) // everybody to the next one, and nobody to rank 0
-    for (int rank = 0; rank < ranks; ++rank)
-      collective.sources.push_back(rank - 1);
-  return collective;
-}
 
 TEST(Collectives, EveryAlgorithmAndRankCount) {
   for (int ranks = 1; ranks <= 8; ++ranks) {
     Communicator communicator(openDevices("host", firstOrdinals(ranks)));
     for (const Algorithm *algorithm : allAlgorithms())
       for (CollectiveKind kind : algorithm->kinds)
-        expectRight(communicator, make(kind, ranks, 3, 37), {algorithm->name, 0, 0, 0}, uint64_t(ranks));
+        expectRight(communicator, makeCollective(kind, ranks, 3, 37), {algorithm->name, 0, 0, 0}, uint64_t(ranks));
+  }
+}
+
+// By packets, which take the elements apart into words.
+TEST(Collectives, EveryTypeAndReduction) {
+  Communicator communicator(openDevices("host", {0, 1, 2}));
+  for (ElementType type : allElementTypes())
+    for (int number = 0; number < 6; ++number) {
+      Reduction reduction = Reduction(number);
+      bool isBitwise = reduction == Reduction::And || reduction == Reduction::Or;
+      bool isSum = reduction == Reduction::Sum || reduction == Reduction::Product;
+      if ((isFloat(type) && isBitwise) || (type == ElementType::I1 && isSum))
+        continue;
+      expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 61, type, reduction),
+                  {"one_shot_packets", 1, 16, 2}, uint64_t(number));
+    }
+}
+
+TEST(Collectives, OfNoElementOneAndAFewMore) {
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    Communicator communicator(openDevices("host", {0, 1, 2}));
+    for (int64_t inner : {0, 1, 2, 3, 7, 8, 9, 47, 48, 49, 400})
+      expectRight(communicator, makeCollective(algorithm->kinds[0], 3, 1, inner, ElementType::I16),
+                  {algorithm->name, 3, 8, 2}, uint64_t(inner));
+  }
+}
+
+TEST(Collectives, OfArraysAtOddPlaces) {
+  Communicator communicator(openDevices("host", {0, 1}));
+  for (const char *algorithm : {"one_shot_packets", "two_shot_pull"})
+    for (ElementType type : {ElementType::UI8, ElementType::F16, ElementType::F64})
+      for (int64_t offset : {1, 3})
+        expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 2, 1, 77, type), {algorithm, 2, 16, 1},
+                    uint64_t(offset), 2, {offset, 4 - offset, false});
+}
+
+TEST(Collectives, InPlace) {
+  using K = CollectiveKind;
+  Communicator communicator(openDevices("host", {0, 1, 2, 3}));
+  for (K kind : {K::AllReduce, K::AllGather, K::ReduceScatter, K::Broadcast})
+    for (const Algorithm *algorithm : allAlgorithms())
+      if (algorithm->does(kind))
+        for (int64_t inner : {5, 64, 333})
+          expectRight(communicator, makeCollective(kind, 4, 1, inner), {algorithm->name, 2, 16, 2}, 6, 2,
+                      {inner % 3, 0, true});
+}
+
+TEST(Collectives, WhatTheOptionsSayIsDone) {
+  Communicator communicator(openDevices("host", {0, 1}));
+  for (int blocks : {1, 7, maxCollectiveBlocks})
+    for (int64_t tilesPerRound : {1, 5})
+      for (const char *algorithm : {"one_shot_pull", "two_shot_packets"})
+        expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 2, 1, 3001),
+                    {algorithm, blocks, 4, tilesPerRound}, uint64_t(blocks));
+}
+
+// The counters of epochs at the ends of 32 and 63 bits, where comparisons, flags and parities could go wrong.
+TEST(Collectives, AcrossTheWrapOfTheEpochs) {
+  uint64_t bit32 = uint64_t(1) << 32, bit63 = uint64_t(1) << 63;
+  for (uint64_t firstEpoch : {bit32 - 9, bit32 - 2, bit32 - 1, 2 * bit32 - 6, bit63 - 5, bit63 - 2}) {
+    Communicator::Options options;
+    options.firstEpoch = firstEpoch;
+    Communicator communicator(openDevices("host", {0, 1, 2}), options);
+    for (const char *algorithm : {"one_shot_packets", "one_shot_pull", "two_shot_packets", "two_shot_pull"})
+      expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 50), {algorithm, 1, 4, 1}, 3, 4);
+  }
+}
+
+TEST(Collectives, OneKernelServesAllSizes) {
+  Communicator communicator(openDevices("host", {0, 1, 2}));
+  for (const char *algorithm : {"gather_packets", "gather_push"}) {
+    std::vector<std::unique_ptr<CheckedRun>> runs;
+    for (int64_t inner : {1, 300, 0, 17, 64, 2, 500, 33}) {
+      Plan plan = makePlan(makeCollective(CollectiveKind::AllGather, 3, 1, inner), hostChip, {algorithm, 2, 8, 2});
+      runs.push_back(std::make_unique<CheckedRun>(communicator, plan, uint64_t(inner)));
+    }
+    for (int rank : {1, 2, 0})
+      for (const auto &run : runs)
+        run->launch(rank);
+    communicator.synchronize();
+    for (const auto &run : runs)
+      run->expectRight();
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the parser accepts can be evaluated: mutants of the samples in which one number was replaced by another.
 #include "support/File.h"
+#include "support/TestPaths.h"
 #include "tests/reference/hlo/TestSupport.h"
 #include <filesystem>
 #include <random>
@@ -45,7 +46,7 @@ TEST(HloEvaluatorFuzz, mutants_of_the_samples) {
   std::mt19937 random(7);
   int accepted = 0;
   std::vector<std::filesystem::path> paths;
-  for (const auto &entry : std::filesystem::directory_iterator(HEDDLE_SOURCE_DIR "/tests/hlo"))
+  for (const auto &entry : std::filesystem::directory_iterator(sourcePath("tests/hlo")))
     if (entry.path().extension() == ".hlo")
       paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());

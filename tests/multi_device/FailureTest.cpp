@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Ranks that do not come, come late, stop in between or ask for something else: every other rank is told, nothing
+// hangs, and the devices go on working. The long deadlines here would outlast the test: only an abort ends those waits.
+#include "tests/multi_device/Cases.h"
+#include <chrono>
+#include <thread>
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+constexpr double forEver = 3600;
+const PlanOptions smallTiles = {"", 1, 16, 1};
+
+Communicator::Options deadline(double seconds) {
+  Communicator::Options options;
+  options.deadlineSeconds = seconds;
+  return options;
+}
+
+PlanOptions by(const char *algorithm) {
+  PlanOptions options = smallTiles;
+  options.algorithm = algorithm;
+  return options;
+}
+
+Plan allReduce(int ranks, const char *algorithm, int64_t inner = 40, ElementType type = ElementType::F32) {
+  return makePlan(makeCollective(CollectiveKind::AllReduce, ranks, 1, inner, type), hostChip, by(algorithm));
+}
+
+void sleepSeconds(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+void expectTheDevicesWork(const std::vector<int> &ordinals) {
+  Communicator communicator(openDevices("host", ordinals));
+  CheckedRun run(communicator, allReduce(int(ordinals.size()), "one_shot_pull"), 5);
+  run.run();
+  run.expectRight();
+}
+
+std::string failureOf(Communicator &communicator) {
+  return errorOf(ErrorClass::Environment, [&] { communicator.synchronize(); });
+}
+
+TEST(Failures, ARankThatNeverArrives) {
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    Collective collective = makeCollective(algorithm->kinds[0], 4, 1, 40);
+    Communicator communicator(openDevices("host", {4, 5, 6, 7}), deadline(0.15));
+    CheckedRun run(communicator, makePlan(collective, hostChip, by(algorithm->name)), 2);
+    for (int rank : {0, 1, 3})
+      run.launch(rank);
+    std::string report = failureOf(communicator);
+    std::string name = "`" + describe(collective) + "`, launch 1: rank ";
+    for (int rank : {0, 1, 3})
+      expectContains(report, name + std::to_string(rank) + " (host:" + std::to_string(4 + rank) + ") waited ");
+    expectContains(report, "s for rank 2 (host:6), block 0: expected epoch ");
+    expectContains(errorOf(ErrorClass::Environment, [&] { run.launch(0); }), "the group has failed before");
+  }
+  expectTheDevicesWork({4, 5, 6, 7});
+}
+
+TEST(Failures, ALateRankIsWaitedFor) {
+  for (const char *algorithm : {"one_shot_packets", "two_shot_pull"}) {
+    Communicator communicator(openDevices("host", {0, 1, 2}), deadline(forEver));
+    CheckedRun run(communicator, allReduce(3, algorithm), 7);
+    run.launch(0);
+    run.launch(2);
+    sleepSeconds(1);
+    run.launch(1);
+    communicator.synchronize();
+    run.expectRight();
+  }
+}
+
+TEST(Failures, ARankThatIsTooLate) {
+  for (const char *algorithm : {"one_shot_packets", "two_shot_pull"}) {
+    Communicator communicator(openDevices("host", {0, 1, 2}), deadline(0.1));
+    CheckedRun run(communicator, allReduce(3, algorithm), 7);
+    run.launch(0);
+    run.launch(2);
+    sleepSeconds(1);
+    run.launch(1);
+    std::string report = failureOf(communicator);
+    expectContains(report, "rank 0 (host:0) waited");
+    expectContains(report, "rank 2 (host:2) waited");
+    expectContains(report, "for rank 1 (host:1)");
+  }
+  expectTheDevicesWork({0, 1, 2});
+}
+
+TEST(Failures, ARankThatStopsBetweenTwoCalls) {
+  for (const char *algorithm : {"one_shot_packets", "one_shot_pull"}) {
+    Communicator communicator(openDevices("host", {0, 1, 2}), deadline(0.15));
+    CheckedRun first(communicator, allReduce(3, algorithm), 1), second(communicator, allReduce(3, algorithm), 2);
+    for (int rank : {0, 1, 2})
+      first.launch(rank);
+    communicator.synchronize();
+    first.expectRight();
+    second.launch(0);
+    second.launch(2);
+    std::string report = failureOf(communicator);
+    expectContains(report, "launch 2: rank 0 (host:0) waited");
+    expectContains(report, "launch 2: rank 2 (host:2) waited");
+    expectContains(report, "for rank 1 (host:1)");
+  }
+  expectTheDevicesWork({0, 1, 2});
+}
+
+// Work of the user's in the stream of a rank throws: its collective is skipped, and the others are not kept.
+TEST(Failures, ARankThatDiesBeforeItsCollective) {
+  Communicator communicator(openDevices("host", {0, 1, 2}), deadline(0.15));
+  CheckedRun run(communicator, allReduce(3, "one_shot_pull"), 1);
+  communicator.stream(1).hostFunction([] { throw environmentError("the disk is full"); });
+  for (int rank : {0, 1, 2})
+    run.launch(rank);
+  expectContains(failureOf(communicator), "the disk is full");
+  expectContains(errorOf(ErrorClass::Environment, [&] { run.launch(0); }), "the group has failed before");
+  expectTheDevicesWork({0, 1, 2});
+}
+
+TEST(Failures, SeveralCallsThatOneRankDoesNotMake) {
+  Communicator communicator(openDevices("host", {0, 1}), deadline(0.1));
+  std::vector<std::unique_ptr<CheckedRun>> runs;
+  for (uint64_t call = 0; call < 3; ++call) {
+    runs.push_back(std::make_unique<CheckedRun>(communicator, allReduce(2, "two_shot_packets"), call));
+    runs.back()->launch(0);
+  }
+  expectContains(failureOf(communicator), "launch 1: rank 0 (host:0) waited");
+  expectTheDevicesWork({1, 0});
+}
+
+struct Disagreement {
+  Plan mine, theirs;
+};
+
+TEST(Failures, RanksThatAskForDifferentThings) {
+  Collective gather = makeCollective(CollectiveKind::AllGather, 2, 1, 40);
+  const std::vector<Disagreement> cases = {
+      {allReduce(2, "one_shot_pull", 40), allReduce(2, "one_shot_pull", 41)},
+      {allReduce(2, "one_shot_pull", 40), allReduce(2, "one_shot_pull", 40, ElementType::F16)},
+      {allReduce(2, "one_shot_pull", 40), allReduce(2, "two_shot_pull", 40)},
+      {allReduce(2, "one_shot_packets", 40), makePlan(gather, hostChip, by("gather_packets"))},
+      {allReduce(2, "one_shot_pull", 40), allReduce(2, "one_shot_pull", 0)},
+  };
+  for (const Disagreement &each : cases) {
+    Communicator communicator(openDevices("host", {2, 3}), deadline(forEver));
+    CheckedRun mine(communicator, each.mine, 1), theirs(communicator, each.theirs, 1);
+    mine.launch(0);
+    std::string report = errorOf(ErrorClass::Input, [&] { theirs.launch(1); });
+    for (const Plan &plan : {each.mine, each.theirs}) {
+      expectContains(report, "`" + describe(plan.collective) + "` (" + plan.algorithm->name + ")");
+      expectContains(report, planKey(plan));
+    }
+    expectContains(report, "launch 1 of rank 1 is");
+    std::string other = failureOf(communicator);
+    expectContains(other, "launch 1: rank 0 (host:2) was aborted while waiting");
+    expectContains(other, "for rank 1 (host:3)");
+  }
+  expectTheDevicesWork({2, 3});
+}
+
+TEST(Failures, ADifferentOrderOfTheSameCalls) {
+  Communicator communicator(openDevices("host", {0, 1, 2}), deadline(forEver));
+  CheckedRun reduce(communicator, allReduce(3, "one_shot_pull"), 1);
+  CheckedRun gather(communicator,
+                    makePlan(makeCollective(CollectiveKind::AllGather, 3, 1, 40), hostChip, by("gather_pull")), 1);
+  for (CheckedRun *run : {&reduce, &gather})
+    for (int rank : {0, 1})
+      run->launch(rank);
+  std::string report = errorOf(ErrorClass::Input, [&] { gather.launch(2); });
+  expectContains(report, "launch 1 of rank 2 is `all-gather");
+  expectContains(report, "another rank launched `all-reduce");
+  expectContains(failureOf(communicator), "was aborted while waiting");
+}
+
+TEST(Failures, OperandsThatTheKernelDoesNotHave) {
+  Communicator communicator(openDevices("host", {0, 1}), deadline(forEver));
+  Plan plan = allReduce(2, "one_shot_pull");
+  CheckedRun run(communicator, plan, 1);
+  run.launch(0);
+  std::string report = errorOf(ErrorClass::Input, [&] { communicator.launch(communicator.prepare(plan), 1, {}); });
+  EXPECT_NE(report, "no error");
+  expectContains(failureOf(communicator), "launch 1: rank 0 (host:0) was aborted while waiting");
+}
+
+TEST(Failures, AGroupThatGoesWhileARankWaits) {
+  for (const char *algorithm : {"one_shot_packets", "two_shot_pull"}) {
+    auto communicator = std::make_unique<Communicator>(openDevices("host", {0, 1, 2}), deadline(forEver));
+    CheckedRun first(*communicator, allReduce(3, algorithm), 1), second(*communicator, allReduce(3, algorithm), 2);
+    for (int rank : {0, 2}) {
+      first.launch(rank);
+      second.launch(rank);
+    }
+    communicator.reset();
+  }
+  expectTheDevicesWork({0, 1, 2});
+}
+
+// Nobody frees the memory of a group that another rank's kernel still uses.
+TEST(Failures, AGroupThatGoesAfterTheStreamOfARankFailed) {
+  for (int time = 0; time < 20; ++time) {
+    auto communicator = std::make_unique<Communicator>(openDevices("host", {0, 1, 2}), deadline(forEver));
+    CheckedRun run(*communicator, allReduce(3, "one_shot_packets"), 1);
+    communicator->stream(0).hostFunction([] { throw environmentError("the disk is full"); });
+    for (int rank : {0, 1, 2})
+      run.launch(rank);
+    communicator.reset();
+  }
+  expectTheDevicesWork({0, 1, 2});
+}
+
+TEST(Failures, AbortEndsEveryWait) {
+  Communicator communicator(openDevices("host", {0, 1, 2}), deadline(forEver));
+  CheckedRun run(communicator, allReduce(3, "two_shot_packets"), 1);
+  run.launch(0);
+  run.launch(2);
+  communicator.abort();
+  std::string report = failureOf(communicator);
+  expectContains(report, "rank 0 (host:0) was aborted while waiting");
+  expectContains(report, "rank 2 (host:2) was aborted while waiting");
+}
+
+} // namespace

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a collective may not be, and what the messages say.
+#include "tests/multi_device/Cases.h"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+std::string refusal(const Collective &collective, const PlanOptions &options = {}) {
+  return errorOf(ErrorClass::Input, [&] { makePlan(collective, hostChip, options); });
+}
+
+Collective reduce(ElementType type, Reduction reduction) {
+  return makeCollective(CollectiveKind::AllReduce, 2, 1, 8, type, reduction);
+}
+
+TEST(Refusals, ReductionsWithoutMeaning) {
+  for (ElementType type : allElementTypes()) {
+    std::string name = elementTypeName(type);
+    for (Reduction reduction : {Reduction::And, Reduction::Or})
+      EXPECT_EQ(refusal(reduce(type, reduction)), isFloat(type)
+                                                      ? std::string(reductionName(reduction)) + " of " + name +
+                                                            " elements: the type has no bits to combine\n"
+                                                            "floating types have sum, product, minimum and maximum"
+                                                      : "no error");
+    for (Reduction reduction : {Reduction::Sum, Reduction::Product})
+      EXPECT_EQ(refusal(reduce(type, reduction)), type == ElementType::I1
+                                                      ? std::string(reductionName(reduction)) +
+                                                            " of i1 elements has no result of one bit\n"
+                                                            "i1 has and, or, minimum (and) and maximum (or)"
+                                                      : "no error");
+    for (Reduction reduction : {Reduction::Minimum, Reduction::Maximum})
+      EXPECT_EQ(refusal(reduce(type, reduction)), "no error");
+  }
+}
+
+TEST(Refusals, RanksAndSizes) {
+  for (int ranks : {-1, 0, 9})
+    EXPECT_EQ(refusal(makeCollective(CollectiveKind::AllGather, ranks, 1, 8)),
+              "all-gather over " + std::to_string(ranks) + " ranks: a group has 1 to 8");
+  EXPECT_EQ(refusal(makeCollective(CollectiveKind::AllReduce, 2, int64_t(1) << 40, int64_t(1) << 40)),
+            "all-reduce of 1099511627776 times 1099511627776 elements does not fit the address space");
+  EXPECT_EQ(refusal(makeCollective(CollectiveKind::Broadcast, 2, 1, -1)),
+            "broadcast of 1 times -1 elements does not fit the address space");
+}
+
+TEST(Refusals, SourcesThatAreNoPermutation) {
+  Collective collective = makeCollective(CollectiveKind::Permute, 3, 1, 8);
+  collective.sources = {1, 0};
+  EXPECT_EQ(refusal(collective), "permute names the sources of 2 ranks, the group has 3");
+  collective.sources = {1, 3, 0};
+  EXPECT_EQ(refusal(collective), "permute from rank 3: ranks are 0 to 2");
+  collective.sources = {1, -2, 0};
+  EXPECT_EQ(refusal(collective), "permute from rank -2: ranks are 0 to 2");
+  collective.sources = {1, -1, 1};
+  EXPECT_EQ(refusal(collective),
+            "permute sends from rank 1 twice\na rank is the source of one rank at most; use a broadcast for several");
+}
+
+TEST(Refusals, Options) {
+  Collective collective = makeCollective(CollectiveKind::AllToAll, 2, 1, 8);
+  EXPECT_EQ(refusal(collective, {"one_shot_pull", 0, 0, 0}),
+            "all-to-all has no algorithm `one_shot_pull`\nit has exchange_packets, exchange_push");
+  EXPECT_EQ(refusal(collective, {"", 65, 0, 0}), "65 blocks per rank: a collective has 1 to 64");
+  for (int tile : {-4, 2, 24, 1 << 17})
+    EXPECT_EQ(refusal(collective, {"", 0, tile, 0}),
+              "a tile of " + std::to_string(tile) + " elements: it has a power of two from 4 to 65536");
+  EXPECT_EQ(refusal(collective, {"", 0, 0, 65537}), "65537 tiles in a round: there are 1 to 65536");
+}
+
+TEST(Refusals, Groups) {
+  EXPECT_EQ(errorOf(ErrorClass::Input, [] { Communicator communicator({}); }), "a group of 0 devices: it has 1 to 8");
+  EXPECT_EQ(errorOf(ErrorClass::Input, [] { Communicator communicator(openDevices("host", firstOrdinals(9))); }),
+            "a group of 9 devices: it has 1 to 8");
+  Communicator communicator(openDevices("host", {0, 1}));
+  Plan plan = makePlan(makeCollective(CollectiveKind::AllReduce, 3, 1, 8), hostChip, {"one_shot_pull", 1, 4, 1});
+  EXPECT_EQ(errorOf(ErrorClass::Input, [&] { communicator.prepare(plan); }), "a plan for 3 ranks in a group of 2");
+}
+
+} // namespace
