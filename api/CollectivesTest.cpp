@@ -3,6 +3,7 @@
 #include "api/Collectives.h"
 #include "chips/Chip.h"
 #include "support/Error.h"
+#include "support/File.h"
 #include <gtest/gtest.h>
 
 using namespace heddle;
@@ -86,6 +87,22 @@ TEST(ApiCollectives, DirectPlansAreForPlainBuffers) {
   EXPECT_TRUE(planFor(large, "host", {}).algorithm->direct);
   EXPECT_FALSE(makePlan(large, hostChip, {}).algorithm->direct);
   EXPECT_EQ(planFor(large, "host", {}).arena.stagingParity, 0);
+}
+
+// The table between the headings, in the order of allAlgorithms.
+TEST(ApiCollectives, TheDocumentationListsEveryAlgorithm) {
+  std::string table;
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    std::string kinds;
+    for (CollectiveKind kind : algorithm->kinds)
+      kinds += (kinds.empty() ? "" : ", ") + std::string(collectiveName(kind));
+    table += "| `" + std::string(algorithm->name) + "` | " + kinds + " | " + std::to_string(algorithm->barriers) +
+             " | " + algorithm->sentence + " |\n";
+  }
+  std::string page = readFile(HEDDLE_SOURCE_DIR "/docs/collectives.md");
+  EXPECT_NE(page.find("|---|---|---|---|\n" + table + "\n"), std::string::npos)
+      << "docs/collectives.md lacks this table:\n"
+      << table;
 }
 
 TEST(ApiCollectives, EveryCollectiveIsRightOutOfPlaceAndInPlace) {

@@ -24,9 +24,9 @@ struct Algorithm {
 };
 
 extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets, twoShotDirect; // all-reduce
-extern const Algorithm gatherPackets, gatherPush, gatherPull;                    // all-gather
-extern const Algorithm scatterPackets, scatterPull;                              // reduce-scatter
-extern const Algorithm exchangePackets, exchangePush;                            // all-to-all
+extern const Algorithm gatherPackets, gatherPush, gatherPull;                                   // all-gather
+extern const Algorithm scatterPackets, scatterPull;                                             // reduce-scatter
+extern const Algorithm exchangePackets, exchangePush;                                           // all-to-all
 extern const Algorithm permutePull, broadcastPull;
 
 /// Every algorithm, in the order of the collectives.

@@ -205,6 +205,7 @@ std::string describe(const Plan &plan) {
   int64_t size = elementSizeBytes(plan.collective.type);
   StepPrinter steps(plan);
   plan.algorithm->write(steps, plan.collective);
+  int64_t tiles = std::min(plan.tilesPerRound, divideUp(plan.sliceElements, plan.tileElements * plan.blocks));
   return fmt::format(
       "{}\n"
       "algorithm       {}: {}\n"
@@ -212,9 +213,9 @@ std::string describe(const Plan &plan) {
       "symmetric bytes {}: {} staging, {} inbox, {} counters and signals\n"
       "each round, on every rank (me):\n{}",
       describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
-      plan.blocks == 1 ? "" : "s", plan.rounds, plan.rounds == 1 ? "" : "s", plan.tilesPerRound,
-      plan.tilesPerRound == 1 ? "" : "s", plan.tileElements, plan.tileElements * size, plan.arena.sizeBytes,
-      2 * plan.arena.stagingParity, 2 * plan.arena.inboxParity, plan.arena.staging, steps.text);
+      plan.blocks == 1 ? "" : "s", plan.rounds, plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s",
+      plan.tileElements, plan.tileElements * size, plan.arena.sizeBytes, 2 * plan.arena.stagingParity,
+      2 * plan.arena.inboxParity, plan.arena.staging, steps.text);
 }
 
 std::string planKey(const Plan &plan) {

@@ -77,7 +77,10 @@ private:
   SmallVector<Value> operandsOf(const Rank &rank);
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
   Value arrayIndex(const Rank &part, int parts, Value &mask);
-  Value both(Value mask, Value condition) { return condition ? w.bitAnd(mask, w.like(condition, mask)) : mask; }
+  void writeTile(Value start, const std::function<void()> &body);
+  Value both(Value mask, Value condition) {
+    return !condition ? mask : mask ? w.bitAnd(mask, w.like(condition, mask)) : w.splat(condition, plan.tileElements);
+  }
   TileHandle keep(Value tile) {
     tiles.push_back(tile);
     return TileHandle(tiles.size()) - 1;
@@ -102,9 +105,10 @@ private:
   int barriers = 0;                                           ///< in this round so far
   bool published = false;                                     ///< since the last barrier
   SmallVector<SmallVector<Value>> fixedOperands, ownOperands; ///< operandsOf(fixed(i)), operandsOf(own(i))
-  Value tileInRound;       ///< i64: elements before this tile in the slots of the round
-  Value element0, present; ///< index of the tile's elements in the slice, i64; which exist
-  Value lanes;             ///< i64: 0 ... tile - 1
+  Value tileInRound; ///< i64: elements before this tile in the slots of the round
+  Value element0;    ///< index of the tile's elements in the slice, i64
+  Value present;     ///< which of them exist; null: all, in every part or slice
+  Value lanes;       ///< i64: 0 ... tile - 1
   std::vector<Value> tiles;
 };
 
@@ -173,12 +177,34 @@ void KernelWriter::eachTile(const std::function<void()> &body) {
     tileInRound = w.mul(inRound, w.i64(plan.tileElements));
     Value start = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), tileInRound);
     element0 = w.add(lanes, start);
-    present = w.less(element0, sliceElements);
-    tiles.clear();
-    body();
+    writeTile(start, body);
     return {ok};
   });
   ok = after[0];
+}
+
+// Plain buffers have two codes: nearly all tiles exist in every part or slice, and need no mask.
+void KernelWriter::writeTile(Value start, const std::function<void()> &body) {
+  auto masked = [&](Value mask) -> TileWriter::Values {
+    present = mask;
+    tiles.clear();
+    body();
+    return {ok};
+  };
+  if (!operands.arePlainBuffers() || plan.algorithm->inboxSlots(collective.ranks) > 0) {
+    masked(w.less(element0, sliceElements));
+    return;
+  }
+  Value inAll = plan.algorithm->slices // the last slice is the shortest
+                    ? w.sub(partElements, w.mul(sliceElements, w.i64(collective.ranks - 1)))
+                    : sliceElements;
+  Value isWhole = w.compare(arith::CmpIPredicate::sle, w.add(start, w.i64(plan.tileElements)), inAll), before = ok;
+  ok = w.ifElse(
+      isWhole, w.b.getI1Type(), [&] { return masked({}); },
+      [&] {
+        ok = before;
+        return masked(w.less(element0, sliceElements));
+      })[0];
 }
 
 void KernelWriter::barrier() {
@@ -291,7 +317,8 @@ Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
   mask = present;
   if (plan.algorithm->slices) { // slice `part` of the one part
     Value index = w.add(element0, w.mul(place(part).rank, sliceElements));
-    mask = w.bitAnd(mask, w.less(index, partElements));
+    if (mask)
+      mask = w.bitAnd(mask, w.less(index, partElements));
     return index;
   }
   if (parts == 1)
