@@ -225,7 +225,12 @@ bool isModuleFile(const std::string &path) {
     return true;
   if (path.empty() || path == "-" || path.ends_with(".ttir") || path.ends_with(".hpkg"))
     return false;
-  std::string text = readFile(path);
+  std::string text;
+  try {
+    text = readFile(path);
+  } catch (const Error &) { // whoever wants the file will say what is wrong with it
+    return false;
+  }
   for (size_t at = 0; at < text.size();) {
     at = text.find_first_not_of(" \t\r\n", at);
     if (at == std::string::npos)

@@ -217,21 +217,33 @@ void Communicator::synchronize() {
         first = std::current_exception();
     }
   }
-  check();
   if (!first)
-    return;
+    return check();
+  // The work itself failed on some rank: that comes first, and what the others waited for is its consequence.
+  std::vector<std::string> reports = failureReports();
   {
     std::lock_guard lock(mutex);
     failed = true;
   }
-  std::rethrow_exception(first);
+  try {
+    std::rethrow_exception(first);
+  } catch (const Error &error) {
+    std::vector<std::string> notes = error.notes;
+    notes.insert(notes.end(), reports.begin(), reports.end());
+    throw Error(error.kind, error.what(), notes);
+  }
 }
 
-void Communicator::check() {
+std::vector<std::string> Communicator::failureReports() {
   std::vector<std::string> reports;
   for (int rank = 0; rank < ranks(); ++rank)
     if (std::string report = failureReport(rank); !report.empty())
       reports.push_back(report);
+  return reports;
+}
+
+void Communicator::check() {
+  std::vector<std::string> reports = failureReports();
   if (reports.empty())
     return;
   {
@@ -240,8 +252,7 @@ void Communicator::check() {
   }
   std::string message = reports.front();
   reports.erase(reports.begin());
-  reports.push_back(
-      "every rank of a group launches each collective within the deadline; the group has failed for good");
+  reports.push_back("every rank of a group launches each collective within the deadline; the group has failed for good");
   throw environmentError(message, reports);
 }
 

@@ -70,6 +70,7 @@ private:
   void checkOrder(const Operation &operation, int rank);
   void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   std::string failureReport(int rank);
+  std::vector<std::string> failureReports();
 
   std::vector<std::shared_ptr<Device>> devices;
   std::vector<std::unique_ptr<Stream>> owned;

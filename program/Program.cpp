@@ -275,10 +275,10 @@ struct Program::Implementation {
           first = std::current_exception();
       }
     }
-    for (const auto &[group, communicator] : communicators)
-      communicator->check();
     if (first)
       std::rethrow_exception(first);
+    for (const auto &[group, communicator] : communicators)
+      communicator->check();
   }
 
   void runLoop(CompiledGraph &outer, CompiledStep &step, const std::vector<bool> &active) {
