@@ -252,7 +252,8 @@ void Communicator::check() {
   }
   std::string message = reports.front();
   reports.erase(reports.begin());
-  reports.push_back("every rank of a group launches each collective within the deadline; the group has failed for good");
+  reports.push_back(
+      "every rank of a group launches each collective within the deadline; the group has failed for good");
   throw environmentError(message, reports);
 }
 
