@@ -18,6 +18,10 @@ struct Rank {
   static Rank fixed(int rank) { return {Form::Fixed, rank, {}}; }
   static Rank own(int plus = 0) { return {Form::Own, plus, {}}; }
   static Rank by(std::vector<int> table) { return {Form::Table, 0, std::move(table)}; }
+  /// The rank that rank `me` of `ranks` means, or -1.
+  int of(int me, int ranks) const {
+    return form == Form::Fixed ? value : form == Form::Own ? (me + value) % ranks : table[size_t(me)];
+  }
 };
 
 /// Slot number base + rank of a rank's staging or inbox. Each holds one round's elements of one part or slice.

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collectives/model/ProtocolModel.h"
+#include "support/Error.h"
+#include <fmt/format.h>
+#include <set>
+
+namespace heddle {
+namespace {
+
+/// What the text of every model begins with.
+const char *const rules =
+    R"(/* Time is counted in segments: a rank begins a new one with each release. known[r*RANKS+q] is the last segment of rank
+   q that comes before what rank r does now: a release carries what its rank knows, an acquire adds it to what the
+   reader knows. Every access of plain memory must come after those it conflicts with in this order, not only in time:
+   else the store could become visible too late, or too early for another reader. */
+byte segment[RANKS] = 1, known[RANKS * RANKS];
+
+/* Staging memory: a value, who wrote it and when, and when each rank last read it. */
+byte value[CELLS], writer[CELLS], written[CELLS], readBy[CELLS * RANKS];
+
+/* The barrier's slots, with all that was ever stored there: a poll may see any of it. Per owner and sender, each epoch:
+   whether it was stored, and what the release carried. */
+bit stored[RANKS * RANKS * EPOCHS];
+byte carried[RANKS * RANKS * EPOCHS * RANKS];
+
+/* Packets, by cell and round: 0 before one was sent. */
+byte packet[BOXES * (ROUNDS + 1)], sent[BOXES], taken[BOXES];
+
+)";
+
+/// Values are round * 16 + tag. Tags of inputs by rank and part, of sums by part, and of zeros.
+constexpr int zerosTag = 15;
+
+/// Who reads data of whom, which SourcesOnly keeps of the barriers.
+class SourceFinder : public ProtocolWriter {
+public:
+  explicit SourceFinder(const Plan &plan) : plan(plan), sources(size_t(plan.collective.ranks)) {
+    for (me = 0; me < plan.collective.ranks; ++me)
+      plan.algorithm->write(*this, plan.collective);
+  }
+  const std::set<int> &of(int rank) const { return sources[size_t(rank)]; }
+
+  void eachTile(const std::function<void()> &body) override { body(); }
+  void barrier() override {}
+  TileHandle input(const Rank &) override { return 0; }
+  void output(const Rank &, TileHandle) override {}
+  void store(const Rank &at, const Slot &, TileHandle) override { add(resolve(at), me); }
+  TileHandle load(const Rank &at, const Slot &) override {
+    add(me, resolve(at));
+    return 0;
+  }
+  void send(const Rank &, const Slot &, TileHandle) override {}
+  TileHandle receive(int, const Slot &, TileHandle) override { return 0; }
+  void publish() override {}
+  TileHandle peerInput(const Rank &of, const Rank &) override {
+    add(me, resolve(of));
+    return 0;
+  }
+  void peerOutput(const Rank &of, const Rank &, TileHandle) override { add(resolve(of), me); }
+  TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override {
+    for (int rank = 0; rank < plan.collective.ranks; ++rank)
+      contribution(rank);
+    return 0;
+  }
+
+private:
+  int resolve(const Rank &rank) const { return rank.of(me, plan.collective.ranks); }
+  void add(int reader, int source) {
+    if (reader >= 0 && source >= 0 && reader != source)
+      sources[size_t(reader)].insert(source);
+  }
+  const Plan &plan;
+  int me = 0;
+  std::vector<std::set<int>> sources;
+};
+
+class ModelWriter : public ProtocolWriter {
+public:
+  ModelWriter(const Plan &plan, const ModelOptions &options)
+      : plan(plan), c(plan.collective), ranks(c.ranks), options(options), sources(plan),
+        slots(plan.algorithm->stagingSlots(ranks)), boxes(plan.algorithm->inboxSlots(ranks)),
+        epochs(options.rounds * plan.epochs + 1) {}
+
+  std::string run();
+
+  void eachTile(const std::function<void()> &body) override;
+  void barrier() override;
+  TileHandle input(const Rank &part) override { return keep(std::to_string(inputValue(me, cut(part, inputIsCut())))); }
+  void output(const Rank &part, TileHandle tile) override;
+  void store(const Rank &at, const Slot &slot, TileHandle tile) override;
+  TileHandle load(const Rank &at, const Slot &slot) override;
+  void send(const Rank &to, const Slot &slot, TileHandle tile) override;
+  TileHandle receive(int from, const Slot &slot, TileHandle own) override;
+  void publish() override;
+  TileHandle peerInput(const Rank &of, const Rank &part) override;
+  void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override;
+  TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override;
+
+private:
+  void storeCell(int to, const std::string &what);
+  TileHandle loadCell(int from);
+  void readOwnOutputs();
+  /// Behind the staging memory: of each rank its operands, input and output in one place, then where they lie.
+  int operandCell(int rank, int part) const { return ranks * 2 * slots + rank * ranks + part; }
+  int addressCell(int rank) const { return ranks * 2 * slots + ranks * ranks + rank; }
+  int cells() const { return plan.algorithm->direct ? addressCell(ranks) : std::max(1, ranks * 2 * slots); }
+  bool has(ProtocolFault fault) const { return options.fault == fault; }
+  void line(const std::string &what) { text += "  " + what + "\n"; }
+  /// Of plain memory: by itself, or one of a phase's.
+  void access(const std::string &what) { line(isWhole() ? what + ";" : "d_step { " + what + " };"); }
+  bool isWhole() const { return options.reduced && boxes == 0; }
+  int resolve(const Rank &rank) const { return rank.of(me, ranks); }
+  TileHandle keep(std::string expression) {
+    tiles.push_back(std::move(expression));
+    return TileHandle(tiles.size()) - 1;
+  }
+  std::string newVariable() {
+    variables = std::max(variables, ++used);
+    return fmt::format("t{}", used - 1);
+  }
+
+  bool inputIsCut() const { return plan.algorithm->slices || c.inputParts() > 1; }
+  bool outputIsCut() const { return plan.algorithm->slices || c.outputParts() > 1; }
+  int cut(const Rank &part, bool isCut) const { return isCut ? resolve(part) : 0; }
+  int valueOf(int tag) const { return round * 16 + tag; }
+  int inputValue(int rank, int part) const { return valueOf(1 + rank * ranks + part); }
+  int sumValue(int part) const { return valueOf(1 + ranks * ranks + part); }
+  int expectedOutput(int part) const;
+
+  // As kernel/CollectiveKernel.cpp has them.
+  int firstEpoch() const { return 1 + (has(ProtocolFault::SameEpoch) ? 0 : round - 1) * plan.epochs; }
+  int parityOf(int round) const { return has(ProtocolFault::SingleBuffer) ? 0 : (round - 1) & 1; }
+  int flagOf(int round) const { return has(ProtocolFault::SameEpoch) ? 0 : round; }
+
+  int slotNumber(const Slot &slot) const { return slot.base + resolve(slot.rank); }
+  int cell(int at, const Slot &slot) const { return (at * 2 + parityOf(round)) * slots + slotNumber(slot); }
+  int box(int at, const Slot &slot) const { return (at * 2 + parityOf(round)) * boxes + slotNumber(slot); }
+  int signal(int owner, int sender, int epoch) const { return (owner * ranks + sender) * epochs + epoch; }
+  std::string comesBefore(int rank, const std::string &when) const {
+    return fmt::format("{} <= known[{}]", when, me * ranks + rank);
+  }
+  std::set<int> awaited() const;
+  void storeSignals(int epoch);
+  void awaitSignals(int epoch);
+  std::string learn(int signal) const; ///< what the acquire of a release adds to what this rank knows
+
+  const Plan &plan;
+  const Collective &c;
+  const int ranks;
+  const ModelOptions options;
+  const SourceFinder sources;
+  const int slots, boxes, epochs;
+
+  std::string text;
+  int me = 0, round = 1, barriers = 0;
+  std::vector<std::string> tiles; ///< as expressions
+  int used = 0, variables = 0;
+  std::set<int> outputs; ///< parts of this round
+};
+
+std::string ModelWriter::run() {
+  std::string processes;
+  for (me = 0; me < ranks; ++me) {
+    text.clear();
+    variables = 0;
+    for (round = 1; round <= options.rounds; ++round) {
+      line(fmt::format("/* round {} */", round));
+      barriers = used = 0;
+      tiles.clear();
+      outputs.clear();
+      plan.algorithm->write(*this, c);
+      if (plan.algorithm->direct)
+        readOwnOutputs();
+      for (int part = 0; part < (plan.algorithm->slices ? ranks : c.outputParts()); ++part)
+        if (!outputs.count(part))
+          line(fmt::format("assert(false); /* part {} of the output is not written */", part));
+      std::string forget = "d_step { skip";
+      for (int i = 0; i < variables; ++i)
+        forget += fmt::format("; t{} = 0", i);
+      line(forget + " };");
+    }
+    std::string declared = "byte todo";
+    for (int i = 0; i < variables; ++i)
+      declared += fmt::format(", t{}", i);
+    processes += fmt::format("\nactive proctype rank{}() {{\n  {};\n{}}}\n", me, declared, text);
+  }
+  return fmt::format(
+      "/* {} by {}, {} rounds, fault: {} */\n"
+      "#define RANKS {}\n#define ROUNDS {}\n#define EPOCHS {}\n#define CELLS {}\n#define BOXES {}\n\n{}{}",
+      describe(c), plan.algorithm->name, options.rounds, faultName(options.fault), ranks, options.rounds, epochs,
+      cells(), std::max(1, ranks * 2 * boxes), rules, processes);
+}
+
+//===-- The barrier: as ExpandPeer.cpp expands it ----------------------------------------------------------------===//
+
+std::set<int> ModelWriter::awaited() const {
+  if (has(ProtocolFault::SourcesOnly))
+    return sources.of(me);
+  std::set<int> others;
+  for (int rank = 0; rank < ranks; ++rank)
+    if (rank != me && !(has(ProtocolFault::MissingWait) && rank == (me + 1) % ranks))
+      others.insert(rank);
+  return others;
+}
+
+void ModelWriter::barrier() {
+  int epoch = firstEpoch() + barriers++;
+  if (ranks == 1 || (has(ProtocolFault::SecondBarrier) && barriers == 2))
+    return;
+  storeSignals(epoch);
+  awaitSignals(epoch);
+}
+
+// Lanes store and poll in no order among themselves.
+void ModelWriter::storeSignals(int epoch) {
+  line(fmt::format("todo = {};", ((1 << ranks) - 1) & ~(1 << me)));
+  line("do");
+  for (int owner = 0; owner < ranks; ++owner) {
+    if (owner == me)
+      continue;
+    int at = signal(owner, me, epoch);
+    std::string step = fmt::format("(todo & {}) -> stored[{}] = 1", 1 << owner, at);
+    for (int rank = 0; rank < ranks && !has(ProtocolFault::RelaxedSignal); ++rank)
+      step += fmt::format("; carried[{}] = {}", at * ranks + rank,
+                          rank == me ? fmt::format("segment[{}]", me) : fmt::format("known[{}]", me * ranks + rank));
+    line(fmt::format(":: d_step {{ {}; todo = todo - {} }}", step, 1 << owner));
+  }
+  line(fmt::format(":: d_step {{ todo == 0 -> segment[{}]++ }} -> break", me));
+  line("od;");
+}
+
+// All polls of a rank in one step, when all can end: as each may see anything that was stored before, polls at
+// different times see nothing else.
+void ModelWriter::awaitSignals(int epoch) {
+  struct Choice {
+    std::string stored = "true", learns;
+  };
+  std::vector<Choice> choices = {{}};
+  for (int rank : awaited()) {
+    std::vector<Choice> longer;
+    for (const Choice &choice : choices)
+      for (int seen = epoch; seen < (options.reduced ? epoch + 1 : epochs); ++seen) {
+        int at = signal(me, rank, seen);
+        longer.push_back({fmt::format("{} && stored[{}]", choice.stored, at), choice.learns + learn(at)});
+      }
+    choices = std::move(longer);
+  }
+  line("if");
+  for (const Choice &choice : choices)
+    line(fmt::format(":: d_step {{ {} -> skip{} }}", choice.stored, choice.learns));
+  line("fi;");
+}
+
+std::string ModelWriter::learn(int signal) const {
+  std::string steps;
+  for (int rank = 0; rank < ranks && !has(ProtocolFault::RelaxedWait); ++rank) {
+    std::string knows = fmt::format("known[{}]", me * ranks + rank),
+                tells = fmt::format("carried[{}]", signal * ranks + rank);
+    if (rank != me)
+      steps += fmt::format("; {} = ({} > {} -> {} : {})", knows, tells, knows, tells, knows);
+  }
+  return steps;
+}
+
+void ModelWriter::eachTile(const std::function<void()> &body) {
+  if (isWhole())
+    line("d_step { skip;");
+  body();
+  if (isWhole())
+    line("};");
+}
+
+//===-- Memory ---------------------------------------------------------------------------------------------------===//
+
+void ModelWriter::storeCell(int to, const std::string &what) {
+  std::string checks;
+  for (int rank = 0; rank < ranks; ++rank)
+    if (rank != me)
+      checks += fmt::format("assert({}); assert(writer[{}] != {} || {}); ",
+                            comesBefore(rank, fmt::format("readBy[{}]", to * ranks + rank)), to, rank,
+                            comesBefore(rank, fmt::format("written[{}]", to)));
+  access(fmt::format("{}value[{}] = {}; writer[{}] = {}; written[{}] = segment[{}]", checks, to, what, to, me, to, me));
+}
+
+TileHandle ModelWriter::loadCell(int from) {
+  std::string checks, result = newVariable();
+  for (int rank = 0; rank < ranks; ++rank)
+    if (rank != me)
+      checks += fmt::format("assert(writer[{}] != {} || {}); ", from, rank,
+                            comesBefore(rank, fmt::format("written[{}]", from)));
+  access(fmt::format("{}{} = value[{}]; assert({} / 16 == {}); readBy[{}] = segment[{}]", checks, result, from, result,
+                     round, from * ranks + me, me));
+  return keep(result);
+}
+
+void ModelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
+  if (int owner = resolve(at); owner >= 0)
+    storeCell(cell(owner, slot), tiles[size_t(tile)]);
+}
+
+TileHandle ModelWriter::load(const Rank &at, const Slot &slot) {
+  int owner = resolve(at);
+  return owner < 0 ? keep(std::to_string(valueOf(zerosTag))) : loadCell(cell(owner, slot));
+}
+
+//===-- Operands where they lie ----------------------------------------------------------------------------------===//
+
+// The rank's input comes to be, in the memory that its output of the round before lay in, and is given away.
+void ModelWriter::publish() {
+  eachTile([&] {
+    for (int part = 0; part < ranks; ++part)
+      storeCell(operandCell(me, part), std::to_string(inputValue(me, part)));
+    storeCell(addressCell(me), std::to_string(valueOf(0)));
+  });
+}
+
+TileHandle ModelWriter::peerInput(const Rank &of, const Rank &part) {
+  loadCell(addressCell(resolve(of)));
+  return loadCell(operandCell(resolve(of), cut(part, inputIsCut())));
+}
+
+void ModelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
+  loadCell(addressCell(resolve(of)));
+  storeCell(operandCell(resolve(of), cut(part, outputIsCut())), tiles[size_t(tile)]);
+}
+
+// What comes after the collective.
+void ModelWriter::readOwnOutputs() {
+  eachTile([&] {
+    for (int part = 0; part < ranks; ++part)
+      output(Rank::fixed(part), loadCell(operandCell(me, part)));
+  });
+}
+
+//===-- Packets --------------------------------------------------------------------------------------------------===//
+
+// A packet replaces the one before it, which must have been taken: a store does not come before the poll that the rank
+// left in order to reach it.
+void ModelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
+  int at = box(resolve(to), slot);
+  line(fmt::format("d_step {{ assert(sent[{}] == taken[{}]); packet[{}] = {}; sent[{}] = {} }};", at, at,
+                   at * (options.rounds + 1) + round, tiles[size_t(tile)], at, round));
+}
+
+// Any packet that was ever sent there may be seen, as long as it has the flag.
+TileHandle ModelWriter::receive(int from, const Slot &slot, TileHandle own) {
+  if (from == me)
+    return own;
+  int at = box(me, slot);
+  bool waits = !(has(ProtocolFault::MissingWait) && from == (me + 1) % ranks);
+  std::string result = newVariable();
+  line("if");
+  for (int other = 1; other <= options.rounds; ++other) {
+    if (parityOf(other) != parityOf(round) || (waits && flagOf(other) != flagOf(round)))
+      continue;
+    int seen = at * (options.rounds + 1) + other;
+    line(fmt::format(":: d_step {{ packet[{}] != 0 -> {} = packet[{}]; taken[{}] = {} }}", seen, result, seen, at,
+                     round));
+  }
+  if (!waits)
+    line(fmt::format(":: {} = 0", result));
+  line("fi;");
+  line(fmt::format("assert({} / 16 == {});", result, round));
+  return keep(result);
+}
+
+//===-- Values ---------------------------------------------------------------------------------------------------===//
+
+// Part p of every rank, in their order, becomes the sum of part p.
+TileHandle ModelWriter::fold(const std::function<TileHandle(int rank)> &contribution) {
+  std::string first;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::string term = tiles[size_t(contribution(rank))];
+    if (rank == 0)
+      first = term;
+    line(rank == 0 ? fmt::format("assert({} % 16 >= 1 && {} % 16 <= {});", first, first, ranks)
+                   : fmt::format("assert({} == {} + {});", term, first, rank * ranks));
+  }
+  return keep(fmt::format("({} + {})", first, ranks * ranks));
+}
+
+int ModelWriter::expectedOutput(int part) const {
+  switch (c.kind) {
+  case CollectiveKind::AllReduce:
+    return sumValue(part);
+  case CollectiveKind::AllGather:
+    return inputValue(part, 0);
+  case CollectiveKind::ReduceScatter:
+    return sumValue(me);
+  case CollectiveKind::AllToAll:
+    return inputValue(part, me);
+  case CollectiveKind::Permute:
+    return c.sources[size_t(me)] < 0 ? valueOf(zerosTag) : inputValue(c.sources[size_t(me)], 0);
+  case CollectiveKind::Broadcast:
+    return inputValue(0, 0);
+  }
+  return 0;
+}
+
+void ModelWriter::output(const Rank &part, TileHandle tile) {
+  int to = cut(part, outputIsCut());
+  outputs.insert(to);
+  line(fmt::format("assert({} == {});", tiles[size_t(tile)], expectedOutput(to)));
+}
+
+} // namespace
+
+const char *faultName(ProtocolFault fault) {
+  switch (fault) {
+  case ProtocolFault::None:
+    return "none";
+  case ProtocolFault::RelaxedSignal:
+    return "relaxed_signal";
+  case ProtocolFault::RelaxedWait:
+    return "relaxed_wait";
+  case ProtocolFault::MissingWait:
+    return "missing_wait";
+  case ProtocolFault::SingleBuffer:
+    return "single_buffer";
+  case ProtocolFault::SameEpoch:
+    return "same_epoch";
+  case ProtocolFault::SecondBarrier:
+    return "second_barrier";
+  case ProtocolFault::SourcesOnly:
+    return "sources_only";
+  }
+  return "";
+}
+
+const std::vector<ProtocolFault> &allProtocolFaults() {
+  static const std::vector<ProtocolFault> all = {ProtocolFault::RelaxedSignal, ProtocolFault::RelaxedWait,
+                                                 ProtocolFault::MissingWait,   ProtocolFault::SingleBuffer,
+                                                 ProtocolFault::SameEpoch,     ProtocolFault::SecondBarrier,
+                                                 ProtocolFault::SourcesOnly};
+  return all;
+}
+
+std::string promelaModel(const Plan &plan, const ModelOptions &options) {
+  if (plan.collective.ranks > maxModelRanks || options.rounds < 1 || options.rounds > maxModelRounds)
+    throw inputError(fmt::format("a model of {} ranks and {} rounds: it has 1 to {} ranks and 1 to {} rounds",
+                                 plan.collective.ranks, options.rounds, maxModelRanks, maxModelRounds));
+  return ModelWriter(plan, options).run();
+}
+
+} // namespace heddle

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads an algorithm as a Promela model, so that SPIN checks all interleavings of its ranks under release/acquire
+// rules: that every wait ends, that no access of memory races with another, and that every output is what the
+// collective says. docs/testing.md describes the model and how to run it.
+#pragma once
+#include "collectives/Plan.h"
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// Something wrong with the protocol, to see whether the check finds it.
+enum class ProtocolFault {
+  None,
+  RelaxedSignal, ///< the barrier's stores are relaxed, and no fence comes before them
+  RelaxedWait,   ///< the barrier's polls are relaxed
+  MissingWait,   ///< of each rank for its next one: in barriers, and for packets
+  SingleBuffer,  ///< one parity instead of two
+  SameEpoch,     ///< every round has the epoch, and the flag, of the first one
+  SecondBarrier, ///< of each round is left out
+  SourcesOnly,   ///< a barrier waits only for the ranks whose data are read after it
+};
+
+struct ModelOptions {
+  int rounds =
+      3; ///< of one call or of several: to the protocol it is the same. From the third on buffers are used again
+  ProtocolFault fault = ProtocolFault::None;
+  /// Far fewer states, by two arguments that SPIN does not check. What a rank does to plain memory between two barriers
+  /// is one step: of two accesses that conflict the later one is refused, whichever it is. A poll sees the oldest
+  /// release that ends it: a later one of the same rank tells all that an older one does, and no check fails for
+  /// knowing more.
+  bool reduced = false;
+};
+
+/// The most ranks and rounds that a model has names for.
+inline constexpr int maxModelRanks = 3, maxModelRounds = 7;
+
+const char *faultName(ProtocolFault fault);            ///< `relaxed_signal`, ...
+const std::vector<ProtocolFault> &allProtocolFaults(); ///< but None
+
+/// The model of the plan's algorithm for one block with one tile in each round. Throws Error{Input} for more ranks or
+/// rounds than it has names for.
+std::string promelaModel(const Plan &plan, const ModelOptions &options = {});
+
+} // namespace heddle

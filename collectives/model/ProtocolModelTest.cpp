@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPIN on the model of every algorithm: all interleavings are right, and every planted fault that matters is found.
+#include "collectives/model/ProtocolModel.h"
+#include "chips/Chip.h"
+#include "support/Error.h"
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <sstream>
+#include <unistd.h>
+
+using namespace heddle;
+
+namespace {
+
+/// What SPIN says of one model.
+struct Verdict {
+  bool complete = false; ///< all states were searched, or an error was found
+  int errors = -1;
+  long states = 0;
+  std::string report;
+};
+
+std::string readFile(const std::filesystem::path &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+long numberBefore(const std::string &text, const std::string &what) {
+  size_t end = text.find(what);
+  if (end == std::string::npos)
+    return -1;
+  size_t begin = text.find_last_of(" \n", text.find_last_not_of(' ', end - 1));
+  return std::atol(text.c_str() + (begin == std::string::npos ? 0 : begin));
+}
+
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "heddle-model-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      throw environmentError("cannot make the folder '" + name + "'");
+    path = name;
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+Verdict check(const std::string &model) {
+  TemporaryFolder folder;
+  std::ofstream(folder.path / "model.pml") << model;
+  // Memory for 10 million states at most; a search that ends there is not complete.
+  std::string command = "cd '" + folder.path.string() +
+                        "' && " HEDDLE_SPIN " -a model.pml > report.txt 2>&1 && " HEDDLE_C_COMPILER
+                        " -O0 -w -DSAFETY -DMEMLIM=2000 -o pan pan.c >> report.txt 2>&1 && "
+                        "./pan -w20 -m100000 > report.txt 2>&1";
+  int status = std::system(command.c_str());
+  Verdict verdict;
+  verdict.report = readFile(folder.path / "report.txt");
+  size_t errors = verdict.report.find("errors: ");
+  if (status != 0 || errors == std::string::npos)
+    return verdict;
+  verdict.errors = std::atoi(verdict.report.c_str() + errors + 8);
+  verdict.states = numberBefore(verdict.report, " states, stored");
+  auto says = [&](const char *what) { return verdict.report.find(what) != std::string::npos; };
+  verdict.complete = verdict.errors > 0 || (!says("not completed") && !says("too small") && !says("-end-"));
+  return verdict;
+}
+
+Plan planOf(const Algorithm &algorithm, int ranks) {
+  Collective collective;
+  collective.kind = algorithm.kinds[0];
+  collective.ranks = ranks;
+  collective.inner = 4;
+  if (collective.kind == CollectiveKind::Permute) // everybody to the next one, and nobody to rank 0
+    for (int rank = 0; rank < ranks; ++rank)
+      collective.sources.push_back(rank - 1);
+  PlanOptions options{algorithm.name, 1, 4, 1};
+  options.direct = algorithm.direct;
+  return makePlan(collective, hostChip, options);
+}
+
+void expectRight(const Plan &plan, const ModelOptions &options) {
+  Verdict verdict = check(promelaModel(plan, options));
+  EXPECT_TRUE(verdict.complete && verdict.errors == 0) << verdict.report;
+  std::printf("%-18s %d ranks, %d rounds%s: %ld states\n", plan.algorithm->name, plan.collective.ranks, options.rounds,
+              options.reduced ? ", reduced" : "", verdict.states);
+}
+
+TEST(ProtocolModel, EveryInterleavingOfTwoRanks) {
+  for (const Algorithm *algorithm : allAlgorithms())
+    expectRight(planOf(*algorithm, 2), {4});
+}
+
+TEST(ProtocolModel, EveryInterleavingOfThreeRanks) {
+  for (const Algorithm *algorithm : allAlgorithms())
+    if (algorithm->barriers < 2)
+      expectRight(planOf(*algorithm, 3), {3});
+}
+
+// Two barriers a round are too much for three ranks otherwise.
+TEST(ProtocolModel, ThreeRanksWithTheReductions) {
+  for (const Algorithm *algorithm : allAlgorithms())
+    if (algorithm->barriers > 0) {
+      ModelOptions options;
+      options.reduced = true;
+      expectRight(planOf(*algorithm, 3), options);
+    }
+}
+
+TEST(ProtocolModel, PermutationsInACircle) {
+  for (int ranks : {2, 3}) {
+    Plan plan = planOf(permutePull, ranks);
+    for (int &source : plan.collective.sources)
+      source = (source + ranks) % ranks;
+    expectRight(plan, {3});
+  }
+}
+
+/// Whether two or three ranks suffice to find a fault: `caught`; `harmless` when none do; `-` when the algorithm has
+/// nothing that could be wrong so. A sum comes back to two_shot_packets only from a rank that has taken this rank's
+/// packets of the round, so one buffer would do there.
+const char *const faultColumns = "relaxed_signal relaxed_wait missing_wait single_buffer same_epoch second_barrier "
+                                 "sources_only";
+const std::map<std::string, std::string> faultTable = {
+    {"one_shot_packets", "- - caught caught caught - -"},
+    {"one_shot_pull", "caught caught caught caught caught - -"},
+    {"two_shot_packets", "- - caught harmless caught - -"},
+    {"two_shot_pull", "caught caught caught caught caught caught -"},
+    {"two_shot_direct", "caught caught caught - caught caught -"},
+    {"gather_packets", "- - caught caught caught - -"},
+    {"gather_push", "caught caught caught caught caught - -"},
+    {"gather_pull", "caught caught caught caught caught - -"},
+    {"scatter_packets", "- - caught caught caught - -"},
+    {"scatter_pull", "caught caught caught caught caught - -"},
+    {"exchange_packets", "- - caught caught caught - -"},
+    {"exchange_push", "caught caught caught caught caught - -"},
+    {"permute_pull", "caught caught caught caught caught - caught"},
+    {"broadcast_pull", "caught caught caught caught caught - caught"},
+};
+
+/// The model with a fault, or nothing where it is the same as without.
+std::string faultyModel(const Algorithm &algorithm, int ranks, ProtocolFault fault, bool reduced) {
+  auto model = [&](ProtocolFault fault) {
+    std::string text = promelaModel(planOf(algorithm, ranks), {3, fault, reduced});
+    return text.substr(text.find('\n')); // without the title, which names the fault
+  };
+  std::string wrong = model(fault);
+  return wrong == model(ProtocolFault::None) ? "" : wrong;
+}
+
+std::string found(const Algorithm &algorithm, ProtocolFault fault) {
+  bool changes = false;
+  for (int ranks : {2, 3}) {
+    std::string model = faultyModel(algorithm, ranks, fault, /*reduced=*/ranks == 3);
+    if (model.empty())
+      continue;
+    changes = true;
+    Verdict verdict = check(model);
+    EXPECT_TRUE(verdict.complete) << verdict.report;
+    if (verdict.errors > 0)
+      return "caught";
+  }
+  return changes ? "harmless" : "-";
+}
+
+TEST(ProtocolModel, FaultsAreFound) {
+  std::string columns;
+  for (ProtocolFault fault : allProtocolFaults())
+    columns += (columns.empty() ? "" : " ") + std::string(faultName(fault));
+  EXPECT_EQ(columns, faultColumns);
+  std::map<std::string, std::string> seen;
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    std::string row;
+    for (ProtocolFault fault : allProtocolFaults())
+      row += (row.empty() ? "" : " ") + found(*algorithm, fault);
+    seen[algorithm->name] = row;
+  }
+  EXPECT_EQ(seen, faultTable);
+}
+
+// All that the full search finds.
+TEST(ProtocolModel, FaultsAreFoundWithTheReductions) {
+  for (const Algorithm *algorithm : allAlgorithms())
+    for (ProtocolFault fault : allProtocolFaults())
+      if (std::string model = faultyModel(*algorithm, 2, fault, true); algorithm->barriers > 0 && !model.empty())
+        EXPECT_EQ(check(model).errors, 1) << algorithm->name << ", " << faultName(fault);
+}
+
+TEST(ProtocolModel, RefusesWhatItHasNoNamesFor) {
+  for (auto [ranks, rounds] : {std::pair{4, 3}, {2, 0}, {2, 8}})
+    EXPECT_THROW(promelaModel(planOf(oneShotPull, ranks), {rounds}), Error);
+}
+
+} // namespace
