@@ -33,9 +33,15 @@ std::string version() {
   return HEDDLE_VERSION;
 }
 
+KernelFile readKernelFile(const std::string &path) {
+  std::string bytes = readSource(path);
+  bool package = isPackage(path, bytes);
+  return {std::move(bytes), package};
+}
+
 std::string readKernelText(const std::string &path) {
-  std::string text = readSource(path);
-  if (isPackage(path, text))
+  auto [text, isPackage] = readKernelFile(path);
+  if (isPackage)
     throw inputError(sourceName(path) + " is a kernel package, which is compiled already", {"give the kernel's text"});
   return text;
 }
@@ -48,13 +54,10 @@ CompileResult compileFile(const std::string &path, const CompileOptions &options
   return compile(readKernelText(path), sourceName(path), options);
 }
 
-Package loadPackage(const std::string &path) {
-  return Package::parse(readSource(path), sourceName(path));
-}
-
 Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption) {
-  std::string bytes = readSource(path), name = sourceName(path);
-  if (!isPackage(path, bytes))
+  auto [bytes, isPackage] = readKernelFile(path);
+  std::string name = sourceName(path);
+  if (!isPackage)
     return compile(bytes, name, options).package;
   Package package = Package::parse(bytes, name);
   if (options.checkAccesses && !package.checked)

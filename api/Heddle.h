@@ -25,13 +25,17 @@ std::string sourceName(const std::string &path);
 
 CompileResult compileFile(const std::string &path, const CompileOptions &options);
 
+/// The bytes of a file, or of standard input for `-`, and whether they are a package: by name or by content.
+struct KernelFile {
+  std::string bytes;
+  bool isPackage = false;
+};
+KernelFile readKernelFile(const std::string &path);
+
 /// A package from a `.hpkg` file, or from kernel text by compiling it with `options`. For a package file
 /// `options.checkAccesses` must agree with what it was compiled with: Error{Input} when it asks for more, and also when
 /// `compileOption`, as `--cpu x86-64-v3`, names an option of the user's that only kernel text can obey.
 Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption = "");
-
-/// A package from a file, or from standard input for `-`.
-Package loadPackage(const std::string &path);
 
 /// NAME and VALUE of one `--arg` or `--buffer`.
 struct NamedValue {

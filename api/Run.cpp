@@ -6,6 +6,7 @@
 #include "runtime/Stream.h"
 #include "support/Npy.h"
 #include "support/Suggest.h"
+#include "support/SystemMemory.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -54,10 +55,21 @@ ElementType typeOfDtype(const std::string &dtype, const std::string &path) {
 
 /// One named buffer: its contents here, its memory there.
 struct NamedBuffer {
-  Array array;
+  Array array; ///< no bytes when they are all zero: the device fills them in itself
+  uint64_t sizeBytes = 0;
   std::vector<std::string> pointers; ///< names whose addresses it holds
   Buffer memory;
 };
+
+/// Room for a result.
+std::string zeros(const std::string &name, uint64_t sizeBytes) {
+  try {
+    return std::string(sizeBytes, '\0');
+  } catch (const std::exception &) {
+    throw environmentError(fmt::format("out of memory: the contents of `{}` take {} bytes, {} are available", name,
+                                       sizeBytes, availableMemoryBytes()));
+  }
+}
 
 class Run {
 public:
@@ -203,6 +215,7 @@ void Run::addBuffer(const std::string &name, const BufferSpec &spec, const Packa
     array.dtype = file.dtype;
     array.shape = std::move(file.shape);
     array.bytes = std::move(file.bytes);
+    result.sizeBytes = array.bytes.size();
   } else {
     if (argument)
       checkType(*argument, spec, spec.type, wanted && sameStorage(spec.type, *wanted), "");
@@ -210,7 +223,11 @@ void Run::addBuffer(const std::string &name, const BufferSpec &spec, const Packa
     array.dtype = numpyDtype(spec.type);
     array.shape = spec.shape;
     result.pointers = spec.names;
-    array.bytes = spec.kind == BufferSpec::Kind::Pointers ? std::string(spec.sizeBytes(), '\0') : materialize(spec);
+    result.sizeBytes = uint64_t(spec.sizeBytes());
+    if (spec.kind == BufferSpec::Kind::Pointers)
+      array.bytes.resize(result.sizeBytes);
+    else if (spec.kind != BufferSpec::Kind::Zeros)
+      array.bytes = materialize(spec);
   }
   buffers[name] = std::move(result);
 }
@@ -230,7 +247,7 @@ void Run::prepareArgument(const PackageArgument &argument, const std::string &va
 
 void Run::allocateAll() {
   for (auto &[name, entry] : buffers)
-    entry.memory = device->allocate(entry.array.bytes.size(), name);
+    entry.memory = device->allocate(entry.sizeBytes, name);
   for (auto &[name, entry] : buffers)
     for (size_t i = 0; i < entry.pointers.size(); ++i) {
       uint64_t address = buffer(entry.pointers[i], fmt::format("`{}` asks for its address", name)).memory.address();
@@ -242,6 +259,8 @@ void Run::uploadAll(Stream &stream) {
   for (auto &[name, entry] : buffers)
     if (!entry.array.bytes.empty())
       stream.copyToDevice(entry.memory, entry.array.bytes.data());
+    else if (entry.sizeBytes > 0)
+      stream.fill(entry.memory, 0);
 }
 
 Launch Run::makeLaunch() {
@@ -273,8 +292,11 @@ RunResult Run::execute() {
   uploadAll(*stream);
   stream->launch(launch);
   RunResult result;
-  for (const std::string &name : request.outputs)
-    result.outputs.push_back(buffers[name].array);
+  for (const std::string &name : request.outputs) {
+    const NamedBuffer &source = buffers[name];
+    const Array &array = source.array;
+    result.outputs.push_back({name, array.type, array.dtype, array.shape, zeros(name, source.sizeBytes)});
+  }
   for (Array &output : result.outputs)
     if (!output.bytes.empty())
       stream->copyToHost(output.bytes.data(), buffers[output.name].memory);

@@ -7,6 +7,8 @@
 namespace heddle::bench {
 
 void addVectors(const float *x, const float *y, float *out, int64_t count);
+/// out = a + b + c + d
+void sumFour(const float *a, const float *b, const float *c, const float *d, float *out, int64_t count);
 /// Rows of `cols` elements, `cols` apart.
 void softmaxRows(const float *x, float *out, int64_t rows, int64_t cols);
 void softmaxRowsFast(const float *x, float *out, int64_t rows, int64_t cols);

@@ -26,11 +26,13 @@ std::string comparisonLine(const json &row) {
                      row["rate"].get<std::string>());
 }
 
-std::string compileLine(const json &row) {
+std::string timeLine(const json &row) {
   const json &time = row["ms"];
-  std::string line = fmt::format("{:<32}{:>6}{:>8.1f}{:>8.1f} - {:<8.1f}{:<7}", row["row"].get<std::string>(),
-                                 fmt::format("<= {:.0f}", row["target"].get<double>()), time["p50"].get<double>(),
-                                 time["p10"].get<double>(), time["p90"].get<double>(), verdict(row));
+  double target = row["target"];
+  int digits = target < 1 ? 3 : 1;
+  std::string line = fmt::format("{:<32}{:>6}{:>8.{}f}{:>8.{}f} - {:<8.{}f}{:<7}", row["row"].get<std::string>(),
+                                 fmt::format("<= {:g}", target), time["p50"].get<double>(), digits,
+                                 time["p10"].get<double>(), digits, time["p90"].get<double>(), digits, verdict(row));
   for (const json &phase : row["phases"])
     if (phase["ms"] >= 0.5)
       line += fmt::format(" {} {:.1f}", phase["phase"].get<std::string>(), phase["ms"].get<double>());
@@ -63,12 +65,12 @@ json toJson(const Row &row, const Outcome &outcome) {
 }
 
 std::string table(const json &rows) {
-  std::string comparisons, compilations, rest;
+  std::string comparisons, times, rest;
   for (const json &row : rows) {
     if (row.contains("speed"))
       comparisons += comparisonLine(row);
     else if (row.contains("ms"))
-      compilations += compileLine(row);
+      times += timeLine(row);
     else
       rest += fmt::format("{:<24}{}\n", row["row"].get<std::string>(),
                           row.contains("error") ? "error: " + row["error"].get<std::string>()
@@ -79,10 +81,10 @@ std::string table(const json &rows) {
     text += fmt::format("{:<24}{:>9}{:>8}{:>8} - {:<6}{:>6}{:>11}{:>11}\n", "speed (other / Heddle)", "target", "p50",
                         "p10", "p90", "best", "Heddle ms", "other ms") +
             comparisons;
-  if (!compilations.empty())
+  if (!times.empty())
     text += fmt::format("{}{:<32}{:>6}{:>8}{:>8} - {:<8}{:<7} phases of 0.5 ms and more, p50\n",
                         text.empty() ? "" : "\n", "milliseconds", "target", "p50", "p10", "p90", "") +
-            compilations;
+            times;
   return text + (rest.empty() ? "" : "\n" + rest);
 }
 

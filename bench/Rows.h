@@ -10,7 +10,7 @@ namespace heddle::bench {
 /// What a row found. One of the two is set, or `skipped` says why neither is.
 struct Outcome {
   std::optional<Comparison> comparison;
-  std::optional<Spread> milliseconds;                 ///< of a whole compilation
+  std::optional<Spread> milliseconds;                 ///< of a whole compilation, or of a call
   std::vector<std::pair<std::string, double>> phases; ///< p50 of each phase, milliseconds
   std::string rate;                                   ///< Heddle's side in GB/s or GFLOP/s
   std::string skipped;
@@ -28,6 +28,7 @@ struct Row {
 void addVectorAddRows(std::vector<Row> &rows);
 void addSoftmaxRows(std::vector<Row> &rows);
 void addMatmulRow(std::vector<Row> &rows);
+void addCollectiveRows(std::vector<Row> &rows);
 void addCompileRows(std::vector<Row> &rows);
 
 } // namespace heddle::bench

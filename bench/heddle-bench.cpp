@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   std::vector<Row> rows;
-  addVectorAddRows(rows), addSoftmaxRows(rows), addMatmulRow(rows), addCompileRows(rows);
+  addVectorAddRows(rows), addSoftmaxRows(rows), addMatmulRow(rows), addCollectiveRows(rows), addCompileRows(rows);
   std::erase_if(rows, [&](const Row &row) { return row.name.find(filter) == std::string::npos; });
   if (rows.empty()) {
     fmt::print(stderr, "heddle-bench: error: no row's name contains '{}'; see --list\n", filter);

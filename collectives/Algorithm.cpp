@@ -11,9 +11,10 @@ bool Algorithm::does(CollectiveKind kind) const {
 }
 
 const std::vector<const Algorithm *> &allAlgorithms() {
-  static const std::vector<const Algorithm *> all = {
-      &oneShotPackets, &oneShotPull, &twoShotPackets,  &twoShotPull,  &gatherPackets, &gatherPush,   &gatherPull,
-      &scatterPackets, &scatterPull, &exchangePackets, &exchangePush, &permutePull,   &broadcastPull};
+  static const std::vector<const Algorithm *> all = {&oneShotPackets, &oneShotPull,   &twoShotPackets,  &twoShotPull,
+                                                     &twoShotDirect,  &gatherPackets, &gatherPush,      &gatherPull,
+                                                     &scatterPackets, &scatterPull,   &exchangePackets, &exchangePush,
+                                                     &permutePull,    &broadcastPull};
   return all;
 }
 

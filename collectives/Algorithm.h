@@ -18,14 +18,15 @@ struct Algorithm {
   int (*inboxSlots)(int ranks);   ///< of each parity
   int barriers;                   ///< per round
   void (*write)(ProtocolWriter &writer, const Collective &collective);
+  bool direct = false; ///< ranks reach into each other's operands, which have to be plain buffers
 
   bool does(CollectiveKind kind) const;
 };
 
-extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets; // all-reduce
-extern const Algorithm gatherPackets, gatherPush, gatherPull;                    // all-gather
-extern const Algorithm scatterPackets, scatterPull;                              // reduce-scatter
-extern const Algorithm exchangePackets, exchangePush;                            // all-to-all
+extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets, twoShotDirect; // all-reduce
+extern const Algorithm gatherPackets, gatherPush, gatherPull;                                   // all-gather
+extern const Algorithm scatterPackets, scatterPull;                                             // reduce-scatter
+extern const Algorithm exchangePackets, exchangePush;                                           // all-to-all
 extern const Algorithm permutePull, broadcastPull;
 
 /// Every algorithm, in the order of the collectives.

@@ -20,11 +20,17 @@ struct Communicator::Control {
 };
 
 Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, Options options)
-    : devices(std::move(members)), options(options), launched(devices.size()) {
+    : Communicator(std::move(members), {}, options) {}
+
+Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::vector<Stream *> given, Options options)
+    : devices(std::move(members)), streams(std::move(given)), options(options), launched(devices.size()) {
   if (devices.empty() || devices.size() > size_t(maxWorldSize))
     throw inputError(fmt::format("a group of {} devices: it has 1 to {}", devices.size(), maxWorldSize));
-  for (const auto &device : devices)
-    streams.push_back(device->createStream());
+  if (streams.empty())
+    for (const auto &device : devices) {
+      owned.push_back(device->createStream());
+      streams.push_back(owned.back().get());
+    }
   control = std::make_unique<SymmetricMemory>(devices, sizeof(Control), "collective control");
 }
 
@@ -36,7 +42,7 @@ Communicator::~Communicator() {
     }
   };
   anyway([&] { abort(); });
-  for (const auto &stream : streams) // each: the memory goes next, and its errors are no reason not to wait for others
+  for (Stream *stream : streams) // each: the memory goes next, and its errors are no reason not to wait for others
     anyway([&] { stream->synchronize(); });
 }
 
@@ -203,7 +209,7 @@ std::string Communicator::failureReport(int rank) {
 
 void Communicator::synchronize() {
   std::exception_ptr first;
-  for (const auto &stream : streams) {
+  for (Stream *stream : streams) {
     try {
       stream->synchronize();
     } catch (...) {
@@ -211,22 +217,42 @@ void Communicator::synchronize() {
         first = std::current_exception();
     }
   }
+  if (!first)
+    return check();
+  // The work itself failed on some rank: that comes first, and what the others waited for is its consequence.
+  std::vector<std::string> reports = failureReports();
+  {
+    std::lock_guard lock(mutex);
+    failed = true;
+  }
+  try {
+    std::rethrow_exception(first);
+  } catch (const Error &error) {
+    std::vector<std::string> notes = error.notes;
+    notes.insert(notes.end(), reports.begin(), reports.end());
+    throw Error(error.kind, error.what(), notes);
+  }
+}
+
+std::vector<std::string> Communicator::failureReports() {
   std::vector<std::string> reports;
   for (int rank = 0; rank < ranks(); ++rank)
     if (std::string report = failureReport(rank); !report.empty())
       reports.push_back(report);
-  if (reports.empty() && !first)
+  return reports;
+}
+
+void Communicator::check() {
+  std::vector<std::string> reports = failureReports();
+  if (reports.empty())
     return;
   {
     std::lock_guard lock(mutex);
     failed = true;
   }
-  if (first)
-    std::rethrow_exception(first);
   std::string message = reports.front();
   reports.erase(reports.begin());
-  reports.push_back(
-      "every rank of a group launches each collective within the deadline; the group has failed for good");
+  reports.push_back("every rank of a group launches each collective within the deadline; the group has failed for good");
   throw environmentError(message, reports);
 }
 

@@ -29,6 +29,9 @@ public:
   /// other.
   explicit Communicator(std::vector<std::shared_ptr<Device>> devices, Options options);
   explicit Communicator(std::vector<std::shared_ptr<Device>> devices) : Communicator(std::move(devices), Options()) {}
+  /// On streams of the caller's, one per device, which outlive the communicator; two communicators may share streams,
+  /// since each has protocol memory of its own, when all ranks put their collectives into them in one order.
+  Communicator(std::vector<std::shared_ptr<Device>> devices, std::vector<Stream *> streams, Options options);
   /// Ends all waits, then waits for the streams.
   ~Communicator();
 
@@ -49,6 +52,9 @@ public:
   /// this place of the order, and what the stream throws; either ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
 
+  /// After the streams have been waited for: throws what synchronize throws for failed waits.
+  void check();
+
   /// Waits for all streams. Throws Error{Environment} when a wait of some rank failed: the message names the
   /// collective, the rank, the missing peer, the block, and the epochs.
   void synchronize();
@@ -64,9 +70,11 @@ private:
   void checkOrder(const Operation &operation, int rank);
   void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   std::string failureReport(int rank);
+  std::vector<std::string> failureReports();
 
   std::vector<std::shared_ptr<Device>> devices;
-  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::unique_ptr<Stream>> owned;
+  std::vector<Stream *> streams;
   Options options;
   std::unique_ptr<SymmetricMemory> control; ///< Control of each rank
   std::vector<std::unique_ptr<Operation>> operations;

@@ -16,6 +16,7 @@ struct PlanOptions {
   int blocks = 0;            ///< program instances per rank, 1 to maxCollectiveBlocks
   int64_t tileElements = 0;  ///< a power of two
   int64_t tilesPerRound = 0; ///< of each block
+  bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
 };
 
 /// The most program instances of one collective on a rank; counters and signals have room for as many.
@@ -25,6 +26,7 @@ inline constexpr int maxCollectiveBlocks = 64;
 struct ArenaLayout {
   int64_t counters = 0;      ///< one u64 per block: the epoch of its last round
   int64_t signals = 0;       ///< u64 [block][rank]: what the block barrier writes
+  int64_t operands = 0;      ///< u64 [block][2], of direct algorithms: where this rank's input and output lie
   int64_t staging = 0;       ///< [parity][slot][element of the round]
   int64_t stagingSlot = 0;   ///< size of a slot
   int64_t stagingParity = 0; ///< size of all slots of one parity

@@ -56,6 +56,12 @@ public:
   /// Waits for the packets that `from` (a fixed rank) sent into this rank's `slot`; when `from` is this rank, `own`.
   virtual TileHandle receive(int from, const Slot &slot, TileHandle own) = 0;
 
+  /// Tells the other ranks where this rank's operands lie; they know it behind the next barrier, until the one after.
+  /// For algorithms that are direct: then a failed barrier leaves eachTile without tiles.
+  virtual void publish() = 0;
+  virtual TileHandle peerInput(const Rank &of, const Rank &part) = 0; ///< `input` of that rank, where it lies
+  virtual void peerOutput(const Rank &of, const Rank &part, TileHandle tile) = 0;
+
   /// The reduction over ranks 0 to n-1, in this order; rounded to the element type.
   virtual TileHandle fold(const std::function<TileHandle(int rank)> &contribution) = 0;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The body of `./dev demo`: two Triton kernels, as the Triton IR that Triton 3.6 printed for an AMD GPU, compiled to host code, run on
-# random inputs, and compared with a plain reference.
+# random inputs, and compared with a plain reference; then an HLO module with collectives on four devices, every rank compared.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH=$PWD/build/bin:$PATH
@@ -30,3 +30,15 @@ show heddle run $out/row_softmax.hpkg --grid 64 --device host \
 printf '\n3. Compare with a plain reference in f64\n'
 show python3 examples/demo_check.py matmul $out/a.npy $out/b.npy $out/c.npy
 show python3 examples/demo_check.py softmax $out/x.npy $out/softmax.npy
+
+printf '\n4. An HLO module on four devices: all-reduce, residual and normalisation in one kernel, then an all-gather\n'
+show heddle inspect examples/layer.hlo
+show heddle run examples/layer.hlo --devices 4 --device host --arg partial=rand:10 --arg residual=rand:20 --arg weight=1 \
+  --out 0=$out/normal.npy --out 1=$out/rows.npy
+inputs=()
+for rank in 0 1 2 3; do # the same random arrays, for the reference: an all-gather hands them over
+  inputs+=($out/partial.$rank.npy $out/residual.$rank.npy)
+done
+heddle run examples/inputs.hlo --devices 4 --arg partial=rand:10 --arg residual=rand:20 \
+  --out 0=$out/partial.npy --out 1=$out/residual.npy
+show python3 examples/demo_check.py layer "${inputs[@]}" $out/normal.{0,1,2,3}.npy $out/rows.{0,1,2,3}.npy

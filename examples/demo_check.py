@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The references of the demo, in plain Python: `demo_check.py matmul A.npy B.npy C.npy` or `softmax X.npy Y.npy`.
+"""The references of the demo, in plain Python: `demo_check.py matmul A.npy B.npy C.npy`, `softmax X.npy Y.npy`, or `layer` with, of
+four ranks, partial and residual by turns, then the four normalised blocks, then the four gathered ones.
 
 Exits with 1 and names the worst element when the result is farther from the reference, computed in f64, than its type explains.
 """
@@ -46,6 +47,31 @@ def softmax(x):
     return result, (1e-5, 0.0)
 
 
+def layer(arrays):
+    """Of each rank the normalised rows, and all rows together; f32 sums of 64 squares may add to the error."""
+    partials, residuals = arrays[0::2], arrays[1::2]
+    blocks = []
+    for residual in residuals:
+        block = []
+        for row, line in enumerate(residual):
+            total = [sum(values) + rest for *values, rest in zip(*(partial[row] for partial in partials), line)]
+            scale = 1 / math.sqrt(sum(value * value for value in total) / len(total) + 1e-5)
+            block.append([value * scale for value in total])
+        blocks.append(block)
+    return blocks, [row for block in blocks for row in block]
+
+
+def check_layer(paths):
+    arrays = [read_npy(path)[0] for path in paths]
+    blocks, rows = layer(arrays[:8])
+    for rank in range(4):
+        compare(f"rank {rank}, normalised", blocks[rank], arrays[8 + rank], 1e-5, 1e-6)
+        compare(f"rank {rank}, gathered", rows, arrays[12 + rank], 1e-5, 1e-6)
+    if any(array != arrays[12] for array in arrays[13:]):
+        sys.exit("layer: error: the gathered rows differ between the ranks")
+    print("the gathered rows are the same bits on every rank")
+
+
 def compare(name, expected, found, relative, absolute):
     """Every |found - expected| must stay within relative * |expected| + absolute."""
     if [len(row) for row in expected] != [len(row) for row in found]:
@@ -63,6 +89,9 @@ def compare(name, expected, found, relative, absolute):
 
 
 def main():
+    if len(sys.argv) == 18 and sys.argv[1] == "layer":
+        check_layer(sys.argv[2:])
+        return
     references = {"matmul": (matmul, 2), "softmax": (softmax, 1)}
     if len(sys.argv) < 2 or sys.argv[1] not in references or len(sys.argv) != 3 + references[sys.argv[1]][1]:
         print(__doc__, file=sys.stderr)

@@ -67,6 +67,11 @@ std::string formatIndex(int64_t element, const std::vector<int64_t> &shape) {
   return fmt::format("({})", fmt::join(index, ", "));
 }
 
+/// The operand whose elements are printed; null when the line has no value.
+const PackageSite::Operand *printedOperand(const PackageSite &site, int32_t operand, const void *data) {
+  return operand < 0 || size_t(operand) >= site.operands.size() || !data ? nullptr : &site.operands[size_t(operand)];
+}
+
 } // namespace
 
 PrintSink setPrintSink(PrintSink sink) {
@@ -85,22 +90,28 @@ void emitPrintLine(const std::string &line) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+int64_t countPrintLines(const PackageSite &site, int32_t operand, const void *data) {
+  int64_t count = 1;
+  if (const PackageSite::Operand *what = printedOperand(site, operand, data))
+    for (int64_t dimension : what->shape)
+      count *= dimension;
+  return count;
+}
+
 void formatPrint(const PackageSite &site, int32_t operand, const void *data, const std::array<int32_t, 3> &program,
                  const std::function<bool(const std::string &line)> &emit) {
   std::string pid = fmt::format("pid ({}, {}, {})", program[0], program[1], program[2]);
   std::string prefix = prefixOf(site, operand);
-  if (operand < 0 || size_t(operand) >= site.operands.size() || !data) {
+  const PackageSite::Operand *what = printedOperand(site, operand, data);
+  if (!what) {
     emit(pid + prefix);
     return;
   }
-  const PackageSite::Operand &what = site.operands[size_t(operand)];
-  auto type = printedType(what);
-  int64_t size = type ? elementSizeBytes(*type) : 8, count = 1;
-  for (int64_t dimension : what.shape)
-    count *= dimension;
+  auto type = printedType(*what);
+  int64_t size = type ? elementSizeBytes(*type) : 8, count = countPrintLines(site, operand, data);
   for (int64_t i = 0; i < count; ++i) {
     std::string value = formatValue(type, static_cast<const char *>(data) + i * size, site.hex);
-    if (!emit(fmt::format("{} idx {}{}: {}", pid, formatIndex(i, what.shape), prefix, value)))
+    if (!emit(fmt::format("{} idx {}{}: {}", pid, formatIndex(i, what->shape), prefix, value)))
       return;
   }
 }

@@ -21,6 +21,9 @@ PrintSink setPrintSink(PrintSink sink);
 /// Hands one line to the sink.
 void emitPrintLine(const std::string &line);
 
+/// How many lines formatPrint makes.
+int64_t countPrintLines(const PackageSite &site, int32_t operand, const void *data);
+
 /// Calls `emit` for each element of one operand with `pid (0, 0, 0) idx (1, 2) prefix: value`, until it returns false.
 /// `data` is as HostLaunch::print says; with operand -1 there is one line without a value.
 void formatPrint(const PackageSite &site, int32_t operand, const void *data, const std::array<int32_t, 3> &program,

@@ -15,6 +15,7 @@ Lines linesOf(const PackageSite &site, int32_t operand, const void *data) {
     lines.push_back(line);
     return true;
   });
+  EXPECT_EQ(countPrintLines(site, operand, data), int64_t(lines.size()));
   return lines;
 }
 

@@ -14,6 +14,7 @@
 namespace heddle {
 namespace {
 
+constexpr const char *jobsName = "HEDDLE_JOBS"; // of ./dev, which builds; no program reads it
 constexpr const char *threadsName = "HEDDLE_HOST_THREADS";
 constexpr const char *memoryName = "HEDDLE_HOST_MEMORY";
 constexpr const char *timeoutName = "HEDDLE_LAUNCH_TIMEOUT";
@@ -118,7 +119,7 @@ std::vector<std::string> unknownVariables() {
   for (char **entry = environ; entry && *entry; ++entry) {
     std::string name = std::string(*entry).substr(0, std::string_view(*entry).find('='));
     if (name.starts_with("HEDDLE_") && name != threadsName && name != memoryName && name != timeoutName &&
-        name != reproducerName)
+        name != reproducerName && name != jobsName)
       names.push_back(name);
   }
   std::sort(names.begin(), names.end());
@@ -133,7 +134,8 @@ std::vector<Knob> listKnobs() {
   return {
       describeKnob(memoryName, memoryForm, "0", "memory of each host device", [] { hostMemoryBytes(); }),
       describeKnob(threadsName, threadsForm, defaultThreads(),
-                   "threads that run host kernels; read once, at the first launch", [] { hostThreads(); }),
+                   "threads of one launch at most, its stream's own included; read once, at the first launch",
+                   [] { hostThreads(); }),
       describeKnob(timeoutName, timeoutForm, "60", "seconds after which a launch that names no limit is stopped",
                    [] { launchTimeoutSeconds(); }),
       describeKnob(reproducerName, reproducerForm, ".", "where a fault of ours leaves its reproducer file",

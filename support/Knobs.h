@@ -31,7 +31,7 @@ std::vector<Knob> listKnobs();
 
 // Each reads the environment at the call, and throws Error{Input} naming variable, value and expected form.
 
-int hostThreads();                 ///< HEDDLE_HOST_THREADS: threads that run host kernels; default the machine's
+int hostThreads();                 ///< HEDDLE_HOST_THREADS: threads of one launch at most; default the machine's
 uint64_t hostMemoryBytes();        ///< HEDDLE_HOST_MEMORY: memory of each host device in bytes; 0 is no limit
 double launchTimeoutSeconds();     ///< HEDDLE_LAUNCH_TIMEOUT
 std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR

@@ -66,4 +66,9 @@ TEST(Knobs, IllFormedNamesVariableValueAndForm) {
   }
 }
 
+TEST(Knobs, UnknownVariablesAreListed) {
+  Setting typo("HEDDLE_HOST_THREAD", "3"), known("HEDDLE_HOST_THREADS", "3"), jobs("HEDDLE_JOBS", "2"); // of ./dev
+  EXPECT_EQ(unknownVariables(), std::vector<std::string>{"HEDDLE_HOST_THREAD"});
+}
+
 } // namespace

@@ -119,24 +119,24 @@ int compileVerb(const CompileRequest &request) {
   if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))
     throw inputError("`--json` and " + std::string(request.output == "-" ? "`-o -`" : "`--to`") +
                      " both want standard output");
-  CompileResult result = compileRepeatedly(readKernelText(request.input), request);
+  bool stops = !request.options.stopAfter.empty(); // what it prints has no file by default
+  std::string output = request.output.empty() ? stops ? "-" : defaultOutput(request.input) : request.output;
+  std::string text = readKernelText(request.input);
+  if (output != "-")
+    checkWritable(output);
+  CompileResult result = compileRepeatedly(text, request);
   for (const std::string &warning : result.warnings)
     printWarning(warning);
   if (request.time)
     sayTimes(result.times);
-  if (!request.options.stopAfter.empty()) {
-    if (request.output.empty() || request.output == "-")
-      printData(result.text);
-    else
-      writeFileAtomically(request.output, result.text);
+  if (output == "-")
+    printData(stops ? result.text : result.package.serialize());
+  else if (stops)
+    writeFileAtomically(output, result.text);
+  else
+    result.package.save(output);
+  if (output == "-" || stops)
     return 0;
-  }
-  if (request.output == "-") {
-    printData(result.package.serialize());
-    return 0;
-  }
-  std::string output = request.output.empty() ? defaultOutput(request.input) : request.output;
-  result.package.save(output);
   if (request.json)
     printJson(describeResult(result, output));
   else

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `heddle inspect`
+#include "api/Collectives.h"
 #include "api/Heddle.h"
+#include "api/Module.h"
 #include "support/File.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
@@ -8,25 +10,45 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace heddle {
 namespace {
 
-constexpr const char *help = R"(heddle inspect KERNEL.hpkg [options]: what is in a package
+constexpr const char *help =
+    R"(heddle inspect KERNEL|MODULE|COLLECTIVE [options]: what is in a package, what becomes of a text, what a collective does
 
   heddle inspect matmul.hpkg
   heddle inspect matmul.hpkg --asm | less
   heddle inspect matmul.hpkg --dump-binary matmul.so
+  heddle inspect matmul.ttir                     the phases: what each took and left
+  heddle inspect matmul.ttir --phase expand-math
+  heddle inspect layer.hlo                       the launches of a module: what is fused, each collective's plan
+  heddle inspect all-reduce --devices 4 --bytes 1K --datatype bf16
 
-  KERNEL.hpkg          the package; - reads standard input
+  KERNEL               the package, or a kernel's text, which is compiled; - reads standard input
+  --phase NAME         what a phase leaves of the text
+  --cpu NAME           processor to compile the text for; default native
   --asm                the instructions
-  --json               description and counts as JSON
+  --json               description and counts as JSON; of a text the phases
   --dump-binary FILE   write the binary alone
+
+  MODULE               HLO text: its launches, on as many devices as it says or --devices N; --kernel, --json
+  COLLECTIVE           its plan; all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast
+  --kernel             its kernel as tile IR
+  --json               the plan as JSON
+  --devices N, --device NAME, --bytes SIZE, --datatype NAME, --op NAME, --algorithm NAME, --blocks N
+                       as for heddle bench; default 4 devices of host, 32M, f32, sum
 )";
 
 struct InspectRequest {
-  std::string input, binaryFile;
-  bool assembly = false, json = false;
+  std::string input, binaryFile, phase, processor;
+  bool assembly = false, json = false, kernel = false;
+  std::string collectiveOption; ///< the first option given that only a collective has
+  bool devicesGiven = false;
+  BenchmarkRequest collective;
+  std::string datatype = "f32", reduction = "sum";
+  int64_t bytes = int64_t(32) << 20;
 };
 
 std::string formatCounts(const CodeCounts &counts) {
@@ -75,20 +97,189 @@ nlohmann::ordered_json describeAsJson(const Package &package, const CodeCounts &
   return json;
 }
 
+/// What each phase took and left.
+int inspectPhases(const CompileResult &result, bool asJson) {
+  if (asJson) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const PhaseTime &time : result.times)
+      json.push_back({{"phase", time.phase}, {"milliseconds", time.milliseconds}, {"lines", time.lines}});
+    printJson(json);
+    return 0;
+  }
+  std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "LINES", "MS", "WHAT IT DOES"}};
+  for (const PhaseTime &time : result.times)
+    for (const PhaseDescription &phase : describePhases())
+      if (phase.name == time.phase)
+        rows.push_back({phase.name, phase.level, time.lines ? std::to_string(time.lines) : "-",
+                        fmt::format("{:.2f}", time.milliseconds), phase.sentence});
+  printData(formatTable(rows));
+  return 0;
+}
+
+/// Compiles the text and shows its phases, or one phase's result; else the package that it gives.
+std::optional<Package> inspectText(const InspectRequest &request, const std::string &text, bool wantsPackage) {
+  CompileOptions options;
+  if (!request.processor.empty())
+    options.processor = request.processor;
+  options.stopAfter = request.phase;
+  options.countLines = request.phase.empty() && !wantsPackage;
+  CompileResult result = compile(text, sourceName(request.input), options);
+  for (const std::string &warning : result.warnings)
+    printWarning(warning);
+  if (!request.phase.empty())
+    printData(result.text);
+  else if (wantsPackage)
+    return std::move(result.package);
+  else
+    inspectPhases(result, request.json);
+  return std::nullopt;
+}
+
+/// A word without a dot or slash that is no file was perhaps meant as a collective.
+auto readNamedFile(const std::string &name) {
+  try {
+    return readKernelFile(name);
+  } catch (Error &error) {
+    if (name != "-" && name.find_first_of("./") == std::string::npos)
+      error.notes.push_back(
+          "the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast");
+    throw;
+  }
+}
+
+/// The package to look into; none when everything has been shown.
+std::optional<Package> findPackage(const InspectRequest &request) {
+  auto [bytes, isPackage] = readNamedFile(request.input);
+  if (!isPackage)
+    return inspectText(request, bytes, request.assembly || !request.binaryFile.empty());
+  for (const auto &[option, value] : {std::pair("--phase", request.phase), std::pair("--cpu", request.processor)})
+    if (!value.empty())
+      throw inputError(
+          fmt::format("{} is a package, which `{} {}` cannot look behind", sourceName(request.input), option, value),
+          {"give the kernel's text"});
+  return Package::parse(bytes, sourceName(request.input));
+}
+
+nlohmann::ordered_json describeAsJson(const Plan &plan) {
+  const Collective &c = plan.collective;
+  return {{"collective", collectiveName(c.kind)},
+          {"type", elementTypeName(c.type)},
+          {"reduction", c.reduces() ? reductionName(c.reduction) : ""},
+          {"ranks", c.ranks},
+          {"sizeBytes", sizeColumn(c)},
+          {"count", countColumn(c)},
+          {"algorithm", plan.algorithm->name},
+          {"does", plan.algorithm->sentence},
+          {"blocks", plan.blocks},
+          {"rounds", plan.rounds},
+          {"tilesPerRound", plan.tilesPerRound},
+          {"tileElements", plan.tileElements},
+          {"barriersPerRound", plan.algorithm->barriers},
+          {"symmetricBytes", plan.arena.sizeBytes},
+          {"stagingBytes", 2 * plan.arena.stagingParity},
+          {"inboxBytes", 2 * plan.arena.inboxParity},
+          {"key", planKey(plan)}};
+}
+
+int inspectCollective(const InspectRequest &request, CollectiveKind kind) {
+  if (request.assembly || !request.binaryFile.empty())
+    throw inputError(fmt::format("`{}` is for packages, and `{}` is a collective",
+                                 request.assembly ? "--asm" : "--dump-binary", request.input),
+                     {fmt::format("`heddle inspect {} --kernel > kernel.ttir` and `heddle compile kernel.ttir` make a "
+                                  "package",
+                                  request.input)});
+  const BenchmarkRequest &wanted = request.collective;
+  Collective collective = collectiveOfSize(kind, parseDatatype(request.datatype), parseReduction(request.reduction),
+                                           wanted.devices, request.bytes);
+  Plan plan = planFor(collective, wanted.driver, wanted.plan);
+  if (request.kernel)
+    printData(planKernelText(plan));
+  else if (request.json)
+    printJson(describeAsJson(plan));
+  else
+    printData(describe(plan));
+  return 0;
+}
+
+int inspectModule(const InspectRequest &request) {
+  if (request.assembly || !request.binaryFile.empty() || !request.phase.empty())
+    throw inputError(fmt::format("`{}` is for kernels, and `{}` is a module",
+                                 request.assembly         ? "--asm"
+                                 : !request.phase.empty() ? "--phase"
+                                                          : "--dump-binary",
+                                 request.input),
+                     {"`--kernel` prints the kernels of a module as tile IR"});
+  ModuleRequest wanted;
+  wanted.path = request.input;
+  wanted.devices = request.devicesGiven ? request.collective.devices : 0;
+  wanted.device = request.collective.driver;
+  wanted.algorithm = request.collective.plan.algorithm;
+  ModuleDescription module = describeModule(wanted);
+  if (request.json) {
+    nlohmann::ordered_json json = {{"module", module.module},         {"replicas", module.replicas},
+                                   {"partitions", module.partitions}, {"parameters", module.parameters},
+                                   {"results", module.results},       {"steps", nlohmann::ordered_json::array()}};
+    for (const ModuleStep &step : module.steps)
+      json["steps"].push_back({{"kind", step.kind},
+                               {"name", step.name},
+                               {"shape", step.shape},
+                               {"groups", step.groups},
+                               {"fused", step.fused},
+                               {"depth", step.depth},
+                               {"plan", step.plan}});
+    printJson(json);
+    return 0;
+  }
+  std::string text;
+  if (!request.kernel)
+    text = fmt::format("module {}, {} replica{} of {} partition{}\nparameters {}\nresults    {}\n", module.module,
+                       module.replicas, module.replicas == 1 ? "" : "s", module.partitions,
+                       module.partitions == 1 ? "" : "s", fmt::join(module.parameters, ", "),
+                       fmt::join(module.results, ", "));
+  for (const ModuleStep &step : module.steps) {
+    if (request.kernel) {
+      text += step.text.empty() ? "" : fmt::format("// {} {}\n{}\n", step.kind, step.name, step.text);
+      continue;
+    }
+    text += fmt::format("\n{}{} {}: {}{}{}\n", std::string(size_t(2 * step.depth), ' '), step.kind, step.name,
+                        step.shape, step.groups.empty() ? "" : ", groups " + step.groups,
+                        step.fused.empty() ? "" : fmt::format(", with {}", fmt::join(step.fused, ", ")));
+    text += step.plan;
+  }
+  printData(text);
+  return 0;
+}
+
 int inspectVerb(const InspectRequest &request) {
   if (request.input.empty())
-    throw inputError("no package: `heddle inspect` wants a file", {"`heddle inspect --help` shows the options"});
+    throw inputError("no input: `heddle inspect` wants a file or a collective",
+                     {"`heddle inspect --help` shows the options"});
   std::vector<std::string> views;
+  if (request.kernel)
+    views.push_back("`--kernel`");
   if (request.assembly)
     views.push_back("`--asm`");
   if (request.json)
     views.push_back("`--json`");
   if (!request.binaryFile.empty())
     views.push_back("`--dump-binary`");
+  if (!request.phase.empty())
+    views.push_back("`--phase`");
   if (views.size() > 1)
     throw inputError(fmt::format("{} exclude each other", fmt::join(views, " and ")),
                      {"run `heddle inspect` for each"});
-  Package package = loadPackage(request.input);
+  if (const CollectiveKind *kind = findCollective(request.input))
+    return inspectCollective(request, *kind);
+  if (isModuleFile(request.input))
+    return inspectModule(request);
+  if (!request.collectiveOption.empty())
+    throw inputError(
+        fmt::format("`{}` is for collectives, and `{}` is a file", request.collectiveOption, request.input),
+        {"the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast"});
+  std::optional<Package> found = findPackage(request);
+  if (!found)
+    return 0;
+  const Package &package = *found;
   if (!request.binaryFile.empty()) {
     if (request.binaryFile == "-") {
       printData(package.binary);
@@ -108,6 +299,21 @@ int inspectVerb(const InspectRequest &request) {
   return 0;
 }
 
+void addCollectiveOptions(CLI::App &verb, const std::shared_ptr<InspectRequest> &request) {
+  verb.add_option("-d,--datatype", request->datatype);
+  verb.add_option("-o,--op", request->reduction);
+  verb.add_option("--device", request->collective.driver);
+  verb.add_option("--algorithm", request->collective.plan.algorithm);
+  verb.add_option_function<std::string>(
+      "--bytes", [request](const std::string &text) { request->bytes = parseByteSize("--bytes", text); });
+  verb.add_option_function<std::string>("--devices", [request](const std::string &text) {
+    request->collective.devices = parseIntegerOption("--devices", text, 1, 8);
+  });
+  verb.add_option_function<std::string>("--blocks", [request](const std::string &text) {
+    request->collective.plan.blocks = parseIntegerOption("--blocks", text, 1, maxCollectiveBlocks);
+  });
+}
+
 } // namespace
 
 void addInspect(CLI::App &program, VerbAction &action) {
@@ -115,11 +321,22 @@ void addInspect(CLI::App &program, VerbAction &action) {
   CLI::App *verb = program.add_subcommand("inspect");
   verb->footer(help);
   verb->set_help_flag("-h,--help");
-  verb->add_option("package", request->input);
+  verb->add_option("kernel", request->input);
+  verb->add_option("--phase", request->phase);
+  verb->add_option("--cpu", request->processor);
   verb->add_flag("--asm", request->assembly);
   verb->add_flag("--json", request->json);
   verb->add_option("--dump-binary", request->binaryFile);
-  verb->callback([request, &action] { action = [request] { return inspectVerb(*request); }; });
+  verb->add_flag("--kernel", request->kernel);
+  addCollectiveOptions(*verb, request);
+  verb->callback([request, verb, &action] {
+    for (const char *name :
+         {"--kernel", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks"})
+      if (verb->get_option(name)->count() && request->collectiveOption.empty())
+        request->collectiveOption = name;
+    request->devicesGiven = verb->get_option("--devices")->count() > 0;
+    action = [request] { return inspectVerb(*request); };
+  });
 }
 
 } // namespace heddle

@@ -3,7 +3,9 @@
 #include "api/Heddle.h"
 #include "support/File.h"
 #include "support/Npy.h"
+#include "tools/Arrays.h"
 #include "tools/Output.h"
+#include "tools/RunModule.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,11 +19,12 @@
 namespace heddle {
 namespace {
 
-constexpr const char *help = R"(heddle run KERNEL --grid X[,Y[,Z]] --arg NAME=VALUE ... [options]: runs a kernel
+constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kernel, or an HLO module on every rank
 
   heddle run add.ttir --grid 4 --arg x=@x.npy --arg y=rand:f32[4096]:7 --arg out=f32[4096] --arg n=4096 --out out=-
   heddle run add.hpkg --grid 4 ... --out out=out.npy --compare out=@expected.npy:1e-5,1e-6
   heddle run add.hpkg --grid 4 ... --warmup 10 --repeat 100
+  heddle run layer.hlo --devices 4 --arg p0=rand:1 --arg weight@2=@w.npy --out 0=out.npy
 
   KERNEL               Triton IR text or a package; - reads either from standard input
   --grid X[,Y[,Z]]     program instances
@@ -36,10 +39,14 @@ constexpr const char *help = R"(heddle run KERNEL --grid X[,Y[,Z]] --arg NAME=VA
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
   --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile; only when KERNEL is text
-)";
 
-/// Arrays with more elements are shortened when printed for people.
-constexpr int64_t printedElements = 1024;
+  MODULE               HLO text; takes --arg, --out, --device, --timeout, --repeat, --warmup, --json, and
+  --devices N          ranks, when the module's header does not say
+  --arg P[@RANK]=VALUE a parameter by name or as p0, p1, ..., on every rank or one; also rand:SEED, NUMBER (in every
+                       element); what is not given is random
+  --out R[@RANK]=FILE  result R; without @RANK every rank writes a file of its own, out.0.npy, out.1.npy, ...
+  --algorithm NAME     of the collectives; --no-fuse: their kernels compute nothing else
+)";
 
 struct ComparisonRequest {
   std::string name, path;
@@ -52,6 +59,8 @@ struct RunVerbRequest {
   CompileOptions options;
   std::vector<std::string> arguments, buffers, outputs, comparisons;
   RunRequest run;
+  ModuleRequest module;
+  std::string moduleOption, kernelOption; ///< the first option given that only a module, or only a kernel has
   bool json = false;
 };
 
@@ -98,48 +107,6 @@ ComparisonRequest parseComparison(const std::string &text) {
     request.path.erase(colon);
   }
   return request;
-}
-
-std::string formatRow(const Array &array, int64_t first, int64_t count) {
-  std::vector<std::string> elements;
-  int64_t stride = elementSizeBytes(array.type);
-  for (int64_t i = first; i < first + count; ++i)
-    elements.push_back(formatElement(array.type, array.bytes.data() + i * stride));
-  return fmt::format("{}", fmt::join(elements, " "));
-}
-
-/// A heading, then a line for each innermost row.
-std::string formatArray(const Array &array) {
-  int64_t total = countElements(array.shape);
-  int64_t rowLength = array.shape.empty() ? 1 : array.shape.back();
-  std::string text = fmt::format("{}: {}{}\n", array.name, elementTypeName(array.type), formatShape(array.shape));
-  for (int64_t first = 0; first < std::min(total, printedElements); first += rowLength)
-    text += formatRow(array, first, std::min(rowLength, printedElements - first)) + "\n";
-  if (total > printedElements)
-    text += fmt::format("... {} more\n", total - printedElements);
-  return text;
-}
-
-nlohmann::ordered_json arrayAsJson(const Array &array, const std::string &file) {
-  nlohmann::ordered_json json = {{"name", array.name}, {"type", elementTypeName(array.type)}, {"shape", array.shape}};
-  if (file != "-") {
-    json["file"] = file;
-    return json;
-  }
-  int64_t stride = elementSizeBytes(array.type), total = countElements(array.shape);
-  json["elements"] = nlohmann::ordered_json::array();
-  for (int64_t i = 0; i < total; ++i) {
-    const char *at = array.bytes.data() + i * stride;
-    if (isFloat(array.type) && !std::isfinite(loadDouble(array.type, at)))
-      json["elements"].push_back(formatElement(array.type, at)); // JSON has no number for it
-    else if (isFloat(array.type))
-      json["elements"].push_back(loadDouble(array.type, at));
-    else if (array.type == ElementType::UI64)
-      json["elements"].push_back(uint64_t(loadInt(array.type, at)));
-    else
-      json["elements"].push_back(loadInt(array.type, at));
-  }
-  return json;
 }
 
 struct Times {
@@ -220,8 +187,27 @@ void addOutput(RunRequest &run, const std::string &name) {
     run.outputs.push_back(name);
 }
 
+int runModuleFile(RunVerbRequest &request) {
+  if (!request.kernelOption.empty())
+    throw inputError(fmt::format("`{}` is for kernels, and {} is a module", request.kernelOption, request.input));
+  ModuleRequest &module = request.module;
+  module.path = request.input;
+  module.device = request.run.device;
+  module.repeat = request.run.repeat;
+  module.warmup = request.run.warmup;
+  if (request.run.timeoutSeconds > 0)
+    module.timeoutSeconds = request.run.timeoutSeconds;
+  for (const std::string &text : request.arguments)
+    module.arguments.push_back(parseNamedValue(text, "--arg"));
+  return runModuleVerb(module, request.outputs, request.json);
+}
+
 int runVerb(RunVerbRequest &request) {
   RunRequest &run = request.run;
+  if (isModuleFile(request.input))
+    return runModuleFile(request);
+  if (!request.moduleOption.empty())
+    throw inputError(fmt::format("`{}` is for HLO modules, and {} is a kernel", request.moduleOption, request.input));
   if (request.input.empty())
     throw inputError("no kernel: `heddle run` wants a file", {"`heddle run --help` shows the options"});
   if (request.grid.empty())
@@ -288,6 +274,11 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
     request->run.warmup = parseIntegerOption("--warmup", text, 0);
   });
   verb->add_flag("--json", request->json);
+  verb->add_option("--algorithm", request->module.algorithm);
+  verb->add_flag_callback("--no-fuse", [request] { request->module.fuse = false; });
+  verb->add_option_function<std::string>("--devices", [request](const std::string &text) {
+    request->module.devices = parseIntegerOption("--devices", text, 1, 8);
+  });
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--cpu", options.processor);
   verb->add_option("--kernel", options.kernel);
@@ -298,6 +289,12 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
     for (const char *name : {"--cpu", "--kernel", "-O"})
       if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
         request->compileOption = fmt::format("{} {}", name, option->results().back());
+    for (const char *name : {"--devices", "--algorithm", "--no-fuse"})
+      if (verb->get_option(name)->count() && request->moduleOption.empty())
+        request->moduleOption = name;
+    for (const char *name : {"--grid", "--buffer", "--compare", "--cooperative", "--check", "--cpu", "--kernel", "-O"})
+      if (verb->get_option(name)->count() && request->kernelOption.empty())
+        request->kernelOption = name;
     action = [request] { return runVerb(*request); };
   });
 }

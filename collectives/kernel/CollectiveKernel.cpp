@@ -5,6 +5,7 @@
 #include "collectives/kernel/Fold.h"
 #include "collectives/kernel/Packets.h"
 #include "compiler/dialects/peer/Peer.h"
+#include "support/Error.h"
 
 using namespace mlir;
 using namespace heddle::triton;
@@ -52,6 +53,9 @@ public:
   TileHandle load(const Rank &at, const Slot &slot) override;
   void send(const Rank &to, const Slot &slot, TileHandle tile) override;
   TileHandle receive(int from, const Slot &slot, TileHandle own) override;
+  void publish() override;
+  TileHandle peerInput(const Rank &of, const Rank &part) override;
+  void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override;
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override;
 
 private:
@@ -68,9 +72,15 @@ private:
                     Type pointee);
   Value stagingTile(const Place &at, const Slot &slot);
   SmallVector<Value, 2> packetTiles(const Place &at, const Slot &slot);
+  Value operandSlots(); ///< of this block, in this rank's memory
+  /// The operands of a rank, which has published them.
+  SmallVector<Value> operandsOf(const Rank &rank);
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
   Value arrayIndex(const Rank &part, int parts, Value &mask);
-  Value both(Value mask, Value condition) { return condition ? w.bitAnd(mask, w.like(condition, mask)) : mask; }
+  void writeTile(Value start, const std::function<void()> &body);
+  Value both(Value mask, Value condition) {
+    return !condition ? mask : mask ? w.bitAnd(mask, w.like(condition, mask)) : w.splat(condition, plan.tileElements);
+  }
   TileHandle keep(Value tile) {
     tiles.push_back(tile);
     return TileHandle(tiles.size()) - 1;
@@ -86,16 +96,19 @@ private:
 
   SmallVector<Value> extra; ///< the kernel's arguments of `operands`
   Value group, arena, tag, deadline, self, block;
-  Value inner, partElements, sliceElements; ///< i64
-  Value epoch;                              ///< i64, the first epoch of the round
-  Value parity;                             ///< i64, 0 or 1
-  Value flag;                               ///< i32, of the round's packets
-  Value ok;                                 ///< i1: every wait so far succeeded
-  Value roundNumber;                        ///< i64
-  int barriers = 0;                         ///< in this round so far
-  Value tileInRound;                        ///< i64: elements before this tile in the slots of the round
-  Value element0, present;                  ///< index of the tile's elements in the slice, i64; which exist
-  Value lanes;                              ///< i64: 0 ... tile - 1
+  Value inner, partElements, sliceElements;                   ///< i64
+  Value epoch;                                                ///< i64, the first epoch of the round
+  Value parity;                                               ///< i64, 0 or 1
+  Value flag;                                                 ///< i32, of the round's packets
+  Value ok;                                                   ///< i1: every wait so far succeeded
+  Value roundNumber;                                          ///< i64
+  int barriers = 0;                                           ///< in this round so far
+  bool published = false;                                     ///< since the last barrier
+  SmallVector<SmallVector<Value>> fixedOperands, ownOperands; ///< operandsOf(fixed(i)), operandsOf(own(i))
+  Value tileInRound; ///< i64: elements before this tile in the slots of the round
+  Value element0;    ///< index of the tile's elements in the slice, i64
+  Value present;     ///< which of them exist; null: all, in every part or slice
+  Value lanes;       ///< i64: 0 ... tile - 1
   std::vector<Value> tiles;
 };
 
@@ -136,6 +149,7 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
                                          return {w.add(carried[0], w.i64(plan.epochs)), ended[0]};
                                        });
   w.store(counter, w.sub(after[0], w.i64(1)));
+  operands.finish(w, extra);
   return w.end();
 }
 
@@ -155,18 +169,42 @@ void KernelWriter::eachTile(const std::function<void()> &body) {
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileElements));
   Value count = w.binary<arith::MinSIOp>(tilesLeft, w.i64(plan.tilesPerRound));
+  if (plan.algorithm->direct) // where a peer's operands lie is known only when it was met
+    count = w.select(ok, count, w.i64(0));
   TileWriter::Values after = w.forLoop(count, {ok}, [&](Value t, ValueRange carried) -> TileWriter::Values {
     ok = carried[0];
     Value inRound = w.add(w.mul(t, w.i64(plan.blocks)), block);
     tileInRound = w.mul(inRound, w.i64(plan.tileElements));
     Value start = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), tileInRound);
     element0 = w.add(lanes, start);
-    present = w.less(element0, sliceElements);
-    tiles.clear();
-    body();
+    writeTile(start, body);
     return {ok};
   });
   ok = after[0];
+}
+
+// Plain buffers have two codes: nearly all tiles exist in every part or slice, and need no mask.
+void KernelWriter::writeTile(Value start, const std::function<void()> &body) {
+  auto masked = [&](Value mask) -> TileWriter::Values {
+    present = mask;
+    tiles.clear();
+    body();
+    return {ok};
+  };
+  if (!operands.arePlainBuffers() || plan.algorithm->inboxSlots(collective.ranks) > 0) {
+    masked(w.less(element0, sliceElements));
+    return;
+  }
+  Value inAll = plan.algorithm->slices // the last slice is the shortest
+                    ? w.sub(partElements, w.mul(sliceElements, w.i64(collective.ranks - 1)))
+                    : sliceElements;
+  Value isWhole = w.compare(arith::CmpIPredicate::sle, w.add(start, w.i64(plan.tileElements)), inAll), before = ok;
+  ok = w.ifElse(
+      isWhole, w.b.getI1Type(), [&] { return masked({}); },
+      [&] {
+        ok = before;
+        return masked(w.less(element0, sliceElements));
+      })[0];
 }
 
 void KernelWriter::barrier() {
@@ -174,6 +212,53 @@ void KernelWriter::barrier() {
   Value met = peer::BlockBarrierOp::create(w.b, w.b.getI1Type(), signals, w.add(epoch, w.i64(barriers++)), deadline,
                                            group, tag, uint32_t(collective.ranks));
   ok = w.bitAnd(ok, met);
+  if (!std::exchange(published, false))
+    return;
+  fixedOperands.clear(), ownOperands.clear();
+  for (int i = 0; i < collective.ranks; ++i) {
+    fixedOperands.push_back(operandsOf(Rank::fixed(i)));
+    ownOperands.push_back(operandsOf(Rank::own(i)));
+  }
+}
+
+//===-- Operands of peers ----------------------------------------------------------------------------------------===//
+
+Value KernelWriter::operandSlots() {
+  return w.offset(arena, w.add(w.i64(plan.arena.operands / 8), w.mul(block, w.i64(2))));
+}
+
+void KernelWriter::publish() {
+  for (int i = 0; i < 2; ++i)
+    w.store(w.offset(operandSlots(), w.i64(i)), PtrToIntOp::create(w.b, w.b.getI64Type(), extra[i]));
+  published = true;
+}
+
+SmallVector<Value> KernelWriter::operandsOf(const Rank &rank) {
+  Place at = place(rank);
+  if (at.isOwn)
+    return extra;
+  Value slots = operandSlots();
+  slots = peer::AddressOp::create(w.b, slots.getType(), slots, w.truncate(at.rank, 32), group);
+  SmallVector<Value> result;
+  for (int i = 0; i < 2; ++i)
+    result.push_back(IntToPtrOp::create(w.b, extra[i].getType(), w.load(w.offset(slots, w.i64(i)))));
+  return result;
+}
+
+static size_t placeOf(const Rank &rank, int ranks) {
+  return size_t((rank.value % ranks + ranks) % ranks);
+}
+
+TileHandle KernelWriter::peerInput(const Rank &of, const Rank &part) {
+  Value mask, index = arrayIndex(part, collective.inputParts(), mask);
+  const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
+  return keep(operands.input(w, known[placeOf(of, collective.ranks)], index, mask));
+}
+
+void KernelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
+  Value mask, index = arrayIndex(part, collective.outputParts(), mask);
+  const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
+  operands.output(w, known[placeOf(of, collective.ranks)], index, mask, tiles[size_t(tile)]);
 }
 
 //===-- Places ---------------------------------------------------------------------------------------------------===//
@@ -232,7 +317,8 @@ Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
   mask = present;
   if (plan.algorithm->slices) { // slice `part` of the one part
     Value index = w.add(element0, w.mul(place(part).rank, sliceElements));
-    mask = w.bitAnd(mask, w.less(index, partElements));
+    if (mask)
+      mask = w.bitAnd(mask, w.less(index, partElements));
     return index;
   }
   if (parts == 1)
@@ -305,6 +391,10 @@ TileHandle KernelWriter::fold(const std::function<TileHandle(int rank)> &contrib
 } // namespace
 
 OwningOpRef<ModuleOp> writeKernel(MLIRContext &context, const Plan &plan, const CollectiveOperands &operands) {
+  if (plan.algorithm->direct && !operands.arePlainBuffers())
+    throw internalError(std::string(plan.algorithm->name) +
+                        " reaches into the operands of peers: they have to be plain "
+                        "buffers");
   return KernelWriter(context, plan, operands).run();
 }
 

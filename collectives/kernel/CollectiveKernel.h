@@ -19,6 +19,10 @@ public:
                             mlir::Value mask) const = 0;
   virtual void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
                       mlir::Value tile) const = 0;
+  /// What a block does when it has put out all its tiles; a plan of one block puts out all there are.
+  virtual void finish(tile::TileWriter &writer, mlir::ValueRange arguments) const {}
+  /// Whether the arguments are two pointers, and another rank's code may use them in place of its own.
+  virtual bool arePlainBuffers() const { return false; }
 };
 
 /// Two buffers: `input` and `output`.
@@ -30,6 +34,7 @@ public:
                     mlir::Value mask) const override;
   void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
               mlir::Value tile) const override;
+  bool arePlainBuffers() const override { return true; }
 
 private:
   ElementType type;

@@ -3,6 +3,7 @@
 #include "support/Error.h"
 #include <fmt/format.h>
 #include <set>
+#include <utility>
 
 namespace heddle {
 namespace {
@@ -15,7 +16,7 @@ const char *const rules =
    else the store could become visible too late, or too early for another reader. */
 byte segment[RANKS] = 1, known[RANKS * RANKS];
 
-/* Staging memory: a value, who wrote it and when, and when each rank last read it. */
+/* Memory that ranks share: a value, who wrote it and when, and when each rank last read it. */
 byte value[CELLS], writer[CELLS], written[CELLS], readBy[CELLS * RANKS];
 
 /* The barrier's slots, with all that was ever stored there: a poll may see any of it. Per owner and sender, each epoch:
@@ -28,8 +29,9 @@ byte packet[BOXES * (ROUNDS + 1)], sent[BOXES], taken[BOXES];
 
 )";
 
-/// Values are round * 16 + tag. Tags of inputs by rank and part, of sums by part, and of zeros.
-constexpr int zerosTag = 15;
+/// Values are round * 16 + tag. Tags of inputs by rank and part, of sums by part, of an address, and
+/// of zeros.
+constexpr int addressTag = 14, zerosTag = 15;
 
 /// Who reads data of whom, which SourcesOnly keeps of the barriers.
 class SourceFinder : public ProtocolWriter {
@@ -51,6 +53,12 @@ public:
   }
   void send(const Rank &, const Slot &, TileHandle) override {}
   TileHandle receive(int, const Slot &, TileHandle) override { return 0; }
+  void publish() override {}
+  TileHandle peerInput(const Rank &of, const Rank &) override {
+    add(me, resolve(of));
+    return 0;
+  }
+  void peerOutput(const Rank &of, const Rank &, TileHandle) override { add(resolve(of), me); }
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override {
     for (int rank = 0; rank < plan.collective.ranks; ++rank)
       contribution(rank);
@@ -85,13 +93,16 @@ public:
   TileHandle load(const Rank &at, const Slot &slot) override;
   void send(const Rank &to, const Slot &slot, TileHandle tile) override;
   TileHandle receive(int from, const Slot &slot, TileHandle own) override;
+  void publish() override;
+  TileHandle peerInput(const Rank &of, const Rank &part) override;
+  void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override;
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override;
 
 private:
   bool has(ProtocolFault fault) const { return options.fault == fault; }
   void line(const std::string &what) { text += "  " + what + "\n"; }
   /// Of plain memory: by itself, or one of a phase's.
-  void access(const std::string &what) { line(isWhole() ? what + ";" : "d_step { " + what + " };"); }
+  void access(const std::string &what) { line(inPhase ? what + ";" : "d_step { " + what + " };"); }
   bool isWhole() const { return options.reduced && boxes == 0; }
   int resolve(const Rank &rank) const { return rank.of(me, ranks); }
   TileHandle keep(std::string expression) {
@@ -120,6 +131,15 @@ private:
   int cell(int at, const Slot &slot) const { return (at * 2 + parityOf(round)) * slots + slotNumber(slot); }
   int box(int at, const Slot &slot) const { return (at * 2 + parityOf(round)) * boxes + slotNumber(slot); }
   int signal(int owner, int sender, int epoch) const { return (owner * ranks + sender) * epochs + epoch; }
+  // Behind the staging memory, of direct algorithms: where a rank's operands lie, its input, its output.
+  int operandCells() const { return plan.algorithm->direct ? 1 + 2 * ranks : 0; }
+  int addressCell(int rank) const { return ranks * 2 * slots + rank * operandCells(); }
+  int inputCell(int rank, int part) const { return addressCell(rank) + 1 + part; }
+  int outputCell(int rank, int part) const { return inputCell(rank, part) + (options.inPlace ? 0 : ranks); }
+  void storeCell(int cell, const std::string &value);
+  std::string loadCell(int cell); ///< yields a variable
+  void writeInputs();
+  void readOutputs();
   std::string comesBefore(int rank, const std::string &when) const {
     return fmt::format("{} <= known[{}]", when, me * ranks + rank);
   }
@@ -137,6 +157,8 @@ private:
 
   std::string text;
   int me = 0, round = 1, barriers = 0;
+  bool published = false;         ///< since the last barrier
+  bool inPhase = false;           ///< accesses of plain memory are parts of one step
   std::vector<std::string> tiles; ///< as expressions
   int used = 0, variables = 0;
   std::set<int> outputs; ///< parts of this round
@@ -152,7 +174,11 @@ std::string ModelWriter::run() {
       barriers = used = 0;
       tiles.clear();
       outputs.clear();
+      if (plan.algorithm->direct)
+        writeInputs();
       plan.algorithm->write(*this, c);
+      if (plan.algorithm->direct)
+        readOutputs();
       for (int part = 0; part < (plan.algorithm->slices ? ranks : c.outputParts()); ++part)
         if (!outputs.count(part))
           line(fmt::format("assert(false); /* part {} of the output is not written */", part));
@@ -170,7 +196,7 @@ std::string ModelWriter::run() {
       "/* {} by {}, {} rounds, fault: {} */\n"
       "#define RANKS {}\n#define ROUNDS {}\n#define EPOCHS {}\n#define CELLS {}\n#define BOXES {}\n\n{}{}",
       describe(c), plan.algorithm->name, options.rounds, faultName(options.fault), ranks, options.rounds, epochs,
-      std::max(1, ranks * 2 * slots), std::max(1, ranks * 2 * boxes), rules, processes);
+      std::max(1, addressCell(ranks)), std::max(1, ranks * 2 * boxes), rules, processes);
 }
 
 //===-- The barrier: as ExpandPeer.cpp expands it ----------------------------------------------------------------===//
@@ -191,6 +217,11 @@ void ModelWriter::barrier() {
     return;
   storeSignals(epoch);
   awaitSignals(epoch);
+  if (!std::exchange(published, false))
+    return;
+  for (int rank = 0; rank < ranks; ++rank)
+    if (rank != me)
+      line(fmt::format("assert({} == {});", loadCell(addressCell(rank)), valueOf(addressTag)));
 }
 
 // Lanes store and poll in no order among themselves.
@@ -245,43 +276,72 @@ std::string ModelWriter::learn(int signal) const {
 }
 
 void ModelWriter::eachTile(const std::function<void()> &body) {
-  if (isWhole())
+  inPhase = isWhole();
+  if (inPhase)
     line("d_step { skip;");
   body();
-  if (isWhole())
+  if (std::exchange(inPhase, false))
     line("};");
 }
 
 //===-- Memory ---------------------------------------------------------------------------------------------------===//
 
-void ModelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
-  int owner = resolve(at);
-  if (owner < 0)
-    return;
-  int to = cell(owner, slot);
+void ModelWriter::storeCell(int cell, const std::string &value) {
   std::string checks;
   for (int rank = 0; rank < ranks; ++rank)
     if (rank != me)
       checks += fmt::format("assert({}); assert(writer[{}] != {} || {}); ",
-                            comesBefore(rank, fmt::format("readBy[{}]", to * ranks + rank)), to, rank,
-                            comesBefore(rank, fmt::format("written[{}]", to)));
-  access(fmt::format("{}value[{}] = {}; writer[{}] = {}; written[{}] = segment[{}]", checks, to, tiles[size_t(tile)],
-                     to, me, to, me));
+                            comesBefore(rank, fmt::format("readBy[{}]", cell * ranks + rank)), cell, rank,
+                            comesBefore(rank, fmt::format("written[{}]", cell)));
+  access(fmt::format("{}value[{}] = {}; writer[{}] = {}; written[{}] = segment[{}]", checks, cell, value, cell, me,
+                     cell, me));
+}
+
+std::string ModelWriter::loadCell(int cell) {
+  std::string checks, result = newVariable();
+  for (int rank = 0; rank < ranks; ++rank)
+    if (rank != me)
+      checks += fmt::format("assert(writer[{}] != {} || {}); ", cell, rank,
+                            comesBefore(rank, fmt::format("written[{}]", cell)));
+  access(fmt::format("{}{} = value[{}]; assert({} / 16 == {}); readBy[{}] = segment[{}]", checks, result, cell, result,
+                     round, cell * ranks + me, me));
+  return result;
+}
+
+void ModelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
+  if (int owner = resolve(at); owner >= 0)
+    storeCell(cell(owner, slot), tiles[size_t(tile)]);
 }
 
 TileHandle ModelWriter::load(const Rank &at, const Slot &slot) {
   int owner = resolve(at);
-  if (owner < 0)
-    return keep(std::to_string(valueOf(zerosTag)));
-  int from = cell(owner, slot);
-  std::string checks, result = newVariable();
-  for (int rank = 0; rank < ranks; ++rank)
-    if (rank != me)
-      checks += fmt::format("assert(writer[{}] != {} || {}); ", from, rank,
-                            comesBefore(rank, fmt::format("written[{}]", from)));
-  access(fmt::format("{}{} = value[{}]; assert({} / 16 == {}); readBy[{}] = segment[{}]", checks, result, from, result,
-                     round, from * ranks + me, me));
-  return keep(result);
+  return keep(owner < 0 ? std::to_string(valueOf(zerosTag)) : loadCell(cell(owner, slot)));
+}
+
+// What comes before and after each call of a direct algorithm: the user fills the input anew and reads the output.
+void ModelWriter::writeInputs() {
+  for (int part = 0; part < ranks; ++part)
+    storeCell(inputCell(me, part), std::to_string(inputValue(me, part)));
+}
+
+void ModelWriter::readOutputs() {
+  for (int part = 0; part < ranks; ++part) {
+    outputs.insert(part);
+    line(fmt::format("assert({} == {});", loadCell(outputCell(me, part)), expectedOutput(part)));
+  }
+}
+
+void ModelWriter::publish() {
+  storeCell(addressCell(me), std::to_string(valueOf(addressTag)));
+  published = true;
+}
+
+TileHandle ModelWriter::peerInput(const Rank &of, const Rank &part) {
+  return keep(loadCell(inputCell(resolve(of), resolve(part))));
+}
+
+void ModelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
+  storeCell(outputCell(resolve(of), resolve(part)), tiles[size_t(tile)]);
 }
 
 // A packet replaces the one before it, which must have been taken: a store does not come before the poll that the rank

@@ -110,6 +110,15 @@ TEST(ProtocolModel, ThreeRanksWithTheReductions) {
     }
 }
 
+TEST(ProtocolModel, OperandsInPlace) {
+  for (int ranks : {2, 3}) {
+    ModelOptions options;
+    options.reduced = ranks == 3;
+    options.inPlace = true;
+    expectRight(planOf(twoShotDirect, ranks), options);
+  }
+}
+
 TEST(ProtocolModel, PermutationsInACircle) {
   for (int ranks : {2, 3}) {
     Plan plan = planOf(permutePull, ranks);
@@ -128,6 +137,7 @@ const std::map<std::string, std::string> faultTable = {
     {"one_shot_packets", "- - caught caught caught - -"},
     {"one_shot_pull", "caught caught caught caught caught - -"},
     {"two_shot_packets", "- - caught harmless caught - -"},
+    {"two_shot_direct", "caught caught caught - caught caught -"},
     {"two_shot_pull", "caught caught caught caught caught caught -"},
     {"gather_packets", "- - caught caught caught - -"},
     {"gather_push", "caught caught caught caught caught - -"},
@@ -182,9 +192,9 @@ TEST(ProtocolModel, FaultsAreFound) {
 
 // All that the full search finds.
 TEST(ProtocolModel, FaultsAreFoundWithTheReductions) {
-  for (const Algorithm *algorithm : allAlgorithms())
+  for (const Algorithm *algorithm : {&twoShotPull, &twoShotDirect, &permutePull})
     for (ProtocolFault fault : allProtocolFaults())
-      if (std::string model = faultyModel(*algorithm, 2, fault, true); algorithm->barriers > 0 && !model.empty())
+      if (std::string model = faultyModel(*algorithm, 2, fault, true); !model.empty())
         EXPECT_EQ(check(model).errors, 1) << algorithm->name << ", " << faultName(fault);
 }
 

@@ -2,6 +2,7 @@
 #include "compiler/emit/HostProcessor.h"
 #include "compiler/emit/HostObject.h"
 #include "support/Error.h"
+#include "support/Suggest.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -54,24 +55,11 @@ std::set<std::string> featuresOf(const std::string &processor, bool native) {
   return features;
 }
 
-std::string closestProcessor(const std::string &request) {
-  std::string best;
-  unsigned bestDistance = 4;
-  for (const std::string &name : hostProcessorNames()) {
-    unsigned distance = llvm::StringRef(name).edit_distance(request, true, bestDistance);
-    if (distance < bestDistance) {
-      bestDistance = distance;
-      best = name;
-    }
-  }
-  return best;
-}
-
 void checkKnown(const std::string &name) {
   if (llvm::X86::parseArchX86(name, /*Only64Bit=*/true) != llvm::X86::CK_None)
     return;
   std::vector<std::string> notes;
-  if (std::string closest = closestProcessor(name); !closest.empty())
+  if (std::string closest = closestName(name, hostProcessorNames()); !closest.empty())
     notes.push_back("the closest name is `" + closest + "`");
   notes.push_back("`native` is this machine's processor, `x86-64-v3` and `x86-64-v4` are common ground");
   throw inputError("unknown processor `" + name + "`", notes);

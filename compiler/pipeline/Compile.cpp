@@ -106,6 +106,8 @@ CompileResult Driver::run() {
       runPhase(phase);
       std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
       times.push_back({phase.name, taken.count()});
+      if (options.countLines)
+        times.back().lines = llvm::count(textOf(phase, /*withLocations=*/false), '\n');
       dump(phase, number);
     }
     if (&phase == stop) {

@@ -17,12 +17,14 @@ struct CompileOptions {
   std::string stopAfter;            ///< phase after which to stop; CompileResult::text then holds what it left
   std::string resumeAfter;          ///< the text is what this phase dumped; phases of the tile level only
   std::string llvmPasses;           ///< replaces the optimiser pipeline, in LLVM's textual notation
+  bool countLines = false;          ///< fill PhaseTime::lines
   std::string commandLine;          ///< for the reproducer file
 };
 
 struct PhaseTime {
   std::string phase;
   double milliseconds = 0;
+  int64_t lines = 0; ///< of the text that it left; 0 when nobody counted, or it left none
 };
 
 struct CompileResult {

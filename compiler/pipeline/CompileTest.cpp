@@ -9,6 +9,7 @@
 #include "mlir/Parser/Parser.h"
 #include "support/File.h"
 #include "support/TestError.h"
+#include "support/TestPaths.h"
 #include <cstdlib>
 #include <set>
 #include <thread>
@@ -18,7 +19,7 @@ using namespace heddle;
 namespace {
 
 std::string corpus(const std::string &name) {
-  return readFile(std::string(HEDDLE_SOURCE_DIR) + "/tests/corpus/" + name + ".ttir");
+  return readFile(sourcePath("tests/corpus/" + name + ".ttir"));
 }
 
 CompileOptions portable() {
@@ -45,7 +46,7 @@ TEST(CompileTest, ThreadsCompileSideBySide) {
 }
 
 TEST(CompileTest, CompilesAfterACrash) {
-  setenv("HEDDLE_REPRODUCER_DIR", HEDDLE_BINARY_DIR, 1);
+  setenv("HEDDLE_REPRODUCER_DIR", buildPath("").c_str(), 1);
   std::string text = corpus("vector_add.sm_90");
   CompileOptions crashing = portable();
   crashing.llvmPasses = "trigger-crash-module";

@@ -5,6 +5,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/OperationSupport.h"
+#include "support/Suggest.h"
 #include "llvm/Support/SourceMgr.h"
 #include <optional>
 
@@ -123,24 +124,19 @@ void DiagnosticCollection::noteTextPosition(Location location, const std::string
   busy = false;
 }
 
-/// For a misspelt operation the closest one that exists.
+/// For a misspelt operation the closest one of its dialect.
 void DiagnosticCollection::noteClosestOperation(const std::string &message, std::vector<std::string> &notes) {
   StringRef rest = message;
   bool isUnknown = rest.contains("' is unknown") && rest.consume_front("custom op '");
   if (!isUnknown && !rest.consume_front("unregistered operation '"))
     return;
-  StringRef given = rest.take_until([](char c) { return c == '\''; });
-  StringRef best;
-  unsigned bestDistance = 4;
-  for (RegisteredOperationName known : context->getRegisteredOperations()) {
-    unsigned distance = known.getStringRef().edit_distance(given, true, bestDistance);
-    if (distance < bestDistance) {
-      bestDistance = distance;
-      best = known.getStringRef();
-    }
-  }
-  if (!best.empty())
-    notes.push_back("the closest operation is `" + best.str() + "`");
+  auto [dialect, given] = rest.take_until([](char c) { return c == '\''; }).split('.');
+  std::vector<std::string> known;
+  for (RegisteredOperationName operation : context->getRegisteredOperations())
+    if (operation.getDialectNamespace() == dialect)
+      known.push_back(operation.getStringRef().drop_front(dialect.size() + 1).str());
+  if (std::string closest = closestName(given.str(), known); !closest.empty())
+    notes.push_back("the closest operation is `" + dialect.str() + "." + closest + "`");
 }
 
 } // namespace heddle

@@ -46,7 +46,8 @@ static SmallVector<int64_t> shapeOf(ValueRange coordinates) {
                              [](Value tile) { return cast<RankedTensorType>(tile.getType()).getDimSize(0); });
 }
 
-Value pointersTo(ImplicitLocOpBuilder &builder, Value base, ValueRange coordinates, ValueRange strides) {
+/// The pointers to base + sum over d of coordinates[d] * strides[d].
+static Value pointersTo(ImplicitLocOpBuilder &builder, Value base, ValueRange coordinates, ValueRange strides) {
   SmallVector<int64_t> shape = shapeOf(coordinates);
   Value pointers = SplatOp::create(builder, RankedTensorType::get(shape, base.getType()), base);
   for (auto [dimension, coordinate, stride] : llvm::enumerate(coordinates, strides)) {
@@ -57,19 +58,41 @@ Value pointersTo(ImplicitLocOpBuilder &builder, Value base, ValueRange coordinat
   return pointers;
 }
 
-Value insideBounds(ImplicitLocOpBuilder &builder, ValueRange coordinates, ValueRange shape, ArrayRef<int32_t> checked) {
+/// Whether the checked coordinates lie inside the shape; null when none is checked.
+static Value insideBounds(ImplicitLocOpBuilder &builder, ValueRange coordinates, ValueRange shape,
+                          ArrayRef<int32_t> checked) {
   Value inside;
   for (int32_t dimension : checked) {
     Value coordinate = coordinates[dimension];
     Type type = coordinate.getType();
     Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(type));
-    Value size = SplatOp::create(builder, type, shape[dimension]);
+    Value size = SplatOp::create(builder, type, toI64(builder, shape[dimension]));
     Value above = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, coordinate, zero);
     Value below = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, coordinate, size);
     Value both = spread(builder, arith::AndIOp::create(builder, above, below), shapeOf(coordinates), dimension);
     inside = inside ? Value(arith::AndIOp::create(builder, inside, both)) : both;
   }
   return inside;
+}
+
+Access accessAt(ImplicitLocOpBuilder &builder, Value base, ValueRange coordinates, ValueRange shape, ValueRange strides,
+                ArrayRef<int32_t> checked) {
+  Value pointers = pointersTo(builder, base, coordinates, strides);
+  return {pointers, insideBounds(builder, coordinates, shape, checked)};
+}
+
+SmallVector<Value> coordinatesOf(ImplicitLocOpBuilder &builder, ValueRange offsets, ArrayRef<int64_t> sizes) {
+  SmallVector<Value> coordinates;
+  for (auto [offset, size] : llvm::zip_equal(offsets, sizes))
+    coordinates.push_back(consecutive(builder, offset, size));
+  return coordinates;
+}
+
+LogicalResult refuseArgument(FuncOp function, size_t index, StringRef what, StringRef instead) {
+  InFlightDiagnostic error = function.emitError("argument ")
+                             << index << " of `" << function.getName() << "` is a " << what;
+  error.attachNote() << (function.isPublic() ? instead : "inline calls before (`heddle-inline-calls`)");
+  return error;
 }
 
 Value paddingTile(ImplicitLocOpBuilder &builder, RankedTensorType type, PaddingOption padding) {

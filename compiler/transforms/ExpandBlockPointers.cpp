@@ -30,18 +30,10 @@ struct Parts {
         offsets(all.slice(1 + 2 * rank, rank)) {}
 };
 
-/// The tile of pointers that an access goes through, and its mask (null when nothing is checked).
-struct Access {
-  Value pointers, mask;
-};
-
 Access accessOf(ImplicitLocOpBuilder &builder, RankedTensorType block, ValueRange parts, ArrayRef<int32_t> checked) {
   Parts pointer(parts, block.getRank());
-  SmallVector<Value> coordinates;
-  for (auto [offset, size] : llvm::zip_equal(pointer.offsets, block.getShape()))
-    coordinates.push_back(consecutive(builder, offset, size));
-  return {pointersTo(builder, pointer.base, coordinates, pointer.strides),
-          insideBounds(builder, coordinates, pointer.shape, checked)};
+  return accessAt(builder, pointer.base, coordinatesOf(builder, pointer.offsets, block.getShape()), pointer.shape,
+                  pointer.strides, checked);
 }
 
 struct MakePointer : OpConversionPattern<MakeTensorPtrOp> {
@@ -103,15 +95,9 @@ struct StoreBlock : OpConversionPattern<StoreOp> {
 
 LogicalResult checkFunction(FuncOp function) {
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
-    if (!isBlockPointer(type))
-      continue;
-    InFlightDiagnostic error = function.emitError("argument ")
-                               << index << " of `" << function.getName() << "` is a block pointer";
-    if (function.isPublic())
-      error.attachNote() << "pass base, shape and strides, and form the block pointer in the kernel";
-    else
-      error.attachNote() << "inline calls before (`heddle-inline-calls`)";
-    return error;
+    if (isBlockPointer(type))
+      return refuseArgument(function, index, "block pointer",
+                            "pass base, shape and strides, and form the block pointer in the kernel");
   }
   return success();
 }

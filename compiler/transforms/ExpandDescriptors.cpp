@@ -38,22 +38,13 @@ struct Parts {
       : base(all[0]), shape(all.slice(1, rank)), strides(all.slice(1 + rank, rank)), isNanPadded(all.back()) {}
 };
 
-/// The tile of pointers that an access goes through, and its mask.
-struct Access {
-  Value pointers, mask;
-};
-
 Access accessAt(ImplicitLocOpBuilder &builder, const Parts &parts, ValueRange coordinates) {
-  SmallVector<Value> shape = llvm::map_to_vector(parts.shape, [&](Value size) { return toI64(builder, size); });
   auto all = llvm::to_vector(llvm::seq<int32_t>(0, coordinates.size()));
-  return {pointersTo(builder, parts.base, coordinates, parts.strides), insideBounds(builder, coordinates, shape, all)};
+  return heddle::triton::accessAt(builder, parts.base, coordinates, parts.shape, parts.strides, all);
 }
 
 Access blockAt(ImplicitLocOpBuilder &builder, const Parts &parts, RankedTensorType block, ValueRange indices) {
-  SmallVector<Value> coordinates;
-  for (auto [index, size] : llvm::zip_equal(indices, block.getShape()))
-    coordinates.push_back(consecutive(builder, index, size));
-  return accessAt(builder, parts, coordinates);
+  return accessAt(builder, parts, coordinatesOf(builder, indices, block.getShape()));
 }
 
 Access rowsAt(ImplicitLocOpBuilder &builder, const Parts &parts, RankedTensorType block, Value rows, Value column) {
@@ -191,15 +182,9 @@ struct Reduce : OpConversionPattern<DescriptorReduceOp> {
 
 LogicalResult checkFunction(FuncOp function) {
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
-    if (!isa<TensorDescType>(type) && !function.getArgAttr(index, "tt.nv_tma_desc"))
-      continue;
-    InFlightDiagnostic error = function.emitError("argument ")
-                               << index << " of `" << function.getName() << "` is a tensor descriptor";
-    if (function.isPublic())
-      error.attachNote() << "pass pointer, shape and strides, and call `make_tensor_descriptor` in the kernel";
-    else
-      error.attachNote() << "inline calls before (`heddle-inline-calls`)";
-    return error;
+    if (isa<TensorDescType>(type) || function.getArgAttr(index, "tt.nv_tma_desc"))
+      return refuseArgument(function, index, "tensor descriptor",
+                            "pass pointer, shape and strides, and call `make_tensor_descriptor` in the kernel");
   }
   return success();
 }

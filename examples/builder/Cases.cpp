@@ -2,6 +2,7 @@
 #include "examples/builder/Cases.h"
 #include "compiler/pipeline/Compile.h"
 #include "examples/builder/Kernels.h"
+#include "examples/builder/PlainKernels.h"
 #include "runtime/Driver.h"
 #include "runtime/Launch.h"
 #include "runtime/Stream.h"
@@ -12,17 +13,7 @@
 namespace heddle::examples {
 namespace {
 
-using Numbers = std::vector<double>;
-
-/// Numbers in [-1, 1) on a grid of 1/128: exact in bf16 and wider.
-Numbers numbers(size_t count, uint32_t seed) {
-  Numbers values(count);
-  for (double &value : values) {
-    seed = seed * 1664525u + 1013904223u;
-    value = (int(seed >> 24) - 128) / 128.0;
-  }
-  return values;
-}
+using namespace plain;
 
 Value input(ElementType type, const Numbers &values) {
   Value value{type, true};
@@ -51,38 +42,24 @@ Value real(float number) {
 
 Case vectorAddCase() {
   int n = 3000;
-  Numbers x = numbers(n, 1), y = numbers(n, 2), sums(n);
-  for (int i = 0; i < n; ++i)
-    sums[i] = x[i] + y[i];
+  Numbers x = numbers(n, 1), y = numbers(n, 2);
   auto f32 = ElementType::F32;
-  return {vectorAdd(), {3, 1, 1}, {input(f32, x), input(f32, y), output(f32, sums, 0), integer(n)}};
+  return {vectorAdd(), {3, 1, 1}, {input(f32, x), input(f32, y), output(f32, add(x, y), 0), integer(n)}};
 }
 
 Case rowSoftmaxCase() {
   int rows = 7, columns = 500, stride = 512;
-  Numbers x = numbers(rows * stride, 3), expected(rows * stride);
-  for (int r = 0; r < rows; ++r) {
-    auto first = x.begin() + r * stride;
-    double largest = *std::max_element(first, first + columns), sum = 0;
-    for (int c = 0; c < columns; ++c)
-      sum += std::exp(first[c] - largest);
-    for (int c = 0; c < columns; ++c)
-      expected[r * stride + c] = std::exp(first[c] - largest) / sum;
-  }
+  Numbers x = numbers(rows * stride, 3);
   auto f32 = ElementType::F32;
-  return {
-      rowSoftmax(),
-      {3, 1, 1},
-      {output(f32, expected, 1e-8), input(f32, x), integer(stride), integer(stride), integer(rows), integer(columns)}};
+  return {rowSoftmax(),
+          {3, 1, 1},
+          {output(f32, softmaxOfRows(x, rows, columns, stride), 1e-8), input(f32, x), integer(stride), integer(stride),
+           integer(rows), integer(columns)}};
 }
 
 Case matmulCase() {
   int M = 150, N = 130, K = 70;
-  Numbers a = numbers(M * K, 4), b = numbers(K * N, 5), c(M * N);
-  for (int i = 0; i < M; ++i)
-    for (int j = 0; j < N; ++j)
-      for (int k = 0; k < K; ++k)
-        c[i * N + j] += a[i * K + k] * b[k * N + j];
+  Numbers a = numbers(M * K, 4), b = numbers(K * N, 5), c = multiply(a, b, M, N, K);
   auto f16 = ElementType::F16;
   return {matmulF16(),
           {9, 1, 1},
@@ -94,45 +71,12 @@ Case layerNormCase() {
   int rows = 3, N = 1500, stride = 1504;
   double eps = 1e-5;
   Numbers x = numbers(rows * stride, 8), w = numbers(N, 9), b = numbers(N, 10);
-  Numbers y(rows * stride), means(rows), inverses(rows);
-  for (int r = 0; r < rows; ++r) {
-    const double *row = &x[r * stride];
-    double mean = 0, variance = 0;
-    for (int c = 0; c < N; ++c)
-      mean += row[c] / N;
-    for (int c = 0; c < N; ++c)
-      variance += (row[c] - mean) * (row[c] - mean) / N;
-    means[r] = mean;
-    inverses[r] = 1 / std::sqrt(variance + eps);
-    for (int c = 0; c < N; ++c)
-      y[r * stride + c] = (row[c] - mean) * inverses[r] * w[c] + b[c];
-  }
+  auto [y, means, inverses] = normaliseRows(x, w, b, rows, N, stride, eps);
   auto bf16 = ElementType::BF16, f32 = ElementType::F32;
   return {layerNorm(),
           {rows, 1, 1},
           {input(bf16, x), output(bf16, y, 0.01), input(bf16, w), input(bf16, b), output(f32, means, 1e-6),
            output(f32, inverses, 1e-5), integer(stride), integer(N), real(float(eps))}};
-}
-
-/// Scores are small, so f64 needs no maximum.
-Numbers attend(const Numbers &q, const Numbers &k, const Numbers &v, int heads, int T, int D, double scale) {
-  Numbers result(heads * T * D);
-  for (int h = 0; h < heads; ++h)
-    for (int i = 0; i < T; ++i) {
-      double *out = &result[(h * T + i) * D], sum = 0;
-      for (int j = 0; j <= i; ++j) {
-        double score = 0;
-        for (int d = 0; d < D; ++d)
-          score += q[(h * T + i) * D + d] * k[(h * T + j) * D + d];
-        double weight = std::exp(score * scale);
-        sum += weight;
-        for (int d = 0; d < D; ++d)
-          out[d] += weight * v[(h * T + j) * D + d];
-      }
-      for (int d = 0; d < D; ++d)
-        out[d] /= sum;
-    }
-  return result;
 }
 
 Case attentionCase() {
@@ -142,7 +86,7 @@ Case attentionCase() {
   auto f16 = ElementType::F16;
   return {attentionCausal(),
           {3, heads, 1},
-          {input(f16, q), input(f16, k), input(f16, v), output(f16, attend(q, k, v, heads, T, D, scale), 0.002),
+          {input(f16, q), input(f16, k), input(f16, v), output(f16, attendCausally(q, k, v, heads, T, D, scale), 0.002),
            integer(T), real(scale)}};
 }
 

@@ -3,6 +3,7 @@
 #include "examples/builder/Cases.h"
 #include "examples/builder/Kernels.h"
 #include "support/File.h"
+#include "support/TestPaths.h"
 #include <gtest/gtest.h>
 
 using namespace heddle;
@@ -15,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, Corpus, testing::Values("gfx942", "sm_90"),
 TEST_P(Corpus, builder_kernels_give_the_same_bits) {
   for (const Case &example : allCases()) {
     SCOPED_TRACE(example.program.name());
-    std::string path = HEDDLE_SOURCE_DIR "/tests/corpus/" + example.program.name() + "." + GetParam() + ".ttir";
+    std::string path = sourcePath("tests/corpus/" + example.program.name() + "." + GetParam() + ".ttir");
     auto ofTriton = runOnHost(readFile(path), example), ofBuilder = runOnHost(example.program.text(), example);
     EXPECT_LE(largestError(example, ofTriton), 1);
     EXPECT_TRUE(ofBuilder == ofTriton);
@@ -30,9 +31,14 @@ TEST(Cases, a_wrong_result_is_noticed) {
   EXPECT_GT(largestError(example, results), 1);
 }
 
+// Wherever the sources lie, and however the compiler was told their paths.
+TEST(Locations, are_paths_inside_the_checkout) {
+  EXPECT_NE(vectorAdd().text().find("loc(\"examples/builder/VectorAdd.cpp\":"), std::string::npos);
+}
+
 TEST(Guide, shows_the_source_and_its_text) {
-  std::string guide = readFile(HEDDLE_SOURCE_DIR "/docs/builder.md");
-  std::string source = readFile(HEDDLE_SOURCE_DIR "/examples/builder/VectorAdd.cpp");
+  std::string guide = readFile(sourcePath("docs/builder.md"));
+  std::string source = readFile(sourcePath("examples/builder/VectorAdd.cpp"));
   EXPECT_NE(guide.find(source.substr(source.find("using namespace"))), std::string::npos);
   EXPECT_NE(guide.find(vectorAdd().text(false)), std::string::npos) << vectorAdd().text(false);
 }

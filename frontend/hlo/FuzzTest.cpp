@@ -2,6 +2,7 @@
 // Mutants of the samples: whatever the text, a module or an error comes back, and a module survives printing.
 #include "frontend/hlo/TestModule.h"
 #include "support/File.h"
+#include "support/TestPaths.h"
 #include <filesystem>
 #include <random>
 
@@ -77,7 +78,7 @@ TEST(HloFuzz, mutants_of_the_samples) {
   std::mt19937 random(20240501);
   std::vector<std::vector<std::string>> texts;
   std::vector<std::filesystem::path> paths;
-  for (const auto &entry : std::filesystem::directory_iterator(HEDDLE_SOURCE_DIR "/tests/hlo"))
+  for (const auto &entry : std::filesystem::directory_iterator(sourcePath("tests/hlo")))
     if (entry.path().extension() == ".hlo")
       paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
@@ -92,7 +93,7 @@ TEST(HloFuzz, mutants_of_the_samples) {
 
 TEST(HloFuzz, prefixes_of_the_samples) {
   for (const char *name : {"variadic", "async_wrapped", "mesh_groups"}) {
-    std::string text = readFile(std::string(HEDDLE_SOURCE_DIR "/tests/hlo/") + name + ".hlo");
+    std::string text = readFile(sourcePath("tests/hlo/" + std::string(name) + ".hlo"));
     for (size_t size = 0; size < text.size(); size += 3)
       survives(text.substr(0, size));
   }

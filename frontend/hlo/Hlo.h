@@ -91,7 +91,7 @@ struct Computation {
   std::string name; ///< without `%`
   std::vector<Instruction> instructions;
   std::vector<int> parameters; ///< by parameter number
-  int root = -1;
+  int root = -1;               ///< need not be the last: a start may stand before instructions that its done follows
   Location location;
 
   const Instruction &rootInstruction() const { return instructions[size_t(root)]; }

@@ -82,7 +82,9 @@ int encode(const SmallFloat &format, double value) {
     if (best < 0 || distance < bestDistance || (distance == bestDistance && code % 2 == 0))
       best = code, bestDistance = distance;
   }
-  if (magnitude > largest && magnitude - largest >= (largest - beforeLargest) / 2)
+  // `best` is the largest code here. Half a step beyond it goes to the even one of it and what would come next.
+  double beyond = magnitude - largest, half = (largest - beforeLargest) / 2;
+  if (beyond > half || (beyond == half && best % 2 != 0))
     return -1;
   return negative && !(best == 0 && format.nanIsNegativeZero) ? best | signBit : best;
 }

@@ -21,8 +21,8 @@ enum class AttributePlace {
   SecondHalf, ///< of an update or done, which need no computation
 };
 
-/// Reads `, name=value` as often as it stands there. Fails when a known attribute has a wrong value, stands twice, or is
-/// one that the opcode needs and lacks.
+/// Reads `, name=value` as often as it stands there. Fails when a known attribute has a wrong value, stands twice, or
+/// is one that the opcode needs and lacks.
 void parseAttributes(ParseContext &context, Instruction &instruction, AttributePlace place);
 
 /// The computation of this name, which must stand earlier in the text.

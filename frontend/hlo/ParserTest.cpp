@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the grammar allows: optional pieces, names, layouts, attributes in any order, constants.
 #include "frontend/hlo/TestModule.h"
-#include <cstring>
+#include "support/File.h"
+#include "support/TestPaths.h"
 
 using namespace heddle;
 using namespace heddle::hlo;
@@ -136,6 +137,7 @@ TEST(HloParser, constants_of_all_kinds) {
 
 TEST(HloParser, constants_of_small_floating_formats) {
   EXPECT_EQ(literalOf("f8e4m3fn[3] constant({448, -0.0, nan})"), std::string("\x7e\x80\x7f"));
+  EXPECT_EQ(literalOf("f8e4m3fn[4] constant({17, 19, -17, 464})"), std::string("\x58\x5a\xd8\x7e")) << "ties to even";
   EXPECT_EQ(literalOf("f8e5m2[2] constant({inf, 1})"), std::string("\x7c\x3c"));
   EXPECT_EQ(literalOf("f8e4m3[1] constant({-inf})"), std::string("\xf8"));
   EXPECT_EQ(literalOf("f8e4m3fnuz[1] constant({nan})"), std::string("\x80"));
@@ -160,10 +162,37 @@ TEST(HloParser, typed_attributes_arrive) {
   EXPECT_EQ(rootOf(module).location.column, 6);
 }
 
+TEST(HloParser, reductions_are_recognised) {
+  auto kindOf = [](const std::string &type, const std::string &root) {
+    std::string text = fmt::format(
+        "HloModule m\nf {{ a = {0}[] parameter(0) b = {0}[] parameter(1) ROOT r = {0}[] {1} }}", type, root);
+    return reductionKindOf(parseModule(text, "t.hlo").computation(0));
+  };
+  EXPECT_EQ(kindOf("f32", "add(b, a)"), ReductionKind::Add);
+  EXPECT_EQ(kindOf("f32", "multiply(a, b)"), ReductionKind::Multiply);
+  EXPECT_EQ(kindOf("s8", "minimum(a, b)"), ReductionKind::Minimum);
+  EXPECT_EQ(kindOf("s8", "maximum(a, b)"), ReductionKind::Maximum);
+  EXPECT_EQ(kindOf("u32", "and(a, b)"), ReductionKind::And);
+  EXPECT_EQ(kindOf("u32", "or(a, b)"), ReductionKind::Or);
+  for (const char *opcode : {"multiply(a, b)", "minimum(a, b)", "and(a, b)"})
+    EXPECT_EQ(kindOf("pred", opcode), ReductionKind::And);
+  for (const char *opcode : {"add(a, b)", "maximum(a, b)", "or(a, b)"})
+    EXPECT_EQ(kindOf("pred", opcode), ReductionKind::Or);
+  EXPECT_EQ(kindOf("u32", "xor(a, b)"), std::nullopt);
+  EXPECT_EQ(kindOf("f32", "add(a, a)"), std::nullopt);
+  EXPECT_EQ(kindOf("f32", "add(a, f32[] add(a, b))"), std::nullopt);
+}
+
 TEST(HloParser, lookups) {
   Module module = parseBody("p = f32[8] parameter(0)\nROOT n = negate(p)");
   const Computation &entry = module.entryComputation();
   EXPECT_EQ(entry.find("n")->index, 1);
   EXPECT_EQ(entry.find("m"), nullptr);
   EXPECT_EQ(&entry.operand(*entry.find("n"), 0), &entry.parameter(0));
+}
+
+TEST(HloParser, the_page_names_every_opcode) {
+  std::string page = readFile(sourcePath("docs/hlo.md"));
+  for (Opcode opcode : allOpcodes())
+    EXPECT_CONTAINS(page.substr(0, page.find("## Refused")), fmt::format("`{}`", opcodeName(opcode)));
 }

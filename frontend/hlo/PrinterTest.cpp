@@ -2,7 +2,9 @@
 // Every sample of tests/hlo is read, and printed text is read as the same module again.
 #include "frontend/hlo/TestModule.h"
 #include "support/File.h"
+#include "support/TestPaths.h"
 #include <filesystem>
+#include <fmt/ranges.h>
 
 using namespace heddle;
 using namespace heddle::hlo;
@@ -11,11 +13,29 @@ namespace {
 
 std::vector<std::filesystem::path> samples() {
   std::vector<std::filesystem::path> paths;
-  for (const auto &entry : std::filesystem::directory_iterator(HEDDLE_SOURCE_DIR "/tests/hlo"))
+  for (const auto &entry : std::filesystem::directory_iterator(sourcePath("tests/hlo")))
     if (entry.path().extension() == ".hlo")
       paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   return paths;
+}
+
+/// Every typed attribute, as text.
+std::string attributesOf(const Instruction &instruction) {
+  const DotDimensions &dot = instruction.dot;
+  std::string text = fmt::format("{} {} {} {} {} {} {}", instruction.parameterNumber, instruction.tupleIndex,
+                                 instruction.iotaDimension, instruction.calledComputation, instruction.condition,
+                                 instruction.body, instruction.fusionKind);
+  for (const auto *list :
+       {&instruction.dimensions, &instruction.dynamicSliceSizes, &instruction.slice.starts, &instruction.slice.limits,
+        &instruction.slice.strides, &dot.lhsBatch, &dot.rhsBatch, &dot.lhsContracting, &dot.rhsContracting})
+    text += fmt::format(" {{{}}}", fmt::join(*list, ","));
+  for (const PaddedDimension &padding : instruction.padding)
+    text += fmt::format(" {}_{}_{}", padding.low, padding.high, padding.interior);
+  text += fmt::format(" {} {}", compareDirectionName(instruction.direction), instruction.totalOrder);
+  for (const CarriedAttribute &attribute : instruction.carried)
+    text += fmt::format(" {}={}", attribute.name, attribute.text);
+  return text;
 }
 
 void expectSameInstruction(const Instruction &first, const Instruction &second) {
@@ -25,13 +45,14 @@ void expectSameInstruction(const Instruction &first, const Instruction &second) 
   EXPECT_EQ(first.operands, second.operands) << first.name;
   EXPECT_EQ(first.users, second.users) << first.name;
   EXPECT_EQ(first.literal, second.literal) << first.name;
-  EXPECT_EQ(first.dimensions, second.dimensions) << first.name;
-  EXPECT_EQ(first.calledComputation, second.calledComputation) << first.name;
+  EXPECT_EQ(attributesOf(first), attributesOf(second)) << first.name;
   ASSERT_EQ(first.collective.has_value(), second.collective.has_value());
   if (!first.collective)
     return;
   EXPECT_EQ(first.collective->replicaGroups.groups, second.collective->replicaGroups.groups) << first.name;
   EXPECT_EQ(first.collective->channelId, second.collective->channelId) << first.name;
+  EXPECT_EQ(first.collective->useGlobalDeviceIds, second.collective->useGlobalDeviceIds) << first.name;
+  EXPECT_EQ(first.collective->constrainLayout, second.collective->constrainLayout) << first.name;
   EXPECT_EQ(first.collective->sourceTargetPairs, second.collective->sourceTargetPairs) << first.name;
   EXPECT_EQ(first.collective->reduction, second.collective->reduction) << first.name;
 }
@@ -79,7 +100,8 @@ TEST(HloPrinter, attributes_survive_a_round_trip) {
           "i = s64[4,6] iota(), iota_dimension=1\nn = s32[] constant(3)\n"
           "y = dynamic-slice(p, n, n), dynamic_slice_sizes={2,2}\n"
           "u = dynamic-update-slice(p, y, n, n)\n"
-          "m = dot(p, p), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+          "p2 = f32[6,4] parameter(1)\n"
+          "m = dot(p, p2), lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
           "c = compare(u, u), direction=GE, type=TOTALORDER\n"
           "r = (f32[4]) fusion(m), kind=kInput, calls=w\n"
           "g = f32[4,6] all-gather(p), dimensions={0}, channel_id=4, replica_groups=[1,1]<=[1], "

@@ -257,6 +257,8 @@ TEST(HloRefused, constants) {
   EXPECT_CONTAINS(refusal("c = s64[] constant(9223372036854775808)"), "9223372036854775808 does not fit s64");
   EXPECT_CONTAINS(refusal("c = pred[] constant(2)"), "2 does not fit pred");
   EXPECT_CONTAINS(refusal("c = s4[] constant(8)"), "8 does not fit s4");
+  EXPECT_CONTAINS(refusal("c = f8e4m3fn[] constant(465)"), "465 does not fit f8e4m3fn");
+  EXPECT_CONTAINS(refusal("c = f8e5m2[] constant(61440)"), "61440 does not fit f8e5m2");
   EXPECT_CONTAINS(refusal("c = f8e4m3fn[] constant(1000)"), "1000 does not fit f8e4m3fn");
   EXPECT_CONTAINS(refusal("c = s32[] constant(1.5)"), "'1.5' is not a number of type s32");
   EXPECT_CONTAINS(refusal("c = f32[1000000] constant({...})"), "the value of the constant was left out");

@@ -72,6 +72,18 @@ TEST(Fuzz, families_can_be_left_out) {
     EXPECT_EQ(programOf(seed, options).text.find("tt.reduce"), std::string::npos) << seed;
 }
 
+// Each must come up often enough to be tested by the 150 programs of ./dev test, or nearly.
+TEST(Fuzz, rare_operations_are_generated) {
+  std::string all;
+  for (uint64_t seed = 0; seed < 400; ++seed)
+    all += programOf(seed).text;
+  for (const char *text : {"tt.descriptor_reduce add", "tt.descriptor_reduce max", "xui32>", "tt.descriptor_gather",
+                           "tt.descriptor_scatter", "tensor<1x16xi32>>, tensor<8xi16>", "tt.int_to_ptr",
+                           "tt.ptr_to_int", "tensor<16x!tt.ptr<!tt.ptr<", "tt.print", "tt.assert", "lhs_k_pack = false",
+                           "rhs_k_pack = false", "tensor<16x4xf8E4M3FN> *", "tensor<16x2xi8> *"})
+    EXPECT_NE(all.find(text), std::string::npos) << text;
+}
+
 class PlantedBug : public testing::TestWithParam<std::pair<const char *, const char *>> {};
 
 TEST_P(PlantedBug, is_found) {
@@ -94,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("rounding = rtne", "rounding = rtz"), std::pair("reverse = true", "reverse = false"),
                     std::pair("array<i32: 1, 0, 2>", "array<i32: 0, 1, 2>"), std::pair("math.exp2", "math.exp"),
                     std::pair("math.floor", "math.ceil"), std::pair("atomic_rmw umax", "atomic_rmw max"),
-                    std::pair("arith.cmpi slt", "arith.cmpi sle")),
+                    std::pair("arith.cmpi slt", "arith.cmpi sle"),
+                    std::pair("descriptor_reduce max", "descriptor_reduce min"), std::pair("xui32>>", "xi32>>")),
     [](const auto &info) {
       std::string name = std::string(info.param.first) + "_as_" + info.param.second;
       for (char &c : name)

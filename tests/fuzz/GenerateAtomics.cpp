@@ -133,33 +133,3 @@ void Generator::addBlockPointer() {
   facts.high = std::max(facts.high, 0.0);
   keep(loaded, facts);
 }
-
-void Generator::addDescriptor() {
-  static const std::vector<int64_t> sizes = {4, 8, 16};
-  int64_t height = random.pick(sizes);
-  Type element = random.chance(50) ? Type(builder.getI32Type()) : Type(builder.getF32Type());
-  Buffer buffer = inputOf(element);
-  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
-  auto block = cast<RankedTensorType>(tileType({height, 16}, element));
-  int64_t rows = random.between(1, 20), columns = random.between(1, 40);
-  auto describe = [&](Value pointer, int64_t rowCount, int64_t columnCount) -> Value {
-    SmallVector<Value> shape{constantInteger(i32, rowCount), constantInteger(i32, columnCount)};
-    SmallVector<Value> strides{constantInteger(i64, columnCount), constantInteger(i64, 1)};
-    return triton::MakeTensorDescOp::create(builder, location, triton::TensorDescType::get(block), pointer, shape,
-                                            strides, triton::PaddingOption::Zero);
-  };
-  Value offset = constantInteger(i32, random.between(-4, 12));
-  Value descriptor = describe(buffer.pointer, rows, columns);
-  Value loaded =
-      triton::DescriptorLoadOp::create(builder, location, block, descriptor, ValueRange{programIndex, offset});
-  Facts facts = buffer.facts;
-  facts.low = std::min(facts.low, 0.0);
-  facts.high = std::max(facts.high, 0.0);
-  keep(loaded, facts);
-  if (random.chance(50)) { // back to this program's rows of an output that is narrower than the block
-    Buffer output = addOutput(element, height * programCount * 12, facts);
-    Value target = describe(output.pointer, height * programCount, 12);
-    Value row = create("arith.muli", {programIndex, constantInteger(i32, height)}, i32);
-    triton::DescriptorStoreOp::create(builder, location, target, loaded, ValueRange{row, constantInteger(i32, 0)});
-  }
-}

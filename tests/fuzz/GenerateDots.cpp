@@ -143,40 +143,72 @@ void Generator::addDotLoop() {
   keep(loop.getResult(2), last ? last->facts : Facts{});
 }
 
-void Generator::addScaledDot() {
-  Type i8 = builder.getI8Type(), f32 = builder.getF32Type();
-  constexpr int64_t m = 16, n = 16, k = 64;
+// One side of a block-scaled product: [.., outer, K] on the left, [.., K, outer] on the right, with or without scales
+// of
+// [.., outer, groups along K].
+Generator::ScaledSide Generator::scaledSide(const Shape &batch, int64_t outer, int64_t k, bool isLeft) {
   struct Format {
     triton::ScaleDotElemType kind;
     Type element;
-    double largest;
-    int64_t perByte;
   };
-  std::vector<Format> formats = {{triton::ScaleDotElemType::E4M3, Float8E4M3FNType::get(&context), 8, 1},
-                                 {triton::ScaleDotElemType::E5M2, Float8E5M2Type::get(&context), 8, 1},
-                                 {triton::ScaleDotElemType::E2M1, i8, 6, 2},
-                                 {triton::ScaleDotElemType::BF16, builder.getBF16Type(), 8, 1},
-                                 {triton::ScaleDotElemType::FP16, builder.getF16Type(), 8, 1}};
-  Format left = random.pick(formats);
-  Format right = random.pick(formats);
-  Entry a = smallIntegers({m, k / left.perByte}, left.element);
-  Entry b = smallIntegers({k / right.perByte, n}, right.element);
-  auto scales = [&](int64_t rows) { // 2^-3 .. 2^4
-    Entry bytes = smallIntegers({rows, k / 32}, i8);
+  Type i8 = builder.getI8Type(), e4m3 = Float8E4M3FNType::get(&context);
+  std::vector<Format> formats = {{triton::ScaleDotElemType::E4M3, e4m3},
+                                 {triton::ScaleDotElemType::E5M2, Float8E5M2Type::get(&context)},
+                                 {triton::ScaleDotElemType::E2M1, i8},
+                                 {triton::ScaleDotElemType::E2M1, i8},
+                                 {triton::ScaleDotElemType::BF16, builder.getBF16Type()},
+                                 {triton::ScaleDotElemType::FP16, builder.getF16Type()}};
+  Format format = random.pick(formats);
+  bool isPacked = format.kind == triton::ScaleDotElemType::E2M1; // two in a byte
+  ScaledSide side{format.kind, !isPacked || random.chance(50), {}, {}, isPacked ? 6.0 : 8.0, true};
+  auto shaped = [&](int64_t rows, int64_t columns) {
+    Shape shape = batch;
+    shape.push_back(rows);
+    shape.push_back(columns);
+    return shape;
+  };
+  int64_t outerBytes = isPacked && !side.packedAlongK ? outer / 2 : outer;
+  int64_t kBytes = isPacked && side.packedAlongK ? k / 2 : k;
+  Shape shape = isLeft ? shaped(outerBytes, kBytes) : shaped(kBytes, outerBytes);
+  bool isRaw = format.element.getIntOrFloatBitWidth() == 8 && !isPacked && random.chance(30);
+  if (isPacked) {
+    side.tile = loadTile(shape, i8, Fill::Anything).value;
+  } else if (isRaw) { // the bytes of positive numbers below 2
+    Value bytes = loadTile(shape, i8, Fill::Anything).value;
+    side.tile = create("arith.andi", {bytes, constantInteger(bytes.getType(), 0x3f)}, bytes.getType());
+    side.largest = 2;
+    side.coarse = false;
+  } else {
+    side.tile = smallIntegers(shape, format.element).value;
+  }
+  int64_t scaling = random.below(3); // none, E8M0 for each 32, E4M3 for each 16
+  if (scaling == 1) {                // 2^-3 .. 2^4
+    Entry bytes = smallIntegers(shaped(outer, k / 32), i8);
     Value low = create("arith.andi", {bytes.value, constantInteger(bytes.type(), 7)}, bytes.type());
-    return create("arith.addi", {low, constantInteger(bytes.type(), 124 - 256)}, bytes.type());
-  };
-  Value scaleA, scaleB;
-  if (random.chance(70))
-    scaleA = scales(m);
-  if (random.chance(70))
-    scaleB = scales(n);
-  Value c = constantFloat(tileType({m, n}, f32), 1);
-  Value d = triton::DotScaledOp::create(builder, location, c.getType(), a.value, b.value, c, scaleA, scaleB, left.kind,
-                                        right.kind,
-                                        /*fastMath=*/false);
-  // Numbers are multiples of 1/2, scaled by at least 1/8 each: multiples of 2^-8 below 2^22, exact in f32 up to 2^15.
-  double bound = double(k) * left.largest * right.largest * (scaleA ? 16 : 1) * (scaleB ? 16 : 1) + 1;
-  double error = bound <= 0x1p15 ? 0 : 2 * double(k) * bound * 0x1p-23;
+    side.scale = create("arith.addi", {low, constantInteger(bytes.type(), 124 - 256)}, bytes.type());
+    side.largest *= 16;
+  } else if (scaling == 2) {
+    side.scale = smallIntegers(shaped(outer, k / 16), e4m3).value;
+    side.largest *= 8;
+  }
+  return side;
+}
+
+void Generator::addScaledDot() {
+  Shape batch;
+  if (random.chance(20))
+    batch.push_back(2);
+  int64_t m = 16, n = random.chance(50) ? 16 : 8, k = random.chance(50) ? 64 : 32;
+  ScaledSide a = scaledSide(batch, m, k, true);
+  ScaledSide b = scaledSide(batch, n, k, false);
+  Shape shape = batch;
+  shape.push_back(m);
+  shape.push_back(n);
+  Value c = constantFloat(tileType(shape, builder.getF32Type()), 1);
+  Value d = triton::DotScaledOp::create(builder, location, c.getType(), a.tile, b.tile, c, a.scale, b.scale, a.format,
+                                        b.format, /*fastMath=*/false, a.packedAlongK, b.packedAlongK);
+  // Products of multiples of 2^-4 are multiples of 2^-8: exact in f32 up to 2^15.
+  double bound = double(k) * a.largest * b.largest + 1;
+  double error = a.coarse && b.coarse && bound <= 0x1p15 ? 0 : 2 * double(k) * bound * 0x1p-23;
   keep(d, Facts{-bound, bound, error, false, false, true});
 }

@@ -53,6 +53,13 @@ const std::vector<Generator::Family> &Generator::families() {
       {"cas", 1, &Generator::addCompareAndSwap},
       {"block_pointer", 1, &Generator::addBlockPointer},
       {"descriptor", 1, &Generator::addDescriptor},
+      {"descriptor_reduce", 1, &Generator::addDescriptorReduce},
+      {"descriptor_gather", 1, &Generator::addDescriptorGather},
+      {"descriptor_scatter", 1, &Generator::addDescriptorScatter},
+      {"address_load", 2, &Generator::addAddressLoad},
+      {"address_store", 1, &Generator::addAddressStore},
+      {"print", 1, &Generator::addPrint},
+      {"assert", 2, &Generator::addAssert},
   };
   return table;
 }

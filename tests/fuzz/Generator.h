@@ -111,7 +111,23 @@ private:
   void addOwnAtomic();
   void addCompareAndSwap();
   void addBlockPointer();
+
+  //===-- GenerateDescriptors.cpp
+  /// Describes `rows` rows of `columns` elements, read and written in blocks of `block`; sizes of further leading
+  /// dimensions are 1.
+  mlir::Value describe(mlir::RankedTensorType block, mlir::Value pointer, int64_t rows, int64_t columns,
+                       triton::PaddingOption padding = triton::PaddingOption::Zero);
   void addDescriptor();
+  void addDescriptorReduce();
+  void addDescriptorGather();
+  void addDescriptorScatter();
+
+  //===-- GenerateAddresses.cpp
+  mlir::Value throughMemory(mlir::Value pointers, const Shape &shape);
+  void addAddressLoad();
+  void addAddressStore();
+  void addPrint();
+  void addAssert();
 
   //===-- GenerateArithmetic.cpp
   std::optional<Facts> binaryFloatFacts(llvm::StringRef op, const Entry &a, const Entry &b);
@@ -160,6 +176,14 @@ private:
   std::optional<Entry> dot(const Entry &a, const Entry &b, const Entry &c, double trips);
   void addDot();
   void addDotLoop();
+  struct ScaledSide {
+    triton::ScaleDotElemType format;
+    bool packedAlongK;
+    mlir::Value tile, scale; ///< `scale` may be null
+    double largest;          ///< of the scaled elements
+    bool coarse;             ///< these are multiples of 2^-4
+  };
+  ScaledSide scaledSide(const Shape &batch, int64_t outer, int64_t k, bool isLeft);
   void addScaledDot();
 
   //===-- GenerateControl.cpp

@@ -2,11 +2,13 @@
 // Every kernel of tests/corpus, as printed for both chips, on every executor, against a plain C++ loop over the same
 // numbers in f64. The reference evaluator runs small sizes; the host also those at and beside the edges of tiles, with
 // several numbers of program instances.
+#include "examples/builder/PlainKernels.h"
 #include "tests/numerics/Support.h"
 #include <cmath>
 
 using namespace heddle;
 using namespace heddle::numerics;
+using namespace heddle::plain;
 using namespace heddle::reference;
 
 class Corpus : public testing::TestWithParam<std::tuple<std::string, std::string>> {
@@ -34,16 +36,6 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, Corpus,
                                           testing::Values("reference", "host", "host_checked")),
                          [](const auto &info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
-// Numbers in [-1, 1) on a grid of 1/128: exact in bf16 and wider.
-static std::vector<double> numbers(size_t count, uint32_t seed) {
-  std::vector<double> values(count);
-  for (double &value : values) {
-    seed = seed * 1664525u + 1013904223u;
-    value = (int(seed >> 24) - 128) / 128.0;
-  }
-  return values;
-}
-
 static void expectNear(const std::vector<double> &actual, const std::vector<double> &expected, double absolute,
                        double relative = 0) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -62,10 +54,7 @@ TEST_P(Corpus, vector_add) {
     // One instance more than needed: it stores nothing.
     auto result = runKernel("vector_add", {tilesOf(n, 1024) + 1},
                             {floatsAs(formatF32, x), floatsAs(formatF32, y), zeros<float>(n), scalarI32(n)});
-    std::vector<double> expected(n);
-    for (int i = 0; i < n; ++i)
-      expected[i] = x[i] + y[i];
-    expectNear(floatsOf(formatF32, result[2]), expected, 0);
+    expectNear(floatsOf(formatF32, result[2]), add(x, y), 0);
   }
 }
 
@@ -80,28 +69,8 @@ TEST_P(Corpus, row_softmax) {
     auto result = runKernel("row_softmax", {programs},
                             {zeros<float>(rows * stride), floatsAs(formatF32, x), scalarI32(stride), scalarI32(stride),
                              scalarI32(rows), scalarI32(cols)});
-    std::vector<double> expected(rows * stride);
-    for (int r = 0; r < rows; ++r) {
-      double largest = -INFINITY, sum = 0;
-      for (int c = 0; c < cols; ++c)
-        largest = std::max(largest, x[r * stride + c]);
-      for (int c = 0; c < cols; ++c)
-        sum += std::exp(x[r * stride + c] - largest);
-      for (int c = 0; c < cols; ++c)
-        expected[r * stride + c] = std::exp(x[r * stride + c] - largest) / sum;
-    }
-    expectNear(floatsOf(formatF32, result[0]), expected, 1e-7, 1e-6);
+    expectNear(floatsOf(formatF32, result[0]), softmaxOfRows(x, rows, cols, stride), 1e-7, 1e-6);
   }
-}
-
-// a[M, K] * b[K, N]
-static std::vector<double> multiply(const std::vector<double> &a, const std::vector<double> &b, int M, int N, int K) {
-  std::vector<double> c(M * N);
-  for (int i = 0; i < M; ++i)
-    for (int k = 0; k < K; ++k)
-      for (int j = 0; j < N; ++j)
-        c[i * N + j] += a[i * K + k] * b[k * N + j];
-  return c;
 }
 
 struct MatrixSize {
@@ -146,19 +115,7 @@ TEST_P(Corpus, layer_norm) {
                             {floatsAs(formatBF16, x), zeros<uint16_t>(rows * stride), floatsAs(formatBF16, w),
                              floatsAs(formatBF16, b), zeros<float>(rows), zeros<float>(rows), scalarI32(stride),
                              scalarI32(N), scalarF32(float(eps))});
-    std::vector<double> y(rows * stride), means(rows), inverses(rows);
-    for (int r = 0; r < rows; ++r) {
-      const double *row = &x[r * stride];
-      double mean = 0, variance = 0;
-      for (int c = 0; c < N; ++c)
-        mean += row[c] / N;
-      for (int c = 0; c < N; ++c)
-        variance += (row[c] - mean) * (row[c] - mean) / N;
-      means[r] = mean;
-      inverses[r] = 1 / std::sqrt(variance + eps);
-      for (int c = 0; c < N; ++c)
-        y[r * stride + c] = (row[c] - mean) * inverses[r] * w[c] + b[c];
-    }
+    auto [y, means, inverses] = normaliseRows(x, w, b, rows, N, stride, eps);
     expectNear(floatsOf(formatBF16, result[1]), y, 1e-5, 1.0 / 256);
     expectNear(floatsOf(formatF32, result[4]), means, 1e-6);
     expectNear(floatsOf(formatF32, result[5]), inverses, 0, 1e-5);
@@ -260,22 +217,6 @@ TEST_P(Corpus, attention_causal) {
     auto result = runKernel("attention_causal", {tilesOf(T, 64), heads},
                             {floatsAs(formatF16, q), floatsAs(formatF16, k), floatsAs(formatF16, v),
                              zeros<uint16_t>(heads * T * D), scalarI32(T), scalarF32(float(scale))});
-    std::vector<double> expected(heads * T * D);
-    for (int h = 0; h < heads; ++h)
-      for (int i = 0; i < T; ++i) {
-        double sum = 0;
-        for (int j = 0; j <= i; ++j) {
-          double score = 0;
-          for (int d = 0; d < D; ++d)
-            score += q[(h * T + i) * D + d] * k[(h * T + j) * D + d];
-          double weight = std::exp(score * scale); // scores are small: no maximum needed in double
-          sum += weight;
-          for (int d = 0; d < D; ++d)
-            expected[(h * T + i) * D + d] += weight * v[(h * T + j) * D + d];
-        }
-        for (int d = 0; d < D; ++d)
-          expected[(h * T + i) * D + d] /= sum;
-      }
-    expectNear(floatsOf(formatF16, result[3]), expected, 0.002);
+    expectNear(floatsOf(formatF16, result[3]), attendCausally(q, k, v, heads, T, D, scale), 0.002);
   }
 }

@@ -2,6 +2,7 @@
 // What the evaluator's tests share: buffers from and to numbers of any format, and running a kernel's text.
 #pragma once
 #include "support/Error.h"
+#include "support/TestPaths.h"
 #include "tests/reference/Evaluator.h"
 #include "tests/reference/SoftFloat.h"
 #include <cstring>
@@ -105,7 +106,7 @@ inline std::string errorOf(const std::function<void()> &action) {
 }
 
 inline std::string readCorpus(const std::string &name) {
-  std::ifstream file(HEDDLE_SOURCE_DIR "/tests/corpus/" + name);
+  std::ifstream file(heddle::sourcePath("tests/corpus/" + name));
   EXPECT_TRUE(file) << name;
   std::stringstream text;
   text << file.rdbuf();

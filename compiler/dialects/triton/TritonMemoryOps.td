@@ -45,7 +45,8 @@ def TT_StoreOp : TT_Op<"store", [MemoryEffects<[MemWrite]>,
   let arguments = (ins AnyTypeOf<[TT_PtrLike]>:$ptr, TT_Type:$value, Optional<TT_BoolLike>:$mask,
                        DefaultValuedAttr<DenseI32ArrayAttr, "::llvm::ArrayRef<int32_t>{}">:$boundaryCheck,
                        DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache,
-                       DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict);
+                       DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict,
+                       UnitAttr:$ignore_cta); // of Triton 3.7: about clusters of program instances, which nobody forms
   let assemblyFormat = [{
     $ptr `,` $value (`,` $mask^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict)
     attr-dict `:` type($ptr)

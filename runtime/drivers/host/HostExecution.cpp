@@ -161,12 +161,16 @@ bool HostExecution::accessHolds(HostInstance &instance, uint64_t address, int32_
   return findAllocation(*HostMemory::shared().snapshot(), address, uint64_t(sizeBytes)) != nullptr;
 }
 
+/// Lines beyond the limit are counted and not formatted.
 void HostExecution::print(const HostInstance &instance, int32_t site, int32_t operand, const void *data) {
+  int64_t lines = countPrintLines(siteAt(site), operand, data);
+  int64_t left = printLineLimit - printedLines.fetch_add(lines, std::memory_order_relaxed);
+  if (left <= 0)
+    return;
   std::array<int32_t, 3> id = {instance.id[0], instance.id[1], instance.id[2]};
-  formatPrint(siteAt(site), operand, data, id, [this](const std::string &line) {
-    if (printedLines.fetch_add(1, std::memory_order_relaxed) < printLineLimit)
-      emitPrintLine(line);
-    return true;
+  formatPrint(siteAt(site), operand, data, id, [&](const std::string &line) {
+    emitPrintLine(line);
+    return --left > 0;
   });
 }
 
@@ -275,11 +279,13 @@ void HostExecution::failByTimeout(double seconds) {
                   std::move(notes)));
 }
 
-void HostExecution::noteAbandoned(double graceSeconds, int threads) {
+void HostExecution::noteAbandoned(double graceSeconds, int threads, const std::string &lack) {
   std::lock_guard lock(mutex);
   if (!error)
     return;
   error->kind = ErrorClass::Environment;
+  if (!lack.empty())
+    error->notes.push_back(lack);
   error->notes.push_back(
       fmt::format("it did not leave within {} s of being asked to: {} thread{} still run{} it, and the "
                   "memory it may use is kept until it ends",

@@ -34,14 +34,17 @@ public:
   void fail(Error error);
   /// fail with what is still running at this moment.
   void failByTimeout(double seconds);
-  /// The error grows by the news that the kernel did not stop; its class becomes Environment.
-  void noteAbandoned(double graceSeconds, int threads);
+  /// The error grows by the news that the kernel did not stop; its class becomes Environment. `lack` says which threads
+  /// could not be replaced; empty when all could.
+  void noteAbandoned(double graceSeconds, int threads, const std::string &lack);
   /// After the end: reports dropped lines of print and throws the error, if any.
   void finish();
 
   // Owned by the pool, under its mutex.
-  int attachedThreads = 0;
-  bool listed = false;
+  int attachedThreads = 0;       ///< the stream's own among them
+  bool listed = false;           ///< other threads may join
+  bool ownerInside = false;      ///< the stream's thread runs instances
+  bool abandoned = false;        ///< nobody waits for its threads any more
   std::atomic<bool> over{false}; ///< no thread will touch it again; for a look without the mutex
   std::condition_variable ended;
 

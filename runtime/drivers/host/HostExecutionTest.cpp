@@ -213,6 +213,21 @@ TEST(HostExecution, PrintsAreCollectedAndBounded) {
   EXPECT_EQ(sink.lines.back(), "kernel `k`: 1904 more lines of print were dropped");
 }
 
+void printsWhatCannotBeRead(const HostProgram *program, const uint64_t *) {
+  static const int8_t values[5000] = {};
+  program->launch->print(program, 0, 0, values);
+  program->launch->print(program, 0, 0, reinterpret_cast<const void *>(64));
+}
+
+TEST(HostExecution, LinesBeyondTheLimitAreNotFormatted) {
+  Package package = testPackage();
+  package.sites = {{"tt.print", "", 0, 0, " x: ", {{"i8", {5000}, true}}, false}};
+  SinkScope sink;
+  runTest(testLaunch(package, printsWhatCannotBeRead, {1, 1, 1}));
+  ASSERT_EQ(int64_t(sink.lines.size()), printLineLimit + 1);
+  EXPECT_EQ(sink.lines.back(), "kernel `k`: 5904 more lines of print were dropped");
+}
+
 TEST(HostExecution, ThrowingSinkDoesNotHurt) {
   Package package = testPackage();
   package.sites = {{"tt.print", "", 0, 0, " x: ", {{"i32", {2}, true}}, false}};

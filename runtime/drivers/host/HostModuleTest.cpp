@@ -4,6 +4,7 @@
 #include "runtime/drivers/host/CpuFeatures.h"
 #include "runtime/drivers/host/HostTestSupport.h"
 #include "support/File.h"
+#include "support/TestPaths.h"
 
 using namespace heddle;
 
@@ -12,7 +13,7 @@ namespace {
 Package realPackage() {
   Package package = testPackage({pointerArgument("out", "f32"), pointerArgument("x", "f32"), scalarArgument("n")});
   package.kernel = package.entry = "addNumber";
-  package.binary = readFile(HEDDLE_BINARY_DIR "/test/host-test-kernel.so");
+  package.binary = readFile(buildPath("test/host-test-kernel.so"));
   return package;
 }
 

@@ -2,8 +2,10 @@
 // Launches that wait for each other, many at once, and many in a row.
 #include "runtime/drivers/host/HostPool.h"
 #include "runtime/drivers/host/HostTestSupport.h"
+#include "runtime/drivers/host/HostThreads.h"
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
 
 using namespace heddle;
@@ -126,6 +128,118 @@ TEST(HostPool, StreamsTakeTurns) {
   shortStream->synchronize();
   EXPECT_FALSE(longEnd->query());
   hurry = true;
+}
+
+// One instance runs on the stream's own thread: nothing is handed over.
+TEST(HostPool, ALaunchOfOneInstanceStaysOnTheStream) {
+  static std::thread::id ran;
+  auto stream = openDevice("host")->createStream();
+  for (bool cooperative : {false, true}) {
+    std::thread::id own;
+    Launch launch = testLaunch(
+        testPackage(), [](const HostProgram *, const uint64_t *) { ran = std::this_thread::get_id(); }, {1, 1, 1});
+    launch.cooperative = cooperative;
+    stream->launch(launch);
+    stream->hostFunction([&] { own = std::this_thread::get_id(); });
+    stream->synchronize();
+    EXPECT_EQ(ran, own);
+  }
+}
+
+std::atomic<bool> letGo{false};
+
+void neverPolls(const HostProgram *, const uint64_t *) {
+  while (!letGo)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+struct ThreadsLeft {
+  explicit ThreadsLeft(int count) { startableHostThreads = count; }
+  ~ThreadsLeft() { startableHostThreads = -1; }
+};
+
+Launch stuckLaunch(int64_t instances) {
+  Launch launch = testLaunch(testPackage(), neverPolls, {instances, 1, 1});
+  launch.timeoutSeconds = 0.5;
+  return launch;
+}
+
+// The stream's thread is lost in a kernel, and another takes over the rest.
+TEST(HostPool, AStreamOutlivesItsThread) {
+  letGo = false;
+  auto device = openDevice("host");
+  auto stream = device->createStream();
+  auto event = device->createEvent();
+  int ran = 0;
+  stream->launch(stuckLaunch(1));
+  stream->hostFunction([&] { ++ran; });
+  stream->record(event);
+  event->synchronize();
+  Error error = errorOf([&] { stream->synchronize(); });
+  EXPECT_EQ(error.kind, ErrorClass::Environment);
+  EXPECT_CONTAINS(error.notes.back(), "it did not leave within 4 s of being asked to: 1 thread still runs it");
+  EXPECT_EQ(ran, 0);
+  stream->hostFunction([&] { ++ran; });
+  stream->synchronize();
+  EXPECT_EQ(ran, 1);
+  letGo = true;
+}
+
+TEST(HostPool, LostThreadsThatCannotBeReplacedAreNamed) {
+  letGo = false;
+  auto device = openDevice("host");
+  auto stream = device->createStream();
+  auto event = device->createEvent();
+  int threads = HostPool::shared().threadCount();
+  stream->launch(stuckLaunch(threads));
+  stream->hostFunction([] {});
+  stream->record(event); // both would need the thread that is lost
+  {
+    ThreadsLeft none(0);
+    event->synchronize();
+    Error error = errorOf([&] { stream->synchronize(); });
+    EXPECT_EQ(error.kind, ErrorClass::Environment);
+    EXPECT_CONTAINS(error.what(), "kernel `k` did not finish within 0.5 s");
+    std::string notes;
+    for (const std::string &note : error.notes)
+      notes += note + "\n";
+    EXPECT_CONTAINS(notes, "a stream of host:0 needs 1 thread more than the ");
+    if (threads > 1) {
+      std::string lack = "the host device needs " + std::to_string(threads) +
+                         " threads besides those of its streams, the system gave 1: Resource temporarily unavailable";
+      EXPECT_CONTAINS(notes, lack);
+      Error next = errorOf([&] { stream->launch(stuckLaunch(1)); });
+      EXPECT_EQ(next.kind, ErrorClass::Environment);
+      EXPECT_CONTAINS(next.what(), lack);
+      EXPECT_CONTAINS(next.notes.at(0), "set HEDDLE_HOST_THREADS lower");
+    }
+    Error next = errorOf([&] { stream->hostFunction([] {}); });
+    EXPECT_EQ(next.kind, ErrorClass::Environment);
+    EXPECT_CONTAINS(next.what(), "a stream of host:0 needs 1 thread more than the ");
+    EXPECT_CONTAINS(next.what(), " of this process: Resource temporarily unavailable");
+  }
+  // With threads to have, everything works again.
+  Buffer buffer = device->allocate(100 * 4);
+  stream->fill(buffer, 0);
+  stream->launch(testLaunch(testPackage({pointerArgument("x")}), addOne, {100, 1, 1}, {buffer}));
+  EXPECT_EQ(download<int32_t>(*stream, buffer), std::vector<int32_t>(100, 1));
+  letGo = true;
+}
+
+TEST(HostPool, ACooperativeLaunchWithoutThreadsNamesBothNumbers) {
+  auto device = openDevice("host");
+  auto stream = device->createStream();
+  stream->hostFunction([] {});
+  stream->synchronize();
+  HostPool::shared().requireThreads();
+  Buffer buffer = device->allocate(4);
+  ThreadsLeft few(3); // and those that are parked: at most 256
+  stream->launch(barrierLaunch(buffer, buffer, 1000));
+  Error error = errorOf([&] { stream->synchronize(); });
+  EXPECT_EQ(error.kind, ErrorClass::Environment);
+  EXPECT_CONTAINS(error.what(),
+                  "a cooperative launch of 1000 program instances needs as many threads, the system gave ");
+  EXPECT_CONTAINS(error.notes.at(0), "launch fewer instances");
 }
 
 } // namespace

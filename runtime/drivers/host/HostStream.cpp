@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A stream is a queue and a thread; the thread also keeps watch over the launch that it runs.
+// A stream is a queue and a thread, which runs the kernels itself, with the help of the pool.
 #include "runtime/drivers/host/HostStream.h"
 #include "runtime/drivers/host/HostDriver.h"
+#include "runtime/drivers/host/HostFaults.h"
 #include "runtime/drivers/host/HostPool.h"
+#include "runtime/drivers/host/HostThreads.h"
 #include "support/Error.h"
 #include "support/Knobs.h"
 #include <cmath>
 #include <cstring>
+#include <deque>
+#include <exception>
 #include <fmt/format.h>
-#include <pthread.h>
-#include <system_error>
+#include <thread>
 
 namespace heddle {
 namespace {
@@ -84,55 +87,76 @@ double HostEvent::millisecondsSince(const Event &start) const {
   return std::chrono::duration<double, std::milli>(*to - *from).count();
 }
 
-HostStream::HostStream(std::shared_ptr<HostDevice> device) : device(std::move(device)) {}
+//===-- The queue ------------------------------------------------------------------------------------------------===//
 
-HostStream::~HostStream() {
-  {
-    std::lock_guard lock(mutex);
-    closing = true;
-  }
-  changed.notify_all();
-  if (thread.joinable())
-    thread.join();
-}
+struct HostStream::Queue : std::enable_shared_from_this<Queue> {
+  explicit Queue(std::string device) : device(std::move(device)) {}
 
-void HostStream::enqueue(std::function<void()> body, bool always) {
-  enqueue(Command{std::move(body), always, std::make_shared<HostMemory::Ticket>()});
-}
+  void push(Command command);
+  void startThread();
+  void threadMain();
+  bool serve();
+  void replaceThread(std::exception_ptr launchError);
+  void giveUpCommands(const Error &reason);
 
-void HostStream::enqueue(Command command) {
-  std::lock_guard lock(mutex);
-  push(std::move(command));
-}
+  const std::string device;
+  std::mutex mutex;
+  std::condition_variable changed; ///< work came, all work is done, or the thread has ended
+  std::deque<Command> commands;
+  bool busy = false;
+  bool closing = false;
+  bool hasThread = false;
+  std::thread::id runner;
+  std::exception_ptr error;
+};
 
 /// Called with the mutex held. The thread comes first: a command without a thread would be waited for for ever.
-void HostStream::push(Command command) {
-  if (!thread.joinable())
-    try {
-      thread = std::thread([this] { threadMain(); });
-    } catch (const std::system_error &error) {
-      throw environmentError(fmt::format("cannot start a thread for a stream of {}: {}", device->name(), error.what()));
-    }
+void HostStream::Queue::push(Command command) {
+  if (!hasThread)
+    startThread();
   commands.push_back(std::move(command));
   changed.notify_all();
 }
 
-void HostStream::threadMain() {
-  ::pthread_setname_np(::pthread_self(), "heddle-stream");
+void HostStream::Queue::startThread() {
+  if (int reason =
+          startHostThread(hostThreadStackBytes, "heddle-stream", [self = shared_from_this()] { self->threadMain(); }))
+    throw environmentError(fmt::format("a stream of {} needs 1 thread more than the {} of this process: {}", device,
+                                       processThreadCount(), std::strerror(reason)),
+                           {threadLimitNote()});
+  hasThread = true;
+}
+
+void HostStream::Queue::threadMain() {
+  if (!serve())
+    return;
+  std::lock_guard lock(mutex);
+  runner = {};
+  hasThread = false;
+  changed.notify_all();
+}
+
+/// Runs commands until the stream closes; false when this thread has been replaced.
+bool HostStream::Queue::serve() {
+  HostThread own;
+  std::optional<HostFaultScope> faults; // from launch to launch: installing the handlers takes a while
   std::unique_lock lock(mutex);
+  runner = std::this_thread::get_id();
   for (;;) {
     changed.wait(lock, [&] { return closing || !commands.empty(); });
     if (commands.empty())
-      return;
+      return true;
     Command command = std::move(commands.front());
     commands.pop_front();
-    bool skipped = error && !command.always;
+    bool skipped = error && (command.kind == Kind::Work || command.kind == Kind::Launch);
     busy = true;
     lock.unlock();
+    if (command.kind == Kind::Launch && !faults)
+      faults.emplace();
     std::exception_ptr thrown;
     try {
-      if (!skipped)
-        command.body();
+      if (!skipped && !command.body(own))
+        return false;
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -142,17 +166,73 @@ void HostStream::threadMain() {
     if (thrown && !error)
       error = std::move(thrown);
     thrown = nullptr;
-    if (commands.empty())
+    if (commands.empty()) {
+      faults.reset();
       changed.notify_all();
+    }
   }
 }
 
+/// The thread is lost in a kernel: another one takes over what is left.
+void HostStream::Queue::replaceThread(std::exception_ptr launchError) {
+  std::lock_guard lock(mutex);
+  if (!error)
+    error = std::move(launchError);
+  busy = false;
+  hasThread = false;
+  runner = {};
+  try {
+    if (!commands.empty())
+      startThread();
+  } catch (const Error &reason) {
+    giveUpCommands(reason);
+  }
+  changed.notify_all();
+}
+
+/// What is left would be skipped after the error anyway, but for records, which others wait for.
+void HostStream::Queue::giveUpCommands(const Error &reason) {
+  try {
+    std::rethrow_exception(error);
+  } catch (Error &first) { // the kept one
+    first.notes.push_back(reason.what());
+  } catch (...) {
+  }
+  HostThread none;
+  for (Command &command : commands)
+    if (command.kind == Kind::Record)
+      command.body(none);
+  commands.clear();
+}
+
+//===-- The stream -----------------------------------------------------------------------------------------------===//
+
+HostStream::HostStream(std::shared_ptr<HostDevice> theDevice)
+    : device(std::move(theDevice)), queue(std::make_shared<Queue>(device->name())) {}
+
+HostStream::~HostStream() {
+  std::unique_lock lock(queue->mutex);
+  queue->closing = true;
+  queue->changed.notify_all();
+  queue->changed.wait(lock, [&] { return !queue->hasThread; });
+}
+
+void HostStream::enqueue(std::function<void()> body, Kind kind) {
+  auto ticket = std::make_shared<HostMemory::Ticket>();
+  std::lock_guard lock(queue->mutex);
+  queue->push(Command{[body = std::move(body)](HostThread &) {
+                        body();
+                        return true;
+                      },
+                      kind, std::move(ticket)});
+}
+
 void HostStream::synchronize() {
-  std::unique_lock lock(mutex);
-  if (thread.get_id() == std::this_thread::get_id())
+  std::unique_lock lock(queue->mutex);
+  if (queue->runner == std::this_thread::get_id())
     throw inputError("a host function waits for its own stream");
-  changed.wait(lock, [&] { return commands.empty() && !busy; });
-  if (auto thrown = std::exchange(error, nullptr))
+  queue->changed.wait(lock, [&] { return queue->commands.empty() && !queue->busy; });
+  if (auto thrown = std::exchange(queue->error, nullptr))
     std::rethrow_exception(thrown);
 }
 
@@ -190,30 +270,37 @@ void HostStream::launch(const Launch &launch) {
                     launch.kernel.package().kernel, instances, cooperativeLimit));
   double seconds = timeoutOf(launch);
   HostPool &pool = HostPool::shared();
+  pool.requireThreads();
   auto ticket = std::make_shared<HostMemory::Ticket>();
   auto buffers = HostMemory::shared().snapshot(); // the caller may free some of them before the launch's turn comes
   int slots = launch.cooperative ? int(instances) : pool.threadCount();
-  enqueue(Command{[=, &pool] {
-                    auto execution = std::make_shared<HostExecution>(launch, module, ticket, buffers, slots);
-                    pool.runToEnd(execution, launch.cooperative, seconds);
-                  },
-                  false, ticket});
+  auto body = [=, &pool, queue = queue](HostThread &own) {
+    auto execution = std::make_shared<HostExecution>(launch, module, ticket, buffers, slots);
+    return pool.runToEnd(execution, launch.cooperative, seconds, own,
+                         [queue](std::exception_ptr error) { queue->replaceThread(std::move(error)); });
+  };
+  std::lock_guard lock(queue->mutex);
+  queue->push(Command{std::move(body), Kind::Launch, ticket});
 }
 
 void HostStream::record(const std::shared_ptr<Event> &event) {
   auto own = hostEvent(event);
   auto ticket = std::make_shared<HostMemory::Ticket>();
-  // Announced under the stream's mutex: two records of one event in one stream keep their numbers' order.
-  std::lock_guard lock(mutex);
   auto number = std::make_shared<uint64_t>();
-  push(Command{[own, number] { own->reach(*number); }, true, std::move(ticket)});
+  // Announced under the stream's mutex: two records of one event in one stream keep their numbers' order.
+  std::lock_guard lock(queue->mutex);
+  queue->push(Command{[own, number](HostThread &) {
+                        own->reach(*number);
+                        return true;
+                      },
+                      Kind::Record, std::move(ticket)});
   *number = own->announce(); // the stream's thread needs the mutex to take the command
 }
 
 void HostStream::wait(const std::shared_ptr<Event> &event) {
   auto own = hostEvent(event);
   uint64_t number = own->latest();
-  enqueue([own, number] { own->waitFor(number); }, /*always=*/true);
+  enqueue([own, number] { own->waitFor(number); }, Kind::Wait);
 }
 
 void HostStream::hostFunction(std::function<void()> function) {

@@ -2,14 +2,14 @@
 // Streams and events of the host: one thread per stream, started with the first work.
 #pragma once
 #include "runtime/Stream.h"
+#include "runtime/drivers/host/HostInstance.h"
 #include "runtime/drivers/host/HostMemory.h"
 #include <chrono>
 #include <condition_variable>
-#include <deque>
-#include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 namespace heddle {
 
@@ -54,25 +54,18 @@ public:
   void synchronize() override;
 
 private:
+  enum class Kind { Work, Launch, Record, Wait };
   struct Command {
-    std::function<void()> body;
-    bool always = false; ///< runs even after an error: other streams may wait for it
+    std::function<bool(HostThread &own)> body; ///< false when the thread has been abandoned meanwhile
+    Kind kind = Kind::Work;                    ///< records and waits run even after an error: others wait for them
     std::shared_ptr<HostMemory::Ticket> ticket;
   };
+  struct Queue; ///< shared with the thread, which may outlive the stream
 
-  void enqueue(std::function<void()> body, bool always = false);
-  void enqueue(Command command);
-  void push(Command command);
-  void threadMain();
+  void enqueue(std::function<void()> body, Kind kind = Kind::Work);
 
   std::shared_ptr<HostDevice> device; ///< kept alive
-  std::mutex mutex;
-  std::condition_variable changed; ///< work came, or all work is done
-  std::deque<Command> commands;
-  bool busy = false;
-  bool closing = false;
-  std::exception_ptr error;
-  std::thread thread;
+  std::shared_ptr<Queue> queue;
 };
 
 } // namespace heddle

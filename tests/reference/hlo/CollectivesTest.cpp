@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every collective on a few devices with results worked out by hand: groups, modes, order, rounding.
 #include "support/File.h"
+#include "support/TestPaths.h"
 #include "tests/reference/hlo/TestSupport.h"
 
 using namespace heddle;
@@ -161,7 +162,7 @@ TEST(HloCollectives, asynchronous_forms_compute_the_same) {
     Module module = parseBody(std::string("p = f32[2] parameter(0)\n") + body, 2);
     EXPECT_EQ(numbersOfAll(run(module, {{{1, 2}}, {{3, 4}}})), (All{{4}, {6}})) << body;
   }
-  Module bundle = parseModule(readFile(HEDDLE_SOURCE_DIR "/tests/hlo/async_wrapped.hlo"), "async_wrapped");
+  Module bundle = parseModule(readFile(sourcePath("tests/hlo/async_wrapped.hlo")), "async_wrapped");
   Value result = run(bundle, {{{1, 2, 3, 4}}, {{5, 6, 7, 8}}})[1];
   EXPECT_EQ(numbersOf(result.elements[0]), (Numbers{10, 12}));
   EXPECT_EQ(numbersOf(result.elements[1]), (Numbers{3, 4, 7, 8}));
@@ -170,7 +171,7 @@ TEST(HloCollectives, asynchronous_forms_compute_the_same) {
 
 TEST(HloCollectives, samples_compute) {
   auto sample = [](const std::string &name) {
-    return parseModule(readFile(HEDDLE_SOURCE_DIR "/tests/hlo/" + name + ".hlo"), name);
+    return parseModule(readFile(sourcePath("tests/hlo/" + std::string(name) + ".hlo")), name);
   };
   All loop = numbersOfAll(run(sample("while_all_reduce"), {{{1, 2}}, {{3, 4}}}));
   EXPECT_EQ(loop, (All{{16, 24}, {16, 24}}));

@@ -13,7 +13,7 @@ namespace {
 using Devices = std::vector<int64_t>;
 using PerDevice = std::vector<Value>; ///< one for each of the devices that run
 
-constexpr int64_t mostTrips = 1000000;
+constexpr int64_t mostTrips = 100000;
 
 class Evaluation {
 public:

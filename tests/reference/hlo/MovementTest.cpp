@@ -48,6 +48,9 @@ TEST(HloMovement, slices) {
              "dynamic-slice");
   expectSame(ofSix("dynamic-slice(p, s32[] constant(-5), u8[] constant(250)), dynamic_slice_sizes={1,2}"), {1, 2},
              "clamped");
+  expectSame(
+      ofSix("dynamic-slice(p, u64[] constant(18446744073709551615), u64[] constant(0)), dynamic_slice_sizes={1,2}"),
+      {3, 4}, "u64");
   expectSame(ofSix("dynamic-update-slice(p, f32[1,2] constant({{7,8}}), s32[] constant(9), s32[] constant(0))"),
              {0, 1, 2, 7, 8, 5}, "dynamic-update-slice");
   expectSame(ofSix("concatenate(p, f32[2,1] constant({{7},{8}}), p), dimensions={1}"),
@@ -98,6 +101,17 @@ TEST(HloContraction, dot) {
   expectSame(dot("bf16[3]", "bf16[3]", "bf16[] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
                  {256, 1, 1}, {1, 1, 1}),
              {258}, "bf16 is rounded once");
+  expectSame(dot("f32[3]", "f32[3]", "dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}", {16777216, 1, 1},
+                 {1, 1, 1}),
+             {16777216}, "f32 at each step");
+  expectSame(dot("f64[3]", "f64[3]", "dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}", {16777216, 1, 1},
+                 {1, 1, 1}),
+             {16777218}, "f64");
+  expectSame(dot("f32[2,2]", "f32[2,2]",
+                 "dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={1}, "
+                 "rhs_contracting_dims={0}",
+                 {1, 2, 3, 4}, {5, 6, 7, 8}),
+             {19, 50}, "batch in another place");
 }
 
 TEST(HloStructure, tuples_calls_and_fusions) {

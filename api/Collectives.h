@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collectives for programs: what they are called, how many elements so many bytes are, what a plan does, and how fast
+// it runs. Sizes, counts and bandwidths are those of nccl-tests, so that tables can be laid side by side.
+#pragma once
+#include "collectives/Plan.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+//===-- Words ----------------------------------------------------------------------------------------------------===//
+
+/// Null when `name` is none of `all-reduce`, `all-gather`, ....
+const CollectiveKind *findCollective(std::string_view name);
+/// Throws Error{Input} listing the names.
+CollectiveKind parseCollective(const std::string &name);
+
+/// `sum`, `product` or `prod`, `minimum` or `min`, `maximum` or `max`, `and`, `or`. Throws Error{Input} listing them.
+Reduction parseReduction(const std::string &name);
+const char *shortReductionName(Reduction reduction); ///< nccl's: `prod`, `min`, `max`
+
+/// MLIR's spelling, or nccl's: `float`, `half`, `bfloat16`, `int8`, `uint64`, `f8e4m3`, .... Throws Error{Input}.
+ElementType parseDatatype(const std::string &name);
+
+/// `512`, `64K`, `1.5M`, `2G`; the units are powers of 1024. Throws Error{Input} naming the option for another text,
+/// and for more than 2^56 bytes.
+int64_t parseByteSize(const std::string &option, const std::string &text);
+
+//===-- Sizes ----------------------------------------------------------------------------------------------------===//
+
+/// The collective that nccl-tests runs for a size: bytes of a rank's input, for all-gather of its output; where that is
+/// cut into one part per rank, each part is rounded down to 16 bytes. Permute goes from each rank to the next.
+Collective collectiveOfSize(CollectiveKind kind, ElementType type, Reduction reduction, int ranks, int64_t bytes);
+int64_t sizeColumn(const Collective &collective);  ///< bytes of the larger of a rank's input and output
+int64_t countColumn(const Collective &collective); ///< elements: of a part where there are parts
+double busFactor(CollectiveKind kind, int ranks);  ///< bus bandwidth / algorithm bandwidth
+
+//===-- Plans ----------------------------------------------------------------------------------------------------===//
+
+/// The plan for plain buffers on the devices of a driver (`host`). Throws as makePlan.
+Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options);
+/// The plan's kernel as tile IR.
+std::string planKernelText(const Plan &plan);
+
+//===-- Measuring ------------------------------------------------------------------------------------------------===//
+
+struct BenchmarkRequest {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  ElementType type = ElementType::F32;
+  Reduction reduction = Reduction::Sum;
+  std::string driver = "host";
+  int devices = 4; ///< the driver's first ones
+  PlanOptions plan;
+  int iterations = 20, warmup = 1;
+  int checks = 1;             ///< calls with fresh inputs whose every element is compared, after timing
+  double timeoutSeconds = 30; ///< of the waits of one call
+  /// Told what is going on, for people who wait; may be empty.
+  std::function<void(const std::string &)> progress;
+};
+
+/// Microseconds; bandwidths in 1e9 bytes a second.
+struct BenchmarkTimes {
+  double average = 0;                       ///< of calls back to back
+  double p50 = 0, minimum = 0, maximum = 0; ///< of calls that are waited for one by one
+  double algorithmBandwidth = 0, busBandwidth = 0;
+  int64_t wrong = 0;      ///< elements, of all ranks and checks
+  std::string firstWrong; ///< `rank 2, element 5: 1.25, expected 1.5`
+};
+
+struct BenchmarkRow {
+  Plan plan;
+  BenchmarkTimes outOfPlace, inPlace;
+};
+
+/// The group of one run with its devices.
+class CollectiveBenchmark {
+public:
+  /// Throws Error{Input} for options out of range, and what devices throw.
+  explicit CollectiveBenchmark(BenchmarkRequest request);
+  ~CollectiveBenchmark();
+
+  std::vector<std::string> deviceNames() const;
+  std::string deviceDescription() const; ///< of the first
+  /// Throws Error{Environment} when the buffers do not fit this machine's memory, and what the group throws.
+  BenchmarkRow measure(int64_t bytes);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace heddle

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/Module.h"
+#include "collectives/Algorithm.h"
+#include "frontend/hlo/Parser.h"
+#include "program/Program.h"
+#include "program/Types.h"
+#include "runtime/Driver.h"
+#include "support/File.h"
+#include "support/Npy.h"
+#include "support/Suggest.h"
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+
+namespace heddle {
+namespace {
+
+using program::ArrayBytes;
+
+/// One array of a parameter; a parameter that is a tuple has several.
+struct Parameter {
+  std::string name; ///< of the instruction
+  size_t number;    ///< among all arrays
+  hlo::Shape shape;
+};
+
+void appendArrays(const std::string &name, const hlo::Shape &shape, std::vector<Parameter> &parameters) {
+  if (shape.isArray())
+    parameters.push_back({name, parameters.size(), shape});
+  for (size_t i = 0; i < shape.elements.size(); ++i)
+    appendArrays(fmt::format("{}.{}", name, i), shape.elements[i], parameters);
+}
+
+std::vector<Parameter> parametersOf(const hlo::Module &module) {
+  std::vector<Parameter> parameters;
+  const hlo::Computation &entry = module.entryComputation();
+  for (size_t i = 0; i < entry.parameters.size(); ++i)
+    appendArrays(entry.parameter(i).name, entry.parameter(i).shape, parameters);
+  return parameters;
+}
+
+/// `NAME@RANK` or `NAME`.
+struct Target {
+  std::string name;
+  int rank = -1; ///< -1: every rank
+};
+
+Target parseTarget(const std::string &text, int ranks) {
+  size_t at = text.rfind('@');
+  if (at == std::string::npos)
+    return {text};
+  Target target{text.substr(0, at), -1};
+  const char *begin = text.data() + at + 1, *end = text.data() + text.size();
+  auto [stop, status] = std::from_chars(begin, end, target.rank);
+  if (status != std::errc() || stop != end || target.rank < 0 || target.rank >= ranks)
+    throw inputError(
+        fmt::format("`--arg {}=...`: `{}` is no rank; there are ranks 0 to {}", text, text.substr(at + 1), ranks - 1));
+  return target;
+}
+
+class ModuleRun {
+public:
+  explicit ModuleRun(const ModuleRequest &request) : request(request) {
+    hlo::ParseOptions options;
+    if (request.devices)
+      options.replicaCount = request.devices;
+    std::string text = readKernelText(request.path);
+    module = hlo::parseModule(text, sourceName(request.path), options);
+    int64_t count = module.deviceCount();
+    if (request.devices && request.devices != count)
+      throw inputError(
+          fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), `--devices {}` asks for "
+                      "others",
+                      module.name, count, module.replicaCount, module.partitionCount, request.devices),
+          {"leave `--devices` out, or change the module's header"});
+    std::string driver = request.device.substr(0, request.device.find(':'));
+    if (driver != request.device)
+      throw inputError(fmt::format("`--device {}` is one device; a module wants a driver, as in `--device {}`",
+                                   request.device, driver));
+    for (int64_t rank = 0; rank < count; ++rank)
+      devices.push_back(openDevice(fmt::format("{}:{}", driver, rank)));
+    parameters = parametersOf(module);
+  }
+
+  std::unique_ptr<program::Program> compile() const {
+    program::ProgramOptions options;
+    options.partition.fuseCollectives = request.fuse;
+    options.algorithm = request.algorithm;
+    options.deadlineSeconds = request.timeoutSeconds;
+    options.progress = request.progress;
+    if (!request.algorithm.empty())
+      checkAlgorithm();
+    return std::make_unique<program::Program>(module, devices, options);
+  }
+
+  std::vector<std::vector<ArrayBytes>> inputs(ModuleResult &result) const {
+    std::vector<std::vector<ArrayBytes>> all(devices.size());
+    std::vector<bool> used(request.arguments.size());
+    for (size_t rank = 0; rank < devices.size(); ++rank)
+      for (const Parameter &parameter : parameters) {
+        const NamedValue *value = nullptr;
+        bool special = false;
+        for (size_t i = 0; i < request.arguments.size(); ++i) {
+          Target target = parseTarget(request.arguments[i].name, int(devices.size()));
+          bool named = target.name == parameter.name || target.name == fmt::format("p{}", parameter.number);
+          if (!named)
+            continue;
+          used[i] = true;
+          bool forThis = target.rank < 0 || size_t(target.rank) == rank;
+          if (forThis && (!value || (target.rank >= 0 && !special))) {
+            value = &request.arguments[i];
+            special = target.rank >= 0;
+          } else if (forThis && (target.rank >= 0) == special) {
+            throw inputError(fmt::format("`--arg {}=...` is given twice: `{}` and `{}`", request.arguments[i].name,
+                                         value->value, request.arguments[i].value));
+          }
+        }
+        all[rank].push_back({parameter.shape, bytesOf(parameter, value, rank)});
+        if (!value && rank == 0)
+          result.notes.push_back(fmt::format("parameter `{}` ({}) is random, with seed {} + rank", parameter.name,
+                                             hlo::formatShapePlain(parameter.shape), 1000 * parameter.number));
+      }
+    for (size_t i = 0; i < used.size(); ++i)
+      if (!used[i])
+        refuseName(request.arguments[i].name);
+    return all;
+  }
+
+  const ModuleRequest &request;
+  hlo::Module module;
+  std::vector<std::shared_ptr<Device>> devices;
+  std::vector<Parameter> parameters;
+
+private:
+  void checkAlgorithm() const {
+    std::vector<std::string> names;
+    for (const Algorithm *algorithm : allAlgorithms())
+      names.push_back(algorithm->name);
+    if (std::find(names.begin(), names.end(), request.algorithm) != names.end())
+      return;
+    std::vector<std::string> notes = {fmt::format("the algorithms are {}", fmt::join(names, ", "))};
+    throw inputError(fmt::format("no algorithm `{}`", request.algorithm), notes);
+  }
+
+  [[noreturn]] void refuseName(const std::string &text) const {
+    std::vector<std::string> names, described;
+    for (const Parameter &parameter : parameters) {
+      names.push_back(parameter.name);
+      described.push_back(
+          fmt::format("p{} = {}: {}", parameter.number, parameter.name, hlo::formatShapePlain(parameter.shape)));
+    }
+    std::string name = text.substr(0, text.rfind('@'));
+    std::vector<std::string> notes = {fmt::format("the parameters are {}", fmt::join(described, ", "))};
+    if (std::string close = closestName(name, names); !close.empty())
+      notes.insert(notes.begin(), fmt::format("the closest parameter is `{}`", close));
+    throw inputError(fmt::format("module `{}` has no parameter `{}`", module.name, name), notes);
+  }
+
+  std::string randomBytes(const Parameter &parameter, uint64_t seed) const {
+    BufferSpec spec;
+    spec.kind = BufferSpec::Kind::Random;
+    spec.type = *program::bufferType(parameter.shape.type);
+    spec.shape = parameter.shape.dimensions;
+    spec.seed = seed;
+    return materialize(spec);
+  }
+
+  void checkShape(const Parameter &parameter, const NamedValue &value, const std::string &given,
+                  const std::vector<int64_t> &shape, bool typeAgrees) const {
+    if (typeAgrees && shape == parameter.shape.dimensions)
+      return;
+    throw inputError(fmt::format("`--arg {}={}` is {}{}, parameter `{}` is {}", value.name, value.value, given,
+                                 formatShape(shape), parameter.name, hlo::formatShapePlain(parameter.shape)));
+  }
+
+  std::string bytesOf(const Parameter &parameter, const NamedValue *value, size_t rank) const {
+    std::optional<ElementType> type = program::bufferType(parameter.shape.type);
+    if (!type)
+      return ""; // the program refuses the type, with its place
+    if (!value)
+      return randomBytes(parameter, 1000 * parameter.number + rank);
+    const std::string &text = value->value;
+    uint64_t seed = 0;
+    if (text.starts_with("rand:")) {
+      auto [stop, status] = std::from_chars(text.data() + 5, text.data() + text.size(), seed);
+      if (status == std::errc() && stop == text.data() + text.size())
+        return randomBytes(parameter, seed + rank);
+    }
+    BufferSpec spec = parseBufferSpec(text);
+    int64_t count = parameter.shape.elementCount();
+    switch (spec.kind) {
+    case BufferSpec::Kind::File: {
+      NpyArray file = readNpy(spec.path);
+      checkShape(parameter, *value, file.dtype, file.shape, file.dtype == numpyDtype(*type));
+      return file.bytes;
+    }
+    case BufferSpec::Kind::Zeros:
+    case BufferSpec::Kind::Random:
+      checkShape(parameter, *value, elementTypeName(spec.type), spec.shape, spec.type == *type);
+      return materialize(spec);
+    case BufferSpec::Kind::Scalar: {
+      uint64_t bits = parseScalar(*type, text);
+      std::string bytes;
+      for (int64_t i = 0; i < count; ++i)
+        bytes.append(reinterpret_cast<const char *>(&bits), size_t(elementSizeBytes(*type)));
+      return bytes;
+    }
+    case BufferSpec::Kind::Pointers:
+      break;
+    }
+    throw inputError(fmt::format("`--arg {}={}`: a module takes no addresses", value->name, text));
+  }
+};
+
+std::string describeShape(const std::string &name, const hlo::Shape &shape) {
+  return fmt::format("{}: {}", name, hlo::formatShapePlain(shape));
+}
+
+} // namespace
+
+bool isModuleFile(const std::string &path) {
+  if (path.ends_with(".hlo"))
+    return true;
+  if (path.empty() || path == "-" || path.ends_with(".ttir") || path.ends_with(".hpkg"))
+    return false;
+  std::string text;
+  try {
+    text = readFile(path);
+  } catch (const Error &) { // whoever wants the file will say what is wrong with it
+    return false;
+  }
+  for (size_t at = 0; at < text.size();) {
+    at = text.find_first_not_of(" \t\r\n", at);
+    if (at == std::string::npos)
+      return false;
+    if (text.compare(at, 2, "//") != 0)
+      return text.compare(at, 10, "HloModule ") == 0;
+    at = std::min(text.find('\n', at), text.size());
+  }
+  return false;
+}
+
+ModuleResult runModule(const ModuleRequest &request) {
+  ModuleRun run(request);
+  ModuleResult result;
+  result.module = run.module.name;
+  result.warnings = run.module.warnings;
+  std::vector<std::vector<ArrayBytes>> inputs = run.inputs(result);
+  std::unique_ptr<program::Program> program = run.compile();
+  std::vector<std::vector<ArrayBytes>> outputs = program->run(inputs);
+  for (int i = 0; i < request.warmup; ++i)
+    program->run(inputs);
+  for (int i = 0; i < request.repeat; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    program->run(inputs);
+    result.milliseconds.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  for (std::vector<ArrayBytes> &rank : outputs) {
+    result.results.emplace_back();
+    for (size_t i = 0; i < rank.size(); ++i) {
+      ElementType type = *program::bufferType(rank[i].shape.type);
+      result.results.back().push_back(
+          {std::to_string(i), type, numpyDtype(type), rank[i].shape.dimensions, std::move(rank[i].bytes)});
+    }
+  }
+  return result;
+}
+
+ModuleDescription describeModule(const ModuleRequest &request) {
+  ModuleRun run(request);
+  ModuleDescription description;
+  description.module = run.module.name;
+  description.replicas = run.module.replicaCount;
+  description.partitions = run.module.partitionCount;
+  for (const Parameter &parameter : run.parameters)
+    description.parameters.push_back(describeShape(parameter.name, parameter.shape));
+  std::unique_ptr<program::Program> program = run.compile();
+  std::vector<hlo::Shape> results = program->resultShapes();
+  for (size_t i = 0; i < results.size(); ++i)
+    description.results.push_back(describeShape(std::to_string(i), results[i]));
+  for (program::StepDescription &step : program->describe())
+    description.steps.push_back(
+        {step.kind, step.name, step.shape, step.plan, step.groups, step.text, step.fused, step.depth});
+  return description;
+}
+
+} // namespace heddle

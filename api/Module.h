@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// HLO modules: run on every rank, and looked into.
+#pragma once
+#include "api/Heddle.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// Whether a file is an HLO module: named `.hlo`, or text whose first word is `HloModule`.
+bool isModuleFile(const std::string &path);
+
+struct ModuleRequest {
+  std::string path; ///< `-` is standard input
+  int devices = 0;  ///< 0: as many as the module's header says; else also the number of replicas when it says nothing
+  std::string device = "host"; ///< the driver's name; rank r runs on its device r
+  std::vector<NamedValue>
+      arguments;         ///< NAME is a parameter's name or `p` and its number, with `@RANK` for one rank;
+                         ///< VALUE as for a kernel, or `rand:SEED` and a number in the parameter's own shape
+  std::string algorithm; ///< of every collective that has it
+  bool fuse = true;
+  double timeoutSeconds = 30;                            ///< of each collective
+  int warmup = 0, repeat = 0;                            ///< runs after the first; `repeat` of them are timed
+  std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled
+};
+
+struct ModuleResult {
+  std::string module;
+  std::vector<std::vector<Array>> results; ///< by rank; a tuple's arrays one after the other, named by their number
+  std::vector<double> milliseconds;        ///< of each timed run: from the launches to the results in host memory
+  std::vector<std::string> warnings;       ///< of the reader
+  std::vector<std::string> notes;          ///< parameters that nobody gave: what was taken
+};
+
+/// Parameters without a value are random, with seed 1000 * number + rank. Throws Error{Input} for the text, the values
+/// or the number of devices, and what the devices report.
+ModuleResult runModule(const ModuleRequest &request);
+
+/// One launch of a module.
+struct ModuleStep {
+  std::string kind, name, shape, plan, groups, text;
+  std::vector<std::string> fused;
+  int depth = 0;
+};
+struct ModuleDescription {
+  std::string module;
+  int64_t replicas = 1, partitions = 1;
+  std::vector<std::string> parameters, results; ///< `partial.1: f32[4,16]`
+  std::vector<ModuleStep> steps;
+};
+/// Compiles everything and runs nothing.
+ModuleDescription describeModule(const ModuleRequest &request);
+
+} // namespace heddle

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "program/Expression.h"
+#include "program/Elementwise.h"
+#include "program/Types.h"
+#include "support/Error.h"
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace heddle::triton;
+using heddle::hlo::DType;
+using heddle::hlo::Opcode;
+using heddle::tile::TileWriter;
+
+namespace heddle::program {
+
+bool isSplat(const Node &constant) {
+  const std::string &bytes = constant.instruction.literal;
+  size_t size = size_t(hlo::elementSizeBytes(constant.shape.type));
+  for (size_t i = size; i < bytes.size(); i += size)
+    if (std::memcmp(bytes.data(), bytes.data() + i, size) != 0)
+      return false;
+  return !bytes.empty();
+}
+
+//===-- Positions ------------------------------------------------------------------------------------------------===//
+
+static int64_t productOf(const std::vector<int64_t> &sizes) {
+  int64_t product = 1;
+  for (int64_t size : sizes)
+    product *= size;
+  return product;
+}
+
+PositionPtr Expression::at(Value linear, const std::vector<int64_t> &dimensions) {
+  if (!indexType) { // every index below is one of an array of the graph
+    int64_t largest = 0;
+    for (const Node &node : graph.nodes)
+      largest = std::max(largest, node.shape.elementCount());
+    bool small = largest < (int64_t(1) << 30);
+    indexType = small ? w.b.getI32Type() : w.b.getI64Type();
+  }
+  auto position = std::make_shared<Position>();
+  position->dimensions = dimensions;
+  position->linear = w.truncate(linear, elementBits(indexType));
+  return position;
+}
+
+Value Expression::index(int64_t value, Value like) {
+  return w.constant(getElementTypeOrSelf(like.getType()), double(value), like);
+}
+
+Value Expression::linearOf(Position &position) {
+  if (position.linear)
+    return position.linear;
+  Value sum;
+  int64_t stride = 1;
+  for (size_t i = position.dimensions.size(); i-- > 0; stride *= position.dimensions[i]) {
+    Value coordinate = (*position.coordinates)[i];
+    Value term = stride == 1 ? coordinate : w.mul(coordinate, index(stride, coordinate));
+    sum = sum ? w.add(sum, term) : term;
+  }
+  return position.linear = sum;
+}
+
+const std::vector<Value> &Expression::coordinatesOf(Position &position) {
+  if (position.coordinates)
+    return *position.coordinates;
+  std::vector<Value> coordinates(position.dimensions.size());
+  Value rest = position.linear;
+  for (size_t i = coordinates.size(); i-- > 1;) {
+    Value size = index(position.dimensions[i], rest);
+    coordinates[i] = w.modulo(rest, size);
+    rest = w.divide(rest, size);
+  }
+  if (!coordinates.empty())
+    coordinates[0] = rest;
+  position.coordinates = std::move(coordinates);
+  return *position.coordinates;
+}
+
+PositionPtr Expression::place(std::vector<int64_t> dimensions, std::vector<Value> coordinates) {
+  if (dimensions.empty())
+    return scalarPlace();
+  auto position = std::make_shared<Position>();
+  position->dimensions = std::move(dimensions);
+  position->coordinates = std::move(coordinates);
+  return position;
+}
+
+PositionPtr Expression::scalarPlace() {
+  auto position = std::make_shared<Position>();
+  position->linear = w.constant(indexType ? indexType : w.b.getI32Type(), 0);
+  position->coordinates.emplace();
+  return position;
+}
+
+//===-- Values ---------------------------------------------------------------------------------------------------===//
+
+// Two positions that are the same values are the same; an array without dimensions has one position.
+static bool isSame(const Position &a, const Position &b) {
+  if (a.dimensions != b.dimensions)
+    return false;
+  if (a.dimensions.empty() || (a.linear && a.linear == b.linear))
+    return true;
+  return a.coordinates && b.coordinates && *a.coordinates == *b.coordinates;
+}
+
+Value Expression::evaluate(NodeId id, const PositionPtr &position, Value mask) {
+  for (const Known &known : memo[id])
+    if (known.mask == mask && (known.position == position || isSame(*known.position, *position)))
+      return known.value;
+  Value value = compute(id, position, mask);
+  memo[id].push_back({position, mask, value});
+  return value;
+}
+
+Value Expression::compute(NodeId id, const PositionPtr &position, Value mask) {
+  const Node &node = graph[id];
+  if (auto found = tiles.find(id); found != tiles.end()) {
+    if (linearOf(*position) != found->second.first)
+      throw internalError("a fused collective's result is read at another position");
+    return found->second.second;
+  }
+  if (auto found = buffers.find(id); found != buffers.end()) {
+    if (node.shape.isScalar())
+      return fromMemory(w, w.load(found->second), node.shape.type);
+    Value linear = linearOf(*position);
+    bool isTile = isa<RankedTensorType>(linear.getType()); // one element that all share needs no mask
+    return fromMemory(w, w.load(w.offset(found->second, linear), isTile ? mask : Value()), node.shape.type);
+  }
+  if (hlo::isElementwise(node.opcode()))
+    return elementwiseAt(node, position, mask);
+  switch (node.opcode()) {
+  case Opcode::Constant:
+    return constant(node, position);
+  case Opcode::Iota:
+    return iota(node, position);
+  case Opcode::ReplicaId:
+    return device.first;
+  case Opcode::PartitionId:
+    return device.second;
+  case Opcode::DynamicSlice:
+    return dynamicSlice(node, position, mask);
+  case Opcode::DynamicUpdateSlice:
+    return dynamicUpdate(node, position, mask);
+  case Opcode::Concatenate:
+    return concatenate(node, position, mask);
+  case Opcode::Pad:
+    return pad(node, position, mask);
+  case Opcode::Reduce:
+    return reduce(node, position, mask);
+  case Opcode::Dot:
+    return dot(node, position, mask);
+  case Opcode::Broadcast:
+  case Opcode::Reshape:
+  case Opcode::Bitcast:
+  case Opcode::Transpose:
+  case Opcode::Slice:
+  case Opcode::Reverse: {
+    PositionPtr moved = movedThrough(node, position);
+    return evaluate(node.operands[0], moved, graph.operand(node, 0).shape.isScalar() ? Value() : mask);
+  }
+  default:
+    throw internalError(fmt::format("`{}` is no part of an expression", opcodeName(node.opcode())));
+  }
+}
+
+Value Expression::constant(const Node &node, const PositionPtr &position) {
+  Value like = position->linear ? position->linear : position->coordinates->front();
+  DType type = node.shape.type;
+  ElementType element = *bufferType(type);
+  Type registers = registerType(*w.b.getContext(), type);
+  const char *at = node.instruction.literal.data();
+  if (type == DType::Pred)
+    return w.like(w.boolean(*at != 0), like);
+  if (hlo::isFloating(type) && elementSizeBytes(element) > 1)
+    return w.constant(registers, loadDouble(element, at), like);
+  // Integers and 8-bit floats by their bits: a double does not hold them all.
+  unsigned bits = unsigned(8 * elementSizeBytes(element));
+  uint64_t pattern = 0;
+  std::memcpy(&pattern, at, size_t(elementSizeBytes(element)));
+  Type integer = w.b.getIntegerType(bits);
+  TypedAttr attribute = IntegerAttr::get(integer, APInt(bits, pattern));
+  if (auto tile = dyn_cast<RankedTensorType>(like.getType()))
+    attribute = DenseElementsAttr::get(RankedTensorType::get(tile.getShape(), integer), Attribute(attribute));
+  return w.bitcast(arith::ConstantOp::create(w.b, attribute), registers);
+}
+
+Value Expression::iota(const Node &node, const PositionPtr &position) {
+  Value coordinate = coordinatesOf(*position)[size_t(node.instruction.iotaDimension)];
+  DType from = elementBits(coordinate.getType()) == 32 ? DType::S32 : DType::S64;
+  return convertElement(w, coordinate, from, node.shape.type);
+}
+
+Value Expression::elementwiseAt(const Node &node, const PositionPtr &position, Value mask) {
+  SmallVector<Value> operands;
+  SmallVector<DType> types;
+  for (NodeId operand : node.operands) {
+    bool isScalar = graph[operand].shape.isScalar() && !node.shape.isScalar(); // of select and clamp
+    operands.push_back(isScalar ? evaluate(operand, scalarPlace(), {}) : evaluate(operand, position, mask));
+    types.push_back(graph[operand].shape.type);
+  }
+  return elementwise(w, node.instruction, operands, types);
+}
+
+// Where the operand is read for an element of the result.
+PositionPtr Expression::movedThrough(const Node &node, const PositionPtr &position) {
+  const hlo::Shape &from = graph.operand(node, 0).shape;
+  const hlo::Instruction &instruction = node.instruction;
+  if (from.isScalar())
+    return scalarPlace();
+  size_t rank = from.dimensions.size();
+  std::vector<Value> coordinates(rank);
+  switch (node.opcode()) {
+  case Opcode::Bitcast:
+    if (!from.hasDefaultLayout() || !node.shape.hasDefaultLayout())
+      break;
+    [[fallthrough]];
+  case Opcode::Reshape: {
+    auto moved = std::make_shared<Position>();
+    moved->dimensions = from.dimensions;
+    moved->linear = linearOf(*position);
+    return moved;
+  }
+  case Opcode::Broadcast:
+    for (size_t i = 0; i < rank; ++i)
+      coordinates[i] = coordinatesOf(*position)[size_t(instruction.dimensions[i])];
+    return place(from.dimensions, coordinates);
+  case Opcode::Transpose:
+    for (size_t i = 0; i < rank; ++i)
+      coordinates[size_t(instruction.dimensions[i])] = coordinatesOf(*position)[i];
+    return place(from.dimensions, coordinates);
+  case Opcode::Slice:
+    for (size_t i = 0; i < rank; ++i) {
+      Value here = coordinatesOf(*position)[i];
+      coordinates[i] =
+          w.add(w.mul(here, index(instruction.slice.strides[i], here)), index(instruction.slice.starts[i], here));
+    }
+    return place(from.dimensions, coordinates);
+  case Opcode::Reverse:
+    coordinates = coordinatesOf(*position);
+    for (int64_t dimension : instruction.dimensions) {
+      Value &here = coordinates[size_t(dimension)];
+      here = w.sub(index(from.dimensions[size_t(dimension)] - 1, here), here);
+    }
+    return place(from.dimensions, coordinates);
+  default:
+    throw internalError("an operation that moves nothing");
+  }
+  // A bitcast between layouts: the same place in memory. Order of dimensions in memory, slowest first.
+  auto ordered = [](const hlo::Shape &shape) {
+    std::vector<int64_t> order = shape.minorToMajor();
+    std::reverse(order.begin(), order.end());
+    return order;
+  };
+  std::vector<int64_t> memory = ordered(node.shape), source = ordered(from), sizes, sourceSizes;
+  std::vector<Value> physical;
+  for (int64_t dimension : memory) {
+    sizes.push_back(node.shape.dimensions[size_t(dimension)]);
+    physical.push_back(coordinatesOf(*position)[size_t(dimension)]);
+  }
+  for (int64_t dimension : source)
+    sourceSizes.push_back(from.dimensions[size_t(dimension)]);
+  auto flat = std::make_shared<Position>();
+  flat->dimensions = sourceSizes;
+  flat->linear = linearOf(*place(sizes, physical));
+  for (size_t i = 0; i < rank; ++i)
+    coordinates[size_t(source[i])] = coordinatesOf(*flat)[i];
+  return place(from.dimensions, coordinates);
+}
+
+//===-- Slices at run time ---------------------------------------------------------------------------------------===//
+
+std::vector<Value> Expression::starts(const Node &node, size_t firstOperand, const std::vector<int64_t> &dimensions,
+                                      const std::vector<int64_t> &sizes, Value like) {
+  std::vector<Value> result;
+  Type type = getElementTypeOrSelf(like.getType());
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    NodeId operand = node.operands[firstOperand + i];
+    Value start = convertElement(w, evaluate(operand, scalarPlace(), {}), graph[operand].shape.type, DType::S64);
+    start = w.binary<arith::MaxSIOp>(start, w.i64(0));
+    start = w.binary<arith::MinSIOp>(start, w.i64(dimensions[i] - sizes[i]));
+    result.push_back(w.truncate(start, elementBits(type)));
+  }
+  return result;
+}
+
+Value Expression::dynamicSlice(const Node &node, const PositionPtr &position, Value mask) {
+  const hlo::Shape &from = graph.operand(node, 0).shape;
+  if (from.isScalar())
+    return evaluate(node.operands[0], scalarPlace(), {});
+  std::vector<Value> coordinates = coordinatesOf(*position);
+  std::vector<Value> first = starts(node, 1, from.dimensions, node.shape.dimensions, coordinates[0]);
+  for (size_t i = 0; i < coordinates.size(); ++i)
+    coordinates[i] = w.add(coordinates[i], first[i]);
+  return evaluate(node.operands[0], place(from.dimensions, coordinates), mask);
+}
+
+Value Expression::dynamicUpdate(const Node &node, const PositionPtr &position, Value mask) {
+  const hlo::Shape &update = graph.operand(node, 1).shape;
+  if (update.isScalar())
+    return evaluate(node.operands[1], scalarPlace(), {});
+  std::vector<Value> coordinates = coordinatesOf(*position);
+  std::vector<Value> first = starts(node, 2, node.shape.dimensions, update.dimensions, coordinates[0]);
+  Value inside;
+  for (size_t i = 0; i < coordinates.size(); ++i) {
+    coordinates[i] = w.sub(coordinates[i], first[i]);
+    inside =
+        both(inside, w.compare(arith::CmpIPredicate::ult, coordinates[i], index(update.dimensions[i], coordinates[i])));
+  }
+  Value updated = evaluate(node.operands[1], place(update.dimensions, coordinates), both(mask, inside));
+  Value other = evaluate(node.operands[0], position, mask);
+  return w.select(inside, updated, other);
+}
+
+Value Expression::concatenate(const Node &node, const PositionPtr &position, Value mask) {
+  size_t dimension = size_t(node.instruction.dimensions[0]);
+  int64_t begin = 0;
+  Value result;
+  for (NodeId operand : node.operands) {
+    const hlo::Shape &shape = graph[operand].shape;
+    std::vector<Value> coordinates = coordinatesOf(*position);
+    Value &here = coordinates[dimension];
+    here = w.sub(here, index(begin, here));
+    Value inside = w.compare(arith::CmpIPredicate::ult, here, index(shape.dimensions[dimension], here));
+    begin += shape.dimensions[dimension];
+    if (shape.elementCount() == 0)
+      continue;
+    Value part = evaluate(operand, place(shape.dimensions, coordinates), both(mask, inside));
+    result = result ? w.select(inside, part, result) : part;
+  }
+  return result;
+}
+
+Value Expression::pad(const Node &node, const PositionPtr &position, Value mask) {
+  const hlo::Shape &from = graph.operand(node, 0).shape;
+  Value filler = evaluate(node.operands[1], scalarPlace(), {});
+  if (from.elementCount() == 0 || from.isScalar())
+    return from.isScalar() ? evaluate(node.operands[0], scalarPlace(), {}) : filler;
+  std::vector<Value> coordinates = coordinatesOf(*position);
+  Value inside;
+  for (size_t i = 0; i < coordinates.size(); ++i) {
+    const hlo::PaddedDimension &padding = node.instruction.padding[i];
+    Value &here = coordinates[i];
+    here = w.sub(here, index(padding.low, here));
+    inside = both(inside, w.compare(arith::CmpIPredicate::sge, here, index(0, here)));
+    if (padding.interior) {
+      Value step = index(padding.interior + 1, here);
+      inside = both(inside, w.equal(w.modulo(here, step), index(0, here)));
+      here = w.divide(here, step);
+    }
+    inside = both(inside, w.less(here, index(from.dimensions[i], here)));
+  }
+  Value value = evaluate(node.operands[0], place(from.dimensions, coordinates), both(mask, inside));
+  return w.select(inside, value, filler);
+}
+
+//===-- Contractions ---------------------------------------------------------------------------------------------===//
+
+TileWriter::Values Expression::overAll(const std::vector<int64_t> &sizes, TileWriter::Values carried, Value like,
+                                       function_ref<TileWriter::Values(const std::vector<Value> &, ValueRange)> body) {
+  return w.forLoop(w.i64(productOf(sizes)), carried, [&](Value step, ValueRange values) {
+    auto outer = std::move(memo);
+    memo.clear();
+    auto position = std::make_shared<Position>();
+    position->dimensions = sizes;
+    position->linear = w.truncate(step, elementBits(getElementTypeOrSelf(like.getType())));
+    TileWriter::Values next = body(coordinatesOf(*position), values);
+    memo = std::move(outer);
+    return next;
+  });
+}
+
+// The region's operations on tiles; its parameters are `arguments`.
+std::vector<Value> Expression::applyRegion(const hlo::Computation &region, const std::vector<Value> &arguments) {
+  std::vector<std::vector<Value>> values;
+  for (const hlo::Instruction &instruction : region.instructions) {
+    SmallVector<Value> operands;
+    SmallVector<DType> types;
+    if (instruction.opcode != Opcode::Tuple)
+      for (int operand : instruction.operands) {
+        operands.push_back(values[size_t(operand)].front());
+        types.push_back(region.instructions[size_t(operand)].shape.type);
+      }
+    if (instruction.opcode == Opcode::Parameter) {
+      values.push_back({arguments[size_t(instruction.parameterNumber)]});
+    } else if (instruction.opcode == Opcode::Constant) {
+      Node node;
+      node.instruction = instruction;
+      node.shape = instruction.shape;
+      auto like = std::make_shared<Position>();
+      like->linear = arguments[0];
+      values.push_back({constant(node, like)});
+    } else if (instruction.opcode == Opcode::Tuple) {
+      values.emplace_back();
+      for (int operand : instruction.operands)
+        values.back().push_back(values[size_t(operand)].front());
+    } else if (hlo::isElementwise(instruction.opcode)) {
+      values.push_back({elementwise(w, instruction, operands, types)});
+    } else {
+      throw inputError(fmt::format("{}`{}` in the region of a reduction is not element-wise",
+                                   locationPrefix(*graph.module, instruction), opcodeName(instruction.opcode)));
+    }
+  }
+  return values[size_t(region.root)];
+}
+
+// A sum of narrow floats is kept in f32 when the region is one operation; other regions round as they are written.
+static bool accumulatesWide(const hlo::Computation &region, DType type, size_t count) {
+  auto kind = hlo::reductionKindOf(region);
+  return count == 1 && kind && hlo::isFloating(type) && hlo::bitWidth(type) < 32;
+}
+
+Value Expression::reduce(const Node &node, const PositionPtr &position, Value mask) {
+  size_t count = node.operands.size() / 2;
+  const hlo::Computation &region = graph.module->computation(node.instruction.calledComputation);
+  const hlo::Shape &from = graph.operand(node, 0).shape;
+  std::vector<int64_t> reduced, sizes;
+  std::vector<bool> isReduced(from.dimensions.size());
+  for (int64_t dimension : node.instruction.dimensions) {
+    isReduced[size_t(dimension)] = true;
+    sizes.push_back(from.dimensions[size_t(dimension)]);
+  }
+  Value like = position->linear                 ? position->linear
+               : position->coordinates->empty() ? scalarPlace()->linear
+                                                : position->coordinates->front();
+  bool wide = accumulatesWide(region, node.shape.type, count);
+  auto widen = [&](Value value, DType type) { return wide ? convertElement(w, value, type, DType::F32) : value; };
+  TileWriter::Values carried;
+  for (size_t i = 0; i < count; ++i) {
+    NodeId init = node.operands[count + i];
+    carried.push_back(w.like(widen(evaluate(init, scalarPlace(), {}), graph[init].shape.type), like));
+  }
+  hlo::Computation wideRegion;
+  if (wide) {
+    wideRegion = region;
+    for (hlo::Instruction &instruction : wideRegion.instructions)
+      instruction.shape.type = DType::F32;
+  }
+  TileWriter::Values results = overAll(sizes, carried, like, [&](const std::vector<Value> &inner, ValueRange sums) {
+    std::vector<Value> coordinates;
+    size_t next = 0;
+    for (size_t i = 0; i < from.dimensions.size(); ++i) {
+      if (!isReduced[i]) {
+        coordinates.push_back(coordinatesOf(*position)[next++]);
+        continue;
+      }
+      size_t which =
+          size_t(std::find(node.instruction.dimensions.begin(), node.instruction.dimensions.end(), int64_t(i)) -
+                 node.instruction.dimensions.begin());
+      coordinates.push_back(w.like(inner[which], like));
+    }
+    PositionPtr source = place(from.dimensions, coordinates);
+    std::vector<Value> arguments(sums.begin(), sums.end());
+    for (size_t i = 0; i < count; ++i)
+      arguments.push_back(
+          w.like(widen(evaluate(node.operands[i], source, mask), graph.operand(node, i).shape.type), like));
+    std::vector<Value> combined = applyRegion(wide ? wideRegion : region, arguments);
+    TileWriter::Values next2;
+    for (Value value : combined)
+      next2.push_back(w.like(value, like));
+    return next2;
+  });
+  Value result = results[size_t(node.result)];
+  return wide ? convertElement(w, result, DType::F32, node.shape.type) : result;
+}
+
+Value Expression::dot(const Node &node, const PositionPtr &position, Value mask) {
+  const hlo::DotDimensions &dims = node.instruction.dot;
+  const hlo::Shape &lhs = graph.operand(node, 0).shape, &rhs = graph.operand(node, 1).shape;
+  std::vector<int64_t> sizes;
+  for (int64_t dimension : dims.lhsContracting)
+    sizes.push_back(lhs.dimensions[size_t(dimension)]);
+  Value like = position->linear                 ? position->linear
+               : position->coordinates->empty() ? scalarPlace()->linear
+                                                : position->coordinates->front();
+  DType result = node.shape.type;
+  bool real = hlo::isFloating(result);
+  DType accumulator = real && hlo::bitWidth(result) < 64 ? DType::F32 : result;
+  Type registers = registerType(*w.b.getContext(), accumulator);
+  Value zero = w.constant(registers, 0, like);
+  // One side's coordinates: batch dimensions come first in the result, then the free ones of the left, then the right.
+  auto side = [&](const hlo::Shape &shape, const std::vector<int64_t> &batch, const std::vector<int64_t> &contracting,
+                  size_t freeBegin, const std::vector<Value> &inner) {
+    std::vector<Value> coordinates(shape.dimensions.size());
+    for (size_t i = 0; i < batch.size(); ++i)
+      coordinates[size_t(batch[i])] = coordinatesOf(*position)[i];
+    for (size_t i = 0; i < contracting.size(); ++i)
+      coordinates[size_t(contracting[i])] = w.like(inner[i], like);
+    for (Value &coordinate : coordinates)
+      if (!coordinate)
+        coordinate = coordinatesOf(*position)[freeBegin++];
+    return place(shape.dimensions, coordinates);
+  };
+  size_t lhsFree = dims.lhsBatch.size(), rhsFree = lhs.dimensions.size() - dims.lhsContracting.size();
+  TileWriter::Values sums = overAll(sizes, {zero}, like, [&](const std::vector<Value> &inner, ValueRange carried) {
+    PositionPtr left = side(lhs, dims.lhsBatch, dims.lhsContracting, lhsFree, inner);
+    PositionPtr right = side(rhs, dims.rhsBatch, dims.rhsContracting, rhsFree, inner);
+    Value x = convertElement(w, evaluate(node.operands[0], left, mask), lhs.type, accumulator);
+    Value y = convertElement(w, evaluate(node.operands[1], right, mask), rhs.type, accumulator);
+    Value product = real ? w.binary<arith::MulFOp>(x, y) : w.mul(x, y);
+    Value sum = real ? w.binary<arith::AddFOp>(carried[0], product) : w.add(carried[0], product);
+    return TileWriter::Values{w.like(sum, like)};
+  });
+  return convertElement(w, sums[0], accumulator, result);
+}
+
+} // namespace heddle::program

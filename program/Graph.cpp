@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "program/Graph.h"
+#include "program/Types.h"
+#include "support/Error.h"
+#include <fmt/format.h>
+#include <functional>
+
+namespace heddle::program {
+namespace {
+
+using hlo::Opcode;
+
+/// A value of the text: one node, or the elements of a tuple. A token is a tuple of nothing.
+struct Tree {
+  NodeId node = -1;
+  std::vector<Tree> elements;
+};
+
+void appendLeaves(const Tree &tree, std::vector<NodeId> &leaves) {
+  if (tree.node >= 0)
+    leaves.push_back(tree.node);
+  for (const Tree &element : tree.elements)
+    appendLeaves(element, leaves);
+}
+
+class Flattener {
+public:
+  Flattener(const hlo::Module &module, Graph &graph) : module(module), graph(graph) {}
+
+  Tree inlined(const hlo::Computation &computation, const std::vector<Tree> &arguments) {
+    std::vector<Tree> values;
+    for (const hlo::Instruction &instruction : computation.instructions)
+      values.push_back(instruction.opcode == Opcode::Parameter ? arguments[size_t(instruction.parameterNumber)]
+                                                               : valueOf(instruction, values));
+    return values[size_t(computation.root)];
+  }
+
+  /// Parameters for a value of this shape.
+  Tree parameter(const hlo::Instruction &instruction, const hlo::Shape &shape) {
+    if (shape.isArray()) {
+      Node node;
+      node.instruction = instruction;
+      node.shape = shape;
+      Tree tree{add(std::move(node)), {}};
+      graph.parameters.push_back(tree.node);
+      return tree;
+    }
+    Tree tree;
+    for (const hlo::Shape &element : shape.elements)
+      tree.elements.push_back(parameter(instruction, element));
+    return tree;
+  }
+
+private:
+  NodeId add(Node node) {
+    if (!bufferType(node.shape.type))
+      throw inputError(fmt::format("{}`{}` has elements of type {}, which devices do not compute with",
+                                   locationPrefix(module, node.instruction), node.instruction.name,
+                                   hlo::dtypeName(node.shape.type)),
+                       {"use " + knownTypes()});
+    NodeId id = NodeId(graph.nodes.size());
+    for (NodeId operand : node.operands)
+      graph.nodes[size_t(operand)].users.push_back(id);
+    graph.nodes.push_back(std::move(node));
+    return id;
+  }
+
+  NodeId add(const hlo::Instruction &instruction, const hlo::Shape &shape, std::vector<NodeId> operands) {
+    Node node;
+    node.instruction = instruction;
+    node.instruction.shape = shape;
+    node.shape = shape;
+    node.operands = std::move(operands);
+    return add(std::move(node));
+  }
+
+  Tree valueOf(const hlo::Instruction &instruction, const std::vector<Tree> &values) {
+    std::vector<Tree> operands;
+    for (int operand : instruction.operands)
+      operands.push_back(values[size_t(operand)]);
+    switch (instruction.opcode) {
+    case Opcode::Tuple:
+      return {-1, operands};
+    case Opcode::GetTupleElement:
+      return operands[0].elements[size_t(instruction.tupleIndex)];
+    case Opcode::OptimizationBarrier:
+      return operands[0];
+    case Opcode::AfterAll:
+      return {};
+    case Opcode::Call:
+    case Opcode::Fusion:
+      return inlined(module.computation(instruction.calledComputation), operands);
+    case Opcode::While:
+      return loop(instruction, operands[0]);
+    default:
+      break;
+    }
+    std::vector<NodeId> leaves;
+    for (const Tree &operand : operands)
+      appendLeaves(operand, leaves);
+    if (!instruction.shape.isTuple())
+      return {add(instruction, instruction.shape, leaves), {}};
+    if (instruction.opcode == Opcode::AllToAll)
+      return exchangeOfTuple(instruction, leaves);
+    Tree results; // variadic
+    for (size_t i = 0; i < instruction.shape.elements.size(); ++i) {
+      const hlo::Shape &shape = instruction.shape.elements[i];
+      bool isReduce = instruction.opcode == Opcode::Reduce;
+      NodeId id = add(instruction, shape, isReduce ? leaves : std::vector<NodeId>{leaves[i]});
+      graph.nodes[size_t(id)].result = isReduce ? int(i) : 0;
+      results.elements.push_back({id, {}});
+    }
+    return results;
+  }
+
+  /// Operand j goes to member j: the array form on the operands as rows.
+  Tree exchangeOfTuple(const hlo::Instruction &instruction, const std::vector<NodeId> &operands) {
+    hlo::Shape part = graph[operands[0]].shape;
+    std::vector<int64_t> rows = {1, part.elementCount()};
+    hlo::Instruction reshape = instruction, join = instruction, exchange = instruction, pick = instruction;
+    reshape.opcode = Opcode::Reshape, join.opcode = Opcode::Concatenate, pick.opcode = Opcode::Slice;
+    reshape.collective = join.collective = pick.collective = std::nullopt;
+    std::vector<NodeId> parts;
+    for (NodeId operand : operands)
+      parts.push_back(add(reshape, hlo::Shape::array(part.type, rows), {operand}));
+    int64_t count = int64_t(operands.size());
+    hlo::Shape all = hlo::Shape::array(part.type, {count, rows[1]});
+    join.dimensions = exchange.dimensions = {0};
+    NodeId joined = add(join, all, parts), exchanged = add(exchange, all, {joined});
+    Tree results;
+    for (int64_t i = 0; i < count; ++i) {
+      pick.slice = {{i, 0}, {i + 1, rows[1]}, {1, 1}};
+      NodeId row = add(pick, hlo::Shape::array(part.type, rows), {exchanged});
+      results.elements.push_back({add(reshape, hlo::Shape::array(part.type, part.dimensions), {row}), {}});
+    }
+    return results;
+  }
+
+  std::unique_ptr<Graph> sub(int computation, const hlo::Shape &shape) {
+    auto made = std::make_unique<Graph>();
+    made->module = &module;
+    Flattener flattener(module, *made);
+    const hlo::Computation &source = module.computation(computation);
+    Tree argument = flattener.parameter(source.parameter(0), shape);
+    appendLeaves(flattener.inlined(source, {argument}), made->results);
+    return made;
+  }
+
+  Tree loop(const hlo::Instruction &instruction, const Tree &start) {
+    auto loop = std::make_shared<Loop>();
+    loop->condition = sub(instruction.condition, instruction.shape);
+    loop->body = sub(instruction.body, instruction.shape);
+    std::vector<NodeId> leaves;
+    appendLeaves(start, leaves);
+    NodeId first = NodeId(graph.nodes.size());
+    int count = 0;
+    std::function<Tree(const Tree &)> results = [&](const Tree &like) {
+      if (like.node >= 0) {
+        NodeId id = add(instruction, graph[like.node].shape, leaves);
+        graph.nodes[size_t(id)].result = count++;
+        graph.nodes[size_t(id)].loop = loop;
+        graph.nodes[size_t(id)].loopFirst = first;
+        return Tree{id, {}};
+      }
+      Tree tree;
+      for (const Tree &element : like.elements)
+        tree.elements.push_back(results(element));
+      return tree;
+    };
+    return results(start);
+  }
+
+  const hlo::Module &module;
+  Graph &graph;
+};
+
+} // namespace
+
+std::string locationPrefix(const hlo::Module &module, const hlo::Instruction &instruction) {
+  return fmt::format("{}:{}:{}: ", module.fileName, instruction.location.line, instruction.location.column);
+}
+
+std::unique_ptr<Graph> flatten(const hlo::Module &module) {
+  auto graph = std::make_unique<Graph>();
+  graph->module = &module;
+  Flattener flattener(module, *graph);
+  const hlo::Computation &entry = module.entryComputation();
+  std::vector<Tree> arguments;
+  for (size_t i = 0; i < entry.parameters.size(); ++i)
+    arguments.push_back(flattener.parameter(entry.parameter(i), entry.parameter(i).shape));
+  appendLeaves(flattener.inlined(entry, arguments), graph->results);
+  return graph;
+}
+
+} // namespace heddle::program

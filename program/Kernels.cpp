@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "program/Kernels.h"
+#include "collectives/kernel/CollectiveKernel.h"
+#include "compiler/pipeline/CompileModule.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "program/Elementwise.h"
+#include "program/Expression.h"
+#include "program/Types.h"
+#include "support/Error.h"
+#include <bit>
+#include <fmt/format.h>
+
+using namespace mlir;
+using heddle::hlo::Opcode;
+using heddle::tile::TileWriter;
+
+namespace heddle::program {
+namespace {
+
+/// Elements of one program instance: enough to fill vectors, few enough to share among threads.
+constexpr int64_t instanceElements = 4096;
+
+Type storedPointer(TileWriter &w, const Node &node) {
+  return w.pointerTo(tile::storageType(*w.b.getContext(), *bufferType(node.shape.type)));
+}
+
+std::vector<TileWriter::Argument> argumentsOf(TileWriter &w, const Graph &graph, const std::vector<NodeId> &inputs,
+                                              const std::vector<NodeId> &outputs) {
+  std::vector<TileWriter::Argument> arguments;
+  for (NodeId input : inputs)
+    arguments.push_back({fmt::format("in{}", input), storedPointer(w, graph[input])});
+  for (NodeId output : outputs)
+    arguments.push_back({fmt::format("out{}", output), storedPointer(w, graph[output])});
+  arguments.push_back({"replica", w.b.getI32Type()});
+  arguments.push_back({"partition", w.b.getI32Type()});
+  return arguments;
+}
+
+Expression makeExpression(TileWriter &w, const Graph &graph, const std::vector<NodeId> &inputs,
+                          const std::vector<NodeId> &outputs, ValueRange arguments) {
+  Expression expression(w, graph);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    expression.bindBuffer(inputs[i], arguments[i]);
+  size_t devices = inputs.size() + outputs.size();
+  expression.bindDevice(arguments[devices], arguments[devices + 1]);
+  return expression;
+}
+
+void loadProgramDialects(MLIRContext &context) {
+  loadCollectiveDialects(context);
+  context.loadDialect<math::MathDialect>();
+}
+
+std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+/// One tile of a stored node: `index` is i64.
+void writeTile(TileWriter &w, const Graph &graph, Expression &expression, NodeId id, Value pointer, Value index,
+               Value mask) {
+  const Node &node = graph[id];
+  PositionPtr position = expression.at(index, node.shape.dimensions);
+  Value value = toMemory(w, expression.evaluate(id, position, mask), node.shape.type);
+  w.store(w.offset(pointer, index), w.like(value, index), mask);
+}
+
+int64_t tileSize(int64_t elements) {
+  return std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, elements)))), 4, instanceElements);
+}
+
+} // namespace
+
+StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId id) {
+  const Node &node = graph[id];
+  StepKernel kernel;
+  kernel.name = node.instruction.name;
+  std::set<NodeId> leaves = partition.leavesOf(graph, id);
+  kernel.inputs.assign(leaves.begin(), leaves.end());
+  kernel.outputs = {id};
+  int64_t elements = node.shape.elementCount(), size = tileSize(elements);
+  kernel.blocks = (elements + size - 1) / size;
+  if (elements == 0)
+    return kernel;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadProgramDialects(context);
+  TileWriter w(context);
+  SmallVector<Value> arguments = w.begin("compute", argumentsOf(w, graph, kernel.inputs, kernel.outputs));
+  Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
+  Value block = triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X);
+  Value first = w.mul(w.extend(block, 64), w.i64(size)), index = w.add(w.range(size), first);
+  writeTile(w, graph, expression, id, arguments[kernel.inputs.size()], index, w.less(index, w.i64(elements)));
+  OwningOpRef<ModuleOp> module = w.end();
+  kernel.text = textOf(*module);
+  kernel.package = compileModule(*module, kernel.name, {}).package;
+  return kernel;
+}
+
+//===-- Collectives ----------------------------------------------------------------------------------------------===//
+
+static Reduction reductionOf(hlo::ReductionKind kind) {
+  switch (kind) {
+  case hlo::ReductionKind::Add:
+    return Reduction::Sum;
+  case hlo::ReductionKind::Multiply:
+    return Reduction::Product;
+  case hlo::ReductionKind::Minimum:
+    return Reduction::Minimum;
+  case hlo::ReductionKind::Maximum:
+    return Reduction::Maximum;
+  case hlo::ReductionKind::And:
+    return Reduction::And;
+  case hlo::ReductionKind::Or:
+    return Reduction::Or;
+  }
+  throw internalError("unknown reduction");
+}
+
+Collective collectiveOf(const Graph &graph, NodeId id, int ranks, const std::vector<int> &sources) {
+  const Node &node = graph[id];
+  const hlo::Instruction &instruction = node.instruction;
+  const hlo::Shape &operand = graph.operand(node, 0).shape;
+  Collective collective;
+  collective.type = *bufferType(operand.type);
+  collective.ranks = ranks;
+  auto before = [&](const hlo::Shape &shape) {
+    int64_t product = 1;
+    for (int64_t i = 0; i < instruction.dimensions[0]; ++i)
+      product *= shape.dimensions[size_t(i)];
+    return product;
+  };
+  auto cut = [&](CollectiveKind kind, const hlo::Shape &whole) { // `whole` has all parts along the dimension
+    collective.kind = kind;
+    collective.outer = before(whole);
+    collective.inner = collective.outer ? whole.elementCount() / collective.outer / ranks : 0;
+  };
+  collective.outer = 1;
+  collective.inner = operand.elementCount();
+  switch (instruction.opcode) {
+  case Opcode::AllReduce:
+    collective.kind = CollectiveKind::AllReduce;
+    break;
+  case Opcode::AllGather:
+    cut(CollectiveKind::AllGather, node.shape);
+    break;
+  case Opcode::ReduceScatter:
+    cut(CollectiveKind::ReduceScatter, operand);
+    break;
+  case Opcode::AllToAll:
+    cut(CollectiveKind::AllToAll, operand);
+    break;
+  case Opcode::CollectivePermute:
+    collective.kind = CollectiveKind::Permute;
+    collective.sources = sources;
+    break;
+  case Opcode::CollectiveBroadcast:
+    collective.kind = CollectiveKind::Broadcast;
+    break;
+  default:
+    throw internalError("not a collective");
+  }
+  if (instruction.collective->reduction)
+    collective.reduction = reductionOf(*instruction.collective->reduction);
+  try {
+    checkCollective(collective);
+  } catch (const Error &error) {
+    throw Error(error.kind, locationPrefix(*graph.module, instruction) + error.what(), error.notes);
+  }
+  return collective;
+}
+
+namespace {
+
+class FusedOperands : public CollectiveOperands {
+public:
+  FusedOperands(const Graph &graph, const Step &step, const StepKernel &kernel)
+      : graph(graph), step(step), kernel(kernel) {}
+
+  std::vector<TileWriter::Argument> arguments(TileWriter &w) const override {
+    return argumentsOf(w, graph, kernel.inputs, kernel.outputs);
+  }
+
+  Value input(TileWriter &w, ValueRange arguments, Value index, Value mask) const override {
+    NodeId operand = graph[step.node].operands[0];
+    Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
+    const hlo::Shape &shape = graph[operand].shape;
+    PositionPtr position = expression.at(index, shape.dimensions);
+    Value value = toMemory(w, expression.evaluate(operand, position, mask), shape.type);
+    // Elements outside are anything, but what is sent should be the same in every run.
+    value = w.like(value, index);
+    return w.select(mask, value, w.constant(elementOf(value), 0, value));
+  }
+
+  void output(TileWriter &w, ValueRange arguments, Value index, Value mask, Value tile) const override {
+    size_t next = kernel.inputs.size();
+    if (step.keepsResult)
+      w.store(w.offset(arguments[next++], index), tile, mask);
+    Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
+    const hlo::Shape &shape = graph[step.node].shape;
+    PositionPtr position = expression.at(index, shape.dimensions);
+    expression.bindTile(step.node, position->linear, fromMemory(w, tile, shape.type));
+    for (NodeId epilogue : step.epilogues) {
+      auto here = std::make_shared<Position>();
+      here->dimensions = graph[epilogue].shape.dimensions;
+      here->linear = position->linear;
+      Value value = toMemory(w, expression.evaluate(epilogue, here, mask), graph[epilogue].shape.type);
+      w.store(w.offset(arguments[next++], index), w.like(value, index), mask);
+    }
+  }
+
+  // One program instance: what it stored it may read again, without meeting anybody.
+  void finish(TileWriter &w, ValueRange arguments) const override {
+    Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
+    for (size_t i = 0; i < kernel.outputs.size(); ++i)
+      expression.bindBuffer(kernel.outputs[i], arguments[kernel.inputs.size() + i]);
+    size_t next = kernel.inputs.size() + kernel.outputs.size() - step.tail.size();
+    for (NodeId id : step.tail) {
+      // While it is being made, its own buffer is not where it is read from.
+      Expression own = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
+      for (size_t i = 0; i < kernel.outputs.size(); ++i)
+        if (kernel.outputs[i] != id)
+          own.bindBuffer(kernel.outputs[i], arguments[kernel.inputs.size() + i]);
+      int64_t elements = graph[id].shape.elementCount(), size = tileSize(elements);
+      w.forLoop(w.i64((elements + size - 1) / size), {}, [&](Value number, ValueRange) -> TileWriter::Values {
+        Value index = w.add(w.range(size), w.mul(number, w.i64(size)));
+        own.forget();
+        writeTile(w, graph, own, id, arguments[next], index, w.less(index, w.i64(elements)));
+        return {};
+      });
+      ++next;
+    }
+  }
+
+private:
+  static Type elementOf(Value value) { return triton::elementTypeOf(value.getType()); }
+
+  const Graph &graph;
+  const Step &step;
+  const StepKernel &kernel;
+};
+
+} // namespace
+
+StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, const Step &step, const Plan &plan) {
+  StepKernel kernel;
+  kernel.name = graph[step.node].instruction.name;
+  std::set<NodeId> leaves;
+  NodeId operand = graph[step.node].operands[0];
+  auto add = [&](NodeId id) {
+    std::set<NodeId> more = partition.leavesOf(graph, id);
+    leaves.insert(more.begin(), more.end());
+  };
+  if (partition.stored[size_t(operand)])
+    leaves.insert(operand);
+  else
+    add(operand);
+  if (step.keepsResult)
+    kernel.outputs.push_back(step.node);
+  for (const std::vector<NodeId> &made : {step.epilogues, step.tail})
+    for (NodeId id : made) {
+      add(id);
+      kernel.outputs.push_back(id);
+    }
+  for (NodeId output : kernel.outputs)
+    leaves.erase(output);
+  leaves.erase(step.node);
+  kernel.inputs.assign(leaves.begin(), leaves.end());
+  kernel.blocks = plan.rounds == 0 ? 0 : plan.blocks;
+  if (kernel.blocks == 0)
+    return kernel;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadProgramDialects(context);
+  OwningOpRef<ModuleOp> module = writeKernel(context, plan, FusedOperands(graph, step, kernel));
+  kernel.text = textOf(*module);
+  kernel.package = compileModule(*module, kernel.name, {}).package;
+  return kernel;
+}
+
+} // namespace heddle::program

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernels of a partition's steps, as packages; knows MLIR inside only.
+#pragma once
+#include "binary/Package.h"
+#include "collectives/Plan.h"
+#include "program/Partition.h"
+#include <string>
+#include <vector>
+
+namespace heddle::program {
+
+/// What the runtime needs to launch a step's kernel. Arguments (behind the protocol's for a collective): the addresses
+/// of `inputs`, then of `outputs`, then the replica's and the partition's number (i32).
+struct StepKernel {
+  std::string name; ///< for messages and --dump
+  Package package;
+  std::string text; ///< tile IR
+  std::vector<NodeId> inputs, outputs;
+  int64_t blocks = 0; ///< program instances; 0 when there is nothing to do
+};
+
+/// The kernel that computes one stored node.
+StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId node);
+
+/// The collective of a step as a group of `ranks` runs it; `sources` are those of a permute. Throws Error{Input} with
+/// the instruction's location.
+Collective collectiveOf(const Graph &graph, NodeId node, int ranks, const std::vector<int> &sources);
+
+/// The collective's kernel with the element-wise code before and behind it.
+StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, const Step &step, const Plan &plan);
+
+} // namespace heddle::program

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "program/Partition.h"
+#include "program/Expression.h"
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace heddle::program {
+namespace {
+
+using hlo::Opcode;
+
+/// What is read more than once and costs as many operations is stored; so is an expression that grows beyond the
+/// second.
+constexpr int64_t worthStoring = 16, largestExpression = 300;
+
+bool isMade(const Node &node) {
+  return node.opcode() != Opcode::Parameter;
+}
+
+int64_t ownCost(const Node &node) {
+  switch (node.opcode()) {
+  case Opcode::Exponential:
+  case Opcode::ExponentialMinusOne:
+  case Opcode::Log:
+  case Opcode::LogPlusOne:
+  case Opcode::Logistic:
+  case Opcode::Tanh:
+  case Opcode::Sine:
+  case Opcode::Cosine:
+  case Opcode::Erf:
+    return 20;
+  case Opcode::Tan:
+  case Opcode::Cbrt:
+  case Opcode::Power:
+  case Opcode::Atan2:
+    return 60;
+  case Opcode::Divide:
+  case Opcode::Remainder:
+    return 8;
+  default:
+    return 1;
+  }
+}
+
+/// Nodes that always have a buffer.
+bool mustStore(const Node &node) {
+  switch (node.opcode()) {
+  case Opcode::Parameter:
+  case Opcode::Reduce:
+  case Opcode::Dot:
+  case Opcode::While:
+    return true;
+  case Opcode::Constant:
+    return !isSplat(node);
+  default:
+    return hlo::isCollective(node.opcode());
+  }
+}
+
+class Partitioner {
+public:
+  Partitioner(const Graph &graph, const PartitionOptions &options) : graph(graph), options(options) {
+    result.stored.assign(graph.nodes.size(), false);
+  }
+
+  Partition run() {
+    chooseStored();
+    for (NodeId id = 0; id < NodeId(graph.nodes.size()); ++id)
+      if (hlo::isCollective(graph[id].opcode()))
+        fuse(id);
+    for (NodeId id = 0; id < NodeId(graph.nodes.size()); ++id)
+      addStep(id);
+    return std::move(result);
+  }
+
+private:
+  void chooseStored() {
+    for (NodeId id : graph.results)
+      if (isMade(graph[id]))
+        result.stored[size_t(id)] = true;
+    std::vector<int64_t> cost(graph.nodes.size());
+    for (NodeId id = 0; id < NodeId(graph.nodes.size()); ++id) {
+      const Node &node = graph[id];
+      int64_t total = ownCost(node);
+      for (NodeId operand : node.operands)
+        total += result.stored[size_t(operand)] ? 1 : cost[size_t(operand)];
+      bool repeats = node.users.size() > 1 && total >= worthStoring;
+      for (NodeId user : node.users)
+        repeats |= isReadOften(node, graph[user], total);
+      if (mustStore(node) || repeats || total > largestExpression)
+        result.stored[size_t(id)] = true;
+      cost[size_t(id)] = total;
+    }
+  }
+
+  bool isReadOften(const Node &node, const Node &user, int64_t cost) const {
+    switch (user.opcode()) {
+    case Opcode::While:
+      return true; // the loop's arrays begin as copies
+    case Opcode::Dot:
+      return cost > 4;
+    case Opcode::Broadcast:
+      return cost >= worthStoring && user.shape.elementCount() > 2 * node.shape.elementCount();
+    default:
+      return hlo::isCollective(user.opcode()) && !options.fuseCollectives;
+    }
+  }
+
+  /// The stored nodes and collectives whose code reads `id` from where it is.
+  std::set<NodeId> readersOf(NodeId id) const {
+    std::set<NodeId> readers;
+    std::set<NodeId> seen;
+    std::function<void(NodeId)> visit = [&](NodeId at) {
+      for (NodeId user : graph[at].users)
+        if (result.stored[size_t(user)])
+          readers.insert(user);
+        else if (seen.insert(user).second)
+          visit(user);
+    };
+    visit(id);
+    return readers;
+  }
+
+  /// Whether the code of `root` reads `wanted` only at its own element.
+  bool readsInPlace(NodeId root, NodeId wanted) const {
+    std::set<NodeId> seen;
+    bool fine = true;
+    std::map<NodeId, bool> known;
+    std::function<bool(NodeId)> contains = [&](NodeId id) -> bool {
+      if (id == wanted || result.stored[size_t(id)])
+        return id == wanted;
+      auto [entry, isNew] = known.try_emplace(id, false);
+      if (isNew) {
+        bool found = std::any_of(graph[id].operands.begin(), graph[id].operands.end(), contains);
+        known[id] = found;
+        return found;
+      }
+      return entry->second;
+    };
+    std::function<void(NodeId, bool)> visit = [&](NodeId id, bool isRoot) {
+      if (id == wanted || (result.stored[size_t(id)] && !isRoot) || !seen.insert(id).second)
+        return;
+      const Node &node = graph[id];
+      bool keeps = hlo::isElementwise(node.opcode()) || node.opcode() == Opcode::Reshape ||
+                   (node.opcode() == Opcode::Bitcast && node.shape.hasDefaultLayout() &&
+                    graph.operand(node, 0).shape.hasDefaultLayout());
+      for (NodeId operand : node.operands) {
+        bool sameElements = keeps && graph[operand].shape.elementCount() == node.shape.elementCount() &&
+                            graph[operand].shape.isScalar() == node.shape.isScalar();
+        if (sameElements)
+          visit(operand, false);
+        else
+          fine &= !contains(operand);
+      }
+    };
+    visit(root, true);
+    return fine;
+  }
+
+  bool isPlainKernel(NodeId id) const {
+    const Node &node = graph[id];
+    return result.stored[size_t(id)] && isMade(node) && node.opcode() != Opcode::While &&
+           node.opcode() != Opcode::Constant && !hlo::isCollective(node.opcode());
+  }
+
+  /// Whether every stored node that `root` reads is there when step `collective` runs, or is among `also`.
+  bool isReady(NodeId root, NodeId collective, const std::set<NodeId> &also) const {
+    for (NodeId leaf : result.leavesOf(graph, root)) {
+      bool always = graph[leaf].opcode() == Opcode::Parameter || graph[leaf].opcode() == Opcode::Constant;
+      if (!always && leaf > collective && !also.count(leaf))
+        return false;
+    }
+    return true;
+  }
+
+  void fuse(NodeId id) {
+    Step step{Step::Kind::Collective, id, {}, {}, true};
+    bool isResult = std::find(graph.results.begin(), graph.results.end(), id) != graph.results.end();
+    std::set<NodeId> readers = readersOf(id), made;
+    if (options.fuseCollectives)
+      for (NodeId reader : readers) {
+        const Node &node = graph[reader];
+        bool sameSize = node.shape.elementCount() == graph[id].shape.elementCount();
+        bool fused = isPlainKernel(reader) && !mustStore(node) && sameSize && !movedTo.count(reader) &&
+                     readsInPlace(reader, id) && isReady(reader, id, {});
+        if (fused) {
+          step.epilogues.push_back(reader);
+          made.insert(reader);
+          movedTo[reader] = id;
+        }
+      }
+    step.keepsResult = isResult;
+    for (NodeId reader : readers)
+      step.keepsResult |= !made.count(reader);
+    if (options.fuseCollectives)
+      addTail(step, made);
+    collectives[id] = step;
+  }
+
+  // A row reduction of what the kernel made, and what is made of its result: residual add and normalisation.
+  void addTail(Step &step, std::set<NodeId> &made) {
+    made.insert(step.node);
+    bool reduces = false;
+    for (NodeId id = step.node + 1; id < NodeId(graph.nodes.size()) && step.tail.size() < 4; ++id) {
+      if (made.count(id) || !isPlainKernel(id) || movedTo.count(id) || graph[id].opcode() == Opcode::Dot)
+        continue;
+      std::set<NodeId> leaves = result.leavesOf(graph, id);
+      bool uses = std::any_of(leaves.begin(), leaves.end(), [&](NodeId leaf) { return made.count(leaf) > 0; });
+      bool isReduction = graph[id].opcode() == Opcode::Reduce;
+      if (!uses || !(isReduction || reduces) || !isReady(id, step.node, made) ||
+          graph[id].shape.elementCount() > graph[step.node].shape.elementCount())
+        continue;
+      reduces |= isReduction;
+      step.tail.push_back(id);
+      made.insert(id);
+      movedTo[id] = step.node;
+    }
+  }
+
+  void addStep(NodeId id) {
+    const Node &node = graph[id];
+    if (auto found = collectives.find(id); found != collectives.end())
+      result.steps.push_back(found->second);
+    else if (node.opcode() == Opcode::While && node.loopFirst == id)
+      result.steps.push_back({Step::Kind::Loop, id, {}, {}, true});
+    else if (isPlainKernel(id) && !movedTo.count(id))
+      result.steps.push_back({Step::Kind::Kernel, id, {}, {}, true});
+  }
+
+  const Graph &graph;
+  const PartitionOptions &options;
+  Partition result;
+  std::map<NodeId, Step> collectives;
+  std::map<NodeId, NodeId> movedTo; ///< node to the collective whose kernel makes it
+};
+
+} // namespace
+
+std::set<NodeId> Partition::leavesOf(const Graph &graph, NodeId node) const {
+  std::set<NodeId> leaves, seen;
+  std::function<void(NodeId)> visit = [&](NodeId id) {
+    for (NodeId operand : graph[id].operands)
+      if (stored[size_t(operand)])
+        leaves.insert(operand);
+      else if (seen.insert(operand).second)
+        visit(operand);
+  };
+  visit(node);
+  return leaves;
+}
+
+Partition partition(const Graph &graph, const PartitionOptions &options) {
+  return Partitioner(graph, options).run();
+}
+
+} // namespace heddle::program

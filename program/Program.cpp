@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "program/Program.h"
+#include "binary/PeerAbi.h"
+#include "collectives/Communicator.h"
+#include "program/Kernels.h"
+#include "program/Types.h"
+#include "runtime/Device.h"
+#include "runtime/Stream.h"
+#include "support/Error.h"
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace heddle::program {
+namespace {
+
+using hlo::Opcode;
+
+uint64_t bytesOf(const hlo::Shape &shape) {
+  return uint64_t(shape.elementCount() * elementSizeBytes(*bufferType(shape.type)));
+}
+
+/// A collective for one size of group.
+struct GroupKernel {
+  Plan plan;
+  StepKernel kernel;
+};
+
+/// One group of one collective, on its communicator.
+struct GroupCall {
+  hlo::DeviceGroup members; ///< devices in rank order
+  const GroupKernel *kernel;
+  Communicator *communicator;
+  Communicator::Operation *operation;
+};
+
+struct CompiledGraph;
+
+struct CompiledStep {
+  Step step;
+  StepKernel kernel;                       ///< of a plain kernel
+  std::vector<Kernel> loaded;              ///< by device
+  std::map<int, GroupKernel> groupKernels; ///< of a collective, by the size of the group
+  std::vector<GroupCall> calls;
+  std::unique_ptr<CompiledGraph> condition, body;
+};
+
+struct CompiledGraph {
+  const Graph *graph = nullptr;
+  Partition partition;
+  std::vector<CompiledStep> steps;
+  std::vector<std::map<NodeId, Buffer>> buffers; ///< by device
+};
+
+} // namespace
+
+struct Program::Implementation {
+  Implementation(hlo::Module source, std::vector<std::shared_ptr<Device>> members, ProgramOptions choices)
+      : module(std::move(source)), devices(std::move(members)), options(std::move(choices)) {
+    if (int64_t(devices.size()) != module.deviceCount())
+      throw inputError(fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), {} are given",
+                                   module.name, module.deviceCount(), module.replicaCount, module.partitionCount,
+                                   devices.size()),
+                       {fmt::format("give it {} devices", module.deviceCount())});
+    graph = flatten(module);
+    for (const auto &device : devices)
+      streams.push_back(device->createStream());
+    entry = std::make_unique<CompiledGraph>();
+    prepare(*entry, *graph);
+    total = countKernels(*entry);
+    compileAll(*entry);
+  }
+
+  ~Implementation() {
+    communicators.clear(); // they wait for the streams
+  }
+
+  //===-- Making -------------------------------------------------------------------------------------------------===//
+
+  void prepare(CompiledGraph &compiled, const Graph &source) {
+    compiled.graph = &source;
+    compiled.partition = partition(source, options.partition);
+    for (const Step &step : compiled.partition.steps) {
+      CompiledStep made;
+      made.step = step;
+      if (step.kind == Step::Kind::Loop) {
+        const Loop &loop = *source[step.node].loop;
+        made.condition = std::make_unique<CompiledGraph>();
+        made.body = std::make_unique<CompiledGraph>();
+        prepare(*made.condition, *loop.condition);
+        prepare(*made.body, *loop.body);
+      }
+      compiled.steps.push_back(std::move(made));
+    }
+  }
+
+  size_t countKernels(const CompiledGraph &compiled) const {
+    size_t count = 0;
+    for (const CompiledStep &step : compiled.steps)
+      count += step.condition ? countKernels(*step.condition) + countKernels(*step.body) : 1;
+    return count;
+  }
+
+  void compileAll(CompiledGraph &compiled) {
+    const Graph &source = *compiled.graph;
+    for (CompiledStep &step : compiled.steps) {
+      if (step.condition) {
+        compileAll(*step.condition);
+        compileAll(*step.body);
+        continue;
+      }
+      if (step.step.kind == Step::Kind::Kernel) {
+        step.kernel = makeNodeKernel(source, compiled.partition, step.step.node);
+        if (step.kernel.blocks)
+          for (const auto &device : devices)
+            step.loaded.push_back({device->loadModule(step.kernel.package)});
+      } else {
+        compileCollective(compiled, step);
+      }
+      if (options.progress)
+        options.progress(++done, total);
+    }
+    allocate(compiled);
+  }
+
+  void compileCollective(CompiledGraph &compiled, CompiledStep &step) {
+    const Graph &source = *compiled.graph;
+    const hlo::Instruction &instruction = source[step.step.node].instruction;
+    std::vector<hlo::DeviceGroup> groups;
+    std::vector<int> sources;
+    if (instruction.opcode == Opcode::CollectivePermute) {
+      groups.emplace_back();
+      for (int64_t device = 0; device < module.deviceCount(); ++device)
+        groups.back().push_back(device);
+      sources.assign(devices.size(), -1);
+      for (auto [from, to] : hlo::devicePairs(instruction, module.replicaCount, module.partitionCount))
+        sources[size_t(to)] = int(from);
+    } else {
+      groups = hlo::deviceGroups(instruction, module.replicaCount, module.partitionCount);
+    }
+    for (const hlo::DeviceGroup &group : groups) {
+      int ranks = int(group.size());
+      if (ranks > maxWorldSize)
+        throw inputError(fmt::format("{}`{}` has a group of {} devices; collectives have at most {}",
+                                     locationPrefix(module, instruction), instruction.name, ranks, maxWorldSize));
+      auto [entry, isNew] = step.groupKernels.try_emplace(ranks);
+      if (isNew) {
+        Collective collective = collectiveOf(source, step.step.node, ranks, sources);
+        PlanOptions planOptions;
+        for (const Algorithm *algorithm : allAlgorithms())
+          if (algorithm->name == options.algorithm && algorithm->does(collective.kind))
+            planOptions.algorithm = options.algorithm;
+        if (!step.step.tail.empty())
+          planOptions.blocks = 1;
+        entry->second.plan = makePlan(collective, devices[0]->chip(), planOptions);
+        entry->second.kernel = makeCollectiveKernel(source, compiled.partition, step.step, entry->second.plan);
+      }
+      Communicator &communicator = communicatorOf(group);
+      Communicator::Operation &operation =
+          communicator.prepare(entry->second.plan, entry->second.kernel.package,
+                               fmt::format("{} ({}:{})", instruction.name, module.fileName, instruction.location.line));
+      step.calls.push_back({group, &entry->second, &communicator, &operation});
+    }
+  }
+
+  Communicator &communicatorOf(const hlo::DeviceGroup &group) {
+    std::unique_ptr<Communicator> &known = communicators[group];
+    if (!known) {
+      std::vector<std::shared_ptr<Device>> members;
+      std::vector<Stream *> itsStreams;
+      for (int64_t device : group) {
+        members.push_back(devices[size_t(device)]);
+        itsStreams.push_back(streams[size_t(device)].get());
+      }
+      Communicator::Options communicatorOptions;
+      communicatorOptions.deadlineSeconds = options.deadlineSeconds;
+      known = std::make_unique<Communicator>(members, itsStreams, communicatorOptions);
+    }
+    return *known;
+  }
+
+  void allocate(CompiledGraph &compiled) {
+    const Graph &source = *compiled.graph;
+    compiled.buffers.resize(devices.size());
+    for (size_t device = 0; device < devices.size(); ++device)
+      for (NodeId id = 0; id < NodeId(source.nodes.size()); ++id) {
+        const Node &node = source[id];
+        if (!compiled.partition.stored[size_t(id)])
+          continue;
+        Buffer buffer = devices[device]->allocate(std::max<uint64_t>(1, bytesOf(node.shape)), node.instruction.name);
+        if (node.opcode() == Opcode::Constant && bytesOf(node.shape))
+          streams[device]->copyToDevice(buffer.address(), node.instruction.literal.data(), bytesOf(node.shape));
+        compiled.buffers[device].emplace(id, std::move(buffer));
+      }
+    for (const auto &stream : streams)
+      stream->synchronize();
+  }
+
+  //===-- Running ------------------------------------------------------------------------------------------------===//
+
+  uint64_t address(const CompiledGraph &compiled, size_t device, NodeId id) const {
+    return compiled.buffers[device].at(id).address();
+  }
+
+  std::vector<LaunchArgument> argumentsOf(const CompiledGraph &compiled, const StepKernel &kernel,
+                                          size_t device) const {
+    std::vector<LaunchArgument> arguments;
+    for (const std::vector<NodeId> &ids : {kernel.inputs, kernel.outputs})
+      for (NodeId id : ids)
+        arguments.push_back(DeviceAddress(address(compiled, device, id)));
+    arguments.push_back(ScalarBits{uint64_t(int64_t(device) / module.partitionCount)});
+    arguments.push_back(ScalarBits{uint64_t(int64_t(device) % module.partitionCount)});
+    return arguments;
+  }
+
+  void runGraph(CompiledGraph &compiled, const std::vector<bool> &active) {
+    for (CompiledStep &step : compiled.steps) {
+      if (step.condition)
+        runLoop(compiled, step, active);
+      else if (step.step.kind == Step::Kind::Kernel)
+        runKernel(compiled, step, active);
+      else
+        runCollective(compiled, step, active);
+    }
+  }
+
+  void runKernel(CompiledGraph &compiled, CompiledStep &step, const std::vector<bool> &active) {
+    if (step.kernel.blocks == 0)
+      return;
+    for (size_t device = 0; device < devices.size(); ++device) {
+      if (!active[device])
+        continue;
+      Launch launch;
+      launch.kernel = step.loaded[device];
+      launch.grid = {step.kernel.blocks, 1, 1};
+      launch.arguments = argumentsOf(compiled, step.kernel, device);
+      streams[device]->launch(launch);
+    }
+  }
+
+  void runCollective(CompiledGraph &compiled, CompiledStep &step, const std::vector<bool> &active) {
+    for (const GroupCall &call : step.calls) {
+      size_t present = 0;
+      for (int64_t member : call.members)
+        present += active[size_t(member)];
+      if (present == 0)
+        continue;
+      const hlo::Instruction &instruction = (*compiled.graph)[step.step.node].instruction;
+      if (present != call.members.size())
+        throw inputError(
+            fmt::format("{}`{}` is reached by {} of the {} devices of its group {{{}}}: a loop around it ended "
+                        "on the others",
+                        locationPrefix(module, instruction), instruction.name, present, call.members.size(),
+                        fmt::join(call.members, ",")),
+            {"a loop with a collective in it runs equally often on all devices of the group"});
+      for (int rank = 0; rank < int(call.members.size()); ++rank)
+        call.communicator->launch(*call.operation, rank,
+                                  argumentsOf(compiled, call.kernel->kernel, size_t(call.members[size_t(rank)])));
+    }
+  }
+
+  void copyArray(uint64_t destination, uint64_t source, uint64_t size, size_t device) {
+    if (size && destination != source)
+      streams[device]->copy(destination, source, size);
+  }
+
+  void synchronize() {
+    std::exception_ptr first;
+    for (const auto &stream : streams) {
+      try {
+        stream->synchronize();
+      } catch (...) {
+        if (!first)
+          first = std::current_exception();
+      }
+    }
+    if (first)
+      std::rethrow_exception(first);
+    for (const auto &[group, communicator] : communicators)
+      communicator->check();
+  }
+
+  void runLoop(CompiledGraph &outer, CompiledStep &step, const std::vector<bool> &active) {
+    const Graph &source = *outer.graph;
+    const Node &node = source[step.step.node];
+    const Graph &body = *step.body->graph, &condition = *step.condition->graph;
+    size_t arrays = node.operands.size();
+    auto resultOf = [&](size_t i) { return NodeId(size_t(node.loopFirst) + i); };
+    for (size_t device = 0; device < devices.size(); ++device)
+      for (size_t i = 0; active[device] && i < arrays; ++i)
+        copyArray(address(outer, device, resultOf(i)), address(outer, device, node.operands[i]),
+                  bytesOf(source[resultOf(i)].shape), device);
+    std::vector<bool> running = active;
+    while (true) {
+      // The condition and the body read the loop's arrays as their parameters.
+      for (size_t device = 0; device < devices.size(); ++device)
+        for (size_t i = 0; running[device] && i < arrays; ++i)
+          copyArray(address(*step.condition, device, condition.parameters[i]), address(outer, device, resultOf(i)),
+                    bytesOf(source[resultOf(i)].shape), device);
+      runGraph(*step.condition, running);
+      std::vector<uint8_t> goesOn(devices.size(), 0);
+      for (size_t device = 0; device < devices.size(); ++device)
+        if (running[device])
+          streams[device]->copyToHost(&goesOn[device], address(*step.condition, device, condition.results[0]), 1);
+      synchronize();
+      bool any = false;
+      for (size_t device = 0; device < devices.size(); ++device) {
+        running[device] = running[device] && goesOn[device];
+        any |= running[device];
+      }
+      if (!any)
+        return;
+      for (size_t device = 0; device < devices.size(); ++device)
+        for (size_t i = 0; running[device] && i < arrays; ++i)
+          copyArray(address(*step.body, device, body.parameters[i]), address(outer, device, resultOf(i)),
+                    bytesOf(source[resultOf(i)].shape), device);
+      runGraph(*step.body, running);
+      // The body's results lie in its own buffers, never in the loop's: any permutation is a plain copy.
+      for (size_t device = 0; device < devices.size(); ++device)
+        for (size_t i = 0; running[device] && i < arrays; ++i)
+          copyArray(address(outer, device, resultOf(i)), address(*step.body, device, body.results[i]),
+                    bytesOf(source[resultOf(i)].shape), device);
+    }
+  }
+
+  std::vector<std::vector<ArrayBytes>> run(const std::vector<std::vector<ArrayBytes>> &inputs) {
+    checkInputs(inputs);
+    for (size_t device = 0; device < devices.size(); ++device)
+      for (size_t i = 0; i < inputs[device].size(); ++i)
+        if (const std::string &bytes = inputs[device][i].bytes; !bytes.empty())
+          streams[device]->copyToDevice(address(*entry, device, graph->parameters[i]), bytes.data(), bytes.size());
+    runGraph(*entry, std::vector<bool>(devices.size(), true));
+    std::vector<std::vector<ArrayBytes>> results(devices.size());
+    for (size_t device = 0; device < devices.size(); ++device)
+      for (NodeId id : graph->results) {
+        const hlo::Shape &shape = (*graph)[id].shape;
+        results[device].push_back({shape, std::string(bytesOf(shape), '\0')});
+      }
+    for (size_t device = 0; device < devices.size(); ++device)
+      for (size_t i = 0; i < graph->results.size(); ++i)
+        if (std::string &bytes = results[device][i].bytes; !bytes.empty())
+          streams[device]->copyToHost(bytes.data(), address(*entry, device, graph->results[i]), bytes.size());
+    synchronize();
+    return results;
+  }
+
+  void checkInputs(const std::vector<std::vector<ArrayBytes>> &inputs) const {
+    if (inputs.size() != devices.size())
+      throw inputError(fmt::format("inputs for {} devices, the program has {}", inputs.size(), devices.size()));
+    for (size_t device = 0; device < inputs.size(); ++device) {
+      if (inputs[device].size() != graph->parameters.size())
+        throw inputError(fmt::format("{} inputs for device {}, the module has {} parameter arrays",
+                                     inputs[device].size(), device, graph->parameters.size()));
+      for (size_t i = 0; i < inputs[device].size(); ++i) {
+        const hlo::Shape &wanted = (*graph)[graph->parameters[i]].shape, &given = inputs[device][i].shape;
+        if (!wanted.sameAs(given) || inputs[device][i].bytes.size() != bytesOf(wanted))
+          throw inputError(fmt::format("parameter array {} of device {} is {} ({} bytes), the module wants {}", i,
+                                       device, hlo::formatShapePlain(given), inputs[device][i].bytes.size(),
+                                       hlo::formatShapePlain(wanted)));
+      }
+    }
+  }
+
+  void describeGraph(const CompiledGraph &compiled, int depth, std::vector<StepDescription> &out) const {
+    const Graph &source = *compiled.graph;
+    for (const CompiledStep &step : compiled.steps) {
+      const Node &node = source[step.step.node];
+      StepDescription description;
+      description.depth = depth;
+      description.name = node.instruction.name;
+      description.shape = hlo::formatShapePlain(node.shape);
+      description.kind = step.condition ? "while" : step.calls.empty() ? "kernel" : opcodeName(node.opcode());
+      description.text = step.kernel.text;
+      for (const std::vector<NodeId> &fused : {step.step.epilogues, step.step.tail})
+        for (NodeId id : fused)
+          description.fused.push_back(source[id].instruction.name);
+      for (const auto &[ranks, group] : step.groupKernels) {
+        description.plan += heddle::describe(group.plan);
+        description.text = group.kernel.text;
+      }
+      std::vector<std::string> groups;
+      for (const GroupCall &call : step.calls)
+        groups.push_back(fmt::format("{{{}}}", fmt::join(call.members, ",")));
+      description.groups = fmt::format("{}", fmt::join(groups, ","));
+      out.push_back(description);
+      if (step.condition) {
+        describeGraph(*step.condition, depth + 1, out);
+        describeGraph(*step.body, depth + 1, out);
+      }
+    }
+  }
+
+  hlo::Module module;
+  std::vector<std::shared_ptr<Device>> devices;
+  ProgramOptions options;
+  std::unique_ptr<Graph> graph;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::map<hlo::DeviceGroup, std::unique_ptr<Communicator>> communicators;
+  std::unique_ptr<CompiledGraph> entry;
+  size_t done = 0, total = 0;
+};
+
+Program::Program(hlo::Module module, std::vector<std::shared_ptr<Device>> devices, ProgramOptions options)
+    : implementation(std::make_unique<Implementation>(std::move(module), std::move(devices), std::move(options))) {}
+Program::~Program() = default;
+
+const hlo::Module &Program::module() const {
+  return implementation->module;
+}
+
+std::vector<StepDescription> Program::describe() const {
+  std::vector<StepDescription> steps;
+  implementation->describeGraph(*implementation->entry, 0, steps);
+  return steps;
+}
+
+std::vector<hlo::Shape> Program::parameterShapes() const {
+  std::vector<hlo::Shape> shapes;
+  for (NodeId id : implementation->graph->parameters)
+    shapes.push_back((*implementation->graph)[id].shape);
+  return shapes;
+}
+
+std::vector<hlo::Shape> Program::resultShapes() const {
+  std::vector<hlo::Shape> shapes;
+  for (NodeId id : implementation->graph->results)
+    shapes.push_back((*implementation->graph)[id].shape);
+  return shapes;
+}
+
+std::vector<std::vector<ArrayBytes>> Program::run(const std::vector<std::vector<ArrayBytes>> &inputs) {
+  return implementation->run(inputs);
+}
+
+} // namespace heddle::program

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An HLO module made ready for a number of devices, and its runs: every device runs the same launches in its own
+// stream, collectives through a communicator per group.
+#pragma once
+#include "frontend/hlo/Hlo.h"
+#include "program/Partition.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle {
+class Device;
+}
+
+namespace heddle::program {
+
+/// The elements of an array, row-major whatever its layout in the text; pred as bytes of 0 and 1.
+struct ArrayBytes {
+  hlo::Shape shape;
+  std::string bytes;
+};
+
+struct ProgramOptions {
+  PartitionOptions partition;
+  std::string algorithm;                                 ///< of every collective that has it; empty: the plans choose
+  double deadlineSeconds = 30;                           ///< of each collective
+  std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled; may be empty
+};
+
+/// One launch as `heddle inspect` shows it.
+struct StepDescription {
+  std::string kind;               ///< `kernel`, `all-reduce`, `while`
+  std::string name;               ///< of the instruction
+  std::string shape;              ///< of what it makes
+  std::string plan;               ///< describe(plan) of a collective, once per group size
+  std::string groups;             ///< `{0,1},{2,3}`
+  std::vector<std::string> fused; ///< instructions computed inside a collective's kernel
+  std::string text;               ///< tile IR of the kernel (of the largest group)
+  int depth = 0;                  ///< nesting in loops
+};
+
+class Program {
+public:
+  /// Compiles every kernel. Device number replica * partitions + partition of the module is `devices[number]`. Throws
+  /// Error{Input} when the module is for another number of devices, and as flatten and makePlan do.
+  Program(hlo::Module module, std::vector<std::shared_ptr<Device>> devices, ProgramOptions options = {});
+  ~Program();
+
+  const hlo::Module &module() const;
+  std::vector<StepDescription> describe() const;
+
+  /// The shapes of the entry's arrays, tuples taken apart.
+  std::vector<hlo::Shape> parameterShapes() const;
+  std::vector<hlo::Shape> resultShapes() const;
+
+  /// inputs[device][parameter] to results[device][result]. Throws Error{Input} for inputs that do not fit, and what the
+  /// devices report; after an error of a collective the program has failed for good.
+  std::vector<std::vector<ArrayBytes>> run(const std::vector<std::vector<ArrayBytes>> &inputs);
+
+private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace heddle::program

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Starting the host driver's threads, in one place, so that a test can let the system run out of them.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace heddle {
+
+/// Starts a detached thread; returns 0 or the error number. What `body` throws ends the process.
+int startHostThread(size_t stackBytes, const char *name, std::function<void()> body);
+
+/// What can be done about a thread that does not start.
+std::string threadLimitNote();
+
+/// Threads of this process; 0 when the system does not tell.
+int processThreadCount();
+
+/// For tests: how many threads may still start; negative is any number.
+extern std::atomic<int> startableHostThreads;
+
+/// Enough for the kernels and for user code: HostStream and the pool.
+inline constexpr size_t hostThreadStackBytes = size_t(8) << 20;
+
+} // namespace heddle

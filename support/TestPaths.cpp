@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// HEDDLE_SOURCE_DIR and HEDDLE_BINARY_DIR come from CMake.
+#include "support/TestPaths.h"
+
+namespace heddle {
+
+std::string sourcePath(const std::string &relative) {
+  return HEDDLE_SOURCE_DIR "/" + relative;
+}
+
+std::string buildPath(const std::string &relative) {
+  return HEDDLE_BINARY_DIR "/" + relative;
+}
+
+} // namespace heddle

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// HLO modules on host devices against the plain evaluator: the samples of tests/hlo, and each operation by itself.
+#include "program/Program.h"
+#include "frontend/hlo/Parser.h"
+#include "runtime/Driver.h"
+#include "support/File.h"
+#include "support/TestError.h"
+#include "support/TestPaths.h"
+#include "tests/reference/hlo/Evaluator.h"
+#include <cmath>
+#include <filesystem>
+#include <random>
+
+using namespace heddle;
+using namespace heddle::program;
+namespace reference = heddle::hlo::reference;
+
+namespace {
+
+void appendLeaves(const reference::Value &value, std::vector<ArrayBytes> &leaves) {
+  if (value.shape.isArray())
+    leaves.push_back({value.shape, std::string(value.bytes.begin(), value.bytes.end())});
+  for (const reference::Value &element : value.elements)
+    appendLeaves(element, leaves);
+}
+
+reference::Value randomValue(const hlo::Shape &shape, std::mt19937_64 &random) {
+  if (shape.isTuple()) {
+    std::vector<reference::Value> elements;
+    for (const hlo::Shape &element : shape.elements)
+      elements.push_back(randomValue(element, random));
+    return reference::tupleOf(elements);
+  }
+  reference::Value value = reference::zeros(shape);
+  for (int64_t i = 0; i < shape.elementCount(); ++i) {
+    double number = double(int64_t(random() % 2001) - 1000) / 256.0;
+    if (shape.type == hlo::DType::Pred)
+      number = double(random() & 1);
+    else if (hlo::isInteger(shape.type))
+      number = double(random() % 100);
+    reference::storeNumber(shape.type, number, value.at(i));
+  }
+  return value;
+}
+
+/// What two results may differ by: integers not at all, floats by roundings of sums and by the errors of functions.
+double toleranceOf(hlo::DType type) {
+  switch (type) {
+  case hlo::DType::F64:
+    return 1e-11;
+  case hlo::DType::F32:
+    return 2e-5;
+  case hlo::DType::F16:
+    return 4e-3;
+  case hlo::DType::BF16:
+    return 3e-2;
+  default:
+    return hlo::isFloating(type) ? 0.3 : 0;
+  }
+}
+
+std::string compare(const ArrayBytes &seen, const ArrayBytes &expected) {
+  if (!seen.shape.sameAs(expected.shape))
+    return "shape " + hlo::formatShape(seen.shape) + ", expected " + hlo::formatShape(expected.shape);
+  hlo::DType type = seen.shape.type;
+  size_t size = size_t(hlo::elementSizeBytes(type));
+  for (size_t i = 0; i < seen.bytes.size(); i += size) {
+    double x = reference::loadNumber(type, reinterpret_cast<const uint8_t *>(seen.bytes.data() + i));
+    double y = reference::loadNumber(type, reinterpret_cast<const uint8_t *>(expected.bytes.data() + i));
+    if (x == y || (std::isnan(x) && std::isnan(y)))
+      continue;
+    if (!(std::abs(x - y) <= toleranceOf(type) * std::max(1.0, std::abs(y))))
+      return "element " + std::to_string(i / size) + ": " + std::to_string(x) + ", expected " + std::to_string(y);
+  }
+  return "";
+}
+
+void check(const std::string &text, const std::string &name, const ProgramOptions &options = {}, uint64_t seed = 1) {
+  hlo::Module module = hlo::parseModule(text, name);
+  std::vector<std::shared_ptr<Device>> devices;
+  for (int64_t i = 0; i < module.deviceCount(); ++i)
+    devices.push_back(openDevice("host:" + std::to_string(i)));
+  Program program(module, devices, options);
+  for (int call = 0; call < 2; ++call) {
+    std::mt19937_64 random(seed + uint64_t(call));
+    std::vector<std::vector<reference::Value>> inputs(devices.size());
+    std::vector<std::vector<ArrayBytes>> arrays(devices.size());
+    for (size_t device = 0; device < devices.size(); ++device)
+      for (size_t i = 0; i < module.entryComputation().parameters.size(); ++i) {
+        inputs[device].push_back(randomValue(module.entryComputation().parameter(i).shape, random));
+        appendLeaves(inputs[device].back(), arrays[device]);
+      }
+    std::vector<reference::Value> expected = reference::evaluate(module, inputs);
+    std::vector<std::vector<ArrayBytes>> seen = program.run(arrays);
+    for (size_t device = 0; device < devices.size(); ++device) {
+      std::vector<ArrayBytes> leaves;
+      appendLeaves(expected[device], leaves);
+      ASSERT_EQ(seen[device].size(), leaves.size()) << name;
+      for (size_t i = 0; i < leaves.size(); ++i)
+        EXPECT_EQ(compare(seen[device][i], leaves[i]), "") << name << ", device " << device << ", result " << i;
+    }
+  }
+}
+
+TEST(Program, Samples) {
+  for (const auto &entry : std::filesystem::directory_iterator(sourcePath("tests/hlo")))
+    if (entry.path().extension() == ".hlo")
+      for (bool fuse : {true, false}) {
+        ProgramOptions options;
+        options.partition.fuseCollectives = fuse;
+        SCOPED_TRACE(fuse ? "fused" : "not fused");
+        std::string text = readFile(entry.path().string());
+        for (size_t at; (at = text.find("s4[")) != std::string::npos;) // no device computes with 4 bits
+          text.replace(at, 3, "s8[");
+        check(text, entry.path().filename().string(), options);
+      }
+}
+
+/// One instruction on a module of its own: `body` ends in ROOT and reads p0, p1, p2 of these shapes.
+void checkBody(const std::string &body, const std::vector<std::string> &parameters) {
+  std::string text =
+      "HloModule m\n\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
+      "largest { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] maximum(a, b) }\n"
+      "both { v = f32[] parameter(0)\n i = s32[] parameter(1)\n w = f32[] parameter(2)\n j = s32[] "
+      "parameter(3)\n g = pred[] compare(v, w), direction=GE\n x = f32[] select(g, v, w)\n y = s32[] "
+      "select(g, i, j)\n ROOT t = (f32[], s32[]) tuple(x, y) }\n\nENTRY main {\n";
+  for (size_t i = 0; i < parameters.size(); ++i)
+    text += "p" + std::to_string(i) + " = " + parameters[i] + " parameter(" + std::to_string(i) + ")\n";
+  check(text + body + "\n}\n", body);
+}
+
+TEST(Program, UnaryFloatingOperations) {
+  for (const char *type : {"f32", "f64", "bf16", "f16"})
+    for (const char *name : {"abs",
+                             "negate",
+                             "sign",
+                             "floor",
+                             "ceil",
+                             "round-nearest-afz",
+                             "round-nearest-even",
+                             "exponential",
+                             "exponential-minus-one",
+                             "logistic",
+                             "tanh",
+                             "sine",
+                             "cosine",
+                             "cbrt",
+                             "erf",
+                             "copy",
+                             "log",
+                             "log-plus-one",
+                             "sqrt",
+                             "rsqrt",
+                             "tan"}) {
+      std::string shape = std::string(type) + "[37]";
+      checkBody("ROOT r = " + shape + " " + name + "(p0)", {shape});
+    }
+  checkBody("ROOT r = pred[37] is-finite(p0)", {"f32[37]"});
+}
+
+TEST(Program, BinaryFloatingOperations) {
+  for (const char *type : {"f32", "f64", "bf16"})
+    for (const char *name :
+         {"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "power", "atan2"}) {
+      std::string shape = std::string(type) + "[5,7]";
+      checkBody("ROOT r = " + shape + " " + name + "(p0, p1)", {shape, shape});
+    }
+}
+
+TEST(Program, IntegerOperations) {
+  for (const char *type : {"s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"}) {
+    std::string shape = std::string(type) + "[40]";
+    for (const char *name : {"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "and", "or",
+                             "xor", "shift-left", "shift-right-arithmetic", "shift-right-logical", "power"})
+      checkBody("ROOT r = " + shape + " " + name + "(p0, p1)", {shape, shape});
+    for (const char *name : {"not", "negate", "sign", "abs", "popcnt", "count-leading-zeros"})
+      if (type[0] == 's' ||
+          (std::string(name) != "sign" && std::string(name) != "abs" && std::string(name) != "negate"))
+        checkBody("ROOT r = " + shape + " " + name + "(p0)", {shape});
+  }
+  for (const char *name : {"and", "or", "xor"})
+    checkBody(std::string("ROOT r = pred[40] ") + name + "(p0, p1)", {"pred[40]", "pred[40]"});
+  checkBody("ROOT r = pred[40] not(p0)", {"pred[40]"});
+}
+
+TEST(Program, Conversions) {
+  const char *types[] = {"pred", "s8",  "s32", "s64",      "u8",     "u32",        "f16",
+                         "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"};
+  for (const char *from : types) {
+    std::string body, results;
+    for (const char *to : types) {
+      body += std::string(to) + "_ = " + to + "[33] convert(p0)\n";
+      results += std::string(results.empty() ? "" : ", ") + to + "_";
+    }
+    checkBody(body + "ROOT t = tuple(" + results + ")", {std::string(from) + "[33]"});
+  }
+  checkBody("a = u32[8] bitcast-convert(p0)\nb = f32[8] bitcast-convert(a)\nROOT t = tuple(a, b)", {"f32[8]"});
+}
+
+TEST(Program, Comparisons) {
+  for (const char *type : {"f32", "s32", "u8", "pred", "bf16"})
+    for (const char *direction : {"EQ", "NE", "LT", "LE", "GT", "GE"}) {
+      std::string shape = std::string(type) + "[50]";
+      checkBody("ROOT r = pred[50] compare(p0, p1), direction=" + std::string(direction), {shape, shape});
+    }
+  checkBody("ROOT r = pred[50] compare(p0, p1), direction=LT, type=TOTALORDER", {"f32[50]", "f32[50]"});
+  checkBody("c = pred[9] compare(p0, p1), direction=GT\nROOT r = f32[9] select(c, p0, p1)", {"f32[9]", "f32[9]"});
+  checkBody("ROOT r = f32[9] select(p0, p1, p2)", {"pred[]", "f32[9]", "f32[9]"});
+  checkBody("l = f32[] constant(-1)\nh = f32[] constant(1.5)\nROOT r = f32[9] clamp(l, p0, h)", {"f32[9]"});
+}
+
+TEST(Program, Movement) {
+  checkBody("ROOT r = f32[4,3,5] broadcast(p0), dimensions={1}", {"f32[3]"});
+  checkBody("ROOT r = f32[6,4] reshape(p0)", {"f32[2,3,4]"});
+  checkBody("ROOT r = f32[5,2,3] transpose(p0), dimensions={2,0,1}", {"f32[2,3,5]"});
+  checkBody("ROOT r = f32[2,2] slice(p0), slice={[1:5:2], [2:4]}", {"f32[6,5]"});
+  checkBody("ROOT r = f32[3,8] concatenate(p0, p1, p2), dimensions={1}", {"f32[3,2]", "f32[3,5]", "f32[3,1]"});
+  checkBody("z = f32[] constant(7)\nROOT r = f32[8,6] pad(p0, z), padding=1_2_1x0_-1", {"f32[3,7]"});
+  checkBody("ROOT r = f32[4,5] reverse(p0), dimensions={0,1}", {"f32[4,5]"});
+  checkBody("ROOT r = s32[4,5] iota(), iota_dimension=1", {});
+  checkBody("ROOT r = f32[2,3] dynamic-slice(p0, p1, p2), dynamic_slice_sizes={2,3}", {"f32[6,7]", "s32[]", "s32[]"});
+  checkBody("ROOT r = f32[6,7] dynamic-update-slice(p0, p1, p2, p2)", {"f32[6,7]", "f32[2,3]", "s32[]"});
+  checkBody("ROOT r = f32[4,3]{1,0} bitcast(p0)", {"f32[3,4]{0,1}"});
+  checkBody("t = f32[6,2] transpose(p0), dimensions={1,0}\nu = f32[12] reshape(t)\nROOT r = f32[12] add(u, u)",
+            {"f32[2,6]"});
+}
+
+TEST(Program, Contractions) {
+  checkBody("z = f32[] constant(0)\nROOT r = f32[4] reduce(p0, z), dimensions={1}, to_apply=add", {"f32[4,33]"});
+  checkBody("z = f32[] constant(-inf)\nROOT r = f32[33] reduce(p0, z), dimensions={0}, to_apply=largest",
+            {"f32[4,33]"});
+  checkBody("z = f32[] constant(0)\nROOT r = f32[] reduce(p0, z), dimensions={0,1}, to_apply=add", {"f32[4,33]"});
+  checkBody("z = f32[] constant(-inf)\nn = s32[] constant(0)\ni = s32[4,9] iota(), iota_dimension=1\nROOT r = (f32[4], "
+            "s32[4]) reduce(p0, i, z, n), dimensions={1}, to_apply=both",
+            {"f32[4,9]"});
+  checkBody("ROOT r = f32[5,6] dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            {"f32[5,16]", "f32[16,6]"});
+  checkBody("ROOT r = f32[3,5,6] dot(p0, p1), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+            "rhs_contracting_dims={2}",
+            {"f32[3,5,8]", "f32[3,6,8]"});
+  checkBody("ROOT r = s32[5,6] dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            {"s32[5,4]", "s32[4,6]"});
+  checkBody("ROOT r = f32[] dot(p0, p1), lhs_contracting_dims={0}, rhs_contracting_dims={0}", {"f32[9]", "f32[9]"});
+}
+
+TEST(Program, EmptyAndScalarArrays) {
+  checkBody("ROOT r = f32[0,3] add(p0, p0)", {"f32[0,3]"});
+  checkBody("z = f32[] constant(2)\nROOT r = f32[3] reduce(p0, z), dimensions={0}, to_apply=add", {"f32[0,3]"});
+  checkBody("ROOT r = f32[] add(p0, p0)", {"f32[]"});
+  checkBody("ROOT r = f32[2,3] concatenate(p0, p1), dimensions={0}", {"f32[0,3]", "f32[2,3]"});
+}
+
+TEST(Program, NumberOfDevices) {
+  hlo::Module module =
+      hlo::parseModule("HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }", "m.hlo");
+  EXPECT_CONTAINS(messageOf([&] { Program(module, {openDevice("host:0")}); }),
+                  "is for 2 devices (2 replicas of 1 partitions), 1 are given");
+}
+
+} // namespace
