@@ -3,6 +3,7 @@
 #include "support/Error.h"
 #include <fmt/format.h>
 #include <set>
+#include <utility>
 
 namespace heddle {
 namespace {
@@ -15,7 +16,7 @@ const char *const rules =
    else the store could become visible too late, or too early for another reader. */
 byte segment[RANKS] = 1, known[RANKS * RANKS];
 
-/* Staging memory: a value, who wrote it and when, and when each rank last read it. */
+/* Memory that ranks share: a value, who wrote it and when, and when each rank last read it. */
 byte value[CELLS], writer[CELLS], written[CELLS], readBy[CELLS * RANKS];
 
 /* The barrier's slots, with all that was ever stored there: a poll may see any of it. Per owner and sender, each epoch:
@@ -28,8 +29,9 @@ byte packet[BOXES * (ROUNDS + 1)], sent[BOXES], taken[BOXES];
 
 )";
 
-/// Values are round * 16 + tag. Tags of inputs by rank and part, of sums by part, and of zeros.
-constexpr int zerosTag = 15;
+/// Values are round * 16 + tag. Tags of inputs by rank and part, of sums by part, of an address, and
+/// of zeros.
+constexpr int addressTag = 14, zerosTag = 15;
 
 /// Who reads data of whom, which SourcesOnly keeps of the barriers.
 class SourceFinder : public ProtocolWriter {
@@ -97,17 +99,10 @@ public:
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override;
 
 private:
-  void storeCell(int to, const std::string &what);
-  TileHandle loadCell(int from);
-  void readOwnOutputs();
-  /// Behind the staging memory: of each rank its operands, input and output in one place, then where they lie.
-  int operandCell(int rank, int part) const { return ranks * 2 * slots + rank * ranks + part; }
-  int addressCell(int rank) const { return ranks * 2 * slots + ranks * ranks + rank; }
-  int cells() const { return plan.algorithm->direct ? addressCell(ranks) : std::max(1, ranks * 2 * slots); }
   bool has(ProtocolFault fault) const { return options.fault == fault; }
   void line(const std::string &what) { text += "  " + what + "\n"; }
   /// Of plain memory: by itself, or one of a phase's.
-  void access(const std::string &what) { line(isWhole() ? what + ";" : "d_step { " + what + " };"); }
+  void access(const std::string &what) { line(inPhase ? what + ";" : "d_step { " + what + " };"); }
   bool isWhole() const { return options.reduced && boxes == 0; }
   int resolve(const Rank &rank) const { return rank.of(me, ranks); }
   TileHandle keep(std::string expression) {
@@ -136,6 +131,15 @@ private:
   int cell(int at, const Slot &slot) const { return (at * 2 + parityOf(round)) * slots + slotNumber(slot); }
   int box(int at, const Slot &slot) const { return (at * 2 + parityOf(round)) * boxes + slotNumber(slot); }
   int signal(int owner, int sender, int epoch) const { return (owner * ranks + sender) * epochs + epoch; }
+  // Behind the staging memory, of direct algorithms: where a rank's operands lie, its input, its output.
+  int operandCells() const { return plan.algorithm->direct ? 1 + 2 * ranks : 0; }
+  int addressCell(int rank) const { return ranks * 2 * slots + rank * operandCells(); }
+  int inputCell(int rank, int part) const { return addressCell(rank) + 1 + part; }
+  int outputCell(int rank, int part) const { return inputCell(rank, part) + (options.inPlace ? 0 : ranks); }
+  void storeCell(int cell, const std::string &value);
+  std::string loadCell(int cell); ///< yields a variable
+  void writeInputs();
+  void readOutputs();
   std::string comesBefore(int rank, const std::string &when) const {
     return fmt::format("{} <= known[{}]", when, me * ranks + rank);
   }
@@ -153,6 +157,8 @@ private:
 
   std::string text;
   int me = 0, round = 1, barriers = 0;
+  bool published = false;         ///< since the last barrier
+  bool inPhase = false;           ///< accesses of plain memory are parts of one step
   std::vector<std::string> tiles; ///< as expressions
   int used = 0, variables = 0;
   std::set<int> outputs; ///< parts of this round
@@ -168,9 +174,11 @@ std::string ModelWriter::run() {
       barriers = used = 0;
       tiles.clear();
       outputs.clear();
+      if (plan.algorithm->direct)
+        writeInputs();
       plan.algorithm->write(*this, c);
       if (plan.algorithm->direct)
-        readOwnOutputs();
+        readOutputs();
       for (int part = 0; part < (plan.algorithm->slices ? ranks : c.outputParts()); ++part)
         if (!outputs.count(part))
           line(fmt::format("assert(false); /* part {} of the output is not written */", part));
@@ -188,7 +196,7 @@ std::string ModelWriter::run() {
       "/* {} by {}, {} rounds, fault: {} */\n"
       "#define RANKS {}\n#define ROUNDS {}\n#define EPOCHS {}\n#define CELLS {}\n#define BOXES {}\n\n{}{}",
       describe(c), plan.algorithm->name, options.rounds, faultName(options.fault), ranks, options.rounds, epochs,
-      cells(), std::max(1, ranks * 2 * boxes), rules, processes);
+      std::max(1, addressCell(ranks)), std::max(1, ranks * 2 * boxes), rules, processes);
 }
 
 //===-- The barrier: as ExpandPeer.cpp expands it ----------------------------------------------------------------===//
@@ -209,6 +217,11 @@ void ModelWriter::barrier() {
     return;
   storeSignals(epoch);
   awaitSignals(epoch);
+  if (!std::exchange(published, false))
+    return;
+  for (int rank = 0; rank < ranks; ++rank)
+    if (rank != me)
+      line(fmt::format("assert({} == {});", loadCell(addressCell(rank)), valueOf(addressTag)));
 }
 
 // Lanes store and poll in no order among themselves.
@@ -263,34 +276,36 @@ std::string ModelWriter::learn(int signal) const {
 }
 
 void ModelWriter::eachTile(const std::function<void()> &body) {
-  if (isWhole())
+  inPhase = isWhole();
+  if (inPhase)
     line("d_step { skip;");
   body();
-  if (isWhole())
+  if (std::exchange(inPhase, false))
     line("};");
 }
 
 //===-- Memory ---------------------------------------------------------------------------------------------------===//
 
-void ModelWriter::storeCell(int to, const std::string &what) {
+void ModelWriter::storeCell(int cell, const std::string &value) {
   std::string checks;
   for (int rank = 0; rank < ranks; ++rank)
     if (rank != me)
       checks += fmt::format("assert({}); assert(writer[{}] != {} || {}); ",
-                            comesBefore(rank, fmt::format("readBy[{}]", to * ranks + rank)), to, rank,
-                            comesBefore(rank, fmt::format("written[{}]", to)));
-  access(fmt::format("{}value[{}] = {}; writer[{}] = {}; written[{}] = segment[{}]", checks, to, what, to, me, to, me));
+                            comesBefore(rank, fmt::format("readBy[{}]", cell * ranks + rank)), cell, rank,
+                            comesBefore(rank, fmt::format("written[{}]", cell)));
+  access(fmt::format("{}value[{}] = {}; writer[{}] = {}; written[{}] = segment[{}]", checks, cell, value, cell, me,
+                     cell, me));
 }
 
-TileHandle ModelWriter::loadCell(int from) {
+std::string ModelWriter::loadCell(int cell) {
   std::string checks, result = newVariable();
   for (int rank = 0; rank < ranks; ++rank)
     if (rank != me)
-      checks += fmt::format("assert(writer[{}] != {} || {}); ", from, rank,
-                            comesBefore(rank, fmt::format("written[{}]", from)));
-  access(fmt::format("{}{} = value[{}]; assert({} / 16 == {}); readBy[{}] = segment[{}]", checks, result, from, result,
-                     round, from * ranks + me, me));
-  return keep(result);
+      checks += fmt::format("assert(writer[{}] != {} || {}); ", cell, rank,
+                            comesBefore(rank, fmt::format("written[{}]", cell)));
+  access(fmt::format("{}{} = value[{}]; assert({} / 16 == {}); readBy[{}] = segment[{}]", checks, result, cell, result,
+                     round, cell * ranks + me, me));
+  return result;
 }
 
 void ModelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
@@ -300,39 +315,34 @@ void ModelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
 
 TileHandle ModelWriter::load(const Rank &at, const Slot &slot) {
   int owner = resolve(at);
-  return owner < 0 ? keep(std::to_string(valueOf(zerosTag))) : loadCell(cell(owner, slot));
+  return keep(owner < 0 ? std::to_string(valueOf(zerosTag)) : loadCell(cell(owner, slot)));
 }
 
-//===-- Operands where they lie ----------------------------------------------------------------------------------===//
+// What comes before and after each call of a direct algorithm: the user fills the input anew and reads the output.
+void ModelWriter::writeInputs() {
+  for (int part = 0; part < ranks; ++part)
+    storeCell(inputCell(me, part), std::to_string(inputValue(me, part)));
+}
 
-// The rank's input comes to be, in the memory that its output of the round before lay in, and is given away.
+void ModelWriter::readOutputs() {
+  for (int part = 0; part < ranks; ++part) {
+    outputs.insert(part);
+    line(fmt::format("assert({} == {});", loadCell(outputCell(me, part)), expectedOutput(part)));
+  }
+}
+
 void ModelWriter::publish() {
-  eachTile([&] {
-    for (int part = 0; part < ranks; ++part)
-      storeCell(operandCell(me, part), std::to_string(inputValue(me, part)));
-    storeCell(addressCell(me), std::to_string(valueOf(0)));
-  });
+  storeCell(addressCell(me), std::to_string(valueOf(addressTag)));
+  published = true;
 }
 
 TileHandle ModelWriter::peerInput(const Rank &of, const Rank &part) {
-  loadCell(addressCell(resolve(of)));
-  return loadCell(operandCell(resolve(of), cut(part, inputIsCut())));
+  return keep(loadCell(inputCell(resolve(of), resolve(part))));
 }
 
 void ModelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
-  loadCell(addressCell(resolve(of)));
-  storeCell(operandCell(resolve(of), cut(part, outputIsCut())), tiles[size_t(tile)]);
+  storeCell(outputCell(resolve(of), resolve(part)), tiles[size_t(tile)]);
 }
-
-// What comes after the collective.
-void ModelWriter::readOwnOutputs() {
-  eachTile([&] {
-    for (int part = 0; part < ranks; ++part)
-      output(Rank::fixed(part), loadCell(operandCell(me, part)));
-  });
-}
-
-//===-- Packets --------------------------------------------------------------------------------------------------===//
 
 // A packet replaces the one before it, which must have been taken: a store does not come before the poll that the rank
 // left in order to reach it.

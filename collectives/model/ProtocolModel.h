@@ -30,6 +30,7 @@ struct ModelOptions {
   /// release that ends it: a later one of the same rank tells all that an older one does, and no check fails for
   /// knowing more.
   bool reduced = false;
+  bool inPlace = false; ///< of direct algorithms: input and output are the same memory
 };
 
 /// The most ranks and rounds that a model has names for.
