@@ -58,6 +58,7 @@ struct Communicator::Protocol {
 };
 
 Communicator::Operation &Communicator::prepare(const Plan &plan) {
+  std::lock_guard one(preparing); // or threads that ask for equal plans at once would get different operations
   std::string key = planKey(plan);
   std::shared_ptr<Protocol> protocol;
   {
@@ -252,7 +253,8 @@ void Communicator::check() {
   }
   std::string message = reports.front();
   reports.erase(reports.begin());
-  reports.push_back("every rank of a group launches each collective within the deadline; the group has failed for good");
+  reports.push_back(
+      "every rank of a group launches each collective within the deadline; the group has failed for good");
   throw environmentError(message, reports);
 }
 
