@@ -4,6 +4,7 @@
 #include "chips/Chip.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/TestPaths.h"
 #include <gtest/gtest.h>
 
 using namespace heddle;
@@ -99,7 +100,7 @@ TEST(ApiCollectives, TheDocumentationListsEveryAlgorithm) {
     table += "| `" + std::string(algorithm->name) + "` | " + kinds + " | " + std::to_string(algorithm->barriers) +
              " | " + algorithm->sentence + " |\n";
   }
-  std::string page = readFile(HEDDLE_SOURCE_DIR "/docs/collectives.md");
+  std::string page = readFile(sourcePath("docs/collectives.md"));
   EXPECT_NE(page.find("|---|---|---|---|\n" + table + "\n"), std::string::npos)
       << "docs/collectives.md lacks this table:\n"
       << table;

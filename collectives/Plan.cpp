@@ -60,7 +60,10 @@ const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip,
 constexpr int64_t roundBytes = 256 * 1024;
 /// Longer tiles are walked once for each array they touch, which processors fetch less well ahead than all arrays side
 /// by side: 512 bytes were up to 1.8 times as fast as 16 KB.
-constexpr int64_t tileBytes = 512;
+constexpr int64_t tileBytes = 512, directTileBytes = 256;
+/// Outputs of all ranks together that would only push other things out of the caches. Stores past them spare fetching
+/// what is overwritten.
+constexpr int64_t streamBytes = 64 << 20;
 /// Nothing is staged, so nothing limits a round, and each has two barriers.
 constexpr int64_t directTilesPerRound = 1 << 20;
 
@@ -70,7 +73,8 @@ void chooseGeometry(Plan &plan, const PlanOptions &options) {
   int64_t share = std::max<int64_t>(4, divideUp(elements, plan.blocks));
   plan.tileElements = options.tileElements
                           ? options.tileElements
-                          : std::min<int64_t>(tileBytes / size, int64_t(std::bit_ceil(uint64_t(share))));
+                          : std::min<int64_t>((plan.algorithm->direct ? directTileBytes : tileBytes) / size,
+                                              int64_t(std::bit_ceil(uint64_t(share))));
   if (plan.algorithm->direct) {
     plan.tilesPerRound = options.tilesPerRound ? options.tilesPerRound : directTilesPerRound;
     plan.rounds = divideUp(elements, plan.roundElements());
@@ -195,8 +199,12 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
                                              : &findAlgorithm(collective.kind, options.algorithm);
   plan.sliceElements =
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
+  if (plan.algorithm->direct)
+    plan.sliceElements = alignUp(plan.sliceElements, directSliceBytes / elementSizeBytes(collective.type));
   plan.epochs = std::max(1, plan.algorithm->barriers);
   chooseGeometry(plan, options);
+  plan.streams = plan.algorithm->direct &&
+                 collective.outputElements() * elementSizeBytes(collective.type) >= streamBytes / collective.ranks;
   layOutArena(plan);
   return plan;
 }
@@ -224,10 +232,10 @@ std::string planKey(const Plan &plan) {
 
 std::string kernelKey(const Plan &plan) {
   const Collective &c = plan.collective;
-  return fmt::format("{} {} {}, {} ranks, sources {{{}}}, {}, {} blocks, {} tiles of {}, {}", collectiveName(c.kind),
+  return fmt::format("{} {} {}, {} ranks, sources {{{}}}, {}, {} blocks, {} tiles of {}, {}{}", collectiveName(c.kind),
                      c.reduces() ? reductionName(c.reduction) : "copy", elementTypeName(c.type), c.ranks,
                      fmt::join(c.sources, ","), plan.algorithm->name, plan.blocks, plan.tilesPerRound,
-                     plan.tileElements, plan.partsAreRuns() ? "runs" : "rows");
+                     plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "");
 }
 
 } // namespace heddle

@@ -22,6 +22,9 @@ struct PlanOptions {
 /// The most program instances of one collective on a rank; counters and signals have room for as many.
 inline constexpr int maxCollectiveBlocks = 64;
 
+/// Slices of direct algorithms are multiples of this, so that all of them begin aligned in an aligned buffer.
+inline constexpr int64_t directSliceBytes = 64;
+
 /// Where things lie in a rank's part of the symmetric memory, in bytes.
 struct ArenaLayout {
   int64_t counters = 0;      ///< one u64 per block: the epoch of its last round
@@ -47,6 +50,7 @@ struct Plan {
   int64_t rounds = 0;        ///< 0 when there is nothing to do: nothing is launched then
   int64_t sliceElements = 0; ///< elements that tiles cut: of a part, or of a slice
   int epochs = 1;            ///< per round
+  bool streams = false;      ///< outputs go past the caches; a hint
   ArenaLayout arena;
 
   int64_t roundElements() const { return blocks * tilesPerRound * tileElements; }

@@ -31,7 +31,7 @@ Value BufferOperands::input(TileWriter &w, ValueRange arguments, Value index, Va
 }
 
 void BufferOperands::output(TileWriter &w, ValueRange arguments, Value index, Value mask, Value tile) const {
-  w.store(w.offset(arguments[1], index), tile, mask);
+  w.store(w.offset(arguments[1], index), tile, mask, streams);
 }
 
 //===-- The kernel -----------------------------------------------------------------------------------------------===//
@@ -127,6 +127,10 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   partElements = w.mul(values[3], inner);
   Value ranks = w.i64(collective.ranks);
   sliceElements = plan.algorithm->slices ? divideUp(partElements, ranks) : partElements;
+  if (plan.algorithm->direct) {
+    Value chunk = w.i64(directSliceBytes / elementSizeBytes(collective.type));
+    sliceElements = w.mul(divideUp(sliceElements, chunk), chunk);
+  }
 
   deadline = peer::DeadlineOp::create(w.b, group);
   Value rank = peer::RankOp::create(w.b, w.b.getI32Type(), group);

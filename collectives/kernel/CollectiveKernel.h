@@ -28,7 +28,7 @@ public:
 /// Two buffers: `input` and `output`.
 class BufferOperands : public CollectiveOperands {
 public:
-  explicit BufferOperands(ElementType type) : type(type) {}
+  explicit BufferOperands(ElementType type, bool streams = false) : type(type), streams(streams) {}
   std::vector<tile::TileWriter::Argument> arguments(tile::TileWriter &writer) const override;
   mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index,
                     mlir::Value mask) const override;
@@ -38,6 +38,7 @@ public:
 
 private:
   ElementType type;
+  bool streams; ///< Plan::streams
 };
 
 /// Arguments of the protocol: `group` (PeerGroup, binary/PeerAbi.h), `arena` (this rank's arena, Plan::arena), `tag`

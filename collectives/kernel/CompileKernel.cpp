@@ -12,7 +12,7 @@ namespace heddle {
 std::string kernelText(const Plan &plan) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadCollectiveDialects(context);
-  OwningOpRef<ModuleOp> module = writeKernel(context, plan, BufferOperands(plan.collective.type));
+  OwningOpRef<ModuleOp> module = writeKernel(context, plan, BufferOperands(plan.collective.type, plan.streams));
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream);
@@ -30,7 +30,7 @@ Package compileKernel(const Plan &plan) {
   }
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadCollectiveDialects(context);
-  OwningOpRef<ModuleOp> module = writeKernel(context, plan, BufferOperands(plan.collective.type));
+  OwningOpRef<ModuleOp> module = writeKernel(context, plan, BufferOperands(plan.collective.type, plan.streams));
   Package package = compileModule(*module, key, {}).package;
   std::lock_guard lock(mutex);
   return known.emplace(key, std::move(package)).first->second;

@@ -177,11 +177,12 @@ Value TileWriter::load(Value pointer, Value mask, bool isVolatile) {
                         EvictionPolicy::Normal, isVolatile);
 }
 
-void TileWriter::store(Value pointer, Value value, Value mask) {
+void TileWriter::store(Value pointer, Value value, Value mask, bool streams) {
   value = like(value, pointer);
   if (mask)
     mask = like(mask, pointer);
-  StoreOp::create(b, pointer, value, mask, ArrayRef<int32_t>(), CacheModifier::None, EvictionPolicy::Normal);
+  StoreOp::create(b, pointer, value, mask, ArrayRef<int32_t>(),
+                  streams ? CacheModifier::Streaming : CacheModifier::None, EvictionPolicy::Normal);
 }
 
 //===-- Control --------------------------------------------------------------------------------------------------===//

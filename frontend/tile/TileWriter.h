@@ -74,7 +74,8 @@ public:
   mlir::Value offset(mlir::Value pointer, mlir::Value elements); ///< either may be a scalar beside a tile
   /// `mask` may be null; masked-off elements are zero.
   mlir::Value load(mlir::Value pointer, mlir::Value mask = {}, bool isVolatile = false);
-  void store(mlir::Value pointer, mlir::Value value, mlir::Value mask = {});
+  /// `streams`: past the caches, for data that nobody reads soon.
+  void store(mlir::Value pointer, mlir::Value value, mlir::Value mask = {}, bool streams = false);
 
   //===-- Control ------------------------------------------------------------------------------------------------===//
   using Values = llvm::SmallVector<mlir::Value>;

@@ -369,6 +369,7 @@ void HostEmitter::emitWhile(scf::WhileOp loop) {
 // Terminators of the function's own blocks. Each edge with tile arguments gets a block of its own for the copies.
 void HostEmitter::emitBranch(Operation *op) {
   if (isa<ReturnOp>(op)) {
+    fenceStreams();
     LLVM::ReturnOp::create(b, loc, ValueRange{});
     return;
   }

@@ -144,7 +144,7 @@ private:
   Access accessAt(mlir::Operation *op, mlir::Value pointer, mlir::Value mask, const TileIndex &index);
   LaneValue emitLoad(triton::LoadOp load, const TileIndex &index);
   LaneValue loadThrough(const Access &access, mlir::Type stored, const LaneValue &other, bool isVolatile);
-  void storeThrough(const Access &access, mlir::Value value);
+  void storeThrough(const Access &access, mlir::Value value, bool streams);
   void emitStore(triton::StoreOp store);
   void emitAtomic(mlir::Operation *op);
   void emitPoll(triton::AtomicPollOp op);
@@ -161,7 +161,9 @@ private:
   LanePattern stepPattern(int64_t step) const;
   mlir::Value anyTrue(mlir::Value mask);
   mlir::Value loadMasked(mlir::Value pointer, mlir::Value mask, mlir::Value otherwise, bool isVolatile);
-  void storeMasked(mlir::Value pointer, mlir::Value mask, mlir::Value value);
+  void storeMasked(mlir::Value pointer, mlir::Value mask, mlir::Value value, bool streams = false);
+  void storeWhole(mlir::Value pointer, mlir::Value value, bool streams);
+  void fenceStreams();
 
   //===-- Reduce.cpp, Dot.cpp, Debug.cpp -------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);

@@ -216,6 +216,34 @@ Value HostEmitter::anyTrue(Value mask) {
   return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, mask);
 }
 
+//===-- Stores past the caches ------------------------------------------------------------------------------------===//
+
+// A vector of a store that streams goes past the caches, which spares fetching the line first, when it is a whole
+// number of the processor's vectors and aligned; what is not, LLVM would cut into words. Such stores are not ordered
+// with later ones: releases to other devices and the end of the kernel have a fence before them, and tile atomics are
+// locked instructions, which wait for them too.
+void HostEmitter::storeWhole(Value pointer, Value value, bool streams) {
+  int64_t bytes = width * sizeOf(getElementTypeOrSelf(value.getType()));
+  if (!streams || bytes < 16 || bytes > 64)
+    return storeTo(pointer, value);
+  Value address = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), pointer);
+  Value rest = arith::AndIOp::create(b, loc, address, i64(bytes - 1));
+  Value isAligned = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rest, i64(0));
+  auto branch = scf::IfOp::create(b, loc, isAligned, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  LLVM::StoreOp::create(b, loc, value, pointer, bytes, /*isVolatile=*/false, /*isNonTemporal=*/true);
+  b.setInsertionPoint(branch.elseBlock()->getTerminator());
+  storeTo(pointer, value);
+}
+
+void HostEmitter::fenceStreams() {
+  bool found = false;
+  source.walk([&](StoreOp store) { found |= store.getCache() == CacheModifier::Streaming; });
+  if (found)
+    LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr("llvm.x86.sse.sfence"), ValueRange{});
+}
+
 //===-- Contiguous lanes under a mask -----------------------------------------------------------------------------===//
 
 // Mostly every lane is active, and the vector is loaded whole: processors fetch ahead of plain loads better than of
@@ -246,11 +274,11 @@ Value HostEmitter::loadMasked(Value pointer, Value mask, Value otherwise, bool i
   return whole.getResult(0);
 }
 
-void HostEmitter::storeMasked(Value pointer, Value mask, Value value) {
+void HostEmitter::storeMasked(Value pointer, Value mask, Value value, bool streams) {
   auto whole = scf::IfOp::create(b, loc, allTrue(mask), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(whole.thenBlock()->getTerminator());
-  storeTo(pointer, value);
+  storeWhole(pointer, value, streams);
   b.setInsertionPoint(whole.elseBlock()->getTerminator());
   auto some = scf::IfOp::create(b, loc, anyTrue(mask), /*withElseRegion=*/false);
   b.setInsertionPoint(some.thenBlock()->getTerminator());
@@ -379,7 +407,8 @@ void HostEmitter::emitStore(StoreOp store) {
     LaneValue value = evaluate(store.getValue(), index); // first, so that a fused load is the first to be checked
     Access access = accessAt(store, store.getPtr(), store.getMask(), index);
     bool scalarValue = value.isUniform() && access.address.isUniform() && (!access.mask || access.mask->isUniform());
-    storeThrough(access, toStored(scalarValue ? value.scalar : toLanes(value), form));
+    storeThrough(access, toStored(scalarValue ? value.scalar : toLanes(value), form),
+                 store.getCache() == CacheModifier::Streaming);
   };
   auto tile = dyn_cast<RankedTensorType>(store.getPtr().getType());
   if (!tile) {
@@ -390,7 +419,7 @@ void HostEmitter::emitStore(StoreOp store) {
   iterate(tile.getShape(), chooseLanes(tile.getShape(), primary, maxLanes()), one);
 }
 
-void HostEmitter::storeThrough(const Access &access, Value value) {
+void HostEmitter::storeThrough(const Access &access, Value value, bool streams) {
   const LaneValue &address = access.address;
   Type stored = getElementTypeOrSelf(value.getType());
   auto guarded = [&](Value condition, auto then) {
@@ -406,12 +435,12 @@ void HostEmitter::storeThrough(const Access &access, Value value) {
   }
   if (address.isAffine() && isStepPattern(address.lanes, width, sizeOf(stored))) {
     Value pointer = toPointer(address.scalar);
-    auto whole = [&] { storeTo(pointer, value); };
+    auto whole = [&] { storeWhole(pointer, value, streams); };
     if (!access.mask)
       return whole();
     if (maskUniform)
       return guarded(access.mask->scalar, whole);
-    storeMasked(pointer, toLanes(*access.mask), value);
+    storeMasked(pointer, toLanes(*access.mask), value, streams);
     return;
   }
   Value addresses = toLanes(address),

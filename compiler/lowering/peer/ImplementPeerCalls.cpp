@@ -99,6 +99,8 @@ private:
     Value at = pointer(op.getArgOperands()[0]), value = op.getArgOperands()[1];
     auto ordering = LLVM::AtomicOrdering::monotonic;
     if (call.semantic == MemSemantic::Release) {
+      if (target.streamFence)
+        LLVM::CallIntrinsicOp::create(b, b.getStringAttr(target.streamFence), ValueRange{});
       if (target.splitsRelease)
         emitReleaseFence(b, target, call.scope);
       else

@@ -11,13 +11,14 @@ using heddle::triton::MemScope;
 // clang-format off
 static constexpr PeerTarget targets[] = {
   {.name = "host", .addressSpace = 0, .gpuScope = "", .ctaScope = "", .threadId = nullptr, .nanosecondsPerTick = 0,
-   .splitsRelease = false, .fencesAfterLoop = false, .fencesEachThread = false, .pause = "llvm.x86.sse2.pause"},
+   .splitsRelease = false, .fencesAfterLoop = false, .fencesEachThread = false, .streamFence = "llvm.x86.sse.sfence",
+   .pause = "llvm.x86.sse2.pause"},
   {.name = "nvptx", .addressSpace = 1, .gpuScope = "device", .ctaScope = "block",
    .threadId = "llvm.nvvm.read.ptx.sreg.tid.x", .nanosecondsPerTick = 1,
-   .splitsRelease = false, .fencesAfterLoop = false, .fencesEachThread = false, .pause = nullptr},
+   .splitsRelease = false, .fencesAfterLoop = false, .fencesEachThread = false, .streamFence = nullptr, .pause = nullptr},
   {.name = "amdgpu", .addressSpace = 1, .gpuScope = "agent", .ctaScope = "workgroup",
    .threadId = "llvm.amdgcn.workitem.id.x", .nanosecondsPerTick = 10,
-   .splitsRelease = true, .fencesAfterLoop = true, .fencesEachThread = true, .pause = nullptr},
+   .splitsRelease = true, .fencesAfterLoop = true, .fencesEachThread = true, .streamFence = nullptr, .pause = nullptr},
 };
 // clang-format on
 

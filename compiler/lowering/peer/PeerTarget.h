@@ -20,6 +20,8 @@ struct PeerTarget {
   bool fencesAfterLoop;
   /// A relaxed store of one thread may overtake the stores that other threads of its block made before a barrier.
   bool fencesEachThread;
+  /// Intrinsic before a release store: stores past the caches would overtake it. Null where there are none.
+  const char *streamFence;
   const char *pause; ///< intrinsic that spares the other hardware thread while polling; then other threads run too
 };
 

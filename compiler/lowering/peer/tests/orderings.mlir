@@ -2,7 +2,8 @@
 // RUN: heddle-opt %s -heddle-implement-peer-calls=target=nvptx | FileCheck %s --check-prefixes=ALL,NVPTX
 // RUN: heddle-opt %s -heddle-implement-peer-calls=target=amdgpu | FileCheck %s --check-prefixes=ALL,AMD
 // Orderings, scopes and alignment of stores and loads. On AMD a release is a fence, a wait, a relaxed store; an acquire is a
-// relaxed loop and one fence. The host knows one address space and no scopes.
+// relaxed loop and one fence. The host knows one address space and no scopes; a fence before a release is for stores past
+// the caches.
 
 llvm.func @__heddle_atomicwrite_i32_relaxed_system_nomask(!llvm.ptr<1>, i32) -> i32
 llvm.func @__heddle_atomicwrite_i64_release_system_nomask(!llvm.ptr<1>, i64) -> i64
@@ -22,20 +23,23 @@ llvm.func @writes(%p: !llvm.ptr<1>, %v: i32, %w: i64) {
   // NVPTX: llvm.store %arg1, %arg0 atomic monotonic {alignment = 4 : i64} : i32, !llvm.ptr<1>
   // AMD: llvm.store %arg1, %arg0 atomic monotonic {alignment = 4 : i64} : i32, !llvm.ptr<1>
   llvm.call @__heddle_atomicwrite_i32_relaxed_system_nomask(%p, %v) : (!llvm.ptr<1>, i32) -> i32
-  // HOST: llvm.store %arg2, %{{.*}} atomic release {alignment = 8 : i64} : i64, !llvm.ptr
+  // HOST: llvm.call_intrinsic "llvm.x86.sse.sfence"()
+  // HOST-NEXT: llvm.store %arg2, %{{.*}} atomic release {alignment = 8 : i64} : i64, !llvm.ptr
   // NVPTX: llvm.store %arg2, %arg0 atomic release {alignment = 8 : i64} : i64, !llvm.ptr<1>
   // AMD: llvm.fence release
   // AMD-NEXT: %[[W:.*]] = llvm.mlir.constant(3952 : i32) : i32
   // AMD-NEXT: llvm.call_intrinsic "llvm.amdgcn.s.waitcnt"(%[[W]])
   // AMD-NEXT: llvm.store %arg2, %arg0 atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr<1>
   llvm.call @__heddle_atomicwrite_i64_release_system_nomask(%p, %w) : (!llvm.ptr<1>, i64) -> i64
-  // HOST: llvm.store %arg1, %{{.*}} atomic release {alignment = 4 : i64} : i32, !llvm.ptr
+  // HOST: llvm.call_intrinsic "llvm.x86.sse.sfence"()
+  // HOST-NEXT: llvm.store %arg1, %{{.*}} atomic release {alignment = 4 : i64} : i32, !llvm.ptr
   // NVPTX: llvm.store %arg1, %arg0 atomic syncscope("device") release {alignment = 4 : i64} : i32, !llvm.ptr<1>
   // AMD: llvm.fence syncscope("agent") release
   // AMD: llvm.amdgcn.s.waitcnt
   // AMD: llvm.store %arg1, %arg0 atomic syncscope("agent") monotonic {alignment = 4 : i64} : i32, !llvm.ptr<1>
   llvm.call @__heddle_atomicwrite_i32_release_gpu_nomask(%p, %v) : (!llvm.ptr<1>, i32) -> i32
-  // HOST: llvm.store %arg1, %{{.*}} atomic release {alignment = 4 : i64} : i32, !llvm.ptr
+  // HOST: llvm.call_intrinsic "llvm.x86.sse.sfence"()
+  // HOST-NEXT: llvm.store %arg1, %{{.*}} atomic release {alignment = 4 : i64} : i32, !llvm.ptr
   // NVPTX: llvm.store %arg1, %arg0 atomic syncscope("block") release {alignment = 4 : i64} : i32, !llvm.ptr<1>
   // AMD: llvm.fence syncscope("workgroup") release
   // AMD: llvm.store %arg1, %arg0 atomic syncscope("workgroup") monotonic {alignment = 4 : i64} : i32, !llvm.ptr<1>
