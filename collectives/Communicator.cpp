@@ -58,6 +58,7 @@ struct Communicator::Protocol {
 };
 
 Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name) {
+  std::lock_guard one(preparing); // or threads that ask for equal plans at once would get different operations
   std::string key = planKey(plan) + name;
   std::shared_ptr<Protocol> protocol;
   {

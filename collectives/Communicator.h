@@ -79,7 +79,7 @@ private:
   Options options;
   std::unique_ptr<SymmetricMemory> control; ///< Control of each rank
   std::vector<std::unique_ptr<Operation>> operations;
-  std::mutex mutex;
+  std::mutex preparing, mutex;          ///< taken in this order
   std::vector<const Operation *> order; ///< the launches so far, by their number
   std::vector<size_t> launched;         ///< by rank
   bool failed = false;

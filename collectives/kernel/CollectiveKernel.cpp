@@ -2,6 +2,7 @@
 // Reads an algorithm as the code of its kernel. The function loads the block's epoch from its counter, runs the rounds,
 // and stores the epoch back: nothing of the protocol comes from the host, so that a launch can be replayed.
 #include "collectives/kernel/CollectiveKernel.h"
+#include "binary/PeerAbi.h"
 #include "collectives/kernel/Fold.h"
 #include "collectives/kernel/Packets.h"
 #include "compiler/dialects/peer/Peer.h"
@@ -138,7 +139,11 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   lanes = w.range(plan.tileElements);
   Value counter = w.offset(w.offset(arena, w.i64(plan.arena.counters / 8)), block);
   Value first = w.add(w.load(counter, {}, /*isVolatile=*/true), w.i64(1));
-  TileWriter::Values after = w.forLoop(divideUp(sliceElements, w.i64(plan.roundElements())), {first, w.boolean(true)},
+  // A rank that has missed a peer waits for nobody any more: the calls queued behind that one end at once.
+  Value record = w.load(w.offset(group, w.i64(offsetof(PeerGroup, error) / 8)));
+  Value failures = w.load(IntToPtrOp::create(w.b, words, record), {}, /*isVolatile=*/true);
+  Value isHealthy = w.equal(failures, w.i64(int64_t(PeerErrorState::Free)));
+  TileWriter::Values after = w.forLoop(divideUp(sliceElements, w.i64(plan.roundElements())), {first, isHealthy},
                                        [&](Value number, ValueRange carried) -> TileWriter::Values {
                                          epoch = carried[0], ok = carried[1];
                                          // After a failure nothing is worth waiting for; the rounds that are left only

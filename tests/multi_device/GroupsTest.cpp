@@ -91,6 +91,21 @@ TEST(Groups, TwoOnTheSameDevicesAtOnceManyTimes) {
   other.join();
 }
 
+// Each rank's thread may prepare what it launches.
+TEST(Groups, OneOperationForAllThreads) {
+  for (int time = 0; time < 10; ++time) {
+    Communicator communicator(openDevices("host", {0, 1, 2, 3}));
+    Plan plan = planOf(CollectiveKind::AllReduce, 4, "one_shot_pull");
+    std::vector<Communicator::Operation *> seen(4);
+    std::vector<std::thread> threads;
+    for (auto &operation : seen)
+      threads.emplace_back([&] { operation = &communicator.prepare(plan); });
+    for (std::thread &thread : threads)
+      thread.join();
+    EXPECT_EQ(seen, std::vector<Communicator::Operation *>(4, seen[0]));
+  }
+}
+
 // All is launched before anything is waited for, by one thread, in orders that differ from rank to rank.
 TEST(Groups, TwoOnTheSameDevicesInDifferentOrders) {
   std::vector<std::unique_ptr<Member>> members;
