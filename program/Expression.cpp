@@ -193,7 +193,41 @@ Value Expression::iota(const Node &node, const PositionPtr &position) {
   return convertElement(w, coordinate, from, node.shape.type);
 }
 
+// Elements of another width: the low part of a wide one is the first of the narrow ones, along the last dimension.
+Value Expression::bitcastOfWidth(const Node &node, const PositionPtr &position, Value mask) {
+  const hlo::Shape &from = graph.operand(node, 0).shape;
+  unsigned bits = unsigned(hlo::bitWidth(from.type)), wanted = unsigned(hlo::bitWidth(node.shape.type));
+  Type integer = w.b.getIntegerType(std::max(bits, wanted));
+  std::vector<Value> coordinates = coordinatesOf(*position);
+  auto pattern = [&](const std::vector<Value> &at) {
+    Value value = evaluate(node.operands[0], place(from.dimensions, at), from.isScalar() ? Value() : mask);
+    return w.bitcast(toMemory(w, value, from.type), w.b.getIntegerType(bits));
+  };
+  Value result;
+  if (bits > wanted) {
+    Value part = w.mul(coordinates.back(), index(wanted, coordinates.back()));
+    coordinates.pop_back();
+    part = w.truncate(w.extend(part, 64), bits);
+    result = w.truncate(w.shiftRight(pattern(coordinates), part), wanted);
+  } else {
+    Value like = linearOf(*position);
+    coordinates.emplace_back();
+    for (unsigned part = 0; part < wanted; part += bits) {
+      coordinates.back() = index(part / bits, like);
+      Value piece = w.extend(pattern(coordinates), wanted);
+      Value moved = part ? w.shiftLeft(piece, w.constant(integer, part, piece)) : piece;
+      result = result ? w.bitOr(result, moved) : moved;
+    }
+  }
+  if (node.shape.type == DType::Pred)
+    return fromMemory(w, result, node.shape.type);
+  return w.bitcast(result, registerType(*w.b.getContext(), node.shape.type));
+}
+
 Value Expression::elementwiseAt(const Node &node, const PositionPtr &position, Value mask) {
+  if (node.opcode() == Opcode::BitcastConvert &&
+      hlo::bitWidth(node.shape.type) != hlo::bitWidth(graph.operand(node, 0).shape.type))
+    return bitcastOfWidth(node, position, mask);
   SmallVector<Value> operands;
   SmallVector<DType> types;
   for (NodeId operand : node.operands) {

@@ -195,6 +195,9 @@ TEST(Program, Conversions) {
     checkBody(body + "ROOT t = tuple(" + results + ")", {std::string(from) + "[33]"});
   }
   checkBody("a = u32[8] bitcast-convert(p0)\nb = f32[8] bitcast-convert(a)\nROOT t = tuple(a, b)", {"f32[8]"});
+  checkBody("a = u8[8,4] bitcast-convert(p0)\nROOT b = f32[8] bitcast-convert(a)", {"f32[8]"});
+  checkBody("a = s16[4] bitcast-convert(p0)\nROOT b = f64[] bitcast-convert(a)", {"f64[]"});
+  checkBody("a = u8[8,4] bitcast-convert(p0)\nROOT r = s8[4,8] bitcast-convert(p1)", {"f32[8]", "s64[4]"});
 }
 
 TEST(Program, Comparisons) {
