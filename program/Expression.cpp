@@ -450,9 +450,11 @@ Value Expression::reduce(const Node &node, const PositionPtr &position, Value ma
   size_t count = node.operands.size() / 2;
   const hlo::Computation &region = graph.module->computation(node.instruction.calledComputation);
   const hlo::Shape &from = graph.operand(node, 0).shape;
-  std::vector<int64_t> reduced, sizes;
+  // Ascending, whatever the text has: elements are folded in row-major order.
+  std::vector<int64_t> reduced = node.instruction.dimensions, sizes;
+  std::sort(reduced.begin(), reduced.end());
   std::vector<bool> isReduced(from.dimensions.size());
-  for (int64_t dimension : node.instruction.dimensions) {
+  for (int64_t dimension : reduced) {
     isReduced[size_t(dimension)] = true;
     sizes.push_back(from.dimensions[size_t(dimension)]);
   }
@@ -474,17 +476,9 @@ Value Expression::reduce(const Node &node, const PositionPtr &position, Value ma
   }
   TileWriter::Values results = overAll(sizes, carried, like, [&](const std::vector<Value> &inner, ValueRange sums) {
     std::vector<Value> coordinates;
-    size_t next = 0;
-    for (size_t i = 0; i < from.dimensions.size(); ++i) {
-      if (!isReduced[i]) {
-        coordinates.push_back(coordinatesOf(*position)[next++]);
-        continue;
-      }
-      size_t which =
-          size_t(std::find(node.instruction.dimensions.begin(), node.instruction.dimensions.end(), int64_t(i)) -
-                 node.instruction.dimensions.begin());
-      coordinates.push_back(w.like(inner[which], like));
-    }
+    size_t kept = 0, folded = 0;
+    for (size_t i = 0; i < from.dimensions.size(); ++i)
+      coordinates.push_back(isReduced[i] ? w.like(inner[folded++], like) : coordinatesOf(*position)[kept++]);
     PositionPtr source = place(from.dimensions, coordinates);
     std::vector<Value> arguments(sums.begin(), sums.end());
     for (size_t i = 0; i < count; ++i)

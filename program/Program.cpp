@@ -149,7 +149,7 @@ struct Program::Implementation {
         Collective collective = collectiveOf(source, step.step.node, ranks, sources);
         PlanOptions planOptions;
         for (const Algorithm *algorithm : allAlgorithms())
-          if (algorithm->name == options.algorithm && algorithm->does(collective.kind))
+          if (algorithm->name == options.algorithm && algorithm->does(collective.kind) && !algorithm->direct)
             planOptions.algorithm = options.algorithm;
         if (!step.step.tail.empty())
           planOptions.blocks = 1;

@@ -116,6 +116,12 @@ TEST(Program, Samples) {
       }
 }
 
+TEST(Program, DirectAlgorithmsAreLeftToThePlans) {
+  ProgramOptions options;
+  options.algorithm = "two_shot_direct";
+  check(readFile(sourcePath("tests/hlo/all_reduce_rms_norm.hlo")), "all_reduce_rms_norm.hlo", options);
+}
+
 /// One instruction on a module of its own: `body` ends in ROOT and reads p0, p1, p2 of these shapes.
 void checkBody(const std::string &body, const std::vector<std::string> &parameters) {
   std::string text =
@@ -235,6 +241,11 @@ TEST(Program, Contractions) {
   checkBody("z = f32[] constant(0)\nROOT r = f32[] reduce(p0, z), dimensions={0,1}, to_apply=add", {"f32[4,33]"});
   checkBody("z = f32[] constant(-inf)\nn = s32[] constant(0)\ni = s32[4,9] iota(), iota_dimension=1\nROOT r = (f32[4], "
             "s32[4]) reduce(p0, i, z, n), dimensions={1}, to_apply=both",
+            {"f32[4,9]"});
+  // In row-major order, whatever the order of the dimensions: of equal values the first one wins.
+  checkBody("z = f32[] constant(-inf)\nn = s32[] constant(0)\nf = f32[4,9] floor(p0)\ni = s32[36] iota(), "
+            "iota_dimension=0\nj = s32[4,9] reshape(i)\nROOT r = (f32[], s32[]) reduce(f, j, z, n), "
+            "dimensions={1,0}, to_apply=both",
             {"f32[4,9]"});
   checkBody("ROOT r = f32[5,6] dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
             {"f32[5,16]", "f32[16,6]"});
