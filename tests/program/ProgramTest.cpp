@@ -264,6 +264,13 @@ TEST(Program, EmptyAndScalarArrays) {
   checkBody("ROOT r = f32[2,3] concatenate(p0, p1), dimensions={0}", {"f32[0,3]", "f32[2,3]"});
 }
 
+TEST(Program, CodeBehindACollectiveOfAScalar) {
+  check("HloModule m, replica_count=2\n\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] "
+        "add(a, b) }\n\nENTRY e {\n x = f32[] parameter(0)\n s = f32[] all-reduce(x), to_apply=add\n r = f32[] "
+        "reshape(s)\n ROOT m = f32[] maximum(r, x)\n}\n",
+        "scalar.hlo");
+}
+
 TEST(Program, NumberOfDevices) {
   hlo::Module module =
       hlo::parseModule("HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }", "m.hlo");
