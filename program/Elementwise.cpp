@@ -54,25 +54,28 @@ public:
     return arith::TruncFOp::create(w.b, x.getType(), compute(wide));
   }
 
-  // Kahan: the rounding error of u = exp(x) cancels in (u - 1) / log(u).
+  // Kahan: the rounding error of u = exp(x) cancels in (u - 1) / log(u). The factor that is near 1 is made first: the
+  // other product may overflow.
   Value expm1(Value x) {
     Value u = apply<math::ExpOp>(x), one = number(1, x);
-    Value quotient = div(mul(sub(u, one), x), apply<math::LogOp>(u));
+    Value product = mul(sub(u, one), div(x, apply<math::LogOp>(u)));
     Value small = compare(arith::CmpFPredicate::OEQ, u, one);
     Value below = compare(arith::CmpFPredicate::OEQ, sub(u, one), number(-1, x));
     Value above = compare(arith::CmpFPredicate::OEQ, u, number(INFINITY, x));
-    return w.select(small, x, w.select(below, number(-1, x), w.select(above, u, quotient)));
+    return w.select(small, x, w.select(below, number(-1, x), w.select(above, u, product)));
   }
   Value log1p(Value x) {
     Value one = number(1, x), u = add(one, x), log = apply<math::LogOp>(u);
-    Value quotient = div(mul(log, x), sub(u, one));
+    Value product = mul(log, div(x, sub(u, one)));
     Value small = compare(arith::CmpFPredicate::OEQ, u, one);
     Value above = compare(arith::CmpFPredicate::OEQ, u, number(INFINITY, x));
-    return w.select(small, x, w.select(above, u, quotient));
+    return w.select(small, x, w.select(above, u, product));
   }
+  // exp(-x) would overflow before the result underflows.
   Value logistic(Value x) {
-    Value one = number(1, x);
-    return div(one, add(one, apply<math::ExpOp>(negate(x))));
+    Value one = number(1, x), small = apply<math::ExpOp>(negate(abs(x)));
+    Value negative = compare(arith::CmpFPredicate::OLT, x, number(0, x));
+    return div(w.select(negative, small, one), add(one, small));
   }
   Value tangent(Value x) { return div(apply<math::SinOp>(x), apply<math::CosOp>(x)); }
   // One Newton step repairs what exp and log lose.

@@ -118,7 +118,7 @@ Value Expression::evaluate(NodeId id, const PositionPtr &position, Value mask) {
 Value Expression::compute(NodeId id, const PositionPtr &position, Value mask) {
   const Node &node = graph[id];
   if (auto found = tiles.find(id); found != tiles.end()) {
-    if (linearOf(*position) != found->second.first)
+    if (!node.shape.isScalar() && linearOf(*position) != found->second.first) // a scalar has one position
       throw internalError("a fused collective's result is read at another position");
     return found->second.second;
   }
@@ -193,7 +193,41 @@ Value Expression::iota(const Node &node, const PositionPtr &position) {
   return convertElement(w, coordinate, from, node.shape.type);
 }
 
+// Elements of another width: the low part of a wide one is the first of the narrow ones, along the last dimension.
+Value Expression::bitcastOfWidth(const Node &node, const PositionPtr &position, Value mask) {
+  const hlo::Shape &from = graph.operand(node, 0).shape;
+  unsigned bits = unsigned(hlo::bitWidth(from.type)), wanted = unsigned(hlo::bitWidth(node.shape.type));
+  Type integer = w.b.getIntegerType(std::max(bits, wanted));
+  std::vector<Value> coordinates = coordinatesOf(*position);
+  auto pattern = [&](const std::vector<Value> &at) {
+    Value value = evaluate(node.operands[0], place(from.dimensions, at), from.isScalar() ? Value() : mask);
+    return w.bitcast(toMemory(w, value, from.type), w.b.getIntegerType(bits));
+  };
+  Value result;
+  if (bits > wanted) {
+    Value part = w.mul(coordinates.back(), index(wanted, coordinates.back()));
+    coordinates.pop_back();
+    part = w.truncate(w.extend(part, 64), bits);
+    result = w.truncate(w.shiftRight(pattern(coordinates), part), wanted);
+  } else {
+    Value like = linearOf(*position);
+    coordinates.emplace_back();
+    for (unsigned part = 0; part < wanted; part += bits) {
+      coordinates.back() = index(part / bits, like);
+      Value piece = w.extend(pattern(coordinates), wanted);
+      Value moved = part ? w.shiftLeft(piece, w.constant(integer, part, piece)) : piece;
+      result = result ? w.bitOr(result, moved) : moved;
+    }
+  }
+  if (node.shape.type == DType::Pred)
+    return fromMemory(w, result, node.shape.type);
+  return w.bitcast(result, registerType(*w.b.getContext(), node.shape.type));
+}
+
 Value Expression::elementwiseAt(const Node &node, const PositionPtr &position, Value mask) {
+  if (node.opcode() == Opcode::BitcastConvert &&
+      hlo::bitWidth(node.shape.type) != hlo::bitWidth(graph.operand(node, 0).shape.type))
+    return bitcastOfWidth(node, position, mask);
   SmallVector<Value> operands;
   SmallVector<DType> types;
   for (NodeId operand : node.operands) {
@@ -416,9 +450,11 @@ Value Expression::reduce(const Node &node, const PositionPtr &position, Value ma
   size_t count = node.operands.size() / 2;
   const hlo::Computation &region = graph.module->computation(node.instruction.calledComputation);
   const hlo::Shape &from = graph.operand(node, 0).shape;
-  std::vector<int64_t> reduced, sizes;
+  // Ascending, whatever the text has: elements are folded in row-major order.
+  std::vector<int64_t> reduced = node.instruction.dimensions, sizes;
+  std::sort(reduced.begin(), reduced.end());
   std::vector<bool> isReduced(from.dimensions.size());
-  for (int64_t dimension : node.instruction.dimensions) {
+  for (int64_t dimension : reduced) {
     isReduced[size_t(dimension)] = true;
     sizes.push_back(from.dimensions[size_t(dimension)]);
   }
@@ -442,17 +478,9 @@ Value Expression::reduce(const Node &node, const PositionPtr &position, Value ma
     (void)coordinatesOf(*position); // out here, where what comes after the loop may use them too
   TileWriter::Values results = overAll(sizes, carried, like, [&](const std::vector<Value> &inner, ValueRange sums) {
     std::vector<Value> coordinates;
-    size_t next = 0;
-    for (size_t i = 0; i < from.dimensions.size(); ++i) {
-      if (!isReduced[i]) {
-        coordinates.push_back(coordinatesOf(*position)[next++]);
-        continue;
-      }
-      size_t which =
-          size_t(std::find(node.instruction.dimensions.begin(), node.instruction.dimensions.end(), int64_t(i)) -
-                 node.instruction.dimensions.begin());
-      coordinates.push_back(w.like(inner[which], like));
-    }
+    size_t kept = 0, folded = 0;
+    for (size_t i = 0; i < from.dimensions.size(); ++i)
+      coordinates.push_back(isReduced[i] ? w.like(inner[folded++], like) : coordinatesOf(*position)[kept++]);
     PositionPtr source = place(from.dimensions, coordinates);
     std::vector<Value> arguments(sums.begin(), sums.end());
     for (size_t i = 0; i < count; ++i)

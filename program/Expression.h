@@ -43,6 +43,7 @@ private:
   mlir::Value compute(NodeId id, const PositionPtr &position, mlir::Value mask);
   mlir::Value constant(const Node &node, const PositionPtr &position);
   mlir::Value iota(const Node &node, const PositionPtr &position);
+  mlir::Value bitcastOfWidth(const Node &node, const PositionPtr &position, mlir::Value mask);
   mlir::Value elementwiseAt(const Node &node, const PositionPtr &position, mlir::Value mask);
   mlir::Value dynamicSlice(const Node &node, const PositionPtr &position, mlir::Value mask);
   mlir::Value dynamicUpdate(const Node &node, const PositionPtr &position, mlir::Value mask);

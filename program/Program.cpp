@@ -152,7 +152,7 @@ struct Program::Implementation {
         PlanOptions planOptions;
         planOptions.direct = plain;
         for (const Algorithm *algorithm : allAlgorithms())
-          if (algorithm->name == options.algorithm && algorithm->does(collective.kind))
+          if (algorithm->name == options.algorithm && algorithm->does(collective.kind) && !algorithm->direct)
             planOptions.algorithm = options.algorithm;
         if (!step.step.tail.empty())
           planOptions.blocks = 1;

@@ -23,7 +23,8 @@ struct ArrayBytes {
 
 struct ProgramOptions {
   PartitionOptions partition;
-  std::string algorithm;                                 ///< of every collective that has it; empty: the plans choose
+  /// Of every collective that has it and whose kernel can take in code (Algorithm::direct cannot); empty: plans choose.
+  std::string algorithm;
   double deadlineSeconds = 30;                           ///< of each collective
   std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled; may be empty
 };

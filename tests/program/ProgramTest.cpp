@@ -116,6 +116,12 @@ TEST(Program, Samples) {
       }
 }
 
+TEST(Program, DirectAlgorithmsAreLeftToThePlans) {
+  ProgramOptions options;
+  options.algorithm = "two_shot_direct";
+  check(readFile(sourcePath("tests/hlo/all_reduce_rms_norm.hlo")), "all_reduce_rms_norm.hlo", options);
+}
+
 /// One instruction on a module of its own: `body` ends in ROOT and reads p0, p1, p2 of these shapes.
 void checkBody(const std::string &body, const std::vector<std::string> &parameters) {
   std::string text =
@@ -195,6 +201,9 @@ TEST(Program, Conversions) {
     checkBody(body + "ROOT t = tuple(" + results + ")", {std::string(from) + "[33]"});
   }
   checkBody("a = u32[8] bitcast-convert(p0)\nb = f32[8] bitcast-convert(a)\nROOT t = tuple(a, b)", {"f32[8]"});
+  checkBody("a = u8[8,4] bitcast-convert(p0)\nROOT b = f32[8] bitcast-convert(a)", {"f32[8]"});
+  checkBody("a = s16[4] bitcast-convert(p0)\nROOT b = f64[] bitcast-convert(a)", {"f64[]"});
+  checkBody("a = u8[8,4] bitcast-convert(p0)\nROOT r = s8[4,8] bitcast-convert(p1)", {"f32[8]", "s64[4]"});
 }
 
 TEST(Program, Comparisons) {
@@ -233,6 +242,11 @@ TEST(Program, Contractions) {
   checkBody("z = f32[] constant(-inf)\nn = s32[] constant(0)\ni = s32[4,9] iota(), iota_dimension=1\nROOT r = (f32[4], "
             "s32[4]) reduce(p0, i, z, n), dimensions={1}, to_apply=both",
             {"f32[4,9]"});
+  // In row-major order, whatever the order of the dimensions: of equal values the first one wins.
+  checkBody("z = f32[] constant(-inf)\nn = s32[] constant(0)\nf = f32[4,9] floor(p0)\ni = s32[36] iota(), "
+            "iota_dimension=0\nj = s32[4,9] reshape(i)\nROOT r = (f32[], s32[]) reduce(f, j, z, n), "
+            "dimensions={1,0}, to_apply=both",
+            {"f32[4,9]"});
   checkBody("ROOT r = f32[5,6] dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
             {"f32[5,16]", "f32[16,6]"});
   checkBody("ROOT r = f32[3,5,6] dot(p0, p1), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
@@ -248,6 +262,13 @@ TEST(Program, EmptyAndScalarArrays) {
   checkBody("z = f32[] constant(2)\nROOT r = f32[3] reduce(p0, z), dimensions={0}, to_apply=add", {"f32[0,3]"});
   checkBody("ROOT r = f32[] add(p0, p0)", {"f32[]"});
   checkBody("ROOT r = f32[2,3] concatenate(p0, p1), dimensions={0}", {"f32[0,3]", "f32[2,3]"});
+}
+
+TEST(Program, CodeBehindACollectiveOfAScalar) {
+  check("HloModule m, replica_count=2\n\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] "
+        "add(a, b) }\n\nENTRY e {\n x = f32[] parameter(0)\n s = f32[] all-reduce(x), to_apply=add\n r = f32[] "
+        "reshape(s)\n ROOT m = f32[] maximum(r, x)\n}\n",
+        "scalar.hlo");
 }
 
 TEST(Program, NumberOfDevices) {

@@ -42,7 +42,7 @@ double computeFloatUnary(Opcode opcode, double x) {
   case LogPlusOne:
     return std::log1p(x);
   case Logistic:
-    return 1 / (1 + std::exp(-x));
+    return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); // exp(-x) may overflow before
   case Tanh:
     return std::tanh(x);
   case Sine:
