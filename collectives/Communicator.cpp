@@ -57,9 +57,9 @@ struct Communicator::Protocol {
   std::vector<Buffer> groups;             ///< a PeerGroup by rank
 };
 
-Communicator::Operation &Communicator::prepare(const Plan &plan) {
+Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name) {
   std::lock_guard one(preparing); // or threads that ask for equal plans at once would get different operations
-  std::string key = planKey(plan);
+  std::string key = planKey(plan) + name;
   std::shared_ptr<Protocol> protocol;
   {
     std::lock_guard lock(mutex);
@@ -74,7 +74,7 @@ Communicator::Operation &Communicator::prepare(const Plan &plan) {
     protocol = makeProtocol(plan, compileKernel(plan));
     protocol->key = kernelKey(plan);
   }
-  Operation &made = add(plan, describe(plan.collective), std::move(protocol));
+  Operation &made = add(plan, name.empty() ? describe(plan.collective) : name, std::move(protocol));
   made.key = key;
   return made;
 }

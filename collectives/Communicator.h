@@ -41,8 +41,9 @@ public:
 
   /// A plan with its kernel on every device and protocol memory of its own.
   class Operation;
-  /// The same object for equal plans. Allocates and compiles; not to be called while the operation runs.
-  Operation &prepare(const Plan &plan);
+  /// The same object for an equal plan of the same name (in messages; empty: describe(collective)). Allocates and
+  /// compiles; not to be called while the operation runs.
+  Operation &prepare(const Plan &plan, const std::string &name = "");
   /// An operation whose kernel was made from `plan` with other operands (see kernel/CollectiveKernel.h); `name` is for
   /// messages. A new object each time.
   Operation &prepare(const Plan &plan, const Package &kernel, const std::string &name);

@@ -438,6 +438,8 @@ Value Expression::reduce(const Node &node, const PositionPtr &position, Value ma
     for (hlo::Instruction &instruction : wideRegion.instructions)
       instruction.shape.type = DType::F32;
   }
+  if (!position->dimensions.empty())
+    (void)coordinatesOf(*position); // out here, where what comes after the loop may use them too
   TileWriter::Values results = overAll(sizes, carried, like, [&](const std::vector<Value> &inner, ValueRange sums) {
     std::vector<Value> coordinates;
     size_t next = 0;
@@ -494,6 +496,8 @@ Value Expression::dot(const Node &node, const PositionPtr &position, Value mask)
     return place(shape.dimensions, coordinates);
   };
   size_t lhsFree = dims.lhsBatch.size(), rhsFree = lhs.dimensions.size() - dims.lhsContracting.size();
+  if (!position->dimensions.empty())
+    (void)coordinatesOf(*position);
   TileWriter::Values sums = overAll(sizes, {zero}, like, [&](const std::vector<Value> &inner, ValueRange carried) {
     PositionPtr left = side(lhs, dims.lhsBatch, dims.lhsContracting, lhsFree, inner);
     PositionPtr right = side(rhs, dims.rhsBatch, dims.rhsContracting, rhsFree, inner);

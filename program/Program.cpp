@@ -2,6 +2,7 @@
 #include "program/Program.h"
 #include "binary/PeerAbi.h"
 #include "collectives/Communicator.h"
+#include "collectives/kernel/CompileKernel.h"
 #include "program/Kernels.h"
 #include "program/Types.h"
 #include "runtime/Device.h"
@@ -145,23 +146,44 @@ struct Program::Implementation {
         throw inputError(fmt::format("{}`{}` has a group of {} devices; collectives have at most {}",
                                      locationPrefix(module, instruction), instruction.name, ranks, maxWorldSize));
       auto [entry, isNew] = step.groupKernels.try_emplace(ranks);
+      bool plain = isPlain(compiled, step.step);
       if (isNew) {
         Collective collective = collectiveOf(source, step.step.node, ranks, sources);
         PlanOptions planOptions;
+        planOptions.direct = plain;
         for (const Algorithm *algorithm : allAlgorithms())
           if (algorithm->name == options.algorithm && algorithm->does(collective.kind))
             planOptions.algorithm = options.algorithm;
         if (!step.step.tail.empty())
           planOptions.blocks = 1;
         entry->second.plan = makePlan(collective, devices[0]->chip(), planOptions);
-        entry->second.kernel = makeCollectiveKernel(source, compiled.partition, step.step, entry->second.plan);
+        if (!plain)
+          entry->second.kernel = makeCollectiveKernel(source, compiled.partition, step.step, entry->second.plan);
+        else
+          entry->second.kernel.text = entry->second.plan.rounds ? kernelText(entry->second.plan) : "";
       }
       Communicator &communicator = communicatorOf(group);
+      std::string name = fmt::format("{} ({}:{})", instruction.name, module.fileName, instruction.location.line);
       Communicator::Operation &operation =
-          communicator.prepare(entry->second.plan, entry->second.kernel.package,
-                               fmt::format("{} ({}:{})", instruction.name, module.fileName, instruction.location.line));
+          plain ? communicator.prepare(entry->second.plan, name)
+                : communicator.prepare(entry->second.plan, entry->second.kernel.package, name);
       step.calls.push_back({group, &entry->second, &communicator, &operation});
     }
+  }
+
+  /// Whether the collective's kernel only moves one buffer to another: then it is the one that plans have by
+  /// themselves.
+  static bool isPlain(const CompiledGraph &compiled, const Step &step) {
+    NodeId operand = (*compiled.graph)[step.node].operands[0];
+    return compiled.partition.stored[size_t(operand)] && step.epilogues.empty() && step.tail.empty();
+  }
+
+  std::vector<LaunchArgument> argumentsOf(const CompiledGraph &compiled, const Step &step, const StepKernel &kernel,
+                                          size_t device) const {
+    if (!isPlain(compiled, step))
+      return argumentsOf(compiled, kernel, device);
+    NodeId operand = (*compiled.graph)[step.node].operands[0];
+    return {DeviceAddress(address(compiled, device, operand)), DeviceAddress(address(compiled, device, step.node))};
   }
 
   Communicator &communicatorOf(const hlo::DeviceGroup &group) {
@@ -255,8 +277,9 @@ struct Program::Implementation {
                         fmt::join(call.members, ",")),
             {"a loop with a collective in it runs equally often on all devices of the group"});
       for (int rank = 0; rank < int(call.members.size()); ++rank)
-        call.communicator->launch(*call.operation, rank,
-                                  argumentsOf(compiled, call.kernel->kernel, size_t(call.members[size_t(rank)])));
+        call.communicator->launch(
+            *call.operation, rank,
+            argumentsOf(compiled, step.step, call.kernel->kernel, size_t(call.members[size_t(rank)])));
     }
   }
 

@@ -267,9 +267,9 @@ void addBench(CLI::App &program, VerbAction &action) {
   addSize("-e,--maxbytes", "--maxbytes", &BenchVerbRequest::last);
   addSize("-i,--stepbytes", "--stepbytes", &BenchVerbRequest::step);
   addInteger("-f,--stepfactor", "--stepfactor", &request->factor, 1, 1 << 20);
-  addInteger("-n,--iters", "--iters", &request->run.iterations, 1);
-  addInteger("-w,--warmup_iters", "--warmup_iters", &request->run.warmup, 0);
-  addInteger("-c,--check", "--check", &request->run.checks, 0);
+  addInteger("-n,--iters", "--iters", &request->run.iterations, 1, 100000);
+  addInteger("-w,--warmup_iters", "--warmup_iters", &request->run.warmup, 0, 100000);
+  addInteger("-c,--check", "--check", &request->run.checks, 0, 1000);
   addInteger("--devices", "--devices", &request->run.devices, 1, 8);
   addInteger("--blocks", "--blocks", &request->run.plan.blocks, 1, maxCollectiveBlocks);
   verb->add_option("-o,--op", request->reduction);
