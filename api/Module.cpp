@@ -12,6 +12,7 @@
 #include <charconv>
 #include <chrono>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 
 namespace heddle {
@@ -63,16 +64,13 @@ Target parseTarget(const std::string &text, int ranks) {
 class ModuleRun {
 public:
   explicit ModuleRun(const ModuleRequest &request) : request(request) {
-    hlo::ParseOptions options;
-    if (request.devices)
-      options.replicaCount = request.devices;
     std::string text = readKernelText(request.path);
-    module = hlo::parseModule(text, sourceName(request.path), options);
+    module = hlo::parseModule(text, sourceName(request.path), parseOptions(text));
     int64_t count = module.deviceCount();
     if (request.devices && request.devices != count)
       throw inputError(
-          fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), `--devices {}` asks for "
-                      "others",
+          fmt::format("module `{}` is for {} devices ({} x {}: replicas and partitions), `--devices {}` asks "
+                      "for others",
                       module.name, count, module.replicaCount, module.partitionCount, request.devices),
           {"leave `--devices` out, or change the module's header"});
     std::string driver = request.device.substr(0, request.device.find(':'));
@@ -88,7 +86,8 @@ public:
     program::ProgramOptions options;
     options.partition.fuseCollectives = request.fuse;
     options.algorithm = request.algorithm;
-    options.deadlineSeconds = request.timeoutSeconds;
+    if (request.timeoutSeconds > 0)
+      options.deadlineSeconds = options.limitSeconds = request.timeoutSeconds;
     options.progress = request.progress;
     if (!request.algorithm.empty())
       checkAlgorithm();
@@ -98,6 +97,7 @@ public:
   std::vector<std::vector<ArrayBytes>> inputs(ModuleResult &result) const {
     std::vector<std::vector<ArrayBytes>> all(devices.size());
     std::vector<bool> used(request.arguments.size());
+    std::map<size_t, std::vector<size_t>> missing; // ranks by parameter
     for (size_t rank = 0; rank < devices.size(); ++rank)
       for (const Parameter &parameter : parameters) {
         const NamedValue *value = nullptr;
@@ -118,13 +118,18 @@ public:
           }
         }
         all[rank].push_back({parameter.shape, bytesOf(parameter, value, rank)});
-        if (!value && rank == 0)
-          result.notes.push_back(fmt::format("parameter `{}` ({}) is random, with seed {} + rank", parameter.name,
-                                             hlo::formatShapePlain(parameter.shape), 1000 * parameter.number));
+        if (!value)
+          missing[parameter.number].push_back(rank);
       }
     for (size_t i = 0; i < used.size(); ++i)
       if (!used[i])
         refuseName(request.arguments[i].name);
+    for (const auto &[number, ranks] : missing) {
+      std::string where = ranks.size() == devices.size() ? "" : fmt::format(" on rank {}", fmt::join(ranks, ", "));
+      result.notes.push_back(fmt::format("parameter `{}` ({}) is random{}, with seed {} + rank",
+                                         parameters[number].name, hlo::formatShapePlain(parameters[number].shape),
+                                         where, 1000 * number));
+    }
     return all;
   }
 
@@ -134,6 +139,19 @@ public:
   std::vector<Parameter> parameters;
 
 private:
+  /// What the header leaves open: as many replicas as make the devices asked for, given its partitions.
+  hlo::ParseOptions parseOptions(const std::string &text) const {
+    hlo::ParseOptions options;
+    if (!request.devices)
+      return options;
+    int64_t partitions = 1;
+    if (size_t at = text.find("num_partitions=");
+        at != std::string::npos && at < text.find('\n', text.find("HloModule")))
+      std::from_chars(text.data() + at + 15, text.data() + text.size(), partitions);
+    options.replicaCount = partitions > 0 && request.devices % partitions == 0 ? request.devices / partitions : 1;
+    return options;
+  }
+
   void checkAlgorithm() const {
     std::vector<std::string> names;
     for (const Algorithm *algorithm : allAlgorithms())
@@ -152,7 +170,9 @@ private:
           fmt::format("p{} = {}: {}", parameter.number, parameter.name, hlo::formatShapePlain(parameter.shape)));
     }
     std::string name = text.substr(0, text.rfind('@'));
-    std::vector<std::string> notes = {fmt::format("the parameters are {}", fmt::join(described, ", "))};
+    std::vector<std::string> notes = {described.empty()
+                                          ? std::string("it has none")
+                                          : fmt::format("the parameters are {}", fmt::join(described, ", "))};
     if (std::string close = closestName(name, names); !close.empty())
       notes.insert(notes.begin(), fmt::format("the closest parameter is `{}`", close));
     throw inputError(fmt::format("module `{}` has no parameter `{}`", module.name, name), notes);
@@ -161,6 +181,7 @@ private:
   std::string randomBytes(const Parameter &parameter, uint64_t seed) const {
     BufferSpec spec;
     spec.kind = BufferSpec::Kind::Random;
+    spec.text = fmt::format("parameter `{}`", parameter.name);
     spec.type = *program::bufferType(parameter.shape.type);
     spec.shape = parameter.shape.dimensions;
     spec.seed = seed;
@@ -201,7 +222,12 @@ private:
       checkShape(parameter, *value, elementTypeName(spec.type), spec.shape, spec.type == *type);
       return materialize(spec);
     case BufferSpec::Kind::Scalar: {
-      uint64_t bits = parseScalar(*type, text);
+      uint64_t bits = 0;
+      try {
+        bits = parseScalar(*type, text);
+      } catch (const Error &error) {
+        throw Error(error.kind, fmt::format("parameter `{}`: {}", parameter.name, error.what()), error.notes);
+      }
       std::string bytes;
       for (int64_t i = 0; i < count; ++i)
         bytes.append(reinterpret_cast<const char *>(&bits), size_t(elementSizeBytes(*type)));

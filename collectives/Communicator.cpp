@@ -26,6 +26,11 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
     : devices(std::move(members)), streams(std::move(given)), options(options), launched(devices.size()) {
   if (devices.empty() || devices.size() > size_t(maxWorldSize))
     throw inputError(fmt::format("a group of {} devices: it has 1 to {}", devices.size(), maxWorldSize));
+  if (!streams.empty() && streams.size() != devices.size())
+    throw inputError(fmt::format("{} streams for a group of {} devices: each has one", streams.size(), devices.size()));
+  if (!(options.deadlineSeconds > 0) || options.deadlineSeconds > maxDeadlineSeconds)
+    throw inputError(
+        fmt::format("a deadline of {} s: it is above 0 and at most {} s", options.deadlineSeconds, maxDeadlineSeconds));
   if (streams.empty())
     for (const auto &device : devices) {
       owned.push_back(device->createStream());
@@ -48,7 +53,7 @@ Communicator::~Communicator() {
 
 //===-- Operations -----------------------------------------------------------------------------------------------===//
 
-/// Kernels and memory of one kernelKey. Launches of several operations may share it: they run in the order of the
+/// Kernels and memory of one protocolKey. Launches of several operations may share it: they run in the order of the
 /// streams, and a round does not care how large the call is that it belongs to.
 struct Communicator::Protocol {
   std::string key;
@@ -56,6 +61,13 @@ struct Communicator::Protocol {
   std::unique_ptr<SymmetricMemory> arena; ///< Plan::arena
   std::vector<Buffer> groups;             ///< a PeerGroup by rank
 };
+
+// Packets tell rounds apart by 32 bits, so a slot must not go unwritten while others count on: calls of different sizes
+// share packets' memory with none but their like.
+static std::string protocolKey(const Plan &plan) {
+  bool hasInbox = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
+  return hasInbox ? planKey(plan) : kernelKey(plan);
+}
 
 Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name) {
   std::lock_guard one(preparing); // or threads that ask for equal plans at once would get different operations
@@ -66,13 +78,13 @@ Communicator::Operation &Communicator::prepare(const Plan &plan, const std::stri
     for (const auto &known : operations) {
       if (known->key == key)
         return *known;
-      if (known->protocol && known->protocol->key == kernelKey(plan))
+      if (known->protocol && known->protocol->key == protocolKey(plan))
         protocol = known->protocol;
     }
   }
   if (!protocol && plan.rounds != 0) {
     protocol = makeProtocol(plan, compileKernel(plan));
-    protocol->key = kernelKey(plan);
+    protocol->key = protocolKey(plan);
   }
   Operation &made = add(plan, name.empty() ? describe(plan.collective) : name, std::move(protocol));
   made.key = key;
@@ -130,11 +142,15 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
     throw environmentError("the group has failed before: it runs nothing any more",
                            {"make a new group; the first error said what happened"});
   size_t number = launched[size_t(rank)]++;
-  if (number == order.size())
+  if (number == forgotten + order.size())
     order.push_back(&operation);
-  if (order[number] == &operation)
+  // What all ranks have launched is kept a while for messages about it.
+  size_t common = *std::min_element(launched.begin(), launched.end());
+  for (; order.size() > rememberedLaunches && forgotten + 1 < common; ++forgotten)
+    order.pop_front();
+  if (order[number - forgotten] == &operation)
     return;
-  const Operation &first = *order[number];
+  const Operation &first = *order[number - forgotten];
   throw inputError(fmt::format("launch {} of rank {} is `{}` ({}), but another rank launched `{}` ({}) there",
                                number + 1, rank, operation.name(), operation.plan().algorithm->name, first.name(),
                                first.plan().algorithm->name),
@@ -164,7 +180,8 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
   launch.kernel = protocol.kernels[size_t(rank)];
   launch.grid = {plan.blocks, 1, 1};
   launch.cooperative = true;
-  launch.timeoutSeconds = options.deadlineSeconds + 3600; // the kernel's own deadline comes first, and says more
+  // The kernel's own deadline comes first, and says more.
+  launch.timeoutSeconds = std::min(options.deadlineSeconds + 3600, maxDeadlineSeconds);
   uint64_t tag = 0;
   {
     std::lock_guard lock(mutex);
@@ -198,8 +215,8 @@ std::string Communicator::failureReport(int rank) {
   std::string name = "a collective";
   {
     std::lock_guard lock(mutex);
-    if (error.tag >= 1 && error.tag <= order.size())
-      name = "`" + order[error.tag - 1]->name() + "`";
+    if (error.tag > forgotten && error.tag <= forgotten + order.size())
+      name = "`" + order[error.tag - 1 - forgotten]->name() + "`";
   }
   const char *why = PeerErrorReason(error.reason) == PeerErrorReason::Abort ? "was aborted while waiting" : "waited";
   return fmt::format("{}, launch {}: rank {} ({}) {} {:.3g} s for rank {} ({}), block {}: expected epoch {}, saw {}",
@@ -247,6 +264,13 @@ void Communicator::check() {
   std::vector<std::string> reports = failureReports();
   if (reports.empty())
     return;
+  // Other ranks may still be at work, perhaps in the memory of this one: the caller is told when nobody is.
+  for (Stream *stream : streams)
+    try {
+      stream->synchronize();
+    } catch (const std::exception &) { // the report says why
+    }
+  reports = failureReports();
   {
     std::lock_guard lock(mutex);
     failed = true;

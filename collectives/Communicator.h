@@ -3,6 +3,7 @@
 #pragma once
 #include "collectives/Plan.h"
 #include "runtime/Launch.h"
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +21,7 @@ class SymmetricMemory;
 /// one.
 class Communicator {
 public:
+  static constexpr double maxDeadlineSeconds = 1e6;
   struct Options {
     double deadlineSeconds = 30; ///< how long the waits of one launch may last together
     uint64_t firstEpoch = 1;     ///< for tests of the counters' range; above 0
@@ -53,7 +55,8 @@ public:
   /// this place of the order, and what the stream throws; either ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
 
-  /// After the streams have been waited for: throws what synchronize throws for failed waits.
+  /// After the streams have been waited for: throws what synchronize throws for failed waits, when no rank is at work
+  /// any more.
   void check();
 
   /// Waits for all streams. Throws Error{Environment} when a wait of some rank failed: the message names the
@@ -64,6 +67,7 @@ public:
   void abort();
 
 private:
+  static constexpr size_t rememberedLaunches = 4096;
   struct Control;
   struct Protocol;
   std::shared_ptr<Protocol> makeProtocol(const Plan &plan, const Package &kernel);
@@ -79,9 +83,10 @@ private:
   Options options;
   std::unique_ptr<SymmetricMemory> control; ///< Control of each rank
   std::vector<std::unique_ptr<Operation>> operations;
-  std::mutex preparing, mutex;          ///< taken in this order
-  std::vector<const Operation *> order; ///< the launches so far, by their number
-  std::vector<size_t> launched;         ///< by rank
+  std::mutex preparing, mutex;         ///< taken in this order
+  std::deque<const Operation *> order; ///< the launches so far, by their number less `forgotten`
+  size_t forgotten = 0;
+  std::vector<size_t> launched; ///< by rank
   bool failed = false;
 };
 

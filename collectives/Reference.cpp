@@ -70,7 +70,7 @@ void fold(const Collective &c, const std::vector<const char *> &elements, char *
     return double(sum);
   };
   double result = c.type == ElementType::F64 ? real(double()) : real(float());
-  if (elementSizeBytes(c.type) == 1 && !std::isnan(result)) { // 8-bit formats saturate
+  if (elementSizeBytes(c.type) == 1 && std::isfinite(result)) { // large sums of 8-bit formats saturate
     for (double largest : {448.0, 57344.0, 240.0}) {
       bool isIts = (largest == 448 && c.type == ElementType::F8E4M3FN) ||
                    (largest == 240 && c.type == ElementType::F8E4M3FNUZ) ||

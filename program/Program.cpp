@@ -8,6 +8,7 @@
 #include "runtime/Device.h"
 #include "runtime/Stream.h"
 #include "support/Error.h"
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -257,6 +258,7 @@ struct Program::Implementation {
       launch.kernel = step.loaded[device];
       launch.grid = {step.kernel.blocks, 1, 1};
       launch.arguments = argumentsOf(compiled, step.kernel, device);
+      launch.timeoutSeconds = options.limitSeconds;
       streams[device]->launch(launch);
     }
   }
@@ -315,7 +317,14 @@ struct Program::Implementation {
         copyArray(address(outer, device, resultOf(i)), address(outer, device, node.operands[i]),
                   bytesOf(source[resultOf(i)].shape), device);
     std::vector<bool> running = active;
-    while (true) {
+    auto start = std::chrono::steady_clock::now();
+    for (int64_t trips = 0;; ++trips) {
+      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (options.limitSeconds > 0 && seconds > options.limitSeconds)
+        throw environmentError(fmt::format("{}loop `{}` ran for {:.3g} s and {} trips; the limit is {} s",
+                                           locationPrefix(module, node.instruction), node.instruction.name, seconds,
+                                           trips, options.limitSeconds),
+                               {"give `--timeout` more seconds, or look at the loop's condition"});
       // The condition and the body read the loop's arrays as their parameters.
       for (size_t device = 0; device < devices.size(); ++device)
         for (size_t i = 0; running[device] && i < arrays; ++i)
@@ -349,12 +358,27 @@ struct Program::Implementation {
 
   std::vector<std::vector<ArrayBytes>> run(const std::vector<std::vector<ArrayBytes>> &inputs) {
     checkInputs(inputs);
+    std::vector<std::vector<ArrayBytes>> results;
+    try {
+      runOnce(inputs, results);
+    } catch (...) { // the streams may still read the inputs and write the results
+      for (const auto &stream : streams)
+        try {
+          stream->synchronize();
+        } catch (const std::exception &) { // the first error says more
+        }
+      throw;
+    }
+    return results;
+  }
+
+  void runOnce(const std::vector<std::vector<ArrayBytes>> &inputs, std::vector<std::vector<ArrayBytes>> &results) {
     for (size_t device = 0; device < devices.size(); ++device)
       for (size_t i = 0; i < inputs[device].size(); ++i)
         if (const std::string &bytes = inputs[device][i].bytes; !bytes.empty())
           streams[device]->copyToDevice(address(*entry, device, graph->parameters[i]), bytes.data(), bytes.size());
     runGraph(*entry, std::vector<bool>(devices.size(), true));
-    std::vector<std::vector<ArrayBytes>> results(devices.size());
+    results.resize(devices.size());
     for (size_t device = 0; device < devices.size(); ++device)
       for (NodeId id : graph->results) {
         const hlo::Shape &shape = (*graph)[id].shape;
@@ -365,7 +389,6 @@ struct Program::Implementation {
         if (std::string &bytes = results[device][i].bytes; !bytes.empty())
           streams[device]->copyToHost(bytes.data(), address(*entry, device, graph->results[i]), bytes.size());
     synchronize();
-    return results;
   }
 
   void checkInputs(const std::vector<std::vector<ArrayBytes>> &inputs) const {

@@ -25,7 +25,9 @@ struct ProgramOptions {
   PartitionOptions partition;
   /// Of every collective that has it and whose kernel can take in code (Algorithm::direct cannot); empty: plans choose.
   std::string algorithm;
-  double deadlineSeconds = 30;                           ///< of each collective
+  double deadlineSeconds = 30; ///< of each collective
+  /// Of each other kernel and of each loop with all its trips; 0: HEDDLE_LAUNCH_TIMEOUT, and none for loops.
+  double limitSeconds = 0;
   std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled; may be empty
 };
 

@@ -66,7 +66,11 @@ std::vector<int64_t> sizesOf(const BenchVerbRequest &request) {
   std::vector<int64_t> sizes;
   for (int64_t size = request.first; size <= last && sizes.size() <= limit;) {
     sizes.push_back(size);
-    int64_t next = request.factor > 1 ? size * request.factor : size + request.step;
+    int64_t next = 0;
+    bool overflows = request.factor > 1 ? __builtin_mul_overflow(size, request.factor, &next)
+                                        : __builtin_add_overflow(size, request.step, &next);
+    if (overflows)
+      break;
     size = std::max(next, size + 1);
   }
   if (sizes.size() > limit)

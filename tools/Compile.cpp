@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `heddle compile`
 #include "api/Heddle.h"
+#include "api/Module.h"
 #include "support/File.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
@@ -116,6 +117,10 @@ int compileVerb(const CompileRequest &request) {
     return listPhases(request.json);
   if (request.input.empty())
     throw inputError("no kernel: `heddle compile` wants a file", {"`heddle compile --help` shows the options"});
+  if (isModuleFile(request.input))
+    throw inputError(
+        request.input + " is an HLO module, `heddle compile` makes packages of kernels",
+        {"`heddle run` runs a module, `heddle inspect` shows its launches, and with `--kernel` its kernels"});
   if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))
     throw inputError("`--json` and " + std::string(request.output == "-" ? "`-o -`" : "`--to`") +
                      " both want standard output");

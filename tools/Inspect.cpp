@@ -307,7 +307,7 @@ void addCollectiveOptions(CLI::App &verb, const std::shared_ptr<InspectRequest> 
   verb.add_option_function<std::string>(
       "--bytes", [request](const std::string &text) { request->bytes = parseByteSize("--bytes", text); });
   verb.add_option_function<std::string>("--devices", [request](const std::string &text) {
-    request->collective.devices = parseIntegerOption("--devices", text, 1, 8);
+    request->collective.devices = parseIntegerOption("--devices", text, 1, 64);
   });
   verb.add_option_function<std::string>("--blocks", [request](const std::string &text) {
     request->collective.plan.blocks = parseIntegerOption("--blocks", text, 1, maxCollectiveBlocks);

@@ -35,13 +35,14 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
   --device NAME        host (the default), host:1, ...
   --cooperative        all program instances live at once
-  --timeout SECONDS    stop the kernel after this time; default HEDDLE_LAUNCH_TIMEOUT
+  --timeout SECONDS    stop a kernel after this time; default HEDDLE_LAUNCH_TIMEOUT; of a module also each loop, and the
+                       waits of each collective (default 30)
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
   --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile; only when KERNEL is text
 
   MODULE               HLO text; takes --arg, --out, --device, --timeout, --repeat, --warmup, --json, and
-  --devices N          ranks, when the module's header does not say
+  --devices N          ranks; replicas times partitions, where the module's header leaves one open
   --arg P[@RANK]=VALUE a parameter by name or as p0, p1, ..., on every rank or one; also rand:SEED, NUMBER (in every
                        element); what is not given is random
   --out R[@RANK]=FILE  result R; without @RANK every rank writes a file of its own, out.0.npy, out.1.npy, ...
@@ -195,8 +196,7 @@ int runModuleFile(RunVerbRequest &request) {
   module.device = request.run.device;
   module.repeat = request.run.repeat;
   module.warmup = request.run.warmup;
-  if (request.run.timeoutSeconds > 0)
-    module.timeoutSeconds = request.run.timeoutSeconds;
+  module.timeoutSeconds = request.run.timeoutSeconds;
   for (const std::string &text : request.arguments)
     module.arguments.push_back(parseNamedValue(text, "--arg"));
   return runModuleVerb(module, request.outputs, request.json);
@@ -277,7 +277,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_option("--algorithm", request->module.algorithm);
   verb->add_flag_callback("--no-fuse", [request] { request->module.fuse = false; });
   verb->add_option_function<std::string>("--devices", [request](const std::string &text) {
-    request->module.devices = parseIntegerOption("--devices", text, 1, 8);
+    request->module.devices = parseIntegerOption("--devices", text, 1, 64);
   });
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--cpu", options.processor);

@@ -167,8 +167,9 @@ void KernelWriter::round(Value number) {
   barriers = 0;
   Value count = w.divide(w.sub(epoch, w.i64(1)), w.i64(plan.epochs));
   parity = w.bitAnd(count, w.i64(1));
-  // Flags are never 0, which is what memory holds before the first packet; they repeat after 2^32 - 1 epochs, long
-  // after each slot has been written again.
+  // Flags are never 0, which is what memory holds before the first packet. They repeat after 2^32 - 1 epochs, long
+  // after each slot has been written again: every call of the sizes that share an arena writes every slot that it
+  // reads.
   flag = w.truncate(w.add(w.modulo(epoch, w.i64(0xFFFFFFFF)), w.i64(1)), 32);
   plan.algorithm->write(*this, collective);
 }
@@ -178,8 +179,8 @@ void KernelWriter::eachTile(const std::function<void()> &body) {
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileElements));
   Value count = w.binary<arith::MinSIOp>(tilesLeft, w.i64(plan.tilesPerRound));
-  if (plan.algorithm->direct) // where a peer's operands lie is known only when it was met
-    count = w.select(ok, count, w.i64(0));
+  // After a missed peer nothing here is worth doing, and where a peer's operands lie is not even known.
+  count = w.select(ok, count, w.i64(0));
   TileWriter::Values after = w.forLoop(count, {ok}, [&](Value t, ValueRange carried) -> TileWriter::Values {
     ok = carried[0];
     Value inRound = w.add(w.mul(t, w.i64(plan.blocks)), block);
@@ -369,7 +370,8 @@ void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
 }
 
 TileHandle KernelWriter::receive(int from, const Slot &slot, TileHandle own) {
-  Value isOwn = w.equal(self, w.i64(from)), others = w.negate(isOwn);
+  // Whoever missed a packet waits for no other: a whole round of late packets is as late as one.
+  Value isOwn = w.equal(self, w.i64(from)), others = w.bitAnd(w.negate(isOwn), ok);
   SmallVector<Value, 2> words;
   for (Value source : packetTiles({self, {}, /*isOwn=*/true}, slot)) {
     auto shape = cast<RankedTensorType>(source.getType()).getShape();

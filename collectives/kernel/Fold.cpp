@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collectives/kernel/Fold.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace heddle::triton;
@@ -19,13 +20,27 @@ Value Fold::widen(Value element) {
   return arith::ExtFOp::create(w.b, wide, element);
 }
 
+// The conversion saturates, which is for large sums; an infinity that was among the operands stays one.
+Value Fold::keepInfinities(Value accumulator, Value rounded) {
+  Type byte = w.b.getI8Type(), element = elementTypeOf(rounded.getType());
+  Value result = w.bitcast(rounded, byte);
+  for (double sign : {1.0, -1.0}) {
+    Value infinity = w.constant(elementTypeOf(accumulator.getType()), sign * INFINITY, accumulator);
+    Value isInfinity = arith::CmpFOp::create(w.b, arith::CmpFPredicate::OEQ, accumulator, infinity);
+    result = w.select(isInfinity, w.constant(byte, sign > 0 ? 0x7C : 0xFC, result), result);
+  }
+  return w.bitcast(result, element);
+}
+
 Value Fold::round(Value accumulator) {
   if (!isFloat(type) || elementSizeBytes(type) >= 4)
     return accumulator;
   Type narrow = RankedTensorType::get({w.sizeOf(accumulator)}, tile::storageType(*w.b.getContext(), type));
-  if (isFp8(type))
-    return FpToFpOp::create(w.b, narrow, accumulator,
-                            RoundingModeAttr::get(w.b.getContext(), RoundingMode::NearestEven));
+  if (isFp8(type)) {
+    Value rounded =
+        FpToFpOp::create(w.b, narrow, accumulator, RoundingModeAttr::get(w.b.getContext(), RoundingMode::NearestEven));
+    return type == ElementType::F8E5M2 ? keepInfinities(accumulator, rounded) : rounded;
+  }
   return arith::TruncFOp::create(w.b, narrow, accumulator);
 }
 

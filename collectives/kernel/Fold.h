@@ -12,9 +12,10 @@ public:
 
   /// `accumulator` is null for the first rank. Both in and out of the accumulator's type, but for `element`.
   mlir::Value step(mlir::Value accumulator, mlir::Value element);
-  mlir::Value round(mlir::Value accumulator); ///< to the element type; f8 saturates
+  mlir::Value round(mlir::Value accumulator); ///< to the element type; large sums of f8 saturate
 
 private:
+  mlir::Value keepInfinities(mlir::Value accumulator, mlir::Value rounded);
   mlir::Value widen(mlir::Value element);
   mlir::Value combine(mlir::Value x, mlir::Value y);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every algorithm, rank count, type and reduction against the plain reference.
 #include "tests/multi_device/Cases.h"
+#include "tests/multi_device/CollectiveRunner.h"
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -95,6 +96,29 @@ TEST(Collectives, OneKernelServesAllSizes) {
     communicator.synchronize();
     for (const auto &run : runs)
       run->expectRight();
+  }
+}
+
+// By hand, since the reference has the same rule: an infinity among the operands stays one, a sum of finite ones that
+// is too large becomes the largest value.
+TEST(Collectives, InfinitiesOfTheNarrowestFloats) {
+  struct Case {
+    Reduction reduction;
+    char first, second, result;
+  };
+  const char infinity = 0x7C, minusInfinity = char(0xFC), largest = 0x7B, zero = 0;
+  for (const Case &test : {Case{Reduction::Maximum, infinity, zero, infinity},
+                           {Reduction::Sum, infinity, zero, infinity},
+                           {Reduction::Minimum, zero, minusInfinity, minusInfinity},
+                           {Reduction::Sum, largest, largest, largest}}) {
+    Communicator communicator(openDevices("host", {0, 1}));
+    Collective collective = makeCollective(CollectiveKind::AllReduce, 2, 1, 5, ElementType::F8E5M2, test.reduction);
+    for (const char *algorithm : {"one_shot_packets", "one_shot_pull", "two_shot_pull"}) {
+      CollectiveRun run(communicator, makePlan(collective, hostChip, {algorithm, 0, 0, 0}),
+                        {std::string(5, test.first), std::string(5, test.second)});
+      for (const std::string &output : run.run())
+        EXPECT_EQ(output, std::string(5, test.result)) << algorithm;
+    }
   }
 }
 

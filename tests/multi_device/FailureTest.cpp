@@ -61,6 +61,22 @@ TEST(Failures, ARankThatNeverArrives) {
   expectTheDevicesWork({4, 5, 6, 7});
 }
 
+// A wait ends with its deadline whatever the number of packets that do not come. The limit here tells an end from a
+// wait per packet, which would take minutes.
+TEST(Failures, ManyPacketsThatNeverArrive) {
+  for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPackets}) {
+    Collective collective = makeCollective(CollectiveKind::AllReduce, 3, 1, 1 << 16);
+    Communicator communicator(openDevices("host", {0, 1, 2}), deadline(0.1));
+    PlanOptions options;
+    options.algorithm = algorithm->name;
+    CheckedRun run(communicator, makePlan(collective, hostChip, options), 2);
+    auto start = std::chrono::steady_clock::now();
+    run.launch(0);
+    expectContains(failureOf(communicator), "rank 0 (host:0) waited ");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << algorithm->name;
+  }
+}
+
 TEST(Failures, ALateRankIsWaitedFor) {
   for (const char *algorithm : {"one_shot_packets", "two_shot_pull"}) {
     Communicator communicator(openDevices("host", {0, 1, 2}), deadline(forEver));

@@ -271,6 +271,40 @@ TEST(Program, CodeBehindACollectiveOfAScalar) {
         "scalar.hlo");
 }
 
+// The inputs may go as soon as the error is there: nothing reads them any more.
+TEST(Program, AFailedRunLeavesNothingBehind) {
+  const char *text = R"(HloModule uneven, replica_count=2
+add { a = f32[262144] parameter(0)
+  ROOT c = f32[262144] add(a, a) }
+sum { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b) }
+body { i = (u32[], f32[262144]) parameter(0)
+  n = u32[] get-tuple-element(i), index=0
+  x = f32[262144] get-tuple-element(i), index=1
+  y = f32[262144] all-reduce(x), replica_groups={}, to_apply=sum
+  one = u32[] constant(1)
+  m = u32[] add(n, one)
+  ROOT t = (u32[], f32[262144]) tuple(m, y) }
+condition { i = (u32[], f32[262144]) parameter(0)
+  n = u32[] get-tuple-element(i), index=0
+  four = u32[] constant(4)
+  ROOT c = pred[] compare(n, four), direction=LT }
+ENTRY main { x = f32[262144] parameter(0)
+  me = u32[] replica-id()
+  four = u32[] constant(4)
+  start = u32[] multiply(me, four)
+  s = (u32[], f32[262144]) tuple(start, x)
+  w = (u32[], f32[262144]) while(s), condition=condition, body=body
+  ROOT r = f32[262144] get-tuple-element(w), index=1 })";
+  Program program(hlo::parseModule(text, "uneven.hlo"), {openDevice("host:0"), openDevice("host:1")});
+  for (int call = 0; call < 3; ++call) {
+    ArrayBytes array{hlo::Shape::array(hlo::DType::F32, {262144}), std::string(4 * 262144, '\1')};
+    std::vector<std::vector<ArrayBytes>> inputs = {{array}, {array}};
+    EXPECT_CONTAINS(messageOf([&] { program.run(inputs); }), "is reached by 1 of the 2 devices of its group {0,1}");
+  }
+}
+
 TEST(Program, NumberOfDevices) {
   hlo::Module module =
       hlo::parseModule("HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }", "m.hlo");

@@ -18,9 +18,9 @@ using heddle::triton::MemSemantic;
 
 namespace {
 
-// Of the polls without success: how many before the clock is read, and on the host how many before other threads may
-// run, once and then again and again. Powers of two. Ranks may outnumber cores.
-constexpr int64_t pollsPerClock = 1024, pollsBeforeYield = 96, pollsPerYield = 16;
+// Of the polls without success, on the host: how many before other threads may run, once and then again and again.
+// Powers of two. Ranks may outnumber cores.
+constexpr int64_t pollsBeforeYield = 96, pollsPerYield = 16;
 
 LLVM::ICmpPredicate predicateOf(Comparator comparator) {
   switch (comparator) {
@@ -171,7 +171,7 @@ private:
     b.setInsertionPointToEnd(miss);
     Value count = LLVM::AddOp::create(b, loop->getArgument(0), constant(i32, 1));
     letOthersRun(count, slow);
-    LLVM::CondBrOp::create(b, everyNth(count, pollsPerClock), slow, ValueRange{}, loop, ValueRange{count});
+    LLVM::CondBrOp::create(b, everyNth(count, target.pollsPerClock), slow, ValueRange{}, loop, ValueRange{count});
 
     b.setInsertionPointToEnd(slow);
     LLVM::CondBrOp::create(b, mustStop(), done, ValueRange{loaded}, loop, ValueRange{count});

@@ -22,7 +22,8 @@ struct PeerTarget {
   bool fencesEachThread;
   /// Intrinsic before a release store: stores past the caches would overtake it. Null where there are none.
   const char *streamFence;
-  const char *pause; ///< intrinsic that spares the other hardware thread while polling; then other threads run too
+  int64_t pollsPerClock; ///< polls without success before the clock is read, and again; a power of two
+  const char *pause;     ///< intrinsic that spares the other hardware thread while polling; then other threads run too
 };
 
 /// Null for an unknown name.
