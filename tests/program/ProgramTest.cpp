@@ -173,6 +173,23 @@ TEST(Program, BinaryFloatingOperations) {
     }
 }
 
+TEST(Program, FloatingScalars) {
+  for (const char *type : {"f32", "f64", "bf16", "f16"}) {
+    std::string shape = std::string(type) + "[]", body, results;
+    auto add = [&](const std::string &name, const std::string &operands) {
+      std::string result = "r" + std::to_string(results.size());
+      body += result + " = " + shape + " " + name + "(" + operands + ")\n";
+      results += (results.empty() ? "" : ", ") + result;
+    };
+    for (const char *name : {"divide", "remainder", "maximum", "power", "atan2"})
+      add(name, "p0, p1");
+    for (const char *name : {"sign", "round-nearest-even", "exponential-minus-one", "logistic", "tanh", "sine", "cbrt",
+                             "erf", "log-plus-one", "sqrt", "tan"})
+      add(name, "p0");
+    checkBody(body + "ROOT t = tuple(" + results + ")", {shape, shape});
+  }
+}
+
 TEST(Program, IntegerOperations) {
   for (const char *type : {"s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"}) {
     std::string shape = std::string(type) + "[40]";

@@ -45,8 +45,9 @@ RandomModule randomModule(uint64_t seed);
 std::string textOf(const RandomModule &module);
 
 /// Runs the module with and without fusion on host devices and compares both with each other (bit for bit) and with the
-/// reference. Empty when all agree; an error of the compiler or of the run is a difference.
-std::string differenceOf(const RandomModule &module);
+/// reference. Empty when all agree; an error of the compiler or of the run is a difference. The reference runs
+/// `referenceText` where there is one: to see whether a fault would be found.
+std::string differenceOf(const RandomModule &module, const std::string &referenceText = "");
 
 /// A smaller module that still differs: results left out, instructions made parameters. Facts are those of the old
 /// module, so a difference within rounding may be the shrinking's own.

@@ -14,6 +14,21 @@ TEST(RandomModules, AgreeWithTheEvaluator) {
   }
 }
 
+TEST(RandomModules, AnOperationMistakenForAnotherIsFound) {
+  int tried = 0, found = 0;
+  for (uint64_t seed = 100; tried < 12; ++seed) {
+    RandomModule module = randomModule(seed);
+    std::string text = textOf(module), wrong = text;
+    for (size_t at; (at = wrong.find(" maximum(")) != std::string::npos;)
+      wrong.replace(at, 9, " minimum(");
+    if (wrong == text)
+      continue;
+    ++tried;
+    found += differenceOf(module, wrong).empty() ? 0 : 1;
+  }
+  EXPECT_GE(found, tried / 2);
+}
+
 TEST(RandomModules, ASeedIsAlwaysTheSameModule) {
   for (uint64_t seed : {0, 17, 59})
     EXPECT_EQ(textOf(randomModule(seed)), textOf(randomModule(seed)));

@@ -205,6 +205,7 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
           .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
           .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
           .Case<arith::RemFOp>([&](auto) { return remainder(wide[0], wide[1]); })
+          .Case<math::CopySignOp>([&](auto) { return copySign(wide[0], wide[1]); })
           .Default([&](Operation *) { return cloneOn(op, wide, type); });
   if (isNarrowFloat(to))
     return narrow(result, to);
@@ -298,9 +299,19 @@ Value HostEmitter::remainder(Value x, Value y) {
         scf::YieldOp::create(b, loc, ValueRange{arith::SelectOp::create(b, loc, busy, next, rest[0])});
       });
   b.setInsertionPointAfter(loop);
-  Value result = math::CopySignOp::create(b, loc, loop.getResult(0), wx);
+  Value result = copySign(loop.getResult(0), wx);
   result = arith::SelectOp::create(b, loc, valid, result, number(std::numeric_limits<double>::quiet_NaN()));
   return result;
+}
+
+// Chosen by the sign's bits: a copysign of LLVM is moved in front of a rounding to f16, where a sign in f64 would be
+// rounded to f16 in one step, which no processor has.
+Value HostEmitter::copySign(Value magnitude, Value sign) {
+  Type integer = b.getIntegerType(getElementTypeOrSelf(sign.getType()).getIntOrFloatBitWidth());
+  Value bits = arith::BitcastOp::create(b, loc, like(integer, sign), sign);
+  Value isNegative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, bits, constantLike(integer, 0, sign));
+  Value positive = math::AbsFOp::create(b, loc, magnitude), negative = arith::NegFOp::create(b, loc, positive);
+  return arith::SelectOp::create(b, loc, isNegative, negative, positive);
 }
 
 //===-- Integers -------------------------------------------------------------------------------------------------===//

@@ -105,6 +105,7 @@ private:
   mlir::Value fusedToOdd(llvm::ArrayRef<mlir::Value> wide);
   mlir::Value extremum(bool largest, mlir::Value x, mlir::Value y);
   mlir::Value remainder(mlir::Value x, mlir::Value y);
+  mlir::Value copySign(mlir::Value magnitude, mlir::Value sign);
   mlir::Value floatToInt(mlir::Operation *op, mlir::Value a, bool isSigned);
   mlir::Value intToFloat(mlir::Operation *op, mlir::Value a, bool isSigned);
   mlir::Value multiplyHigh(mlir::Value a, mlir::Value b);
