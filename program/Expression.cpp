@@ -129,6 +129,11 @@ Value Expression::compute(NodeId id, const PositionPtr &position, Value mask) {
     bool isTile = isa<RankedTensorType>(linear.getType()); // one element that all share needs no mask
     return fromMemory(w, w.load(w.offset(found->second, linear), isTile ? mask : Value()), node.shape.type);
   }
+  if (node.shape.elementCount() == 0) { // what reads it does so under a mask that is false, or in a loop of no steps
+    Type registers = registerType(*w.b.getContext(), node.shape.type);
+    Type integer = w.b.getIntegerType(registers.getIntOrFloatBitWidth());
+    return w.bitcast(w.constant(integer, 0, linearOf(*position)), registers);
+  }
   if (hlo::isElementwise(node.opcode()))
     return elementwiseAt(node, position, mask);
   switch (node.opcode()) {

@@ -178,14 +178,15 @@ bool ModuleGenerator::reducingCollective() {
 
 bool ModuleGenerator::gathering() {
   Groups groups = randomGroups(true, false);
-  int first = pick([&](int id) { return shapeOf(id).rank() > 0 && shapeOf(id).elementCount() * groups.size <= 4000; });
+  int first = pick([&](int id) { return shapeOf(id).rank() > 0 && shapeOf(id).elementCount() * groups.size <= 20000; });
   if (first < 0)
     return false;
   std::vector<int> operands = {first};
   int64_t dimension = random.below(shapeOf(first).rank());
   if (random.chance(15))
-    if (int more = pick(
-            [&](int id) { return shapeOf(id).rank() > dimension && shapeOf(id).elementCount() * groups.size <= 4000; });
+    if (int more = pick([&](int id) {
+          return shapeOf(id).rank() > dimension && shapeOf(id).elementCount() * groups.size <= 20000;
+        });
         more >= 0)
       operands.push_back(more);
   std::vector<Shape> results;

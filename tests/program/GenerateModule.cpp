@@ -107,7 +107,7 @@ bool ModuleGenerator::isFit(DType type, Facts &facts) const {
 
 bool ModuleGenerator::tryEmit(const Shape &shape, const std::string &code, const std::vector<int> &operands,
                               Facts facts) {
-  if (shape.elementCount() > 6000 || !isFit(shape.type, facts))
+  if (shape.elementCount() > 20000 || !isFit(shape.type, facts))
     return false;
   emit(shape, code, operands, facts);
   return true;
@@ -129,6 +129,8 @@ DType ModuleGenerator::randomType() {
 
 Dimensions ModuleGenerator::randomDimensions() {
   Dimensions dimensions(size_t(random.pick(std::vector<int>{0, 1, 1, 1, 2, 2, 2, 2, 3, 3})));
+  if (random.chance(3)) // several program instances, several tiles of a collective
+    return {random.between(50, 130), random.between(50, 130)};
   static const std::vector<int64_t> friendly = {2, 4, 8, 12, 16};
   for (int64_t &size : dimensions)
     size = random.chance(2) ? 0 : random.chance(50) ? random.pick(friendly) : random.between(1, 17);

@@ -118,8 +118,27 @@ bool ModuleGenerator::loop() {
   scope = &condition;
   std::vector<int> arrays = emitTuple(shapes, "parameter", {}, facts);
   int limit = scalar(DType::S32, double(trips));
-  condition.computation.results = {
-      emit(Shape::scalar(DType::Pred), "compare($0, $1), direction=LT", {arrays[0], limit}, {})};
+  int goesOn = emit(Shape::scalar(DType::Pred), "compare($0, $1), direction=LT", {arrays[0], limit}, {});
+  if (!inner.collectives && shapes[1].type != DType::Pred && random.chance(50)) { // each device decides by its values
+    int start = valueOf(DType::S32, {}, true), other = randomScalar(shapes[1].type), first = arrays[1];
+    if (shapes[1].rank() > 0) {
+      std::string list = "$0", sizes;
+      std::vector<int> operands = {first};
+      for (int64_t i = 0; i < shapes[1].rank(); ++i) {
+        operands.push_back(start);
+        list += fmt::format(", ${}", i + 1);
+        sizes += i ? ",1" : "1";
+      }
+      Shape one = Shape::array(shapes[1].type, Dimensions(shapes[1].dimensions.size(), 1));
+      if (shapes[1].elementCount() > 0)
+        first =
+            emit(one, fmt::format("dynamic-slice({}), dynamic_slice_sizes={{{}}}", list, sizes), operands, facts[1]);
+      first = shapes[1].elementCount() > 0 ? emit(Shape::scalar(one.type), "reshape($0)", {first}, facts[1]) : other;
+    }
+    int small = emit(Shape::scalar(DType::Pred), "compare($0, $1), direction=LE", {first, other}, {});
+    goesOn = emit(Shape::scalar(DType::Pred), "and($0, $1)", {goesOn, small}, {});
+  }
+  condition.computation.results = {goesOn};
   condition.computation.isTuple = false;
   scope = outer;
   module.computations.push_back(std::move(inner.computation));

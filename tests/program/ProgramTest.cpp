@@ -279,6 +279,9 @@ TEST(Program, EmptyAndScalarArrays) {
   checkBody("z = f32[] constant(2)\nROOT r = f32[3] reduce(p0, z), dimensions={0}, to_apply=add", {"f32[0,3]"});
   checkBody("ROOT r = f32[] add(p0, p0)", {"f32[]"});
   checkBody("ROOT r = f32[2,3] concatenate(p0, p1), dimensions={0}", {"f32[0,3]", "f32[2,3]"});
+  checkBody("c = f32[6,0] concatenate(p0, p0), dimensions={0}\nROOT r = f32[6,2] dot(c, p1), "
+            "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            {"f32[3,0]", "f32[0,2]"});
 }
 
 TEST(Program, CodeBehindACollectiveOfAScalar) {

@@ -19,7 +19,9 @@ Results runOnHost(const hlo::Module &module, const Inputs &inputs, const Program
   for (size_t device = 0; device < devices.size(); ++device)
     for (const hlo::reference::Value &input : inputs[device])
       appendLeaves(input, arrays[device]);
-  return Program(module, devices, options).run(arrays);
+  Program program(module, devices, options);
+  program.run(arrays);
+  return program.run(arrays);
 }
 
 Results runReference(const hlo::Module &module, const Inputs &inputs) {
