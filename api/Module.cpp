@@ -65,7 +65,9 @@ class ModuleRun {
 public:
   explicit ModuleRun(const ModuleRequest &request) : request(request) {
     std::string text = readKernelText(request.path);
-    module = hlo::parseModule(text, sourceName(request.path), parseOptions(text));
+    hlo::ParseOptions options;
+    options.deviceCount = request.devices;
+    module = hlo::parseModule(text, sourceName(request.path), options);
     int64_t count = module.deviceCount();
     if (request.devices && request.devices != count)
       throw inputError(
@@ -139,19 +141,6 @@ public:
   std::vector<Parameter> parameters;
 
 private:
-  /// What the header leaves open: as many replicas as make the devices asked for, given its partitions.
-  hlo::ParseOptions parseOptions(const std::string &text) const {
-    hlo::ParseOptions options;
-    if (!request.devices)
-      return options;
-    int64_t partitions = 1;
-    if (size_t at = text.find("num_partitions=");
-        at != std::string::npos && at < text.find('\n', text.find("HloModule")))
-      std::from_chars(text.data() + at + 15, text.data() + text.size(), partitions);
-    options.replicaCount = partitions > 0 && request.devices % partitions == 0 ? request.devices / partitions : 1;
-    return options;
-  }
-
   void checkAlgorithm() const {
     std::vector<std::string> names;
     for (const Algorithm *algorithm : allAlgorithms())

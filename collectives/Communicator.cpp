@@ -40,15 +40,11 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
 }
 
 Communicator::~Communicator() {
-  auto anyway = [](auto action) {
-    try {
-      action();
-    } catch (const std::exception &) { // the group ends either way
-    }
-  };
-  anyway([&] { abort(); });
-  for (Stream *stream : streams) // each: the memory goes next, and its errors are no reason not to wait for others
-    anyway([&] { stream->synchronize(); });
+  try {
+    abort();
+  } catch (const std::exception &) { // the group ends either way
+  }
+  (void)synchronizeAll(streams); // the memory goes next
 }
 
 //===-- Operations -----------------------------------------------------------------------------------------------===//
@@ -226,30 +222,7 @@ std::string Communicator::failureReport(int rank) {
 }
 
 void Communicator::synchronize() {
-  std::exception_ptr first;
-  for (Stream *stream : streams) {
-    try {
-      stream->synchronize();
-    } catch (...) {
-      if (!first)
-        first = std::current_exception();
-    }
-  }
-  if (!first)
-    return check();
-  // The work itself failed on some rank: that comes first, and what the others waited for is its consequence.
-  std::vector<std::string> reports = failureReports();
-  {
-    std::lock_guard lock(mutex);
-    failed = true;
-  }
-  try {
-    std::rethrow_exception(first);
-  } catch (const Error &error) {
-    std::vector<std::string> notes = error.notes;
-    notes.insert(notes.end(), reports.begin(), reports.end());
-    throw Error(error.kind, error.what(), notes);
-  }
+  check(synchronizeAll(streams));
 }
 
 std::vector<std::string> Communicator::failureReports() {
@@ -260,26 +233,32 @@ std::vector<std::string> Communicator::failureReports() {
   return reports;
 }
 
-void Communicator::check() {
+void Communicator::check(std::exception_ptr streamError) {
   std::vector<std::string> reports = failureReports();
-  if (reports.empty())
+  if (reports.empty() && !streamError)
     return;
   // Other ranks may still be at work, perhaps in the memory of this one: the caller is told when nobody is.
-  for (Stream *stream : streams)
-    try {
-      stream->synchronize();
-    } catch (const std::exception &) { // the report says why
-    }
+  (void)synchronizeAll(streams);
   reports = failureReports();
   {
     std::lock_guard lock(mutex);
     failed = true;
   }
-  std::string message = reports.front();
-  reports.erase(reports.begin());
-  reports.push_back(
-      "every rank of a group launches each collective within the deadline; the group has failed for good");
-  throw environmentError(message, reports);
+  if (!streamError) {
+    std::string message = reports.front();
+    reports.erase(reports.begin());
+    reports.push_back(
+        "every rank of a group launches each collective within the deadline; the group has failed for good");
+    throw environmentError(message, reports);
+  }
+  // The work itself failed on some rank: that comes first, and what the others waited for is its consequence.
+  try {
+    std::rethrow_exception(streamError);
+  } catch (const Error &error) {
+    std::vector<std::string> notes = error.notes;
+    notes.insert(notes.end(), reports.begin(), reports.end());
+    throw Error(error.kind, error.what(), notes);
+  }
 }
 
 } // namespace heddle

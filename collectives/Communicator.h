@@ -4,6 +4,7 @@
 #include "collectives/Plan.h"
 #include "runtime/Launch.h"
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -55,9 +56,9 @@ public:
   /// this place of the order, and what the stream throws; either ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
 
-  /// After the streams have been waited for: throws what synchronize throws for failed waits, when no rank is at work
-  /// any more.
-  void check();
+  /// After the streams have been waited for: throws `streamError`, with failed waits as notes, or else what synchronize
+  /// throws for failed waits, when no rank is at work any more.
+  void check(std::exception_ptr streamError = nullptr);
 
   /// Waits for all streams. Throws Error{Environment} when a wait of some rank failed: the message names the
   /// collective, the rank, the missing peer, the block, and the epochs.

@@ -416,9 +416,9 @@ Value toFp8(TileWriter &w, Value x, DType to) {
   Fp8Limit limit = limitOf(to);
   Real real(w);
   Value magnitude = real.abs(x);
-  bool tieIsLarge = to != DType::F8E4M3FN && to != DType::F8E4M3FNUZ ? true : to == DType::F8E4M3FNUZ;
-  Value over = real.compare(tieIsLarge ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::OGT, magnitude,
-                            real.number(limit.bound, x));
+  // Halfway goes to the even neighbour: of f8e4m3fn that is the largest value, of the others the step beyond.
+  auto isOver = to == DType::F8E4M3FN ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OGE;
+  Value over = real.compare(isOver, magnitude, real.number(limit.bound, x));
   Type byte = w.b.getIntegerType(8);
   Value bits = w.bitcast(rounded, byte), replacement = w.constant(byte, limit.nan, bits);
   if (to == DType::F8E5M2)

@@ -8,6 +8,7 @@
 #include "runtime/Device.h"
 #include "runtime/Stream.h"
 #include "support/Error.h"
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
@@ -290,20 +291,25 @@ struct Program::Implementation {
       streams[device]->copy(destination, source, size);
   }
 
+  std::vector<Stream *> allStreams() const {
+    std::vector<Stream *> all;
+    for (const auto &stream : streams)
+      all.push_back(stream.get());
+    return all;
+  }
+
   void synchronize() {
-    std::exception_ptr first;
-    for (const auto &stream : streams) {
-      try {
-        stream->synchronize();
-      } catch (...) {
-        if (!first)
-          first = std::current_exception();
-      }
-    }
+    std::exception_ptr first = synchronizeAll(allStreams());
+    for (const auto &[group, communicator] : communicators)
+      communicator->check(first);
     if (first)
       std::rethrow_exception(first);
-    for (const auto &[group, communicator] : communicators)
-      communicator->check();
+  }
+
+  /// Whether anything reads a parameter: a loop's arrays are copied only to those who do.
+  static bool isRead(const Graph &graph, NodeId parameter) {
+    return !graph[parameter].users.empty() ||
+           std::find(graph.results.begin(), graph.results.end(), parameter) != graph.results.end();
   }
 
   void runLoop(CompiledGraph &outer, CompiledStep &step, const std::vector<bool> &active) {
@@ -328,8 +334,9 @@ struct Program::Implementation {
       // The condition and the body read the loop's arrays as their parameters.
       for (size_t device = 0; device < devices.size(); ++device)
         for (size_t i = 0; running[device] && i < arrays; ++i)
-          copyArray(address(*step.condition, device, condition.parameters[i]), address(outer, device, resultOf(i)),
-                    bytesOf(source[resultOf(i)].shape), device);
+          if (isRead(condition, condition.parameters[i]))
+            copyArray(address(*step.condition, device, condition.parameters[i]), address(outer, device, resultOf(i)),
+                      bytesOf(source[resultOf(i)].shape), device);
       runGraph(*step.condition, running);
       std::vector<uint8_t> goesOn(devices.size(), 0);
       for (size_t device = 0; device < devices.size(); ++device)
@@ -345,8 +352,9 @@ struct Program::Implementation {
         return;
       for (size_t device = 0; device < devices.size(); ++device)
         for (size_t i = 0; running[device] && i < arrays; ++i)
-          copyArray(address(*step.body, device, body.parameters[i]), address(outer, device, resultOf(i)),
-                    bytesOf(source[resultOf(i)].shape), device);
+          if (isRead(body, body.parameters[i]))
+            copyArray(address(*step.body, device, body.parameters[i]), address(outer, device, resultOf(i)),
+                      bytesOf(source[resultOf(i)].shape), device);
       runGraph(*step.body, running);
       // The body's results lie in its own buffers, never in the loop's: any permutation is a plain copy.
       for (size_t device = 0; device < devices.size(); ++device)
@@ -362,11 +370,7 @@ struct Program::Implementation {
     try {
       runOnce(inputs, results);
     } catch (...) { // the streams may still read the inputs and write the results
-      for (const auto &stream : streams)
-        try {
-          stream->synchronize();
-        } catch (const std::exception &) { // the first error says more
-        }
+      (void)synchronizeAll(allStreams());
       throw;
     }
     return results;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The parts of the interfaces that are no driver's: ownership of buffers, and the homes of the virtual tables.
+// The parts of the interfaces that are no driver's: ownership of buffers, the homes of the virtual tables, waiting for
+// several streams.
 #include "runtime/Device.h"
 #include "runtime/Event.h"
 #include "runtime/Module.h"
@@ -11,6 +12,19 @@ Device::~Device() = default;
 Event::~Event() = default;
 Module::~Module() = default;
 Stream::~Stream() = default;
+
+std::exception_ptr synchronizeAll(const std::vector<Stream *> &streams) {
+  std::exception_ptr first;
+  for (Stream *stream : streams) {
+    try {
+      stream->synchronize();
+    } catch (...) {
+      if (!first)
+        first = std::current_exception();
+    }
+  }
+  return first;
+}
 
 Buffer Device::allocate(uint64_t sizeBytes, const std::string &name) {
   return Buffer(shared_from_this(), allocateMemory(sizeBytes, name), sizeBytes);

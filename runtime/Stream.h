@@ -4,8 +4,10 @@
 #include "runtime/Event.h"
 #include "runtime/Launch.h"
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace heddle {
 
@@ -40,5 +42,8 @@ public:
   /// Blocks until everything has run; throws the first error since the last synchronize.
   virtual void synchronize() = 0;
 };
+
+/// Waits for every stream, also behind one that fails; the first error, or null.
+std::exception_ptr synchronizeAll(const std::vector<Stream *> &streams);
 
 } // namespace heddle

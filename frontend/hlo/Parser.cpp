@@ -23,6 +23,7 @@ public:
     module.fileName = fileName;
     module.replicaCount = options.replicaCount;
     module.partitionCount = options.partitionCount;
+    wantedDevices = options.deviceCount;
   }
 
   Module parse() {
@@ -49,6 +50,7 @@ private:
 
   Cursor cursor;
   Module module;
+  int64_t wantedDevices = 0; ///< ParseOptions::deviceCount
   ParseContext context;
 };
 
@@ -66,16 +68,21 @@ void ModuleParser::parseHeader() {
     cursor.fail(location, "expects 'HloModule' and the name of the module");
   cursor.accept("HloModule");
   module.name = cursor.name("the name of the module");
+  bool namesReplicas = false;
   while (cursor.accept(",")) {
     std::string name(cursor.word("an attribute of the module"));
     cursor.expect("=");
-    if (name == "replica_count")
+    if (name == "replica_count") {
       module.replicaCount = parseCount("replica_count");
-    else if (name == "num_partitions")
+      namesReplicas = true;
+    } else if (name == "num_partitions") {
       module.partitionCount = parseCount("num_partitions");
-    else
+    } else {
       module.carried.push_back({name, cursor.rawValue()});
+    }
   }
+  if (!namesReplicas && module.partitionCount > 0 && wantedDevices % module.partitionCount == 0 && wantedDevices)
+    module.replicaCount = wantedDevices / module.partitionCount;
   if (module.replicaCount < 1 || module.partitionCount < 1 || module.replicaCount > mostDevices ||
       module.partitionCount > mostDevices || module.deviceCount() > mostDevices)
     cursor.fail(location, fmt::format("{} replicas of {} partitions; {} devices are the most", module.replicaCount,

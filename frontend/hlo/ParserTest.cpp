@@ -196,3 +196,17 @@ TEST(HloParser, the_page_names_every_opcode) {
   for (Opcode opcode : allOpcodes())
     EXPECT_CONTAINS(page.substr(0, page.find("## Refused")), fmt::format("`{}`", opcodeName(opcode)));
 }
+
+TEST(HloParser, devices_decide_the_replicas_that_the_header_leaves_open) {
+  auto replicas = [](const std::string &attributes) {
+    ParseOptions options;
+    options.deviceCount = 4;
+    return parseModule("HloModule m" + attributes + "\nENTRY e { ROOT r = u32[] replica-id() }", "m.hlo", options)
+        .replicaCount;
+  };
+  EXPECT_EQ(replicas(""), 4);
+  EXPECT_EQ(replicas(", num_partitions=2"), 2);
+  EXPECT_EQ(replicas(", num_partitions=4"), 1);
+  EXPECT_EQ(replicas(", num_partitions=3"), 1);
+  EXPECT_EQ(replicas(", replica_count=2"), 2);
+}
