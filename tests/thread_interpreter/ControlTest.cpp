@@ -208,3 +208,20 @@ define ptx_kernel void @kernel(ptr addrspace(1) %from, ptr addrspace(1) %to) {
   EXPECT_EQ(to, (std::vector<uint32_t>{4, 1, 1, 9}));
   EXPECT_EQ(calls, 1u);
 }
+
+TEST(Control, AtomicsByInlineAssembly) {
+  TestKernel kernel(R"(
+define ptx_kernel void @kernel(ptr addrspace(1) %counter, ptr addrspace(1) %sum, ptr addrspace(1) %lock) {
+  %old = call i32 asm sideeffect "atom.relaxed.gpu.global.add.u32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr addrspace(1) %counter, i32 2)
+  %h = call i16 asm sideeffect "atom.acq_rel.sys.global.add.noftz.f16 $0, [$1], $2;", "=h,l,h,~{memory}"(ptr addrspace(1) %sum, i16 15360)
+  %c = call i32 asm sideeffect "atom.acquire.gpu.global.cas.b32 $0, [$1], $2, $3;", "=r,l,r,r,~{memory}"(ptr addrspace(1) %lock, i32 0, i32 1)
+  ret void
+})");
+  std::vector<uint32_t> counter(1), lock(1);
+  std::vector<uint16_t> sum(1);
+  Report report = kernel.run(2, 64, {kernel.buffer(counter), kernel.buffer(sum), kernel.buffer(lock)});
+  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_EQ(counter[0], 256u);
+  EXPECT_EQ(sum[0], 0x5800u); // 128
+  EXPECT_EQ(lock[0], 1u);
+}
