@@ -70,7 +70,8 @@ std::span<const Entry> registerTable();
 std::span<const Entry> asyncCopyTable();
 /// Matrix instructions are named by their shape and types; null for an unknown one.
 Handler findMatrixOp(std::string_view name);
-std::map<std::string, LaneFunction> standardAssembly();
+/// The inline assembly that needs no define(), by its text.
+const std::map<std::string, LaneFunction> &standardAssembly();
 
 struct SwitchTable {
   std::vector<std::pair<uint64_t, uint32_t>> cases;

@@ -2,8 +2,8 @@
 // The interface: decodes the kernel at its first use, checks the launches, and runs them.
 #include "tests/thread_interpreter/ThreadInterpreter.h"
 #include "support/Error.h"
-#include "tests/thread_interpreter/Decoder.h"
 #include "tests/thread_interpreter/Schedule.h"
+#include "tests/thread_interpreter/decode/Decoder.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ struct ThreadInterpreter::State {
   const llvm::Module &module;
   const llvm::Function &kernel;
   Options options;
-  std::map<std::string, LaneFunction> functions = standardAssembly();
+  std::map<std::string, LaneFunction> functions = {};
   std::vector<Range> ranges = {};
   std::unique_ptr<Program> program = nullptr;
 

@@ -5,7 +5,7 @@
 //   B: register r holds column g, rows p * t + 4 * p * r + 0 .. p - 1
 //   C, D: element i is row g + 8 * (i / 2), column 2 * t + i % 2
 // Products are summed in double and rounded once to the accumulator, which the hardware does not promise to do better.
-#include "tests/thread_interpreter/Elementwise.h"
+#include "tests/thread_interpreter/instructions/Elementwise.h"
 #include <cstring>
 #include <unordered_map>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Types as lists of scalars, constants as bits, and where the module's global variables lie.
-#include "tests/thread_interpreter/Decoder.h"
 #include "tests/thread_interpreter/Machine.h"
+#include "tests/thread_interpreter/decode/Decoder.h"
 #include <cstring>
 #include <llvm/IR/Operator.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The inline assembly that the lowering writes: loads and stores with order and scope, whose texts are made here from
 // the same parts. Anything else is given by the test.
-#include "tests/thread_interpreter/Elementwise.h"
+#include "tests/thread_interpreter/instructions/Elementwise.h"
 #include <cstring>
 #include <fmt/format.h>
 
@@ -91,7 +91,7 @@ static void addAtomics(std::map<std::string, LaneFunction> &texts, const std::st
     };
 }
 
-std::map<std::string, LaneFunction> heddle::threads::standardAssembly() {
+static std::map<std::string, LaneFunction> makeStandardAssembly() {
   std::map<std::string, LaneFunction> texts;
   auto both = [&](const std::string &text, const LaneFunction &function) {
     texts[text] = texts[text + ";"] = function;
@@ -120,5 +120,10 @@ std::map<std::string, LaneFunction> heddle::threads::standardAssembly() {
   for (const char *fence : {"fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.sc.gpu",
                             "fence.sc.sys", "membar.gl", "membar.sys", ""})
     both(fence, [](LaneCall &) {});
+  return texts;
+}
+
+const std::map<std::string, LaneFunction> &heddle::threads::standardAssembly() {
+  static const std::map<std::string, LaneFunction> texts = makeStandardAssembly();
   return texts;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls: intrinsics by their name, functions of the module inlined, inline assembly and external functions as given.
 #include "support/Error.h"
-#include "tests/thread_interpreter/Decoder.h"
 #include "tests/thread_interpreter/Machine.h"
+#include "tests/thread_interpreter/decode/Decoder.h"
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -31,12 +31,15 @@ void Decoder::emitCall(const CallInst &call) {
 }
 
 void Decoder::emitGiven(const CallInst &call, const std::string &name, StringRef what) {
-  auto given = functions.find(name);
-  if (given == functions.end())
+  const LaneFunction *function = nullptr;
+  for (const auto *known : {&standardAssembly(), &functions}) // the test's own come last and win
+    if (auto row = known->find(name); row != known->end())
+      function = &row->second;
+  if (!function)
     refuse("unknown " + what + " '" + name + "'; give it a meaning with define()");
   Slots out = newSlots(call.getType());
   emit("call", Scalar::Integer, operandSlots(call), out).op.immediate = program->functions.size();
-  program->functions.push_back(given->second);
+  program->functions.push_back(*function);
   instance->values[&call] = out;
 }
 

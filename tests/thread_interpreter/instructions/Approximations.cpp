@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions that the hardware approximates: computed in double here and rounded once, so tests must allow its error.
 // The names with `.ftz` flush subnormal operands and results to zero.
-#include "tests/thread_interpreter/Elementwise.h"
+#include "tests/thread_interpreter/instructions/Elementwise.h"
 
 using namespace heddle::threads;
 

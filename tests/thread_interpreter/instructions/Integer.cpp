@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Integer arithmetic, comparisons, bit operations, and what the PTX instructions on integers add.
-#include "tests/thread_interpreter/Elementwise.h"
+#include "tests/thread_interpreter/instructions/Elementwise.h"
 
 using namespace heddle::threads;
 using u64 = uint64_t;

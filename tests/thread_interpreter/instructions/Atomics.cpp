@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Read-modify-write operations. One warp runs at a time, so each lane's operation is indivisible; lanes go in order.
-#include "tests/thread_interpreter/Elementwise.h"
+#include "tests/thread_interpreter/instructions/Elementwise.h"
 #include <cstring>
 
 using namespace heddle::threads;

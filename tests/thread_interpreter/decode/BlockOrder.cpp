@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reverse post-order, loop by loop: inside a loop an inner loop counts as one block, so all loops are contiguous and
 // what follows a loop lies behind it.
-#include "tests/thread_interpreter/Decoder.h"
+#include "tests/thread_interpreter/decode/Decoder.h"
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/CFG.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One LLVM instruction to operations on scalars, or to new names for scalars.
-#include "tests/thread_interpreter/Decoder.h"
 #include "tests/thread_interpreter/Machine.h"
+#include "tests/thread_interpreter/decode/Decoder.h"
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 
 using namespace heddle::threads;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The frame of decoding: functions, blocks, and the edges between them with the copies that phi nodes ask for.
-#include "tests/thread_interpreter/Decoder.h"
+#include "tests/thread_interpreter/decode/Decoder.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <llvm/IR/CFG.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Floating-point arithmetic with one rounding an operation, as PTX has it, and operations on the bits alone.
-#include "tests/thread_interpreter/Elementwise.h"
+#include "tests/thread_interpreter/instructions/Elementwise.h"
 
 using namespace heddle::threads;
 using u64 = uint64_t;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Casts between scalars, and the packed conversions of 8-bit floating point. Conversions to integers saturate, as the
 // hardware's do; a NaN becomes zero.
-#include "tests/thread_interpreter/Elementwise.h"
+#include "tests/thread_interpreter/instructions/Elementwise.h"
 
 using namespace heddle::threads;
 using u64 = uint64_t;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Most values are born and die inside one straight piece of code. They share registers, which keeps a warp's registers
 // in the cache. An operation's results never take a register of its own operands.
-#include "tests/thread_interpreter/Decoder.h"
+#include "tests/thread_interpreter/decode/Decoder.h"
 #include <algorithm>
 
 using namespace heddle::threads;
