@@ -167,13 +167,14 @@ TEST(Control, WaitForNobody) {
   EXPECT_NE(report.error.find("63 threads"), std::string::npos) << report.error;
 }
 
-// A lane that spins for another one of its own warp: the other gets its turn.
-TEST(Control, LanesOfOneWarpWaitForEachOther) {
-  TestKernel kernel(R"(
+// A lane that spins for another one of its own warp: the other gets its turn, wherever its code lies.
+static std::string spinInsideTheWarp(const char *choice) {
+  return std::string(R"(
 define ptx_kernel void @kernel(ptr addrspace(1) %flag) {
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %first = icmp eq i32 %tid, 0
-  br i1 %first, label %spin, label %send
+)") + choice +
+         R"(
 spin:
   %seen = load atomic i32, ptr addrspace(1) %flag acquire, align 4
   %done = icmp eq i32 %seen, 1
@@ -183,10 +184,49 @@ send:
   br label %end
 end:
   ret void
-})");
-  std::vector<uint32_t> flag(1);
-  Report report = kernel.run(1, 32, {kernel.buffer(flag)});
-  EXPECT_TRUE(report.clean()) << report.text();
+})";
+}
+
+TEST(Control, LanesOfOneWarpWaitForEachOther) {
+  for (const char *choice : {"br i1 %first, label %spin, label %send", "br i1 %first, label %send, label %spin"}) {
+    TestKernel kernel(spinInsideTheWarp(choice), {.mostSteps = 100'000});
+    std::vector<uint32_t> flag(1);
+    Report report = kernel.run(1, 32, {kernel.buffer(flag)});
+    EXPECT_TRUE(report.clean()) << report.text();
+  }
+}
+
+// Half of the warp waits for all; the other half works a while and exits, which ends the wait.
+static std::string exitWhileOthersWait(const char *choice) {
+  return std::string(R"(
+declare void @llvm.nvvm.bar.warp.sync(i32)
+define ptx_kernel void @kernel(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %low = icmp ult i32 %tid, 16
+)") + choice +
+         R"(
+wait:
+  call void @llvm.nvvm.bar.warp.sync(i32 -1)
+  store i32 1, ptr addrspace(1) %out
+  ret void
+work:
+  %i = phi i32 [ 0, %0 ], [ %next, %work ]
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, 20
+  br i1 %more, label %work, label %done
+done:
+  ret void
+})";
+}
+
+TEST(Control, ExitEndsTheWaitOfOthers) {
+  for (const char *choice : {"br i1 %low, label %wait, label %work", "br i1 %low, label %work, label %wait"}) {
+    TestKernel kernel(exitWhileOthersWait(choice));
+    std::vector<uint32_t> out(1);
+    Report report = kernel.run(1, 32, {kernel.buffer(out)});
+    EXPECT_TRUE(report.clean()) << report.text();
+    EXPECT_EQ(out[0], 1u);
+  }
 }
 
 static std::string refusal(const std::string &body) {
