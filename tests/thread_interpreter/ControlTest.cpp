@@ -260,12 +260,16 @@ define void @kernel() {
 
 TEST(Control, InlineAssembly) {
   TestKernel kernel(R"(
+declare void @llvm.assume(i1)
 define ptx_kernel void @kernel(ptr addrspace(1) %from, ptr addrspace(1) %to) {
   %all = call { i32, i32, i32, i32 } asm sideeffect "ld.relaxed.sys.global.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l"(ptr addrspace(1) %from)
   %x = extractvalue { i32, i32, i32, i32 } %all, 0
   %y = extractvalue { i32, i32, i32, i32 } %all, 3
   call void asm sideeffect "st.relaxed.sys.global.v4.b32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r"(ptr addrspace(1) %to, i32 %y, i32 %x, i32 %x, i32 9)
-  call void asm sideeffect "own $0;", "r"(i32 %x)
+  call void asm sideeffect "\0A\09 own   $0;\0A", "r"(i32 %x)
+  %t = call i64 asm sideeffect "mov.u64 \09$0, %globaltimer;", "=l"()
+  %some = icmp ne i64 %t, 0
+  call void @llvm.assume(i1 %some)
   ret void
 })");
   unsigned calls = 0;

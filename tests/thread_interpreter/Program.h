@@ -70,7 +70,9 @@ std::span<const Entry> registerTable();
 std::span<const Entry> asyncCopyTable();
 /// Matrix instructions are named by their shape and types; null for an unknown one.
 Handler findMatrixOp(std::string_view name);
-/// The inline assembly that needs no define(), by its text.
+/// One space for each run of white space, none at the ends.
+std::string normaliseAssembly(std::string_view text);
+/// The inline assembly that needs no define(), by its normalised text.
 const std::map<std::string, LaneFunction> &standardAssembly();
 
 struct SwitchTable {

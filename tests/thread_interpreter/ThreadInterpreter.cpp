@@ -42,7 +42,7 @@ void ThreadInterpreter::addMemory(const void *begin, size_t sizeBytes, std::stri
 }
 
 void ThreadInterpreter::define(std::string text, LaneFunction function) {
-  state->functions[std::move(text)] = std::move(function);
+  state->functions[normaliseAssembly(text)] = std::move(function);
   state->program = nullptr;
 }
 

@@ -67,6 +67,7 @@ struct Report {
 struct LaneCall {
   std::span<const uint64_t> operands;
   std::span<uint64_t> results;
+  uint64_t nanoseconds; ///< of the device's clock
   /// The checked host address of `sizeBytes` of device memory; natural alignment.
   std::function<uint8_t *(uint64_t address, unsigned sizeBytes)> device;
 };
@@ -80,7 +81,8 @@ public:
   ~ThreadInterpreter();
 
   void addMemory(const void *begin, size_t sizeBytes, std::string name);
-  /// Gives a meaning to an inline assembly text, or to an external function by its name. Before the first run().
+  /// Gives a meaning to an inline assembly text, or to an external function by its name; white space in the text does
+  /// not matter. Loads, stores and atomics with order and scope have theirs already (instructions/Assembly.cpp).
   void define(std::string text, LaneFunction function);
   /// The number of barriers of the block (barrier.cta.sync in all forms) in the text of the kernel.
   unsigned barrierCount() const;

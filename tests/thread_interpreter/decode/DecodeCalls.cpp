@@ -19,7 +19,7 @@ Slots Decoder::operandSlots(const CallInst &call) {
 
 void Decoder::emitCall(const CallInst &call) {
   if (auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand()))
-    return emitGiven(call, assembly->getAsmString().str(), "inline assembly");
+    return emitGiven(call, normaliseAssembly(assembly->getAsmString().str()), "inline assembly");
   const Function *function = call.getCalledFunction();
   if (!function)
     refuse("indirect calls are not supported");

@@ -91,6 +91,36 @@ static void addAtomics(std::map<std::string, LaneFunction> &texts, const std::st
     };
 }
 
+std::string heddle::threads::normaliseAssembly(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    bool space = c == ' ' || c == '\t' || c == '\n';
+    if (!space)
+      result += c;
+    else if (!result.empty() && result.back() != ' ')
+      result += ' ';
+  }
+  if (!result.empty() && result.back() == ' ')
+    result.pop_back();
+  return result;
+}
+
+template <class Format>
+static void convertPair(LaneCall &call) { // the first operand is the upper half
+  call.results[0] = Format::put(F32::get(call.operands[0])) << 16 | Format::put(F32::get(call.operands[1]));
+}
+
+static void addOthers(std::map<std::string, LaneFunction> &texts) {
+  texts["mov.u64 $0, %globaltimer;"] = [](LaneCall &call) { call.results[0] = call.nanoseconds; };
+  texts["nanosleep.u32 $0;"] = [](LaneCall &) {};
+  texts["tanh.approx.f32 $0, $1;"] = [](LaneCall &call) {
+    call.results[0] = F32::put(float(std::tanh(double(F32::get(call.operands[0])))));
+  };
+  texts["cvt.rn.bf16x2.f32 $0, $1, $2;"] = convertPair<BF16>;
+  texts["cvt.rn.f16x2.f32 $0, $1, $2;"] = convertPair<F16>;
+  texts["trap;"] = [](LaneCall &) { throw Fatal{"a thread reached `trap;`"}; };
+}
+
 static std::map<std::string, LaneFunction> makeStandardAssembly() {
   std::map<std::string, LaneFunction> texts;
   auto both = [&](const std::string &text, const LaneFunction &function) {
@@ -120,6 +150,7 @@ static std::map<std::string, LaneFunction> makeStandardAssembly() {
   for (const char *fence : {"fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.sc.gpu",
                             "fence.sc.sys", "membar.gl", "membar.sys", ""})
     both(fence, [](LaneCall &) {});
+  addOthers(texts);
   return texts;
 }
 

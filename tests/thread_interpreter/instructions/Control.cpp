@@ -66,7 +66,7 @@ static Flow call(Warp &warp, const Op &op) {
   eachLane(warp.active, [&](unsigned lane) {
     for (unsigned i = 0; i < op.ins; ++i)
       operands[i] = warp.reg(op.in[i])[lane];
-    LaneCall context{operands, results, [&](uint64_t address, unsigned sizeBytes) {
+    LaneCall context{operands, results, warp.machine().nanoseconds(), [&](uint64_t address, unsigned sizeBytes) {
                        return locate(warp, op, lane, address, sizeBytes, Global, sizeBytes).bytes;
                      }};
     function(context);
