@@ -211,10 +211,10 @@ int inspectModule(const InspectRequest &request) {
                                  request.assembly         ? "--asm"
                                  : !request.phase.empty() ? "--phase"
                                                           : "--dump-binary",
-                                 request.input),
+                                 sourceName(request.input)),
                      {"`--kernel` prints the kernels of a module as tile IR"});
   if (request.model)
-    throw inputError(fmt::format("`--model` is for collectives, and `{}` is a module", request.input),
+    throw inputError(fmt::format("`--model` is for collectives, and `{}` is a module", sourceName(request.input)),
                      {fmt::format("`heddle inspect {}` says which collectives it has", request.input)});
   ModuleRequest wanted;
   wanted.path = request.input;
@@ -283,7 +283,7 @@ int inspectVerb(const InspectRequest &request) {
     return inspectModule(request);
   if (!request.collectiveOption.empty())
     throw inputError(
-        fmt::format("`{}` is for collectives, and `{}` is a file", request.collectiveOption, request.input),
+        fmt::format("`{}` is for collectives, and `{}` is a file", request.collectiveOption, sourceName(request.input)),
         {"the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast"});
   std::optional<Package> found = findPackage(request);
   if (!found)
