@@ -29,8 +29,11 @@ bool isSplat(const Node &constant) {
 PositionPtr Expression::at(Value linear, const std::vector<int64_t> &dimensions) {
   if (!indexType) { // every index below is one of an array of the graph
     int64_t largest = 0;
-    for (const Node &node : graph.nodes)
+    for (const Node &node : graph.nodes) {
       largest = std::max(largest, node.shape.elementCount());
+      for (const hlo::PaddedDimension &padding : node.instruction.padding) // may exceed both arrays
+        largest = std::max({largest, padding.low, -(padding.low + 1), padding.interior});
+    }
     bool small = largest < (int64_t(1) << 30);
     indexType = small ? w.b.getI32Type() : w.b.getI64Type();
   }
@@ -41,6 +44,9 @@ PositionPtr Expression::at(Value linear, const std::vector<int64_t> &dimensions)
 }
 
 Value Expression::index(int64_t value, Value like) {
+  constexpr int64_t exact = int64_t(1) << 53; // a double has not all integers beyond
+  if (elementBits(like.getType()) == 64 && (value > exact || value < -exact))
+    return w.like(w.i64(value), like);
   return w.constant(getElementTypeOrSelf(like.getType()), double(value), like);
 }
 
@@ -120,8 +126,10 @@ Value Expression::compute(NodeId id, const PositionPtr &position, Value mask) {
     if (node.shape.isScalar())
       return fromMemory(w, w.load(found->second), node.shape.type);
     Value linear = linearOf(*position);
-    bool isTile = isa<RankedTensorType>(linear.getType()); // one element that all share needs no mask
-    return fromMemory(w, w.load(w.offset(found->second, linear), isTile ? mask : Value()), node.shape.type);
+    // One element that all share is there for all or for none of them.
+    bool isTile = isa<RankedTensorType>(linear.getType()), isMasked = mask && isa<RankedTensorType>(mask.getType());
+    return fromMemory(w, w.load(w.offset(found->second, linear), isTile || !isMasked ? mask : Value()),
+                      node.shape.type);
   }
   if (node.shape.elementCount() == 0) { // what reads it does so under a mask that is false, or in a loop of no steps
     Type registers = registerType(*w.b.getContext(), node.shape.type);
@@ -311,9 +319,11 @@ std::vector<Value> Expression::starts(const Node &node, size_t firstOperand, con
   Type type = getElementTypeOrSelf(like.getType());
   for (size_t i = 0; i < dimensions.size(); ++i) {
     NodeId operand = node.operands[firstOperand + i];
-    Value start = convertElement(w, evaluate(operand, scalarPlace(), {}), graph[operand].shape.type, DType::S64);
-    start = w.binary<arith::MaxSIOp>(start, w.i64(0));
-    start = w.binary<arith::MinSIOp>(start, w.i64(dimensions[i] - sizes[i]));
+    DType from = graph[operand].shape.type;
+    Value start = convertElement(w, evaluate(operand, scalarPlace(), {}), from, DType::S64);
+    if (hlo::isSignedInteger(from))
+      start = w.binary<arith::MaxSIOp>(start, w.i64(0));
+    start = w.binary<arith::MinUIOp>(start, w.i64(dimensions[i] - sizes[i])); // a u64 has values above those of s64
     result.push_back(w.truncate(start, elementBits(type)));
   }
   return result;
@@ -379,7 +389,7 @@ Value Expression::pad(const Node &node, const PositionPtr &position, Value mask)
     here = w.sub(here, index(padding.low, here));
     inside = both(inside, w.compare(arith::CmpIPredicate::sge, here, index(0, here)));
     if (padding.interior) {
-      Value step = index(padding.interior + 1, here);
+      Value step = index(int64_t(uint64_t(padding.interior) + 1), here); // unsigned
       inside = both(inside, w.equal(w.modulo(here, step), index(0, here)));
       here = w.divide(here, step);
     }
