@@ -3,11 +3,19 @@
 // its methods are grouped in files by what they emit:
 //   HostEmitter.cpp   entry, blocks and control flow      Evaluate.cpp     values of tiles, shape operations
 //   Emission.cpp      types, constants, loops, lanes      Elementwise.cpp  arith, math and tt element operations
+<<<<<<< HEAD
 //   Buffers.cpp       scratch, tile buffers, spills       Fp8.cpp          narrow floating-point formats
 //   Memory.cpp        loads and stores                    Atomics.cpp      atomics and polls
 //   Reduce.cpp        reduce, scan, histogram             Dot.cpp          matrix products
 //   Debug.cpp         print, assert, bounds checks        ExternCalls.cpp  calls that carry operations between devices
+=======
+//   Memory.cpp        loads, stores, atomics, buffers     Reduce.cpp       reduce, scan, histogram
+//   Dot.cpp           matrix products                     Debug.cpp        print, assert, bounds checks
+//   ExternCalls.cpp   calls that carry operations between devices
+// What an element operation means stands in compiler/arithmetic/Numbers.h.
+>>>>>>> 7d6db55cbd31114d24d9cbe460a7a8128bf9c336
 #pragma once
+#include "compiler/arithmetic/Numbers.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/lowering/host/HostPlan.h"
 #include "compiler/lowering/host/Lanes.h"
@@ -18,6 +26,10 @@
 #include "llvm/ADT/MapVector.h"
 
 namespace heddle::host {
+
+using arithmetic::isNarrowFloat;
+using arithmetic::like;
+using arithmetic::Numbers;
 
 /// A tile in scratch memory, row-major. `stored` may differ from what the element type is in registers: bits are stored
 /// as bytes, and a dot keeps f32 behind an f16 result.
@@ -59,11 +71,13 @@ private:
   mlir::Type registerType(mlir::Type element); ///< how a tt element travels: pointers i64, floats under 32 bits as bits
   mlir::Type storedType(mlir::Type element);   ///< the same in memory: i1 as i8
   static int64_t sizeOf(mlir::Type stored);    ///< bytes
-  static bool isNarrowFloat(mlir::Type type);  ///< a floating-point type of fewer than 32 bits
-  mlir::Type like(mlir::Type scalar, mlir::Value shape); ///< `scalar` or a vector of it, as `shape` is
   mlir::Value i64(int64_t value);
-  mlir::Value constantLike(mlir::Type scalar, int64_t value, mlir::Value shape);
-  mlir::Value constantLike(double value, mlir::Value shape, mlir::Type scalar);
+  Numbers numbers() { return {b, loc}; } ///< at the place where the emitter is
+  mlir::Value constantLike(mlir::Type scalar, int64_t value, mlir::Value shape) {
+    return numbers().constantLike(scalar, value, shape);
+  }
+  mlir::Value widen(mlir::Value bits, mlir::Type from) { return numbers().widen(bits, from); }
+  mlir::Value narrow(mlir::Value wide, mlir::Type to) { return numbers().narrow(wide, to); }
   mlir::Value zero(mlir::Type type); ///< of any register type or vector of it
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, int64_t b);
@@ -100,22 +114,12 @@ private:
   LaneValue addPointer(triton::AddPtrOp op, const LaneValue &pointer, const LaneValue &offset);
   mlir::Value compute(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value computeFloat(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
-  mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
-  mlir::Value divideNarrow(mlir::Operation *op, mlir::Value a, mlir::Value b, bool isSigned, bool remainder);
-  mlir::Value shift(mlir::Operation *op, mlir::Value a, mlir::Value b);
-  mlir::Value fusedToOdd(llvm::ArrayRef<mlir::Value> wide);
-  mlir::Value extremum(bool largest, mlir::Value x, mlir::Value y);
-  mlir::Value remainder(mlir::Value x, mlir::Value y);
-  mlir::Value copySign(mlir::Value magnitude, mlir::Value sign);
-  mlir::Value floatToInt(mlir::Operation *op, mlir::Value a, bool isSigned);
-  mlir::Value intToFloat(mlir::Operation *op, mlir::Value a, bool isSigned);
-  mlir::Value multiplyHigh(mlir::Value a, mlir::Value b);
-  mlir::Value cloneOn(mlir::Operation *op, mlir::ValueRange operands, mlir::Type scalarResult);
   /// Whether `region` is one block without control flow or effects, which runs on vectors.
   static bool isStraightLine(mlir::Region &region);
   /// The values that the region's one block yields; with control flow in it, of one element.
   llvm::SmallVector<LaneValue> runRegion(mlir::Region &region, llvm::ArrayRef<LaneValue> arguments);
 
+<<<<<<< HEAD
   //===-- Fp8.cpp: narrow formats --------------------------------------------------------------------------------===//
   mlir::Value widen(mlir::Value bits, mlir::Type from); ///< f16, bf16, fp8 bits to f32; f32 and f64 unchanged
   mlir::Value narrow(mlir::Value wide, mlir::Type to, bool towardZero = false); ///< f32 or f64 to f16, bf16, fp8 bits
@@ -126,6 +130,9 @@ private:
   mlir::Value widenFp8(mlir::Value bits, mlir::Type from);
 
   //===-- Buffers.cpp: private memory ----------------------------------------------------------------------------===//
+=======
+  //===-- Memory.cpp ---------------------------------------------------------------------------------------------===//
+>>>>>>> 7d6db55cbd31114d24d9cbe460a7a8128bf9c336
   TileBuffer allocate(mlir::RankedTensorType type, mlir::Type stored = {});
   mlir::Value scratch(int64_t bytes); ///< a pointer to private memory, alive until the end of the current block
   mlir::Value gep(mlir::Value pointer, mlir::Type stored, mlir::Value index);
