@@ -20,6 +20,7 @@ constexpr Advice advice[] = {
     {100, "is a GPU in this machine, and does CUDA_VISIBLE_DEVICES leave it visible"},
     {101, "is a GPU in this machine, and does CUDA_VISIBLE_DEVICES leave it visible"},
     {cuda::result::noBinaryForGpu, "the code was made for another compute capability"},
+    {221, "libnvidia-ptxjitcompiler.so.1, which comes with the driver, is not there"},
     {cuda::result::unsupportedPtxVersion,
      "the driver is older than the PTX: CUDA 12.7 reads PTX up to 8.6, 12.8 up to 8.7, 12.9 up to 8.8, 13.0 up to 9.0; "
      "update the driver, or compile for an older PTX version"},
