@@ -33,10 +33,10 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --buffer NAME=VALUE  a buffer that is no argument
   --out NAME=FILE      write a buffer after the run as .npy; - prints it
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
-  --device NAME        host (the default), host:1, ...
+  --device NAME        host (the default), host:1, ..., cuda:0, ...: text is compiled for it
   --cooperative        all program instances live at once
-  --timeout SECONDS    stop a kernel after this time; default HEDDLE_LAUNCH_TIMEOUT; of a module also each loop, and the
-                       waits of each collective (default 30)
+  --timeout SECONDS    stop a kernel of the host after this time; default HEDDLE_LAUNCH_TIMEOUT; of a module also each
+                       loop, and the waits of each collective (default 30)
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
   --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile; only when KERNEL is text
@@ -233,6 +233,7 @@ int runVerb(RunVerbRequest &request) {
     if (file.value != "-")
       checkWritable(file.value);
 
+  request.options.target = deviceTarget(run.device);
   Package package = loadOrCompile(request.input, request.options, request.compileOption);
   RunResult result = runKernel(package, run);
 
