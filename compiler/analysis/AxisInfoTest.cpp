@@ -163,6 +163,9 @@ TEST(AxisInfo, LoadsAndConversions) {
                   "%r = tt.load %t {isVolatile = true} : tensor<64x!tt.ptr<f32>>"),
             "1 1 1");
   EXPECT_EQ(facts("%r = arith.extsi %x : tensor<64xi32> to tensor<64xi64>"), "64 16 1");
+  EXPECT_EQ(facts("%d = arith.subi %i, %cs : tensor<64xi32>\n%r = arith.extui %d : tensor<64xi32> to tensor<64xi64>"),
+            "4 4 1")
+      << "a run across zero would jump";
   EXPECT_EQ(facts("%r = arith.trunci %x : tensor<64xi32> to tensor<64xi8>"), "16 16 1") << "which may wrap around";
   EXPECT_EQ(facts("%r = arith.sitofp %q : tensor<64xi32> to tensor<64xf32>"), "1 1 4");
   std::string moved = "%t = tt.addptr %ps, %x : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n";
@@ -226,12 +229,13 @@ TEST(AxisInfo, BranchesBetweenBlocks) {
     cf.br ^head(%x : tensor<64xi32>)
   ^head(%y: tensor<64xi32>):
     %e = arith.cmpi slt, %b, %a : i32
+    %h = arith.addi %y, %k0 : tensor<64xi32>
     cf.cond_br %e, ^body, ^end
   ^body:
     %v = arith.addi %y, %cs : tensor<64xi32>
     cf.br ^head(%v : tensor<64xi32>)
   ^end:
-    %r = arith.addi %y, %k0 : tensor<64xi32>)"),
+    %r = arith.addi %h, %k0 : tensor<64xi32>)"),
             "64 4 1");
 }
 
