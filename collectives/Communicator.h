@@ -65,7 +65,7 @@ public:
   /// collective, the rank, the missing peer, the block, and the epochs.
   void synchronize();
 
-  /// Asks all waits to end now; those launches fail.
+  /// Asks all waits to end now; those launches fail, and the group has failed for good.
   void abort();
 
 private:
