@@ -3,7 +3,7 @@
 #include "collectives/kernel/CollectiveKernel.h"
 #include "compiler/pipeline/CompileModule.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "program/Elementwise.h"
+#include "program/Conversion.h"
 #include "program/Expression.h"
 #include "program/Types.h"
 #include "support/Error.h"

@@ -3,9 +3,10 @@
 // its methods are grouped in files by what they emit:
 //   HostEmitter.cpp   entry, blocks and control flow      Evaluate.cpp     values of tiles, shape operations
 //   Emission.cpp      types, constants, loops, lanes      Elementwise.cpp  arith, math and tt element operations
-//   Memory.cpp        loads, stores, atomics, buffers     Fp8.cpp          narrow floating-point formats
+//   Buffers.cpp       scratch, tile buffers, spills       Fp8.cpp          narrow floating-point formats
+//   Memory.cpp        loads and stores                    Atomics.cpp      atomics and polls
 //   Reduce.cpp        reduce, scan, histogram             Dot.cpp          matrix products
-//   Debug.cpp         print, assert, bounds checks    ExternCalls.cpp  calls that carry operations between devices
+//   Debug.cpp         print, assert, bounds checks        ExternCalls.cpp  calls that carry operations between devices
 #pragma once
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/lowering/host/HostPlan.h"
@@ -124,7 +125,7 @@ private:
   mlir::Value narrowToFp8(mlir::Value f32, mlir::Type to);
   mlir::Value widenFp8(mlir::Value bits, mlir::Type from);
 
-  //===-- Memory.cpp ---------------------------------------------------------------------------------------------===//
+  //===-- Buffers.cpp: private memory ----------------------------------------------------------------------------===//
   TileBuffer allocate(mlir::RankedTensorType type, mlir::Type stored = {});
   mlir::Value scratch(int64_t bytes); ///< a pointer to private memory, alive until the end of the current block
   mlir::Value gep(mlir::Value pointer, mlir::Type stored, mlir::Value index);
@@ -134,9 +135,13 @@ private:
   mlir::Value fromStored(mlir::Value value, const TileBuffer &buffer);
   mlir::Value toStored(mlir::Value value, const TileBuffer &buffer);
   LaneValue readBuffer(const TileBuffer &buffer, const TileIndex &index);
-  mlir::Value loadAndShuffle(mlir::Value pointer, mlir::Type stored, const LanePattern &lanes, int64_t count);
   LaneValue readBufferAt(const TileBuffer &buffer, const LaneValue &linear);
+  mlir::Value loadAndShuffle(mlir::Value pointer, mlir::Type stored, const LanePattern &lanes, int64_t count);
   void writeBuffer(const TileBuffer &buffer, const TileIndex &index, const LaneValue &value);
+  mlir::Value spill(mlir::Value lanes); ///< lanes in scratch memory, to be read one by one
+  mlir::Value spilledLane(mlir::Value memory, mlir::Type scalar, mlir::Value lane);
+
+  //===-- Memory.cpp: loads and stores ---------------------------------------------------------------------------===//
   struct Access {
     LaneValue address;
     std::optional<LaneValue> mask;
@@ -145,26 +150,26 @@ private:
   Access accessAt(mlir::Operation *op, mlir::Value pointer, mlir::Value mask, const TileIndex &index);
   LaneValue emitLoad(triton::LoadOp load, const TileIndex &index);
   LaneValue loadThrough(const Access &access, mlir::Type stored, const LaneValue &other, bool isVolatile);
-  void storeThrough(const Access &access, mlir::Value value, bool streams);
   void emitStore(triton::StoreOp store);
-  void emitAtomic(mlir::Operation *op);
-  void emitPoll(triton::AtomicPollOp op);
-  mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
-  mlir::Value atomicNarrowAdd(triton::AtomicRMWOp op, mlir::Value pointer, mlir::Value value);
-  mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other, bool isVolatile = false);
-  void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);
+  void storeThrough(const Access &access, mlir::Value value, bool streams);
   /// Runs `body(lane)` for each lane whose mask is set, one after the other.
   void forActiveLanes(mlir::Value mask, llvm::function_ref<void(mlir::Value)> body);
-  mlir::Value spill(mlir::Value lanes); ///< lanes in scratch memory, to be read one by one
-  mlir::Value spilledLane(mlir::Value memory, mlir::Type scalar, mlir::Value lane);
+  mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other, bool isVolatile = false);
+  void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);
   mlir::Value allTrue(mlir::Value mask);
-  mlir::Value areContiguous(mlir::Value addresses, mlir::Value first, mlir::Type stored);
-  LanePattern stepPattern(int64_t step) const;
   mlir::Value anyTrue(mlir::Value mask);
+  LanePattern stepPattern(int64_t step) const;
+  mlir::Value areContiguous(mlir::Value addresses, mlir::Value first, mlir::Type stored);
   mlir::Value loadMasked(mlir::Value pointer, mlir::Value mask, mlir::Value otherwise, bool isVolatile);
   void storeMasked(mlir::Value pointer, mlir::Value mask, mlir::Value value, bool streams = false);
   void storeWhole(mlir::Value pointer, mlir::Value value, bool streams);
   void fenceStreams();
+
+  //===-- Atomics.cpp --------------------------------------------------------------------------------------------===//
+  void emitAtomic(mlir::Operation *op);
+  mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
+  mlir::Value atomicNarrowAdd(triton::AtomicRMWOp op, mlir::Value pointer, mlir::Value value);
+  void emitPoll(triton::AtomicPollOp op);
 
   //===-- Reduce.cpp, Dot.cpp, Debug.cpp -------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);
