@@ -476,4 +476,21 @@ TEST(Program, NumberOfDevices) {
                   "is for 2 devices (2 replicas of 1 partitions), 1 are given");
 }
 
+TEST(Program, GroupsThatAreTooLarge) {
+  std::vector<std::shared_ptr<Device>> nine;
+  for (int i = 0; i < 9; ++i)
+    nine.push_back(openDevice("host:0"));
+  auto refusal = [&](const std::string &collective) {
+    return messageOf([&] {
+      Program(hlo::parseModule("HloModule m, replica_count=9\nENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] " +
+                                   collective + " }",
+                               "m.hlo"),
+              nine);
+    });
+  };
+  EXPECT_CONTAINS(refusal("collective-broadcast(p), replica_groups={}"),
+                  "m.hlo:3:7: `r` has a group of 9 devices; collectives have at most 8");
+  EXPECT_CONTAINS(refusal("collective-permute(p), source_target_pairs={{0,1}}"), "collectives have at most 8");
+}
+
 } // namespace
