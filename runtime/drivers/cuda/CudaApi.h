@@ -55,12 +55,11 @@ inline constexpr Result success = 0, invalidValue = 1, outOfMemory = 2, deinitia
 } // namespace result
 
 namespace attribute { // of a device
-inline constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76, cooperativeLaunch = 95,
-                     maxSharedPerBlock = 97;
+inline constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76, maxSharedPerBlock = 97;
 } // namespace attribute
 
 namespace function { // attributes of a function
-inline constexpr int maxThreadsPerBlock = 0, sharedBytes = 1, localBytes = 3, registers = 4, maxDynamicShared = 8,
+inline constexpr int maxThreadsPerBlock = 0, sharedBytes = 1, registers = 4, maxDynamicShared = 8,
                      nonPortableCluster = 14;
 } // namespace function
 
