@@ -19,8 +19,8 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
-#include <bit>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -32,7 +32,7 @@ using llvm::APInt;
 
 namespace {
 
-/// Bit patterns of one type, and what is asked of them.
+/// One function: what it takes, gives and computes, and the bits of the right result for the bits of its operands.
 struct Case {
   std::string name;
   std::vector<Type> operands;
@@ -49,7 +49,31 @@ const llvm::fltSemantics &semanticsOf(Type type) {
   return cast<FloatType>(type).getFloatSemantics();
 }
 
-/// All patterns of 8 bits, else edges and random ones; floats are drawn over all exponents by that too.
+/// The code of the number of `real` that is nearest to `value`.
+uint64_t nearest(FloatType real, double value) {
+  APFloat number(value);
+  bool lost;
+  number.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+  return number.bitcastToAPInt().getZExtValue();
+}
+
+/// Codes of `real` at and beside what a conversion may get wrong, and of everyday numbers.
+std::vector<uint64_t> realPatterns(FloatType real, std::mt19937_64 &random) {
+  std::vector<uint64_t> values;
+  for (double edge :
+       {0.0,    1.0,    0.5,   448.0,  464.0,   465.0,   57344.0, 61440.0, 65504.0,  65520.0,  0x1p31,   0x1p32,
+        0x1p63, 0x1p64, 1e300, 0x1p-9, 0x1p-10, 0x1p-17, 0x1p-24, 0x1p-25, 0x1p-133, 0x1p-149, HUGE_VAL, double(NAN)})
+    for (int step = -1; step <= 1; ++step) {
+      values.push_back(nearest(real, edge) + step);
+      values.push_back(nearest(real, -edge) + step);
+    }
+  std::uniform_real_distribution<double> everyday(-1000, 1000);
+  for (int index = 0; index < 200; ++index)
+    values.push_back(nearest(real, everyday(random)));
+  return values;
+}
+
+/// Bits for a value of `type`: all of up to 8, else edges and random ones.
 std::vector<uint64_t> patterns(Type type, std::mt19937_64 &random) {
   unsigned width = widthOf(type);
   std::vector<uint64_t> values;
@@ -58,33 +82,19 @@ std::vector<uint64_t> patterns(Type type, std::mt19937_64 &random) {
       values.push_back(value);
     return values;
   }
+  if (auto real = dyn_cast<FloatType>(type))
+    values = realPatterns(real, random);
   uint64_t top = uint64_t(1) << (width - 1);
-  for (uint64_t near : {uint64_t(0), top, top >> 1, uint64_t(width)})
+  uint64_t halfway = (top >> 1) + (top >> 9); // as an integer, between two numbers of bf16
+  for (uint64_t edge : {uint64_t(0), top, top >> 1, uint64_t(width), halfway})
     for (int step = -2; step <= 2; ++step)
-      values.push_back(near + step);
-  if (auto real = dyn_cast<FloatType>(type)) {
-    for (double value :
-         {0.0,    1.0,    0.5,   448.0,  464.0,   465.0,   57344.0, 61440.0, 65504.0,  65520.0,  0x1p31,   0x1p32,
-          0x1p63, 0x1p64, 1e300, 0x1p-9, 0x1p-10, 0x1p-17, 0x1p-24, 0x1p-25, 0x1p-133, 0x1p-149, HUGE_VAL, double(NAN)})
-      for (double number : {value, -value})
-        for (int step = -1; step <= 1; ++step) {
-          APFloat rounded(number);
-          bool lost;
-          rounded.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
-          values.push_back(rounded.bitcastToAPInt().getZExtValue() + step);
-        }
-    std::uniform_real_distribution<float> middle(-1000, 1000);
-    for (int index = 0; index < 300; ++index) {
-      APFloat number(middle(random));
-      bool lost;
-      number.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
-      values.push_back(number.bitcastToAPInt().getZExtValue());
-    }
-  }
-  for (int index = 0; index < 300; ++index) // of all magnitudes
-    values.push_back(random() >> (random() % width));
+      values.push_back(edge + step);
+  for (int index = 0; index < 200; ++index)
+    values.push_back(random());
   for (uint64_t &value : values)
     value &= ~uint64_t(0) >> (64 - width);
+  for (int index = 0; index < 200; ++index) // of all magnitudes
+    values.push_back(random() >> (64 - width) >> (random() % width));
   return values;
 }
 
@@ -179,7 +189,7 @@ protected:
     std::vector<std::vector<uint64_t>> inputs;
     for (Type type : test.operands)
       inputs.push_back(patterns(type, random));
-    // Each value of the first operand with a few of the others, so that every pair of edges meets.
+    // Every pair of the first two operands, each with some third one.
     size_t rest = inputs.size() > 1 ? inputs[1].size() : 1;
     for (uint64_t first : inputs[0])
       for (size_t index = 0; index < rest; ++index) {

@@ -13,6 +13,7 @@ LinearLayout blocked(const Shape &shape, const Shape &sizePerThread, const Shape
                      const Order &order) {
   checkRank(shape, sizePerThread, "sizePerThread");
   checkRank(shape, lanesPerWarp, "lanesPerWarp");
+  checkRank(shape, warps, "warps");
   LinearLayout tile = alongAxes(Dim::Register, sizePerThread, order) * alongAxes(Dim::Lane, lanesPerWarp, order) *
                       alongAxes(Dim::Warp, warps, order);
   return fitTile(tile, shape);
@@ -23,6 +24,7 @@ LinearLayout defaultBlocked(const Shape &shape, const Shape &sizePerThread, cons
   if (shape.empty()) // every thread holds the scalar
     return slice(defaultBlocked({1}, {1}, {0}, lanes, warps), 0);
   checkRank(shape, sizePerThread, "sizePerThread");
+  checkOrder(order, shape.size());
   Shape lanesPerWarp(shape.size(), 1), warpsPerAxis(shape.size(), 1);
   int64_t lanesLeft = lanes, warpsLeft = warps;
   for (int axis : order) {
@@ -31,7 +33,8 @@ LinearLayout defaultBlocked(const Shape &shape, const Shape &sizePerThread, cons
       warpsPerAxis[axis] = warpsLeft;
       break;
     }
-    int64_t threads = std::clamp<int64_t>(shape[axis] / sizePerThread[axis], 1, lanesLeft * warpsLeft);
+    int64_t threads =
+        std::clamp<int64_t>(shape[axis] / std::max<int64_t>(1, sizePerThread[axis]), 1, lanesLeft * warpsLeft);
     lanesPerWarp[axis] = std::min(threads, lanesLeft);
     warpsPerAxis[axis] = std::min(threads / lanesPerWarp[axis], warpsLeft);
     lanesLeft /= lanesPerWarp[axis];

@@ -38,14 +38,13 @@ static std::vector<Dim> axesOf(size_t rank) {
 }
 
 LinearLayout swizzledShared(const Shape &shape, int64_t vec, int64_t perPhase, int64_t maxPhase, const Order &order) {
-  if (order.size() != shape.size())
-    throw internalError(fmt::format("layout: an order of {} axes for a tile of rank {}", order.size(), shape.size()));
+  checkOrder(order, shape.size());
   if (shape.size() < 2)
     return alongAxes(Dim::Offset, shape, order);
-  LinearLayout layout = swizzledMatrix(shape.at(order[1]), shape.at(order[0]), {vec, perPhase, maxPhase},
-                                       tileDim(order[1]), tileDim(order[0]));
+  LinearLayout layout =
+      swizzledMatrix(shape[order[1]], shape[order[0]], {vec, perPhase, maxPhase}, tileDim(order[1]), tileDim(order[0]));
   for (size_t i = 2; i < order.size(); ++i)
-    layout *= LinearLayout::identity1D(shape.at(order[i]), Dim::Offset, tileDim(order[i]));
+    layout *= LinearLayout::identity1D(shape[order[i]], Dim::Offset, tileDim(order[i]));
   return layout.transposeOutputs(axesOf(shape.size()));
 }
 
@@ -55,9 +54,11 @@ LinearLayout nvmmaShared(const Shape &shape, int64_t swizzleBytes, int elementBi
   Order order = rowMajor(shape.size()); // the axes, contiguous first; all but the first are rows
   if (transposed && shape.size() > 1)
     std::swap(order[0], order[1]);
-  int64_t columns = shape.at(order[0]), rows = 1;
+  if (order.empty())
+    throw internalError("layout: shared memory for a scalar");
+  int64_t columns = shape[order[0]], rows = 1;
   for (size_t i = 1; i < order.size(); ++i)
-    rows *= shape.at(order[i]);
+    rows *= shape[order[i]];
 
   int64_t tileColumns = 8 * std::max<int64_t>(16, swizzleBytes) / elementBits;
   if (rows < 8 || columns < tileColumns)

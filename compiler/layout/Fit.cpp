@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
 
 namespace heddle::layout {
@@ -12,6 +13,14 @@ namespace heddle::layout {
 void checkRank(const Shape &shape, const Shape &sizes, const char *what) {
   if (shape.size() != sizes.size())
     throw internalError(fmt::format("layout: {} of rank {} for a tile of rank {}", what, sizes.size(), shape.size()));
+}
+
+void checkOrder(const Order &order, size_t rank) {
+  Order sorted = order, axes(rank);
+  std::sort(sorted.begin(), sorted.end());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (sorted != axes)
+    throw internalError(fmt::format("layout: the order ({}) of {} axes", fmt::join(order, ", "), rank));
 }
 
 Order rowMajor(size_t rank) {
@@ -29,10 +38,9 @@ MatrixAxes::MatrixAxes(const Shape &shape) {
 
 LinearLayout alongAxes(Dim in, const Shape &sizes, const Order &order) {
   LinearLayout product;
-  if (order.size() != sizes.size())
-    throw internalError(fmt::format("layout: an order of {} axes for {}", order.size(), sizes.size()));
+  checkOrder(order, sizes.size());
   for (int axis : order)
-    product *= LinearLayout::identity1D(sizes.at(axis), in, tileDim(axis));
+    product *= LinearLayout::identity1D(sizes[axis], in, tileDim(axis));
   return product;
 }
 

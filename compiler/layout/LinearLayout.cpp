@@ -8,6 +8,8 @@
 #include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <mutex>
+#include <numeric>
 
 namespace heddle::layout {
 
@@ -81,7 +83,18 @@ struct LinearLayout::Flat {
       sum += outBits(i);
     return sum;
   }
+  /// The outputs of a word.
+  std::vector<int64_t> split(uint64_t word) const {
+    std::vector<int64_t> values;
+    values.reserve(outs.size());
+    for (size_t k = 0; k < outs.size(); word >>= outBits(int(k)), ++k)
+      values.push_back(int64_t(word & lowMask(outBits(int(k)))));
+    return values;
+  }
   int64_t field(uint64_t word, int index) const { return int64_t(word >> shift(index) & lowMask(outBits(index))); }
+
+  /// The words in the fields of another layout with the same outputs in the same order, of at least these sizes.
+  std::vector<uint64_t> wordsIn(const Flat &wider) const;
 
   void check() const {
     size_t bits = 0;
@@ -103,7 +116,9 @@ struct LinearLayout::Flat {
 
 struct LinearLayout::State {
   Flat flat;
-  std::vector<Input> ins;
+  /// What inputs() gives, made when it is first asked for: most layouts are steps on the way to others.
+  mutable std::vector<Input> ins;
+  mutable std::once_flag insMade;
 };
 
 LinearLayout::LinearLayout() {
@@ -114,18 +129,20 @@ LinearLayout::LinearLayout() {
 LinearLayout::LinearLayout(Flat flat) {
   flat.check();
   auto made = std::make_shared<State>();
-  auto word = flat.words.begin();
-  for (auto [dim, bits] : flat.ins) {
-    Input input{dim, std::vector<std::vector<int64_t>>(bits, std::vector<int64_t>(flat.outs.size()))};
-    for (std::vector<int64_t> &basis : input.bases) {
-      uint64_t rest = *word++;
-      for (size_t k = 0; k < basis.size(); rest >>= flat.outBits(int(k)), ++k)
-        basis[k] = int64_t(rest & lowMask(flat.outBits(int(k))));
-    }
-    made->ins.push_back(std::move(input));
-  }
   made->flat = std::move(flat);
   state = std::move(made);
+}
+
+const std::vector<LinearLayout::Input> &LinearLayout::inputs() const {
+  std::call_once(state->insMade, [this] {
+    auto word = flat().words.begin();
+    for (auto [dim, bits] : flat().ins) {
+      state->ins.push_back({dim, std::vector<std::vector<int64_t>>(bits)});
+      for (std::vector<int64_t> &basis : state->ins.back().bases)
+        basis = flat().split(*word++);
+    }
+  });
+  return state->ins;
 }
 
 static uint64_t joinFields(const std::vector<int64_t> &basis, const std::vector<LinearLayout::Output> &outs) {
@@ -180,9 +197,6 @@ LinearLayout LinearLayout::zeros1D(int64_t size, Dim in, Dim out, int64_t outSiz
 const LinearLayout::Flat &LinearLayout::flat() const {
   return state->flat;
 }
-const std::vector<LinearLayout::Input> &LinearLayout::inputs() const {
-  return state->ins;
-}
 const std::vector<LinearLayout::Output> &LinearLayout::outputs() const {
   return flat().outs;
 }
@@ -231,11 +245,7 @@ int64_t LinearLayout::applyFlat(const Coordinates &place) const {
 }
 
 std::vector<int64_t> LinearLayout::apply(const Coordinates &place) const {
-  uint64_t word = uint64_t(applyFlat(place));
-  std::vector<int64_t> values;
-  for (size_t k = 0; k < flat().outs.size(); ++k)
-    values.push_back(flat().field(word, int(k)));
-  return values;
+  return flat().split(uint64_t(applyFlat(place)));
 }
 
 static int rankOf(const std::vector<uint64_t> &words) {
@@ -254,6 +264,8 @@ bool LinearLayout::isInjective() const {
 
 /// One order that has both of these as subsequences; what is free goes by the first.
 static std::vector<Dim> mergeOrders(const std::vector<Dim> &first, const std::vector<Dim> &second) {
+  if (first == second)
+    return first;
   std::vector<Dim> merged;
   auto a = first.begin();
   auto b = second.begin();
@@ -295,6 +307,8 @@ struct Placement {
 } // namespace
 
 LinearLayout LinearLayout::operator*(const LinearLayout &other) const {
+  if (flat().ins.empty() && flat().outs.empty())
+    return other;
   const Flat &left = flat(), &right = other.flat();
   auto dimsOf = [](const auto &list, auto dimOf) {
     std::vector<Dim> dims;
@@ -383,6 +397,9 @@ LinearLayout LinearLayout::transposeInputs(const std::vector<Dim> &order) const 
 
 LinearLayout LinearLayout::transposeOutputs(const std::vector<Dim> &order) const {
   checkOrder(order.size(), flat().outs.size());
+  if (std::equal(order.begin(), order.end(), flat().outs.begin(),
+                 [](Dim dim, const Output &out) { return dim == out.dim; }))
+    return *this;
   Flat moved{flat().ins, {}, {}};
   Placement move;
   int shift = 0;
@@ -426,6 +443,8 @@ LinearLayout LinearLayout::renameOutput(Dim from, Dim to) const {
 }
 
 LinearLayout LinearLayout::removeInputBits(Dim in, uint64_t bits) const {
+  if (bits == 0 && hasInput(in))
+    return *this;
   Flat rest = flat();
   int index = rest.input(in), start = rest.start(index);
   if (bits >> rest.ins[index].second)
@@ -490,36 +509,39 @@ LinearLayout LinearLayout::pseudoinvert() const {
   return LinearLayout(std::move(inverse));
 }
 
+std::vector<uint64_t> LinearLayout::Flat::wordsIn(const Flat &wider) const {
+  Placement widen;
+  for (size_t k = 0; k < outs.size(); ++k) {
+    if (outBits(int(k)) > wider.outBits(int(k)))
+      throw internalError(fmt::format("layout: invertAndCompose: '{}' has {} bits, the other layout {}",
+                                      dimName(outs[k].dim), outBits(int(k)), wider.outBits(int(k))));
+    widen.moves.push_back({shift(int(k)), outBits(int(k)), wider.shift(int(k))});
+  }
+  std::vector<uint64_t> widened;
+  for (uint64_t word : words)
+    widened.push_back(widen(word));
+  return widened;
+}
+
 LinearLayout LinearLayout::invertAndCompose(const LinearLayout &other) const {
   std::vector<Dim> order;
   for (const Output &out : flat().outs)
     order.push_back(out.dim);
   LinearLayout aligned = other.transposeOutputs(order);
   const Flat &here = flat(), &there = aligned.flat();
-  // Words of this layout with the wider fields of the other.
-  Placement widen;
-  for (size_t k = 0; k < here.outs.size(); ++k) {
-    if (here.outBits(int(k)) > there.outBits(int(k)))
-      throw internalError(fmt::format("layout: invertAndCompose: '{}' has {} bits, the other layout {}",
-                                      dimName(here.outs[k].dim), here.outBits(int(k)), there.outBits(int(k))));
-    widen.moves.push_back({here.shift(int(k)), here.outBits(int(k)), there.shift(int(k))});
-  }
-  std::vector<uint64_t> wanted;
-  for (uint64_t word : here.words)
-    wanted.push_back(widen(word));
+  std::vector<uint64_t> wanted = here.wordsIn(there);
 
-  auto agree = [&](int i, int j) {
-    return here.ins[i].second == there.ins[j].second &&
-           std::equal(wanted.begin() + here.start(i), wanted.begin() + here.start(i) + here.ins[i].second,
-                      there.words.begin() + there.start(j));
-  };
-  uint64_t kept = 0; // words of the other layout whose dimension maps to itself
-  std::vector<int> partner(here.ins.size(), -1);
-  for (size_t i = 0; i < here.ins.size(); ++i)
-    if (int j = there.indexOfInput(here.ins[i].first); j >= 0 && agree(int(i), j)) {
-      partner[i] = j;
-      kept |= lowMask(there.ins[j].second) << there.start(j);
-    }
+  uint64_t kept = 0;                           // words of the other layout whose dimension maps to itself
+  std::vector<int> partner(wanted.size(), -1); // for each word here of such a dimension, its word there
+  for (size_t i = 0; i < here.ins.size(); ++i) {
+    auto [dim, bits] = here.ins[i];
+    int j = there.indexOfInput(dim), start = here.start(int(i));
+    if (j < 0 || there.ins[j].second != bits ||
+        !std::equal(wanted.begin() + start, wanted.begin() + start + bits, there.words.begin() + there.start(j)))
+      continue;
+    std::iota(partner.begin() + start, partner.begin() + start + bits, there.start(j));
+    kept |= lowMask(bits) << there.start(j);
+  }
   // What maps to itself serves the rest only where nothing else does, so that its image stays its own.
   BitSpan span;
   for (bool last : {false, true})
@@ -530,15 +552,13 @@ LinearLayout LinearLayout::invertAndCompose(const LinearLayout &other) const {
   Flat conversion{here.ins, {}, {}};
   for (auto [dim, bits] : there.ins)
     conversion.outs.push_back({dim, int64_t(1) << bits});
-  for (size_t i = 0, w = 0; i < here.ins.size(); ++i)
-    for (int bit = 0; bit < here.ins[i].second; ++bit, ++w) {
-      std::optional<uint64_t> place =
-          partner[i] >= 0 ? std::optional(uint64_t(1) << (there.start(partner[i]) + bit)) : span.combination(wanted[w]);
-      if (!place)
-        throw internalError("layout: invertAndCompose: the other layout does not reach what this one does:\n" +
-                            toString() + other.toString());
-      conversion.words.push_back(*place);
-    }
+  for (size_t w = 0; w < wanted.size(); ++w) {
+    auto place = partner[w] >= 0 ? std::optional(uint64_t(1) << partner[w]) : span.combination(wanted[w]);
+    if (!place)
+      throw internalError("layout: invertAndCompose: the other layout does not reach what this one does:\n" +
+                          toString() + other.toString());
+    conversion.words.push_back(*place);
+  }
   return LinearLayout(std::move(conversion));
 }
 

@@ -137,6 +137,7 @@ TEST(LinearLayout, apply_is_the_sum_of_bases) {
     std::vector<int64_t> table = tableOf(layout);
     std::vector<Coordinates> all = placesOf(layout);
     ASSERT_EQ(all.size(), size_t(1) << layout.totalInputBits());
+    ASSERT_EQ(flatTable(layout), table);
     for (size_t i = 0; i < all.size(); ++i) {
       ASSERT_EQ(layout.applyFlat(all[i]), table[i]);
       std::map<Dim, int64_t> values = naiveApply(layout, all[i]);

@@ -64,4 +64,18 @@ inline int64_t flatten(const std::vector<LinearLayout::Output> &outputs, const s
   return flat;
 }
 
+/// flatten(naiveApply) of every place in order, doubled bit by bit.
+inline std::vector<int64_t> flatTable(const LinearLayout &layout) {
+  std::vector<int64_t> table = {0};
+  for (const LinearLayout::Input &input : layout.inputs())
+    for (const std::vector<int64_t> &basis : input.bases) {
+      int64_t flat = 0, scale = 1;
+      for (size_t k = 0; k < basis.size(); scale *= layout.outputs()[k++].size)
+        flat += scale * basis[k];
+      for (size_t i = 0, count = table.size(); i < count; ++i)
+        table.push_back(table[i] ^ flat);
+    }
+  return table;
+}
+
 } // namespace heddle::layout

@@ -3,17 +3,11 @@
 // its methods are grouped in files by what they emit:
 //   HostEmitter.cpp   entry, blocks and control flow      Evaluate.cpp     values of tiles, shape operations
 //   Emission.cpp      types, constants, loops, lanes      Elementwise.cpp  arith, math and tt element operations
-<<<<<<< HEAD
-//   Buffers.cpp       scratch, tile buffers, spills       Fp8.cpp          narrow floating-point formats
+//   Buffers.cpp       scratch, tile buffers, spills       Reduce.cpp       reduce, scan, histogram
 //   Memory.cpp        loads and stores                    Atomics.cpp      atomics and polls
-//   Reduce.cpp        reduce, scan, histogram             Dot.cpp          matrix products
-//   Debug.cpp         print, assert, bounds checks        ExternCalls.cpp  calls that carry operations between devices
-=======
-//   Memory.cpp        loads, stores, atomics, buffers     Reduce.cpp       reduce, scan, histogram
 //   Dot.cpp           matrix products                     Debug.cpp        print, assert, bounds checks
 //   ExternCalls.cpp   calls that carry operations between devices
 // What an element operation means stands in compiler/arithmetic/Numbers.h.
->>>>>>> 7d6db55cbd31114d24d9cbe460a7a8128bf9c336
 #pragma once
 #include "compiler/arithmetic/Numbers.h"
 #include "compiler/dialects/triton/Triton.h"
@@ -119,20 +113,7 @@ private:
   /// The values that the region's one block yields; with control flow in it, of one element.
   llvm::SmallVector<LaneValue> runRegion(mlir::Region &region, llvm::ArrayRef<LaneValue> arguments);
 
-<<<<<<< HEAD
-  //===-- Fp8.cpp: narrow formats --------------------------------------------------------------------------------===//
-  mlir::Value widen(mlir::Value bits, mlir::Type from); ///< f16, bf16, fp8 bits to f32; f32 and f64 unchanged
-  mlir::Value narrow(mlir::Value wide, mlir::Type to, bool towardZero = false); ///< f32 or f64 to f16, bf16, fp8 bits
-  mlir::Value convertFloat(mlir::Value value, mlir::Type from, mlir::Type to, bool towardZero = false);
-  mlir::Value roundToOdd(mlir::Value f64);
-  mlir::Value narrowToBf16(mlir::Value f32);
-  mlir::Value narrowToFp8(mlir::Value f32, mlir::Type to);
-  mlir::Value widenFp8(mlir::Value bits, mlir::Type from);
-
   //===-- Buffers.cpp: private memory ----------------------------------------------------------------------------===//
-=======
-  //===-- Memory.cpp ---------------------------------------------------------------------------------------------===//
->>>>>>> 7d6db55cbd31114d24d9cbe460a7a8128bf9c336
   TileBuffer allocate(mlir::RankedTensorType type, mlir::Type stored = {});
   mlir::Value scratch(int64_t bytes); ///< a pointer to private memory, alive until the end of the current block
   mlir::Value gep(mlir::Value pointer, mlir::Type stored, mlir::Value index);

@@ -107,40 +107,40 @@ Value NvptxTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value val
   bool real = isa<FloatType>(type);
   std::string operation;
   switch (kind) {
-  case RMWOp::AND:
+  case RMWOp::And:
     operation = "and.b";
     break;
-  case RMWOp::OR:
+  case RMWOp::Or:
     operation = "or.b";
     break;
-  case RMWOp::XOR:
+  case RMWOp::Xor:
     operation = "xor.b";
     break;
-  case RMWOp::ADD:
+  case RMWOp::Add:
     operation = "add.u";
     break;
-  case RMWOp::FADD:
+  case RMWOp::FAdd:
     operation = bits == 16 ? type.isBF16() ? "add.noftz.bf" : "add.noftz.f" : "add.f";
     break;
-  case RMWOp::MAX:
+  case RMWOp::Max:
     operation = "max.s";
     break;
-  case RMWOp::MIN:
+  case RMWOp::Min:
     operation = "min.s";
     break;
-  case RMWOp::UMAX:
+  case RMWOp::UMax:
     operation = "max.u";
     break;
-  case RMWOp::UMIN:
+  case RMWOp::UMin:
     operation = "min.u";
     break;
-  case RMWOp::XCHG:
+  case RMWOp::Exchange:
     operation = "exch.b";
     break;
   }
   Type carried = b.getIntegerType(bits);
   const char *letter = bits == 64 ? "l" : bits == 16 ? "h" : "r";
-  if (real && kind != RMWOp::XCHG && bits > 16) {
+  if (real && kind != RMWOp::Exchange && bits > 16) {
     carried = type;
     letter = bits == 64 ? "d" : "f";
   }
@@ -211,6 +211,8 @@ SmallVector<Value> NvptxTarget::multiply(Builder &builder, DotOp dot, ValueRange
       if (aElement.isF32()) // to nearest, ties away: what the instruction would otherwise cut off
         word = call(builder, builder.getI32Type(), "llvm.nvvm.f2tf32.rna",
                     {LLVM::BitcastOp::create(builder, builder.getF32Type(), word).getResult()});
+      if (aElement.isF16())
+        word = LLVM::BitcastOp::create(builder, VectorType::get(2, builder.getF16Type()), word);
       operands.push_back(word);
     }
   };
@@ -218,15 +220,14 @@ SmallVector<Value> NvptxTarget::multiply(Builder &builder, DotOp dot, ValueRange
   add(b);
   llvm::append_range(operands, c);
   Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(4, accumulator));
-  std::string kind = integer ? "s32" : "f32";
-  std::string text = "mma.sync.aligned.m16n8k" + std::to_string(shape.k) + ".row.col." + kind + "." +
-                     matrixTypeName(aElement) + "." + matrixTypeName(bElement) + "." + kind +
-                     " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
-  const char *out = integer ? "=r,=r,=r,=r" : "=f,=f,=f,=f", *in = integer ? ",r,r,r,r" : ",f,f,f,f";
-  Value d = LLVM::InlineAsmOp::create(builder, result, operands, text, std::string(out) + ",r,r,r,r,r,r" + in,
-                                      /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                                      LLVM::AsmDialectAttr(), ArrayAttr())
-                .getResult(0);
+  std::string name = "llvm.nvvm.mma.m16n8k" + std::to_string(shape.k) + ".row.col.";
+  if (aElement.isF16())
+    name += "f32.f32";
+  else if (shape.kWidth == 4 && !integer)
+    name += std::string("f32.") + matrixTypeName(aElement) + "." + matrixTypeName(bElement) + ".f32";
+  else
+    name += matrixTypeName(aElement);
+  Value d = call(builder, result, name, operands);
   SmallVector<Value> results;
   for (int64_t i = 0; i < 4; ++i)
     results.push_back(LLVM::ExtractValueOp::create(builder, d, ArrayRef<int64_t>{i}));

@@ -96,12 +96,12 @@ ThreadEmitter::Values ThreadEmitter::runRegion(Region &region, ValueRange argume
 
 Value ThreadEmitter::toFp8(Value f32, Type to) {
   Value native = target.toFp8(b, f32, to);
-  return native ? native : Numbers(b).narrow(f32, to);
+  return native ? native : arithmetic::Numbers(b).narrow(f32, to);
 }
 
 Value ThreadEmitter::fromFp8(Value bits, Type from) {
   Value native = target.fromFp8(b, bits, from);
-  return native ? native : Numbers(b).widen(bits, from);
+  return native ? native : arithmetic::Numbers(b).widen(bits, from);
 }
 
 Value ThreadEmitter::convertFloat(Value value, Type from, Type to, bool towardZero) {
@@ -116,7 +116,7 @@ Value ThreadEmitter::convertFloat(Value value, Type from, Type to, bool towardZe
     return value;
   unsigned width = to.getIntOrFloatBitWidth(), had = from.getIntOrFloatBitWidth();
   if (isFp8(to) || towardZero) {
-    Numbers numbers(b);
+    arithmetic::Numbers numbers(b);
     if (had < 32) {
       value = arith::ExtFOp::create(b, f32, value);
       had = 32;
@@ -137,7 +137,7 @@ Value ThreadEmitter::convertFloat(Value value, Type from, Type to, bool towardZe
 Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
   auto from = [&](unsigned number = 0) { return elementTypeOf(op->getOperand(number).getType()); };
   Type type = threadType(result);
-  Numbers numbers(b);
+  arithmetic::Numbers numbers(b);
   Type f32 = b.getF32Type();
   // Narrow floats through f32, rounded once; f8 always, others where the machine has no such operation.
   auto wide = [&](Value value) -> Value {
