@@ -5,6 +5,8 @@
 #include <cuda.h>
 #include <type_traits>
 
+#if CUDA_VERSION >= 13000
+
 namespace {
 
 template <typename Ours, typename Theirs>
@@ -75,3 +77,5 @@ static_assert(cuda::launchCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
               cuda::memoryTypeHost == CU_MEMORYTYPE_HOST);
 
 } // namespace
+
+#endif
