@@ -64,7 +64,8 @@ inline constexpr int maxThreadsPerBlock = 0, sharedBytes = 1, registers = 4, max
 } // namespace function
 
 namespace jit {
-inline constexpr int infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 6, inputPtx = 1;
+inline constexpr int infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 6, target = 9, inputPtx = 1;
+inline constexpr int acceleratedTarget = 0x10000; ///< added for sm_90a
 } // namespace jit
 
 inline constexpr int launchCooperative = 2, launchCluster = 4;
