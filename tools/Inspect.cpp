@@ -74,11 +74,20 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts) 
       {"made by", package.producer},
       {"entry", package.entry},
       {"binary", fmt::format("{}, {} bytes", package.binaryKind, package.binary.size())},
-      {"instructions", formatCounts(counts)},
-      {"scratch", fmt::format("{} bytes for each program instance", package.scratchBytes)},
-      {"checked", package.checked ? "yes: every memory access asks the device" : "no"},
-      {"needs", fmt::format("{}", fmt::join(package.features, " "))},
   };
+  if (package.threads > 0) {
+    rows.push_back(
+        {"block",
+         fmt::format("{} threads, {} bytes of dynamic shared memory{}", package.threads, package.sharedBytes,
+                     package.clusterSize > 1 ? fmt::format(", in clusters of {} blocks", package.clusterSize) : "")});
+  } else {
+    rows.push_back({"instructions", formatCounts(counts)});
+    rows.push_back({"scratch", fmt::format("{} bytes for each program instance", package.scratchBytes)});
+  }
+  rows.insert(rows.end(), {
+                              {"checked", package.checked ? "yes: every memory access asks the device" : "no"},
+                              {"needs", fmt::format("{}", fmt::join(package.features, " "))},
+                          });
   for (const PackageArgument &argument : package.arguments)
     rows.push_back(
         {"argument",

@@ -55,17 +55,17 @@ inline constexpr Result success = 0, invalidValue = 1, outOfMemory = 2, deinitia
 } // namespace result
 
 namespace attribute { // of a device
-inline constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76, cooperativeLaunch = 95,
-                     maxSharedPerBlock = 97;
+inline constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76, maxSharedPerBlock = 97;
 } // namespace attribute
 
 namespace function { // attributes of a function
-inline constexpr int maxThreadsPerBlock = 0, sharedBytes = 1, localBytes = 3, registers = 4, maxDynamicShared = 8,
+inline constexpr int maxThreadsPerBlock = 0, sharedBytes = 1, registers = 4, maxDynamicShared = 8,
                      nonPortableCluster = 14;
 } // namespace function
 
 namespace jit {
-inline constexpr int infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 6, inputPtx = 1;
+inline constexpr int infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 6, target = 9, inputPtx = 1;
+inline constexpr int acceleratedTarget = 0x10000; ///< added for sm_90a
 } // namespace jit
 
 inline constexpr int launchCooperative = 2, launchCluster = 4;

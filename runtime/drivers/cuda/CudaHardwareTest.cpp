@@ -4,7 +4,9 @@
 #include "binary/CudaAbi.h"
 #include "runtime/Driver.h"
 #include "runtime/Stream.h"
+#include "runtime/drivers/cuda/CubinCache.h"
 #include "runtime/drivers/cuda/CudaModule.h"
+#include "support/Knobs.h"
 #include "support/TestError.h"
 #include <chrono>
 #include <cstdlib>
@@ -141,6 +143,7 @@ protected:
     device = openDevice("cuda:0");
     stream = device->createStream();
   }
+  int driverVersion() const { return static_cast<CudaDevice &>(*device).context().api.version(); }
   template <typename T>
   std::vector<T> download(const Buffer &buffer, Stream *from = nullptr) {
     std::vector<T> values(buffer.sizeBytes() / sizeof(T));
@@ -250,6 +253,8 @@ TEST_F(CudaHardware, CodeForHopperAlone) {
                    ".visible .entry nothing(.param .u64 record)\n{ wgmma.fence.sync.aligned; ret; }\n";
   stream->launch({.kernel = {device->loadModule(package)}});
   stream->synchronize();
+  bool kept = CubinCache(cacheDirectory(), fmt::format("sm_90-{}", driverVersion())).find(package.binary).has_value();
+  fmt::print("code for sm_90a is {}\n", kept ? "kept on disk" : "compiled by the loader, and not kept");
 }
 
 TEST_F(CudaHardware, GraphsAndTheirSpeed) {

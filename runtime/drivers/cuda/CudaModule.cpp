@@ -8,6 +8,7 @@
 #include "support/ElementType.h"
 #include "support/Knobs.h"
 #include <array>
+#include <cstdlib>
 #include <fmt/format.h>
 
 namespace heddle {
@@ -45,9 +46,12 @@ public:
     void *sizes[2];
     for (int i = 0; i < 2; ++i)
       sizes[i] = reinterpret_cast<void *>(uintptr_t(logs[size_t(i)].size()));
-    int options[] = {cuda::jit::errorLog, cuda::jit::errorLogSize, cuda::jit::infoLog, cuda::jit::infoLogSize};
-    void *values[] = {logs[0].data(), sizes[0], logs[1].data(), sizes[1]};
-    context.call(context.api.linkCreate, 4u, options, values, &link);
+    int options[] = {cuda::jit::errorLog, cuda::jit::errorLogSize, cuda::jit::infoLog, cuda::jit::infoLogSize,
+                     cuda::jit::target};
+    void *values[] = {logs[0].data(), sizes[0], logs[1].data(), sizes[1],
+                      reinterpret_cast<void *>(uintptr_t(acceleratedTarget()))};
+    // What a chip alone has (`.target sm_90a`) is asked for by name; else the device decides.
+    context.call(context.api.linkCreate, acceleratedTarget() ? 5u : 4u, options, values, &link);
   }
   Compilation(const Compilation &) = delete;
   ~Compilation() { context.api.linkDestroy(link); }
@@ -63,6 +67,13 @@ public:
   }
 
 private:
+  /// Of `.target sm_90a`: 90 and the mark of such targets; 0 for others.
+  int acceleratedTarget() const {
+    std::string own = context.chip->name + "a";
+    if (package.binary.find(".target " + own) == std::string::npos)
+      return 0;
+    return std::atoi(own.c_str() + own.find('_') + 1) + cuda::jit::acceleratedTarget;
+  }
   template <typename... Parameters, typename... Arguments>
   void check(const CudaFunction<Parameters...> &function, Arguments... arguments) {
     cuda::Result result = function(arguments...);
@@ -126,8 +137,8 @@ std::shared_ptr<CudaModule> CudaModule::load(std::shared_ptr<CudaDevice> device,
   return module;
 }
 
-bool CudaModule::tryLoad(const std::string &cubin, cuda::Result &result) {
-  result = context().api.moduleLoad(&handle, cubin.data(), 0u, nullptr, nullptr);
+bool CudaModule::tryLoad(const std::string &code, cuda::Result &result) {
+  result = context().api.moduleLoad(&handle, code.c_str(), 0u, nullptr, nullptr);
   return result == cuda::result::success;
 }
 
@@ -139,7 +150,14 @@ void CudaModule::loadCode(const std::string &ptx) {
     return;
   Package whole = package();
   whole.binary = ptx;
-  std::string cubin = Compilation(context(), whole).run();
+  std::string cubin;
+  try {
+    cubin = Compilation(context(), whole).run();
+  } catch (const Error &) {
+    if (!tryLoad(ptx, result)) // the other way to compile, which gives nothing to keep
+      throw;
+    return;
+  }
   if (!tryLoad(cubin, result))
     throw api.error(fmt::format("{}: kernel `{}`", context().name, package().kernel), api.moduleLoad.symbol, result);
   cache.store(ptx, cubin);

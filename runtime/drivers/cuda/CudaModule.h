@@ -21,7 +21,7 @@ public:
 
 private:
   CudaModule(std::shared_ptr<CudaDevice> device, const Package &package);
-  bool tryLoad(const std::string &cubin, cuda::Result &result);
+  bool tryLoad(const std::string &code, cuda::Result &result);
   void loadCode(const std::string &ptx);
   void findEntry();
   void checkParameters() const;

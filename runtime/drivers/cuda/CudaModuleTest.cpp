@@ -126,6 +126,24 @@ TEST_F(CudaModuleTest, TheCompilersMessagesAreNotes) {
   EXPECT_CONTAINS(error.notes.at(0), "the driver is older than the PTX");
 }
 
+TEST_F(CudaModuleTest, CodeForOneChipAloneIsAskedForByName) {
+  auto device = driver.open(0);
+  device->loadModule(fillPackage());
+  EXPECT_EQ(fake.jitTarget, 0);
+  Package package = fillPackage();
+  package.binary.insert(package.binary.find("sm_90") + 5, "a");
+  device->loadModule(package);
+  EXPECT_EQ(fake.jitTarget, 0x10000 + 90);
+}
+
+TEST_F(CudaModuleTest, WhatTheLinkerRefusesTheLoaderMayTake) {
+  fake.loadsPtx = true;
+  fake.failures["cuLinkComplete"] = {1, 1};
+  auto device = driver.open(0);
+  device->loadModule(fillPackage());
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
 TEST_F(CudaModuleTest, CodeIsKeptOnDisk) {
   auto device = driver.open(0);
   device->loadModule(fillPackage());

@@ -534,6 +534,8 @@ Result cuLinkCreate_v2(unsigned count, int *options, void **values, Link *link) 
   for (unsigned i = 0; i < count; ++i)
     if (options[i] == jit::errorLog)
       (*link)->log = static_cast<char *>(values[i]);
+    else if (options[i] == jit::target)
+      state().control.jitTarget = int(reinterpret_cast<uintptr_t>(values[i]));
     else if (options[i] == jit::errorLogSize)
       (*link)->logSize = size_t(reinterpret_cast<uintptr_t>(values[i]));
   return result::success;
@@ -567,7 +569,7 @@ Result cuLinkDestroy(Link link) {
 Result cuModuleLoadDataEx(heddle::cuda::Module *module, const void *image, unsigned, int *, void **) {
   ENTER(cuModuleLoadDataEx);
   const char *text = static_cast<const char *>(image);
-  if (std::strncmp(text, cubinMagic, std::strlen(cubinMagic)) != 0)
+  if (std::strncmp(text, cubinMagic, std::strlen(cubinMagic)) != 0 && !state().control.loadsPtx)
     return result::invalidImage;
   *module = new ModuleHandle{text, {}};
   ++state().control.liveModules;

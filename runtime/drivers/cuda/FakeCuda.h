@@ -24,6 +24,7 @@ struct FakeCuda {
   int blocksPerMultiprocessor = 2, maxThreads = 1024;
   bool peers = true;
   uint64_t memoryBytes = uint64_t(1) << 30; ///< of each device
+  bool loadsPtx = false;                    ///< cuModuleLoadDataEx takes text
   bool hold = false;                        ///< enqueued work waits for somebody to synchronize
 
   struct Failure {
@@ -35,7 +36,8 @@ struct FakeCuda {
   std::vector<std::string> calls; ///< symbols, in order
   std::vector<FakeLaunch> launches;
   int64_t liveAllocations = 0, livePinned = 0, liveStreams = 0, liveEvents = 0, liveModules = 0, liveGraphs = 0;
-  int lost = 0; ///< what every call gives after an error of a kernel
+  int jitTarget = 0; ///< that the last compilation asked for
+  int lost = 0;      ///< what every call gives after an error of a kernel
 
   int64_t count(const std::string &symbol) const {
     int64_t sum = 0;
