@@ -201,6 +201,17 @@ TEST(LayoutSwizzle, a_tile_comes_through_piece_by_piece) {
   EXPECT_EQ(seen.size(), 64u * 64u);
 }
 
+TEST(LayoutSwizzle, lanes_that_change_the_piece_forbid_pieces) {
+  Bases lanes = {{8}, {16}, {32}, {64}, {128}}, crossed = lanes;
+  crossed[0] = {8 ^ 4};
+  LinearLayout from({{Dim::Register, {{1}, {2}, {4}}}, {Dim::Lane, crossed}, {Dim::Warp, {}}}, {{Dim::Dim0, 256}});
+  LinearLayout to({{Dim::Register, {{1}, {2}, {4}}}, {Dim::Lane, lanes}, {Dim::Warp, {}}}, {{Dim::Dim0, 256}});
+  expectNoConflicts(from, to, 32, 32);
+  EXPECT_EQ(chooseScratch(from, to, 32).repetitions(), 1);
+  expectNoConflicts(to, to, 32, 32);
+  EXPECT_EQ(chooseScratch(to, to, 32).repetitions(), 2);
+}
+
 TEST(LayoutSwizzle, counted_conflicts_of_known_accesses) {
   auto access = [](int64_t stride, int64_t vector) {
     return LinearLayout::identity1D(vector, Dim::Register, Dim::Offset) *
