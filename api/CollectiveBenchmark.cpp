@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <fmt/format.h>
 
 namespace heddle {
@@ -30,18 +29,6 @@ std::vector<std::shared_ptr<Device>> openDevices(const BenchmarkRequest &request
   for (int ordinal = 0; ordinal < request.devices; ++ordinal)
     devices.push_back(openDevice(fmt::format("{}:{}", request.driver, ordinal)));
   return devices;
-}
-
-int64_t countDifferences(ElementType type, const std::string &seen, const std::string &expected) {
-  if (seen == expected)
-    return 0;
-  size_t size = size_t(elementSizeBytes(type));
-  int64_t count = 0;
-  for (size_t at = 0; at < expected.size(); at += size)
-    if (std::memcmp(seen.data() + at, expected.data() + at, size) != 0)
-      count += !(isFloat(type) && std::isnan(loadDouble(type, seen.data() + at)) &&
-                 std::isnan(loadDouble(type, expected.data() + at)));
-  return count;
 }
 
 } // namespace
@@ -162,7 +149,7 @@ void CollectiveBenchmark::State::checkPlace(const Collective &c, int place, cons
     group.stream(rank).copyToHost(seen.data(), memory[size_t(rank)].output[place], seen.size());
     group.stream(rank).synchronize();
     const std::string &wanted = expected[size_t(rank)];
-    int64_t wrong = countDifferences(c.type, seen, wanted);
+    int64_t wrong = reference::countDifferences(c.type, seen, wanted);
     times.wrong += wrong;
     if (wrong && times.firstWrong.empty())
       times.firstWrong = fmt::format("rank {}, {}", rank, reference::firstDifference(c.type, seen, wanted));

@@ -2,6 +2,7 @@
 // Words, sizes and plans; api/CollectiveBenchmark.cpp measures.
 #include "api/Collectives.h"
 #include "collectives/kernel/CompileKernel.h"
+#include "collectives/model/ProtocolModel.h"
 #include "runtime/Driver.h"
 #include "support/Error.h"
 #include "support/Suggest.h"
@@ -159,6 +160,10 @@ Plan planFor(const Collective &collective, const std::string &driver, const Plan
 
 std::string planKernelText(const Plan &plan) {
   return kernelText(plan);
+}
+
+std::string planModelText(const Plan &plan) {
+  return promelaModel(plan);
 }
 
 } // namespace heddle

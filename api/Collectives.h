@@ -44,6 +44,9 @@ double busFactor(CollectiveKind kind, int ranks);  ///< bus bandwidth / algorith
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options);
 /// The plan's kernel as tile IR.
 std::string planKernelText(const Plan &plan);
+/// The algorithm's protocol as a model for the model checker SPIN. Throws Error{Input} for more ranks than it has names
+/// for.
+std::string planModelText(const Plan &plan);
 
 //===-- Measuring ------------------------------------------------------------------------------------------------===//
 

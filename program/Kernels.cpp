@@ -3,7 +3,7 @@
 #include "collectives/kernel/CollectiveKernel.h"
 #include "compiler/pipeline/CompileModule.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "program/Elementwise.h"
+#include "program/Conversion.h"
 #include "program/Expression.h"
 #include "program/Types.h"
 #include "support/Error.h"
@@ -212,9 +212,6 @@ public:
 
   // One program instance: what it stored it may read again, without meeting anybody.
   void finish(TileWriter &w, ValueRange arguments) const override {
-    Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
-    for (size_t i = 0; i < kernel.outputs.size(); ++i)
-      expression.bindBuffer(kernel.outputs[i], arguments[kernel.inputs.size() + i]);
     size_t next = kernel.inputs.size() + kernel.outputs.size() - step.tail.size();
     for (NodeId id : step.tail) {
       // While it is being made, its own buffer is not where it is read from.

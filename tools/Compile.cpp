@@ -119,7 +119,7 @@ int compileVerb(const CompileRequest &request) {
     throw inputError("no kernel: `heddle compile` wants a file", {"`heddle compile --help` shows the options"});
   if (isModuleFile(request.input))
     throw inputError(
-        request.input + " is an HLO module, `heddle compile` makes packages of kernels",
+        sourceName(request.input) + " is an HLO module, `heddle compile` makes packages of kernels",
         {"`heddle run` runs a module, `heddle inspect` shows its launches, and with `--kernel` its kernels"});
   if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))
     throw inputError("`--json` and " + std::string(request.output == "-" ? "`-o -`" : "`--to`") +

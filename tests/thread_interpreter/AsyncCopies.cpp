@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cp.async: the data arrive as late as allowed, when the thread waits for them; until then nobody may touch the target.
+#include "tests/thread_interpreter/Machine.h"
+#include <cstring>
+
+using namespace heddle::threads;
+
+/// in: shared target, global source, and perhaps how many bytes to read, the rest being zero. op.elementSize bytes.
+static Flow begin(Warp &warp, const Op &op) {
+  uint32_t bytes = op.elementSize;
+  eachLane(warp.active, [&](unsigned lane) {
+    uint32_t sourceBytes = op.ins > 2 ? warp.reg(op.in[2])[lane] : bytes;
+    if (sourceBytes > bytes)
+      warp.fail(op, lane, "the source has more bytes than the copy");
+    uint64_t source = warp.reg(op.in[1])[lane];
+    if (sourceBytes)
+      locate(warp, op, lane, source, sourceBytes, Global, bytes);
+    Place target = locate(warp, op, lane, warp.reg(op.in[0])[lane], bytes, Shared, bytes);
+    warp.block.checks.depart(warp, lane, op, target.offset, bytes);
+    warp.copies[lane].push_back({source, target.offset, bytes, sourceBytes, &op});
+  });
+  return Flow::Next;
+}
+
+static void commit(Warp &warp, unsigned lane) {
+  warp.copyGroups[lane].push_back(std::move(warp.copies[lane]));
+  warp.copies[lane].clear();
+}
+
+static void wait(Warp &warp, unsigned lane, uint64_t mostPending) {
+  auto &groups = warp.copyGroups[lane];
+  for (; groups.size() > mostPending; groups.pop_front())
+    for (const AsyncCopy &copy : groups.front()) {
+      uint8_t *target = warp.block.shared.data() + copy.shared;
+      std::memset(target, 0, copy.bytes);
+      if (copy.sourceBytes)
+        std::memcpy(target, reinterpret_cast<const uint8_t *>(copy.source), copy.sourceBytes);
+      warp.block.checks.arrive(warp, lane, *copy.op, copy.shared, copy.bytes);
+    }
+}
+
+static Flow commitGroup(Warp &warp, const Op &) {
+  eachLane(warp.active, [&](unsigned lane) { commit(warp, lane); });
+  return Flow::Next;
+}
+static Flow waitGroup(Warp &warp, const Op &op) {
+  eachLane(warp.active, [&](unsigned lane) { wait(warp, lane, warp.reg(op.in[0])[lane]); });
+  return Flow::Next;
+}
+static Flow waitAll(Warp &warp, const Op &) {
+  eachLane(warp.active, [&](unsigned lane) {
+    commit(warp, lane);
+    wait(warp, lane, 0);
+  });
+  return Flow::Next;
+}
+
+std::span<const Entry> heddle::threads::asyncCopyTable() {
+  static const Entry rows[] = {
+      forAll("llvm.nvvm.cp.async.ca.shared.global.4", begin),
+      forAll("llvm.nvvm.cp.async.ca.shared.global.4.s", begin),
+      forAll("llvm.nvvm.cp.async.ca.shared.global.8", begin),
+      forAll("llvm.nvvm.cp.async.ca.shared.global.8.s", begin),
+      forAll("llvm.nvvm.cp.async.ca.shared.global.16", begin),
+      forAll("llvm.nvvm.cp.async.ca.shared.global.16.s", begin),
+      forAll("llvm.nvvm.cp.async.cg.shared.global.16", begin),
+      forAll("llvm.nvvm.cp.async.cg.shared.global.16.s", begin),
+      forAll("llvm.nvvm.cp.async.commit.group", commitGroup),
+      forAll("llvm.nvvm.cp.async.wait.group", waitGroup),
+      forAll("llvm.nvvm.cp.async.wait.all", waitAll),
+  };
+  return rows;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls: intrinsics by their name, functions of the module inlined, inline assembly and external functions as given.
+#include "support/Error.h"
+#include "tests/thread_interpreter/Decoder.h"
+#include "tests/thread_interpreter/Machine.h"
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+using namespace heddle::threads;
+using namespace llvm;
+
+Slots Decoder::operandSlots(const CallInst &call) {
+  Slots all;
+  for (const Value *operand : call.args())
+    if (!operand->getType()->isMetadataTy())
+      all.append(slots(operand));
+  return all;
+}
+
+void Decoder::emitCall(const CallInst &call) {
+  if (auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand()))
+    return emitGiven(call, assembly->getAsmString().str(), "inline assembly");
+  const Function *function = call.getCalledFunction();
+  if (!function)
+    refuse("indirect calls are not supported");
+  if (function->isIntrinsic())
+    return emitIntrinsic(call, Intrinsic::getBaseName(function->getIntrinsicID()));
+  if (!function->isDeclaration())
+    return emitInlined(call, *function);
+  emitGiven(call, function->getName().str(), "external function");
+}
+
+void Decoder::emitGiven(const CallInst &call, const std::string &name, StringRef what) {
+  auto given = functions.find(name);
+  if (given == functions.end())
+    refuse("unknown " + what + " '" + name + "'; give it a meaning with define()");
+  Slots out = newSlots(call.getType());
+  emit("call", Scalar::Integer, operandSlots(call), out).op.immediate = program->functions.size();
+  program->functions.push_back(given->second);
+  instance->values[&call] = out;
+}
+
+void Decoder::emitInlined(const CallInst &call, const Function &function) {
+  Instance inner;
+  for (const auto &[argument, operand] : llvm::zip_equal(function.args(), call.args()))
+    inner.values[&argument] = slots(operand);
+  inner.results = newSlots(call.getType());
+  instance->values[&call] = inner.results;
+  emitFunction(function, inner);
+}
+
+void Decoder::emitIntrinsic(const CallInst &call, StringRef name) {
+  if (isa<DbgInfoIntrinsic>(call) || emitSpecialIntrinsic(call, name))
+    return;
+  SmallVector<Type *> operands, results;
+  if (call.arg_size())
+    flatten(call.getArgOperand(0)->getType(), operands);
+  flatten(call.getType(), results);
+  Scalar scalar = operands.empty() ? Scalar::Integer : classOf(operands[0]);
+  if (findEntry(name, true))
+    return emitElementwise(name, call, call.arg_size(), scalar);
+  Slots out = newSlots(call.getType());
+  instance->values[&call] = out;
+  if (!findEntry(name, false) && !findMatrixOp(std::string_view(name.data(), name.size())))
+    refuse("unknown intrinsic '" + name + "'");
+  Op &op = emit(name, scalar, operandSlots(call), out).op;
+  op.mask = results.empty() ? 0 : mask(results[0]);
+  auto spaceOf = [&](unsigned operand) {
+    Type *type = operand < call.arg_size() ? call.getArgOperand(operand)->getType() : nullptr;
+    return type && type->isPointerTy() ? type->getPointerAddressSpace() : 0;
+  };
+  op.space = spaceOf(0);
+  op.second = spaceOf(1);
+  if (name.contains(".mma."))
+    op.second = call.getArgOperand(0)->getType()->isVectorTy();
+  if (name.contains(".cp.async.c"))
+    name.rtrim(".s").rsplit('.').second.getAsInteger(10, op.elementSize);
+}
+
+bool Decoder::emitSpecialIntrinsic(const CallInst &call, StringRef name) {
+  if (name.starts_with("llvm.vector.reduce.")) {
+    emitVectorReduce(call, name);
+  } else if (name.starts_with("llvm.nvvm.barrier.cta.")) {
+    emitBarrier(call, name);
+  } else if (name == "llvm.expect" || name == "llvm.ssa.copy" || name.starts_with("llvm.nvvm.move.")) {
+    instance->values[&call] = slots(call.getArgOperand(0));
+  } else if (name == "llvm.nvvm.reflect" || name == "llvm.is.constant") {
+    instance->values[&call] = {constant(0)};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// llvm.nvvm.barrier.cta.{sync,arrive,red.OP}[.aligned].{all,count}
+void Decoder::emitBarrier(const CallInst &call, StringRef name) {
+  Slots out = newSlots(call.getType());
+  instance->values[&call] = out;
+  bool arrives = name.contains(".arrive.");
+  if (name.contains(".sync."))
+    barriers.push_back({&call, pending.size()});
+  Op &op = emit(arrives ? "barrier.arrive" : "barrier.wait", Scalar::Integer, operandSlots(call), out).op;
+  op.immediate = name.ends_with(".count");
+  op.second = name.contains(".and.") ? 1 : name.contains(".or.") ? 2 : name.contains(".popc.") ? 3 : 0;
+}
+
+// From the first element to the last; those with a start value begin there.
+void Decoder::emitVectorReduce(const CallInst &call, StringRef name) {
+  StringRef kind = name.substr(StringRef("llvm.vector.reduce.").size());
+  static constexpr std::pair<StringRef, StringRef> operations[] = {{"add", "add"},
+                                                                   {"mul", "mul"},
+                                                                   {"and", "and"},
+                                                                   {"or", "or"},
+                                                                   {"xor", "xor"},
+                                                                   {"smax", "llvm.smax"},
+                                                                   {"smin", "llvm.smin"},
+                                                                   {"umax", "llvm.umax"},
+                                                                   {"umin", "llvm.umin"},
+                                                                   {"fadd", "fadd"},
+                                                                   {"fmul", "fmul"},
+                                                                   {"fmax", "llvm.maxnum"},
+                                                                   {"fmin", "llvm.minnum"},
+                                                                   {"fmaximum", "llvm.maximum"},
+                                                                   {"fminimum", "llvm.minimum"}};
+  auto found = llvm::find_if(operations, [&](const auto &row) { return row.first == kind; });
+  if (found == std::end(operations))
+    refuse("unknown intrinsic '" + name + "'");
+  Slots values = operandSlots(call);
+  uint32_t result = values[0];
+  for (uint32_t value : ArrayRef(values).drop_front()) {
+    uint32_t next = newSlot();
+    Op &op = emit(found->second, classOf(call.getType()), {result, value}, {next}).op;
+    op.width = bits(call.getType());
+    op.mask = mask(call.getType());
+    result = next;
+  }
+  instance->values[&call] = {result};
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Blocks and warps: how they begin, what their threads are called in messages, and how a warp's lanes learn of each
+// other.
+#include "tests/thread_interpreter/Machine.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace heddle::threads;
+
+bool Report::has(FindingKind kind) const {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding &finding) { return finding.kind == kind; });
+}
+
+std::string Report::text() const {
+  std::string text = error.empty() ? "" : "error: " + error + "\n";
+  for (const Finding &finding : findings)
+    text += finding.message + (finding.count > 1 ? fmt::format(" ({} times)\n", finding.count) : "\n");
+  return text;
+}
+
+// Bytes that nobody wrote: a NaN in every format.
+static constexpr uint8_t unwritten = 0xff;
+
+Block::Block(Machine &machine, Rank &rank, Dim3 index)
+    : machine(machine), rank(rank), index(index), threads(rank.launch->block.count()),
+      shared(machine.program.staticSharedBytes + rank.launch->dynamicSharedBytes, unwritten), checks(shared.size()) {
+  for (unsigned warp = 0; warp * warpSize < threads; ++warp)
+    warps.push_back(std::make_unique<Warp>(*this, warp));
+}
+
+bool Block::isDone() const {
+  return std::all_of(warps.begin(), warps.end(), [](const auto &warp) { return !warp->live; });
+}
+
+std::string Block::name() const {
+  std::string text = fmt::format("block ({}, {}, {})", index.x, index.y, index.z);
+  return machine.ranks.size() > 1 ? fmt::format("{} of rank {}", text, rank.index) : text;
+}
+
+Warp::Warp(Block &block, unsigned index)
+    : block(block), index(index), registers(new uint64_t[size_t(block.machine.program.registers) * warpSize]),
+      knownWarps((block.threads + warpSize - 1) / warpSize) {
+  const Program &program = block.machine.program;
+  uint32_t lanes = std::min(warpSize, block.threads - index * warpSize);
+  live = lanes == warpSize ? ~0u : (1u << lanes) - 1;
+  if (program.localBytes) {
+    local.reset(new uint8_t[size_t(program.localBytes) * warpSize]);
+    std::memset(local.get(), unwritten, size_t(program.localBytes) * warpSize);
+  }
+  for (auto [slot, value] : program.constants)
+    std::fill_n(reg(slot), warpSize, value);
+  for (size_t i = 0; i < program.parameters.size(); ++i)
+    std::fill_n(reg(program.parameters[i]), warpSize, block.rank.launch->arguments[i]);
+}
+
+std::string Warp::name(unsigned lane) const {
+  return fmt::format("thread {} of {}", thread(lane), block.name());
+}
+
+void Warp::synchronise(uint32_t lanes) {
+  if (lanes == ~0u) {
+    // Everyone learns all; nothing older is left to know.
+    for (auto &known : knownLanes)
+      known.fill(clock);
+  } else {
+    std::array<uint32_t, warpSize> joined{};
+    eachLane(lanes, [&](unsigned lane) {
+      for (unsigned other = 0; other < warpSize; ++other)
+        joined[other] = std::max(joined[other], knownLanes[lane][other]);
+    });
+    eachLane(lanes, [&](unsigned lane) { joined[lane] = clock; });
+    eachLane(lanes, [&](unsigned lane) { knownLanes[lane] = joined; });
+  }
+  ++clock;
+}
+
+void Warp::fail(const Op &op, unsigned lane, const std::string &what) const {
+  throw Fatal{fmt::format("`{}`, {}: {}", machine().program.describe(op), name(lane), what)};
+}

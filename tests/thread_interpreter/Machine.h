@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The state that operations work on: a warp's registers and lanes, its block, and what all ranks share.
+#pragma once
+#include "tests/thread_interpreter/Program.h"
+#include "tests/thread_interpreter/SharedChecks.h"
+#include <bit>
+#include <deque>
+#include <set>
+
+namespace heddle::threads {
+
+inline constexpr unsigned warpSize = 32;
+/// Where generic addresses of shared and local memory begin; no host address is near.
+inline constexpr uint64_t sharedWindow = uint64_t(1) << 56, localWindow = uint64_t(2) << 56;
+enum AddressSpace : uint8_t { Generic = 0, Global = 1, Shared = 3, Constants = 4, Local = 5 };
+
+/// Ends the run.
+struct Fatal {
+  std::string message;
+};
+
+struct AsyncCopy {
+  uint64_t source;
+  uint32_t shared, bytes, sourceBytes;
+  const Op *op;
+};
+
+struct Range {
+  uint64_t begin, end;
+  std::string name;
+};
+
+struct Rank {
+  const Launch *launch;
+  unsigned index = 0;
+  uint64_t nextBlock = 0, runningBlocks = 0;
+};
+
+struct Machine {
+  const Program &program;
+  const Options &options;
+  std::vector<Range> ranges; ///< sorted
+  std::vector<Rank> ranks;
+  Report report;
+  std::map<std::tuple<FindingKind, const Op *, const Op *>, size_t> known;
+
+  uint64_t nanoseconds() const { return 1'000'000'000 + report.warpSteps * options.nanosecondsPerStep; }
+  /// Adds a finding once for a pair of instructions; `message` is only called the first time.
+  template <class Message>
+  void find(FindingKind kind, const Op *first, const Op *second, Message &&message) {
+    auto [place, isNew] = known.try_emplace({kind, first, second}, report.findings.size());
+    if (isNew)
+      report.findings.push_back({kind, message()});
+    else
+      ++report.findings[place->second].count;
+  }
+};
+
+struct Barrier {
+  uint32_t expected = 0, arrived = 0;
+  std::vector<uint32_t> lanes; ///< of each warp: who waits
+  std::vector<uint32_t> came;  ///< of each warp: who arrived, waiting or not
+  std::vector<uint32_t> clocks;
+  uint32_t trueCount = 0; ///< of the predicates of the reducing forms
+};
+
+struct Block {
+  Machine &machine;
+  Rank &rank;
+  Dim3 index;
+  uint32_t threads;
+  std::vector<uint8_t> shared;
+  SharedChecks checks;
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::map<uint32_t, Barrier> barriers;
+
+  Block(Machine &machine, Rank &rank, Dim3 index);
+  bool isDone() const;
+  std::string name() const;
+};
+
+struct Warp {
+  Block &block;
+  unsigned index;
+  std::unique_ptr<uint64_t[]> registers;
+  std::unique_ptr<uint8_t[]> local;
+
+  uint32_t pc = 0, active = 0;          ///< the group of lanes that runs
+  std::array<uint32_t, warpSize> pcs{}; ///< of the lanes outside the group
+  uint32_t live = 0;
+  uint32_t atWarpSync = 0, atBarrier = 0; ///< lanes that wait
+  uint32_t slices = 0;
+
+  const Range *range = nullptr; ///< the last one hit
+  std::array<std::deque<std::vector<AsyncCopy>>, warpSize> copyGroups;
+  std::array<std::vector<AsyncCopy>, warpSize> copies; ///< not yet in a group
+
+  // Vector clocks for the order of accesses to shared memory.
+  uint32_t clock = 1;
+  std::vector<uint32_t> knownWarps;                                  ///< clock of each warp that is ordered before us
+  std::array<std::array<uint32_t, warpSize>, warpSize> knownLanes{}; ///< [us][them] inside the warp
+
+  Warp(Block &block, unsigned index);
+  uint64_t *reg(uint32_t slot) { return registers.get() + size_t(slot) * warpSize; }
+  uint32_t thread(unsigned lane) const { return index * warpSize + lane; }
+  std::string name(unsigned lane) const;
+  Machine &machine() const { return block.machine; }
+  /// Writes the group's program counter back to its lanes.
+  void save() {
+    for (uint32_t rest = active; rest; rest &= rest - 1)
+      pcs[std::countr_zero(rest)] = pc;
+  }
+  bool knows(unsigned lane, uint32_t otherThread, uint32_t otherClock) const {
+    uint32_t other = otherThread / warpSize;
+    return other == index ? knownLanes[lane][otherThread % warpSize] >= otherClock : knownWarps[other] >= otherClock;
+  }
+  /// Orders everything that `lanes` did before everything they will do.
+  void synchronise(uint32_t lanes);
+  [[noreturn]] void fail(const Op &op, unsigned lane, const std::string &what) const;
+};
+
+template <class Body>
+inline void eachLane(uint32_t active, Body &&body) {
+  if (active == ~0u)
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      body(lane);
+  else
+    for (uint32_t rest = active; rest; rest &= rest - 1)
+      body(unsigned(std::countr_zero(rest)));
+}
+
+/// The bytes of a checked access. `shared` is set when they lie in shared memory.
+struct Place {
+  uint8_t *bytes;
+  uint32_t offset;
+  bool shared;
+};
+Place locate(Warp &warp, const Op &op, unsigned lane, uint64_t address, uint64_t sizeBytes, unsigned space,
+             uint32_t alignment);
+
+/// Runs `body(lanes)` once all lanes that `maskOf` names are here; until then lanes wait.
+template <class MaskOf, class Body>
+Flow converge(Warp &warp, const Op &op, MaskOf &&maskOf, Body &&body) {
+  uint32_t here = warp.active, done = 0;
+  for (uint32_t rest = warp.atWarpSync; rest; rest &= rest - 1)
+    if (unsigned lane = std::countr_zero(rest); warp.pcs[lane] == warp.pc)
+      here |= 1u << lane;
+  for (uint32_t rest = here; rest;) {
+    unsigned lane = std::countr_zero(rest);
+    uint32_t mask = maskOf(lane), lanes = 0;
+    for (uint32_t left = rest; left; left &= left - 1)
+      if (unsigned other = std::countr_zero(left); maskOf(other) == mask)
+        lanes |= 1u << other;
+    rest &= ~lanes;
+    if (lanes & ~mask)
+      warp.fail(op, std::countr_zero(lanes & ~mask), "the thread is not in its own member mask");
+    if (mask & warp.live & ~lanes)
+      continue;
+    body(lanes);
+    done |= lanes;
+  }
+  if (done == warp.active && here == done)
+    return Flow::Next;
+  uint32_t pc = warp.pc;
+  eachLane(here, [&](unsigned lane) { warp.pcs[lane] = pc + (done >> lane & 1); });
+  warp.atWarpSync = (warp.atWarpSync & ~here) | (here & ~done);
+  return Flow::Switch;
+}
+
+inline uint32_t allLanes(const Warp &warp) {
+  return warp.live;
+}
+
+} // namespace heddle::threads

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Who last wrote and read each byte of a block's shared memory. Accesses are ordered by vector clocks: of a warp among
+// the warps (barriers), of a lane among its warp's lanes (shuffles, bar.warp.sync).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::threads {
+
+struct Warp;
+struct Op;
+
+class SharedChecks {
+public:
+  explicit SharedChecks(size_t sizeBytes) : writes(sizeBytes), firstReads(sizeBytes), lastReads(sizeBytes) {}
+
+  void read(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
+  /// Before the bytes change; `values` is what will be there, or null when it is not known yet.
+  void write(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes, const uint8_t *values);
+  /// An asynchronous copy begins: until arrive(), nobody may touch the bytes.
+  void depart(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
+  void arrive(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
+
+private:
+  struct Access {
+    uint64_t clock : 32 = 0; ///< zero: none
+    uint64_t thread : 10 = 0;
+    uint64_t atomic : 1 = 0;
+    uint64_t inFlight : 1 = 0;
+    uint64_t op : 20 = 0;
+    bool operator==(const Access &) const = default;
+  };
+  static Access now(const Warp &warp, unsigned lane, const Op &op);
+  static bool races(const Warp &warp, unsigned lane, const Op &op, Access before);
+  void report(Warp &warp, unsigned lane, const Op &op, uint32_t offset, Access before);
+
+  std::vector<Access> writes, firstReads, lastReads;
+};
+
+} // namespace heddle::threads

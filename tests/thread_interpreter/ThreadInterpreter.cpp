@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The interface: decodes the kernel at its first use, checks the launches, and runs them.
+#include "tests/thread_interpreter/ThreadInterpreter.h"
+#include "support/Error.h"
+#include "tests/thread_interpreter/Decoder.h"
+#include "tests/thread_interpreter/Schedule.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace heddle;
+using namespace heddle::threads;
+
+struct ThreadInterpreter::State {
+  const llvm::Module &module;
+  const llvm::Function &kernel;
+  Options options;
+  std::map<std::string, LaneFunction> functions = standardAssembly();
+  std::vector<Range> ranges = {};
+  std::unique_ptr<Program> program = nullptr;
+
+  Program &decoded() {
+    if (!program)
+      program = Decoder(module, functions).decode(kernel);
+    return *program;
+  }
+};
+
+static const llvm::Function &findKernel(const llvm::Module &module, std::string_view name) {
+  const llvm::Function *kernel = module.getFunction(name);
+  if (!kernel || kernel->isDeclaration())
+    throw inputError(fmt::format("the module defines no function '{}'", name));
+  return *kernel;
+}
+
+ThreadInterpreter::ThreadInterpreter(const llvm::Module &module, std::string_view kernel, Options options)
+    : state(new State{module, findKernel(module, kernel), options}) {}
+ThreadInterpreter::~ThreadInterpreter() = default;
+
+void ThreadInterpreter::addMemory(const void *begin, size_t sizeBytes, std::string name) {
+  uint64_t address = reinterpret_cast<uint64_t>(begin);
+  state->ranges.push_back({address, address + sizeBytes, std::move(name)});
+}
+
+void ThreadInterpreter::define(std::string text, LaneFunction function) {
+  state->functions[std::move(text)] = std::move(function);
+  state->program = nullptr;
+}
+
+unsigned ThreadInterpreter::barrierCount() const {
+  return state->decoded().barriers.size();
+}
+
+void ThreadInterpreter::removeBarrier(unsigned n) {
+  Program &program = state->decoded();
+  if (n >= program.barriers.size())
+    throw inputError(fmt::format("there is no barrier {}, the kernel has {}", n, program.barriers.size()));
+  program.ops[program.barriers[n]].run = findEntry("fence", false)->handlers[0];
+}
+
+Report ThreadInterpreter::run(const Launch &launch) {
+  return run(std::span(&launch, 1));
+}
+
+static constexpr uint32_t mostThreads = 1024, mostSharedBytes = 227 * 1024;
+
+static void checkLaunch(const Program &program, const Launch &launch) {
+  if (launch.arguments.size() != program.parameters.size())
+    throw inputError(fmt::format("the launch has {} arguments, and the kernel has {} parameters",
+                                 launch.arguments.size(), program.parameters.size()));
+  if (!launch.block.count() || launch.block.count() > mostThreads)
+    throw inputError(fmt::format("a block of {} threads; 1 to {} are possible", launch.block.count(), mostThreads));
+  uint64_t shared = uint64_t(program.staticSharedBytes) + launch.dynamicSharedBytes;
+  if (shared > mostSharedBytes)
+    throw inputError(fmt::format("a block takes {} bytes of shared memory; {} is the most", shared, mostSharedBytes));
+}
+
+Report ThreadInterpreter::run(std::span<const Launch> ranks) {
+  const Program &program = state->decoded();
+  Machine machine{program, state->options, state->ranges, {}, {}, {}};
+  for (auto [begin, size] : program.globalRanges)
+    machine.ranges.push_back({begin, begin + size, "a global variable"});
+  std::sort(machine.ranges.begin(), machine.ranges.end(),
+            [](const Range &a, const Range &b) { return a.begin < b.begin; });
+  for (const Launch &launch : ranks) {
+    checkLaunch(program, launch);
+    machine.ranks.push_back({&launch, unsigned(machine.ranks.size())});
+  }
+  runAll(machine);
+  return std::move(machine.report);
+}
