@@ -24,6 +24,19 @@ LinearLayout accessOf(const LinearLayout &side, const ScratchLayout &scratch, in
   return LinearLayout(inputs, access.outputs());
 }
 
+/// The registers that follow each other in memory first, as far as there are any.
+LinearLayout widestAccess(const LinearLayout &access) {
+  std::vector<LinearLayout::Input> inputs = access.inputs();
+  auto &bases = inputs[0].bases;
+  for (size_t at = 0; at < bases.size(); ++at) {
+    auto found = std::find(bases.begin() + long(at), bases.end(), std::vector<int64_t>{int64_t(1) << at, 0});
+    if (found == bases.end())
+      break;
+    std::swap(bases[at], *found);
+  }
+  return LinearLayout(inputs, access.outputs());
+}
+
 void expectNoConflicts(const LinearLayout &from, const LinearLayout &to, int elementBits, int banks) {
   SCOPED_TRACE("from\n" + from.toString() + "to\n" + to.toString() + std::to_string(elementBits) + " bits, " +
                std::to_string(banks) + " banks");
@@ -39,6 +52,9 @@ void expectNoConflicts(const LinearLayout &from, const LinearLayout &to, int ele
     EXPECT_TRUE(access.sublayoutIsZero({Dim::Lane, Dim::Warp}, {Dim::Register}));
     EXPECT_EQ(countConflicts(access, elementBits, elements, banks), 0);
     EXPECT_EQ(countConflicts(access, elementBits, scratch.vectorElements, banks), 0);
+    LinearLayout widest = widestAccess(access);
+    EXPECT_EQ(countConflicts(widest, elementBits, std::min<int64_t>(widest.consecutive(), 128 / elementBits), banks),
+              0);
     if (testing::Test::HasFailure())
       return;
   }
