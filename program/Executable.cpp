@@ -2,6 +2,7 @@
 // Compiling a module: kernels in the order of the graph, one communicator for each group of devices, then the arrays.
 #include "program/Executable.h"
 #include "binary/PeerAbi.h"
+#include "chips/Chip.h"
 #include "collectives/kernel/CompileKernel.h"
 #include "program/Types.h"
 #include "support/Error.h"
@@ -68,7 +69,7 @@ void Executable::compileAll(CompiledGraph &compiled) {
       continue;
     }
     if (step.step.kind == Step::Kind::Kernel) {
-      step.kernel = makeNodeKernel(source, compiled.partition, step.step.node);
+      step.kernel = makeNodeKernel(source, compiled.partition, step.step.node, devices[0]->chip().name);
       if (step.kernel.blocks)
         for (const auto &device : devices)
           step.loaded.push_back({device->loadModule(step.kernel.package)});

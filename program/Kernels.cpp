@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "program/Kernels.h"
 #include "collectives/kernel/CollectiveKernel.h"
+#include "collectives/kernel/CompileKernel.h"
 #include "compiler/pipeline/CompileModule.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "program/Conversion.h"
@@ -73,7 +74,7 @@ int64_t tileSize(int64_t elements) {
 
 } // namespace
 
-StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId id) {
+StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId id, const std::string &target) {
   const Node &node = graph[id];
   StepKernel kernel;
   kernel.name = node.instruction.name;
@@ -94,7 +95,9 @@ StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId
   writeTile(w, graph, expression, id, arguments[kernel.inputs.size()], index, w.less(index, w.i64(elements)));
   OwningOpRef<ModuleOp> module = w.end();
   kernel.text = textOf(*module);
-  kernel.package = compileModule(*module, kernel.name, {}).package;
+  CompileOptions options;
+  options.target = target;
+  kernel.package = compileModule(*module, kernel.name, options).package;
   return kernel;
 }
 
@@ -271,7 +274,7 @@ StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, 
   loadProgramDialects(context);
   OwningOpRef<ModuleOp> module = writeKernel(context, plan, FusedOperands(graph, step, kernel));
   kernel.text = textOf(*module);
-  kernel.package = compileModule(*module, kernel.name, {}).package;
+  kernel.package = compileModule(*module, kernel.name, compileOptionsOf(plan)).package;
   return kernel;
 }
 

@@ -27,13 +27,14 @@ constexpr const char *help =
   -i, --stepbytes SIZE      or so much more; default 1M
   -n, --iters N             calls that are timed, back to back; default 20
   -w, --warmup_iters N      calls before; default 1
+  -G, --cudagraph N         capture the calls in a graph and replay it N times; default 0: call by call
   -c, --check N             calls with fresh inputs whose every element is compared; default 1, 0 for none
   -o, --op NAME             sum (the default), prod, min, max, and, or
   -d, --datatype NAME       f32 (the default), bf16, f16, i32, ui8, f8E4M3FN, ...; nccl's names also
   --devices N               ranks, 1 to 8; default 4
-  --device NAME             whose devices: host (the default)
+  --device NAME             whose devices: host (the default) or cuda
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
-  --blocks N                program instances on each rank, instead of the plan's choice
+  --blocks N, --warps N     program instances on each rank, warps of each (GPUs), instead of the plan's choice
   --timeout SECONDS         how long one call may wait for other ranks; default 30
   --json, --csv             the same and the p50, min and max of single calls, for programs
 
@@ -131,6 +132,8 @@ void addBench(CLI::App &program, VerbAction &action) {
   addInteger("-w,--warmup_iters", "--warmup_iters", &request->run.warmup, 0, 100000);
   addInteger("-c,--check", "--check", &request->run.checks, 0, 1000);
   addInteger("--devices", "--devices", &request->run.devices, 1, 8);
+  addInteger("-G,--cudagraph", "--cudagraph", &request->run.graphReplays, 0, 100000);
+  addInteger("--warps", "--warps", &request->run.plan.warps, 1, 32);
   addInteger("--blocks", "--blocks", &request->run.plan.blocks, 1, maxCollectiveBlocks);
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);

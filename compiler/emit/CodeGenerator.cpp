@@ -148,8 +148,7 @@ void initializeTargets() {
 }
 
 std::unique_ptr<CodeGenerator> CodeGenerator::forHost(const HostProcessor &processor, int level) {
-  std::unique_ptr<CodeGenerator> result(
-      new CodeGenerator(hostTriple, processor.name, processor.featureString, level));
+  std::unique_ptr<CodeGenerator> result(new CodeGenerator(hostTriple, processor.name, processor.featureString, level));
   result->vectorBits = processor.vectorBits;
   return result;
 }

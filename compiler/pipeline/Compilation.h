@@ -37,7 +37,7 @@ struct Compilation {
   mlir::MLIRContext *context = nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   const Chip *chip = nullptr;
-  host::LoweredKernel kernel;     ///< of the host
+  host::LoweredKernel kernel;      ///< of the host
   simt::ThreadKernel threadKernel; ///< of a GPU
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;

@@ -252,9 +252,10 @@ std::string writeReproducer(const Compilation &compilation, const Phase &phase, 
   std::string text = "// phase: " + std::string(phase.name) + "\n// message: ";
   for (char c : message)
     text += c == '\n' ? std::string("\n//   ") : std::string(1, c);
-  text += "\n// options: --target " + options.target + (compilation.processor.name.empty() ? " --warps " + std::to_string(options.warps)
-                                                               : " --cpu " + compilation.processor.name) + " -O " +
-          std::to_string(options.optimizationLevel) + (options.checkAccesses ? " --check" : "") +
+  text += "\n// options: --target " + options.target +
+          (compilation.processor.name.empty() ? " --warps " + std::to_string(options.warps)
+                                              : " --cpu " + compilation.processor.name) +
+          " -O " + std::to_string(options.optimizationLevel) + (options.checkAccesses ? " --check" : "") +
           (options.kernel.empty() ? "" : " --kernel " + options.kernel) +
           (options.resumeAfter.empty() ? "" : " --from " + options.resumeAfter) + "\n";
   if (!options.commandLine.empty())

@@ -163,8 +163,9 @@ LogicalResult translate(Compilation &compilation) {
   if (!compilation.llvmModule)
     return failure();
   int level = compilation.options.optimizationLevel;
-  compilation.generator = compilation.chip->vendor == Vendor::Host ? CodeGenerator::forHost(compilation.processor, level)
-                                                                   : CodeGenerator::forNvidia(*compilation.chip, level);
+  compilation.generator = compilation.chip->vendor == Vendor::Host
+                              ? CodeGenerator::forHost(compilation.processor, level)
+                              : CodeGenerator::forNvidia(*compilation.chip, level);
   compilation.generator->prepare(*compilation.llvmModule);
   return success();
 }

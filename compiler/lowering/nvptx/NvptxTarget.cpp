@@ -59,8 +59,8 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
   OpBuilder b(function.getContext());
   function.setCConv(LLVM::CConv::PTX_Kernel);
   // What LLVM reads of a kernel: the exact size of its blocks.
-  function.setPassthroughAttr(b.getArrayAttr({b.getArrayAttr(
-      {b.getStringAttr("nvvm.reqntid"), b.getStringAttr(llvm::Twine(threads).str())})}));
+  function.setPassthroughAttr(
+      b.getArrayAttr({b.getArrayAttr({b.getStringAttr("nvvm.reqntid"), b.getStringAttr(llvm::Twine(threads).str())})}));
 }
 
 void NvptxTarget::barrier(Builder &b) const {
@@ -90,10 +90,10 @@ Value NvptxTarget::assembly(Builder &b, Type result, const std::string &text, co
 }
 
 static std::string orderOf(MemSemantic semantic, MemScope scope) {
-  const char *order = semantic == MemSemantic::Relaxed          ? "relaxed"
-                      : semantic == MemSemantic::Acquire        ? "acquire"
-                      : semantic == MemSemantic::Release        ? "release"
-                                                                : "acq_rel";
+  const char *order = semantic == MemSemantic::Relaxed   ? "relaxed"
+                      : semantic == MemSemantic::Acquire ? "acquire"
+                      : semantic == MemSemantic::Release ? "release"
+                                                         : "acq_rel";
   const char *where = scope == MemScope::Gpu ? "gpu" : scope == MemScope::Cta ? "cta" : "sys";
   return std::string(order) + "." + where;
 }
@@ -145,7 +145,8 @@ Value NvptxTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value val
     letter = bits == 64 ? "d" : "f";
   }
   Value given = carried == type ? value : Value(LLVM::BitcastOp::create(b, carried, value));
-  std::string text = "atom." + orderOf(semantic, scope) + ".global." + operation + std::to_string(bits) + " $0, [$1], $2;";
+  std::string text =
+      "atom." + orderOf(semantic, scope) + ".global." + operation + std::to_string(bits) + " $0, [$1], $2;";
   Value old = assembly(b, carried, text, std::string("=") + letter + ",l," + letter + ",~{memory}", {pointer, given});
   return carried == type ? old : Value(LLVM::BitcastOp::create(b, type, old));
 }
@@ -155,8 +156,8 @@ Value NvptxTarget::compareAndSwap(Builder &b, Value pointer, Value expected, Val
   unsigned bits = expected.getType().getIntOrFloatBitWidth();
   const char *letter = bits == 64 ? "l" : bits == 16 ? "h" : "r";
   std::string text = "atom." + orderOf(semantic, scope) + ".global.cas.b" + std::to_string(bits) + " $0, [$1], $2, $3;";
-  return assembly(b, expected.getType(), text,
-                  std::string("=") + letter + ",l," + letter + "," + letter + ",~{memory}", {pointer, expected, value});
+  return assembly(b, expected.getType(), text, std::string("=") + letter + ",l," + letter + "," + letter + ",~{memory}",
+                  {pointer, expected, value});
 }
 
 //===-- Matrix products ------------------------------------------------------------------------------------------===//

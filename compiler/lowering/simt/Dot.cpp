@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matrix products: by the target's matrix instructions, whose operands lie in registers, or by multiply-adds from shared
-// memory for what no instruction multiplies.
+// Matrix products: by the target's matrix instructions, whose operands lie in registers, or by multiply-adds from
+// shared memory for what no instruction multiplies.
 #include "compiler/lowering/simt/ThreadEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -35,9 +35,7 @@ public:
     }
   }
   bool has(llvm::ArrayRef<int64_t> at) const { return places.count(llvm::SmallVector<int64_t, 3>(at)); }
-  size_t operator()(llvm::ArrayRef<int64_t> at) const {
-    return size_t(places.at(llvm::SmallVector<int64_t, 3>(at)));
-  }
+  size_t operator()(llvm::ArrayRef<int64_t> at) const { return size_t(places.at(llvm::SmallVector<int64_t, 3>(at))); }
   /// The values that the coordinate `axis` takes, ascending.
   llvm::SmallVector<int64_t> along(int axis) const {
     std::set<int64_t> seen;
@@ -62,8 +60,8 @@ static Value pack(ImplicitLocOpBuilder &b, ArrayRef<Value> values) {
   return LLVM::BitcastOp::create(b, word, vector);
 }
 
-// An instruction takes the rows m and m + 8 of A, the column n of B, and of K two runs of kWidth that lie 4 kWidth apart
-// for each lane; which lane has what is the layouts' matter.
+// An instruction takes the rows m and m + 8 of A, the column n of B, and of K two runs of kWidth that lie 4 kWidth
+// apart for each lane; which lane has what is the layouts' matter.
 void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction) {
   auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
   auto dType = cast<RankedTensorType>(op.getType());
@@ -81,7 +79,8 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
     return place;
   };
   std::map<std::tuple<int64_t, int64_t, int64_t>, Values> aParts, bParts;
-  auto word = [&](const RegisterMap &map, const Values &values, int64_t batch, int64_t row, int64_t column, bool alongRow) {
+  auto word = [&](const RegisterMap &map, const Values &values, int64_t batch, int64_t row, int64_t column,
+                  bool alongRow) {
     SmallVector<Value> parts;
     for (int64_t i = 0; i < kWidth; ++i)
       parts.push_back(values[map(alongRow ? at(batch, row + i, column) : at(batch, row, column + i))]);
@@ -116,8 +115,7 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
           Values c;
           for (size_t reg : registers)
             c.push_back(accumulators[reg]);
-          SmallVector<Value> d =
-              target.multiply(b, op, fragmentA(batch, row, k), fragmentB(batch, k, column), c);
+          SmallVector<Value> d = target.multiply(b, op, fragmentA(batch, row, k), fragmentB(batch, k, column), c);
           for (auto [reg, value] : llvm::zip(registers, d))
             accumulators[reg] = value;
         }
@@ -137,15 +135,17 @@ void ThreadEmitter::emitPlainDot(DotOp op) {
   Value base = scratch(bStart + bType.getNumElements() * bBytes);
   auto write = [&](Value source, RankedTensorType tile, Type element, int64_t bytes, int64_t start) {
     LinearLayout layout = layoutOf(tile);
-    when(isOwner(layout), {}, [&]() -> Values {
-      for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg)
-        if (firstCopy(layout, reg) == reg) {
-          Value offset = arith::MulIOp::create(b, flatIndex(tile, reg), i32(bytes));
-          storeShared(sharedPointer(base, arith::AddIOp::create(b, offset, i32(start))),
-                      toMemory(of(source)[size_t(reg)], element));
-        }
-      return {};
-    }, {});
+    when(isOwner(layout), {},
+         [&]() -> Values {
+           for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg)
+             if (firstCopy(layout, reg) == reg) {
+               Value offset = arith::MulIOp::create(b, flatIndex(tile, reg), i32(bytes));
+               storeShared(sharedPointer(base, arith::AddIOp::create(b, offset, i32(start))),
+                           toMemory(of(source)[size_t(reg)], element));
+             }
+           return {};
+         },
+         {});
   };
   write(op.getA(), aType, aElement, aBytes, 0);
   write(op.getB(), bType, bElement, bBytes, bStart);
@@ -189,9 +189,8 @@ void ThreadEmitter::emitPlainDot(DotOp op) {
         c = operand(sharedPointer(base, index), bStored, bElement);
       }
       Value sum = loop.getRegionIterArgs()[size_t(reg)];
-      next.push_back(isInteger
-                         ? Value(arith::AddIOp::create(b, sum, Value(arith::MulIOp::create(b, a, c))))
-                         : Value(math::FmaOp::create(b, a, c, sum)));
+      next.push_back(isInteger ? Value(arith::AddIOp::create(b, sum, Value(arith::MulIOp::create(b, a, c))))
+                               : Value(math::FmaOp::create(b, a, c, sum)));
     }
     scf::YieldOp::create(b, next);
   }

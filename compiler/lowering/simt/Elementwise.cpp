@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Element operations, one register at a time. f16 and bf16 are the machine's own; f8 travels as bytes and is computed in
-// f32. What LLVM leaves undefined is defined as on the host (compiler/arithmetic, docs/host.md).
+// Element operations, one register at a time. f16 and bf16 are the machine's own; f8 travels as bytes and is computed
+// in f32. What LLVM leaves undefined is defined as on the host (compiler/arithmetic, docs/host.md).
 #include "compiler/arithmetic/Numbers.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -220,9 +220,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
           return made.getType().isF64() && !result.isF64() ? Value(arith::TruncFOp::create(b, f32, made)) : made;
         });
       })
-      .Case([&](math::CopySignOp) {
-        return inF32([&](ArrayRef<Value> x) { return numbers.copySign(x[0], x[1]); });
-      })
+      .Case([&](math::CopySignOp) { return inF32([&](ArrayRef<Value> x) { return numbers.copySign(x[0], x[1]); }); })
       .Case([&](arith::NegFOp) -> Value {
         if (!isFp8(result))
           return cloneOn(op, in, type);
@@ -233,9 +231,8 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
           return cloneOn(op, in, type);
         return arith::AndIOp::create(b, in[0], constantOf(type, 0x7F));
       })
-      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>([&](auto) {
-        return isFp8(result) ? inF32(sameType) : cloneOn(op, in, type);
-      })
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(
+          [&](auto) { return isFp8(result) ? inF32(sameType) : cloneOn(op, in, type); })
       .Case([&](arith::CmpFOp) -> Value {
         if (!isFp8(from()))
           return cloneOn(op, in, type);
@@ -252,8 +249,8 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
           return inF32([&](ArrayRef<Value> x) {
             Value power = x[0];
             if (isa<math::ExpOp>(other))
-              power = arith::MulFOp::create(
-                  b, power, arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
+              power = arith::MulFOp::create(b, power,
+                                            arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
             return target.approximateExp2(b, power);
           });
         if (isa<math::SqrtOp>(other) && !result.isF64())

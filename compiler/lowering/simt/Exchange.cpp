@@ -150,23 +150,31 @@ ThreadEmitter::Values ThreadEmitter::convertThroughShared(const Values &values, 
   };
   for (int64_t repetition = 0; repetition < scratchLayout.repetitions(); ++repetition) {
     Value base = scratch(scratchLayout.offsets() * bytes);
-    when(owner, {}, [&]() -> Values {
-      eachGroup(write, source.inputSize(Dim::Register), repetition, [&](Value pointer, ArrayRef<int64_t> group) {
-        if (firstCopy(source, group.front()) != group.front())
-          return;
-        Values parts;
-        for (int64_t reg : group)
-          parts.push_back(toMemory(values[size_t(reg)], element));
-        storeShared(pointer, parts);
-      }, base);
-      return {};
-    }, {});
+    when(owner, {},
+         [&]() -> Values {
+           eachGroup(
+               write, source.inputSize(Dim::Register), repetition,
+               [&](Value pointer, ArrayRef<int64_t> group) {
+                 if (firstCopy(source, group.front()) != group.front())
+                   return;
+                 Values parts;
+                 for (int64_t reg : group)
+                   parts.push_back(toMemory(values[size_t(reg)], element));
+                 storeShared(pointer, parts);
+               },
+               base);
+           return {};
+         },
+         {});
     target.barrier(b);
-    eachGroup(read, result.inputSize(Dim::Register), repetition, [&](Value pointer, ArrayRef<int64_t> group) {
-      Values parts = loadShared(pointer, stored, int64_t(group.size()));
-      for (auto [reg, part] : llvm::zip(group, parts))
-        results[size_t(reg)] = fromMemory(part, element);
-    }, base);
+    eachGroup(
+        read, result.inputSize(Dim::Register), repetition,
+        [&](Value pointer, ArrayRef<int64_t> group) {
+          Values parts = loadShared(pointer, stored, int64_t(group.size()));
+          for (auto [reg, part] : llvm::zip(group, parts))
+            results[size_t(reg)] = fromMemory(part, element);
+        },
+        base);
   }
   return results;
 }
@@ -189,12 +197,14 @@ ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(const Values &values, T
   Values pointers;
   for (size_t reg = 0; reg < values.size(); ++reg)
     pointers.push_back(pointerOf(int64_t(reg)));
-  when(owner, {}, [&]() -> Values {
-    for (auto [reg, value] : llvm::enumerate(values))
-      if (!isTile || firstCopy(layout, int64_t(reg)) == int64_t(reg))
-        storeShared(pointers[reg], toMemory(value, element));
-    return {};
-  }, {});
+  when(owner, {},
+       [&]() -> Values {
+         for (auto [reg, value] : llvm::enumerate(values))
+           if (!isTile || firstCopy(layout, int64_t(reg)) == int64_t(reg))
+             storeShared(pointers[reg], toMemory(value, element));
+         return {};
+       },
+       {});
   target.barrier(b);
   Values results;
   for (Value pointer : pointers)

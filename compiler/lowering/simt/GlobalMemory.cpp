@@ -149,23 +149,25 @@ void ThreadEmitter::emitStore(StoreOp op) {
     if (isTile && size_t(firstCopy(layout, int64_t(first))) != first)
       continue;
     Value mask = masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
-    when(both(owner, mask), {}, [&]() -> Values {
-      Value whole;
-      if (width == 1) {
-        whole = toMemory(values[first], element);
-      } else {
-        Type vector = VectorType::get(width, stored);
-        whole = LLVM::PoisonOp::create(b, vector);
-        for (int64_t i = 0; i < width; ++i)
-          whole = LLVM::InsertElementOp::create(b, whole, toMemory(values[first + size_t(i)], element), i32(i));
-        int64_t total = bits * width;
-        Type carrier = total > 32 ? Type(VectorType::get(total / 32, b.getI32Type()))
-                                  : Type(b.getIntegerType(unsigned(total)));
-        whole = LLVM::BitcastOp::create(b, carrier, whole);
-      }
-      LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bits * width / 8));
-      return {};
-    }, {});
+    when(both(owner, mask), {},
+         [&]() -> Values {
+           Value whole;
+           if (width == 1) {
+             whole = toMemory(values[first], element);
+           } else {
+             Type vector = VectorType::get(width, stored);
+             whole = LLVM::PoisonOp::create(b, vector);
+             for (int64_t i = 0; i < width; ++i)
+               whole = LLVM::InsertElementOp::create(b, whole, toMemory(values[first + size_t(i)], element), i32(i));
+             int64_t total = bits * width;
+             Type carrier = total > 32 ? Type(VectorType::get(total / 32, b.getI32Type()))
+                                       : Type(b.getIntegerType(unsigned(total)));
+             whole = LLVM::BitcastOp::create(b, carrier, whole);
+           }
+           LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bits * width / 8));
+           return {};
+         },
+         {});
   }
 }
 
@@ -200,20 +202,26 @@ void ThreadEmitter::emitAtomic(Operation *op) {
     if (update.getMask())
       masks = of(update.getMask());
     const Values &values = of(update.getVal());
-    results = once(tile, element, [&](int64_t reg) {
-      auto at = size_t(reg);
-      return target.atomicUpdate(b, update.getAtomicRmwOp(), pointers[at], values[at], update.getSem(),
-                                 update.getScope());
-    }, {}, masks);
+    results = once(
+        tile, element,
+        [&](int64_t reg) {
+          auto at = size_t(reg);
+          return target.atomicUpdate(b, update.getAtomicRmwOp(), pointers[at], values[at], update.getSem(),
+                                     update.getScope());
+        },
+        {}, masks);
   } else {
     auto swap = cast<AtomicCASOp>(op);
     const Values &expected = of(swap.getCmp()), &values = of(swap.getVal());
-    results = once(tile, element, [&](int64_t reg) {
-      auto at = size_t(reg);
-      Value old = target.compareAndSwap(b, pointers[at], toMemory(expected[at], element), toMemory(values[at], element),
-                                        swap.getSem(), swap.getScope());
-      return fromMemory(old, element);
-    }, {}, masks);
+    results = once(
+        tile, element,
+        [&](int64_t reg) {
+          auto at = size_t(reg);
+          Value old = target.compareAndSwap(b, pointers[at], toMemory(expected[at], element),
+                                            toMemory(values[at], element), swap.getSem(), swap.getScope());
+          return fromMemory(old, element);
+        },
+        {}, masks);
   }
   if (!result.use_empty() && !divergent)
     results = broadcastFromOwners(results, tile, element);

@@ -28,9 +28,9 @@ public:
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const = 0;
 
   using Builder = mlir::ImplicitLocOpBuilder;
-  virtual mlir::Value threadId(Builder &b) const = 0;                ///< i32, in the block
-  virtual mlir::Value programId(Builder &b, int axis) const = 0;     ///< i32
-  virtual mlir::Value programCount(Builder &b, int axis) const = 0;  ///< i32
+  virtual mlir::Value threadId(Builder &b) const = 0;               ///< i32, in the block
+  virtual mlir::Value programId(Builder &b, int axis) const = 0;    ///< i32
+  virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32
   /// All threads of the block meet and see each other's accesses to shared and global memory.
   virtual void barrier(Builder &b) const = 0;
   /// The same, and whether `bit` is set in any thread.
@@ -57,7 +57,8 @@ public:
   virtual mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const { return {}; }
 
   virtual mlir::Value approximateExp2(Builder &b, mlir::Value f32) const = 0;
-  virtual mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const = 0; ///< f32, 2 units in the last place
+  virtual mlir::Value approximateDivide(Builder &b, mlir::Value x,
+                                        mlir::Value y) const = 0; ///< f32, 2 units in the last place
   virtual mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const = 0;
   virtual void trap(Builder &b) const = 0;
 };

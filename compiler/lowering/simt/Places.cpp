@@ -84,9 +84,10 @@ Value ThreadEmitter::placePart(const LinearLayout &layout, Dim out) {
         else if (used & covered)
           sum = arith::XOrIOp::create(b, sum, term);
         else
-          sum = arith::AddIOp::create(b, sum, term,
-                                      arith::IntegerOverflowFlagsAttr::get(
-                                          b.getContext(), arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw));
+          sum = arith::AddIOp::create(
+              b, sum, term,
+              arith::IntegerOverflowFlagsAttr::get(b.getContext(), arith::IntegerOverflowFlags::nsw |
+                                                                       arith::IntegerOverflowFlags::nuw));
         used |= covered;
       }
       bit += run;
@@ -109,9 +110,10 @@ Value ThreadEmitter::coordinate(const LinearLayout &layout, int64_t reg, Dim out
       used |= uint64_t(layout.basis(in, bit, out));
   if (used & uint64_t(constant))
     return arith::XOrIOp::create(b, place, i32(constant));
-  return arith::AddIOp::create(b, place, i32(constant),
-                               arith::IntegerOverflowFlagsAttr::get(b.getContext(),
-                                                                    arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw));
+  return arith::AddIOp::create(
+      b, place, i32(constant),
+      arith::IntegerOverflowFlagsAttr::get(b.getContext(),
+                                           arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw));
 }
 
 Value ThreadEmitter::isOwner(const LinearLayout &layout) {
@@ -280,9 +282,8 @@ ThreadEmitter::Values ThreadEmitter::emitShape(Operation *op) {
     Values both;
     int last = int(cast<RankedTensorType>(from).getRank()) - 1;
     for (int64_t half : {0, 1})
-      llvm::append_range(both, pickRegisters(to, from, of(source), [&](MutableArrayRef<int64_t> at) {
-                           at[size_t(last)] = half;
-                         }));
+      llvm::append_range(
+          both, pickRegisters(to, from, of(source), [&](MutableArrayRef<int64_t> at) { at[size_t(last)] = half; }));
     return both;
   }
   // cat: the elements of the left tile, then of the right one, in the order of registers.

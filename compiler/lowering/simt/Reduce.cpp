@@ -126,7 +126,8 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
     for (int bit = 0; bit < layout.inputBits(Dim::Lane); ++bit)
       if (layout.basis(Dim::Lane, bit, along))
         silent |= uint64_t(1) << bit;
-    silent |= layout.freeBits(Dim::Lane) | (uint64_t(target.lanesPerWarp() - 1) & ~uint64_t(layout.inputSize(Dim::Lane) - 1));
+    silent |=
+        layout.freeBits(Dim::Lane) | (uint64_t(target.lanesPerWarp() - 1) & ~uint64_t(layout.inputSize(Dim::Lane) - 1));
     uint64_t copies = layout.freeBits(Dim::Warp) * uint64_t(target.lanesPerWarp());
     Value writer;
     if (silent | copies)
@@ -141,13 +142,15 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
     std::map<Place, Value> indices;
     for (auto &[place, value] : folded)
       indices[place] = flatIndex(tile, value.second, axis);
-    when(writer, {}, [&]() -> Values {
-      for (auto &[place, value] : folded)
-        for (size_t i = 0; i < operands; ++i)
-          storeShared(pointerOf(i, number, indices[place]),
-                      toMemory(value.first[i], elementTypeOf(op.getSrcs()[i].getType())));
-      return {};
-    }, {});
+    when(writer, {},
+         [&]() -> Values {
+           for (auto &[place, value] : folded)
+             for (size_t i = 0; i < operands; ++i)
+               storeShared(pointerOf(i, number, indices[place]),
+                           toMemory(value.first[i], elementTypeOf(op.getSrcs()[i].getType())));
+           return {};
+         },
+         {});
     target.barrier(b);
     for (auto &[place, value] : folded) {
       SmallVector<Values> parts;
@@ -155,8 +158,8 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
         Values part;
         for (size_t i = 0; i < operands; ++i) {
           Type element = elementTypeOf(op.getSrcs()[i].getType());
-          part.push_back(fromMemory(loadShared(pointerOf(i, i32(row), indices[place]), memoryType(element), 1).front(),
-                                    element));
+          part.push_back(
+              fromMemory(loadShared(pointerOf(i, i32(row), indices[place]), memoryType(element), 1).front(), element));
         }
         parts.push_back(part);
       }
@@ -212,18 +215,22 @@ void ThreadEmitter::emitScan(ScanOp op) {
   };
   for (int64_t distance = 1; distance < length; distance *= 2) {
     Value base = scratch(bytes);
-    when(owner, {}, [&]() -> Values {
-      for (size_t reg = 0; reg < count; ++reg)
-        if (firstCopy(layout, int64_t(reg)) == int64_t(reg))
-          for (size_t i = 0; i < operands; ++i)
-            storeShared(pointerOf(base, i, flat[reg]), toMemory(values[i][reg], elementTypeOf(op.getSrcs()[i].getType())));
-      return {};
-    }, {});
+    when(owner, {},
+         [&]() -> Values {
+           for (size_t reg = 0; reg < count; ++reg)
+             if (firstCopy(layout, int64_t(reg)) == int64_t(reg))
+               for (size_t i = 0; i < operands; ++i)
+                 storeShared(pointerOf(base, i, flat[reg]),
+                             toMemory(values[i][reg], elementTypeOf(op.getSrcs()[i].getType())));
+           return {};
+         },
+         {});
     target.barrier(b);
     SmallVector<Values> next = values;
     for (size_t reg = 0; reg < count; ++reg) {
-      Value has = op.getReverse() ? arith::CmpIOp::create(b, arith::CmpIPredicate::slt, position[reg], i32(length - distance))
-                                  : arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position[reg], i32(distance));
+      Value has = op.getReverse()
+                      ? arith::CmpIOp::create(b, arith::CmpIPredicate::slt, position[reg], i32(length - distance))
+                      : arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position[reg], i32(distance));
       Value step = i32((op.getReverse() ? distance : -distance) * stride);
       Value other = arith::SelectOp::create(b, has, arith::AddIOp::create(b, flat[reg], step), flat[reg]);
       Values arguments, own;
@@ -257,11 +264,13 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
   Type word = b.getI32Type();
   Value base = scratch(4 * count), binOwner = isOwner(to), owner = isOwner(from);
   auto pointerOf = [&](Value index) { return sharedPointer(base, arith::MulIOp::create(b, index, i32(4))); };
-  when(binOwner, {}, [&]() -> Values {
-    for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg)
-      storeShared(pointerOf(coordinate(to, reg, Dim::Dim0)), i32(0));
-    return {};
-  }, {});
+  when(binOwner, {},
+       [&]() -> Values {
+         for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg)
+           storeShared(pointerOf(coordinate(to, reg, Dim::Dim0)), i32(0));
+         return {};
+       },
+       {});
   target.barrier(b);
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   for (int64_t reg = 0; reg < from.inputSize(Dim::Register); ++reg) {
@@ -273,12 +282,14 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
       value = arith::ExtSIOp::create(b, wide, value);
     Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, value, i64(count));
     Value bit = both(both(owner, masks.empty() ? Value() : masks[size_t(reg)]), inside);
-    when(bit, {}, [&]() -> Values {
-      Value index = arith::TruncIOp::create(b, word, value);
-      LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, pointerOf(index), i32(1), LLVM::AtomicOrdering::monotonic,
-                                "block");
-      return {};
-    }, {});
+    when(bit, {},
+         [&]() -> Values {
+           Value index = arith::TruncIOp::create(b, word, value);
+           LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, pointerOf(index), i32(1),
+                                     LLVM::AtomicOrdering::monotonic, "block");
+           return {};
+         },
+         {});
   }
   target.barrier(b);
   Values results;
@@ -301,13 +312,15 @@ void ThreadEmitter::emitGather(GatherOp op) {
   Type element = source.getElementType(), stored = memoryType(element);
   int64_t bytes = stored.getIntOrFloatBitWidth() / 8;
   Value base = scratch(source.getNumElements() * bytes);
-  when(isOwner(from), {}, [&]() -> Values {
-    for (int64_t reg = 0; reg < from.inputSize(Dim::Register); ++reg)
-      if (firstCopy(from, reg) == reg)
-        storeShared(sharedPointer(base, arith::MulIOp::create(b, flatIndex(source, reg), i32(bytes))),
-                    toMemory(of(op.getSrc())[size_t(reg)], element));
-    return {};
-  }, {});
+  when(isOwner(from), {},
+       [&]() -> Values {
+         for (int64_t reg = 0; reg < from.inputSize(Dim::Register); ++reg)
+           if (firstCopy(from, reg) == reg)
+             storeShared(sharedPointer(base, arith::MulIOp::create(b, flatIndex(source, reg), i32(bytes))),
+                         toMemory(of(op.getSrc())[size_t(reg)], element));
+         return {};
+       },
+       {});
   target.barrier(b);
   Values results;
   for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {

@@ -13,8 +13,7 @@ using namespace heddle::triton;
 
 GpuTarget::~GpuTarget() = default;
 
-ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const ThreadOptions &options,
-                             ThreadKernel &kernel)
+ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel)
     : source(source), target(target), options(options), kernel(kernel), b(source.getLoc(), source.getContext()) {}
 
 LogicalResult ThreadEmitter::run() {
@@ -151,9 +150,8 @@ void ThreadEmitter::emitOp(Operation *op) {
         emitted[op.getResult()] = convert(of(op.getSrc()), op.getSrc().getType(), op.getType());
       })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
-      .Case([&](GetNumProgramsOp count) {
-        emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))};
-      })
+      .Case(
+          [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })
       .Case([&](gpu::BarrierOp) { target.barrier(b); })
       .Case<LLVM::AssumeOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp>([](auto) {})
       .Case([&](AssertOp assertion) {
@@ -162,10 +160,12 @@ void ThreadEmitter::emitOp(Operation *op) {
           Value wrong = arith::XOrIOp::create(b, bit, constantOf(b.getI1Type(), 1));
           fails = fails ? Value(arith::OrIOp::create(b, fails, wrong)) : wrong;
         }
-        when(fails, {}, [&]() -> Values {
-          target.trap(b);
-          return {};
-        }, {});
+        when(fails, {},
+             [&]() -> Values {
+               target.trap(b);
+               return {};
+             },
+             {});
       })
       .Case<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp, CatOp, MakeRangeOp,
             arith::ConstantOp>([&](auto shape) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Writes what one thread of a block does, from tiles with layouts: a tile is as many values as a thread has registers of
-// it, in the order of the layout's register number. Methods are grouped in files by what they emit:
+// Writes what one thread of a block does, from tiles with layouts: a tile is as many values as a thread has registers
+// of it, in the order of the layout's register number. Methods are grouped in files by what they emit:
 //   ThreadEmitter.cpp   frame, control flow      Places.cpp        coordinates, owners, shape operations
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
@@ -42,7 +42,7 @@ private:
   bool isDivergent(Value condition);
   const Values &of(Value value); ///< what has been emitted for a value of the source
   Value scalar(Value value) { return of(value).front(); }
-  Values all(mlir::ValueRange values);                      ///< one after the other
+  Values all(mlir::ValueRange values);                          ///< one after the other
   void bind(mlir::ValueRange values, mlir::ValueRange emitted); ///< the reverse
   llvm::SmallVector<Type> threadTypes(mlir::TypeRange types);
   mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why);

@@ -291,9 +291,8 @@ bool LayoutAssigner::visit(Operation *op) {
     auto tile = tileOf(split.getSrc());
     int last = int(tile.getRank()) - 1;
     const LinearLayout *layout = own(split.getSrc());
-    LinearLayout from = layout && splitsInRegisters(*layout, last)
-                            ? *layout
-                            : defaultLayout(shapeOf(split.getSrc()), /*perThread=*/2);
+    LinearLayout from =
+        layout && splitsInRegisters(*layout, last) ? *layout : defaultLayout(shapeOf(split.getSrc()), /*perThread=*/2);
     setAll(layout::slice(from, last));
   } else if (isElementwise(op)) {
     for (Value operand : op->getOperands())
@@ -319,8 +318,8 @@ bool LayoutAssigner::visitMerges(bool last) {
   bool changed = false;
   function.walk([&](Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (auto [argument, result, init, yielded] : llvm::zip(loop.getRegionIterArgs(), loop.getResults(),
-                                                              loop.getInitArgs(), loop.getYieldedValues())) {
+      for (auto [argument, result, init, yielded] :
+           llvm::zip(loop.getRegionIterArgs(), loop.getResults(), loop.getInitArgs(), loop.getYieldedValues())) {
         changed |= join(argument, {yielded, init}, last);
         changed |= join(result, {argument}, last);
       }
@@ -467,7 +466,7 @@ void LayoutAssigner::rewrite(Operation *op) {
     int last = int(tileOf(split.getSrc()).getRank()) - 1;
     const LinearLayout *layout = own(split.getSrc());
     return all(layout && splitsInRegisters(*layout, last) ? LinearLayout(*layout)
-                                                           : defaultLayout(shapeOf(split.getSrc()), 2));
+                                                          : defaultLayout(shapeOf(split.getSrc()), 2));
   }
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     toValues(loop.getInitArgsMutable(), loop.getRegionIterArgs());
@@ -524,7 +523,8 @@ void LayoutAssigner::run() {
   for (auto &[value, layout] : layouts)
     Value(value).setType(withLayout(tileOf(value), layout));
   for (Operation *op : llvm::reverse(ops)) {
-    bool unplaced = llvm::any_of(op->getResults(), [](Value result) { return tileOf(result) && !hasLayout(result.getType()); });
+    bool unplaced =
+        llvm::any_of(op->getResults(), [](Value result) { return tileOf(result) && !hasLayout(result.getType()); });
     if (unplaced && op->use_empty())
       op->erase();
   }
