@@ -5,13 +5,14 @@
 #include "collectives/Communicator.h"
 #include "collectives/Reference.h"
 #include "runtime/Driver.h"
+#include "runtime/Event.h"
+#include "runtime/Graph.h"
 #include "runtime/Stream.h"
 #include "support/Error.h"
 #include "support/SystemMemory.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <fmt/format.h>
 
 namespace heddle {
@@ -32,18 +33,6 @@ std::vector<std::shared_ptr<Device>> openDevices(const BenchmarkRequest &request
   return devices;
 }
 
-int64_t countDifferences(ElementType type, const std::string &seen, const std::string &expected) {
-  if (seen == expected)
-    return 0;
-  size_t size = size_t(elementSizeBytes(type));
-  int64_t count = 0;
-  for (size_t at = 0; at < expected.size(); at += size)
-    if (std::memcmp(seen.data() + at, expected.data() + at, size) != 0)
-      count += !(isFloat(type) && std::isnan(loadDouble(type, seen.data() + at)) &&
-                 std::isnan(loadDouble(type, expected.data() + at)));
-  return count;
-}
-
 } // namespace
 
 struct CollectiveBenchmark::State {
@@ -61,11 +50,13 @@ struct CollectiveBenchmark::State {
   }
   void checkMemory(const Collective &collective) const;
   std::vector<Memory> allocate(const Collective &collective);
+  void launchRank(int rank, int place) {
+    const Memory &own = memory[size_t(rank)];
+    group.launch(*operation, rank, {DeviceAddress(own.input[place]), DeviceAddress(own.output[place])});
+  }
   void launch(int place) {
     for (int rank = 0; rank < group.ranks(); ++rank)
-      group.launch(
-          *operation, rank,
-          {DeviceAddress(memory[size_t(rank)].input[place]), DeviceAddress(memory[size_t(rank)].output[place])});
+      launchRank(rank, place);
   }
   /// Communicator::synchronize also looks for failures, which takes longer than a small call.
   void wait() {
@@ -73,6 +64,8 @@ struct CollectiveBenchmark::State {
       group.stream(rank).synchronize();
   }
   BenchmarkTimes time(const Plan &plan, int place);
+  std::vector<double> timeCalls(int place, double &average);
+  std::vector<double> timeGraphs(int place, double &average);
   void check(const Plan &plan, uint64_t seed, BenchmarkRow &row);
   void checkPlace(const Collective &collective, int place, const std::vector<std::string> &inputs,
                   const std::vector<std::string> &expected, BenchmarkTimes &times);
@@ -118,17 +111,13 @@ std::vector<CollectiveBenchmark::State::Memory> CollectiveBenchmark::State::allo
   return all;
 }
 
-BenchmarkTimes CollectiveBenchmark::State::time(const Plan &plan, int place) {
-  const Collective &c = plan.collective;
-  for (int i = 0; i < request.warmup; ++i)
-    launch(place);
-  group.synchronize();
-  BenchmarkTimes times;
+// Calls back to back, then one by one.
+std::vector<double> CollectiveBenchmark::State::timeCalls(int place, double &average) {
   auto start = Clock::now();
   for (int i = 0; i < request.iterations; ++i)
     launch(place);
   wait();
-  times.average = microsecondsSince(start) / request.iterations;
+  average = microsecondsSince(start) / request.iterations;
   group.synchronize();
   std::vector<double> single;
   for (int i = 0; i < request.iterations; ++i) {
@@ -137,6 +126,62 @@ BenchmarkTimes CollectiveBenchmark::State::time(const Plan &plan, int place) {
     wait();
     single.push_back(microsecondsSince(begin));
   }
+  return single;
+}
+
+// Each rank replays a graph of a few calls, which bring the ranks together, and then the one that is timed, by events
+// of its stream: what the host does in between is not in the time.
+std::vector<double> CollectiveBenchmark::State::timeGraphs(int place, double &average) {
+  constexpr int gatheringCalls = 4;
+  struct RankGraphs {
+    std::unique_ptr<Graph> gathering, timed;
+    std::shared_ptr<Event> start, end;
+  };
+  std::vector<RankGraphs> graphs(size_t(group.ranks()));
+  auto capture = [&](int calls, std::unique_ptr<Graph> RankGraphs::*graph) {
+    for (int rank = 0; rank < group.ranks(); ++rank) {
+      group.stream(rank).beginCapture();
+      for (int i = 0; i < calls; ++i)
+        launchRank(rank, place);
+      graphs[size_t(rank)].*graph = group.stream(rank).endCapture();
+    }
+  };
+  capture(gatheringCalls, &RankGraphs::gathering);
+  capture(request.iterations, &RankGraphs::timed);
+  for (int rank = 0; rank < group.ranks(); ++rank)
+    for (std::shared_ptr<Event> *event : {&graphs[size_t(rank)].start, &graphs[size_t(rank)].end})
+      *event = group.device(rank)->createEvent();
+  std::vector<double> times;
+  for (int replay = 0; replay < request.graphReplays + request.warmup; ++replay) {
+    for (int rank = 0; rank < group.ranks(); ++rank) {
+      RankGraphs &own = graphs[size_t(rank)];
+      Stream &stream = group.stream(rank);
+      stream.launch(*own.gathering);
+      stream.record(own.start);
+      stream.launch(*own.timed);
+      stream.record(own.end);
+    }
+    wait();
+    double slowest = 0;
+    for (RankGraphs &own : graphs)
+      slowest = std::max(slowest, own.end->millisecondsSince(*own.start) * 1e3 / request.iterations);
+    if (replay >= request.warmup)
+      times.push_back(slowest);
+  }
+  average = 0;
+  for (double time : times)
+    average += time / double(times.size());
+  return times;
+}
+
+BenchmarkTimes CollectiveBenchmark::State::time(const Plan &plan, int place) {
+  const Collective &c = plan.collective;
+  for (int i = 0; i < request.warmup; ++i)
+    launch(place);
+  group.synchronize();
+  BenchmarkTimes times;
+  std::vector<double> single =
+      request.graphReplays ? timeGraphs(place, times.average) : timeCalls(place, times.average);
   group.synchronize();
   std::sort(single.begin(), single.end());
   times.minimum = single.front();
@@ -162,7 +207,7 @@ void CollectiveBenchmark::State::checkPlace(const Collective &c, int place, cons
     group.stream(rank).copyToHost(seen.data(), memory[size_t(rank)].output[place], seen.size());
     group.stream(rank).synchronize();
     const std::string &wanted = expected[size_t(rank)];
-    int64_t wrong = countDifferences(c.type, seen, wanted);
+    int64_t wrong = reference::countDifferences(c.type, seen, wanted);
     times.wrong += wrong;
     if (wrong && times.firstWrong.empty())
       times.firstWrong = fmt::format("rank {}, {}", rank, reference::firstDifference(c.type, seen, wanted));
@@ -178,9 +223,9 @@ void CollectiveBenchmark::State::check(const Plan &plan, uint64_t seed, Benchmar
 }
 
 CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
-  if (request.iterations < 1 || request.warmup < 0 || request.checks < 0)
-    throw inputError(fmt::format("{} iterations, {} to warm up, {} checks: there is at least one iteration",
-                                 request.iterations, request.warmup, request.checks));
+  if (request.iterations < 1 || request.warmup < 0 || request.checks < 0 || request.graphReplays < 0)
+    throw inputError(fmt::format("{} iterations, {} to warm up, {} checks, {} replays: there is at least one iteration",
+                                 request.iterations, request.warmup, request.checks, request.graphReplays));
   request.plan.direct = true;
   state = std::make_unique<State>(std::move(request));
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Words, sizes and plans; api/CollectiveBenchmark.cpp measures.
 #include "api/Collectives.h"
+#include "chips/Chip.h"
 #include "collectives/kernel/CompileKernel.h"
+#include "collectives/model/ProtocolModel.h"
 #include "runtime/Driver.h"
 #include "support/Error.h"
 #include "support/Suggest.h"
@@ -154,11 +156,17 @@ double busFactor(CollectiveKind kind, int ranks) {
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options) {
   PlanOptions onBuffers = options;
   onBuffers.direct = true;
-  return makePlan(collective, openDevice(driver + ":0")->chip(), onBuffers);
+  // A plan needs the chip only, so it can be looked at without the device.
+  const Chip &chip = driver == "cuda" ? sm90Chip : openDevice(driver + ":0")->chip();
+  return makePlan(collective, chip, onBuffers);
 }
 
 std::string planKernelText(const Plan &plan) {
   return kernelText(plan);
+}
+
+std::string planModelText(const Plan &plan) {
+  return promelaModel(plan);
 }
 
 } // namespace heddle

@@ -44,6 +44,9 @@ double busFactor(CollectiveKind kind, int ranks);  ///< bus bandwidth / algorith
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options);
 /// The plan's kernel as tile IR.
 std::string planKernelText(const Plan &plan);
+/// The algorithm's protocol as a model for the model checker SPIN. Throws Error{Input} for more ranks than it has names
+/// for.
+std::string planModelText(const Plan &plan);
 
 //===-- Measuring ------------------------------------------------------------------------------------------------===//
 
@@ -55,6 +58,8 @@ struct BenchmarkRequest {
   int devices = 4; ///< the driver's first ones
   PlanOptions plan;
   int iterations = 20, warmup = 1;
+  /// Above 0: the calls are captured in a graph for each rank, which is replayed so often. Needs a driver with graphs.
+  int graphReplays = 0;
   int checks = 1;             ///< calls with fresh inputs whose every element is compared, after timing
   double timeoutSeconds = 30; ///< of the waits of one call
   /// Told what is going on, for people who wait; may be empty.
@@ -63,8 +68,9 @@ struct BenchmarkRequest {
 
 /// Microseconds; bandwidths in 1e9 bytes a second.
 struct BenchmarkTimes {
-  double average = 0;                       ///< of calls back to back
-  double p50 = 0, minimum = 0, maximum = 0; ///< of calls that are waited for one by one
+  double average = 0; ///< of calls back to back
+  /// Of calls that are waited for one by one; of graphs, a replay's time divided by its calls. The slowest rank counts.
+  double p50 = 0, minimum = 0, maximum = 0;
   double algorithmBandwidth = 0, busBandwidth = 0;
   int64_t wrong = 0;      ///< elements, of all ranks and checks
   std::string firstWrong; ///< `rank 2, element 5: 1.25, expected 1.5`

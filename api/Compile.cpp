@@ -9,18 +9,22 @@
 namespace heddle {
 namespace {
 
-std::string readStandardInput() {
-  std::string text;
-  char block[65536];
-  while (size_t count = std::fread(block, 1, sizeof block, stdin))
-    text.append(block, count);
-  if (std::ferror(stdin))
-    throw environmentError(std::string("cannot read standard input: ") + std::strerror(errno));
-  return text;
+// Read once and kept: the first who asks learns what the text is, the next takes it.
+const std::string &standardInput() {
+  static const std::string whole = [] {
+    std::string text;
+    char block[65536];
+    while (size_t count = std::fread(block, 1, sizeof block, stdin))
+      text.append(block, count);
+    if (std::ferror(stdin))
+      throw environmentError(std::string("cannot read standard input: ") + std::strerror(errno));
+    return text;
+  }();
+  return whole;
 }
 
 std::string readSource(const std::string &path) {
-  return path == "-" ? readStandardInput() : readFile(path);
+  return path == "-" ? standardInput() : readFile(path);
 }
 
 bool isPackage(const std::string &path, const std::string &bytes) {

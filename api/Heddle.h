@@ -45,6 +45,9 @@ struct NamedValue {
 /// Throws Error{Input} for a text without `=` or without a name; `option` names the flag for the message.
 NamedValue parseNamedValue(const std::string &text, const std::string &option);
 
+/// What kernels for a device are compiled for: `host`, `sm_90`. Throws as openDevice.
+std::string deviceTarget(const std::string &device);
+
 struct RunRequest {
   std::string device = "host";
   std::array<int64_t, 3> grid = {1, 1, 1};
@@ -101,13 +104,18 @@ struct MachineReport {
   int cores = 0;
   uint64_t memoryBytes = 0;
   struct Device {
-    std::string name, description;
+    std::string name, description; ///< `cuda:0`; product and size
+    std::string target;            ///< its chip's name
+    uint64_t memoryBytes = 0, freeBytes = 0;
+    std::vector<bool> peers; ///< whether its kernels can use the memory of each device of its driver; host: empty
+    std::string problem;     ///< why it cannot be opened; then only the name is known
   };
-  std::vector<Device> devices;
+  std::vector<Device> devices; ///< the first of the host's, all of the others
   struct Library {
-    std::string name;    ///< `libcuda.so.1`
-    std::string purpose; ///< `CUDA driver`
-    std::string problem; ///< why it cannot be opened; empty when it can
+    std::string name;        ///< `libcuda.so.1`
+    std::string purpose;     ///< `NVIDIA CUDA driver`
+    std::string description; ///< its version; empty when nothing was asked of it
+    std::string problem;     ///< why it cannot be opened, or has no device; empty when it can
   };
   std::vector<Library> libraries;
   std::vector<Knob> knobs;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Heddle.h"
+#include "chips/Chip.h"
 #include "runtime/Driver.h"
 #include "support/SystemMemory.h"
 #include <dlfcn.h>
@@ -20,7 +21,7 @@ std::string processorModel() {
 
 /// Opened and closed again: nothing of it is called, so no driver starts up.
 MachineReport::Library tryLibrary(const char *name, const char *purpose) {
-  MachineReport::Library library{name, purpose, ""};
+  MachineReport::Library library{name, purpose, "", ""};
   if (void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
     dlclose(handle);
   } else {
@@ -28,6 +29,37 @@ MachineReport::Library tryLibrary(const char *name, const char *purpose) {
     library.problem = reason ? reason : "not found";
   }
   return library;
+}
+
+/// Every device of a driver of GPUs; one of the host's, which are all the same.
+void addDevices(Driver &driver, std::vector<MachineReport::Device> &devices) {
+  bool virtualDevices = driver.name() == "host";
+  int count = virtualDevices ? 1 : driver.deviceCount();
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    MachineReport::Device entry;
+    entry.name = driver.name() + ":" + std::to_string(ordinal);
+    try {
+      auto device = driver.open(ordinal);
+      MemoryInfo memory = device->memoryInfo();
+      entry.description = device->description();
+      entry.target = device->chip().name;
+      entry.memoryBytes = memory.totalBytes;
+      entry.freeBytes = memory.freeBytes;
+      for (int other = 0; other < count && !virtualDevices; ++other)
+        entry.peers.push_back(driver.canAccessPeer(ordinal, other));
+    } catch (const Error &error) {
+      entry.problem = error.what();
+    }
+    devices.push_back(std::move(entry));
+  }
+}
+
+/// Asked of the driver, which has opened the library already.
+MachineReport::Library cudaReport() {
+  for (Driver *driver : allDrivers())
+    if (driver->name() == "cuda")
+      return {cudaLibrary(), "NVIDIA CUDA driver", driver->description(), driver->problem()};
+  return {};
 }
 
 } // namespace
@@ -43,12 +75,8 @@ MachineReport examineMachine() {
   report.cores = int(std::thread::hardware_concurrency());
   report.memoryBytes = physicalMemoryBytes();
   for (Driver *driver : allDrivers())
-    for (int ordinal = 0; ordinal < std::min(driver->deviceCount(), 1); ++ordinal) {
-      auto device = driver->open(ordinal);
-      report.devices.push_back({device->name(), device->description()});
-    }
-  report.libraries = {tryLibrary("libcuda.so.1", "NVIDIA CUDA driver"),
-                      tryLibrary("libamdhip64.so", "AMD HIP runtime")};
+    addDevices(*driver, report.devices);
+  report.libraries = {cudaReport(), tryLibrary("libamdhip64.so", "AMD HIP runtime")};
   report.knobs = listKnobs();
   report.unknownVariables = unknownVariables();
   report.version = version();

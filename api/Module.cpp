@@ -238,11 +238,11 @@ std::string describeShape(const std::string &name, const hlo::Shape &shape) {
 bool isModuleFile(const std::string &path) {
   if (path.ends_with(".hlo"))
     return true;
-  if (path.empty() || path == "-" || path.ends_with(".ttir") || path.ends_with(".hpkg"))
+  if (path.empty() || path.ends_with(".ttir") || path.ends_with(".hpkg"))
     return false;
   std::string text;
   try {
-    text = readFile(path);
+    text = readKernelFile(path).bytes;
   } catch (const Error &) { // whoever wants the file will say what is wrong with it
     return false;
   }

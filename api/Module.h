@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// Whether a file is an HLO module: named `.hlo`, or text whose first word is `HloModule`.
+/// Whether a file, or standard input for `-`, is an HLO module: named `.hlo`, or text whose first word is `HloModule`.
 bool isModuleFile(const std::string &path);
 
 struct ModuleRequest {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A run from beginning to end: values by name to buffers and scalars, launches, results back.
 #include "api/Heddle.h"
+#include "chips/Chip.h"
 #include "runtime/Driver.h"
 #include "runtime/Event.h"
 #include "runtime/Stream.h"
@@ -331,6 +332,10 @@ NamedValue parseNamedValue(const std::string &text, const std::string &option) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw inputError(fmt::format("`{} {}` is not NAME=VALUE", option, text));
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::string deviceTarget(const std::string &device) {
+  return openDevice(device)->chip().name;
 }
 
 RunResult runKernel(const Package &package, const RunRequest &request) {

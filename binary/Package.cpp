@@ -60,6 +60,9 @@ Json toJson(const Package &package) {
           {"abiVersion", package.abiVersion},
           {"arguments", arguments},
           {"scratchBytes", package.scratchBytes},
+          {"threads", package.threads},
+          {"sharedBytes", package.sharedBytes},
+          {"clusterSize", package.clusterSize},
           {"checked", package.checked},
           {"sites", sites},
           {"producer", package.producer},
@@ -90,6 +93,10 @@ public:
     if (!fits || value.get<int64_t>() < least)
       return wrongType<int64_t>(key, fmt::format("an integer of at least {}", least));
     return value.get<int64_t>();
+  }
+  /// For fields that packages of before do not have.
+  int64_t integer(const char *key, int64_t least, int64_t whenMissing) const {
+    return object.contains(key) ? integer(key, least) : whenMissing;
   }
   const Json &list(const char *key) const {
     const Json &value = field(key);
@@ -167,6 +174,9 @@ Package fromJson(const Json &json, const std::string &name) {
   for (const Json &argument : fields.list("arguments"))
     package.arguments.push_back(readArgument(fields.element("arguments", argument, package.arguments.size())));
   package.scratchBytes = uint64_t(fields.integer("scratchBytes", 0));
+  package.threads = fields.integer("threads", 0, 0);
+  package.sharedBytes = uint64_t(fields.integer("sharedBytes", 0, 0));
+  package.clusterSize = fields.integer("clusterSize", 1, 1);
   package.checked = fields.boolean("checked");
   for (const Json &site : fields.list("sites"))
     package.sites.push_back(readSite(fields.element("sites", site, package.sites.size())));

@@ -43,10 +43,13 @@ struct Package {
   std::string processor; ///< what LLVM generated code for, e.g. `znver5` or `x86-64-v3`
   std::vector<std::string>
       features; ///< CPU features the code may use (LLVM names, without +); the driver refuses a machine that lacks one
-  std::string binaryKind;  ///< `elf-shared-object`
-  uint32_t abiVersion = 0; ///< hostAbiVersion for the host
+  std::string binaryKind;  ///< `elf-shared-object`, `ptx`
+  uint32_t abiVersion = 0; ///< hostAbiVersion for the host, cudaAbiVersion for PTX
   std::vector<PackageArgument> arguments;
   uint64_t scratchBytes = 0; ///< per program instance
+  int64_t threads = 0;       ///< of a GPU block, which runs one program instance; 0 for the host
+  uint64_t sharedBytes = 0;  ///< dynamic shared memory of a GPU block
+  int64_t clusterSize = 1;   ///< GPU blocks of a cluster, along x
   bool checked = false;      ///< compiled with bounds checks
   std::vector<PackageSite> sites;
   std::string producer;   ///< `heddle 0.1.0`

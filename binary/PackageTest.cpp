@@ -22,6 +22,9 @@ Package smallPackage() {
   package.abiVersion = 1;
   package.arguments = {{"x", "f32", true, 16}, {"n", "i32", false, 1}};
   package.scratchBytes = 256;
+  package.threads = 128;
+  package.sharedBytes = 65536;
+  package.clusterSize = 2;
   package.checked = true;
   package.sites = {{"tt.load", "add.py", 3, 7, "", {}, false},
                    {"tt.print", "add.py", 4, 1, " x: ", {{"f32", {4, 2}, true}}, true}};
@@ -52,6 +55,23 @@ TEST(Package, RoundTripKeepsEveryField) {
   EXPECT_EQ(back.serialize(), package.serialize());
   EXPECT_EQ(back.sites[1].operands[0].shape, (std::vector<int64_t>{4, 2}));
   EXPECT_EQ(back.arguments[0].divisibility, 16);
+}
+
+TEST(Package, GpuFieldsMayBeMissing) {
+  auto json = nlohmann::json::parse(smallPackage().describe());
+  Package back = Package::parse(fileAround(json.dump()), "a");
+  EXPECT_EQ(back.threads, 128);
+  EXPECT_EQ(back.sharedBytes, 65536u);
+  EXPECT_EQ(back.clusterSize, 2);
+  for (const char *key : {"threads", "sharedBytes", "clusterSize"})
+    json.erase(key);
+  back = Package::parse(fileAround(json.dump()), "a");
+  EXPECT_EQ(back.threads, 0);
+  EXPECT_EQ(back.sharedBytes, 0u);
+  EXPECT_EQ(back.clusterSize, 1);
+  json["clusterSize"] = 0;
+  EXPECT_CONTAINS(messageOf([&] { Package::parse(fileAround(json.dump()), "a"); }),
+                  "field `clusterSize` is not an integer of at least 1");
 }
 
 TEST(Package, FileRoundTrip) {

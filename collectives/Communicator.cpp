@@ -31,6 +31,8 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
   if (!(options.deadlineSeconds > 0) || options.deadlineSeconds > maxDeadlineSeconds)
     throw inputError(
         fmt::format("a deadline of {} s: it is above 0 and at most {} s", options.deadlineSeconds, maxDeadlineSeconds));
+  if (options.firstEpoch == 0)
+    throw inputError("a first epoch of 0: memory begins with it, so epochs begin with 1 or more");
   if (streams.empty())
     for (const auto &device : devices) {
       owned.push_back(device->createStream());
@@ -65,7 +67,13 @@ static std::string protocolKey(const Plan &plan) {
   return hasInbox ? planKey(plan) : kernelKey(plan);
 }
 
+void Communicator::checkRanks(const Plan &plan) const {
+  if (plan.collective.ranks != ranks())
+    throw inputError(fmt::format("a plan for {} ranks in a group of {}", plan.collective.ranks, ranks()));
+}
+
 Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name) {
+  checkRanks(plan);
   std::lock_guard one(preparing); // or threads that ask for equal plans at once would get different operations
   std::string key = planKey(plan) + name;
   std::shared_ptr<Protocol> protocol;
@@ -88,12 +96,14 @@ Communicator::Operation &Communicator::prepare(const Plan &plan, const std::stri
 }
 
 Communicator::Operation &Communicator::prepare(const Plan &plan, const Package &kernel, const std::string &name) {
+  checkRanks(plan);
   return add(plan, name, plan.rounds == 0 ? nullptr : makeProtocol(plan, kernel));
 }
 
 Communicator::Operation &Communicator::add(const Plan &plan, const std::string &name,
                                            std::shared_ptr<Protocol> protocol) {
   auto operation = std::make_unique<Operation>();
+  operation->group = this;
   operation->thePlan = plan;
   operation->theName = name;
   operation->protocol = std::move(protocol);
@@ -104,8 +114,6 @@ Communicator::Operation &Communicator::add(const Plan &plan, const std::string &
 
 // Everything that waits or allocates happens here, so that a launch does nothing but launch.
 std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &plan, const Package &kernel) {
-  if (plan.collective.ranks != ranks())
-    throw inputError(fmt::format("a plan for {} ranks in a group of {}", plan.collective.ranks, ranks()));
   auto protocol = std::make_shared<Protocol>();
   protocol->arena = std::make_unique<SymmetricMemory>(devices, uint64_t(plan.arena.sizeBytes), "collective arena");
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -136,7 +144,7 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
   std::lock_guard lock(mutex);
   if (failed)
     throw environmentError("the group has failed before: it runs nothing any more",
-                           {"make a new group; the first error said what happened"});
+                           {"make a new group; the first error, or who aborted it, says what happened"});
   size_t number = launched[size_t(rank)]++;
   if (number == forgotten + order.size())
     order.push_back(&operation);
@@ -155,15 +163,16 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
 }
 
 void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands) {
+  if (rank < 0 || rank >= ranks())
+    throw inputError(fmt::format("rank {} of a group of {}: ranks are 0 to {}", rank, ranks(), ranks() - 1));
+  if (operation.group != this)
+    throw inputError(fmt::format("`{}` was prepared by another group", operation.name()),
+                     {"a group launches what its own `prepare` has returned"});
   try {
     checkOrder(operation, rank);
     if (operation.protocol)
       start(operation, rank, operands);
   } catch (const Error &) { // the other ranks would wait for what does not come
-    {
-      std::lock_guard lock(mutex);
-      failed = true;
-    }
     abort();
     throw;
   }
@@ -192,6 +201,10 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
 //===-- Errors ---------------------------------------------------------------------------------------------------===//
 
 void Communicator::abort() {
+  {
+    std::lock_guard lock(mutex);
+    failed = true; // the word stays set: a launch from now on would end at its first wait that is not over at once
+  }
   uint32_t one = 1;
   for (int rank = 0; rank < ranks(); ++rank) {
     std::unique_ptr<Stream> stream = devices[size_t(rank)]->createStream();
@@ -237,13 +250,13 @@ void Communicator::check(std::exception_ptr streamError) {
   std::vector<std::string> reports = failureReports();
   if (reports.empty() && !streamError)
     return;
+  {
+    std::lock_guard lock(mutex);
+    failed = true; // first, so that nobody joins who would not be waited for
+  }
   // Other ranks may still be at work, perhaps in the memory of this one: the caller is told when nobody is.
   (void)synchronizeAll(streams);
   reports = failureReports();
-  {
-    std::lock_guard lock(mutex);
-    failed = true;
-  }
   if (!streamError) {
     std::string message = reports.front();
     reports.erase(reports.begin());

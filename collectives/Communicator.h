@@ -52,8 +52,11 @@ public:
   Operation &prepare(const Plan &plan, const Package &kernel, const std::string &name);
 
   /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments behind the
-  /// protocol's: input and output for a plain kernel. Throws Error{Input} when another rank launched something else at
-  /// this place of the order, and what the stream throws; either ends the waits of the others and fails the group.
+  /// protocol's: input and output for a plain kernel. Their memory outlives the work of all ranks' streams, not only of
+  /// this one: a direct algorithm reaches into the operands of its peers, and after a wait that failed a late peer may
+  /// still do so when this rank's stream is done. synchronize() waits for all streams. Throws Error{Input} for a rank
+  /// or an operation that the group does not have, when another rank launched something else at this place of the
+  /// order, and what the stream throws; either of the latter ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
 
   /// After the streams have been waited for: throws `streamError`, with failed waits as notes, or else what synchronize
@@ -64,7 +67,7 @@ public:
   /// collective, the rank, the missing peer, the block, and the epochs.
   void synchronize();
 
-  /// Asks all waits to end now; those launches fail.
+  /// Asks all waits to end now; those launches fail, and the group has failed for good.
   void abort();
 
 private:
@@ -73,6 +76,7 @@ private:
   struct Protocol;
   std::shared_ptr<Protocol> makeProtocol(const Plan &plan, const Package &kernel);
   Operation &add(const Plan &plan, const std::string &name, std::shared_ptr<Protocol> protocol);
+  void checkRanks(const Plan &plan) const;
   void checkOrder(const Operation &operation, int rank);
   void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   std::string failureReport(int rank);
@@ -98,6 +102,7 @@ public:
 
 private:
   friend class Communicator;
+  const Communicator *group = nullptr;
   Plan thePlan;
   std::string theName, key;
   std::shared_ptr<Protocol> protocol; ///< shared by the operations of one kernelKey; null when there is nothing to do

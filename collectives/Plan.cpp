@@ -27,8 +27,13 @@ struct Crossovers {
 
 /// The host's ranks share memory and caches: a barrier costs no more than a packet that somebody waits for, so packets,
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
-Crossovers crossoversOf(const Chip &) {
-  return {256, 16 << 10, 64 << 10};
+constexpr Crossovers hostCrossovers = {256, 16 << 10, 64 << 10};
+
+/// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
+constexpr Crossovers sm90Crossovers = {96 << 10, 512 << 10, 512 << 10};
+
+Crossovers crossoversOf(const Chip &chip) {
+  return chip.vendor == Vendor::Host ? hostCrossovers : sm90Crossovers;
 }
 
 const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip, bool direct) {
@@ -67,7 +72,32 @@ constexpr int64_t streamBytes = 64 << 20;
 /// Nothing is staged, so nothing limits a round, and each has two barriers.
 constexpr int64_t directTilesPerRound = 1 << 20;
 
-void chooseGeometry(Plan &plan, const PlanOptions &options) {
+/// GPUs: what a thread takes of a tile, and how many threads a block has at most.
+constexpr int64_t threadBytes = 16, packetThreadBytes = 8;
+constexpr int mostWarps = 16, fewestWarps = 2, mostBlocks = 64;
+/// What one round stages in a slot at most: rounds are there for memory, not for caches.
+constexpr int64_t gpuRoundBytes = 8 << 20;
+
+void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
+  int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
+  bool packets = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
+  int64_t perThread = packets ? packetThreadBytes : threadBytes, perWarp = perThread * chip.threadsPerWarp;
+  int64_t warps = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perWarp)))));
+  plan.warps = options.warps ? options.warps : int(std::clamp<int64_t>(warps, fewestWarps, mostWarps));
+  int64_t perBlock = perWarp * plan.warps;
+  int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
+  plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, mostBlocks));
+  plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, perBlock / size);
+  int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
+  int64_t fewest = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, tiles))));
+  int64_t fitting = std::max<int64_t>(1, gpuRoundBytes / (plan.tileElements * plan.blocks * size));
+  plan.tilesPerRound = options.tilesPerRound    ? options.tilesPerRound
+                       : plan.algorithm->direct ? directTilesPerRound
+                                                : std::min(fewest, fitting);
+  plan.rounds = divideUp(elements, plan.roundElements());
+}
+
+void chooseHostGeometry(Plan &plan, const PlanOptions &options) {
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type);
   plan.blocks = options.blocks ? options.blocks : 1;
   int64_t share = std::max<int64_t>(4, divideUp(elements, plan.blocks));
@@ -111,6 +141,8 @@ void checkOptions(const PlanOptions &options) {
       (options.tileElements && (options.tileElements < 4 || !std::has_single_bit(uint64_t(options.tileElements)))))
     throw inputError(
         fmt::format("a tile of {} elements: it has a power of two from 4 to {}", options.tileElements, 1 << 16));
+  if (options.warps < 0 || options.warps > 32 || (options.warps && !std::has_single_bit(uint32_t(options.warps))))
+    throw inputError(fmt::format("{} warps of a block: it has a power of two from 1 to 32", options.warps));
   if (options.tilesPerRound < 0 || options.tilesPerRound > (1 << 16))
     throw inputError(fmt::format("{} tiles in a round: there are 1 to {}", options.tilesPerRound, 1 << 16));
 }
@@ -202,8 +234,12 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
   if (plan.algorithm->direct)
     plan.sliceElements = alignUp(plan.sliceElements, directSliceBytes / elementSizeBytes(collective.type));
   plan.epochs = std::max(1, plan.algorithm->barriers);
-  chooseGeometry(plan, options);
-  plan.streams = plan.algorithm->direct &&
+  plan.target = chip.name;
+  if (chip.vendor == Vendor::Host)
+    chooseHostGeometry(plan, options);
+  else
+    chooseGpuGeometry(plan, options, chip);
+  plan.streams = chip.vendor == Vendor::Host && plan.algorithm->direct &&
                  collective.outputElements() * elementSizeBytes(collective.type) >= streamBytes / collective.ranks;
   layOutArena(plan);
   return plan;
@@ -217,13 +253,13 @@ std::string describe(const Plan &plan) {
   return fmt::format(
       "{}\n"
       "algorithm       {}: {}\n"
-      "launch          {} block{} per rank, {} round{} of {} tile{} of {} elements ({} bytes) per block\n"
+      "launch          {} block{}{} per rank, {} round{} of {} tile{} of {} elements ({} bytes) per block\n"
       "symmetric bytes {}: {} staging, {} inbox, {} counters and signals\n"
       "each round, on every rank (me):\n{}",
       describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
-      plan.blocks == 1 ? "" : "s", plan.rounds, plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s",
-      plan.tileElements, plan.tileElements * size, plan.arena.sizeBytes, 2 * plan.arena.stagingParity,
-      2 * plan.arena.inboxParity, plan.arena.staging, steps.text);
+      plan.blocks == 1 ? "" : "s", plan.target == "host" ? "" : fmt::format(" of {} warps", plan.warps), plan.rounds,
+      plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s", plan.tileElements, plan.tileElements * size,
+      plan.arena.sizeBytes, 2 * plan.arena.stagingParity, 2 * plan.arena.inboxParity, plan.arena.staging, steps.text);
 }
 
 std::string planKey(const Plan &plan) {
@@ -235,7 +271,8 @@ std::string kernelKey(const Plan &plan) {
   return fmt::format("{} {} {}, {} ranks, sources {{{}}}, {}, {} blocks, {} tiles of {}, {}{}", collectiveName(c.kind),
                      c.reduces() ? reductionName(c.reduction) : "copy", elementTypeName(c.type), c.ranks,
                      fmt::join(c.sources, ","), plan.algorithm->name, plan.blocks, plan.tilesPerRound,
-                     plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "");
+                     plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "") +
+         (plan.target == "host" ? "" : fmt::format(", {}, {} warps", plan.target, plan.warps));
 }
 
 } // namespace heddle

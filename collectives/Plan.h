@@ -16,6 +16,7 @@ struct PlanOptions {
   int blocks = 0;            ///< program instances per rank, 1 to maxCollectiveBlocks
   int64_t tileElements = 0;  ///< a power of two
   int64_t tilesPerRound = 0; ///< of each block
+  int warps = 0;             ///< GPUs: of a block, a power of two up to 32
   bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
 };
 
@@ -47,10 +48,12 @@ struct Plan {
   int blocks = 1;
   int64_t tileElements = 1;
   int64_t tilesPerRound = 1;
-  int64_t rounds = 0;        ///< 0 when there is nothing to do: nothing is launched then
-  int64_t sliceElements = 0; ///< elements that tiles cut: of a part, or of a slice
-  int epochs = 1;            ///< per round
-  bool streams = false;      ///< outputs go past the caches; a hint
+  std::string target = "host"; ///< the chip's name: what the kernel is compiled for
+  int warps = 1;               ///< GPUs: of a block
+  int64_t rounds = 0;          ///< 0 when there is nothing to do: nothing is launched then
+  int64_t sliceElements = 0;   ///< elements that tiles cut: of a part, or of a slice
+  int epochs = 1;              ///< per round
+  bool streams = false;        ///< outputs go past the caches; a hint
   ArenaLayout arena;
 
   int64_t roundElements() const { return blocks * tilesPerRound * tileElements; }

@@ -152,19 +152,29 @@ std::vector<std::string> randomInputs(const Collective &c, uint64_t seed, bool s
   return inputs;
 }
 
+static bool isDifferent(ElementType type, const char *seen, const char *expected) {
+  if (std::memcmp(seen, expected, size_t(elementSizeBytes(type))) == 0)
+    return false;
+  return !(isFloat(type) && std::isnan(loadDouble(type, seen)) && std::isnan(loadDouble(type, expected)));
+}
+
+int64_t countDifferences(ElementType type, const std::string &seen, const std::string &expected) {
+  if (seen == expected)
+    return 0;
+  int64_t count = 0;
+  for (size_t at = 0; at < expected.size(); at += size_t(elementSizeBytes(type)))
+    count += isDifferent(type, seen.data() + at, expected.data() + at);
+  return count;
+}
+
 std::string firstDifference(ElementType type, const std::string &seen, const std::string &expected) {
   if (seen.size() != expected.size())
     return std::to_string(seen.size()) + " bytes, expected " + std::to_string(expected.size());
   size_t size = size_t(elementSizeBytes(type));
-  for (size_t i = 0; i < seen.size(); i += size) {
-    if (std::memcmp(seen.data() + i, expected.data() + i, size) == 0)
-      continue;
-    if (isFloat(type) && std::isnan(loadDouble(type, seen.data() + i)) &&
-        std::isnan(loadDouble(type, expected.data() + i)))
-      continue;
-    return "element " + std::to_string(i / size) + ": " + formatElement(type, seen.data() + i) + ", expected " +
-           formatElement(type, expected.data() + i);
-  }
+  for (size_t i = 0; i < seen.size(); i += size)
+    if (isDifferent(type, seen.data() + i, expected.data() + i))
+      return "element " + std::to_string(i / size) + ": " + formatElement(type, seen.data() + i) + ", expected " +
+             formatElement(type, expected.data() + i);
   return "";
 }
 

@@ -15,7 +15,10 @@ std::vector<std::string> runCollective(const Collective &collective, const std::
 /// of both signs and the largest values.
 std::vector<std::string> randomInputs(const Collective &collective, uint64_t seed, bool special);
 
-/// The first element that differs, as text; empty when there is none. NaNs are equal whatever their bits.
+/// The elements that differ in some bit; NaNs are equal whatever their bits. Both texts have the same length.
+int64_t countDifferences(ElementType type, const std::string &seen, const std::string &expected);
+
+/// The first of them as text; empty when there is none.
 std::string firstDifference(ElementType type, const std::string &seen, const std::string &expected);
 
 } // namespace heddle::reference

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "program/Expression.h"
+#include "program/Conversion.h"
 #include "program/Elementwise.h"
 #include "program/Types.h"
 #include "support/Error.h"
@@ -25,18 +26,14 @@ bool isSplat(const Node &constant) {
 
 //===-- Positions ------------------------------------------------------------------------------------------------===//
 
-static int64_t productOf(const std::vector<int64_t> &sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes)
-    product *= size;
-  return product;
-}
-
 PositionPtr Expression::at(Value linear, const std::vector<int64_t> &dimensions) {
   if (!indexType) { // every index below is one of an array of the graph
     int64_t largest = 0;
-    for (const Node &node : graph.nodes)
+    for (const Node &node : graph.nodes) {
       largest = std::max(largest, node.shape.elementCount());
+      for (const hlo::PaddedDimension &padding : node.instruction.padding) // may exceed both arrays
+        largest = std::max({largest, padding.low, -(padding.low + 1), padding.interior});
+    }
     bool small = largest < (int64_t(1) << 30);
     indexType = small ? w.b.getI32Type() : w.b.getI64Type();
   }
@@ -47,6 +44,9 @@ PositionPtr Expression::at(Value linear, const std::vector<int64_t> &dimensions)
 }
 
 Value Expression::index(int64_t value, Value like) {
+  constexpr int64_t exact = int64_t(1) << 53; // a double has not all integers beyond
+  if (elementBits(like.getType()) == 64 && (value > exact || value < -exact))
+    return w.like(w.i64(value), like);
   return w.constant(getElementTypeOrSelf(like.getType()), double(value), like);
 }
 
@@ -126,8 +126,10 @@ Value Expression::compute(NodeId id, const PositionPtr &position, Value mask) {
     if (node.shape.isScalar())
       return fromMemory(w, w.load(found->second), node.shape.type);
     Value linear = linearOf(*position);
-    bool isTile = isa<RankedTensorType>(linear.getType()); // one element that all share needs no mask
-    return fromMemory(w, w.load(w.offset(found->second, linear), isTile ? mask : Value()), node.shape.type);
+    // One element that all share is there for all or for none of them.
+    bool isTile = isa<RankedTensorType>(linear.getType()), isMasked = mask && isa<RankedTensorType>(mask.getType());
+    return fromMemory(w, w.load(w.offset(found->second, linear), isTile || !isMasked ? mask : Value()),
+                      node.shape.type);
   }
   if (node.shape.elementCount() == 0) { // what reads it does so under a mask that is false, or in a loop of no steps
     Type registers = registerType(*w.b.getContext(), node.shape.type);
@@ -317,9 +319,11 @@ std::vector<Value> Expression::starts(const Node &node, size_t firstOperand, con
   Type type = getElementTypeOrSelf(like.getType());
   for (size_t i = 0; i < dimensions.size(); ++i) {
     NodeId operand = node.operands[firstOperand + i];
-    Value start = convertElement(w, evaluate(operand, scalarPlace(), {}), graph[operand].shape.type, DType::S64);
-    start = w.binary<arith::MaxSIOp>(start, w.i64(0));
-    start = w.binary<arith::MinSIOp>(start, w.i64(dimensions[i] - sizes[i]));
+    DType from = graph[operand].shape.type;
+    Value start = convertElement(w, evaluate(operand, scalarPlace(), {}), from, DType::S64);
+    if (hlo::isSignedInteger(from))
+      start = w.binary<arith::MaxSIOp>(start, w.i64(0));
+    start = w.binary<arith::MinUIOp>(start, w.i64(dimensions[i] - sizes[i])); // a u64 has values above those of s64
     result.push_back(w.truncate(start, elementBits(type)));
   }
   return result;
@@ -385,7 +389,7 @@ Value Expression::pad(const Node &node, const PositionPtr &position, Value mask)
     here = w.sub(here, index(padding.low, here));
     inside = both(inside, w.compare(arith::CmpIPredicate::sge, here, index(0, here)));
     if (padding.interior) {
-      Value step = index(padding.interior + 1, here);
+      Value step = index(int64_t(uint64_t(padding.interior) + 1), here); // unsigned
       inside = both(inside, w.equal(w.modulo(here, step), index(0, here)));
       here = w.divide(here, step);
     }
@@ -393,154 +397,6 @@ Value Expression::pad(const Node &node, const PositionPtr &position, Value mask)
   }
   Value value = evaluate(node.operands[0], place(from.dimensions, coordinates), both(mask, inside));
   return w.select(inside, value, filler);
-}
-
-//===-- Contractions ---------------------------------------------------------------------------------------------===//
-
-TileWriter::Values Expression::overAll(const std::vector<int64_t> &sizes, TileWriter::Values carried, Value like,
-                                       function_ref<TileWriter::Values(const std::vector<Value> &, ValueRange)> body) {
-  return w.forLoop(w.i64(productOf(sizes)), carried, [&](Value step, ValueRange values) {
-    auto outer = std::move(memo);
-    memo.clear();
-    auto position = std::make_shared<Position>();
-    position->dimensions = sizes;
-    position->linear = w.truncate(step, elementBits(getElementTypeOrSelf(like.getType())));
-    TileWriter::Values next = body(coordinatesOf(*position), values);
-    memo = std::move(outer);
-    return next;
-  });
-}
-
-// The region's operations on tiles; its parameters are `arguments`.
-std::vector<Value> Expression::applyRegion(const hlo::Computation &region, const std::vector<Value> &arguments) {
-  std::vector<std::vector<Value>> values;
-  for (const hlo::Instruction &instruction : region.instructions) {
-    SmallVector<Value> operands;
-    SmallVector<DType> types;
-    if (instruction.opcode != Opcode::Tuple)
-      for (int operand : instruction.operands) {
-        operands.push_back(values[size_t(operand)].front());
-        types.push_back(region.instructions[size_t(operand)].shape.type);
-      }
-    if (instruction.opcode == Opcode::Parameter) {
-      values.push_back({arguments[size_t(instruction.parameterNumber)]});
-    } else if (instruction.opcode == Opcode::Constant) {
-      Node node;
-      node.instruction = instruction;
-      node.shape = instruction.shape;
-      auto like = std::make_shared<Position>();
-      like->linear = arguments[0];
-      values.push_back({constant(node, like)});
-    } else if (instruction.opcode == Opcode::Tuple) {
-      values.emplace_back();
-      for (int operand : instruction.operands)
-        values.back().push_back(values[size_t(operand)].front());
-    } else if (hlo::isElementwise(instruction.opcode)) {
-      values.push_back({elementwise(w, instruction, operands, types)});
-    } else {
-      throw inputError(fmt::format("{}`{}` in the region of a reduction is not element-wise",
-                                   locationPrefix(*graph.module, instruction), opcodeName(instruction.opcode)));
-    }
-  }
-  return values[size_t(region.root)];
-}
-
-// A sum of narrow floats is kept in f32 when the region is one operation; other regions round as they are written.
-static bool accumulatesWide(const hlo::Computation &region, DType type, size_t count) {
-  auto kind = hlo::reductionKindOf(region);
-  return count == 1 && kind && hlo::isFloating(type) && hlo::bitWidth(type) < 32;
-}
-
-Value Expression::reduce(const Node &node, const PositionPtr &position, Value mask) {
-  size_t count = node.operands.size() / 2;
-  const hlo::Computation &region = graph.module->computation(node.instruction.calledComputation);
-  const hlo::Shape &from = graph.operand(node, 0).shape;
-  // Ascending, whatever the text has: elements are folded in row-major order.
-  std::vector<int64_t> reduced = node.instruction.dimensions, sizes;
-  std::sort(reduced.begin(), reduced.end());
-  std::vector<bool> isReduced(from.dimensions.size());
-  for (int64_t dimension : reduced) {
-    isReduced[size_t(dimension)] = true;
-    sizes.push_back(from.dimensions[size_t(dimension)]);
-  }
-  Value like = position->linear                 ? position->linear
-               : position->coordinates->empty() ? scalarPlace()->linear
-                                                : position->coordinates->front();
-  bool wide = accumulatesWide(region, node.shape.type, count);
-  auto widen = [&](Value value, DType type) { return wide ? convertElement(w, value, type, DType::F32) : value; };
-  TileWriter::Values carried;
-  for (size_t i = 0; i < count; ++i) {
-    NodeId init = node.operands[count + i];
-    carried.push_back(w.like(widen(evaluate(init, scalarPlace(), {}), graph[init].shape.type), like));
-  }
-  hlo::Computation wideRegion;
-  if (wide) {
-    wideRegion = region;
-    for (hlo::Instruction &instruction : wideRegion.instructions)
-      instruction.shape.type = DType::F32;
-  }
-  if (!position->dimensions.empty())
-    (void)coordinatesOf(*position); // out here, where what comes after the loop may use them too
-  TileWriter::Values results = overAll(sizes, carried, like, [&](const std::vector<Value> &inner, ValueRange sums) {
-    std::vector<Value> coordinates;
-    size_t kept = 0, folded = 0;
-    for (size_t i = 0; i < from.dimensions.size(); ++i)
-      coordinates.push_back(isReduced[i] ? w.like(inner[folded++], like) : coordinatesOf(*position)[kept++]);
-    PositionPtr source = place(from.dimensions, coordinates);
-    std::vector<Value> arguments(sums.begin(), sums.end());
-    for (size_t i = 0; i < count; ++i)
-      arguments.push_back(
-          w.like(widen(evaluate(node.operands[i], source, mask), graph.operand(node, i).shape.type), like));
-    std::vector<Value> combined = applyRegion(wide ? wideRegion : region, arguments);
-    TileWriter::Values next2;
-    for (Value value : combined)
-      next2.push_back(w.like(value, like));
-    return next2;
-  });
-  Value result = results[size_t(node.result)];
-  return wide ? convertElement(w, result, DType::F32, node.shape.type) : result;
-}
-
-Value Expression::dot(const Node &node, const PositionPtr &position, Value mask) {
-  const hlo::DotDimensions &dims = node.instruction.dot;
-  const hlo::Shape &lhs = graph.operand(node, 0).shape, &rhs = graph.operand(node, 1).shape;
-  std::vector<int64_t> sizes;
-  for (int64_t dimension : dims.lhsContracting)
-    sizes.push_back(lhs.dimensions[size_t(dimension)]);
-  Value like = position->linear                 ? position->linear
-               : position->coordinates->empty() ? scalarPlace()->linear
-                                                : position->coordinates->front();
-  DType result = node.shape.type;
-  bool real = hlo::isFloating(result);
-  DType accumulator = real && hlo::bitWidth(result) < 64 ? DType::F32 : result;
-  Type registers = registerType(*w.b.getContext(), accumulator);
-  Value zero = w.constant(registers, 0, like);
-  // One side's coordinates: batch dimensions come first in the result, then the free ones of the left, then the right.
-  auto side = [&](const hlo::Shape &shape, const std::vector<int64_t> &batch, const std::vector<int64_t> &contracting,
-                  size_t freeBegin, const std::vector<Value> &inner) {
-    std::vector<Value> coordinates(shape.dimensions.size());
-    for (size_t i = 0; i < batch.size(); ++i)
-      coordinates[size_t(batch[i])] = coordinatesOf(*position)[i];
-    for (size_t i = 0; i < contracting.size(); ++i)
-      coordinates[size_t(contracting[i])] = w.like(inner[i], like);
-    for (Value &coordinate : coordinates)
-      if (!coordinate)
-        coordinate = coordinatesOf(*position)[freeBegin++];
-    return place(shape.dimensions, coordinates);
-  };
-  size_t lhsFree = dims.lhsBatch.size(), rhsFree = lhs.dimensions.size() - dims.lhsContracting.size();
-  if (!position->dimensions.empty())
-    (void)coordinatesOf(*position);
-  TileWriter::Values sums = overAll(sizes, {zero}, like, [&](const std::vector<Value> &inner, ValueRange carried) {
-    PositionPtr left = side(lhs, dims.lhsBatch, dims.lhsContracting, lhsFree, inner);
-    PositionPtr right = side(rhs, dims.rhsBatch, dims.rhsContracting, rhsFree, inner);
-    Value x = convertElement(w, evaluate(node.operands[0], left, mask), lhs.type, accumulator);
-    Value y = convertElement(w, evaluate(node.operands[1], right, mask), rhs.type, accumulator);
-    Value product = real ? w.binary<arith::MulFOp>(x, y) : w.mul(x, y);
-    Value sum = real ? w.binary<arith::AddFOp>(carried[0], product) : w.add(carried[0], product);
-    return TileWriter::Values{w.like(sum, like)};
-  });
-  return convertElement(w, sums[0], accumulator, result);
 }
 
 } // namespace heddle::program

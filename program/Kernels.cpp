@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "program/Kernels.h"
 #include "collectives/kernel/CollectiveKernel.h"
+#include "collectives/kernel/CompileKernel.h"
 #include "compiler/pipeline/CompileModule.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "program/Elementwise.h"
+#include "program/Conversion.h"
 #include "program/Expression.h"
 #include "program/Types.h"
 #include "support/Error.h"
@@ -73,7 +74,7 @@ int64_t tileSize(int64_t elements) {
 
 } // namespace
 
-StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId id) {
+StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId id, const std::string &target) {
   const Node &node = graph[id];
   StepKernel kernel;
   kernel.name = node.instruction.name;
@@ -94,7 +95,9 @@ StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId
   writeTile(w, graph, expression, id, arguments[kernel.inputs.size()], index, w.less(index, w.i64(elements)));
   OwningOpRef<ModuleOp> module = w.end();
   kernel.text = textOf(*module);
-  kernel.package = compileModule(*module, kernel.name, {}).package;
+  CompileOptions options;
+  options.target = target;
+  kernel.package = compileModule(*module, kernel.name, options).package;
   return kernel;
 }
 
@@ -212,9 +215,6 @@ public:
 
   // One program instance: what it stored it may read again, without meeting anybody.
   void finish(TileWriter &w, ValueRange arguments) const override {
-    Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
-    for (size_t i = 0; i < kernel.outputs.size(); ++i)
-      expression.bindBuffer(kernel.outputs[i], arguments[kernel.inputs.size() + i]);
     size_t next = kernel.inputs.size() + kernel.outputs.size() - step.tail.size();
     for (NodeId id : step.tail) {
       // While it is being made, its own buffer is not where it is read from.
@@ -274,7 +274,7 @@ StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, 
   loadProgramDialects(context);
   OwningOpRef<ModuleOp> module = writeKernel(context, plan, FusedOperands(graph, step, kernel));
   kernel.text = textOf(*module);
-  kernel.package = compileModule(*module, kernel.name, {}).package;
+  kernel.package = compileModule(*module, kernel.name, compileOptionsOf(plan)).package;
   return kernel;
 }
 

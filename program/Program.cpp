@@ -1,183 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The runs of a program: what each step launches, loops, and what goes in and out.
 #include "program/Program.h"
-#include "binary/PeerAbi.h"
-#include "collectives/Communicator.h"
-#include "collectives/kernel/CompileKernel.h"
-#include "program/Kernels.h"
-#include "program/Types.h"
-#include "runtime/Device.h"
-#include "runtime/Stream.h"
+#include "program/Executable.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <map>
 
 namespace heddle::program {
-namespace {
 
-using hlo::Opcode;
+struct Program::Implementation : Executable {
+  using Executable::Executable;
 
-uint64_t bytesOf(const hlo::Shape &shape) {
-  return uint64_t(shape.elementCount() * elementSizeBytes(*bufferType(shape.type)));
-}
-
-/// A collective for one size of group.
-struct GroupKernel {
-  Plan plan;
-  StepKernel kernel;
-};
-
-/// One group of one collective, on its communicator.
-struct GroupCall {
-  hlo::DeviceGroup members; ///< devices in rank order
-  const GroupKernel *kernel;
-  Communicator *communicator;
-  Communicator::Operation *operation;
-};
-
-struct CompiledGraph;
-
-struct CompiledStep {
-  Step step;
-  StepKernel kernel;                       ///< of a plain kernel
-  std::vector<Kernel> loaded;              ///< by device
-  std::map<int, GroupKernel> groupKernels; ///< of a collective, by the size of the group
-  std::vector<GroupCall> calls;
-  std::unique_ptr<CompiledGraph> condition, body;
-};
-
-struct CompiledGraph {
-  const Graph *graph = nullptr;
-  Partition partition;
-  std::vector<CompiledStep> steps;
-  std::vector<std::map<NodeId, Buffer>> buffers; ///< by device
-};
-
-} // namespace
-
-struct Program::Implementation {
-  Implementation(hlo::Module source, std::vector<std::shared_ptr<Device>> members, ProgramOptions choices)
-      : module(std::move(source)), devices(std::move(members)), options(std::move(choices)) {
-    if (int64_t(devices.size()) != module.deviceCount())
-      throw inputError(fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), {} are given",
-                                   module.name, module.deviceCount(), module.replicaCount, module.partitionCount,
-                                   devices.size()),
-                       {fmt::format("give it {} devices", module.deviceCount())});
-    graph = flatten(module);
-    for (const auto &device : devices)
-      streams.push_back(device->createStream());
-    entry = std::make_unique<CompiledGraph>();
-    prepare(*entry, *graph);
-    total = countKernels(*entry);
-    compileAll(*entry);
-  }
-
-  ~Implementation() {
-    communicators.clear(); // they wait for the streams
-  }
-
-  //===-- Making -------------------------------------------------------------------------------------------------===//
-
-  void prepare(CompiledGraph &compiled, const Graph &source) {
-    compiled.graph = &source;
-    compiled.partition = partition(source, options.partition);
-    for (const Step &step : compiled.partition.steps) {
-      CompiledStep made;
-      made.step = step;
-      if (step.kind == Step::Kind::Loop) {
-        const Loop &loop = *source[step.node].loop;
-        made.condition = std::make_unique<CompiledGraph>();
-        made.body = std::make_unique<CompiledGraph>();
-        prepare(*made.condition, *loop.condition);
-        prepare(*made.body, *loop.body);
-      }
-      compiled.steps.push_back(std::move(made));
-    }
-  }
-
-  size_t countKernels(const CompiledGraph &compiled) const {
-    size_t count = 0;
-    for (const CompiledStep &step : compiled.steps)
-      count += step.condition ? countKernels(*step.condition) + countKernels(*step.body) : 1;
-    return count;
-  }
-
-  void compileAll(CompiledGraph &compiled) {
-    const Graph &source = *compiled.graph;
-    for (CompiledStep &step : compiled.steps) {
-      if (step.condition) {
-        compileAll(*step.condition);
-        compileAll(*step.body);
-        continue;
-      }
-      if (step.step.kind == Step::Kind::Kernel) {
-        step.kernel = makeNodeKernel(source, compiled.partition, step.step.node);
-        if (step.kernel.blocks)
-          for (const auto &device : devices)
-            step.loaded.push_back({device->loadModule(step.kernel.package)});
-      } else {
-        compileCollective(compiled, step);
-      }
-      if (options.progress)
-        options.progress(++done, total);
-    }
-    allocate(compiled);
-  }
-
-  void compileCollective(CompiledGraph &compiled, CompiledStep &step) {
-    const Graph &source = *compiled.graph;
-    const hlo::Instruction &instruction = source[step.step.node].instruction;
-    std::vector<hlo::DeviceGroup> groups;
-    std::vector<int> sources;
-    if (instruction.opcode == Opcode::CollectivePermute) {
-      groups.emplace_back();
-      for (int64_t device = 0; device < module.deviceCount(); ++device)
-        groups.back().push_back(device);
-      sources.assign(devices.size(), -1);
-      for (auto [from, to] : hlo::devicePairs(instruction, module.replicaCount, module.partitionCount))
-        sources[size_t(to)] = int(from);
-    } else {
-      groups = hlo::deviceGroups(instruction, module.replicaCount, module.partitionCount);
-    }
-    for (const hlo::DeviceGroup &group : groups) {
-      int ranks = int(group.size());
-      if (ranks > maxWorldSize)
-        throw inputError(fmt::format("{}`{}` has a group of {} devices; collectives have at most {}",
-                                     locationPrefix(module, instruction), instruction.name, ranks, maxWorldSize));
-      auto [entry, isNew] = step.groupKernels.try_emplace(ranks);
-      bool plain = isPlain(compiled, step.step);
-      if (isNew) {
-        Collective collective = collectiveOf(source, step.step.node, ranks, sources);
-        PlanOptions planOptions;
-        planOptions.direct = plain;
-        for (const Algorithm *algorithm : allAlgorithms())
-          if (algorithm->name == options.algorithm && algorithm->does(collective.kind) && !algorithm->direct)
-            planOptions.algorithm = options.algorithm;
-        if (!step.step.tail.empty())
-          planOptions.blocks = 1;
-        entry->second.plan = makePlan(collective, devices[0]->chip(), planOptions);
-        if (!plain)
-          entry->second.kernel = makeCollectiveKernel(source, compiled.partition, step.step, entry->second.plan);
-        else
-          entry->second.kernel.text = entry->second.plan.rounds ? kernelText(entry->second.plan) : "";
-      }
-      Communicator &communicator = communicatorOf(group);
-      std::string name = fmt::format("{} ({}:{})", instruction.name, module.fileName, instruction.location.line);
-      Communicator::Operation &operation =
-          plain ? communicator.prepare(entry->second.plan, name)
-                : communicator.prepare(entry->second.plan, entry->second.kernel.package, name);
-      step.calls.push_back({group, &entry->second, &communicator, &operation});
-    }
-  }
-
-  /// Whether the collective's kernel only moves one buffer to another: then it is the one that plans have by
-  /// themselves.
-  static bool isPlain(const CompiledGraph &compiled, const Step &step) {
-    NodeId operand = (*compiled.graph)[step.node].operands[0];
-    return compiled.partition.stored[size_t(operand)] && step.epilogues.empty() && step.tail.empty();
+  uint64_t address(const CompiledGraph &compiled, size_t device, NodeId id) const {
+    return compiled.buffers[device].at(id).address();
   }
 
   std::vector<LaunchArgument> argumentsOf(const CompiledGraph &compiled, const Step &step, const StepKernel &kernel,
@@ -186,45 +23,6 @@ struct Program::Implementation {
       return argumentsOf(compiled, kernel, device);
     NodeId operand = (*compiled.graph)[step.node].operands[0];
     return {DeviceAddress(address(compiled, device, operand)), DeviceAddress(address(compiled, device, step.node))};
-  }
-
-  Communicator &communicatorOf(const hlo::DeviceGroup &group) {
-    std::unique_ptr<Communicator> &known = communicators[group];
-    if (!known) {
-      std::vector<std::shared_ptr<Device>> members;
-      std::vector<Stream *> itsStreams;
-      for (int64_t device : group) {
-        members.push_back(devices[size_t(device)]);
-        itsStreams.push_back(streams[size_t(device)].get());
-      }
-      Communicator::Options communicatorOptions;
-      communicatorOptions.deadlineSeconds = options.deadlineSeconds;
-      known = std::make_unique<Communicator>(members, itsStreams, communicatorOptions);
-    }
-    return *known;
-  }
-
-  void allocate(CompiledGraph &compiled) {
-    const Graph &source = *compiled.graph;
-    compiled.buffers.resize(devices.size());
-    for (size_t device = 0; device < devices.size(); ++device)
-      for (NodeId id = 0; id < NodeId(source.nodes.size()); ++id) {
-        const Node &node = source[id];
-        if (!compiled.partition.stored[size_t(id)])
-          continue;
-        Buffer buffer = devices[device]->allocate(std::max<uint64_t>(1, bytesOf(node.shape)), node.instruction.name);
-        if (node.opcode() == Opcode::Constant && bytesOf(node.shape))
-          streams[device]->copyToDevice(buffer.address(), node.instruction.literal.data(), bytesOf(node.shape));
-        compiled.buffers[device].emplace(id, std::move(buffer));
-      }
-    for (const auto &stream : streams)
-      stream->synchronize();
-  }
-
-  //===-- Running ------------------------------------------------------------------------------------------------===//
-
-  uint64_t address(const CompiledGraph &compiled, size_t device, NodeId id) const {
-    return compiled.buffers[device].at(id).address();
   }
 
   std::vector<LaunchArgument> argumentsOf(const CompiledGraph &compiled, const StepKernel &kernel,
@@ -440,15 +238,6 @@ struct Program::Implementation {
       }
     }
   }
-
-  hlo::Module module;
-  std::vector<std::shared_ptr<Device>> devices;
-  ProgramOptions options;
-  std::unique_ptr<Graph> graph;
-  std::vector<std::unique_ptr<Stream>> streams;
-  std::map<hlo::DeviceGroup, std::unique_ptr<Communicator>> communicators;
-  std::unique_ptr<CompiledGraph> entry;
-  size_t done = 0, total = 0;
 };
 
 Program::Program(hlo::Module module, std::vector<std::shared_ptr<Device>> devices, ProgramOptions options)

@@ -5,13 +5,31 @@
 #include "runtime/Event.h"
 #include "runtime/Module.h"
 #include "runtime/Stream.h"
+#include "support/Error.h"
 
 namespace heddle {
 
 Device::~Device() = default;
 Event::~Event() = default;
+Graph::~Graph() = default;
 Module::~Module() = default;
 Stream::~Stream() = default;
+
+static Error noGraphs() {
+  return environmentError("the driver of this stream has no graphs");
+}
+
+void Stream::launch(Graph &) {
+  throw noGraphs();
+}
+
+void Stream::beginCapture() {
+  throw noGraphs();
+}
+
+std::unique_ptr<Graph> Stream::endCapture() {
+  throw noGraphs();
+}
 
 std::exception_ptr synchronizeAll(const std::vector<Stream *> &streams) {
   std::exception_ptr first;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of drivers and the parsing of device names.
 #include "runtime/Driver.h"
+#include "runtime/drivers/cuda/CudaDriver.h"
 #include "runtime/drivers/host/HostDriver.h"
 #include "support/Error.h"
 #include <charconv>
@@ -12,21 +13,24 @@ namespace {
 std::string listDevices() {
   std::string list;
   for (Driver *driver : allDrivers()) {
+    int count = driver->deviceCount();
+    if (count == 0)
+      continue;
     list += list.empty() ? "" : ", ";
-    list += fmt::format("{0}:0 to {0}:{1}", driver->name(), driver->deviceCount() - 1);
+    list += count == 1 ? driver->name() + ":0" : fmt::format("{0}:0 to {0}:{1}", driver->name(), count - 1);
   }
   return "the devices are " + list;
 }
 
 /// Drivers that the design names and that are not there yet.
 bool isPlanned(const std::string &name) {
-  return name == "cuda" || name == "hip" || name == "sim";
+  return name == "hip" || name == "sim";
 }
 
 } // namespace
 
 const std::vector<Driver *> &allDrivers() {
-  static const std::vector<Driver *> drivers = {&hostDriver()};
+  static const std::vector<Driver *> drivers = {&hostDriver(), &cudaDriver()};
   return drivers;
 }
 
@@ -42,6 +46,9 @@ std::shared_ptr<Device> openDevice(const std::string &name) {
                            {listDevices()});
   if (!driver)
     throw inputError(fmt::format("device `{}`: unknown driver `{}`", name, driverName), {listDevices()});
+
+  if (driver->deviceCount() == 0)
+    throw environmentError(fmt::format("device `{}`: there is none: {}", name, driver->problem()), {listDevices()});
 
   int ordinal = 0;
   if (colon != std::string::npos) {

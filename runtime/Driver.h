@@ -11,8 +11,10 @@ namespace heddle {
 class Driver {
 public:
   virtual ~Driver() = default;
-  virtual std::string name() const = 0; ///< `host`
-  virtual int deviceCount() const = 0;  ///< devices it could open now
+  virtual std::string name() const = 0;                  ///< `host`
+  virtual int deviceCount() const = 0;                   ///< devices it could open now
+  virtual std::string description() const { return ""; } ///< version and library, where there is one
+  virtual std::string problem() const { return ""; }     ///< why deviceCount() is 0
   /// Whether kernels on device `from` may address memory of device `to`; both are ordinals of this driver.
   virtual bool canAccessPeer(int from, int to) const = 0;
   /// The same object for the same ordinal while it lives. `ordinal` is from 0 to deviceCount() - 1.

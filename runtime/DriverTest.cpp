@@ -3,6 +3,7 @@
 #include "runtime/Driver.h"
 #include "chips/Chip.h"
 #include "support/TestError.h"
+#include <cstdlib>
 
 using namespace heddle;
 
@@ -18,6 +19,9 @@ TEST(Driver, HostDevices) {
   EXPECT_GT(first->memoryInfo().freeBytes, 0u);
 }
 
+/// Before anything asks for CUDA: the tests are the same on a machine with a GPU.
+[[maybe_unused]] const int noCuda = ::setenv("HEDDLE_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
+
 TEST(Driver, UnknownNamesListTheDevices) {
   for (const char *name : {"", "tpu", "Host", ":0", "hosts:0"}) {
     EXPECT_EQ(errorOf([&] { openDevice(name); }).kind, ErrorClass::Input) << name;
@@ -31,9 +35,16 @@ TEST(Driver, UnknownNamesListTheDevices) {
 }
 
 TEST(Driver, PlannedDriversSayThatTheyAreMissing) {
-  for (const char *name : {"cuda", "cuda:0", "hip:3", "sim:gfx950"})
+  for (const char *name : {"hip:3", "sim:gfx950"})
     EXPECT_EQ(errorOf([&] { openDevice(name); }).kind, ErrorClass::Environment) << name;
-  EXPECT_CONTAINS(messageOf([] { openDevice("cuda:0"); }), "device `cuda:0`: the driver cuda is not built yet");
+  EXPECT_CONTAINS(messageOf([] { openDevice("hip:0"); }), "device `hip:0`: the driver hip is not built yet");
+}
+
+TEST(Driver, ADriverWithoutDevicesSaysWhy) {
+  for (const char *name : {"cuda", "cuda:0", "cuda:x"}) {
+    EXPECT_EQ(errorOf([&] { openDevice(name); }).kind, ErrorClass::Environment) << name;
+    EXPECT_CONTAINS(messageOf([&] { openDevice(name); }), "there is none: the CUDA driver cannot be opened");
+  }
 }
 
 } // namespace

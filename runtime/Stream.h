@@ -2,6 +2,7 @@
 // An ordered queue of work for one device.
 #pragma once
 #include "runtime/Event.h"
+#include "runtime/Graph.h"
 #include "runtime/Launch.h"
 #include <cstdint>
 #include <exception>
@@ -34,10 +35,17 @@ public:
   void fill(const Buffer &destination, uint8_t value) { fill(destination.address(), value, destination.sizeBytes()); }
 
   virtual void launch(const Launch &launch) = 0;
+  virtual void launch(Graph &graph); ///< all the work of a graph of this driver, on its own devices
   virtual void record(const std::shared_ptr<Event> &event) = 0;
   virtual void wait(const std::shared_ptr<Event> &event) = 0; ///< until the latest record of `event` so far is reached
   /// Runs on a thread of the stream; what it throws is an error of the stream. It must not wait for its own stream.
   virtual void hostFunction(std::function<void()> function) = 0;
+
+  /// From here to endCapture the calls are checked and put into a graph instead of run; what one of them throws is not
+  /// in it. Both on one thread. Work that only the capture knows of cannot be waited for: synchronize throws
+  /// Error{Input}. A group of devices captures one graph for each stream. Error{Environment} where there are no graphs.
+  virtual void beginCapture();
+  virtual std::unique_ptr<Graph> endCapture();
 
   /// Blocks until everything has run; throws the first error since the last synchronize.
   virtual void synchronize() = 0;

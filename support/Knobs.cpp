@@ -19,10 +19,14 @@ constexpr const char *threadsName = "HEDDLE_HOST_THREADS";
 constexpr const char *memoryName = "HEDDLE_HOST_MEMORY";
 constexpr const char *timeoutName = "HEDDLE_LAUNCH_TIMEOUT";
 constexpr const char *reproducerName = "HEDDLE_REPRODUCER_DIR";
+constexpr const char *cudaName = "HEDDLE_CUDA_LIBRARY";
+constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
 constexpr const char *threadsForm = "an integer from 1 to 1024";
 constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no limit";
 constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
-constexpr const char *reproducerForm = "a folder";
+constexpr const char *folderForm = "a folder";
+constexpr const char *cudaForm = "a library's name or path";
+constexpr const char *cudaDefault = "libcuda.so.1";
 
 template <typename T>
 std::optional<T> wholeNumber(std::string_view text) {
@@ -55,6 +59,14 @@ std::optional<double> parseTimeout(std::string_view text) {
 
 std::string defaultThreads() {
   return std::to_string(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+/// Empty where a user has neither.
+std::string defaultCache() {
+  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  if (cache && *cache)
+    return std::string(cache) + "/heddle";
+  return home && *home ? std::string(home) + "/.cache/heddle" : "";
 }
 
 Error illFormed(const char *name, const std::string &text, const char *form) {
@@ -119,7 +131,7 @@ std::vector<std::string> unknownVariables() {
   for (char **entry = environ; entry && *entry; ++entry) {
     std::string name = std::string(*entry).substr(0, std::string_view(*entry).find('='));
     if (name.starts_with("HEDDLE_") && name != threadsName && name != memoryName && name != timeoutName &&
-        name != reproducerName && name != jobsName)
+        name != reproducerName && name != cudaName && name != cacheName && name != jobsName)
       names.push_back(name);
   }
   std::sort(names.begin(), names.end());
@@ -130,15 +142,27 @@ std::string reproducerDirectory() {
   return environmentText(reproducerName).value_or(".");
 }
 
+std::string cudaLibrary() {
+  return environmentText(cudaName).value_or(cudaDefault);
+}
+
+std::string cacheDirectory() {
+  return environmentText(cacheName).value_or(defaultCache());
+}
+
 std::vector<Knob> listKnobs() {
   return {
+      describeKnob(cacheName, folderForm, defaultCache(), "where code that was compiled for a GPU is kept",
+                   [] { cacheDirectory(); }),
+      describeKnob(cudaName, cudaForm, cudaDefault, "the CUDA driver's library; read once, when a device is looked for",
+                   [] { cudaLibrary(); }),
       describeKnob(memoryName, memoryForm, "0", "memory of each host device", [] { hostMemoryBytes(); }),
       describeKnob(threadsName, threadsForm, defaultThreads(),
                    "threads of one launch at most, its stream's own included; read once, at the first launch",
                    [] { hostThreads(); }),
       describeKnob(timeoutName, timeoutForm, "60", "seconds after which a launch that names no limit is stopped",
                    [] { launchTimeoutSeconds(); }),
-      describeKnob(reproducerName, reproducerForm, ".", "where a fault of ours leaves its reproducer file",
+      describeKnob(reproducerName, folderForm, ".", "where a fault of ours leaves its reproducer file",
                    [] { reproducerDirectory(); }),
   };
 }

@@ -35,5 +35,8 @@ int hostThreads();                 ///< HEDDLE_HOST_THREADS: threads of one laun
 uint64_t hostMemoryBytes();        ///< HEDDLE_HOST_MEMORY: memory of each host device in bytes; 0 is no limit
 double launchTimeoutSeconds();     ///< HEDDLE_LAUNCH_TIMEOUT
 std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR
+std::string cudaLibrary();         ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
+std::string
+cacheDirectory(); ///< HEDDLE_CACHE_DIR: default `heddle` in the user's cache folder; empty when there is none
 
 } // namespace heddle

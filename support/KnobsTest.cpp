@@ -20,6 +20,7 @@ TEST(Knobs, Defaults) {
   EXPECT_EQ(hostMemoryBytes(), 0u);
   EXPECT_EQ(launchTimeoutSeconds(), 60.0);
   EXPECT_EQ(reproducerDirectory(), ".");
+  EXPECT_EQ(cudaLibrary(), "libcuda.so.1");
   for (const Knob &knob : listKnobs()) {
     EXPECT_EQ(knob.origin, Knob::Origin::Default) << knob.name;
     EXPECT_EQ(knob.value, knob.defaultValue) << knob.name;
@@ -30,13 +31,30 @@ TEST(Knobs, Defaults) {
 TEST(Knobs, Values) {
   Setting threads("HEDDLE_HOST_THREADS", "3"), memory("HEDDLE_HOST_MEMORY", "64M"),
       timeout("HEDDLE_LAUNCH_TIMEOUT", "0.5");
-  Setting reproducer("HEDDLE_REPRODUCER_DIR", "/elsewhere");
+  Setting reproducer("HEDDLE_REPRODUCER_DIR", "/elsewhere"), cuda("HEDDLE_CUDA_LIBRARY", "/opt/libcuda.so");
+  Setting cache("HEDDLE_CACHE_DIR", "/cache");
   EXPECT_EQ(hostThreads(), 3);
   EXPECT_EQ(hostMemoryBytes(), 64u << 20);
   EXPECT_EQ(launchTimeoutSeconds(), 0.5);
   EXPECT_EQ(reproducerDirectory(), "/elsewhere");
+  EXPECT_EQ(cudaLibrary(), "/opt/libcuda.so");
+  EXPECT_EQ(cacheDirectory(), "/cache");
   for (const Knob &knob : listKnobs())
     EXPECT_EQ(knob.origin, Knob::Origin::Environment) << knob.name;
+}
+
+TEST(Knobs, CacheDirectoryFollowsTheUsersFolders) {
+  std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
+  {
+    Setting user("HOME", "/home/u");
+    ::unsetenv("XDG_CACHE_HOME");
+    EXPECT_EQ(cacheDirectory(), "/home/u/.cache/heddle");
+    Setting cache("XDG_CACHE_HOME", "/c");
+    EXPECT_EQ(cacheDirectory(), "/c/heddle");
+  }
+  EXPECT_EQ(cacheDirectory(), "");
+  if (!home.empty())
+    ::setenv("HOME", home.c_str(), 1);
 }
 
 TEST(Knobs, EmptyIsUnset) {

@@ -24,8 +24,9 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
 
   KERNEL.ttir          the text that Triton prints as kernel.asm['ttir']; - reads standard input
   -o, --output FILE    the package; - is standard output; default KERNEL.hpkg in this folder
-  --target NAME        host (the default)
-  --cpu NAME           processor to generate code for: native (the default), x86-64-v3, znver4, ...
+  --target NAME        host (the default), or sm_90: PTX for NVIDIA H100 and H200
+  --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
+  --warps N            GPUs: warps of a block, a power of two up to 32; default 4
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              ask the device before each memory access
   --kernel NAME        the kernel, when the text has several
@@ -119,7 +120,7 @@ int compileVerb(const CompileRequest &request) {
     throw inputError("no kernel: `heddle compile` wants a file", {"`heddle compile --help` shows the options"});
   if (isModuleFile(request.input))
     throw inputError(
-        request.input + " is an HLO module, `heddle compile` makes packages of kernels",
+        sourceName(request.input) + " is an HLO module, `heddle compile` makes packages of kernels",
         {"`heddle run` runs a module, `heddle inspect` shows its launches, and with `--kernel` its kernels"});
   if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))
     throw inputError("`--json` and " + std::string(request.output == "-" ? "`-o -`" : "`--to`") +
@@ -163,6 +164,9 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option("-o,--output", request->output);
   verb->add_option("--target", options.target);
   verb->add_option("--cpu", options.processor);
+  verb->add_option_function<std::string>("--warps", [request](const std::string &text) {
+    request->options.warps = parseIntegerOption("--warps", text, 1, 32);
+  });
   verb->add_option_function<std::string>("-O", [request](const std::string &text) {
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
   });

@@ -21,6 +21,32 @@ const char *originName(Knob::Origin origin) {
   return origin == Knob::Origin::Environment ? "environment" : "default";
 }
 
+std::string libraryState(const MachineReport::Library &library) {
+  if (!library.description.empty())
+    return library.description + (library.problem.empty() ? "" : ", " + library.problem);
+  return library.problem.empty() ? "found" : "none (" + library.problem + ")";
+}
+
+std::string deviceState(const MachineReport::Device &device) {
+  if (!device.problem.empty())
+    return "unusable: " + device.problem;
+  return device.peers.empty() ? device.description
+                              : fmt::format("{}, {} MiB free", device.description, device.freeBytes >> 20);
+}
+
+/// Which device reaches the memory of which; empty unless a driver has several.
+std::string peerMatrix(const MachineReport &report) {
+  std::vector<std::vector<std::string>> rows = {{"MEMORY OF"}};
+  for (const auto &device : report.devices)
+    if (device.peers.size() > 1) {
+      rows.front().push_back(device.name);
+      rows.push_back({device.name});
+      for (bool able : device.peers)
+        rows.back().push_back(able ? "yes" : "no");
+    }
+  return rows.size() > 1 ? "\nWhich device's kernels (rows) reach whose memory:\n" + formatTable(rows) : "";
+}
+
 std::string describeForPeople(const MachineReport &report) {
   std::vector<std::vector<std::string>> rows = {
       {"heddle", report.version},
@@ -35,19 +61,17 @@ std::string describeForPeople(const MachineReport &report) {
   } else {
     rows.push_back({"host code", "none: " + report.targetProblem});
   }
-  for (const auto &device : report.devices)
-    rows.push_back({"device", fmt::format("{}: {}", device.name, device.description)});
   for (const auto &library : report.libraries)
-    rows.push_back(
-        {library.name, fmt::format("{}: {}", library.purpose,
-                                   library.problem.empty() ? "found" : "not found (" + library.problem + ")")});
+    rows.push_back({library.name, fmt::format("{}: {}", library.purpose, libraryState(library))});
+  for (const auto &device : report.devices)
+    rows.push_back({"device", fmt::format("{}: {}", device.name, deviceState(device))});
   std::vector<std::vector<std::string>> knobs = {{"SETTING", "VALUE", "ORIGIN", "WHAT IT DOES"}};
   for (const Knob &knob : report.knobs)
     knobs.push_back({knob.name, knob.value, originName(knob.origin),
                      knob.sentence + (knob.problem.empty() ? "" : "; ill-formed: " + knob.problem)});
   for (const std::string &name : report.unknownVariables)
     knobs.push_back({name, std::getenv(name.c_str()), "unknown", "nothing: heddle has no such setting"});
-  return formatTable(rows) + "\n" + formatTable(knobs);
+  return formatTable(rows) + peerMatrix(report) + "\n" + formatTable(knobs);
 }
 
 nlohmann::ordered_json describeAsJson(const MachineReport &report) {
@@ -63,9 +87,18 @@ nlohmann::ordered_json describeAsJson(const MachineReport &report) {
                       {"problem", report.targetProblem}};
   json["devices"] = nlohmann::ordered_json::array();
   for (const auto &device : report.devices)
-    json["devices"].push_back({{"name", device.name}, {"description", device.description}});
+    json["devices"].push_back({{"name", device.name},
+                               {"description", device.description},
+                               {"target", device.target},
+                               {"memoryBytes", device.memoryBytes},
+                               {"freeBytes", device.freeBytes},
+                               {"peers", device.peers},
+                               {"problem", device.problem}});
   for (const auto &library : report.libraries)
-    json["libraries"].push_back({{"name", library.name}, {"purpose", library.purpose}, {"problem", library.problem}});
+    json["libraries"].push_back({{"name", library.name},
+                                 {"purpose", library.purpose},
+                                 {"description", library.description},
+                                 {"problem", library.problem}});
   for (const Knob &knob : report.knobs)
     json["settings"].push_back({{"name", knob.name},
                                 {"value", knob.value},

@@ -25,6 +25,7 @@ constexpr const char *help =
   heddle inspect matmul.ttir --phase expand-math
   heddle inspect layer.hlo                       the launches of a module: what is fused, each collective's plan
   heddle inspect all-reduce --devices 4 --bytes 1K --datatype bf16
+  heddle inspect all-reduce --devices 2 --model > m.pml
 
   KERNEL               the package, or a kernel's text, which is compiled; - reads standard input
   --phase NAME         what a phase leaves of the text
@@ -36,6 +37,7 @@ constexpr const char *help =
   MODULE               HLO text: its launches, on as many devices as it says or --devices N; --kernel, --json
   COLLECTIVE           its plan; all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast
   --kernel             its kernel as tile IR
+  --model              its protocol in Promela, for the model checker SPIN; of at most 3 devices
   --json               the plan as JSON
   --devices N, --device NAME, --bytes SIZE, --datatype NAME, --op NAME, --algorithm NAME, --blocks N
                        as for heddle bench; default 4 devices of host, 32M, f32, sum
@@ -43,7 +45,7 @@ constexpr const char *help =
 
 struct InspectRequest {
   std::string input, binaryFile, phase, processor;
-  bool assembly = false, json = false, kernel = false;
+  bool assembly = false, json = false, kernel = false, model = false;
   std::string collectiveOption; ///< the first option given that only a collective has
   bool devicesGiven = false;
   BenchmarkRequest collective;
@@ -72,11 +74,20 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts) 
       {"made by", package.producer},
       {"entry", package.entry},
       {"binary", fmt::format("{}, {} bytes", package.binaryKind, package.binary.size())},
-      {"instructions", formatCounts(counts)},
-      {"scratch", fmt::format("{} bytes for each program instance", package.scratchBytes)},
-      {"checked", package.checked ? "yes: every memory access asks the device" : "no"},
-      {"needs", fmt::format("{}", fmt::join(package.features, " "))},
   };
+  if (package.threads > 0) {
+    rows.push_back(
+        {"block",
+         fmt::format("{} threads, {} bytes of dynamic shared memory{}", package.threads, package.sharedBytes,
+                     package.clusterSize > 1 ? fmt::format(", in clusters of {} blocks", package.clusterSize) : "")});
+  } else {
+    rows.push_back({"instructions", formatCounts(counts)});
+    rows.push_back({"scratch", fmt::format("{} bytes for each program instance", package.scratchBytes)});
+  }
+  rows.insert(rows.end(), {
+                              {"checked", package.checked ? "yes: every memory access asks the device" : "no"},
+                              {"needs", fmt::format("{}", fmt::join(package.features, " "))},
+                          });
   for (const PackageArgument &argument : package.arguments)
     rows.push_back(
         {"argument",
@@ -194,6 +205,8 @@ int inspectCollective(const InspectRequest &request, CollectiveKind kind) {
   Plan plan = planFor(collective, wanted.driver, wanted.plan);
   if (request.kernel)
     printData(planKernelText(plan));
+  else if (request.model)
+    printData(planModelText(plan));
   else if (request.json)
     printJson(describeAsJson(plan));
   else
@@ -207,8 +220,11 @@ int inspectModule(const InspectRequest &request) {
                                  request.assembly         ? "--asm"
                                  : !request.phase.empty() ? "--phase"
                                                           : "--dump-binary",
-                                 request.input),
+                                 sourceName(request.input)),
                      {"`--kernel` prints the kernels of a module as tile IR"});
+  if (request.model)
+    throw inputError(fmt::format("`--model` is for collectives, and `{}` is a module", sourceName(request.input)),
+                     {fmt::format("`heddle inspect {}` says which collectives it has", request.input)});
   ModuleRequest wanted;
   wanted.path = request.input;
   wanted.devices = request.devicesGiven ? request.collective.devices : 0;
@@ -257,6 +273,8 @@ int inspectVerb(const InspectRequest &request) {
   std::vector<std::string> views;
   if (request.kernel)
     views.push_back("`--kernel`");
+  if (request.model)
+    views.push_back("`--model`");
   if (request.assembly)
     views.push_back("`--asm`");
   if (request.json)
@@ -274,7 +292,7 @@ int inspectVerb(const InspectRequest &request) {
     return inspectModule(request);
   if (!request.collectiveOption.empty())
     throw inputError(
-        fmt::format("`{}` is for collectives, and `{}` is a file", request.collectiveOption, request.input),
+        fmt::format("`{}` is for collectives, and `{}` is a file", request.collectiveOption, sourceName(request.input)),
         {"the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast"});
   std::optional<Package> found = findPackage(request);
   if (!found)
@@ -328,10 +346,11 @@ void addInspect(CLI::App &program, VerbAction &action) {
   verb->add_flag("--json", request->json);
   verb->add_option("--dump-binary", request->binaryFile);
   verb->add_flag("--kernel", request->kernel);
+  verb->add_flag("--model", request->model);
   addCollectiveOptions(*verb, request);
   verb->callback([request, verb, &action] {
     for (const char *name :
-         {"--kernel", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks"})
+         {"--kernel", "--model", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;

@@ -26,20 +26,20 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   heddle run add.hpkg --grid 4 ... --warmup 10 --repeat 100
   heddle run layer.hlo --devices 4 --arg p0=rand:1 --arg weight@2=@w.npy --out 0=out.npy
 
-  KERNEL               Triton IR text or a package; - reads either from standard input
+  KERNEL               Triton IR text or a package; - reads standard input, which may also be a module
   --grid X[,Y[,Z]]     program instances
   --arg NAME=VALUE     one for each argument; VALUE is a number or a buffer:
                          @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers)
   --buffer NAME=VALUE  a buffer that is no argument
   --out NAME=FILE      write a buffer after the run as .npy; - prints it
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
-  --device NAME        host (the default), host:1, ...
+  --device NAME        host (the default), host:1, ..., cuda:0, ...: text is compiled for it
   --cooperative        all program instances live at once
-  --timeout SECONDS    stop a kernel after this time; default HEDDLE_LAUNCH_TIMEOUT; of a module also each loop, and the
-                       waits of each collective (default 30)
+  --timeout SECONDS    stop a kernel of the host after this time; default HEDDLE_LAUNCH_TIMEOUT; of a module also each
+                       loop, and the waits of each collective (default 30)
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
-  --check, --cpu NAME, --kernel NAME, -O LEVEL   as for heddle compile; only when KERNEL is text
+  --check, --cpu NAME, --warps N, --kernel NAME, -O LEVEL   as for heddle compile; only when KERNEL is text
 
   MODULE               HLO text; takes --arg, --out, --device, --timeout, --repeat, --warmup, --json, and
   --devices N          ranks; replicas times partitions, where the module's header leaves one open
@@ -190,7 +190,8 @@ void addOutput(RunRequest &run, const std::string &name) {
 
 int runModuleFile(RunVerbRequest &request) {
   if (!request.kernelOption.empty())
-    throw inputError(fmt::format("`{}` is for kernels, and {} is a module", request.kernelOption, request.input));
+    throw inputError(
+        fmt::format("`{}` is for kernels, and {} is a module", request.kernelOption, sourceName(request.input)));
   ModuleRequest &module = request.module;
   module.path = request.input;
   module.device = request.run.device;
@@ -207,7 +208,8 @@ int runVerb(RunVerbRequest &request) {
   if (isModuleFile(request.input))
     return runModuleFile(request);
   if (!request.moduleOption.empty())
-    throw inputError(fmt::format("`{}` is for HLO modules, and {} is a kernel", request.moduleOption, request.input));
+    throw inputError(
+        fmt::format("`{}` is for HLO modules, and {} is a kernel", request.moduleOption, sourceName(request.input)));
   if (request.input.empty())
     throw inputError("no kernel: `heddle run` wants a file", {"`heddle run --help` shows the options"});
   if (request.grid.empty())
@@ -231,6 +233,7 @@ int runVerb(RunVerbRequest &request) {
     if (file.value != "-")
       checkWritable(file.value);
 
+  request.options.target = deviceTarget(run.device);
   Package package = loadOrCompile(request.input, request.options, request.compileOption);
   RunResult result = runKernel(package, run);
 
@@ -282,17 +285,21 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--cpu", options.processor);
   verb->add_option("--kernel", options.kernel);
+  verb->add_option_function<std::string>("--warps", [request](const std::string &text) {
+    request->options.warps = parseIntegerOption("--warps", text, 1, 32);
+  });
   verb->add_option_function<std::string>("-O", [request](const std::string &text) {
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
   });
   verb->callback([request, verb, &action] {
-    for (const char *name : {"--cpu", "--kernel", "-O"})
+    for (const char *name : {"--cpu", "--warps", "--kernel", "-O"})
       if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
         request->compileOption = fmt::format("{} {}", name, option->results().back());
     for (const char *name : {"--devices", "--algorithm", "--no-fuse"})
       if (verb->get_option(name)->count() && request->moduleOption.empty())
         request->moduleOption = name;
-    for (const char *name : {"--grid", "--buffer", "--compare", "--cooperative", "--check", "--cpu", "--kernel", "-O"})
+    for (const char *name :
+         {"--grid", "--buffer", "--compare", "--cooperative", "--check", "--cpu", "--warps", "--kernel", "-O"})
       if (verb->get_option(name)->count() && request->kernelOption.empty())
         request->kernelOption = name;
     action = [request] { return runVerb(*request); };

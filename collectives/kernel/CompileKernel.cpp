@@ -19,6 +19,14 @@ std::string kernelText(const Plan &plan) {
   return text;
 }
 
+CompileOptions compileOptionsOf(const Plan &plan) {
+  CompileOptions options;
+  options.target = plan.target;
+  if (plan.target != "host")
+    options.warps = plan.warps;
+  return options;
+}
+
 Package compileKernel(const Plan &plan) {
   static std::mutex mutex;
   static std::map<std::string, Package> known;
@@ -31,7 +39,7 @@ Package compileKernel(const Plan &plan) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadCollectiveDialects(context);
   OwningOpRef<ModuleOp> module = writeKernel(context, plan, BufferOperands(plan.collective.type, plan.streams));
-  Package package = compileModule(*module, key, {}).package;
+  Package package = compileModule(*module, key, compileOptionsOf(plan)).package;
   std::lock_guard lock(mutex);
   return known.emplace(key, std::move(package)).first->second;
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "binary/Package.h"
 #include "collectives/Plan.h"
+#include "compiler/pipeline/Compile.h"
 #include <string>
 
 namespace heddle {
@@ -10,7 +11,10 @@ namespace heddle {
 /// The kernel's text in Triton IR with the `peer` dialect: what `heddle compile` takes.
 std::string kernelText(const Plan &plan);
 
-/// Compiles for the machine at hand; plans of one kernelKey once in a process.
+/// What a kernel of the plan is compiled for.
+CompileOptions compileOptionsOf(const Plan &plan);
+
+/// Compiles for the plan's target; plans of one kernelKey once in a process.
 Package compileKernel(const Plan &plan);
 
 } // namespace heddle

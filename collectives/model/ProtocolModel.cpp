@@ -446,9 +446,11 @@ const std::vector<ProtocolFault> &allProtocolFaults() {
 }
 
 std::string promelaModel(const Plan &plan, const ModelOptions &options) {
-  if (plan.collective.ranks > maxModelRanks || options.rounds < 1 || options.rounds > maxModelRounds)
-    throw inputError(fmt::format("a model of {} ranks and {} rounds: it has 1 to {} ranks and 1 to {} rounds",
-                                 plan.collective.ranks, options.rounds, maxModelRanks, maxModelRounds));
+  if (plan.collective.ranks > maxModelRanks)
+    throw inputError(fmt::format("a model of {} ranks: it has at most {}", plan.collective.ranks, maxModelRanks),
+                     {fmt::format("give `--devices {}` or fewer", maxModelRanks)});
+  if (options.rounds < 1 || options.rounds > maxModelRounds)
+    throw inputError(fmt::format("a model of {} rounds: it has 1 to {}", options.rounds, maxModelRounds));
   return ModelWriter(plan, options).run();
 }
 

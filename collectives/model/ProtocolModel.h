@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads an algorithm as a Promela model, so that SPIN checks all interleavings of its ranks under release/acquire
 // rules: that every wait ends, that no access of memory races with another, and that every output is what the
-// collective says. docs/testing.md describes the model and how to run it.
+// collective says. docs/testing.md describes the model, docs/collectives.md how to run it by hand.
 #pragma once
 #include "collectives/Plan.h"
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/Disassembly.h"
-#include "compiler/emit/HostObject.h"
+#include "compiler/emit/CodeGenerator.h"
 #include "support/Error.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCContext.h"
@@ -23,7 +23,7 @@ namespace {
 /// Everything of LLVM's machine-code layer that one disassembly needs.
 struct Decoder {
   Decoder() : triple("x86_64-pc-linux-gnu") {
-    initializeHostTarget();
+    initializeTargets();
     std::string message;
     const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
     if (!target)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/HostProcessor.h"
-#include "compiler/emit/HostObject.h"
+#include "compiler/emit/CodeGenerator.h"
 #include "support/Error.h"
 #include "support/Suggest.h"
 #include "llvm/ADT/SmallVector.h"
@@ -43,7 +43,7 @@ std::set<std::string> featuresOf(const std::string &processor, bool native) {
         features.insert(name.str());
     return features;
   }
-  initializeHostTarget();
+  initializeTargets();
   llvm::Triple triple("x86_64-pc-linux-gnu");
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);

@@ -2,8 +2,9 @@
 // What travels through the phases, and the shape of the table's rows.
 #pragma once
 #include "binary/Package.h"
-#include "compiler/emit/HostObject.h"
+#include "compiler/emit/CodeGenerator.h"
 #include "compiler/lowering/host/TileToHost.h"
+#include "compiler/lowering/simt/SimtToThreads.h"
 #include "compiler/pipeline/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -13,10 +14,14 @@
 
 namespace heddle {
 
+struct Chip;
+
 /// Which IR a phase leaves, and so which member of Compilation holds it.
 enum class Level {
   Tile,   ///< module: tt and friends
   Vector, ///< module: loops over vectors, LLVM memory operations
+  Simt,   ///< module: tiles with layouts
+  Thread, ///< module: what one thread does, LLVM memory operations
   LlvmIr, ///< module until it is translated, then llvmModule
   Binary, ///< object, then package
 };
@@ -31,10 +36,12 @@ struct Compilation {
   std::unique_ptr<mlir::MLIRContext> ownContext; ///< null for a module that was made in memory
   mlir::MLIRContext *context = nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  host::LoweredKernel kernel;
+  const Chip *chip = nullptr;
+  host::LoweredKernel kernel;      ///< of the host
+  simt::ThreadKernel threadKernel; ///< of a GPU
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
-  std::unique_ptr<HostCodeGenerator> generator;
+  std::unique_ptr<CodeGenerator> generator;
   std::string assembly; ///< of the object; made only when somebody will read it
   std::string object;
   Package package;
@@ -56,9 +63,10 @@ struct Phase {
   std::vector<const char *> absent;
 };
 
-const std::vector<Phase> &hostPhases();
+/// The table of a target.
+const std::vector<Phase> &phasesOf(const Chip &chip);
 
-/// The row with this name or short name (`asm` is `object`); null when there is none.
-const Phase *findPhase(const std::string &name);
+/// The row with this name or short name (`asm` is `object`, or `ptx`); null when there is none.
+const Phase *findPhase(const Chip &chip, const std::string &name);
 
 } // namespace heddle

@@ -40,30 +40,37 @@ const DialectRegistry &dialects() {
 }
 
 void checkTarget(const std::string &target) {
-  if (lookupChip(target).vendor != Vendor::Host)
-    throw inputError("target `" + target + "` is known but this version compiles for host only",
-                     {"use `--target host`"});
+  if (lookupChip(target).vendor == Vendor::Amd)
+    throw inputError("target `" + target + "` is known but this version compiles for host and sm_90 only",
+                     {"use `--target host` or `--target sm_90`"});
 }
 
-void checkPhaseName(const std::string &name) {
-  if (name.empty() || findPhase(name))
+void checkPhaseName(const Chip &chip, const std::string &name) {
+  if (name.empty() || findPhase(chip, name))
     return;
   std::string names;
-  for (const Phase &phase : hostPhases())
+  for (const Phase &phase : phasesOf(chip))
     names += (names.empty() ? "" : ", ") + std::string(phase.name);
   throw inputError("there is no phase `" + name + "`", {"the phases are " + names});
 }
 
 void checkOptions(const CompileOptions &options) {
   checkTarget(options.target);
-  checkPhaseName(options.stopAfter);
-  checkPhaseName(options.resumeAfter);
-  if (!options.resumeAfter.empty() && findPhase(options.resumeAfter)->level != Level::Tile)
+  const Chip &chip = lookupChip(options.target);
+  checkPhaseName(chip, options.stopAfter);
+  checkPhaseName(chip, options.resumeAfter);
+  if (!options.resumeAfter.empty() && findPhase(chip, options.resumeAfter)->level != Level::Tile)
     throw inputError("cannot resume after phase `" + options.resumeAfter +
                          "`: what it knows of the kernel is not in its text",
                      {"phases of the tile level can be resumed"});
   if (options.optimizationLevel < 0 || options.optimizationLevel > 3)
     throw inputError("optimisation level " + std::to_string(options.optimizationLevel) + " is not 0, 1, 2 or 3");
+  if (options.warps < 1 || options.warps > 32 || !llvm::isPowerOf2_32(uint32_t(options.warps)))
+    throw inputError("a block cannot have " + std::to_string(options.warps) + " warps",
+                     {"the number is a power of two from 1 to 32"});
+  if (options.checkAccesses && chip.vendor != Vendor::Host)
+    throw inputError("memory accesses are checked on the host only, not on `" + options.target + "`",
+                     {"use `--target host`"});
 }
 
 /// One compilation through the table.
@@ -93,11 +100,11 @@ private:
 
 CompileResult Driver::run() {
   const CompileOptions &options = compilation.options;
-  const Phase *stop = options.stopAfter.empty() ? nullptr : findPhase(options.stopAfter);
-  const Phase *resume = options.resumeAfter.empty() ? nullptr : findPhase(options.resumeAfter);
+  const Phase *stop = options.stopAfter.empty() ? nullptr : findPhase(*compilation.chip, options.stopAfter);
+  const Phase *resume = options.resumeAfter.empty() ? nullptr : findPhase(*compilation.chip, options.resumeAfter);
   CompileResult result;
   int number = 0;
-  for (const Phase &phase : hostPhases()) {
+  for (const Phase &phase : phasesOf(*compilation.chip)) {
     ++number;
     bool isInput = phase.run && (number == 1 || std::string(phase.name) == "verify");
     bool skipped = (resume && &phase <= resume && !isInput) || (number == 1 && compilation.module);
@@ -176,7 +183,7 @@ void Driver::reportFailure(const Phase &phase) {
 
 /// What a phase leaves must verify, and must be free of what the phase is there to remove.
 void Driver::checkResult(const Phase &phase) {
-  if (compilation.llvmModule || !compilation.module || phase.run == hostPhases()[0].run)
+  if (compilation.llvmModule || !compilation.module || std::string(phase.name) == "parse")
     return;
   std::optional<std::string> present;
   bool valid = false;
@@ -245,8 +252,10 @@ std::string writeReproducer(const Compilation &compilation, const Phase &phase, 
   std::string text = "// phase: " + std::string(phase.name) + "\n// message: ";
   for (char c : message)
     text += c == '\n' ? std::string("\n//   ") : std::string(1, c);
-  text += "\n// options: --target " + options.target + " --cpu " + compilation.processor.name + " -O " +
-          std::to_string(options.optimizationLevel) + (options.checkAccesses ? " --check" : "") +
+  text += "\n// options: --target " + options.target +
+          (compilation.processor.name.empty() ? " --warps " + std::to_string(options.warps)
+                                              : " --cpu " + compilation.processor.name) +
+          " -O " + std::to_string(options.optimizationLevel) + (options.checkAccesses ? " --check" : "") +
           (options.kernel.empty() ? "" : " --kernel " + options.kernel) +
           (options.resumeAfter.empty() ? "" : " --from " + options.resumeAfter) + "\n";
   if (!options.commandLine.empty())
@@ -280,7 +289,9 @@ CompileResult compile(const std::string &text, const std::string &name, const Co
   compilation.text = text;
   compilation.name = name;
   compilation.options = options;
-  compilation.processor = resolveHostProcessor(options.processor);
+  compilation.chip = &lookupChip(options.target);
+  if (compilation.chip->vendor == Vendor::Host)
+    compilation.processor = resolveHostProcessor(options.processor);
   compilation.ownContext = std::make_unique<MLIRContext>(dialects(), MLIRContext::Threading::DISABLED);
   compilation.context = compilation.ownContext.get();
   compilation.context->printOpOnDiagnostic(false);
@@ -294,7 +305,9 @@ CompileResult compileModule(ModuleOp module, const std::string &name, const Comp
   module->print(stream, OpPrintingFlags().enableDebugInfo(true));
   compilation.name = name;
   compilation.options = options;
-  compilation.processor = resolveHostProcessor(options.processor);
+  compilation.chip = &lookupChip(options.target);
+  if (compilation.chip->vendor == Vendor::Host)
+    compilation.processor = resolveHostProcessor(options.processor);
   compilation.context = module.getContext();
   compilation.context->appendDialectRegistry(dialects());
   compilation.module = module.clone();

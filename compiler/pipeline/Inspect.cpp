@@ -5,8 +5,10 @@
 namespace heddle {
 
 Disassembly disassemblePackage(const Package &package) {
+  if (package.binaryKind == "ptx") // the driver of the device makes the machine code
+    return {package.binary, {}};
   if (package.binaryKind != "elf-shared-object")
-    throw inputError("cannot disassemble a `" + package.binaryKind + "`; this version knows host code only");
+    throw inputError("cannot disassemble a `" + package.binaryKind + "`; this version knows host code and PTX");
   return disassemble(package.binary, package.kernel);
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Phases.h"
+#include "binary/CudaAbi.h"
 #include "binary/HostAbi.h"
 #include "chips/Chip.h"
 #include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/emit/SharedObject.h"
+#include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "compiler/lowering/tile_to_simt/AssignLayouts.h"
 #include "compiler/pipeline/Compilation.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -159,8 +162,10 @@ LogicalResult translate(Compilation &compilation) {
                                                    /*disableVerification=*/true);
   if (!compilation.llvmModule)
     return failure();
-  compilation.generator =
-      std::make_unique<HostCodeGenerator>(compilation.processor, compilation.options.optimizationLevel);
+  int level = compilation.options.optimizationLevel;
+  compilation.generator = compilation.chip->vendor == Vendor::Host
+                              ? CodeGenerator::forHost(compilation.processor, level)
+                              : CodeGenerator::forNvidia(*compilation.chip, level);
   compilation.generator->prepare(*compilation.llvmModule);
   return success();
 }
@@ -177,11 +182,18 @@ LogicalResult emitObject(Compilation &compilation) {
   return success();
 }
 
-LogicalResult makePackage(Compilation &compilation) {
-  Package &package = compilation.package;
+Package startPackage(const Compilation &compilation) {
+  Package package;
+  package.producer = "heddle " HEDDLE_VERSION;
+  package.sourceHash = compilation.text.empty() ? "" : hashHex(compilation.text);
+  package.target = compilation.chip->name;
+  return package;
+}
+
+LogicalResult makeHostPackage(Compilation &compilation) {
+  Package package = startPackage(compilation);
   package.kernel = compilation.kernel.kernel;
   package.entry = compilation.kernel.entry;
-  package.target = "host";
   package.processor = compilation.processor.name;
   package.features = compilation.processor.features;
   package.binaryKind = "elf-shared-object";
@@ -190,9 +202,41 @@ LogicalResult makePackage(Compilation &compilation) {
   package.scratchBytes = compilation.kernel.scratchBytes;
   package.checked = compilation.options.checkAccesses;
   package.sites = compilation.kernel.sites;
-  package.producer = "heddle " HEDDLE_VERSION;
-  package.sourceHash = compilation.text.empty() ? "" : hashHex(compilation.text);
   package.binary = linkSharedObject(compilation.object);
+  compilation.package = std::move(package);
+  return success();
+}
+
+//===-- NVIDIA ---------------------------------------------------------------------------------------------------===//
+
+LogicalResult tileToSimt(Compilation &compilation) {
+  return simt::assignLayouts(*compilation.module, nvptx::target(), compilation.options.warps);
+}
+
+LogicalResult simtToThreads(Compilation &compilation) {
+  simt::ThreadOptions options;
+  options.warps = compilation.options.warps;
+  return simt::lowerSimtToThreads(*compilation.module, nvptx::target(), options, compilation.threadKernel);
+}
+
+LogicalResult emitPtx(Compilation &compilation) {
+  compilation.assembly = compilation.generator->assembly(*compilation.llvmModule);
+  return success();
+}
+
+LogicalResult makeCudaPackage(Compilation &compilation) {
+  Package package = startPackage(compilation);
+  const simt::ThreadKernel &kernel = compilation.threadKernel;
+  package.kernel = kernel.kernel;
+  package.entry = kernel.entry;
+  package.processor = compilation.chip->name + "a";
+  package.binaryKind = "ptx";
+  package.abiVersion = cudaAbiVersion;
+  package.arguments = kernel.arguments;
+  package.threads = kernel.threads;
+  package.sharedBytes = kernel.sharedBytes;
+  package.binary = compilation.assembly;
+  compilation.package = std::move(package);
   return success();
 }
 
@@ -200,9 +244,10 @@ constexpr bool input = true, ours = false;
 
 } // namespace
 
-const std::vector<Phase> &hostPhases() {
+/// The phases that leave the tile level as every target takes it.
+static std::vector<Phase> tilePhases() {
   // clang-format off
-  static const std::vector<Phase> table = {
+  return {
     {"parse", Level::Tile, "reads the kernel's text", nullptr, parse, input, {}},
     {"verify", Level::Tile, "checks every operation's rules and that there is one kernel", nullptr, verifyInput, input, {}},
     {"inline-calls", Level::Tile, "replaces calls by the bodies of the functions they name",
@@ -221,6 +266,19 @@ const std::vector<Phase> &hostPhases() {
      "heddle-loop-carried-offsets,canonicalize,cse", nullptr, input, {}},
     {"peer-to-calls", Level::Tile, "turns atomics between devices into calls that every later phase leaves alone",
      "heddle-peer-to-calls", nullptr, input, {"peer."}},
+  };
+  // clang-format on
+}
+
+static std::vector<Phase> behindTiles(std::vector<Phase> rest) {
+  std::vector<Phase> table = tilePhases();
+  table.insert(table.end(), rest.begin(), rest.end());
+  return table;
+}
+
+static const std::vector<Phase> &hostPhases() {
+  // clang-format off
+  static const std::vector<Phase> table = behindTiles({
     {"tile-to-host", Level::Vector, "turns each tile operation into loops over vectors on real memory", nullptr,
      tileToHost, input, {"tt."}},
     {"expand-math", Level::Vector, "replaces math functions by polynomials, so that no library is called",
@@ -237,15 +295,45 @@ const std::vector<Phase> &hostPhases() {
     {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chosen processor", nullptr, translate, ours, {}},
     {"optimise", Level::LlvmIr, "runs LLVM's optimiser", nullptr, optimize, ours, {}},
     {"object", Level::Binary, "generates machine code (`--to asm` prints it)", nullptr, emitObject, ours, {}},
-    {"package", Level::Binary, "links a shared object and describes it", nullptr, makePackage, ours, {}},
-  };
+    {"package", Level::Binary, "links a shared object and describes it", nullptr, makeHostPackage, ours, {}},
+  });
   // clang-format on
   return table;
 }
 
-const Phase *findPhase(const std::string &name) {
-  std::string wanted = name == "asm" ? "object" : name;
-  for (const Phase &phase : hostPhases())
+static const std::vector<Phase> &nvidiaPhases() {
+  // clang-format off
+  static const std::vector<Phase> table = behindTiles({
+    {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {}},
+    {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
+     "cse,loop-invariant-code-motion", nullptr, ours, {}},
+    {"simt-to-threads", Level::Thread, "writes what one thread does with its registers", nullptr, simtToThreads, input,
+     {"tt.", "simt."}},
+    {"expand-math", Level::Thread, "replaces math functions by polynomials, so that no library is called",
+     "heddle-expand-math", nullptr, ours, {}},
+    {"simplify-threads", Level::Thread, "shares what registers compute alike", "cse", nullptr, ours, {}},
+    {"loops-to-branches", Level::Thread, "turns structured loops and conditionals into branches between blocks",
+     "heddle-loops-to-branches", nullptr, ours, {"scf."}},
+    {"threads-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,
+     {"arith.", "cf.", "math.", "memref.", "scf.", "ub.", "vector."}},
+    {"implement-calls", Level::LlvmIr, "replaces the calls of peer-to-calls by machine atomics and bounded loops",
+     "heddle-implement-peer-calls{target=nvptx}", nullptr, input, {}},
+    {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chip", nullptr, translate, ours, {}},
+    {"optimise", Level::LlvmIr, "runs LLVM's optimiser", nullptr, optimize, ours, {}},
+    {"ptx", Level::Binary, "generates PTX (`--to asm` prints it), which the driver assembles", nullptr, emitPtx, ours, {}},
+    {"package", Level::Binary, "describes the kernel", nullptr, makeCudaPackage, ours, {}},
+  });
+  // clang-format on
+  return table;
+}
+
+const std::vector<Phase> &phasesOf(const Chip &chip) {
+  return chip.vendor == Vendor::Nvidia ? nvidiaPhases() : hostPhases();
+}
+
+const Phase *findPhase(const Chip &chip, const std::string &name) {
+  std::string wanted = name != "asm" ? name : chip.vendor == Vendor::Nvidia ? "ptx" : "object";
+  for (const Phase &phase : phasesOf(chip))
     if (wanted == phase.name)
       return &phase;
   return nullptr;
@@ -257,6 +345,10 @@ const char *levelName(Level level) {
     return "tile";
   case Level::Vector:
     return "vector";
+  case Level::Simt:
+    return "simt";
+  case Level::Thread:
+    return "thread";
   case Level::LlvmIr:
     return "llvm";
   case Level::Binary:
@@ -265,15 +357,15 @@ const char *levelName(Level level) {
   return "";
 }
 
-std::vector<PhaseDescription> describePhases() {
+std::vector<PhaseDescription> describePhases(const std::string &target) {
   std::vector<PhaseDescription> result;
-  for (const Phase &phase : hostPhases())
+  for (const Phase &phase : phasesOf(lookupChip(target)))
     result.push_back({phase.name, levelName(phase.level), phase.sentence, phase.passes ? phase.passes : ""});
   return result;
 }
 
 bool Compilation::wantsText(const std::string &phase) const {
-  const Phase *stop = options.stopAfter.empty() ? nullptr : findPhase(options.stopAfter);
+  const Phase *stop = options.stopAfter.empty() ? nullptr : findPhase(*chip, options.stopAfter);
   return !options.dumpFolder.empty() || (stop && phase == stop->name);
 }
 

@@ -8,12 +8,12 @@ namespace heddle {
 
 struct PhaseDescription {
   std::string name;
-  std::string level;    ///< of what it leaves: tile, vector, llvm, binary
+  std::string level;    ///< of what it leaves: tile, vector, simt, thread, llvm, binary
   std::string sentence; ///< what it does
   std::string passes;   ///< as heddle-opt takes them; empty when the phase is no list of passes
 };
 
-/// The phases for the host target, in order.
-std::vector<PhaseDescription> describePhases();
+/// The phases for a target, in order. Throws Error{Input} for one that does not exist.
+std::vector<PhaseDescription> describePhases(const std::string &target = "host");
 
 } // namespace heddle

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Registry.h"
 #include "compiler/dialects/peer/Peer.h"
+#include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/dialects/triton/TritonGpu.h"
 #include "compiler/lowering/peer/Passes.h"
@@ -24,7 +25,7 @@ void heddle::registerInputDialects(DialectRegistry &registry) {
   registry
       .insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect, LLVM::LLVMDialect,
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
-  registry.insert<heddle::triton::gpu::TritonGpuDialect, peer::PeerDialect>();
+  registry.insert<heddle::triton::gpu::TritonGpuDialect, peer::PeerDialect, simt::SimtDialect>();
 }
 
 void heddle::registerPasses() {

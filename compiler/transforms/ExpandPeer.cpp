@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // heddle-expand-peer: what the `peer` dialect says in one operation becomes tile operations and the few that devices
 // have code for: atomic_write, atomic_spin_wait, thread_id, clock, release_fence. docs/peer.md has the protocol.
+#include "compiler/dialects/triton/TritonBuilders.h"
 #include "compiler/dialects/triton/TritonGpu.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/PeerEmitter.h"
@@ -83,26 +84,9 @@ void expand(PacketReceiveOp op) {
 
 //===-- Report ---------------------------------------------------------------------------------------------------===//
 
-// Whether any element of a tile of bits is set.
-Value any(ImplicitLocOpBuilder &b, Value bits) {
-  auto type = dyn_cast<RankedTensorType>(bits.getType());
-  if (!type)
-    return bits;
-  if (type.getRank() != 1)
-    bits =
-        ReshapeOp::create(b, RankedTensorType::get({type.getNumElements()}, type.getElementType()), bits, true, false);
-  Type bit = b.getI1Type();
-  auto reduce = ReduceOp::create(b, TypeRange{bit}, ValueRange{bits}, 0);
-  OpBuilder::InsertionGuard guard(b);
-  Block *block = b.createBlock(&reduce.getCombineOp(), {}, {bit, bit}, {b.getLoc(), b.getLoc()});
-  Value either = arith::OrIOp::create(b, block->getArgument(0), block->getArgument(1));
-  ReduceReturnOp::create(b, ValueRange{either});
-  return reduce.getResult()[0];
-}
-
 void expand(ReportOp op) {
   PeerEmitter emit(op, op.getGroup());
-  auto branch = scf::IfOp::create(emit.b, any(emit.b, op.getFailed()), /*withElseRegion=*/false);
+  auto branch = scf::IfOp::create(emit.b, createAny(emit.b, op.getFailed()), /*withElseRegion=*/false);
   emit.b.setInsertionPoint(branch.thenBlock()->getTerminator());
   emit.writeError({op.getFailed(), op.getPeer(), op.getExpected(), op.getSeen()}, op.getDeadline(), op.getTag());
   op.erase();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/tile/TileWriter.h"
+#include "compiler/dialects/triton/TritonBuilders.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -148,15 +149,7 @@ Value TileWriter::bitcast(Value x, Type element) {
 }
 
 Value TileWriter::any(Value bits) {
-  if (!isa<RankedTensorType>(bits.getType()))
-    return bits;
-  Type bit = b.getI1Type();
-  auto reduce = ReduceOp::create(b, TypeRange{bit}, ValueRange{bits}, 0);
-  OpBuilder::InsertionGuard guard(b);
-  Block *block = b.createBlock(&reduce.getCombineOp(), {}, {bit, bit}, {b.getLoc(), b.getLoc()});
-  Value either = arith::OrIOp::create(b, block->getArgument(0), block->getArgument(1));
-  ReduceReturnOp::create(b, ValueRange{either});
-  return reduce.getResult()[0];
+  return createAny(b, bits);
 }
 
 //===-- Memory ---------------------------------------------------------------------------------------------------===//

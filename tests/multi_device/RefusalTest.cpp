@@ -36,13 +36,14 @@ TEST(Refusals, ReductionsWithoutMeaning) {
 }
 
 TEST(Refusals, RanksAndSizes) {
+  const std::string sizes = "\nneither number is negative, and their product is below 2^56";
   for (int ranks : {-1, 0, 9})
     EXPECT_EQ(refusal(makeCollective(CollectiveKind::AllGather, ranks, 1, 8)),
               "all-gather over " + std::to_string(ranks) + " ranks: a group has 1 to 8");
   EXPECT_EQ(refusal(makeCollective(CollectiveKind::AllReduce, 2, int64_t(1) << 40, int64_t(1) << 40)),
-            "all-reduce of 1099511627776 times 1099511627776 elements does not fit the address space");
+            "all-reduce of 1099511627776 times 1099511627776 elements does not fit the address space" + sizes);
   EXPECT_EQ(refusal(makeCollective(CollectiveKind::Broadcast, 2, 1, -1)),
-            "broadcast of 1 times -1 elements does not fit the address space");
+            "broadcast of 1 times -1 elements does not fit the address space" + sizes);
 }
 
 TEST(Refusals, SourcesThatAreNoPermutation) {
@@ -76,6 +77,32 @@ TEST(Refusals, Groups) {
   Communicator communicator(openDevices("host", {0, 1}));
   Plan plan = makePlan(makeCollective(CollectiveKind::AllReduce, 3, 1, 8), hostChip, {"one_shot_pull", 1, 4, 1});
   EXPECT_EQ(errorOf(ErrorClass::Input, [&] { communicator.prepare(plan); }), "a plan for 3 ranks in a group of 2");
+  Plan empty = makePlan(makeCollective(CollectiveKind::AllReduce, 3, 1, 0), hostChip);
+  EXPECT_EQ(errorOf(ErrorClass::Input, [&] { communicator.prepare(empty); }), "a plan for 3 ranks in a group of 2");
+}
+
+// Nobody has launched anything: the group goes on.
+TEST(Refusals, RanksAndOperationsThatAGroupDoesNotHave) {
+  Communicator communicator(openDevices("host", {0, 1}));
+  CheckedRun run(communicator, makePlan(makeCollective(CollectiveKind::AllReduce, 2, 1, 8), hostChip), 1);
+  Communicator::Operation &operation =
+      communicator.prepare(makePlan(makeCollective(CollectiveKind::AllReduce, 2, 1, 8), hostChip));
+  for (int rank : {-1, 2})
+    EXPECT_EQ(errorOf(ErrorClass::Input, [&] { communicator.launch(operation, rank, {}); }),
+              "rank " + std::to_string(rank) + " of a group of 2: ranks are 0 to 1");
+  Communicator other(openDevices("host", {0, 1}));
+  EXPECT_EQ(errorOf(ErrorClass::Input, [&] { other.launch(operation, 0, {}); }),
+            "`all-reduce sum of f32[8] over 2 ranks` was prepared by another group\n"
+            "a group launches what its own `prepare` has returned");
+  run.run();
+  run.expectRight();
+}
+
+TEST(Refusals, TheEpochOfMemoryThatNobodyHasWritten) {
+  Communicator::Options options;
+  options.firstEpoch = 0;
+  EXPECT_EQ(errorOf(ErrorClass::Input, [&] { Communicator communicator(openDevices("host", {0, 1}), options); }),
+            "a first epoch of 0: memory begins with it, so epochs begin with 1 or more");
 }
 
 } // namespace

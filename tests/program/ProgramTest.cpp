@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <random>
+#include <regex>
 
 using namespace heddle;
 using namespace heddle::program;
@@ -251,6 +252,44 @@ TEST(Program, Movement) {
             {"f32[2,6]"});
 }
 
+TEST(Program, BitcastsToOtherTypes) {
+  checkBody("ROOT r = s32[4] bitcast(p0)", {"f32[4]"});
+  checkBody("ROOT r = s32[] bitcast(p0)", {"f32[1,1]"});
+  checkBody("ROOT r = s32[4,3]{1,0} bitcast(p0)", {"f32[3,4]{0,1}"});
+  checkBody("ROOT r = u8[8] bitcast(p0)", {"pred[8]"});
+  checkBody("ROOT r = u16[2,12]{0,1} bitcast(p0)", {"f32[3,4]{0,1}"});
+  checkBody("ROOT r = s32[2,4] bitcast(p0)", {"u16[4,4]{0,1}"});
+  checkBody("ROOT r = s64[] bitcast(p0)", {"u8[8]"});
+  checkBody("ROOT r = u8[0,7] bitcast(p0)", {"f64[0]"});
+  check("HloModule m, replica_count=2\n\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] "
+        "add(a, b) }\n\nENTRY e {\n x = f32[9] parameter(0)\n s = f32[9] all-reduce(x), to_apply=add\n ROOT r = "
+        "s32[3,3] bitcast(s)\n}\n",
+        "reduced.hlo");
+}
+
+/// Computations of which each calls the one before so many times.
+std::string chainOfCalls(int length, int calls) {
+  std::string text = "HloModule m\nf0 { p = f32[] parameter(0)\n ROOT a = f32[] add(p, p) }\n";
+  for (int i = 1; i <= length; ++i) {
+    text += "f" + std::to_string(i) + " { a0 = f32[] parameter(0)\n";
+    for (int call = 1; call <= calls; ++call)
+      text += std::string(call == calls ? " ROOT " : " ") + "a" + std::to_string(call) + " = f32[] call(a" +
+              std::to_string(call - 1) + "), to_apply=f" + std::to_string(i - 1) + "\n";
+    text += "}\n";
+  }
+  return text + "ENTRY e { p = f32[] parameter(0)\n ROOT r = f32[] call(p), to_apply=f" + std::to_string(length) +
+         "\n}\n";
+}
+
+TEST(Program, CallsThatCannotBeWrittenOut) {
+  auto refusal = [](int length, int calls) {
+    return messageOf([&] { Program(hlo::parseModule(chainOfCalls(length, calls), "m.hlo"), {openDevice("host:0")}); });
+  };
+  EXPECT_CONTAINS(refusal(40, 2), "is instruction 1048577 of the module with its calls written out; 1048576 are the");
+  EXPECT_CONTAINS(refusal(100000, 1), "is called through 1001 computations; 1000 are the most");
+  check(chainOfCalls(3, 3), "small.hlo");
+}
+
 TEST(Program, Contractions) {
   checkBody("z = f32[] constant(0)\nROOT r = f32[4] reduce(p0, z), dimensions={1}, to_apply=add", {"f32[4,33]"});
   checkBody("z = f32[] constant(-inf)\nROOT r = f32[33] reduce(p0, z), dimensions={0}, to_apply=largest",
@@ -289,6 +328,111 @@ TEST(Program, CodeBehindACollectiveOfAScalar) {
         "add(a, b) }\n\nENTRY e {\n x = f32[] parameter(0)\n s = f32[] all-reduce(x), to_apply=add\n r = f32[] "
         "reshape(s)\n ROOT m = f32[] maximum(r, x)\n}\n",
         "scalar.hlo");
+}
+
+/// What device 0 makes of `text`, whose arrays are too large for the evaluator: the bytes of its only result.
+std::string resultOf(const std::string &text, const std::vector<ArrayBytes> &inputs) {
+  Program program(hlo::parseModule(text, "large.hlo"), {openDevice("host:0")});
+  return program.run({inputs})[0][0].bytes;
+}
+
+template <class T>
+std::string bytesOf(const std::vector<T> &values) {
+  return std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
+}
+
+template <class T>
+ArrayBytes arrayOf(hlo::DType type, const std::vector<int64_t> &dimensions, const std::vector<T> &values) {
+  return {hlo::Shape::array(type, dimensions), bytesOf(values)};
+}
+
+// One element that all share is read like any other only where the array has it: here it lies 2 GB behind.
+TEST(Program, ASharedElementOutsideAnArrayIsNotRead) {
+  const std::vector<float> few = {1, 2, 3, 4};
+  std::string head = "HloModule m\nENTRY e {\n p = f32[4] parameter(0)\n i = s32[] parameter(1)\n"
+                     " z = f32[] constant(7)\n",
+              tail = " s = f32[1] dynamic-slice(w, i), dynamic_slice_sizes={1}\n r = f32[] reshape(s)\n"
+                     " ROOT b = f32[5] broadcast(r), dimensions={}\n}\n";
+  std::vector<std::string> wide = {
+      " w = f32[536870916] pad(p, z), padding=0_536870912\n", " w = f32[536870916] pad(p, z), padding=536870912_0\n",
+      " y = f32[536870912] broadcast(z), dimensions={}\n w = f32[536870916] concatenate(y, p), dimensions={0}\n",
+      " y = f32[536870912] broadcast(z), dimensions={}\n w = f32[536870916] concatenate(p, y), dimensions={0}\n",
+      " y = f32[536870916] broadcast(z), dimensions={}\n n = s32[] constant(0)\n"
+      " w = f32[536870916] dynamic-update-slice(y, p, n)\n"};
+  std::vector<bool> isFirst = {true, false, false, true, true};
+  for (size_t form = 0; form < wide.size(); ++form)
+    for (int at : {0, 3, 536870911, 536870912, 536870915}) {
+      SCOPED_TRACE(wide[form] + "at " + std::to_string(at));
+      int first = isFirst[form] ? 0 : 536870912;
+      bool inside = at >= first && at < first + 4;
+      float wanted = inside ? few[size_t(at - first)] : 7;
+      EXPECT_EQ(resultOf(head + wide[form] + tail,
+                         {arrayOf(hlo::DType::F32, {4}, few), arrayOf<int32_t>(hlo::DType::S32, {}, {at})}),
+                bytesOf(std::vector<float>(5, wanted)));
+    }
+}
+
+// Paddings may be far larger than the arrays on both sides of them.
+TEST(Program, PaddingBeyond32Bits) {
+  checkBody("z = f32[] constant(7)\nROOT r = f32[4] pad(p0, z), padding=-4294967296_4294967296", {"f32[4]"});
+  checkBody("z = f32[] constant(7)\nROOT r = f32[4] pad(p0, z), padding=4294967296_-4294967296", {"f32[4]"});
+  checkBody("z = f32[] constant(7)\nROOT r = f32[4] pad(p0, z), padding=1_2_4294967295", {"f32[1]"});
+  checkBody("z = f32[] constant(7)\nROOT r = f32[2] pad(p0, z), padding=1_-4294967296_4294967295", {"f32[2]"});
+  checkBody("z = f32[] constant(7)\nROOT r = f32[3] pad(p0, z), padding=-4294967295_0_4294967296", {"f32[2]"});
+}
+
+TEST(Program, StartsOfSlicesBeyondTheirTypesMiddle) {
+  for (const char *type : {"u64", "u32", "u16", "u8", "s8", "s16"}) {
+    hlo::DType element = *hlo::findDType(type);
+    std::string text = "HloModule m\nENTRY e {\n p = f32[6] parameter(0)\n i = " + std::string(type) +
+                       "[] parameter(1)\n ROOT s = f32[2] dynamic-slice(p, i), dynamic_slice_sizes={2}\n}\n";
+    ArrayBytes start{hlo::Shape::array(element, {}), std::string(size_t(hlo::elementSizeBytes(element)), '\xFF')};
+    bool isSigned = type[0] == 's'; // all ones: -1 or the largest there is
+    EXPECT_EQ(resultOf(text, {arrayOf<float>(hlo::DType::F32, {6}, {0, 1, 2, 3, 4, 5}), start}),
+              bytesOf(isSigned ? std::vector<float>{0, 1} : std::vector<float>{4, 5}))
+        << type;
+  }
+}
+
+// A double has not all numbers from 2^53 on.
+TEST(Program, PositionsBeyondTheIntegersOfADouble) {
+  EXPECT_EQ(resultOf("HloModule m\nENTRY e {\n i = s64[36028797018963968] iota(), iota_dimension=0\n"
+                     " ROOT s = s64[2] slice(i), slice={[9007199254740993:9007199254740995]}\n}\n",
+                     {}),
+            bytesOf(std::vector<int64_t>{9007199254740993, 9007199254740994}));
+}
+
+// What a collective of a scalar leaves is a tile of one element; the other operands are scalars.
+TEST(Program, EveryOperationBehindACollectiveOfAScalar) {
+  auto behind = [](const std::string &type, const std::vector<const char *> &binary,
+                   const std::vector<const char *> &unary, const std::string &other) {
+    std::string text = "HloModule m, replica_count=2\n\nadd { a = T parameter(0)\n b = T parameter(1)\n ROOT c = T "
+                       "add(a, b) }\n\nENTRY e {\n x = T parameter(0)\n y = T parameter(1)\n q = pred[] compare(x, "
+                       "y), direction=LT\n s = T all-reduce(x), to_apply=add\n l = T clamp(x, s, y)\n "
+                       "h = T clamp(s, y, x)\n t = pred[] compare(y, s), direction=GE\n n = T select(t, x, s)\n m = T "
+                       "select(q, s, y)\n";
+    std::string results = "l, h, t, n, m", shapes = "T, T, pred[], T, T";
+    for (const char *name : binary)
+      for (const char *operands : {"s, y", "y, s"}) {
+        std::string result = std::string("r.") + operands[0] + "." + name;
+        text += " " + result + " = T " + name + "(" + operands + ")\n";
+        results += ", " + result, shapes += ", T";
+      }
+    for (const char *name : unary) {
+      text += std::string(" r.") + name + " = T " + name + "(s)\n";
+      results += std::string(", r.") + name, shapes += ", T";
+    }
+    text += " o = " + other + "\n ROOT all = (" + shapes + ", " + other.substr(0, other.find(' ')) + ") tuple(" +
+            results + ", o)\n}\n";
+    check(std::regex_replace(text, std::regex("\\bT\\b"), type), type);
+  };
+  for (const char *type : {"f32[]", "f64[]", "bf16[]"})
+    behind(type, {"power", "atan2", "maximum", "divide", "remainder", "subtract"},
+           {"sign", "round-nearest-afz", "exponential-minus-one", "logistic", "cbrt", "tan", "erf"},
+           "pred[] is-finite(s)");
+  for (const char *type : {"s32[]", "u8[]", "s64[]"})
+    behind(type, {"power", "maximum", "divide", "remainder", "shift-left", "shift-right-arithmetic", "xor"},
+           {"not", "negate", "popcnt", "count-leading-zeros", "sign"}, "f32[] convert(s)");
 }
 
 // The inputs may go as soon as the error is there: nothing reads them any more.
@@ -330,6 +474,23 @@ TEST(Program, NumberOfDevices) {
       hlo::parseModule("HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }", "m.hlo");
   EXPECT_CONTAINS(messageOf([&] { Program(module, {openDevice("host:0")}); }),
                   "is for 2 devices (2 replicas of 1 partitions), 1 are given");
+}
+
+TEST(Program, GroupsThatAreTooLarge) {
+  std::vector<std::shared_ptr<Device>> nine;
+  for (int i = 0; i < 9; ++i)
+    nine.push_back(openDevice("host:0"));
+  auto refusal = [&](const std::string &collective) {
+    return messageOf([&] {
+      Program(hlo::parseModule("HloModule m, replica_count=9\nENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] " +
+                                   collective + " }",
+                               "m.hlo"),
+              nine);
+    });
+  };
+  EXPECT_CONTAINS(refusal("collective-broadcast(p), replica_groups={}"),
+                  "m.hlo:3:7: `r` has a group of 9 devices; collectives have at most 8");
+  EXPECT_CONTAINS(refusal("collective-permute(p), source_target_pairs={{0,1}}"), "collectives have at most 8");
 }
 
 } // namespace

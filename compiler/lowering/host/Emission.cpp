@@ -11,11 +11,6 @@ using namespace heddle::triton;
 
 //===-- Types ----------------------------------------------------------------------------------------------------===//
 
-bool HostEmitter::isNarrowFloat(Type type) {
-  auto real = dyn_cast<FloatType>(type);
-  return real && real.getWidth() < 32;
-}
-
 Type HostEmitter::registerType(Type element) {
   if (isa<PointerType>(element))
     return b.getI64Type();
@@ -33,12 +28,6 @@ int64_t HostEmitter::sizeOf(Type stored) {
   return std::max(1u, stored.getIntOrFloatBitWidth() / 8);
 }
 
-Type HostEmitter::like(Type scalar, Value shape) {
-  if (auto vector = dyn_cast<VectorType>(shape.getType()))
-    return VectorType::get(vector.getShape(), scalar);
-  return scalar;
-}
-
 //===-- Constants and index arithmetic ---------------------------------------------------------------------------===//
 
 Value HostEmitter::i64(int64_t value) {
@@ -49,22 +38,6 @@ Value HostEmitter::i64(int64_t value) {
     known = arith::ConstantOp::create(b, source.getLoc(), b.getI64IntegerAttr(value));
   }
   return known;
-}
-
-Value HostEmitter::constantLike(Type scalar, int64_t value, Value shape) {
-  Type type = like(scalar, shape);
-  Attribute attribute = IntegerAttr::get(scalar, APInt(scalar.getIntOrFloatBitWidth(), value, true, true));
-  if (auto vector = dyn_cast<VectorType>(type))
-    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vector, attribute));
-  return arith::ConstantOp::create(b, loc, cast<TypedAttr>(attribute));
-}
-
-Value HostEmitter::constantLike(double value, Value shape, Type scalar) {
-  Type type = like(scalar, shape);
-  Attribute attribute = FloatAttr::get(scalar, value);
-  if (auto vector = dyn_cast<VectorType>(type))
-    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vector, attribute));
-  return arith::ConstantOp::create(b, loc, cast<TypedAttr>(attribute));
 }
 
 Value HostEmitter::zero(Type type) {

@@ -3,10 +3,13 @@
 // its methods are grouped in files by what they emit:
 //   HostEmitter.cpp   entry, blocks and control flow      Evaluate.cpp     values of tiles, shape operations
 //   Emission.cpp      types, constants, loops, lanes      Elementwise.cpp  arith, math and tt element operations
-//   Memory.cpp        loads, stores, atomics, buffers     Fp8.cpp          narrow floating-point formats
-//   Reduce.cpp        reduce, scan, histogram             Dot.cpp          matrix products
-//   Debug.cpp         print, assert, bounds checks    ExternCalls.cpp  calls that carry operations between devices
+//   Buffers.cpp       scratch, tile buffers, spills       Reduce.cpp       reduce, scan, histogram
+//   Memory.cpp        loads and stores                    Atomics.cpp      atomics and polls
+//   Dot.cpp           matrix products                     Debug.cpp        print, assert, bounds checks
+//   ExternCalls.cpp   calls that carry operations between devices
+// What an element operation means stands in compiler/arithmetic/Numbers.h.
 #pragma once
+#include "compiler/arithmetic/Numbers.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/lowering/host/HostPlan.h"
 #include "compiler/lowering/host/Lanes.h"
@@ -17,6 +20,10 @@
 #include "llvm/ADT/MapVector.h"
 
 namespace heddle::host {
+
+using arithmetic::isNarrowFloat;
+using arithmetic::like;
+using arithmetic::Numbers;
 
 /// A tile in scratch memory, row-major. `stored` may differ from what the element type is in registers: bits are stored
 /// as bytes, and a dot keeps f32 behind an f16 result.
@@ -58,11 +65,13 @@ private:
   mlir::Type registerType(mlir::Type element); ///< how a tt element travels: pointers i64, floats under 32 bits as bits
   mlir::Type storedType(mlir::Type element);   ///< the same in memory: i1 as i8
   static int64_t sizeOf(mlir::Type stored);    ///< bytes
-  static bool isNarrowFloat(mlir::Type type);  ///< a floating-point type of fewer than 32 bits
-  mlir::Type like(mlir::Type scalar, mlir::Value shape); ///< `scalar` or a vector of it, as `shape` is
   mlir::Value i64(int64_t value);
-  mlir::Value constantLike(mlir::Type scalar, int64_t value, mlir::Value shape);
-  mlir::Value constantLike(double value, mlir::Value shape, mlir::Type scalar);
+  Numbers numbers() { return {b, loc}; } ///< at the place where the emitter is
+  mlir::Value constantLike(mlir::Type scalar, int64_t value, mlir::Value shape) {
+    return numbers().constantLike(scalar, value, shape);
+  }
+  mlir::Value widen(mlir::Value bits, mlir::Type from) { return numbers().widen(bits, from); }
+  mlir::Value narrow(mlir::Value wide, mlir::Type to) { return numbers().narrow(wide, to); }
   mlir::Value zero(mlir::Type type); ///< of any register type or vector of it
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, int64_t b);
@@ -99,32 +108,12 @@ private:
   LaneValue addPointer(triton::AddPtrOp op, const LaneValue &pointer, const LaneValue &offset);
   mlir::Value compute(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value computeFloat(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
-  mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
-  mlir::Value divideNarrow(mlir::Operation *op, mlir::Value a, mlir::Value b, bool isSigned, bool remainder);
-  mlir::Value shift(mlir::Operation *op, mlir::Value a, mlir::Value b);
-  mlir::Value fusedToOdd(llvm::ArrayRef<mlir::Value> wide);
-  mlir::Value extremum(bool largest, mlir::Value x, mlir::Value y);
-  mlir::Value remainder(mlir::Value x, mlir::Value y);
-  mlir::Value copySign(mlir::Value magnitude, mlir::Value sign);
-  mlir::Value floatToInt(mlir::Operation *op, mlir::Value a, bool isSigned);
-  mlir::Value intToFloat(mlir::Operation *op, mlir::Value a, bool isSigned);
-  mlir::Value multiplyHigh(mlir::Value a, mlir::Value b);
-  mlir::Value cloneOn(mlir::Operation *op, mlir::ValueRange operands, mlir::Type scalarResult);
   /// Whether `region` is one block without control flow or effects, which runs on vectors.
   static bool isStraightLine(mlir::Region &region);
   /// The values that the region's one block yields; with control flow in it, of one element.
   llvm::SmallVector<LaneValue> runRegion(mlir::Region &region, llvm::ArrayRef<LaneValue> arguments);
 
-  //===-- Fp8.cpp: narrow formats --------------------------------------------------------------------------------===//
-  mlir::Value widen(mlir::Value bits, mlir::Type from); ///< f16, bf16, fp8 bits to f32; f32 and f64 unchanged
-  mlir::Value narrow(mlir::Value wide, mlir::Type to, bool towardZero = false); ///< f32 or f64 to f16, bf16, fp8 bits
-  mlir::Value convertFloat(mlir::Value value, mlir::Type from, mlir::Type to, bool towardZero = false);
-  mlir::Value roundToOdd(mlir::Value f64);
-  mlir::Value narrowToBf16(mlir::Value f32);
-  mlir::Value narrowToFp8(mlir::Value f32, mlir::Type to);
-  mlir::Value widenFp8(mlir::Value bits, mlir::Type from);
-
-  //===-- Memory.cpp ---------------------------------------------------------------------------------------------===//
+  //===-- Buffers.cpp: private memory ----------------------------------------------------------------------------===//
   TileBuffer allocate(mlir::RankedTensorType type, mlir::Type stored = {});
   mlir::Value scratch(int64_t bytes); ///< a pointer to private memory, alive until the end of the current block
   mlir::Value gep(mlir::Value pointer, mlir::Type stored, mlir::Value index);
@@ -134,9 +123,13 @@ private:
   mlir::Value fromStored(mlir::Value value, const TileBuffer &buffer);
   mlir::Value toStored(mlir::Value value, const TileBuffer &buffer);
   LaneValue readBuffer(const TileBuffer &buffer, const TileIndex &index);
-  mlir::Value loadAndShuffle(mlir::Value pointer, mlir::Type stored, const LanePattern &lanes, int64_t count);
   LaneValue readBufferAt(const TileBuffer &buffer, const LaneValue &linear);
+  mlir::Value loadAndShuffle(mlir::Value pointer, mlir::Type stored, const LanePattern &lanes, int64_t count);
   void writeBuffer(const TileBuffer &buffer, const TileIndex &index, const LaneValue &value);
+  mlir::Value spill(mlir::Value lanes); ///< lanes in scratch memory, to be read one by one
+  mlir::Value spilledLane(mlir::Value memory, mlir::Type scalar, mlir::Value lane);
+
+  //===-- Memory.cpp: loads and stores ---------------------------------------------------------------------------===//
   struct Access {
     LaneValue address;
     std::optional<LaneValue> mask;
@@ -145,26 +138,26 @@ private:
   Access accessAt(mlir::Operation *op, mlir::Value pointer, mlir::Value mask, const TileIndex &index);
   LaneValue emitLoad(triton::LoadOp load, const TileIndex &index);
   LaneValue loadThrough(const Access &access, mlir::Type stored, const LaneValue &other, bool isVolatile);
-  void storeThrough(const Access &access, mlir::Value value, bool streams);
   void emitStore(triton::StoreOp store);
-  void emitAtomic(mlir::Operation *op);
-  void emitPoll(triton::AtomicPollOp op);
-  mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
-  mlir::Value atomicNarrowAdd(triton::AtomicRMWOp op, mlir::Value pointer, mlir::Value value);
-  mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other, bool isVolatile = false);
-  void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);
+  void storeThrough(const Access &access, mlir::Value value, bool streams);
   /// Runs `body(lane)` for each lane whose mask is set, one after the other.
   void forActiveLanes(mlir::Value mask, llvm::function_ref<void(mlir::Value)> body);
-  mlir::Value spill(mlir::Value lanes); ///< lanes in scratch memory, to be read one by one
-  mlir::Value spilledLane(mlir::Value memory, mlir::Type scalar, mlir::Value lane);
+  mlir::Value gatherLanes(mlir::Value addresses, mlir::Value mask, mlir::Value other, bool isVolatile = false);
+  void scatterLanes(mlir::Value addresses, mlir::Value mask, mlir::Value value);
   mlir::Value allTrue(mlir::Value mask);
-  mlir::Value areContiguous(mlir::Value addresses, mlir::Value first, mlir::Type stored);
-  LanePattern stepPattern(int64_t step) const;
   mlir::Value anyTrue(mlir::Value mask);
+  LanePattern stepPattern(int64_t step) const;
+  mlir::Value areContiguous(mlir::Value addresses, mlir::Value first, mlir::Type stored);
   mlir::Value loadMasked(mlir::Value pointer, mlir::Value mask, mlir::Value otherwise, bool isVolatile);
   void storeMasked(mlir::Value pointer, mlir::Value mask, mlir::Value value, bool streams = false);
   void storeWhole(mlir::Value pointer, mlir::Value value, bool streams);
   void fenceStreams();
+
+  //===-- Atomics.cpp --------------------------------------------------------------------------------------------===//
+  void emitAtomic(mlir::Operation *op);
+  mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
+  mlir::Value atomicNarrowAdd(triton::AtomicRMWOp op, mlir::Value pointer, mlir::Value value);
+  void emitPoll(triton::AtomicPollOp op);
 
   //===-- Reduce.cpp, Dot.cpp, Debug.cpp -------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);

@@ -47,39 +47,7 @@ void unmapMemory(uint64_t address, uint64_t sizeBytes) {
   ::munmap(reinterpret_cast<void *>(begin), mappedBytes(sizeBytes) + 2 * pageBytes());
 }
 
-std::string describeBuffer(const HostAllocation &allocation) {
-  std::string name = allocation.name.empty() ? fmt::format("the buffer at {:#x}", allocation.address)
-                                             : fmt::format("buffer `{}`", allocation.name);
-  return fmt::format("{} of {} bytes", name, allocation.sizeBytes);
-}
-
-const char *plural(uint64_t count) {
-  return count == 1 ? "" : "s";
-}
-
 } // namespace
-
-const HostAllocation *findAllocation(const HostMap &map, uint64_t address, uint64_t sizeBytes) {
-  auto after = std::upper_bound(map.begin(), map.end(), address,
-                                [](uint64_t value, const HostAllocation &each) { return value < each.address; });
-  if (after == map.begin())
-    return nullptr;
-  const HostAllocation &candidate = *std::prev(after);
-  return candidate.holds(address, sizeBytes) ? &candidate : nullptr;
-}
-
-const HostAllocation *nearestAllocation(const HostMap &map, uint64_t address) {
-  auto distance = [&](const HostAllocation &each) -> double {
-    uint64_t end = each.address + each.sizeBytes;
-    if (address < each.address)
-      return 16.0 * double(each.address - address);
-    return address < end ? -1 : double(address - end);
-  };
-  auto nearest = std::min_element(map.begin(), map.end(), [&](const HostAllocation &a, const HostAllocation &b) {
-    return distance(a) < distance(b);
-  });
-  return nearest == map.end() ? nullptr : &*nearest;
-}
 
 HostMemory &HostMemory::shared() {
   static auto *memory = new HostMemory; // never destroyed: an abandoned kernel may outlive main
@@ -125,28 +93,11 @@ std::shared_ptr<const HostMap> HostMemory::snapshot() {
 }
 
 std::string HostMemory::describeAddress(uint64_t address) {
-  auto map = snapshot();
-  const HostAllocation *nearest = nearestAllocation(*map, address);
-  if (!nearest)
-    return "there are no buffers";
-  uint64_t end = nearest->address + nearest->sizeBytes;
-  if (address < nearest->address)
-    return fmt::format("{} byte{} before {}", nearest->address - address, plural(nearest->address - address),
-                       describeBuffer(*nearest));
-  if (address >= end)
-    return fmt::format("{} byte{} past the end of {}", address - end, plural(address - end), describeBuffer(*nearest));
-  return fmt::format("at byte {} of {}", address - nearest->address, describeBuffer(*nearest));
+  return heddle::describeAddress(*snapshot(), address);
 }
 
 void HostMemory::checkRange(const char *operation, uint64_t address, uint64_t sizeBytes) {
-  auto map = snapshot();
-  if (findAllocation(*map, address, sizeBytes))
-    return;
-  if (const HostAllocation *holder = findAllocation(*map, address, 0))
-    throw inputError(fmt::format("{}: {} bytes from byte {} on do not fit {}", operation, sizeBytes,
-                                 address - holder->address, describeBuffer(*holder)));
-  throw inputError(fmt::format("{}: address {:#x} lies in no live buffer", operation, address),
-                   {"it is " + describeAddress(address)});
+  requireAllocation(*snapshot(), operation, address, sizeBytes);
 }
 
 uint64_t HostMemory::openTicket() {

@@ -2,6 +2,7 @@
 // The memory of all host devices: one ordered table of live allocations, because any device may address another's, as
 // GPUs of one host do. It answers bounds checks, names buffers in messages, and frees only what no queued work can use.
 #pragma once
+#include "runtime/Allocations.h"
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,26 +13,8 @@
 
 namespace heddle {
 
-struct HostAllocation {
-  uint64_t address;
-  uint64_t sizeBytes;
-  std::string name;   ///< the buffer's; empty when it has none
-  std::string device; ///< `host:0`
-
-  bool holds(uint64_t start, uint64_t size) const {
-    return start >= address && size <= sizeBytes && start - address <= sizeBytes - size;
-  }
-};
-
-/// Allocations at one moment, by address.
-using HostMap = std::vector<HostAllocation>;
-
-/// The allocation that holds the range, or null.
-const HostAllocation *findAllocation(const HostMap &map, uint64_t address, uint64_t sizeBytes);
-
-/// The allocation that an access to `address` was probably meant for, or null when there is none: the nearest, where
-/// lying before a buffer counts 16 times the distance, because running past an end is the commoner fault.
-const HostAllocation *nearestAllocation(const HostMap &map, uint64_t address);
+using HostAllocation = Allocation;
+using HostMap = AllocationMap;
 
 class HostMemory {
 public:

@@ -228,6 +228,12 @@ void HostStream::enqueue(std::function<void()> body, Kind kind) {
 }
 
 void HostStream::synchronize() {
+  {
+    std::lock_guard lock(captureMutex);
+    if (capture)
+      throw inputError(device->name() + ": a stream that is being captured cannot be waited for",
+                       {"end the capture first"});
+  }
   std::unique_lock lock(queue->mutex);
   if (queue->runner == std::this_thread::get_id())
     throw inputError("a host function waits for its own stream");
@@ -238,22 +244,30 @@ void HostStream::synchronize() {
 
 void HostStream::copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) {
   HostMemory::shared().checkRange("copy to the device", destination, sizeBytes);
+  if (recordCall([=](Stream &stream) { stream.copyToDevice(destination, source, sizeBytes); }))
+    return;
   enqueue([=] { std::memcpy(pointerTo(destination), source, sizeBytes); });
 }
 
 void HostStream::copyToHost(void *destination, uint64_t source, uint64_t sizeBytes) {
   HostMemory::shared().checkRange("copy to the host", source, sizeBytes);
+  if (recordCall([=](Stream &stream) { stream.copyToHost(destination, source, sizeBytes); }))
+    return;
   enqueue([=] { std::memcpy(destination, pointerTo(source), sizeBytes); });
 }
 
 void HostStream::copy(uint64_t destination, uint64_t source, uint64_t sizeBytes) {
   HostMemory::shared().checkRange("copy, destination", destination, sizeBytes);
   HostMemory::shared().checkRange("copy, source", source, sizeBytes);
+  if (recordCall([=](Stream &stream) { stream.copy(destination, source, sizeBytes); }))
+    return;
   enqueue([=] { std::memmove(pointerTo(destination), pointerTo(source), sizeBytes); });
 }
 
 void HostStream::fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) {
   HostMemory::shared().checkRange("fill", destination, sizeBytes);
+  if (recordCall([=](Stream &stream) { stream.fill(destination, value, sizeBytes); }))
+    return;
   enqueue([=] { std::memset(pointerTo(destination), value, sizeBytes); });
 }
 
@@ -269,6 +283,8 @@ void HostStream::launch(const Launch &launch) {
         fmt::format("kernel `{}`: a cooperative launch of {} program instances; the host runs at most {} at once",
                     launch.kernel.package().kernel, instances, cooperativeLimit));
   double seconds = timeoutOf(launch);
+  if (recordCall([launch](Stream &stream) { stream.launch(launch); }))
+    return;
   HostPool &pool = HostPool::shared();
   pool.requireThreads();
   auto ticket = std::make_shared<HostMemory::Ticket>();
@@ -285,6 +301,8 @@ void HostStream::launch(const Launch &launch) {
 
 void HostStream::record(const std::shared_ptr<Event> &event) {
   auto own = hostEvent(event);
+  if (recordCall([event](Stream &stream) { stream.record(event); }))
+    return;
   auto ticket = std::make_shared<HostMemory::Ticket>();
   auto number = std::make_shared<uint64_t>();
   // Announced under the stream's mutex: two records of one event in one stream keep their numbers' order.
@@ -299,12 +317,48 @@ void HostStream::record(const std::shared_ptr<Event> &event) {
 
 void HostStream::wait(const std::shared_ptr<Event> &event) {
   auto own = hostEvent(event);
+  if (recordCall([event](Stream &stream) { stream.wait(event); }))
+    return;
   uint64_t number = own->latest();
   enqueue([own, number] { own->waitFor(number); }, Kind::Wait);
 }
 
 void HostStream::hostFunction(std::function<void()> function) {
-  enqueue(std::move(function));
+  if (!recordCall([=](Stream &stream) { stream.hostFunction(function); }))
+    enqueue(std::move(function));
+}
+
+bool HostStream::recordCall(RecordedGraph::Call call) {
+  std::lock_guard lock(captureMutex);
+  if (capture)
+    capture->add(std::move(call));
+  return capture != nullptr;
+}
+
+void HostStream::launch(Graph &graph) {
+  auto *recorded = dynamic_cast<RecordedGraph *>(&graph);
+  if (!recorded)
+    throw inputError("the graph belongs to a stream of another driver");
+  {
+    std::lock_guard lock(captureMutex);
+    if (capture)
+      throw inputError(device->name() + ": a graph cannot be launched into a capture");
+  }
+  recorded->replay(*this);
+}
+
+void HostStream::beginCapture() {
+  std::lock_guard lock(captureMutex);
+  if (capture)
+    throw inputError(device->name() + ": the stream is being captured already");
+  capture = std::make_unique<RecordedGraph>();
+}
+
+std::unique_ptr<Graph> HostStream::endCapture() {
+  std::lock_guard lock(captureMutex);
+  if (!capture)
+    throw inputError(device->name() + ": the stream is not being captured");
+  return std::move(capture);
 }
 
 } // namespace heddle

@@ -48,9 +48,12 @@ public:
   void copy(uint64_t destination, uint64_t source, uint64_t sizeBytes) override;
   void fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) override;
   void launch(const Launch &launch) override;
+  void launch(Graph &graph) override;
   void record(const std::shared_ptr<Event> &event) override;
   void wait(const std::shared_ptr<Event> &event) override;
   void hostFunction(std::function<void()> function) override;
+  void beginCapture() override;
+  std::unique_ptr<Graph> endCapture() override;
   void synchronize() override;
 
 private:
@@ -63,9 +66,13 @@ private:
   struct Queue; ///< shared with the thread, which may outlive the stream
 
   void enqueue(std::function<void()> body, Kind kind = Kind::Work);
+  /// While capturing, keeps the call for the graph: true.
+  bool recordCall(RecordedGraph::Call call);
 
   std::shared_ptr<HostDevice> device; ///< kept alive
   std::shared_ptr<Queue> queue;
+  std::mutex captureMutex;
+  std::unique_ptr<RecordedGraph> capture; ///< null when not capturing
 };
 
 } // namespace heddle

@@ -167,4 +167,38 @@ TEST(HostStream, FreedMemoryStaysUntilQueuedWorkHasRun) {
   stream->synchronize();
 }
 
+TEST(HostStream, GraphsReplayWhatWasCaptured) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  Buffer buffer = device->allocate(64 * 4);
+  stream->fill(buffer, 0);
+  int ran = 0;
+  std::vector<int32_t> inside(64);
+  stream->beginCapture();
+  stream->launch(testLaunch(testPackage({pointerArgument("x")}), addOne, {64, 1, 1}, {buffer}));
+  stream->hostFunction([&] { ++ran; });
+  stream->copyToHost(inside.data(), buffer);
+  EXPECT_CONTAINS(messageOf([&] { stream->fill(buffer.address() + 1, 0, 256); }), "do not fit");
+  auto graph = stream->endCapture();
+  stream->synchronize();
+  EXPECT_EQ(ran, 0);
+  auto other = device->createStream();
+  for (int i = 0; i < 3; ++i)
+    other->launch(*graph);
+  other->synchronize();
+  EXPECT_EQ(ran, 3);
+  EXPECT_EQ(inside, std::vector<int32_t>(64, 3));
+}
+
+TEST(HostStream, MisusedCaptures) {
+  auto stream = openDevice("host:0")->createStream();
+  EXPECT_CONTAINS(messageOf([&] { stream->endCapture(); }), "the stream is not being captured");
+  stream->beginCapture();
+  EXPECT_CONTAINS(messageOf([&] { stream->beginCapture(); }), "is being captured already");
+  EXPECT_CONTAINS(messageOf([&] { stream->synchronize(); }), "cannot be waited for");
+  auto graph = stream->endCapture();
+  stream->beginCapture();
+  EXPECT_CONTAINS(messageOf([&] { stream->launch(*graph); }), "a graph cannot be launched into a capture");
+}
+
 } // namespace

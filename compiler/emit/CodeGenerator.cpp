@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/emit/HostObject.h"
+#include "compiler/emit/CodeGenerator.h"
+#include "chips/Chip.h"
 #include "compiler/emit/Guard.h"
 #include "support/Error.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -7,6 +8,7 @@
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -25,6 +27,10 @@ void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 void LLVMInitializeX86AsmParser();
 void LLVMInitializeX86Disassembler();
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
 }
 
 namespace heddle {
@@ -39,7 +45,9 @@ constexpr const char *shortPipeline =
     "loop(indvars,loop-deletion,loop-unroll-full),sroa,early-cse<memssa>,dse,loop-mssa(licm),"
     "early-cse<memssa>,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
-constexpr const char *triple = "x86_64-pc-linux-gnu";
+constexpr const char *hostTriple = "x86_64-pc-linux-gnu", *nvidiaTriple = "nvptx64-nvidia-cuda";
+/// What the kernels need at least: one-sided fences, conversions of f8. CUDA 12.7 and later load it.
+constexpr const char *ptxVersion = "+ptx86";
 
 /// Collects error diagnostics of a context; the default handler would end the process.
 class DiagnosticCollector {
@@ -117,13 +125,13 @@ std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::C
       passes.run(module);
   });
   if (refused)
-    throw internalError("LLVM cannot emit this kind of file for the host");
+    throw internalError("LLVM cannot emit this kind of file");
   return bytes.str().str();
 }
 
 } // namespace
 
-void initializeHostTarget() {
+void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -132,41 +140,68 @@ void initializeHostTarget() {
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
     LLVMInitializeX86Disassembler();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
   });
 }
 
-HostCodeGenerator::HostCodeGenerator(const HostProcessor &processor, int level) : processor(processor), level(level) {
-  initializeHostTarget();
-  std::string message;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), message);
-  if (!target)
-    throw internalError("LLVM has no x86-64 back end: " + message);
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a fused product is asked for by name, never found
-  machine.reset(target->createTargetMachine(llvm::Triple(triple), processor.name, processor.featureString, options,
-                                            llvm::Reloc::PIC_, std::nullopt, codeGenLevel(level)));
-  if (!machine)
-    throw internalError("LLVM made no target machine for processor `" + processor.name + "`");
+std::unique_ptr<CodeGenerator> CodeGenerator::forHost(const HostProcessor &processor, int level) {
+  std::unique_ptr<CodeGenerator> result(new CodeGenerator(hostTriple, processor.name, processor.featureString, level));
+  result->vectorBits = processor.vectorBits;
+  return result;
 }
 
-HostCodeGenerator::~HostCodeGenerator() = default;
+std::unique_ptr<CodeGenerator> CodeGenerator::forNvidia(const Chip &chip, int level) {
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(nvidiaTriple, chip.name + "a", ptxVersion, level));
+}
 
-void HostCodeGenerator::prepare(llvm::Module &module) const {
+CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::string features, int level)
+    : triple(std::move(triple)), processor(std::move(processor)), features(std::move(features)), level(level) {
+  initializeTargets();
+  std::string message;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(this->triple), message);
+  if (!target)
+    throw internalError("LLVM has no back end for " + this->triple + ": " + message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a fused product is asked for by name, never found
+  machine.reset(target->createTargetMachine(llvm::Triple(this->triple), this->processor, this->features, options,
+                                            llvm::Reloc::PIC_, std::nullopt, codeGenLevel(level)));
+  if (!machine)
+    throw internalError("LLVM made no target machine for processor `" + this->processor + "`");
+}
+
+CodeGenerator::~CodeGenerator() = default;
+
+// LLVM 22 does not say of matrix instructions that all lanes have to take part: it would move one into a branch.
+static void markMatrixInstructions(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+      if (llvm::Function *callee = call->getCalledFunction(); callee && callee->getName().starts_with("llvm.nvvm.mma."))
+        call->setConvergent();
+}
+
+void CodeGenerator::prepare(llvm::Module &module) const {
   module.setTargetTriple(llvm::Triple(triple));
   module.setDataLayout(machine->createDataLayout());
-  std::string bits = std::to_string(processor.vectorBits);
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
-    function.addFnAttr("target-cpu", processor.name);
-    function.addFnAttr("target-features", processor.featureString);
+    function.addFnAttr("target-cpu", processor);
+    function.addFnAttr("target-features", features);
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (vectorBits == 0) {
+      markMatrixInstructions(function);
+      continue;
+    }
+    std::string bits = std::to_string(vectorBits);
     function.addFnAttr("prefer-vector-width", bits);
     function.addFnAttr("min-legal-vector-width", bits);
-    function.addFnAttr(llvm::Attribute::NoUnwind);
   }
 }
 
-void HostCodeGenerator::optimize(llvm::Module &module, const std::string &passes) const {
+void CodeGenerator::optimize(llvm::Module &module, const std::string &passes) const {
   std::string pipeline = passes.empty() ? pipelineOf(level) : passes;
   if (pipeline.empty())
     return;
@@ -193,11 +228,11 @@ void HostCodeGenerator::optimize(llvm::Module &module, const std::string &passes
     throw inputError("LLVM does not know the passes `" + pipeline + "`: " + malformed);
 }
 
-std::string HostCodeGenerator::object(llvm::Module &module) const {
+std::string CodeGenerator::object(llvm::Module &module) const {
   return emitFile(module, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
-std::string HostCodeGenerator::assembly(const llvm::Module &module) const {
+std::string CodeGenerator::assembly(const llvm::Module &module) const {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   return emitFile(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// LLVM IR to a relocatable object for an x86-64 processor. Every way in which LLVM fails becomes an Error{Internal}.
+// LLVM IR to the code of a target: a relocatable object for an x86-64 processor, PTX for a chip of NVIDIA. Every way in
+// which LLVM fails becomes an Error{Internal}.
 #pragma once
 #include "compiler/emit/HostProcessor.h"
 #include <memory>
@@ -12,30 +13,36 @@ class TargetMachine;
 
 namespace heddle {
 
-/// Emits modules for one processor. All functions throw Error{Internal} and leave `module` unusable when they do.
-class HostCodeGenerator {
+struct Chip;
+
+/// Emits modules for one target. All functions throw Error{Internal} and leave `module` unusable when they do.
+class CodeGenerator {
 public:
   /// `level`: 0 no optimisation, 1 and 2 the short pipeline, 3 LLVM's own -O3.
-  HostCodeGenerator(const HostProcessor &processor, int level);
-  ~HostCodeGenerator();
+  static std::unique_ptr<CodeGenerator> forHost(const HostProcessor &processor, int level);
+  static std::unique_ptr<CodeGenerator> forNvidia(const Chip &chip, int level);
+  ~CodeGenerator();
 
   /// Gives `module` the target's triple, data layout and function attributes. Needed once, before the others.
   void prepare(llvm::Module &module) const;
   /// Runs the level's optimiser pipeline, or `passes` (LLVM's textual notation) when that is not empty.
   void optimize(llvm::Module &module, const std::string &passes = "") const;
-  /// The bytes of an ELF object. Changes `module`: nothing may follow.
+  /// The bytes of an ELF object; not for PTX, which is text. Changes `module`: nothing may follow.
   std::string object(llvm::Module &module) const;
   /// Assembly text; `module` stays as it is.
   std::string assembly(const llvm::Module &module) const;
 
 private:
-  HostProcessor processor;
+  CodeGenerator(std::string triple, std::string processor, std::string features, int level);
+
+  std::string triple, processor, features;
+  int vectorBits = 0; ///< of the host; 0: the target has no such notion
   int level;
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
-/// Makes LLVM's x86-64 back end known to it, once.
-void initializeHostTarget();
+/// Makes LLVM's back ends known to it, once.
+void initializeTargets();
 
 /// LLVM IR as text.
 std::string printModule(const llvm::Module &module);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Floating-point formats under 32 bits. They travel as integers of their width; here they become f32 and come back,
-// with integer arithmetic that vectorises, keeps denormals and rounds to nearest even. The processor's own bf16
-// conversion is not used: it flushes denormals.
-#include "compiler/lowering/host/HostEmitter.h"
+// with integer arithmetic that vectorises, keeps denormals and rounds to nearest even. A processor's own bf16
+// conversion is not used: x86's flushes denormals.
+#include "compiler/arithmetic/Numbers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
-using namespace heddle::host;
+using namespace heddle::arithmetic;
 
 namespace {
 /// The layout of an 8-bit format: sign, exponent, `mantissa` bits.
@@ -31,7 +31,7 @@ static Fp8Format formatOf(Type type) {
   return {2, 16, 0x7F, false, true};
 }
 
-Value HostEmitter::widen(Value bits, Type from) {
+Value Numbers::widen(Value bits, Type from) {
   Type f32 = like(b.getF32Type(), bits), i32 = like(b.getI32Type(), bits);
   if (from.isF32() || from.isF64())
     return bits;
@@ -48,7 +48,7 @@ Value HostEmitter::widen(Value bits, Type from) {
 
 // The magnitude bits moved to the f32's exponent and mantissa, times the difference of the biases: exact, and right for
 // denormals too.
-Value HostEmitter::widenFp8(Value bits, Type from) {
+Value Numbers::widenFp8(Value bits, Type from) {
   Fp8Format format = formatOf(from);
   Type i32Type = b.getI32Type(), i32 = like(i32Type, bits), f32 = like(b.getF32Type(), bits);
   Value wide = arith::ExtUIOp::create(b, loc, i32, bits);
@@ -76,7 +76,7 @@ Value HostEmitter::widenFp8(Value bits, Type from) {
 
 // f64 to f32 with the last bit set when anything was lost: a second rounding to 22 bits or fewer is then as good as
 // one.
-Value HostEmitter::roundToOdd(Value x) {
+Value Numbers::roundToOdd(Value x) {
   Type f32 = like(b.getF32Type(), x), i32 = like(b.getI32Type(), x);
   auto c = [&](int64_t value) { return constantLike(b.getI32Type(), value, x); };
   Value near = arith::TruncFOp::create(b, loc, f32, x), back = arith::ExtFOp::create(b, loc, x.getType(), near);
@@ -91,7 +91,7 @@ Value HostEmitter::roundToOdd(Value x) {
   return arith::BitcastOp::create(b, loc, f32, arith::SelectOp::create(b, loc, inexact, fixed, bits));
 }
 
-Value HostEmitter::narrowToBf16(Value x) {
+Value Numbers::narrowToBf16(Value x) {
   Type i32 = like(b.getI32Type(), x);
   auto c = [&](int64_t value) { return constantLike(b.getI32Type(), value, x); };
   Value bits = arith::BitcastOp::create(b, loc, i32, x);
@@ -104,7 +104,7 @@ Value HostEmitter::narrowToBf16(Value x) {
 }
 
 // Nearest even, saturating: infinities and finite values beyond the largest become the largest, NaN stays NaN.
-Value HostEmitter::narrowToFp8(Value x, Type to) {
+Value Numbers::narrowToFp8(Value x, Type to) {
   Fp8Format format = formatOf(to);
   Type i32 = like(b.getI32Type(), x), f32 = x.getType();
   auto c = [&](int64_t value) { return constantLike(b.getI32Type(), value, x); };
@@ -139,7 +139,7 @@ Value HostEmitter::narrowToFp8(Value x, Type to) {
   return arith::TruncIOp::create(b, loc, like(b.getI8Type(), x), result);
 }
 
-Value HostEmitter::narrow(Value wide, Type to, bool towardZero) {
+Value Numbers::narrow(Value wide, Type to, bool towardZero) {
   if (getElementTypeOrSelf(wide.getType()).isF64())
     wide = roundToOdd(wide);
   Value result;
@@ -163,7 +163,7 @@ Value HostEmitter::narrow(Value wide, Type to, bool towardZero) {
   return arith::SelectOp::create(b, loc, away, back, result);
 }
 
-Value HostEmitter::convertFloat(Value value, Type from, Type to, bool towardZero) {
+Value Numbers::convertFloat(Value value, Type from, Type to, bool towardZero) {
   if (from == to)
     return value;
   if (to.isF64()) {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The steps of an algorithm as tile code: where slots, packets and the arrays of this rank and of its peers lie, and
+// what is loaded, stored, sent, received and folded there.
+#include "collectives/kernel/Fold.h"
+#include "collectives/kernel/KernelWriter.h"
+#include "collectives/kernel/Packets.h"
+#include "compiler/dialects/peer/Peer.h"
+
+using namespace mlir;
+using namespace heddle::triton;
+
+namespace heddle {
+
+//===-- Operands of peers ----------------------------------------------------------------------------------------===//
+
+Value KernelWriter::operandSlots() {
+  return w.offset(arena, w.add(w.i64(plan.arena.operands / 8), w.mul(block, w.i64(2))));
+}
+
+void KernelWriter::publish() {
+  for (int i = 0; i < 2; ++i)
+    w.store(w.offset(operandSlots(), w.i64(i)), PtrToIntOp::create(w.b, w.b.getI64Type(), extra[i]));
+  published = true;
+}
+
+SmallVector<Value> KernelWriter::operandsOf(const Rank &rank) {
+  Place at = place(rank);
+  if (at.isOwn)
+    return extra;
+  Value slots = operandSlots();
+  slots = peer::AddressOp::create(w.b, slots.getType(), slots, w.truncate(at.rank, 32), group);
+  SmallVector<Value> result;
+  for (int i = 0; i < 2; ++i)
+    result.push_back(IntToPtrOp::create(w.b, extra[i].getType(), w.load(w.offset(slots, w.i64(i)))));
+  return result;
+}
+
+static size_t placeOf(const Rank &rank, int ranks) {
+  return size_t((rank.value % ranks + ranks) % ranks);
+}
+
+TileHandle KernelWriter::peerInput(const Rank &of, const Rank &part) {
+  Value mask, index = arrayIndex(part, collective.inputParts(), mask);
+  const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
+  return keep(operands.input(w, known[placeOf(of, collective.ranks)], index, mask));
+}
+
+void KernelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
+  Value mask, index = arrayIndex(part, collective.outputParts(), mask);
+  const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
+  operands.output(w, known[placeOf(of, collective.ranks)], index, mask, tiles[size_t(tile)]);
+}
+
+//===-- Places ---------------------------------------------------------------------------------------------------===//
+
+KernelWriter::Place KernelWriter::place(const Rank &rank) {
+  switch (rank.form) {
+  case Rank::Form::Fixed:
+    return {w.i64(rank.value), {}};
+  case Rank::Form::Own: {
+    if (rank.value % collective.ranks == 0)
+      return {self, {}, /*isOwn=*/true};
+    Value sum = w.add(self, w.i64(rank.value % collective.ranks)), size = w.i64(collective.ranks);
+    Value wraps = w.compare(arith::CmpIPredicate::sge, sum, size);
+    return {w.select(wraps, w.sub(sum, size), sum), {}};
+  }
+  case Rank::Form::Table: {
+    Value found = w.i64(-1);
+    for (int own = 0; own < int(rank.table.size()); ++own)
+      found = w.select(w.equal(self, w.i64(own)), w.i64(rank.table[size_t(own)]), found);
+    Value somebody = w.compare(arith::CmpIPredicate::sge, found, w.i64(0));
+    return {w.select(somebody, found, self), somebody};
+  }
+  }
+  llvm_unreachable("unknown form of a rank");
+}
+
+Value KernelWriter::slotPointer(int64_t areaBytes, int64_t parityBytes, int64_t slotBytes, const Slot &slot,
+                                const Place &at, Type pointee) {
+  Value number = w.add(place(slot.rank).rank, w.i64(slot.base));
+  Value bytes = w.add(w.i64(areaBytes), w.add(w.mul(parity, w.i64(parityBytes)), w.mul(number, w.i64(slotBytes))));
+  Value pointer = w.offset(arena, w.shiftRight(bytes, w.i64(3))); // areas and slots are multiples of 256 bytes
+  if (!at.isOwn)
+    pointer = peer::AddressOp::create(w.b, pointer.getType(), pointer, w.truncate(at.rank, 32), group);
+  return w.bitcast(pointer, w.pointerTo(pointee));
+}
+
+Value KernelWriter::stagingTile(const Place &at, const Slot &slot) {
+  const ArenaLayout &arena = plan.arena;
+  Value first = slotPointer(arena.staging, arena.stagingParity, arena.stagingSlot, slot, at, element);
+  return w.offset(first, w.add(lanes, tileInRound));
+}
+
+// Of 8-byte elements the low words' packets of a tile come before those of the high words.
+SmallVector<Value, 2> KernelWriter::packetTiles(const Place &at, const Slot &slot) {
+  const ArenaLayout &arena = plan.arena;
+  int64_t size = elementSizeBytes(collective.type), packets = plan.tileElements * std::min<int64_t>(size, 4) / 4;
+  Value first = slotPointer(arena.inbox, arena.inboxParity, arena.inboxSlot, slot, at, w.b.getI64Type());
+  Value start = w.shiftRight(w.mul(tileInRound, w.i64(size)), w.i64(2));
+  SmallVector<Value, 2> result;
+  for (int64_t half = 0; half < (size == 8 ? 2 : 1); ++half)
+    result.push_back(w.offset(first, w.add(w.range(packets), w.add(start, w.i64(half * packets)))));
+  return result;
+}
+
+Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
+  mask = present;
+  if (plan.algorithm->slices) { // slice `part` of the one part
+    Value index = w.add(element0, w.mul(place(part).rank, sliceElements));
+    if (mask)
+      mask = w.bitAnd(mask, w.less(index, partElements));
+    return index;
+  }
+  if (parts == 1)
+    return element0;
+  Value skip = w.mul(place(part).rank, inner);
+  if (plan.partsAreRuns())
+    return w.add(element0, skip);
+  Value row = w.divide(element0, inner), column = w.modulo(element0, inner);
+  return w.add(w.add(w.mul(row, w.mul(inner, w.i64(parts))), column), skip);
+}
+
+//===-- Steps ----------------------------------------------------------------------------------------------------===//
+
+TileHandle KernelWriter::input(const Rank &part) {
+  Value mask, index = arrayIndex(part, collective.inputParts(), mask);
+  return keep(operands.input(w, extra, index, mask));
+}
+
+void KernelWriter::output(const Rank &part, TileHandle tile) {
+  Value mask, index = arrayIndex(part, collective.outputParts(), mask);
+  operands.output(w, extra, index, mask, tiles[size_t(tile)]);
+}
+
+void KernelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
+  Place to = place(at);
+  w.store(stagingTile(to, slot), tiles[size_t(tile)], both(present, to.somebody));
+}
+
+TileHandle KernelWriter::load(const Rank &at, const Slot &slot) {
+  Place from = place(at);
+  return keep(w.load(stagingTile(from, slot), both(present, from.somebody)));
+}
+
+// A word exists when one of its elements does: the words of a tile that the slice ends in are sent whole, with zeros.
+void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
+  SmallVector<Value, 2> words = toWords(w, tiles[size_t(tile)]), targets = packetTiles(place(to), slot);
+  for (auto [target, word] : llvm::zip(targets, words))
+    peer::PacketSendOp::create(w.b, target, word, flag, Value());
+}
+
+TileHandle KernelWriter::receive(int from, const Slot &slot, TileHandle own) {
+  // Whoever missed a packet waits for no other: a whole round of late packets is as late as one.
+  Value isOwn = w.equal(self, w.i64(from)), others = w.bitAnd(w.negate(isOwn), ok);
+  SmallVector<Value, 2> words;
+  for (Value source : packetTiles({self, {}, /*isOwn=*/true}, slot)) {
+    auto shape = cast<RankedTensorType>(source.getType()).getShape();
+    Type data = RankedTensorType::get(shape, w.b.getI32Type()), bits = RankedTensorType::get(shape, w.b.getI1Type());
+    auto packet = peer::PacketReceiveOp::create(w.b, data, bits, source, flag, w.like(others, source), deadline, group);
+    words.push_back(packet.getData());
+    Value failed = w.any(w.negate(packet.getOk()));
+    w.ifThen(failed, [&] {
+      Value seen = w.shiftRight(w.load(source, {}, /*isVolatile=*/true), w.i64(32));
+      peer::ReportOp::create(w.b, w.negate(packet.getOk()), w.i32(from), w.extend(flag, 64), seen, deadline, group,
+                             tag);
+    });
+    fail(failed);
+  }
+  return keep(w.select(isOwn, tiles[size_t(own)], fromWords(w, words, element)));
+}
+
+TileHandle KernelWriter::fold(const std::function<TileHandle(int rank)> &contribution) {
+  Fold fold(w, collective.type, collective.reduction);
+  Value accumulator;
+  for (int rank = 0; rank < collective.ranks; ++rank) {
+    TileHandle tile = contribution(rank);
+    accumulator = fold.step(accumulator, tiles[size_t(tile)]);
+  }
+  return keep(fold.round(accumulator));
+}
+
+} // namespace heddle

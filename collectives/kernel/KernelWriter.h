@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes the kernel of one plan. CollectiveKernel.cpp has its frame: epochs, rounds, tiles, barriers. KernelSteps.cpp
+// has what an algorithm's steps become, and where in the ranks' memory they read and write.
+#pragma once
+#include "collectives/kernel/CollectiveKernel.h"
+
+namespace heddle {
+
+class KernelWriter : public ProtocolWriter {
+public:
+  KernelWriter(mlir::MLIRContext &context, const Plan &plan, const CollectiveOperands &operands)
+      : plan(plan), collective(plan.collective), operands(operands), w(context),
+        element(tile::storageType(context, plan.collective.type)) {}
+
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  void eachTile(const std::function<void()> &body) override;
+  void barrier() override;
+  TileHandle input(const Rank &part) override;
+  void output(const Rank &part, TileHandle tile) override;
+  void store(const Rank &at, const Slot &slot, TileHandle tile) override;
+  TileHandle load(const Rank &at, const Slot &slot) override;
+  void send(const Rank &to, const Slot &slot, TileHandle tile) override;
+  TileHandle receive(int from, const Slot &slot, TileHandle own) override;
+  void publish() override;
+  TileHandle peerInput(const Rank &of, const Rank &part) override;
+  void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override;
+  TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override;
+
+private:
+  //===-- CollectiveKernel.cpp: the frame ------------------------------------------------------------------------===//
+  void round(mlir::Value number);
+  void writeTile(mlir::Value start, const std::function<void()> &body);
+  mlir::Value divideUp(mlir::Value x, mlir::Value y) { return w.divide(w.add(x, w.sub(y, w.i64(1))), y); }
+
+  //===-- KernelSteps.cpp: places and steps ----------------------------------------------------------------------===//
+  /// A rank as an i64 scalar and, for a table, whether it is somebody; the own rank needs no address of a peer.
+  struct Place {
+    mlir::Value rank;     ///< i64
+    mlir::Value somebody; ///< i1 or null
+    bool isOwn = false;
+  };
+  Place place(const Rank &rank);
+  /// The first byte of a slot of this rank's memory, as the same place in the memory of `at`.
+  mlir::Value slotPointer(int64_t areaBytes, int64_t parityBytes, int64_t slotBytes, const Slot &slot, const Place &at,
+                          mlir::Type pointee);
+  mlir::Value stagingTile(const Place &at, const Slot &slot);
+  llvm::SmallVector<mlir::Value, 2> packetTiles(const Place &at, const Slot &slot);
+  mlir::Value operandSlots(); ///< of this block, in this rank's memory
+  /// The operands of a rank, which has published them.
+  llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank);
+  /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
+  mlir::Value arrayIndex(const Rank &part, int parts, mlir::Value &mask);
+  mlir::Value both(mlir::Value mask, mlir::Value condition) {
+    return !condition ? mask : mask ? w.bitAnd(mask, w.like(condition, mask)) : w.splat(condition, plan.tileElements);
+  }
+  TileHandle keep(mlir::Value tile) {
+    tiles.push_back(tile);
+    return TileHandle(tiles.size()) - 1;
+  }
+  void fail(mlir::Value failed) { ok = w.bitAnd(ok, w.negate(failed)); }
+
+  //===-- State --------------------------------------------------------------------------------------------------===//
+  const Plan &plan;
+  const Collective &collective;
+  const CollectiveOperands &operands;
+  tile::TileWriter w;
+  mlir::Type element;
+
+  llvm::SmallVector<mlir::Value> extra; ///< the kernel's arguments of `operands`
+  mlir::Value group, arena, tag, deadline, self, block;
+  mlir::Value inner, partElements, sliceElements;                  ///< i64
+  mlir::Value epoch;                                               ///< i64, the first epoch of the round
+  mlir::Value parity;                                              ///< i64, 0 or 1
+  mlir::Value flag;                                                ///< i32, of the round's packets
+  mlir::Value ok;                                                  ///< i1: every wait so far succeeded
+  mlir::Value roundNumber;                                         ///< i64
+  int barriers = 0;                                                ///< in this round so far
+  bool published = false;                                          ///< since the last barrier
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> fixedOperands; ///< operandsOf(fixed(i))
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> ownOperands;   ///< operandsOf(own(i))
+  mlir::Value tileInRound; ///< i64: elements before this tile in the slots of the round
+  mlir::Value element0;    ///< index of the tile's elements in the slice, i64
+  mlir::Value present;     ///< which of them exist; null: all, in every part or slice
+  mlir::Value lanes;       ///< i64: 0 ... tile - 1
+  std::vector<mlir::Value> tiles;
+};
+
+} // namespace heddle

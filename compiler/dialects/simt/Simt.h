@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `simt` dialect: layouts as encodings of tile types, and operations between them.
+#pragma once
+#include "compiler/dialects/triton/Triton.h"
+#include "compiler/layout/LinearLayout.h"
+
+#include "compiler/dialects/simt/SimtDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/simt/SimtAttributes.h.inc"
+
+namespace heddle::simt {
+
+/// The layout of a tile of this level. Asserts that it has one.
+const layout::LinearLayout &layoutOf(mlir::Type type);
+/// Whether `type` is a tile with a layout.
+bool hasLayout(mlir::Type type);
+/// `tile` with a layout in place of whatever it has.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const layout::LinearLayout &layout);
+/// Registers that each thread holds of a tile, one for a scalar.
+int64_t registersOf(mlir::Type type);
+
+} // namespace heddle::simt
+
+#define GET_OP_CLASSES
+#include "compiler/dialects/simt/SimtOps.h.inc"

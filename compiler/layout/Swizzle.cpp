@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Scratch without bank conflicts. An offset is vector | bank | segment, minor to major. Two lanes of one transaction
+// collide iff the difference of their elements has no bank part but a segment part; so the segment's vectors are chosen
+// outside of what the lanes of either side span.
+#include "compiler/layout/Swizzle.h"
+#include "compiler/layout/BitSpan.h"
+#include "support/Error.h"
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+namespace heddle::layout {
+
+using Vectors = std::vector<uint64_t>; ///< elements of the tile, by flat index
+
+static int log2Of(int64_t size) {
+  return std::bit_width(uint64_t(size)) - 1;
+}
+
+/// The bases of one input that are independent of each other.
+static Vectors basesOf(const LinearLayout &flat, Dim in) {
+  Vectors bases;
+  BitSpan span;
+  for (int bit = 0; bit < flat.inputBits(in); ++bit)
+    if (uint64_t word = uint64_t(flat.basis(in, bit, Dim::Dim0)); span.insert(word))
+      bases.push_back(word);
+  return bases;
+}
+
+/// A basis of what both span; of `second` where its vectors lie in the first. Both are independent.
+static Vectors intersection(const Vectors &first, const Vectors &second) {
+  BitSpan span;
+  for (size_t i = 0; i < first.size(); ++i)
+    span.insert(first[i], uint64_t(1) << i);
+  Vectors common;
+  for (uint64_t vector : second) {
+    std::optional<uint64_t> name = span.combination(vector);
+    if (!name) {
+      span.insert(vector);
+      continue;
+    }
+    uint64_t sum = 0;
+    for (; *name != 0; *name &= *name - 1)
+      sum ^= first[std::countr_zero(*name)];
+    common.push_back(sum);
+  }
+  return common;
+}
+
+/// Those of the vectors, in this order, that are independent of the span and of each other; the span takes them in.
+static Vectors independentOf(BitSpan &span, const Vectors &vectors, size_t atMost = 64) {
+  Vectors chosen;
+  for (uint64_t vector : vectors)
+    if (chosen.size() < atMost && span.insert(vector))
+      chosen.push_back(vector);
+  return chosen;
+}
+
+static BitSpan spanOf(std::initializer_list<const Vectors *> lists) {
+  BitSpan span;
+  for (const Vectors *list : lists)
+    for (uint64_t vector : *list)
+      span.insert(vector);
+  return span;
+}
+
+static void append(Vectors &to, const Vectors &more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+namespace {
+/// What one register layout gives the search.
+struct Side {
+  explicit Side(const LinearLayout &layout)
+      : flat(layout.flattenOutputs(Dim::Dim0)), registers(basesOf(flat, Dim::Register)),
+        warps(basesOf(flat, Dim::Warp)) {}
+
+  /// What the lanes of one transaction span.
+  Vectors lanes(int transactionLaneBits) const {
+    Vectors bases;
+    for (int bit = 0; bit < std::min(transactionLaneBits, flat.inputBits(Dim::Lane)); ++bit)
+      bases.push_back(uint64_t(flat.basis(Dim::Lane, bit, Dim::Dim0)));
+    BitSpan none;
+    return independentOf(none, bases);
+  }
+
+  LinearLayout flat;
+  Vectors registers, warps;
+};
+
+struct Search {
+  const Side &from, &to;
+  int elementBits, banks;
+  int tileBits = from.flat.totalOutputBits();
+  Vectors common = intersection(from.registers, to.registers);
+
+  Vectors unitVectors() const {
+    Vectors units;
+    for (int bit = 0; bit < tileBits; ++bit)
+      units.push_back(uint64_t(1) << bit);
+    return units;
+  }
+
+  /// To fill a word of a bank when the common registers do not: what is in registers on one side and in warps on the
+  /// other, then what warps have, so that no lanes of one transaction share a word; then registers. The word must be
+  /// full: lanes that differ within it do not collide, but they could if the bank part filled it.
+  Vectors fillers() const {
+    Vectors wide = intersection(from.registers, to.warps), other = intersection(to.registers, from.warps);
+    auto smallest = [](const Vectors &vectors) { return *std::min_element(vectors.begin(), vectors.end()); };
+    if (other.size() > wide.size() ||
+        (!wide.empty() && other.size() == wide.size() && smallest(other) < smallest(wide)))
+      wide = other;
+    append(wide, intersection(from.warps, to.warps));
+    for (size_t i = 0; i < std::max(from.warps.size(), to.warps.size()); ++i)
+      for (const Side *side : {&from, &to})
+        if (i < side->warps.size())
+          wide.push_back(side->warps[i]);
+    append(wide, from.registers);
+    append(wide, to.registers);
+    return wide;
+  }
+
+  /// Vectors outside of what either side's lanes span, together with the vector part: what both sides keep in registers
+  /// first, which can become repetitions; then others that no lane moves along; then sums of a lane vector of one side
+  /// and one of the other.
+  Vectors segment(const Vectors &vector, const Vectors &fromLanes, const Vectors &toLanes, size_t size) const {
+    BitSpan all = spanOf({&vector, &fromLanes, &toLanes});
+    Vectors candidates = common;
+    append(candidates, unitVectors());
+    Vectors chosen = independentOf(all, candidates, size);
+
+    Vectors fromBank = vector, toBank = vector;
+    BitSpan fromSpan = spanOf({&vector}), toSpan = fromSpan;
+    append(fromBank, independentOf(fromSpan, fromLanes));
+    append(toBank, independentOf(toSpan, toLanes));
+    Vectors shared = intersection(fromBank, toBank);
+    auto own = [&](Vectors lanes) {
+      BitSpan span = spanOf({&shared});
+      std::sort(lanes.begin(), lanes.end());
+      return independentOf(span, lanes);
+    };
+    Vectors onlyFrom = own(fromLanes), onlyTo = own(toLanes);
+    for (size_t i = 0; i < std::min(onlyFrom.size(), onlyTo.size()) && chosen.size() < size; ++i)
+      chosen.push_back(onlyFrom[i] ^ onlyTo[i]);
+    if (chosen.size() != size)
+      throw internalError("layout: no segment without conflicts:\n" + from.flat.toString() + to.flat.toString());
+    return chosen;
+  }
+
+  /// Elements of the vector part, from the first on, that a thread of the side has.
+  static int64_t runIn(const Side &side, const Vectors &vector) {
+    BitSpan registers = spanOf({&side.registers});
+    auto end = std::find_if(vector.begin(), vector.end(), [&](uint64_t v) { return !registers.contains(v); });
+    return int64_t(1) << (end - vector.begin());
+  }
+
+  ScratchLayout choose() const {
+    BitSpan taken;
+    Vectors vector = independentOf(taken, common, size_t(log2Of(128 / elementBits)));
+    ScratchLayout scratch;
+    scratch.vectorElements = int64_t(1) << vector.size();
+    size_t wordBits = size_t(std::max(0, log2Of(32) - log2Of(elementBits)));
+    if (vector.size() < wordBits)
+      append(vector, independentOf(taken, fillers(), wordBits - vector.size()));
+    scratch.writeElements = runIn(from, vector);
+    scratch.readElements = runIn(to, vector);
+
+    int vectorBits = elementBits << vector.size(), rowBits = banks * 32;
+    int transactionLaneBits = log2Of(rowBits / std::max(32, vectorBits));
+    Vectors fromLanes = from.lanes(transactionLaneBits), toLanes = to.lanes(transactionLaneBits);
+    int rest = tileBits - int(vector.size());
+    Vectors far = segment(vector, fromLanes, toLanes, size_t(rest - std::min(log2Of(rowBits / vectorBits), rest)));
+
+    // The bank part is free; with the lanes of `from` its addresses are plain.
+    BitSpan used = spanOf({&vector, &far});
+    Vectors near = vector, bank = fromLanes;
+    append(bank, toLanes);
+    append(bank, unitVectors());
+    append(near, independentOf(used, bank));
+
+    BitSpan inRegisters = spanOf({&common});
+    Vectors pieces, whole = near;
+    append(whole, far);
+    for (uint64_t each : far)
+      (inRegisters.contains(each) ? pieces : near).push_back(each);
+    scratch.layout = layoutOf(near, pieces);
+    if (!registersDecidePieces(scratch.layout))
+      scratch.layout = layoutOf(whole, {});
+    return scratch;
+  }
+
+  LinearLayout layoutOf(const Vectors &offsets, const Vectors &pieces) const {
+    std::vector<LinearLayout::Input> inputs = {{Dim::Offset, {}}, {Dim::Register, {}}};
+    for (uint64_t vector : offsets)
+      inputs[0].bases.push_back({int64_t(vector)});
+    for (uint64_t vector : pieces)
+      inputs[1].bases.push_back({int64_t(vector)});
+    return LinearLayout(std::move(inputs), {{Dim::Dim0, int64_t(1) << tileBits}});
+  }
+
+  bool registersDecidePieces(const LinearLayout &layout) const {
+    LinearLayout inverse = layout.pseudoinvert();
+    for (const Side *side : {&from, &to}) {
+      std::vector<Dim> others;
+      for (const LinearLayout::Input &input : side->flat.inputs())
+        if (input.dim != Dim::Register)
+          others.push_back(input.dim);
+      if (!side->flat.compose(inverse).sublayoutIsZero(others, {Dim::Register}))
+        return false;
+    }
+    return true;
+  }
+};
+} // namespace
+
+ScratchLayout chooseScratch(const LinearLayout &from, const LinearLayout &to, int elementBits, int banks) {
+  if (elementBits < 8 || elementBits > 64 || !std::has_single_bit(unsigned(elementBits)) || banks <= 0 ||
+      !std::has_single_bit(unsigned(banks)))
+    throw internalError(fmt::format("layout: scratch for elements of {} bits in {} banks", elementBits, banks));
+  std::vector<Dim> order;
+  for (const LinearLayout::Output &output : from.outputs())
+    order.push_back(output.dim);
+  LinearLayout aligned = to.transposeOutputs(order);
+  if (aligned.outputs() != from.outputs() || !from.isSurjective() || !to.isSurjective())
+    throw internalError("layout: scratch between layouts of different tiles:\n" + from.toString() + to.toString());
+  Side fromSide(from), toSide(aligned);
+  return Search{fromSide, toSide, elementBits, banks}.choose();
+}
+
+int64_t countConflicts(const LinearLayout &access, int elementBits, int64_t vectorElements, int banks) {
+  LinearLayout offsets = access.sublayout({Dim::Register, Dim::Lane, Dim::Warp}, {Dim::Offset});
+  if (offsets.transposeInputs({Dim::Register, Dim::Lane, Dim::Warp}).consecutive() < vectorElements)
+    throw internalError(fmt::format("layout: {} consecutive elements in:\n{}", vectorElements, access.toString()));
+  int64_t laneBits = elementBits * vectorElements;
+  std::vector<int64_t> ofLane;
+  for (int64_t lane = 0; lane < offsets.inputSize(Dim::Lane); ++lane)
+    ofLane.push_back(offsets.applyFlat({{Dim::Lane, lane}}));
+  size_t group = std::min<size_t>(ofLane.size(), size_t(banks * 32 / std::max<int64_t>(32, laneBits)));
+  int64_t worst = 0;
+  std::vector<int64_t> words, load;
+  for (int64_t warp = 0; warp < offsets.inputSize(Dim::Warp); ++warp)
+    for (int64_t reg = 0; reg < offsets.inputSize(Dim::Register); reg += vectorElements) {
+      int64_t start = offsets.applyFlat({{Dim::Register, reg}, {Dim::Warp, warp}});
+      for (size_t first = 0; first < ofLane.size(); first += group) {
+        words.clear();
+        for (size_t lane = first; lane < first + group; ++lane)
+          for (int64_t bit = elementBits * (start ^ ofLane[lane]), end = bit + laneBits; bit < end; bit += 32)
+            words.push_back(bit / 32);
+        std::sort(words.begin(), words.end());
+        words.erase(std::unique(words.begin(), words.end()), words.end());
+        load.assign(size_t(banks), 0);
+        for (int64_t word : words)
+          worst = std::max(worst, load[size_t(word % banks)]++);
+      }
+    }
+  return worst;
+}
+
+} // namespace heddle::layout

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "chips/Chip.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+namespace {
+
+class NvptxTarget : public GpuTarget {
+public:
+  int lanesPerWarp() const override { return sm90Chip.threadsPerWarp; }
+  int64_t sharedMemoryBytes() const override { return sm90Chip.sharedMemoryBytes; }
+  void markKernel(LLVM::LLVMFuncOp function, int64_t threads) const override;
+  Value threadId(Builder &b) const override { return special(b, "tid.x"); }
+  Value programId(Builder &b, int axis) const override { return special(b, std::string("ctaid.") + "xyz"[axis]); }
+  Value programCount(Builder &b, int axis) const override { return special(b, std::string("nctaid.") + "xyz"[axis]); }
+  void barrier(Builder &b) const override;
+  Value barrierOr(Builder &b, Value bit) const override;
+  Value shuffleXor(Builder &b, Value value, int mask) const override;
+  Value shuffleFrom(Builder &b, Value value, Value lane) const override;
+  Value atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
+                     MemScope scope) const override;
+  Value compareAndSwap(Builder &b, Value pointer, Value expected, Value value, MemSemantic semantic,
+                       MemScope scope) const override;
+  std::optional<MatrixInstruction> matrixInstruction(DotOp dot) const override;
+  SmallVector<Value> multiply(Builder &builder, DotOp dot, ValueRange a, ValueRange b, ValueRange c) const override;
+  Value toFp8(Builder &b, Value value, Type to) const override;
+  Value fromFp8(Builder &b, Value value, Type from) const override;
+  Value approximateExp2(Builder &b, Value f32) const override;
+  Value approximateDivide(Builder &b, Value x, Value y) const override;
+  Value approximateSqrt(Builder &b, Value f32) const override;
+  void trap(Builder &b) const override { LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.trap"), ValueRange{}); }
+
+private:
+  static Value call(Builder &b, Type type, llvm::StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
+  }
+  static Value special(Builder &b, const std::string &name) {
+    return call(b, b.getI32Type(), "llvm.nvvm.read.ptx.sreg." + name, {});
+  }
+  static Value i32(Builder &b, int64_t value) { return arith::ConstantIntOp::create(b, value, 32); }
+  static Value assembly(Builder &b, Type result, const std::string &text, const std::string &constraints,
+                        ValueRange operands);
+};
+
+} // namespace
+
+const GpuTarget &heddle::nvptx::target() {
+  static const NvptxTarget target;
+  return target;
+}
+
+void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
+  OpBuilder b(function.getContext());
+  function.setCConv(LLVM::CConv::PTX_Kernel);
+  // What LLVM reads of a kernel: the exact size of its blocks.
+  function.setPassthroughAttr(
+      b.getArrayAttr({b.getArrayAttr({b.getStringAttr("nvvm.reqntid"), b.getStringAttr(llvm::Twine(threads).str())})}));
+}
+
+void NvptxTarget::barrier(Builder &b) const {
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), ValueRange{i32(b, 0)});
+}
+
+Value NvptxTarget::barrierOr(Builder &b, Value bit) const {
+  return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.all", {i32(b, 0), bit});
+}
+
+Value NvptxTarget::shuffleXor(Builder &b, Value value, int mask) const {
+  return call(b, b.getI32Type(), "llvm.nvvm.shfl.sync.bfly.i32", {i32(b, -1), value, i32(b, mask), i32(b, 31)});
+}
+
+Value NvptxTarget::shuffleFrom(Builder &b, Value value, Value lane) const {
+  return call(b, b.getI32Type(), "llvm.nvvm.shfl.sync.idx.i32", {i32(b, -1), value, lane, i32(b, 31)});
+}
+
+//===-- Atomics --------------------------------------------------------------------------------------------------===//
+
+Value NvptxTarget::assembly(Builder &b, Type result, const std::string &text, const std::string &constraints,
+                            ValueRange operands) {
+  return LLVM::InlineAsmOp::create(b, result, operands, text, constraints, /*has_side_effects=*/true,
+                                   /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                   ArrayAttr())
+      .getResult(0);
+}
+
+static std::string orderOf(MemSemantic semantic, MemScope scope) {
+  const char *order = semantic == MemSemantic::Relaxed   ? "relaxed"
+                      : semantic == MemSemantic::Acquire ? "acquire"
+                      : semantic == MemSemantic::Release ? "release"
+                                                         : "acq_rel";
+  const char *where = scope == MemScope::Gpu ? "gpu" : scope == MemScope::Cta ? "cta" : "sys";
+  return std::string(order) + "." + where;
+}
+
+// LLVM 22 prints `atomicrmw` without its order and scope; PTX then means relaxed, gpu scope. So the instruction is
+// written here.
+Value NvptxTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
+                                MemScope scope) const {
+  Type type = value.getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  bool real = isa<FloatType>(type);
+  std::string operation;
+  switch (kind) {
+  case RMWOp::And:
+    operation = "and.b";
+    break;
+  case RMWOp::Or:
+    operation = "or.b";
+    break;
+  case RMWOp::Xor:
+    operation = "xor.b";
+    break;
+  case RMWOp::Add:
+    operation = "add.u";
+    break;
+  case RMWOp::FAdd:
+    operation = bits == 16 ? type.isBF16() ? "add.noftz.bf" : "add.noftz.f" : "add.f";
+    break;
+  case RMWOp::Max:
+    operation = "max.s";
+    break;
+  case RMWOp::Min:
+    operation = "min.s";
+    break;
+  case RMWOp::UMax:
+    operation = "max.u";
+    break;
+  case RMWOp::UMin:
+    operation = "min.u";
+    break;
+  case RMWOp::Exchange:
+    operation = "exch.b";
+    break;
+  }
+  Type carried = b.getIntegerType(bits);
+  const char *letter = bits == 64 ? "l" : bits == 16 ? "h" : "r";
+  if (real && kind != RMWOp::Exchange && bits > 16) {
+    carried = type;
+    letter = bits == 64 ? "d" : "f";
+  }
+  Value given = carried == type ? value : Value(LLVM::BitcastOp::create(b, carried, value));
+  std::string text =
+      "atom." + orderOf(semantic, scope) + ".global." + operation + std::to_string(bits) + " $0, [$1], $2;";
+  Value old = assembly(b, carried, text, std::string("=") + letter + ",l," + letter + ",~{memory}", {pointer, given});
+  return carried == type ? old : Value(LLVM::BitcastOp::create(b, type, old));
+}
+
+Value NvptxTarget::compareAndSwap(Builder &b, Value pointer, Value expected, Value value, MemSemantic semantic,
+                                  MemScope scope) const {
+  unsigned bits = expected.getType().getIntOrFloatBitWidth();
+  const char *letter = bits == 64 ? "l" : bits == 16 ? "h" : "r";
+  std::string text = "atom." + orderOf(semantic, scope) + ".global.cas.b" + std::to_string(bits) + " $0, [$1], $2, $3;";
+  return assembly(b, expected.getType(), text, std::string("=") + letter + ",l," + letter + "," + letter + ",~{memory}",
+                  {pointer, expected, value});
+}
+
+//===-- Matrix products ------------------------------------------------------------------------------------------===//
+
+std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot) const {
+  auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
+  auto bType = cast<RankedTensorType>(dot.getB().getType());
+  Type a = aType.getElementType(), b = bType.getElementType(), d = dType.getElementType();
+  MatrixInstruction instruction{16, 8, 0, 0};
+  bool sameFloat = a == b && d.isF32();
+  if (sameFloat && (a.isF16() || a.isBF16()))
+    instruction.kWidth = 2;
+  else if (sameFloat && isa<Float8E4M3FNType, Float8E5M2Type>(a))
+    instruction.kWidth = 4;
+  else if (d.isF32() && isa<Float8E4M3FNType, Float8E5M2Type>(a) && isa<Float8E4M3FNType, Float8E5M2Type>(b))
+    instruction.kWidth = 4;
+  else if (sameFloat && a.isF32() && dot.getInputPrecision() == InputPrecision::TF32)
+    instruction.kWidth = 1;
+  else if (a.isInteger(8) && b.isInteger(8) && d.isInteger(32))
+    instruction.kWidth = 4;
+  else
+    return std::nullopt;
+  instruction.k = 8 * instruction.kWidth;
+  int rank = int(dType.getRank());
+  bool fits = dType.getDimSize(rank - 2) >= instruction.m && dType.getDimSize(rank - 1) >= instruction.n &&
+              aType.getDimSize(rank - 1) >= instruction.k;
+  return fits ? std::optional(instruction) : std::nullopt;
+}
+
+static const char *matrixTypeName(Type type) {
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (type.isF32())
+    return "tf32";
+  if (isa<Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "e5m2";
+  return "s8";
+}
+
+SmallVector<Value> NvptxTarget::multiply(Builder &builder, DotOp dot, ValueRange a, ValueRange b, ValueRange c) const {
+  Type aElement = elementTypeOf(dot.getA().getType()), bElement = elementTypeOf(dot.getB().getType());
+  MatrixInstruction shape = *matrixInstruction(dot);
+  Type accumulator = c.front().getType();
+  bool integer = accumulator.isInteger(32);
+  SmallVector<Value> operands;
+  auto add = [&](ValueRange words) {
+    for (Value word : words) {
+      if (aElement.isF32()) // to nearest, ties away: what the instruction would otherwise cut off
+        word = call(builder, builder.getI32Type(), "llvm.nvvm.f2tf32.rna",
+                    {LLVM::BitcastOp::create(builder, builder.getF32Type(), word).getResult()});
+      if (aElement.isF16())
+        word = LLVM::BitcastOp::create(builder, VectorType::get(2, builder.getF16Type()), word);
+      operands.push_back(word);
+    }
+  };
+  add(a);
+  add(b);
+  llvm::append_range(operands, c);
+  Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(4, accumulator));
+  std::string name = "llvm.nvvm.mma.m16n8k" + std::to_string(shape.k) + ".row.col.";
+  if (aElement.isF16())
+    name += "f32.f32";
+  else if (shape.kWidth == 4 && !integer)
+    name += std::string("f32.") + matrixTypeName(aElement) + "." + matrixTypeName(bElement) + ".f32";
+  else
+    name += matrixTypeName(aElement);
+  Value d = call(builder, result, name, operands);
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < 4; ++i)
+    results.push_back(LLVM::ExtractValueOp::create(builder, d, ArrayRef<int64_t>{i}));
+  return results;
+}
+
+//===-- Numbers --------------------------------------------------------------------------------------------------===//
+
+Value NvptxTarget::toFp8(Builder &b, Value value, Type to) const {
+  const char *name = isa<Float8E4M3FNType>(to) ? "llvm.nvvm.ff.to.e4m3x2.rn"
+                     : isa<Float8E5M2Type>(to) ? "llvm.nvvm.ff.to.e5m2x2.rn"
+                                               : nullptr;
+  if (!name)
+    return {};
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value pair = call(b, b.getI16Type(), name, {zero, value}); // the second operand is the low byte
+  return arith::TruncIOp::create(b, b.getI8Type(), pair);
+}
+
+Value NvptxTarget::fromFp8(Builder &b, Value value, Type from) const {
+  const char *name = isa<Float8E4M3FNType>(from) ? "llvm.nvvm.e4m3x2.to.f16x2.rn"
+                     : isa<Float8E5M2Type>(from) ? "llvm.nvvm.e5m2x2.to.f16x2.rn"
+                                                 : nullptr;
+  if (!name)
+    return {};
+  Value wide = arith::ExtUIOp::create(b, b.getI16Type(), value);
+  Value pair = call(b, VectorType::get(2, b.getF16Type()), name, {wide});
+  Value half = LLVM::ExtractElementOp::create(b, pair, i32(b, 0));
+  return arith::ExtFOp::create(b, b.getF32Type(), half);
+}
+
+Value NvptxTarget::approximateExp2(Builder &b, Value f32) const {
+  return call(b, f32.getType(), "llvm.nvvm.ex2.approx.f32", {f32});
+}
+
+Value NvptxTarget::approximateDivide(Builder &b, Value x, Value y) const {
+  return call(b, x.getType(), "llvm.nvvm.div.full", {x, y});
+}
+
+Value NvptxTarget::approximateSqrt(Builder &b, Value f32) const {
+  return call(b, f32.getType(), "llvm.nvvm.sqrt.approx.f", {f32});
+}

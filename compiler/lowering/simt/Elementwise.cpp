@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Element operations, one register at a time. f16 and bf16 are the machine's own; f8 travels as bytes and is computed
+// in f32. What LLVM leaves undefined is defined as on the host (compiler/arithmetic, docs/host.md).
+#include "compiler/arithmetic/Numbers.h"
+#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+static bool isFp8(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+static bool isNarrowFloat(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+}
+
+Value ThreadEmitter::cloneOn(Operation *op, ValueRange operands, Type result) {
+  Operation *copy = op->cloneWithoutRegions();
+  copy->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
+  copy->setLoc(b.getLoc());
+  copy->setOperands(operands);
+  copy->getResult(0).setType(result);
+  return b.insert(copy)->getResult(0);
+}
+
+Value ThreadEmitter::as(Type type, Value value) {
+  if (value.getType() == type)
+    return value;
+  if (isa<LLVM::LLVMPointerType>(type))
+    return LLVM::IntToPtrOp::create(b, type, value);
+  if (isa<LLVM::LLVMPointerType>(value.getType()))
+    return LLVM::PtrToIntOp::create(b, type, value);
+  return LLVM::BitcastOp::create(b, type, value);
+}
+
+ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
+  if (auto map = dyn_cast<MapElementwiseOp>(op)) {
+    if (map.getPack() != 1 || !map.getScalarOp().hasOneBlock()) {
+      (void)refuse(op, "it packs elements or branches");
+      return {};
+    }
+    size_t count = size_t(registersOf(op->getResult(0).getType()));
+    SmallVector<Values> results(op->getNumResults());
+    for (size_t reg = 0; reg < count; ++reg) {
+      Values arguments;
+      for (Value operand : op->getOperands())
+        arguments.push_back(of(operand)[reg]);
+      Values one = runRegion(map.getScalarOp(), arguments);
+      for (auto [list, value] : llvm::zip(results, one))
+        list.push_back(value);
+    }
+    Values flat;
+    for (Values &list : results)
+      llvm::append_range(flat, list);
+    return flat;
+  }
+  if (op->getNumRegions() || op->getNumResults() != 1) {
+    (void)refuse(op, "");
+    return {};
+  }
+  Type result = op->getResult(0).getType();
+  auto count = size_t(registersOf(result));
+  Values results;
+  DenseMap<Value, Value> same; // registers that hold one value, as of a splat, are computed once
+  for (size_t reg = 0; reg < count; ++reg) {
+    Values operands;
+    bool repeats = reg > 0;
+    for (Value operand : op->getOperands()) {
+      const Values &values = of(operand);
+      bool isScalar = !isa<RankedTensorType>(operand.getType());
+      operands.push_back(values[isScalar ? 0 : reg]);
+      repeats &= isScalar || values[reg] == values[0];
+    }
+    results.push_back(repeats ? results[0] : compute(op, operands, elementTypeOf(result)));
+    if (failed)
+      return {};
+  }
+  return results;
+}
+
+ThreadEmitter::Values ThreadEmitter::runRegion(Region &region, ValueRange arguments) {
+  Block &block = region.front();
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    emitted[argument] = {value};
+  emitBlock(block);
+  Values results;
+  if (!failed)
+    results = all(block.getTerminator()->getOperands());
+  return results;
+}
+
+Value ThreadEmitter::toFp8(Value f32, Type to) {
+  Value native = target.toFp8(b, f32, to);
+  return native ? native : arithmetic::Numbers(b).narrow(f32, to);
+}
+
+Value ThreadEmitter::fromFp8(Value bits, Type from) {
+  Value native = target.fromFp8(b, bits, from);
+  return native ? native : arithmetic::Numbers(b).widen(bits, from);
+}
+
+Value ThreadEmitter::convertFloat(Value value, Type from, Type to, bool towardZero) {
+  if (from == to)
+    return value;
+  Type f32 = b.getF32Type();
+  if (isFp8(from)) {
+    value = fromFp8(value, from);
+    from = f32;
+  }
+  if (from == to)
+    return value;
+  unsigned width = to.getIntOrFloatBitWidth(), had = from.getIntOrFloatBitWidth();
+  if (isFp8(to) || towardZero) {
+    arithmetic::Numbers numbers(b);
+    if (had < 32) {
+      value = arith::ExtFOp::create(b, f32, value);
+      had = 32;
+    }
+    if (isFp8(to) && !towardZero && had == 32)
+      return toFp8(value, to);
+    if (width < 32)
+      return as(threadType(to), numbers.narrow(value, to, towardZero));
+    return numbers.convertFloat(value, value.getType(), to, towardZero);
+  }
+  if (width == had) { // f16 and bf16
+    value = arith::ExtFOp::create(b, f32, value);
+    had = 32;
+  }
+  return width > had ? Value(arith::ExtFOp::create(b, to, value)) : Value(arith::TruncFOp::create(b, to, value));
+}
+
+Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
+  auto from = [&](unsigned number = 0) { return elementTypeOf(op->getOperand(number).getType()); };
+  Type type = threadType(result);
+  arithmetic::Numbers numbers(b);
+  Type f32 = b.getF32Type();
+  // Narrow floats through f32, rounded once; f8 always, others where the machine has no such operation.
+  auto wide = [&](Value value) -> Value {
+    Type element = elementTypeOf(op->getOperand(0).getType());
+    return isFp8(element) ? fromFp8(value, element) : Value(arith::ExtFOp::create(b, f32, value));
+  };
+  auto inF32 = [&](llvm::function_ref<Value(ArrayRef<Value>)> body) -> Value {
+    SmallVector<Value> operands;
+    bool narrow = isNarrowFloat(from());
+    for (Value value : in)
+      operands.push_back(narrow ? wide(value) : value);
+    Value made = body(operands);
+    if (!isNarrowFloat(result))
+      return made;
+    return isFp8(result) ? toFp8(made, result) : Value(arith::TruncFOp::create(b, type, made));
+  };
+  auto sameType = [&](ArrayRef<Value> operands) {
+    Type computed = isa<FloatType>(result) && !operands.empty() && isa<FloatType>(operands.back().getType())
+                        ? operands.back().getType()
+                        : type;
+    return cloneOn(op, operands, computed);
+  };
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](ub::PoisonOp) { return zeroOf(type); })
+      .Case([&](AddPtrOp add) -> Value {
+        Type pointee = memoryType(cast<PointerType>(from()).getPointeeType());
+        Value offset = in[1];
+        if (offset.getType().getIntOrFloatBitWidth() < 32)
+          offset = arith::ExtSIOp::create(b, b.getI32Type(), offset);
+        return LLVM::GEPOp::create(b, type, pointee, in[0], ArrayRef<LLVM::GEPArg>{offset});
+      })
+      .Case<BitcastOp, arith::BitcastOp, IntToPtrOp, PtrToIntOp>([&](auto) { return as(type, in[0]); })
+      .Case([&](arith::SelectOp) { return cloneOn(op, in, type); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [&](auto) { return numbers.divide(op, in[0], in[1]); })
+      .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return numbers.shift(op, in[0], in[1]); })
+      .Case([&](MulhiUIOp) { return numbers.multiplyHigh(in[0], in[1]); })
+      .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) {
+        bool isSigned = isa<arith::FPToSIOp>(op);
+        bool narrow = isNarrowFloat(from());
+        return numbers.floatToInt(narrow ? wide(in[0]) : in[0], narrow ? f32 : from(), result, isSigned);
+      })
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) -> Value {
+        bool isSigned = isa<arith::SIToFPOp>(op);
+        return as(type, numbers.intToFloat(in[0], result, isSigned));
+      })
+      .Case([&](arith::TruncFOp truncate) {
+        return convertFloat(in[0], from(), result, truncate.getRoundingmode() == arith::RoundingMode::toward_zero);
+      })
+      .Case([&](arith::ExtFOp) { return convertFloat(in[0], from(), result, false); })
+      .Case([&](FpToFpOp convert) {
+        return convertFloat(in[0], from(), result, convert.getRounding() == RoundingMode::TowardZero);
+      })
+      .Case([&](ClampFOp clamp) {
+        return inF32([&](ArrayRef<Value> x) -> Value {
+          if (clamp.getPropagateNan() == PropagateNan::All)
+            return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, x[0], x[1]), x[2]);
+          return numbers.extremum(false, numbers.extremum(true, x[0], x[1]), x[2]);
+        });
+      })
+      .Case<arith::MaxNumFOp, arith::MinNumFOp>([&](auto) {
+        return inF32([&](ArrayRef<Value> x) { return numbers.extremum(isa<arith::MaxNumFOp>(op), x[0], x[1]); });
+      })
+      .Case([&](arith::DivFOp) {
+        return inF32([&](ArrayRef<Value> x) -> Value {
+          if (x[0].getType().isF64())
+            return arith::DivFOp::create(b, x[0], x[1]);
+          return target.approximateDivide(b, x[0], x[1]);
+        });
+      })
+      .Case([&](PreciseDivFOp) {
+        return inF32([&](ArrayRef<Value> x) -> Value { return arith::DivFOp::create(b, x[0], x[1]); });
+      })
+      .Case([&](PreciseSqrtOp) {
+        return inF32([&](ArrayRef<Value> x) -> Value { return math::SqrtOp::create(b, x[0]); });
+      })
+      .Case([&](arith::RemFOp) {
+        return inF32([&](ArrayRef<Value> x) {
+          Value made = numbers.remainder(x[0], x[1]);
+          return made.getType().isF64() && !result.isF64() ? Value(arith::TruncFOp::create(b, f32, made)) : made;
+        });
+      })
+      .Case([&](math::CopySignOp) { return inF32([&](ArrayRef<Value> x) { return numbers.copySign(x[0], x[1]); }); })
+      .Case([&](arith::NegFOp) -> Value {
+        if (!isFp8(result))
+          return cloneOn(op, in, type);
+        return arith::XOrIOp::create(b, in[0], constantOf(type, 0x80));
+      })
+      .Case([&](math::AbsFOp) -> Value {
+        if (!isFp8(result))
+          return cloneOn(op, in, type);
+        return arith::AndIOp::create(b, in[0], constantOf(type, 0x7F));
+      })
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(
+          [&](auto) { return isFp8(result) ? inF32(sameType) : cloneOn(op, in, type); })
+      .Case([&](arith::CmpFOp) -> Value {
+        if (!isFp8(from()))
+          return cloneOn(op, in, type);
+        return cloneOn(op, {wide(in[0]), wide(in[1])}, type);
+      })
+      .Default([&](Operation *other) -> Value {
+        bool known = isa<arith::ArithDialect, math::MathDialect>(other->getDialect());
+        if (!known) {
+          (void)refuse(other, "");
+          return {};
+        }
+        bool real = !in.empty() && isa<FloatType>(from());
+        if (isa<math::Exp2Op, math::ExpOp>(other) && !result.isF64())
+          return inF32([&](ArrayRef<Value> x) {
+            Value power = x[0];
+            if (isa<math::ExpOp>(other))
+              power = arith::MulFOp::create(b, power,
+                                            arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
+            return target.approximateExp2(b, power);
+          });
+        if (isa<math::SqrtOp>(other) && !result.isF64())
+          return inF32([&](ArrayRef<Value> x) { return target.approximateSqrt(b, x[0]); });
+        return real && isNarrowFloat(from()) ? inF32(sameType) : cloneOn(other, in, type);
+      });
+}

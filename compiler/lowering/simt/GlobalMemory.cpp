@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Global memory. Neighbouring registers that are neighbours in memory travel in one access of up to 16 bytes. A load
+// that its mask forbids reads zeros from a place of ours, so that loads need no branch. What has an effect is done once
+// for each element, by its owner.
+#include "compiler/lowering/peer/ExternCalls.h"
+#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+using layout::tileDim;
+
+Type ThreadEmitter::memoryType(Type element) {
+  if (isa<PointerType, LLVM::LLVMPointerType>(element))
+    return b.getI64Type();
+  unsigned bits = element.getIntOrFloatBitWidth();
+  return b.getIntegerType(std::max(bits, 8u));
+}
+
+Value ThreadEmitter::toMemory(Value value, Type element) {
+  if (element.isInteger(1))
+    return arith::ExtUIOp::create(b, b.getI8Type(), value);
+  return as(memoryType(element), value);
+}
+
+Value ThreadEmitter::fromMemory(Value value, Type element) {
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, constantOf(b.getI8Type(), 0));
+  return as(threadType(element), value);
+}
+
+Value ThreadEmitter::both(Value x, Value y) {
+  return !x ? y : !y ? x : Value(arith::AndIOp::create(b, x, y));
+}
+
+ThreadEmitter::Values ThreadEmitter::when(Value bit, ArrayRef<Type> types, llvm::function_ref<Values()> body,
+                                          ValueRange otherwise) {
+  if (!bit)
+    return body();
+  auto branch = scf::IfOp::create(b, types, bit, !types.empty());
+  OpBuilder::InsertionGuard guard(b);
+  if (types.empty())
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  else
+    b.setInsertionPointToEnd(branch.thenBlock());
+  Values results = body();
+  if (types.empty())
+    return {};
+  scf::YieldOp::create(b, results);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, otherwise);
+  return branch.getResults();
+}
+
+int64_t ThreadEmitter::vectorWidth(Operation *op, Type pointer) {
+  auto tile = dyn_cast<RankedTensorType>(pointer);
+  auto hint = op->getAttrOfType<IntegerAttr>("simt.vector");
+  auto axis = op->getAttrOfType<IntegerAttr>("simt.axis");
+  if (!tile || !hint || !axis)
+    return 1;
+  const LinearLayout &layout = layoutOf(tile);
+  Type pointee = cast<PointerType>(tile.getElementType()).getPointeeType();
+  int64_t limit = std::min<int64_t>(hint.getInt(), 128 / memoryType(pointee).getIntOrFloatBitWidth());
+  int64_t width = 1;
+  for (int bit = 0; bit < layout.inputBits(Dim::Register) && 2 * width <= limit; ++bit, width *= 2) {
+    bool neighbours = true;
+    for (int other = 0; other < tile.getRank(); ++other)
+      neighbours &= layout.basis(Dim::Register, bit, tileDim(other)) == (other == axis.getInt() ? width : 0);
+    if (!neighbours)
+      break;
+  }
+  return width;
+}
+
+Value ThreadEmitter::zeroMemory() {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
+  if (!zeros) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(entry);
+    Type type = LLVM::LLVMArrayType::get(b.getI32Type(), 4);
+    zeros = LLVM::GlobalOp::create(b, type, /*isConstant=*/false, LLVM::Linkage::Internal, "heddle_zeros", Attribute(),
+                                   /*alignment=*/16, /*addrSpace=*/1);
+    Block *block = b.createBlock(&zeros.getInitializerRegion());
+    b.setInsertionPointToStart(block);
+    LLVM::ReturnOp::create(b, ValueRange{LLVM::ZeroOp::create(b, type).getResult()});
+  }
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(prologueEnd);
+  if (!zerosAddress)
+    zerosAddress = LLVM::AddressOfOp::create(b, pointer, zeros.getSymName());
+  return zerosAddress;
+}
+
+static bool isZero(Value value) {
+  return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
+}
+
+void ThreadEmitter::emitLoad(LoadOp op) {
+  Type element = elementTypeOf(op.getType()), stored = memoryType(element);
+  int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
+  const Values &pointers = of(op.getPtr());
+  Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
+  bool isTile = isa<RankedTensorType>(op.getType());
+  Values results(pointers.size());
+  for (size_t first = 0; first < pointers.size(); first += size_t(width)) {
+    if (auto copy = isTile ? size_t(firstCopy(layoutOf(op.getType()), int64_t(first))) : first; copy != first) {
+      for (size_t i = 0; i < size_t(width); ++i)
+        results[first + i] = results[copy + i];
+      continue;
+    }
+    Value pointer = pointers[first], mask = masks.empty() ? Value() : masks[first];
+    bool always = !mask || matchPattern(mask, m_One());
+    if (!always)
+      pointer = arith::SelectOp::create(b, mask, pointer, zeroMemory());
+    int64_t total = bits * width;
+    Type whole = total > 64   ? Type(VectorType::get(total / 32, b.getI32Type()))
+                 : total > 32 ? Type(width > 1 ? Type(VectorType::get(2, b.getI32Type())) : b.getI64Type())
+                              : Type(b.getIntegerType(unsigned(total)));
+    Value loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile());
+    Values pieces;
+    if (width == 1) {
+      pieces = {loaded};
+    } else {
+      Value vector = LLVM::BitcastOp::create(b, VectorType::get(width, stored), loaded);
+      for (int64_t i = 0; i < width; ++i)
+        pieces.push_back(LLVM::ExtractElementOp::create(b, vector, i32(i)));
+    }
+    for (auto [i, piece] : llvm::enumerate(pieces)) {
+      Value value = fromMemory(piece, element);
+      if (!always && !others.empty() && !isZero(others[first + i]))
+        value = arith::SelectOp::create(b, masks[first + i], value, others[first + i]);
+      results[first + i] = value;
+    }
+  }
+  emitted[op.getResult()] = results;
+}
+
+void ThreadEmitter::emitStore(StoreOp op) {
+  Type element = elementTypeOf(op.getValue().getType()), stored = memoryType(element);
+  int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
+  const Values &pointers = of(op.getPtr()), &values = of(op.getValue());
+  Values masks = op.getMask() ? of(op.getMask()) : Values();
+  bool isTile = isa<RankedTensorType>(op.getPtr().getType());
+  LinearLayout layout = isTile ? layoutOf(op.getPtr().getType()) : LinearLayout();
+  Value owner = isOwner(layout);
+  for (size_t first = 0; first < pointers.size(); first += size_t(width)) {
+    if (isTile && size_t(firstCopy(layout, int64_t(first))) != first)
+      continue;
+    Value mask = masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
+    when(both(owner, mask), {},
+         [&]() -> Values {
+           Value whole;
+           if (width == 1) {
+             whole = toMemory(values[first], element);
+           } else {
+             Type vector = VectorType::get(width, stored);
+             whole = LLVM::PoisonOp::create(b, vector);
+             for (int64_t i = 0; i < width; ++i)
+               whole = LLVM::InsertElementOp::create(b, whole, toMemory(values[first + size_t(i)], element), i32(i));
+             int64_t total = bits * width;
+             Type carrier = total > 32 ? Type(VectorType::get(total / 32, b.getI32Type()))
+                                       : Type(b.getIntegerType(unsigned(total)));
+             whole = LLVM::BitcastOp::create(b, carrier, whole);
+           }
+           LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bits * width / 8));
+           return {};
+         },
+         {});
+  }
+}
+
+//===-- Effects, once for each element ---------------------------------------------------------------------------===//
+
+ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function_ref<Value(int64_t)> body, Value mask,
+                                          const Values &masks) {
+  bool isTile = isa<RankedTensorType>(tile);
+  LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
+  Value owner = isOwner(layout);
+  Values results;
+  Type type = threadType(result);
+  for (int64_t reg = 0; reg < registersOf(tile); ++reg) {
+    if (int64_t copy = isTile ? firstCopy(layout, reg) : reg; copy != reg) {
+      results.push_back(results[size_t(copy)]);
+      continue;
+    }
+    Value bit = both(owner, masks.empty() ? Value() : masks[size_t(reg)]);
+    results.push_back(when(bit, {type}, [&]() -> Values { return {body(reg)}; }, {zeroOf(type)}).front());
+  }
+  return results;
+}
+
+void ThreadEmitter::emitAtomic(Operation *op) {
+  Value pointer = op->getOperand(0), result = op->getResult(0);
+  Type tile = pointer.getType(), element = elementTypeOf(result.getType());
+  const Values &pointers = of(pointer);
+  Values masks;
+  llvm::function_ref<Value(int64_t)> none;
+  Values results;
+  if (auto update = dyn_cast<AtomicRMWOp>(op)) {
+    if (update.getMask())
+      masks = of(update.getMask());
+    const Values &values = of(update.getVal());
+    results = once(
+        tile, element,
+        [&](int64_t reg) {
+          auto at = size_t(reg);
+          return target.atomicUpdate(b, update.getAtomicRmwOp(), pointers[at], values[at], update.getSem(),
+                                     update.getScope());
+        },
+        {}, masks);
+  } else {
+    auto swap = cast<AtomicCASOp>(op);
+    const Values &expected = of(swap.getCmp()), &values = of(swap.getVal());
+    results = once(
+        tile, element,
+        [&](int64_t reg) {
+          auto at = size_t(reg);
+          Value old = target.compareAndSwap(b, pointers[at], toMemory(expected[at], element),
+                                            toMemory(values[at], element), swap.getSem(), swap.getScope());
+          return fromMemory(old, element);
+        },
+        {}, masks);
+  }
+  if (!result.use_empty() && !divergent)
+    results = broadcastFromOwners(results, tile, element);
+  emitted[result] = results;
+}
+
+void ThreadEmitter::emitPoll(AtomicPollOp op) {
+  (void)refuse(op, "");
+}
+
+// Writes are done once; waits by everybody, because each thread has to know what it waited for before it goes on.
+void ThreadEmitter::emitExternCall(ExternElementwiseOp op) {
+  if (!peer::isExternCallName(op.getSymbol()))
+    return (void)refuse(op, "'" + op.getSymbol() + "' is a function of a vendor's device library");
+  auto module = entry->getParentOfType<ModuleOp>();
+  Type result = threadType(elementTypeOf(op.getType()));
+  SmallVector<Type> types;
+  for (Value source : op.getSrcs())
+    types.push_back(threadType(elementTypeOf(source.getType())));
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(op.getSymbol());
+  if (!function) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(entry);
+    function = LLVM::LLVMFuncOp::create(b, op.getSymbol(), LLVM::LLVMFunctionType::get(result, types));
+  }
+  auto call = [&](int64_t reg) -> Value {
+    Values operands;
+    for (Value source : op.getSrcs()) {
+      const Values &values = of(source);
+      operands.push_back(values[values.size() == 1 ? 0 : size_t(reg)]);
+    }
+    return LLVM::CallOp::create(b, function, operands).getResult();
+  };
+  bool isWrite = op.getSymbol().contains("_atomicwrite_");
+  if (isWrite) {
+    emitted[op.getResult()] = once(op.getType(), elementTypeOf(op.getType()), call, {}, {});
+    return;
+  }
+  Values results;
+  for (int64_t reg = 0; reg < registersOf(op.getType()); ++reg)
+    results.push_back(call(reg));
+  emitted[op.getResult()] = results;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the code of a thread needs of its chip, as one interface: numbers of threads, exchange between lanes, barriers,
+// atomics, matrix instructions. One implementation per vendor (compiler/lowering/nvptx).
+#pragma once
+#include "compiler/dialects/triton/Triton.h"
+#include "compiler/layout/LinearLayout.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <optional>
+
+namespace heddle::simt {
+
+/// How a matrix instruction of a target multiplies: C[m, n] += A[m, k] * B[k, n] by one warp.
+struct MatrixInstruction {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t kWidth = 0; ///< neighbours along k in one register of 32 bits
+};
+
+class GpuTarget {
+public:
+  virtual ~GpuTarget();
+
+  virtual int lanesPerWarp() const = 0;
+  virtual int64_t sharedMemoryBytes() const = 0; ///< most that a block may have
+  virtual int sharedMemoryBanks() const { return 32; }
+
+  /// Marks `function` as a kernel of `threads` threads.
+  virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const = 0;
+
+  using Builder = mlir::ImplicitLocOpBuilder;
+  virtual mlir::Value threadId(Builder &b) const = 0;               ///< i32, in the block
+  virtual mlir::Value programId(Builder &b, int axis) const = 0;    ///< i32
+  virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32
+  /// All threads of the block meet and see each other's accesses to shared and global memory.
+  virtual void barrier(Builder &b) const = 0;
+  /// The same, and whether `bit` is set in any thread.
+  virtual mlir::Value barrierOr(Builder &b, mlir::Value bit) const = 0;
+  /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.
+  virtual mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const = 0;
+  /// The value (i32) of lane `lane` (i32, of the same warp).
+  virtual mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const = 0;
+
+  /// The old value at `pointer`; `value` has the type that memory has.
+  virtual mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
+                                   triton::MemSemantic semantic, triton::MemScope scope) const = 0;
+  virtual mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
+                                     triton::MemSemantic semantic, triton::MemScope scope) const = 0;
+
+  /// The instruction for operands and accumulators of these types; nothing when the chip multiplies them otherwise.
+  virtual std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot) const = 0;
+  /// One instruction: `a`, `b` are registers of 32 bits (i32), `c` the accumulators; returns as many as `c`.
+  virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, triton::DotOp dot, mlir::ValueRange a,
+                                                  mlir::ValueRange b, mlir::ValueRange c) const = 0;
+
+  /// f32 to two f8 of type `to`, and back; null when the chip has no such instruction. Values are i8 and f32.
+  virtual mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const { return {}; }
+  virtual mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const { return {}; }
+
+  virtual mlir::Value approximateExp2(Builder &b, mlir::Value f32) const = 0;
+  virtual mlir::Value approximateDivide(Builder &b, mlir::Value x,
+                                        mlir::Value y) const = 0; ///< f32, 2 units in the last place
+  virtual mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const = 0;
+  virtual void trap(Builder &b) const = 0;
+};
+
+} // namespace heddle::simt

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operations that combine elements: along registers, then lanes, then through shared memory across warps.
+#include "compiler/layout/Encodings.h"
+#include "compiler/lowering/simt/ThreadEmitter.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+using layout::tileDim;
+
+Value ThreadEmitter::flatIndex(Type tile, int64_t reg, int skippedAxis) {
+  auto shape = cast<RankedTensorType>(tile).getShape();
+  const LinearLayout &layout = layoutOf(tile);
+  Value index;
+  for (auto [axis, size] : llvm::enumerate(shape)) {
+    if (int(axis) == skippedAxis)
+      continue;
+    Value at = coordinate(layout, reg, tileDim(int(axis)));
+    if (index && size > 1)
+      index = arith::MulIOp::create(b, index, i32(size));
+    index = !index ? at : size > 1 ? Value(arith::AddIOp::create(b, index, at)) : index;
+  }
+  return index ? index : i32(0);
+}
+
+// Any bit of a tile: one instruction does it for the whole block, and tells every thread the same.
+static bool isAny(ReduceOp op) {
+  if (op.getSrcs().size() != 1 || !op.getResult()[0].getType().isInteger(1))
+    return false;
+  Block &block = op.getCombineOp().front();
+  auto combine = dyn_cast<arith::OrIOp>(block.front());
+  return combine && block.getTerminator()->getOperand(0) == combine.getResult() &&
+         combine.getLhs() != combine.getRhs() && combine->getNextNode() == block.getTerminator();
+}
+
+// Neighbours first, so that chains are short.
+ThreadEmitter::Values ThreadEmitter::fold(Region &region, SmallVector<Values> parts) {
+  while (parts.size() > 1) {
+    SmallVector<Values> next;
+    for (size_t i = 0; i + 1 < parts.size(); i += 2) {
+      Values arguments = parts[i];
+      llvm::append_range(arguments, parts[i + 1]);
+      next.push_back(runRegion(region, arguments));
+      if (failed)
+        return {};
+    }
+    if (parts.size() % 2)
+      next.push_back(parts.back());
+    parts = std::move(next);
+  }
+  return parts.front();
+}
+
+void ThreadEmitter::emitReduce(ReduceOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  if (isAny(op)) {
+    Value some;
+    for (Value bit : of(op.getSrcs()[0]))
+      some = some ? Value(arith::OrIOp::create(b, some, bit)) : bit;
+    emitted[op.getResult()[0]] = {target.barrierOr(b, some)};
+    return;
+  }
+  auto tile = cast<RankedTensorType>(op.getSrcs()[0].getType());
+  LinearLayout layout = layoutOf(tile);
+  int axis = int(op.getAxis());
+  Dim along = tileDim(axis);
+  size_t operands = op.getSrcs().size();
+  // The registers of each kept element, in the order of the axis.
+  using Place = SmallVector<int64_t, 4>;
+  auto keptPart = [&](const LinearLayout &of, int64_t reg, bool skips) {
+    Place place;
+    int out = 0;
+    for (int i = 0; i < tile.getRank(); ++i)
+      if (i != axis)
+        place.push_back(registerPart(of, reg, tileDim(skips ? out++ : i)));
+    return place;
+  };
+  std::map<Place, std::map<int64_t, int64_t>> groups;
+  for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg)
+    groups[keptPart(layout, reg, false)].insert({registerPart(layout, reg, along), reg});
+  std::map<Place, std::pair<Values, int64_t>> folded; // and a register of the element
+  for (auto &[place, registers] : groups) {
+    SmallVector<Values> parts;
+    for (auto [position, reg] : registers) {
+      Values part;
+      for (Value source : op.getSrcs())
+        part.push_back(of(source)[size_t(reg)]);
+      parts.push_back(part);
+    }
+    Values value = fold(op.getCombineOp(), parts);
+    if (failed)
+      return;
+    for (int bit = 0; bit < layout.inputBits(Dim::Lane); ++bit) {
+      if (layout.basis(Dim::Lane, bit, along) == 0)
+        continue;
+      Values other;
+      for (Value part : value)
+        other.push_back(shuffleXor(part, 1 << bit));
+      value = fold(op.getCombineOp(), {value, other});
+    }
+    folded[place] = {value, registers.begin()->second};
+  }
+  SmallVector<int> warpBits;
+  for (int bit = 0; bit < layout.inputBits(Dim::Warp); ++bit)
+    if (layout.basis(Dim::Warp, bit, along))
+      warpBits.push_back(bit);
+  if (!warpBits.empty()) {
+    int64_t warps = int64_t(1) << warpBits.size(), kept = tile.getNumElements() / tile.getDimSize(axis), bytes = 0;
+    SmallVector<int64_t> starts;
+    for (Value source : op.getSrcs()) {
+      starts.push_back(bytes);
+      int64_t size = memoryType(elementTypeOf(source.getType())).getIntOrFloatBitWidth() / 8;
+      bytes += int64_t(llvm::alignTo(uint64_t(warps * kept * size), 16));
+    }
+    Value base = scratch(bytes), number;
+    for (auto [position, bit] : llvm::enumerate(warpBits)) {
+      Value one = arith::AndIOp::create(b, arith::ShRUIOp::create(b, warp, i32(bit)), i32(1));
+      one = arith::ShLIOp::create(b, one, i32(int64_t(position)));
+      number = number ? Value(arith::OrIOp::create(b, number, one)) : one;
+    }
+    // One lane of each warp writes an element: the others along the axis, and copies, hold the same.
+    LinearLayout keptLayout = layout;
+    uint64_t silent = 0;
+    for (int bit = 0; bit < layout.inputBits(Dim::Lane); ++bit)
+      if (layout.basis(Dim::Lane, bit, along))
+        silent |= uint64_t(1) << bit;
+    silent |=
+        layout.freeBits(Dim::Lane) | (uint64_t(target.lanesPerWarp() - 1) & ~uint64_t(layout.inputSize(Dim::Lane) - 1));
+    uint64_t copies = layout.freeBits(Dim::Warp) * uint64_t(target.lanesPerWarp());
+    Value writer;
+    if (silent | copies)
+      writer = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                     arith::AndIOp::create(b, thread, i32(int64_t(silent | copies))), i32(0));
+    auto pointerOf = [&](size_t operand, Value row, Value element) {
+      int64_t size = memoryType(elementTypeOf(op.getSrcs()[operand].getType())).getIntOrFloatBitWidth() / 8;
+      Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(kept)), element);
+      index = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(size)), i32(starts[operand]));
+      return sharedPointer(base, index);
+    };
+    std::map<Place, Value> indices;
+    for (auto &[place, value] : folded)
+      indices[place] = flatIndex(tile, value.second, axis);
+    when(writer, {},
+         [&]() -> Values {
+           for (auto &[place, value] : folded)
+             for (size_t i = 0; i < operands; ++i)
+               storeShared(pointerOf(i, number, indices[place]),
+                           toMemory(value.first[i], elementTypeOf(op.getSrcs()[i].getType())));
+           return {};
+         },
+         {});
+    target.barrier(b);
+    for (auto &[place, value] : folded) {
+      SmallVector<Values> parts;
+      for (int64_t row = 0; row < warps; ++row) {
+        Values part;
+        for (size_t i = 0; i < operands; ++i) {
+          Type element = elementTypeOf(op.getSrcs()[i].getType());
+          part.push_back(
+              fromMemory(loadShared(pointerOf(i, i32(row), indices[place]), memoryType(element), 1).front(), element));
+        }
+        parts.push_back(part);
+      }
+      value.first = fold(op.getCombineOp(), parts);
+    }
+  }
+  for (auto [number, result] : llvm::enumerate(op.getResult())) {
+    if (!isa<RankedTensorType>(result.getType())) {
+      emitted[result] = {folded.begin()->second.first[number]};
+      continue;
+    }
+    const LinearLayout &kept = layoutOf(result.getType());
+    Values registers;
+    for (int64_t reg = 0; reg < kept.inputSize(Dim::Register); ++reg)
+      registers.push_back(folded.at(keptPart(kept, reg, true)).first[number]);
+    emitted[result] = registers;
+  }
+}
+
+//===-- Scan -----------------------------------------------------------------------------------------------------===//
+
+// Each step doubles how far an element has looked back (Hillis and Steele): any layout serves.
+void ThreadEmitter::emitScan(ScanOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  auto tile = cast<RankedTensorType>(op.getSrcs()[0].getType());
+  LinearLayout layout = layoutOf(tile);
+  int axis = int(op.getAxis());
+  int64_t length = tile.getDimSize(axis), stride = 1, elements = tile.getNumElements();
+  for (int i = axis + 1; i < tile.getRank(); ++i)
+    stride *= tile.getDimSize(i);
+  auto count = size_t(layout.inputSize(Dim::Register));
+  size_t operands = op.getSrcs().size();
+  SmallVector<Values> values; // [operand][register]
+  SmallVector<int64_t> starts;
+  int64_t bytes = 0;
+  for (Value source : op.getSrcs()) {
+    values.push_back(of(source));
+    starts.push_back(bytes);
+    int64_t size = memoryType(elementTypeOf(source.getType())).getIntOrFloatBitWidth() / 8;
+    bytes += int64_t(llvm::alignTo(uint64_t(elements * size), 16));
+  }
+  Values flat, position;
+  for (size_t reg = 0; reg < count; ++reg) {
+    flat.push_back(flatIndex(tile, int64_t(reg)));
+    position.push_back(coordinate(layout, int64_t(reg), tileDim(axis)));
+  }
+  Value owner = isOwner(layout);
+  auto pointerOf = [&](Value base, size_t operand, Value index) {
+    int64_t size = memoryType(elementTypeOf(op.getSrcs()[operand].getType())).getIntOrFloatBitWidth() / 8;
+    Value offset = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(size)), i32(starts[operand]));
+    return sharedPointer(base, offset);
+  };
+  for (int64_t distance = 1; distance < length; distance *= 2) {
+    Value base = scratch(bytes);
+    when(owner, {},
+         [&]() -> Values {
+           for (size_t reg = 0; reg < count; ++reg)
+             if (firstCopy(layout, int64_t(reg)) == int64_t(reg))
+               for (size_t i = 0; i < operands; ++i)
+                 storeShared(pointerOf(base, i, flat[reg]),
+                             toMemory(values[i][reg], elementTypeOf(op.getSrcs()[i].getType())));
+           return {};
+         },
+         {});
+    target.barrier(b);
+    SmallVector<Values> next = values;
+    for (size_t reg = 0; reg < count; ++reg) {
+      Value has = op.getReverse()
+                      ? arith::CmpIOp::create(b, arith::CmpIPredicate::slt, position[reg], i32(length - distance))
+                      : arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position[reg], i32(distance));
+      Value step = i32((op.getReverse() ? distance : -distance) * stride);
+      Value other = arith::SelectOp::create(b, has, arith::AddIOp::create(b, flat[reg], step), flat[reg]);
+      Values arguments, own;
+      for (size_t i = 0; i < operands; ++i) {
+        Type element = elementTypeOf(op.getSrcs()[i].getType());
+        arguments.push_back(fromMemory(loadShared(pointerOf(base, i, other), memoryType(element), 1).front(), element));
+        own.push_back(values[i][reg]);
+      }
+      llvm::append_range(arguments, own);
+      Values combined = runRegion(op.getCombineOp(), arguments);
+      if (failed)
+        return;
+      for (size_t i = 0; i < operands; ++i)
+        next[i][reg] = arith::SelectOp::create(b, has, combined[i], own[i]);
+    }
+    values = next;
+  }
+  for (auto [result, list] : llvm::zip(op.getResult(), values))
+    emitted[result] = list;
+}
+
+//===-- Histogram and gather -------------------------------------------------------------------------------------===//
+
+void ThreadEmitter::emitHistogram(HistogramOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  auto bins = cast<RankedTensorType>(op.getType());
+  auto source = cast<RankedTensorType>(op.getSrc().getType());
+  int64_t count = bins.getDimSize(0);
+  LinearLayout from = layoutOf(source), to = layoutOf(bins);
+  Type word = b.getI32Type();
+  Value base = scratch(4 * count), binOwner = isOwner(to), owner = isOwner(from);
+  auto pointerOf = [&](Value index) { return sharedPointer(base, arith::MulIOp::create(b, index, i32(4))); };
+  when(binOwner, {},
+       [&]() -> Values {
+         for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg)
+           storeShared(pointerOf(coordinate(to, reg, Dim::Dim0)), i32(0));
+         return {};
+       },
+       {});
+  target.barrier(b);
+  Values masks = op.getMask() ? of(op.getMask()) : Values();
+  for (int64_t reg = 0; reg < from.inputSize(Dim::Register); ++reg) {
+    if (firstCopy(from, reg) != reg)
+      continue;
+    Value value = of(op.getSrc())[size_t(reg)];
+    Type wide = b.getI64Type();
+    if (value.getType() != wide)
+      value = arith::ExtSIOp::create(b, wide, value);
+    Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, value, i64(count));
+    Value bit = both(both(owner, masks.empty() ? Value() : masks[size_t(reg)]), inside);
+    when(bit, {},
+         [&]() -> Values {
+           Value index = arith::TruncIOp::create(b, word, value);
+           LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, pointerOf(index), i32(1),
+                                     LLVM::AtomicOrdering::monotonic, "block");
+           return {};
+         },
+         {});
+  }
+  target.barrier(b);
+  Values results;
+  Type element = bins.getElementType();
+  for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
+    Value value = loadShared(pointerOf(coordinate(to, reg, Dim::Dim0)), word, 1).front();
+    unsigned bits = element.getIntOrFloatBitWidth();
+    results.push_back(bits > 32   ? Value(arith::ExtUIOp::create(b, element, value))
+                      : bits < 32 ? Value(arith::TruncIOp::create(b, element, value))
+                                  : value);
+  }
+  emitted[op.getResult()] = results;
+}
+
+void ThreadEmitter::emitGather(GatherOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  auto source = cast<RankedTensorType>(op.getSrc().getType()), result = cast<RankedTensorType>(op.getType());
+  LinearLayout from = layoutOf(source), to = layoutOf(result);
+  Type element = source.getElementType(), stored = memoryType(element);
+  int64_t bytes = stored.getIntOrFloatBitWidth() / 8;
+  Value base = scratch(source.getNumElements() * bytes);
+  when(isOwner(from), {},
+       [&]() -> Values {
+         for (int64_t reg = 0; reg < from.inputSize(Dim::Register); ++reg)
+           if (firstCopy(from, reg) == reg)
+             storeShared(sharedPointer(base, arith::MulIOp::create(b, flatIndex(source, reg), i32(bytes))),
+                         toMemory(of(op.getSrc())[size_t(reg)], element));
+         return {};
+       },
+       {});
+  target.barrier(b);
+  Values results;
+  for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
+    Value index = i32(0);
+    for (int axis = 0; axis < source.getRank(); ++axis) {
+      Value at = coordinate(to, reg, tileDim(axis));
+      if (axis == int(op.getAxis())) {
+        at = of(op.getIndices())[size_t(reg)];
+        unsigned bits = at.getType().getIntOrFloatBitWidth();
+        if (bits > 32)
+          at = arith::TruncIOp::create(b, b.getI32Type(), at);
+        else if (bits < 32)
+          at = arith::ExtUIOp::create(b, b.getI32Type(), at);
+        at = arith::AndIOp::create(b, at, i32(source.getDimSize(axis) - 1)); // an index outside reads something
+      }
+      index = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(source.getDimSize(axis))), at);
+    }
+    Value pointer = sharedPointer(base, arith::MulIOp::create(b, index, i32(bytes)));
+    results.push_back(fromMemory(loadShared(pointer, stored, 1).front(), element));
+  }
+  emitted[op.getResult()] = results;
+}

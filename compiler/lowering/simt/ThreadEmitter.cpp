@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The frame of a thread's code: entry and arguments, blocks, control flow. Tiles that cross blocks or iterations are
+// carried as their registers.
+#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+GpuTarget::~GpuTarget() = default;
+
+ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel)
+    : source(source), target(target), options(options), kernel(kernel), b(source.getLoc(), source.getContext()) {}
+
+LogicalResult ThreadEmitter::run() {
+  createEntry();
+  emitBody();
+  if (failed)
+    return failure();
+  prologueEnd->erase();
+  source.erase();
+  return success();
+}
+
+LogicalResult ThreadEmitter::refuse(Operation *op, const llvm::Twine &why) {
+  failed = true;
+  auto error = op->emitOpError() << "is not lowered for GPU targets";
+  if (std::string text = why.str(); !text.empty())
+    error << ": " << text;
+  return failure();
+}
+
+//===-- Entry ----------------------------------------------------------------------------------------------------===//
+
+void ThreadEmitter::createEntry() {
+  b.setInsertionPoint(source);
+  // Scalars of fewer than 32 bits come as words; the last argument is the launch's record (binary/CudaAbi.h).
+  SmallVector<Type> types;
+  for (Type type : source.getArgumentTypes()) {
+    Type own = threadType(type);
+    bool isNarrow = own.isIntOrFloat() && own.getIntOrFloatBitWidth() < 32;
+    types.push_back(isNarrow ? Type(b.getI32Type()) : own);
+  }
+  types.push_back(b.getI64Type());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), types);
+  kernel.kernel = source.getName().str();
+  kernel.entry = kernel.kernel;
+  kernel.threads = int64_t(options.warps) * target.lanesPerWarp();
+  // The kernel keeps its name: the source function gives way.
+  SymbolTable::setSymbolName(source, kernel.kernel + ".tile");
+  entry = LLVM::LLVMFuncOp::create(b, kernel.entry, type);
+  target.markKernel(entry, kernel.threads);
+  Block *block = entry.addEntryBlock(b);
+  b.setInsertionPointToStart(block);
+  for (auto [from, to] : llvm::zip(source.getArguments(), block->getArguments())) {
+    Value value = to;
+    Type own = threadType(from.getType());
+    if (own != value.getType())
+      value = as(own, arith::TruncIOp::create(b, b.getIntegerType(own.getIntOrFloatBitWidth()), value));
+    emitted[from] = {value};
+  }
+  thread = target.threadId(b);
+  int lanes = target.lanesPerWarp();
+  lane = arith::AndIOp::create(b, thread, i32(lanes - 1));
+  warp = arith::ShRUIOp::create(b, thread, i32(llvm::Log2_32(uint32_t(lanes))));
+  prologueEnd = arith::ConstantIntOp::create(b, 0, 1);
+}
+
+//===-- Values ---------------------------------------------------------------------------------------------------===//
+
+const ThreadEmitter::Values &ThreadEmitter::of(Value value) {
+  auto found = emitted.find(value);
+  if (found == emitted.end())
+    llvm::report_fatal_error("simt: a value is used before it has been emitted");
+  return found->second;
+}
+
+ThreadEmitter::Values ThreadEmitter::all(ValueRange values) {
+  Values result;
+  for (Value value : values)
+    llvm::append_range(result, of(value));
+  return result;
+}
+
+void ThreadEmitter::bind(ValueRange values, ValueRange registers) {
+  for (Value value : values) {
+    auto count = size_t(registersOf(value.getType()));
+    emitted[value] = llvm::to_vector(registers.take_front(count));
+    registers = registers.drop_front(count);
+  }
+}
+
+SmallVector<Type> ThreadEmitter::threadTypes(TypeRange types) {
+  SmallVector<Type> result;
+  for (Type type : types)
+    result.append(size_t(registersOf(type)), threadType(elementTypeOf(type)));
+  return result;
+}
+
+//===-- Blocks ---------------------------------------------------------------------------------------------------===//
+
+void ThreadEmitter::emitBody() {
+  Region &body = source.getBody();
+  for (Block &block : llvm::drop_begin(body)) {
+    Block *to = b.createBlock(&entry.getBody(), entry.getBody().end());
+    blocks[&block] = to;
+    SmallVector<Type> types = threadTypes(block.getArgumentTypes());
+    to->addArguments(types, SmallVector<Location>(types.size(), source.getLoc()));
+    bind(block.getArguments(), to->getArguments());
+  }
+  for (Block &block : body) {
+    b.setInsertionPointToEnd(&block == &body.front() ? &entry.getBody().front() : blocks[&block]);
+    emitBlock(block);
+    if (failed)
+      return;
+    emitBranch(block.getTerminator());
+  }
+}
+
+void ThreadEmitter::emitBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    emitOp(&op);
+    if (failed)
+      return;
+  }
+  b.setLoc(block.getTerminator()->getLoc());
+}
+
+void ThreadEmitter::emitOp(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](scf::ForOp loop) { emitFor(loop); })
+      .Case([&](scf::IfOp branch) { emitIf(branch); })
+      .Case([&](scf::WhileOp loop) { emitWhile(loop); })
+      .Case([&](LoadOp load) { emitLoad(load); })
+      .Case([&](StoreOp store) { emitStore(store); })
+      .Case<AtomicRMWOp, AtomicCASOp>([&](auto atomic) { emitAtomic(atomic); })
+      .Case([&](AtomicPollOp poll) { emitPoll(poll); })
+      .Case([&](ExternElementwiseOp call) { emitExternCall(call); })
+      .Case([&](ReduceOp reduce) { emitReduce(reduce); })
+      .Case([&](ScanOp scan) { emitScan(scan); })
+      .Case([&](HistogramOp histogram) { emitHistogram(histogram); })
+      .Case([&](GatherOp gather) { emitGather(gather); })
+      .Case([&](DotOp dot) { emitDot(dot); })
+      .Case([&](ConvertLayoutOp op) {
+        emitted[op.getResult()] = convert(of(op.getSrc()), op.getSrc().getType(), op.getType());
+      })
+      .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
+      .Case(
+          [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })
+      .Case([&](gpu::BarrierOp) { target.barrier(b); })
+      .Case<LLVM::AssumeOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp>([](auto) {})
+      .Case([&](AssertOp assertion) {
+        Value fails;
+        for (Value bit : of(assertion.getCondition())) {
+          Value wrong = arith::XOrIOp::create(b, bit, constantOf(b.getI1Type(), 1));
+          fails = fails ? Value(arith::OrIOp::create(b, fails, wrong)) : wrong;
+        }
+        when(fails, {},
+             [&]() -> Values {
+               target.trap(b);
+               return {};
+             },
+             {});
+      })
+      .Case<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp, CatOp, MakeRangeOp,
+            arith::ConstantOp>([&](auto shape) {
+        Values results = emitShape(shape);
+        bind(shape->getResults(), results);
+      })
+      .Default([&](Operation *other) {
+        if (other->getName().getStringRef() == "ttg.barrier")
+          return target.barrier(b);
+        if (other->getNumResults() == 0) {
+          (void)refuse(other, "");
+          return;
+        }
+        Values results = emitElementwise(other);
+        if (!failed)
+          bind(other->getResults(), results);
+      });
+}
+
+//===-- Control flow ---------------------------------------------------------------------------------------------===//
+
+// Whether threads of a block may disagree: the condition comes from the thread's number.
+bool ThreadEmitter::isDivergent(Value condition) {
+  SmallVector<Value> work = {condition};
+  SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second || seen.size() > 64)
+      continue;
+    if (auto call = dyn_cast<ExternElementwiseOp>(op))
+      return call.getSymbol() == "__heddle_gettid";
+    if (op->getNumRegions() == 0 && !isa<RankedTensorType>(op->getResult(0).getType()))
+      llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
+void ThreadEmitter::emitFor(scf::ForOp loop) {
+  auto to = scf::ForOp::create(b, scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()),
+                               all(loop.getInitArgs()));
+  if (loop.getUnsignedCmp())
+    to.setUnsignedCmp(true);
+  emitted[loop.getInductionVar()] = {to.getInductionVar()};
+  bind(loop.getRegionIterArgs(), to.getRegionIterArgs());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (to.getInitArgs().empty())
+      b.setInsertionPoint(to.getBody()->getTerminator());
+    else
+      b.setInsertionPointToEnd(to.getBody());
+    emitBlock(*loop.getBody());
+    if (failed)
+      return;
+    if (!to.getInitArgs().empty())
+      scf::YieldOp::create(b, all(loop.getYieldedValues()));
+  }
+  bind(loop.getResults(), to.getResults());
+}
+
+void ThreadEmitter::emitIf(scf::IfOp branch) {
+  bool outer = std::exchange(divergent, divergent || isDivergent(branch.getCondition()));
+  SmallVector<Type> types = threadTypes(branch.getResultTypes());
+  bool hasElse = !branch.getElseRegion().empty();
+  auto to = scf::IfOp::create(b, types, scalar(branch.getCondition()), hasElse);
+  auto emitSide = [&](Region &from, Block *block) {
+    OpBuilder::InsertionGuard guard(b);
+    if (!block->empty() && block->back().hasTrait<mlir::OpTrait::IsTerminator>())
+      b.setInsertionPoint(block->getTerminator());
+    else
+      b.setInsertionPointToEnd(block);
+    emitBlock(from.front());
+    if (!failed && !types.empty())
+      scf::YieldOp::create(b, all(from.front().getTerminator()->getOperands()));
+  };
+  emitSide(branch.getThenRegion(), to.thenBlock());
+  if (hasElse && !failed)
+    emitSide(branch.getElseRegion(), to.elseBlock());
+  divergent = outer;
+  if (!failed)
+    bind(branch.getResults(), to.getResults());
+}
+
+void ThreadEmitter::emitWhile(scf::WhileOp loop) {
+  SmallVector<Type> types = threadTypes(loop.getResultTypes());
+  auto to = scf::WhileOp::create(b, types, all(loop.getInits()), nullptr, nullptr);
+  auto emitSide = [&](Region &from, Region &region, ValueRange arguments) {
+    OpBuilder::InsertionGuard guard(b);
+    region.getBlocks().clear();
+    SmallVector<Type> inner = threadTypes(TypeRange(arguments));
+    Block *block = b.createBlock(&region, {}, inner, SmallVector<Location>(inner.size(), b.getLoc()));
+    bind(arguments, block->getArguments());
+    emitBlock(from.front());
+    if (failed)
+      return;
+    Operation *end = from.front().getTerminator();
+    if (auto condition = dyn_cast<scf::ConditionOp>(end))
+      scf::ConditionOp::create(b, scalar(condition.getCondition()), all(condition.getArgs()));
+    else
+      scf::YieldOp::create(b, all(end->getOperands()));
+  };
+  emitSide(loop.getBefore(), to.getBefore(), loop.getBeforeArguments());
+  if (!failed)
+    emitSide(loop.getAfter(), to.getAfter(), loop.getAfterArguments());
+  if (!failed)
+    bind(loop.getResults(), to.getResults());
+}
+
+void ThreadEmitter::emitBranch(Operation *op) {
+  if (isa<ReturnOp>(op)) {
+    LLVM::ReturnOp::create(b, ValueRange{});
+  } else if (auto branch = dyn_cast<cf::BranchOp>(op)) {
+    cf::BranchOp::create(b, blocks[branch.getDest()], all(branch.getDestOperands()));
+  } else if (auto branch = dyn_cast<cf::CondBranchOp>(op)) {
+    cf::CondBranchOp::create(b, scalar(branch.getCondition()), blocks[branch.getTrueDest()],
+                             all(branch.getTrueDestOperands()), blocks[branch.getFalseDest()],
+                             all(branch.getFalseDestOperands()));
+  } else {
+    (void)refuse(op, "");
+  }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes what one thread of a block does, from tiles with layouts: a tile is as many values as a thread has registers
+// of it, in the order of the layout's register number. Methods are grouped in files by what they emit:
+//   ThreadEmitter.cpp   frame, control flow      Places.cpp        coordinates, owners, shape operations
+//   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
+//   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
+//   Reduce.cpp          reduce, scan, histogram, gather      Dot.cpp       matrix products
+#pragma once
+#include "compiler/dialects/simt/Simt.h"
+#include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/SimtToThreads.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseMap.h"
+#include <map>
+
+namespace heddle::simt {
+
+class ThreadEmitter {
+public:
+  ThreadEmitter(triton::FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel);
+  /// Emits the llvm.func beside the source function, which is erased.
+  mlir::LogicalResult run();
+
+private:
+  using Value = mlir::Value;
+  using Type = mlir::Type;
+  using Values = llvm::SmallVector<mlir::Value>;
+  using Dim = layout::Dim;
+  using LinearLayout = layout::LinearLayout;
+
+  //===-- ThreadEmitter.cpp: frame and control flow --------------------------------------------------------------===//
+  void createEntry();
+  void emitBody();
+  void emitBlock(mlir::Block &block);
+  void emitOp(mlir::Operation *op);
+  void emitFor(mlir::scf::ForOp loop);
+  void emitIf(mlir::scf::IfOp branch);
+  void emitWhile(mlir::scf::WhileOp loop);
+  void emitBranch(mlir::Operation *op);
+  bool isDivergent(Value condition);
+  const Values &of(Value value); ///< what has been emitted for a value of the source
+  Value scalar(Value value) { return of(value).front(); }
+  Values all(mlir::ValueRange values);                          ///< one after the other
+  void bind(mlir::ValueRange values, mlir::ValueRange emitted); ///< the reverse
+  llvm::SmallVector<Type> threadTypes(mlir::TypeRange types);
+  mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why);
+
+  //===-- Places.cpp ---------------------------------------------------------------------------------------------===//
+  Type threadType(Type element); ///< of one element in a register: pointers !llvm.ptr<1>, f8 as i8
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value constantOf(Type type, int64_t value); ///< an integer, or its value as a float
+  Value zeroOf(Type type);                    ///< also a null pointer
+  /// What the lane and warp numbers add to the input `out` of the layout: i32, made once at the function's start.
+  Value placePart(const LinearLayout &layout, Dim out);
+  /// The coordinate along `out` of a register.
+  Value coordinate(const LinearLayout &layout, int64_t reg, Dim out);
+  int64_t registerPart(const LinearLayout &layout, int64_t reg, Dim out);
+  /// Whether this thread is the one that acts for its elements (i1); null when every thread has elements of its own.
+  Value isOwner(const LinearLayout &layout);
+  /// The lowest register that holds the same element.
+  int64_t firstCopy(const LinearLayout &layout, int64_t reg);
+  Values emitShape(mlir::Operation *op);
+  Values emitConstant(mlir::arith::ConstantOp op);
+  Values emitRange(triton::MakeRangeOp op);
+  /// The registers of `to` taken from those of `from`, of a tile whose element at coordinates x of `to` is the one at
+  /// map(x) of `from`, for places that agree in lane and warp.
+  Values pickRegisters(Type to, Type from, const Values &values,
+                       llvm::function_ref<void(llvm::MutableArrayRef<int64_t>)> map);
+
+  //===-- Elementwise.cpp ----------------------------------------------------------------------------------------===//
+  Values emitElementwise(mlir::Operation *op);
+  Value compute(mlir::Operation *op, llvm::ArrayRef<Value> operands, Type result);
+  Value divide(mlir::Operation *op, Value x, Value y);
+  Value shift(mlir::Operation *op, Value x, Value amount);
+  Value convertFloat(Value value, Type from, Type to, bool towardZero);
+  Value toFp8(Value f32, Type to);
+  Value fromFp8(Value bits, Type from);
+  Value cloneOn(mlir::Operation *op, mlir::ValueRange operands, Type result);
+  Values runRegion(mlir::Region &region, mlir::ValueRange arguments);
+  Value as(Type type, Value value); ///< bits of the same width as another type
+
+  //===-- GlobalMemory.cpp ---------------------------------------------------------------------------------------===//
+  Type memoryType(Type element); ///< i1 as i8, pointers as i64, floats as integers of their width
+  Value toMemory(Value value, Type element);
+  Value fromMemory(Value value, Type element);
+  /// Neighbouring registers that are neighbours in memory, by the operation's `simt.vector` and the layout.
+  int64_t vectorWidth(mlir::Operation *op, Type pointer);
+  Value zeroMemory(); ///< 16 bytes of zeros to read instead of what a mask forbids
+  void emitLoad(triton::LoadOp op);
+  void emitStore(triton::StoreOp op);
+  void emitAtomic(mlir::Operation *op);
+  void emitPoll(triton::AtomicPollOp op);
+  void emitExternCall(triton::ExternElementwiseOp op);
+  /// Runs `body` in the threads whose bit is set, which may be null; the results, or `otherwise`.
+  Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
+  Value both(Value a, Value b); ///< and of two bits, either of which may be null
+  /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its result.
+  Values once(Type tile, Type result, llvm::function_ref<Value(int64_t reg)> body, Value mask, const Values &masks);
+
+  //===-- Exchange.cpp -------------------------------------------------------------------------------------------===//
+  /// Shared memory of at least so many bytes, free of earlier readers: a barrier has been emitted.
+  Value scratch(int64_t bytes);
+  Value sharedPointer(Value base, Value byteOffset);
+  void storeShared(Value pointer, mlir::ValueRange values); ///< neighbours, as one vector
+  Values loadShared(Value pointer, Type type, int64_t count);
+  Values convert(const Values &values, Type from, Type to);
+  Values convertThroughShared(const Values &values, Type from, Type to);
+  Values broadcastFromOwners(const Values &values, Type tile, Type element);
+
+  //===-- Reduce.cpp, Dot.cpp ------------------------------------------------------------------------------------===//
+  void emitReduce(triton::ReduceOp op);
+  Values fold(mlir::Region &region, llvm::SmallVector<Values> parts); ///< combines all parts, neighbours first
+  /// The row-major index of a register's element, without one of the axes if asked.
+  Value flatIndex(Type tile, int64_t reg, int skippedAxis = -1);
+  void emitScan(triton::ScanOp op);
+  void emitHistogram(triton::HistogramOp op);
+  void emitGather(triton::GatherOp op);
+  Value shuffleXor(Value value, int mask); ///< of any type
+  Value shuffleFrom(Value value, Value lane);
+  void emitDot(triton::DotOp op);
+  void emitMatrixDot(triton::DotOp op, const MatrixInstruction &instruction);
+  void emitPlainDot(triton::DotOp op);
+
+  //===-- State --------------------------------------------------------------------------------------------------===//
+  triton::FuncOp source;
+  const GpuTarget &target;
+  ThreadOptions options;
+  ThreadKernel &kernel;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::LLVM::LLVMFuncOp entry;
+  mlir::Operation *prologueEnd = nullptr; ///< what is made once goes before it
+  Value thread, lane, warp;               ///< i32
+  llvm::DenseMap<Value, Values> emitted;
+  llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
+  std::map<std::pair<uint64_t, Dim>, std::vector<std::pair<LinearLayout, Value>>> parts;
+  std::map<uint64_t, Value> owners; ///< by the bits of the thread's number that must be 0
+  mlir::LLVM::GlobalOp sharedMemory, zeros;
+  Value sharedBase, zerosAddress;
+  bool divergent = false; ///< inside a branch that not all threads of the block take
+  bool failed = false;
+};
+
+} // namespace heddle::simt

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An HLO module made ready for a number of devices: its kernels compiled and loaded, its arrays allocated, its groups
+// of devices joined by communicators. Nothing here runs; Program.cpp does.
+#pragma once
+#include "collectives/Communicator.h"
+#include "program/Kernels.h"
+#include "program/Program.h"
+#include "runtime/Device.h"
+#include "runtime/Stream.h"
+#include <map>
+
+namespace heddle::program {
+
+/// What an array takes in memory.
+uint64_t bytesOf(const hlo::Shape &shape);
+
+/// A collective for one size of group.
+struct GroupKernel {
+  Plan plan;
+  StepKernel kernel;
+};
+
+/// One group of one collective, on its communicator.
+struct GroupCall {
+  hlo::DeviceGroup members; ///< devices in rank order
+  const GroupKernel *kernel;
+  Communicator *communicator;
+  Communicator::Operation *operation;
+};
+
+struct CompiledGraph;
+
+/// A step with all that its launches need.
+struct CompiledStep {
+  Step step;
+  StepKernel kernel;                       ///< of a plain kernel
+  std::vector<Kernel> loaded;              ///< by device
+  std::map<int, GroupKernel> groupKernels; ///< of a collective, by the size of the group
+  std::vector<GroupCall> calls;
+  std::unique_ptr<CompiledGraph> condition, body;
+};
+
+/// A graph, or a loop's condition or body, with its arrays on every device.
+struct CompiledGraph {
+  const Graph *graph = nullptr;
+  Partition partition;
+  std::vector<CompiledStep> steps;
+  std::vector<std::map<NodeId, Buffer>> buffers; ///< by device
+};
+
+class Executable {
+public:
+  /// Compiles and allocates everything; throws as Program's constructor does.
+  Executable(hlo::Module source, std::vector<std::shared_ptr<Device>> members, ProgramOptions choices);
+  ~Executable();
+
+  /// Whether the collective's kernel only moves one buffer to another: then it is the one that plans have by
+  /// themselves.
+  static bool isPlain(const CompiledGraph &compiled, const Step &step);
+
+  hlo::Module module;
+  std::vector<std::shared_ptr<Device>> devices;
+  ProgramOptions options;
+  std::unique_ptr<Graph> graph;
+  std::vector<std::unique_ptr<Stream>> streams; ///< by device
+  std::map<hlo::DeviceGroup, std::unique_ptr<Communicator>> communicators;
+  std::unique_ptr<CompiledGraph> entry;
+
+private:
+  void prepare(CompiledGraph &compiled, const Graph &source);
+  size_t countKernels(const CompiledGraph &compiled) const;
+  void compileAll(CompiledGraph &compiled);
+  void compileCollective(CompiledGraph &compiled, CompiledStep &step);
+  Communicator &communicatorOf(const hlo::DeviceGroup &group);
+  void allocate(CompiledGraph &compiled);
+
+  size_t done = 0, total = 0; ///< kernels
+};
+
+} // namespace heddle::program

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What work in a stream or a graph needs until it has run: host functions and their errors, kernels, and pinned memory
+// through which copies from and to ordinary memory go.
+#pragma once
+#include "runtime/Graph.h"
+#include "runtime/drivers/cuda/CudaDriver.h"
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <set>
+
+namespace heddle {
+
+/// The first exception of the host functions of a stream or a graph.
+class CudaErrors {
+public:
+  void keep(std::exception_ptr error);
+  bool failed() const;
+  std::exception_ptr take();
+
+private:
+  mutable std::mutex mutex;
+  std::exception_ptr first;
+};
+
+/// One call in a stream, which the driver makes on a thread of its own.
+struct CudaHostCall {
+  std::function<void()> function;
+  std::shared_ptr<CudaErrors> errors;
+  bool isCopy; ///< part of a copy, which also runs after an error
+  std::atomic<bool> done = false;
+
+  static void run(void *call);
+};
+
+/// Kept until the stream is synchronized, or while the graph lives.
+struct CudaWork {
+  std::shared_ptr<CudaErrors> errors = std::make_shared<CudaErrors>();
+  std::deque<std::unique_ptr<CudaHostCall>> calls;
+  std::set<std::shared_ptr<const void>> objects;     ///< modules, graphs, events
+  std::set<std::shared_ptr<CudaErrors>> graphErrors; ///< of graphs launched
+
+  void forgetDone(); ///< calls at the front that have run
+  /// After an error of the device, which may or may not still make them: they are never freed.
+  void abandonCalls();
+};
+
+/// Pinned host memory. Work in one stream uses it in order.
+class CudaStaging {
+public:
+  static constexpr uint64_t sizeBytes = uint64_t(1) << 20;
+  explicit CudaStaging(std::shared_ptr<CudaDevice> device);
+  CudaStaging(const CudaStaging &) = delete;
+  ~CudaStaging();
+  void *memory() const { return start; }
+
+private:
+  std::shared_ptr<CudaDevice> device;
+  void *start = nullptr;
+};
+
+class CudaGraph : public Graph {
+public:
+  struct State {
+    explicit State(std::shared_ptr<CudaDevice> device) : device(std::move(device)) {}
+    State(const State &) = delete;
+    ~State();
+
+    std::shared_ptr<CudaDevice> device;
+    cuda::GraphExec handle = nullptr;
+    CudaWork work;
+    std::unique_ptr<CudaStaging> staging; ///< its own: it may run beside the stream that made it
+  };
+
+  explicit CudaGraph(std::shared_ptr<State> state) : content(std::move(state)) {}
+  const std::shared_ptr<State> &state() const { return content; }
+
+private:
+  std::shared_ptr<State> content; ///< shared with streams where it runs
+};
+
+} // namespace heddle

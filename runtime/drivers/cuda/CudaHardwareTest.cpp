@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The CUDA driver on real GPUs, with PTX written by hand. A program of its own, which needs nothing but the GPU's
+// driver; without a GPU every test is skipped. The last test ends the process's use of the device.
+#include "binary/CudaAbi.h"
+#include "runtime/Driver.h"
+#include "runtime/Stream.h"
+#include "runtime/drivers/cuda/CubinCache.h"
+#include "runtime/drivers/cuda/CudaModule.h"
+#include "support/Knobs.h"
+#include "support/TestError.h"
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <numeric>
+#include <unistd.h>
+
+using namespace heddle;
+
+namespace {
+
+constexpr const char *header = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+// out[i] = x[i] + y[i] for i < n, 256 threads a block.
+constexpr const char *vectorAdd = R"(
+.visible .entry vector_add(.param .u64 out, .param .u64 x, .param .u64 y, .param .u32 n, .param .u64 record)
+{
+  .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<8>; .reg .f32 %f<4>;
+  mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r0, %r1, %r2;
+  ld.param.u32 %r4, [n]; setp.ge.u32 %p, %r3, %r4; @%p ret;
+  ld.param.u64 %d0, [out]; ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y];
+  mul.wide.u32 %d3, %r3, 4; add.u64 %d4, %d0, %d3; add.u64 %d5, %d1, %d3; add.u64 %d6, %d2, %d3;
+  ld.global.f32 %f0, [%d5]; ld.global.f32 %f1, [%d6]; add.f32 %f2, %f0, %f1; st.global.f32 [%d4], %f2;
+  ret;
+})";
+
+// out[t] = 1023 - t, through the last 4096 bytes of a block's shared memory.
+constexpr const char *reverse = R"(
+.extern .shared .align 16 .b8 tile[];
+.visible .entry reverse(.param .u64 out, .param .u32 offset, .param .u64 record)
+{
+  .reg .b32 %r<8>; .reg .b64 %d<4>;
+  mov.u32 %r0, %tid.x; ld.param.u32 %r1, [offset]; mov.u32 %r2, tile; add.u32 %r2, %r2, %r1;
+  shl.b32 %r3, %r0, 2; add.u32 %r4, %r2, %r3; st.shared.u32 [%r4], %r0;
+  bar.sync 0;
+  sub.u32 %r5, 1023, %r0; shl.b32 %r5, %r5, 2; add.u32 %r5, %r2, %r5; ld.shared.u32 %r6, [%r5];
+  ld.param.u64 %d0, [out]; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1; st.global.u32 [%d0], %r6;
+  ret;
+})";
+
+// Every block counts itself, waits for all of them, and writes what it saw.
+constexpr const char *meet = R"(
+.visible .entry meet(.param .u64 out, .param .u64 counter, .param .u64 record)
+{
+  .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<4>;
+  ld.param.u64 %d0, [counter]; mov.u32 %r0, %nctaid.x; mov.u32 %r1, %ctaid.x;
+  atom.add.acq_rel.gpu.global.u32 %r2, [%d0], 1;
+again:
+  ld.acquire.gpu.global.u32 %r3, [%d0]; setp.lt.u32 %p, %r3, %r0; @%p bra again;
+  ld.param.u64 %d1, [out]; mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2; st.global.u32 [%d1], %r3;
+  ret;
+})";
+
+// Waits until *flag is not 0, for five seconds at most; then out[0] = *flag.
+constexpr const char *await = R"(
+.visible .entry await(.param .u64 out, .param .u64 flag, .param .u64 record)
+{
+  .reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d<6>;
+  ld.param.u64 %d0, [flag]; ld.param.u64 %d1, [out]; mov.u64 %d2, %globaltimer; add.u64 %d3, %d2, 5000000000;
+again:
+  ld.acquire.sys.global.u32 %r0, [%d0]; setp.ne.u32 %p, %r0, 0; @%p bra done;
+  mov.u64 %d4, %globaltimer; setp.lt.u64 %p, %d4, %d3; @%p bra again;
+done:
+  st.global.u32 [%d1], %r0;
+  ret;
+})";
+
+// Its arguments, one in each 8 bytes.
+constexpr const char *arguments = R"(
+.visible .entry arguments(.param .u64 out, .param .u32 a, .param .u32 b, .param .u32 c, .param .u64 d, .param .u64 record)
+{
+  .reg .b32 %r<4>; .reg .b64 %d<8>;
+  ld.param.u64 %d0, [out]; ld.param.u32 %r0, [a]; ld.param.u32 %r1, [b]; ld.param.u32 %r2, [c];
+  ld.param.u64 %d1, [d]; ld.param.u64 %d2, [record];
+  cvt.u64.u32 %d3, %r0; cvt.u64.u32 %d4, %r1; cvt.u64.u32 %d5, %r2;
+  st.global.u64 [%d0], %d3; st.global.u64 [%d0+8], %d4; st.global.u64 [%d0+16], %d5; st.global.u64 [%d0+24], %d1;
+  st.global.u64 [%d0+32], %d2;
+  ret;
+})";
+
+// out[block] = its place in its cluster, after all of the cluster have met.
+constexpr const char *cluster = R"(
+.visible .entry cluster(.param .u64 out, .param .u64 record)
+{
+  .reg .b32 %r<3>; .reg .b64 %d<3>;
+  barrier.cluster.arrive; barrier.cluster.wait;
+  mov.u32 %r0, %cluster_ctarank; mov.u32 %r1, %ctaid.x;
+  ld.param.u64 %d0, [out]; mul.wide.u32 %d1, %r1, 4; add.u64 %d0, %d0, %d1; st.global.u32 [%d0], %r0;
+  ret;
+})";
+
+constexpr const char *nothing = "\n.visible .entry nothing(.param .u64 record)\n{ ret; }\n";
+
+PackageArgument pointerTo(const std::string &name, const std::string &type = "i32") {
+  return {name, type, true, 1};
+}
+PackageArgument scalarOf(const std::string &name, const std::string &type = "i32") {
+  return {name, type, false, 1};
+}
+
+Package packageOf(const std::string &entry, const char *body, int64_t threads, std::vector<PackageArgument> wanted) {
+  Package package;
+  package.kernel = package.entry = entry;
+  package.target = "sm_90";
+  package.binaryKind = "ptx";
+  package.abiVersion = cudaAbiVersion;
+  package.threads = threads;
+  package.arguments = std::move(wanted);
+  package.binary = std::string(header) + body;
+  return package;
+}
+
+Package addPackage() {
+  return packageOf("vector_add", vectorAdd, 256,
+                   {pointerTo("out", "f32"), pointerTo("x", "f32"), pointerTo("y", "f32"), scalarOf("n")});
+}
+
+double milliseconds(const std::function<void()> &action) {
+  auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+class CudaHardware : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    auto folder = std::filesystem::temp_directory_path() / fmt::format("heddle-cuda-hardware-{}", ::getpid());
+    ::setenv("HEDDLE_CACHE_DIR", folder.c_str(), 0);
+  }
+  void SetUp() override {
+    if (cudaDriver().deviceCount() == 0)
+      GTEST_SKIP() << cudaDriver().problem();
+    device = openDevice("cuda:0");
+    stream = device->createStream();
+  }
+  int driverVersion() const { return static_cast<CudaDevice &>(*device).context().api.version(); }
+  template <typename T>
+  std::vector<T> download(const Buffer &buffer, Stream *from = nullptr) {
+    std::vector<T> values(buffer.sizeBytes() / sizeof(T));
+    (from ? from : stream.get())->copyToHost(values.data(), buffer);
+    (from ? from : stream.get())->synchronize();
+    return values;
+  }
+
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Stream> stream;
+};
+
+TEST_F(CudaHardware, Describes) {
+  fmt::print("{}\n", cudaDriver().description());
+  for (int i = 0; i < cudaDriver().deviceCount(); ++i)
+    fmt::print("{}: {}\n", openDevice(fmt::format("cuda:{}", i))->name(),
+               openDevice(fmt::format("cuda:{}", i))->description());
+  EXPECT_GT(device->memoryInfo().freeBytes, 0u);
+}
+
+TEST_F(CudaHardware, VectorAddAndTheCache) {
+  constexpr uint32_t count = 1000003;
+  std::vector<float> x(count), y(count, 0.5f);
+  std::iota(x.begin(), x.end(), 0.0f);
+  Buffer out = device->allocate(count * 4, "out"), xs = device->allocate(count * 4, "x"),
+         ys = device->allocate(count * 4, "y");
+  stream->copyToDevice(xs, x.data());
+  stream->copyToDevice(ys, y.data());
+  Kernel kernel;
+  double first = milliseconds([&] { kernel = {device->loadModule(addPackage())}; });
+  double again = milliseconds([&] { kernel = {device->loadModule(addPackage())}; });
+  fmt::print("load: {:.3f} ms, from the cache {:.3f} ms\n", first, again);
+  stream->launch(
+      {.kernel = kernel, .grid = {(count + 255) / 256, 1, 1}, .arguments = {out, xs, ys, ScalarBits{count}}});
+  auto sums = download<float>(out);
+  for (uint32_t i = 0; i < count; ++i)
+    ASSERT_EQ(sums[i], x[i] + 0.5f) << i;
+}
+
+TEST_F(CudaHardware, LargeCopiesOfOrdinaryMemory) {
+  constexpr uint64_t count = (uint64_t(100) << 20) / 4 + 3;
+  std::vector<uint32_t> values(count);
+  std::iota(values.begin(), values.end(), 1u);
+  Buffer buffer = device->allocate(count * 4);
+  double up = milliseconds([&] {
+    stream->copyToDevice(buffer, values.data());
+    stream->synchronize();
+  });
+  std::vector<uint32_t> back;
+  double down = milliseconds([&] { back = download<uint32_t>(buffer); });
+  fmt::print("100 MiB of ordinary memory: to the device {:.1f} ms, back {:.1f} ms\n", up, down);
+  EXPECT_EQ(back, values);
+}
+
+TEST_F(CudaHardware, SharedMemoryOfAWholeBlock) {
+  Package package = packageOf("reverse", reverse, 1024, {pointerTo("out"), scalarOf("offset")});
+  package.sharedBytes = 227 * 1024;
+  Buffer out = device->allocate(4096);
+  stream->launch({.kernel = {device->loadModule(package)}, .arguments = {out, ScalarBits{package.sharedBytes - 4096}}});
+  auto values = download<uint32_t>(out);
+  for (uint32_t i = 0; i < 1024; ++i)
+    ASSERT_EQ(values[i], 1023 - i);
+  package.sharedBytes += 1;
+  EXPECT_CONTAINS(messageOf([&] { device->loadModule(package); }), "needs 232449 bytes of shared memory");
+}
+
+TEST_F(CudaHardware, ArgumentsArrive) {
+  Kernel kernel{device->loadModule(packageOf("arguments", arguments, 1,
+                                             {pointerTo("out", "i64"), scalarOf("a", "i1"), scalarOf("b", "f16"),
+                                              scalarOf("c", "f32"), scalarOf("d", "f64")}))};
+  Buffer out = device->allocate(40);
+  stream->launch(
+      {.kernel = kernel,
+       .arguments = {out, ScalarBits{1}, ScalarBits{0x3c00}, ScalarBits{0x3f800000}, ScalarBits{0x3ff0000000000001}}});
+  EXPECT_EQ(download<uint64_t>(out), (std::vector<uint64_t>{1, 0x3c00, 0x3f800000, 0x3ff0000000000001, 0}));
+  Package wrong = packageOf("arguments", arguments, 1, {pointerTo("out", "i64"), scalarOf("a", "i64")});
+  EXPECT_EQ(errorOf([&] { device->loadModule(wrong); }).kind, ErrorClass::Input);
+}
+
+TEST_F(CudaHardware, CooperativeBlocksLiveAtOnce) {
+  Kernel kernel{device->loadModule(packageOf("meet", meet, 1, {pointerTo("out"), pointerTo("counter")}))};
+  int64_t blocks = static_cast<CudaModule &>(*kernel.module).residentBlocks();
+  fmt::print("{} blocks of one thread at once\n", blocks);
+  Buffer out = device->allocate(uint64_t(blocks) * 4), counter = device->allocate(4);
+  stream->fill(counter, 0);
+  stream->launch({.kernel = kernel, .grid = {blocks, 1, 1}, .arguments = {out, counter}, .cooperative = true});
+  EXPECT_EQ(download<uint32_t>(out), std::vector<uint32_t>(size_t(blocks), uint32_t(blocks)));
+  Launch larger{.kernel = kernel, .grid = {blocks + 1, 1, 1}, .arguments = {out, counter}, .cooperative = true};
+  EXPECT_CONTAINS(messageOf([&] { stream->launch(larger); }), "a cooperative launch of");
+}
+
+TEST_F(CudaHardware, Clusters) {
+  Package package = packageOf("cluster", cluster, 32, {pointerTo("out")});
+  for (int64_t size : {2, 4, 8, 16}) {
+    package.clusterSize = size;
+    Buffer out = device->allocate(64 * 4);
+    stream->launch({.kernel = {device->loadModule(package)}, .grid = {64, 1, 1}, .arguments = {out}});
+    auto places = download<uint32_t>(out);
+    for (uint32_t i = 0; i < 64; ++i)
+      ASSERT_EQ(places[i], i % size);
+  }
+}
+
+TEST_F(CudaHardware, CodeForHopperAlone) {
+  Package package = packageOf("nothing", nothing, 128, {});
+  package.binary = std::string(".version 8.0\n.target sm_90a\n.address_size 64\n") +
+                   ".visible .entry nothing(.param .u64 record)\n{ wgmma.fence.sync.aligned; ret; }\n";
+  stream->launch({.kernel = {device->loadModule(package)}});
+  stream->synchronize();
+  bool kept = CubinCache(cacheDirectory(), fmt::format("sm_90-{}", driverVersion())).find(package.binary).has_value();
+  fmt::print("code for sm_90a is {}\n", kept ? "kept on disk" : "compiled by the loader, and not kept");
+}
+
+TEST_F(CudaHardware, GraphsAndTheirSpeed) {
+  constexpr uint32_t count = 1024;
+  Buffer sum = device->allocate(count * 4), step = device->allocate(count * 4);
+  std::vector<float> ones(count, 1.0f), inside(count);
+  Kernel add{device->loadModule(addPackage())}, none{device->loadModule(packageOf("nothing", nothing, 32, {}))};
+  stream->copyToDevice(step, ones.data());
+  stream->fill(sum, 0);
+  int calls = 0;
+  stream->beginCapture();
+  stream->launch({.kernel = add, .grid = {4, 1, 1}, .arguments = {sum, sum, step, ScalarBits{count}}});
+  stream->hostFunction([&] { ++calls; });
+  stream->copyToHost(inside.data(), sum);
+  auto graph = stream->endCapture();
+  EXPECT_EQ(download<float>(sum)[7], 0.0f);
+  for (int i = 0; i < 5; ++i)
+    stream->launch(*graph);
+  stream->synchronize();
+  EXPECT_EQ(inside, std::vector<float>(count, 5.0f));
+  EXPECT_EQ(calls, 5);
+
+  auto begin = device->createEvent(), end = device->createEvent();
+  auto timed = [&](const char *what, int times, const std::function<void()> &enqueue) {
+    enqueue();
+    stream->synchronize();
+    stream->record(begin);
+    double host = milliseconds(enqueue);
+    stream->record(end);
+    stream->synchronize();
+    fmt::print("{}: {:.2f} us each, {:.2f} us of the host\n", what, 1000 * end->millisecondsSince(*begin) / times,
+               1000 * host / times);
+  };
+  timed("an empty kernel", 1000, [&] {
+    for (int i = 0; i < 1000; ++i)
+      stream->launch({.kernel = none});
+  });
+  stream->beginCapture();
+  for (int i = 0; i < 1000; ++i)
+    stream->launch({.kernel = none});
+  auto many = stream->endCapture();
+  timed("an empty kernel in a graph of 1000", 1000, [&] { stream->launch(*many); });
+}
+
+TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
+  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerTo("out"), pointerTo("flag")}))};
+  Buffer out = device->allocate(4), flag = device->allocate(4);
+  std::vector<uint32_t> big(2 << 20);
+  Buffer bigBuffer = device->allocate(big.size() * 4);
+  auto other = device->createStream();
+  stream->fill(flag, 0);
+  stream->synchronize();
+  uint32_t seen = 0;
+  double waited = milliseconds([&] {
+    stream->launch({.kernel = kernel, .arguments = {out, flag}});
+    stream->copyToHost(&seen, out);
+    stream->copyToDevice(bigBuffer, big.data());
+    {
+      Buffer gone = device->allocate(1 << 20);
+    }
+    auto event = device->createEvent();
+    stream->record(event);
+    EXPECT_FALSE(event->query());
+    uint32_t value = 42;
+    other->copyToDevice(flag, &value);
+    other->synchronize();
+    stream->synchronize();
+  });
+  EXPECT_EQ(seen, 42u); // 0: the kernel gave up after five seconds
+  fmt::print("a kernel that waits for a copy: {:.2f} ms in all\n", waited);
+}
+
+TEST_F(CudaHardware, DevicesReachEachOther) {
+  if (cudaDriver().deviceCount() < 2)
+    GTEST_SKIP() << "one GPU";
+  auto second = openDevice("cuda:1");
+  constexpr uint32_t count = 1 << 20;
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 0.0f);
+  Buffer here = device->allocate(count * 4, "here"), there = second->allocate(count * 4, "there"),
+         sum = second->allocate(count * 4, "sum");
+  stream->copyToDevice(here, values.data());
+  stream->copy(there.address(), here.address(), count * 4);
+  auto event = device->createEvent();
+  stream->record(event);
+  auto far = second->createStream();
+  far->wait(event);
+  if (cudaDriver().canAccessPeer(1, 0)) // reads the first device's memory, writes its own
+    far->launch({.kernel = {second->loadModule(addPackage())},
+                 .grid = {count / 256, 1, 1},
+                 .arguments = {sum, here, there, ScalarBits{count}}});
+  else
+    far->copy(sum.address(), there.address(), count * 4);
+  auto sums = download<float>(sum, far.get());
+  float factor = cudaDriver().canAccessPeer(1, 0) ? 2.0f : 1.0f;
+  for (uint32_t i = 0; i < count; ++i)
+    ASSERT_EQ(sums[i], factor * values[i]);
+
+  stream->beginCapture();
+  stream->copy(there.address(), here.address(), count * 4);
+  auto graph = stream->endCapture();
+  second->createStream()->fill(there, 0);
+  stream->launch(*graph);
+  EXPECT_EQ(download<float>(there), values);
+}
+
+TEST_F(CudaHardware, ErrorsOfTheCompilerHaveItsMessages) {
+  Package package =
+      packageOf("nothing", "\n.visible .entry nothing(.param .u64 record)\n{ nonsense.u32; ret; }\n", 1, {});
+  std::string message = messageOf([&] { device->loadModule(package); });
+  fmt::print("{}\n", message);
+  EXPECT_CONTAINS(message, "kernel `nothing`: cuLinkAddData_v2: CUDA_ERROR_INVALID_PTX (218)");
+  EXPECT_CONTAINS(message, "line 5");
+  package.binary = ".version 99.0\n.target sm_90\n.address_size 64\n";
+  fmt::print("{}\n", messageOf([&] { device->loadModule(package); }));
+  package = packageOf("other", nothing, 1, {});
+  EXPECT_CONTAINS(messageOf([&] { device->loadModule(package); }), "its binary has no entry `other`");
+}
+
+TEST_F(CudaHardware, MemoryRunsOut) {
+  uint64_t all = device->memoryInfo().totalBytes;
+  EXPECT_CONTAINS(messageOf([&] { device->allocate(all + (1 << 30), "big"); }), "out of memory: buffer `big` asks for");
+  {
+    Buffer most = device->allocate(device->memoryInfo().freeBytes / 8 * 7, "most");
+    stream->fill(most.address(), 1, 4096);
+  } // not freed yet: the stream may be busy
+  Buffer again = device->allocate(device->memoryInfo().totalBytes / 8 * 6, "again");
+}
+
+TEST_F(CudaHardware, LastAFaultOfAKernelIsReported) {
+  Buffer small = device->allocate(4);
+  stream->launch({.kernel = {device->loadModule(addPackage())},
+                  .arguments = {DeviceAddress{0x10}, DeviceAddress{0x10}, DeviceAddress{0x10}, ScalarBits{256}}});
+  Error error = errorOf([&] { stream->synchronize(); });
+  fmt::print("{}\n", error.what());
+  EXPECT_EQ(error.kind, ErrorClass::Environment);
+  EXPECT_CONTAINS(error.what(), "cuda:0: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)");
+  EXPECT_CONTAINS(error.notes.at(1), "start the program again");
+  EXPECT_EQ(errorOf([&] { device->allocate(4); }).kind, ErrorClass::Environment);
+}
+
+} // namespace

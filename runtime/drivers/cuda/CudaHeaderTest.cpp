@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where a CUDA toolkit is installed, its header judges our declarations: number and sizes of parameters, layouts,
+// values. Compiled, not run.
+#include "runtime/drivers/cuda/CudaApi.h"
+#include <cuda.h>
+#include <type_traits>
+
+#if CUDA_VERSION >= 13000
+
+namespace {
+
+template <typename Ours, typename Theirs>
+constexpr bool sameParameter =
+    sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
+    std::is_pointer_v<std::remove_pointer_t<Ours>> == std::is_pointer_v<std::remove_pointer_t<Theirs>>;
+
+template <typename Ours, typename Theirs>
+struct Same : std::false_type {};
+template <typename... Ours, typename... Theirs>
+struct Same<heddle::CudaFunction<Ours...>, CUresult (*)(Theirs...)> {
+  static constexpr bool test() {
+    if constexpr (sizeof...(Ours) == sizeof...(Theirs))
+      return (sameParameter<Ours, Theirs> && ...);
+    return false;
+  }
+  static constexpr bool value = test();
+};
+
+using namespace heddle;
+
+#define HEDDLE_CUDA_COMPARE(name, symbol, ...)                                                                         \
+  static_assert(Same<heddle::CudaFunction<__VA_ARGS__>, decltype(&::symbol)>::value, #symbol);
+HEDDLE_CUDA_REQUIRED(HEDDLE_CUDA_COMPARE)
+HEDDLE_CUDA_OPTIONAL(HEDDLE_CUDA_COMPARE)
+
+static_assert(sizeof(cuda::LaunchConfig) == sizeof(CUlaunchConfig) &&
+              offsetof(cuda::LaunchConfig, attributeCount) == offsetof(CUlaunchConfig, numAttrs) &&
+              offsetof(cuda::LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream) &&
+              offsetof(cuda::LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(sizeof(cuda::LaunchAttribute) == sizeof(CUlaunchAttribute) &&
+              offsetof(cuda::LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
+
+static_assert(cuda::result::outOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
+              cuda::result::deinitialized == CUDA_ERROR_DEINITIALIZED &&
+              cuda::result::invalidImage == CUDA_ERROR_INVALID_IMAGE &&
+              cuda::result::noBinaryForGpu == CUDA_ERROR_NO_BINARY_FOR_GPU &&
+              cuda::result::invalidPtx == CUDA_ERROR_INVALID_PTX &&
+              cuda::result::unsupportedPtxVersion == CUDA_ERROR_UNSUPPORTED_PTX_VERSION &&
+              cuda::result::notFound == CUDA_ERROR_NOT_FOUND && cuda::result::notReady == CUDA_ERROR_NOT_READY &&
+              cuda::result::illegalAddress == CUDA_ERROR_ILLEGAL_ADDRESS &&
+              cuda::result::outOfResources == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES &&
+              cuda::result::timeout == CUDA_ERROR_LAUNCH_TIMEOUT &&
+              cuda::result::peerAlreadyEnabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED &&
+              cuda::result::launchFailed == CUDA_ERROR_LAUNCH_FAILED &&
+              cuda::result::cooperativeTooLarge == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE &&
+              cuda::result::captureUnsupported == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+              cuda::result::captureInvalidated == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED &&
+              cuda::result::captureWrongThread == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+static_assert(cuda::attribute::multiprocessorCount == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT &&
+              cuda::attribute::capabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
+              cuda::attribute::capabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR &&
+              cuda::attribute::maxSharedPerBlock == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+static_assert(cuda::function::maxThreadsPerBlock == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
+              cuda::function::sharedBytes == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES &&
+              cuda::function::registers == CU_FUNC_ATTRIBUTE_NUM_REGS &&
+              cuda::function::maxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
+              cuda::function::nonPortableCluster == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+static_assert(cuda::jit::infoLog == CU_JIT_INFO_LOG_BUFFER && cuda::jit::errorLog == CU_JIT_ERROR_LOG_BUFFER &&
+              cuda::jit::errorLogSize == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
+              cuda::jit::inputPtx == CU_JIT_INPUT_PTX && cuda::jit::target == CU_JIT_TARGET &&
+              cuda::jit::acceleratedTarget + 90 == CU_TARGET_COMPUTE_90A);
+static_assert(cuda::launchCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+              cuda::launchCluster == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+              cuda::streamNonBlocking == CU_STREAM_NON_BLOCKING &&
+              cuda::hostAllocPortable == CU_MEMHOSTALLOC_PORTABLE &&
+              cuda::captureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED &&
+              cuda::captureNone == CU_STREAM_CAPTURE_STATUS_NONE &&
+              cuda::pointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
+              cuda::memoryTypeHost == CU_MEMORYTYPE_HOST);
+
+} // namespace
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What can be wrong with a package is found here, before a launch: a kernel that does not fit its description would
+// read parameters that are not there.
+#include "runtime/drivers/cuda/CudaModule.h"
+#include "binary/CudaAbi.h"
+#include "chips/Chip.h"
+#include "runtime/drivers/cuda/CubinCache.h"
+#include "support/ElementType.h"
+#include "support/Knobs.h"
+#include <array>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace heddle {
+namespace {
+
+void checkPackage(const CudaContext &context, const Package &package) {
+  const std::string &chip = context.chip->name;
+  if (package.target != chip)
+    throw inputError(fmt::format("kernel `{}` was compiled for target {}, the device {} is {}", package.kernel,
+                                 package.target, context.name, chip),
+                     {fmt::format("compile it with `--target {}`", chip)});
+  if (package.binaryKind != "ptx")
+    throw inputError(
+        fmt::format("kernel `{}`: its binary of kind `{}` is no PTX text", package.kernel, package.binaryKind));
+  if (package.abiVersion != cudaAbiVersion)
+    throw inputError(
+        fmt::format("kernel `{}` was compiled for version {} of the CUDA interface, this runtime has version {}",
+                    package.kernel, package.abiVersion, cudaAbiVersion),
+        {"compile it again"});
+  if (package.threads < 1 || package.threads > cudaMaxThreads)
+    throw inputError(fmt::format("kernel `{}` has {} threads in a block: a block has 1 to {}", package.kernel,
+                                 package.threads, cudaMaxThreads));
+  if (package.clusterSize < 1 || package.clusterSize > cudaMaxCluster)
+    throw inputError(fmt::format("kernel `{}` has {} blocks in a cluster: a cluster has 1 to {}", package.kernel,
+                                 package.clusterSize, cudaMaxCluster));
+  if (package.sharedBytes > uint64_t(context.sharedBytesPerBlock))
+    throw inputError(fmt::format("kernel `{}` needs {} bytes of shared memory in a block, {} has {}", package.kernel,
+                                 package.sharedBytes, context.name, context.sharedBytesPerBlock));
+}
+
+/// The driver's compiler, with its messages.
+class Compilation {
+public:
+  Compilation(const CudaContext &context, const Package &package) : context(context), package(package) {
+    void *sizes[2];
+    for (int i = 0; i < 2; ++i)
+      sizes[i] = reinterpret_cast<void *>(uintptr_t(logs[size_t(i)].size()));
+    int options[] = {cuda::jit::errorLog, cuda::jit::errorLogSize, cuda::jit::infoLog, cuda::jit::infoLogSize,
+                     cuda::jit::target};
+    void *values[] = {logs[0].data(), sizes[0], logs[1].data(), sizes[1],
+                      reinterpret_cast<void *>(uintptr_t(acceleratedTarget()))};
+    // What a chip alone has (`.target sm_90a`) is asked for by name; else the device decides.
+    context.call(context.api.linkCreate, acceleratedTarget() ? 5u : 4u, options, values, &link);
+  }
+  Compilation(const Compilation &) = delete;
+  ~Compilation() { context.api.linkDestroy(link); }
+
+  std::string run() {
+    std::string text = package.binary; // ends with a zero
+    check(context.api.linkAddData, link, cuda::jit::inputPtx, text.data(), text.size() + 1, package.kernel.c_str(), 0u,
+          nullptr, nullptr);
+    void *code = nullptr;
+    size_t sizeBytes = 0;
+    check(context.api.linkComplete, link, &code, &sizeBytes);
+    return std::string(static_cast<const char *>(code), sizeBytes);
+  }
+
+private:
+  /// Of `.target sm_90a`: 90 and the mark of such targets; 0 for others.
+  int acceleratedTarget() const {
+    std::string own = context.chip->name + "a";
+    if (package.binary.find(".target " + own) == std::string::npos)
+      return 0;
+    return std::atoi(own.c_str() + own.find('_') + 1) + cuda::jit::acceleratedTarget;
+  }
+  template <typename... Parameters, typename... Arguments>
+  void check(const CudaFunction<Parameters...> &function, Arguments... arguments) {
+    cuda::Result result = function(arguments...);
+    if (result == cuda::result::success)
+      return;
+    Error error =
+        context.api.error(fmt::format("{}: kernel `{}`", context.name, package.kernel), function.symbol, result);
+    std::string_view log(logs[0].data());
+    while (!log.empty()) {
+      std::string_view line = log.substr(0, log.find('\n'));
+      log.remove_prefix(std::min(log.size(), line.size() + 1));
+      if (!line.empty())
+        error.notes.emplace_back(line);
+    }
+    error.notes.push_back(fmt::format("the driver is for CUDA {}", cudaVersionText(context.api.version())));
+    throw error;
+  }
+
+  const CudaContext &context;
+  const Package &package;
+  std::array<std::array<char, 8192>, 2> logs = {};
+  cuda::Link link = nullptr;
+};
+
+Package withoutBinary(Package package) {
+  package.binary.clear();
+  return package;
+}
+
+int64_t parameterBytes(const PackageArgument &argument) {
+  auto type = findElementType(argument.type);
+  return cudaParameterBytes(argument.pointer, type ? elementSizeBytes(*type) : 8);
+}
+
+} // namespace
+
+CudaModule::CudaModule(std::shared_ptr<CudaDevice> device, const Package &package)
+    : Module(withoutBinary(package)), device(std::move(device)) {}
+
+CudaModule::~CudaModule() {
+  if (!handle)
+    return;
+  device->context().memory.release([device = device, handle = handle] {
+    try {
+      CudaScope scope(device->context());
+      device->context().api.moduleUnload(handle);
+    } catch (const Error &) { // the context is lost, and the module with it
+    }
+  });
+}
+
+std::shared_ptr<CudaModule> CudaModule::load(std::shared_ptr<CudaDevice> device, const Package &package) {
+  checkPackage(device->context(), package);
+  CudaScope scope(device->context());
+  std::shared_ptr<CudaModule> module(new CudaModule(std::move(device), package));
+  module->loadCode(package.binary);
+  module->findEntry();
+  module->checkParameters();
+  module->checkLimits();
+  module->prepare();
+  return module;
+}
+
+bool CudaModule::tryLoad(const std::string &code, cuda::Result &result) {
+  result = context().api.moduleLoad(&handle, code.c_str(), 0u, nullptr, nullptr);
+  return result == cuda::result::success;
+}
+
+void CudaModule::loadCode(const std::string &ptx) {
+  const CudaApi &api = context().api;
+  CubinCache cache(cacheDirectory(), fmt::format("{}-{}", context().chip->name, api.version()));
+  cuda::Result result;
+  if (auto cubin = cache.find(ptx); cubin && tryLoad(*cubin, result))
+    return;
+  Package whole = package();
+  whole.binary = ptx;
+  std::string cubin;
+  try {
+    cubin = Compilation(context(), whole).run();
+  } catch (const Error &) {
+    if (!tryLoad(ptx, result)) // the other way to compile, which gives nothing to keep
+      throw;
+    return;
+  }
+  if (!tryLoad(cubin, result))
+    throw api.error(fmt::format("{}: kernel `{}`", context().name, package().kernel), api.moduleLoad.symbol, result);
+  cache.store(ptx, cubin);
+}
+
+void CudaModule::findEntry() {
+  const CudaApi &api = context().api;
+  cuda::Result result = api.moduleGetFunction(&entry, handle, package().entry.c_str());
+  if (result == cuda::result::notFound)
+    throw inputError(fmt::format("kernel `{}`: its binary has no entry `{}`", package().kernel, package().entry));
+  if (result)
+    throw api.error(context().name, api.moduleGetFunction.symbol, result);
+}
+
+/// Drivers before CUDA 12.4 cannot tell.
+void CudaModule::checkParameters() const {
+  const CudaApi &api = context().api;
+  if (!api.functionGetParamInfo)
+    return;
+  std::vector<int64_t> wanted;
+  for (const PackageArgument &argument : package().arguments)
+    wanted.push_back(parameterBytes(argument));
+  wanted.push_back(8); // the launch's record
+  for (size_t i = 0; i <= wanted.size(); ++i) {
+    size_t offset = 0, sizeBytes = 0;
+    bool there = api.functionGetParamInfo(entry, i, &offset, &sizeBytes) == cuda::result::success;
+    if (i == wanted.size() ? there : !there)
+      throw inputError(fmt::format("kernel `{}`: its PTX has {} parameters than the {} that its description says",
+                                   package().kernel, there ? "more" : "fewer", wanted.size()),
+                       {"those of the arguments, and one of 8 bytes at the end"});
+    if (there && int64_t(sizeBytes) != wanted[i])
+      throw inputError(fmt::format("kernel `{}`: parameter {} of its PTX has {} bytes, its description says {}",
+                                   package().kernel, i, sizeBytes, wanted[i]));
+  }
+}
+
+void CudaModule::checkLimits() const {
+  const CudaApi &api = context().api;
+  int threads = 0, registers = 0, staticBytes = 0;
+  context().call(api.functionGetAttribute, &threads, cuda::function::maxThreadsPerBlock, entry);
+  context().call(api.functionGetAttribute, &registers, cuda::function::registers, entry);
+  context().call(api.functionGetAttribute, &staticBytes, cuda::function::sharedBytes, entry);
+  if (package().threads > threads)
+    throw inputError(fmt::format("kernel `{}` has {} threads in a block, and its code allows {} with {} registers each",
+                                 package().kernel, package().threads, threads, registers));
+  uint64_t sharedBytes = package().sharedBytes + uint64_t(staticBytes);
+  if (sharedBytes > uint64_t(context().sharedBytesPerBlock))
+    throw inputError(fmt::format("kernel `{}` needs {} bytes of shared memory in a block, {} has {}", package().kernel,
+                                 sharedBytes, context().name, context().sharedBytesPerBlock),
+                     {fmt::format("{} are dynamic, {} static", package().sharedBytes, staticBytes)});
+}
+
+void CudaModule::prepare() {
+  const CudaApi &api = context().api;
+  if (package().sharedBytes > 0)
+    context().call(api.functionSetAttribute, entry, cuda::function::maxDynamicShared, int(package().sharedBytes));
+  if (package().clusterSize > cudaPortableCluster)
+    context().call(api.functionSetAttribute, entry, cuda::function::nonPortableCluster, 1);
+  // Otherwise the first launch loads it, and may wait for kernels that wait for this launch.
+  if (api.functionLoad)
+    context().call(api.functionLoad, entry);
+}
+
+int CudaModule::residentBlocksPerMultiprocessor() const {
+  CudaScope scope(context());
+  int blocks = 0;
+  context().call(context().api.maxActiveBlocks, &blocks, entry, int(package().threads), size_t(package().sharedBytes));
+  return blocks;
+}
+
+int64_t CudaModule::residentBlocks() const {
+  if (package().clusterSize == 1)
+    return int64_t(residentBlocksPerMultiprocessor()) * context().multiprocessors;
+  CudaScope scope(context());
+  cuda::LaunchAttribute attribute = {};
+  attribute.id = cuda::launchCluster;
+  attribute.value.clusterDimension[0] = uint32_t(package().clusterSize);
+  attribute.value.clusterDimension[1] = attribute.value.clusterDimension[2] = 1;
+  cuda::LaunchConfig config = {{uint32_t(package().clusterSize), 1, 1},
+                               {uint32_t(package().threads), 1, 1},
+                               uint32_t(package().sharedBytes),
+                               nullptr,
+                               &attribute,
+                               1};
+  int clusters = 0;
+  context().call(context().api.maxActiveClusters, &clusters, entry, static_cast<const cuda::LaunchConfig *>(&config));
+  return clusters * package().clusterSize;
+}
+
+} // namespace heddle

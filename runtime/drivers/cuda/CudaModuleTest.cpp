@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From package to launch on the fake: what is refused, what is packed, what is kept on disk.
+#include "runtime/drivers/cuda/CubinCache.h"
+#include "runtime/drivers/cuda/CudaTestSupport.h"
+#include "support/File.h"
+#include <cstring>
+
+using namespace heddle;
+
+namespace {
+
+class CudaModuleTest : public CudaTest {
+protected:
+  Error loadError(const std::function<void(Package &)> &change) {
+    Package package = fillPackage();
+    change(package);
+    return errorOf([&] { driver.open(0)->loadModule(package); });
+  }
+  std::string entryPath() {
+    std::string found;
+    for (const auto &entry : std::filesystem::directory_iterator(folder))
+      found = entry.path().string();
+    return found;
+  }
+};
+
+uint64_t bitsOf(const std::string &bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, bytes.data(), bytes.size());
+  return value;
+}
+
+TEST_F(CudaModuleTest, RunsAKernel) {
+  auto device = driver.open(1);
+  auto stream = device->createStream();
+  Buffer out = device->allocate(400, "out");
+  stream->fill(out, 0);
+  Kernel kernel{device->loadModule(Package::parse(fillPackage().serialize(), "k.hpkg"))};
+  EXPECT_TRUE(kernel.package().binary.empty());
+  stream->launch({.kernel = kernel, .grid = {3, 2, 1}, .arguments = {out, ScalarBits{7}, ScalarBits{90}}});
+  auto values = readBack<uint32_t>(*stream, out);
+  EXPECT_EQ(values[0], 7u);
+  EXPECT_EQ(values[89], 7u);
+  EXPECT_EQ(values[90], 0u);
+}
+
+TEST_F(CudaModuleTest, ParametersArePackedByTheInterface) {
+  std::vector<PackageArgument> arguments = {{"p", "f32", true, 1},      {"a", "i1", false, 1},  {"b", "i8", false, 1},
+                                            {"c", "f16", false, 1},     {"d", "f32", false, 1}, {"e", "f64", false, 1},
+                                            {"f", "ptr<f16>", true, 1}, {"g", "i64", false, 1}};
+  std::string ptx = ".entry k(.param .u64 p, .param .u32 a, .param .u32 b, .param .u32 c, .param .u32 d,"
+                    " .param .u64 e, .param .u64 f, .param .u64 g, .param .u64 record)";
+  Package package = cudaPackage("k", ptx, arguments);
+  package.threads = 256;
+  package.sharedBytes = 100000;
+  auto device = driver.open(0);
+  auto stream = device->createStream();
+  stream->launch({.kernel = {device->loadModule(package)},
+                  .grid = {5, 6, 7},
+                  .arguments = {DeviceAddress{0x123456789a00}, ScalarBits{1}, ScalarBits{0xff}, ScalarBits{0x3c00},
+                                ScalarBits{0x3f800000}, ScalarBits{0x3ff0000000000000}, DeviceAddress{0x10},
+                                ScalarBits{UINT64_MAX}}});
+  stream->synchronize();
+  ASSERT_EQ(fake.launches.size(), 1u);
+  const FakeLaunch &launch = fake.launches[0];
+  std::vector<uint64_t> values,
+      expected = {0x123456789a00, 1, 0xff, 0x3c00, 0x3f800000, 0x3ff0000000000000, 0x10, UINT64_MAX, 0};
+  std::vector<size_t> sizes, expectedSizes = {8, 4, 4, 4, 4, 8, 8, 8, 8};
+  for (const std::string &bytes : launch.parameters) {
+    values.push_back(bitsOf(bytes));
+    sizes.push_back(bytes.size());
+  }
+  EXPECT_EQ(values, expected);
+  EXPECT_EQ(sizes, expectedSizes);
+  EXPECT_EQ(launch.grid[0], 5u);
+  EXPECT_EQ(launch.grid[1], 6u);
+  EXPECT_EQ(launch.grid[2], 7u);
+  EXPECT_EQ(launch.block[0], 256u);
+  EXPECT_EQ(launch.sharedBytes, 100000u);
+  EXPECT_FALSE(launch.cooperative);
+}
+
+TEST_F(CudaModuleTest, Refusals) {
+  Error error = loadError([](Package &p) { p.target = "host"; });
+  EXPECT_EQ(error.kind, ErrorClass::Input);
+  EXPECT_CONTAINS(error.what(), "kernel `fill_words` was compiled for target host, the device cuda:0 is sm_90");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.binaryKind = "elf-shared-object"; }).what(), "is no PTX text");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.abiVersion = 9; }).what(),
+                  "version 9 of the CUDA interface, this runtime has version 1");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.threads = 0; }).what(), "0 threads in a block: a block has 1 to 1024");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.threads = 1025; }).what(), "1025 threads");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.clusterSize = 17; }).what(), "17 blocks in a cluster");
+  error = loadError([](Package &p) { p.sharedBytes = 232449; });
+  EXPECT_EQ(error.kind, ErrorClass::Input);
+  EXPECT_CONTAINS(error.what(), "needs 232449 bytes of shared memory in a block, cuda:0 has 232448");
+  EXPECT_CONTAINS(loadError([](Package &p) {
+                    p.sharedBytes = 232000;
+                    p.binary += ".shared .align 4 .b8 tile[449];";
+                  }).what(),
+                  "needs 232449 bytes of shared memory");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.entry = "none"; }).what(), "its binary has no entry `none`");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.arguments.pop_back(); }).what(),
+                  "parameter 2 of its PTX has 4 bytes, its description says 8");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.binary.insert(p.binary.find(')'), ", .param .u64 more"); }).what(),
+                  "its PTX has more parameters than the 4 that its description says");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.arguments.push_back({"q", "i32", false, 1}); }).what(),
+                  "parameter 3 of its PTX has 8 bytes, its description says 4");
+  EXPECT_CONTAINS(loadError([](Package &p) { p.arguments.push_back({"q", "i64", false, 1}); }).what(),
+                  "its PTX has fewer parameters than the 5");
+  fake.maxThreads = 128;
+  EXPECT_CONTAINS(loadError([](Package &p) { p.threads = 256; }).what(),
+                  "256 threads in a block, and its code allows 128 with 40 registers each");
+}
+
+TEST_F(CudaModuleTest, TheCompilersMessagesAreNotes) {
+  std::string message = messageOf([&] {
+    Package package = fillPackage();
+    package.binary += "nonsense";
+    driver.open(0)->loadModule(package);
+  });
+  EXPECT_CONTAINS(message, "cuda:0: kernel `fill_words`: cuLinkAddData_v2: CUDA_ERROR_INVALID_PTX (218)");
+  EXPECT_CONTAINS(message, "\nptxas application ptx input, line 7; error : Unknown symbol 'nonsense'\nptxas fatal\n");
+  EXPECT_CONTAINS(message, "the driver is for CUDA 13.0");
+  Error error = loadError([](Package &p) { p.binary += ".version 99"; });
+  EXPECT_EQ(error.kind, ErrorClass::Environment);
+  EXPECT_CONTAINS(error.notes.at(0), "the driver is older than the PTX");
+}
+
+TEST_F(CudaModuleTest, CodeForOneChipAloneIsAskedForByName) {
+  auto device = driver.open(0);
+  device->loadModule(fillPackage());
+  EXPECT_EQ(fake.jitTarget, 0);
+  Package package = fillPackage();
+  package.binary.insert(package.binary.find("sm_90") + 5, "a");
+  device->loadModule(package);
+  EXPECT_EQ(fake.jitTarget, 0x10000 + 90);
+}
+
+TEST_F(CudaModuleTest, WhatTheLinkerRefusesTheLoaderMayTake) {
+  fake.loadsPtx = true;
+  fake.failures["cuLinkComplete"] = {1, 1};
+  auto device = driver.open(0);
+  device->loadModule(fillPackage());
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_F(CudaModuleTest, CodeIsKeptOnDisk) {
+  auto device = driver.open(0);
+  device->loadModule(fillPackage());
+  EXPECT_EQ(fake.count("cuLinkComplete"), 1);
+  device->loadModule(fillPackage());
+  EXPECT_EQ(fake.count("cuLinkComplete"), 1);
+  Package other = fillPackage();
+  other.binary += "// other";
+  device->loadModule(other);
+  EXPECT_EQ(fake.count("cuLinkComplete"), 2);
+  fake.version = 12080;
+  CudaDriver newer(buildPath("test/fake-cuda.so"));
+  newer.open(0)->loadModule(fillPackage());
+  EXPECT_EQ(fake.count("cuLinkComplete"), 3);
+  EXPECT_EQ(fake.liveModules, 0);
+}
+
+TEST_F(CudaModuleTest, EveryDamagedEntryIsMadeAgain) {
+  auto device = driver.open(0);
+  device->loadModule(fillPackage());
+  std::string path = entryPath(), good = readFile(path);
+  for (size_t at = 0; at < good.size(); at += 7) {
+    std::string bad = good;
+    bad[at] = char(bad[at] ^ 0x40);
+    CubinCache cache(folder, "sm_90-13000");
+    writeFileAtomically(path, bad);
+    EXPECT_FALSE(cache.find(fillPackage().binary)) << at;
+    writeFileAtomically(path, good.substr(0, at));
+    EXPECT_FALSE(cache.find(fillPackage().binary)) << at;
+  }
+  device->loadModule(fillPackage());
+  EXPECT_EQ(fake.count("cuLinkComplete"), 2);
+  EXPECT_EQ(readFile(path), good);
+}
+
+TEST_F(CudaModuleTest, AnEntryThatTheDriverRefusesIsMadeAgain) {
+  CubinCache cache(folder, "sm_90-13000");
+  cache.store(fillPackage().binary, "code of another time");
+  driver.open(0)->loadModule(fillPackage());
+  EXPECT_EQ(fake.count("cuLinkComplete"), 1);
+  EXPECT_NE(*cache.find(fillPackage().binary), "code of another time");
+}
+
+TEST_F(CudaModuleTest, WithoutAFolderNothingIsKept) {
+  writeFileAtomically(folder, "a file in the way");
+  auto device = driver.open(0);
+  device->loadModule(fillPackage());
+  device->loadModule(fillPackage());
+  EXPECT_EQ(fake.count("cuLinkComplete"), 2);
+  CubinCache none("", "sm_90-13000");
+  none.store("ptx", "code");
+  EXPECT_FALSE(none.find("ptx"));
+}
+
+TEST_F(CudaModuleTest, GridLimits) {
+  auto device = driver.open(0);
+  auto stream = device->createStream();
+  Kernel kernel{device->loadModule(emptyPackage())};
+  stream->launch({.kernel = kernel, .grid = {70000, 1, 1}});
+  for (std::array<int64_t, 3> grid : {std::array<int64_t, 3>{1, 65536, 1}, {1, 1, 65536}}) {
+    Error error = errorOf([&] { stream->launch({.kernel = kernel, .grid = grid}); });
+    EXPECT_EQ(error.kind, ErrorClass::Input);
+    EXPECT_CONTAINS(error.what(), "on a CUDA device y and z are at most 65535");
+  }
+}
+
+TEST_F(CudaModuleTest, CooperativeLaunchesMustFit) {
+  auto device = driver.open(0);
+  auto stream = device->createStream();
+  Kernel kernel{device->loadModule(emptyPackage())};
+  stream->launch({.kernel = kernel, .grid = {8, 1, 1}, .cooperative = true});
+  stream->synchronize();
+  EXPECT_TRUE(fake.launches.at(0).cooperative);
+  Error error = errorOf([&] { stream->launch({.kernel = kernel, .grid = {3, 3, 1}, .cooperative = true}); });
+  EXPECT_EQ(error.kind, ErrorClass::Input);
+  EXPECT_CONTAINS(error.what(), "a cooperative launch of 9 blocks; cuda:0 runs at most 8 at once");
+  EXPECT_EQ(error.notes.at(0), "4 multiprocessors with 2 blocks each");
+}
+
+TEST_F(CudaModuleTest, Clusters) {
+  auto device = driver.open(0);
+  auto stream = device->createStream();
+  Package package = emptyPackage();
+  package.clusterSize = 2;
+  Kernel kernel{device->loadModule(package)};
+  stream->launch({.kernel = kernel, .grid = {6, 1, 1}, .cooperative = true});
+  stream->synchronize();
+  EXPECT_EQ(fake.launches.at(0).cluster, 2u);
+  EXPECT_TRUE(fake.launches.at(0).cooperative);
+  EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = kernel, .grid = {5, 1, 1}}); }),
+                  "x must be a multiple of 2, the size of a cluster");
+  EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = kernel, .grid = {10, 1, 1}, .cooperative = true}); }),
+                  "of 10 blocks; cuda:0 runs at most 8 at once\n4 clusters of 2 blocks");
+  package.clusterSize = 16;
+  stream->launch({.kernel = {device->loadModule(package)}, .grid = {16, 1, 1}});
+}
+
+TEST_F(CudaModuleTest, AKernelRunsWhereItWasLoaded) {
+  auto device = driver.open(0);
+  auto stream = driver.open(1)->createStream();
+  EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = {device->loadModule(emptyPackage())}}); }),
+                  "kernel `nothing` was loaded on cuda:0, the stream is of cuda:1");
+}
+
+} // namespace

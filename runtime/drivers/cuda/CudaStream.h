@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Streams of CUDA devices. Every call returns at once, also copies of ordinary host memory, which the CUDA driver
+// itself would wait for: a thread that launches on several devices in turn must not wait for the first.
+#pragma once
+#include "runtime/Stream.h"
+#include "runtime/drivers/cuda/CudaEvent.h"
+#include "runtime/drivers/cuda/CudaGraph.h"
+#include "runtime/drivers/cuda/CudaModule.h"
+
+namespace heddle {
+
+/// Work on the device behind an error of a host function runs; later host functions are skipped. After an error of the
+/// device itself the context is lost, and every call throws.
+class CudaStream : public Stream {
+public:
+  explicit CudaStream(std::shared_ptr<CudaDevice> device);
+  ~CudaStream() override;
+
+  using Stream::copyToDevice, Stream::copyToHost, Stream::fill;
+  void copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) override;
+  void copyToHost(void *destination, uint64_t source, uint64_t sizeBytes) override;
+  void copy(uint64_t destination, uint64_t source, uint64_t sizeBytes) override;
+  void fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) override;
+  void launch(const Launch &launch) override;
+  void launch(Graph &graph) override;
+  void record(const std::shared_ptr<Event> &event) override;
+  void wait(const std::shared_ptr<Event> &event) override;
+  void hostFunction(std::function<void()> function) override;
+  void beginCapture() override;
+  std::unique_ptr<Graph> endCapture() override;
+  void synchronize() override;
+
+private:
+  CudaWork &work() { return capture ? capture->work : pending; }
+  void *stagingMemory();
+  void addCall(std::function<void()> function, bool isCopy);
+  bool isPinned(const void *memory, uint64_t sizeBytes) const;
+  void close();
+
+  std::shared_ptr<CudaDevice> device;
+  const CudaContext &gpu;
+  cuda::Stream handle = nullptr;
+  std::mutex mutex;
+  CudaWork pending;
+  std::unique_ptr<CudaStaging> staging;
+  std::shared_ptr<CudaGraph::State> capture; ///< null when not capturing
+};
+
+} // namespace heddle

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What `heddle bench` was asked, what it prints, and whether the results were right.
+#pragma once
+#include "api/Collectives.h"
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// The command line.
+struct BenchVerbRequest {
+  std::string collective, datatype = "f32", reduction = "sum";
+  BenchmarkRequest run;
+  int64_t first = int64_t(32) << 20, last = 0, step = int64_t(1) << 20;
+  int factor = 0;
+  bool json = false, csv = false;
+};
+
+/// The rows of one run on standard output, as a table, CSV or JSON, and the verdict on all of them.
+class BenchReport {
+public:
+  /// Prints what comes before the rows. `description` is of the devices, `sizes` are all that will be measured.
+  BenchReport(const BenchVerbRequest &request, const std::vector<std::string> &deviceNames,
+              const std::string &description, const std::vector<int64_t> &sizes);
+  void add(const BenchmarkRow &row);
+  /// Prints what comes after the rows, and where an element was wrong first. The exit code: ErrorClass::WrongResult
+  /// when any was.
+  int finish();
+
+private:
+  void printHeader(const std::string &device, const std::vector<int64_t> &sizes) const;
+  std::string reductionText() const {
+    bool reduces = request.run.kind == CollectiveKind::AllReduce || request.run.kind == CollectiveKind::ReduceScatter;
+    return reduces ? shortReductionName(request.run.reduction) : "none";
+  }
+  int root() const { return request.run.kind == CollectiveKind::Broadcast ? 0 : -1; }
+  std::string wrongText(const BenchmarkTimes &times) const {
+    return request.run.checks ? std::to_string(times.wrong) : "N/A";
+  }
+  std::string formatTimes(const BenchmarkTimes &times) const;
+  std::string formatCsv(const BenchmarkTimes &times) const;
+  nlohmann::ordered_json timesAsJson(const BenchmarkTimes &times) const;
+
+  const BenchVerbRequest &request;
+  nlohmann::ordered_json json;
+  int64_t wrong = 0;
+  std::vector<std::string> firstWrong;
+  double busSum = 0;
+  int rows = 0;
+};
+
+} // namespace heddle
