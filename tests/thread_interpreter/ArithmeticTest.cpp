@@ -28,6 +28,8 @@ TEST(Arithmetic, Integers) {
   std::vector<uint64_t> out = compute(
       "declare i32 @llvm.fshl.i32(i32, i32, i32)\ndeclare i32 @llvm.smax.i32(i32, i32)\n"
       "declare i32 @llvm.ctlz.i32(i32, i1)\ndeclare i32 @llvm.bswap.i32(i32)\ndeclare i8 @llvm.sadd.sat.i8(i8, i8)\n"
+      "declare i32 @llvm.nvvm.mulhi.i(i32, i32)\ndeclare i32 @llvm.nvvm.mulhi.ui(i32, i32)\n"
+      "declare i32 @llvm.bitreverse.i32(i32)\ndeclare i32 @llvm.nvvm.fshr.clamp(i32, i32, i32)\n"
       "declare i32 @llvm.nvvm.prmt(i32, i32, i32)\ndeclare i32 @llvm.abs.i32(i32, i1)\n",
       setup,
       {{"i32", "sdiv i32 %x, %y"},
@@ -40,10 +42,15 @@ TEST(Arithmetic, Integers) {
        {"i8", "call i8 @llvm.sadd.sat.i8(i8 %s, i8 -128)"},
        {"i64", "sext i32 %x to i64"},
        {"i32", "call i32 @llvm.nvvm.prmt(i32 %x, i32 %y, i32 16419)"}, // 0x4023: selects bytes 3, 2, 0, 4
-       {"i32", "call i32 @llvm.abs.i32(i32 %x, i1 false)"}},
+       {"i32", "call i32 @llvm.abs.i32(i32 %x, i1 false)"},
+       {"i32", "call i32 @llvm.nvvm.mulhi.i(i32 %x, i32 %y)"},
+       {"i32", "call i32 @llvm.nvvm.mulhi.ui(i32 %x, i32 %y)"},
+       {"i32", "call i32 @llvm.bitreverse.i32(i32 %y)"},
+       {"i32", "call i32 @llvm.nvvm.fshr.clamp(i32 %x, i32 %y, i32 4)"}},
       uint64_t(-100), 7);
-  std::vector<uint64_t> expected = {uint32_t(-14), uint32_t(-2), uint32_t(-7),   0xffff9c00, 7,  29,
-                                    0x9cffffff,    0x80,         uint64_t(-100), 0x079cffff, 100};
+  std::vector<uint64_t> expected = {uint32_t(-14), uint32_t(-2),   uint32_t(-7), 0xffff9c00, 7,          29, 0x9cffffff,
+                                    0x80,          uint64_t(-100), 0x079cffff,   100,        0xffffffff, 6,  0xe0000000,
+                                    0xc0000000};
   EXPECT_EQ(out, expected);
 }
 

@@ -165,9 +165,10 @@ std::span<const Entry> heddle::threads::integerTable() {
       one<reverseBits>("llvm.bitreverse"),
       three<funnelLeft>("llvm.fshl"),
       three<funnelRight>("llvm.fshr"),
-      three<[](const Op &, u64 a, u64 b, u64 c) { return c < 32 ? u64((b << 32 | a) << c >> 32) : a; }>(
+      // The first operand is the upper half.
+      three<[](const Op &, u64 a, u64 b, u64 c) { return c < 32 ? u64((a << 32 | b) << c >> 32) : b; }>(
           "llvm.nvvm.fshl.clamp"),
-      three<[](const Op &, u64 a, u64 b, u64 c) { return (b << 32 | a) >> (c < 32 ? c : 32); }>("llvm.nvvm.fshr.clamp"),
+      three<[](const Op &, u64 a, u64 b, u64 c) { return (a << 32 | b) >> (c < 32 ? c : 32); }>("llvm.nvvm.fshr.clamp"),
       three<permuteBytes>("llvm.nvvm.prmt"),
       three<dotBytes<int8_t, int8_t>>("llvm.nvvm.idp4a.s.s"),
       three<dotBytes<int8_t, uint8_t>>("llvm.nvvm.idp4a.s.u"),
