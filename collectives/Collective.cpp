@@ -93,7 +93,8 @@ void checkCollective(const Collective &collective) {
   if (collective.outer < 0 || collective.inner < 0 ||
       __builtin_mul_overflow(collective.outer, collective.inner, &elements) || elements >= int64_t(1) << 56)
     throw inputError(fmt::format("{} of {} times {} elements does not fit the address space",
-                                 collectiveName(collective.kind), collective.outer, collective.inner));
+                                 collectiveName(collective.kind), collective.outer, collective.inner),
+                     {"neither number is negative, and their product is below 2^56"});
   if (collective.reduces())
     checkReduction(collective);
   if (collective.kind == CollectiveKind::Permute)

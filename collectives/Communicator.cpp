@@ -144,7 +144,7 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
   std::lock_guard lock(mutex);
   if (failed)
     throw environmentError("the group has failed before: it runs nothing any more",
-                           {"make a new group; the first error said what happened"});
+                           {"make a new group; the first error, or who aborted it, says what happened"});
   size_t number = launched[size_t(rank)]++;
   if (number == forgotten + order.size())
     order.push_back(&operation);
@@ -173,10 +173,6 @@ void Communicator::launch(Operation &operation, int rank, const std::vector<Laun
     if (operation.protocol)
       start(operation, rank, operands);
   } catch (const Error &) { // the other ranks would wait for what does not come
-    {
-      std::lock_guard lock(mutex);
-      failed = true;
-    }
     abort();
     throw;
   }
@@ -205,6 +201,10 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
 //===-- Errors ---------------------------------------------------------------------------------------------------===//
 
 void Communicator::abort() {
+  {
+    std::lock_guard lock(mutex);
+    failed = true; // the word stays set: a launch from now on would end at its first wait that is not over at once
+  }
   uint32_t one = 1;
   for (int rank = 0; rank < ranks(); ++rank) {
     std::unique_ptr<Stream> stream = devices[size_t(rank)]->createStream();

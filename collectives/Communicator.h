@@ -54,9 +54,9 @@ public:
   /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments behind the
   /// protocol's: input and output for a plain kernel. Their memory outlives the work of all ranks' streams, not only of
   /// this one: a direct algorithm reaches into the operands of its peers, and after a wait that failed a late peer may
-  /// still do so when this rank's stream is done. synchronize() waits for all streams. Throws Error{Input} for a rank or
-  /// an operation that the group does not have, when another rank launched something else at this place of the order,
-  /// and what the stream throws; either of the latter ends the waits of the others and fails the group.
+  /// still do so when this rank's stream is done. synchronize() waits for all streams. Throws Error{Input} for a rank
+  /// or an operation that the group does not have, when another rank launched something else at this place of the
+  /// order, and what the stream throws; either of the latter ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
 
   /// After the streams have been waited for: throws `streamError`, with failed waits as notes, or else what synchronize
@@ -67,7 +67,7 @@ public:
   /// collective, the rank, the missing peer, the block, and the epochs.
   void synchronize();
 
-  /// Asks all waits to end now; those launches fail.
+  /// Asks all waits to end now; those launches fail, and the group has failed for good.
   void abort();
 
 private:

@@ -100,7 +100,10 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
     int ranks = int(group.size());
     if (ranks > maxWorldSize)
       throw inputError(fmt::format("{}`{}` has a group of {} devices; collectives have at most {}",
-                                   locationPrefix(module, instruction), instruction.name, ranks, maxWorldSize));
+                                   locationPrefix(module, instruction), instruction.name, ranks, maxWorldSize),
+                       {instruction.opcode == Opcode::CollectivePermute
+                            ? "a permute joins all devices of the module: run it on fewer"
+                            : "cut the devices into smaller `replica_groups`, or run the module on fewer"});
     auto [entry, isNew] = step.groupKernels.try_emplace(ranks);
     bool plain = isPlain(compiled, step.step);
     if (isNew) {

@@ -23,15 +23,30 @@ void appendLeaves(const Tree &tree, std::vector<NodeId> &leaves) {
     appendLeaves(element, leaves);
 }
 
+/// Of a module when every call is written out: computations that call each other twice grow without bounds.
+constexpr int64_t mostInstructions = 1 << 20;
+constexpr int deepestCall = 1000;
+
+/// What has been inlined so far, loops included.
+struct Inlining {
+  int64_t instructions = 0;
+  int depth = 0;
+};
+
 class Flattener {
 public:
-  Flattener(const hlo::Module &module, Graph &graph) : module(module), graph(graph) {}
+  Flattener(const hlo::Module &module, Graph &graph, Inlining &inlining)
+      : module(module), graph(graph), inlining(inlining) {}
 
   Tree inlined(const hlo::Computation &computation, const std::vector<Tree> &arguments) {
     std::vector<Tree> values;
-    for (const hlo::Instruction &instruction : computation.instructions)
+    ++inlining.depth;
+    for (const hlo::Instruction &instruction : computation.instructions) {
+      checkLimits(instruction);
       values.push_back(instruction.opcode == Opcode::Parameter ? arguments[size_t(instruction.parameterNumber)]
                                                                : valueOf(instruction, values));
+    }
+    --inlining.depth;
     return values[size_t(computation.root)];
   }
 
@@ -52,6 +67,18 @@ public:
   }
 
 private:
+  void checkLimits(const hlo::Instruction &instruction) {
+    std::string limit;
+    if (inlining.depth > deepestCall)
+      limit = fmt::format("is called through {} computations; {} are the most", inlining.depth, deepestCall);
+    else if (++inlining.instructions > mostInstructions)
+      limit = fmt::format("is instruction {} of the module with its calls written out; {} are the most",
+                          inlining.instructions, mostInstructions);
+    if (!limit.empty())
+      throw inputError(fmt::format("{}`{}` {}", locationPrefix(module, instruction), instruction.name, limit),
+                       {"calls, fusions and loops are inlined: let computations call each other less often"});
+  }
+
   NodeId add(Node node) {
     if (!bufferType(node.shape.type))
       throw inputError(fmt::format("{}`{}` has elements of type {}, which devices do not compute with",
@@ -98,6 +125,8 @@ private:
     std::vector<NodeId> leaves;
     for (const Tree &operand : operands)
       appendLeaves(operand, leaves);
+    if (instruction.opcode == Opcode::Bitcast && graph[leaves[0]].shape.type != instruction.shape.type)
+      return {reinterpreted(instruction, leaves[0]), {}};
     if (!instruction.shape.isTuple())
       return {add(instruction, instruction.shape, leaves), {}};
     if (instruction.opcode == Opcode::AllToAll)
@@ -111,6 +140,26 @@ private:
       results.elements.push_back({id, {}});
     }
     return results;
+  }
+
+  /// A bitcast to another type: the elements' bits are converted, in the order of memory where their number changes.
+  NodeId reinterpreted(const hlo::Instruction &bitcast, NodeId operand) {
+    const hlo::Shape from = graph[operand].shape, &to = bitcast.shape;
+    hlo::Instruction convert = bitcast, reshape = bitcast;
+    convert.opcode = Opcode::BitcastConvert, reshape.opcode = Opcode::Reshape;
+    int64_t wide = hlo::bitWidth(from.type), narrow = hlo::bitWidth(to.type);
+    hlo::Shape middle = from;
+    if (wide == narrow) {
+      middle.type = to.type;
+      return add(bitcast, to, {add(convert, middle, {operand})});
+    }
+    middle = hlo::Shape::array(from.type, {from.elementCount()});
+    NodeId flat = add(bitcast, middle, {operand});
+    if (wide > narrow)
+      return add(bitcast, to, {add(convert, hlo::Shape::array(to.type, {from.elementCount(), wide / narrow}), {flat})});
+    middle.dimensions = {to.elementCount(), narrow / wide};
+    NodeId rows = add(reshape, hlo::Shape::array(from.type, middle.dimensions), {flat});
+    return add(bitcast, to, {add(convert, hlo::Shape::array(to.type, {to.elementCount()}), {rows})});
   }
 
   /// Operand j goes to member j: the array form on the operands as rows.
@@ -139,7 +188,7 @@ private:
   std::unique_ptr<Graph> sub(int computation, const hlo::Shape &shape) {
     auto made = std::make_unique<Graph>();
     made->module = &module;
-    Flattener flattener(module, *made);
+    Flattener flattener(module, *made, inlining);
     const hlo::Computation &source = module.computation(computation);
     Tree argument = flattener.parameter(source.parameter(0), shape);
     appendLeaves(flattener.inlined(source, {argument}), made->results);
@@ -172,6 +221,7 @@ private:
 
   const hlo::Module &module;
   Graph &graph;
+  Inlining &inlining;
 };
 
 } // namespace
@@ -183,7 +233,8 @@ std::string locationPrefix(const hlo::Module &module, const hlo::Instruction &in
 std::unique_ptr<Graph> flatten(const hlo::Module &module) {
   auto graph = std::make_unique<Graph>();
   graph->module = &module;
-  Flattener flattener(module, *graph);
+  Inlining inlining;
+  Flattener flattener(module, *graph, inlining);
   const hlo::Computation &entry = module.entryComputation();
   std::vector<Tree> arguments;
   for (size_t i = 0; i < entry.parameters.size(); ++i)

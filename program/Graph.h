@@ -39,7 +39,8 @@ struct Graph {
 };
 
 /// The graph of the entry computation. `module` must outlive it. Throws Error{Input} with a location for types that no
-/// device computes with (complex, below 8 bits, formats without hardware) and for constants of them.
+/// device computes with (complex, below 8 bits, formats without hardware), for constants of them, and for computations
+/// that call each other too deeply or too often to be written out.
 std::unique_ptr<Graph> flatten(const hlo::Module &module);
 
 /// `file.hlo:3:5: `

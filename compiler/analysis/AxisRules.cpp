@@ -70,10 +70,12 @@ AxisInfo analysis::join(Type type, const AxisInfo &left, const AxisInfo &right) 
 
 void analysis::normalise(Type type, AxisInfo &info) {
   Type element = getElementTypeOrSelf(type);
-  // Arithmetic modulo 2^width does not break a run that starts at a multiple of its length.
+  // Arithmetic modulo 2^width does not break a run that starts at a multiple of its length, but may end below zero.
   int64_t longest = largestPower;
-  if (element.isInteger() && element.getIntOrFloatBitWidth() < 32)
+  if (element.isInteger() && element.getIntOrFloatBitWidth() < 32) {
     longest = int64_t(1) << (element.getIntOrFloatBitWidth() - 1);
+    info.maybeNegative |= !info.constant;
+  }
   for (auto [i, size] : llvm::enumerate(shapeOf(type))) {
     Axis &axis = info.axes[i];
     int64_t length = std::min(axis.contiguity, size);

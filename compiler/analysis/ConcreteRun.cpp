@@ -50,16 +50,26 @@ int64_t fit(__int128 value, unsigned width) {
 bool compare(arith::CmpIPredicate predicate, int64_t left, int64_t right, unsigned width) {
   uint64_t leftBits = asUnsigned(left, width), rightBits = asUnsigned(right, width);
   switch (predicate) {
-  case arith::CmpIPredicate::eq: return left == right;
-  case arith::CmpIPredicate::ne: return left != right;
-  case arith::CmpIPredicate::slt: return left < right;
-  case arith::CmpIPredicate::sle: return left <= right;
-  case arith::CmpIPredicate::sgt: return left > right;
-  case arith::CmpIPredicate::sge: return left >= right;
-  case arith::CmpIPredicate::ult: return leftBits < rightBits;
-  case arith::CmpIPredicate::ule: return leftBits <= rightBits;
-  case arith::CmpIPredicate::ugt: return leftBits > rightBits;
-  case arith::CmpIPredicate::uge: return leftBits >= rightBits;
+  case arith::CmpIPredicate::eq:
+    return left == right;
+  case arith::CmpIPredicate::ne:
+    return left != right;
+  case arith::CmpIPredicate::slt:
+    return left < right;
+  case arith::CmpIPredicate::sle:
+    return left <= right;
+  case arith::CmpIPredicate::sgt:
+    return left > right;
+  case arith::CmpIPredicate::sge:
+    return left >= right;
+  case arith::CmpIPredicate::ult:
+    return leftBits < rightBits;
+  case arith::CmpIPredicate::ule:
+    return leftBits <= rightBits;
+  case arith::CmpIPredicate::ugt:
+    return leftBits > rightBits;
+  case arith::CmpIPredicate::uge:
+    return leftBits >= rightBits;
   }
   return false;
 }
@@ -265,8 +275,8 @@ ConcreteRun::Tile ConcreteRun::computeArithmetic(Operation *op) {
   const Tile &leftTile = values.at(left), &rightTile = values.at(right);
   unsigned width = widthOf(left.getType());
   auto compared = dyn_cast<arith::CmpIOp>(op);
-  bool isUnsigned = isa<arith::MinUIOp, arith::MaxUIOp>(op) ||
-                    (compared && compared.getPredicate() >= arith::CmpIPredicate::ult);
+  bool isUnsigned =
+      isa<arith::MinUIOp, arith::MaxUIOp>(op) || (compared && compared.getPredicate() >= arith::CmpIPredicate::ult);
   Tile tile(leftTile.size());
   for (size_t i = 0; i < tile.size(); ++i) {
     bool divides = isa<arith::DivSIOp, arith::RemSIOp>(op);

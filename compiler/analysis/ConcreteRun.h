@@ -17,8 +17,8 @@ public:
   /// Throws Abandoned. A claim that does not hold is a test failure.
   void run(triton::FuncOp function, const std::vector<int64_t> &arguments);
 
-  int64_t checked = 0;   ///< values
-  int64_t eloquent = 0;  ///< of these, tiles with a run of neighbours or less than all equal
+  int64_t checked = 0;  ///< values
+  int64_t eloquent = 0; ///< of these, tiles with a run of neighbours or less than all equal
   int64_t failures = 0;
 
 private:
@@ -33,9 +33,7 @@ private:
   Tile compute(mlir::Operation *op);
   Tile computeShape(mlir::Operation *op, const Tile &source);
   Tile computeArithmetic(mlir::Operation *op);
-  bool expectsSign(mlir::Value value, int64_t element) const {
-    return element >= 0 || facts.of(value).maybeNegative;
-  }
+  bool expectsSign(mlir::Value value, int64_t element) const { return element >= 0 || facts.of(value).maybeNegative; }
   int64_t hash(int64_t value) const;
 
   const AxisAnalysis &facts;

@@ -27,13 +27,12 @@ LinearLayout mfmaAccumulator(const Shape &shape, const Shape &warps, int64_t ins
   int64_t run = elementBits == 64 ? 1 : 4;
   if ((transposed ? instructionN : instructionM) == waveLanes && acrossSize == 4)
     throw internalError("layout: mfma of 64x4 must be transposed, of 4x64 must not");
-  LinearLayout tile = LinearLayout::identity1D(run, Dim::Register, along) *
-                      LinearLayout::identity1D(acrossSize, Dim::Lane, across) *
-                      LinearLayout::identity1D(waveLanes / acrossSize, Dim::Lane, along) *
-                      LinearLayout::identity1D(instructionM * instructionN / (waveLanes * run), Dim::Register, along);
+  LinearLayout layout = LinearLayout::identity1D(run, Dim::Register, along) *
+                        LinearLayout::identity1D(acrossSize, Dim::Lane, across) *
+                        LinearLayout::identity1D(waveLanes / acrossSize, Dim::Lane, along) *
+                        LinearLayout::identity1D(instructionM * instructionN / (waveLanes * run), Dim::Register, along);
 
   size_t rank = shape.size();
-  LinearLayout layout = tile.transposeOutputs({axes.column, axes.row});
   layout *= LinearLayout::identity1D(tilesAlong(tilesPerWarp, true), Dim::Register, axes.column) *
             LinearLayout::identity1D(warps[rank - 1], Dim::Warp, axes.column);
   layout = repeatToSize(layout, axes.column, shape[rank - 1]);
@@ -58,7 +57,7 @@ LinearLayout mfmaOperand(const Shape &shape, const Shape &warps, int operand, in
   tile = repeatToSize(tile, k, shape[int(k) - int(Dim::Dim0)]);
   tile *= LinearLayout::identity1D(tilesAlong(tilesPerWarp, !isA), Dim::Register, outer);
   LinearLayout warpLayout = withoutAxis(alongAxes(Dim::Warp, warps, rowMajor(shape.size())), k);
-  return fitTile(withWarps(tile.transposeOutputs({k, outer}), warpLayout), shape);
+  return fitTile(withWarps(tile, warpLayout), shape);
 }
 
 } // namespace heddle::layout

@@ -51,6 +51,7 @@ public:
   static LinearLayout strided1D(int64_t size, int64_t stride, Dim in, Dim out);    ///< x -> x * stride
   static LinearLayout zeros1D(int64_t size, Dim in, Dim out, int64_t outSize = 1); ///< x -> 0
 
+  /// The references hold while a copy of this layout lives.
   const std::vector<Input> &inputs() const;
   const std::vector<Output> &outputs() const;
   bool hasInput(Dim dim) const;

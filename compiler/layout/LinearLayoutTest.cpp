@@ -409,6 +409,16 @@ TEST(LinearLayout, conversion_between_copies_keeps_warps) {
   EXPECT_TRUE(row.invertAndCompose(row).isIdentityOver({Dim::Register, Dim::Lane, Dim::Warp}));
 }
 
+TEST(LinearLayout, conversion_keeps_off_dimensions_that_map_to_themselves) {
+  LinearLayout from({{Dim::Warp, {{1}}}, {Dim::Register, {{1}}}}, {{Dim::Dim0, 2}});
+  LinearLayout to({{Dim::Warp, {{1}}}, {Dim::Lane, {{1}}}}, {{Dim::Dim0, 2}});
+  LinearLayout conversion = to.invertAndCompose(from);
+  EXPECT_EQ(conversion.apply({{Dim::Lane, 1}}), (std::vector<int64_t>{0, 1}));
+  // Unless only they reach an element.
+  LinearLayout alone({{Dim::Warp, {{1}}}, {Dim::Register, {{0}}}}, {{Dim::Dim0, 2}});
+  EXPECT_EQ(to.invertAndCompose(alone).apply({{Dim::Lane, 1}}), (std::vector<int64_t>{1, 0}));
+}
+
 TEST(LinearLayout, conversion_refuses_what_is_not_reached) {
   LinearLayout all = LinearLayout::identity1D(4, Dim::Lane, Dim::Dim0);
   LinearLayout half({{Dim::Lane, {{1}}}}, {{Dim::Dim0, 4}});

@@ -101,8 +101,9 @@ struct Search {
     return units;
   }
 
-  /// To fill a word: what is in registers on one side and in warps on the other, then what only warps have. Lanes of
-  /// one transaction do not share the word then.
+  /// To fill a word of a bank when the common registers do not: what is in registers on one side and in warps on the
+  /// other, then what warps have, so that no lanes of one transaction share a word; then registers. The word must be
+  /// full: lanes that differ within it do not collide, but they could if the bank part filled it.
   Vectors fillers() const {
     Vectors wide = intersection(from.registers, to.warps), other = intersection(to.registers, from.warps);
     auto smallest = [](const Vectors &vectors) { return *std::min_element(vectors.begin(), vectors.end()); };
@@ -116,7 +117,6 @@ struct Search {
           wide.push_back(side->warps[i]);
     append(wide, from.registers);
     append(wide, to.registers);
-    append(wide, unitVectors());
     return wide;
   }
 

@@ -12,8 +12,8 @@ struct ScratchLayout {
   /// `register` counts the repetitions: the tile goes through the memory in as many pieces, so that the memory can be
   /// smaller than the tile; on both sides a thread's registers alone decide the piece. Offsets are in elements.
   LinearLayout layout;
-  /// Contiguous elements that a thread writes (of `from`) or reads (of `to`) at once. Wider accesses are not free of
-  /// conflicts, even where a thread's elements happen to be contiguous.
+  /// Contiguous elements that a thread writes (of `from`) or reads (of `to`) at once. A side whose offsets divide by a
+  /// larger identity of registers may access more; that stays free of conflicts.
   int64_t writeElements = 1;
   int64_t readElements = 1;
   int64_t vectorElements = 1; ///< on both sides

@@ -24,6 +24,19 @@ LinearLayout accessOf(const LinearLayout &side, const ScratchLayout &scratch, in
   return LinearLayout(inputs, access.outputs());
 }
 
+/// The registers that follow each other in memory first, as far as there are any.
+LinearLayout widestAccess(const LinearLayout &access) {
+  std::vector<LinearLayout::Input> inputs = access.inputs();
+  auto &bases = inputs[0].bases;
+  for (size_t at = 0; at < bases.size(); ++at) {
+    auto found = std::find(bases.begin() + long(at), bases.end(), std::vector<int64_t>{int64_t(1) << at, 0});
+    if (found == bases.end())
+      break;
+    std::swap(bases[at], *found);
+  }
+  return LinearLayout(inputs, access.outputs());
+}
+
 void expectNoConflicts(const LinearLayout &from, const LinearLayout &to, int elementBits, int banks) {
   SCOPED_TRACE("from\n" + from.toString() + "to\n" + to.toString() + std::to_string(elementBits) + " bits, " +
                std::to_string(banks) + " banks");
@@ -39,6 +52,9 @@ void expectNoConflicts(const LinearLayout &from, const LinearLayout &to, int ele
     EXPECT_TRUE(access.sublayoutIsZero({Dim::Lane, Dim::Warp}, {Dim::Register}));
     EXPECT_EQ(countConflicts(access, elementBits, elements, banks), 0);
     EXPECT_EQ(countConflicts(access, elementBits, scratch.vectorElements, banks), 0);
+    LinearLayout widest = widestAccess(access);
+    EXPECT_EQ(countConflicts(widest, elementBits, std::min<int64_t>(widest.consecutive(), 128 / elementBits), banks),
+              0);
     if (testing::Test::HasFailure())
       return;
   }
@@ -199,6 +215,17 @@ TEST(LayoutSwizzle, a_tile_comes_through_piece_by_piece) {
       }
   }
   EXPECT_EQ(seen.size(), 64u * 64u);
+}
+
+TEST(LayoutSwizzle, lanes_that_change_the_piece_forbid_pieces) {
+  Bases lanes = {{8}, {16}, {32}, {64}, {128}}, crossed = lanes;
+  crossed[0] = {8 ^ 4};
+  LinearLayout from({{Dim::Register, {{1}, {2}, {4}}}, {Dim::Lane, crossed}, {Dim::Warp, {}}}, {{Dim::Dim0, 256}});
+  LinearLayout to({{Dim::Register, {{1}, {2}, {4}}}, {Dim::Lane, lanes}, {Dim::Warp, {}}}, {{Dim::Dim0, 256}});
+  expectNoConflicts(from, to, 32, 32);
+  EXPECT_EQ(chooseScratch(from, to, 32).repetitions(), 1);
+  expectNoConflicts(to, to, 32, 32);
+  EXPECT_EQ(chooseScratch(to, to, 32).repetitions(), 2);
 }
 
 TEST(LayoutSwizzle, counted_conflicts_of_known_accesses) {

@@ -240,4 +240,16 @@ TEST(Failures, AbortEndsEveryWait) {
   expectContains(report, "rank 2 (host:2) was aborted while waiting");
 }
 
+// Otherwise it would depend on the moment whether a launch behind it meets the others.
+TEST(Failures, AnAbortedGroupRunsNothingAnyMore) {
+  Communicator communicator(openDevices("host", {0, 1}), deadline(forEver));
+  CheckedRun run(communicator, allReduce(2, "one_shot_pull"), 1);
+  run.run();
+  run.expectRight();
+  communicator.abort();
+  for (int rank : {0, 1})
+    expectContains(errorOf(ErrorClass::Environment, [&] { run.launch(rank); }), "the group has failed before");
+  communicator.synchronize();
+}
+
 } // namespace

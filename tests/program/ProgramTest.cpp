@@ -252,6 +252,44 @@ TEST(Program, Movement) {
             {"f32[2,6]"});
 }
 
+TEST(Program, BitcastsToOtherTypes) {
+  checkBody("ROOT r = s32[4] bitcast(p0)", {"f32[4]"});
+  checkBody("ROOT r = s32[] bitcast(p0)", {"f32[1,1]"});
+  checkBody("ROOT r = s32[4,3]{1,0} bitcast(p0)", {"f32[3,4]{0,1}"});
+  checkBody("ROOT r = u8[8] bitcast(p0)", {"pred[8]"});
+  checkBody("ROOT r = u16[2,12]{0,1} bitcast(p0)", {"f32[3,4]{0,1}"});
+  checkBody("ROOT r = s32[2,4] bitcast(p0)", {"u16[4,4]{0,1}"});
+  checkBody("ROOT r = s64[] bitcast(p0)", {"u8[8]"});
+  checkBody("ROOT r = u8[0,7] bitcast(p0)", {"f64[0]"});
+  check("HloModule m, replica_count=2\n\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] "
+        "add(a, b) }\n\nENTRY e {\n x = f32[9] parameter(0)\n s = f32[9] all-reduce(x), to_apply=add\n ROOT r = "
+        "s32[3,3] bitcast(s)\n}\n",
+        "reduced.hlo");
+}
+
+/// Computations of which each calls the one before so many times.
+std::string chainOfCalls(int length, int calls) {
+  std::string text = "HloModule m\nf0 { p = f32[] parameter(0)\n ROOT a = f32[] add(p, p) }\n";
+  for (int i = 1; i <= length; ++i) {
+    text += "f" + std::to_string(i) + " { a0 = f32[] parameter(0)\n";
+    for (int call = 1; call <= calls; ++call)
+      text += std::string(call == calls ? " ROOT " : " ") + "a" + std::to_string(call) + " = f32[] call(a" +
+              std::to_string(call - 1) + "), to_apply=f" + std::to_string(i - 1) + "\n";
+    text += "}\n";
+  }
+  return text + "ENTRY e { p = f32[] parameter(0)\n ROOT r = f32[] call(p), to_apply=f" + std::to_string(length) +
+         "\n}\n";
+}
+
+TEST(Program, CallsThatCannotBeWrittenOut) {
+  auto refusal = [](int length, int calls) {
+    return messageOf([&] { Program(hlo::parseModule(chainOfCalls(length, calls), "m.hlo"), {openDevice("host:0")}); });
+  };
+  EXPECT_CONTAINS(refusal(40, 2), "is instruction 1048577 of the module with its calls written out; 1048576 are the");
+  EXPECT_CONTAINS(refusal(100000, 1), "is called through 1001 computations; 1000 are the most");
+  check(chainOfCalls(3, 3), "small.hlo");
+}
+
 TEST(Program, Contractions) {
   checkBody("z = f32[] constant(0)\nROOT r = f32[4] reduce(p0, z), dimensions={1}, to_apply=add", {"f32[4,33]"});
   checkBody("z = f32[] constant(-inf)\nROOT r = f32[33] reduce(p0, z), dimensions={0}, to_apply=largest",
@@ -436,6 +474,23 @@ TEST(Program, NumberOfDevices) {
       hlo::parseModule("HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }", "m.hlo");
   EXPECT_CONTAINS(messageOf([&] { Program(module, {openDevice("host:0")}); }),
                   "is for 2 devices (2 replicas of 1 partitions), 1 are given");
+}
+
+TEST(Program, GroupsThatAreTooLarge) {
+  std::vector<std::shared_ptr<Device>> nine;
+  for (int i = 0; i < 9; ++i)
+    nine.push_back(openDevice("host:0"));
+  auto refusal = [&](const std::string &collective) {
+    return messageOf([&] {
+      Program(hlo::parseModule("HloModule m, replica_count=9\nENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] " +
+                                   collective + " }",
+                               "m.hlo"),
+              nine);
+    });
+  };
+  EXPECT_CONTAINS(refusal("collective-broadcast(p), replica_groups={}"),
+                  "m.hlo:3:7: `r` has a group of 9 devices; collectives have at most 8");
+  EXPECT_CONTAINS(refusal("collective-permute(p), source_target_pairs={{0,1}}"), "collectives have at most 8");
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The inline assembly that the lowering writes: loads and stores with order and scope, whose texts are made here from
 // the same parts. Anything else is given by the test.
-#include "tests/thread_interpreter/Program.h"
+#include "tests/thread_interpreter/Elementwise.h"
 #include <cstring>
 #include <fmt/format.h>
 
@@ -28,6 +28,69 @@ static std::string list(unsigned first, unsigned count) {
   return count == 1 ? text : "{" + text + "}";
 }
 
+using Update = uint64_t (*)(uint64_t old, uint64_t operand);
+
+/// A row: the operation with its type, bits, and the new value.
+struct AtomicRow {
+  const char *operation;
+  unsigned bits;
+  Update update;
+};
+template <class Signed, class Unsigned>
+static std::vector<AtomicRow> integerAtomics(unsigned bits) {
+  using S = Signed;
+  using U = Unsigned;
+  return {{"add.u", bits, [](uint64_t a, uint64_t b) { return uint64_t(U(a + b)); }},
+          {"add.s", bits, [](uint64_t a, uint64_t b) { return uint64_t(U(a + b)); }},
+          {"and.b", bits, [](uint64_t a, uint64_t b) { return a & b; }},
+          {"or.b", bits, [](uint64_t a, uint64_t b) { return a | b; }},
+          {"xor.b", bits, [](uint64_t a, uint64_t b) { return a ^ b; }},
+          {"exch.b", bits, [](uint64_t, uint64_t b) { return b; }},
+          {"max.s", bits, [](uint64_t a, uint64_t b) { return S(a) > S(b) ? a : b; }},
+          {"min.s", bits, [](uint64_t a, uint64_t b) { return S(a) < S(b) ? a : b; }},
+          {"max.u", bits, [](uint64_t a, uint64_t b) { return a > b ? a : b; }},
+          {"min.u", bits, [](uint64_t a, uint64_t b) { return a < b ? a : b; }}};
+}
+template <class Format>
+static uint64_t addFloats(uint64_t a, uint64_t b) {
+  return Format::put(Format::get(a) + Format::get(b));
+}
+
+static std::vector<AtomicRow> atomicRows() {
+  std::vector<AtomicRow> rows = {{"add.noftz.f", 16, addFloats<F16>},
+                                 {"add.noftz.bf", 16, addFloats<BF16>},
+                                 {"add.f", 32, addFloats<F32>},
+                                 {"add.f", 64, addFloats<F64>}};
+  for (const auto &more : {integerAtomics<int32_t, uint32_t>(32), integerAtomics<int64_t, uint64_t>(64)})
+    rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+// atom: out: the old value; operands: address, then the operand, or what is expected and the new value. red: no result.
+static void addAtomics(std::map<std::string, LaneFunction> &texts, const std::string &suffix) {
+  auto update = [](LaneCall &call, unsigned bits, auto &&change) {
+    uint8_t *bytes = call.device(call.operands[0], bits / 8);
+    uint64_t before = 0;
+    std::memcpy(&before, bytes, bits / 8);
+    uint64_t after = change(before);
+    std::memcpy(bytes, &after, bits / 8);
+    if (!call.results.empty())
+      call.results[0] = before;
+  };
+  for (const AtomicRow &row : atomicRows()) {
+    LaneFunction function = [=](LaneCall &call) {
+      update(call, row.bits, [&](uint64_t before) { return row.update(before, call.operands[1]); });
+    };
+    std::string type = fmt::format("{}.{}{}", suffix, row.operation, row.bits);
+    texts[fmt::format("atom.{} $0, [$1], $2;", type)] = function;
+    texts[fmt::format("red.{} [$0], $1;", type)] = function;
+  }
+  for (unsigned bits : {16u, 32u, 64u})
+    texts[fmt::format("atom.{}.cas.b{} $0, [$1], $2, $3;", suffix, bits)] = [=](LaneCall &call) {
+      update(call, bits, [&](uint64_t before) { return before == call.operands[1] ? call.operands[2] : before; });
+    };
+}
+
 std::map<std::string, LaneFunction> heddle::threads::standardAssembly() {
   std::map<std::string, LaneFunction> texts;
   auto both = [&](const std::string &text, const LaneFunction &function) {
@@ -50,6 +113,10 @@ std::map<std::string, LaneFunction> heddle::threads::standardAssembly() {
             both(fmt::format("st{} [${}], {}", suffix, elements, list(0, elements)),
                  [=](LaneCall &call) { writeElements(call, elements, 0, elements, bits / 8); });
           }
+  for (const char *order : {"relaxed", "acquire", "release", "acq_rel"})
+    for (const char *scope : {"cta", "gpu", "sys"})
+      for (const char *space : {".global", ""})
+        addAtomics(texts, fmt::format("{}.{}{}", order, scope, space));
   for (const char *fence : {"fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.sc.gpu",
                             "fence.sc.sys", "membar.gl", "membar.sys", ""})
     both(fence, [](LaneCall &) {});

@@ -40,3 +40,188 @@ TEST(Control, VectorAddWithATail) {
   for (uint32_t i = 0; i < n; ++i)
     EXPECT_EQ(c[i], a[i] + b[i]);
 }
+
+TEST(Control, AddressOutsideNamesThreadAndInstruction) {
+  TestKernel kernel(vectorAdd);
+  std::vector<float> a(200), b(200), c(190);
+  Report report = kernel.run(2, 128, {kernel.buffer(a), kernel.buffer(b), kernel.buffer(c, "c"), 200});
+  EXPECT_NE(report.error.find("store float %z"), std::string::npos) << report.error;
+  EXPECT_NE(report.error.find("thread 62 of block (1, 0, 0)"), std::string::npos) << report.error;
+  EXPECT_NE(report.error.find("760 bytes behind the begin of 'c'"), std::string::npos) << report.error;
+}
+
+TEST(Control, MisalignedAccess) {
+  TestKernel kernel(vectorAdd);
+  std::vector<float> a(200), b(200), c(200);
+  Report report = kernel.run(1, 32, {kernel.buffer(a) + 2, kernel.buffer(b), kernel.buffer(c), 8});
+  EXPECT_NE(report.error.find("is not a multiple of 4"), std::string::npos) << report.error;
+}
+
+// The loop's length depends on the lane, its value goes round through two phi nodes that exchange.
+TEST(Control, DivergentLoopsAndCalls) {
+  TestKernel kernel(R"(
+define internal i32 @twice(i32 %x, i1 %really) {
+  br i1 %really, label %yes, label %no
+yes:
+  %y = mul i32 %x, 2
+  ret i32 %y
+no:
+  ret i32 %x
+}
+define ptx_kernel void @kernel(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %0 ], [ %next, %latch ]
+  %a = phi i32 [ 1, %0 ], [ %b, %latch ]
+  %b = phi i32 [ 100, %0 ], [ %a, %latch ]
+  %more = icmp ult i32 %i, %tid
+  br i1 %more, label %latch, label %end
+latch:
+  %next = add i32 %i, 1
+  br label %loop
+end:
+  %odd = trunc i32 %tid to i1
+  %doubled = call i32 @twice(i32 %a, i1 %odd)
+  %p = getelementptr i32, ptr addrspace(1) %out, i32 %tid
+  switch i32 %tid, label %store [ i32 3, label %special  i32 40, label %special ]
+special:
+  br label %store
+store:
+  %value = phi i32 [ %doubled, %end ], [ 7, %special ]
+  store i32 %value, ptr addrspace(1) %p
+  ret void
+})");
+  std::vector<uint32_t> out(64);
+  Report report = kernel.run(1, 64, {kernel.buffer(out)});
+  EXPECT_TRUE(report.clean()) << report.text();
+  for (uint32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(out[i], i == 3 || i == 40 ? 7u : i % 2 ? 200u : 1u) << i;
+}
+
+static const char *signalOther = R"(
+define ptx_kernel void @kernel(ptr addrspace(1) %mine, ptr addrspace(1) %theirs, ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %first = icmp eq i32 %tid, 0
+  br i1 %first, label %send, label %wait
+send:
+  store atomic i32 5, ptr addrspace(1) %theirs syncscope("") release, align 4
+  br label %spin
+spin:
+  %seen = load atomic i32, ptr addrspace(1) %mine acquire, align 4
+  %done = icmp eq i32 %seen, 5
+  br i1 %done, label %wait, label %spin
+wait:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %p = getelementptr i32, ptr addrspace(1) %out, i32 %tid
+  %flag = load i32, ptr addrspace(1) %mine
+  store i32 %flag, ptr addrspace(1) %p
+  ret void
+})";
+
+TEST(Control, RanksWaitForEachOther) {
+  TestKernel kernel(signalOther);
+  std::vector<uint32_t> flags(2), out(128);
+  uint64_t flag = kernel.buffer(flags, "flags"), results = kernel.buffer(out, "out");
+  std::vector<Launch> ranks = {{{1}, {64}, 0, {flag, flag + 4, results}},
+                               {{1}, {64}, 0, {flag + 4, flag, results + 256}}};
+  Report report = kernel.interpreter->run(ranks);
+  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_EQ(out, std::vector<uint32_t>(128, 5));
+}
+
+TEST(Control, WaitForNobody) {
+  TestKernel kernel(signalOther, {.mostSteps = 100'000});
+  std::vector<uint32_t> flags(2), out(128);
+  uint64_t flag = kernel.buffer(flags, "flags");
+  Report report = kernel.run(1, 64, {flag, flag + 4, kernel.buffer(out)});
+  EXPECT_NE(report.error.find("no progress"), std::string::npos) << report.error;
+  EXPECT_NE(report.error.find("63 threads"), std::string::npos) << report.error;
+}
+
+// A lane that spins for another one of its own warp: the other gets its turn.
+TEST(Control, LanesOfOneWarpWaitForEachOther) {
+  TestKernel kernel(R"(
+define ptx_kernel void @kernel(ptr addrspace(1) %flag) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %first = icmp eq i32 %tid, 0
+  br i1 %first, label %spin, label %send
+spin:
+  %seen = load atomic i32, ptr addrspace(1) %flag acquire, align 4
+  %done = icmp eq i32 %seen, 1
+  br i1 %done, label %end, label %spin
+send:
+  store atomic i32 1, ptr addrspace(1) %flag release, align 4
+  br label %end
+end:
+  ret void
+})");
+  std::vector<uint32_t> flag(1);
+  Report report = kernel.run(1, 32, {kernel.buffer(flag)});
+  EXPECT_TRUE(report.clean()) << report.text();
+}
+
+static std::string refusal(const std::string &body) {
+  try {
+    TestKernel kernel(body);
+    kernel.run(1, 32, {});
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Control, UnknownIsRefusedByItsText) {
+  EXPECT_NE(refusal(R"(
+declare i32 @llvm.nvvm.sad.i(i32, i32, i32)
+define void @kernel() {
+  %x = call i32 @llvm.nvvm.sad.i(i32 1, i32 2, i32 3)
+  ret void
+})")
+                .find("unknown intrinsic 'llvm.nvvm.sad.i'"),
+            std::string::npos);
+  EXPECT_NE(refusal("define void @kernel() {\n  call void asm sideeffect \"bogus $0;\", \"r\"(i32 1)\n  ret void\n}")
+                .find("unknown inline assembly 'bogus $0;'"),
+            std::string::npos);
+  EXPECT_NE(refusal("declare void @outside()\ndefine void @kernel() {\n  call void @outside()\n  ret void\n}")
+                .find("unknown external function 'outside'"),
+            std::string::npos);
+  EXPECT_NE(refusal("define void @kernel() {\n  %x = add i128 1, 2\n  ret void\n}").find("add i128 1, 2"),
+            std::string::npos);
+}
+
+TEST(Control, InlineAssembly) {
+  TestKernel kernel(R"(
+define ptx_kernel void @kernel(ptr addrspace(1) %from, ptr addrspace(1) %to) {
+  %all = call { i32, i32, i32, i32 } asm sideeffect "ld.relaxed.sys.global.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l"(ptr addrspace(1) %from)
+  %x = extractvalue { i32, i32, i32, i32 } %all, 0
+  %y = extractvalue { i32, i32, i32, i32 } %all, 3
+  call void asm sideeffect "st.relaxed.sys.global.v4.b32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r"(ptr addrspace(1) %to, i32 %y, i32 %x, i32 %x, i32 9)
+  call void asm sideeffect "own $0;", "r"(i32 %x)
+  ret void
+})");
+  unsigned calls = 0;
+  kernel.interpreter->define("own $0;", [&](LaneCall &call) { calls += call.operands[0]; });
+  std::vector<uint32_t> from = {1, 2, 3, 4}, to(4);
+  Report report = kernel.run(1, 1, {kernel.buffer(from), kernel.buffer(to)});
+  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_EQ(to, (std::vector<uint32_t>{4, 1, 1, 9}));
+  EXPECT_EQ(calls, 1u);
+}
+
+TEST(Control, AtomicsByInlineAssembly) {
+  TestKernel kernel(R"(
+define ptx_kernel void @kernel(ptr addrspace(1) %counter, ptr addrspace(1) %sum, ptr addrspace(1) %lock) {
+  %old = call i32 asm sideeffect "atom.relaxed.gpu.global.add.u32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr addrspace(1) %counter, i32 2)
+  %h = call i16 asm sideeffect "atom.acq_rel.sys.global.add.noftz.f16 $0, [$1], $2;", "=h,l,h,~{memory}"(ptr addrspace(1) %sum, i16 15360)
+  %c = call i32 asm sideeffect "atom.acquire.gpu.global.cas.b32 $0, [$1], $2, $3;", "=r,l,r,r,~{memory}"(ptr addrspace(1) %lock, i32 0, i32 1)
+  ret void
+})");
+  std::vector<uint32_t> counter(1), lock(1);
+  std::vector<uint16_t> sum(1);
+  Report report = kernel.run(2, 64, {kernel.buffer(counter), kernel.buffer(sum), kernel.buffer(lock)});
+  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_EQ(counter[0], 256u);
+  EXPECT_EQ(sum[0], 0x5800u); // 128
+  EXPECT_EQ(lock[0], 1u);
+}
