@@ -29,7 +29,7 @@ struct Launch {
   std::array<int64_t, 3> grid = {1, 1, 1};    ///< program instances along x, y, z
   std::vector<LaunchArgument> arguments = {}; ///< in the kernel's order
   bool cooperative = false;  ///< every instance lives at once, so that instances may wait for each other
-  double timeoutSeconds = 0; ///< 0: HEDDLE_LAUNCH_TIMEOUT
+  double timeoutSeconds = 0; ///< 0: HEDDLE_LAUNCH_TIMEOUT; a GPU's kernels cannot be stopped
 };
 
 /// Throws Error{Input} for a grid out of range (1 to 2^31-1 each, below 2^31 in all), a missing or extra argument, a

@@ -42,8 +42,9 @@ public:
   virtual void hostFunction(std::function<void()> function) = 0;
 
   /// From here to endCapture the calls are checked and put into a graph instead of run; what one of them throws is not
-  /// in it. Both on one thread. Work that only the capture knows of cannot be waited for: synchronize throws
-  /// Error{Input}. A group of devices captures one graph for each stream. Error{Environment} where there are no graphs.
+  /// in it. Both on one thread. An event recorded in a capture is for waits in that capture. Work that only the capture
+  /// knows of cannot be waited for: synchronize throws Error{Input}. A group of devices captures one graph for each
+  /// stream. Error{Environment} where there are no graphs.
   virtual void beginCapture();
   virtual std::unique_ptr<Graph> endCapture();
 

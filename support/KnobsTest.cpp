@@ -46,9 +46,9 @@ TEST(Knobs, Values) {
 TEST(Knobs, CacheDirectoryFollowsTheUsersFolders) {
   std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
   {
-    Setting user("HOME", "/home/u");
+    Setting user("HOME", "/users/u");
     ::unsetenv("XDG_CACHE_HOME");
-    EXPECT_EQ(cacheDirectory(), "/home/u/.cache/heddle");
+    EXPECT_EQ(cacheDirectory(), "/users/u/.cache/heddle");
     Setting cache("XDG_CACHE_HOME", "/c");
     EXPECT_EQ(cacheDirectory(), "/c/heddle");
   }

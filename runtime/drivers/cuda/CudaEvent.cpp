@@ -30,9 +30,26 @@ void CudaEvent::synchronize() const {
   context().api.eventSynchronize(handle);
 }
 
+void CudaEvent::markRecorded(std::shared_ptr<const void> capture) {
+  std::lock_guard lock(mutex);
+  recorded = true;
+  wasCaptured = capture != nullptr;
+  captured = std::move(capture);
+}
+
+CudaEvent::Place CudaEvent::recordedIn(const std::shared_ptr<const void> &capture) const {
+  std::lock_guard lock(mutex);
+  if (!recorded)
+    return Place::Nowhere;
+  if (!wasCaptured)
+    return Place::Stream;
+  return capture && captured.lock() == capture ? Place::SameCapture : Place::OtherCapture;
+}
+
 double CudaEvent::millisecondsSince(const Event &start) const {
   const auto *other = dynamic_cast<const CudaEvent *>(&start);
-  bool reachedHere = recorded && query(), reachedThere = other && other->recorded && other->query();
+  bool reachedHere = recordedIn(nullptr) == Place::Stream && query();
+  bool reachedThere = other && other->recordedIn(nullptr) == Place::Stream && other->query();
   if (!reachedHere || !reachedThere)
     throw inputError(fmt::format("elapsed time: the {} event was not recorded, or is not reached yet",
                                  reachedThere ? "end" : "start"),

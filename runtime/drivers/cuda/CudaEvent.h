@@ -3,7 +3,8 @@
 #pragma once
 #include "runtime/Event.h"
 #include "runtime/drivers/cuda/CudaDriver.h"
-#include <atomic>
+#include <memory>
+#include <mutex>
 
 namespace heddle {
 
@@ -18,12 +19,19 @@ public:
 
   const CudaContext &context() const { return device->context(); }
   cuda::Event raw() const { return handle; }
-  void markRecorded() { recorded = true; }
+  /// `capture` is what the stream was capturing into, null for none. Called when the record is in the stream.
+  void markRecorded(std::shared_ptr<const void> capture);
+  enum class Place { Nowhere, Stream, SameCapture, OtherCapture };
+  /// Where the latest record is, seen from a stream that captures into `capture`, or nothing.
+  Place recordedIn(const std::shared_ptr<const void> &capture) const;
 
 private:
   std::shared_ptr<CudaDevice> device;
   cuda::Event handle = nullptr;
-  std::atomic<bool> recorded = false;
+  mutable std::mutex mutex;
+  bool recorded = false;
+  std::weak_ptr<const void> captured; ///< what the latest record was captured into
+  bool wasCaptured = false;
 };
 
 /// Throws Error{Input} for none, and for one of another driver.

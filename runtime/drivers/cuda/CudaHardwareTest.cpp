@@ -367,7 +367,7 @@ TEST_F(CudaHardware, ErrorsOfTheCompilerHaveItsMessages) {
   std::string message = messageOf([&] { device->loadModule(package); });
   fmt::print("{}\n", message);
   EXPECT_CONTAINS(message, "kernel `nothing`: cuLinkAddData_v2: CUDA_ERROR_INVALID_PTX (218)");
-  EXPECT_CONTAINS(message, "line 5");
+  EXPECT_CONTAINS(message, "line 6");
   package.binary = ".version 99.0\n.target sm_90\n.address_size 64\n";
   fmt::print("{}\n", messageOf([&] { device->loadModule(package); }));
   package = packageOf("other", nothing, 1, {});

@@ -244,13 +244,21 @@ void CudaStream::record(const std::shared_ptr<Event> &event) {
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
   gpu.call(gpu.api.eventRecord, own->raw(), handle);
-  own->markRecorded();
+  own->markRecorded(capture);
 }
 
 void CudaStream::wait(const std::shared_ptr<Event> &event) {
   auto own = requireCudaEvent(event);
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
+  CudaEvent::Place place = own->recordedIn(capture);
+  if (place == CudaEvent::Place::OtherCapture)
+    throw inputError(gpu.name + ": the event was recorded in a capture, and only that capture can wait for it");
+  if (place == CudaEvent::Place::Stream && capture)
+    throw inputError(gpu.name + ": a capture cannot wait for an event that was recorded outside of it",
+                     {"wait before the capture begins"});
+  if (place == CudaEvent::Place::Nowhere)
+    return;
   gpu.call(gpu.api.streamWaitEvent, handle, own->raw(), 0u);
 }
 

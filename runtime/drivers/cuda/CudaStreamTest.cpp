@@ -177,7 +177,11 @@ TEST_F(CudaStreamTest, EveryFailingCallIsNamed) {
       {"cuMemcpyDtoDAsync_v2", [&] { stream->copy(buffer.address(), other.address(), 64); }},
       {"cuMemsetD8Async", [&] { stream->fill(buffer, 0); }},
       {"cuEventRecord", [&] { stream->record(event); }},
-      {"cuStreamWaitEvent", [&] { stream->wait(event); }},
+      {"cuStreamWaitEvent",
+       [&] {
+         stream->record(event);
+         stream->wait(event);
+       }},
       {"cuLaunchHostFunc", [&] { stream->hostFunction([] {}); }},
       {"cuLaunchKernel", [&] { stream->launch({.kernel = kernel}); }},
       {"cuLaunchCooperativeKernel", [&] { stream->launch({.kernel = kernel, .cooperative = true}); }},
@@ -266,6 +270,21 @@ TEST_F(CudaStreamTest, MisusedCaptures) {
   fake.failures["cuGraphInstantiateWithFlags"] = {1, 1};
   EXPECT_CONTAINS(messageOf([&] { stream->endCapture(); }), "cuGraphInstantiateWithFlags");
   stream->beginCapture(); // and is left open
+}
+
+TEST_F(CudaStreamTest, EventsInsideAndOutsideOfACapture) {
+  auto inside = device->createEvent(), outside = device->createEvent(), never = device->createEvent();
+  auto other = device->createStream();
+  stream->record(outside);
+  stream->beginCapture();
+  stream->record(inside);
+  stream->wait(inside);
+  stream->wait(never);
+  EXPECT_CONTAINS(messageOf([&] { stream->wait(outside); }), "cannot wait for an event that was recorded outside");
+  EXPECT_CONTAINS(messageOf([&] { other->wait(inside); }), "only that capture can wait for it");
+  auto graph = stream->endCapture();
+  EXPECT_CONTAINS(messageOf([&] { inside->millisecondsSince(*outside); }), "the end event was not recorded");
+  EXPECT_EQ(fake.count("cuStreamWaitEvent"), 1);
 }
 
 TEST_F(CudaStreamTest, BuffersMayGoDuringACapture) {
