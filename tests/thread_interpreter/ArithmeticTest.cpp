@@ -89,7 +89,7 @@ TEST(Arithmetic, FloatsAndConversions) {
       "declare float @llvm.minnum.f32(float, float)\ndeclare float @llvm.minimum.f32(float, float)\n"
       "declare float @llvm.roundeven.f32(float)\ndeclare float @llvm.nvvm.ex2.approx.ftz.f32(float)\n"
       "declare i16 @llvm.nvvm.ff.to.e4m3x2.rn(float, float)\ndeclare <2 x half> @llvm.nvvm.e4m3x2.to.f16x2.rn(i16)\n"
-      "declare i32 @llvm.fptosi.sat.i32.f32(float)\n",
+      "declare i32 @llvm.fptosi.sat.i32.f32(float)\ndeclare i1 @llvm.is.fpclass.f32(float, i32)\n",
       "  %i = trunc i64 %a to i32\n  %n = bitcast i32 %i to float\n  %j = trunc i64 %b to i32\n  %x = bitcast i32 %j "
       "to float\n"
       "  %e = call <2 x half> @llvm.nvvm.e4m3x2.to.f16x2.rn(i16 14520)\n", // 0x38b8: 1 above, -1 below
@@ -103,11 +103,14 @@ TEST(Arithmetic, FloatsAndConversions) {
        {"bfloat", "fptrunc float %x to bfloat"},
        {"i8", "fptosi float %x to i8"},
        {"float", "sitofp i64 -3 to float"},
-       {"i32", "call i32 @llvm.fptosi.sat.i32.f32(float 0x43E0000000000000)"}},
+       {"i32", "call i32 @llvm.fptosi.sat.i32.f32(float 0x43E0000000000000)"},
+       {"i1", "call i1 @llvm.is.fpclass.f32(float %n, i32 3)"},
+       {"i1", "call i1 @llvm.is.fpclass.f32(float %x, i32 256)"},
+       {"i1", "call i1 @llvm.is.fpclass.f32(float %x, i32 767)"}},
       nan, std::bit_cast<uint32_t>(2.5f));
   EXPECT_EQ(out, (std::vector<uint64_t>{std::bit_cast<uint32_t>(2.5f), std::bit_cast<uint32_t>(2.0f), 1,
                                         std::bit_cast<uint32_t>(float(std::exp2(2.5))), 0x7e42, 0xbc00, 0x4100, 0x4020,
-                                        2, std::bit_cast<uint32_t>(-3.0f), 0x7fffffff}));
+                                        2, std::bit_cast<uint32_t>(-3.0f), 0x7fffffff, 1, 1, 0}));
 }
 
 // Local memory, vectors with an index, and constants of the module.

@@ -99,6 +99,34 @@ store:
     EXPECT_EQ(out[i], i == 3 || i == 40 ? 7u : i % 2 ? 200u : 1u) << i;
 }
 
+TEST(Control, MemoryIntrinsicsAndAggregates) {
+  TestKernel kernel(R"(
+%pair = type { i8, [2 x i32], float }
+declare void @llvm.memcpy.p0.p1.i64(ptr, ptr addrspace(1), i64, i1)
+declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
+define ptx_kernel void @kernel(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %local = alloca %pair
+  call void @llvm.memcpy.p0.p1.i64(ptr %local, ptr addrspace(1) %in, i64 16, i1 false)
+  call void @llvm.memset.p1.i64(ptr addrspace(1) %out, i8 7, i64 16, i1 false)
+  %p = load %pair, ptr %local
+  %x = extractvalue %pair %p, 1, 1
+  %y = add i32 %x, 1
+  %q = insertvalue %pair %p, i32 %y, 1, 0
+  store %pair %q, ptr addrspace(1) %out
+  ret void
+})");
+  std::vector<uint32_t> in = {0x11223344, 5, 6, 7}, out(4);
+  Report report = kernel.run(1, 1, {kernel.buffer(in), kernel.buffer(out)});
+  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_EQ(out, (std::vector<uint32_t>{0x07070744, 7, 6, 7}));
+}
+
+TEST(Control, BlockOfAnotherSizeThanDemanded) {
+  TestKernel kernel("define ptx_kernel void @kernel() \"nvvm.reqntid\"=\"128\" {\n  ret void\n}");
+  EXPECT_TRUE(kernel.run(1, 128, {}).clean());
+  EXPECT_THROW(kernel.run(1, 64, {}), Error);
+}
+
 static const char *signalOther = R"(
 define ptx_kernel void @kernel(ptr addrspace(1) %mine, ptr addrspace(1) %theirs, ptr addrspace(1) %out) {
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()

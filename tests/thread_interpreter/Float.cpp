@@ -50,6 +50,20 @@ static constexpr auto minimum = [](auto a, auto b) { return std::isnan(a) || std
 static constexpr auto maximum = [](auto a, auto b) { return std::isnan(a) || std::isnan(b) ? a + b : larger(a, b); };
 static constexpr auto unordered = [](auto a, auto b) { return std::isnan(a) || std::isnan(b); };
 
+// Whether the value is in one of the classes of the mask, LLVM's FPClassTest. Signalling NaNs count as quiet ones too.
+template <class T>
+static u64 isInClass(const Op &, u64 bits, u64 classes) {
+  auto value = T::get(bits);
+  unsigned kind = std::isnan(value) ? 3 : 0;
+  if (!kind) {
+    double magnitude = std::fabs(double(value));
+    double smallestNormal = std::is_same_v<T, F16> ? 0x1p-14 : std::is_same_v<T, F64> ? 0x1p-1022 : 0x1p-126;
+    unsigned step = std::isinf(magnitude) ? 3 : magnitude >= smallestNormal ? 2 : magnitude > 0 ? 1 : 0;
+    kind = std::signbit(value) ? 1u << (5 - step) : 1u << (6 + step);
+  }
+  return (classes & kind) != 0;
+}
+
 static u64 selectBits(const Op &, u64 condition, u64 a, u64 b) {
   return condition ? a : b;
 }
@@ -73,6 +87,8 @@ std::span<const Entry> heddle::threads::floatTable() {
       fusedRow("llvm.nvvm.fma.rn.f16x2"),
       fusedRow("llvm.nvvm.fma.rn.bf16"),
       fusedRow("llvm.nvvm.fma.rn.bf16x2"),
+      {"llvm.is.fpclass",
+       {nullptr, &binary<isInClass<F16>>, &binary<isInClass<BF16>>, &binary<isInClass<F32>>, &binary<isInClass<F64>>}},
       forAll("select", &ternary<selectBits>),
       floatUnary<[](auto a) { return std::sqrt(a); }>("llvm.sqrt"),
       floatUnary<[](auto a) { return std::sqrt(a); }>("llvm.nvvm.sqrt.rn.f"),

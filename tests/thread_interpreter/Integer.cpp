@@ -154,6 +154,9 @@ std::span<const Entry> heddle::threads::integerTable() {
       forIntegers(
           "llvm.smul.with.overflow",
           &withOverflow<[](const Op &op, u64 a, u64 b) { return __int128(toSigned(op, a)) * toSigned(op, b); }>),
+      twoSigned<[](i64 a, i64 b) { return (a > b) - (a < b); }>("llvm.scmp"),
+      two<[](const Op &, u64 a, u64 b) { return u64(i64(a > b) - i64(a < b)); }>("llvm.ucmp"),
+      two<[](const Op &, u64 a, u64 b) { return a & b; }>("llvm.ptrmask"),
       one<[](const Op &op, u64 a) { return toSigned(op, a) < 0 ? u64(0) - a : a; }>("llvm.abs"),
       one<[](const Op &, u64 a) { return u64(std::popcount(a)); }>("llvm.ctpop"),
       one<[](const Op &op, u64 a) { return u64(std::countl_zero(a) - (64 - op.width)); }>("llvm.ctlz"),

@@ -57,11 +57,32 @@ void ThreadInterpreter::removeBarrier(unsigned n) {
   program.ops[program.barriers[n]].run = findEntry("fence", false)->handlers[0];
 }
 
+void ThreadInterpreter::restoreBarriers() {
+  Program &program = state->decoded();
+  for (uint32_t barrier : program.barriers)
+    program.ops[barrier].run = findEntry("barrier.wait", false)->handlers[0];
+}
+
 Report ThreadInterpreter::run(const Launch &launch) {
   return run(std::span(&launch, 1));
 }
 
 static constexpr uint32_t mostThreads = 1024, mostSharedBytes = 227 * 1024;
+
+/// The size of a block that the kernel was compiled for, if it says one: the attribute's numbers x,y,z.
+static void checkBlock(const llvm::Function &kernel, const Dim3 &block) {
+  llvm::Attribute attribute = kernel.getFnAttribute("nvvm.reqntid");
+  if (!attribute.isValid())
+    return;
+  llvm::SmallVector<llvm::StringRef, 3> parts;
+  attribute.getValueAsString().split(parts, ',');
+  uint32_t sizes[3] = {1, 1, 1};
+  for (size_t i = 0; i < parts.size() && i < 3; ++i)
+    parts[i].trim().getAsInteger(10, sizes[i]);
+  if (block.x != sizes[0] || block.y != sizes[1] || block.z != sizes[2])
+    throw inputError(fmt::format("a block of {} x {} x {} threads, and the kernel demands {} x {} x {}", block.x,
+                                 block.y, block.z, sizes[0], sizes[1], sizes[2]));
+}
 
 static void checkLaunch(const Program &program, const Launch &launch) {
   if (launch.arguments.size() != program.parameters.size())
@@ -83,6 +104,7 @@ Report ThreadInterpreter::run(std::span<const Launch> ranks) {
             [](const Range &a, const Range &b) { return a.begin < b.begin; });
   for (const Launch &launch : ranks) {
     checkLaunch(program, launch);
+    checkBlock(state->kernel, launch.block);
     machine.ranks.push_back({&launch, unsigned(machine.ranks.size())});
   }
   runAll(machine);

@@ -86,6 +86,7 @@ public:
   unsigned barrierCount() const;
   /// Treats the n-th of them, in the order of the text, as absent. Tests show by this that a barrier is needed.
   void removeBarrier(unsigned n);
+  void restoreBarriers();
 
   Report run(const Launch &launch);
   /// All ranks at once, their warps taking turns; memory is visible to all.

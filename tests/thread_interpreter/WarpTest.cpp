@@ -114,6 +114,28 @@ TEST(Warp, Shuffles) {
   }
 }
 
+// The p forms say whether the source lane was in range.
+TEST(Warp, ShuffleWithPredicate) {
+  TestKernel kernel(R"(
+declare { float, i1 } @llvm.nvvm.shfl.sync.down.f32p(i32, float, i32, i32)
+define ptx_kernel void @kernel(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %x = uitofp i32 %tid to float
+  %both = call { float, i1 } @llvm.nvvm.shfl.sync.down.f32p(i32 -1, float %x, i32 1, i32 31)
+  %y = extractvalue { float, i1 } %both, 0
+  %ok = extractvalue { float, i1 } %both, 1
+  %z = select i1 %ok, float %y, float -1.0
+  %p = getelementptr float, ptr addrspace(1) %out, i32 %tid
+  store float %z, ptr addrspace(1) %p
+  ret void
+})");
+  std::vector<float> out(32);
+  Report report = kernel.run(1, 32, {kernel.buffer(out)});
+  EXPECT_TRUE(report.clean()) << report.text();
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    EXPECT_EQ(out[lane], lane == 31 ? -1.0f : float(lane + 1));
+}
+
 TEST(Warp, VotesAndReductions) {
   TestKernel kernel(perLane("declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)\n"
                             "declare i32 @llvm.nvvm.redux.sync.add(i32, i32)\n"
