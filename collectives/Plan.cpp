@@ -231,10 +231,10 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
                                              : &findAlgorithm(collective.kind, options.algorithm);
   plan.sliceElements =
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
-  if (plan.algorithm->direct)
+  plan.target = chip.name;
+  if (plan.slicesAreChunks())
     plan.sliceElements = alignUp(plan.sliceElements, directSliceBytes / elementSizeBytes(collective.type));
   plan.epochs = std::max(1, plan.algorithm->barriers);
-  plan.target = chip.name;
   if (chip.vendor == Vendor::Host)
     chooseHostGeometry(plan, options);
   else

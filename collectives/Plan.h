@@ -23,7 +23,8 @@ struct PlanOptions {
 /// The most program instances of one collective on a rank; counters and signals have room for as many.
 inline constexpr int maxCollectiveBlocks = 64;
 
-/// Slices of direct algorithms are multiples of this, so that all of them begin aligned in an aligned buffer.
+/// Slices of direct algorithms, and of all algorithms on GPUs, are multiples of this, so that all of them begin aligned
+/// in an aligned buffer.
 inline constexpr int64_t directSliceBytes = 64;
 
 /// Where things lie in a rank's part of the symmetric memory, in bytes.
@@ -56,6 +57,7 @@ struct Plan {
   bool streams = false;        ///< outputs go past the caches; a hint
   ArenaLayout arena;
 
+  bool slicesAreChunks() const { return algorithm->slices && (algorithm->direct || target != "host"); }
   int64_t roundElements() const { return blocks * tilesPerRound * tileElements; }
   /// Whether a part is one run of elements, so that no index needs a division.
   bool partsAreRuns() const {

@@ -15,8 +15,11 @@ static void write(ProtocolWriter &w, const Collective &collective) {
     TileHandle sum = w.fold([&](int rank) { return w.receive(rank, {0, Rank::fixed(rank)}, own); });
     for (int k = 1; k < ranks; ++k)
       w.send(Rank::own(k), {ranks, Rank::own()}, sum);
+    std::vector<TileHandle> sums;
     for (int rank = 0; rank < ranks; ++rank)
-      w.output(Rank::fixed(rank), w.receive(rank, {ranks, Rank::fixed(rank)}, sum));
+      sums.push_back(w.receive(rank, {ranks, Rank::fixed(rank)}, sum));
+    for (int rank = 0; rank < ranks; ++rank)
+      w.output(Rank::fixed(rank), sums[size_t(rank)]);
   });
 }
 

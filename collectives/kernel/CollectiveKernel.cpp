@@ -49,7 +49,7 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   partElements = w.mul(values[3], inner);
   Value ranks = w.i64(collective.ranks);
   sliceElements = plan.algorithm->slices ? divideUp(partElements, ranks) : partElements;
-  if (plan.algorithm->direct) {
+  if (plan.slicesAreChunks()) {
     Value chunk = w.i64(directSliceBytes / elementSizeBytes(collective.type));
     sliceElements = w.mul(divideUp(sliceElements, chunk), chunk);
   }
@@ -65,6 +65,16 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   Value record = w.load(w.offset(group, w.i64(offsetof(PeerGroup, error) / 8)));
   Value failures = w.load(IntToPtrOp::create(w.b, words, record), {}, /*isVolatile=*/true);
   Value isHealthy = w.equal(failures, w.i64(int64_t(PeerErrorState::Free)));
+  if (isGpu()) { // nothing before the first wait depends on it: it ends at once
+    deadline = w.select(isHealthy, deadline, w.i64(0));
+    isHealthy = w.boolean(true);
+    if (operands.arePlainBuffers()) {
+      Value bits = lowBits(extra);
+      if (!plan.algorithm->slices && (collective.inputParts() > 1 || collective.outputParts() > 1))
+        bits = w.bitOr(bits, w.bitAnd(w.mul(inner, w.i64(elementSizeBytes(collective.type))), w.i64(15)));
+      isAligned = w.equal(bits, w.i64(0));
+    }
+  }
   TileWriter::Values after = w.forLoop(divideUp(sliceElements, w.i64(plan.roundElements())), {first, isHealthy},
                                        [&](Value number, ValueRange carried) -> TileWriter::Values {
                                          epoch = carried[0], ok = carried[1];
@@ -121,9 +131,12 @@ void KernelWriter::writeTile(Value start, const std::function<void()> &body) {
     present = mask;
     tiles.clear();
     body();
+    settle();
     return {ok};
   };
-  if (!operands.arePlainBuffers() || plan.algorithm->inboxSlots(collective.ranks) > 0) {
+  bool hasInbox = plan.algorithm->inboxSlots(collective.ranks) > 0;
+  bool isPlain = operands.arePlainBuffers() && (isGpu() ? plan.partsAreRuns() : !hasInbox);
+  if (!isPlain) {
     masked(w.less(element0, sliceElements));
     return;
   }
@@ -131,8 +144,16 @@ void KernelWriter::writeTile(Value start, const std::function<void()> &body) {
                     ? w.sub(partElements, w.mul(sliceElements, w.i64(collective.ranks - 1)))
                     : sliceElements;
   Value isWhole = w.compare(arith::CmpIPredicate::sle, w.add(start, w.i64(plan.tileElements)), inAll), before = ok;
+  if (isAligned)
+    isWhole = w.bitAnd(isWhole, isAligned);
   ok = w.ifElse(
-      isWhole, w.b.getI1Type(), [&] { return masked({}); },
+      isWhole, w.b.getI1Type(),
+      [&] {
+        knowsAligned = isGpu();
+        auto result = masked({});
+        knowsAligned = false;
+        return result;
+      },
       [&] {
         ok = before;
         return masked(w.less(element0, sliceElements));
@@ -151,6 +172,10 @@ void KernelWriter::barrier() {
     fixedOperands.push_back(operandsOf(Rank::fixed(i)));
     ownOperands.push_back(operandsOf(Rank::own(i)));
   }
+  if (!isAligned)
+    return;
+  for (const auto &pointers : fixedOperands)
+    isAligned = w.bitAnd(isAligned, w.equal(lowBits(pointers), w.i64(0)));
 }
 
 OwningOpRef<ModuleOp> writeKernel(MLIRContext &context, const Plan &plan, const CollectiveOperands &operands) {

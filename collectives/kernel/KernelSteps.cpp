@@ -42,13 +42,42 @@ static size_t placeOf(const Rank &rank, int ranks) {
 TileHandle KernelWriter::peerInput(const Rank &of, const Rank &part) {
   Value mask, index = arrayIndex(part, collective.inputParts(), mask);
   const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
-  return keep(operands.input(w, known[placeOf(of, collective.ranks)], index, mask));
+  return keep(operands.input(w, forTile(known[placeOf(of, collective.ranks)]), index, mask));
 }
 
 void KernelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
   const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
-  operands.output(w, known[placeOf(of, collective.ranks)], index, mask, tiles[size_t(tile)]);
+  operands.output(w, forTile(known[placeOf(of, collective.ranks)]), index, mask, tiles[size_t(tile)]);
+}
+
+//===-- Alignment ------------------------------------------------------------------------------------------------===//
+
+/// What one thread of a GPU reads or writes at once.
+static constexpr int64_t accessBytes = 16;
+/// Of arenas, areas and slots.
+static constexpr int64_t slotAlignment = 256;
+
+Value KernelWriter::aligned(Value pointer, int64_t bytes) {
+  Value address = PtrToIntOp::create(w.b, w.b.getI64Type(), pointer);
+  return IntToPtrOp::create(w.b, pointer.getType(), w.bitAnd(address, w.i64(-bytes)));
+}
+
+SmallVector<Value> KernelWriter::forTile(ValueRange pointers) {
+  SmallVector<Value> result(pointers);
+  if (knowsAligned)
+    for (Value &pointer : result)
+      pointer = aligned(pointer, accessBytes);
+  return result;
+}
+
+Value KernelWriter::lowBits(ValueRange pointers) {
+  Value bits;
+  for (Value pointer : pointers) {
+    Value address = PtrToIntOp::create(w.b, w.b.getI64Type(), pointer);
+    bits = bits ? w.bitOr(bits, address) : address;
+  }
+  return w.bitAnd(bits, w.i64(accessBytes - 1));
 }
 
 //===-- Places ---------------------------------------------------------------------------------------------------===//
@@ -82,7 +111,7 @@ Value KernelWriter::slotPointer(int64_t areaBytes, int64_t parityBytes, int64_t 
   Value pointer = w.offset(arena, w.shiftRight(bytes, w.i64(3))); // areas and slots are multiples of 256 bytes
   if (!at.isOwn)
     pointer = peer::AddressOp::create(w.b, pointer.getType(), pointer, w.truncate(at.rank, 32), group);
-  return w.bitcast(pointer, w.pointerTo(pointee));
+  return w.bitcast(isGpu() ? aligned(pointer, slotAlignment) : pointer, w.pointerTo(pointee));
 }
 
 Value KernelWriter::stagingTile(const Place &at, const Slot &slot) {
@@ -113,23 +142,26 @@ Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
   }
   if (parts == 1)
     return element0;
-  Value skip = w.mul(place(part).rank, inner);
+  Value row = inner;
+  if (knowsAligned) // a multiple of what is accessed at once
+    row = w.bitAnd(inner, w.i64(-std::max<int64_t>(1, accessBytes / elementSizeBytes(collective.type))));
+  Value skip = w.mul(place(part).rank, row);
   if (plan.partsAreRuns())
     return w.add(element0, skip);
-  Value row = w.divide(element0, inner), column = w.modulo(element0, inner);
-  return w.add(w.add(w.mul(row, w.mul(inner, w.i64(parts))), column), skip);
+  Value line = w.divide(element0, inner), column = w.modulo(element0, inner);
+  return w.add(w.add(w.mul(line, w.mul(inner, w.i64(parts))), column), skip);
 }
 
 //===-- Steps ----------------------------------------------------------------------------------------------------===//
 
 TileHandle KernelWriter::input(const Rank &part) {
   Value mask, index = arrayIndex(part, collective.inputParts(), mask);
-  return keep(operands.input(w, extra, index, mask));
+  return keep(operands.input(w, forTile(extra), index, mask));
 }
 
 void KernelWriter::output(const Rank &part, TileHandle tile) {
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
-  operands.output(w, extra, index, mask, tiles[size_t(tile)]);
+  operands.output(w, forTile(extra), index, mask, tiles[size_t(tile)]);
 }
 
 void KernelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
@@ -150,7 +182,6 @@ void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
 }
 
 TileHandle KernelWriter::receive(int from, const Slot &slot, TileHandle own) {
-  // Whoever missed a packet waits for no other: a whole round of late packets is as late as one.
   Value isOwn = w.equal(self, w.i64(from)), others = w.bitAnd(w.negate(isOwn), ok);
   SmallVector<Value, 2> words;
   for (Value source : packetTiles({self, {}, /*isOwn=*/true}, slot)) {
@@ -158,24 +189,40 @@ TileHandle KernelWriter::receive(int from, const Slot &slot, TileHandle own) {
     Type data = RankedTensorType::get(shape, w.b.getI32Type()), bits = RankedTensorType::get(shape, w.b.getI1Type());
     auto packet = peer::PacketReceiveOp::create(w.b, data, bits, source, flag, w.like(others, source), deadline, group);
     words.push_back(packet.getData());
-    Value failed = w.any(w.negate(packet.getOk()));
-    w.ifThen(failed, [&] {
-      Value seen = w.shiftRight(w.load(source, {}, /*isVolatile=*/true), w.i64(32));
-      peer::ReportOp::create(w.b, w.negate(packet.getOk()), w.i32(from), w.extend(flag, 64), seen, deadline, group,
-                             tag);
-    });
-    fail(failed);
+    receipts.push_back({from, source, packet.getOk()});
   }
   return keep(w.select(isOwn, tiles[size_t(own)], fromWords(w, words, element)));
 }
 
+// The waits share one deadline, so that several late packets are as late as one. Whoever missed a packet waits for
+// nothing any more.
+void KernelWriter::settle() {
+  if (receipts.empty())
+    return;
+  Value all = receipts.front().arrived;
+  for (const Receipt &receipt : receipts)
+    all = w.bitAnd(all, receipt.arrived);
+  Value failed = w.any(w.negate(all));
+  w.ifThen(failed, [&] {
+    for (const Receipt &receipt : receipts) {
+      Value seen = w.shiftRight(w.load(receipt.source, {}, /*isVolatile=*/true), w.i64(32));
+      peer::ReportOp::create(w.b, w.negate(receipt.arrived), w.i32(receipt.from), w.extend(flag, 64), seen, deadline,
+                             group, tag);
+    }
+  });
+  ok = w.bitAnd(ok, w.negate(failed));
+  receipts.clear();
+}
+
 TileHandle KernelWriter::fold(const std::function<TileHandle(int rank)> &contribution) {
   Fold fold(w, collective.type, collective.reduction);
+  std::vector<TileHandle> contributions; // all of them before the first is used: packets are waited for together
+  for (int rank = 0; rank < collective.ranks; ++rank)
+    contributions.push_back(contribution(rank));
   Value accumulator;
-  for (int rank = 0; rank < collective.ranks; ++rank) {
-    TileHandle tile = contribution(rank);
+  for (TileHandle tile : contributions)
     accumulator = fold.step(accumulator, tiles[size_t(tile)]);
-  }
+  settle();
   return keep(fold.round(accumulator));
 }
 

@@ -46,6 +46,11 @@ private:
                           mlir::Type pointee);
   mlir::Value stagingTile(const Place &at, const Slot &slot);
   llvm::SmallVector<mlir::Value, 2> packetTiles(const Place &at, const Slot &slot);
+  /// `pointer`, which is a multiple of `bytes`, in a form that shows it.
+  mlir::Value aligned(mlir::Value pointer, int64_t bytes);
+  /// Operands of a rank for a tile.
+  llvm::SmallVector<mlir::Value> forTile(mlir::ValueRange pointers);
+  mlir::Value lowBits(mlir::ValueRange pointers); ///< or of the parts of addresses that are no multiples of accessBytes
   mlir::Value operandSlots(); ///< of this block, in this rank's memory
   /// The operands of a rank, which has published them.
   llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank);
@@ -58,7 +63,14 @@ private:
     tiles.push_back(tile);
     return TileHandle(tiles.size()) - 1;
   }
-  void fail(mlir::Value failed) { ok = w.bitAnd(ok, w.negate(failed)); }
+  bool isGpu() const { return plan.target != "host"; }
+
+  /// Packets that have been asked for; what became of them is looked at for all together.
+  struct Receipt {
+    int from;
+    mlir::Value source, arrived; ///< pointers, i1: tiles
+  };
+  void settle(); ///< reports packets that did not come
 
   //===-- State --------------------------------------------------------------------------------------------------===//
   const Plan &plan;
@@ -68,6 +80,9 @@ private:
   mlir::Type element;
 
   llvm::SmallVector<mlir::Value> extra; ///< the kernel's arguments of `operands`
+  /// GPUs, plain operands: whether all that a tile of these addresses begins with is a multiple of accessBytes (i1).
+  mlir::Value isAligned;
+  bool knowsAligned = false; ///< in the code for tiles where that holds
   mlir::Value group, arena, tag, deadline, self, block;
   mlir::Value inner, partElements, sliceElements;                  ///< i64
   mlir::Value epoch;                                               ///< i64, the first epoch of the round
@@ -84,6 +99,7 @@ private:
   mlir::Value present;     ///< which of them exist; null: all, in every part or slice
   mlir::Value lanes;       ///< i64: 0 ... tile - 1
   std::vector<mlir::Value> tiles;
+  std::vector<Receipt> receipts;
 };
 
 } // namespace heddle

@@ -58,6 +58,7 @@ void checkOptions(const CompileOptions &options) {
   checkTarget(options.target);
   const Chip &chip = lookupChip(options.target);
   checkPhaseName(chip, options.stopAfter);
+  checkPhaseName(chip, options.keepTextOf);
   checkPhaseName(chip, options.resumeAfter);
   if (!options.resumeAfter.empty() && findPhase(chip, options.resumeAfter)->level != Level::Tile)
     throw inputError("cannot resume after phase `" + options.resumeAfter +
@@ -101,6 +102,7 @@ private:
 CompileResult Driver::run() {
   const CompileOptions &options = compilation.options;
   const Phase *stop = options.stopAfter.empty() ? nullptr : findPhase(*compilation.chip, options.stopAfter);
+  const Phase *kept = options.keepTextOf.empty() ? nullptr : findPhase(*compilation.chip, options.keepTextOf);
   const Phase *resume = options.resumeAfter.empty() ? nullptr : findPhase(*compilation.chip, options.resumeAfter);
   CompileResult result;
   int number = 0;
@@ -117,6 +119,8 @@ CompileResult Driver::run() {
         times.back().lines = llvm::count(textOf(phase, /*withLocations=*/false), '\n');
       dump(phase, number);
     }
+    if (&phase == kept)
+      result.text = textOf(phase, /*withLocations=*/false);
     if (&phase == stop) {
       result.text = textOf(phase, /*withLocations=*/false);
       break;

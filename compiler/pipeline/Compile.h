@@ -16,6 +16,7 @@ struct CompileOptions {
   std::string kernel;               ///< which public function; needed only when there are several
   std::string dumpFolder;           ///< write NN-PHASE.mlir, .ll, .s after each phase; created when missing
   std::string stopAfter;            ///< phase after which to stop; CompileResult::text then holds what it left
+  std::string keepTextOf;           ///< phase whose text CompileResult::text holds while the compilation goes on
   std::string resumeAfter;          ///< the text is what this phase dumped; phases of the tile level only
   std::string llvmPasses;           ///< replaces the optimiser pipeline, in LLVM's textual notation
   bool countLines = false;          ///< fill PhaseTime::lines
@@ -30,7 +31,7 @@ struct PhaseTime {
 
 struct CompileResult {
   Package package;  ///< empty when stopAfter was given
-  std::string text; ///< see stopAfter
+  std::string text; ///< see stopAfter and keepTextOf
   std::vector<PhaseTime> times;
   std::vector<std::string> warnings; ///< `file:line:column: message`
 };

@@ -32,8 +32,15 @@ static Value load(ImplicitLocOpBuilder &b, Value pointer, bool isVolatile = fals
                         PaddingOptionAttr(), CacheModifier::None, EvictionPolicy::Normal, isVolatile);
 }
 
+// A group does not change while a kernel runs: these loads may be moved and shared across waits.
+static Value loadInvariant(ImplicitLocOpBuilder &b, Value pointer) {
+  Value value = load(b, pointer);
+  value.getDefiningOp()->setAttr("peer.invariant", b.getUnitAttr());
+  return value;
+}
+
 Value PeerEmitter::field(int64_t offsetBytes) {
-  return load(b, offset(group, i32(offsetBytes / 8)));
+  return loadInvariant(b, offset(group, i32(offsetBytes / 8)));
 }
 
 Value PeerEmitter::rank() {
@@ -48,7 +55,7 @@ Value PeerEmitter::limit() {
 Value PeerEmitter::arena(Value rank) {
   Value entry = arith::AndIOp::create(b, rank, inShapeOf(i32(maxWorldSize - 1), rank));
   entry = arith::AddIOp::create(b, entry, inShapeOf(i32(offsetof(PeerGroup, arena) / 8), rank));
-  return load(b, offset(group, entry));
+  return loadInvariant(b, offset(group, entry));
 }
 
 Value PeerEmitter::address(Value pointer, Value rank) {

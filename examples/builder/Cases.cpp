@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "examples/builder/Cases.h"
+#include "chips/Chip.h"
 #include "compiler/pipeline/Compile.h"
 #include "examples/builder/Kernels.h"
 #include "examples/builder/PlainKernels.h"
@@ -96,11 +97,13 @@ std::vector<Case> allCases() {
   return {vectorAddCase(), rowSoftmaxCase(), matmulCase(), layerNormCase(), attentionCase()};
 }
 
-std::vector<std::vector<uint8_t>> runOnHost(const std::string &text, const Case &example) {
-  std::shared_ptr<Device> device = openDevice("host:0");
+std::vector<std::vector<uint8_t>> runOnDevice(const std::string &name, const std::string &text, const Case &example) {
+  std::shared_ptr<Device> device = openDevice(name);
+  CompileOptions options;
+  options.target = device->chip().name;
   std::unique_ptr<Stream> stream = device->createStream();
   Launch launch;
-  launch.kernel.module = device->loadModule(compile(text, example.program.name(), CompileOptions()).package);
+  launch.kernel.module = device->loadModule(compile(text, example.program.name(), options).package);
   launch.grid = example.grid;
   std::vector<Buffer> buffers;
   for (const Value &value : example.values) {

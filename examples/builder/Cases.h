@@ -27,8 +27,8 @@ struct Case {
 
 std::vector<Case> allCases();
 
-/// Compiles the text, runs it on a host device, and returns the bytes of each argument after the run.
-std::vector<std::vector<uint8_t>> runOnHost(const std::string &text, const Case &example);
+/// Compiles the text, runs it on a device (`host:0`), and returns the bytes of each argument after the run.
+std::vector<std::vector<uint8_t>> runOnDevice(const std::string &device, const std::string &text, const Case &example);
 
 /// The largest difference between what the kernel wrote and what was expected, in units of the tolerance; above 1 is
 /// wrong. Exact buffers count 0 or infinity.

@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Each example kernel against the Triton kernel of the same name in tests/corpus: on the host both give the same bits.
+// Each example kernel against the Triton kernel of the same name in tests/corpus: on the test device both give the same
+// bits.
 #include "examples/builder/Cases.h"
 #include "examples/builder/Kernels.h"
 #include "support/File.h"
+#include "support/TestDevice.h"
 #include "support/TestPaths.h"
+#include "tests/executors/Executor.h"
 #include <gtest/gtest.h>
 
 using namespace heddle;
 using namespace heddle::examples;
+
+static std::vector<std::vector<uint8_t>> run(const std::string &text, const Case &example) {
+  std::vector<reference::Argument> arguments;
+  for (const Value &value : example.values)
+    arguments.push_back({value.isBuffer, value.bits, value.bytes});
+  reference::Grid grid{int32_t(example.grid[0]), int32_t(example.grid[1]), int32_t(example.grid[2])};
+  executors::makeExecutor(testDevice())->run(text, grid, arguments);
+  std::vector<std::vector<uint8_t>> results;
+  for (reference::Argument &argument : arguments)
+    results.push_back(std::move(argument.bytes));
+  return results;
+}
 
 class Corpus : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Targets, Corpus, testing::Values("gfx942", "sm_90"),
@@ -17,7 +32,7 @@ TEST_P(Corpus, builder_kernels_give_the_same_bits) {
   for (const Case &example : allCases()) {
     SCOPED_TRACE(example.program.name());
     std::string path = sourcePath("tests/corpus/" + example.program.name() + "." + GetParam() + ".ttir");
-    auto ofTriton = runOnHost(readFile(path), example), ofBuilder = runOnHost(example.program.text(), example);
+    auto ofTriton = run(readFile(path), example), ofBuilder = run(example.program.text(), example);
     EXPECT_LE(largestError(example, ofTriton), 1);
     EXPECT_TRUE(ofBuilder == ofTriton);
   }
@@ -25,7 +40,7 @@ TEST_P(Corpus, builder_kernels_give_the_same_bits) {
 
 TEST(Cases, a_wrong_result_is_noticed) {
   Case example = allCases().front();
-  auto results = runOnHost(example.program.text(), example);
+  auto results = run(example.program.text(), example);
   EXPECT_EQ(largestError(example, results), 0);
   results[2][5] ^= 1;
   EXPECT_GT(largestError(example, results), 1);

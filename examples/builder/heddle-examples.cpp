@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The example program: prints a kernel's text, or runs all kernels on the host device and compares each with plain
+// The example program: prints a kernel's text, or runs all kernels on a device and compares each with plain
 // loops.
 #include "examples/builder/Cases.h"
 #include "support/Error.h"
@@ -10,7 +10,7 @@ using namespace heddle;
 using namespace heddle::examples;
 
 static const char usage[] =
-    "usage: heddle-examples                run all kernels on the host and compare them with plain loops\n"
+    "usage: heddle-examples [--device D]   run all kernels on a device (host) and compare them with plain loops\n"
     "       heddle-examples --emit KERNEL  print a kernel's Triton IR, for `heddle compile` and `heddle run`\n";
 
 static int emitKernel(const std::string &name) {
@@ -25,10 +25,10 @@ static int emitKernel(const std::string &name) {
   throw inputError("there is no kernel `" + name + "`", {"the kernels are" + names});
 }
 
-static int runAll() {
+static int runAll(const std::string &device) {
   bool allRight = true;
   for (const Case &example : allCases()) {
-    double error = largestError(example, runOnHost(example.program.text(), example));
+    double error = largestError(example, runOnDevice(device, example.program.text(), example));
     allRight &= error <= 1;
     std::printf("%-18s %s (largest error %.2g of what is allowed)\n", example.program.name().c_str(),
                 error <= 1 ? "right" : "WRONG", error);
@@ -39,7 +39,9 @@ static int runAll() {
 int main(int count, char **arguments) {
   try {
     if (count == 1)
-      return runAll();
+      return runAll("host:0");
+    if (count == 3 && !std::strcmp(arguments[1], "--device"))
+      return runAll(arguments[2]);
     if (count == 3 && !std::strcmp(arguments[1], "--emit"))
       return emitKernel(arguments[2]);
     bool help = count == 2 && !std::strcmp(arguments[1], "--help");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What each function of the C++ builder computes: small kernels, run by the reference evaluator and on the host,
+// What each function of the C++ builder computes: small kernels, run by the reference evaluator and on the test device,
 // against numbers computed by hand.
 #include "frontend/build/Build.h"
+#include "support/TestDevice.h"
 #include "tests/executors/Executor.h"
 #include "tests/reference/TestSupport.h"
 #include <cmath>
@@ -38,12 +39,12 @@ static std::vector<Argument> runBoth(std::vector<Argument> arguments, F body, Gr
   for (size_t i = 0; i < arguments.size(); ++i)
     names.push_back("a" + std::to_string(i));
   std::string text = kernel("k", std::span<const heddle::build::Argument>(names), body).text();
-  static auto host = heddle::executors::makeHostExecutor();
-  std::vector<Argument> onHost = arguments;
+  static auto device = heddle::executors::makeExecutor(testDevice());
+  std::vector<Argument> onDevice = arguments;
   evaluateText(text, grid, arguments);
-  host->run(text, grid, onHost);
+  device->run(text, grid, onDevice);
   for (size_t i = 0; i < arguments.size(); ++i)
-    EXPECT_EQ(onHost[i].bytes, arguments[i].bytes) << "argument " << i << " of\n" << text;
+    EXPECT_EQ(onDevice[i].bytes, arguments[i].bytes) << "argument " << i << " of\n" << text;
   return arguments;
 }
 

@@ -58,3 +58,16 @@ std::unique_ptr<Executor> heddle::executors::makeReferenceExecutor(uint64_t unde
 std::unique_ptr<Executor> heddle::executors::makeSimplifiedExecutor() {
   return std::make_unique<SimplifiedExecutor>();
 }
+
+std::unique_ptr<Executor> heddle::executors::makeExecutor(const std::string &name) {
+  llvm::StringRef device = name;
+  bool checked = device.consume_back("_checked"), cooperative = device.consume_back("_cooperative");
+  if (device == "reference")
+    return makeReferenceExecutor();
+  if (device == "simplified")
+    return makeSimplifiedExecutor();
+  bool optimised = !device.consume_back("_unoptimised");
+  if (device == "threads")
+    return makeThreadsExecutor({.optimised = optimised, .cooperative = cooperative});
+  return makeDeviceExecutor(device.str(), {.checked = checked, .cooperative = cooperative});
+}

@@ -22,11 +22,25 @@ std::unique_ptr<Executor> makeReferenceExecutor(uint64_t undefinedBits = 0);
 /// leaves one: checks folds, the printed text, and that no output rule asks for more than the language gives.
 std::unique_ptr<Executor> makeSimplifiedExecutor();
 
-struct HostOptions {
-  bool checked = false;     ///< compiled with bounds checks
+struct DeviceOptions {
+  bool checked = false;     ///< compiled with bounds checks; for `host` only
   bool cooperative = false; ///< every program instance lives at once
 };
-/// The host target. Keeps the kernel of the last text, so that running it again costs no compilation.
-std::unique_ptr<Executor> makeHostExecutor(HostOptions options = {});
+/// A device of the runtime (`host:0`, `cuda:1`), and the compiler's target for it. Keeps the kernel of the last text, so
+/// that running it again costs no compilation.
+std::unique_ptr<Executor> makeDeviceExecutor(const std::string &device, DeviceOptions options = {});
+
+struct ThreadsOptions {
+  bool optimised = true;    ///< the code behind LLVM's optimiser, which becomes PTX; else that before it
+  bool cooperative = false; ///< every program instance lives at once
+};
+/// The code for `sm_90`, one thread's LLVM IR, in the thread interpreter. A race in shared memory or a fault of a barrier
+/// is an error.
+std::unique_ptr<Executor> makeThreadsExecutor(ThreadsOptions options = {});
+
+/// By name: `reference`, `simplified`, `host`, `host_checked` (with bounds checks), `host_cooperative`, `threads`,
+/// `threads_cooperative`, `threads_unoptimised`, or what openDevice takes (`cuda:0`), `cuda:0_cooperative`. Throws
+/// Error{Input} for others.
+std::unique_ptr<Executor> makeExecutor(const std::string &name);
 
 } // namespace heddle::executors

@@ -3,6 +3,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/Print.h"
 #include "support/Error.h"
+#include "support/TestDevice.h"
 #include "tests/campaign/Campaign.h"
 #include "tests/fuzz/Generator.h"
 #include "tests/fuzz/Reduce.h"
@@ -12,8 +13,8 @@ using namespace heddle;
 using namespace heddle::fuzz;
 using heddle::testing::Campaign;
 
-static const char *ownOptions = R"(  --executor NAME    host, or simplified (the reference with other choices
-                     after canonicalize,cse); host where it is linked in
+static const char *ownOptions = R"(  --executor NAME    host, threads, cuda:0, or simplified (the reference with other
+                     choices after canonicalize,cse); HEDDLE_TEST_DEVICE, or host
   --without A,B      leave out families of operations (--families lists them)
   --contraction      tolerate fused multiply-add
   --no-reduce        do not shrink failing programs
@@ -24,17 +25,6 @@ static void checkFamilies(const std::set<std::string> &names) {
   for (const std::string &name : names)
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw inputError("no family of operations is called '" + name + "'", {"`heddle-fuzz --families` lists them"});
-}
-
-static std::unique_ptr<Executor> chooseExecutor(const std::string &name) {
-  if (name == "simplified")
-    return makeSimplifiedExecutor();
-  if (!name.empty() && name != "host")
-    throw inputError("no executor is called '" + name + "'", {"there are host and simplified"});
-  std::unique_ptr<Executor> host = makeHostExecutor();
-  if (!host && name == "host")
-    throw environmentError("the host executor is not linked in");
-  return host ? std::move(host) : makeSimplifiedExecutor();
 }
 
 static std::string describe(const FuzzProgram &program, const std::string &difference) {
@@ -84,7 +74,7 @@ int main(int argc, char **argv) {
   actions.prepare = [&] {
     options.without = {without.begin(), without.end()};
     checkFamilies(options.without);
-    executor = chooseExecutor(executorName);
+    executor = makeExecutor(executorName.empty() ? testDevice() : executorName);
     actions.against = " against '" + executor->name() + "'";
   };
   actions.describe = [&](uint64_t seed) { return describe(generate(seed), "generated"); };

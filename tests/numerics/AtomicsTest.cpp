@@ -18,8 +18,8 @@ protected:
   }
   int32_t count() const { return GetParam() == "reference" ? 40 : instances; }
 };
-INSTANTIATE_TEST_SUITE_P(Executors, Atomics, testing::Values("reference", "host", "host_checked"),
-                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Executors, Atomics, testing::ValuesIn(executorsUnderTest({"reference"})),
+                         [](const auto &info) { return testNameOf(info.param); });
 
 // Every instance applies `kind` with the values of a tile of 64, to 64 elements that all share.
 template <typename T>
@@ -169,7 +169,7 @@ static std::string barrier(const std::string &name, const std::string &goal) {
 
 TEST(CooperativeLaunch, every_instance_passes_two_spin_barriers) {
   constexpr int32_t count = 24;
-  auto executor = makeExecutor("host_cooperative");
+  auto executor = makeExecutor(heddle::testDevice() + "_cooperative");
   // Writes its number, meets the others, reads its neighbour's, meets again, and writes what it read.
   std::string text = kernelText("%arrived: !tt.ptr<i32>, %x: !tt.ptr<i32>", R"(
   %c0 = arith.constant 0 : i32

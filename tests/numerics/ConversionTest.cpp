@@ -38,15 +38,17 @@ TEST(Conversion, every_fp8_code_widens) {
     for (uint8_t code : codes)
       values.push_back(float(format.valueOf(code)));
     auto of = [&](size_t i) { return format.name + " code " + std::to_string(i); };
-    expectSame(mapOnHost<float>({format.name, "f32"}, convert("tt.fp_to_fp %a", format.name, "f32"), codes), values,
+    expectSame(mapOnDevice<float>({format.name, "f32"}, convert("tt.fp_to_fp %a", format.name, "f32"), codes), values,
                of);
-    expectSame(mapOnHost<float>({format.name, "f32"}, convert("arith.extf %a", format.name, "f32"), codes), values, of);
+    expectSame(mapOnDevice<float>({format.name, "f32"}, convert("arith.extf %a", format.name, "f32"), codes), values,
+               of);
     for (const PlainFormat &wide : {plainF16, plainBF16}) {
       std::vector<uint32_t> expected;
       for (uint8_t code : codes)
         expected.push_back(wide.nearest(format.valueOf(code), false));
       expectCodes(
-          wide, mapOnHost<uint16_t>({format.name, wide.name}, convert("tt.fp_to_fp %a", format.name, wide.name), codes),
+          wide,
+          mapOnDevice<uint16_t>({format.name, wide.name}, convert("tt.fp_to_fp %a", format.name, wide.name), codes),
           expected, [&](size_t i) { return format.valueOf(codes[i]); });
     }
   }
@@ -60,8 +62,9 @@ TEST(Conversion, every_16_bit_code_widens) {
     for (uint16_t code : codes)
       values.push_back(float(format.valueOf(code))), doubles.push_back(format.valueOf(code));
     auto of = [&](size_t i) { return format.name + " code " + std::to_string(i); };
-    expectSame(mapOnHost<float>({format.name, "f32"}, convert("arith.extf %a", format.name, "f32"), codes), values, of);
-    expectSame(mapOnHost<double>({format.name, "f64"}, convert("arith.extf %a", format.name, "f64"), codes), doubles,
+    expectSame(mapOnDevice<float>({format.name, "f32"}, convert("arith.extf %a", format.name, "f32"), codes), values,
+               of);
+    expectSame(mapOnDevice<double>({format.name, "f64"}, convert("arith.extf %a", format.name, "f64"), codes), doubles,
                of);
   }
 }
@@ -74,8 +77,8 @@ TEST(Conversion, every_16_bit_code_narrows_to_fp8) {
       for (uint16_t code : codes)
         expected.push_back(to.nearest(from.valueOf(code), /*saturate=*/true));
       expectCodes(to,
-                  mapOnHost<uint8_t>({from.name, to.name},
-                                     convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
+                  mapOnDevice<uint8_t>({from.name, to.name},
+                                       convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
                   expected, [&](size_t i) { return from.valueOf(codes[i]); });
     }
 }
@@ -88,7 +91,7 @@ TEST(Conversion, between_formats_of_one_width) {
       expected.push_back(to.nearest(from.valueOf(code), saturate));
     expectCodes(
         to,
-        mapOnHost<Code>({from.name, to.name}, convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
+        mapOnDevice<Code>({from.name, to.name}, convert("tt.fp_to_fp %a, rounding = rtne", from.name, to.name), codes),
         expected, [&](size_t i) { return from.valueOf(codes[i]); });
   };
   convertAll(plainF16, plainBF16, false, allCodes<uint16_t>());
@@ -125,7 +128,7 @@ static void narrow(const PlainFormat &format, bool saturate) {
   SCOPED_TRACE(type);
   expectCodes(
       format,
-      mapOnHost<Code>({type, format.name}, convert("tt.fp_to_fp %a, rounding = rtne", type, format.name), values),
+      mapOnDevice<Code>({type, format.name}, convert("tt.fp_to_fp %a, rounding = rtne", type, format.name), values),
       expected, [&](size_t i) { return double(values[i]); });
 }
 
@@ -155,8 +158,8 @@ TEST(Conversion, toward_zero) {
     for (float value : values)
       expected.push_back(format.towardZero(value));
     expectCodes(format,
-                mapOnHost<uint16_t>({"f32", format.name}, convert("tt.fp_to_fp %a, rounding = rtz", "f32", format.name),
-                                    values),
+                mapOnDevice<uint16_t>({"f32", format.name},
+                                      convert("tt.fp_to_fp %a, rounding = rtz", "f32", format.name), values),
                 expected, [&](size_t i) { return double(values[i]); });
   }
 }
@@ -168,7 +171,7 @@ TEST(Conversion, f64_to_f32) {
   for (size_t i = 50000; i < values.size(); ++i) // most random doubles overflow: these do not
     values[i] = std::ldexp(double(int64_t(random.next())), int(random.next() % 290) - 210);
   std::vector<float> expected(values.begin(), values.end());
-  expectSame(mapOnHost<float>({"f64", "f32"}, convert("arith.truncf %a", "f64", "f32"), values), expected,
+  expectSame(mapOnDevice<float>({"f64", "f32"}, convert("arith.truncf %a", "f64", "f32"), values), expected,
              [&](size_t i) { return show(values[i]); });
 }
 
@@ -203,13 +206,13 @@ static void expectFromInteger(const std::string &type, bool isSigned) {
   std::vector<double> doubles;
   for (Int value : values)
     floats.push_back(float(exact(value))), doubles.push_back(double(exact(value)));
-  expectSame(mapOnHost<float>({type, "f32"}, convert(operation, type, "f32"), values), floats, of);
-  expectSame(mapOnHost<double>({type, "f64"}, convert(operation, type, "f64"), values), doubles, of);
+  expectSame(mapOnDevice<float>({type, "f32"}, convert(operation, type, "f32"), values), floats, of);
+  expectSame(mapOnDevice<double>({type, "f64"}, convert(operation, type, "f64"), values), doubles, of);
   for (const PlainFormat &format : {plainF16, plainBF16}) {
     std::vector<uint32_t> expected;
     for (Int value : values)
       expected.push_back(format.nearest(toOdd(exact(value)), false));
-    expectCodes(format, mapOnHost<uint16_t>({type, format.name}, convert(operation, type, format.name), values),
+    expectCodes(format, mapOnDevice<uint16_t>({type, format.name}, convert(operation, type, format.name), values),
                 expected, [&](size_t i) { return double(exact(values[i])); });
   }
 }
@@ -254,7 +257,7 @@ static void expectToInteger(const std::string &type, const std::string &to) {
     std::vector<Int> expected;
     for (T value : values)
       expected.push_back(toInteger<Int>(double(value), isSigned));
-    expectSame(mapOnHost<Int>({type, to}, convert(operation, type, to), values), expected,
+    expectSame(mapOnDevice<Int>({type, to}, convert(operation, type, to), values), expected,
                [&](size_t i) { return operation + " to " + to + " of " + show(double(values[i])); });
   }
 }
@@ -274,7 +277,7 @@ TEST(Conversion, every_16_bit_float_to_i32) {
     std::vector<int32_t> expected;
     for (uint16_t code : codes)
       expected.push_back(toInteger<int32_t>(format.valueOf(code), true));
-    expectSame(mapOnHost<int32_t>({format.name, "i32"}, convert("arith.fptosi %a", format.name, "i32"), codes),
+    expectSame(mapOnDevice<int32_t>({format.name, "i32"}, convert("arith.fptosi %a", format.name, "i32"), codes),
                expected, [&](size_t i) { return format.name + " " + show(format.valueOf(codes[i])); });
   }
 }

@@ -14,8 +14,8 @@ protected:
     return arguments;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Executors, Debug, testing::Values("host", "host_checked"),
-                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Executors, Debug, testing::ValuesIn(executorsUnderTest()),
+                         [](const auto &info) { return testNameOf(info.param); });
 
 TEST_P(Debug, print_writes_a_line_for_each_element) {
   std::vector<std::string> lines;

@@ -24,8 +24,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      DotCase{"i8", "i32", 1, 4}, DotCase{"f8E4M3FN", "f32", 1, 4},
                                      DotCase{"f8E5M2", "f32", 1, 4}, DotCase{"f8E4M3FNUZ", "f32", 1, 4},
                                      DotCase{"f8E5M2FNUZ", "f32", 1, 4}),
-                     testing::Values("host", "host_checked")),
-    [](const auto &info) { return std::get<0>(info.param).element + "_" + std::get<1>(info.param); });
+                     testing::ValuesIn(executorsUnderTest())),
+    [](const auto &info) { return std::get<0>(info.param).element + "_" + testNameOf(std::get<1>(info.param)); });
 
 // Bits of a small integer in any of the types.
 uint64_t bitsOf(const std::string &element, int value) {

@@ -45,7 +45,7 @@ static void expectBinary(const std::string &operation, const std::function<T(T, 
     expected.push_back(plain(x[i], y[i]));
   std::string text =
       operation.find('@') == std::string::npos ? "  %r = " + operation + " %a, %b : @" + type : operation;
-  expectSame(mapOnHost<T>({type, type, type}, text, x, y), expected,
+  expectSame(mapOnDevice<T>({type, type, type}, text, x, y), expected,
              [&](size_t i) { return operation + " " + show(x[i]) + ", " + show(y[i]); });
 }
 
@@ -127,10 +127,10 @@ TYPED_TEST(Float, clamp) {
   }
   auto of = [&](size_t i) { return "clampf " + show(x[i]) + " to " + show(high[i]); };
   for (bool propagate : {false, true})
-    expectSame(mapOnHost<T>({type, type, type, type},
-                            "  %r = tt.clampf %a, %b, %c, propagateNan = " + std::string(propagate ? "all" : "none") +
-                                " : @" + type,
-                            x, low, high),
+    expectSame(mapOnDevice<T>({type, type, type, type},
+                              "  %r = tt.clampf %a, %b, %c, propagateNan = " + std::string(propagate ? "all" : "none") +
+                                  " : @" + type,
+                              x, low, high),
                propagate ? all : none, of);
 }
 
@@ -149,7 +149,7 @@ TYPED_TEST(Float, exact_functions) {
     std::vector<T> expected;
     for (T value : x)
       expected.push_back(plain(value));
-    expectSame(mapOnHost<T>({type, type}, "  %r = " + name + " %a : @" + type, x), expected,
+    expectSame(mapOnDevice<T>({type, type}, "  %r = " + name + " %a : @" + type, x), expected,
                [&](size_t i) { return name + " " + show(x[i]); });
   }
 }
@@ -174,7 +174,7 @@ TYPED_TEST(Float, comparisons) {
     std::vector<int8_t> expected;
     for (size_t i = 0; i < x.size(); ++i)
       expected.push_back(plain(x[i], y[i]));
-    expectSame(mapOnHost<int8_t>(
+    expectSame(mapOnDevice<int8_t>(
                    {type, type, "i8"},
                    "  %t = arith.cmpf " + name + ", %a, %b : @" + type + "\n  %r = arith.extui %t : @i1 to @i8", x, y),
                expected, [&](size_t i) { return name + " " + show(x[i]) + ", " + show(y[i]); });
@@ -202,7 +202,7 @@ protected:
     const PlainFormat &format = GetParam();
     std::string text =
         operation.find('@') == std::string::npos ? "  %r = " + operation + " %a, %b : @" + format.name : operation;
-    auto actual = mapOnHost<uint16_t>({format.name, format.name, format.name}, text, x, y);
+    auto actual = mapOnDevice<uint16_t>({format.name, format.name, format.name}, text, x, y);
     size_t wrong = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       double a = format.valueOf(x[i]), b = format.valueOf(y[i]);
@@ -262,8 +262,8 @@ TEST_P(Narrow, fused_multiply_add_sees_a_tiny_addend) {
       sum = std::nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
     expected.push_back(format.nearest(sum, false));
   }
-  auto actual = mapOnHost<uint16_t>({format.name, format.name, format.name, format.name},
-                                    "  %r = math.fma %a, %b, %c : @" + format.name, a, b, c);
+  auto actual = mapOnDevice<uint16_t>({format.name, format.name, format.name, format.name},
+                                      "  %r = math.fma %a, %b, %c : @" + format.name, a, b, c);
   size_t wrong = 0;
   for (size_t i = 0; i < a.size(); ++i)
     if (actual[i] != expected[i] && wrong++ == 0)

@@ -48,7 +48,7 @@ protected:
     for (size_t i = 0; i < x.size(); ++i)
       expected.push_back(plain(x[i], y[i]));
     expectSame(
-        mapOnHost<T>({type, type, type}, "  %r = " + operation + " %a, %b : @" + type, x, y), expected,
+        mapOnDevice<T>({type, type, type}, "  %r = " + operation + " %a, %b : @" + type, x, y), expected,
         [&](size_t i) { return operation + " " + type + " " + std::to_string(x[i]) + ", " + std::to_string(y[i]); });
   }
 
@@ -121,18 +121,18 @@ TYPED_TEST(Integer, comparisons) {
     std::vector<int8_t> expected;
     for (size_t i = 0; i < this->x.size(); ++i)
       expected.push_back(plain(this->x[i], this->y[i]));
-    expectSame(
-        mapOnHost<int8_t>({type, type, "i8"},
-                          "  %t = arith.cmpi " + name + ", %a, %b : @" + type + "\n  %r = arith.extui %t : @i1 to @i8",
-                          this->x, this->y),
-        expected,
-        [&](size_t i) { return name + " " + std::to_string(this->x[i]) + ", " + std::to_string(this->y[i]); });
+    expectSame(mapOnDevice<int8_t>({type, type, "i8"},
+                                   "  %t = arith.cmpi " + name + ", %a, %b : @" + type +
+                                       "\n  %r = arith.extui %t : @i1 to @i8",
+                                   this->x, this->y),
+               expected,
+               [&](size_t i) { return name + " " + std::to_string(this->x[i]) + ", " + std::to_string(this->y[i]); });
   }
 }
 
 TEST(IntegerScalar, division_and_shifts_of_scalars) {
   // The same rules where no vector is involved.
-  auto result = runOnHost(
+  auto result = runOnDevice(
       "%x: i32, %y: i32, %p: !tt.ptr<i32>", R"(
   %c1 = arith.constant 1 : i32
   %q = arith.divsi %x, %y : i32

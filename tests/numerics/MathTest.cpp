@@ -60,7 +60,7 @@ static void measure(const Function &function, double bound) {
   RandomBits random(9);
   while (x.size() < 60000)
     x.push_back(T(function.low + (function.high - function.low) * (double(random.next() >> 11) * 0x1p-53)));
-  auto actual = mapOnHost<T>({type, type}, "  %r = math." + function.name + " %a : @" + type, x);
+  auto actual = mapOnDevice<T>({type, type}, "  %r = math." + function.name + " %a : @" + type, x);
   double worst = 0;
   size_t at = 0;
   for (size_t i = 0; i < x.size(); ++i)
@@ -84,8 +84,8 @@ TEST_P(Math, every_16_bit_pattern) {
     std::vector<uint16_t> codes;
     for (uint32_t code = 0; code < 65536; ++code)
       codes.push_back(uint16_t(code));
-    auto actual = mapOnHost<uint16_t>({format.name, format.name},
-                                      "  %r = math." + GetParam().name + " %a : @" + format.name, codes);
+    auto actual = mapOnDevice<uint16_t>({format.name, format.name},
+                                        "  %r = math." + GetParam().name + " %a : @" + format.name, codes);
     size_t wrong = 0;
     for (uint32_t code = 0; code < 65536; ++code) {
       double exact = double(GetParam().plain(format.valueOf(code)));

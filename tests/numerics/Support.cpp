@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tests/numerics/Support.h"
+#include <cctype>
 #include <cstdlib>
 #include <regex>
 
@@ -10,18 +11,30 @@ static const int threadsAreMany = ::setenv("HEDDLE_HOST_THREADS", "8", /*replace
 
 std::unique_ptr<Executor> makeExecutor(const std::string &name) {
   (void)threadsAreMany;
-  if (name == "reference")
-    return executors::makeReferenceExecutor();
-  return executors::makeHostExecutor({.checked = name == "host_checked", .cooperative = name == "host_cooperative"});
+  return executors::makeExecutor(name);
+}
+
+std::vector<std::string> executorsUnderTest(std::vector<std::string> more) {
+  std::string device = testDevice();
+  if (device != "host")
+    return {device};
+  more.insert(more.end(), {device, "host_checked"});
+  return more;
+}
+
+std::string testNameOf(std::string executor) {
+  for (char &c : executor)
+    c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return executor;
 }
 
 std::string kernelText(const std::string &parameters, const std::string &body) {
   return "tt.func public @k(" + parameters + ") {\n" + body + "\n  tt.return\n}\n";
 }
 
-std::vector<Argument> runOnHost(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
-                                Grid grid) {
-  makeExecutor("host")->run(kernelText(parameters, body), grid, arguments);
+std::vector<Argument> runOnDevice(const std::string &parameters, const std::string &body,
+                                  std::vector<Argument> arguments, Grid grid) {
+  makeExecutor(testDevice())->run(kernelText(parameters, body), grid, arguments);
   return arguments;
 }
 

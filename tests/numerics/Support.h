@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the numerical tests share: the executors by name, and kernels that apply a few operations to whole buffers.
 #pragma once
+#include "support/TestDevice.h"
 #include "tests/executors/Executor.h"
 #include "tests/reference/TestSupport.h"
 #include <string>
@@ -12,14 +13,20 @@ using executors::Executor;
 using reference::Argument;
 using reference::Grid;
 
-/// `reference`, `host`, `host_checked` (with bounds checks), `host_cooperative`.
+/// executors::makeExecutor; the host gets more threads than a small machine has cores.
 std::unique_ptr<Executor> makeExecutor(const std::string &name);
+
+/// The test device; for `host` also `host_checked`, and `more` before them.
+std::vector<std::string> executorsUnderTest(std::vector<std::string> more = {});
+
+/// The name of an executor as GoogleTest's names may be.
+std::string testNameOf(std::string executor);
 
 /// The kernel `tt.func @k(parameters) { body; tt.return }`.
 std::string kernelText(const std::string &parameters, const std::string &body);
 
-/// Runs kernelText on `host` and returns the arguments.
-std::vector<Argument> runOnHost(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
+/// Runs kernelText on the test device and returns the arguments.
+std::vector<Argument> runOnDevice(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
                                 Grid grid = {});
 
 /// A kernel that loads 1024 elements of each input (%a, %b, %c), runs `body` and stores %r. In the body `@f32` stands
@@ -29,16 +36,16 @@ std::string mapText(const std::vector<std::string> &inputTypes, const std::strin
 /// Element types of a map, inputs first.
 using Types = std::vector<std::string>;
 
-/// mapText over equally long inputs of any length, on `host`.
+/// mapText over equally long inputs of any length, on the test device.
 template <typename Result, typename... Input>
-std::vector<Result> mapOnHost(const Types &types, const std::string &body, const std::vector<Input> &...inputs) {
+std::vector<Result> mapOnDevice(const Types &types, const std::string &body, const std::vector<Input> &...inputs) {
   size_t count = std::get<0>(std::tie(inputs...)).size();
   std::vector<Argument> arguments{reference::bufferOf(inputs)...};
   arguments.push_back(reference::zeros<Result>(count));
   arguments.push_back(reference::scalarI32(int32_t(count)));
   Types inputTypes(types.begin(), types.end() - 1);
-  static auto host = makeExecutor("host"); // keeps the last kernel
-  host->run(mapText(inputTypes, types.back(), body), {int32_t((count + 1023) / 1024), 1, 1}, arguments);
+  static auto device = makeExecutor(testDevice()); // keeps the last kernel
+  device->run(mapText(inputTypes, types.back(), body), {int32_t((count + 1023) / 1024), 1, 1}, arguments);
   return reference::valuesOf<Result>(arguments[sizeof...(inputs)]);
 }
 

@@ -41,8 +41,9 @@ LLVM::ICmpPredicate predicateOf(Comparator comparator) {
 
 class Implementer {
 public:
-  Implementer(LLVM::CallOp op, const ExternCall &call, const PeerTarget &target)
-      : op(op), call(call), target(target), b(op.getLoc(), op) {}
+  /// `ops` is one call, or waits to be done together.
+  Implementer(ArrayRef<LLVM::CallOp> ops, const ExternCall &call, const PeerTarget &target)
+      : ops(ops), op(ops.front()), call(call), target(target), b(op.getLoc(), op) {}
 
   void run() {
     switch (call.kind) {
@@ -90,8 +91,8 @@ private:
   }
 
   /// The mask of a masked call, as i1.
-  Value mask() {
-    Value bits = op.getArgOperands().back();
+  Value mask(LLVM::CallOp call) {
+    Value bits = call.getArgOperands().back();
     return bits.getType().isInteger(1) ? bits : compare(LLVM::ICmpPredicate::ne, bits, constant(bits.getType(), 0));
   }
 
@@ -119,7 +120,7 @@ private:
     store();
     LLVM::BrOp::create(b, exit);
     b.setInsertionPointToEnd(entry);
-    LLVM::CondBrOp::create(b, mask(), active, exit);
+    LLVM::CondBrOp::create(b, mask(op), active, exit);
     b.setInsertionPoint(op);
     finish({});
   }
@@ -146,27 +147,49 @@ private:
   }
 
   // entry -> loop(count) -> miss -> [yield ->] again -> loop, or now and then again -> slow -> loop;
-  // loop and slow leave by done(value), which enters exit(value). Without a mask entry goes on to loop only.
+  // loop and slow leave by done(values), which enters exit(values). Of one masked wait entry may go to exit at once; of
+  // several, those that are masked off read a word of the group and hold.
   void spinWait() {
     Type type = op.getResult().getType(), i32 = b.getI32Type();
-    bool isAcquire = call.semantic == MemSemantic::Acquire;
+    SmallVector<Type> types(ops.size(), type);
+    bool isAcquire = call.semantic == MemSemantic::Acquire, isAlone = ops.size() == 1;
     Block *entry = op->getBlock(), *exit = entry->splitBlock(op);
-    BlockArgument result = exit->addArgument(type, op.getLoc());
-    auto block = [&](TypeRange types) {
-      return b.createBlock(exit, types, SmallVector<Location>(types.size(), op.getLoc()));
+    auto block = [&](TypeRange arguments) {
+      return b.createBlock(exit, arguments, SmallVector<Location>(arguments.size(), op.getLoc()));
     };
-    Block *loop = block(i32), *miss = block({}), *slow = block({}), *done = block(type);
+    SmallVector<BlockArgument> results;
+    for (Type result : types)
+      results.push_back(exit->addArgument(result, op.getLoc()));
+    Block *loop = block(i32), *miss = block({}), *slow = block({}), *done = block(types);
 
     b.setInsertionPointToEnd(entry);
-    Value at = pointer(op.getArgOperands()[0]), none = constant(i32, 0);
-    if (call.masked)
-      LLVM::CondBrOp::create(b, mask(), loop, ValueRange{none}, exit, ValueRange{constant(type, 0)});
+    Value none = constant(i32, 0), zero = constant(type, 0);
+    SmallVector<Value> places, masks;
+    for (LLVM::CallOp wait : ops) {
+      places.push_back(pointer(wait.getArgOperands()[0]));
+      if (!call.masked)
+        continue;
+      masks.push_back(mask(wait));
+      if (!isAlone)
+        places.back() = LLVM::SelectOp::create(b, masks.back(), places.back(), pointer(op.getArgOperands()[3]));
+    }
+    if (call.masked && isAlone)
+      LLVM::CondBrOp::create(b, masks[0], loop, ValueRange{none}, exit, ValueRange{zero});
     else
       LLVM::BrOp::create(b, ValueRange{none}, loop);
 
     b.setInsertionPointToEnd(loop);
-    Value loaded = load(at, call.width, isAcquire && !target.fencesAfterLoop, call.scope);
-    LLVM::CondBrOp::create(b, holds(loaded, op.getArgOperands()[1]), done, ValueRange{loaded}, miss, ValueRange{});
+    SmallVector<Value> loaded;
+    for (Value place : places)
+      loaded.push_back(load(place, call.width, isAcquire && !target.fencesAfterLoop, call.scope));
+    Value all;
+    for (auto [number, wait] : llvm::enumerate(ops)) {
+      Value one = holds(loaded[number], wait.getArgOperands()[1]);
+      if (call.masked && !isAlone)
+        one = LLVM::OrOp::create(b, one, LLVM::XOrOp::create(b, masks[number], constant(b.getI1Type(), 1)));
+      all = all ? Value(LLVM::AndOp::create(b, all, one)) : one;
+    }
+    LLVM::CondBrOp::create(b, all, done, loaded, miss, ValueRange{});
 
     b.setInsertionPointToEnd(miss);
     Value count = LLVM::AddOp::create(b, loop->getArgument(0), constant(i32, 1));
@@ -174,14 +197,21 @@ private:
     LLVM::CondBrOp::create(b, everyNth(count, target.pollsPerClock), slow, ValueRange{}, loop, ValueRange{count});
 
     b.setInsertionPointToEnd(slow);
-    LLVM::CondBrOp::create(b, mustStop(), done, ValueRange{loaded}, loop, ValueRange{count});
+    LLVM::CondBrOp::create(b, mustStop(), done, loaded, loop, ValueRange{count});
 
     b.setInsertionPointToEnd(done);
     if (isAcquire && target.fencesAfterLoop)
       LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, syncScope(target, call.scope));
-    LLVM::BrOp::create(b, ValueRange{done->getArgument(0)}, exit);
-    b.setInsertionPoint(op);
-    finish(result);
+    SmallVector<Value> values(done->getArguments());
+    if (call.masked && !isAlone)
+      for (auto [value, active] : llvm::zip(values, masks))
+        value = LLVM::SelectOp::create(b, active, value, zero);
+    LLVM::BrOp::create(b, values, exit);
+    for (auto [wait, result] : llvm::zip(ops, results)) {
+      LLVM::CallOp call = wait;
+      call.getResult().replaceAllUsesWith(result);
+      call.erase();
+    }
   }
 
   /// On the host: spares the core, and after a while gives it to whom this thread may be waiting for.
@@ -212,11 +242,67 @@ private:
     return LLVM::OrOp::create(b, isLate, isAsked);
   }
 
-  LLVM::CallOp op;
+  ArrayRef<LLVM::CallOp> ops;
+  LLVM::CallOp op; ///< the first
   const ExternCall &call;
   const PeerTarget &target;
   ImplicitLocOpBuilder b;
 };
+
+//===-- Waits for several words at once --------------------------------------------------------------------------===//
+
+/// Of waits that become one: what is late is then waited for once, and the loads of a turn overlap.
+constexpr size_t mostWords = 32;
+
+bool isPure(Operation *op) {
+  return op->getNumRegions() == 0 && isMemoryEffectFree(op) && !op->hasTrait<mlir::OpTrait::IsTerminator>();
+}
+
+/// Moves what `op` needs of the operations between `first` and it in front of `first`. False, and nothing is moved, when
+/// that is not only pure operations.
+bool moveOperandsBefore(LLVM::CallOp op, LLVM::CallOp first, SmallVectorImpl<Operation *> &between) {
+  SmallPtrSet<Operation *, 16> needed;
+  SmallVector<Value> work(op.getArgOperands());
+  while (!work.empty()) {
+    Operation *maker = work.pop_back_val().getDefiningOp();
+    if (!maker || maker->getBlock() != op->getBlock() || (maker != first && maker->isBeforeInBlock(first)))
+      continue;
+    if (!isPure(maker)) // one of the waits
+      return false;
+    if (needed.insert(maker).second)
+      llvm::append_range(work, maker->getOperands());
+  }
+  llvm::erase_if(between, [&](Operation *maker) {
+    if (!needed.contains(maker))
+      return false;
+    maker->moveBefore(first);
+    return true;
+  });
+  return true;
+}
+
+/// The waits that can be one with `first`: of its kind, deadline and group, behind it in its block with nothing between
+/// them but what computes operands. Those are then computed in front of it.
+SmallVector<LLVM::CallOp> waitsWith(LLVM::CallOp first) {
+  SmallVector<LLVM::CallOp> result = {first};
+  SmallVector<Operation *> between;
+  auto sharesOperand = [&](LLVM::CallOp next, unsigned number) {
+    return next.getArgOperands()[number] == first.getArgOperands()[number];
+  };
+  for (Operation *op = first->getNextNode(); op && result.size() < mostWords; op = op->getNextNode()) {
+    auto next = dyn_cast<LLVM::CallOp>(op);
+    if (next && next.getCallee() == first.getCallee()) {
+      if (!sharesOperand(next, 2) || !sharesOperand(next, 3) || !moveOperandsBefore(next, first, between))
+        break;
+      result.push_back(next);
+    } else if (isPure(op)) {
+      between.push_back(op);
+    } else {
+      break;
+    }
+  }
+  return result;
+}
 
 struct ImplementPeerCallsPass : heddle::impl::ImplementPeerCallsPassBase<ImplementPeerCallsPass> {
   using ImplementPeerCallsPassBase::ImplementPeerCallsPassBase;
@@ -240,8 +326,15 @@ struct ImplementPeerCallsPass : heddle::impl::ImplementPeerCallsPassBase<Impleme
     });
     if (!isValid)
       return signalPassFailure();
-    for (auto &[op, call] : work)
-      Implementer(op, call, *row).run();
+    DenseSet<Operation *> done;
+    for (auto &[op, call] : work) {
+      if (done.contains(op))
+        continue;
+      bool joins = row->joinsWaits && call.kind == ExternCall::Kind::SpinWait && call.semantic == MemSemantic::Relaxed;
+      SmallVector<LLVM::CallOp> ops = joins ? waitsWith(op) : SmallVector<LLVM::CallOp>{op};
+      done.insert(ops.begin(), ops.end());
+      Implementer(ops, call, *row).run();
+    }
     eraseDeclarations();
   }
 

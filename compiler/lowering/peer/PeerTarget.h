@@ -22,6 +22,8 @@ struct PeerTarget {
   bool fencesEachThread;
   /// Intrinsic before a release store: stores past the caches would overtake it. Null where there are none.
   const char *streamFence;
+  /// Waits for several words poll all of them in each turn. On the host one after the other is better: threads yield.
+  bool joinsWaits;
   int64_t pollsPerClock; ///< polls without success before the clock is read, and again; a power of two
   const char *pause;     ///< intrinsic that spares the other hardware thread while polling; then other threads run too
 };

@@ -118,7 +118,8 @@ void ThreadEmitter::emitLoad(LoadOp op) {
     Type whole = total > 64   ? Type(VectorType::get(total / 32, b.getI32Type()))
                  : total > 32 ? Type(width > 1 ? Type(VectorType::get(2, b.getI32Type())) : b.getI64Type())
                               : Type(b.getIntegerType(unsigned(total)));
-    Value loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile());
+    Value loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile(),
+                                        /*isNonTemporal=*/false, /*isInvariant=*/op->hasAttr("peer.invariant"));
     Values pieces;
     if (width == 1) {
       pieces = {loaded};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The host target as an executor: compiles the text for `host`, loads the package on a host device, copies the buffers
-// in, launches, copies them back. The one place where the tests' executors meet compiler and runtime.
+// A device as an executor: compiles the text for its chip, loads the package, copies the buffers in, launches, copies
+// them back. The one place where the tests' executors meet compiler and runtime.
+#include "chips/Chip.h"
 #include "compiler/pipeline/Compile.h"
 #include "runtime/Driver.h"
 #include "runtime/Launch.h"
@@ -11,12 +12,12 @@ using namespace heddle;
 
 namespace {
 
-class HostExecutor : public executors::Executor {
+class DeviceExecutor : public executors::Executor {
 public:
-  explicit HostExecutor(executors::HostOptions options)
-      : device(openDevice("host:0")), stream(device->createStream()), options(options) {}
+  DeviceExecutor(const std::string &name, executors::DeviceOptions options)
+      : device(openDevice(name)), stream(device->createStream()), options(options) {}
 
-  std::string name() const override { return options.checked ? "host with bounds checks" : "host"; }
+  std::string name() const override { return device->name() + (options.checked ? " with bounds checks" : ""); }
 
   void run(const std::string &moduleText, const reference::Grid &grid,
            std::vector<reference::Argument> &arguments) override {
@@ -49,6 +50,7 @@ private:
       return;
     module.reset();
     CompileOptions compileOptions;
+    compileOptions.target = device->chip().name;
     compileOptions.checkAccesses = options.checked;
     module = device->loadModule(compile(moduleText, "program", compileOptions).package);
     loadedText = moduleText;
@@ -56,13 +58,13 @@ private:
 
   std::shared_ptr<Device> device;
   std::unique_ptr<Stream> stream;
-  executors::HostOptions options;
+  executors::DeviceOptions options;
   std::shared_ptr<Module> module;
   std::string loadedText;
 };
 
 } // namespace
 
-std::unique_ptr<executors::Executor> executors::makeHostExecutor(HostOptions options) {
-  return std::make_unique<HostExecutor>(options);
+std::unique_ptr<executors::Executor> executors::makeDeviceExecutor(const std::string &device, DeviceOptions options) {
+  return std::make_unique<DeviceExecutor>(device, options);
 }

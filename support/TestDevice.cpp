@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/TestDevice.h"
+#include <cstdlib>
+
+namespace heddle {
+
+std::string testDevice() {
+  const char *name = std::getenv("HEDDLE_TEST_DEVICE");
+  return name && *name ? name : "host";
+}
+
+std::string testDriver() {
+  std::string device = testDevice();
+  return device == "threads" ? "host" : device.substr(0, device.find(':'));
+}
+
+} // namespace heddle
