@@ -184,7 +184,8 @@ private:
       loaded.push_back(load(place, call.width, isAcquire && !target.fencesAfterLoop, call.scope));
     Value all;
     for (auto [number, wait] : llvm::enumerate(ops)) {
-      Value one = holds(loaded[number], wait.getArgOperands()[1]);
+      LLVM::CallOp own = wait;
+      Value one = holds(loaded[number], own.getArgOperands()[1]);
       if (call.masked && !isAlone)
         one = LLVM::OrOp::create(b, one, LLVM::XOrOp::create(b, masks[number], constant(b.getI1Type(), 1)));
       all = all ? Value(LLVM::AndOp::create(b, all, one)) : one;
@@ -254,7 +255,7 @@ private:
 /// Of waits that become one: what is late is then waited for once, and the loads of a turn overlap.
 constexpr size_t mostWords = 32;
 
-bool isPure(Operation *op) {
+bool isMovable(Operation *op) {
   return op->getNumRegions() == 0 && isMemoryEffectFree(op) && !op->hasTrait<mlir::OpTrait::IsTerminator>();
 }
 
@@ -267,7 +268,7 @@ bool moveOperandsBefore(LLVM::CallOp op, LLVM::CallOp first, SmallVectorImpl<Ope
     Operation *maker = work.pop_back_val().getDefiningOp();
     if (!maker || maker->getBlock() != op->getBlock() || (maker != first && maker->isBeforeInBlock(first)))
       continue;
-    if (!isPure(maker)) // one of the waits
+    if (!isMovable(maker)) // one of the waits
       return false;
     if (needed.insert(maker).second)
       llvm::append_range(work, maker->getOperands());
@@ -295,7 +296,7 @@ SmallVector<LLVM::CallOp> waitsWith(LLVM::CallOp first) {
       if (!sharesOperand(next, 2) || !sharesOperand(next, 3) || !moveOperandsBefore(next, first, between))
         break;
       result.push_back(next);
-    } else if (isPure(op)) {
+    } else if (isMovable(op)) {
       between.push_back(op);
     } else {
       break;
