@@ -174,9 +174,9 @@ TEST_F(CudaDriverTest, EverythingIsGivenBack) {
 }
 
 TEST_F(CudaDriverTest, TheCallersContextIsPutBack) {
-  auto current = reinterpret_cast<int (*)(void **)>(
+  auto current = reinterpret_cast<cuda::Result (*)(cuda::Context *)>(
       ::dlsym(::dlopen(buildPath("test/fake-cuda.so").c_str(), RTLD_NOW), "cuCtxGetCurrent"));
-  void *context = &fake;
+  auto context = reinterpret_cast<cuda::Context>(&fake);
   auto device = driver.open(0);
   Buffer buffer = device->allocate(64);
   ASSERT_EQ(current(&context), 0);

@@ -9,13 +9,15 @@ uint64_t CudaMemory::allocate(const CudaContext &context, uint64_t sizeBytes, co
   collect();
   CudaScope scope(context);
   const CudaApi &api = context.api;
-  std::lock_guard lock(mutex);
   cuda::Address address = 0;
   size_t wanted = std::max<uint64_t>(1, sizeBytes);
   cuda::Result result = api.memoryAllocate(&address, wanted);
-  if (result == cuda::result::outOfMemory && !retired.empty()) {
-    waitForAll();
-    freeRetired();
+  if (result == cuda::result::outOfMemory) {
+    std::lock_guard lock(callMutex);
+    std::vector<Retired> waiting = takeRetired();
+    if (!waiting.empty())
+      waitForAll();
+    giveBack(waiting);
     result = api.memoryAllocate(&address, wanted);
   }
   if (result == cuda::result::outOfMemory) {
@@ -27,6 +29,7 @@ uint64_t CudaMemory::allocate(const CudaContext &context, uint64_t sizeBytes, co
   }
   if (result)
     throw api.error(context.name, api.memoryAllocate.symbol, result);
+  std::lock_guard lock(mutex);
   live[address] = {{address, sizeBytes, name, context.name}, &context};
   latest.reset();
   return address;
@@ -63,24 +66,24 @@ const CudaContext *CudaMemory::contextOf(uint64_t address) {
 }
 
 void CudaMemory::addStream(const CudaContext &context, cuda::Stream stream) {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(callMutex);
   streams.push_back({&context, stream});
 }
 
 void CudaMemory::removeStream(cuda::Stream stream) noexcept {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(callMutex);
   std::erase_if(streams, [&](const LiveStream &each) { return each.stream == stream; });
 }
 
 void CudaMemory::beginCapture(const CudaContext &context, cuda::Stream stream) {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(callMutex);
   context.call(context.api.streamBeginCapture, stream, cuda::captureRelaxed);
 }
 
 void CudaMemory::release(std::function<void()> action) noexcept {
   if (!insideCudaHostFunction())
     return action();
-  std::lock_guard lock(postponedMutex);
+  std::lock_guard lock(mutex);
   postponed.push_back(std::move(action));
 }
 
@@ -88,18 +91,26 @@ void CudaMemory::collect() noexcept {
   if (insideCudaHostFunction())
     return;
   runPostponed();
+  std::lock_guard calls(callMutex);
+  // Taken before the streams are asked: what is let go meanwhile may be in use.
+  std::vector<Retired> waiting = takeRetired();
+  if (waiting.empty())
+    return;
   try {
-    std::lock_guard lock(mutex);
-    if (!retired.empty() && allIdle())
-      freeRetired();
+    if (allIdle()) {
+      giveBack(waiting);
+      return;
+    }
   } catch (const Error &) { // nothing can be asked of a lost context, nor of a driver that has shut down
   }
+  std::lock_guard lock(mutex);
+  retired.insert(retired.end(), waiting.begin(), waiting.end());
 }
 
 void CudaMemory::runPostponed() noexcept {
   std::vector<std::function<void()>> actions;
   {
-    std::lock_guard lock(postponedMutex);
+    std::lock_guard lock(mutex);
     actions.swap(postponed);
   }
   for (const auto &action : actions)
@@ -116,12 +127,16 @@ bool CudaMemory::allIdle() {
   });
 }
 
-void CudaMemory::freeRetired() {
-  for (const Retired &each : retired) {
+std::vector<CudaMemory::Retired> CudaMemory::takeRetired() {
+  std::lock_guard lock(mutex);
+  return std::exchange(retired, {});
+}
+
+void CudaMemory::giveBack(const std::vector<Retired> &memory) {
+  for (const Retired &each : memory) {
     CudaScope scope(*each.context);
     each.context->api.memoryFree(each.address);
   }
-  retired.clear();
 }
 
 void CudaMemory::waitForAll() {

@@ -45,15 +45,17 @@ private:
   };
   void runPostponed() noexcept;
   bool allIdle();
-  void freeRetired();
   void waitForAll();
+  std::vector<Retired> takeRetired();
+  static void giveBack(const std::vector<Retired> &memory);
 
-  std::mutex mutex;
+  std::mutex callMutex; ///< held while CUDA is asked about all streams; never taken by a host function
+  std::vector<LiveStream> streams;
+
+  std::mutex mutex; ///< of what follows; never held over a call of CUDA, which may wait for a host function
   std::map<uint64_t, std::pair<Allocation, const CudaContext *>> live;
   std::shared_ptr<const AllocationMap> latest; ///< null after a change
   std::vector<Retired> retired;
-  std::vector<LiveStream> streams;
-  std::mutex postponedMutex;
   std::vector<std::function<void()>> postponed;
 };
 

@@ -2,7 +2,9 @@
 // Order, copies, events, host functions, graphs and errors of streams, on the fake.
 #include "runtime/drivers/cuda/CudaStream.h"
 #include "runtime/drivers/cuda/CudaTestSupport.h"
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 using namespace heddle;
 
@@ -285,6 +287,26 @@ TEST_F(CudaStreamTest, EventsInsideAndOutsideOfACapture) {
   auto graph = stream->endCapture();
   EXPECT_CONTAINS(messageOf([&] { inside->millisecondsSince(*outside); }), "the end event was not recorded");
   EXPECT_EQ(fake.count("cuStreamWaitEvent"), 1);
+}
+
+TEST_F(CudaStreamTest, ThreadsShareADeviceAndAStream) {
+  Kernel kernel{device->loadModule(fillPackage())};
+  std::vector<std::thread> threads;
+  std::atomic<int> ran = 0;
+  for (uint32_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        auto own = device->createStream();
+        Buffer buffer = device->allocate(256);
+        stream->hostFunction([&] { ++ran; });
+        own->launch({.kernel = kernel, .arguments = {buffer, ScalarBits{t}, ScalarBits{64}}});
+        EXPECT_EQ(readBack<uint32_t>(*own, buffer), std::vector<uint32_t>(64, t));
+        stream->synchronize();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(ran, 200);
 }
 
 TEST_F(CudaStreamTest, BuffersMayGoDuringACapture) {
