@@ -30,8 +30,8 @@ Dim tileDim(int axis) {
 }
 
 const char *dimName(Dim dim) {
-  static const char *const names[] = {"register", "lane", "warp", "block", "offset", "dim0", "dim1",
-                                      "dim2",     "dim3", "dim4", "dim5",  "dim6",   "dim7"};
+  static const char *const names[] = {"register", "lane", "warp", "block", "offset", "dim0", "dim1",  "dim2", "dim3",
+                                      "dim4",     "dim5", "dim6", "dim7",  "dim8",   "dim9", "dim10", "dim11"};
   return names[int(dim)];
 }
 

@@ -13,10 +13,28 @@ namespace heddle::layout {
 
 /// The names of inputs and outputs. Places of the hardware are Register, Lane, Warp, Block (minor to major), or Offset
 /// (in elements) in shared memory; coordinates of a tile are Dim0, Dim1, ...
-enum class Dim : uint8_t { Register, Lane, Warp, Block, Offset, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Dim6, Dim7 };
+enum class Dim : uint8_t {
+  Register,
+  Lane,
+  Warp,
+  Block,
+  Offset,
+  Dim0,
+  Dim1,
+  Dim2,
+  Dim3,
+  Dim4,
+  Dim5,
+  Dim6,
+  Dim7,
+  Dim8,
+  Dim9,
+  Dim10,
+  Dim11
+};
 
 /// A tile has at most as many dimensions.
-inline constexpr int maxTileRank = 8;
+inline constexpr int maxTileRank = 12;
 
 /// Dim0 + axis; `axis` is from 0 to maxTileRank - 1.
 Dim tileDim(int axis);

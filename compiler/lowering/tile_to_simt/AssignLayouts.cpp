@@ -48,6 +48,8 @@ private:
   layout::Shape warpsOf(DotOp op); ///< of a matrix instruction's result, along each axis
   LinearLayout dotLayout(DotOp op);
   LinearLayout reduceLayout(ReduceOp op);
+  /// What the operands of a join or cat, or the operand of a split, are to have.
+  LinearLayout piecesLayout(Operation *op);
   std::optional<LinearLayout> throughShape(Operation *op, const LinearLayout &source);
 
   //===-- Rewriting ----------------------------------------------------------------------------------------------===//
@@ -63,6 +65,8 @@ private:
   analysis::AxisAnalysis facts;
   analysis::AccessAnalysis accesses;
   DenseMap<Value, LinearLayout> layouts;
+  /// Of the operands of reductions, joins, ...: chosen once, when the results get theirs.
+  DenseMap<Operation *, LinearLayout> operandLayouts;
   DenseMap<std::pair<Value, Attribute>, Value> made;
 };
 
@@ -218,24 +222,16 @@ LinearLayout LayoutAssigner::dotLayout(DotOp op) {
 }
 
 LinearLayout LayoutAssigner::reduceLayout(ReduceOp op) {
+  auto [known, isNew] = operandLayouts.try_emplace(op);
+  if (!isNew)
+    return known->second;
+  known->second = defaultLayout(shapeOf(op.getSrcs()[0]));
   for (Value source : op.getSrcs())
-    if (const LinearLayout *layout = own(source); layout && movesOneAxis(*layout))
-      return *layout;
-  return defaultLayout(shapeOf(op.getSrcs()[0]));
-}
-
-std::optional<LinearLayout> LayoutAssigner::throughShape(Operation *op, const LinearLayout &source) {
-  if (auto trans = dyn_cast<TransOp>(op))
-    return permute(source, trans.getOrder());
-  if (auto shaped = dyn_cast<ReshapeOp>(op))
-    return reshape(source, cast<RankedTensorType>(shaped.getType()).getShape());
-  if (isa<JoinOp>(op)) {
-    int last = int(source.outputs().size());
-    return LinearLayout::identity1D(2, Dim::Register, tileDim(last)) * source;
-  }
-  if (isa<CatOp>(op))
-    return source * LinearLayout::identity1D(2, Dim::Register, Dim::Dim0);
-  return std::nullopt;
+    if (const LinearLayout *layout = own(source); layout && movesOneAxis(*layout)) {
+      known->second = *layout;
+      break;
+    }
+  return known->second;
 }
 
 // The last axis of a split is one register bit, the lowest.
@@ -245,6 +241,38 @@ static bool splitsInRegisters(const LinearLayout &layout, int last) {
       if (layout.basis(in, bit, tileDim(last)))
         return false;
   return true;
+}
+
+LinearLayout LayoutAssigner::piecesLayout(Operation *op) {
+  auto [known, isNew] = operandLayouts.try_emplace(op);
+  if (!isNew)
+    return known->second;
+  layout::Shape shape = shapeOf(op->getOperand(0));
+  const LinearLayout *layout = own(op->getOperand(0));
+  if (isa<SplitOp>(op)) {
+    bool fits = layout && splitsInRegisters(*layout, int(shape.size()) - 1);
+    return known->second = fits ? *layout : defaultLayout(shape, /*perThread=*/2);
+  }
+  if (!layout)
+    layout = own(op->getOperand(1));
+  return known->second = layout ? *layout : defaultLayout(shape);
+}
+
+std::optional<LinearLayout> LayoutAssigner::throughShape(Operation *op, const LinearLayout &source) {
+  if (auto trans = dyn_cast<TransOp>(op))
+    return permute(source, trans.getOrder());
+  if (auto shaped = dyn_cast<ReshapeOp>(op))
+    return reshape(source, cast<RankedTensorType>(shaped.getType()).getShape());
+  if (isa<JoinOp>(op)) {
+    int last = int(source.outputs().size());
+    std::vector<Dim> axes;
+    for (int axis = 0; axis <= last; ++axis)
+      axes.push_back(tileDim(axis));
+    return (LinearLayout::identity1D(2, Dim::Register, tileDim(last)) * source).transposeOutputs(axes);
+  }
+  if (isa<CatOp>(op))
+    return source * LinearLayout::identity1D(2, Dim::Register, Dim::Dim0);
+  return std::nullopt;
 }
 
 bool LayoutAssigner::visit(Operation *op) {
@@ -283,17 +311,9 @@ bool LayoutAssigner::visit(Operation *op) {
     if (const LinearLayout *layout = own(op->getOperand(0)))
       setAll(*throughShape(op, *layout));
   } else if (isa<JoinOp, CatOp>(op)) {
-    const LinearLayout *layout = own(op->getOperand(0));
-    if (!layout)
-      layout = own(op->getOperand(1));
-    setAll(*throughShape(op, layout ? *layout : defaultLayout(shapeOf(op->getOperand(0)))));
+    setAll(*throughShape(op, piecesLayout(op)));
   } else if (auto split = dyn_cast<SplitOp>(op)) {
-    auto tile = tileOf(split.getSrc());
-    int last = int(tile.getRank()) - 1;
-    const LinearLayout *layout = own(split.getSrc());
-    LinearLayout from =
-        layout && splitsInRegisters(*layout, last) ? *layout : defaultLayout(shapeOf(split.getSrc()), /*perThread=*/2);
-    setAll(layout::slice(from, last));
+    setAll(layout::slice(piecesLayout(op), int(tileOf(split.getSrc()).getRank()) - 1));
   } else if (isElementwise(op)) {
     for (Value operand : op->getOperands())
       if (const LinearLayout *layout = tileOf(operand) ? own(operand) : nullptr) {
@@ -456,18 +476,8 @@ void LayoutAssigner::rewrite(Operation *op) {
     setOperand(gather.getSrcMutable(), ownOrDefault(gather.getSrc()));
     return setOperand(gather.getIndicesMutable(), *own(gather.getResult()));
   }
-  if (isa<JoinOp, CatOp>(op)) {
-    const LinearLayout *layout = own(op->getOperand(0));
-    if (!layout)
-      layout = own(op->getOperand(1));
-    return all(layout ? LinearLayout(*layout) : defaultLayout(shapeOf(op->getOperand(0))));
-  }
-  if (auto split = dyn_cast<SplitOp>(op)) {
-    int last = int(tileOf(split.getSrc()).getRank()) - 1;
-    const LinearLayout *layout = own(split.getSrc());
-    return all(layout && splitsInRegisters(*layout, last) ? LinearLayout(*layout)
-                                                          : defaultLayout(shapeOf(split.getSrc()), 2));
-  }
+  if (isa<JoinOp, CatOp, SplitOp>(op))
+    return all(piecesLayout(op));
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     toValues(loop.getInitArgsMutable(), loop.getRegionIterArgs());
     return;
