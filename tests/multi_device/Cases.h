@@ -28,6 +28,11 @@ inline std::vector<int> firstOrdinals(int ranks) {
   return ordinals;
 }
 
+/// Leaves a test for which there are too few devices.
+#define HEDDLE_WANTS_DEVICES(count)                                                                                    \
+  if (!hasDevices(count))                                                                                              \
+  GTEST_SKIP() << "there are " << driverUnderTest().deviceCount() << " devices, wanted " << (count)
+
 /// A run with its inputs and what the reference makes of them.
 class CheckedRun : public CollectiveRun {
 public:
@@ -54,7 +59,7 @@ private:
 /// `calls` calls one after the other; every second one has special values.
 inline void expectRight(Communicator &communicator, const Collective &collective, const PlanOptions &options,
                         uint64_t seed, int calls = 2, const Placement &placement = {}) {
-  Plan plan = makePlan(collective, hostChip, options);
+  Plan plan = makePlan(collective, chipUnderTest(), options);
   for (int call = 0; call < calls; ++call) {
     CheckedRun run(communicator, plan, 2 * seed + uint64_t(call), placement);
     run.run();

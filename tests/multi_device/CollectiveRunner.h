@@ -3,19 +3,11 @@
 #pragma once
 #include "collectives/Communicator.h"
 #include "runtime/Buffer.h"
-#include "runtime/Device.h"
-#include "runtime/Driver.h"
 #include "runtime/Stream.h"
+#include "tests/multi_device/TestDevices.h"
 #include <algorithm>
 
 namespace heddle::testing {
-
-inline std::vector<std::shared_ptr<Device>> openDevices(const std::string &driver, const std::vector<int> &ordinals) {
-  std::vector<std::shared_ptr<Device>> devices;
-  for (int ordinal : ordinals)
-    devices.push_back(openDevice(driver + ":" + std::to_string(ordinal)));
-  return devices;
-}
 
 /// Where the arrays lie in their buffers.
 struct Placement {

@@ -9,8 +9,8 @@ using namespace heddle::testing;
 namespace {
 
 TEST(Collectives, EveryAlgorithmAndRankCount) {
-  for (int ranks = 1; ranks <= 8; ++ranks) {
-    Communicator communicator(openDevices("host", firstOrdinals(ranks)));
+  for (int ranks = 1; ranks <= std::min(8, driverUnderTest().deviceCount()); ++ranks) {
+    Communicator communicator(openDevices(firstOrdinals(ranks)));
     for (const Algorithm *algorithm : allAlgorithms())
       for (CollectiveKind kind : algorithm->kinds)
         expectRight(communicator, makeCollective(kind, ranks, 3, 37), {algorithm->name, 0, 0, 0}, uint64_t(ranks));
@@ -19,7 +19,8 @@ TEST(Collectives, EveryAlgorithmAndRankCount) {
 
 // By packets, which take the elements apart into words.
 TEST(Collectives, EveryTypeAndReduction) {
-  Communicator communicator(openDevices("host", {0, 1, 2}));
+  HEDDLE_WANTS_DEVICES(3);
+  Communicator communicator(openDevices({0, 1, 2}));
   for (ElementType type : allElementTypes())
     for (int number = 0; number < 6; ++number) {
       Reduction reduction = Reduction(number);
@@ -33,8 +34,9 @@ TEST(Collectives, EveryTypeAndReduction) {
 }
 
 TEST(Collectives, OfNoElementOneAndAFewMore) {
+  HEDDLE_WANTS_DEVICES(3);
   for (const Algorithm *algorithm : allAlgorithms()) {
-    Communicator communicator(openDevices("host", {0, 1, 2}));
+    Communicator communicator(openDevices({0, 1, 2}));
     for (int64_t inner : {0, 1, 2, 3, 7, 8, 9, 47, 48, 49, 400})
       expectRight(communicator, makeCollective(algorithm->kinds[0], 3, 1, inner, ElementType::I16),
                   {algorithm->name, 3, 8, 2}, uint64_t(inner));
@@ -42,7 +44,8 @@ TEST(Collectives, OfNoElementOneAndAFewMore) {
 }
 
 TEST(Collectives, OfArraysAtOddPlaces) {
-  Communicator communicator(openDevices("host", {0, 1}));
+  HEDDLE_WANTS_DEVICES(2);
+  Communicator communicator(openDevices({0, 1}));
   for (const char *algorithm : {"one_shot_packets", "two_shot_pull"})
     for (ElementType type : {ElementType::UI8, ElementType::F16, ElementType::F64})
       for (int64_t offset : {1, 3})
@@ -51,8 +54,9 @@ TEST(Collectives, OfArraysAtOddPlaces) {
 }
 
 TEST(Collectives, InPlace) {
+  HEDDLE_WANTS_DEVICES(4);
   using K = CollectiveKind;
-  Communicator communicator(openDevices("host", {0, 1, 2, 3}));
+  Communicator communicator(openDevices({0, 1, 2, 3}));
   for (K kind : {K::AllReduce, K::AllGather, K::ReduceScatter, K::Broadcast})
     for (const Algorithm *algorithm : allAlgorithms())
       if (algorithm->does(kind))
@@ -62,7 +66,8 @@ TEST(Collectives, InPlace) {
 }
 
 TEST(Collectives, WhatTheOptionsSayIsDone) {
-  Communicator communicator(openDevices("host", {0, 1}));
+  HEDDLE_WANTS_DEVICES(2);
+  Communicator communicator(openDevices({0, 1}));
   for (int blocks : {1, 7, maxCollectiveBlocks})
     for (int64_t tilesPerRound : {1, 5})
       for (const char *algorithm : {"one_shot_pull", "two_shot_packets"})
@@ -72,22 +77,25 @@ TEST(Collectives, WhatTheOptionsSayIsDone) {
 
 // The counters of epochs at the ends of 32 and 63 bits, where comparisons, flags and parities could go wrong.
 TEST(Collectives, AcrossTheWrapOfTheEpochs) {
+  HEDDLE_WANTS_DEVICES(3);
   uint64_t bit32 = uint64_t(1) << 32, bit63 = uint64_t(1) << 63;
   for (uint64_t firstEpoch : {bit32 - 9, bit32 - 2, bit32 - 1, 2 * bit32 - 6, bit63 - 5, bit63 - 2}) {
     Communicator::Options options;
     options.firstEpoch = firstEpoch;
-    Communicator communicator(openDevices("host", {0, 1, 2}), options);
+    Communicator communicator(openDevices({0, 1, 2}), options);
     for (const char *algorithm : {"one_shot_packets", "one_shot_pull", "two_shot_packets", "two_shot_pull"})
       expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 50), {algorithm, 1, 4, 1}, 3, 4);
   }
 }
 
 TEST(Collectives, OneKernelServesAllSizes) {
-  Communicator communicator(openDevices("host", {0, 1, 2}));
+  HEDDLE_WANTS_DEVICES(3);
+  Communicator communicator(openDevices({0, 1, 2}));
   for (const char *algorithm : {"gather_packets", "gather_push"}) {
     std::vector<std::unique_ptr<CheckedRun>> runs;
     for (int64_t inner : {1, 300, 0, 17, 64, 2, 500, 33}) {
-      Plan plan = makePlan(makeCollective(CollectiveKind::AllGather, 3, 1, inner), hostChip, {algorithm, 2, 8, 2});
+      Plan plan =
+          makePlan(makeCollective(CollectiveKind::AllGather, 3, 1, inner), chipUnderTest(), {algorithm, 2, 8, 2});
       runs.push_back(std::make_unique<CheckedRun>(communicator, plan, uint64_t(inner)));
     }
     for (int rank : {1, 2, 0})
@@ -102,6 +110,7 @@ TEST(Collectives, OneKernelServesAllSizes) {
 // By hand, since the reference has the same rule: an infinity among the operands stays one, a sum of finite ones that
 // is too large becomes the largest value.
 TEST(Collectives, InfinitiesOfTheNarrowestFloats) {
+  HEDDLE_WANTS_DEVICES(2);
   struct Case {
     Reduction reduction;
     char first, second, result;
@@ -111,10 +120,10 @@ TEST(Collectives, InfinitiesOfTheNarrowestFloats) {
                            {Reduction::Sum, infinity, zero, infinity},
                            {Reduction::Minimum, zero, minusInfinity, minusInfinity},
                            {Reduction::Sum, largest, largest, largest}}) {
-    Communicator communicator(openDevices("host", {0, 1}));
+    Communicator communicator(openDevices({0, 1}));
     Collective collective = makeCollective(CollectiveKind::AllReduce, 2, 1, 5, ElementType::F8E5M2, test.reduction);
     for (const char *algorithm : {"one_shot_packets", "one_shot_pull", "two_shot_pull"}) {
-      CollectiveRun run(communicator, makePlan(collective, hostChip, {algorithm, 0, 0, 0}),
+      CollectiveRun run(communicator, makePlan(collective, chipUnderTest(), {algorithm, 0, 0, 0}),
                         {std::string(5, test.first), std::string(5, test.second)});
       for (const std::string &output : run.run())
         EXPECT_EQ(output, std::string(5, test.result)) << algorithm;

@@ -26,7 +26,12 @@ PlanOptions by(const char *algorithm) {
 }
 
 Plan allReduce(int ranks, const char *algorithm, int64_t inner = 40, ElementType type = ElementType::F32) {
-  return makePlan(makeCollective(CollectiveKind::AllReduce, ranks, 1, inner, type), hostChip, by(algorithm));
+  return makePlan(makeCollective(CollectiveKind::AllReduce, ranks, 1, inner, type), chipUnderTest(), by(algorithm));
+}
+
+/// A device in messages.
+std::string place(int ordinal) {
+  return "(" + testDriver() + ":" + std::to_string(ordinal) + ")";
 }
 
 void sleepSeconds(double seconds) {
@@ -34,7 +39,7 @@ void sleepSeconds(double seconds) {
 }
 
 void expectTheDevicesWork(const std::vector<int> &ordinals) {
-  Communicator communicator(openDevices("host", ordinals));
+  Communicator communicator(openDevices(ordinals));
   CheckedRun run(communicator, allReduce(int(ordinals.size()), "one_shot_pull"), 5);
   run.run();
   run.expectRight();
@@ -45,41 +50,46 @@ std::string failureOf(Communicator &communicator) {
 }
 
 TEST(Failures, ARankThatNeverArrives) {
+  HEDDLE_WANTS_DEVICES(4);
+  const int first = hasDevices(8) ? 4 : 0;
+  const std::vector<int> ordinals = {first, first + 1, first + 2, first + 3};
   for (const Algorithm *algorithm : allAlgorithms()) {
     Collective collective = makeCollective(algorithm->kinds[0], 4, 1, 40);
-    Communicator communicator(openDevices("host", {4, 5, 6, 7}), deadline(0.15));
-    CheckedRun run(communicator, makePlan(collective, hostChip, by(algorithm->name)), 2);
+    Communicator communicator(openDevices(ordinals), deadline(0.15));
+    CheckedRun run(communicator, makePlan(collective, chipUnderTest(), by(algorithm->name)), 2);
     for (int rank : {0, 1, 3})
       run.launch(rank);
     std::string report = failureOf(communicator);
     std::string name = "`" + describe(collective) + "`, launch 1: rank ";
     for (int rank : {0, 1, 3})
-      expectContains(report, name + std::to_string(rank) + " (host:" + std::to_string(4 + rank) + ") waited ");
-    expectContains(report, "s for rank 2 (host:6), block 0: expected epoch ");
+      expectContains(report, name + std::to_string(rank) + " " + place(first + rank) + " waited ");
+    expectContains(report, "s for rank 2 " + place(first + 2) + ", block 0: expected epoch ");
     expectContains(errorOf(ErrorClass::Environment, [&] { run.launch(0); }), "the group has failed before");
   }
-  expectTheDevicesWork({4, 5, 6, 7});
+  expectTheDevicesWork(ordinals);
 }
 
 // A wait ends with its deadline whatever the number of packets that do not come. The limit here tells an end from a
 // wait per packet, which would take minutes.
 TEST(Failures, ManyPacketsThatNeverArrive) {
+  HEDDLE_WANTS_DEVICES(3);
   for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPackets}) {
     Collective collective = makeCollective(CollectiveKind::AllReduce, 3, 1, 1 << 16);
-    Communicator communicator(openDevices("host", {0, 1, 2}), deadline(0.1));
+    Communicator communicator(openDevices({0, 1, 2}), deadline(0.1));
     PlanOptions options;
     options.algorithm = algorithm->name;
-    CheckedRun run(communicator, makePlan(collective, hostChip, options), 2);
+    CheckedRun run(communicator, makePlan(collective, chipUnderTest(), options), 2);
     auto start = std::chrono::steady_clock::now();
     run.launch(0);
-    expectContains(failureOf(communicator), "rank 0 (host:0) waited ");
+    expectContains(failureOf(communicator), "rank 0 " + place(0) + " waited ");
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << algorithm->name;
   }
 }
 
 TEST(Failures, ALateRankIsWaitedFor) {
+  HEDDLE_WANTS_DEVICES(3);
   for (const char *algorithm : {"one_shot_packets", "two_shot_pull"}) {
-    Communicator communicator(openDevices("host", {0, 1, 2}), deadline(forEver));
+    Communicator communicator(openDevices({0, 1, 2}), deadline(forEver));
     CheckedRun run(communicator, allReduce(3, algorithm), 7);
     run.launch(0);
     run.launch(2);
@@ -91,25 +101,27 @@ TEST(Failures, ALateRankIsWaitedFor) {
 }
 
 TEST(Failures, ARankThatIsTooLate) {
+  HEDDLE_WANTS_DEVICES(3);
   for (const char *algorithm : {"one_shot_packets", "two_shot_pull"}) {
-    Communicator communicator(openDevices("host", {0, 1, 2}), deadline(0.1));
+    Communicator communicator(openDevices({0, 1, 2}), deadline(0.1));
     CheckedRun run(communicator, allReduce(3, algorithm), 7);
     run.launch(0);
     run.launch(2);
     sleepSeconds(1);
     run.launch(1);
     std::string report = failureOf(communicator);
-    expectContains(report, "rank 0 (host:0) waited");
-    expectContains(report, "rank 2 (host:2) waited");
-    expectContains(report, "for rank 1 (host:1)");
+    expectContains(report, "rank 0 " + place(0) + " waited");
+    expectContains(report, "rank 2 " + place(2) + " waited");
+    expectContains(report, "for rank 1 " + place(1));
   }
   expectTheDevicesWork({0, 1, 2});
 }
 
 TEST(Failures, ARankThatStopsBetweenTwoCalls) {
+  HEDDLE_WANTS_DEVICES(3);
   for (const char *algorithm : {"one_shot_packets", "one_shot_pull"}) {
     // Long enough that the first call succeeds on any machine.
-    Communicator communicator(openDevices("host", {0, 1, 2}), deadline(1));
+    Communicator communicator(openDevices({0, 1, 2}), deadline(1));
     CheckedRun first(communicator, allReduce(3, algorithm), 1), second(communicator, allReduce(3, algorithm), 2);
     for (int rank : {0, 1, 2})
       first.launch(rank);
@@ -118,16 +130,17 @@ TEST(Failures, ARankThatStopsBetweenTwoCalls) {
     second.launch(0);
     second.launch(2);
     std::string report = failureOf(communicator);
-    expectContains(report, "launch 2: rank 0 (host:0) waited");
-    expectContains(report, "launch 2: rank 2 (host:2) waited");
-    expectContains(report, "for rank 1 (host:1)");
+    expectContains(report, "launch 2: rank 0 " + place(0) + " waited");
+    expectContains(report, "launch 2: rank 2 " + place(2) + " waited");
+    expectContains(report, "for rank 1 " + place(1));
   }
   expectTheDevicesWork({0, 1, 2});
 }
 
 // Work of the user's in the stream of a rank throws: its collective is skipped, and the others are not kept.
 TEST(Failures, ARankThatDiesBeforeItsCollective) {
-  Communicator communicator(openDevices("host", {0, 1, 2}), deadline(0.15));
+  HEDDLE_WANTS_DEVICES(3);
+  Communicator communicator(openDevices({0, 1, 2}), deadline(0.15));
   CheckedRun run(communicator, allReduce(3, "one_shot_pull"), 1);
   communicator.stream(1).hostFunction([] { throw environmentError("the disk is full"); });
   for (int rank : {0, 1, 2})
@@ -139,13 +152,14 @@ TEST(Failures, ARankThatDiesBeforeItsCollective) {
 
 // The first wait that fails ends the group: were each of these calls to wait for itself, they would take an hour.
 TEST(Failures, ManyCallsThatOneRankDoesNotMake) {
-  Communicator communicator(openDevices("host", {0, 1}), deadline(2));
+  HEDDLE_WANTS_DEVICES(2);
+  Communicator communicator(openDevices({0, 1}), deadline(2));
   Plan plan = allReduce(2, "two_shot_packets");
   CheckedRun first(communicator, plan, 1);
   for (int call = 0; call < 1800; ++call)
     first.launch(0);
   std::string report = failureOf(communicator);
-  expectContains(report, "launch 1: rank 0 (host:0) waited");
+  expectContains(report, "launch 1: rank 0 " + place(0) + " waited");
   expectTheDevicesWork({1, 0});
 }
 
@@ -154,16 +168,17 @@ struct Disagreement {
 };
 
 TEST(Failures, RanksThatAskForDifferentThings) {
+  HEDDLE_WANTS_DEVICES(4);
   Collective gather = makeCollective(CollectiveKind::AllGather, 2, 1, 40);
   const std::vector<Disagreement> cases = {
       {allReduce(2, "one_shot_pull", 40), allReduce(2, "one_shot_pull", 41)},
       {allReduce(2, "one_shot_pull", 40), allReduce(2, "one_shot_pull", 40, ElementType::F16)},
       {allReduce(2, "one_shot_pull", 40), allReduce(2, "two_shot_pull", 40)},
-      {allReduce(2, "one_shot_packets", 40), makePlan(gather, hostChip, by("gather_packets"))},
+      {allReduce(2, "one_shot_packets", 40), makePlan(gather, chipUnderTest(), by("gather_packets"))},
       {allReduce(2, "one_shot_pull", 40), allReduce(2, "one_shot_pull", 0)},
   };
   for (const Disagreement &each : cases) {
-    Communicator communicator(openDevices("host", {2, 3}), deadline(forEver));
+    Communicator communicator(openDevices({2, 3}), deadline(forEver));
     CheckedRun mine(communicator, each.mine, 1), theirs(communicator, each.theirs, 1);
     mine.launch(0);
     std::string report = errorOf(ErrorClass::Input, [&] { theirs.launch(1); });
@@ -173,17 +188,19 @@ TEST(Failures, RanksThatAskForDifferentThings) {
     }
     expectContains(report, "launch 1 of rank 1 is");
     std::string other = failureOf(communicator);
-    expectContains(other, "launch 1: rank 0 (host:2) was aborted while waiting");
-    expectContains(other, "for rank 1 (host:3)");
+    expectContains(other, "launch 1: rank 0 " + place(2) + " was aborted while waiting");
+    expectContains(other, "for rank 1 " + place(3));
   }
   expectTheDevicesWork({2, 3});
 }
 
 TEST(Failures, ADifferentOrderOfTheSameCalls) {
-  Communicator communicator(openDevices("host", {0, 1, 2}), deadline(forEver));
+  HEDDLE_WANTS_DEVICES(3);
+  Communicator communicator(openDevices({0, 1, 2}), deadline(forEver));
   CheckedRun reduce(communicator, allReduce(3, "one_shot_pull"), 1);
   CheckedRun gather(communicator,
-                    makePlan(makeCollective(CollectiveKind::AllGather, 3, 1, 40), hostChip, by("gather_pull")), 1);
+                    makePlan(makeCollective(CollectiveKind::AllGather, 3, 1, 40), chipUnderTest(), by("gather_pull")),
+                    1);
   for (CheckedRun *run : {&reduce, &gather})
     for (int rank : {0, 1})
       run->launch(rank);
@@ -194,18 +211,20 @@ TEST(Failures, ADifferentOrderOfTheSameCalls) {
 }
 
 TEST(Failures, OperandsThatTheKernelDoesNotHave) {
-  Communicator communicator(openDevices("host", {0, 1}), deadline(forEver));
+  HEDDLE_WANTS_DEVICES(2);
+  Communicator communicator(openDevices({0, 1}), deadline(forEver));
   Plan plan = allReduce(2, "one_shot_pull");
   CheckedRun run(communicator, plan, 1);
   run.launch(0);
   std::string report = errorOf(ErrorClass::Input, [&] { communicator.launch(communicator.prepare(plan), 1, {}); });
   EXPECT_NE(report, "no error");
-  expectContains(failureOf(communicator), "launch 1: rank 0 (host:0) was aborted while waiting");
+  expectContains(failureOf(communicator), "launch 1: rank 0 " + place(0) + " was aborted while waiting");
 }
 
 TEST(Failures, AGroupThatGoesWhileARankWaits) {
+  HEDDLE_WANTS_DEVICES(3);
   for (const char *algorithm : {"one_shot_packets", "two_shot_pull"}) {
-    auto communicator = std::make_unique<Communicator>(openDevices("host", {0, 1, 2}), deadline(forEver));
+    auto communicator = std::make_unique<Communicator>(openDevices({0, 1, 2}), deadline(forEver));
     CheckedRun first(*communicator, allReduce(3, algorithm), 1), second(*communicator, allReduce(3, algorithm), 2);
     for (int rank : {0, 2}) {
       first.launch(rank);
@@ -218,8 +237,9 @@ TEST(Failures, AGroupThatGoesWhileARankWaits) {
 
 // Nobody frees the memory of a group that another rank's kernel still uses.
 TEST(Failures, AGroupThatGoesAfterTheStreamOfARankFailed) {
+  HEDDLE_WANTS_DEVICES(3);
   for (int time = 0; time < 20; ++time) {
-    auto communicator = std::make_unique<Communicator>(openDevices("host", {0, 1, 2}), deadline(forEver));
+    auto communicator = std::make_unique<Communicator>(openDevices({0, 1, 2}), deadline(forEver));
     CheckedRun run(*communicator, allReduce(3, "one_shot_packets"), 1);
     communicator->stream(0).hostFunction([] { throw environmentError("the disk is full"); });
     for (int rank : {0, 1, 2})
@@ -230,19 +250,21 @@ TEST(Failures, AGroupThatGoesAfterTheStreamOfARankFailed) {
 }
 
 TEST(Failures, AbortEndsEveryWait) {
-  Communicator communicator(openDevices("host", {0, 1, 2}), deadline(forEver));
+  HEDDLE_WANTS_DEVICES(3);
+  Communicator communicator(openDevices({0, 1, 2}), deadline(forEver));
   CheckedRun run(communicator, allReduce(3, "two_shot_packets"), 1);
   run.launch(0);
   run.launch(2);
   communicator.abort();
   std::string report = failureOf(communicator);
-  expectContains(report, "rank 0 (host:0) was aborted while waiting");
-  expectContains(report, "rank 2 (host:2) was aborted while waiting");
+  expectContains(report, "rank 0 " + place(0) + " was aborted while waiting");
+  expectContains(report, "rank 2 " + place(2) + " was aborted while waiting");
 }
 
 // Otherwise it would depend on the moment whether a launch behind it meets the others.
 TEST(Failures, AnAbortedGroupRunsNothingAnyMore) {
-  Communicator communicator(openDevices("host", {0, 1}), deadline(forEver));
+  HEDDLE_WANTS_DEVICES(2);
+  Communicator communicator(openDevices({0, 1}), deadline(forEver));
   CheckedRun run(communicator, allReduce(2, "one_shot_pull"), 1);
   run.run();
   run.expectRight();

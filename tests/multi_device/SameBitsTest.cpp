@@ -11,7 +11,8 @@ using namespace heddle::testing;
 namespace {
 
 TEST(SameBits, OnEveryRankByEveryAlgorithmAndEveryTime) {
-  Communicator communicator(openDevices("host", firstOrdinals(5)));
+  HEDDLE_WANTS_DEVICES(5);
+  Communicator communicator(openDevices(firstOrdinals(5)));
   for (ElementType type : {ElementType::F32, ElementType::F16, ElementType::F64}) {
     Collective collective = makeCollective(CollectiveKind::AllReduce, 5, 1, 1237, type);
     auto inputs = reference::randomInputs(collective, 11, /*special=*/true);
@@ -21,7 +22,7 @@ TEST(SameBits, OnEveryRankByEveryAlgorithmAndEveryTime) {
         if (!algorithm->does(collective.kind))
           continue;
         for (int time = 0; time < 3; ++time) {
-          CollectiveRun run(communicator, makePlan(collective, hostChip, cut), inputs);
+          CollectiveRun run(communicator, makePlan(collective, chipUnderTest(), cut), inputs);
           for (const std::string &output : run.run()) {
             first = first.empty() ? output : first;
             EXPECT_TRUE(output == first) << elementTypeName(type) << " by " << algorithm->name << ", time " << time
@@ -57,6 +58,7 @@ struct SpecialCase {
 };
 
 TEST(SameBits, SpecialValues) {
+  HEDDLE_WANTS_DEVICES(2);
   const double zero = 0.0, inf = INFINITY, nan = NAN;
   const std::vector<std::vector<double>> inputs = {
       {nan, 1, inf, inf, -zero, -zero, zero, 1, -inf, nan},
@@ -68,13 +70,13 @@ TEST(SameBits, SpecialValues) {
       {Reduction::Minimum, {nan, nan, inf, -inf, -zero, -zero, -zero, 1, -inf, nan}},
       {Reduction::Maximum, {nan, nan, inf, inf, -zero, zero, zero, inf, -zero, nan}},
   };
-  Communicator communicator(openDevices("host", {0, 1}));
+  Communicator communicator(openDevices({0, 1}));
   for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16})
     for (const SpecialCase &each : cases)
       for (const char *algorithm : {"one_shot_packets", "one_shot_pull"}) {
         Collective collective =
             makeCollective(CollectiveKind::AllReduce, 2, 1, int64_t(inputs[0].size()), type, each.reduction);
-        CollectiveRun run(communicator, makePlan(collective, hostChip, {algorithm, 1, 16, 1}),
+        CollectiveRun run(communicator, makePlan(collective, chipUnderTest(), {algorithm, 1, 16, 1}),
                           {elementsOf(type, inputs[0]), elementsOf(type, inputs[1])});
         for (const std::string &output : run.run())
           EXPECT_EQ(readable(type, output), readable(type, elementsOf(type, each.result)))
@@ -84,8 +86,9 @@ TEST(SameBits, SpecialValues) {
 
 // What is not reduced keeps its bits, those of a signalling NaN too.
 TEST(SameBits, CopiesKeepEveryBit) {
+  HEDDLE_WANTS_DEVICES(2);
   const std::vector<uint32_t> words = {0x7f800001, 0xffc12345, 0x80000000, 0x00000001, 0x7f7fffff, 0xff800000};
-  Communicator communicator(openDevices("host", {0, 1}));
+  Communicator communicator(openDevices({0, 1}));
   std::string bytes(words.size() * 4, '\0');
   std::memcpy(bytes.data(), words.data(), bytes.size());
   for (const Algorithm *algorithm : allAlgorithms()) {
@@ -95,7 +98,7 @@ TEST(SameBits, CopiesKeepEveryBit) {
     collective.inner /= collective.inputParts();
     if (collective.kind == CollectiveKind::Permute)
       collective.sources = {1, 0};
-    CollectiveRun run(communicator, makePlan(collective, hostChip, {algorithm->name, 1, 4, 1}), {bytes, bytes});
+    CollectiveRun run(communicator, makePlan(collective, chipUnderTest(), {algorithm->name, 1, 4, 1}), {bytes, bytes});
     auto expected = reference::runCollective(collective, {bytes, bytes});
     EXPECT_TRUE(run.run() == expected) << algorithm->name;
   }

@@ -5,6 +5,7 @@
 #include "frontend/hlo/Parser.h"
 #include "support/Error.h"
 #include "tests/fuzz/Random.h"
+#include "tests/multi_device/TestDevices.h"
 #include "tests/program/RunModule.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -124,16 +125,18 @@ std::string differenceOf(const RandomModule &random, const std::string &referenc
   try {
     hlo::Module module = hlo::parseModule(textOf(random), fmt::format("seed{}.hlo", random.seed));
     fuzz::Random choices(random.seed + 77);
+    if (!heddle::testing::hasDevices(module.deviceCount()))
+      return "";
     Inputs inputs = inputsOf(module, choices);
     Results expected =
         runReference(referenceText.empty() ? module : hlo::parseModule(referenceText, "reference.hlo"), inputs);
     ProgramOptions options;
     if (choices.chance(40))
       options.algorithm = choices.pick(allAlgorithms())->name;
-    Results fused = runOnHost(module, inputs, options), plain = fused;
+    Results fused = runOnDevices(module, inputs, options), plain = fused;
     options.partition.fuseCollectives = false;
     if (hasCollective(module))
-      plain = runOnHost(module, inputs, options);
+      plain = runOnDevices(module, inputs, options);
     std::vector<Facts> facts;
     for (int result : random.entry().results)
       facts.insert(facts.end(), random.entry().lines[size_t(result)].facts.begin(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tests/program/RunModule.h"
-#include "runtime/Driver.h"
+#include "tests/multi_device/TestDevices.h"
 
 namespace heddle::program::testing {
 
@@ -11,10 +11,8 @@ static void appendLeaves(const hlo::reference::Value &value, std::vector<ArrayBy
     appendLeaves(element, leaves);
 }
 
-Results runOnHost(const hlo::Module &module, const Inputs &inputs, const ProgramOptions &options) {
-  std::vector<std::shared_ptr<Device>> devices;
-  for (int64_t i = 0; i < module.deviceCount(); ++i)
-    devices.push_back(openDevice("host:" + std::to_string(i)));
+Results runOnDevices(const hlo::Module &module, const Inputs &inputs, const ProgramOptions &options) {
+  std::vector<std::shared_ptr<Device>> devices = heddle::testing::openFirstDevices(module.deviceCount());
   Results arrays(devices.size());
   for (size_t device = 0; device < devices.size(); ++device)
     for (const hlo::reference::Value &input : inputs[device])

@@ -78,7 +78,7 @@ Results compareResults(const std::string &header, const std::string &body, const
     text += (i ? ", " : "") + names[i];
   hlo::Module module = hlo::parseModule(text + ")\n}\n", "special.hlo");
   expected = runReference(module, inputs);
-  return runOnHost(module, inputs);
+  return runOnDevices(module, inputs);
 }
 
 /// Every opcode on these operands; the first few differences are reported.

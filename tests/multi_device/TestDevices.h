@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The devices that tests of several devices run on: those of the driver that HEDDLE_TEST_DEVICE names, or of the host.
+#pragma once
+#include "runtime/Device.h"
+#include "runtime/Driver.h"
+#include "support/Error.h"
+#include "support/TestDevice.h"
+
+namespace heddle::testing {
+
+inline Driver &driverUnderTest() {
+  for (Driver *driver : allDrivers())
+    if (driver->name() == testDriver())
+      return *driver;
+  throw inputError("no driver is called `" + testDriver() + "`");
+}
+
+inline const Chip &chipUnderTest() {
+  static std::shared_ptr<Device> first = openDevice(testDriver() + ":0");
+  return first->chip();
+}
+
+inline std::vector<std::shared_ptr<Device>> openDevices(const std::string &driver, const std::vector<int> &ordinals) {
+  std::vector<std::shared_ptr<Device>> devices;
+  for (int ordinal : ordinals)
+    devices.push_back(openDevice(driver + ":" + std::to_string(ordinal)));
+  return devices;
+}
+
+inline std::vector<std::shared_ptr<Device>> openDevices(const std::vector<int> &ordinals) {
+  return openDevices(testDriver(), ordinals);
+}
+
+/// Devices 0 to count - 1.
+inline std::vector<std::shared_ptr<Device>> openFirstDevices(int64_t count) {
+  std::vector<int> ordinals;
+  for (int ordinal = 0; ordinal < count; ++ordinal)
+    ordinals.push_back(ordinal);
+  return openDevices(ordinals);
+}
+
+inline bool hasDevices(int64_t count) {
+  return driverUnderTest().deviceCount() >= count;
+}
+
+} // namespace heddle::testing
