@@ -51,7 +51,7 @@ private:
   /// Operands of a rank for a tile.
   llvm::SmallVector<mlir::Value> forTile(mlir::ValueRange pointers);
   mlir::Value lowBits(mlir::ValueRange pointers); ///< or of the parts of addresses that are no multiples of accessBytes
-  mlir::Value operandSlots(); ///< of this block, in this rank's memory
+  mlir::Value operandSlots();                     ///< of this block, in this rank's memory
   /// The operands of a rank, which has published them.
   llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank);
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
