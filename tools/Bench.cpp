@@ -34,7 +34,8 @@ constexpr const char *help =
   --devices N               ranks, 1 to 8; default 4
   --device NAME             whose devices: host (the default) or cuda
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
-  --blocks N, --warps N     program instances on each rank, warps of each (GPUs), instead of the plan's choice
+  --blocks N, --warps N, --tile N   program instances on each rank, warps of each (GPUs), elements of a tile: instead of
+                            what the plan chooses
   --timeout SECONDS         how long one call may wait for other ranks; default 30
   --json, --csv             the same and the p50, min and max of single calls, for programs
 
@@ -134,6 +135,7 @@ void addBench(CLI::App &program, VerbAction &action) {
   addInteger("--devices", "--devices", &request->run.devices, 1, 8);
   addInteger("-G,--cudagraph", "--cudagraph", &request->run.graphReplays, 0, 100000);
   addInteger("--warps", "--warps", &request->run.plan.warps, 1, 32);
+  verb->add_option("--tile", request->run.plan.tileElements);
   addInteger("--blocks", "--blocks", &request->run.plan.blocks, 1, maxCollectiveBlocks);
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);
