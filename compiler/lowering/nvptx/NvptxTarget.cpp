@@ -35,6 +35,9 @@ public:
   Value approximateExp2(Builder &b, Value f32) const override;
   Value approximateDivide(Builder &b, Value x, Value y) const override;
   Value approximateSqrt(Builder &b, Value f32) const override;
+  Value multiplyHigh(Builder &b, Value x, Value y) const override {
+    return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
+  }
   void trap(Builder &b) const override { LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.trap"), ValueRange{}); }
 
 private:

@@ -178,6 +178,10 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Default([&](Operation *other) {
         if (other->getName().getStringRef() == "ttg.barrier")
           return meet();
+        if (isa<PrintOp>(other)) {
+          (void)refuse(other, "kernels on GPUs do not print yet");
+          return;
+        }
         if (other->getNumResults() == 0) {
           (void)refuse(other, "");
           return;

@@ -73,6 +73,7 @@ private:
 
   //===-- Elementwise.cpp ----------------------------------------------------------------------------------------===//
   Values emitElementwise(mlir::Operation *op);
+  Values emitMap(triton::MapElementwiseOp op);
   Value compute(mlir::Operation *op, llvm::ArrayRef<Value> operands, Type result);
   Value divide(mlir::Operation *op, Value x, Value y);
   Value shift(mlir::Operation *op, Value x, Value amount);

@@ -48,6 +48,7 @@ private:
   layout::Shape warpsOf(DotOp op); ///< of a matrix instruction's result, along each axis
   LinearLayout dotLayout(DotOp op);
   LinearLayout reduceLayout(ReduceOp op);
+  LinearLayout packLayout(MapElementwiseOp op); ///< the elements of a pack are in registers of one thread
   /// What the operands of a join or cat, or the operand of a split, are to have.
   LinearLayout piecesLayout(Operation *op);
   std::optional<LinearLayout> throughShape(Operation *op, const LinearLayout &source);
@@ -234,6 +235,14 @@ LinearLayout LayoutAssigner::reduceLayout(ReduceOp op) {
   return known->second;
 }
 
+LinearLayout LayoutAssigner::packLayout(MapElementwiseOp op) {
+  layout::Shape shape = shapeOf(op.getResult()[0]), size(shape.size(), 1);
+  int64_t left = op.getPack();
+  for (size_t axis = shape.size(); axis-- > 0; left /= size[axis])
+    size[axis] = std::min(left, shape[axis]);
+  return layout::defaultBlocked(shape, size, rowMajor(shape.size()), target.lanesPerWarp(), warps);
+}
+
 // The last axis of a split is one register bit, the lowest.
 static bool splitsInRegisters(const LinearLayout &layout, int last) {
   for (Dim in : {Dim::Lane, Dim::Warp})
@@ -314,6 +323,8 @@ bool LayoutAssigner::visit(Operation *op) {
     setAll(*throughShape(op, piecesLayout(op)));
   } else if (auto split = dyn_cast<SplitOp>(op)) {
     setAll(layout::slice(piecesLayout(op), int(tileOf(split.getSrc()).getRank()) - 1));
+  } else if (auto map = dyn_cast<MapElementwiseOp>(op); map && map.getPack() > 1) {
+    setAll(packLayout(map));
   } else if (isElementwise(op)) {
     for (Value operand : op->getOperands())
       if (const LinearLayout *layout = tileOf(operand) ? own(operand) : nullptr) {
