@@ -232,7 +232,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
       })
       .Case([&](arith::DivFOp) {
         return inF32([&](ArrayRef<Value> x) -> Value {
-          if (x[0].getType().isF64())
+          if (x[0].getType().isF64() || !options.approximates)
             return arith::DivFOp::create(b, x[0], x[1]);
           return target.approximateDivide(b, x[0], x[1]);
         });
@@ -274,7 +274,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
           return {};
         }
         bool real = !in.empty() && isa<FloatType>(from());
-        if (isa<math::Exp2Op, math::ExpOp>(other) && !result.isF64())
+        if (isa<math::Exp2Op, math::ExpOp>(other) && !result.isF64() && options.approximates)
           return inF32([&](ArrayRef<Value> x) {
             Value power = x[0];
             if (isa<math::ExpOp>(other))
@@ -282,7 +282,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
                                             arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
             return target.approximateExp2(b, power);
           });
-        if (isa<math::SqrtOp>(other) && !result.isF64())
+        if (isa<math::SqrtOp>(other) && !result.isF64() && options.approximates)
           return inF32([&](ArrayRef<Value> x) { return target.approximateSqrt(b, x[0]); });
         return real && isNarrowFloat(from()) ? inF32(sameType) : cloneOn(other, in, type);
       });
