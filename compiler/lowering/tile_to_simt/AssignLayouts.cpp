@@ -56,9 +56,9 @@ private:
   //===-- Rewriting ----------------------------------------------------------------------------------------------===//
   /// What operand `number` of a shape or element operation needs for its result to have `result`.
   LinearLayout needed(Operation *op, unsigned number, const LinearLayout &result);
-  Value get(Value value, const LinearLayout &layout);
+  Value get(Value value, LinearLayout layout); ///< a copy: `layouts` may move what it holds
   void rewrite(Operation *op);
-  void setOperand(OpOperand &operand, const LinearLayout &layout);
+  void setOperand(OpOperand &operand, LinearLayout layout);
 
   FuncOp function;
   const GpuTarget &target;
@@ -107,7 +107,7 @@ LinearLayout LayoutAssigner::ownOrDefault(Value value) {
 }
 
 bool LayoutAssigner::setOwn(Value value, const LinearLayout &layout) {
-  return layouts.insert({value, layout}).second;
+  return layouts.insert({value, LinearLayout(layout)}).second;
 }
 
 // Without one axis' contribution: what a value that is broadcast along it has.
@@ -286,7 +286,7 @@ std::optional<LinearLayout> LayoutAssigner::throughShape(Operation *op, const Li
 
 bool LayoutAssigner::visit(Operation *op) {
   bool changed = false;
-  auto setAll = [&](const LinearLayout &layout) {
+  auto setAll = [&](LinearLayout layout) { // a copy, as in get
     for (Value result : op->getResults())
       if (tileOf(result))
         changed |= setOwn(result, layout);
@@ -402,7 +402,7 @@ LinearLayout LayoutAssigner::needed(Operation *op, unsigned number, const Linear
   return result;
 }
 
-Value LayoutAssigner::get(Value value, const LinearLayout &layout) {
+Value LayoutAssigner::get(Value value, LinearLayout layout) {
   auto tile = tileOf(value);
   Attribute key = LinearAttr::get(value.getContext(), layout);
   auto found = made.find({value, key});
@@ -434,13 +434,13 @@ Value LayoutAssigner::get(Value value, const LinearLayout &layout) {
   return result;
 }
 
-void LayoutAssigner::setOperand(OpOperand &operand, const LinearLayout &layout) {
+void LayoutAssigner::setOperand(OpOperand &operand, LinearLayout layout) {
   if (tileOf(operand.get()))
     operand.set(get(operand.get(), layout));
 }
 
 void LayoutAssigner::rewrite(Operation *op) {
-  auto all = [&](const LinearLayout &layout) {
+  auto all = [&](LinearLayout layout) {
     for (OpOperand &operand : op->getOpOperands())
       setOperand(operand, layout);
   };
