@@ -84,10 +84,16 @@ TEST(ApiCollectives, BusFactors) {
 
 // Only who knows that the operands are plain buffers may have them touched by other ranks.
 TEST(ApiCollectives, DirectPlansAreForPlainBuffers) {
-  Collective large = ofSize(CollectiveKind::AllReduce, ElementType::F32, 4, 1 << 20);
-  EXPECT_TRUE(planFor(large, "host", {}).algorithm->direct);
-  EXPECT_FALSE(makePlan(large, hostChip, {}).algorithm->direct);
-  EXPECT_EQ(planFor(large, "host", {}).arena.stagingParity, 0);
+  for (CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter, CollectiveKind::AllToAll})
+    for (const char *driver : {"host", "cuda"}) {
+      Collective large = ofSize(kind, ElementType::F32, 4, 2 << 20);
+      Plan plan = planFor(large, driver, {});
+      EXPECT_TRUE(plan.algorithm->direct) << collectiveName(kind);
+      EXPECT_EQ(plan.arena.stagingParity, 0);
+      EXPECT_FALSE(makePlan(large, plan.target == "host" ? hostChip : sm90Chip, {}).algorithm->direct);
+      EXPECT_FALSE(planFor(ofSize(kind, ElementType::F32, 4, 16 << 10), driver, {}).algorithm->direct);
+    }
 }
 
 // The table between the headings, in the order of allAlgorithms.
