@@ -23,6 +23,26 @@ public:
   void run(const std::string &moduleText, const reference::Grid &grid,
            std::vector<reference::Argument> &arguments) override {
     load(moduleText);
+    threads::Report report = runWithout(-1, grid, arguments);
+    if (!report.clean())
+      throw internalError("the threads of kernel `" + package.kernel + "`: " + report.text());
+  }
+
+  std::vector<unsigned> silentBarriers(const std::string &moduleText, const reference::Grid &grid,
+                                       const std::vector<reference::Argument> &arguments, unsigned &count) {
+    load(moduleText);
+    count = threads::ThreadInterpreter(*module, package.entry).barrierCount();
+    std::vector<unsigned> silent;
+    for (unsigned barrier = 0; barrier < count; ++barrier) {
+      std::vector<reference::Argument> fresh = arguments;
+      if (runWithout(int(barrier), grid, fresh).clean())
+        silent.push_back(barrier);
+    }
+    return silent;
+  }
+
+private:
+  threads::Report runWithout(int barrier, const reference::Grid &grid, std::vector<reference::Argument> &arguments) {
     threads::Launch launch;
     launch.grid = {uint32_t(grid.x), uint32_t(grid.y), uint32_t(grid.z)};
     launch.block.x = uint32_t(package.threads);
@@ -31,6 +51,8 @@ public:
     if (options.cooperative)
       machine.residentBlocks = unsigned(launch.grid.count());
     threads::ThreadInterpreter interpreter(*module, package.entry, machine);
+    if (barrier >= 0)
+      interpreter.removeBarrier(unsigned(barrier));
     for (reference::Argument &argument : arguments) {
       std::string name = "argument " + std::to_string(launch.arguments.size());
       launch.arguments.push_back(argument.isBuffer ? uint64_t(argument.bytes.data()) : argument.bits);
@@ -38,12 +60,9 @@ public:
         interpreter.addMemory(argument.bytes.data(), argument.bytes.size(), name);
     }
     launch.arguments.push_back(0); // the launch's record (binary/CudaAbi.h)
-    threads::Report report = interpreter.run(launch);
-    if (!report.clean())
-      throw internalError("the threads of kernel `" + package.kernel + "`: " + report.text());
+    return interpreter.run(launch);
   }
 
-private:
   void load(const std::string &moduleText) {
     if (module && moduleText == loadedText)
       return;
@@ -72,4 +91,9 @@ private:
 
 std::unique_ptr<executors::Executor> executors::makeThreadsExecutor(ThreadsOptions options) {
   return std::make_unique<ThreadsExecutor>(options);
+}
+
+std::vector<unsigned> executors::findSilentBarriers(const std::string &moduleText, const reference::Grid &grid,
+                                                    std::vector<reference::Argument> arguments, unsigned &count) {
+  return ThreadsExecutor({}).silentBarriers(moduleText, grid, arguments, count);
 }

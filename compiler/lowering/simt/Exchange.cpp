@@ -22,7 +22,7 @@ Value ThreadEmitter::scratch(int64_t bytes) {
                                           LLVM::Linkage::External, "heddle_shared", Attribute(), /*alignment=*/16,
                                           /*addrSpace=*/3);
   }
-  target.barrier(b); // who reads what was there before
+  meet(); // who reads what was there before
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(prologueEnd);
   if (!sharedBase)
@@ -166,7 +166,7 @@ ThreadEmitter::Values ThreadEmitter::convertThroughShared(const Values &values, 
            return {};
          },
          {});
-    target.barrier(b);
+    meet();
     eachGroup(
         read, result.inputSize(Dim::Register), repetition,
         [&](Value pointer, ArrayRef<int64_t> group) {
@@ -205,7 +205,7 @@ ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(const Values &values, T
          return {};
        },
        {});
-  target.barrier(b);
+  meet();
   Values results;
   for (Value pointer : pointers)
     results.push_back(fromMemory(loadShared(pointer, stored, 1).front(), element));
