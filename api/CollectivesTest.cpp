@@ -114,15 +114,18 @@ TEST(ApiCollectives, TheDocumentationListsEveryAlgorithm) {
 
 // From 64 MB of all outputs on; the slices are no whole number of tiles.
 TEST(ApiCollectives, OutputsPastTheCachesAreRight) {
-  BenchmarkRequest request;
-  request.type = ElementType::F64;
-  request.iterations = 1;
-  CollectiveBenchmark benchmark(request);
   EXPECT_FALSE(planFor(ofSize(CollectiveKind::AllReduce, ElementType::F64, 4, 15 << 20), "host", {}).streams);
-  BenchmarkRow row = benchmark.measure((16 << 20) + 24);
-  EXPECT_TRUE(row.plan.streams);
-  EXPECT_EQ(row.outOfPlace.firstWrong, "");
-  EXPECT_EQ(row.inPlace.firstWrong, "");
+  for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::AllToAll}) {
+    BenchmarkRequest request;
+    request.kind = kind;
+    request.type = ElementType::F64;
+    request.iterations = 1;
+    CollectiveBenchmark benchmark(request);
+    BenchmarkRow row = benchmark.measure((16 << 20) + (kind == CollectiveKind::AllReduce ? 24 : 96));
+    EXPECT_TRUE(row.plan.streams);
+    EXPECT_EQ(row.outOfPlace.firstWrong, "");
+    EXPECT_EQ(row.inPlace.firstWrong, "");
+  }
 }
 
 TEST(ApiCollectives, EveryCollectiveIsRightOutOfPlaceAndInPlace) {
