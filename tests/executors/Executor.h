@@ -33,6 +33,7 @@ std::unique_ptr<Executor> makeDeviceExecutor(const std::string &device, DeviceOp
 struct ThreadsOptions {
   bool optimised = true;    ///< the code behind LLVM's optimiser, which becomes PTX; else that before it
   bool cooperative = false; ///< every program instance lives at once
+  int warps = 4;            ///< of a block
 };
 /// The code for `sm_90`, one thread's LLVM IR, in the thread interpreter. A race in shared memory or a fault of a
 /// barrier is an error.
@@ -44,8 +45,8 @@ std::vector<unsigned> findSilentBarriers(const std::string &moduleText, const re
                                          std::vector<reference::Argument> arguments, unsigned &count);
 
 /// By name: `reference`, `simplified`, `host`, `host_checked` (with bounds checks), `host_cooperative`, `threads`,
-/// `threads_cooperative`, `threads_unoptimised`, or what openDevice takes (`cuda:0`), `cuda:0_cooperative`. Throws
-/// Error{Input} for others.
+/// `threads8` (with so many warps; 4), `threads_cooperative`, `threads_unoptimised`, or what openDevice takes
+/// (`cuda:0`), `cuda:0_cooperative`. Throws Error{Input} for others.
 std::unique_ptr<Executor> makeExecutor(const std::string &name);
 
 } // namespace heddle::executors

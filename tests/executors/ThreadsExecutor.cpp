@@ -69,6 +69,7 @@ private:
     module.reset();
     CompileOptions compileOptions;
     compileOptions.target = "sm_90";
+    compileOptions.warps = options.warps;
     compileOptions.keepTextOf = options.optimised ? "optimise" : "llvm-ir";
     CompileResult result = compile(moduleText, "program", compileOptions);
     llvm::SMDiagnostic problem;

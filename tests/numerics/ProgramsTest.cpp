@@ -101,3 +101,32 @@ TEST(Programs, a_poll_waits_for_what_is_there) {
   tt.store %o, %v : !tt.ptr<i32>)",
                     {bufferOf(ascending(1)), zeros<int32_t>(1)});
 }
+
+// A loop made of branches, which carries a tile and a scalar; and tiles of one element.
+TEST(Programs, blocks_pass_tiles) {
+  expectAsReference("%x: !tt.ptr<i32>, %o: !tt.ptr<i32>, %one: !tt.ptr<i32>", R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c6 = arith.constant 6 : i32
+  %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %xp = tt.addptr %xs, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  %v = tt.load %xp : tensor<64x!tt.ptr<i32>>
+  cf.br ^loop(%c0, %v : i32, tensor<64xi32>)
+^loop(%n: i32, %t: tensor<64xi32>):
+  %goes = arith.cmpi slt, %n, %c6 : i32
+  cf.cond_br %goes, ^body, ^end(%t : tensor<64xi32>)
+^body:
+  %m = arith.addi %n, %c1 : i32
+  %u = arith.addi %t, %i : tensor<64xi32>
+  cf.br ^loop(%m, %u : i32, tensor<64xi32>)
+^end(%r: tensor<64xi32>):
+  %os = tt.splat %o : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %op = tt.addptr %os, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  tt.store %op, %r : tensor<64x!tt.ptr<i32>>
+  %p = tt.splat %one : !tt.ptr<i32> -> tensor<1x1x!tt.ptr<i32>>
+  %w = tt.load %p : tensor<1x1x!tt.ptr<i32>>
+  %s = arith.muli %w, %w : tensor<1x1xi32>
+  tt.store %p, %s : tensor<1x1x!tt.ptr<i32>>)",
+                    {bufferOf(ascending(64)), zeros<int32_t>(64), bufferOf(std::vector<int32_t>{7})});
+}
