@@ -151,7 +151,7 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
            return {};
          },
          {});
-    target.barrier(b);
+    meet();
     for (auto &[place, value] : folded) {
       SmallVector<Values> parts;
       for (int64_t row = 0; row < warps; ++row) {
@@ -225,7 +225,7 @@ void ThreadEmitter::emitScan(ScanOp op) {
            return {};
          },
          {});
-    target.barrier(b);
+    meet();
     SmallVector<Values> next = values;
     for (size_t reg = 0; reg < count; ++reg) {
       Value has = op.getReverse()
@@ -271,7 +271,7 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
          return {};
        },
        {});
-  target.barrier(b);
+  meet();
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   for (int64_t reg = 0; reg < from.inputSize(Dim::Register); ++reg) {
     if (firstCopy(from, reg) != reg)
@@ -291,7 +291,7 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
          },
          {});
   }
-  target.barrier(b);
+  meet();
   Values results;
   Type element = bins.getElementType();
   for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
@@ -321,7 +321,7 @@ void ThreadEmitter::emitGather(GatherOp op) {
          return {};
        },
        {});
-  target.barrier(b);
+  meet();
   Values results;
   for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
     Value index = i32(0);

@@ -8,6 +8,7 @@
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/SharedMemory.h"
 #include "compiler/lowering/simt/SimtToThreads.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -101,8 +102,11 @@ private:
   Values once(Type tile, Type result, llvm::function_ref<Value(int64_t reg)> body, Value mask, const Values &masks);
 
   //===-- Exchange.cpp -------------------------------------------------------------------------------------------===//
-  /// Shared memory of at least so many bytes, free of earlier readers: a barrier has been emitted.
-  Value scratch(int64_t bytes);
+  /// Shared memory of at least so many bytes, free of earlier readers: the threads have met if they have to. `perWarp`:
+  /// each warp touches bytes of its own, the same wherever the code comes here again.
+  Value scratch(int64_t bytes, bool perWarp = false);
+  /// What has been written to scratch can be read, and the reverse.
+  void meet() { shared.meet(b); }
   Value sharedPointer(Value base, Value byteOffset);
   void storeShared(Value pointer, mlir::ValueRange values); ///< neighbours, as one vector
   Values loadShared(Value pointer, Type type, int64_t count);
@@ -137,8 +141,9 @@ private:
   llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
   std::map<std::pair<uint64_t, Dim>, std::vector<std::pair<LinearLayout, Value>>> parts;
   std::map<uint64_t, Value> owners; ///< by the bits of the thread's number that must be 0
-  mlir::LLVM::GlobalOp sharedMemory, zeros;
-  Value sharedBase, zerosAddress;
+  SharedMemory shared;
+  mlir::LLVM::GlobalOp zeros;
+  Value zerosAddress;
   bool divergent = false; ///< inside a branch that not all threads of the block take
   bool failed = false;
 };
