@@ -185,6 +185,12 @@ public:
   void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override {
     line(fmt::format("output({}){} = {}", rankName(of), partName(part, outputIsCut()), names[size_t(tile)]));
   }
+  void inTurn(const std::function<void()> &body) override {
+    line(fmt::format("in turn with {}:", rankName(Rank::own(plan.collective.ranks / 2))));
+    ++depth;
+    body();
+    --depth;
+  }
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override {
     std::vector<std::string> terms;
     for (int rank = 0; rank < plan.collective.ranks; ++rank)

@@ -60,3 +60,44 @@ TEST(Programs, a_join_of_what_a_loop_carries) {
   tt.store %op, %j : tensor<16x16x2x!tt.ptr<f32>>)",
                     {zeros<float>(512)});
 }
+
+// Other threads read what a thread has stored, and store over what others still read.
+TEST(Programs, loads_see_earlier_stores_and_not_later_ones) {
+  expectAsReference("%x: !tt.ptr<i32>, %o: !tt.ptr<i32>, %s: !tt.ptr<i32>", R"(
+  %i = tt.make_range {end = 512 : i32, start = 0 : i32} : tensor<512xi32>
+  %mirror = arith.constant dense<511> : tensor<512xi32>
+  %j = arith.xori %i, %mirror : tensor<512xi32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c5 = arith.constant 5 : i32
+  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<512x!tt.ptr<i32>>
+  %here = tt.addptr %xs, %i : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  %there = tt.addptr %xs, %j : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  scf.for %n = %c0 to %c5 step %c1 : i32 {
+    %v = tt.load %here : tensor<512x!tt.ptr<i32>>
+    %w = arith.addi %v, %i : tensor<512xi32>
+    tt.store %there, %w : tensor<512x!tt.ptr<i32>>
+    %k = tt.load %s : !tt.ptr<i32>
+    %ks = tt.splat %k : i32 -> tensor<512xi32>
+    %more = arith.addi %k, %c5 : i32
+    tt.store %s, %more : !tt.ptr<i32>
+    %u = tt.load %here : tensor<512x!tt.ptr<i32>>
+    %t = arith.addi %u, %ks : tensor<512xi32>
+    tt.store %here, %t : tensor<512x!tt.ptr<i32>>
+  }
+  %end = tt.load %there : tensor<512x!tt.ptr<i32>>
+  %os = tt.splat %o : !tt.ptr<i32> -> tensor<512x!tt.ptr<i32>>
+  %op = tt.addptr %os, %i : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  tt.store %op, %end : tensor<512x!tt.ptr<i32>>)",
+                    {bufferOf(ascending(512)), zeros<int32_t>(512), bufferOf(ascending(1))});
+}
+
+TEST(Programs, a_poll_waits_for_what_is_there) {
+  expectAsReference("%p: !tt.ptr<i32>, %o: !tt.ptr<i32>", R"(
+  %c1 = arith.constant 1 : i32
+  %c7 = arith.constant 7 : i32
+  %done = tt.atomic_poll acquire, gpu, %p, %c1 : !tt.ptr<i32>, i32 -> i1
+  %v = arith.select %done, %c7, %c1 : i32
+  tt.store %o, %v : !tt.ptr<i32>)",
+                    {bufferOf(ascending(1)), zeros<int32_t>(1)});
+}

@@ -26,8 +26,8 @@ std::string testNameOf(std::string executor);
 std::string kernelText(const std::string &parameters, const std::string &body);
 
 /// Runs kernelText on the test device and returns the arguments.
-std::vector<Argument> runOnDevice(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
-                                Grid grid = {});
+std::vector<Argument> runOnDevice(const std::string &parameters, const std::string &body,
+                                  std::vector<Argument> arguments, Grid grid = {});
 
 /// A kernel that loads 1024 elements of each input (%a, %b, %c), runs `body` and stores %r. In the body `@f32` stands
 /// for `tensor<1024xf32>`.

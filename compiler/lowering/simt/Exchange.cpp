@@ -13,7 +13,7 @@ using layout::tileDim;
 //===-- Shared memory --------------------------------------------------------------------------------------------===//
 
 Value ThreadEmitter::scratch(int64_t bytes, bool perWarp) {
-  meet(); // with whoever reads what was there before
+  meetForScratch(); // with whoever reads what was there before
   return shared.allocate(b, entry, prologueEnd, bytes, perWarp);
 }
 
@@ -169,7 +169,7 @@ ThreadEmitter::Values ThreadEmitter::convertThroughShared(const Values &values, 
            return {};
          },
          {});
-    meet();
+    meetForScratch();
     eachGroup(
         read, result.inputSize(Dim::Register), repetition,
         [&](Value pointer, ArrayRef<int64_t> group) {
@@ -208,7 +208,7 @@ ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(const Values &values, T
          return {};
        },
        {});
-  meet();
+  meetForScratch();
   Values results;
   for (Value pointer : pointers)
     results.push_back(fromMemory(loadShared(pointer, stored, 1).front(), element));

@@ -98,6 +98,7 @@ static bool isZero(Value value) {
 }
 
 void ThreadEmitter::emitLoad(LoadOp op) {
+  orderAccess(op);
   Type element = elementTypeOf(op.getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
   const Values &pointers = of(op.getPtr());
@@ -135,10 +136,13 @@ void ThreadEmitter::emitLoad(LoadOp op) {
       results[first + i] = value;
     }
   }
+  if (mustAgree(op))
+    results = broadcastFromOwners(results, op.getPtr().getType(), element);
   emitted[op.getResult()] = results;
 }
 
 void ThreadEmitter::emitStore(StoreOp op) {
+  orderAccess(op);
   Type element = elementTypeOf(op.getValue().getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
   const Values &pointers = of(op.getPtr()), &values = of(op.getValue());
@@ -193,6 +197,7 @@ ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function
 }
 
 void ThreadEmitter::emitAtomic(Operation *op) {
+  orderAccess(op);
   Value pointer = op->getOperand(0), result = op->getResult(0);
   Type tile = pointer.getType(), element = elementTypeOf(result.getType());
   const Values &pointers = of(pointer);
@@ -229,8 +234,29 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   emitted[result] = results;
 }
 
+// One thread waits; the others wait for it.
 void ThreadEmitter::emitPoll(AtomicPollOp op) {
-  (void)refuse(op, "");
+  if (op.getTimeout())
+    return (void)refuse(op, "a wait with a time limit");
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  orderAccess(op);
+  Value expected = scalar(op.getExpected()), pointer = scalar(op.getPtr());
+  when(isOwner(LinearLayout()), {},
+       [&]() -> Values {
+         scf::WhileOp::create(
+             b, TypeRange{}, ValueRange{},
+             [&](OpBuilder &, Location, ValueRange) {
+               Value seen = target.compareAndSwap(b, pointer, expected, expected, op.getSem(), op.getScope());
+               Value different = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, expected);
+               scf::ConditionOp::create(b, different, ValueRange{});
+             },
+             [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(b, ValueRange{}); });
+         return {};
+       },
+       {});
+  meet();
+  emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
 }
 
 // Writes are done once; waits by everybody, because each thread has to know what it waited for before it goes on.

@@ -64,6 +64,8 @@ public:
   virtual mlir::Value approximateDivide(Builder &b, mlir::Value x,
                                         mlir::Value y) const = 0; ///< f32, 2 units in the last place
   virtual mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const = 0;
+  /// The upper half of the unsigned product of two i64.
+  virtual mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const = 0;
   virtual void trap(Builder &b) const = 0;
 };
 

@@ -60,6 +60,7 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
     for (Value bit : of(op.getSrcs()[0]))
       some = some ? Value(arith::OrIOp::create(b, some, bit)) : bit;
     emitted[op.getResult()[0]] = {target.barrierOr(b, some)};
+    pending.clear();
     return;
   }
   auto tile = cast<RankedTensorType>(op.getSrcs()[0].getType());
@@ -151,7 +152,7 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
            return {};
          },
          {});
-    meet();
+    meetForScratch();
     for (auto &[place, value] : folded) {
       SmallVector<Values> parts;
       for (int64_t row = 0; row < warps; ++row) {
@@ -225,7 +226,7 @@ void ThreadEmitter::emitScan(ScanOp op) {
            return {};
          },
          {});
-    meet();
+    meetForScratch();
     SmallVector<Values> next = values;
     for (size_t reg = 0; reg < count; ++reg) {
       Value has = op.getReverse()
@@ -271,7 +272,7 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
          return {};
        },
        {});
-  meet();
+  meetForScratch();
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   for (int64_t reg = 0; reg < from.inputSize(Dim::Register); ++reg) {
     if (firstCopy(from, reg) != reg)
@@ -291,7 +292,7 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
          },
          {});
   }
-  meet();
+  meetForScratch();
   Values results;
   Type element = bins.getElementType();
   for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
@@ -321,7 +322,7 @@ void ThreadEmitter::emitGather(GatherOp op) {
          return {};
        },
        {});
-  meet();
+  meetForScratch();
   Values results;
   for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
     Value index = i32(0);

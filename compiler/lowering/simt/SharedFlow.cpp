@@ -185,9 +185,8 @@ int64_t SharedFlow::placeBuffers(int64_t first, int64_t budget) {
   auto neighbours = findNeighbours();
   std::vector<unsigned> order(buffers.size());
   std::iota(order.begin(), order.end(), 0u);
-  llvm::sort(order, [&](unsigned x, unsigned y) {
-    return std::pair(buffers[y].bytes, x) < std::pair(buffers[x].bytes, y);
-  });
+  llvm::sort(order,
+             [&](unsigned x, unsigned y) { return std::pair(buffers[y].bytes, x) < std::pair(buffers[x].bytes, y); });
   std::vector<bool> placed(buffers.size());
   int64_t end = first;
   for (unsigned number : order) {

@@ -37,9 +37,11 @@ Value SharedMemory::allocate(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp entry, Op
   return pointer;
 }
 
-void SharedMemory::meet(ImplicitLocOpBuilder &b) {
+Operation *SharedMemory::meet(ImplicitLocOpBuilder &b) {
   target.barrier(b);
-  meetings[&*std::prev(b.getInsertionPoint())] = 0;
+  Operation *meeting = &*std::prev(b.getInsertionPoint());
+  meetings.insert(meeting);
+  return meeting;
 }
 
 //===-- The flow of a thread's code ------------------------------------------------------------------------------===//
@@ -90,7 +92,7 @@ void SharedFlowBuilder::visit(Operation &op) {
     return use(store.getAddr(), SharedFlow::Write);
   if (auto update = dyn_cast<LLVM::AtomicRMWOp>(op))
     return use(update.getPtr(), SharedFlow::Update);
-  if (memory.meetings.count(&op)) {
+  if (memory.meetings.contains(&op)) {
     proposed.push_back(&op);
     return flow.proposeMeeting(depthOf(&op));
   }

@@ -7,6 +7,7 @@
 #include "compiler/lowering/simt/SharedFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace heddle::simt {
 
@@ -24,7 +25,9 @@ public:
   mlir::Value allocate(mlir::ImplicitLocOpBuilder &b, mlir::LLVM::LLVMFuncOp entry, mlir::Operation *prologue,
                        int64_t bytes, bool perWarp);
   /// The threads of the block meet, if it turns out that they have to. All come here, or none.
-  void meet(mlir::ImplicitLocOpBuilder &b);
+  mlir::Operation *meet(mlir::ImplicitLocOpBuilder &b);
+  /// They have to, whatever shared memory needs.
+  void keep(mlir::Operation *meeting) { meetings.erase(meeting); }
 
   /// Returns the bytes that the kernel needs. `entry` is all emitted, still with structured control flow.
   int64_t finish(mlir::LLVM::LLVMFuncOp entry);
@@ -43,7 +46,7 @@ private:
   mlir::Value whole;
   std::vector<Buffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> numbers; ///< of the buffers, by their first byte's pointer
-  llvm::DenseMap<mlir::Operation *, unsigned> meetings;
+  llvm::DenseSet<mlir::Operation *> meetings;    ///< that may be left out
 };
 
 } // namespace heddle::simt

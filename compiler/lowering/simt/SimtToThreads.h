@@ -14,6 +14,8 @@ class GpuTarget;
 
 struct ThreadOptions {
   int warps = 4; ///< of a block
+  /// f32 division, exp, exp2 and sqrt by the target's approximations, as Triton has them; else as on the host.
+  bool approximates = true;
 };
 
 /// What the package must say about the lowered kernel.

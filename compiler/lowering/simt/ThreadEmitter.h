@@ -5,6 +5,7 @@
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
 //   Reduce.cpp          reduce, scan, histogram, gather      Dot.cpp       matrix products
+//   Order.cpp           program order of accesses to global memory
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
@@ -73,6 +74,7 @@ private:
 
   //===-- Elementwise.cpp ----------------------------------------------------------------------------------------===//
   Values emitElementwise(mlir::Operation *op);
+  Values emitMap(triton::MapElementwiseOp op);
   Value compute(mlir::Operation *op, llvm::ArrayRef<Value> operands, Type result);
   Value divide(mlir::Operation *op, Value x, Value y);
   Value shift(mlir::Operation *op, Value x, Value amount);
@@ -101,12 +103,31 @@ private:
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its result.
   Values once(Type tile, Type result, llvm::function_ref<Value(int64_t reg)> body, Value mask, const Values &masks);
 
+  //===-- Order.cpp ----------------------------------------------------------------------------------------------===//
+  /// An access to global memory since the threads last met.
+  struct Access {
+    Value pointer, root; ///< of the source; no pointer: one of another iteration
+    bool reads = false, writes = false;
+    bool isScalar = false, byOwner = false;        ///< byOwner: done once, not by every thread that has a copy
+    std::optional<triton::RMWOp> unorderedUpdate;  ///< an atomic whose result nobody reads
+    llvm::SmallVector<mlir::Operation *, 2> since; ///< meetings around scratch, which may yet be left out
+  };
+  void meet(); ///< a barrier of the block
+  /// Between uses of scratch: what has been written can be read, and the reverse. Left out where it turns out that
+  /// nothing needs it.
+  void meetForScratch();
+  /// Makes the threads meet if what `op` accesses may have been accessed by another thread before.
+  void orderAccess(mlir::Operation *op);
+  void expectAccesses(mlir::Region &region);
+  Access globalAccess(mlir::Operation *op);
+  bool mayMeet(const Access &earlier, const Access &later);
+  bool mustAgree(triton::LoadOp op);
+  bool usesPeerCalls();
+
   //===-- Exchange.cpp -------------------------------------------------------------------------------------------===//
   /// Shared memory of at least so many bytes, free of earlier readers: the threads have met if they have to. `perWarp`:
   /// each warp touches bytes of its own, the same wherever the code comes here again.
   Value scratch(int64_t bytes, bool perWarp = false);
-  /// What has been written to scratch can be read, and the reverse.
-  void meet() { shared.meet(b); }
   Value sharedPointer(Value base, Value byteOffset);
   void storeShared(Value pointer, mlir::ValueRange values); ///< neighbours, as one vector
   Values loadShared(Value pointer, Type type, int64_t count);
@@ -144,7 +165,9 @@ private:
   SharedMemory shared;
   mlir::LLVM::GlobalOp zeros;
   Value zerosAddress;
-  bool divergent = false; ///< inside a branch that not all threads of the block take
+  llvm::SmallVector<Access> pending;
+  bool ordersItself = false; ///< a program between devices
+  bool divergent = false;    ///< inside a branch that not all threads of the block take
   bool failed = false;
 };
 
