@@ -4,7 +4,7 @@
 //   ThreadEmitter.cpp   frame, control flow      Places.cpp        coordinates, owners, shape operations
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
-//   Reduce.cpp          reduce, scan, histogram, gather      Dot.cpp       matrix products
+//   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp       matrix products
 //   Order.cpp           program order of accesses to global memory
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
@@ -135,11 +135,20 @@ private:
   Values convertThroughShared(const Values &values, Type from, Type to);
   Values broadcastFromOwners(const Values &values, Type tile, Type element);
 
-  //===-- Reduce.cpp, Dot.cpp ------------------------------------------------------------------------------------===//
+  //===-- Reduce.cpp, Scan.cpp, Dot.cpp
+  //------------------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);
   Values fold(mlir::Region &region, llvm::SmallVector<Values> parts); ///< combines all parts, neighbours first
   /// The row-major index of a register's element, without one of the axes if asked.
   Value flatIndex(Type tile, int64_t reg, int skippedAxis = -1);
+  /// Which of the warps along an axis this one is; `bits` of the warp's number, in the order of the axis.
+  Value warpNumber(llvm::ArrayRef<int> bits);
+  /// `parts` (a list of operands for each kept element, which `registers` name) of all warps along the axis, for each
+  /// element by warp.
+  llvm::SmallVector<llvm::SmallVector<Values>> exchangeAcrossWarps(mlir::ValueRange sources, int axis,
+                                                                   llvm::ArrayRef<int> warpBits,
+                                                                   llvm::ArrayRef<Values> parts,
+                                                                   llvm::ArrayRef<int64_t> registers);
   void emitScan(triton::ScanOp op);
   void emitHistogram(triton::HistogramOp op);
   void emitGather(triton::GatherOp op);
