@@ -89,8 +89,9 @@ SmallVector<SmallVector<ThreadEmitter::Values>> ThreadEmitter::exchangeAcrossWar
   if (silent | copies)
     writer = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                    arith::AndIOp::create(b, thread, i32(int64_t(silent | copies))), i32(0));
-  auto pointerOf = [&](size_t operand, Value row, Value element) {
-    Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(kept)), element);
+  // All warps' parts of an element are neighbours: one access reads them.
+  auto pointerOf = [&](size_t operand, Value element, Value row) {
+    Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, element, i32(warps)), row);
     index = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(sizes[operand])), i32(starts[operand]));
     return sharedPointer(base, index);
   };
@@ -101,7 +102,7 @@ SmallVector<SmallVector<ThreadEmitter::Values>> ThreadEmitter::exchangeAcrossWar
        [&]() -> Values {
          for (auto [part, index] : llvm::zip(parts, indices))
            for (size_t i = 0; i < sources.size(); ++i)
-             storeShared(pointerOf(i, number, index), toMemory(part[i], elementTypeOf(sources[i].getType())));
+             storeShared(pointerOf(i, index, number), toMemory(part[i], elementTypeOf(sources[i].getType())));
          return {};
        },
        {});
@@ -109,13 +110,13 @@ SmallVector<SmallVector<ThreadEmitter::Values>> ThreadEmitter::exchangeAcrossWar
   SmallVector<SmallVector<Values>> results;
   for (Value index : indices) {
     SmallVector<Values> rows;
-    for (int64_t row = 0; row < warps; ++row) {
-      Values part;
-      for (size_t i = 0; i < sources.size(); ++i) {
-        Type element = elementTypeOf(sources[i].getType());
-        part.push_back(fromMemory(loadShared(pointerOf(i, i32(row), index), memoryType(element), 1).front(), element));
-      }
-      rows.push_back(part);
+    rows.resize(size_t(warps));
+    for (size_t i = 0; i < sources.size(); ++i) {
+      Type element = elementTypeOf(sources[i].getType());
+      int64_t width = std::min(warps, 16 / sizes[i]);
+      for (int64_t row = 0; row < warps; row += width)
+        for (auto [at, part] : llvm::enumerate(loadShared(pointerOf(i, index, i32(row)), memoryType(element), width)))
+          rows[size_t(row) + at].push_back(fromMemory(part, element));
     }
     results.push_back(rows);
   }
