@@ -39,10 +39,14 @@ struct ThreadsOptions {
 /// barrier is an error.
 std::unique_ptr<Executor> makeThreadsExecutor(ThreadsOptions options = {});
 
-/// Removes each barrier of the optimised `sm_90` code in turn and runs it. The numbers of those, in the order of the
-/// text, whose absence is not reported as a race or another fault in shared memory; `count` becomes how many there are.
-std::vector<unsigned> findSilentBarriers(const std::string &moduleText, const reference::Grid &grid,
-                                         std::vector<reference::Argument> arguments, unsigned &count);
+struct BarrierTrial {
+  unsigned barriers = 0;          ///< of the block or of a warp, in the code of a thread before LLVM's optimiser
+  std::vector<unsigned> unneeded; ///< those without which no race is seen, in the order of the text
+};
+/// Runs the kernel for `sm_90` of `warps` warps in the thread interpreter, then once more without each of its barriers.
+/// Throws when the run with all barriers is not clean.
+BarrierTrial tryBarriers(const std::string &moduleText, const reference::Grid &grid,
+                         const std::vector<reference::Argument> &arguments, int warps = 4);
 
 /// By name: `reference`, `simplified`, `host`, `host_checked` (with bounds checks), `host_cooperative`, `threads`,
 /// `threads8` (with so many warps; 4), `threads_cooperative`, `threads_unoptimised`, or what openDevice takes

@@ -21,6 +21,8 @@ public:
   Value programId(Builder &b, int axis) const override { return special(b, std::string("ctaid.") + "xyz"[axis]); }
   Value programCount(Builder &b, int axis) const override { return special(b, std::string("nctaid.") + "xyz"[axis]); }
   void barrier(Builder &b) const override;
+  void warpBarrier(Builder &b) const override;
+  bool isBarrier(Operation *op) const override;
   Value barrierOr(Builder &b, Value bit) const override;
   Value shuffleXor(Builder &b, Value value, int mask) const override;
   Value shuffleFrom(Builder &b, Value value, Value lane) const override;
@@ -71,6 +73,15 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
 
 void NvptxTarget::barrier(Builder &b) const {
   LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), ValueRange{i32(b, 0)});
+}
+
+void NvptxTarget::warpBarrier(Builder &b) const {
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.bar.warp.sync"), ValueRange{i32(b, -1)});
+}
+
+bool NvptxTarget::isBarrier(Operation *op) const {
+  auto called = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return called && called.getIntrin().starts_with("llvm.nvvm.barrier.cta.");
 }
 
 Value NvptxTarget::barrierOr(Builder &b, Value bit) const {

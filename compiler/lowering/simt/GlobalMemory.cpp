@@ -150,29 +150,40 @@ void ThreadEmitter::emitStore(StoreOp op) {
   bool isTile = isa<RankedTensorType>(op.getPtr().getType());
   LinearLayout layout = isTile ? layoutOf(op.getPtr().getType()) : LinearLayout();
   Value owner = isOwner(layout);
-  for (size_t first = 0; first < pointers.size(); first += size_t(width)) {
-    if (isTile && size_t(firstCopy(layout, int64_t(first))) != first)
-      continue;
-    Value mask = masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
+  auto store = [&](size_t first) {
+    Value whole;
+    if (width == 1) {
+      whole = toMemory(values[first], element);
+    } else {
+      Type vector = VectorType::get(width, stored);
+      whole = LLVM::PoisonOp::create(b, vector);
+      for (int64_t i = 0; i < width; ++i)
+        whole = LLVM::InsertElementOp::create(b, whole, toMemory(values[first + size_t(i)], element), i32(i));
+      int64_t total = bits * width;
+      Type carrier =
+          total > 32 ? Type(VectorType::get(total / 32, b.getI32Type())) : Type(b.getIntegerType(unsigned(total)));
+      whole = LLVM::BitcastOp::create(b, carrier, whole);
+    }
+    LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bits * width / 8));
+  };
+  SmallVector<size_t> firsts;
+  for (size_t first = 0; first < pointers.size(); first += size_t(width))
+    if (!isTile || size_t(firstCopy(layout, int64_t(first))) == first)
+      firsts.push_back(first);
+  auto maskOf = [&](size_t first) {
+    return masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
+  };
+  // Neighbours under one mask share its branch.
+  for (ArrayRef<size_t> rest = firsts; !rest.empty();) {
+    Value mask = maskOf(rest.front());
+    ArrayRef<size_t> run = rest.take_while([&](size_t first) { return maskOf(first) == mask; });
     when(both(owner, mask), {},
          [&]() -> Values {
-           Value whole;
-           if (width == 1) {
-             whole = toMemory(values[first], element);
-           } else {
-             Type vector = VectorType::get(width, stored);
-             whole = LLVM::PoisonOp::create(b, vector);
-             for (int64_t i = 0; i < width; ++i)
-               whole = LLVM::InsertElementOp::create(b, whole, toMemory(values[first + size_t(i)], element), i32(i));
-             int64_t total = bits * width;
-             Type carrier = total > 32 ? Type(VectorType::get(total / 32, b.getI32Type()))
-                                       : Type(b.getIntegerType(unsigned(total)));
-             whole = LLVM::BitcastOp::create(b, carrier, whole);
-           }
-           LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bits * width / 8));
+           llvm::for_each(run, store);
            return {};
          },
          {});
+    rest = rest.drop_front(run.size());
   }
 }
 

@@ -86,17 +86,31 @@ void ThreadEmitter::meet() {
   pending.clear();
 }
 
+void ThreadEmitter::meetForScratch() {
+  Operation *meeting = shared.meet(b);
+  for (Access &access : pending)
+    access.since.push_back(meeting);
+}
+
 void ThreadEmitter::orderAccess(Operation *op) {
   Access access = globalAccess(op);
   MemSemantic semantic = semanticOf(op);
   bool releases = semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease;
-  bool conflicts = llvm::any_of(pending, [&](const Access &earlier) { return mayMeet(earlier, access); });
-  // What the program did before a release is over in every thread.
-  conflicts |= releases && !ordersItself && llvm::any_of(pending, [&](const Access &earlier) {
-                 return !(earlier.isScalar && earlier.byOwner && access.isScalar);
-               });
-  if (conflicts && !divergent)
+  auto conflicts = [&](const Access &earlier) {
+    // What the program did before a release is over in every thread.
+    bool mustBeOver = releases && !ordersItself && !(earlier.isScalar && earlier.byOwner && access.isScalar);
+    return mustBeOver || mayMeet(earlier, access);
+  };
+  if (!divergent && llvm::any_of(pending, [&](const Access &each) { return each.since.empty() && conflicts(each); }))
     meet();
+  for (Access *each = pending.begin(); !divergent && each != pending.end(); ++each) {
+    if (!conflicts(*each))
+      continue;
+    Operation *last = each->since.back(); // the reader's, which is hardly ever left out
+    shared.keep(last);
+    llvm::erase_if(pending, [&](const Access &earlier) { return llvm::is_contained(earlier.since, last); });
+    each = pending.begin() - 1;
+  }
   pending.push_back(access);
 }
 

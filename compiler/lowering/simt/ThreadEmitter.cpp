@@ -14,7 +14,8 @@ using namespace heddle::triton;
 GpuTarget::~GpuTarget() = default;
 
 ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel)
-    : source(source), target(target), options(options), kernel(kernel), b(source.getLoc(), source.getContext()) {}
+    : source(source), target(target), options(options), kernel(kernel), b(source.getLoc(), source.getContext()),
+      shared(target, options.warps) {}
 
 LogicalResult ThreadEmitter::run() {
   ordersItself = usesPeerCalls();
@@ -22,6 +23,7 @@ LogicalResult ThreadEmitter::run() {
   emitBody();
   if (failed)
     return failure();
+  kernel.sharedBytes = shared.finish(entry);
   prologueEnd->erase();
   source.erase();
   return success();

@@ -4,11 +4,12 @@
 //   ThreadEmitter.cpp   frame, control flow      Places.cpp        coordinates, owners, shape operations
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
-//   Reduce.cpp          reduce, scan, histogram, gather      Dot.cpp       matrix products
+//   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp       matrix products
 //   Order.cpp           program order of accesses to global memory
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/SharedMemory.h"
 #include "compiler/lowering/simt/SimtToThreads.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -107,10 +108,14 @@ private:
   struct Access {
     Value pointer, root; ///< of the source; no pointer: one of another iteration
     bool reads = false, writes = false;
-    bool isScalar = false, byOwner = false;       ///< byOwner: done once, not by every thread that has a copy
-    std::optional<triton::RMWOp> unorderedUpdate; ///< an atomic whose result nobody reads
+    bool isScalar = false, byOwner = false;        ///< byOwner: done once, not by every thread that has a copy
+    std::optional<triton::RMWOp> unorderedUpdate;  ///< an atomic whose result nobody reads
+    llvm::SmallVector<mlir::Operation *, 2> since; ///< meetings around scratch, which may yet be left out
   };
   void meet(); ///< a barrier of the block
+  /// Between uses of scratch: what has been written can be read, and the reverse. Left out where it turns out that
+  /// nothing needs it.
+  void meetForScratch();
   /// Makes the threads meet if what `op` accesses may have been accessed by another thread before.
   void orderAccess(mlir::Operation *op);
   void expectAccesses(mlir::Region &region);
@@ -120,8 +125,9 @@ private:
   bool usesPeerCalls();
 
   //===-- Exchange.cpp -------------------------------------------------------------------------------------------===//
-  /// Shared memory of at least so many bytes, free of earlier readers: a barrier has been emitted.
-  Value scratch(int64_t bytes);
+  /// Shared memory of at least so many bytes, free of earlier readers: the threads have met if they have to. `perWarp`:
+  /// each warp touches bytes of its own, the same wherever the code comes here again.
+  Value scratch(int64_t bytes, bool perWarp = false);
   Value sharedPointer(Value base, Value byteOffset);
   void storeShared(Value pointer, mlir::ValueRange values); ///< neighbours, as one vector
   Values loadShared(Value pointer, Type type, int64_t count);
@@ -129,11 +135,20 @@ private:
   Values convertThroughShared(const Values &values, Type from, Type to);
   Values broadcastFromOwners(const Values &values, Type tile, Type element);
 
-  //===-- Reduce.cpp, Dot.cpp ------------------------------------------------------------------------------------===//
+  //===-- Reduce.cpp, Scan.cpp, Dot.cpp
+  //------------------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);
   Values fold(mlir::Region &region, llvm::SmallVector<Values> parts); ///< combines all parts, neighbours first
   /// The row-major index of a register's element, without one of the axes if asked.
   Value flatIndex(Type tile, int64_t reg, int skippedAxis = -1);
+  /// Which of the warps along an axis this one is; `bits` of the warp's number, in the order of the axis.
+  Value warpNumber(llvm::ArrayRef<int> bits);
+  /// `parts` (a list of operands for each kept element, which `registers` name) of all warps along the axis, for each
+  /// element by warp.
+  llvm::SmallVector<llvm::SmallVector<Values>> exchangeAcrossWarps(mlir::ValueRange sources, int axis,
+                                                                   llvm::ArrayRef<int> warpBits,
+                                                                   llvm::ArrayRef<Values> parts,
+                                                                   llvm::ArrayRef<int64_t> registers);
   void emitScan(triton::ScanOp op);
   void emitHistogram(triton::HistogramOp op);
   void emitGather(triton::GatherOp op);
@@ -156,8 +171,9 @@ private:
   llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
   std::map<std::pair<uint64_t, Dim>, std::vector<std::pair<LinearLayout, Value>>> parts;
   std::map<uint64_t, Value> owners; ///< by the bits of the thread's number that must be 0
-  mlir::LLVM::GlobalOp sharedMemory, zeros;
-  Value sharedBase, zerosAddress;
+  SharedMemory shared;
+  mlir::LLVM::GlobalOp zeros;
+  Value zerosAddress;
   llvm::SmallVector<Access> pending;
   bool ordersItself = false; ///< a program between devices
   bool divergent = false;    ///< inside a branch that not all threads of the block take

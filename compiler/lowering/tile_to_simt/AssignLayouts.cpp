@@ -5,6 +5,7 @@
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/Encodings.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/SimtToThreads.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -48,6 +49,7 @@ private:
   layout::Shape warpsOf(DotOp op); ///< of a matrix instruction's result, along each axis
   LinearLayout dotLayout(DotOp op);
   LinearLayout reduceLayout(ReduceOp op);
+  LinearLayout scanLayout(ScanOp op);
   LinearLayout packLayout(MapElementwiseOp op); ///< the elements of a pack are in registers of one thread
   /// What the operands of a join or cat, or the operand of a split, are to have.
   LinearLayout piecesLayout(Operation *op);
@@ -235,6 +237,20 @@ LinearLayout LayoutAssigner::reduceLayout(ReduceOp op) {
   return known->second;
 }
 
+// One that the scan can walk through in order: what the operand has, or runs along the axis in each thread.
+LinearLayout LayoutAssigner::scanLayout(ScanOp op) {
+  auto axis = int(op.getAxis());
+  Value source = op.getSrcs()[0];
+  if (const LinearLayout *layout = own(source); layout && isScanOrdered(*layout, axis))
+    return *layout;
+  layout::Shape shape = shapeOf(source), size(shape.size(), 1);
+  size[size_t(axis)] = std::clamp<int64_t>(countOf(shape) / threads(), 1, shape[size_t(axis)]);
+  layout::Order order = rowMajor(shape.size());
+  llvm::erase(order, axis);
+  order.insert(order.begin(), axis);
+  return layout::defaultBlocked(shape, size, order, target.lanesPerWarp(), warps);
+}
+
 LinearLayout LayoutAssigner::packLayout(MapElementwiseOp op) {
   layout::Shape shape = shapeOf(op.getResult()[0]), size(shape.size(), 1);
   int64_t left = op.getPack();
@@ -311,7 +327,7 @@ bool LayoutAssigner::visit(Operation *op) {
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     setAll(layout::slice(reduceLayout(reduce), int(reduce.getAxis())));
   } else if (isa<ScanOp>(op)) {
-    setAll(ownOrDefault(op->getOperand(0)));
+    setAll(scanLayout(cast<ScanOp>(op)));
   } else if (isa<HistogramOp>(op)) {
     setAll(defaultLayout(shapeOf(op->getResult(0))));
   } else if (auto gather = dyn_cast<GatherOp>(op)) {
