@@ -7,6 +7,8 @@
 #include "compiler/dialects/simt/SimtDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/simt/SimtAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/dialects/simt/SimtTypes.h.inc"
 
 namespace heddle::simt {
 

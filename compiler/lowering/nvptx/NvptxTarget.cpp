@@ -29,6 +29,14 @@ public:
                        MemScope scope) const override;
   std::optional<MatrixInstruction> matrixInstruction(DotOp dot) const override;
   SmallVector<Value> multiply(Builder &builder, DotOp dot, ValueRange a, ValueRange b, ValueRange c) const override;
+  bool hasAsyncCopies() const override { return true; }
+  void asyncCopy(Builder &b, Value shared, Value global, int64_t bytes, Value sourceBytes) const override;
+  void asyncCommit(Builder &b) const override { call(b, "llvm.nvvm.cp.async.commit.group", {}); }
+  void asyncWait(Builder &b, int64_t pendingGroups) const override {
+    call(b, "llvm.nvvm.cp.async.wait.group", {i32(b, pendingGroups)});
+  }
+  bool hasMatrixLoads() const override { return true; }
+  SmallVector<Value> loadMatrix(Builder &b, Value shared, bool transposed) const override;
   Value toFp8(Builder &b, Value value, Type to) const override;
   Value fromFp8(Builder &b, Value value, Type from) const override;
   Value approximateExp2(Builder &b, Value f32) const override;
@@ -39,6 +47,9 @@ public:
 private:
   static Value call(Builder &b, Type type, llvm::StringRef name, ValueRange operands) {
     return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
+  }
+  static void call(Builder &b, llvm::StringRef name, ValueRange operands) {
+    LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
   }
   static Value special(Builder &b, const std::string &name) {
     return call(b, b.getI32Type(), "llvm.nvvm.read.ptx.sreg." + name, {});
@@ -232,6 +243,29 @@ SmallVector<Value> NvptxTarget::multiply(Builder &builder, DotOp dot, ValueRange
   SmallVector<Value> results;
   for (int64_t i = 0; i < 4; ++i)
     results.push_back(LLVM::ExtractValueOp::create(builder, d, ArrayRef<int64_t>{i}));
+  return results;
+}
+
+//===-- Shared memory --------------------------------------------------------------------------------------------===//
+
+void NvptxTarget::asyncCopy(Builder &b, Value shared, Value global, int64_t bytes, Value sourceBytes) const {
+  // Those of 16 bytes stay out of the first-level cache.
+  std::string name = bytes == 16 ? "llvm.nvvm.cp.async.cg.shared.global.16"
+                                 : "llvm.nvvm.cp.async.ca.shared.global." + std::to_string(bytes);
+  if (sourceBytes)
+    call(b, name + ".s", {shared, global, sourceBytes});
+  else
+    call(b, name, {shared, global});
+}
+
+SmallVector<Value> NvptxTarget::loadMatrix(Builder &b, Value shared, bool transposed) const {
+  Type words = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getI32Type()));
+  // The name ends in the address space of its overload.
+  std::string name = std::string("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4") + (transposed ? ".trans" : "") + ".b16.p3";
+  Value whole = call(b, words, name, {shared});
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < 4; ++i)
+    results.push_back(LLVM::ExtractValueOp::create(b, whole, ArrayRef<int64_t>{i}));
   return results;
 }
 

@@ -13,20 +13,12 @@ using layout::tileDim;
 //===-- Shared memory --------------------------------------------------------------------------------------------===//
 
 Value ThreadEmitter::scratch(int64_t bytes) {
-  kernel.sharedBytes = std::max(kernel.sharedBytes, int64_t(llvm::alignTo(uint64_t(bytes), 16)));
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
-  if (!sharedMemory) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(entry);
-    sharedMemory = LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
-                                          LLVM::Linkage::External, "heddle_shared", Attribute(), /*alignment=*/16,
-                                          /*addrSpace=*/3);
-  }
+  kernel.sharedBytes = std::max(kernel.sharedBytes, ringBytes + int64_t(llvm::alignTo(uint64_t(bytes), 16)));
   target.barrier(b); // who reads what was there before
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(prologueEnd);
   if (!sharedBase)
-    sharedBase = LLVM::AddressOfOp::create(b, pointer, sharedMemory.getSymName());
+    sharedBase = ringBytes ? sharedPointer(sharedStart(), i32(ringBytes)) : sharedStart();
   return sharedBase;
 }
 

@@ -52,6 +52,21 @@ public:
   virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, triton::DotOp dot, mlir::ValueRange a,
                                                   mlir::ValueRange b, mlir::ValueRange c) const = 0;
 
+  //===-- Copies from global to shared memory that go on by themselves -------------------------------------------===//
+  virtual bool hasAsyncCopies() const { return false; }
+  /// Begins to copy `bytes` (4, 8, 16): the first `sourceBytes` (i32; null: all of them), and zeros behind them.
+  virtual void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
+                         mlir::Value sourceBytes) const {}
+  virtual void asyncCommit(Builder &b) const {}                      ///< makes a group of what was begun
+  virtual void asyncWait(Builder &b, int64_t pendingGroups) const {} ///< until at most so many are on their way
+
+  /// Four matrices of 8 rows of 16 bytes (layout::MatrixLoad): as many words (i32). `shared` is the row that this lane
+  /// names. Nothing when the chip has no such instruction.
+  virtual mlir::SmallVector<mlir::Value> loadMatrix(Builder &b, mlir::Value shared, bool transposed) const {
+    return {};
+  }
+  virtual bool hasMatrixLoads() const { return false; }
+
   /// f32 to two f8 of type `to`, and back; null when the chip has no such instruction. Values are i8 and f32.
   virtual mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const { return {}; }
   virtual mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const { return {}; }

@@ -18,6 +18,7 @@ ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const Threa
 
 LogicalResult ThreadEmitter::run() {
   createEntry();
+  placeRings();
   emitBody();
   if (failed)
     return failure();
@@ -149,6 +150,13 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](ConvertLayoutOp op) {
         emitted[op.getResult()] = convert(of(op.getSrc()), op.getSrc().getType(), op.getType());
       })
+      .Case([&](AllocOp alloc) { emitted[alloc.getRing()] = {}; })
+      .Case([&](StoreSharedOp store) { emitStoreShared(store); })
+      .Case([&](LoadSharedOp load) { emitLoadShared(load); })
+      .Case([&](AsyncCopyOp copy) { emitAsyncCopy(copy); })
+      .Case([&](AsyncCommitOp) { target.asyncCommit(b); })
+      .Case([&](AsyncWaitOp wait) { target.asyncWait(b, int64_t(wait.getPending())); })
+      .Case([&](BarrierOp) { target.barrier(b); })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
       .Case(
           [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })

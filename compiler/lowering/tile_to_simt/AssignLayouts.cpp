@@ -124,22 +124,6 @@ static LinearLayout flattenAxis(const LinearLayout &layout, int axis) {
   return LinearLayout(std::move(inputs), std::move(outputs)).removeZeroBases(Dim::Register);
 }
 
-// dimension d of the result is dimension order[d] of the source.
-static LinearLayout permute(const LinearLayout &source, ArrayRef<int32_t> order) {
-  std::vector<LinearLayout::Input> inputs = source.inputs();
-  std::vector<LinearLayout::Output> outputs;
-  for (size_t d = 0; d < order.size(); ++d)
-    outputs.push_back({tileDim(int(d)), source.outputSize(tileDim(order[d]))});
-  for (LinearLayout::Input &input : inputs)
-    for (auto [bit, basis] : llvm::enumerate(input.bases)) {
-      std::vector<int64_t> moved;
-      for (int32_t axis : order)
-        moved.push_back(source.basis(input.dim, int(bit), tileDim(axis)));
-      basis = moved;
-    }
-  return LinearLayout(std::move(inputs), std::move(outputs));
-}
-
 // Row-major: the last axis is the minor one.
 static LinearLayout reshape(const LinearLayout &source, ArrayRef<int64_t> shape) {
   std::vector<Dim> reversed;
@@ -260,7 +244,7 @@ LinearLayout LayoutAssigner::piecesLayout(Operation *op) {
 
 std::optional<LinearLayout> LayoutAssigner::throughShape(Operation *op, const LinearLayout &source) {
   if (auto trans = dyn_cast<TransOp>(op))
-    return permute(source, trans.getOrder());
+    return layout::permuteAxes(source, {trans.getOrder().begin(), trans.getOrder().end()});
   if (auto shaped = dyn_cast<ReshapeOp>(op))
     return reshape(source, cast<RankedTensorType>(shaped.getType()).getShape());
   if (isa<JoinOp>(op)) {
@@ -381,10 +365,10 @@ LinearLayout LayoutAssigner::needed(Operation *op, unsigned number, const Linear
     return layout;
   }
   if (auto trans = dyn_cast<TransOp>(op)) {
-    SmallVector<int32_t> inverse(trans.getOrder().size());
+    layout::Order inverse(trans.getOrder().size());
     for (auto [to, from] : llvm::enumerate(trans.getOrder()))
-      inverse[size_t(from)] = int32_t(to);
-    return permute(result, inverse);
+      inverse[size_t(from)] = int(to);
+    return layout::permuteAxes(result, inverse);
   }
   if (auto shaped = dyn_cast<ReshapeOp>(op))
     return reshape(result, tileOf(shaped.getSrc()).getShape());
