@@ -50,6 +50,8 @@ private:
     module.reset();
     CompileOptions compileOptions;
     compileOptions.target = "sm_90";
+    compileOptions.warps = options.warps;
+    compileOptions.warpGroups = options.warpGroups;
     compileOptions.keepTextOf = options.optimised ? "optimise" : "llvm-ir";
     CompileResult result = compile(moduleText, "program", compileOptions);
     llvm::SMDiagnostic problem;

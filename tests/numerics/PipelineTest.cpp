@@ -126,19 +126,45 @@ std::vector<uint8_t> integers(const std::string &element, size_t count, uint64_t
   return bytes;
 }
 
+struct Case {
+  std::string parameters, body;
+  std::vector<Argument> arguments;
+};
+
+Case caseOf(const Loop &loop, int iterations, int kept) {
+  std::string aligned = " {tt.divisibility = 16 : i32}";
+  std::string parameters = "%a: !tt.ptr<" + loop.element + ">" + aligned + ", %b: !tt.ptr<" + loop.element + ">" +
+                           aligned + ", %c: !tt.ptr<" + (loop.element == "i8" ? "i32" : "f32") + ">" + aligned +
+                           ", %n: i32, %depth: i32" + aligned;
+  return {parameters,
+          textOf(loop),
+          {bufferOf(integers(loop.element, size_t(loop.m * depth), 1)),
+           bufferOf(integers(loop.element, size_t(loop.n * depth), 2)), zeros<int32_t>(size_t(loop.m * loop.n)),
+           scalarI32(iterations), scalarI32(kept)}};
+}
+
+/// By groups of four warps where the tile is large enough, in the thread interpreter, whatever the test device is.
+void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = depth) {
+  SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, {} warps", loop.element, loop.m,
+                           loop.n, loop.k, loop.aAlongK, loop.bAlongK, loop.transposed, warps));
+  Case which = caseOf(loop, iterations, kept);
+  std::vector<Argument> expected = which.arguments;
+  std::string text = kernelText(which.parameters, which.body);
+  makeExecutor("reference")->run(text, {}, expected);
+  executors::ThreadsOptions options;
+  options.warps = warps;
+  options.warpGroups = true;
+  executors::makeThreadsExecutor(options)->run(text, {}, which.arguments);
+  EXPECT_EQ(which.arguments[2].bytes, expected[2].bytes);
+}
+
 void check(const Loop &loop, int iterations, int kept = depth) {
   SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, carried {}, stages {}, outer {}: "
                            "{} iterations, {} deep",
                            loop.element, loop.m, loop.n, loop.k, loop.aAlongK, loop.bAlongK, loop.transposed,
                            loop.carried, loop.stages, loop.outer, iterations, kept));
-  std::string aligned = " {tt.divisibility = 16 : i32}";
-  std::string parameters = "%a: !tt.ptr<" + loop.element + ">" + aligned + ", %b: !tt.ptr<" + loop.element + ">" +
-                           aligned + ", %c: !tt.ptr<" + (loop.element == "i8" ? "i32" : "f32") + ">" + aligned +
-                           ", %n: i32, %depth: i32" + aligned;
-  expectAsReference(parameters, textOf(loop),
-                    {bufferOf(integers(loop.element, size_t(loop.m * depth), 1)),
-                     bufferOf(integers(loop.element, size_t(loop.n * depth), 2)),
-                     zeros<int32_t>(size_t(loop.m * loop.n)), scalarI32(iterations), scalarI32(kept)});
+  Case which = caseOf(loop, iterations, kept);
+  expectAsReference(which.parameters, which.body, which.arguments);
 }
 
 } // namespace
@@ -199,4 +225,44 @@ TEST(Pipeline, tiles_of_many_sizes) {
         loop.k = k;
         check(loop, 3);
       }
+}
+
+TEST(Pipeline, warp_groups_take_operands_in_every_order) {
+  for (const char *element : {"f16", "bf16"})
+    for (int order = 0; order < 4; ++order)
+      for (int k : {16, 64}) {
+        Loop loop;
+        loop.element = element;
+        loop.m = 64;
+        loop.n = 32;
+        loop.k = k;
+        loop.aAlongK = order & 1;
+        loop.bAlongK = order & 2;
+        checkWarpGroups(loop, 4, 3);
+      }
+}
+
+TEST(Pipeline, warp_groups_share_tiles_of_many_sizes) {
+  for (auto [m, n, k, warps] : {std::array{64, 256, 16, 4}, std::array{128, 16, 128, 4}, std::array{64, 64, 32, 8},
+                                std::array{128, 128, 32, 8}, std::array{128, 64, 64, 16}}) {
+    Loop loop;
+    loop.m = m;
+    loop.n = n;
+    loop.k = k;
+    checkWarpGroups(loop, warps, 2);
+  }
+}
+
+TEST(Pipeline, warp_groups_without_a_ring) {
+  for (bool transposed : {false, true}) {
+    Loop loop;
+    loop.m = loop.n = 64;
+    loop.transposed = transposed;
+    loop.stages = 1;
+    checkWarpGroups(loop, 4, 3, 48);
+    loop.stages = 2;
+    checkWarpGroups(loop, 8, 3, 48);
+    loop.outer = 2;
+    checkWarpGroups(loop, 4, 3);
+  }
 }

@@ -21,6 +21,15 @@ mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const layout::Lin
 /// Registers that each thread holds of a tile, one for a scalar.
 int64_t registersOf(mlir::Type type);
 
+/// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`.
+struct OperandLayout {
+  bool columnMajor;     ///< the first axis is contiguous
+  int64_t swizzleBytes; ///< 32, 64, 128
+  int64_t stripeBytes;  ///< of all rows
+};
+/// Nothing when it lies otherwise.
+std::optional<OperandLayout> operandLayout(SharedType ring);
+
 } // namespace heddle::simt
 
 #define GET_OP_CLASSES

@@ -117,4 +117,29 @@ def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "attr-dict";
 }
 
+//===-- Products of groups of warps ------------------------------------------------------------------------------===//
+
+def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
+  let summary = "begins d = a * b + c with a and b in shared memory, by groups of four warps";
+  let description = [{
+    An operand that is `turned` lies in its ring as its transpose. Until a `dot_wait` nobody may use the result, nor
+    change what is read. Whoever wrote the operands has met all threads since.
+  }];
+  let arguments = (ins Simt_SharedType:$a, I32:$aStage, Simt_SharedType:$b, I32:$bStage, TT_Tensor:$c,
+                       UnitAttr:$aTurned, UnitAttr:$bTurned);
+  let results = (outs TT_Tensor:$d);
+  let assemblyFormat = [{
+    $a `[` $aStage `]` (`turned` $aTurned^)? `,` $b `[` $bStage `]` (`turned` $bTurned^)? `,` $c attr-dict
+    `:` qualified(type($a)) `,` qualified(type($b)) `->` type($c)
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_DotWaitOp : Simt_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["started", "d"]>]> {
+  let summary = "waits for the products that this thread began";
+  let arguments = (ins TT_Tensor:$started);
+  let results = (outs TT_Tensor:$d);
+  let assemblyFormat = "$started attr-dict `:` type($started)";
+}
+
 #endif

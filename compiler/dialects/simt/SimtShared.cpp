@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rings of tiles in shared memory: their type as text, and the rules of the operations on them.
 #include "compiler/dialects/simt/Simt.h"
+#include "compiler/layout/Encodings.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 
@@ -149,4 +150,37 @@ LogicalResult AsyncWaitOp::verify() {
   if (int64_t(getPending()) < 0)
     return emitOpError() << "leaves " << int64_t(getPending()) << " groups pending";
   return success();
+}
+
+LogicalResult DotSharedOp::verify() {
+  SharedType a = getA().getType(), b = getB().getType();
+  auto tile = cast<RankedTensorType>(getC().getType());
+  // Rule S10: shapes as of a product, in f32 with a layout.
+  if (a.getShape().size() != 2 || b.getShape().size() != 2 || tile.getRank() != 2 || !hasLayout(tile) ||
+      !tile.getElementType().isF32() || a.getElementType() != b.getElementType())
+    return emitOpError() << "multiplies matrices of one type into f32 with a layout, not " << a << " and " << b;
+  int64_t m = a.getShape()[getATurned() ? 1 : 0], k = a.getShape()[getATurned() ? 0 : 1];
+  int64_t n = b.getShape()[getBTurned() ? 0 : 1], kOfB = b.getShape()[getBTurned() ? 1 : 0];
+  if (k != kOfB || tile.getDimSize(0) != m || tile.getDimSize(1) != n)
+    return emitOpError() << "multiplies " << m << "x" << k << " by " << kOfB << "x" << n << " into " << tile;
+  // Rule S11: operands lie as groups of warps read them.
+  for (SharedType operand : {a, b})
+    if (!operandLayout(operand))
+      return emitOpError() << "reads swizzled rows of 32, 64 or 128 bytes, not " << operand;
+  return success();
+}
+
+std::optional<OperandLayout> simt::operandLayout(SharedType ring) {
+  if (ring.getShape().size() != 2 || !ring.getElementType().isIntOrFloat())
+    return std::nullopt;
+  layout::Shape shape(ring.getShape().begin(), ring.getShape().end());
+  int bits = int(ring.getElementType().getIntOrFloatBitWidth());
+  for (bool columnMajor : {false, true})
+    for (int64_t swizzle : {32, 64, 128}) {
+      int64_t columns = shape[columnMajor ? 0 : 1], rows = shape[columnMajor ? 1 : 0];
+      if (rows >= 8 && columns * bits >= swizzle * 8 &&
+          ring.getLayout() == layout::nvmmaShared(shape, swizzle, bits, columnMajor))
+        return OperandLayout{columnMajor, swizzle, rows * swizzle};
+    }
+  return std::nullopt;
 }

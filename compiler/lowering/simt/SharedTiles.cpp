@@ -160,6 +160,8 @@ void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
          return {};
        },
        {});
+  if (publishes)
+    target.publishShared(b);
 }
 
 struct ThreadEmitter::SharedRead {

@@ -19,6 +19,7 @@ ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const Threa
 LogicalResult ThreadEmitter::run() {
   createEntry();
   placeRings();
+  source.walk([&](DotSharedOp) { publishes = true; });
   emitBody();
   if (failed)
     return failure();
@@ -155,7 +156,13 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](LoadSharedOp load) { emitLoadShared(load); })
       .Case([&](AsyncCopyOp copy) { emitAsyncCopy(copy); })
       .Case([&](AsyncCommitOp) { target.asyncCommit(b); })
-      .Case([&](AsyncWaitOp wait) { target.asyncWait(b, int64_t(wait.getPending())); })
+      .Case([&](AsyncWaitOp wait) {
+        target.asyncWait(b, int64_t(wait.getPending()));
+        if (publishes)
+          target.publishShared(b);
+      })
+      .Case([&](DotSharedOp dot) { emitDotShared(dot); })
+      .Case([&](DotWaitOp wait) { emitDotWait(wait); })
       .Case([&](BarrierOp) { target.barrier(b); })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
       .Case(

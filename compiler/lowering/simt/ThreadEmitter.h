@@ -5,7 +5,7 @@
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
 //   SharedTiles.cpp     rings of tiles in shared memory, asynchronous copies, matrix loads
-//   Reduce.cpp          reduce, scan, histogram, gather      Dot.cpp       matrix products
+//   Reduce.cpp          reduce, scan, histogram, gather      Dot.cpp, GroupDot.cpp   matrix products
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
@@ -139,6 +139,12 @@ private:
   void emitMatrixDot(triton::DotOp op, const MatrixInstruction &instruction);
   void emitPlainDot(triton::DotOp op);
 
+  //===-- GroupDot.cpp -------------------------------------------------------------------------------------------===//
+  void emitDotShared(DotSharedOp op);
+  void emitDotWait(DotWaitOp op);
+  /// (i64) The operand's part that this warp's group reads, at the block's start.
+  Value groupDescriptor(DotSharedOp op, bool isB);
+
   //===-- State --------------------------------------------------------------------------------------------------===//
   triton::FuncOp source;
   const GpuTarget &target;
@@ -158,6 +164,7 @@ private:
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<SharedRead>> sharedReads; ///< of simt.load_shared
   mlir::LLVM::GlobalOp sharedMemory, zeros;
   Value sharedFirst, sharedBase, zerosAddress;
+  bool publishes = false; ///< what is written to shared memory is read by products of warp groups
   bool divergent = false; ///< inside a branch that not all threads of the block take
   bool failed = false;
 };

@@ -21,8 +21,9 @@ namespace {
 
 class LayoutAssigner {
 public:
-  LayoutAssigner(FuncOp function, const GpuTarget &target, int warps)
-      : function(function), target(target), warps(warps), facts(function), accesses(function, facts) {}
+  LayoutAssigner(FuncOp function, const GpuTarget &target, int warps, bool warpGroups)
+      : function(function), target(target), warps(warps), warpGroups(warpGroups), facts(function),
+        accesses(function, facts) {}
 
   void run();
 
@@ -47,6 +48,8 @@ private:
   LinearLayout accessLayout(Operation *op, Value pointer);
   layout::Shape warpsOf(DotOp op); ///< of a matrix instruction's result, along each axis
   LinearLayout dotLayout(DotOp op);
+  /// The instruction for groups of warps, where both operands come from memory in the same block.
+  std::optional<GroupInstruction> groupInstruction(DotOp op);
   LinearLayout reduceLayout(ReduceOp op);
   /// What the operands of a join or cat, or the operand of a split, are to have.
   LinearLayout piecesLayout(Operation *op);
@@ -62,6 +65,7 @@ private:
   FuncOp function;
   const GpuTarget &target;
   int warps;
+  bool warpGroups;
   analysis::AxisAnalysis facts;
   analysis::AccessAnalysis accesses;
   DenseMap<Value, LinearLayout> layouts;
@@ -188,9 +192,22 @@ layout::Shape LayoutAssigner::warpsOf(DotOp op) {
   return split;
 }
 
+std::optional<GroupInstruction> LayoutAssigner::groupInstruction(DotOp op) {
+  auto isLoaded = [&](Value operand) {
+    if (auto trans = operand.getDefiningOp<TransOp>())
+      operand = trans.getSrc();
+    Operation *load = operand.getDefiningOp<LoadOp>();
+    return load && load->getBlock() == op->getBlock();
+  };
+  bool fits = warpGroups && isLoaded(op.getA()) && isLoaded(op.getB());
+  return fits ? target.groupInstruction(op, warps) : std::nullopt;
+}
+
 LinearLayout LayoutAssigner::dotLayout(DotOp op) {
   layout::Shape shape = shapeOf(op.getD());
   size_t rank = shape.size();
+  if (std::optional<GroupInstruction> group = groupInstruction(op))
+    return layout::wgmmaAccumulator(shape, {4 * group->groupsAlongM, group->groupsAlongN}, group->n);
   std::optional<MatrixInstruction> instruction = target.matrixInstruction(op);
   if (!instruction) {
     layout::Shape size(rank, 1);
@@ -439,6 +456,10 @@ void LayoutAssigner::rewrite(Operation *op) {
   if (auto dot = dyn_cast<DotOp>(op)) {
     const LinearLayout &result = *own(dot.getD());
     setOperand(dot.getCMutable(), result);
+    if (groupInstruction(dot)) {
+      dot->setAttr("simt.group", UnitAttr::get(dot.getContext()));
+      return; // the operands go to shared memory from wherever they are
+    }
     std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot);
     if (!instruction) {
       for (OpOperand *operand : {&dot.getAMutable(), &dot.getBMutable()})
@@ -524,12 +545,12 @@ void LayoutAssigner::run() {
   }
 }
 
-LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int warps) {
+LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int warps, bool warpGroups) {
   module.getContext()->loadDialect<SimtDialect>();
   int count = 0;
   FuncOp function = findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
-  LayoutAssigner(function, target, warps).run();
+  LayoutAssigner(function, target, warps, warpGroups).run();
   return success();
 }

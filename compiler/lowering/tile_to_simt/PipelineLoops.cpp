@@ -348,9 +348,10 @@ void LoopPipeliner::readShared(Copy &copy, Value stage) {
 
 //===-- The function ---------------------------------------------------------------------------------------------===//
 
-// At most what the rest of the kernel exchanges through shared memory at once.
+// At most what the rest of the kernel exchanges through shared memory at once, and what products of groups of warps
+// keep there besides.
 static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const DenseSet<Operation *> &copied) {
-  int64_t bytes = 0;
+  int64_t bytes = 0, operandBytes = 0;
   auto tileBytes = [](Value value) -> int64_t {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     if (!tile)
@@ -370,6 +371,16 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
           layout::chooseScratch(layoutOf(convert.getSrc().getType()), layoutOf(convert.getType()),
                                 int(8 * elementBytes), target.sharedMemoryBanks());
       bytes = std::max(bytes, scratch.offsets() * elementBytes);
+    } else if (op->hasAttr("simt.group")) {
+      int64_t all = 0;
+      for (Value operand : op->getOperands().take_front(2)) {
+        Operation *from = operand.getDefiningOp();
+        if (auto trans = dyn_cast<TransOp>(from))
+          from = trans.getSrc().getDefiningOp();
+        if (!copied.contains(from))
+          all += int64_t(llvm::alignTo(uint64_t(tileBytes(operand)), 1024));
+      }
+      operandBytes = std::max(operandBytes, all);
     } else if (isa<ReduceOp, ScanOp, GatherOp, HistogramOp, AtomicRMWOp, AtomicCASOp>(op) ||
                (isa<DotOp>(op) && !target.matrixInstruction(cast<DotOp>(op)))) {
       int64_t all = 0;
@@ -378,7 +389,7 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
       bytes = std::max(bytes, all);
     }
   });
-  return bytes;
+  return bytes + operandBytes;
 }
 
 LogicalResult simt::pipelineLoops(ModuleOp module, const GpuTarget &target, int stages) {

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules S1 to S9.
+// Rules S1 to S11.
 #rows = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
 
 tt.func @s1(%t: tensor<8xf16, #rows>) {
@@ -73,5 +73,26 @@ tt.func @s8(%s: i32, %p: tensor<8x!tt.ptr<f16>, #rows>) {
 tt.func @s9() {
   // expected-error @+1 {{'simt.async_wait' op leaves -1 groups pending}}
   simt.async_wait -1
+  tt.return
+}
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s10(%s: i32, %c: tensor<64x16xf32, #sums>, %a: !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>) {
+  // expected-error @+1 {{'simt.dot_shared' op multiplies 64x16 by 64x16 into 'tensor<64x16xf32,}}
+  %d = simt.dot_shared %a[%s], %a[%s], %c : !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]> -> tensor<64x16xf32, #sums>
+  tt.return
+}
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s10_types(%s: i32, %c: tensor<64x16xf16, #sums>, %a: !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>) {
+  // expected-error @+1 {{multiplies matrices of one type into f32 with a layout}}
+  %d = simt.dot_shared %a[%s], %a[%s], %c : !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]> -> tensor<64x16xf16, #sums>
+  tt.return
+}
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s11(%s: i32, %c: tensor<64x16xf32, #sums>, %a: !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, %b: !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]>) {
+  // expected-error @+1 {{reads swizzled rows of 32, 64 or 128 bytes, not '!simt.shared<1 * 16x16xf16,}}
+  %d = simt.dot_shared %a[%s], %b[%s], %c : !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]> -> tensor<64x16xf32, #sums>
   tt.return
 }
