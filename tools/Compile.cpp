@@ -27,6 +27,9 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --target NAME        host (the default), or sm_90: PTX for NVIDIA H100 and H200
   --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
   --warps N            GPUs: warps of a block, a power of two up to 32; default 4
+  --stages N           GPUs: iterations of a loop over matrix products whose loads are under way at once; 1 is none,
+                       default 3; a loop's own tt.num_stages goes before it
+  --warp-groups        GPUs: groups of four warps multiply large tiles from shared memory (wgmma)
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              ask the device before each memory access
   --kernel NAME        the kernel, when the text has several
@@ -167,6 +170,10 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option_function<std::string>("--warps", [request](const std::string &text) {
     request->options.warps = parseIntegerOption("--warps", text, 1, 32);
   });
+  verb->add_option_function<std::string>("--stages", [request](const std::string &text) {
+    request->options.stages = parseIntegerOption("--stages", text, 1, 16);
+  });
+  verb->add_flag("--warp-groups", options.warpGroups);
   verb->add_option_function<std::string>("-O", [request](const std::string &text) {
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
   });

@@ -70,6 +70,21 @@ LinearLayout expandAxis(const LinearLayout &layout, int axis) {
   return (expanded * LinearLayout::zeros1D(1, Dim::Register, tileDim(axis))).transposeOutputs(order);
 }
 
+LinearLayout permuteAxes(const LinearLayout &source, const Order &order) {
+  std::vector<LinearLayout::Input> inputs = source.inputs();
+  std::vector<LinearLayout::Output> outputs;
+  for (size_t axis = 0; axis < order.size(); ++axis)
+    outputs.push_back({tileDim(int(axis)), source.outputSize(tileDim(order[axis]))});
+  for (LinearLayout::Input &input : inputs)
+    for (size_t bit = 0; bit < input.bases.size(); ++bit) {
+      std::vector<int64_t> moved;
+      for (int axis : order)
+        moved.push_back(source.basis(input.dim, int(bit), tileDim(axis)));
+      input.bases[bit] = moved;
+    }
+  return LinearLayout(std::move(inputs), std::move(outputs));
+}
+
 /// What a warp holds of a matrix fragment of 8 rows, or 16: `pair` neighbours along `inner`, four lanes along it, eight
 /// lanes along `outer`, then registers over `outerRepeat` times 8 of `outer` and `innerRepeat` times of `inner`.
 static LinearLayout fragment(int64_t pair, int64_t outerRepeat, int64_t innerRepeat, Dim outer, Dim inner) {

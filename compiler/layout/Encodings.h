@@ -26,6 +26,9 @@ LinearLayout slice(const LinearLayout &parent, int axis);
 /// The inverse in the sense of types: a tile with an axis of size 1 inserted.
 LinearLayout expandAxis(const LinearLayout &layout, int axis);
 
+/// The layout of a transposed tile: its axis d is axis order[d] of `source`'s.
+LinearLayout permuteAxes(const LinearLayout &source, const Order &order);
+
 /// Accumulators of mma.sync m16n8: a warp holds 16 x 8 of the last two axes. `warps` along each axis of the tile.
 LinearLayout mmaAccumulator(const Shape &shape, const Shape &warps);
 /// Accumulators of wgmma m64nN: `instructionN` columns of an instruction.

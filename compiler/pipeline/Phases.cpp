@@ -8,6 +8,8 @@
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
+#include "compiler/lowering/tile_to_simt/PipelineLoops.h"
+#include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "compiler/pipeline/Compilation.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -210,7 +212,16 @@ LogicalResult makeHostPackage(Compilation &compilation) {
 //===-- NVIDIA ---------------------------------------------------------------------------------------------------===//
 
 LogicalResult tileToSimt(Compilation &compilation) {
-  return simt::assignLayouts(*compilation.module, nvptx::target(), compilation.options.warps);
+  return simt::assignLayouts(*compilation.module, nvptx::target(), compilation.options.warps,
+                             compilation.options.warpGroups);
+}
+
+LogicalResult pipelineLoops(Compilation &compilation) {
+  return simt::pipelineLoops(*compilation.module, nvptx::target(), compilation.options.stages);
+}
+
+LogicalResult shareOperands(Compilation &compilation) {
+  return simt::shareOperands(*compilation.module);
 }
 
 LogicalResult simtToThreads(Compilation &compilation) {
@@ -308,6 +319,12 @@ static const std::vector<Phase> &nvidiaPhases() {
     {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {}},
     {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
+    {"pipeline-loops", Level::Simt, "copies what matrix products in loops read to shared memory, some iterations ahead",
+     nullptr, pipelineLoops, ours, {}},
+    {"share-operands", Level::Simt, "lets groups of warps multiply what lies in shared memory", nullptr, shareOperands,
+     ours, {}},
+    {"simplify-pipelines", Level::Simt, "drops and hoists what is now computed ahead", "cse,loop-invariant-code-motion",
+     nullptr, ours, {}},
     {"simt-to-threads", Level::Thread, "writes what one thread does with its registers", nullptr, simtToThreads, input,
      {"tt.", "simt."}},
     {"expand-math", Level::Thread, "replaces math functions by polynomials, so that no library is called",

@@ -34,6 +34,7 @@ struct ThreadsOptions {
   bool optimised = true;    ///< the code behind LLVM's optimiser, which becomes PTX; else that before it
   bool cooperative = false; ///< every program instance lives at once
   int warps = 4;            ///< of a block
+  bool warpGroups = false;  ///< CompileOptions::warpGroups
 };
 /// The code for `sm_90`, one thread's LLVM IR, in the thread interpreter. A race in shared memory or a fault of a
 /// barrier is an error.

@@ -17,10 +17,11 @@ namespace {
 /// The code of one thread, and its package.
 class ThreadCode {
 public:
-  ThreadCode(const std::string &moduleText, const std::string &phase, int warps) {
+  ThreadCode(const std::string &moduleText, const std::string &phase, int warps, bool warpGroups = false) {
     CompileOptions options;
     options.target = "sm_90";
     options.warps = warps;
+    options.warpGroups = warpGroups;
     options.keepTextOf = phase;
     CompileResult result = compile(moduleText, "program", options);
     llvm::SMDiagnostic problem;
@@ -72,8 +73,8 @@ public:
   void run(const std::string &moduleText, const reference::Grid &grid,
            std::vector<reference::Argument> &arguments) override {
     if (!code || moduleText != loadedText) {
-      code =
-          std::make_unique<ThreadCode>(moduleText, options.optimised ? "optimise" : "llvm-ir", options.warps);
+      code = std::make_unique<ThreadCode>(moduleText, options.optimised ? "optimise" : "llvm-ir", options.warps,
+                                          options.warpGroups);
       loadedText = moduleText;
     }
     threads::Options machine;

@@ -6,15 +6,6 @@
 using namespace heddle::numerics;
 using namespace heddle::reference;
 
-static void expectAsReference(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
-                              Grid grid = {}) {
-  std::vector<Argument> expected = arguments;
-  makeExecutor("reference")->run(kernelText(parameters, body), grid, expected);
-  std::vector<Argument> actual = runOnDevice(parameters, body, std::move(arguments), grid);
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_EQ(actual[i].bytes, expected[i].bytes) << "argument " << i;
-}
-
 static std::vector<int32_t> ascending(int count) {
   std::vector<int32_t> values;
   for (int i = 0; i < count; ++i)

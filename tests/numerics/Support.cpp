@@ -38,6 +38,15 @@ std::vector<Argument> runOnDevice(const std::string &parameters, const std::stri
   return arguments;
 }
 
+void expectAsReference(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
+                       Grid grid) {
+  std::vector<Argument> expected = arguments;
+  makeExecutor("reference")->run(kernelText(parameters, body), grid, expected);
+  std::vector<Argument> actual = runOnDevice(parameters, body, std::move(arguments), grid);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(actual[i].bytes, expected[i].bytes) << "argument " << i;
+}
+
 std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType,
                     const std::string &body) {
   std::string parameters, text = R"(

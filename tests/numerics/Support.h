@@ -29,6 +29,10 @@ std::string kernelText(const std::string &parameters, const std::string &body);
 std::vector<Argument> runOnDevice(const std::string &parameters, const std::string &body,
                                   std::vector<Argument> arguments, Grid grid = {});
 
+/// Expects the bytes that the reference evaluator leaves in every argument.
+void expectAsReference(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
+                       Grid grid = {});
+
 /// A kernel that loads 1024 elements of each input (%a, %b, %c), runs `body` and stores %r. In the body `@f32` stands
 /// for `tensor<1024xf32>`.
 std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType, const std::string &body);

@@ -20,6 +20,8 @@ static llvm::hash_code hash_value(const LinearLayout &layout) {
 #include "compiler/dialects/simt/SimtDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/simt/SimtAttributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/dialects/simt/SimtTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "compiler/dialects/simt/SimtOps.cpp.inc"
 
@@ -41,6 +43,10 @@ void SimtDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "compiler/dialects/simt/SimtAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "compiler/dialects/simt/SimtTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

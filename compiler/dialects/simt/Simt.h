@@ -7,6 +7,8 @@
 #include "compiler/dialects/simt/SimtDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/simt/SimtAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/dialects/simt/SimtTypes.h.inc"
 
 namespace heddle::simt {
 
@@ -18,6 +20,15 @@ bool hasLayout(mlir::Type type);
 mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const layout::LinearLayout &layout);
 /// Registers that each thread holds of a tile, one for a scalar.
 int64_t registersOf(mlir::Type type);
+
+/// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`.
+struct OperandLayout {
+  bool columnMajor;     ///< the first axis is contiguous
+  int64_t swizzleBytes; ///< 32, 64, 128
+  int64_t stripeBytes;  ///< of all rows
+};
+/// Nothing when it lies otherwise.
+std::optional<OperandLayout> operandLayout(SharedType ring);
 
 } // namespace heddle::simt
 

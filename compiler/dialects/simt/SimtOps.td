@@ -14,6 +14,7 @@ def Simt_Dialect : Dialect {
   let cppNamespace = "::heddle::simt";
   let summary = "tiles spread over the registers, lanes and warps of a block";
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 def Simt_LinearAttr : AttrDef<Simt_Dialect, "Linear"> {
@@ -36,6 +37,109 @@ def Simt_ConvertLayoutOp : Simt_Op<"convert_layout", [Pure]> {
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
+}
+
+//===-- Shared memory --------------------------------------------------------------------------------------------===//
+
+def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
+  let mnemonic = "shared";
+  let summary = "a ring of tiles in the shared memory of a block";
+  let description = [{
+    `!simt.shared<3 * 64x32xf16, offset = [[0, 1], [0, 2], ...]>`: three tiles, one behind the other. The layout says for
+    each bit of an offset within a tile, in elements, which coordinates it adds.
+  }];
+  let parameters = (ins "int64_t":$stages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        TypeParameter<"::heddle::layout::LinearLayout", "offset -> coordinates",
+                                      "const ::heddle::layout::LinearLayout &">:$layout);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getTileElements() const;
+    int64_t getTileBytes() const; ///< i1 takes a byte
+  }];
+}
+
+def Simt_AllocOp : Simt_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "memory for a ring of tiles, from here to the last use in this block";
+  let description = [{
+    Before it all threads have met since the last access to any other ring whose last use comes earlier: rings that do
+    not live at the same time may share their memory.
+  }];
+  let results = (outs Simt_SharedType:$ring);
+  let assemblyFormat = "attr-dict `:` qualified(type($ring))";
+}
+
+def Simt_StoreSharedOp : Simt_Op<"store_shared", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes a tile to a stage of a ring; whoever reads it elsewhere meets the writers first";
+  let arguments = (ins TT_Tensor:$tile, Simt_SharedType:$ring, I32:$stage);
+  let assemblyFormat = "$tile `,` $ring `[` $stage `]` attr-dict `:` type($tile) `,` qualified(type($ring))";
+  let hasVerifier = 1;
+}
+
+def Simt_LoadSharedOp : Simt_Op<"load_shared", [MemoryEffects<[MemRead]>]> {
+  let summary = "reads a tile from a stage of a ring";
+  let arguments = (ins Simt_SharedType:$ring, I32:$stage);
+  let results = (outs TT_Tensor:$tile);
+  let assemblyFormat = "$ring `[` $stage `]` attr-dict `:` qualified(type($ring)) `->` type($tile)";
+  let hasVerifier = 1;
+}
+
+def Simt_AsyncCopyOp : Simt_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "begins to copy a tile from global memory to a stage of a ring";
+  let description = [{
+    A thread copies `elements` neighbours at once, which are neighbours in its registers of addresses, in global and in
+    shared memory. What the mask forbids is not read and becomes zero. The tile is there for the thread that copied it
+    after an `async_wait` for its group, and for the others when they have met it after that.
+  }];
+  let arguments = (ins TT_PtrTensor:$pointers, Simt_SharedType:$ring, I32:$stage, Optional<TT_I1Tensor>:$mask,
+                       I64Attr:$elements);
+  let assemblyFormat = [{
+    $pointers `to` $ring `[` $stage `]` (`if` $mask^ `:` type($mask))? `by` $elements attr-dict
+    `:` type($pointers) `,` qualified(type($ring))
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_AsyncCommitOp : Simt_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "makes a group of the copies that this thread began since the last group";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until at most so many groups of this thread, the youngest, are on their way";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the block meet and see each other's accesses to memory";
+  let assemblyFormat = "attr-dict";
+}
+
+//===-- Products of groups of warps ------------------------------------------------------------------------------===//
+
+def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
+  let summary = "begins d = a * b + c with a and b in shared memory, by groups of four warps";
+  let description = [{
+    An operand that is `turned` lies in its ring as its transpose. Until a `dot_wait` nobody may use the result, nor
+    change what is read. Whoever wrote the operands has met all threads since.
+  }];
+  let arguments = (ins Simt_SharedType:$a, I32:$aStage, Simt_SharedType:$b, I32:$bStage, TT_Tensor:$c,
+                       UnitAttr:$aTurned, UnitAttr:$bTurned);
+  let results = (outs TT_Tensor:$d);
+  let assemblyFormat = [{
+    $a `[` $aStage `]` (`turned` $aTurned^)? `,` $b `[` $bStage `]` (`turned` $bTurned^)? `,` $c attr-dict
+    `:` qualified(type($a)) `,` qualified(type($b)) `->` type($c)
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_DotWaitOp : Simt_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["started", "d"]>]> {
+  let summary = "waits for the products that this thread began";
+  let arguments = (ins TT_Tensor:$started);
+  let results = (outs TT_Tensor:$d);
+  let assemblyFormat = "$started attr-dict `:` type($started)";
 }
 
 #endif

@@ -68,7 +68,6 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
   int rank = int(dType.getRank());
   int m = rank - 2, n = rank - 1;
   RegisterMap aMap(layoutOf(aType), rank), bMap(layoutOf(bType), rank), dMap(layoutOf(dType), rank);
-  const Values &aValues = of(op.getA()), &bValues = of(op.getB());
   Values accumulators = of(op.getC());
   int64_t kWidth = instruction.kWidth, half = 4 * kWidth, depth = aType.getDimSize(rank - 1);
   auto at = [&](int64_t batch, int64_t row, int64_t column) {
@@ -79,11 +78,15 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
     return place;
   };
   std::map<std::tuple<int64_t, int64_t, int64_t>, Values> aParts, bParts;
-  auto word = [&](const RegisterMap &map, const Values &values, int64_t batch, int64_t row, int64_t column,
-                  bool alongRow) {
+  // What lies in shared memory is read where it is needed, so that few registers hold it.
+  auto valueOf = [&](Value operand, size_t reg) {
+    auto load = operand.getDefiningOp<LoadSharedOp>();
+    return load && sharedReads.count(load) ? readShared(load, int64_t(reg)) : of(operand)[reg];
+  };
+  auto word = [&](const RegisterMap &map, Value operand, int64_t batch, int64_t row, int64_t column, bool alongRow) {
     SmallVector<Value> parts;
     for (int64_t i = 0; i < kWidth; ++i)
-      parts.push_back(values[map(alongRow ? at(batch, row + i, column) : at(batch, row, column + i))]);
+      parts.push_back(valueOf(operand, map(alongRow ? at(batch, row + i, column) : at(batch, row, column + i))));
     return pack(b, parts);
   };
   auto fragmentA = [&](int64_t batch, int64_t row, int64_t k) -> const Values & {
@@ -91,14 +94,14 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
     if (parts.empty())
       for (int64_t step : {int64_t(0), half})
         for (int64_t rows : {0, 8})
-          parts.push_back(word(aMap, aValues, batch, row + rows, k + step, /*alongRow=*/false));
+          parts.push_back(word(aMap, op.getA(), batch, row + rows, k + step, /*alongRow=*/false));
     return parts;
   };
   auto fragmentB = [&](int64_t batch, int64_t k, int64_t column) -> const Values & {
     Values &parts = bParts[{batch, k, column}];
     if (parts.empty())
       for (int64_t step : {int64_t(0), half})
-        parts.push_back(word(bMap, bValues, batch, k + step, column, /*alongRow=*/true));
+        parts.push_back(word(bMap, op.getB(), batch, k + step, column, /*alongRow=*/true));
     return parts;
   };
   SmallVector<int64_t> batches = rank == 3 ? dMap.along(0) : SmallVector<int64_t>{0};

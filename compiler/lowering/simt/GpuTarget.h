@@ -2,7 +2,7 @@
 // What the code of a thread needs of its chip, as one interface: numbers of threads, exchange between lanes, barriers,
 // atomics, matrix instructions. One implementation per vendor (compiler/lowering/nvptx).
 #pragma once
-#include "compiler/dialects/triton/Triton.h"
+#include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/LinearLayout.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -14,6 +14,18 @@ namespace heddle::simt {
 struct MatrixInstruction {
   int64_t m = 0, n = 0, k = 0;
   int64_t kWidth = 0; ///< neighbours along k in one register of 32 bits
+};
+
+/// A product by four warps: 64 rows, n columns, depth 16.
+struct GroupInstruction {
+  int64_t n = 0;
+  int64_t groupsAlongM = 1, groupsAlongN = 1; ///< of four warps, in the block
+};
+
+/// An operand of such a product.
+struct GroupOperand {
+  mlir::Value descriptor;
+  bool alongK;
 };
 
 class GpuTarget {
@@ -55,6 +67,41 @@ public:
   /// One instruction: `a`, `b` are registers of 32 bits (i32), `c` the accumulators; returns as many as `c`.
   virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, triton::DotOp dot, mlir::ValueRange a,
                                                   mlir::ValueRange b, mlir::ValueRange c) const = 0;
+
+  //===-- Copies from global to shared memory that go on by themselves -------------------------------------------===//
+  virtual bool hasAsyncCopies() const { return false; }
+  /// Begins to copy `bytes` (4, 8, 16): the first `sourceBytes` (i32; null: all of them), and zeros behind them.
+  virtual void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
+                         mlir::Value sourceBytes) const {}
+  virtual void asyncCommit(Builder &b) const {}                      ///< makes a group of what was begun
+  virtual void asyncWait(Builder &b, int64_t pendingGroups) const {} ///< until at most so many are on their way
+
+  /// Four matrices of 8 rows of 16 bytes (layout::MatrixLoad): as many words (i32). `shared` is the row that this lane
+  /// names. Nothing when the chip has no such instruction.
+  virtual mlir::SmallVector<mlir::Value> loadMatrix(Builder &b, mlir::Value shared, bool transposed) const {
+    return {};
+  }
+  virtual bool hasMatrixLoads() const { return false; }
+
+  //===-- Products by groups of four warps, from shared memory ---------------------------------------------------===//
+  /// The instruction for this product in a block of `warps`; nothing when the chip has none.
+  virtual std::optional<GroupInstruction> groupInstruction(triton::DotOp dot, int warps) const { return std::nullopt; }
+  /// What this thread wrote to shared memory will be seen by products that start after all threads have met.
+  virtual void publishShared(Builder &b) const {}
+  /// (i64) The matrix that begins at this byte of shared memory (i32).
+  virtual mlir::Value operandDescriptor(Builder &b, mlir::Value address, const OperandLayout &layout) const {
+    return {};
+  }
+  virtual void beginGroup(Builder &b) const {} ///< before the first of a group of products
+  virtual void endGroup(Builder &b) const {}   ///< after the last
+  /// 64 x n accumulators of four warps, += a * b of depth 16 and elements of type `element`. An operand is along K when
+  /// that is what is contiguous.
+  virtual mlir::SmallVector<mlir::Value> multiplyGroup(Builder &b, mlir::Type element, GroupOperand a, GroupOperand bb,
+                                                       mlir::ValueRange accumulators) const {
+    return {};
+  }
+  /// The accumulators when all groups are done.
+  virtual mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators) const { return {}; }
 
   /// f32 to two f8 of type `to`, and back; null when the chip has no such instruction. Values are i8 and f32.
   virtual mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const { return {}; }

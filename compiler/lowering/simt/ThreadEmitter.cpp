@@ -20,6 +20,8 @@ ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const Threa
 LogicalResult ThreadEmitter::run() {
   ordersItself = usesPeerCalls();
   createEntry();
+  placeRings();
+  source.walk([&](DotSharedOp) { publishes = true; });
   emitBody();
   if (failed)
     return failure();
@@ -154,6 +156,19 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](ConvertLayoutOp op) {
         emitted[op.getResult()] = convert(of(op.getSrc()), op.getSrc().getType(), op.getType());
       })
+      .Case([&](AllocOp alloc) { emitted[alloc.getRing()] = {}; })
+      .Case([&](StoreSharedOp store) { emitStoreShared(store); })
+      .Case([&](LoadSharedOp load) { emitLoadShared(load); })
+      .Case([&](AsyncCopyOp copy) { emitAsyncCopy(copy); })
+      .Case([&](AsyncCommitOp) { target.asyncCommit(b); })
+      .Case([&](AsyncWaitOp wait) {
+        target.asyncWait(b, int64_t(wait.getPending()));
+        if (publishes)
+          target.publishShared(b);
+      })
+      .Case([&](DotSharedOp dot) { emitDotShared(dot); })
+      .Case([&](DotWaitOp wait) { emitDotWait(wait); })
+      .Case([&](BarrierOp) { target.barrier(b); })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
       .Case(
           [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })

@@ -4,7 +4,8 @@
 //   ThreadEmitter.cpp   frame, control flow      Places.cpp        coordinates, owners, shape operations
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
-//   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp       matrix products
+//   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp, GroupDot.cpp   matrix products
+//   SharedTiles.cpp     rings of tiles in shared memory, asynchronous copies, matrix loads
 //   Order.cpp           program order of accesses to global memory
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
@@ -16,6 +17,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
+#include <memory>
 
 namespace heddle::simt {
 
@@ -135,8 +137,20 @@ private:
   Values convertThroughShared(const Values &values, Type from, Type to);
   Values broadcastFromOwners(const Values &values, Type tile, Type element);
 
-  //===-- Reduce.cpp, Scan.cpp, Dot.cpp
-  //------------------------------------------------------------------------------------===//
+  //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
+  void placeRings();   ///< below the scratch memory, each where no other lives at the same time
+  Value sharedStart(); ///< the first byte of the block's shared memory
+  Value stageOf(Value ring, Value stage);
+  Value elementPointer(Value base, const LinearLayout &offsets, int64_t reg, int64_t bytes);
+  void emitStoreShared(StoreSharedOp op);
+  void emitLoadShared(LoadSharedOp op);
+  void emitAsyncCopy(AsyncCopyOp op);
+  /// What is read from `op` register by register, when somebody asks for one. Reads as many as one instruction gives.
+  Value readShared(LoadSharedOp op, int64_t reg);
+  /// Whether memory is as it was at `op` until its one reader, a matrix product.
+  bool canReadLate(LoadSharedOp op);
+
+  //===-- Reduce.cpp, Scan.cpp, Dot.cpp --------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);
   Values fold(mlir::Region &region, llvm::SmallVector<Values> parts); ///< combines all parts, neighbours first
   /// The row-major index of a register's element, without one of the axes if asked.
@@ -158,6 +172,12 @@ private:
   void emitMatrixDot(triton::DotOp op, const MatrixInstruction &instruction);
   void emitPlainDot(triton::DotOp op);
 
+  //===-- GroupDot.cpp -------------------------------------------------------------------------------------------===//
+  void emitDotShared(DotSharedOp op);
+  void emitDotWait(DotWaitOp op);
+  /// (i64) The operand's part that this warp's group reads, at the block's start.
+  Value groupDescriptor(DotSharedOp op, bool isB);
+
   //===-- State --------------------------------------------------------------------------------------------------===//
   triton::FuncOp source;
   const GpuTarget &target;
@@ -170,11 +190,16 @@ private:
   llvm::DenseMap<Value, Values> emitted;
   llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
   std::map<std::pair<uint64_t, Dim>, std::vector<std::pair<LinearLayout, Value>>> parts;
-  std::map<uint64_t, Value> owners; ///< by the bits of the thread's number that must be 0
+  std::map<uint64_t, Value> owners;                      ///< by the bits of the thread's number that must be 0
+  llvm::DenseMap<mlir::Operation *, int64_t> ringStarts; ///< of simt.alloc, in bytes
+  int64_t ringBytes = 0;                                 ///< scratch memory lies behind so many
+  struct SharedRead;
+  llvm::DenseMap<mlir::Operation *, std::shared_ptr<SharedRead>> sharedReads; ///< of simt.load_shared
   SharedMemory shared;
   mlir::LLVM::GlobalOp zeros;
   Value zerosAddress;
   llvm::SmallVector<Access> pending;
+  bool publishes = false;    ///< what is written to shared memory is read by products of warp groups
   bool ordersItself = false; ///< a program between devices
   bool divergent = false;    ///< inside a branch that not all threads of the block take
   bool failed = false;

@@ -22,8 +22,9 @@ namespace {
 
 class LayoutAssigner {
 public:
-  LayoutAssigner(FuncOp function, const GpuTarget &target, int warps)
-      : function(function), target(target), warps(warps), facts(function), accesses(function, facts) {}
+  LayoutAssigner(FuncOp function, const GpuTarget &target, int warps, bool warpGroups)
+      : function(function), target(target), warps(warps), warpGroups(warpGroups), facts(function),
+        accesses(function, facts) {}
 
   void run();
 
@@ -48,6 +49,8 @@ private:
   LinearLayout accessLayout(Operation *op, Value pointer);
   layout::Shape warpsOf(DotOp op); ///< of a matrix instruction's result, along each axis
   LinearLayout dotLayout(DotOp op);
+  /// The instruction for groups of warps, where both operands come from memory in the same block.
+  std::optional<GroupInstruction> groupInstruction(DotOp op);
   LinearLayout reduceLayout(ReduceOp op);
   LinearLayout scanLayout(ScanOp op);
   LinearLayout packLayout(MapElementwiseOp op); ///< the elements of a pack are in registers of one thread
@@ -65,6 +68,7 @@ private:
   FuncOp function;
   const GpuTarget &target;
   int warps;
+  bool warpGroups;
   analysis::AxisAnalysis facts;
   analysis::AccessAnalysis accesses;
   DenseMap<Value, LinearLayout> layouts;
@@ -125,22 +129,6 @@ static LinearLayout flattenAxis(const LinearLayout &layout, int axis) {
         basis[out] = 0;
   }
   return LinearLayout(std::move(inputs), std::move(outputs)).removeZeroBases(Dim::Register);
-}
-
-// dimension d of the result is dimension order[d] of the source.
-static LinearLayout permute(const LinearLayout &source, ArrayRef<int32_t> order) {
-  std::vector<LinearLayout::Input> inputs = source.inputs();
-  std::vector<LinearLayout::Output> outputs;
-  for (size_t d = 0; d < order.size(); ++d)
-    outputs.push_back({tileDim(int(d)), source.outputSize(tileDim(order[d]))});
-  for (LinearLayout::Input &input : inputs)
-    for (auto [bit, basis] : llvm::enumerate(input.bases)) {
-      std::vector<int64_t> moved;
-      for (int32_t axis : order)
-        moved.push_back(source.basis(input.dim, int(bit), tileDim(axis)));
-      basis = moved;
-    }
-  return LinearLayout(std::move(inputs), std::move(outputs));
 }
 
 // Row-major: the last axis is the minor one.
@@ -207,9 +195,22 @@ layout::Shape LayoutAssigner::warpsOf(DotOp op) {
   return split;
 }
 
+std::optional<GroupInstruction> LayoutAssigner::groupInstruction(DotOp op) {
+  auto isLoaded = [&](Value operand) {
+    if (auto trans = operand.getDefiningOp<TransOp>())
+      operand = trans.getSrc();
+    Operation *load = operand.getDefiningOp<LoadOp>();
+    return load && load->getBlock() == op->getBlock();
+  };
+  bool fits = warpGroups && isLoaded(op.getA()) && isLoaded(op.getB());
+  return fits ? target.groupInstruction(op, warps) : std::nullopt;
+}
+
 LinearLayout LayoutAssigner::dotLayout(DotOp op) {
   layout::Shape shape = shapeOf(op.getD());
   size_t rank = shape.size();
+  if (std::optional<GroupInstruction> group = groupInstruction(op))
+    return layout::wgmmaAccumulator(shape, {4 * group->groupsAlongM, group->groupsAlongN}, group->n);
   std::optional<MatrixInstruction> instruction = target.matrixInstruction(op);
   if (!instruction) {
     layout::Shape size(rank, 1);
@@ -285,7 +286,7 @@ LinearLayout LayoutAssigner::piecesLayout(Operation *op) {
 
 std::optional<LinearLayout> LayoutAssigner::throughShape(Operation *op, const LinearLayout &source) {
   if (auto trans = dyn_cast<TransOp>(op))
-    return permute(source, trans.getOrder());
+    return layout::permuteAxes(source, {trans.getOrder().begin(), trans.getOrder().end()});
   if (auto shaped = dyn_cast<ReshapeOp>(op))
     return reshape(source, cast<RankedTensorType>(shaped.getType()).getShape());
   if (isa<JoinOp>(op)) {
@@ -408,10 +409,10 @@ LinearLayout LayoutAssigner::needed(Operation *op, unsigned number, const Linear
     return layout;
   }
   if (auto trans = dyn_cast<TransOp>(op)) {
-    SmallVector<int32_t> inverse(trans.getOrder().size());
+    layout::Order inverse(trans.getOrder().size());
     for (auto [to, from] : llvm::enumerate(trans.getOrder()))
-      inverse[size_t(from)] = int32_t(to);
-    return permute(result, inverse);
+      inverse[size_t(from)] = int(to);
+    return layout::permuteAxes(result, inverse);
   }
   if (auto shaped = dyn_cast<ReshapeOp>(op))
     return reshape(result, tileOf(shaped.getSrc()).getShape());
@@ -482,6 +483,10 @@ void LayoutAssigner::rewrite(Operation *op) {
   if (auto dot = dyn_cast<DotOp>(op)) {
     const LinearLayout &result = *own(dot.getD());
     setOperand(dot.getCMutable(), result);
+    if (groupInstruction(dot)) {
+      dot->setAttr("simt.group", UnitAttr::get(dot.getContext()));
+      return; // the operands go to shared memory from wherever they are
+    }
     std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot);
     if (!instruction) {
       for (OpOperand *operand : {&dot.getAMutable(), &dot.getBMutable()})
@@ -567,12 +572,12 @@ void LayoutAssigner::run() {
   }
 }
 
-LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int warps) {
+LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int warps, bool warpGroups) {
   module.getContext()->loadDialect<SimtDialect>();
   int count = 0;
   FuncOp function = findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
-  LayoutAssigner(function, target, warps).run();
+  LayoutAssigner(function, target, warps, warpGroups).run();
   return success();
 }

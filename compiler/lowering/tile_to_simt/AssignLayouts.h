@@ -12,7 +12,9 @@ namespace heddle::simt {
 
 class GpuTarget;
 
-/// Works on the one public tt.func of `module`; `warps` is the number of warps of a block, a power of two.
-mlir::LogicalResult assignLayouts(mlir::ModuleOp module, const GpuTarget &target, int warps);
+/// Works on the one public tt.func of `module`; `warps` is the number of warps of a block, a power of two. With
+/// `warpGroups`, products that groups of warps can make from shared memory are marked `simt.group`, and their operands
+/// keep the layouts that they have (ShareOperands.h).
+mlir::LogicalResult assignLayouts(mlir::ModuleOp module, const GpuTarget &target, int warps, bool warpGroups);
 
 } // namespace heddle::simt

@@ -50,6 +50,8 @@ PendingOp &Decoder::emit(StringRef name, Scalar scalar, Slots in, Slots out) {
     entry = findEntry(name, false);
   Handler handler = entry ? entry->handlers[size_t(scalar)] : findMatrixOp(std::string_view(name.data(), name.size()));
   if (!handler)
+    handler = findGroupMatrixOp(std::string_view(name.data(), name.size()));
+  if (!handler)
     refuse("'" + name + "' is not known for these types");
   PendingOp &made = pending.emplace_back();
   made.op.run = handler;

@@ -1,0 +1,14 @@
+// RUN: heddle-opt %s | heddle-opt | FileCheck %s
+// Groups of four warps multiply what lies in shared memory, as rows of 32 bytes that are swizzled in eights.
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+
+// CHECK-LABEL: tt.func @product
+tt.func @product(%c: tensor<64x16xf32, #sums>, %s: i32) {
+  %a = simt.alloc : !simt.shared<2 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>
+  %b = simt.alloc : !simt.shared<2 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>
+  // CHECK: %[[D:.*]] = simt.dot_shared %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] turned, %{{.*}} : !simt.shared<2 * 64x16xf16,
+  %d = simt.dot_shared %a[%s], %b[%s] turned, %c : !simt.shared<2 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<2 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
+  // CHECK-NEXT: simt.dot_wait %[[D]] : tensor<64x16xf32
+  %0 = simt.dot_wait %d : tensor<64x16xf32, #sums>
+  tt.return
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/layout/MatrixLoad.h"
+#include <algorithm>
+#include <bit>
+
+namespace heddle::layout {
+
+LinearLayout matrixShared(const Shape &shape, int elementBits, const Order &order) {
+  int64_t columns = shape[size_t(order[0])], rows = 1;
+  for (size_t axis = 1; axis < order.size(); ++axis)
+    rows *= shape[size_t(order[axis])];
+  bool innermost = order.size() >= 2 && order[0] == int(shape.size()) - 1;
+  bool turned = order.size() >= 2 && order[0] == int(shape.size()) - 2 && order[1] == int(shape.size()) - 1;
+  int64_t rowBytes = columns * elementBits / 8;
+  // Also what wgmma reads: stripes of rows of at most 128 bytes.
+  if ((innermost || turned) && rows >= 8 && rowBytes >= 32)
+    return nvmmaShared(shape, std::min<int64_t>(rowBytes, 128), elementBits, turned);
+  int64_t vec = std::max<int64_t>(1, 128 / elementBits),
+          perPhase = std::max<int64_t>(1, 128 / std::max<int64_t>(rowBytes, 1));
+  int64_t maxPhase = std::clamp<int64_t>(8 / perPhase, 1, std::max<int64_t>(1, columns / vec));
+  return swizzledShared(shape, vec, perPhase, maxPhase, order);
+}
+
+using Place = std::pair<Dim, int>; ///< a bit of an input
+
+/// Whether the bits `along` step through the elements of a row, and all others name rows.
+static bool splits(const LinearLayout &offsets, const std::vector<Place> &along, int64_t rowElements) {
+  for (const LinearLayout::Input &input : offsets.inputs())
+    for (int bit = 0; bit < int(input.bases.size()); ++bit) {
+      auto found = std::find(along.begin(), along.end(), Place(input.dim, bit));
+      int64_t offset = offsets.basis(input.dim, bit, Dim::Offset);
+      if (found == along.end() ? offset % rowElements != 0 : offset != int64_t(1) << (found - along.begin()))
+        return false;
+    }
+  return std::all_of(along.begin(), along.end(),
+                     [&](const Place &place) { return place.second < offsets.inputBits(place.first); });
+}
+
+std::optional<MatrixLoad> findMatrixLoad(const LinearLayout &offsets, int elementBits) {
+  if (elementBits < 8 || elementBits > 32 || offsets.inputBits(Dim::Lane) != 5)
+    return std::nullopt;
+  MatrixLoad load;
+  load.wordElements = 32 / elementBits;
+  int wordBits = std::countr_zero(uint64_t(load.wordElements));
+  int64_t rowElements = 4 * load.wordElements;
+  std::vector<Place> plain, turned = {{Dim::Lane, 2}, {Dim::Lane, 3}, {Dim::Lane, 4}};
+  for (int bit = 0; bit < wordBits; ++bit)
+    plain.push_back({Dim::Register, bit});
+  plain.push_back({Dim::Lane, 0});
+  plain.push_back({Dim::Lane, 1});
+  std::vector<Place> rowPlaces;
+  if (splits(offsets, plain, rowElements)) {
+    rowPlaces = {{Dim::Lane, 2}, {Dim::Lane, 3}, {Dim::Lane, 4}};
+  } else if (elementBits == 16 && offsets.inputBits(Dim::Register) > 0 && splits(offsets, turned, rowElements)) {
+    load.transposed = true;
+    rowPlaces = {{Dim::Register, 0}, {Dim::Lane, 0}, {Dim::Lane, 1}};
+  } else {
+    return std::nullopt;
+  }
+  for (int bit = wordBits, found = 0; bit < offsets.inputBits(Dim::Register) && found < 2; ++bit)
+    if (offsets.basis(Dim::Register, bit, Dim::Offset) != 0)
+      load.matrixBits[found++] = bit;
+  if (load.matrixBits[1] < 0)
+    return std::nullopt;
+  for (int bit : load.matrixBits)
+    rowPlaces.push_back({Dim::Register, bit});
+  std::vector<LinearLayout::Input> inputs = offsets.inputs();
+  for (LinearLayout::Input &input : inputs)
+    if (input.dim == Dim::Lane)
+      for (size_t bit = 0; bit < 5; ++bit)
+        input.bases[bit] = {offsets.basis(rowPlaces[bit].first, rowPlaces[bit].second, Dim::Offset)};
+  load.rows = LinearLayout(std::move(inputs), {{Dim::Offset, offsets.outputSize(Dim::Offset)}});
+  return load;
+}
+
+} // namespace heddle::layout

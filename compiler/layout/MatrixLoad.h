@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles in shared memory that matrix instructions read: where their elements lie, and which register layouts a warp's
+// matrix loads (ldmatrix) fill. Source: PTX ISA, "ldmatrix"; DESIGN's fact sheet on layouts, sections 5 and 8.
+#pragma once
+#include "compiler/layout/Encodings.h"
+#include <optional>
+
+namespace heddle::layout {
+
+/// A layout of shared memory for a tile that is copied in runs of 16 bytes along order[0] and read by matrix
+/// instructions, both without bank conflicts: rows of up to 128 bytes in groups of 16 bytes that are xor'ed by the row.
+/// Elements of 8 to 64 bits.
+LinearLayout matrixShared(const Shape &shape, int elementBits, const Order &order);
+
+/// How a warp loads four matrices of 8 rows of 16 bytes at once. Lane 8j + i names row i of matrix j.
+struct MatrixLoad {
+  /// Rows of memory become columns of registers: 16-bit elements only.
+  bool transposed = false;
+  /// Elements in a 32-bit word of the result: the lowest register bits.
+  int64_t wordElements = 1;
+  /// Which two bits of the register number count the four words of the result.
+  int matrixBits[2] = {-1, -1};
+  /// (register, lane, warp) -> offset: where the row begins that a lane names, in elements. The registers are those of
+  /// the result; only numbers without the bits of words and matrices mean something.
+  LinearLayout rows;
+};
+
+/// `offsets` maps (register, lane, warp) to the offset of the element that is wanted there. Nothing when no matrix load
+/// gives this.
+std::optional<MatrixLoad> findMatrixLoad(const LinearLayout &offsets, int elementBits);
+
+} // namespace heddle::layout

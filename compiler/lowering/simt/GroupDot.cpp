@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products by groups of four warps, whose operands a target reads from shared memory while threads go on.
+#include "compiler/lowering/simt/ThreadEmitter.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+static constexpr int64_t depthOfInstruction = 16;
+
+/// The byte of an element of a tile in its stage.
+static int64_t byteAt(SharedType ring, const layout::LinearLayout &inverse, int64_t row, int64_t column) {
+  using layout::Dim;
+  return inverse.applyFlat({{Dim::Dim0, row}, {Dim::Dim1, column}}) * ring.getElementType().getIntOrFloatBitWidth() / 8;
+}
+
+Value ThreadEmitter::groupDescriptor(DotSharedOp op, bool isB) {
+  SharedType ring = isB ? op.getB().getType() : op.getA().getType();
+  bool turned = isB ? op.getBTurned() : op.getATurned();
+  LinearLayout inverse = ring.getLayout().pseudoinvert();
+  const LinearLayout &layout = layoutOf(op.getC().getType());
+  // The four warps of a group share their rows; what tells groups apart moves the operand.
+  LinearLayout::Input warps{Dim::Warp, {}};
+  int64_t bytes = ring.getTileBytes();
+  for (int bit = 0; bit < layout.inputBits(Dim::Warp); ++bit) {
+    int64_t along = bit < 2 ? 0 : layout.basis(Dim::Warp, bit, isB ? Dim::Dim1 : Dim::Dim0);
+    bool isRow = isB == turned;
+    warps.bases.push_back({byteAt(ring, inverse, isRow ? along : 0, isRow ? 0 : along)});
+  }
+  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(),
+                                           stageOf(isB ? op.getB() : op.getA(), isB ? op.getBStage() : op.getAStage()));
+  Value group =
+      placePart(LinearLayout({{Dim::Register, {}}, {Dim::Lane, {}}, warps}, {{Dim::Offset, bytes}}), Dim::Offset);
+  return target.operandDescriptor(b, arith::AddIOp::create(b, address, group), *operandLayout(ring));
+}
+
+void ThreadEmitter::emitDotShared(DotSharedOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  SharedType a = op.getA().getType(), bb = op.getB().getType();
+  auto tile = cast<RankedTensorType>(op.getC().getType());
+  const LinearLayout &layout = layoutOf(tile);
+  LinearLayout aInverse = a.getLayout().pseudoinvert(), bInverse = bb.getLayout().pseudoinvert();
+  bool aTurned = op.getATurned(), bTurned = op.getBTurned();
+  Value aStart = groupDescriptor(op, false), bStart = groupDescriptor(op, true);
+  // The lowest register bits count the columns of an instruction, and rows 8 below.
+  int inside = 0;
+  while (inside < layout.inputBits(Dim::Register) && layout.basis(Dim::Register, inside, Dim::Dim0) < 64 &&
+         1 << inside < 128)
+    ++inside;
+  int64_t count = int64_t(1) << inside, depth = a.getShape()[aTurned ? 0 : 1];
+  auto moved = [&](Value start, int64_t bytes) -> Value {
+    return bytes ? Value(arith::AddIOp::create(b, start, i64(bytes / 16))) : start;
+  };
+  Values results = of(op.getC());
+  target.beginGroup(b);
+  for (int64_t first = 0; first < layout.inputSize(Dim::Register); first += count) {
+    int64_t row = registerPart(layout, first, Dim::Dim0), column = registerPart(layout, first, Dim::Dim1);
+    for (int64_t k = 0; k < depth; k += depthOfInstruction) {
+      int64_t aByte = aTurned ? byteAt(a, aInverse, k, row) : byteAt(a, aInverse, row, k);
+      int64_t bByte = bTurned ? byteAt(bb, bInverse, column, k) : byteAt(bb, bInverse, k, column);
+      GroupOperand left{moved(aStart, aByte), operandLayout(a)->columnMajor == aTurned};
+      GroupOperand right{moved(bStart, bByte), operandLayout(bb)->columnMajor != bTurned};
+      ValueRange accumulators = ValueRange(results).slice(size_t(first), size_t(count));
+      SmallVector<Value> next = target.multiplyGroup(b, a.getElementType(), left, right, accumulators);
+      llvm::copy(next, results.begin() + first);
+    }
+  }
+  target.endGroup(b);
+  emitted[op.getD()] = results;
+}
+
+void ThreadEmitter::emitDotWait(DotWaitOp op) {
+  emitted[op.getD()] = target.waitGroups(b, of(op.getStarted()));
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rings of tiles in shared memory: where they lie, copies into them, and reads of them, by the target's matrix loads
+// where the layouts allow.
+#include "compiler/layout/MatrixLoad.h"
+#include "compiler/lowering/simt/ThreadEmitter.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+//===-- Places ---------------------------------------------------------------------------------------------------===//
+
+namespace {
+struct Ring {
+  AllocOp alloc;
+  int first, last; ///< numbers of operations between which it lives
+  int64_t start, bytes;
+};
+} // namespace
+
+// Chips read the rows of swizzled tiles by the bits of their addresses.
+static constexpr int64_t ringAlignment = 1024;
+
+void ThreadEmitter::placeRings() {
+  DenseMap<Operation *, int> firstNumbers, lastNumbers; // of the operation, and of what is in it
+  int next = 0;
+  source.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { firstNumbers[op] = next++; });
+  source.getBody().walk<WalkOrder::PostOrder>([&](Operation *op) {
+    int last = firstNumbers[op];
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.getOps())
+        last = std::max(last, lastNumbers[&inner]);
+    lastNumbers[op] = last;
+  });
+  SmallVector<Ring> rings;
+  source.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
+    SharedType type = alloc.getRing().getType();
+    Ring ring{alloc, firstNumbers[alloc], firstNumbers[alloc], 0,
+              int64_t(llvm::alignTo(uint64_t(type.getStages() * type.getTileBytes()), ringAlignment))};
+    for (Operation *user : alloc.getRing().getUsers())
+      if (Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user))
+        ring.last = std::max(ring.last, lastNumbers[here]);
+      else
+        ring.last = next;
+    // The lowest place that no living ring has.
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const Ring &other : rings)
+        if (other.first <= ring.last && ring.first <= other.last && other.start < ring.start + ring.bytes &&
+            ring.start < other.start + other.bytes) {
+          ring.start = other.start + other.bytes;
+          moved = true;
+        }
+    }
+    ringStarts[alloc] = ring.start;
+    ringBytes = std::max(ringBytes, ring.start + ring.bytes);
+    rings.push_back(ring);
+  });
+  shared.firstByte = ringBytes;
+  if (ringBytes)
+    shared.alignment = ringAlignment;
+}
+
+Value ThreadEmitter::sharedStart() {
+  return shared.base(b, entry, prologueEnd);
+}
+
+Value ThreadEmitter::stageOf(Value ring, Value stage) {
+  int64_t start = ringStarts.lookup(ring.getDefiningOp());
+  Value offset = arith::MulIOp::create(b, scalar(stage), i32(cast<SharedType>(ring.getType()).getTileBytes()));
+  if (start)
+    offset = arith::AddIOp::create(b, offset, i32(start));
+  return sharedPointer(sharedStart(), offset);
+}
+
+//===-- Reads and writes -----------------------------------------------------------------------------------------===//
+
+/// The bits of the register number that step through neighbours in memory, while all else keeps them aligned.
+static SmallVector<int> neighbourBits(const layout::LinearLayout &offsets, int64_t elementBits) {
+  using layout::Dim;
+  SmallVector<int> bits;
+  for (int64_t step = 1; 2 * step * elementBits <= 128; step *= 2) {
+    int found = -1;
+    for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
+      for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
+        int64_t offset = offsets.basis(in, bit, Dim::Offset);
+        if (in == Dim::Register && offset == step && found < 0)
+          found = bit;
+        else if (offset & step)
+          return bits;
+      }
+    if (found < 0)
+      return bits;
+    bits.push_back(found);
+  }
+  return bits;
+}
+
+/// The registers that differ from `first` in these bits, in their order.
+static SmallVector<int64_t> groupOf(int64_t first, ArrayRef<int> bits) {
+  SmallVector<int64_t> group = {first};
+  for (int bit : bits)
+    for (size_t i = 0, count = group.size(); i < count; ++i)
+      group.push_back(group[i] | int64_t(1) << bit);
+  return group;
+}
+
+static int64_t maskOf(ArrayRef<int> bits) {
+  int64_t mask = 0;
+  for (int bit : bits)
+    mask |= int64_t(1) << bit;
+  return mask;
+}
+
+Value ThreadEmitter::elementPointer(Value base, const LinearLayout &offsets, int64_t reg, int64_t bytes) {
+  Value offset = placePart(offsets, Dim::Offset);
+  if (bytes > 1)
+    offset = arith::MulIOp::create(b, offset, i32(bytes));
+  // The bits that registers add to are apart from those of the rows' swizzle in most layouts.
+  int64_t constant = registerPart(offsets, reg, Dim::Offset), used = 0;
+  for (Dim in : {Dim::Lane, Dim::Warp})
+    for (int bit = 0; bit < offsets.inputBits(in); ++bit)
+      used |= offsets.basis(in, bit, Dim::Offset);
+  if (int64_t crossed = constant & used) {
+    offset = arith::XOrIOp::create(b, offset, i32(crossed * bytes));
+    constant &= ~used;
+  }
+  Value pointer = sharedPointer(base, offset);
+  return constant ? sharedPointer(pointer, i32(constant * bytes)) : pointer;
+}
+
+void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
+  auto tile = cast<RankedTensorType>(op.getTile().getType());
+  Type element = tile.getElementType();
+  int64_t bits = memoryType(element).getIntOrFloatBitWidth();
+  const LinearLayout &layout = layoutOf(tile);
+  LinearLayout offsets = layout.invertAndCompose(op.getRing().getType().getLayout());
+  SmallVector<int> within = neighbourBits(offsets, bits);
+  const Values &values = of(op.getTile());
+  Value base = stageOf(op.getRing(), op.getStage());
+  when(isOwner(layout), {},
+       [&]() -> Values {
+         for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
+           if (reg & maskOf(within) || firstCopy(layout, reg) != reg)
+             continue;
+           Values parts;
+           for (int64_t member : groupOf(reg, within))
+             parts.push_back(toMemory(values[size_t(member)], element));
+           storeShared(elementPointer(base, offsets, reg, bits / 8), parts);
+         }
+         return {};
+       },
+       {});
+  if (publishes)
+    target.publishShared(b);
+}
+
+struct ThreadEmitter::SharedRead {
+  Value base;
+  LinearLayout offsets;
+  std::optional<layout::MatrixLoad> matrix;
+  SmallVector<int> within; ///< register bits that one instruction covers
+  Values values;
+};
+
+bool ThreadEmitter::canReadLate(LoadSharedOp op) {
+  if (!op.getTile().hasOneUse())
+    return false;
+  auto dot = dyn_cast<DotOp>(*op.getTile().user_begin());
+  if (!dot || dot->getBlock() != op->getBlock() || !target.matrixInstruction(dot))
+    return false;
+  for (Operation *between = op->getNextNode(); between != dot; between = between->getNextNode())
+    if (!isMemoryEffectFree(between) && !isa<LoadOp, LoadSharedOp>(between))
+      return false;
+  return true;
+}
+
+void ThreadEmitter::emitLoadShared(LoadSharedOp op) {
+  auto tile = cast<RankedTensorType>(op.getTile().getType());
+  int64_t bits = memoryType(tile.getElementType()).getIntOrFloatBitWidth();
+  auto read = std::make_shared<SharedRead>();
+  read->base = stageOf(op.getRing(), op.getStage());
+  read->offsets = layoutOf(tile).invertAndCompose(op.getRing().getType().getLayout());
+  if (target.hasMatrixLoads() && !divergent)
+    read->matrix = layout::findMatrixLoad(read->offsets, int(bits));
+  if (read->matrix) {
+    for (int bit = 0; 1 << bit < read->matrix->wordElements; ++bit)
+      read->within.push_back(bit);
+    read->within.append({read->matrix->matrixBits[0], read->matrix->matrixBits[1]});
+  } else {
+    read->within = neighbourBits(read->offsets, bits);
+  }
+  read->values.resize(size_t(registersOf(tile)));
+  sharedReads[op] = read;
+  if (canReadLate(op))
+    return;
+  for (int64_t reg = 0; reg < registersOf(tile); ++reg)
+    readShared(op, reg);
+  emitted[op.getTile()] = read->values;
+  sharedReads.erase(op);
+}
+
+Value ThreadEmitter::readShared(LoadSharedOp op, int64_t reg) {
+  SharedRead &read = *sharedReads.lookup(op);
+  if (Value known = read.values[size_t(reg)])
+    return known;
+  auto tile = cast<RankedTensorType>(op.getTile().getType());
+  int64_t first = firstCopy(layoutOf(tile), reg);
+  if (first != reg)
+    return read.values[size_t(reg)] = readShared(op, first);
+  Type element = tile.getElementType(), stored = memoryType(element);
+  int64_t bytes = stored.getIntOrFloatBitWidth() / 8;
+  first = reg & ~maskOf(read.within);
+  SmallVector<int64_t> group = groupOf(first, read.within);
+  Values parts;
+  if (read.matrix) {
+    Value row = elementPointer(read.base, read.matrix->rows, first, bytes);
+    for (Value word : target.loadMatrix(b, row, read.matrix->transposed)) {
+      if (read.matrix->wordElements == 1) {
+        parts.push_back(word);
+        continue;
+      }
+      Value vector = LLVM::BitcastOp::create(b, VectorType::get(read.matrix->wordElements, stored), word);
+      for (int64_t i = 0; i < read.matrix->wordElements; ++i)
+        parts.push_back(LLVM::ExtractElementOp::create(b, vector, i32(i)));
+    }
+  } else {
+    parts = loadShared(elementPointer(read.base, read.offsets, first, bytes), stored, int64_t(group.size()));
+  }
+  for (auto [member, part] : llvm::zip(group, parts))
+    read.values[size_t(member)] = fromMemory(part, element);
+  return read.values[size_t(reg)];
+}
+
+void ThreadEmitter::emitAsyncCopy(AsyncCopyOp op) {
+  auto tile = cast<RankedTensorType>(op.getPointers().getType());
+  const LinearLayout &layout = layoutOf(tile);
+  SharedType ring = op.getRing().getType();
+  LinearLayout offsets = layout.invertAndCompose(ring.getLayout());
+  int64_t elements = int64_t(op.getElements()), elementBytes = ring.getElementType().getIntOrFloatBitWidth() / 8;
+  const Values &pointers = of(op.getPointers());
+  Values masks = op.getMask() ? of(op.getMask()) : Values();
+  Value base = stageOf(op.getRing(), op.getStage());
+  when(isOwner(layout), {},
+       [&]() -> Values {
+         for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); reg += elements) {
+           if (firstCopy(layout, reg) != reg)
+             continue;
+           Value sourceBytes;
+           if (!masks.empty())
+             sourceBytes = arith::SelectOp::create(b, masks[size_t(reg)], i32(elements * elementBytes), i32(0));
+           target.asyncCopy(b, elementPointer(base, offsets, reg, elementBytes), pointers[size_t(reg)],
+                            elements * elementBytes, sourceBytes);
+         }
+         return {};
+       },
+       {});
+}

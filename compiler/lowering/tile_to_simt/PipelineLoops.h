@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loads that feed matrix products in a loop become asynchronous copies to shared memory, made some iterations ahead.
+//
+// A ring of `stages` tiles holds what is on its way. Before the loop the copies of the first stages - 1 iterations
+// begin; iteration i waits for its own, meets the other threads once, begins those of iteration i + stages - 1, into
+// the stage that all threads finished reading before they met, and computes. Copies beyond the last iteration are
+// masked. Only innermost loops that write no memory are changed, and only loads whose addresses and masks are
+// arithmetic on the loop's counter and carried scalars, with other = 0 or none, and of whose tile a thread has 4
+// neighbouring bytes or more.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+
+namespace heddle::simt {
+
+class GpuTarget;
+
+/// Works on the one public tt.func of `module`. A loop's attribute `tt.num_stages` goes before `stages`; with fewer
+/// than 2 it stays as it is. Stages that shared memory has no room for are left out.
+mlir::LogicalResult pipelineLoops(mlir::ModuleOp module, const GpuTarget &target, int stages);
+
+} // namespace heddle::simt

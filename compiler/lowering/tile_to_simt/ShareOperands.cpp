@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/tile_to_simt/ShareOperands.h"
+#include "compiler/dialects/simt/Simt.h"
+#include "compiler/layout/MatrixLoad.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+namespace {
+struct Operand {
+  Value ring, stage;
+  bool turned;
+  bool copied; ///< made here, not by a pipelined loop
+};
+} // namespace
+
+// What the load of the tile made contiguous, else the last axis.
+static layout::Order memoryOrder(Value tile) {
+  Operation *load = tile.getDefiningOp();
+  auto axis = load ? load->getAttrOfType<IntegerAttr>("simt.axis") : IntegerAttr();
+  return axis && axis.getInt() == 0 ? layout::Order{0, 1} : layout::Order{1, 0};
+}
+
+static Operand shareOperand(ImplicitLocOpBuilder &b, Value operand) {
+  bool turned = false;
+  if (auto trans = operand.getDefiningOp<TransOp>()) {
+    turned = trans.getOrder() == ArrayRef<int32_t>{1, 0};
+    if (turned)
+      operand = trans.getSrc();
+  }
+  if (auto load = operand.getDefiningOp<LoadSharedOp>(); load && operandLayout(load.getRing().getType()))
+    return {load.getRing(), load.getStage(), turned, false};
+  auto tile = cast<RankedTensorType>(operand.getType());
+  layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
+  layout::LinearLayout layout = layout::matrixShared(shape, int(tile.getElementTypeBitWidth()), memoryOrder(operand));
+  Value ring = AllocOp::create(b, SharedType::get(b.getContext(), 1, tile.getShape(), tile.getElementType(), layout));
+  return {ring, arith::ConstantIntOp::create(b, 0, 32), turned, true};
+}
+
+// Behind the barrier that begins an iteration of a pipelined loop, if everything is there by then.
+static Operation *earlyPlace(DotOp dot) {
+  Operation *barrier = nullptr;
+  for (Operation &op : *dot->getBlock()) {
+    if (&op == dot)
+      return barrier;
+    if (isa<BarrierOp>(op) && !barrier)
+      barrier = &op;
+    if (dot.getC().getDefiningOp() == &op && barrier)
+      return nullptr;
+  }
+  return nullptr;
+}
+
+static void share(DotOp dot) {
+  ImplicitLocOpBuilder b(dot.getLoc(), dot);
+  Operand a = shareOperand(b, dot.getA()), bb = shareOperand(b, dot.getB());
+  if (a.copied || bb.copied)
+    BarrierOp::create(b); // who reads what was there before
+  for (auto [operand, value] : {std::pair(a, dot.getA()), std::pair(bb, dot.getB())}) {
+    if (!operand.copied)
+      continue;
+    Value tile = operand.turned ? value.getDefiningOp<TransOp>().getSrc() : value;
+    StoreSharedOp::create(b, tile, operand.ring, operand.stage);
+  }
+  Operation *early = nullptr;
+  if (a.copied || bb.copied)
+    BarrierOp::create(b);
+  else
+    early = earlyPlace(dot);
+  if (early)
+    b.setInsertionPointAfter(early);
+  Value started =
+      DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.turned, bb.turned);
+  b.setInsertionPoint(dot);
+  Value done = DotWaitOp::create(b, dot.getType(), started);
+  dot.getD().replaceAllUsesWith(done);
+  Operation *reads[] = {dot.getA().getDefiningOp(), dot.getB().getDefiningOp()};
+  dot.erase();
+  if (reads[0] == reads[1])
+    reads[1] = nullptr;
+  for (Operation *read : reads)
+    while (read && read->use_empty() && isa<TransOp, LoadSharedOp>(read)) {
+      Operation *source = read->getOperand(0).getDefiningOp();
+      read->erase();
+      read = source;
+    }
+}
+
+LogicalResult simt::shareOperands(ModuleOp module) {
+  SmallVector<DotOp> dots;
+  module.walk([&](DotOp dot) {
+    if (dot->hasAttr("simt.group"))
+      dots.push_back(dot);
+  });
+  for (DotOp dot : dots)
+    share(dot);
+  return success();
+}

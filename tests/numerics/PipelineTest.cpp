@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products summed in loops, which targets may pipeline: every order of the operands in memory, any number of
+// iterations, masks, carried addresses, loops in loops. Small integers, so that sums are exact.
+#include "tests/numerics/PlainFloat.h"
+#include "tests/numerics/Support.h"
+#include <fmt/format.h>
+
+using namespace heddle;
+using namespace heddle::numerics;
+using namespace heddle::reference;
+
+namespace {
+
+struct Loop {
+  std::string element = "f16";
+  int m = 32, n = 64, k = 32;
+  bool aAlongK = true, bAlongK = false; ///< what is contiguous in memory
+  bool transposed = false;              ///< b is loaded as it lies, and turned over then
+  bool carried = false;                 ///< addresses are carried through the loop
+  int stages = 0;                       ///< 0: the target's choice
+  int outer = 1;                        ///< iterations of a loop around it
+};
+constexpr int depth = 256; ///< of the buffers
+
+/// A tile of pointers at `name`, whose coordinates along `rows` and `columns` have these strides.
+std::string pointers(const std::string &name, const std::string &element, int rows, int columns, int rowStride,
+                     int columnStride) {
+  return fmt::format(R"(
+  %{0}_r = tt.make_range {{end = {2} : i32, start = 0 : i32}} : tensor<{2}xi32>
+  %{0}_c = tt.make_range {{end = {3} : i32, start = 0 : i32}} : tensor<{3}xi32>
+  %{0}_rs = arith.constant dense<{4}> : tensor<{2}x1xi32>
+  %{0}_cs = arith.constant dense<{5}> : tensor<1x{3}xi32>
+  %{0}_row = tt.expand_dims %{0}_r {{axis = 1 : i32}} : tensor<{2}xi32> -> tensor<{2}x1xi32>
+  %{0}_column = tt.expand_dims %{0}_c {{axis = 0 : i32}} : tensor<{3}xi32> -> tensor<1x{3}xi32>
+  %{0}_ro = arith.muli %{0}_row, %{0}_rs : tensor<{2}x1xi32>
+  %{0}_co = arith.muli %{0}_column, %{0}_cs : tensor<1x{3}xi32>
+  %{0}_rw = tt.broadcast %{0}_ro : tensor<{2}x1xi32> -> tensor<{2}x{3}xi32>
+  %{0}_cw = tt.broadcast %{0}_co : tensor<1x{3}xi32> -> tensor<{2}x{3}xi32>
+  %{0}_o = arith.addi %{0}_rw, %{0}_cw : tensor<{2}x{3}xi32>
+  %{0}_s = tt.splat %{0} : !tt.ptr<{1}> -> tensor<{2}x{3}x!tt.ptr<{1}>>
+  %{0}_p = tt.addptr %{0}_s, %{0}_o : tensor<{2}x{3}x!tt.ptr<{1}>>, tensor<{2}x{3}xi32>)",
+                     name, element, rows, columns, rowStride, columnStride);
+}
+
+/// In the loop: the tile at %NAME_p moved by %at (scalar) times `stride`, where %left allows along the axis of K.
+std::string load(const std::string &name, const std::string &element, int rows, int columns, bool kIsRow, int stride) {
+  std::string along = kIsRow ? fmt::format("{}x1", rows) : fmt::format("1x{}", columns);
+  return fmt::format(R"(
+    %{0}_stride = arith.constant {4} : i32
+    %{0}_move = arith.muli %at, %{0}_stride : i32
+    %{0}_ms = tt.splat %{0}_move : i32 -> tensor<{2}x{3}xi32>
+    %{0}_here = tt.addptr %{0}_p, %{0}_ms : tensor<{2}x{3}x!tt.ptr<{1}>>, tensor<{2}x{3}xi32>
+    %{0}_left = tt.splat %left : i32 -> tensor<{5}xi32>
+    %{0}_in = arith.cmpi slt, %{0}_{6}, %{0}_left : tensor<{5}xi32>
+    %{0}_mask = tt.broadcast %{0}_in : tensor<{5}xi1> -> tensor<{2}x{3}xi1>
+    %{0}_zero = arith.constant dense<{7}> : tensor<{2}x{3}x{1}>
+    %{0}_t = tt.load %{0}_here, %{0}_mask, %{0}_zero : tensor<{2}x{3}x!tt.ptr<{1}>>)",
+                     name, element, rows, columns, stride, along, kIsRow ? "row" : "column",
+                     element == "i8" ? "0" : "0.0");
+}
+
+std::string textOf(const Loop &loop) {
+  const std::string &e = loop.element;
+  std::string sum = e == "i8" ? "i32" : "f32";
+  std::string body = pointers("a", e, loop.m, loop.k, loop.aAlongK ? depth : 1, loop.aAlongK ? 1 : loop.m);
+  int bk = loop.bAlongK ? 1 : loop.n, bn = loop.bAlongK ? depth : 1; // strides along k and n
+  body += loop.transposed ? pointers("b", e, loop.n, loop.k, bn, bk) : pointers("b", e, loop.k, loop.n, bk, bn);
+  body += pointers("c", sum, loop.m, loop.n, loop.n, 1);
+  body += fmt::format(R"(
+  %zero = arith.constant dense<{3}> : tensor<{0}x{1}x{4}>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ck = arith.constant {2} : i32
+  %outer = arith.constant {5} : i32
+  %total = scf.for %o = %c0 to %outer step %c1 iter_args(%before = %zero) -> (tensor<{0}x{1}x{4}>) : i32 {{
+  %sum:2 = scf.for %i = %c0 to %n step %c1 iter_args(%part = %before, %moved = %c0) -> (tensor<{0}x{1}x{4}>, i32) : i32 {{)",
+                      loop.m, loop.n, loop.k, sum == "i32" ? "0" : "0.0", sum, loop.outer);
+  body += loop.carried ? "\n    %at = arith.addi %moved, %c0 : i32" : "\n    %at = arith.muli %i, %ck : i32";
+  body += "\n    %left = arith.subi %depth, %at : i32";
+  body += load("a", e, loop.m, loop.k, false, loop.aAlongK ? 1 : loop.m);
+  std::string b = "%b_t";
+  if (loop.transposed) {
+    body += load("b", e, loop.n, loop.k, false, bk);
+    body += fmt::format("\n    %b_turned = tt.trans %b_t {{order = array<i32: 1, 0>}} : tensor<{0}x{1}x{2}> -> "
+                        "tensor<{1}x{0}x{2}>",
+                        loop.n, loop.k, e);
+    b = "%b_turned";
+  } else {
+    body += load("b", e, loop.k, loop.n, true, bk);
+  }
+  std::string precision = e == "f32" ? ", inputPrecision = tf32" : "";
+  body += fmt::format(R"(
+    %d = tt.dot %a_t, {0}, %part{6} : tensor<{1}x{3}x{4}> * tensor<{3}x{2}x{4}> -> tensor<{1}x{2}x{5}>
+    %next = arith.addi %moved, %ck : i32
+    scf.yield %d, %next : tensor<{1}x{2}x{5}>, i32
+  }}{7}
+    scf.yield %sum#0 : tensor<{1}x{2}x{5}>
+  }}
+  tt.store %c_p, %total : tensor<{1}x{2}x!tt.ptr<{5}>>)",
+                      b, loop.m, loop.n, loop.k, e, sum, precision,
+                      loop.stages ? fmt::format(" {{tt.num_stages = {} : i32}}", loop.stages) : "");
+  return body;
+}
+
+std::vector<uint8_t> integers(const std::string &element, size_t count, uint64_t seed) {
+  RandomBits random(seed);
+  std::vector<uint8_t> bytes;
+  for (size_t i = 0; i < count; ++i) {
+    int value = int(random.next() % 9) - 4;
+    uint64_t bits = uint8_t(value);
+    size_t size = 1;
+    if (element == "f32") {
+      bits = std::bit_cast<uint32_t>(float(value));
+      size = 4;
+    } else if (element == "f16" || element == "bf16") {
+      bits = (element == "f16" ? plainF16 : plainBF16).nearest(value, false);
+      size = 2;
+    } else if (element != "i8") {
+      for (const PlainFormat &format : plainFp8)
+        if (format.name == element)
+          bits = format.nearest(value, true);
+    }
+    for (size_t byte = 0; byte < size; ++byte)
+      bytes.push_back(uint8_t(bits >> 8 * byte));
+  }
+  return bytes;
+}
+
+struct Case {
+  std::string parameters, body;
+  std::vector<Argument> arguments;
+};
+
+Case caseOf(const Loop &loop, int iterations, int kept) {
+  std::string aligned = " {tt.divisibility = 16 : i32}";
+  std::string parameters = "%a: !tt.ptr<" + loop.element + ">" + aligned + ", %b: !tt.ptr<" + loop.element + ">" +
+                           aligned + ", %c: !tt.ptr<" + (loop.element == "i8" ? "i32" : "f32") + ">" + aligned +
+                           ", %n: i32, %depth: i32" + aligned;
+  return {parameters,
+          textOf(loop),
+          {bufferOf(integers(loop.element, size_t(loop.m * depth), 1)),
+           bufferOf(integers(loop.element, size_t(loop.n * depth), 2)), zeros<int32_t>(size_t(loop.m * loop.n)),
+           scalarI32(iterations), scalarI32(kept)}};
+}
+
+/// By groups of four warps where the tile is large enough, in the thread interpreter, whatever the test device is.
+void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = depth) {
+  SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, {} warps", loop.element, loop.m,
+                           loop.n, loop.k, loop.aAlongK, loop.bAlongK, loop.transposed, warps));
+  Case which = caseOf(loop, iterations, kept);
+  std::vector<Argument> expected = which.arguments;
+  std::string text = kernelText(which.parameters, which.body);
+  makeExecutor("reference")->run(text, {}, expected);
+  executors::ThreadsOptions options;
+  options.warps = warps;
+  options.warpGroups = true;
+  executors::makeThreadsExecutor(options)->run(text, {}, which.arguments);
+  EXPECT_EQ(which.arguments[2].bytes, expected[2].bytes);
+}
+
+void check(const Loop &loop, int iterations, int kept = depth) {
+  SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, carried {}, stages {}, outer {}: "
+                           "{} iterations, {} deep",
+                           loop.element, loop.m, loop.n, loop.k, loop.aAlongK, loop.bAlongK, loop.transposed,
+                           loop.carried, loop.stages, loop.outer, iterations, kept));
+  Case which = caseOf(loop, iterations, kept);
+  expectAsReference(which.parameters, which.body, which.arguments);
+}
+
+} // namespace
+
+TEST(Pipeline, any_number_of_iterations) {
+  for (int stages : {0, 1, 2, 4})
+    for (int iterations : {0, 1, 2, 3, 8}) {
+      Loop loop;
+      loop.stages = stages;
+      check(loop, iterations);
+    }
+}
+
+TEST(Pipeline, operands_in_every_order_in_memory) {
+  for (const char *element : {"f16", "bf16", "f32", "i8", "f8E4M3FN"})
+    for (int order = 0; order < 4; ++order) {
+      Loop loop;
+      loop.element = element;
+      loop.aAlongK = order & 1;
+      loop.bAlongK = order & 2;
+      loop.k = 64;
+      check(loop, 3);
+    }
+}
+
+TEST(Pipeline, transposed_tiles) {
+  for (bool alongK : {false, true}) {
+    Loop loop;
+    loop.transposed = true;
+    loop.bAlongK = alongK;
+    check(loop, 4);
+  }
+}
+
+TEST(Pipeline, masks_and_carried_addresses) {
+  for (bool carried : {false, true})
+    for (int kept : {16, 48, 128, 208}) {
+      Loop loop;
+      loop.carried = carried;
+      check(loop, 8, kept);
+    }
+}
+
+TEST(Pipeline, a_loop_in_a_loop) {
+  Loop loop;
+  loop.outer = 3;
+  for (int iterations : {0, 1, 5})
+    check(loop, iterations);
+}
+
+TEST(Pipeline, tiles_of_many_sizes) {
+  for (int m : {16, 128})
+    for (int n : {8, 16, 128})
+      for (int k : {16, 64}) {
+        Loop loop;
+        loop.m = m;
+        loop.n = n;
+        loop.k = k;
+        check(loop, 3);
+      }
+}
+
+TEST(Pipeline, warp_groups_take_operands_in_every_order) {
+  for (const char *element : {"f16", "bf16"})
+    for (int order = 0; order < 4; ++order)
+      for (int k : {16, 64}) {
+        Loop loop;
+        loop.element = element;
+        loop.m = 64;
+        loop.n = 32;
+        loop.k = k;
+        loop.aAlongK = order & 1;
+        loop.bAlongK = order & 2;
+        checkWarpGroups(loop, 4, 3);
+      }
+}
+
+TEST(Pipeline, warp_groups_share_tiles_of_many_sizes) {
+  for (auto [m, n, k, warps] : {std::array{64, 256, 16, 4}, std::array{128, 16, 128, 4}, std::array{64, 64, 32, 8},
+                                std::array{128, 128, 32, 8}, std::array{128, 64, 64, 16}}) {
+    Loop loop;
+    loop.m = m;
+    loop.n = n;
+    loop.k = k;
+    checkWarpGroups(loop, warps, 2);
+  }
+}
+
+TEST(Pipeline, warp_groups_without_a_ring) {
+  for (bool transposed : {false, true}) {
+    Loop loop;
+    loop.m = loop.n = 64;
+    loop.transposed = transposed;
+    loop.stages = 1;
+    checkWarpGroups(loop, 4, 3, 48);
+    loop.stages = 2;
+    checkWarpGroups(loop, 8, 3, 48);
+    loop.outer = 2;
+    checkWarpGroups(loop, 4, 3);
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// wgmma.mma_async m64nNk16 with both operands in shared memory, from the text of its inline assembly. Each warp
+// computes its 16 rows when it comes by, which is the earliest that the hardware may read; that the group's other warps
+// come too is not checked. Source: PTX ISA, "Asynchronous warpgroup level matrix instructions": the matrix descriptor,
+// the canonical layouts, and the accumulators' fragments.
+#include "tests/thread_interpreter/instructions/Elementwise.h"
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace heddle::threads;
+
+namespace {
+
+/// Fields of a descriptor, in bytes.
+struct Descriptor {
+  uint32_t start, leading, stride, swizzle;
+
+  explicit Descriptor(uint64_t bits)
+      : start((bits & 0x3fff) << 4), leading((bits >> 16 & 0x3fff) << 4), stride((bits >> 32 & 0x3fff) << 4),
+        swizzle(std::array<uint32_t, 4>{0, 128, 64, 32}[bits >> 62]) {}
+
+  /// The address of an element of 16 bits: `outer` along M or N, `k` along the depth.
+  uint32_t address(uint32_t outer, uint32_t k, bool alongK) const {
+    uint32_t at = start;
+    if (alongK)
+      at += outer / 8 * stride + outer % 8 * swizzle + 2 * k;
+    else
+      at += outer / (swizzle / 2) * leading + k / 8 * stride + k % 8 * swizzle + outer % (swizzle / 2) * 2;
+    return at ^ (at >> 3 & (swizzle - 16)); // bits 4 ... by bits 7 ...
+  }
+};
+
+} // namespace
+
+template <class Format, bool AAlongK, bool BAlongK>
+static Flow multiplyGroup(Warp &warp, const Op &op) {
+  return converge(
+      warp, op, [&](unsigned) { return ~0u; },
+      [&](uint32_t lanes) {
+        if (lanes != ~0u)
+          warp.fail(op, std::countr_zero(lanes), "a matrix instruction needs all 32 threads of the warp");
+        unsigned columns = op.outs * 2u;
+        Descriptor a(warp.reg(op.in[op.ins - 2])[0]), b(warp.reg(op.in[op.ins - 1])[0]);
+        if (!a.swizzle || !b.swizzle)
+          warp.fail(op, 0, "only swizzled operands are known");
+        auto read = [&](const Descriptor &matrix, unsigned outer, unsigned k, bool alongK, unsigned lane) {
+          uint32_t offset = matrix.address(outer, k, alongK);
+          if (offset + 2 > warp.block.shared.size())
+            warp.fail(op, lane, fmt::format("the operand's byte {} is outside shared memory", offset));
+          warp.block.checks.read(warp, lane, op, offset, 2);
+          uint16_t bits;
+          std::memcpy(&bits, warp.block.shared.data() + offset, 2);
+          return double(Format::get(bits));
+        };
+        std::vector<std::array<double, 16>> left(16), right(columns);
+        for (unsigned k = 0; k < 16; ++k) {
+          for (unsigned row = 0; row < 16; ++row)
+            left[row][k] = read(a, warp.index % 4 * 16 + row, k, AAlongK, row);
+          for (unsigned column = 0; column < columns; ++column)
+            right[column][k] = read(b, column, k, BAlongK, column % warpSize);
+        }
+        for (unsigned lane = 0; lane < warpSize; ++lane)
+          for (unsigned i = 0; i < op.outs; ++i) {
+            const auto &row = left[lane / 4 + i / 2 % 2 * 8], &column = right[i / 4 * 8 + lane % 4 * 2 + i % 2];
+            double sum = F32::get(warp.reg(op.in[i])[lane]);
+            for (unsigned k = 0; k < 16; ++k)
+              sum += row[k] * column[k];
+            warp.reg(op.out[i])[lane] = F32::put(float(sum));
+          }
+      });
+}
+
+template <class Format>
+static Handler handlerOf(bool aAlongK, bool bAlongK) {
+  return aAlongK   ? bAlongK ? multiplyGroup<Format, true, true> : multiplyGroup<Format, true, false>
+         : bAlongK ? multiplyGroup<Format, false, true>
+                   : multiplyGroup<Format, false, false>;
+}
+
+/// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the descriptors.
+static std::string textOf(unsigned n, const char *type, bool aAlongK, bool bAlongK) {
+  std::string list = "$0";
+  for (unsigned i = 1; i < n / 2; ++i)
+    list += fmt::format(", ${}", i);
+  return fmt::format(
+      "{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} {{{2}}}, "
+      "${3}, ${4}, p, 1, 1, {5}, {6}; }}",
+      n, type, list, n, n + 1, aAlongK ? 0 : 1, bAlongK ? 0 : 1);
+}
+
+Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
+  static const std::map<std::string, Handler, std::less<>> rows = [] {
+    std::map<std::string, Handler, std::less<>> made;
+    for (unsigned n = 8; n <= 256; n += 8)
+      for (bool a : {false, true})
+        for (bool b : {false, true}) {
+          made[textOf(n, "f16", a, b)] = handlerOf<F16>(a, b);
+          made[textOf(n, "bf16", a, b)] = handlerOf<BF16>(a, b);
+        }
+    return made;
+  }();
+  auto row = rows.find(text);
+  return row == rows.end() ? nullptr : row->second;
+}
+
+// The accumulators go through, each tied to its register.
+void heddle::threads::addGroupMatrixWaits(std::map<std::string, LaneFunction> &texts) {
+  texts["wgmma.wait_group.sync.aligned 0;"] = [](LaneCall &call) {
+    for (size_t i = 0; i < call.results.size(); ++i)
+      call.results[i] = call.operands[i];
+  };
+}
