@@ -8,6 +8,7 @@
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -15,6 +16,7 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
@@ -161,6 +163,9 @@ void initializeTargets() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    // Pointers to shared memory have 32 bits: half the registers.
+    if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
+      static_cast<llvm::cl::opt<bool> *>(option)->setValue(true);
   });
 }
 
@@ -191,12 +196,17 @@ CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::str
 
 CodeGenerator::~CodeGenerator() = default;
 
-// LLVM 22 does not say of matrix instructions that all lanes have to take part: it would move one into a branch.
+// LLVM 22 does not say of matrix instructions that all lanes have to take part: it would move one into a branch. Those
+// that are inline assembly have `.aligned` in their text.
 static void markMatrixInstructions(llvm::Function &function) {
   for (llvm::Instruction &instruction : llvm::instructions(function))
-    if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-      if (llvm::Function *callee = call->getCalledFunction(); callee && callee->getName().starts_with("llvm.nvvm.mma."))
+    if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      llvm::Function *callee = call->getCalledFunction();
+      auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+      if ((callee && callee->getName().starts_with("llvm.nvvm.mma.")) ||
+          (assembly && assembly->getAsmString().contains(".aligned")))
         call->setConvergent();
+    }
 }
 
 void CodeGenerator::prepare(llvm::Module &module) const {

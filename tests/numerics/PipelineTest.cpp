@@ -19,6 +19,7 @@ struct Loop {
   bool carried = false;                 ///< addresses are carried through the loop
   int stages = 0;                       ///< 0: the target's choice
   int outer = 1;                        ///< iterations of a loop around it
+  bool twice = false;                   ///< a second loop goes on where the first ended
 };
 constexpr int depth = 256; ///< of the buffers
 
@@ -59,6 +60,36 @@ std::string load(const std::string &name, const std::string &element, int rows, 
                      element == "i8" ? "0" : "0.0");
 }
 
+/// `%NAME:2 = scf.for ...`, a sum that goes on from `start`.
+std::string loopText(const Loop &loop, const std::string &name, const std::string &start) {
+  const std::string &e = loop.element;
+  std::string sum = fmt::format("tensor<{}x{}x{}>", loop.m, loop.n, e == "i8" ? "i32" : "f32");
+  std::string text = fmt::format("\n  %{0}:2 = scf.for %i = %c0 to %n step %c1 iter_args(%part = {1}, %moved = %c0) -> "
+                                 "({2}, i32) : i32 {{",
+                                 name, start, sum);
+  text += loop.carried ? "\n    %at = arith.addi %moved, %c0 : i32" : "\n    %at = arith.muli %i, %ck : i32";
+  text += "\n    %left = arith.subi %depth, %at : i32";
+  text += load("a", e, loop.m, loop.k, false, loop.aAlongK ? 1 : loop.m);
+  int bk = loop.bAlongK ? 1 : loop.n;
+  std::string b = "%b_t";
+  if (loop.transposed) {
+    text += load("b", e, loop.n, loop.k, false, bk);
+    text += fmt::format("\n    %b_turned = tt.trans %b_t {{order = array<i32: 1, 0>}} : tensor<{0}x{1}x{2}> -> "
+                        "tensor<{1}x{0}x{2}>",
+                        loop.n, loop.k, e);
+    b = "%b_turned";
+  } else {
+    text += load("b", e, loop.k, loop.n, true, bk);
+  }
+  text += fmt::format(R"(
+    %d = tt.dot %a_t, {0}, %part{6} : tensor<{1}x{3}x{4}> * tensor<{3}x{2}x{4}> -> {5}
+    %next = arith.addi %moved, %ck : i32
+    scf.yield %d, %next : {5}, i32
+  }})",
+                      b, loop.m, loop.n, loop.k, e, sum, e == "f32" ? ", inputPrecision = tf32" : "");
+  return text + (loop.stages ? fmt::format(" {{tt.num_stages = {} : i32}}", loop.stages) : "");
+}
+
 std::string textOf(const Loop &loop) {
   const std::string &e = loop.element;
   std::string sum = e == "i8" ? "i32" : "f32";
@@ -66,39 +97,23 @@ std::string textOf(const Loop &loop) {
   int bk = loop.bAlongK ? 1 : loop.n, bn = loop.bAlongK ? depth : 1; // strides along k and n
   body += loop.transposed ? pointers("b", e, loop.n, loop.k, bn, bk) : pointers("b", e, loop.k, loop.n, bk, bn);
   body += pointers("c", sum, loop.m, loop.n, loop.n, 1);
+  std::string tile = fmt::format("tensor<{}x{}x{}>", loop.m, loop.n, sum);
   body += fmt::format(R"(
-  %zero = arith.constant dense<{3}> : tensor<{0}x{1}x{4}>
+  %zero = arith.constant dense<{1}> : {0}
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ck = arith.constant {2} : i32
-  %outer = arith.constant {5} : i32
-  %total = scf.for %o = %c0 to %outer step %c1 iter_args(%before = %zero) -> (tensor<{0}x{1}x{4}>) : i32 {{
-  %sum:2 = scf.for %i = %c0 to %n step %c1 iter_args(%part = %before, %moved = %c0) -> (tensor<{0}x{1}x{4}>, i32) : i32 {{)",
-                      loop.m, loop.n, loop.k, sum == "i32" ? "0" : "0.0", sum, loop.outer);
-  body += loop.carried ? "\n    %at = arith.addi %moved, %c0 : i32" : "\n    %at = arith.muli %i, %ck : i32";
-  body += "\n    %left = arith.subi %depth, %at : i32";
-  body += load("a", e, loop.m, loop.k, false, loop.aAlongK ? 1 : loop.m);
-  std::string b = "%b_t";
-  if (loop.transposed) {
-    body += load("b", e, loop.n, loop.k, false, bk);
-    body += fmt::format("\n    %b_turned = tt.trans %b_t {{order = array<i32: 1, 0>}} : tensor<{0}x{1}x{2}> -> "
-                        "tensor<{1}x{0}x{2}>",
-                        loop.n, loop.k, e);
-    b = "%b_turned";
-  } else {
-    body += load("b", e, loop.k, loop.n, true, bk);
-  }
-  std::string precision = e == "f32" ? ", inputPrecision = tf32" : "";
+  %outer = arith.constant {3} : i32
+  %total = scf.for %o = %c0 to %outer step %c1 iter_args(%before = %zero) -> ({0}) : i32 {{)",
+                      tile, sum == "i32" ? "0" : "0.0", loop.k, loop.outer);
+  body += loopText(loop, "sum", "%before");
+  if (loop.twice)
+    body += loopText(loop, "again", "%sum#0");
   body += fmt::format(R"(
-    %d = tt.dot %a_t, {0}, %part{6} : tensor<{1}x{3}x{4}> * tensor<{3}x{2}x{4}> -> tensor<{1}x{2}x{5}>
-    %next = arith.addi %moved, %ck : i32
-    scf.yield %d, %next : tensor<{1}x{2}x{5}>, i32
-  }}{7}
-    scf.yield %sum#0 : tensor<{1}x{2}x{5}>
+    scf.yield %{2}#0 : {0}
   }}
-  tt.store %c_p, %total : tensor<{1}x{2}x!tt.ptr<{5}>>)",
-                      b, loop.m, loop.n, loop.k, e, sum, precision,
-                      loop.stages ? fmt::format(" {{tt.num_stages = {} : i32}}", loop.stages) : "");
+  tt.store %c_p, %total : tensor<{1}x!tt.ptr<{3}>>)",
+                      tile, fmt::format("{}x{}", loop.m, loop.n), loop.twice ? "again" : "sum", sum);
   return body;
 }
 
@@ -213,6 +228,15 @@ TEST(Pipeline, a_loop_in_a_loop) {
   loop.outer = 3;
   for (int iterations : {0, 1, 5})
     check(loop, iterations);
+}
+
+TEST(Pipeline, two_loops_share_their_memory) {
+  Loop loop;
+  loop.twice = true;
+  for (int iterations : {1, 4}) {
+    check(loop, iterations);
+    loop.outer = 2;
+  }
 }
 
 TEST(Pipeline, tiles_of_many_sizes) {
