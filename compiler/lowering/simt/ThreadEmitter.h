@@ -4,8 +4,9 @@
 //   ThreadEmitter.cpp   frame, control flow      Places.cpp        coordinates, owners, shape operations
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
-//   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp       matrix products
+//   Reduce.cpp          reduce, histogram, gather    Scan.cpp, Dot.cpp scans, matrix products
 //   Order.cpp           program order of accesses to global memory
+//   SharedMemory.h      where scratch lies, and which of the barriers around it stay
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
