@@ -7,6 +7,7 @@
 //   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp, GroupDot.cpp   matrix products
 //   SharedTiles.cpp     rings of tiles in shared memory, asynchronous copies, matrix loads
 //   Order.cpp           program order of accesses to global memory
+//   SharedMemory.h      where scratch lies, and which of the barriers around it stay
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
