@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Times collectives as nccl-tests does: first the calls back to back, then fresh inputs and a comparison of everything.
-#include "api/Collectives.h"
+#include "api/CollectiveTiming.h"
+#include "api/NcclPeer.h"
 #include "binary/PeerAbi.h"
 #include "collectives/Communicator.h"
 #include "collectives/Reference.h"
 #include "runtime/Driver.h"
-#include "runtime/Event.h"
-#include "runtime/Graph.h"
 #include "runtime/Stream.h"
 #include "support/Error.h"
 #include "support/SystemMemory.h"
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace heddle {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double microsecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 std::vector<std::shared_ptr<Device>> openDevices(const BenchmarkRequest &request) {
   if (request.devices < 1 || request.devices > maxWorldSize)
@@ -37,7 +29,14 @@ std::vector<std::shared_ptr<Device>> openDevices(const BenchmarkRequest &request
 
 struct CollectiveBenchmark::State {
   explicit State(BenchmarkRequest theRequest)
-      : request(std::move(theRequest)), group(openDevices(request), {request.timeoutSeconds, 1}) {}
+      : request(std::move(theRequest)), group(openDevices(request), {request.timeoutSeconds, 1}) {
+    if (request.peer.empty())
+      return;
+    std::vector<std::shared_ptr<Device>> devices;
+    for (int rank = 0; rank < group.ranks(); ++rank)
+      devices.push_back(group.device(rank));
+    nccl = std::make_unique<NcclGroup>(devices);
+  }
 
   /// One rank's buffers. In place, the input lies in `second` where the output's own part is, or the reverse.
   struct Memory {
@@ -50,29 +49,22 @@ struct CollectiveBenchmark::State {
   }
   void checkMemory(const Collective &collective) const;
   std::vector<Memory> allocate(const Collective &collective);
-  void launchRank(int rank, int place) {
-    const Memory &own = memory[size_t(rank)];
-    group.launch(*operation, rank, {DeviceAddress(own.input[place]), DeviceAddress(own.output[place])});
-  }
-  void launch(int place) {
-    for (int rank = 0; rank < group.ranks(); ++rank)
-      launchRank(rank, place);
-  }
-  /// Communicator::synchronize also looks for failures, which takes longer than a small call.
-  void wait() {
-    for (int rank = 0; rank < group.ranks(); ++rank)
-      group.stream(rank).synchronize();
-  }
-  BenchmarkTimes time(const Plan &plan, int place);
-  std::vector<double> timeCalls(int place, double &average);
-  std::vector<double> timeGraphs(int place, double &average);
-  void check(const Plan &plan, uint64_t seed, BenchmarkRow &row);
-  void checkPlace(const Collective &collective, int place, const std::vector<std::string> &inputs,
-                  const std::vector<std::string> &expected, BenchmarkTimes &times);
+  /// Place 0 is out of place, 1 in place.
+  CollectiveCalls ownCalls(int place);
+  CollectiveCalls ncclCalls(const Collective &collective, int place);
+  BenchmarkTimes time(const Collective &collective, const CollectiveCalls &calls);
+  struct Check {
+    const Collective &collective;
+    const std::vector<std::string> &inputs;
+    std::vector<std::string> expected;
+  };
+  void check(const Collective &collective, uint64_t seed, BenchmarkRow &row);
+  void checkPlace(const Check &given, int place, const CollectiveCalls &calls, BenchmarkTimes &times, bool isNccl);
 
   BenchmarkRequest request;
   Communicator group;
   Communicator::Operation *operation = nullptr;
+  std::unique_ptr<NcclGroup> nccl; ///< null when it is not asked for
   std::vector<Memory> memory;
 };
 
@@ -111,121 +103,88 @@ std::vector<CollectiveBenchmark::State::Memory> CollectiveBenchmark::State::allo
   return all;
 }
 
-// Calls back to back, then one by one.
-std::vector<double> CollectiveBenchmark::State::timeCalls(int place, double &average) {
-  auto start = Clock::now();
-  for (int i = 0; i < request.iterations; ++i)
-    launch(place);
-  wait();
-  average = microsecondsSince(start) / request.iterations;
-  group.synchronize();
-  std::vector<double> single;
-  for (int i = 0; i < request.iterations; ++i) {
-    auto begin = Clock::now();
-    launch(place);
-    wait();
-    single.push_back(microsecondsSince(begin));
+CollectiveCalls CollectiveBenchmark::State::ownCalls(int place) {
+  CollectiveCalls calls;
+  for (int rank = 0; rank < group.ranks(); ++rank) {
+    calls.devices.push_back(group.device(rank).get());
+    calls.streams.push_back(&group.stream(rank));
   }
-  return single;
-}
-
-// Each rank replays a graph of a few calls, which bring the ranks together, and then the one that is timed, by events
-// of its stream: what the host does in between is not in the time.
-std::vector<double> CollectiveBenchmark::State::timeGraphs(int place, double &average) {
-  constexpr int gatheringCalls = 4;
-  struct RankGraphs {
-    std::unique_ptr<Graph> gathering, timed;
-    std::shared_ptr<Event> start, end;
-  };
-  std::vector<RankGraphs> graphs(size_t(group.ranks()));
-  auto capture = [&](int calls, std::unique_ptr<Graph> RankGraphs::*graph) {
+  calls.launch = [this, place] {
     for (int rank = 0; rank < group.ranks(); ++rank) {
-      group.stream(rank).beginCapture();
-      for (int i = 0; i < calls; ++i)
-        launchRank(rank, place);
-      graphs[size_t(rank)].*graph = group.stream(rank).endCapture();
+      const Memory &own = memory[size_t(rank)];
+      group.launch(*operation, rank, {DeviceAddress(own.input[place]), DeviceAddress(own.output[place])});
     }
   };
-  capture(gatheringCalls, &RankGraphs::gathering);
-  capture(request.iterations, &RankGraphs::timed);
-  for (int rank = 0; rank < group.ranks(); ++rank)
-    for (std::shared_ptr<Event> *event : {&graphs[size_t(rank)].start, &graphs[size_t(rank)].end})
-      *event = group.device(rank)->createEvent();
-  std::vector<double> times;
-  for (int replay = 0; replay < request.graphReplays + request.warmup; ++replay) {
-    for (int rank = 0; rank < group.ranks(); ++rank) {
-      RankGraphs &own = graphs[size_t(rank)];
-      Stream &stream = group.stream(rank);
-      stream.launch(*own.gathering);
-      stream.record(own.start);
-      stream.launch(*own.timed);
-      stream.record(own.end);
-    }
-    wait();
-    double slowest = 0;
-    for (RankGraphs &own : graphs)
-      slowest = std::max(slowest, own.end->millisecondsSince(*own.start) * 1e3 / request.iterations);
-    if (replay >= request.warmup)
-      times.push_back(slowest);
-  }
-  average = 0;
-  for (double time : times)
-    average += time / double(times.size());
-  return times;
+  calls.finish = [this] { group.synchronize(); };
+  return calls;
 }
 
-BenchmarkTimes CollectiveBenchmark::State::time(const Plan &plan, int place) {
-  const Collective &c = plan.collective;
-  for (int i = 0; i < request.warmup; ++i)
-    launch(place);
-  group.synchronize();
-  BenchmarkTimes times;
-  std::vector<double> single =
-      request.graphReplays ? timeGraphs(place, times.average) : timeCalls(place, times.average);
-  group.synchronize();
-  std::sort(single.begin(), single.end());
-  times.minimum = single.front();
-  times.p50 = single[single.size() / 2];
-  times.maximum = single.back();
+CollectiveCalls CollectiveBenchmark::State::ncclCalls(const Collective &c, int place) {
+  CollectiveCalls calls;
+  std::vector<NcclGroup::Operands> operands;
+  for (int rank = 0; rank < group.ranks(); ++rank) {
+    calls.devices.push_back(group.device(rank).get());
+    calls.streams.push_back(&nccl->stream(rank));
+    operands.push_back({memory[size_t(rank)].input[place], memory[size_t(rank)].output[place]});
+  }
+  calls.launch = [this, operands, call = ncclCollective(c)] { nccl->launch(call, operands); };
+  calls.finish = [streams = calls.streams] {
+    if (std::exception_ptr error = synchronizeAll(streams))
+      std::rethrow_exception(error);
+  };
+  return calls;
+}
+
+BenchmarkTimes CollectiveBenchmark::State::time(const Collective &c, const CollectiveCalls &calls) {
+  BenchmarkTimes times = timeCollective(calls, request);
   times.algorithmBandwidth = double(sizeColumn(c)) / (times.average * 1e3);
   times.busBandwidth = times.algorithmBandwidth * busFactor(c.kind, c.ranks);
   return times;
 }
 
-void CollectiveBenchmark::State::checkPlace(const Collective &c, int place, const std::vector<std::string> &inputs,
-                                            const std::vector<std::string> &expected, BenchmarkTimes &times) {
+void CollectiveBenchmark::State::checkPlace(const Check &given, int place, const CollectiveCalls &calls,
+                                            BenchmarkTimes &times, bool isNccl) {
+  const Collective &c = given.collective;
   for (int rank = 0; rank < group.ranks(); ++rank) {
     const Memory &own = memory[size_t(rank)];
-    group.stream(rank).fill(own.second, 0xA5);
-    if (!inputs[size_t(rank)].empty())
-      group.stream(rank).copyToDevice(own.input[place], inputs[size_t(rank)].data(), inputs[size_t(rank)].size());
+    const std::string &input = given.inputs[size_t(rank)];
+    Stream &stream = *calls.streams[size_t(rank)];
+    stream.fill(own.second, 0xA5);
+    if (!input.empty())
+      stream.copyToDevice(own.input[place], input.data(), input.size());
   }
-  launch(place);
-  group.synchronize();
+  calls.launch();
+  calls.finish();
   std::string seen(size_t(c.outputElements() * elementSizeBytes(c.type)), '\0');
   for (int rank = 0; rank < group.ranks() && !seen.empty(); ++rank) {
-    group.stream(rank).copyToHost(seen.data(), memory[size_t(rank)].output[place], seen.size());
-    group.stream(rank).synchronize();
-    const std::string &wanted = expected[size_t(rank)];
-    int64_t wrong = reference::countDifferences(c.type, seen, wanted);
+    Stream &stream = *calls.streams[size_t(rank)];
+    stream.copyToHost(seen.data(), memory[size_t(rank)].output[place], seen.size());
+    stream.synchronize();
+    const std::string &wanted = given.expected[size_t(rank)];
+    int64_t wrong = isNccl ? countBeyondTolerance(c, rank, given.inputs, seen, wanted)
+                           : reference::countDifferences(c.type, seen, wanted);
     times.wrong += wrong;
     if (wrong && times.firstWrong.empty())
       times.firstWrong = fmt::format("rank {}, {}", rank, reference::firstDifference(c.type, seen, wanted));
   }
 }
 
-void CollectiveBenchmark::State::check(const Plan &plan, uint64_t seed, BenchmarkRow &row) {
-  const Collective &c = plan.collective;
+void CollectiveBenchmark::State::check(const Collective &c, uint64_t seed, BenchmarkRow &row) {
   auto inputs = reference::randomInputs(c, seed, /*special=*/false);
-  auto expected = reference::runCollective(c, inputs);
-  checkPlace(c, 0, inputs, expected, row.outOfPlace);
-  checkPlace(c, 1, inputs, expected, row.inPlace);
+  Check given{c, inputs, reference::runCollective(c, inputs)};
+  checkPlace(given, 0, ownCalls(0), row.outOfPlace, false);
+  checkPlace(given, 1, ownCalls(1), row.inPlace, false);
+  if (row.ncclOutOfPlace)
+    checkPlace(given, 0, ncclCalls(c, 0), *row.ncclOutOfPlace, true);
+  if (row.ncclInPlace)
+    checkPlace(given, 1, ncclCalls(c, 1), *row.ncclInPlace, true);
 }
 
 CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
   if (request.iterations < 1 || request.warmup < 0 || request.checks < 0 || request.graphReplays < 0)
     throw inputError(fmt::format("{} iterations, {} to warm up, {} checks, {} replays: there is at least one iteration",
                                  request.iterations, request.warmup, request.checks, request.graphReplays));
+  checkPeer(request);
   request.plan.direct = true;
   state = std::make_unique<State>(std::move(request));
 }
@@ -243,6 +202,10 @@ std::string CollectiveBenchmark::deviceDescription() const {
   return state->group.device(0)->description();
 }
 
+std::string CollectiveBenchmark::peerDescription() const {
+  return state->nccl ? state->nccl->description() : "";
+}
+
 BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
   const BenchmarkRequest &request = state->request;
   Collective collective = collectiveOfSize(request.kind, request.type, request.reduction, state->group.ranks(), bytes);
@@ -253,11 +216,17 @@ BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
   state->operation = &state->group.prepare(row.plan);
   state->memory = state->allocate(collective);
   state->say(row.plan, "timing");
-  row.outOfPlace = state->time(row.plan, 0);
-  row.inPlace = state->time(row.plan, 1);
+  row.outOfPlace = state->time(collective, state->ownCalls(0));
+  row.inPlace = state->time(collective, state->ownCalls(1));
+  if (state->nccl) {
+    state->say(row.plan, "timing NCCL");
+    row.ncclOutOfPlace = state->time(collective, state->ncclCalls(collective, 0));
+    if (hasNcclCalls(collective, /*inPlace=*/true))
+      row.ncclInPlace = state->time(collective, state->ncclCalls(collective, 1));
+  }
   for (int i = 0; i < request.checks; ++i) {
     state->say(row.plan, "checking");
-    state->check(row.plan, uint64_t(bytes) * 31 + uint64_t(i) + 1, row);
+    state->check(collective, uint64_t(bytes) * 31 + uint64_t(i) + 1, row);
   }
   state->memory.clear();
   return row;

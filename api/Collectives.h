@@ -5,6 +5,7 @@
 #include "collectives/Plan.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +56,8 @@ struct BenchmarkRequest {
   ElementType type = ElementType::F32;
   Reduction reduction = Reduction::Sum;
   std::string driver = "host";
-  int devices = 4; ///< the driver's first ones
+  int devices = 4;  ///< the driver's first ones
+  std::string peer; ///< `nccl`: another library, measured beside ours on CUDA devices; empty for none
   PlanOptions plan;
   int iterations = 20, warmup = 1;
   /// Above 0: the calls are captured in a graph for each rank, which is replayed so often. Needs a driver with graphs.
@@ -79,17 +81,20 @@ struct BenchmarkTimes {
 struct BenchmarkRow {
   Plan plan;
   BenchmarkTimes outOfPlace, inPlace;
+  /// With the peer `nccl`. What it has wrong is beyond the tolerance of sums in another order.
+  std::optional<BenchmarkTimes> ncclOutOfPlace, ncclInPlace;
 };
 
 /// The group of one run with its devices.
 class CollectiveBenchmark {
 public:
-  /// Throws Error{Input} for options out of range, and what devices throw.
+  /// Throws Error{Input} for options out of range and a peer that cannot do it, and what devices and the peer throw.
   explicit CollectiveBenchmark(BenchmarkRequest request);
   ~CollectiveBenchmark();
 
   std::vector<std::string> deviceNames() const;
   std::string deviceDescription() const; ///< of the first
+  std::string peerDescription() const;   ///< `NCCL 2.27.3 (libnccl.so.2)`; empty without one
   /// Throws Error{Environment} when the buffers do not fit this machine's memory, and what the group throws.
   BenchmarkRow measure(int64_t bytes);
 

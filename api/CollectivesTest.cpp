@@ -84,10 +84,16 @@ TEST(ApiCollectives, BusFactors) {
 
 // Only who knows that the operands are plain buffers may have them touched by other ranks.
 TEST(ApiCollectives, DirectPlansAreForPlainBuffers) {
-  Collective large = ofSize(CollectiveKind::AllReduce, ElementType::F32, 4, 1 << 20);
-  EXPECT_TRUE(planFor(large, "host", {}).algorithm->direct);
-  EXPECT_FALSE(makePlan(large, hostChip, {}).algorithm->direct);
-  EXPECT_EQ(planFor(large, "host", {}).arena.stagingParity, 0);
+  for (CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter, CollectiveKind::AllToAll})
+    for (const char *driver : {"host", "cuda"}) {
+      Collective large = ofSize(kind, ElementType::F32, 4, 2 << 20);
+      Plan plan = planFor(large, driver, {});
+      EXPECT_TRUE(plan.algorithm->direct) << collectiveName(kind);
+      EXPECT_EQ(plan.arena.stagingParity, 0);
+      EXPECT_FALSE(makePlan(large, plan.target == "host" ? hostChip : sm90Chip, {}).algorithm->direct);
+      EXPECT_FALSE(planFor(ofSize(kind, ElementType::F32, 4, 16 << 10), driver, {}).algorithm->direct);
+    }
 }
 
 // The table between the headings, in the order of allAlgorithms.
@@ -108,15 +114,18 @@ TEST(ApiCollectives, TheDocumentationListsEveryAlgorithm) {
 
 // From 64 MB of all outputs on; the slices are no whole number of tiles.
 TEST(ApiCollectives, OutputsPastTheCachesAreRight) {
-  BenchmarkRequest request;
-  request.type = ElementType::F64;
-  request.iterations = 1;
-  CollectiveBenchmark benchmark(request);
   EXPECT_FALSE(planFor(ofSize(CollectiveKind::AllReduce, ElementType::F64, 4, 15 << 20), "host", {}).streams);
-  BenchmarkRow row = benchmark.measure((16 << 20) + 24);
-  EXPECT_TRUE(row.plan.streams);
-  EXPECT_EQ(row.outOfPlace.firstWrong, "");
-  EXPECT_EQ(row.inPlace.firstWrong, "");
+  for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::AllToAll}) {
+    BenchmarkRequest request;
+    request.kind = kind;
+    request.type = ElementType::F64;
+    request.iterations = 1;
+    CollectiveBenchmark benchmark(request);
+    BenchmarkRow row = benchmark.measure((16 << 20) + (kind == CollectiveKind::AllReduce ? 24 : 96));
+    EXPECT_TRUE(row.plan.streams);
+    EXPECT_EQ(row.outOfPlace.firstWrong, "");
+    EXPECT_EQ(row.inPlace.firstWrong, "");
+  }
 }
 
 TEST(ApiCollectives, EveryCollectiveIsRightOutOfPlaceAndInPlace) {

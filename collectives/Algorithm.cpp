@@ -11,10 +11,10 @@ bool Algorithm::does(CollectiveKind kind) const {
 }
 
 const std::vector<const Algorithm *> &allAlgorithms() {
-  static const std::vector<const Algorithm *> all = {&oneShotPackets, &oneShotPull,   &twoShotPackets,  &twoShotPull,
-                                                     &twoShotDirect,  &gatherPackets, &gatherPush,      &gatherPull,
-                                                     &scatterPackets, &scatterPull,   &exchangePackets, &exchangePush,
-                                                     &permutePull,    &broadcastPull};
+  static const std::vector<const Algorithm *> all = {
+      &oneShotPackets, &oneShotPull,     &twoShotPackets,   &twoShotPull,      &twoShotDirect,  &gatherPackets,
+      &gatherPush,     &gatherPull,      &gatherDirectPush, &gatherDirectPull, &scatterPackets, &scatterPull,
+      &scatterDirect,  &exchangePackets, &exchangePush,     &exchangeDirect,   &permutePull,    &broadcastPull};
   return all;
 }
 

@@ -23,10 +23,10 @@ struct Algorithm {
   bool does(CollectiveKind kind) const;
 };
 
-extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets, twoShotDirect; // all-reduce
-extern const Algorithm gatherPackets, gatherPush, gatherPull;                                   // all-gather
-extern const Algorithm scatterPackets, scatterPull;                                             // reduce-scatter
-extern const Algorithm exchangePackets, exchangePush;                                           // all-to-all
+extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets, twoShotDirect;   // all-reduce
+extern const Algorithm gatherPackets, gatherPush, gatherPull, gatherDirectPush, gatherDirectPull; // all-gather
+extern const Algorithm scatterPackets, scatterPull, scatterDirect;                                // reduce-scatter
+extern const Algorithm exchangePackets, exchangePush, exchangeDirect;                             // all-to-all
 extern const Algorithm permutePull, broadcastPull;
 
 /// Every algorithm, in the order of the collectives.

@@ -23,15 +23,17 @@ struct Crossovers {
   int64_t packets; ///< packets up to here
   int64_t oneShot; ///< all-reduce: one shot up to here, when two shots can be direct
   int64_t staged;  ///< all-reduce: one shot up to here, when they cannot
+  int64_t copied;  ///< other collectives: staged up to here, when they can be direct; of the larger array
 };
 
 /// The host's ranks share memory and caches: a barrier costs no more than a packet that somebody waits for, so packets,
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
-constexpr Crossovers hostCrossovers = {256, 16 << 10, 64 << 10};
+constexpr Crossovers hostCrossovers = {256, 16 << 10, 64 << 10, 128 << 10};
 
 /// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
 /// Measured by `heddle bench all-reduce -d bf16 --device cuda -G 12 --algorithm ...` on four H200.
-constexpr Crossovers sm90Crossovers = {128 << 10, 512 << 10, 512 << 10};
+/// `copied` is an estimate: a copy of 1 MB into staging memory takes about as long as a second barrier.
+constexpr Crossovers sm90Crossovers = {128 << 10, 512 << 10, 512 << 10, 1 << 20};
 
 Crossovers crossoversOf(const Chip &chip) {
   return chip.vendor == Vendor::Host ? hostCrossovers : sm90Crossovers;
@@ -40,7 +42,9 @@ Crossovers crossoversOf(const Chip &chip) {
 const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip, bool direct) {
   Crossovers limits = crossoversOf(chip);
   int64_t bytes = collective.inputElements() * elementSizeBytes(collective.type);
-  bool packets = bytes <= limits.packets;
+  int64_t larger =
+      std::max(collective.inputElements(), collective.outputElements()) * elementSizeBytes(collective.type);
+  bool packets = bytes <= limits.packets, copies = !direct || larger <= limits.copied;
   switch (collective.kind) {
   case CollectiveKind::AllReduce:
     if (packets)
@@ -49,11 +53,11 @@ const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip,
       return bytes <= limits.oneShot ? oneShotPull : twoShotDirect;
     return bytes <= limits.staged || collective.ranks <= 2 ? oneShotPull : twoShotPull;
   case CollectiveKind::AllGather:
-    return packets ? gatherPackets : gatherPull;
+    return packets ? gatherPackets : copies ? gatherPull : gatherDirectPush;
   case CollectiveKind::ReduceScatter:
-    return packets ? scatterPackets : scatterPull;
+    return packets ? scatterPackets : copies ? scatterPull : scatterDirect;
   case CollectiveKind::AllToAll:
-    return packets ? exchangePackets : exchangePush;
+    return packets ? exchangePackets : copies ? exchangePush : exchangeDirect;
   case CollectiveKind::Permute:
     return permutePull;
   case CollectiveKind::Broadcast:
@@ -80,6 +84,17 @@ constexpr int mostWarps = 8, fewestWarps = 4, mostBlocks = 64;
 /// What one round stages in a slot at most: rounds are there for memory, not for caches.
 constexpr int64_t gpuRoundBytes = 8 << 20;
 
+/// How often a thread takes as much of a tile: where each waits for a few peers' data only, links would have less on
+/// the way than they carry in the time of a load (some 2 us), so it takes more of each.
+int64_t threadTurns(const Plan &plan, int64_t waves) {
+  if (plan.algorithm != &exchangeDirect)
+    return 1;
+  constexpr int64_t loads = 3;
+  int64_t peers = std::max(1, (plan.collective.ranks - 1) / 2);
+  int64_t turns = int64_t(std::bit_ceil(uint64_t(divideUp(loads, peers))));
+  return std::clamp<int64_t>(int64_t(std::bit_floor(uint64_t(waves))), 1, turns);
+}
+
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
@@ -89,7 +104,8 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   int64_t perBlock = perWarp * plan.warps;
   int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
   plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, mostBlocks));
-  plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, perBlock / size);
+  int64_t tileBytes = perBlock * threadTurns(plan, bytes / (perBlock * plan.blocks));
+  plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
   int64_t fewest = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, tiles))));
   int64_t fitting = std::max<int64_t>(1, gpuRoundBytes / (plan.tileElements * plan.blocks * size));
@@ -184,6 +200,12 @@ public:
   }
   void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override {
     line(fmt::format("output({}){} = {}", rankName(of), partName(part, outputIsCut()), names[size_t(tile)]));
+  }
+  void inTurn(const std::function<void()> &body) override {
+    line(fmt::format("in turn with {}:", rankName(Rank::own(plan.collective.ranks / 2))));
+    ++depth;
+    body();
+    --depth;
   }
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override {
     std::vector<std::string> terms;

@@ -62,6 +62,10 @@ public:
   virtual TileHandle peerInput(const Rank &of, const Rank &part) = 0; ///< `input` of that rank, where it lies
   virtual void peerOutput(const Rank &of, const Rank &part, TileHandle tile) = 0;
 
+  /// Within eachTile of an even number of ranks: of two that are half the ranks apart, one takes `body` for this tile,
+  /// the other one for the next. For direct algorithms: `body` reads and writes operands only.
+  virtual void inTurn(const std::function<void()> &body) = 0;
+
   /// The reduction over ranks 0 to n-1, in this order; rounded to the element type.
   virtual TileHandle fold(const std::function<TileHandle(int rank)> &contribution) = 0;
 };

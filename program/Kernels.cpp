@@ -2,6 +2,7 @@
 #include "program/Kernels.h"
 #include "collectives/kernel/CollectiveKernel.h"
 #include "collectives/kernel/CompileKernel.h"
+#include "compiler/dialects/triton/TritonGpu.h"
 #include "compiler/pipeline/CompileModule.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "program/Conversion.h"
@@ -49,7 +50,7 @@ Expression makeExpression(TileWriter &w, const Graph &graph, const std::vector<N
 
 void loadProgramDialects(MLIRContext &context) {
   loadCollectiveDialects(context);
-  context.loadDialect<math::MathDialect>();
+  context.loadDialect<math::MathDialect, triton::gpu::TritonGpuDialect>();
 }
 
 std::string textOf(ModuleOp module) {
@@ -97,6 +98,7 @@ StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId
   kernel.text = textOf(*module);
   CompileOptions options;
   options.target = target;
+  options.exactMath = true;
   kernel.package = compileModule(*module, kernel.name, options).package;
   return kernel;
 }
@@ -213,8 +215,10 @@ public:
     }
   }
 
-  // One program instance: what it stored it may read again, without meeting anybody.
+  // One program instance: what it stored it may read again, when its threads have met.
   void finish(TileWriter &w, ValueRange arguments) const override {
+    if (!step.tail.empty())
+      triton::gpu::BarrierOp::create(w.b, triton::gpu::BarrierMemory::All);
     size_t next = kernel.inputs.size() + kernel.outputs.size() - step.tail.size();
     for (NodeId id : step.tail) {
       // While it is being made, its own buffer is not where it is read from.
@@ -229,6 +233,7 @@ public:
         writeTile(w, graph, own, id, arguments[next], index, w.less(index, w.i64(elements)));
         return {};
       });
+      triton::gpu::BarrierOp::create(w.b, triton::gpu::BarrierMemory::All);
       ++next;
     }
   }

@@ -20,13 +20,15 @@ constexpr const char *memoryName = "HEDDLE_HOST_MEMORY";
 constexpr const char *timeoutName = "HEDDLE_LAUNCH_TIMEOUT";
 constexpr const char *reproducerName = "HEDDLE_REPRODUCER_DIR";
 constexpr const char *cudaName = "HEDDLE_CUDA_LIBRARY";
+constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
 constexpr const char *threadsForm = "an integer from 1 to 1024";
 constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no limit";
 constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
 constexpr const char *folderForm = "a folder";
-constexpr const char *cudaForm = "a library's name or path";
+constexpr const char *libraryForm = "a library's name or path";
 constexpr const char *cudaDefault = "libcuda.so.1";
+constexpr const char *ncclDefault = "libnccl.so.2";
 
 template <typename T>
 std::optional<T> wholeNumber(std::string_view text) {
@@ -131,7 +133,7 @@ std::vector<std::string> unknownVariables() {
   for (char **entry = environ; entry && *entry; ++entry) {
     std::string name = std::string(*entry).substr(0, std::string_view(*entry).find('='));
     if (name.starts_with("HEDDLE_") && name != threadsName && name != memoryName && name != timeoutName &&
-        name != reproducerName && name != cudaName && name != cacheName && name != jobsName)
+        name != reproducerName && name != cudaName && name != ncclName && name != cacheName && name != jobsName)
       names.push_back(name);
   }
   std::sort(names.begin(), names.end());
@@ -146,6 +148,10 @@ std::string cudaLibrary() {
   return environmentText(cudaName).value_or(cudaDefault);
 }
 
+std::string ncclLibrary() {
+  return environmentText(ncclName).value_or(ncclDefault);
+}
+
 std::string cacheDirectory() {
   return environmentText(cacheName).value_or(defaultCache());
 }
@@ -154,14 +160,16 @@ std::vector<Knob> listKnobs() {
   return {
       describeKnob(cacheName, folderForm, defaultCache(), "where code that was compiled for a GPU is kept",
                    [] { cacheDirectory(); }),
-      describeKnob(cudaName, cudaForm, cudaDefault, "the CUDA driver's library; read once, when a device is looked for",
-                   [] { cudaLibrary(); }),
+      describeKnob(cudaName, libraryForm, cudaDefault,
+                   "the CUDA driver's library; read once, when a device is looked for", [] { cudaLibrary(); }),
       describeKnob(memoryName, memoryForm, "0", "memory of each host device", [] { hostMemoryBytes(); }),
       describeKnob(threadsName, threadsForm, defaultThreads(),
                    "threads of one launch at most, its stream's own included; read once, at the first launch",
                    [] { hostThreads(); }),
       describeKnob(timeoutName, timeoutForm, "60", "seconds after which a launch that names no limit is stopped",
                    [] { launchTimeoutSeconds(); }),
+      describeKnob(ncclName, libraryForm, ncclDefault, "NCCL's library, for `heddle bench --peer nccl`",
+                   [] { ncclLibrary(); }),
       describeKnob(reproducerName, folderForm, ".", "where a fault of ours leaves its reproducer file",
                    [] { reproducerDirectory(); }),
   };

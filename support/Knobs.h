@@ -36,6 +36,7 @@ uint64_t hostMemoryBytes();        ///< HEDDLE_HOST_MEMORY: memory of each host 
 double launchTimeoutSeconds();     ///< HEDDLE_LAUNCH_TIMEOUT
 std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR
 std::string cudaLibrary();         ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
+std::string ncclLibrary();         ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL
 std::string
 cacheDirectory(); ///< HEDDLE_CACHE_DIR: default `heddle` in the user's cache folder; empty when there is none
 

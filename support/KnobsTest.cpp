@@ -21,6 +21,7 @@ TEST(Knobs, Defaults) {
   EXPECT_EQ(launchTimeoutSeconds(), 60.0);
   EXPECT_EQ(reproducerDirectory(), ".");
   EXPECT_EQ(cudaLibrary(), "libcuda.so.1");
+  EXPECT_EQ(ncclLibrary(), "libnccl.so.2");
   for (const Knob &knob : listKnobs()) {
     EXPECT_EQ(knob.origin, Knob::Origin::Default) << knob.name;
     EXPECT_EQ(knob.value, knob.defaultValue) << knob.name;
@@ -32,12 +33,13 @@ TEST(Knobs, Values) {
   Setting threads("HEDDLE_HOST_THREADS", "3"), memory("HEDDLE_HOST_MEMORY", "64M"),
       timeout("HEDDLE_LAUNCH_TIMEOUT", "0.5");
   Setting reproducer("HEDDLE_REPRODUCER_DIR", "/elsewhere"), cuda("HEDDLE_CUDA_LIBRARY", "/opt/libcuda.so");
-  Setting cache("HEDDLE_CACHE_DIR", "/cache");
+  Setting cache("HEDDLE_CACHE_DIR", "/cache"), nccl("HEDDLE_NCCL_LIBRARY", "/opt/libnccl.so");
   EXPECT_EQ(hostThreads(), 3);
   EXPECT_EQ(hostMemoryBytes(), 64u << 20);
   EXPECT_EQ(launchTimeoutSeconds(), 0.5);
   EXPECT_EQ(reproducerDirectory(), "/elsewhere");
   EXPECT_EQ(cudaLibrary(), "/opt/libcuda.so");
+  EXPECT_EQ(ncclLibrary(), "/opt/libnccl.so");
   EXPECT_EQ(cacheDirectory(), "/cache");
   for (const Knob &knob : listKnobs())
     EXPECT_EQ(knob.origin, Knob::Origin::Environment) << knob.name;

@@ -18,6 +18,7 @@ constexpr const char *help =
 
   heddle bench all-reduce -b 1K -e 64M -f 4
   heddle bench all-gather -b 1M -e 1M -d bf16 --devices 8
+  heddle bench all-reduce -b 1K -e 1G -f 4 -G 20 --device cuda --peer nccl
   heddle bench all-reduce -b 4K -e 4K --algorithm two_shot_pull --csv > rows.csv
 
   COLLECTIVE                all-reduce, all-gather, reduce-scatter, all-to-all, permute or broadcast
@@ -33,6 +34,7 @@ constexpr const char *help =
   -d, --datatype NAME       f32 (the default), bf16, f16, i32, ui8, f8E4M3FN, ...; nccl's names also
   --devices N               ranks, 1 to 8; default 4
   --device NAME             whose devices: host (the default) or cuda
+  --peer nccl               time NCCL as well, in this process, on the same buffers; GPUs
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
   --blocks N, --warps N, --tile N   program instances on each rank, warps of each (GPUs), elements of a tile: instead of
                             what the plan chooses
@@ -91,7 +93,8 @@ int benchVerb(BenchVerbRequest &request) {
   Collective largest = collectiveOfSize(run.kind, run.type, run.reduction, run.devices, sizes.back());
   planFor(largest, run.driver, run.plan);
   CollectiveBenchmark benchmark(run);
-  BenchReport report(request, benchmark.deviceNames(), benchmark.deviceDescription(), sizes);
+  BenchReport report(request, {benchmark.deviceNames(), benchmark.deviceDescription(), benchmark.peerDescription()},
+                     sizes);
   for (int64_t size : sizes) {
     BenchmarkRow row;
     try {
@@ -140,6 +143,7 @@ void addBench(CLI::App &program, VerbAction &action) {
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);
   verb->add_option("--device", request->run.driver);
+  verb->add_option("--peer", request->run.peer);
   verb->add_option("--algorithm", request->run.plan.algorithm);
   verb->add_option_function<std::string>("--timeout", [request](const std::string &text) {
     request->run.timeoutSeconds = parseTimeoutOption("--timeout", text);

@@ -3,60 +3,120 @@
 #include "tools/BenchReport.h"
 #include "api/Heddle.h"
 #include "tools/Output.h"
+#include <cmath>
 #include <fmt/format.h>
 
 namespace heddle {
 
-BenchReport::BenchReport(const BenchVerbRequest &request, const std::vector<std::string> &deviceNames,
-                         const std::string &description, const std::vector<int64_t> &sizes)
+namespace {
+
+/// How much faster ours is, by the medians.
+double ratioOf(const BenchmarkTimes &times, const BenchmarkTimes &peer) {
+  return peer.p50 / times.p50;
+}
+
+std::string formatMicroseconds(double time) {
+  int digits = time >= 10000 ? 0 : time >= 100 ? 1 : 2;
+  return fmt::format("{:7.{}f}", time, digits);
+}
+
+struct Column {
+  const char *name, *unit;
+  int width;
+};
+
+/// The header's two lines for these columns.
+std::string formatColumns(const std::vector<Column> &columns) {
+  std::string text;
+  for (const char *Column::*word : {&Column::name, &Column::unit}) {
+    std::string line = "#";
+    for (const Column &column : columns)
+      line += fmt::format("{}{:>{}}", &column == &columns.front() ? " " : "  ", column.*word, column.width);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+} // namespace
+
+BenchReport::BenchReport(const BenchVerbRequest &request, const Machine &machine, const std::vector<int64_t> &sizes)
     : request(request) {
   json["heddle"] = version();
   json["collective"] = request.collective;
-  json["devices"] = deviceNames;
-  json["description"] = description;
+  json["devices"] = machine.devices;
+  json["description"] = machine.description;
+  if (hasPeer())
+    json["peer"] = machine.peer;
   json["iterations"] = request.run.iterations;
   json["warmup"] = request.run.warmup;
+  json["graphReplays"] = request.run.graphReplays;
   json["checks"] = request.run.checks;
   json["rows"] = nlohmann::ordered_json::array();
   if (request.csv)
-    printData("size,count,type,redop,root,algo,blocks,out_us,out_algbw,out_busbw,out_wrong,out_p50_us,out_min_us,"
-              "out_max_us,in_us,in_algbw,in_busbw,in_wrong,in_p50_us,in_min_us,in_max_us\n");
+    printData(fmt::format("size,count,type,redop,root,algo,blocks,out_us,out_algbw,out_busbw,out_wrong,out_p50_us,"
+                          "out_min_us,out_max_us,in_us,in_algbw,in_busbw,in_wrong,in_p50_us,in_min_us,in_max_us{}\n",
+                          hasPeer() ? ",out_nccl_us,out_nccl_wrong,out_nccl_p50_us,out_nccl_min_us,out_nccl_max_us,"
+                                      "out_ratio,in_nccl_us,in_nccl_wrong,in_nccl_p50_us,in_nccl_min_us,"
+                                      "in_nccl_max_us,in_ratio"
+                                    : ""));
   else if (!request.json)
-    printHeader(description, sizes);
+    printHeader(machine, sizes);
 }
 
-void BenchReport::printHeader(const std::string &device, const std::vector<int64_t> &sizes) const {
+void BenchReport::printHeader(const Machine &machine, const std::vector<int64_t> &sizes) const {
   std::string steps =
       request.factor > 1 ? fmt::format("{} (factor)", request.factor) : fmt::format("{} (bytes)", request.step);
   std::string text = fmt::format("# heddle {} (LLVM {}): {}\n"
                                  "# {} ranks on {}: {}\n"
-                                 "# minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} validation: {}\n#\n",
+                                 "# minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} validation: {}\n",
                                  version(), llvmVersion(), request.collective, request.run.devices, request.run.driver,
-                                 device, sizes.front(), request.last ? request.last : request.first, steps,
+                                 machine.description, sizes.front(), request.last ? request.last : request.first, steps,
                                  request.run.warmup, request.run.iterations, request.run.checks);
-  auto line = [&](const std::vector<const char *> &words) {
-    constexpr int widths[] = {10, 12, 8, 6, 6, 7, 6, 6, 5, 7, 6, 6, 5, 4};
-    std::string columns = "#";
-    for (size_t i = 0; i < words.size(); ++i)
-      columns += fmt::format("{}{:>{}}", i ? "  " : " ", words[i], widths[i]);
-    text += columns.substr(0, columns.find_last_not_of(' ') + 1) + "\n";
-  };
-  text += fmt::format("#{:>69}{:>34}\n", "out-of-place", "in-place");
-  line({"size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw",
-        "#wrong", "algo"});
-  line({"(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)"});
-  printData(text);
+  if (hasPeer()) {
+    text +=
+        fmt::format("# {}: the same process and buffers, which are not registered; NCCL_NVLS_ENABLE=0\n", machine.peer);
+    text += request.run.graphReplays ? fmt::format("# both in graphs of {} calls, {} replays", request.run.iterations,
+                                                   request.run.graphReplays)
+                                     : "# both call by call";
+    text += "; p50 of the slowest rank's times; ratio: p50 of NCCL / p50 of ours\n";
+  }
+  std::vector<Column> columns = {
+      {"size", "(B)", 10}, {"count", "(elements)", 12}, {"type", "", 8}, {"redop", "", 6}, {"root", "", 6}};
+  for (int firstWidth : {7, 7}) {
+    columns.insert(columns.end(),
+                   {{"time", "(us)", firstWidth}, {"algbw", "(GB/s)", 6}, {"busbw", "(GB/s)", 6}, {"#wrong", "", 5}});
+    if (hasPeer())
+      columns.insert(columns.end(), {{"p50", "(us)", 7}, {"nccl p50", "(us)", 8}, {"ratio", "", 5}});
+  }
+  columns.push_back({"algo", "", 4});
+  int peerWidth = hasPeer() ? 26 : 0;
+  text += fmt::format("#\n#{:>69}{:>{}}\n", "out-of-place", "in-place", 34 + peerWidth);
+  printData(text + formatColumns(columns));
 }
 
-std::string BenchReport::formatTimes(const BenchmarkTimes &times) const {
-  int digits = times.average >= 10000 ? 0 : times.average >= 100 ? 1 : 2;
-  return fmt::format("  {:7.{}f}  {:6.2f}  {:6.2f}  {:>5}", times.average, digits, times.algorithmBandwidth,
-                     times.busBandwidth, wrongText(times));
+std::string BenchReport::formatTimes(const BenchmarkTimes &times, const PeerTimes &peer) const {
+  std::string text = fmt::format("  {}  {:6.2f}  {:6.2f}  {:>5}", formatMicroseconds(times.average),
+                                 times.algorithmBandwidth, times.busBandwidth, wrongText(times));
+  if (peer)
+    text += fmt::format("  {}  {:>8}  {:5.2f}", formatMicroseconds(times.p50), formatMicroseconds(peer->p50),
+                        ratioOf(times, *peer));
+  else if (hasPeer())
+    text += fmt::format("  {}  {:>8}  {:>5}", formatMicroseconds(times.p50), "-", "-");
+  return text;
 }
 
 std::string BenchReport::formatCsv(const BenchmarkTimes &times) const {
   return fmt::format("{:.3f},{:.4f},{:.4f},{},{:.3f},{:.3f},{:.3f}", times.average, times.algorithmBandwidth,
                      times.busBandwidth, wrongText(times), times.p50, times.minimum, times.maximum);
+}
+
+std::string BenchReport::formatPeerCsv(const BenchmarkTimes &times, const PeerTimes &peer) const {
+  if (!hasPeer())
+    return "";
+  if (!peer)
+    return ",,,,,,";
+  return fmt::format(",{:.3f},{},{:.3f},{:.3f},{:.3f},{:.4f}", peer->average, wrongText(*peer), peer->p50,
+                     peer->minimum, peer->maximum, ratioOf(times, *peer));
 }
 
 nlohmann::ordered_json BenchReport::timesAsJson(const BenchmarkTimes &times) const {
@@ -78,25 +138,47 @@ void BenchReport::add(const BenchmarkRow &row) {
       firstWrong.push_back(fmt::format("{} bytes, {}: {}", sizeColumn(c),
                                        times == &row.inPlace ? "in place" : "out of place", times->firstWrong));
   }
+  for (auto [times, peer] : {std::pair(&row.outOfPlace, &row.ncclOutOfPlace), {&row.inPlace, &row.ncclInPlace}})
+    if (*peer) {
+      peerWrong += (*peer)->wrong;
+      logRatioSum += std::log(ratioOf(*times, **peer));
+      ++ratios;
+    }
   ++rows;
   if (request.json)
-    json["rows"].push_back({{"size", sizeColumn(c)},
-                            {"count", countColumn(c)},
-                            {"type", elementTypeName(c.type)},
-                            {"redop", reductionText()},
-                            {"root", root()},
-                            {"algorithm", row.plan.algorithm->name},
-                            {"blocks", row.plan.blocks},
-                            {"outOfPlace", timesAsJson(row.outOfPlace)},
-                            {"inPlace", timesAsJson(row.inPlace)}});
+    json["rows"].push_back(rowAsJson(row));
   else if (request.csv)
-    printData(fmt::format("{},{},{},{},{},{},{},{},{}\n", sizeColumn(c), countColumn(c), elementTypeName(c.type),
+    printData(fmt::format("{},{},{},{},{},{},{},{},{}{}{}\n", sizeColumn(c), countColumn(c), elementTypeName(c.type),
                           reductionText(), root(), row.plan.algorithm->name, row.plan.blocks, formatCsv(row.outOfPlace),
-                          formatCsv(row.inPlace)));
+                          formatCsv(row.inPlace), formatPeerCsv(row.outOfPlace, row.ncclOutOfPlace),
+                          formatPeerCsv(row.inPlace, row.ncclInPlace)));
   else
     printData(fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}  {}\n", sizeColumn(c), countColumn(c),
-                          elementTypeName(c.type), reductionText(), root(), formatTimes(row.outOfPlace),
-                          formatTimes(row.inPlace), row.plan.algorithm->name));
+                          elementTypeName(c.type), reductionText(), root(),
+                          formatTimes(row.outOfPlace, row.ncclOutOfPlace), formatTimes(row.inPlace, row.ncclInPlace),
+                          row.plan.algorithm->name));
+}
+
+nlohmann::ordered_json BenchReport::rowAsJson(const BenchmarkRow &row) const {
+  const Collective &c = row.plan.collective;
+  nlohmann::ordered_json all = {{"size", sizeColumn(c)},
+                                {"count", countColumn(c)},
+                                {"type", elementTypeName(c.type)},
+                                {"redop", reductionText()},
+                                {"root", root()},
+                                {"algorithm", row.plan.algorithm->name},
+                                {"blocks", row.plan.blocks},
+                                {"outOfPlace", timesAsJson(row.outOfPlace)},
+                                {"inPlace", timesAsJson(row.inPlace)}};
+  auto addPeer = [&](nlohmann::ordered_json &into, const BenchmarkTimes &times, const PeerTimes &peer) {
+    if (!peer)
+      return;
+    into["nccl"] = timesAsJson(*peer);
+    into["ratio"] = ratioOf(times, *peer);
+  };
+  addPeer(all["outOfPlace"], row.outOfPlace, row.ncclOutOfPlace);
+  addPeer(all["inPlace"], row.inPlace, row.ncclInPlace);
+  return all;
 }
 
 int BenchReport::finish() {
@@ -104,10 +186,19 @@ int BenchReport::finish() {
   if (request.json) {
     json["outOfBounds"] = wrong;
     json["averageBusBandwidth"] = average;
+    if (hasPeer())
+      json["ncclWrong"] = peerWrong;
+    if (ratios)
+      json["meanRatio"] = std::exp(logRatioSum / ratios);
     printJson(json);
   } else if (!request.csv) {
-    printData(fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n#\n", wrong,
-                          wrong ? "FAILED" : "OK", average));
+    std::string text = fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n", wrong,
+                                   wrong ? "FAILED" : "OK", average);
+    if (ratios)
+      text += fmt::format("# NCCL / ours, mean    : {:.3f} (geometric)\n", std::exp(logRatioSum / ratios));
+    if (hasPeer() && request.run.checks)
+      text += fmt::format("# NCCL wrong values    : {} beyond the tolerance of another order of summing\n", peerWrong);
+    printData(text + "#\n");
   }
   for (const std::string &text : firstWrong)
     say("first wrong of " + text);

@@ -20,16 +20,20 @@ struct BenchVerbRequest {
 /// The rows of one run on standard output, as a table, CSV or JSON, and the verdict on all of them.
 class BenchReport {
 public:
-  /// Prints what comes before the rows. `description` is of the devices, `sizes` are all that will be measured.
-  BenchReport(const BenchVerbRequest &request, const std::vector<std::string> &deviceNames,
-              const std::string &description, const std::vector<int64_t> &sizes);
+  struct Machine {
+    std::vector<std::string> devices;
+    std::string description; ///< of the devices
+    std::string peer;        ///< of the library that is measured beside ours; empty for none
+  };
+  /// Prints what comes before the rows. `sizes` are all that will be measured.
+  BenchReport(const BenchVerbRequest &request, const Machine &machine, const std::vector<int64_t> &sizes);
   void add(const BenchmarkRow &row);
   /// Prints what comes after the rows, and where an element was wrong first. The exit code: ErrorClass::WrongResult
   /// when any was.
   int finish();
 
 private:
-  void printHeader(const std::string &device, const std::vector<int64_t> &sizes) const;
+  void printHeader(const Machine &machine, const std::vector<int64_t> &sizes) const;
   std::string reductionText() const {
     bool reduces = request.run.kind == CollectiveKind::AllReduce || request.run.kind == CollectiveKind::ReduceScatter;
     return reduces ? shortReductionName(request.run.reduction) : "none";
@@ -38,15 +42,20 @@ private:
   std::string wrongText(const BenchmarkTimes &times) const {
     return request.run.checks ? std::to_string(times.wrong) : "N/A";
   }
-  std::string formatTimes(const BenchmarkTimes &times) const;
+  bool hasPeer() const { return !request.run.peer.empty(); }
+  using PeerTimes = std::optional<BenchmarkTimes>;
+  std::string formatTimes(const BenchmarkTimes &times, const PeerTimes &peer) const;
   std::string formatCsv(const BenchmarkTimes &times) const;
+  std::string formatPeerCsv(const BenchmarkTimes &times, const PeerTimes &peer) const;
   nlohmann::ordered_json timesAsJson(const BenchmarkTimes &times) const;
+  nlohmann::ordered_json rowAsJson(const BenchmarkRow &row) const;
 
   const BenchVerbRequest &request;
   nlohmann::ordered_json json;
-  int64_t wrong = 0;
+  int64_t wrong = 0, peerWrong = 0;
   std::vector<std::string> firstWrong;
-  double busSum = 0;
+  double busSum = 0, logRatioSum = 0;
+  int ratios = 0;
   int rows = 0;
 };
 

@@ -32,7 +32,8 @@ Outcome report(BenchVerbRequest request, const std::vector<BenchmarkRow> &rows) 
   request.collective = "all-reduce";
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  BenchReport report(request, {"host:0", "host:1", "host:2", "host:3"}, "a host", {1024});
+  BenchReport report(request, {{"host:0", "host:1", "host:2", "host:3"}, "a host", "NCCL 2.27.3 (libnccl.so.2)"},
+                     {1024});
   for (const BenchmarkRow &row : rows)
     report.add(row);
   int code = report.finish();
@@ -74,6 +75,50 @@ TEST(BenchReport, WhatIsNotComparedIsNotAvailable) {
   Outcome outcome = report(request, {rowOf(1024, 0, 0)});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.data, HasSubstr("N/A"));
+}
+
+/// Ours take 2 us and 4 us in place, NCCL 6 us and 1 us.
+BenchmarkRow rowWithPeer() {
+  BenchmarkRow row = rowOf(1024, 0, 0);
+  row.ncclOutOfPlace = row.ncclInPlace = BenchmarkTimes();
+  row.outOfPlace.p50 = 2;
+  row.inPlace.p50 = 4;
+  row.ncclOutOfPlace->p50 = 6;
+  row.ncclInPlace->p50 = 1;
+  return row;
+}
+
+TEST(BenchReport, ThePeerStandsBesideOurs) {
+  BenchVerbRequest request;
+  request.run.peer = "nccl";
+  request.run.graphReplays = 5;
+  BenchmarkRow row = rowWithPeer();
+  row.ncclInPlace->wrong = 3; // ours alone decide the exit code
+  Outcome outcome = report(request, {row});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.data, HasSubstr("# NCCL 2.27.3 (libnccl.so.2): the same process and buffers"));
+  EXPECT_THAT(outcome.data, HasSubstr("# both in graphs of 20 calls, 5 replays"));
+  EXPECT_THAT(outcome.data, HasSubstr("   2.00      6.00   3.00  "));
+  EXPECT_THAT(outcome.data, HasSubstr("   4.00      1.00   0.25  "));
+  EXPECT_THAT(outcome.data, HasSubstr("# NCCL / ours, mean    : 0.866 (geometric)"));
+  EXPECT_THAT(outcome.data, HasSubstr("# NCCL wrong values    : 3 beyond"));
+}
+
+TEST(BenchReport, ThePeerForPrograms) {
+  BenchVerbRequest json, csv;
+  json.run.peer = csv.run.peer = "nccl";
+  json.json = csv.csv = true;
+  BenchmarkRow row = rowWithPeer();
+  row.ncclInPlace.reset(); // as of all-to-all
+  auto text = nlohmann::json::parse(report(json, {row}).data);
+  EXPECT_EQ(text["peer"], "NCCL 2.27.3 (libnccl.so.2)");
+  EXPECT_EQ(text["rows"][0]["outOfPlace"]["nccl"]["p50"], 6);
+  EXPECT_EQ(text["rows"][0]["outOfPlace"]["ratio"], 3);
+  EXPECT_FALSE(text["rows"][0]["inPlace"].contains("ratio"));
+  std::string lines = report(csv, {row}).data, first = lines.substr(0, lines.find('\n'));
+  std::string second = lines.substr(first.size() + 1);
+  EXPECT_EQ(std::count(first.begin(), first.end(), ','), std::count(second.begin(), second.end(), ','));
+  EXPECT_THAT(second, HasSubstr(",0.000,0,6.000,0.000,0.000,3.0000,,,,,,\n"));
 }
 
 } // namespace

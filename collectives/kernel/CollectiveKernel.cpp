@@ -115,6 +115,7 @@ void KernelWriter::eachTile(const std::function<void()> &body) {
   count = w.select(ok, count, w.i64(0));
   TileWriter::Values after = w.forLoop(count, {ok}, [&](Value t, ValueRange carried) -> TileWriter::Values {
     ok = carried[0];
+    tileInBlock = t;
     Value inRound = w.add(w.mul(t, w.i64(plan.blocks)), block);
     tileInRound = w.mul(inRound, w.i64(plan.tileElements));
     Value start = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), tileInRound);

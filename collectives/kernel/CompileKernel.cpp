@@ -22,6 +22,7 @@ std::string kernelText(const Plan &plan) {
 CompileOptions compileOptionsOf(const Plan &plan) {
   CompileOptions options;
   options.target = plan.target;
+  options.exactMath = true;
   if (plan.target != "host")
     options.warps = plan.warps;
   return options;

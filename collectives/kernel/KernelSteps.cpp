@@ -51,6 +51,13 @@ void KernelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile)
   operands.output(w, forTile(known[placeOf(of, collective.ranks)]), index, mask, tiles[size_t(tile)]);
 }
 
+// By block as well: so both ranks have work at any time, however few tiles a block has.
+void KernelWriter::inTurn(const std::function<void()> &body) {
+  Value turn = w.bitAnd(w.add(w.add(tileInBlock, roundNumber), block), w.i64(1));
+  Value isUpper = w.compare(arith::CmpIPredicate::sge, self, w.i64(collective.ranks / 2));
+  w.ifThen(w.equal(w.equal(turn, w.i64(1)), isUpper), body);
+}
+
 //===-- Alignment ------------------------------------------------------------------------------------------------===//
 
 /// What one thread of a GPU reads or writes at once.

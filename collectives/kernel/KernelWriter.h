@@ -25,6 +25,7 @@ public:
   void publish() override;
   TileHandle peerInput(const Rank &of, const Rank &part) override;
   void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override;
+  void inTurn(const std::function<void()> &body) override;
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override;
 
 private:
@@ -51,7 +52,7 @@ private:
   /// Operands of a rank for a tile.
   llvm::SmallVector<mlir::Value> forTile(mlir::ValueRange pointers);
   mlir::Value lowBits(mlir::ValueRange pointers); ///< or of the parts of addresses that are no multiples of accessBytes
-  mlir::Value operandSlots(); ///< of this block, in this rank's memory
+  mlir::Value operandSlots();                     ///< of this block, in this rank's memory
   /// The operands of a rank, which has published them.
   llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank);
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
@@ -94,6 +95,7 @@ private:
   bool published = false;                                          ///< since the last barrier
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> fixedOperands; ///< operandsOf(fixed(i))
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> ownOperands;   ///< operandsOf(own(i))
+  mlir::Value tileInBlock;                                         ///< i64: of the tiles of this block in the round
   mlir::Value tileInRound; ///< i64: elements before this tile in the slots of the round
   mlir::Value element0;    ///< index of the tile's elements in the slice, i64
   mlir::Value present;     ///< which of them exist; null: all, in every part or slice

@@ -59,6 +59,7 @@ public:
     return 0;
   }
   void peerOutput(const Rank &of, const Rank &, TileHandle) override { add(resolve(of), me); }
+  void inTurn(const std::function<void()> &body) override { body(); }
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override {
     for (int rank = 0; rank < plan.collective.ranks; ++rank)
       contribution(rank);
@@ -87,7 +88,7 @@ public:
 
   void eachTile(const std::function<void()> &body) override;
   void barrier() override;
-  TileHandle input(const Rank &part) override { return keep(std::to_string(inputValue(me, cut(part, inputIsCut())))); }
+  TileHandle input(const Rank &part) override;
   void output(const Rank &part, TileHandle tile) override;
   void store(const Rank &at, const Slot &slot, TileHandle tile) override;
   TileHandle load(const Rank &at, const Slot &slot) override;
@@ -96,6 +97,7 @@ public:
   void publish() override;
   TileHandle peerInput(const Rank &of, const Rank &part) override;
   void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override;
+  void inTurn(const std::function<void()> &body) override;
   TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override;
 
 private:
@@ -134,8 +136,15 @@ private:
   // Behind the staging memory, of direct algorithms: where a rank's operands lie, its input, its output.
   int operandCells() const { return plan.algorithm->direct ? 1 + 2 * ranks : 0; }
   int addressCell(int rank) const { return ranks * 2 * slots + rank * operandCells(); }
-  int inputCell(int rank, int part) const { return addressCell(rank) + 1 + part; }
-  int outputCell(int rank, int part) const { return inputCell(rank, part) + (options.inPlace ? 0 : ranks); }
+  // In place, the smaller array of the two is the rank's own part of the larger one.
+  int inputCell(int rank, int part) const {
+    return addressCell(rank) + 1 + (options.inPlace && !inputIsCut() && outputIsCut() ? rank : part);
+  }
+  int outputCell(int rank, int part) const {
+    if (options.inPlace)
+      return addressCell(rank) + 1 + (inputIsCut() && !outputIsCut() ? rank : part);
+    return addressCell(rank) + 1 + ranks + part;
+  }
   void storeCell(int cell, const std::string &value);
   std::string loadCell(int cell); ///< yields a variable
   void writeInputs();
@@ -320,12 +329,12 @@ TileHandle ModelWriter::load(const Rank &at, const Slot &slot) {
 
 // What comes before and after each call of a direct algorithm: the user fills the input anew and reads the output.
 void ModelWriter::writeInputs() {
-  for (int part = 0; part < ranks; ++part)
+  for (int part = 0; part < (inputIsCut() ? ranks : 1); ++part)
     storeCell(inputCell(me, part), std::to_string(inputValue(me, part)));
 }
 
 void ModelWriter::readOutputs() {
-  for (int part = 0; part < ranks; ++part) {
+  for (int part = 0; part < (outputIsCut() ? ranks : 1); ++part) {
     outputs.insert(part);
     line(fmt::format("assert({} == {});", loadCell(outputCell(me, part)), expectedOutput(part)));
   }
@@ -337,11 +346,17 @@ void ModelWriter::publish() {
 }
 
 TileHandle ModelWriter::peerInput(const Rank &of, const Rank &part) {
-  return keep(loadCell(inputCell(resolve(of), resolve(part))));
+  return keep(loadCell(inputCell(resolve(of), cut(part, inputIsCut()))));
 }
 
 void ModelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
-  storeCell(outputCell(resolve(of), resolve(part)), tiles[size_t(tile)]);
+  storeCell(outputCell(resolve(of), cut(part, outputIsCut())), tiles[size_t(tile)]);
+}
+
+// The one tile of a round is the next one after that of the round before.
+void ModelWriter::inTurn(const std::function<void()> &body) {
+  if ((me >= ranks / 2) == (round % 2 == 0))
+    body();
 }
 
 // A packet replaces the one before it, which must have been taken: a store does not come before the poll that the rank
@@ -407,8 +422,16 @@ int ModelWriter::expectedOutput(int part) const {
   return 0;
 }
 
+// A direct algorithm has its operands in memory that others reach.
+TileHandle ModelWriter::input(const Rank &part) {
+  int from = cut(part, inputIsCut());
+  return keep(plan.algorithm->direct ? loadCell(inputCell(me, from)) : std::to_string(inputValue(me, from)));
+}
+
 void ModelWriter::output(const Rank &part, TileHandle tile) {
   int to = cut(part, outputIsCut());
+  if (plan.algorithm->direct)
+    return storeCell(outputCell(me, to), tiles[size_t(tile)]);
   outputs.insert(to);
   line(fmt::format("assert({} == {});", tiles[size_t(tile)], expectedOutput(to)));
 }

@@ -72,7 +72,10 @@ Value Numbers::shift(Operation *op, Value a, Value amount) {
     Value clamped = arith::SelectOp::create(b, loc, inside, amount, constantLike(type, bits == 1 ? 0 : bits - 1, a));
     return cloneOn(op, {a, clamped}, type);
   }
-  Value safe = arith::SelectOp::create(b, loc, inside, amount, constantLike(type, 0, a));
+  // Of a 64-bit amount LLVM 22's NVPTX back end takes the low 32 bits and, where it sees the comparison with the width,
+  // relies on PTX to clamp those: so the amount is made small by another way.
+  Value safe = bits == 1 ? arith::SelectOp::create(b, loc, inside, amount, constantLike(type, 0, a)).getResult()
+                         : arith::MinUIOp::create(b, loc, amount, constantLike(type, bits - 1, a)).getResult();
   return arith::SelectOp::create(b, loc, inside, cloneOn(op, {a, safe}, type), constantLike(type, 0, a));
 }
 

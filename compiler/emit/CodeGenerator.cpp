@@ -13,6 +13,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
@@ -112,13 +113,29 @@ bool hasHugeBlock(const llvm::Module &module) {
   return false;
 }
 
+/// The back end of NVPTX reduces the strength of straight lines by trying pairs of address computations, which in a
+/// large function takes longer than all the rest. There it is left out, and -O3 has it.
+class PassGate : public llvm::OptPassGate {
+public:
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return pass != "slsr"; }
+  bool isEnabled() const override { return true; }
+};
+constexpr unsigned manyInstructions = 800;
+
 std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
   llvm::SmallString<0> bytes;
   bool refused = false;
   llvm::CodeGenOptLevel level = machine.getOptLevel();
   if (level > llvm::CodeGenOptLevel::Less && hasHugeBlock(module))
     machine.setOptLevel(llvm::CodeGenOptLevel::Less);
-  auto restore = llvm::scope_exit([&] { machine.setOptLevel(level); });
+  PassGate gate;
+  llvm::OptPassGate &usual = module.getContext().getOptPassGate();
+  if (level < llvm::CodeGenOptLevel::Aggressive && module.getInstructionCount() > manyInstructions)
+    module.getContext().setOptPassGate(gate);
+  auto restore = llvm::scope_exit([&] {
+    machine.setOptLevel(level);
+    module.getContext().setOptPassGate(usual);
+  });
   runStep(module, "code generation", [&] {
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;

@@ -227,6 +227,7 @@ LogicalResult shareOperands(Compilation &compilation) {
 LogicalResult simtToThreads(Compilation &compilation) {
   simt::ThreadOptions options;
   options.warps = compilation.options.warps;
+  options.approximates = !compilation.options.exactMath;
   return simt::lowerSimtToThreads(*compilation.module, nvptx::target(), options, compilation.threadKernel);
 }
 

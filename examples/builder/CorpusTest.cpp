@@ -24,11 +24,11 @@ static std::vector<std::vector<uint8_t>> run(const std::string &text, const Case
   return results;
 }
 
-class Corpus : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Targets, Corpus, testing::Values("gfx942", "sm_90"),
+class ExampleKernels : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Targets, ExampleKernels, testing::Values("gfx942", "sm_90"),
                          [](const auto &info) { return info.param; });
 
-TEST_P(Corpus, builder_kernels_give_the_same_bits) {
+TEST_P(ExampleKernels, builder_kernels_give_the_same_bits) {
   for (const Case &example : allCases()) {
     SCOPED_TRACE(example.program.name());
     std::string path = sourcePath("tests/corpus/" + example.program.name() + "." + GetParam() + ".ttir");

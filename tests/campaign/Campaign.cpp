@@ -75,7 +75,7 @@ int Campaign::runSeeds(const Actions &actions) {
   return different ? int(ErrorClass::WrongResult) : 0;
 }
 
-int Campaign::main(int argc, char **argv, Actions &actions) {
+int Campaign::conduct(int argc, char **argv, Actions &actions) {
   try {
     app.parse(argc, argv);
     if (actions.prepare)

@@ -35,7 +35,7 @@ public:
     std::string against = {};                                 ///< for the last line: ` against 'host'`
   };
   /// The program's exit code: 0, 1 when a case failed, else the class of the error, which is printed.
-  int main(int argc, char **argv, Actions &actions);
+  int conduct(int argc, char **argv, Actions &actions);
 
   CLI::App app; ///< for further options
 

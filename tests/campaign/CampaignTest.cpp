@@ -26,7 +26,7 @@ int run(std::vector<std::string> words, std::vector<uint64_t> &ran) {
   std::vector<char *> pointers;
   for (std::string &word : words)
     pointers.push_back(word.data());
-  return campaign.main(int(pointers.size()), pointers.data(), actions);
+  return campaign.conduct(int(pointers.size()), pointers.data(), actions);
 }
 
 TEST(Campaign, FailingCasesBecomeFiles) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The program heddle-device-tests: the GoogleTest programs that run kernels, and the random campaigns as verbs. It is
-// carried with the tests' files to a machine with GPUs; HEDDLE_TEST_DEVICE says what to run on.
+// The program heddle-device-tests: the GoogleTest programs that run kernels, and the random campaigns and heddle itself
+// as verbs. It is carried with the tests' files to a machine with GPUs; HEDDLE_TEST_DEVICE says what to run on.
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
@@ -8,13 +8,16 @@
 int fuzzPrograms(int argc, char **argv);
 int fuzzCollectives(int argc, char **argv);
 int fuzzModules(int argc, char **argv);
+int runHeddle(int argc, char **argv);
 
 int main(int argc, char **argv) {
-  const std::map<std::string, int (*)(int, char **)> campaigns = {
-      {"fuzz", fuzzPrograms}, {"fuzz-collectives", fuzzCollectives}, {"fuzz-modules", fuzzModules}};
+  const std::map<std::string, int (*)(int, char **)> verbs = {{"fuzz", fuzzPrograms},
+                                                              {"fuzz-collectives", fuzzCollectives},
+                                                              {"fuzz-modules", fuzzModules},
+                                                              {"heddle", runHeddle}};
   if (argc > 1)
-    if (auto campaign = campaigns.find(argv[1]); campaign != campaigns.end())
-      return campaign->second(argc - 1, argv + 1);
+    if (auto verb = verbs.find(argv[1]); verb != verbs.end())
+      return verb->second(argc - 1, argv + 1);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

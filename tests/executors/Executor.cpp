@@ -67,7 +67,9 @@ std::unique_ptr<Executor> heddle::executors::makeExecutor(const std::string &nam
   if (device == "simplified")
     return makeSimplifiedExecutor();
   bool optimised = !device.consume_back("_unoptimised");
-  if (device == "threads")
-    return makeThreadsExecutor({.optimised = optimised, .cooperative = cooperative});
+  int warps = 4;
+  llvm::StringRef number = device;
+  if (device == "threads" || (number.consume_front("threads") && !number.getAsInteger(10, warps)))
+    return makeThreadsExecutor({.optimised = optimised, .cooperative = cooperative, .warps = warps});
   return makeDeviceExecutor(device.str(), {.checked = checked, .cooperative = cooperative});
 }

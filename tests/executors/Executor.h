@@ -26,8 +26,8 @@ struct DeviceOptions {
   bool checked = false;     ///< compiled with bounds checks; for `host` only
   bool cooperative = false; ///< every program instance lives at once
 };
-/// A device of the runtime (`host:0`, `cuda:1`), and the compiler's target for it. Keeps the kernel of the last text, so
-/// that running it again costs no compilation.
+/// A device of the runtime (`host:0`, `cuda:1`), and the compiler's target for it. Keeps the kernel of the last text,
+/// so that running it again costs no compilation.
 std::unique_ptr<Executor> makeDeviceExecutor(const std::string &device, DeviceOptions options = {});
 
 struct ThreadsOptions {
@@ -36,13 +36,22 @@ struct ThreadsOptions {
   int warps = 4;            ///< of a block
   bool warpGroups = false;  ///< CompileOptions::warpGroups
 };
-/// The code for `sm_90`, one thread's LLVM IR, in the thread interpreter. A race in shared memory or a fault of a barrier
-/// is an error.
+/// The code for `sm_90`, one thread's LLVM IR, in the thread interpreter. A race in shared memory or a fault of a
+/// barrier is an error.
 std::unique_ptr<Executor> makeThreadsExecutor(ThreadsOptions options = {});
 
+struct BarrierTrial {
+  unsigned barriers = 0;          ///< of the block or of a warp, in the code of a thread before LLVM's optimiser
+  std::vector<unsigned> unneeded; ///< those without which no race is seen, in the order of the text
+};
+/// Runs the kernel for `sm_90` of `warps` warps in the thread interpreter, then once more without each of its barriers.
+/// Throws when the run with all barriers is not clean.
+BarrierTrial tryBarriers(const std::string &moduleText, const reference::Grid &grid,
+                         const std::vector<reference::Argument> &arguments, int warps = 4);
+
 /// By name: `reference`, `simplified`, `host`, `host_checked` (with bounds checks), `host_cooperative`, `threads`,
-/// `threads_cooperative`, `threads_unoptimised`, or what openDevice takes (`cuda:0`), `cuda:0_cooperative`. Throws
-/// Error{Input} for others.
+/// `threads8` (with so many warps; 4), `threads_cooperative`, `threads_unoptimised`, or what openDevice takes
+/// (`cuda:0`), `cuda:0_cooperative`. Throws Error{Input} for others.
 std::unique_ptr<Executor> makeExecutor(const std::string &name);
 
 } // namespace heddle::executors

@@ -14,6 +14,56 @@ using namespace heddle;
 
 namespace {
 
+/// The code of one thread, and its package.
+class ThreadCode {
+public:
+  ThreadCode(const std::string &moduleText, const std::string &phase, int warps, bool warpGroups = false) {
+    CompileOptions options;
+    options.target = "sm_90";
+    options.warps = warps;
+    options.warpGroups = warpGroups;
+    options.keepTextOf = phase;
+    CompileResult result = compile(moduleText, "program", options);
+    llvm::SMDiagnostic problem;
+    module = llvm::parseAssemblyString(result.text, problem, context);
+    if (!module)
+      throw internalError("the printed code of a thread does not parse: " + problem.getMessage().str() + ": " +
+                          problem.getLineContents().str());
+    package = std::move(result.package);
+  }
+
+  threads::ThreadInterpreter interpreter(threads::Options options = {}) const {
+    return threads::ThreadInterpreter(*module, package.entry, options);
+  }
+
+  /// A launch over `grid`, whose buffers are known to `interpreter`.
+  threads::Launch launch(const reference::Grid &grid, std::vector<reference::Argument> &arguments,
+                         threads::ThreadInterpreter &interpreter) const {
+    threads::Launch launch;
+    launch.grid = {uint32_t(grid.x), uint32_t(grid.y), uint32_t(grid.z)};
+    launch.block.x = uint32_t(package.threads);
+    launch.dynamicSharedBytes = uint32_t(package.sharedBytes);
+    for (reference::Argument &argument : arguments) {
+      std::string name = "argument " + std::to_string(launch.arguments.size());
+      launch.arguments.push_back(argument.isBuffer ? uint64_t(argument.bytes.data()) : argument.bits);
+      if (argument.isBuffer)
+        interpreter.addMemory(argument.bytes.data(), argument.bytes.size(), name);
+    }
+    launch.arguments.push_back(0); // the launch's record (binary/CudaAbi.h)
+    return launch;
+  }
+
+  void requireClean(const threads::Report &report) const {
+    if (!report.clean())
+      throw internalError("the threads of kernel `" + package.kernel + "`: " + report.text());
+  }
+
+private:
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  Package package;
+};
+
 class ThreadsExecutor : public executors::Executor {
 public:
   explicit ThreadsExecutor(executors::ThreadsOptions options) : options(options) {}
@@ -22,51 +72,21 @@ public:
 
   void run(const std::string &moduleText, const reference::Grid &grid,
            std::vector<reference::Argument> &arguments) override {
-    load(moduleText);
-    threads::Launch launch;
-    launch.grid = {uint32_t(grid.x), uint32_t(grid.y), uint32_t(grid.z)};
-    launch.block.x = uint32_t(package.threads);
-    launch.dynamicSharedBytes = uint32_t(package.sharedBytes);
+    if (!code || moduleText != loadedText) {
+      code = std::make_unique<ThreadCode>(moduleText, options.optimised ? "optimise" : "llvm-ir", options.warps,
+                                          options.warpGroups);
+      loadedText = moduleText;
+    }
     threads::Options machine;
     if (options.cooperative)
-      machine.residentBlocks = unsigned(launch.grid.count());
-    threads::ThreadInterpreter interpreter(*module, package.entry, machine);
-    for (reference::Argument &argument : arguments) {
-      std::string name = "argument " + std::to_string(launch.arguments.size());
-      launch.arguments.push_back(argument.isBuffer ? uint64_t(argument.bytes.data()) : argument.bits);
-      if (argument.isBuffer)
-        interpreter.addMemory(argument.bytes.data(), argument.bytes.size(), name);
-    }
-    launch.arguments.push_back(0); // the launch's record (binary/CudaAbi.h)
-    threads::Report report = interpreter.run(launch);
-    if (!report.clean())
-      throw internalError("the threads of kernel `" + package.kernel + "`: " + report.text());
+      machine.residentBlocks = unsigned(grid.x * grid.y * grid.z);
+    threads::ThreadInterpreter interpreter = code->interpreter(machine);
+    code->requireClean(interpreter.run(code->launch(grid, arguments, interpreter)));
   }
 
 private:
-  void load(const std::string &moduleText) {
-    if (module && moduleText == loadedText)
-      return;
-    module.reset();
-    CompileOptions compileOptions;
-    compileOptions.target = "sm_90";
-    compileOptions.warps = options.warps;
-    compileOptions.warpGroups = options.warpGroups;
-    compileOptions.keepTextOf = options.optimised ? "optimise" : "llvm-ir";
-    CompileResult result = compile(moduleText, "program", compileOptions);
-    llvm::SMDiagnostic problem;
-    module = llvm::parseAssemblyString(result.text, problem, context);
-    if (!module)
-      throw internalError("the printed code of a thread does not parse: " + problem.getMessage().str() + ": " +
-                          problem.getLineContents().str());
-    package = std::move(result.package);
-    loadedText = moduleText;
-  }
-
   executors::ThreadsOptions options;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-  Package package;
+  std::unique_ptr<ThreadCode> code;
   std::string loadedText;
 };
 
@@ -74,4 +94,26 @@ private:
 
 std::unique_ptr<executors::Executor> executors::makeThreadsExecutor(ThreadsOptions options) {
   return std::make_unique<ThreadsExecutor>(options);
+}
+
+executors::BarrierTrial executors::tryBarriers(const std::string &moduleText, const reference::Grid &grid,
+                                               const std::vector<reference::Argument> &arguments, int warps) {
+  ThreadCode code(moduleText, "llvm-ir", warps);
+  auto run = [&](std::optional<unsigned> without) {
+    std::vector<reference::Argument> own = arguments;
+    threads::ThreadInterpreter interpreter = code.interpreter();
+    threads::Launch launch = code.launch(grid, own, interpreter);
+    if (without)
+      interpreter.removeBarrier(*without);
+    return std::pair(interpreter.run(launch), interpreter.barrierCount());
+  };
+  auto [report, count] = run(std::nullopt);
+  code.requireClean(report);
+  BarrierTrial trial{count, {}};
+  for (unsigned barrier = 0; barrier < count; ++barrier) {
+    threads::Report without = run(barrier).first;
+    if (!without.has(threads::FindingKind::SharedRace) && !without.has(threads::FindingKind::UnwrittenShared))
+      trial.unneeded.push_back(barrier);
+  }
+  return trial;
 }

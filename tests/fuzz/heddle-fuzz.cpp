@@ -74,7 +74,13 @@ int main(int argc, char **argv) {
   actions.prepare = [&] {
     options.without = {without.begin(), without.end()};
     checkFamilies(options.without);
-    executor = makeExecutor(executorName.empty() ? testDevice() : executorName);
+    if (executorName.empty())
+      executorName = testDevice();
+    if (executorName.starts_with("threads") || executorName.starts_with("cuda")) {
+      options.approximateDivision = true;
+      options.without.insert("print"); // kernels on GPUs do not print yet
+    }
+    executor = makeExecutor(executorName);
     actions.against = " against '" + executor->name() + "'";
   };
   actions.describe = [&](uint64_t seed) { return describe(generate(seed), "generated"); };
@@ -83,5 +89,5 @@ int main(int argc, char **argv) {
     auto difference = checkProgram(program, *executor);
     return difference ? std::optional(failureOf(*executor, program, *difference, !keepsWhole)) : std::nullopt;
   };
-  return campaign.main(argc, argv, actions);
+  return campaign.conduct(argc, argv, actions);
 }

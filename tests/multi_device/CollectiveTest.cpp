@@ -46,23 +46,36 @@ TEST(Collectives, OfNoElementOneAndAFewMore) {
 TEST(Collectives, OfArraysAtOddPlaces) {
   HEDDLE_WANTS_DEVICES(2);
   Communicator communicator(openDevices({0, 1}));
-  for (const char *algorithm : {"one_shot_packets", "two_shot_pull"})
-    for (ElementType type : {ElementType::UI8, ElementType::F16, ElementType::F64})
-      for (int64_t offset : {1, 3})
-        expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 2, 1, 77, type), {algorithm, 2, 16, 1},
-                    uint64_t(offset), 2, {offset, 4 - offset, false});
+  for (const Algorithm *algorithm : allAlgorithms())
+    if (algorithm->direct || algorithm == &oneShotPackets || algorithm == &twoShotPull)
+      for (ElementType type : {ElementType::UI8, ElementType::F16, ElementType::F64})
+        for (int64_t offset : {1, 3})
+          expectRight(communicator, makeCollective(algorithm->kinds[0], 2, 1, 77, type), {algorithm->name, 2, 16, 1},
+                      uint64_t(offset), 2, {offset, 4 - offset, false});
 }
 
 TEST(Collectives, InPlace) {
   HEDDLE_WANTS_DEVICES(4);
   using K = CollectiveKind;
   Communicator communicator(openDevices({0, 1, 2, 3}));
-  for (K kind : {K::AllReduce, K::AllGather, K::ReduceScatter, K::Broadcast})
+  for (K kind : {K::AllReduce, K::AllGather, K::ReduceScatter, K::AllToAll, K::Broadcast})
     for (const Algorithm *algorithm : allAlgorithms())
       if (algorithm->does(kind))
         for (int64_t inner : {5, 64, 333})
           expectRight(communicator, makeCollective(kind, 4, 1, inner), {algorithm->name, 2, 16, 2}, 6, 2,
                       {inner % 3, 0, true});
+}
+
+// Of every number of ranks: who swaps with whom in an exchange depends on it.
+TEST(Collectives, DirectOnesInPlace) {
+  for (int ranks = 1; ranks <= std::min(8, driverUnderTest().deviceCount()); ++ranks) {
+    Communicator communicator(openDevices(firstOrdinals(ranks)));
+    for (const Algorithm *algorithm : allAlgorithms())
+      if (algorithm->direct)
+        for (int64_t inner : {1, 100, 1024})
+          expectRight(communicator, makeCollective(algorithm->kinds[0], ranks, 1, inner, ElementType::I32),
+                      {algorithm->name, 2, 16, 3}, uint64_t(ranks), 2, {0, 0, true});
+  }
 }
 
 TEST(Collectives, WhatTheOptionsSayIsDone) {

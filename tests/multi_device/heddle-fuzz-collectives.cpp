@@ -17,5 +17,5 @@ int main(int argc, char **argv) {
     std::string text = describe(test) + "\n  " + difference;
     return Campaign::Failure{text, {{".txt", text}}};
   };
-  return campaign.main(argc, argv, actions);
+  return campaign.conduct(argc, argv, actions);
 }

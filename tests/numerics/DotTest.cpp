@@ -20,12 +20,15 @@ class Dot : public testing::TestWithParam<std::tuple<DotCase, std::string>> {};
 INSTANTIATE_TEST_SUITE_P(
     Elements, Dot,
     testing::Combine(testing::Values(DotCase{"f16", "f32", 2, 4}, DotCase{"bf16", "f32", 2, 4},
-                                     DotCase{"f32", "f32", 4, 4}, DotCase{"f64", "f64", 8, 8},
-                                     DotCase{"i8", "i32", 1, 4}, DotCase{"f8E4M3FN", "f32", 1, 4},
-                                     DotCase{"f8E5M2", "f32", 1, 4}, DotCase{"f8E4M3FNUZ", "f32", 1, 4},
-                                     DotCase{"f8E5M2FNUZ", "f32", 1, 4}),
+                                     DotCase{"f16", "f16", 2, 2}, DotCase{"f32", "f32", 4, 4},
+                                     DotCase{"f64", "f64", 8, 8}, DotCase{"i8", "i32", 1, 4},
+                                     DotCase{"f8E4M3FN", "f32", 1, 4}, DotCase{"f8E5M2", "f32", 1, 4},
+                                     DotCase{"f8E4M3FNUZ", "f32", 1, 4}, DotCase{"f8E5M2FNUZ", "f32", 1, 4}),
                      testing::ValuesIn(executorsUnderTest())),
-    [](const auto &info) { return std::get<0>(info.param).element + "_" + testNameOf(std::get<1>(info.param)); });
+    [](const auto &info) {
+      return std::get<0>(info.param).element + "_" + std::get<0>(info.param).result + "_" +
+             testNameOf(std::get<1>(info.param));
+    });
 
 // Bits of a small integer in any of the types.
 uint64_t bitsOf(const std::string &element, int value) {
@@ -48,6 +51,8 @@ double resultAt(const std::string &type, const std::vector<uint8_t> &bytes, size
     std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
     return double(value);
   };
+  if (type == "f16")
+    return plainF16.valueOf(read(uint16_t()));
   return type == "f64" ? read(double()) : type == "f32" ? read(float()) : read(int32_t());
 }
 

@@ -51,3 +51,73 @@ TEST(Programs, a_join_of_what_a_loop_carries) {
   tt.store %op, %j : tensor<16x16x2x!tt.ptr<f32>>)",
                     {zeros<float>(512)});
 }
+
+// Other threads read what a thread has stored, and store over what others still read.
+TEST(Programs, loads_see_earlier_stores_and_not_later_ones) {
+  expectAsReference("%x: !tt.ptr<i32>, %o: !tt.ptr<i32>, %s: !tt.ptr<i32>", R"(
+  %i = tt.make_range {end = 512 : i32, start = 0 : i32} : tensor<512xi32>
+  %mirror = arith.constant dense<511> : tensor<512xi32>
+  %j = arith.xori %i, %mirror : tensor<512xi32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c5 = arith.constant 5 : i32
+  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<512x!tt.ptr<i32>>
+  %here = tt.addptr %xs, %i : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  %there = tt.addptr %xs, %j : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  scf.for %n = %c0 to %c5 step %c1 : i32 {
+    %v = tt.load %here : tensor<512x!tt.ptr<i32>>
+    %w = arith.addi %v, %i : tensor<512xi32>
+    tt.store %there, %w : tensor<512x!tt.ptr<i32>>
+    %k = tt.load %s : !tt.ptr<i32>
+    %ks = tt.splat %k : i32 -> tensor<512xi32>
+    %more = arith.addi %k, %c5 : i32
+    tt.store %s, %more : !tt.ptr<i32>
+    %u = tt.load %here : tensor<512x!tt.ptr<i32>>
+    %t = arith.addi %u, %ks : tensor<512xi32>
+    tt.store %here, %t : tensor<512x!tt.ptr<i32>>
+  }
+  %end = tt.load %there : tensor<512x!tt.ptr<i32>>
+  %os = tt.splat %o : !tt.ptr<i32> -> tensor<512x!tt.ptr<i32>>
+  %op = tt.addptr %os, %i : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  tt.store %op, %end : tensor<512x!tt.ptr<i32>>)",
+                    {bufferOf(ascending(512)), zeros<int32_t>(512), bufferOf(ascending(1))});
+}
+
+TEST(Programs, a_poll_waits_for_what_is_there) {
+  expectAsReference("%p: !tt.ptr<i32>, %o: !tt.ptr<i32>", R"(
+  %c1 = arith.constant 1 : i32
+  %c7 = arith.constant 7 : i32
+  %done = tt.atomic_poll acquire, gpu, %p, %c1 : !tt.ptr<i32>, i32 -> i1
+  %v = arith.select %done, %c7, %c1 : i32
+  tt.store %o, %v : !tt.ptr<i32>)",
+                    {bufferOf(ascending(1)), zeros<int32_t>(1)});
+}
+
+// A loop made of branches, which carries a tile and a scalar; and tiles of one element.
+TEST(Programs, blocks_pass_tiles) {
+  expectAsReference("%x: !tt.ptr<i32>, %o: !tt.ptr<i32>, %one: !tt.ptr<i32>", R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c6 = arith.constant 6 : i32
+  %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %xp = tt.addptr %xs, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  %v = tt.load %xp : tensor<64x!tt.ptr<i32>>
+  cf.br ^loop(%c0, %v : i32, tensor<64xi32>)
+^loop(%n: i32, %t: tensor<64xi32>):
+  %goes = arith.cmpi slt, %n, %c6 : i32
+  cf.cond_br %goes, ^body, ^end(%t : tensor<64xi32>)
+^body:
+  %m = arith.addi %n, %c1 : i32
+  %u = arith.addi %t, %i : tensor<64xi32>
+  cf.br ^loop(%m, %u : i32, tensor<64xi32>)
+^end(%r: tensor<64xi32>):
+  %os = tt.splat %o : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %op = tt.addptr %os, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  tt.store %op, %r : tensor<64x!tt.ptr<i32>>
+  %p = tt.splat %one : !tt.ptr<i32> -> tensor<1x1x!tt.ptr<i32>>
+  %w = tt.load %p : tensor<1x1x!tt.ptr<i32>>
+  %s = arith.muli %w, %w : tensor<1x1xi32>
+  tt.store %p, %s : tensor<1x1x!tt.ptr<i32>>)",
+                    {bufferOf(ascending(64)), zeros<int32_t>(64), bufferOf(std::vector<int32_t>{7})});
+}

@@ -26,8 +26,8 @@ std::string testNameOf(std::string executor);
 std::string kernelText(const std::string &parameters, const std::string &body);
 
 /// Runs kernelText on the test device and returns the arguments.
-std::vector<Argument> runOnDevice(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,
-                                Grid grid = {});
+std::vector<Argument> runOnDevice(const std::string &parameters, const std::string &body,
+                                  std::vector<Argument> arguments, Grid grid = {});
 
 /// Expects the bytes that the reference evaluator leaves in every argument.
 void expectAsReference(const std::string &parameters, const std::string &body, std::vector<Argument> arguments,

@@ -189,6 +189,40 @@ TEST_P(Tiles, scans_along_every_axis_both_ways) {
       }
 }
 
+// Pairs (a, b) stand for x -> a x + b: what one after the other does is associative, and its order matters.
+TEST_P(Tiles, scans_of_pairs_keep_the_order) {
+  for (const Shape &shape : {Shape{1024}, Shape{2048}, Shape{16}, Shape{8, 64}, Shape{64, 32}, Shape{4, 8, 16}})
+    for (int axis = 0; axis < int(shape.size()); ++axis)
+      for (bool reverse : {false, true}) {
+        SCOPED_TRACE(tile(shape, "i32") + " axis " + std::to_string(axis) + (reverse ? " reverse" : ""));
+        auto x = smallIntegers(countOf(shape), 8);
+        std::string type = tile(shape, "i32");
+        std::string body = loadTile("t", "x", "i32", shape) + "  %seven = arith.constant dense<7> : " + type +
+                           "\n  %u = arith.xori %t, %seven : " + type + R"(
+  %f:2 = "tt.scan"(%t, %u) <{axis = )" +
+                           std::to_string(axis) + " : i32, reverse = " + (reverse ? "true" : "false") + R"(}> ({
+  ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
+    %ac = arith.muli %a, %c : i32
+    %bc = arith.muli %b, %c : i32
+    %bd = arith.addi %bc, %d : i32
+    tt.scan.return %ac, %bd : i32, i32
+  }) : ()" + type + ", " + type +
+                           ") -> (" + type + ", " + type + ")\n  %r = arith.addi %f#0, %f#1 : " + type + "\n" +
+                           storeTile("r", "o", "i32", shape);
+        std::vector<int32_t> expected(x.size());
+        forLines(shape, axis, [&](int64_t first, int64_t stride) {
+          uint32_t a = 1, b = 0;
+          for (int64_t i = 0; i < shape[axis]; ++i) {
+            int64_t at = first + (reverse ? shape[axis] - 1 - i : i) * stride;
+            auto c = uint32_t(x[at]), d = uint32_t(x[at] ^ 7);
+            a *= c, b = b * c + d;
+            expected[at] = int32_t(a + b);
+          }
+        });
+        ASSERT_EQ(runI32(body, x, countOf(shape)), expected);
+      }
+}
+
 TEST_P(Tiles, transposes) {
   std::vector<std::pair<Shape, Shape>> cases{{{4, 32}, {1, 0}},       {{32, 4}, {1, 0}},
                                              {{2, 16, 8}, {2, 0, 1}}, {{2, 16, 8}, {1, 2, 0}},

@@ -123,6 +123,25 @@ TEST(Program, DirectAlgorithmsAreLeftToThePlans) {
   check(readFile(sourcePath("tests/hlo/all_reduce_rms_norm.hlo")), "all_reduce_rms_norm.hlo", options);
 }
 
+// Of a size from which on plans are direct, as whole parts and as rows of parts.
+TEST(Program, LargeCollectivesOfWhatIsStored) {
+  check(R"(HloModule large, replica_count=3
+sum { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b) }
+ENTRY main { x = f32[6,6000] parameter(0)
+  y = f32[6,2000] parameter(1)
+  rows = f32[18,2000] all-gather(y), replica_groups={}, dimensions={0}
+  columns = f32[6,6000] all-gather(y), replica_groups={}, dimensions={1}
+  upper = f32[2,6000] reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=sum
+  left = f32[6,2000] reduce-scatter(x), replica_groups={}, dimensions={1}, to_apply=sum
+  down = f32[6,6000] all-to-all(x), replica_groups={}, dimensions={0}
+  across = f32[6,6000] all-to-all(x), replica_groups={}, dimensions={1}
+  ROOT all = (f32[18,2000], f32[6,6000], f32[2,6000], f32[6,2000], f32[6,6000], f32[6,6000])
+    tuple(rows, columns, upper, left, down, across) })",
+        "large.hlo");
+}
+
 /// One instruction on a module of its own: `body` ends in ROOT and reads p0, p1, p2 of these shapes.
 void checkBody(const std::string &body, const std::vector<std::string> &parameters) {
   std::string text =

@@ -20,5 +20,5 @@ int main(int argc, char **argv) {
     return Campaign::Failure{"seed " + std::to_string(seed) + ": " + difference + "\n" + text,
                              {{".hlo", "// " + difference + "\n" + textOf(module)}, {".small.hlo", text}}};
   };
-  return campaign.main(argc, argv, actions);
+  return campaign.conduct(argc, argv, actions);
 }

@@ -88,10 +88,10 @@ struct Program {
   std::vector<uint32_t> operands; ///< what Op::in and Op::out point into
   std::vector<SwitchTable> switches;
   std::vector<LaneFunction> functions;
-  std::vector<std::pair<uint32_t, uint64_t>> constants; ///< register, value
-  std::vector<uint32_t> parameters;                     ///< the registers of the kernel's parameters
-  std::vector<uint32_t> barriers;                  ///< ops that are barriers of the block, in the order of the text
-  std::vector<std::unique_ptr<uint8_t[]>> globals; ///< module globals in device memory
+  std::vector<std::pair<uint32_t, uint64_t>> constants;    ///< register, value
+  std::vector<uint32_t> parameters;                        ///< the registers of the kernel's parameters
+  std::vector<uint32_t> barriers;                          ///< ops that are barriers, in the order of the text
+  std::vector<std::unique_ptr<uint8_t[]>> globals;         ///< module globals in device memory
   std::vector<std::pair<uint64_t, uint64_t>> globalRanges; ///< begin, size
   uint32_t registers = 0;
   uint32_t staticSharedBytes = 0;

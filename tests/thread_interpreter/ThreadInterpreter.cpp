@@ -17,6 +17,7 @@ struct ThreadInterpreter::State {
   std::map<std::string, LaneFunction> functions = {};
   std::vector<Range> ranges = {};
   std::unique_ptr<Program> program = nullptr;
+  std::map<Op *, Handler> removed = {}; ///< barriers and what they did
 
   Program &decoded() {
     if (!program)
@@ -54,13 +55,15 @@ void ThreadInterpreter::removeBarrier(unsigned n) {
   Program &program = state->decoded();
   if (n >= program.barriers.size())
     throw inputError(fmt::format("there is no barrier {}, the kernel has {}", n, program.barriers.size()));
-  program.ops[program.barriers[n]].run = findEntry("fence", false)->handlers[0];
+  Op &op = program.ops[program.barriers[n]];
+  state->removed.insert({&op, op.run});
+  op.run = findEntry("fence", false)->handlers[0];
 }
 
 void ThreadInterpreter::restoreBarriers() {
-  Program &program = state->decoded();
-  for (uint32_t barrier : program.barriers)
-    program.ops[barrier].run = findEntry("barrier.wait", false)->handlers[0];
+  for (auto [op, run] : state->removed)
+    op->run = run;
+  state->removed.clear();
 }
 
 Report ThreadInterpreter::run(const Launch &launch) {

@@ -84,7 +84,8 @@ public:
   /// Gives a meaning to an inline assembly text, or to an external function by its name; white space in the text does
   /// not matter. Loads, stores and atomics with order and scope have theirs already (instructions/Assembly.cpp).
   void define(std::string text, LaneFunction function);
-  /// The number of barriers of the block (barrier.cta.sync in all forms) in the text of the kernel.
+  /// The number of barriers in the text of the kernel: of the block (barrier.cta.sync in all forms) and of a warp
+  /// (bar.warp.sync).
   unsigned barrierCount() const;
   /// Treats the n-th of them, in the order of the text, as absent. Tests show by this that a barrier is needed.
   void removeBarrier(unsigned n);

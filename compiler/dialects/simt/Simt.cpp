@@ -25,7 +25,21 @@ static llvm::hash_code hash_value(const LinearLayout &layout) {
 #define GET_OP_CLASSES
 #include "compiler/dialects/simt/SimtOps.cpp.inc"
 
+namespace {
+/// Layouts are long: the text names them, `#linear`, `#linear1`, ..., and says them once.
+struct SimtAliases : public OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attribute, raw_ostream &stream) const override {
+    if (!isa<LinearAttr>(attribute))
+      return AliasResult::NoAlias;
+    stream << "linear";
+    return AliasResult::FinalAlias;
+  }
+};
+} // namespace
+
 void SimtDialect::initialize() {
+  addInterfaces<SimtAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "compiler/dialects/simt/SimtAttributes.cpp.inc"

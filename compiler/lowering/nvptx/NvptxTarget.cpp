@@ -2,6 +2,7 @@
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "chips/Chip.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
@@ -20,6 +21,8 @@ public:
   Value programId(Builder &b, int axis) const override { return special(b, std::string("ctaid.") + "xyz"[axis]); }
   Value programCount(Builder &b, int axis) const override { return special(b, std::string("nctaid.") + "xyz"[axis]); }
   void barrier(Builder &b) const override;
+  void warpBarrier(Builder &b) const override;
+  bool isBarrier(Operation *op) const override;
   Value barrierOr(Builder &b, Value bit) const override;
   Value shuffleXor(Builder &b, Value value, int mask) const override;
   Value shuffleFrom(Builder &b, Value value, Value lane) const override;
@@ -50,6 +53,9 @@ public:
   Value approximateExp2(Builder &b, Value f32) const override;
   Value approximateDivide(Builder &b, Value x, Value y) const override;
   Value approximateSqrt(Builder &b, Value f32) const override;
+  Value multiplyHigh(Builder &b, Value x, Value y) const override {
+    return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
+  }
   void trap(Builder &b) const override { LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.trap"), ValueRange{}); }
 
 private:
@@ -63,6 +69,8 @@ private:
     return call(b, b.getI32Type(), "llvm.nvvm.read.ptx.sreg." + name, {});
   }
   static Value i32(Builder &b, int64_t value) { return arith::ConstantIntOp::create(b, value, 32); }
+  Value updateBySwapping(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
+                         MemScope scope) const;
   static Value assembly(Builder &b, Type result, const std::string &text, const std::string &constraints,
                         ValueRange operands);
 };
@@ -84,6 +92,15 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
 
 void NvptxTarget::barrier(Builder &b) const {
   LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), ValueRange{i32(b, 0)});
+}
+
+void NvptxTarget::warpBarrier(Builder &b) const {
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.bar.warp.sync"), ValueRange{i32(b, -1)});
+}
+
+bool NvptxTarget::isBarrier(Operation *op) const {
+  auto called = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return called && called.getIntrin().starts_with("llvm.nvvm.barrier.cta.");
 }
 
 Value NvptxTarget::barrierOr(Builder &b, Value bit) const {
@@ -117,12 +134,70 @@ static std::string orderOf(MemSemantic semantic, MemScope scope) {
   return std::string(order) + "." + where;
 }
 
+static Value combine(ImplicitLocOpBuilder &b, RMWOp kind, Value old, Value value) {
+  switch (kind) {
+  case RMWOp::And:
+    return arith::AndIOp::create(b, old, value);
+  case RMWOp::Or:
+    return arith::OrIOp::create(b, old, value);
+  case RMWOp::Xor:
+    return arith::XOrIOp::create(b, old, value);
+  case RMWOp::Add:
+    return arith::AddIOp::create(b, old, value);
+  case RMWOp::Max:
+    return arith::MaxSIOp::create(b, old, value);
+  case RMWOp::Min:
+    return arith::MinSIOp::create(b, old, value);
+  case RMWOp::UMax:
+    return arith::MaxUIOp::create(b, old, value);
+  case RMWOp::UMin:
+    return arith::MinUIOp::create(b, old, value);
+  case RMWOp::Exchange:
+  case RMWOp::FAdd:
+    break;
+  }
+  return value;
+}
+
+// PTX has no such operations on 8 and 16 bits: compares and swaps the word around them until nobody else was faster.
+Value NvptxTarget::updateBySwapping(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
+                                    MemScope scope) const {
+  Type type = value.getType(), own = b.getIntegerType(type.getIntOrFloatBitWidth()), word = b.getI32Type();
+  Value given = own == type ? value : Value(LLVM::BitcastOp::create(b, own, value));
+  Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), pointer);
+  auto i64 = [&](int64_t number) -> Value { return arith::ConstantIntOp::create(b, number, 64); };
+  Value wordPointer = LLVM::IntToPtrOp::create(b, pointer.getType(), Value(arith::AndIOp::create(b, address, i64(-4))));
+  Value byte = arith::TruncIOp::create(b, word, arith::AndIOp::create(b, address, i64(3)));
+  Value shift = arith::ShLIOp::create(b, byte, i32(b, 3));
+  Value mask = arith::ShLIOp::create(b, i32(b, (int64_t(1) << own.getIntOrFloatBitWidth()) - 1), shift);
+  Value others = arith::XOrIOp::create(b, mask, i32(b, -1));
+  auto partOf = [&](Value whole) -> Value {
+    return arith::TruncIOp::create(b, own, arith::ShRUIOp::create(b, whole, shift));
+  };
+  // The first word is a guess: a wrong one is answered by the right one.
+  auto loop = scf::WhileOp::create(
+      b, TypeRange{word}, ValueRange{i32(b, 0)},
+      [&](OpBuilder &, Location, ValueRange seen) {
+        Value part = arith::ExtUIOp::create(b, word, combine(b, kind, partOf(seen[0]), given));
+        Value next =
+            arith::OrIOp::create(b, arith::AndIOp::create(b, seen[0], others), arith::ShLIOp::create(b, part, shift));
+        Value old = compareAndSwap(b, wordPointer, seen[0], next, semantic, scope);
+        Value again = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, old, seen[0]);
+        scf::ConditionOp::create(b, again, ValueRange{old});
+      },
+      [&](OpBuilder &, Location, ValueRange seen) { scf::YieldOp::create(b, seen); });
+  Value old = partOf(loop.getResult(0));
+  return own == type ? old : Value(LLVM::BitcastOp::create(b, type, old));
+}
+
 // LLVM 22 prints `atomicrmw` without its order and scope; PTX then means relaxed, gpu scope. So the instruction is
 // written here.
 Value NvptxTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
                                 MemScope scope) const {
   Type type = value.getType();
   unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits < 32 && kind != RMWOp::FAdd)
+    return updateBySwapping(b, kind, pointer, value, semantic, scope);
   bool real = isa<FloatType>(type);
   std::string operation;
   switch (kind) {

@@ -259,8 +259,8 @@ bool isMovable(Operation *op) {
   return op->getNumRegions() == 0 && isMemoryEffectFree(op) && !op->hasTrait<mlir::OpTrait::IsTerminator>();
 }
 
-/// Moves what `op` needs of the operations between `first` and it in front of `first`. False, and nothing is moved, when
-/// that is not only pure operations.
+/// Moves what `op` needs of the operations between `first` and it in front of `first`. False, and nothing is moved,
+/// when that is not only pure operations.
 bool moveOperandsBefore(LLVM::CallOp op, LLVM::CallOp first, SmallVectorImpl<Operation *> &between) {
   SmallPtrSet<Operation *, 16> needed;
   SmallVector<Value> work(op.getArgOperands());

@@ -152,7 +152,7 @@ void ThreadEmitter::emitPlainDot(DotOp op) {
   };
   write(op.getA(), aType, aElement, aBytes, 0);
   write(op.getB(), bType, bElement, bBytes, bStart);
-  target.barrier(b);
+  meet();
   LinearLayout layout = layoutOf(dType);
   bool isInteger = isa<IntegerType>(dElement);
   Type computed = isInteger ? dElement : dElement.isF64() ? dElement : Type(b.getF32Type());

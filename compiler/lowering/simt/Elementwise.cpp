@@ -10,6 +10,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
+using layout::tileDim;
 
 static bool isFp8(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
@@ -39,26 +40,8 @@ Value ThreadEmitter::as(Type type, Value value) {
 }
 
 ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
-  if (auto map = dyn_cast<MapElementwiseOp>(op)) {
-    if (map.getPack() != 1 || !map.getScalarOp().hasOneBlock()) {
-      (void)refuse(op, "it packs elements or branches");
-      return {};
-    }
-    size_t count = size_t(registersOf(op->getResult(0).getType()));
-    SmallVector<Values> results(op->getNumResults());
-    for (size_t reg = 0; reg < count; ++reg) {
-      Values arguments;
-      for (Value operand : op->getOperands())
-        arguments.push_back(of(operand)[reg]);
-      Values one = runRegion(map.getScalarOp(), arguments);
-      for (auto [list, value] : llvm::zip(results, one))
-        list.push_back(value);
-    }
-    Values flat;
-    for (Values &list : results)
-      llvm::append_range(flat, list);
-    return flat;
-  }
+  if (auto map = dyn_cast<MapElementwiseOp>(op))
+    return emitMap(map);
   if (op->getNumRegions() || op->getNumResults() != 1) {
     (void)refuse(op, "");
     return {};
@@ -81,6 +64,50 @@ ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
       return {};
   }
   return results;
+}
+
+// The elements of a pack are neighbours in row-major order, and by their layout in registers of one thread.
+ThreadEmitter::Values ThreadEmitter::emitMap(MapElementwiseOp op) {
+  auto tile = cast<RankedTensorType>(op->getResult(0).getType());
+  const LinearLayout &layout = layoutOf(tile);
+  int64_t count = registersOf(tile), pack = op.getPack();
+  if (!op.getScalarOp().hasOneBlock()) {
+    (void)refuse(op, "the branches of its region could not be turned into loops and conditionals");
+    return {};
+  }
+  auto positionOf = [&](int64_t reg) { // what registers add to the row-major index
+    int64_t index = 0;
+    for (int axis = 0; axis < tile.getRank(); ++axis)
+      index = index * tile.getDimSize(axis) + registerPart(layout, reg, tileDim(axis));
+    return index;
+  };
+  std::map<int64_t, int64_t> registers;
+  for (int64_t reg = 0; reg < count; ++reg)
+    registers.insert({positionOf(reg), reg});
+  SmallVector<Values> results(op->getNumResults(), Values(size_t(count)));
+  bool outer = std::exchange(divergent, true); // each element has its own way through the region
+  for (auto [position, first] : registers) {
+    if (position % pack)
+      continue;
+    Values arguments;
+    for (Value operand : op->getOperands())
+      for (int64_t i = 0; i < pack; ++i)
+        arguments.push_back(of(operand)[size_t(registers.at(position + i))]);
+    Values values = runRegion(op.getScalarOp(), arguments);
+    if (failed)
+      return {};
+    for (auto [number, value] : llvm::enumerate(values))
+      results[number / size_t(pack)][size_t(registers.at(position + int64_t(number) % pack))] = value;
+  }
+  divergent = outer;
+  Values flat;
+  for (Values &list : results) {
+    for (int64_t reg = 0; reg < count; ++reg)
+      if (!list[size_t(reg)])
+        list[size_t(reg)] = list[size_t(registers.at(positionOf(reg)))];
+    llvm::append_range(flat, list);
+  }
+  return flat;
 }
 
 ThreadEmitter::Values ThreadEmitter::runRegion(Region &region, ValueRange arguments) {
@@ -174,7 +201,9 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
       .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
           [&](auto) { return numbers.divide(op, in[0], in[1]); })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return numbers.shift(op, in[0], in[1]); })
-      .Case([&](MulhiUIOp) { return numbers.multiplyHigh(in[0], in[1]); })
+      .Case([&](MulhiUIOp) {
+        return type.isInteger(64) ? target.multiplyHigh(b, in[0], in[1]) : numbers.multiplyHigh(in[0], in[1]);
+      })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) {
         bool isSigned = isa<arith::FPToSIOp>(op);
         bool narrow = isNarrowFloat(from());
@@ -203,7 +232,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
       })
       .Case([&](arith::DivFOp) {
         return inF32([&](ArrayRef<Value> x) -> Value {
-          if (x[0].getType().isF64())
+          if (x[0].getType().isF64() || !options.approximates)
             return arith::DivFOp::create(b, x[0], x[1]);
           return target.approximateDivide(b, x[0], x[1]);
         });
@@ -245,7 +274,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
           return {};
         }
         bool real = !in.empty() && isa<FloatType>(from());
-        if (isa<math::Exp2Op, math::ExpOp>(other) && !result.isF64())
+        if (isa<math::Exp2Op, math::ExpOp>(other) && !result.isF64() && options.approximates)
           return inF32([&](ArrayRef<Value> x) {
             Value power = x[0];
             if (isa<math::ExpOp>(other))
@@ -253,7 +282,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
                                             arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
             return target.approximateExp2(b, power);
           });
-        if (isa<math::SqrtOp>(other) && !result.isF64())
+        if (isa<math::SqrtOp>(other) && !result.isF64() && options.approximates)
           return inF32([&](ArrayRef<Value> x) { return target.approximateSqrt(b, x[0]); });
         return real && isNarrowFloat(from()) ? inF32(sameType) : cloneOn(other, in, type);
       });

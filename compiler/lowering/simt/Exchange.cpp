@@ -12,14 +12,9 @@ using layout::tileDim;
 
 //===-- Shared memory --------------------------------------------------------------------------------------------===//
 
-Value ThreadEmitter::scratch(int64_t bytes) {
-  kernel.sharedBytes = std::max(kernel.sharedBytes, ringBytes + int64_t(llvm::alignTo(uint64_t(bytes), 16)));
-  target.barrier(b); // who reads what was there before
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(prologueEnd);
-  if (!sharedBase)
-    sharedBase = ringBytes ? sharedPointer(sharedStart(), i32(ringBytes)) : sharedStart();
-  return sharedBase;
+Value ThreadEmitter::scratch(int64_t bytes, bool perWarp) {
+  meetForScratch(); // with whoever reads what was there before
+  return shared.allocate(b, entry, prologueEnd, bytes, perWarp);
 }
 
 Value ThreadEmitter::sharedPointer(Value base, Value byteOffset) {
@@ -110,6 +105,21 @@ static SharedAccess accessOf(const layout::LinearLayout &registers, const layout
   return access;
 }
 
+// Whether each place of the scratch is written and read by one and the same warp of `warps`.
+static bool isPerWarp(const layout::LinearLayout &from, const layout::LinearLayout &to,
+                      const layout::ScratchLayout &scratch, int warps) {
+  using layout::Dim;
+  auto warpAt = [&](const layout::LinearLayout &registers) {
+    return scratch.layout.invertAndCompose(registers.flattenOutputs(Dim::Dim0))
+        .sublayout({Dim::Offset, Dim::Register}, {Dim::Warp});
+  };
+  for (const layout::LinearLayout &side : {from, to})
+    if (side.freeBits(Dim::Warp) || side.inputSize(Dim::Warp) != warps)
+      return false;
+  layout::LinearLayout writer = warpAt(from);
+  return writer.sublayoutIsZero({Dim::Register}, {Dim::Warp}) && writer == warpAt(to);
+}
+
 ThreadEmitter::Values ThreadEmitter::convertThroughShared(const Values &values, Type from, Type to) {
   Type element = elementTypeOf(from), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), bytes = bits / 8;
@@ -140,8 +150,9 @@ ThreadEmitter::Values ThreadEmitter::convertThroughShared(const Values &values, 
       body(sharedPointer(base, offset), group);
     }
   };
+  bool perWarp = isPerWarp(source, result, scratchLayout, options.warps);
   for (int64_t repetition = 0; repetition < scratchLayout.repetitions(); ++repetition) {
-    Value base = scratch(scratchLayout.offsets() * bytes);
+    Value base = scratch(scratchLayout.offsets() * bytes, perWarp);
     when(owner, {},
          [&]() -> Values {
            eachGroup(
@@ -158,7 +169,7 @@ ThreadEmitter::Values ThreadEmitter::convertThroughShared(const Values &values, 
            return {};
          },
          {});
-    target.barrier(b);
+    meetForScratch();
     eachGroup(
         read, result.inputSize(Dim::Register), repetition,
         [&](Value pointer, ArrayRef<int64_t> group) {
@@ -197,7 +208,7 @@ ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(const Values &values, T
          return {};
        },
        {});
-  target.barrier(b);
+  meetForScratch();
   Values results;
   for (Value pointer : pointers)
     results.push_back(fromMemory(loadShared(pointer, stored, 1).front(), element));

@@ -98,6 +98,7 @@ static bool isZero(Value value) {
 }
 
 void ThreadEmitter::emitLoad(LoadOp op) {
+  orderAccess(op);
   Type element = elementTypeOf(op.getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
   const Values &pointers = of(op.getPtr());
@@ -135,10 +136,13 @@ void ThreadEmitter::emitLoad(LoadOp op) {
       results[first + i] = value;
     }
   }
+  if (mustAgree(op))
+    results = broadcastFromOwners(results, op.getPtr().getType(), element);
   emitted[op.getResult()] = results;
 }
 
 void ThreadEmitter::emitStore(StoreOp op) {
+  orderAccess(op);
   Type element = elementTypeOf(op.getValue().getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
   const Values &pointers = of(op.getPtr()), &values = of(op.getValue());
@@ -146,29 +150,40 @@ void ThreadEmitter::emitStore(StoreOp op) {
   bool isTile = isa<RankedTensorType>(op.getPtr().getType());
   LinearLayout layout = isTile ? layoutOf(op.getPtr().getType()) : LinearLayout();
   Value owner = isOwner(layout);
-  for (size_t first = 0; first < pointers.size(); first += size_t(width)) {
-    if (isTile && size_t(firstCopy(layout, int64_t(first))) != first)
-      continue;
-    Value mask = masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
+  auto store = [&](size_t first) {
+    Value whole;
+    if (width == 1) {
+      whole = toMemory(values[first], element);
+    } else {
+      Type vector = VectorType::get(width, stored);
+      whole = LLVM::PoisonOp::create(b, vector);
+      for (int64_t i = 0; i < width; ++i)
+        whole = LLVM::InsertElementOp::create(b, whole, toMemory(values[first + size_t(i)], element), i32(i));
+      int64_t total = bits * width;
+      Type carrier =
+          total > 32 ? Type(VectorType::get(total / 32, b.getI32Type())) : Type(b.getIntegerType(unsigned(total)));
+      whole = LLVM::BitcastOp::create(b, carrier, whole);
+    }
+    LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bits * width / 8));
+  };
+  SmallVector<size_t> firsts;
+  for (size_t first = 0; first < pointers.size(); first += size_t(width))
+    if (!isTile || size_t(firstCopy(layout, int64_t(first))) == first)
+      firsts.push_back(first);
+  auto maskOf = [&](size_t first) {
+    return masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
+  };
+  // Neighbours under one mask share its branch.
+  for (ArrayRef<size_t> rest = firsts; !rest.empty();) {
+    Value mask = maskOf(rest.front());
+    ArrayRef<size_t> run = rest.take_while([&](size_t first) { return maskOf(first) == mask; });
     when(both(owner, mask), {},
          [&]() -> Values {
-           Value whole;
-           if (width == 1) {
-             whole = toMemory(values[first], element);
-           } else {
-             Type vector = VectorType::get(width, stored);
-             whole = LLVM::PoisonOp::create(b, vector);
-             for (int64_t i = 0; i < width; ++i)
-               whole = LLVM::InsertElementOp::create(b, whole, toMemory(values[first + size_t(i)], element), i32(i));
-             int64_t total = bits * width;
-             Type carrier = total > 32 ? Type(VectorType::get(total / 32, b.getI32Type()))
-                                       : Type(b.getIntegerType(unsigned(total)));
-             whole = LLVM::BitcastOp::create(b, carrier, whole);
-           }
-           LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bits * width / 8));
+           llvm::for_each(run, store);
            return {};
          },
          {});
+    rest = rest.drop_front(run.size());
   }
 }
 
@@ -193,6 +208,7 @@ ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function
 }
 
 void ThreadEmitter::emitAtomic(Operation *op) {
+  orderAccess(op);
   Value pointer = op->getOperand(0), result = op->getResult(0);
   Type tile = pointer.getType(), element = elementTypeOf(result.getType());
   const Values &pointers = of(pointer);
@@ -229,8 +245,29 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   emitted[result] = results;
 }
 
+// One thread waits; the others wait for it.
 void ThreadEmitter::emitPoll(AtomicPollOp op) {
-  (void)refuse(op, "");
+  if (op.getTimeout())
+    return (void)refuse(op, "a wait with a time limit");
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  orderAccess(op);
+  Value expected = scalar(op.getExpected()), pointer = scalar(op.getPtr());
+  when(isOwner(LinearLayout()), {},
+       [&]() -> Values {
+         scf::WhileOp::create(
+             b, TypeRange{}, ValueRange{},
+             [&](OpBuilder &, Location, ValueRange) {
+               Value seen = target.compareAndSwap(b, pointer, expected, expected, op.getSem(), op.getScope());
+               Value different = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, expected);
+               scf::ConditionOp::create(b, different, ValueRange{});
+             },
+             [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(b, ValueRange{}); });
+         return {};
+       },
+       {});
+  meet();
+  emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
 }
 
 // Writes are done once; waits by everybody, because each thread has to know what it waited for before it goes on.

@@ -45,8 +45,12 @@ public:
   virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32
   /// All threads of the block meet and see each other's accesses to shared and global memory.
   virtual void barrier(Builder &b) const = 0;
+  /// The same for the lanes of a warp and shared memory.
+  virtual void warpBarrier(Builder &b) const = 0;
   /// The same, and whether `bit` is set in any thread.
   virtual mlir::Value barrierOr(Builder &b, mlir::Value bit) const = 0;
+  /// Whether all threads of the block meet at `op`, which barrier() or barrierOr() made.
+  virtual bool isBarrier(mlir::Operation *op) const = 0;
   /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.
   virtual mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const = 0;
   /// The value (i32) of lane `lane` (i32, of the same warp).
@@ -107,6 +111,8 @@ public:
   virtual mlir::Value approximateDivide(Builder &b, mlir::Value x,
                                         mlir::Value y) const = 0; ///< f32, 2 units in the last place
   virtual mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const = 0;
+  /// The upper half of the unsigned product of two i64.
+  virtual mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const = 0;
   virtual void trap(Builder &b) const = 0;
 };
 

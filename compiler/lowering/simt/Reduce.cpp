@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations that combine elements: along registers, then lanes, then through shared memory across warps.
+// Operations that combine elements: along registers, then lanes, then through shared memory across warps. Histogram and
+// gather.
 #include "compiler/layout/Encodings.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 
@@ -52,6 +53,76 @@ ThreadEmitter::Values ThreadEmitter::fold(Region &region, SmallVector<Values> pa
   return parts.front();
 }
 
+Value ThreadEmitter::warpNumber(ArrayRef<int> bits) {
+  Value number;
+  for (auto [position, bit] : llvm::enumerate(bits)) {
+    Value one = arith::AndIOp::create(b, arith::ShRUIOp::create(b, warp, i32(bit)), i32(1));
+    one = arith::ShLIOp::create(b, one, i32(int64_t(position)));
+    number = number ? Value(arith::OrIOp::create(b, number, one)) : one;
+  }
+  return number;
+}
+
+SmallVector<SmallVector<ThreadEmitter::Values>> ThreadEmitter::exchangeAcrossWarps(ValueRange sources, int axis,
+                                                                                   ArrayRef<int> warpBits,
+                                                                                   ArrayRef<Values> parts,
+                                                                                   ArrayRef<int64_t> registers) {
+  auto tile = cast<RankedTensorType>(sources[0].getType());
+  LinearLayout layout = layoutOf(tile);
+  int64_t warps = int64_t(1) << warpBits.size(), kept = tile.getNumElements() / tile.getDimSize(axis), bytes = 0;
+  SmallVector<int64_t> starts, sizes;
+  for (Value source : sources) {
+    starts.push_back(bytes);
+    sizes.push_back(memoryType(elementTypeOf(source.getType())).getIntOrFloatBitWidth() / 8);
+    bytes += int64_t(llvm::alignTo(uint64_t(warps * kept * sizes.back()), 16));
+  }
+  Value base = scratch(bytes), number = warpNumber(warpBits);
+  // One lane of each warp writes an element: the others along the axis, and copies, hold the same.
+  uint64_t silent = 0;
+  for (int bit = 0; bit < layout.inputBits(Dim::Lane); ++bit)
+    if (layout.basis(Dim::Lane, bit, tileDim(axis)))
+      silent |= uint64_t(1) << bit;
+  silent |=
+      layout.freeBits(Dim::Lane) | (uint64_t(target.lanesPerWarp() - 1) & ~uint64_t(layout.inputSize(Dim::Lane) - 1));
+  uint64_t copies = layout.freeBits(Dim::Warp) * uint64_t(target.lanesPerWarp());
+  Value writer;
+  if (silent | copies)
+    writer = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                   arith::AndIOp::create(b, thread, i32(int64_t(silent | copies))), i32(0));
+  // All warps' parts of an element are neighbours: one access reads them.
+  auto pointerOf = [&](size_t operand, Value element, Value row) {
+    Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, element, i32(warps)), row);
+    index = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(sizes[operand])), i32(starts[operand]));
+    return sharedPointer(base, index);
+  };
+  Values indices;
+  for (int64_t reg : registers)
+    indices.push_back(flatIndex(tile, reg, axis));
+  when(writer, {},
+       [&]() -> Values {
+         for (auto [part, index] : llvm::zip(parts, indices))
+           for (size_t i = 0; i < sources.size(); ++i)
+             storeShared(pointerOf(i, index, number), toMemory(part[i], elementTypeOf(sources[i].getType())));
+         return {};
+       },
+       {});
+  meetForScratch();
+  SmallVector<SmallVector<Values>> results;
+  for (Value index : indices) {
+    SmallVector<Values> rows;
+    rows.resize(size_t(warps));
+    for (size_t i = 0; i < sources.size(); ++i) {
+      Type element = elementTypeOf(sources[i].getType());
+      int64_t width = std::min(warps, 16 / sizes[i]);
+      for (int64_t row = 0; row < warps; row += width)
+        for (auto [at, part] : llvm::enumerate(loadShared(pointerOf(i, index, i32(row)), memoryType(element), width)))
+          rows[size_t(row) + at].push_back(fromMemory(part, element));
+    }
+    results.push_back(rows);
+  }
+  return results;
+}
+
 void ThreadEmitter::emitReduce(ReduceOp op) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch that not all threads take");
@@ -60,13 +131,13 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
     for (Value bit : of(op.getSrcs()[0]))
       some = some ? Value(arith::OrIOp::create(b, some, bit)) : bit;
     emitted[op.getResult()[0]] = {target.barrierOr(b, some)};
+    pending.clear();
     return;
   }
   auto tile = cast<RankedTensorType>(op.getSrcs()[0].getType());
   LinearLayout layout = layoutOf(tile);
   int axis = int(op.getAxis());
   Dim along = tileDim(axis);
-  size_t operands = op.getSrcs().size();
   // The registers of each kept element, in the order of the axis.
   using Place = SmallVector<int64_t, 4>;
   auto keptPart = [&](const LinearLayout &of, int64_t reg, bool skips) {
@@ -107,64 +178,15 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
     if (layout.basis(Dim::Warp, bit, along))
       warpBits.push_back(bit);
   if (!warpBits.empty()) {
-    int64_t warps = int64_t(1) << warpBits.size(), kept = tile.getNumElements() / tile.getDimSize(axis), bytes = 0;
-    SmallVector<int64_t> starts;
-    for (Value source : op.getSrcs()) {
-      starts.push_back(bytes);
-      int64_t size = memoryType(elementTypeOf(source.getType())).getIntOrFloatBitWidth() / 8;
-      bytes += int64_t(llvm::alignTo(uint64_t(warps * kept * size), 16));
-    }
-    Value base = scratch(bytes), number;
-    for (auto [position, bit] : llvm::enumerate(warpBits)) {
-      Value one = arith::AndIOp::create(b, arith::ShRUIOp::create(b, warp, i32(bit)), i32(1));
-      one = arith::ShLIOp::create(b, one, i32(int64_t(position)));
-      number = number ? Value(arith::OrIOp::create(b, number, one)) : one;
-    }
-    // One lane of each warp writes an element: the others along the axis, and copies, hold the same.
-    LinearLayout keptLayout = layout;
-    uint64_t silent = 0;
-    for (int bit = 0; bit < layout.inputBits(Dim::Lane); ++bit)
-      if (layout.basis(Dim::Lane, bit, along))
-        silent |= uint64_t(1) << bit;
-    silent |=
-        layout.freeBits(Dim::Lane) | (uint64_t(target.lanesPerWarp() - 1) & ~uint64_t(layout.inputSize(Dim::Lane) - 1));
-    uint64_t copies = layout.freeBits(Dim::Warp) * uint64_t(target.lanesPerWarp());
-    Value writer;
-    if (silent | copies)
-      writer = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                     arith::AndIOp::create(b, thread, i32(int64_t(silent | copies))), i32(0));
-    auto pointerOf = [&](size_t operand, Value row, Value element) {
-      int64_t size = memoryType(elementTypeOf(op.getSrcs()[operand].getType())).getIntOrFloatBitWidth() / 8;
-      Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(kept)), element);
-      index = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(size)), i32(starts[operand]));
-      return sharedPointer(base, index);
-    };
-    std::map<Place, Value> indices;
-    for (auto &[place, value] : folded)
-      indices[place] = flatIndex(tile, value.second, axis);
-    when(writer, {},
-         [&]() -> Values {
-           for (auto &[place, value] : folded)
-             for (size_t i = 0; i < operands; ++i)
-               storeShared(pointerOf(i, number, indices[place]),
-                           toMemory(value.first[i], elementTypeOf(op.getSrcs()[i].getType())));
-           return {};
-         },
-         {});
-    target.barrier(b);
+    SmallVector<Values> parts;
+    SmallVector<int64_t> registers;
     for (auto &[place, value] : folded) {
-      SmallVector<Values> parts;
-      for (int64_t row = 0; row < warps; ++row) {
-        Values part;
-        for (size_t i = 0; i < operands; ++i) {
-          Type element = elementTypeOf(op.getSrcs()[i].getType());
-          part.push_back(
-              fromMemory(loadShared(pointerOf(i, i32(row), indices[place]), memoryType(element), 1).front(), element));
-        }
-        parts.push_back(part);
-      }
-      value.first = fold(op.getCombineOp(), parts);
+      parts.push_back(value.first);
+      registers.push_back(value.second);
     }
+    auto rows = exchangeAcrossWarps(op.getSrcs(), axis, warpBits, parts, registers);
+    for (auto [known, row] : llvm::zip(folded, rows))
+      known.second.first = fold(op.getCombineOp(), row);
   }
   for (auto [number, result] : llvm::enumerate(op.getResult())) {
     if (!isa<RankedTensorType>(result.getType())) {
@@ -177,79 +199,6 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
       registers.push_back(folded.at(keptPart(kept, reg, true)).first[number]);
     emitted[result] = registers;
   }
-}
-
-//===-- Scan -----------------------------------------------------------------------------------------------------===//
-
-// Each step doubles how far an element has looked back (Hillis and Steele): any layout serves.
-void ThreadEmitter::emitScan(ScanOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
-  auto tile = cast<RankedTensorType>(op.getSrcs()[0].getType());
-  LinearLayout layout = layoutOf(tile);
-  int axis = int(op.getAxis());
-  int64_t length = tile.getDimSize(axis), stride = 1, elements = tile.getNumElements();
-  for (int i = axis + 1; i < tile.getRank(); ++i)
-    stride *= tile.getDimSize(i);
-  auto count = size_t(layout.inputSize(Dim::Register));
-  size_t operands = op.getSrcs().size();
-  SmallVector<Values> values; // [operand][register]
-  SmallVector<int64_t> starts;
-  int64_t bytes = 0;
-  for (Value source : op.getSrcs()) {
-    values.push_back(of(source));
-    starts.push_back(bytes);
-    int64_t size = memoryType(elementTypeOf(source.getType())).getIntOrFloatBitWidth() / 8;
-    bytes += int64_t(llvm::alignTo(uint64_t(elements * size), 16));
-  }
-  Values flat, position;
-  for (size_t reg = 0; reg < count; ++reg) {
-    flat.push_back(flatIndex(tile, int64_t(reg)));
-    position.push_back(coordinate(layout, int64_t(reg), tileDim(axis)));
-  }
-  Value owner = isOwner(layout);
-  auto pointerOf = [&](Value base, size_t operand, Value index) {
-    int64_t size = memoryType(elementTypeOf(op.getSrcs()[operand].getType())).getIntOrFloatBitWidth() / 8;
-    Value offset = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(size)), i32(starts[operand]));
-    return sharedPointer(base, offset);
-  };
-  for (int64_t distance = 1; distance < length; distance *= 2) {
-    Value base = scratch(bytes);
-    when(owner, {},
-         [&]() -> Values {
-           for (size_t reg = 0; reg < count; ++reg)
-             if (firstCopy(layout, int64_t(reg)) == int64_t(reg))
-               for (size_t i = 0; i < operands; ++i)
-                 storeShared(pointerOf(base, i, flat[reg]),
-                             toMemory(values[i][reg], elementTypeOf(op.getSrcs()[i].getType())));
-           return {};
-         },
-         {});
-    target.barrier(b);
-    SmallVector<Values> next = values;
-    for (size_t reg = 0; reg < count; ++reg) {
-      Value has = op.getReverse()
-                      ? arith::CmpIOp::create(b, arith::CmpIPredicate::slt, position[reg], i32(length - distance))
-                      : arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position[reg], i32(distance));
-      Value step = i32((op.getReverse() ? distance : -distance) * stride);
-      Value other = arith::SelectOp::create(b, has, arith::AddIOp::create(b, flat[reg], step), flat[reg]);
-      Values arguments, own;
-      for (size_t i = 0; i < operands; ++i) {
-        Type element = elementTypeOf(op.getSrcs()[i].getType());
-        arguments.push_back(fromMemory(loadShared(pointerOf(base, i, other), memoryType(element), 1).front(), element));
-        own.push_back(values[i][reg]);
-      }
-      llvm::append_range(arguments, own);
-      Values combined = runRegion(op.getCombineOp(), arguments);
-      if (failed)
-        return;
-      for (size_t i = 0; i < operands; ++i)
-        next[i][reg] = arith::SelectOp::create(b, has, combined[i], own[i]);
-    }
-    values = next;
-  }
-  for (auto [result, list] : llvm::zip(op.getResult(), values))
-    emitted[result] = list;
 }
 
 //===-- Histogram and gather -------------------------------------------------------------------------------------===//
@@ -271,7 +220,7 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
          return {};
        },
        {});
-  target.barrier(b);
+  meetForScratch();
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   for (int64_t reg = 0; reg < from.inputSize(Dim::Register); ++reg) {
     if (firstCopy(from, reg) != reg)
@@ -291,7 +240,7 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
          },
          {});
   }
-  target.barrier(b);
+  meetForScratch();
   Values results;
   Type element = bins.getElementType();
   for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
@@ -321,7 +270,7 @@ void ThreadEmitter::emitGather(GatherOp op) {
          return {};
        },
        {});
-  target.barrier(b);
+  meetForScratch();
   Values results;
   for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
     Value index = i32(0);

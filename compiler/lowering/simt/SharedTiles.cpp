@@ -54,24 +54,10 @@ void ThreadEmitter::placeRings() {
         }
     }
     ringStarts[alloc] = ring.start;
-    ringBytes = std::max(ringBytes, ring.start + ring.bytes);
+    shared.firstByte = std::max(shared.firstByte, ring.start + ring.bytes);
+    shared.alignment = ringAlignment;
     rings.push_back(ring);
   });
-  kernel.sharedBytes = std::max(kernel.sharedBytes, ringBytes);
-}
-
-Value ThreadEmitter::sharedStart() {
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
-  OpBuilder::InsertionGuard guard(b);
-  if (!sharedMemory) {
-    b.setInsertionPoint(entry);
-    sharedMemory = LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
-                                          LLVM::Linkage::External, "heddle_shared", Attribute(),
-                                          /*alignment=*/ringBytes ? ringAlignment : 16, /*addrSpace=*/3);
-    b.setInsertionPoint(prologueEnd);
-    sharedFirst = LLVM::AddressOfOp::create(b, pointer, sharedMemory.getSymName());
-  }
-  return sharedFirst;
 }
 
 Value ThreadEmitter::stageOf(Value ring, Value stage) {
@@ -79,7 +65,7 @@ Value ThreadEmitter::stageOf(Value ring, Value stage) {
   Value offset = arith::MulIOp::create(b, scalar(stage), i32(cast<SharedType>(ring.getType()).getTileBytes()));
   if (start)
     offset = arith::AddIOp::create(b, offset, i32(start));
-  return sharedPointer(sharedStart(), offset);
+  return sharedPointer(shared.base(b, entry, prologueEnd), offset);
 }
 
 //===-- Reads and writes -----------------------------------------------------------------------------------------===//
@@ -247,6 +233,7 @@ void ThreadEmitter::emitAsyncCopy(AsyncCopyOp op) {
   SharedType ring = op.getRing().getType();
   LinearLayout offsets = layout.invertAndCompose(ring.getLayout());
   int64_t elements = int64_t(op.getElements()), elementBytes = ring.getElementType().getIntOrFloatBitWidth() / 8;
+  orderAccess(op);
   const Values &pointers = of(op.getPointers());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   Value base = stageOf(op.getRing(), op.getStage());

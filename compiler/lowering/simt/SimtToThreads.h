@@ -3,6 +3,7 @@
 // intrinsics. Two steps, as on the host: this one, and after math has been expanded the conversion to the LLVM dialect.
 #pragma once
 #include "binary/Package.h"
+#include "compiler/layout/LinearLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
 #include <string>
@@ -14,6 +15,8 @@ class GpuTarget;
 
 struct ThreadOptions {
   int warps = 4; ///< of a block
+  /// f32 division, exp, exp2 and sqrt by the target's approximations, as Triton has them; else as on the host.
+  bool approximates = true;
 };
 
 /// What the package must say about the lowered kernel.
@@ -24,6 +27,9 @@ struct ThreadKernel {
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< of a block
 };
+
+/// Whether the positions along `axis` count registers first, lanes next and warps last, which a scan needs.
+bool isScanOrdered(const layout::LinearLayout &layout, int axis);
 
 /// Replaces the kernel (the one public tt.func, whose tiles have layouts) by an llvm.func. An operation without a
 /// lowering is refused by name at its location; `module` is then unusable.

@@ -14,15 +14,18 @@ using namespace heddle::triton;
 GpuTarget::~GpuTarget() = default;
 
 ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel)
-    : source(source), target(target), options(options), kernel(kernel), b(source.getLoc(), source.getContext()) {}
+    : source(source), target(target), options(options), kernel(kernel), b(source.getLoc(), source.getContext()),
+      shared(target, options.warps) {}
 
 LogicalResult ThreadEmitter::run() {
+  ordersItself = usesPeerCalls();
   createEntry();
   placeRings();
   source.walk([&](DotSharedOp) { publishes = true; });
   emitBody();
   if (failed)
     return failure();
+  kernel.sharedBytes = shared.finish(entry);
   prologueEnd->erase();
   source.erase();
   return success();
@@ -116,6 +119,8 @@ void ThreadEmitter::emitBody() {
   }
   for (Block &block : body) {
     b.setInsertionPointToEnd(&block == &body.front() ? &entry.getBody().front() : blocks[&block]);
+    if (&block != &body.front())
+      expectAccesses(body);
     emitBlock(block);
     if (failed)
       return;
@@ -163,11 +168,11 @@ void ThreadEmitter::emitOp(Operation *op) {
       })
       .Case([&](DotSharedOp dot) { emitDotShared(dot); })
       .Case([&](DotWaitOp wait) { emitDotWait(wait); })
-      .Case([&](BarrierOp) { target.barrier(b); })
+      .Case([&](BarrierOp) { meet(); })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
       .Case(
           [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })
-      .Case([&](gpu::BarrierOp) { target.barrier(b); })
+      .Case([&](gpu::BarrierOp) { meet(); })
       .Case<LLVM::AssumeOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp>([](auto) {})
       .Case([&](AssertOp assertion) {
         Value fails;
@@ -189,7 +194,11 @@ void ThreadEmitter::emitOp(Operation *op) {
       })
       .Default([&](Operation *other) {
         if (other->getName().getStringRef() == "ttg.barrier")
-          return target.barrier(b);
+          return meet();
+        if (isa<PrintOp>(other)) {
+          (void)refuse(other, "kernels on GPUs do not print yet");
+          return;
+        }
         if (other->getNumResults() == 0) {
           (void)refuse(other, "");
           return;
@@ -225,6 +234,8 @@ void ThreadEmitter::emitFor(scf::ForOp loop) {
     to.setUnsignedCmp(true);
   emitted[loop.getInductionVar()] = {to.getInductionVar()};
   bind(loop.getRegionIterArgs(), to.getRegionIterArgs());
+  auto before = pending;
+  expectAccesses(loop.getRegion());
   {
     OpBuilder::InsertionGuard guard(b);
     if (to.getInitArgs().empty())
@@ -237,6 +248,7 @@ void ThreadEmitter::emitFor(scf::ForOp loop) {
     if (!to.getInitArgs().empty())
       scf::YieldOp::create(b, all(loop.getYieldedValues()));
   }
+  pending.append(before); // when there is no iteration
   bind(loop.getResults(), to.getResults());
 }
 
@@ -255,9 +267,12 @@ void ThreadEmitter::emitIf(scf::IfOp branch) {
     if (!failed && !types.empty())
       scf::YieldOp::create(b, all(from.front().getTerminator()->getOperands()));
   };
+  auto before = pending;
   emitSide(branch.getThenRegion(), to.thenBlock());
+  std::swap(before, pending);
   if (hasElse && !failed)
     emitSide(branch.getElseRegion(), to.elseBlock());
+  pending.append(before);
   divergent = outer;
   if (!failed)
     bind(branch.getResults(), to.getResults());
@@ -281,9 +296,13 @@ void ThreadEmitter::emitWhile(scf::WhileOp loop) {
     else
       scf::YieldOp::create(b, all(end->getOperands()));
   };
+  expectAccesses(loop.getBefore());
+  expectAccesses(loop.getAfter());
   emitSide(loop.getBefore(), to.getBefore(), loop.getBeforeArguments());
+  auto before = pending; // the loop ends here
   if (!failed)
     emitSide(loop.getAfter(), to.getAfter(), loop.getAfterArguments());
+  pending = before;
   if (!failed)
     bind(loop.getResults(), to.getResults());
 }

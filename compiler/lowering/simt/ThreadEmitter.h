@@ -5,10 +5,12 @@
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
 //   SharedTiles.cpp     rings of tiles in shared memory, asynchronous copies, matrix loads
-//   Reduce.cpp          reduce, scan, histogram, gather      Dot.cpp, GroupDot.cpp   matrix products
+//   Reduce.cpp          reduce, histogram, gather      Scan.cpp      Dot.cpp, GroupDot.cpp    matrix products
+//   Order.cpp           program order of accesses to global memory
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/SharedMemory.h"
 #include "compiler/lowering/simt/SimtToThreads.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -74,6 +76,7 @@ private:
 
   //===-- Elementwise.cpp ----------------------------------------------------------------------------------------===//
   Values emitElementwise(mlir::Operation *op);
+  Values emitMap(triton::MapElementwiseOp op);
   Value compute(mlir::Operation *op, llvm::ArrayRef<Value> operands, Type result);
   Value divide(mlir::Operation *op, Value x, Value y);
   Value shift(mlir::Operation *op, Value x, Value amount);
@@ -102,9 +105,31 @@ private:
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its result.
   Values once(Type tile, Type result, llvm::function_ref<Value(int64_t reg)> body, Value mask, const Values &masks);
 
+  //===-- Order.cpp ----------------------------------------------------------------------------------------------===//
+  /// An access to global memory since the threads last met.
+  struct Access {
+    Value pointer, root; ///< of the source; no pointer: one of another iteration
+    bool reads = false, writes = false;
+    bool isScalar = false, byOwner = false;        ///< byOwner: done once, not by every thread that has a copy
+    std::optional<triton::RMWOp> unorderedUpdate;  ///< an atomic whose result nobody reads
+    llvm::SmallVector<mlir::Operation *, 2> since; ///< meetings around scratch, which may yet be left out
+  };
+  void meet(); ///< a barrier of the block
+  /// Between uses of scratch: what has been written can be read, and the reverse. Left out where it turns out that
+  /// nothing needs it.
+  void meetForScratch();
+  /// Makes the threads meet if what `op` accesses may have been accessed by another thread before.
+  void orderAccess(mlir::Operation *op);
+  void expectAccesses(mlir::Region &region);
+  Access globalAccess(mlir::Operation *op);
+  bool mayMeet(const Access &earlier, const Access &later);
+  bool mustAgree(triton::LoadOp op);
+  bool usesPeerCalls();
+
   //===-- Exchange.cpp -------------------------------------------------------------------------------------------===//
-  /// Shared memory of at least so many bytes, free of earlier readers: a barrier has been emitted.
-  Value scratch(int64_t bytes);
+  /// Shared memory of at least so many bytes, free of earlier readers: the threads have met if they have to. `perWarp`:
+  /// each warp touches bytes of its own, the same wherever the code comes here again.
+  Value scratch(int64_t bytes, bool perWarp = false);
   Value sharedPointer(Value base, Value byteOffset);
   void storeShared(Value pointer, mlir::ValueRange values); ///< neighbours, as one vector
   Values loadShared(Value pointer, Type type, int64_t count);
@@ -113,8 +138,7 @@ private:
   Values broadcastFromOwners(const Values &values, Type tile, Type element);
 
   //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
-  void placeRings();   ///< below the scratch memory, each where no other lives at the same time
-  Value sharedStart(); ///< the first byte of the block's shared memory
+  void placeRings(); ///< below the scratch memory, each where no other lives at the same time
   Value stageOf(Value ring, Value stage);
   Value elementPointer(Value base, const LinearLayout &offsets, int64_t reg, int64_t bytes);
   void emitStoreShared(StoreSharedOp op);
@@ -125,11 +149,19 @@ private:
   /// Whether memory is as it was at `op` until its one reader, a matrix product.
   bool canReadLate(LoadSharedOp op);
 
-  //===-- Reduce.cpp, Dot.cpp ------------------------------------------------------------------------------------===//
+  //===-- Reduce.cpp, Scan.cpp, Dot.cpp ---------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);
   Values fold(mlir::Region &region, llvm::SmallVector<Values> parts); ///< combines all parts, neighbours first
   /// The row-major index of a register's element, without one of the axes if asked.
   Value flatIndex(Type tile, int64_t reg, int skippedAxis = -1);
+  /// Which of the warps along an axis this one is; `bits` of the warp's number, in the order of the axis.
+  Value warpNumber(llvm::ArrayRef<int> bits);
+  /// `parts` (a list of operands for each kept element, which `registers` name) of all warps along the axis, for each
+  /// element by warp.
+  llvm::SmallVector<llvm::SmallVector<Values>> exchangeAcrossWarps(mlir::ValueRange sources, int axis,
+                                                                   llvm::ArrayRef<int> warpBits,
+                                                                   llvm::ArrayRef<Values> parts,
+                                                                   llvm::ArrayRef<int64_t> registers);
   void emitScan(triton::ScanOp op);
   void emitHistogram(triton::HistogramOp op);
   void emitGather(triton::GatherOp op);
@@ -157,15 +189,17 @@ private:
   llvm::DenseMap<Value, Values> emitted;
   llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
   std::map<std::pair<uint64_t, Dim>, std::vector<std::pair<LinearLayout, Value>>> parts;
-  std::map<uint64_t, Value> owners;                      ///< by the bits of the thread's number that must be 0
+  std::map<uint64_t, Value> owners; ///< by the bits of the thread's number that must be 0
+  SharedMemory shared;
   llvm::DenseMap<mlir::Operation *, int64_t> ringStarts; ///< of simt.alloc, in bytes
-  int64_t ringBytes = 0;                                 ///< scratch memory lies behind so many
   struct SharedRead;
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<SharedRead>> sharedReads; ///< of simt.load_shared
-  mlir::LLVM::GlobalOp sharedMemory, zeros;
-  Value sharedFirst, sharedBase, zerosAddress;
-  bool publishes = false; ///< what is written to shared memory is read by products of warp groups
-  bool divergent = false; ///< inside a branch that not all threads of the block take
+  mlir::LLVM::GlobalOp zeros;
+  Value zerosAddress;
+  llvm::SmallVector<Access> pending;
+  bool ordersItself = false; ///< a program between devices
+  bool publishes = false;    ///< what is written to shared memory is read by products of warp groups
+  bool divergent = false;    ///< inside a branch that not all threads of the block take
   bool failed = false;
 };
 

@@ -5,6 +5,7 @@
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/Encodings.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/SimtToThreads.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -51,6 +52,8 @@ private:
   /// The instruction for groups of warps, where both operands come from memory in the same block.
   std::optional<GroupInstruction> groupInstruction(DotOp op);
   LinearLayout reduceLayout(ReduceOp op);
+  LinearLayout scanLayout(ScanOp op);
+  LinearLayout packLayout(MapElementwiseOp op); ///< the elements of a pack are in registers of one thread
   /// What the operands of a join or cat, or the operand of a split, are to have.
   LinearLayout piecesLayout(Operation *op);
   std::optional<LinearLayout> throughShape(Operation *op, const LinearLayout &source);
@@ -58,9 +61,9 @@ private:
   //===-- Rewriting ----------------------------------------------------------------------------------------------===//
   /// What operand `number` of a shape or element operation needs for its result to have `result`.
   LinearLayout needed(Operation *op, unsigned number, const LinearLayout &result);
-  Value get(Value value, const LinearLayout &layout);
+  Value get(Value value, LinearLayout layout); ///< a copy: `layouts` may move what it holds
   void rewrite(Operation *op);
-  void setOperand(OpOperand &operand, const LinearLayout &layout);
+  void setOperand(OpOperand &operand, LinearLayout layout);
 
   FuncOp function;
   const GpuTarget &target;
@@ -110,7 +113,7 @@ LinearLayout LayoutAssigner::ownOrDefault(Value value) {
 }
 
 bool LayoutAssigner::setOwn(Value value, const LinearLayout &layout) {
-  return layouts.insert({value, layout}).second;
+  return layouts.insert({value, LinearLayout(layout)}).second;
 }
 
 // Without one axis' contribution: what a value that is broadcast along it has.
@@ -235,6 +238,28 @@ LinearLayout LayoutAssigner::reduceLayout(ReduceOp op) {
   return known->second;
 }
 
+// One that the scan can walk through in order: what the operand has, or runs along the axis in each thread.
+LinearLayout LayoutAssigner::scanLayout(ScanOp op) {
+  auto axis = int(op.getAxis());
+  Value source = op.getSrcs()[0];
+  if (const LinearLayout *layout = own(source); layout && isScanOrdered(*layout, axis))
+    return *layout;
+  layout::Shape shape = shapeOf(source), size(shape.size(), 1);
+  size[size_t(axis)] = std::clamp<int64_t>(countOf(shape) / threads(), 1, shape[size_t(axis)]);
+  layout::Order order = rowMajor(shape.size());
+  llvm::erase(order, axis);
+  order.insert(order.begin(), axis);
+  return layout::defaultBlocked(shape, size, order, target.lanesPerWarp(), warps);
+}
+
+LinearLayout LayoutAssigner::packLayout(MapElementwiseOp op) {
+  layout::Shape shape = shapeOf(op.getResult()[0]), size(shape.size(), 1);
+  int64_t left = op.getPack();
+  for (size_t axis = shape.size(); axis-- > 0; left /= size[axis])
+    size[axis] = std::min(left, shape[axis]);
+  return layout::defaultBlocked(shape, size, rowMajor(shape.size()), target.lanesPerWarp(), warps);
+}
+
 // The last axis of a split is one register bit, the lowest.
 static bool splitsInRegisters(const LinearLayout &layout, int last) {
   for (Dim in : {Dim::Lane, Dim::Warp})
@@ -278,7 +303,7 @@ std::optional<LinearLayout> LayoutAssigner::throughShape(Operation *op, const Li
 
 bool LayoutAssigner::visit(Operation *op) {
   bool changed = false;
-  auto setAll = [&](const LinearLayout &layout) {
+  auto setAll = [&](LinearLayout layout) { // a copy, as in get
     for (Value result : op->getResults())
       if (tileOf(result))
         changed |= setOwn(result, layout);
@@ -303,7 +328,7 @@ bool LayoutAssigner::visit(Operation *op) {
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     setAll(layout::slice(reduceLayout(reduce), int(reduce.getAxis())));
   } else if (isa<ScanOp>(op)) {
-    setAll(ownOrDefault(op->getOperand(0)));
+    setAll(scanLayout(cast<ScanOp>(op)));
   } else if (isa<HistogramOp>(op)) {
     setAll(defaultLayout(shapeOf(op->getResult(0))));
   } else if (auto gather = dyn_cast<GatherOp>(op)) {
@@ -315,6 +340,8 @@ bool LayoutAssigner::visit(Operation *op) {
     setAll(*throughShape(op, piecesLayout(op)));
   } else if (auto split = dyn_cast<SplitOp>(op)) {
     setAll(layout::slice(piecesLayout(op), int(tileOf(split.getSrc()).getRank()) - 1));
+  } else if (auto map = dyn_cast<MapElementwiseOp>(op); map && map.getPack() > 1) {
+    setAll(packLayout(map));
   } else if (isElementwise(op)) {
     for (Value operand : op->getOperands())
       if (const LinearLayout *layout = tileOf(operand) ? own(operand) : nullptr) {
@@ -392,7 +419,7 @@ LinearLayout LayoutAssigner::needed(Operation *op, unsigned number, const Linear
   return result;
 }
 
-Value LayoutAssigner::get(Value value, const LinearLayout &layout) {
+Value LayoutAssigner::get(Value value, LinearLayout layout) {
   auto tile = tileOf(value);
   Attribute key = LinearAttr::get(value.getContext(), layout);
   auto found = made.find({value, key});
@@ -424,13 +451,13 @@ Value LayoutAssigner::get(Value value, const LinearLayout &layout) {
   return result;
 }
 
-void LayoutAssigner::setOperand(OpOperand &operand, const LinearLayout &layout) {
+void LayoutAssigner::setOperand(OpOperand &operand, LinearLayout layout) {
   if (tileOf(operand.get()))
     operand.set(get(operand.get(), layout));
 }
 
 void LayoutAssigner::rewrite(Operation *op) {
-  auto all = [&](const LinearLayout &layout) {
+  auto all = [&](LinearLayout layout) {
     for (OpOperand &operand : op->getOpOperands())
       setOperand(operand, layout);
   };

@@ -217,6 +217,9 @@ TEST_F(CudaModuleTest, CooperativeLaunchesMustFit) {
   stream->launch({.kernel = kernel, .grid = {8, 1, 1}, .cooperative = true});
   stream->synchronize();
   EXPECT_TRUE(fake.launches.at(0).cooperative);
+  stream->launch({.kernel = kernel, .grid = {4, 1, 1}, .cooperative = true}); // another of these has room beside it
+  stream->synchronize();
+  EXPECT_FALSE(fake.launches.at(1).cooperative);
   Error error = errorOf([&] { stream->launch({.kernel = kernel, .grid = {3, 3, 1}, .cooperative = true}); });
   EXPECT_EQ(error.kind, ErrorClass::Input);
   EXPECT_CONTAINS(error.what(), "a cooperative launch of 9 blocks; cuda:0 runs at most 8 at once");

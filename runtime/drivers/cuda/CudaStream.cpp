@@ -55,6 +55,13 @@ struct Parameters {
   std::vector<void *> pointers;
 };
 
+/// Whether the driver has to start all blocks of a launch at once. A grid of which two fit is launched as any other:
+/// its blocks find room, and it may run beside another of its kind on another stream, which CUDA keeps cooperative
+/// launches from. Two collectives whose ranks start them in different orders would then wait for each other.
+bool needsWholeDevice(const Launch &launch, const CudaModule &module) {
+  return launch.cooperative && 2 * launch.grid[0] * launch.grid[1] * launch.grid[2] > module.residentBlocks();
+}
+
 /// A launch's result, and the entry point that gave it.
 struct LaunchResult {
   const char *symbol;
@@ -75,7 +82,7 @@ LaunchResult launchClusters(const CudaApi &api, const CudaModule &module, const 
                                uint32_t(package.sharedBytes),
                                stream,
                                attributes,
-                               launch.cooperative ? 2u : 1u};
+                               needsWholeDevice(launch, module) ? 2u : 1u};
   return {api.launchKernelEx.symbol, api.launchKernelEx(&config, module.function(), parameters, nullptr)};
 }
 
@@ -83,7 +90,7 @@ LaunchResult launchBlocks(const CudaApi &api, const CudaModule &module, const La
                           void **parameters) {
   auto x = unsigned(launch.grid[0]), y = unsigned(launch.grid[1]), z = unsigned(launch.grid[2]);
   auto threads = unsigned(module.package().threads), shared = unsigned(module.package().sharedBytes);
-  if (launch.cooperative)
+  if (needsWholeDevice(launch, module))
     return {api.launchCooperative.symbol,
             api.launchCooperative(module.function(), x, y, z, threads, 1, 1, shared, stream, parameters)};
   return {api.launchKernel.symbol,

@@ -30,6 +30,8 @@ public:
   std::unique_ptr<Graph> endCapture() override;
   void synchronize() override;
 
+  cuda::Stream raw() const { return handle; } ///< for other libraries of the process
+
 private:
   CudaWork &work() { return capture ? capture->work : pending; }
   void *stagingMemory();

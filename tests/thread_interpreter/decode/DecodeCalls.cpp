@@ -91,6 +91,9 @@ bool Decoder::emitSpecialIntrinsic(const CallInst &call, StringRef name) {
     emitVectorReduce(call, name);
   } else if (name.starts_with("llvm.nvvm.barrier.cta.")) {
     emitBarrier(call, name);
+  } else if (name == "llvm.nvvm.bar.warp.sync") {
+    barriers.push_back({&call, pending.size()});
+    return false;
   } else if (name == "llvm.expect" || name == "llvm.ssa.copy" || name.starts_with("llvm.nvvm.move.")) {
     instance->values[&call] = slots(call.getArgOperand(0));
   } else if (name == "llvm.nvvm.reflect" || name == "llvm.is.constant") {

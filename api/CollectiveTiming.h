@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How long calls on all ranks take, one by one or in graphs: the same for Heddle's collectives and for those of others.
+#pragma once
+#include "api/Collectives.h"
+
+namespace heddle {
+
+class Device;
+class Stream;
+
+/// A collective that is ready to be called.
+struct CollectiveCalls {
+  std::vector<Device *> devices; ///< of each rank
+  std::vector<Stream *> streams; ///< of each rank
+  std::function<void()> launch;  ///< one call, put into all streams
+  std::function<void()> finish;  ///< waits for all streams and looks for failures
+};
+
+/// All but the bandwidths, and what was wrong.
+BenchmarkTimes timeCollective(const CollectiveCalls &calls, const BenchmarkRequest &request);
+
+} // namespace heddle

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Program order of accesses to global memory: a program's operations happen on whole tiles, one after the other, but
+// each thread does its part when it comes there. Where one thread may read or write what another one of the block wrote
+// or read before, they meet at a barrier first.
+#include "compiler/lowering/peer/ExternCalls.h"
+#include "compiler/lowering/simt/ThreadEmitter.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+// What a pointer was made from: an argument of the kernel, or a value that may point anywhere.
+static Value rootOf(Value pointer) {
+  for (SmallPtrSet<void *, 8> seen; seen.insert(pointer.getAsOpaquePointer()).second;) {
+    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop || argument.getArgNumber() == 0)
+        return pointer;
+      pointer = loop.getInitArgs()[argument.getArgNumber() - 1];
+      continue;
+    }
+    Operation *op = pointer.getDefiningOp();
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      pointer = loop.getInitArgs()[cast<OpResult>(pointer).getResultNumber()];
+    else if (isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransOp, ConvertLayoutOp, BitcastOp>(op))
+      pointer = op->getOperand(0);
+    else
+      return pointer;
+  }
+  return pointer;
+}
+
+static bool isKernelArgument(Value root) {
+  auto argument = dyn_cast<BlockArgument>(root);
+  return argument && isa<FuncOp>(argument.getOwner()->getParentOp()) && argument.getOwner()->isEntryBlock() &&
+         isa<PointerType>(argument.getType());
+}
+
+static bool isGlobalAccess(Operation *op) {
+  return isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicPollOp, AsyncCopyOp>(op);
+}
+
+static MemSemantic semanticOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, MemSemantic>(op)
+      .Case<AtomicRMWOp, AtomicCASOp, AtomicPollOp>([](auto atomic) { return atomic.getSem(); })
+      .Default(MemSemantic::Relaxed);
+}
+
+ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
+  Access access;
+  access.pointer = op->getOperand(0);
+  access.root = rootOf(access.pointer);
+  access.reads = !isa<StoreOp>(op);
+  access.writes = !isa<LoadOp, AtomicPollOp, AsyncCopyOp>(op);
+  access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
+  access.byOwner = !isa<LoadOp>(op);
+  if (auto update = dyn_cast<AtomicRMWOp>(op); update && op->getResult(0).use_empty())
+    access.unorderedUpdate = update.getAtomicRmwOp();
+  return access;
+}
+
+bool ThreadEmitter::mayMeet(const Access &earlier, const Access &later) {
+  if (!earlier.writes && !later.writes)
+    return false;
+  if (earlier.unorderedUpdate && earlier.unorderedUpdate == later.unorderedUpdate)
+    return false; // sums, maxima, ... whose order nobody sees
+  if (earlier.root != later.root) {
+    // Arguments point to memory of their own; so do, by contract, the places that a program between devices orders
+    // itself.
+    bool known = isKernelArgument(earlier.root) && isKernelArgument(later.root);
+    if (known || ordersItself)
+      return false;
+  }
+  if (earlier.isScalar && later.isScalar && earlier.byOwner && later.byOwner)
+    return false; // one thread does both
+  if (earlier.pointer == later.pointer) {
+    bool isTile = isa<RankedTensorType>(later.pointer.getType());
+    return isOwner(isTile ? layoutOf(later.pointer.getType()) : LinearLayout()) != nullptr;
+  }
+  return true;
+}
+
+void ThreadEmitter::meet() {
+  target.barrier(b);
+  pending.clear();
+}
+
+void ThreadEmitter::meetForScratch() {
+  Operation *meeting = shared.meet(b);
+  for (Access &access : pending)
+    access.since.push_back(meeting);
+}
+
+void ThreadEmitter::orderAccess(Operation *op) {
+  Access access = globalAccess(op);
+  MemSemantic semantic = semanticOf(op);
+  bool releases = semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease;
+  auto conflicts = [&](const Access &earlier) {
+    // What the program did before a release is over in every thread.
+    bool mustBeOver = releases && !ordersItself && !(earlier.isScalar && earlier.byOwner && access.isScalar);
+    return mustBeOver || mayMeet(earlier, access);
+  };
+  if (!divergent && llvm::any_of(pending, [&](const Access &each) { return each.since.empty() && conflicts(each); }))
+    meet();
+  for (Access *each = pending.begin(); !divergent && each != pending.end(); ++each) {
+    if (!conflicts(*each))
+      continue;
+    Operation *last = each->since.back(); // the reader's, which is hardly ever left out
+    shared.keep(last);
+    llvm::erase_if(pending, [&](const Access &earlier) { return llvm::is_contained(earlier.since, last); });
+    each = pending.begin() - 1;
+  }
+  pending.push_back(access);
+}
+
+// What an earlier iteration, or another block, may have done; its pointers are not those of this one.
+void ThreadEmitter::expectAccesses(Region &region) {
+  region.walk([&](Operation *op) {
+    if (!isGlobalAccess(op))
+      return;
+    Access access = globalAccess(op);
+    access.pointer = {};
+    pending.push_back(access);
+  });
+}
+
+// A location that others write at the same time: the threads must not see different values of it.
+bool ThreadEmitter::mustAgree(LoadOp op) {
+  if (divergent)
+    return false;
+  if (op.getIsVolatile())
+    return true;
+  Value root = rootOf(op.getPtr());
+  bool isShared = false;
+  source.walk([&](Operation *other) {
+    isShared |= isa<AtomicRMWOp, AtomicCASOp, AtomicPollOp>(other) && rootOf(other->getOperand(0)) == root;
+  });
+  return isShared;
+}
+
+bool ThreadEmitter::usesPeerCalls() {
+  return source
+      .walk([](ExternElementwiseOp call) {
+        return peer::isExternCallName(call.getSymbol()) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}

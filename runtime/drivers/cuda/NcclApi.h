@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// NCCL's library, opened at run time: the entry points that a comparison with it takes, and errors that say which call
+// failed, how, and what to do. Nothing of Heddle is built on it. Source: NCCL's user guide, 2.18 to 2.28.
+#pragma once
+#include "runtime/drivers/cuda/CudaApi.h"
+
+namespace heddle {
+namespace nccl {
+
+using Result = int;
+using Communicator = struct CommunicatorHandle *;
+
+namespace result {
+inline constexpr Result success = 0, unhandledCudaError = 1, systemError = 2, internalError = 3, invalidArgument = 4,
+                        invalidUsage = 5;
+} // namespace result
+
+namespace type {
+inline constexpr int i8 = 0, ui8 = 1, i32 = 2, ui32 = 3, i64 = 4, ui64 = 5, f16 = 6, f32 = 7, f64 = 8, bf16 = 9,
+                     f8E4M3FN = 10, f8E5M2 = 11;
+} // namespace type
+
+namespace reduction {
+inline constexpr int sum = 0, product = 1, maximum = 2, minimum = 3;
+} // namespace reduction
+
+} // namespace nccl
+
+// X(name, exported symbol, result, parameter types). The fake of the tests exports the same list.
+#define HEDDLE_NCCL_REQUIRED(X)                                                                                        \
+  X(getVersion, ncclGetVersion, nccl::Result, int *)                                                                   \
+  X(getErrorString, ncclGetErrorString, const char *, nccl::Result)                                                    \
+  X(initAll, ncclCommInitAll, nccl::Result, nccl::Communicator *, int, const int *)                                    \
+  X(destroy, ncclCommDestroy, nccl::Result, nccl::Communicator)                                                        \
+  X(groupStart, ncclGroupStart, nccl::Result)                                                                          \
+  X(groupEnd, ncclGroupEnd, nccl::Result)                                                                              \
+  X(allReduce, ncclAllReduce, nccl::Result, const void *, void *, size_t, int, int, nccl::Communicator, cuda::Stream)  \
+  X(allGather, ncclAllGather, nccl::Result, const void *, void *, size_t, int, nccl::Communicator, cuda::Stream)       \
+  X(reduceScatter, ncclReduceScatter, nccl::Result, const void *, void *, size_t, int, int, nccl::Communicator,        \
+    cuda::Stream)                                                                                                      \
+  X(send, ncclSend, nccl::Result, const void *, size_t, int, int, nccl::Communicator, cuda::Stream)                    \
+  X(receive, ncclRecv, nccl::Result, void *, size_t, int, int, nccl::Communicator, cuda::Stream)
+
+#define HEDDLE_NCCL_OPTIONAL(X) X(getLastError, ncclGetLastError, const char *, nccl::Communicator)
+
+/// One entry point. Calling it gives the raw result.
+template <typename Result, typename... Parameters>
+struct NcclFunction {
+  const char *symbol;
+  Result (*pointer)(Parameters...) = nullptr;
+
+  Result operator()(Parameters... arguments) const { return pointer(arguments...); }
+  explicit operator bool() const { return pointer; }
+};
+
+/// The opened library. It stays open for the life of the process: its threads may.
+class NcclApi {
+public:
+  /// Puts NCCL_NVLS_ENABLE=0 into the environment first: no NVLink multicast. Throws Error{Environment}: no such
+  /// library, an entry point that it lacks.
+  explicit NcclApi(const std::string &libraryPath);
+
+  /// `NCCL: ncclAllReduce: invalid argument (4)`, with what is known to help as notes.
+  Error error(const char *symbol, nccl::Result result) const;
+
+  /// Throws `error` for anything but success.
+  template <typename... Parameters, typename... Arguments>
+  void call(const NcclFunction<nccl::Result, Parameters...> &function, Arguments... arguments) const {
+    if (nccl::Result result = function(arguments...))
+      throw error(function.symbol, result);
+  }
+
+  const std::string &library() const { return path; }
+  int version() const { return libraryVersion; } ///< 22703 is 2.27.3
+
+#define HEDDLE_NCCL_MEMBER(name, symbol, ...) NcclFunction<__VA_ARGS__> name{#symbol};
+  HEDDLE_NCCL_REQUIRED(HEDDLE_NCCL_MEMBER)
+  HEDDLE_NCCL_OPTIONAL(HEDDLE_NCCL_MEMBER)
+#undef HEDDLE_NCCL_MEMBER
+
+private:
+  std::string path;
+  int libraryVersion = 0;
+};
+
+/// `2.27.3` for 22703.
+std::string ncclVersionText(int version);
+
+} // namespace heddle

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How exact the operations are that a target may approximate: the one table of it, by the target of the test device.
+// Errors are in units in the last place of the exact result in the type that the operation computes in (f32 for
+// narrower ones).
+#pragma once
+#include "support/TestDevice.h"
+#include <cmath>
+#include <string>
+
+namespace heddle::numerics {
+
+struct Bounds {
+  double divide = 0, squareRoot = 0; ///< f32; 0: rounded correctly. tt.precise_divf and tt.precise_sqrt always are
+  double exp2 = 1;                   ///< f32
+  double exp = 1, expPerUnit = 0;    ///< f32: exp + expPerUnit * |x|
+};
+
+/// The host: docs/host.md. sm_90: the PTX instructions div.full.f32 (2), sqrt.approx.f32 (relative 2^-23),
+/// ex2.approx.f32 (2); exp(x) is ex2(x * log2 e), whose product is rounded, which counts for as much as x is large.
+inline Bounds boundsOfDevice() {
+  if (testDevice().substr(0, 4) == "host")
+    return {};
+  return {.divide = 2, .squareRoot = 2, .exp2 = 2, .exp = 3, .expPerUnit = 1.5};
+}
+
+/// Whether `actual` lies within `ulps` units of `exact`; both may be special.
+template <typename T>
+bool isWithin(T actual, T exact, double ulps) {
+  if (std::isnan(actual) || std::isnan(exact))
+    return std::isnan(actual) && std::isnan(exact);
+  if (actual == exact)
+    return std::signbit(actual) == std::signbit(exact);
+  T low = exact, high = exact;
+  for (int step = 0; step < int(ulps); ++step)
+    low = std::nextafter(low, -T(INFINITY)), high = std::nextafter(high, T(INFINITY));
+  return actual >= low && actual <= high;
+}
+
+} // namespace heddle::numerics
