@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products summed in loops, which targets may pipeline: every order of the operands in memory, any number of
 // iterations, masks, carried addresses, loops in loops. Small integers, so that sums are exact.
+#include "support/File.h"
+#include "support/TestPaths.h"
 #include "tests/numerics/PlainFloat.h"
 #include "tests/numerics/Support.h"
 #include <fmt/format.h>
@@ -288,5 +290,25 @@ TEST(Pipeline, warp_groups_without_a_ring) {
     checkWarpGroups(loop, 8, 3, 48);
     loop.outer = 2;
     checkWarpGroups(loop, 4, 3);
+  }
+}
+
+// Eight warps, tiles of 128 x 256 x 64 that stick out of the matrices on every side.
+TEST(Pipeline, the_benchmark_kernel) {
+  const int m = 136, n = 272, k = 80;
+  std::vector<Argument> arguments = {bufferOf(integers("bf16", size_t(m * k), 1)),
+                                     bufferOf(integers("bf16", size_t(k * n), 2)), zeros<uint16_t>(size_t(m * n))};
+  for (int scalar : {m, n, k, k, n, n})
+    arguments.push_back(scalarI32(scalar));
+  std::string text = readFile(sourcePath("bench/kernels/matmul_bf16_128x256x64.ttir"));
+  std::vector<Argument> expected = arguments;
+  makeExecutor("reference")->run(text, {4, 1, 1}, expected);
+  for (bool warpGroups : {false, true}) {
+    std::vector<Argument> actual = arguments;
+    executors::ThreadsOptions options;
+    options.warps = 8;
+    options.warpGroups = warpGroups;
+    executors::makeThreadsExecutor(options)->run(text, {4, 1, 1}, actual);
+    EXPECT_EQ(actual[2].bytes, expected[2].bytes) << "warp groups " << warpGroups;
   }
 }
