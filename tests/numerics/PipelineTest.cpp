@@ -160,7 +160,21 @@ Case caseOf(const Loop &loop, int iterations, int kept) {
            scalarI32(iterations), scalarI32(kept)}};
 }
 
-/// By groups of four warps where the tile is large enough, in the thread interpreter, whatever the test device is.
+/// For a GPU: on the test device if that is one, else in the thread interpreter.
+void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups) {
+  if (std::string device = testDevice(); device.starts_with("cuda")) {
+    executors::DeviceOptions options;
+    options.warps = warps;
+    options.warpGroups = warpGroups;
+    return executors::makeDeviceExecutor(device, options)->run(text, grid, arguments);
+  }
+  executors::ThreadsOptions options;
+  options.warps = warps;
+  options.warpGroups = warpGroups;
+  executors::makeThreadsExecutor(options)->run(text, grid, arguments);
+}
+
+/// By groups of four warps where the tile is large enough.
 void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = depth) {
   SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, {} warps", loop.element, loop.m,
                            loop.n, loop.k, loop.aAlongK, loop.bAlongK, loop.transposed, warps));
@@ -168,10 +182,7 @@ void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = dep
   std::vector<Argument> expected = which.arguments;
   std::string text = kernelText(which.parameters, which.body);
   makeExecutor("reference")->run(text, {}, expected);
-  executors::ThreadsOptions options;
-  options.warps = warps;
-  options.warpGroups = true;
-  executors::makeThreadsExecutor(options)->run(text, {}, which.arguments);
+  runOnGpu(text, {}, which.arguments, warps, /*warpGroups=*/true);
   EXPECT_EQ(which.arguments[2].bytes, expected[2].bytes);
 }
 
@@ -305,10 +316,7 @@ TEST(Pipeline, the_benchmark_kernel) {
   makeExecutor("reference")->run(text, {4, 1, 1}, expected);
   for (bool warpGroups : {false, true}) {
     std::vector<Argument> actual = arguments;
-    executors::ThreadsOptions options;
-    options.warps = 8;
-    options.warpGroups = warpGroups;
-    executors::makeThreadsExecutor(options)->run(text, {4, 1, 1}, actual);
+    runOnGpu(text, {4, 1, 1}, actual, /*warps=*/8, warpGroups);
     EXPECT_EQ(actual[2].bytes, expected[2].bytes) << "warp groups " << warpGroups;
   }
 }
