@@ -125,6 +125,14 @@ TEST(Barriers, convert_in_a_loop) {
   expectNeeded(2, loop(transpose("next", "t")));
 }
 
+// These are barriers of a warp (compiler/lowering/simt/tests/warp-conversion.ttir).
+TEST(Barriers, convert_within_warps_in_a_loop) {
+  expectNeeded(2, loop(R"(
+  %a = tt.reshape %t : tensor<256xf32> -> tensor<4x4x16xf32>
+  %b = tt.trans %a {order = array<i32: 0, 2, 1>} : tensor<4x4x16xf32> -> tensor<4x16x4xf32>
+  %next = tt.reshape %b : tensor<4x16x4xf32> -> tensor<256xf32>)"));
+}
+
 TEST(Barriers, scan_in_a_loop) {
   expectNeeded(2, loop(scan("next", "t")));
 }

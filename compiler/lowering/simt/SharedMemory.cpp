@@ -16,8 +16,7 @@ Value SharedMemory::base(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp entry, Operat
   if (!symbol) {
     b.setInsertionPoint(entry);
     symbol = LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
-                                    LLVM::Linkage::External, "heddle_shared", Attribute(), /*alignment=*/alignment,
-                                    /*addrSpace=*/3);
+                                    LLVM::Linkage::External, "heddle_shared", Attribute(), alignment, /*addrSpace=*/3);
     b.setInsertionPoint(prologue);
     whole = LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3), symbol.getSymName());
   }

@@ -17,7 +17,7 @@ public:
 
   /// The first byte that finish() may use. Whoever has bytes below it orders the accesses to them himself.
   int64_t firstByte = 0;
-  unsigned alignment = 16; ///< of byte 0
+  int64_t alignment = 16; ///< of byte 0
 
   /// The kernel's shared memory as a whole, from byte 0; made at `prologue`.
   mlir::Value base(mlir::ImplicitLocOpBuilder &b, mlir::LLVM::LLVMFuncOp entry, mlir::Operation *prologue);

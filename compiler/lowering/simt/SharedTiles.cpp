@@ -54,10 +54,16 @@ void ThreadEmitter::placeRings() {
         }
     }
     ringStarts[alloc] = ring.start;
-    shared.firstByte = std::max(shared.firstByte, ring.start + ring.bytes);
-    shared.alignment = ringAlignment;
+    ringBytes = std::max(ringBytes, ring.start + ring.bytes);
     rings.push_back(ring);
   });
+  shared.firstByte = ringBytes;
+  if (ringBytes)
+    shared.alignment = ringAlignment;
+}
+
+Value ThreadEmitter::sharedStart() {
+  return shared.base(b, entry, prologueEnd);
 }
 
 Value ThreadEmitter::stageOf(Value ring, Value stage) {
@@ -65,7 +71,7 @@ Value ThreadEmitter::stageOf(Value ring, Value stage) {
   Value offset = arith::MulIOp::create(b, scalar(stage), i32(cast<SharedType>(ring.getType()).getTileBytes()));
   if (start)
     offset = arith::AddIOp::create(b, offset, i32(start));
-  return sharedPointer(shared.base(b, entry, prologueEnd), offset);
+  return sharedPointer(sharedStart(), offset);
 }
 
 //===-- Reads and writes -----------------------------------------------------------------------------------------===//

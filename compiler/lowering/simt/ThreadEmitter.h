@@ -4,9 +4,10 @@
 //   ThreadEmitter.cpp   frame, control flow      Places.cpp        coordinates, owners, shape operations
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
+//   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp, GroupDot.cpp   matrix products
 //   SharedTiles.cpp     rings of tiles in shared memory, asynchronous copies, matrix loads
-//   Reduce.cpp          reduce, histogram, gather      Scan.cpp      Dot.cpp, GroupDot.cpp    matrix products
 //   Order.cpp           program order of accesses to global memory
+//   SharedMemory.h      where scratch lies, and which of the barriers around it stay
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
@@ -138,7 +139,8 @@ private:
   Values broadcastFromOwners(const Values &values, Type tile, Type element);
 
   //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
-  void placeRings(); ///< below the scratch memory, each where no other lives at the same time
+  void placeRings();   ///< below the scratch memory, each where no other lives at the same time
+  Value sharedStart(); ///< the first byte of the block's shared memory
   Value stageOf(Value ring, Value stage);
   Value elementPointer(Value base, const LinearLayout &offsets, int64_t reg, int64_t bytes);
   void emitStoreShared(StoreSharedOp op);
@@ -149,7 +151,7 @@ private:
   /// Whether memory is as it was at `op` until its one reader, a matrix product.
   bool canReadLate(LoadSharedOp op);
 
-  //===-- Reduce.cpp, Scan.cpp, Dot.cpp ---------------------------------------------------------------------------===//
+  //===-- Reduce.cpp, Scan.cpp, Dot.cpp --------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);
   Values fold(mlir::Region &region, llvm::SmallVector<Values> parts); ///< combines all parts, neighbours first
   /// The row-major index of a register's element, without one of the axes if asked.
@@ -189,16 +191,17 @@ private:
   llvm::DenseMap<Value, Values> emitted;
   llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
   std::map<std::pair<uint64_t, Dim>, std::vector<std::pair<LinearLayout, Value>>> parts;
-  std::map<uint64_t, Value> owners; ///< by the bits of the thread's number that must be 0
-  SharedMemory shared;
+  std::map<uint64_t, Value> owners;                      ///< by the bits of the thread's number that must be 0
   llvm::DenseMap<mlir::Operation *, int64_t> ringStarts; ///< of simt.alloc, in bytes
+  int64_t ringBytes = 0;                                 ///< scratch memory lies behind so many
   struct SharedRead;
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<SharedRead>> sharedReads; ///< of simt.load_shared
+  SharedMemory shared;
   mlir::LLVM::GlobalOp zeros;
   Value zerosAddress;
   llvm::SmallVector<Access> pending;
-  bool ordersItself = false; ///< a program between devices
   bool publishes = false;    ///< what is written to shared memory is read by products of warp groups
+  bool ordersItself = false; ///< a program between devices
   bool divergent = false;    ///< inside a branch that not all threads of the block take
   bool failed = false;
 };
