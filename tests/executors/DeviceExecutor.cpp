@@ -52,6 +52,8 @@ private:
     CompileOptions compileOptions;
     compileOptions.target = device->chip().name;
     compileOptions.checkAccesses = options.checked;
+    compileOptions.warps = options.warps;
+    compileOptions.warpGroups = options.warpGroups;
     module = device->loadModule(compile(moduleText, "program", compileOptions).package);
     loadedText = moduleText;
   }

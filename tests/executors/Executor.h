@@ -25,6 +25,8 @@ std::unique_ptr<Executor> makeSimplifiedExecutor();
 struct DeviceOptions {
   bool checked = false;     ///< compiled with bounds checks; for `host` only
   bool cooperative = false; ///< every program instance lives at once
+  int warps = 4;            ///< of a block of a GPU
+  bool warpGroups = false;  ///< CompileOptions::warpGroups
 };
 /// A device of the runtime (`host:0`, `cuda:1`), and the compiler's target for it. Keeps the kernel of the last text,
 /// so that running it again costs no compilation.

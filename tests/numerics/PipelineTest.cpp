@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products summed in loops, which targets may pipeline: every order of the operands in memory, any number of
 // iterations, masks, carried addresses, loops in loops. Small integers, so that sums are exact.
+#include "support/File.h"
+#include "support/TestPaths.h"
 #include "tests/numerics/PlainFloat.h"
 #include "tests/numerics/Support.h"
 #include <fmt/format.h>
@@ -158,7 +160,21 @@ Case caseOf(const Loop &loop, int iterations, int kept) {
            scalarI32(iterations), scalarI32(kept)}};
 }
 
-/// By groups of four warps where the tile is large enough, in the thread interpreter, whatever the test device is.
+/// For a GPU: on the test device if that is one, else in the thread interpreter.
+void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups) {
+  if (std::string device = testDevice(); device.starts_with("cuda")) {
+    executors::DeviceOptions options;
+    options.warps = warps;
+    options.warpGroups = warpGroups;
+    return executors::makeDeviceExecutor(device, options)->run(text, grid, arguments);
+  }
+  executors::ThreadsOptions options;
+  options.warps = warps;
+  options.warpGroups = warpGroups;
+  executors::makeThreadsExecutor(options)->run(text, grid, arguments);
+}
+
+/// By groups of four warps where the tile is large enough.
 void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = depth) {
   SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, {} warps", loop.element, loop.m,
                            loop.n, loop.k, loop.aAlongK, loop.bAlongK, loop.transposed, warps));
@@ -166,10 +182,7 @@ void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = dep
   std::vector<Argument> expected = which.arguments;
   std::string text = kernelText(which.parameters, which.body);
   makeExecutor("reference")->run(text, {}, expected);
-  executors::ThreadsOptions options;
-  options.warps = warps;
-  options.warpGroups = true;
-  executors::makeThreadsExecutor(options)->run(text, {}, which.arguments);
+  runOnGpu(text, {}, which.arguments, warps, /*warpGroups=*/true);
   EXPECT_EQ(which.arguments[2].bytes, expected[2].bytes);
 }
 
@@ -288,5 +301,22 @@ TEST(Pipeline, warp_groups_without_a_ring) {
     checkWarpGroups(loop, 8, 3, 48);
     loop.outer = 2;
     checkWarpGroups(loop, 4, 3);
+  }
+}
+
+// Eight warps, tiles of 128 x 256 x 64 that stick out of the matrices on every side.
+TEST(Pipeline, the_benchmark_kernel) {
+  const int m = 136, n = 272, k = 80;
+  std::vector<Argument> arguments = {bufferOf(integers("bf16", size_t(m * k), 1)),
+                                     bufferOf(integers("bf16", size_t(k * n), 2)), zeros<uint16_t>(size_t(m * n))};
+  for (int scalar : {m, n, k, k, n, n})
+    arguments.push_back(scalarI32(scalar));
+  std::string text = readFile(sourcePath("bench/kernels/matmul_bf16_128x256x64.ttir"));
+  std::vector<Argument> expected = arguments;
+  makeExecutor("reference")->run(text, {4, 1, 1}, expected);
+  for (bool warpGroups : {false, true}) {
+    std::vector<Argument> actual = arguments;
+    runOnGpu(text, {4, 1, 1}, actual, /*warps=*/8, warpGroups);
+    EXPECT_EQ(actual[2].bytes, expected[2].bytes) << "warp groups " << warpGroups;
   }
 }

@@ -25,6 +25,12 @@ struct AsyncCopy {
   const Op *op;
 };
 
+/// Bytes of shared memory that a product of warp groups reads until it is waited for.
+struct GroupRead {
+  const Op *op;
+  uint32_t offset, lane;
+};
+
 struct Range {
   uint64_t begin, end;
   std::string name;
@@ -94,6 +100,7 @@ struct Warp {
   const Range *range = nullptr; ///< the last one hit
   std::array<std::deque<std::vector<AsyncCopy>>, warpSize> copyGroups;
   std::array<std::vector<AsyncCopy>, warpSize> copies; ///< not yet in a group
+  std::vector<GroupRead> groupReads;                   ///< that wgmma may still make
 
   // Vector clocks for the order of accesses to shared memory.
   uint32_t clock = 1;

@@ -208,3 +208,53 @@ TEST(Matrix, LoadMatrix) {
         }
   }
 }
+
+// 64 x 16 ones times 16 x 8 ones, rows of 32 bytes; then thread T writes two bytes of the first operand, behind a
+// barrier.
+static std::string multiplyGroup(bool waitsFirst) {
+  std::string wait = R"(
+  %done = call { float, float, float, float } asm sideeffect "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,~{memory}"(float %d0, float %d1, float %d2, float %d3))";
+  std::string touch = R"(
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %byte = mul i32 %tid, 2
+  %q = getelementptr i8, ptr addrspace(3) @tile, i32 %byte
+  store i16 0, ptr addrspace(3) %q, align 2)";
+  std::string text = R"(
+@tile = internal addrspace(3) global [2560 x i8] undef, align 1024
+declare void @llvm.nvvm.wgmma.fence.sync.aligned()
+declare void @llvm.nvvm.wgmma.commit_group.sync.aligned()
+define ptx_kernel void @kernel(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %mine = mul i32 %tid, 16
+  %p = getelementptr i8, ptr addrspace(3) @tile, i32 %mine)";
+  for (int step = 0; step < 5; ++step) {
+    std::string n = std::to_string(step);
+    text += "\n  %p" + n + " = getelementptr i8, ptr addrspace(3) %p, i32 " + std::to_string(512 * step) +
+            "\n  store <8 x i16> splat (i16 15360), ptr addrspace(3) %p" + n + ", align 16";
+  }
+  text += R"(
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  call void @llvm.nvvm.wgmma.fence.sync.aligned()
+  %d = call { float, float, float, float } asm sideeffect "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l,~{memory}"(float 0.0, float 1.0, float 2.0, float 3.0, i64 -4611685949707911168, i64 -4611685949707911040)
+  call void @llvm.nvvm.wgmma.commit_group.sync.aligned()
+  %d0 = extractvalue { float, float, float, float } %d, 0
+  %d1 = extractvalue { float, float, float, float } %d, 1
+  %d2 = extractvalue { float, float, float, float } %d, 2
+  %d3 = extractvalue { float, float, float, float } %d, 3)";
+  text += waitsFirst ? wait + touch : touch + wait;
+  return text + R"(
+  %to = getelementptr { float, float, float, float }, ptr addrspace(1) %out, i32 %tid
+  store { float, float, float, float } %done, ptr addrspace(1) %to, align 4
+  ret void
+})";
+}
+
+TEST(Matrix, GroupProductReadsUntilItsWait) {
+  std::vector<float> out(128);
+  TestKernel right(multiplyGroup(true)), wrong(multiplyGroup(false));
+  Report report = right.run(1, 32, {right.buffer(out)});
+  EXPECT_TRUE(report.clean()) << report.text();
+  for (unsigned i = 0; i < 128; ++i)
+    EXPECT_EQ(out[i], float(16 + i % 4));
+  EXPECT_TRUE(wrong.run(1, 32, {wrong.buffer(out)}).has(FindingKind::SharedRace));
+}

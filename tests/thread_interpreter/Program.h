@@ -70,9 +70,8 @@ std::span<const Entry> registerTable();
 std::span<const Entry> asyncCopyTable();
 /// Matrix instructions are named by their shape and types; null for an unknown one.
 Handler findMatrixOp(std::string_view name);
-/// wgmma, by the normalised text of its inline assembly; null for an unknown one.
+/// wgmma and its waits, by the normalised text of its inline assembly; null for an unknown one.
 Handler findGroupMatrixOp(std::string_view text);
-void addGroupMatrixWaits(std::map<std::string, LaneFunction> &texts);
 /// One space for each run of white space, none at the ends.
 std::string normaliseAssembly(std::string_view text);
 /// The inline assembly that needs no define(), by its normalised text.

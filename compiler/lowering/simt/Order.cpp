@@ -38,7 +38,7 @@ static bool isKernelArgument(Value root) {
 }
 
 static bool isGlobalAccess(Operation *op) {
-  return isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicPollOp>(op);
+  return isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicPollOp, AsyncCopyOp>(op);
 }
 
 static MemSemantic semanticOf(Operation *op) {
@@ -52,7 +52,7 @@ ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
   access.pointer = op->getOperand(0);
   access.root = rootOf(access.pointer);
   access.reads = !isa<StoreOp>(op);
-  access.writes = !isa<LoadOp, AtomicPollOp>(op);
+  access.writes = !isa<LoadOp, AtomicPollOp, AsyncCopyOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
   access.byOwner = !isa<LoadOp>(op);
   if (auto update = dyn_cast<AtomicRMWOp>(op); update && op->getResult(0).use_empty())

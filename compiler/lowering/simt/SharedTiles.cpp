@@ -239,6 +239,7 @@ void ThreadEmitter::emitAsyncCopy(AsyncCopyOp op) {
   SharedType ring = op.getRing().getType();
   LinearLayout offsets = layout.invertAndCompose(ring.getLayout());
   int64_t elements = int64_t(op.getElements()), elementBytes = ring.getElementType().getIntOrFloatBitWidth() / 8;
+  orderAccess(op);
   const Values &pointers = of(op.getPointers());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   Value base = stageOf(op.getRing(), op.getStage());

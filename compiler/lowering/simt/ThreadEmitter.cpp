@@ -168,7 +168,7 @@ void ThreadEmitter::emitOp(Operation *op) {
       })
       .Case([&](DotSharedOp dot) { emitDotShared(dot); })
       .Case([&](DotWaitOp wait) { emitDotWait(wait); })
-      .Case([&](BarrierOp) { target.barrier(b); })
+      .Case([&](BarrierOp) { meet(); })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
       .Case(
           [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })

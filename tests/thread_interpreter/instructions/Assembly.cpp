@@ -151,7 +151,6 @@ static std::map<std::string, LaneFunction> makeStandardAssembly() {
                             "fence.sc.sys", "membar.gl", "membar.sys", ""})
     both(fence, [](LaneCall &) {});
   addOthers(texts);
-  addGroupMatrixWaits(texts);
   return texts;
 }
 

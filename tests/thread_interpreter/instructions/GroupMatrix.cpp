@@ -48,6 +48,7 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
           if (offset + 2 > warp.block.shared.size())
             warp.fail(op, lane, fmt::format("the operand's byte {} is outside shared memory", offset));
           warp.block.checks.read(warp, lane, op, offset, 2);
+          warp.groupReads.push_back({&op, offset, lane});
           uint16_t bits;
           std::memcpy(&bits, warp.block.shared.data() + offset, 2);
           return double(Format::get(bits));
@@ -77,6 +78,16 @@ static Handler handlerOf(bool aAlongK, bool bAlongK) {
                    : multiplyGroup<Format, false, false>;
 }
 
+// The accumulators go through, each tied to its register.
+static Flow waitGroups(Warp &warp, const Op &op) {
+  for (const GroupRead &read : warp.groupReads)
+    warp.block.checks.read(warp, read.lane, *read.op, read.offset, 2);
+  warp.groupReads.clear();
+  for (unsigned i = 0; i < op.outs; ++i)
+    eachLane(warp.active, [&](unsigned lane) { warp.reg(op.out[i])[lane] = warp.reg(op.in[i])[lane]; });
+  return Flow::Next;
+}
+
 /// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the descriptors.
 static std::string textOf(unsigned n, const char *type, bool aAlongK, bool bAlongK) {
   std::string list = "$0";
@@ -90,7 +101,7 @@ static std::string textOf(unsigned n, const char *type, bool aAlongK, bool bAlon
 
 Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
   static const std::map<std::string, Handler, std::less<>> rows = [] {
-    std::map<std::string, Handler, std::less<>> made;
+    std::map<std::string, Handler, std::less<>> made = {{"wgmma.wait_group.sync.aligned 0;", waitGroups}};
     for (unsigned n = 8; n <= 256; n += 8)
       for (bool a : {false, true})
         for (bool b : {false, true}) {
@@ -101,12 +112,4 @@ Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
   }();
   auto row = rows.find(text);
   return row == rows.end() ? nullptr : row->second;
-}
-
-// The accumulators go through, each tied to its register.
-void heddle::threads::addGroupMatrixWaits(std::map<std::string, LaneFunction> &texts) {
-  texts["wgmma.wait_group.sync.aligned 0;"] = [](LaneCall &call) {
-    for (size_t i = 0; i < call.results.size(); ++i)
-      call.results[i] = call.operands[i];
-  };
 }
