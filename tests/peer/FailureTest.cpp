@@ -42,8 +42,11 @@ struct Meeting {
   uint64_t status(int rank, uint64_t block = 0) { return ranks.arena(rank)[outOffset / 8 + block]; }
 };
 
+// Seconds. Ranks that come have to come within it, also on a machine that gives their threads no time for a while.
+constexpr double busyLimit = 1;
+
 TEST(Failure, TheRecordNamesWhoDidNotCome) {
-  Meeting meeting(3, 0.05);
+  Meeting meeting(3, busyLimit);
   Ranks &ranks = meeting.ranks;
   for (int rank : {0, 1})
     meeting.start(rank, 5, 77);
@@ -57,7 +60,7 @@ TEST(Failure, TheRecordNamesWhoDidNotCome) {
     EXPECT_EQ(error.block, 0u);
     EXPECT_EQ(error.expected, 5u);
     EXPECT_EQ(error.seen, 0u);
-    EXPECT_GE(error.elapsedNs, 50000000u);
+    EXPECT_GE(error.elapsedNs, uint64_t(busyLimit * 1e9));
     EXPECT_LT(error.elapsedNs, 30000000000u);
     EXPECT_EQ(error.tag, 77u);
   }
@@ -65,7 +68,7 @@ TEST(Failure, TheRecordNamesWhoDidNotCome) {
 }
 
 TEST(Failure, ABlockIsMissedAlone) {
-  Meeting meeting(2, 0.05);
+  Meeting meeting(2, busyLimit);
   Ranks &ranks = meeting.ranks;
   for (int rank : {0, 1}) // epoch 3 for all three blocks
     meeting.start(rank, 3, 1, 3);
@@ -89,7 +92,7 @@ TEST(Failure, ABlockIsMissedAlone) {
 }
 
 TEST(Failure, TheFirstRecordStays) {
-  Meeting meeting(2, 0.01);
+  Meeting meeting(2, busyLimit);
   for (uint64_t epoch : {1, 2}) {
     meeting.start(0, epoch, 100 + epoch);
     meeting.ranks.finish(0);
