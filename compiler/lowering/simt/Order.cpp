@@ -81,6 +81,13 @@ bool ThreadEmitter::mayMeet(const Access &earlier, const Access &later) {
   return true;
 }
 
+// Each once: paths that part and join again and again would double them every time.
+void ThreadEmitter::alsoPending(ArrayRef<Access> accesses) {
+  for (const Access &access : accesses)
+    if (!llvm::is_contained(pending, access))
+      pending.push_back(access);
+}
+
 void ThreadEmitter::meet() {
   target.barrier(b);
   pending.clear();

@@ -248,7 +248,7 @@ void ThreadEmitter::emitFor(scf::ForOp loop) {
     if (!to.getInitArgs().empty())
       scf::YieldOp::create(b, all(loop.getYieldedValues()));
   }
-  pending.append(before); // when there is no iteration
+  alsoPending(before); // when there is no iteration
   bind(loop.getResults(), to.getResults());
 }
 
@@ -272,7 +272,7 @@ void ThreadEmitter::emitIf(scf::IfOp branch) {
   std::swap(before, pending);
   if (hasElse && !failed)
     emitSide(branch.getElseRegion(), to.elseBlock());
-  pending.append(before);
+  alsoPending(before);
   divergent = outer;
   if (!failed)
     bind(branch.getResults(), to.getResults());

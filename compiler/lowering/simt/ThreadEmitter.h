@@ -114,7 +114,10 @@ private:
     bool isScalar = false, byOwner = false;        ///< byOwner: done once, not by every thread that has a copy
     std::optional<triton::RMWOp> unorderedUpdate;  ///< an atomic whose result nobody reads
     llvm::SmallVector<mlir::Operation *, 2> since; ///< meetings around scratch, which may yet be left out
+    bool operator==(const Access &) const = default;
   };
+  /// Behind a branch or loop: what was under way on another path.
+  void alsoPending(llvm::ArrayRef<Access> accesses);
   void meet(); ///< a barrier of the block
   /// Between uses of scratch: what has been written can be read, and the reverse. Left out where it turns out that
   /// nothing needs it.
