@@ -138,7 +138,9 @@ void addBench(CLI::App &program, VerbAction &action) {
   addInteger("--devices", "--devices", &request->run.devices, 1, 8);
   addInteger("-G,--cudagraph", "--cudagraph", &request->run.graphReplays, 0, 100000);
   addInteger("--warps", "--warps", &request->run.plan.warps, 1, 32);
-  verb->add_option("--tile", request->run.plan.tileElements);
+  verb->add_option_function<std::string>("--tile", [request](const std::string &text) {
+    request->run.plan.tileElements = parseIntegerOption("--tile", text, 4, 1 << 16);
+  });
   addInteger("--blocks", "--blocks", &request->run.plan.blocks, 1, maxCollectiveBlocks);
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);

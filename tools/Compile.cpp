@@ -29,6 +29,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --warps N            GPUs: warps of a block, a power of two up to 32; default 4
   --stages N           GPUs: iterations of a loop over matrix products whose loads are under way at once; 1 is none,
                        default 3; a loop's own tt.num_stages goes before it
+  --exact-math         GPUs: f32 division, exp, exp2 and sqrt as on the host, not by approximations
   --warp-groups        GPUs: groups of four warps multiply large tiles from shared memory (wgmma)
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              ask the device before each memory access
@@ -38,7 +39,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
                        loop-carried-offsets, those that --help-phases marks
   --dump-phases DIR    write what each phase left
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
-  --help-phases        list the phases; with --json also the passes of each
+  --help-phases        list the phases of the target; with --json also the passes of each
   --time               each phase's milliseconds, to standard error
   --repeat N           compile N times in this process; the times are medians, without the first
   --json               a description of the result, to standard output
@@ -56,10 +57,10 @@ bool canResume(const PhaseDescription &phase) {
   return phase.level == "tile";
 }
 
-int listPhases(bool asJson) {
+int listPhases(const std::string &target, bool asJson) {
   if (asJson) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const PhaseDescription &phase : describePhases())
+    for (const PhaseDescription &phase : describePhases(target))
       json.push_back({{"phase", phase.name},
                       {"leaves", phase.level},
                       {"resumes", canResume(phase)},
@@ -69,7 +70,7 @@ int listPhases(bool asJson) {
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "--from", "WHAT IT DOES"}};
-  for (const PhaseDescription &phase : describePhases())
+  for (const PhaseDescription &phase : describePhases(target))
     rows.push_back({phase.name, phase.level, canResume(phase) ? "yes" : "no", phase.sentence});
   printData(formatTable(rows));
   return 0;
@@ -118,7 +119,7 @@ nlohmann::ordered_json describeResult(const CompileResult &result, const std::st
 
 int compileVerb(const CompileRequest &request) {
   if (request.listPhases)
-    return listPhases(request.json);
+    return listPhases(request.options.target, request.json);
   if (request.input.empty())
     throw inputError("no kernel: `heddle compile` wants a file", {"`heddle compile --help` shows the options"});
   if (isModuleFile(request.input))
@@ -174,6 +175,7 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
     request->options.stages = parseIntegerOption("--stages", text, 1, 16);
   });
   verb->add_flag("--warp-groups", options.warpGroups);
+  verb->add_flag("--exact-math", options.exactMath);
   verb->add_option_function<std::string>("-O", [request](const std::string &text) {
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
   });

@@ -37,8 +37,9 @@ struct Compilation {
   mlir::MLIRContext *context = nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   const Chip *chip = nullptr;
-  host::LoweredKernel kernel;      ///< of the host
-  simt::ThreadKernel threadKernel; ///< of a GPU
+  std::vector<PackageArgument> arguments; ///< of the kernel
+  host::LoweredKernel kernel;             ///< of the host
+  simt::ThreadKernel threadKernel;        ///< of a GPU
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
   std::unique_ptr<CodeGenerator> generator;

@@ -11,6 +11,7 @@
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "compiler/pipeline/Compilation.h"
+#include "compiler/pipeline/KernelArguments.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -148,6 +149,7 @@ LogicalResult verifyInput(Compilation &compilation) {
 }
 
 LogicalResult tileToHost(Compilation &compilation) {
+  compilation.arguments = describeArguments(*compilation.module);
   host::LoweringOptions options;
   options.vectorBits = compilation.processor.vectorBits;
   options.checkAccesses = compilation.options.checkAccesses;
@@ -200,7 +202,7 @@ LogicalResult makeHostPackage(Compilation &compilation) {
   package.features = compilation.processor.features;
   package.binaryKind = "elf-shared-object";
   package.abiVersion = hostAbiVersion;
-  package.arguments = compilation.kernel.arguments;
+  package.arguments = compilation.arguments;
   package.scratchBytes = compilation.kernel.scratchBytes;
   package.checked = compilation.options.checkAccesses;
   package.sites = compilation.kernel.sites;
@@ -212,6 +214,7 @@ LogicalResult makeHostPackage(Compilation &compilation) {
 //===-- NVIDIA ---------------------------------------------------------------------------------------------------===//
 
 LogicalResult tileToSimt(Compilation &compilation) {
+  compilation.arguments = describeArguments(*compilation.module);
   return simt::assignLayouts(*compilation.module, nvptx::target(), compilation.options.warps,
                              compilation.options.warpGroups);
 }
@@ -244,7 +247,7 @@ LogicalResult makeCudaPackage(Compilation &compilation) {
   package.processor = compilation.chip->name + "a";
   package.binaryKind = "ptx";
   package.abiVersion = cudaAbiVersion;
-  package.arguments = kernel.arguments;
+  package.arguments = compilation.arguments;
   package.threads = kernel.threads;
   package.sharedBytes = kernel.sharedBytes;
   package.binary = compilation.assembly;
@@ -273,7 +276,7 @@ static std::vector<Phase> tilePhases() {
     {"expand-peer", Level::Tile, "turns barriers and packets between devices into tile operations and bounded atomics",
      "heddle-expand-peer", nullptr, input, {"peer.block_barrier", "peer.packet_send", "peer.packet_receive", "peer.report"}},
     {"simplify-tiles", Level::Tile, "folds, shares and hoists what the tile operations allow",
-     "canonicalize,cse,loop-invariant-code-motion", nullptr, input, {}},
+     "heddle-order-control-flow,canonicalize,cse,loop-invariant-code-motion", nullptr, input, {}},
     {"loop-carried-offsets", Level::Tile, "carries scalar offsets through loops instead of tiles of addresses",
      "heddle-loop-carried-offsets,canonicalize,cse", nullptr, input, {}},
     {"peer-to-calls", Level::Tile, "turns atomics between devices into calls that every later phase leaves alone",

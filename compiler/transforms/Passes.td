@@ -15,6 +15,17 @@ def LoopCarriedOffsetsPass : Pass<"heddle-loop-carried-offsets"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::heddle::triton::TritonDialect"];
 }
 
+def OrderControlFlowPass : Pass<"heddle-order-control-flow"> {
+  let summary = "blocks in an order in which values are made before they are used; maps without branches between blocks";
+  let description = [{
+    Lowerings walk the blocks of a function once. Text may name a block before those that dominate it, and blocks that
+    nothing reaches. The region of `tt.map_elementwise` is written where there is no function to branch in, so that its
+    branches become `scf` operations.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::ub::UBDialect", "::heddle::triton::TritonDialect"];
+}
+
 def ExpandMathPass : Pass<"heddle-expand-math"> {
   let summary = "expand exp, exp2, log, log2, sin, cos, erf, tanh and rsqrt into arithmetic on whole vectors";
   let description = [{

@@ -48,24 +48,7 @@ void HostEmitter::createEntry() {
 void HostEmitter::bindArguments() {
   Value slots = entry.getBody().getArgument(1);
   for (auto [number, argument] : llvm::enumerate(source.getArguments())) {
-    PackageArgument described;
-    if (auto name = dyn_cast<NameLoc>(argument.getLoc()))
-      described.name = name.getName().str();
-    else
-      described.name = "arg" + std::to_string(number);
-    Type type = argument.getType(), named = type;
-    if (auto pointer = dyn_cast<PointerType>(type)) {
-      described.pointer = true;
-      named = pointer.getPointeeType();
-    }
-    llvm::raw_string_ostream stream(described.type);
-    if (auto pointer = dyn_cast<PointerType>(named))
-      stream << "ptr<" << pointer.getPointeeType() << ">";
-    else
-      stream << named;
-    if (auto divisibility = source.getArgAttrOfType<IntegerAttr>(number, "tt.divisibility"))
-      described.divisibility = divisibility.getInt();
-    kernel.arguments.push_back(described);
+    Type type = argument.getType();
     Value slot = gep(slots, b.getI64Type(), i64(number));
     Type loaded = registerType(type);
     Value value = loadFrom(slot, loaded.isInteger(1) ? Type(b.getI8Type()) : loaded);

@@ -3,7 +3,6 @@
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/lowering/host/HostEmitter.h"
 #include "compiler/lowering/peer/ExternCalls.h"
-#include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -12,11 +11,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/PatternMatch.h"
-#include "mlir/IR/RegionGraphTraits.h"
-#include "mlir/Transforms/CFGToSCF.h"
-#include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/PostOrderIterator.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -87,53 +81,18 @@ static LogicalResult checkSupported(Operation *op) {
   return success();
 }
 
-// The region of a map runs where there is no function to branch in: its branches become structured.
-static LogicalResult structureMaps(FuncOp function) {
-  bool fine = true;
-  function.walk([&](MapElementwiseOp map) {
-    if (map.getScalarOp().hasOneBlock())
-      return;
-    ControlFlowToSCFTransformation transformation;
-    DominanceInfo dominance(map);
-    fine &= succeeded(transformCFGToSCF(map.getScalarOp(), transformation, dominance));
-  });
-  return success(fine);
-}
-
-// Text may name a block before those that dominate it; plan and emitter walk the blocks in order.
-static void orderBlocks(FuncOp function) {
-  IRRewriter rewriter(function.getContext());
-  (void)eraseUnreachableBlocks(rewriter, function->getRegions());
-  Region &body = function.getBody();
-  llvm::ReversePostOrderTraversal<Block *> order(&body.front());
-  for (Block *block : SmallVector<Block *>(order.begin(), order.end()))
-    block->moveBefore(&body, body.end());
-}
-
 LogicalResult host::lowerTileToHost(ModuleOp module, const LoweringOptions &options, LoweredKernel &kernel) {
   int count = 0;
   FuncOp function = findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
-  if (function.getFunctionType().getNumResults() != 0)
-    return function.emitError() << "a kernel returns no values, '" << function.getName() << "' returns "
-                                << function.getFunctionType().getNumResults();
   module.getContext()
       ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
                     ub::UBDialect, vector::VectorDialect>(); // what is created below
-  if (failed(structureMaps(function)))
-    return failure();
   bool supported = true;
   function.getBody().walk([&](Operation *op) { supported &= succeeded(checkSupported(op)); });
-  for (BlockArgument argument : function.getArguments())
-    if (isa<RankedTensorType, TensorDescType>(argument.getType()) || isBlockPointer(argument.getType())) {
-      function.emitError() << "argument " << argument.getArgNumber() << " of kernel '" << function.getName()
-                           << "' has type " << argument.getType() << "; the host target takes pointers and scalars";
-      supported = false;
-    }
   if (!supported)
     return failure();
-  orderBlocks(function);
   Location place = function.getLoc();
   if (failed(HostEmitter(function, options, kernel).run()))
     return failure();

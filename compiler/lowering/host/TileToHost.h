@@ -24,14 +24,13 @@ inline constexpr uint64_t maxScratchBytes = (uint64_t(1) << 28) - 1;
 struct LoweredKernel {
   std::string kernel; ///< name in the source
   std::string entry;  ///< symbol of the HostEntry function
-  std::vector<PackageArgument> arguments;
   std::vector<PackageSite> sites;
   uint64_t scratchBytes = 0;
 };
 
 /// Replaces the kernel (the one public tt.func) of `module` by an `llvm.func` with the signature of HostEntry. Calls
-/// must have been inlined, descriptors, block pointers and scaled dots expanded (compiler/transforms). An operation
-/// without a host lowering is refused by name at its location; `module` is then unusable.
+/// must have been inlined, descriptors, block pointers and scaled dots expanded, blocks ordered (compiler/transforms).
+/// An operation without a host lowering is refused by name at its location; `module` is then unusable.
 mlir::LogicalResult lowerTileToHost(mlir::ModuleOp module, const LoweringOptions &options, LoweredKernel &kernel);
 
 /// Converts what lowerTileToHost leaves (arith, vector, cf, ub; math and scf have been lowered) to the LLVM dialect.

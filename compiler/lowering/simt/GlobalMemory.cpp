@@ -189,7 +189,7 @@ void ThreadEmitter::emitStore(StoreOp op) {
 
 //===-- Effects, once for each element ---------------------------------------------------------------------------===//
 
-ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function_ref<Value(int64_t)> body, Value mask,
+ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function_ref<Value(int64_t)> body,
                                           const Values &masks) {
   bool isTile = isa<RankedTensorType>(tile);
   LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
@@ -213,7 +213,6 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   Type tile = pointer.getType(), element = elementTypeOf(result.getType());
   const Values &pointers = of(pointer);
   Values masks;
-  llvm::function_ref<Value(int64_t)> none;
   Values results;
   if (auto update = dyn_cast<AtomicRMWOp>(op)) {
     if (update.getMask())
@@ -226,7 +225,7 @@ void ThreadEmitter::emitAtomic(Operation *op) {
           return target.atomicUpdate(b, update.getAtomicRmwOp(), pointers[at], values[at], update.getSem(),
                                      update.getScope());
         },
-        {}, masks);
+        masks);
   } else {
     auto swap = cast<AtomicCASOp>(op);
     const Values &expected = of(swap.getCmp()), &values = of(swap.getVal());
@@ -238,7 +237,7 @@ void ThreadEmitter::emitAtomic(Operation *op) {
                                             toMemory(values[at], element), swap.getSem(), swap.getScope());
           return fromMemory(old, element);
         },
-        {}, masks);
+        masks);
   }
   if (!result.use_empty() && !divergent)
     results = broadcastFromOwners(results, tile, element);
@@ -295,7 +294,7 @@ void ThreadEmitter::emitExternCall(ExternElementwiseOp op) {
   };
   bool isWrite = op.getSymbol().contains("_atomicwrite_");
   if (isWrite) {
-    emitted[op.getResult()] = once(op.getType(), elementTypeOf(op.getType()), call, {}, {});
+    emitted[op.getResult()] = once(op.getType(), elementTypeOf(op.getType()), call, {});
     return;
   }
   Values results;

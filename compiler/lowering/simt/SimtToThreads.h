@@ -2,12 +2,10 @@
 // From the simt level to the code of one thread: arith, math and scf on scalars, LLVM memory operations, the target's
 // intrinsics. Two steps, as on the host: this one, and after math has been expanded the conversion to the LLVM dialect.
 #pragma once
-#include "binary/Package.h"
 #include "compiler/layout/LinearLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace heddle::simt {
 
@@ -21,9 +19,8 @@ struct ThreadOptions {
 
 /// What the package must say about the lowered kernel.
 struct ThreadKernel {
-  std::string kernel; ///< name in the source
-  std::string entry;  ///< symbol
-  std::vector<PackageArgument> arguments;
+  std::string kernel;      ///< name in the source
+  std::string entry;       ///< symbol
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< of a block
 };

@@ -104,7 +104,7 @@ private:
   Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
   Value both(Value a, Value b); ///< and of two bits, either of which may be null
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its result.
-  Values once(Type tile, Type result, llvm::function_ref<Value(int64_t reg)> body, Value mask, const Values &masks);
+  Values once(Type tile, Type result, llvm::function_ref<Value(int64_t reg)> body, const Values &masks);
 
   //===-- Order.cpp ----------------------------------------------------------------------------------------------===//
   /// An access to global memory since the threads last met.
