@@ -136,6 +136,9 @@ void chooseHostGeometry(Plan &plan, const PlanOptions &options) {
   plan.rounds = divideUp(elements, plan.roundElements());
 }
 
+/// Two addresses as four packets.
+constexpr int64_t operandSlotBytes = 4 * 8;
+
 void layOutArena(Plan &plan) {
   ArenaLayout &arena = plan.arena;
   int ranks = plan.collective.ranks;
@@ -143,7 +146,8 @@ void layOutArena(Plan &plan) {
   arena.counters = 0;
   arena.signals = alignUp(maxCollectiveBlocks * 8, 256);
   arena.operands = arena.signals + alignUp(int64_t(maxCollectiveBlocks) * ranks * 8, 256);
-  arena.staging = arena.operands + (plan.algorithm->direct ? maxCollectiveBlocks * 2 * 8 : 0);
+  arena.staging = arena.operands +
+                  (plan.algorithm->direct ? alignUp(int64_t(maxCollectiveBlocks) * ranks * operandSlotBytes, 256) : 0);
   arena.stagingSlot = alignUp(bytes, 256);
   arena.stagingParity = arena.stagingSlot * plan.algorithm->stagingSlots(ranks);
   arena.inbox = arena.staging + 2 * arena.stagingParity;

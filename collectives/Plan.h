@@ -21,7 +21,7 @@ struct PlanOptions {
 };
 
 /// The most program instances of one collective on a rank; counters and signals have room for as many.
-inline constexpr int maxCollectiveBlocks = 64;
+inline constexpr int maxCollectiveBlocks = 128;
 
 /// Slices of direct algorithms, and of all algorithms on GPUs, are multiples of this, so that all of them begin aligned
 /// in an aligned buffer.
@@ -29,10 +29,10 @@ inline constexpr int64_t directSliceBytes = 64;
 
 /// Where things lie in a rank's part of the symmetric memory, in bytes.
 struct ArenaLayout {
-  int64_t counters = 0;      ///< one u64 per block: the epoch of its last round
-  int64_t signals = 0;       ///< u64 [block][rank]: what the block barrier writes
-  int64_t operands = 0;      ///< u64 [block][2], of direct algorithms: where this rank's input and output lie
-  int64_t staging = 0;       ///< [parity][slot][element of the round]
+  int64_t counters = 0; ///< one u64 per block: the epoch of its last round
+  int64_t signals = 0;  ///< u64 [block][rank]: what the block barrier writes
+  int64_t operands = 0; ///< of direct algorithms: packets [block][rank][4] with the addresses of its input and output
+  int64_t staging = 0;  ///< [parity][slot][element of the round]
   int64_t stagingSlot = 0;   ///< size of a slot
   int64_t stagingParity = 0; ///< size of all slots of one parity
   int64_t inbox = 0;         ///< [parity][slot][packet of the round], 8 bytes each

@@ -33,6 +33,9 @@ void BufferOperands::output(TileWriter &w, ValueRange arguments, Value index, Va
   w.store(w.offset(arguments[1], index), tile, mask, streams);
 }
 
+/// What the counter of a block holds for good when it has missed a peer. Epochs do not come so far.
+static constexpr int64_t failedCounter = -1;
+
 //===-- The kernel -----------------------------------------------------------------------------------------------===//
 
 OwningOpRef<ModuleOp> KernelWriter::run() {
@@ -60,26 +63,21 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   block = w.extend(GetProgramIdOp::create(w.b, ProgramDim::X), 64);
   lanes = w.range(plan.tileElements);
   Value counter = w.offset(w.offset(arena, w.i64(plan.arena.counters / 8)), block);
-  Value first = w.add(w.load(counter, {}, /*isVolatile=*/true), w.i64(1));
-  // A rank that has missed a peer waits for nobody any more: the calls queued behind that one end at once.
-  Value record = w.load(w.offset(group, w.i64(offsetof(PeerGroup, error) / 8)));
-  Value failures = w.load(IntToPtrOp::create(w.b, words, record), {}, /*isVolatile=*/true);
-  Value isHealthy = w.equal(failures, w.i64(int64_t(PeerErrorState::Free)));
-  if (isGpu()) { // nothing before the first wait depends on it: it ends at once
-    deadline = w.select(isHealthy, deadline, w.i64(0));
-    isHealthy = w.boolean(true);
-    if (operands.arePlainBuffers()) {
-      Value bits = lowBits(extra);
-      if (!plan.algorithm->slices && (collective.inputParts() > 1 || collective.outputParts() > 1))
-        bits = w.bitOr(bits, w.bitAnd(w.mul(inner, w.i64(elementSizeBytes(collective.type))), w.i64(15)));
-      isAligned = w.equal(bits, w.i64(0));
-    }
+  Value before = w.load(counter), first = w.add(before, w.i64(1));
+  // A block that has missed a peer sends nothing any more: a late one may still read what the failed call has sent.
+  // Packets are whole whatever becomes of them, so on devices nothing has to know the counter before the first is sent.
+  bool marksFailure = !isGpu() || plan.algorithm->barriers > 0;
+  Value isHealthy = marksFailure ? w.compare(arith::CmpIPredicate::ne, before, w.i64(failedCounter)) : w.boolean(true);
+  if (isGpu() && operands.arePlainBuffers()) {
+    Value bits = lowBits(extra);
+    if (!plan.algorithm->slices && (collective.inputParts() > 1 || collective.outputParts() > 1))
+      bits = w.bitOr(bits, w.bitAnd(w.mul(inner, w.i64(elementSizeBytes(collective.type))), w.i64(15)));
+    isAligned = w.equal(bits, w.i64(0));
   }
   TileWriter::Values after = w.forLoop(divideUp(sliceElements, w.i64(plan.roundElements())), {first, isHealthy},
                                        [&](Value number, ValueRange carried) -> TileWriter::Values {
                                          epoch = carried[0], ok = carried[1];
-                                         // After a failure nothing is worth waiting for; the rounds that are left only
-                                         // count.
+                                         // After a failure nothing is worth waiting for.
                                          TileWriter::Values ended = w.ifElse(
                                              ok, w.b.getI1Type(),
                                              [&]() -> TileWriter::Values {
@@ -89,7 +87,8 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
                                              [&]() -> TileWriter::Values { return {w.boolean(false)}; });
                                          return {w.add(carried[0], w.i64(plan.epochs)), ended[0]};
                                        });
-  w.store(counter, w.sub(after[0], w.i64(1)));
+  Value last = w.sub(after[0], w.i64(1));
+  w.store(counter, marksFailure ? w.select(after[1], last, w.i64(failedCounter)) : last);
   operands.finish(w, extra);
   return w.end();
 }
@@ -162,12 +161,26 @@ void KernelWriter::writeTile(Value start, const std::function<void()> &body) {
 }
 
 void KernelWriter::barrier() {
+  Value now = w.add(epoch, w.i64(barriers++));
+  if (std::exchange(published, false))
+    return exchangeOperands(now);
   Value signals = w.offset(arena, w.i64(plan.arena.signals / 8));
-  Value met = peer::BlockBarrierOp::create(w.b, w.b.getI1Type(), signals, w.add(epoch, w.i64(barriers++)), deadline,
-                                           group, tag, uint32_t(collective.ranks));
+  Value met = peer::BlockBarrierOp::create(w.b, w.b.getI1Type(), signals, now, deadline, group, tag,
+                                           uint32_t(collective.ranks));
   ok = w.bitAnd(ok, met);
-  if (!std::exchange(published, false))
-    return;
+}
+
+// The inputs are those of earlier kernels, so there is nothing to release on devices, where the end of a kernel does
+// that; on the host it costs nothing.
+void KernelWriter::exchangeOperands(Value now) {
+  SmallVector<Value> addresses;
+  for (Value operand : extra)
+    addresses.push_back(PtrToIntOp::create(w.b, w.b.getI64Type(), operand));
+  Value slots = w.offset(arena, w.i64(plan.arena.operands / 8));
+  Value met = peer::BlockExchangeOp::create(w.b, w.b.getI1Type(),
+                                            isGpu() ? triton::MemSemantic::Relaxed : triton::MemSemantic::Release,
+                                            slots, addresses, now, deadline, group, tag, uint32_t(collective.ranks));
+  ok = w.bitAnd(ok, met);
   fixedOperands.clear(), ownOperands.clear();
   for (int i = 0; i < collective.ranks; ++i) {
     fixedOperands.push_back(operandsOf(Rank::fixed(i)));

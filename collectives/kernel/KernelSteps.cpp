@@ -13,25 +13,26 @@ namespace heddle {
 
 //===-- Operands of peers ----------------------------------------------------------------------------------------===//
 
-Value KernelWriter::operandSlots() {
-  return w.offset(arena, w.add(w.i64(plan.arena.operands / 8), w.mul(block, w.i64(2))));
-}
-
 void KernelWriter::publish() {
-  for (int i = 0; i < 2; ++i)
-    w.store(w.offset(operandSlots(), w.i64(i)), PtrToIntOp::create(w.b, w.b.getI64Type(), extra[i]));
   published = true;
 }
 
+// A packet's data are its low half. What is fixed may be this rank itself, of which nobody has sent anything.
 SmallVector<Value> KernelWriter::operandsOf(const Rank &rank) {
   Place at = place(rank);
   if (at.isOwn)
     return extra;
-  Value slots = operandSlots();
-  slots = peer::AddressOp::create(w.b, slots.getType(), slots, w.truncate(at.rank, 32), group);
+  int64_t words = 2 * int64_t(extra.size());
+  Value row = w.add(w.mul(block, w.i64(collective.ranks)), at.rank);
+  Value slots = w.offset(arena, w.add(w.i64(plan.arena.operands / 8), w.mul(row, w.i64(words))));
+  Value isOwn = w.equal(at.rank, self);
   SmallVector<Value> result;
-  for (int i = 0; i < 2; ++i)
-    result.push_back(IntToPtrOp::create(w.b, extra[i].getType(), w.load(w.offset(slots, w.i64(i)))));
+  for (auto [number, own] : llvm::enumerate(extra)) {
+    Value low = w.bitAnd(w.load(w.offset(slots, w.i64(2 * int64_t(number)))), w.i64(0xFFFFFFFF));
+    Value high = w.shiftLeft(w.load(w.offset(slots, w.i64(2 * int64_t(number) + 1))), w.i64(32));
+    Value theirs = IntToPtrOp::create(w.b, own.getType(), w.bitOr(low, high));
+    result.push_back(w.select(isOwn, own, theirs));
+  }
   return result;
 }
 

@@ -31,6 +31,7 @@ public:
 private:
   //===-- CollectiveKernel.cpp: the frame ------------------------------------------------------------------------===//
   void round(mlir::Value number);
+  void exchangeOperands(mlir::Value now); ///< the barrier behind publish(); `now`: its epoch
   void writeTile(mlir::Value start, const std::function<void()> &body);
   mlir::Value divideUp(mlir::Value x, mlir::Value y) { return w.divide(w.add(x, w.sub(y, w.i64(1))), y); }
 
@@ -52,7 +53,6 @@ private:
   /// Operands of a rank for a tile.
   llvm::SmallVector<mlir::Value> forTile(mlir::ValueRange pointers);
   mlir::Value lowBits(mlir::ValueRange pointers); ///< or of the parts of addresses that are no multiples of accessBytes
-  mlir::Value operandSlots();                     ///< of this block, in this rank's memory
   /// The operands of a rank, which has published them.
   llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank);
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.

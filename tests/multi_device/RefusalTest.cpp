@@ -63,7 +63,7 @@ TEST(Refusals, Options) {
   Collective collective = makeCollective(CollectiveKind::AllToAll, 2, 1, 8);
   EXPECT_EQ(refusal(collective, {"one_shot_pull", 0, 0, 0}),
             "all-to-all has no algorithm `one_shot_pull`\nit has exchange_packets, exchange_push, exchange_direct");
-  EXPECT_EQ(refusal(collective, {"", 65, 0, 0}), "65 blocks per rank: a collective has 1 to 64");
+  EXPECT_EQ(refusal(collective, {"", 129, 0, 0}), "129 blocks per rank: a collective has 1 to 128");
   for (int tile : {-4, 2, 24, 1 << 17})
     EXPECT_EQ(refusal(collective, {"", 0, tile, 0}),
               "a tile of " + std::to_string(tile) + " elements: it has a power of two from 4 to 65536");

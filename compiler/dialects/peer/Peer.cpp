@@ -143,6 +143,19 @@ LogicalResult BlockBarrierOp::verify() {
   return success();
 }
 
+LogicalResult BlockExchangeOp::verify() {
+  // Rule P14: 1 to 8 ranks exchange 1, 2 or 4 values each.
+  if (int32_t(getWorldSize()) < 1 || int32_t(getWorldSize()) > maxWorldSize)
+    return emitOpError() << "'world_size' " << int32_t(getWorldSize()) << " is not 1 to " << maxWorldSize;
+  if (size_t count = getValues().size(); count != 1 && count != 2 && count != 4)
+    return emitOpError() << "exchanges " << count << " values: it has 1, 2 or 4";
+  // Rule P15: an exchange is relaxed or a release.
+  if (getSem() != MemSemantic::Relaxed && getSem() != MemSemantic::Release)
+    return emitOpError() << "cannot be '" << triton::stringifyMemSemantic(getSem())
+                         << "': an exchange is 'relaxed' or 'release'";
+  return success();
+}
+
 LogicalResult PacketSendOp::verify() {
   Type pointer = getPtr().getType();
   if (failed(verifyPointer(*this, pointer, {64}, "i64")) || failed(verifyMask(*this, getMask(), pointer)))

@@ -128,19 +128,47 @@ def Peer_ReleaseFenceOp : Peer_Op<"release_fence", [MemoryEffects<[MemRead, MemW
   let assemblyFormat = "attr-dict";
 }
 
-//===-- Barrier --------------------------------------------------------------------------------------------------===//
+//===-- Meeting --------------------------------------------------------------------------------------------------===//
+
+def Peer_BlockAnyOp : Peer_Op<"block_any", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "whether `bit` holds for any thread of the block; all its threads meet";
+  let description = "`bit` may differ between threads, the result does not. What a thread stored before is seen by all.";
+  let arguments = (ins I1:$bit);
+  let results = (outs I1:$any);
+  let assemblyFormat = "$bit attr-dict";
+}
 
 def Peer_BlockBarrierOp : Peer_Op<"block_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "block b of every rank meets block b of the others; false when one did not come in time";
   let description = [{
     What the block of a rank stored before is seen by the same block of every rank after. `signals` points to this
     rank's slots `[block][world_size]` in symmetric memory, zero at first; `epoch` is above 0 and grows from call to
-    call. A rank's own slot holds the epoch of its last failure.
+    call.
   }];
   let arguments = (ins Peer_I64Ptr:$signals, I64:$epoch, I64:$deadline, Peer_I64Ptr:$group, I64:$tag,
                        I32Attr:$world_size);
   let results = (outs I1:$ok);
   let assemblyFormat = "$signals `,` $epoch `,` $deadline `,` $group `,` `tag` $tag attr-dict";
+  let hasVerifier = 1;
+}
+
+def Peer_BlockExchangeOp : Peer_Op<"block_exchange", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "block b of every rank tells the same block of the others some values; false when one did not come";
+  let description = [{
+    `slots` points to this rank's slots `[block][world_size][2 * values]` in symmetric memory, zero at first. Behind it
+    those of rank s hold packets: the low half of word 2v is the low half of value v of rank s, of word 2v + 1 the high
+    half. A rank's own slots stay as they are. The caller sees to it that a slot has been read before the rank that
+    wrote it exchanges again.
+
+    `relaxed`: what earlier kernels of the ranks' streams have stored is seen after, and what this kernel had stored
+    before its last block_barrier; nothing has to be waited for first. `release`: also what the block stored since.
+  }];
+  let arguments = (ins TT_MemSemantic:$sem, Peer_I64Ptr:$slots, Variadic<I64>:$values, I64:$epoch, I64:$deadline,
+                       Peer_I64Ptr:$group, I64:$tag, I32Attr:$world_size);
+  let results = (outs I1:$ok);
+  let assemblyFormat = [{
+    $sem `,` $slots `,` `(` $values `)` `,` $epoch `,` $deadline `,` $group `,` `tag` $tag attr-dict
+  }];
   let hasVerifier = 1;
 }
 

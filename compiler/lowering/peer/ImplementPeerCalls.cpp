@@ -56,6 +56,8 @@ public:
       if (target.fencesEachThread)
         emitReleaseFence(b, target, MemScope::System);
       return finish({});
+    case ExternCall::Kind::BlockAny:
+      return blockAny();
     case ExternCall::Kind::Write:
       return write();
     case ExternCall::Kind::SpinWait:
@@ -82,6 +84,12 @@ private:
       return constant(b.getI32Type(), 0);
     return LLVM::CallIntrinsicOp::create(b, b.getI32Type(), b.getStringAttr(target.threadId), ValueRange{})
         .getResult(0);
+  }
+
+  void blockAny() {
+    Value word = op.getArgOperands()[0];
+    Value any = emitBlockAny(b, target, compare(LLVM::ICmpPredicate::ne, word, constant(word.getType(), 0)));
+    finish(LLVM::ZExtOp::create(b, word.getType(), any));
   }
 
   /// A pointer into global memory.
@@ -231,16 +239,23 @@ private:
     b.setInsertionPointToEnd(again);
   }
 
-  /// Whether the deadline has passed or the group's abort word is set.
+  /// Whether the deadline has passed, the group's abort word is set, or this rank has missed a peer before: then it
+  /// waits for nobody any more, in this kernel and in those queued behind it.
   Value mustStop() {
-    Value deadline = op.getArgOperands()[2], group = pointer(op.getArgOperands()[3]);
-    Value isLate = compare(LLVM::ICmpPredicate::uge, emitClock(b, target), deadline);
-    Value field = LLVM::GEPOp::create(b, group.getType(), b.getI8Type(), group,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(offsetof(heddle::PeerGroup, abort))});
+    static_assert(offsetof(heddle::PeerError, state) == 0 && heddle::PeerErrorState::Free == heddle::PeerErrorState{});
+    Value isLate = compare(LLVM::ICmpPredicate::uge, emitClock(b, target), op.getArgOperands()[2]);
+    Value isAsked = isSet(offsetof(heddle::PeerGroup, abort)), hasFailed = isSet(offsetof(heddle::PeerGroup, error));
+    return LLVM::OrOp::create(b, LLVM::OrOp::create(b, isLate, isAsked), hasFailed);
+  }
+
+  /// Whether the u32 is not 0 whose address is this field of the group.
+  Value isSet(size_t fieldBytes) {
+    Value group = pointer(op.getArgOperands()[3]);
+    Value field =
+        LLVM::GEPOp::create(b, group.getType(), b.getI8Type(), group, ArrayRef<LLVM::GEPArg>{int32_t(fieldBytes)});
     Value address = LLVM::LoadOp::create(b, b.getI64Type(), field, 8);
     Value word = load(LLVM::IntToPtrOp::create(b, group.getType(), address), 32, false, MemScope::System);
-    Value isAsked = compare(LLVM::ICmpPredicate::ne, word, constant(word.getType(), 0));
-    return LLVM::OrOp::create(b, isLate, isAsked);
+    return compare(LLVM::ICmpPredicate::ne, word, constant(word.getType(), 0));
   }
 
   ArrayRef<LLVM::CallOp> ops;

@@ -7,23 +7,24 @@
 // CHECK-NEXT: ttg.barrier local|global_read|global_write
 // CHECK: %[[RANK:.*]] = arith.trunci
 // CHECK: %[[ROW:.*]] = tt.addptr %arg1
-// CHECK: %[[OWN:.*]] = tt.addptr %[[ROW]], %[[RANK]]
 // CHECK: %[[LANE:.*]] = tt.make_range {end = 4 : i32, start = 0 : i32}
 // CHECK: %[[SLOTS:.*]] = tt.addptr %{{.*}}, %[[LANE]]
+// CHECK: %[[OWN:.*]] = tt.addptr %[[ROW]], %[[RANK]]
 // CHECK: %[[PRESENT:.*]] = arith.cmpi ult, %[[LANE]], %cst
 // CHECK: %[[OTHER:.*]] = arith.cmpi ne, %[[LANE]]
 // CHECK: %[[PEERS:.*]] = arith.andi %[[PRESENT]], %[[OTHER]]
 // CHECK: %[[THREAD:.*]] = peer.thread_id
-// CHECK: %[[ACTIVE:.*]] = arith.cmpi ult, %[[THREAD]], %c3_i32
+// CHECK: %[[ACTIVE:.*]] = arith.cmpi ult, %[[THREAD]], %c4_i32
 // CHECK: %[[SEEN:.*]] = scf.if %[[ACTIVE]]
-// CHECK:   peer.atomic_write release, sys, %{{.*}}, %arg2, %[[PEERS]]
+// CHECK:   peer.atomic_write release, sys, %{{.*}}, %{{.*}}, %[[PEERS]]
 // CHECK:   peer.atomic_spin_wait acquire, sys, ge, %[[SLOTS]], %arg2, %[[PEERS]] within %arg3, %arg0
-// CHECK:   peer.atomic_write relaxed, cta, %{{.*}}, %arg2
-// CHECK: ttg.barrier local|global_read|global_write
-// CHECK-NEXT: %[[MARK:.*]] = tt.load %[[OWN]] {isVolatile = true}
-// CHECK: scf.if
+// CHECK: %[[MISSING:.*]] = arith.cmpi ult, %[[SEEN]]
+// CHECK: %[[HERE:.*]] = "tt.reduce"(%[[MISSING]])
+// CHECK: %[[FAILED:.*]] = peer.block_any %[[HERE]]
+// CHECK: %[[REPORTS:.*]] = arith.andi %[[FAILED]], %[[ACTIVE]]
+// CHECK: scf.if %[[REPORTS]]
 // CHECK:   tt.atomic_cas acq_rel, sys
-// CHECK: %[[OK:.*]] = arith.cmpi ne, %[[MARK]], %arg2
+// CHECK: %[[OK:.*]] = arith.xori %[[FAILED]], %true
 // CHECK: tt.return %[[OK]]
 tt.func @three(%group: !tt.ptr<i64>, %signals: !tt.ptr<i64>, %epoch: i64, %deadline: i64, %tag: i64) -> i1 {
   %ok = peer.block_barrier %signals, %epoch, %deadline, %group, tag %tag {world_size = 3 : i32}

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules P1 to P13.
+// Rules P1 to P15.
 
 tt.func @p1(%p: !tt.ptr<f32>, %v: i32) {
   // expected-error @+1 {{'peer.atomic_write' op works on memory of i32 or i64, not of 'f32'}}
@@ -140,6 +140,24 @@ tt.func @p12(%p: tensor<4x!tt.ptr<i64>>, %v: i32) {
 tt.func @p13(%f: i1, %r: i32, %e: i64, %es: tensor<4xi64>, %g: !tt.ptr<i64>) {
   // expected-error @+1 {{'seen' has type 'tensor<4xi64>', which is neither a scalar nor in the shape of 'failed', 'i1'}}
   peer.report %f, %r, %e, %es, %e, %g, tag %e : i1, i32, i64, tensor<4xi64>
+  tt.return
+}
+// -----
+tt.func @p14(%p: !tt.ptr<i64>, %e: i64) {
+  // expected-error @+1 {{exchanges 3 values: it has 1, 2 or 4}}
+  %0 = peer.block_exchange relaxed, %p, (%e, %e, %e), %e, %e, %p, tag %e {world_size = 4 : i32}
+  tt.return
+}
+// -----
+tt.func @p14_ranks(%p: !tt.ptr<i64>, %e: i64) {
+  // expected-error @+1 {{'world_size' 9 is not 1 to 8}}
+  %0 = peer.block_exchange relaxed, %p, (%e), %e, %e, %p, tag %e {world_size = 9 : i32}
+  tt.return
+}
+// -----
+tt.func @p15(%p: !tt.ptr<i64>, %e: i64) {
+  // expected-error @+1 {{cannot be 'acquire': an exchange is 'relaxed' or 'release'}}
+  %0 = peer.block_exchange acquire, %p, (%e), %e, %e, %p, tag %e {world_size = 4 : i32}
   tt.return
 }
 // -----

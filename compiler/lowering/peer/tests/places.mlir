@@ -24,6 +24,8 @@ llvm.func @two(%p: !llvm.ptr, %v: i32, %d: i64, %g: !llvm.ptr) -> i32 {
   // CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr -> i64
   // CHECK: llvm.inttoptr
   // CHECK: llvm.load %{{.*}} atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  // CHECK: llvm.getelementptr %arg3[96]
+  // CHECK: llvm.load %{{.*}} atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %0 = llvm.call @__heddle_atomicspinwait_i32_relaxed_system_eq_nomask(%p, %v, %d, %g) : (!llvm.ptr, i32, i64, !llvm.ptr) -> i32
   // CHECK: ^bb{{.*}}(%{{.*}}: i32):
   // CHECK-NEXT: llvm.br ^[[EXIT:bb.*]](%{{.*}} : i32)
