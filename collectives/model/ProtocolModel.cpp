@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collectives/model/ProtocolModel.h"
+#include "collectives/model/DataSources.h"
 #include "support/Error.h"
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -10,83 +14,57 @@ namespace {
 
 /// What the text of every model begins with.
 const char *const rules =
-    R"(/* Time is counted in segments: a rank begins a new one with each release. known[r*RANKS+q] is the last segment of rank
-   q that comes before what rank r does now: a release carries what its rank knows, an acquire adds it to what the
-   reader knows. Every access of plain memory must come after those it conflicts with in this order, not only in time:
-   else the store could become visible too late, or too early for another reader. */
-byte segment[RANKS] = 1, known[RANKS * RANKS];
+    R"(/* Time is counted in segments: a rank begins a new one with each barrier's release. known[r*RANKS+q] is the last
+   segment of rank q that comes before what rank r does now: a release carries what its rank knows, an acquire adds it to
+   what the reader knows. Every access of plain memory must come after those it conflicts with in this order, not only in
+   time: else the store could become visible too late, or too early for another reader. */
+byte known[RANKS * RANKS];
 
-/* Memory that ranks share: a value, who wrote it and when, and when each rank last read it. */
+/* Memory that ranks share: a value, who wrote it and in which segment, and in which one each rank last read it. */
 byte value[CELLS], writer[CELLS], written[CELLS], readBy[CELLS * RANKS];
 
-/* The barrier's slots, with all that was ever stored there: a poll may see any of it. Per owner and sender, each epoch:
-   whether it was stored, and what the release carried. */
-bit stored[RANKS * RANKS * EPOCHS];
-byte carried[RANKS * RANKS * EPOCHS * RANKS];
+/* Signals: each epoch that was ever stored into a barrier's slot, and what the release carried. A poll may see any of
+   them. A rank that has seen an epoch forgets it, as it polls for later ones only. */
+bit stored[SIGNALS];
+byte carried[SIGNALS * RANKS];
 
-/* Packets, by cell and round: 0 before one was sent. */
+/* Packets, by box and round: 0 before one was sent. */
 byte packet[BOXES * (ROUNDS + 1)], sent[BOXES], taken[BOXES];
 
 )";
 
-/// Values are round * 16 + tag. Tags of inputs by rank and part, of sums by part, of an address, and
-/// of zeros.
-constexpr int addressTag = 14, zerosTag = 15;
+/// Values are round * tags + tag. Tags of inputs by rank and part, of sums by part, of an address, and of zeros.
+constexpr int tags = 32, addressTag = tags - 2, zerosTag = tags - 1;
+static_assert(maxModelRanks * maxModelRanks + maxModelRanks < addressTag && (maxModelRounds + 1) * tags <= 256);
 
-/// Who reads data of whom, which SourcesOnly keeps of the barriers.
-class SourceFinder : public ProtocolWriter {
+/// Numbers for places, in the order in which they are first named: a model has no memory that nobody comes to.
+class Numbers {
 public:
-  explicit SourceFinder(const Plan &plan) : plan(plan), sources(size_t(plan.collective.ranks)) {
-    for (me = 0; me < plan.collective.ranks; ++me)
-      plan.algorithm->write(*this, plan.collective);
-  }
-  const std::set<int> &of(int rank) const { return sources[size_t(rank)]; }
-
-  void eachTile(const std::function<void()> &body) override { body(); }
-  void barrier() override {}
-  TileHandle input(const Rank &) override { return 0; }
-  void output(const Rank &, TileHandle) override {}
-  void store(const Rank &at, const Slot &, TileHandle) override { add(resolve(at), me); }
-  TileHandle load(const Rank &at, const Slot &) override {
-    add(me, resolve(at));
-    return 0;
-  }
-  void send(const Rank &, const Slot &, TileHandle) override {}
-  TileHandle receive(int, const Slot &, TileHandle) override { return 0; }
-  void publish() override {}
-  TileHandle peerInput(const Rank &of, const Rank &) override {
-    add(me, resolve(of));
-    return 0;
-  }
-  void peerOutput(const Rank &of, const Rank &, TileHandle) override { add(resolve(of), me); }
-  void inTurn(const std::function<void()> &body) override { body(); }
-  TileHandle fold(const std::function<TileHandle(int rank)> &contribution) override {
-    for (int rank = 0; rank < plan.collective.ranks; ++rank)
-      contribution(rank);
-    return 0;
-  }
+  int of(std::array<int, 4> place) { return numbers.try_emplace(place, int(numbers.size())).first->second; }
+  int count() const { return std::max(1, int(numbers.size())); }
 
 private:
-  int resolve(const Rank &rank) const { return rank.of(me, plan.collective.ranks); }
-  void add(int reader, int source) {
-    if (reader >= 0 && source >= 0 && reader != source)
-      sources[size_t(reader)].insert(source);
-  }
-  const Plan &plan;
-  int me = 0;
-  std::vector<std::set<int>> sources;
+  std::map<std::array<int, 4>, int> numbers;
 };
+
+enum Area { StagingArea, AddressArea, InputArea, OutputArea };
+
+int bitsOf(const std::set<int> &ranks) {
+  int bits = 0;
+  for (int rank : ranks)
+    bits |= 1 << rank;
+  return bits;
+}
 
 class ModelWriter : public ProtocolWriter {
 public:
   ModelWriter(const Plan &plan, const ModelOptions &options)
-      : plan(plan), c(plan.collective), ranks(c.ranks), options(options), sources(plan),
-        slots(plan.algorithm->stagingSlots(ranks)), boxes(plan.algorithm->inboxSlots(ranks)),
+      : plan(plan), c(plan.collective), ranks(c.ranks), options(options), sources(dataSources(plan)),
         epochs(options.rounds * plan.epochs + 1) {}
 
   std::string run();
 
-  void eachTile(const std::function<void()> &body) override;
+  void eachTile(const std::function<void()> &body) override { body(); }
   void barrier() override;
   TileHandle input(const Rank &part) override;
   void output(const Rank &part, TileHandle tile) override;
@@ -102,11 +80,27 @@ public:
 
 private:
   bool has(ProtocolFault fault) const { return options.fault == fault; }
-  void line(const std::string &what) { text += "  " + what + "\n"; }
-  /// Of plain memory: by itself, or one of a phase's.
-  void access(const std::string &what) { line(inPhase ? what + ";" : "d_step { " + what + " };"); }
-  bool isWhole() const { return options.reduced && boxes == 0; }
   int resolve(const Rank &rank) const { return rank.of(me, ranks); }
+
+  // The model moves in steps, between which any other rank may come. Each touches shared memory once; what a rank does
+  // with its own variables alone, and what is asserted of them, belongs to the step before: nobody sees when it
+  // happens.
+  void line(const std::string &what) {
+    endStep();
+    text += "  " + what + "\n";
+  }
+  void beginStep(const std::string &what) {
+    endStep();
+    step = what;
+  }
+  void endStep() {
+    if (!step.empty())
+      text += "  " + std::exchange(step, "") + " };\n";
+  }
+  void alongside(const std::string &what) { step += (step.empty() ? "d_step { " : "; ") + what; }
+  std::string writeProcess();
+  void writeRound();
+
   TileHandle keep(std::string expression) {
     tiles.push_back(std::move(expression));
     return TileHandle(tiles.size()) - 1;
@@ -119,7 +113,7 @@ private:
   bool inputIsCut() const { return plan.algorithm->slices || c.inputParts() > 1; }
   bool outputIsCut() const { return plan.algorithm->slices || c.outputParts() > 1; }
   int cut(const Rank &part, bool isCut) const { return isCut ? resolve(part) : 0; }
-  int valueOf(int tag) const { return round * 16 + tag; }
+  int valueOf(int tag) const { return round * tags + tag; }
   int inputValue(int rank, int part) const { return valueOf(1 + rank * ranks + part); }
   int sumValue(int part) const { return valueOf(1 + ranks * ranks + part); }
   int expectedOutput(int part) const;
@@ -130,20 +124,19 @@ private:
   int flagOf(int round) const { return has(ProtocolFault::SameEpoch) ? 0 : round; }
 
   int slotNumber(const Slot &slot) const { return slot.base + resolve(slot.rank); }
-  int cell(int at, const Slot &slot) const { return (at * 2 + parityOf(round)) * slots + slotNumber(slot); }
-  int box(int at, const Slot &slot) const { return (at * 2 + parityOf(round)) * boxes + slotNumber(slot); }
-  int signal(int owner, int sender, int epoch) const { return (owner * ranks + sender) * epochs + epoch; }
-  // Behind the staging memory, of direct algorithms: where a rank's operands lie, its input, its output.
-  int operandCells() const { return plan.algorithm->direct ? 1 + 2 * ranks : 0; }
-  int addressCell(int rank) const { return ranks * 2 * slots + rank * operandCells(); }
+  int cell(int at, const Slot &slot) { return cells.of({StagingArea, at, parityOf(round), slotNumber(slot)}); }
+  int box(int at, const Slot &slot) { return boxes.of({at, parityOf(round), slotNumber(slot), 0}); }
+  int signal(int owner, int sender, int epoch) { return signals.of({owner, sender, epoch, 0}); }
+  // Of direct algorithms: where `of` told `owner` that its operands lie, and the operands.
+  int addressCell(int owner, int of) { return cells.of({AddressArea, owner, of, 0}); }
   // In place, the smaller array of the two is the rank's own part of the larger one.
-  int inputCell(int rank, int part) const {
-    return addressCell(rank) + 1 + (options.inPlace && !inputIsCut() && outputIsCut() ? rank : part);
+  int inputCell(int rank, int part) {
+    return cells.of({InputArea, rank, options.inPlace && !inputIsCut() && outputIsCut() ? rank : part, 0});
   }
-  int outputCell(int rank, int part) const {
+  int outputCell(int rank, int part) {
     if (options.inPlace)
-      return addressCell(rank) + 1 + (inputIsCut() && !outputIsCut() ? rank : part);
-    return addressCell(rank) + 1 + ranks + part;
+      return cells.of({InputArea, rank, inputIsCut() && !outputIsCut() ? rank : part, 0});
+    return cells.of({OutputArea, rank, part, 0});
   }
   void storeCell(int cell, const std::string &value);
   std::string loadCell(int cell); ///< yields a variable
@@ -152,72 +145,90 @@ private:
   std::string comesBefore(int rank, const std::string &when) const {
     return fmt::format("{} <= known[{}]", when, me * ranks + rank);
   }
+  std::set<int> others() const;
   std::set<int> awaited() const;
   void storeSignals(int epoch);
-  void awaitSignals(int epoch);
+  std::string storeSignal(int owner, int epoch);
+  void awaitSignal(int sender, int epoch);
   std::string learn(int signal) const; ///< what the acquire of a release adds to what this rank knows
+  std::string forget(int signal) const;
 
   const Plan &plan;
   const Collective &c;
   const int ranks;
   const ModelOptions options;
-  const SourceFinder sources;
-  const int slots, boxes, epochs;
+  const std::vector<std::set<int>> sources;
+  const int epochs;
 
-  std::string text;
+  std::string text, step; ///< `step` has no end yet
+  Numbers cells, boxes, signals;
   int me = 0, round = 1, barriers = 0;
+  int segment = 1;                ///< of this rank
   bool published = false;         ///< since the last barrier
-  bool inPhase = false;           ///< accesses of plain memory are parts of one step
   std::vector<std::string> tiles; ///< as expressions
   int used = 0, variables = 0;
-  std::set<int> outputs; ///< parts of this round
+  std::map<int, int> forgotten; ///< by sender, the last epoch
+  std::set<int> outputs;        ///< parts of this round
 };
 
 std::string ModelWriter::run() {
   std::string processes;
-  for (me = 0; me < ranks; ++me) {
-    text.clear();
-    variables = 0;
-    for (round = 1; round <= options.rounds; ++round) {
-      line(fmt::format("/* round {} */", round));
-      barriers = used = 0;
-      tiles.clear();
-      outputs.clear();
-      if (plan.algorithm->direct)
-        writeInputs();
-      plan.algorithm->write(*this, c);
-      if (plan.algorithm->direct)
-        readOutputs();
-      for (int part = 0; part < (plan.algorithm->slices ? ranks : c.outputParts()); ++part)
-        if (!outputs.count(part))
-          line(fmt::format("assert(false); /* part {} of the output is not written */", part));
-      std::string forget = "d_step { skip";
-      for (int i = 0; i < variables; ++i)
-        forget += fmt::format("; t{} = 0", i);
-      line(forget + " };");
-    }
-    std::string declared = "byte todo";
-    for (int i = 0; i < variables; ++i)
-      declared += fmt::format(", t{}", i);
-    processes += fmt::format("\nactive proctype rank{}() {{\n  {};\n{}}}\n", me, declared, text);
-  }
+  for (me = 0; me < ranks; ++me)
+    processes += writeProcess();
   return fmt::format(
       "/* {} by {}, {} rounds, fault: {} */\n"
-      "#define RANKS {}\n#define ROUNDS {}\n#define EPOCHS {}\n#define CELLS {}\n#define BOXES {}\n\n{}{}",
-      describe(c), plan.algorithm->name, options.rounds, faultName(options.fault), ranks, options.rounds, epochs,
-      std::max(1, addressCell(ranks)), std::max(1, ranks * 2 * boxes), rules, processes);
+      "#define RANKS {}\n#define ROUNDS {}\n#define CELLS {}\n#define SIGNALS {}\n#define BOXES {}\n\n{}{}",
+      describe(c), plan.algorithm->name, options.rounds, faultName(options.fault), ranks, options.rounds, cells.count(),
+      signals.count(), boxes.count(), rules, processes);
+}
+
+std::string ModelWriter::writeProcess() {
+  text.clear(), forgotten.clear();
+  variables = 0, segment = 1;
+  for (round = 1; round <= options.rounds; ++round) {
+    line(fmt::format("/* round {} */", round));
+    writeRound();
+  }
+  endStep();
+  std::string declared = fmt::format("byte todo = {}", bitsOf(others()));
+  for (int i = 0; i < variables; ++i)
+    declared += fmt::format(", t{}", i);
+  return fmt::format("\nactive proctype rank{}() {{\n  {};\n{}}}\n", me, declared, text);
+}
+
+void ModelWriter::writeRound() {
+  barriers = used = 0;
+  tiles.clear();
+  outputs.clear();
+  if (plan.algorithm->direct)
+    writeInputs();
+  plan.algorithm->write(*this, c);
+  if (plan.algorithm->direct)
+    readOutputs();
+  for (int part = 0; part < (plan.algorithm->slices ? ranks : c.outputParts()); ++part)
+    if (!outputs.count(part))
+      alongside(fmt::format("assert(false) /* part {} of the output is not written */", part));
+  for (int i = 0; i < variables; ++i)
+    alongside(fmt::format("t{} = 0", i));
 }
 
 //===-- The barrier: as ExpandPeer.cpp expands it ----------------------------------------------------------------===//
 
+std::set<int> ModelWriter::others() const {
+  std::set<int> result;
+  for (int rank = 0; rank < ranks; ++rank)
+    if (rank != me)
+      result.insert(rank);
+  return result;
+}
+
 std::set<int> ModelWriter::awaited() const {
   if (has(ProtocolFault::SourcesOnly))
-    return sources.of(me);
-  std::set<int> others;
-  for (int rank = 0; rank < ranks; ++rank)
-    if (rank != me && !(has(ProtocolFault::MissingWait) && rank == (me + 1) % ranks))
-      others.insert(rank);
-  return others;
+    return sources[size_t(me)];
+  std::set<int> result = others();
+  if (has(ProtocolFault::MissingWait))
+    result.erase((me + 1) % ranks);
+  return result;
 }
 
 void ModelWriter::barrier() {
@@ -225,52 +236,58 @@ void ModelWriter::barrier() {
   if (ranks == 1 || (has(ProtocolFault::SecondBarrier) && barriers == 2))
     return;
   storeSignals(epoch);
-  awaitSignals(epoch);
+  ++segment;
+  for (int sender : awaited())
+    awaitSignal(sender, epoch);
   if (!std::exchange(published, false))
     return;
-  for (int rank = 0; rank < ranks; ++rank)
-    if (rank != me)
-      line(fmt::format("assert({} == {});", loadCell(addressCell(rank)), valueOf(addressTag)));
+  for (int rank : others())
+    alongside(fmt::format("assert({} == {})", loadCell(addressCell(me, rank)), valueOf(addressTag)));
 }
 
-// Lanes store and poll in no order among themselves.
+// Lanes store in no order among themselves. The bits of `todo` are the ranks still to be told; the last store leaves
+// the loop.
 void ModelWriter::storeSignals(int epoch) {
-  line(fmt::format("todo = {};", ((1 << ranks) - 1) & ~(1 << me)));
+  int all = bitsOf(others());
   line("do");
-  for (int owner = 0; owner < ranks; ++owner) {
-    if (owner == me)
-      continue;
-    int at = signal(owner, me, epoch);
-    std::string step = fmt::format("(todo & {}) -> stored[{}] = 1", 1 << owner, at);
-    for (int rank = 0; rank < ranks && !has(ProtocolFault::RelaxedSignal); ++rank)
-      step += fmt::format("; carried[{}] = {}", at * ranks + rank,
-                          rank == me ? fmt::format("segment[{}]", me) : fmt::format("known[{}]", me * ranks + rank));
-    line(fmt::format(":: d_step {{ {}; todo = todo - {} }}", step, 1 << owner));
+  for (int owner : others()) {
+    int bit = 1 << owner;
+    std::string stores = storeSignal(owner, epoch);
+    if (all != bit)
+      line(fmt::format(":: d_step {{ (todo & {}) && todo != {} -> {}; todo = todo - {} }}", bit, bit, stores, bit));
+    line(fmt::format(":: d_step {{ todo == {} -> {}; todo = {} }} -> break", bit, stores, all));
   }
-  line(fmt::format(":: d_step {{ todo == 0 -> segment[{}]++ }} -> break", me));
   line("od;");
+  if (awaited().empty()) // SPIN refuses to leave a loop for a d_step
+    line("skip;");
 }
 
-// All polls of a rank in one step, when all can end: as each may see anything that was stored before, polls at
-// different times see nothing else.
-void ModelWriter::awaitSignals(int epoch) {
-  struct Choice {
-    std::string stored = "true", learns;
-  };
-  std::vector<Choice> choices = {{}};
-  for (int rank : awaited()) {
-    std::vector<Choice> longer;
-    for (const Choice &choice : choices)
-      for (int seen = epoch; seen < (options.reduced ? epoch + 1 : epochs); ++seen) {
-        int at = signal(me, rank, seen);
-        longer.push_back({fmt::format("{} && stored[{}]", choice.stored, at), choice.learns + learn(at)});
-      }
-    choices = std::move(longer);
-  }
+std::string ModelWriter::storeSignal(int owner, int epoch) {
+  int at = signal(owner, me, epoch);
+  std::string step = fmt::format("stored[{}] = 1", at);
+  for (int rank = 0; rank < ranks && !has(ProtocolFault::RelaxedSignal); ++rank)
+    if (rank != owner)
+      step += fmt::format("; carried[{}] = {}", at * ranks + rank,
+                          rank == me ? std::to_string(segment) : fmt::format("known[{}]", me * ranks + rank));
+  return step;
+}
+
+// Polls of a rank come one after another, after its stores. In truth each lane polls when it has stored, but as a poll
+// may see anything that was stored before, one that comes later may see no less, and until all have ended nobody sees
+// of any that it has.
+void ModelWriter::awaitSignal(int sender, int epoch) {
+  if (epoch <= forgotten[sender])
+    throw internalError(fmt::format("a model polls for epoch {} after {}", epoch, forgotten[sender]));
+  bool forgets = !has(ProtocolFault::SameEpoch);
   line("if");
-  for (const Choice &choice : choices)
-    line(fmt::format(":: d_step {{ {} -> skip{} }}", choice.stored, choice.learns));
+  for (int seen = epoch; seen < epochs; ++seen) {
+    int at = signal(me, sender, seen);
+    line(fmt::format(":: d_step {{ stored[{}] -> skip{}{} }}", at, learn(at),
+                     forgets ? forget(signal(me, sender, epoch)) : ""));
+  }
   line("fi;");
+  if (forgets)
+    forgotten[sender] = epoch;
 }
 
 std::string ModelWriter::learn(int signal) const {
@@ -284,13 +301,11 @@ std::string ModelWriter::learn(int signal) const {
   return steps;
 }
 
-void ModelWriter::eachTile(const std::function<void()> &body) {
-  inPhase = isWhole();
-  if (inPhase)
-    line("d_step { skip;");
-  body();
-  if (std::exchange(inPhase, false))
-    line("};");
+std::string ModelWriter::forget(int signal) const {
+  std::string steps = fmt::format("; stored[{}] = 0", signal);
+  for (int rank : others())
+    steps += fmt::format("; carried[{}] = 0", signal * ranks + rank);
+  return steps;
 }
 
 //===-- Memory ---------------------------------------------------------------------------------------------------===//
@@ -302,8 +317,8 @@ void ModelWriter::storeCell(int cell, const std::string &value) {
       checks += fmt::format("assert({}); assert(writer[{}] != {} || {}); ",
                             comesBefore(rank, fmt::format("readBy[{}]", cell * ranks + rank)), cell, rank,
                             comesBefore(rank, fmt::format("written[{}]", cell)));
-  access(fmt::format("{}value[{}] = {}; writer[{}] = {}; written[{}] = segment[{}]", checks, cell, value, cell, me,
-                     cell, me));
+  beginStep(fmt::format("d_step {{ {}value[{}] = {}; writer[{}] = {}; written[{}] = {}", checks, cell, value, cell, me,
+                        cell, segment));
 }
 
 std::string ModelWriter::loadCell(int cell) {
@@ -312,8 +327,8 @@ std::string ModelWriter::loadCell(int cell) {
     if (rank != me)
       checks += fmt::format("assert(writer[{}] != {} || {}); ", cell, rank,
                             comesBefore(rank, fmt::format("written[{}]", cell)));
-  access(fmt::format("{}{} = value[{}]; assert({} / 16 == {}); readBy[{}] = segment[{}]", checks, result, cell, result,
-                     round, cell * ranks + me, me));
+  beginStep(fmt::format("d_step {{ {}{} = value[{}]; assert({} / {} == {}); readBy[{}] = {}", checks, result, cell,
+                        result, tags, round, cell * ranks + me, segment));
   return result;
 }
 
@@ -336,12 +351,13 @@ void ModelWriter::writeInputs() {
 void ModelWriter::readOutputs() {
   for (int part = 0; part < (outputIsCut() ? ranks : 1); ++part) {
     outputs.insert(part);
-    line(fmt::format("assert({} == {});", loadCell(outputCell(me, part)), expectedOutput(part)));
+    alongside(fmt::format("assert({} == {})", loadCell(outputCell(me, part)), expectedOutput(part)));
   }
 }
 
 void ModelWriter::publish() {
-  storeCell(addressCell(me), std::to_string(valueOf(addressTag)));
+  for (int peer : others())
+    storeCell(addressCell(peer, me), std::to_string(valueOf(addressTag)));
   published = true;
 }
 
@@ -363,8 +379,8 @@ void ModelWriter::inTurn(const std::function<void()> &body) {
 // left in order to reach it.
 void ModelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
   int at = box(resolve(to), slot);
-  line(fmt::format("d_step {{ assert(sent[{}] == taken[{}]); packet[{}] = {}; sent[{}] = {} }};", at, at,
-                   at * (options.rounds + 1) + round, tiles[size_t(tile)], at, round));
+  beginStep(fmt::format("d_step {{ assert(sent[{}] == taken[{}]); packet[{}] = {}; sent[{}] = {}", at, at,
+                        at * (options.rounds + 1) + round, tiles[size_t(tile)], at, round));
 }
 
 // Any packet that was ever sent there may be seen, as long as it has the flag.
@@ -374,18 +390,17 @@ TileHandle ModelWriter::receive(int from, const Slot &slot, TileHandle own) {
   int at = box(me, slot);
   bool waits = !(has(ProtocolFault::MissingWait) && from == (me + 1) % ranks);
   std::string result = newVariable();
-  line("if");
+  std::string choices;
   for (int other = 1; other <= options.rounds; ++other) {
     if (parityOf(other) != parityOf(round) || (waits && flagOf(other) != flagOf(round)))
       continue;
     int seen = at * (options.rounds + 1) + other;
-    line(fmt::format(":: d_step {{ packet[{}] != 0 -> {} = packet[{}]; taken[{}] = {} }}", seen, result, seen, at,
-                     round));
+    choices += fmt::format(" :: d_step {{ packet[{}] != 0 -> {} = packet[{}]; taken[{}] = {} }}", seen, result, seen,
+                           at, round);
   }
   if (!waits)
-    line(fmt::format(":: {} = 0", result));
-  line("fi;");
-  line(fmt::format("assert({} / 16 == {});", result, round));
+    choices += fmt::format(" :: {} = 0", result);
+  beginStep(fmt::format("atomic {{ if{} fi; assert({} / {} == {})", choices, result, tags, round));
   return keep(result);
 }
 
@@ -398,8 +413,8 @@ TileHandle ModelWriter::fold(const std::function<TileHandle(int rank)> &contribu
     std::string term = tiles[size_t(contribution(rank))];
     if (rank == 0)
       first = term;
-    line(rank == 0 ? fmt::format("assert({} % 16 >= 1 && {} % 16 <= {});", first, first, ranks)
-                   : fmt::format("assert({} == {} + {});", term, first, rank * ranks));
+    alongside(rank == 0 ? fmt::format("assert({} % {} >= 1 && {} % {} <= {})", first, tags, first, tags, ranks)
+                        : fmt::format("assert({} == {} + {})", term, first, rank * ranks));
   }
   return keep(fmt::format("({} + {})", first, ranks * ranks));
 }
@@ -433,7 +448,7 @@ void ModelWriter::output(const Rank &part, TileHandle tile) {
   if (plan.algorithm->direct)
     return storeCell(outputCell(me, to), tiles[size_t(tile)]);
   outputs.insert(to);
-  line(fmt::format("assert({} == {});", tiles[size_t(tile)], expectedOutput(to)));
+  alongside(fmt::format("assert({} == {})", tiles[size_t(tile)], expectedOutput(to)));
 }
 
 } // namespace

@@ -22,14 +22,9 @@ enum class ProtocolFault {
 };
 
 struct ModelOptions {
-  int rounds =
-      3; ///< of one call or of several: to the protocol it is the same. From the third on buffers are used again
+  /// Of one call or of several: to the protocol it is the same. From the third on buffers are used again.
+  int rounds = 3;
   ProtocolFault fault = ProtocolFault::None;
-  /// Far fewer states, by two arguments that SPIN does not check. What a rank does to plain memory between two barriers
-  /// is one step: of two accesses that conflict the later one is refused, whichever it is. A poll sees the oldest
-  /// release that ends it: a later one of the same rank tells all that an older one does, and no check fails for
-  /// knowing more.
-  bool reduced = false;
   bool inPlace = false; ///< of direct algorithms: input and output are the same memory
 };
 
