@@ -41,7 +41,7 @@ static Flow shuffle(Warp &warp, const Op &op) {
           if (!present)
             warp.machine().find(FindingKind::InactiveLane, &op, nullptr, [&] {
               return fmt::format("`{}`: {} reads lane {}, which does not take part",
-                                 warp.machine().program.describe(op), warp.name(lane), source);
+                                 warp.program().describe(op), warp.name(lane), source);
             });
           warp.reg(op.out[0])[lane] = present ? value[source] : op.mask;
           if (op.outs > 1)
