@@ -39,7 +39,7 @@ void Knowledge::learn(uint32_t slot, uint32_t first, uint32_t count, uint32_t la
   ours = std::move(clocks);
 }
 
-static void joinInto(Known &known, const Known &other) {
+void heddle::threads::joinInto(Known &known, const Known &other) {
   if (!other || known == other)
     return;
   if (!known) {

@@ -34,6 +34,7 @@ private:
   std::vector<std::shared_ptr<const Clocks>> slots; ///< by slot; null: nothing
 };
 using Known = std::shared_ptr<const Knowledge>; ///< null: nothing
+void joinInto(Known &known, const Known &other);
 
 /// Of one thread: what it knows, what a fence released, and what relaxed loads saw that a fence may acquire.
 struct LaneOrder {

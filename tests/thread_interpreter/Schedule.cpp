@@ -222,6 +222,8 @@ static void passTime(Machine &machine, const std::vector<Rank *> &ranks, uint64_
   }
 }
 
+static constexpr uint64_t mostOrdered = 8; ///< ranks of a group
+
 /// Those that the policy lets run.
 static std::vector<Rank *> chooseRanks(Machine &machine, std::vector<Rank *> ranks) {
   if (machine.options.policy == Policy::Random) {
@@ -229,11 +231,13 @@ static std::vector<Rank *> chooseRanks(Machine &machine, std::vector<Rank *> ran
     ranks.resize(1 + randomBelow(machine, ranks.size()));
   } else if (machine.options.policy == Policy::OneAhead) {
     // The one with the lowest number runs while it can; the seed says where the numbers begin.
-    auto number = [&](const Rank *rank) { return (rank->index + machine.options.seed) % machine.ranks.size(); };
-    std::sort(ranks.begin(), ranks.end(), [&](Rank *a, Rank *b) { return number(a) < number(b); });
-    auto first = std::find_if(ranks.begin(), ranks.end(), [](Rank *rank) { return rank->idleTurns < turnsToIdle; });
-    if (first != ranks.end())
-      return {*first};
+    auto number = [&](const Rank *rank) { return (rank->index + machine.options.seed) % mostOrdered; };
+    Rank *first = nullptr;
+    for (Rank *rank : ranks)
+      if (rank->idleTurns < turnsToIdle && (!first || number(rank) < number(first)))
+        first = rank;
+    if (first)
+      return {first};
   }
   return ranks;
 }
