@@ -210,7 +210,7 @@ static void runRank(Machine &machine, Rank &rank) {
 
 static constexpr unsigned turnsToIdle = 3; ///< a poll that fails, and what lies around it
 
-/// While everybody polls, time passes: a quarter of it at each look at the clock.
+/// While everybody polls, time passes: ever more of it at each look at the clock.
 static void passTime(Machine &machine, const std::vector<Rank *> &ranks, uint64_t clockReads) {
   constexpr uint64_t firstSkip = 16'000'000;
   bool idle = std::all_of(ranks.begin(), ranks.end(), [](Rank *rank) { return rank->idleTurns >= turnsToIdle; });
@@ -218,7 +218,7 @@ static void passTime(Machine &machine, const std::vector<Rank *> &ranks, uint64_
     machine.nextSkip = firstSkip;
   } else if (machine.clockReads != clockReads) {
     machine.skippedNanoseconds += machine.nextSkip;
-    machine.nextSkip *= 4;
+    machine.nextSkip *= 16;
   }
 }
 

@@ -41,7 +41,7 @@ void Engine::changeRanges(const std::function<void()> &change) {
 }
 
 uint64_t Engine::allocate(uint64_t sizeBytes, const std::string &name, const std::string &device) {
-  constexpr uint64_t alignment = 64, mostBytes = uint64_t(1) << 32;
+  constexpr uint64_t alignment = 256, mostBytes = uint64_t(1) << 32;
   if (sizeBytes > mostBytes)
     throw environmentError(fmt::format("{}: out of memory: buffer `{}` asks for {} bytes, {} are available", device, name,
                                        sizeBytes, mostBytes));
