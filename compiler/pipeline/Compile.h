@@ -46,9 +46,9 @@ struct CompileResult {
 /// into the folder that HEDDLE_REPRODUCER_DIR names. Uses nothing global but LLD: threads may compile side by side.
 CompileResult compile(const std::string &text, const std::string &name, const CompileOptions &options);
 
-/// Is told of each package for a GPU that compile() and compileModule() make from now on, with the LLVM IR of one thread
-/// that its binary was made of: for drivers that run that code where there is no GPU (tests/threads_driver/). Called by
-/// the thread that compiles; an empty one is told of nothing.
+/// Is told of each package for a GPU that compile() and compileModule() make from now on, with the LLVM IR of one
+/// thread that its binary was made of: for drivers that run that code where there is no GPU (tests/threads_driver/).
+/// Called by the thread that compiles; an empty one is told of nothing.
 using ThreadCodeReader = std::function<void(const Package &package, const std::string &llvmIr)>;
 void setThreadCodeReader(ThreadCodeReader reader);
 

@@ -116,60 +116,72 @@ bool DeviceOrder::races(const Stamp &before, const Stamp &now, const Known &know
 
 std::string DeviceOrder::describe(const Stamp &stamp) const {
   const Slot &slot = slots[stamp.slot];
-  return slot.name.starts_with("block") ? fmt::format("`{}` by thread {} of {}", sites[stamp.site - 1], stamp.thread,
-                                                      slot.name)
-                                        : fmt::format("{} by {}", sites[stamp.site - 1], slot.name);
+  return slot.name.starts_with("block")
+             ? fmt::format("`{}` by thread {} of {}", sites[stamp.site - 1], stamp.thread, slot.name)
+             : fmt::format("{} by {}", sites[stamp.site - 1], slot.name);
 }
 
 void DeviceOrder::report(const Stamp &before, const Stamp &now, uint64_t address) {
   machine.find(FindingKind::DeviceRace, &sites[before.site - 1], &sites[now.site - 1], [&] {
     auto after = std::upper_bound(machine.ranges.begin(), machine.ranges.end(), address,
                                   [](uint64_t value, const Range &range) { return value < range.begin; });
-    std::string place = after == machine.ranges.begin() ? fmt::format("address {:#x}", address)
-                                                        : fmt::format("byte {} of '{}'", address - std::prev(after)->begin,
-                                                                      std::prev(after)->name);
+    std::string place = after == machine.ranges.begin()
+                            ? fmt::format("address {:#x}", address)
+                            : fmt::format("byte {} of '{}'", address - std::prev(after)->begin, std::prev(after)->name);
     return fmt::format("race at {} in device memory: {}, then {}: nothing orders the first before the second", place,
                        describe(before), describe(now));
   });
 }
 
-void DeviceOrder::checkByte(Line &line, uint32_t byte, const Stamp &now, const Known &known, uint64_t address,
-                            Access access, Stamp &checked) {
-  const Stamp &write = line.writes[byte];
-  if (write != checked) {
-    if (races(write, now, known))
-      report(write, now, address);
-    checked = write;
-  }
-  auto &reads = line.reads[byte];
+void DeviceOrder::Line::refine(uint32_t bytes) {
+  std::vector<Cell> smaller(lineBytes / bytes);
+  for (uint32_t i = 0; i < smaller.size(); ++i)
+    smaller[i] = cells[i * bytes / cellBytes];
+  cells = std::move(smaller);
+  cellBytes = bytes;
+}
+
+void DeviceOrder::checkCell(Line &line, Cell &cell, const Stamp &now, const Known &known, uint64_t address,
+                            Access access) {
+  if (races(cell.write, now, known))
+    report(cell.write, now, address);
   if (access == Access::Read) {
-    // The last write is not asked for: who races with it has been reported.
+    auto isSame = [&](const Stamp &old) {
+      return old.slot == now.slot && old.thread == now.thread && old.strong == now.strong;
+    };
     auto replaceable = [&](const Stamp &old) {
-      return !old.clock || (old.slot == now.slot && old.thread == now.thread && old.strong == now.strong) ||
+      return !old.clock || isSame(old) ||
              (old.strong == now.strong && known && known->has(old.slot, old.thread, old.clock));
     };
-    auto place = std::find_if(reads.begin(), reads.end(), replaceable);
-    (place == reads.end() ? reads[line.nextReader++ % mostReaders] : *place) = now;
+    auto place = std::find_if(cell.reads.begin(), cell.reads.end(), replaceable);
+    (place == cell.reads.end() ? cell.reads[line.nextReader++ % mostReaders] : *place) = now;
     return;
   }
-  for (Stamp &read : reads) {
+  for (Stamp &read : cell.reads) {
     if (races(read, now, known))
       report(read, now, address);
     read = {};
   }
-  line.writes[byte] = now;
+  cell.write = now;
 }
 
 void DeviceOrder::check(const Stamp &now, const Known &known, uint64_t address, uint64_t bytes, Access access) {
-  Stamp checked;
   for (uint64_t end = address + bytes; address < end;) {
+    uint64_t lineBegin = address / lineBytes * lineBytes, stop = std::min(end, lineBegin + lineBytes);
     Line &line = lines[address / lineBytes];
-    uint64_t stop = std::min(end, (address / lineBytes + 1) * lineBytes);
-    for (; address < stop; ++address) {
-      checkByte(line, address % lineBytes, now, known, address, access, checked);
-      if (line.hasMessages && access == Access::Write && !now.strong)
-        messages.erase(address);
+    bool isWhole = stop - address == lineBytes, isWords = address % 4 == 0 && stop % 4 == 0;
+    if (uint32_t wanted = isWhole ? lineBytes : isWords ? 4 : 1; wanted < line.cellBytes)
+      line.refine(wanted);
+    for (uint64_t at = address; at < stop; at += line.cellBytes)
+      checkCell(line, line.cells[(at - lineBegin) / line.cellBytes], now, known, at, access);
+    if (isWhole && access == Access::Write && line.cells.size() > 1) {
+      line.cells.resize(1);
+      line.cellBytes = lineBytes;
     }
+    if (line.hasMessages && access == Access::Write && !now.strong)
+      for (uint64_t at = address; at < stop; ++at)
+        messages.erase(at);
+    address = stop;
   }
 }
 
@@ -205,8 +217,8 @@ void DeviceOrder::forget(uint64_t address, uint64_t bytes) {
       lines.erase(at / lineBytes);
       at += lineBytes - 1;
     } else if (auto line = lines.find(at / lineBytes); line != lines.end()) {
-      line->second.writes[at % lineBytes] = {};
-      line->second.reads[at % lineBytes] = {};
+      line->second.refine(1);
+      line->second.cells[at % lineBytes] = {};
     }
   }
   std::erase_if(messages, [&](const auto &row) { return row.first >= address && row.first < address + bytes; });

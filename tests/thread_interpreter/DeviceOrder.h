@@ -83,11 +83,19 @@ private:
   };
   /// Readers that do not know of each other: so many are remembered.
   static constexpr unsigned mostReaders = 6, lineBytes = 64;
+  /// Of bytes that have been accessed together.
+  struct Cell {
+    Stamp write;
+    std::array<Stamp, mostReaders> reads;
+  };
+  /// Cells are made smaller when an access asks for it, and one again by a store to the whole line.
   struct Line {
-    std::array<Stamp, lineBytes> writes;
-    std::array<std::array<Stamp, mostReaders>, lineBytes> reads;
+    uint32_t cellBytes = lineBytes; ///< or 4, or 1
+    std::vector<Cell> cells = std::vector<Cell>(1);
     unsigned nextReader = 0;
     bool hasMessages = false;
+
+    void refine(uint32_t bytes);
   };
   /// What the last store to an address released.
   struct Message {
@@ -102,8 +110,7 @@ private:
   void report(const Stamp &before, const Stamp &now, uint64_t address);
   std::string describe(const Stamp &stamp) const;
   void check(const Stamp &now, const Known &known, uint64_t address, uint64_t bytes, Access access);
-  void checkByte(Line &line, uint32_t byte, const Stamp &now, const Known &known, uint64_t address, Access access,
-                 Stamp &checked);
+  void checkCell(Line &line, Cell &cell, const Stamp &now, const Known &known, uint64_t address, Access access);
   void publish(Warp &warp, unsigned lane, const Op &op, uint64_t address, bool updates);
   void observe(Warp &warp, unsigned lane, const Op &op, uint64_t address);
 

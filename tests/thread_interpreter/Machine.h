@@ -128,6 +128,7 @@ struct Warp {
   std::array<std::vector<AsyncCopy>, warpSize> copies; ///< not yet in a group
   std::vector<GroupRead> groupReads;                   ///< that wgmma may still make
 
+  unsigned stepsSincePoll = 0;
   uint64_t polledAddress = 0, polledValue = 0; ///< by the last atomic load of device memory
 
   // Vector clocks for the order of accesses to device memory; null when nobody looks.

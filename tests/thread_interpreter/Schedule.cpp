@@ -174,6 +174,8 @@ static void shuffle(Machine &machine, std::vector<T> &list) {
     std::swap(list[i - 1], list[randomBelow(machine, i)]);
 }
 
+static constexpr unsigned stepsOfPoll = 64; ///< at most, from one read of a loop that waits to the next
+
 /// Every warp of the rank has a slice.
 static void runRank(Machine &machine, Rank &rank) {
   std::vector<Warp *> warps;
@@ -190,7 +192,8 @@ static void runRank(Machine &machine, Rank &rank) {
       unsigned quantum = machine.options.quantum;
       Slice slice = runSlice(*warp, isRandom ? 1 + unsigned(randomBelow(machine, quantum)) : quantum);
       stepped |= slice.steps > 0;
-      works |= slice.steps > 0 && !slice.polls && warp->live;
+      warp->stepsSincePoll = slice.polls ? 0 : warp->stepsSincePoll + slice.steps;
+      works |= slice.steps > 0 && warp->stepsSincePoll > stepsOfPoll && warp->live;
     }
   } catch (const Fatal &fatal) {
     return fail(machine, rank, fatal.message);

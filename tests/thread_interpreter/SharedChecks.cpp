@@ -42,8 +42,8 @@ void SharedChecks::read(Warp &warp, unsigned lane, const Op &op, uint32_t offset
     Access before = writes[byte];
     if (!before.clock) {
       warp.machine().find(FindingKind::UnwrittenShared, &op, nullptr, [&] {
-        return fmt::format("`{}` by {} reads byte {} of shared memory, which nobody wrote",
-                           warp.program().describe(op), warp.name(lane), byte);
+        return fmt::format("`{}` by {} reads byte {} of shared memory, which nobody wrote", warp.program().describe(op),
+                           warp.name(lane), byte);
       });
     } else if (before != checked) {
       if (races(warp, lane, op, before))

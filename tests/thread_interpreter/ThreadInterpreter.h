@@ -34,7 +34,7 @@ struct Launch {
 enum class Policy {
   RoundRobin, ///< all of them, all their warps
   Random,     ///< some of them, their warps in any order for any number of steps; by the seed
-  OneAhead,   ///< one runs as far as it can, then the next; the last one runs when all others wait. The seed is the first
+  OneAhead, ///< one runs as far as it can, then the next; the last one runs when all others wait. The seed is the first
 };
 
 struct Options {
@@ -44,8 +44,8 @@ struct Options {
   uint64_t nanosecondsPerStep = 1;        ///< what the clocks of the device count
   Policy policy = Policy::RoundRobin;
   uint64_t seed = 0;
-  bool deviceRaces = false;               ///< look for races in device memory, between threads of all ranks
-  bool sameValueWritesRace = false;       ///< report two unordered writes of one value to one byte
+  bool deviceRaces = false;         ///< look for races in device memory, between threads of all ranks
+  bool sameValueWritesRace = false; ///< report two unordered writes of one value to one byte
 };
 
 enum class FindingKind {

@@ -16,6 +16,7 @@ using namespace heddle::threads;
 static Options machineOptions() {
   Options options;
   options.deviceRaces = true;
+  options.mostSteps = uint64_t(1) << 26; // between two launches that end
   return options;
 }
 
@@ -43,8 +44,8 @@ void Engine::changeRanges(const std::function<void()> &change) {
 uint64_t Engine::allocate(uint64_t sizeBytes, const std::string &name, const std::string &device) {
   constexpr uint64_t alignment = 256, mostBytes = uint64_t(1) << 32;
   if (sizeBytes > mostBytes)
-    throw environmentError(fmt::format("{}: out of memory: buffer `{}` asks for {} bytes, {} are available", device, name,
-                                       sizeBytes, mostBytes));
+    throw environmentError(fmt::format("{}: out of memory: buffer `{}` asks for {} bytes, {} are available", device,
+                                       name, sizeBytes, mostBytes));
   std::lock_guard guard(mutex);
   auto bytes = std::make_unique<uint8_t[]>(sizeBytes + 2 * alignment);
   uint64_t address = (uint64_t(bytes.get()) + alignment) & ~(alignment - 1);
@@ -68,7 +69,9 @@ void Engine::free(uint64_t address) noexcept {
 void Engine::freeRetired() {
   if (retired.empty() || !std::all_of(queues.begin(), queues.end(), [](Queue *queue) { return queue->isIdle(); }))
     return;
-  auto isRetired = [&](uint64_t address) { return std::find(retired.begin(), retired.end(), address) != retired.end(); };
+  auto isRetired = [&](uint64_t address) {
+    return std::find(retired.begin(), retired.end(), address) != retired.end();
+  };
   changeRanges([&] { std::erase_if(machine.ranges, [&](const Range &range) { return isRetired(range.begin); }); });
   std::erase_if(memory, [&](const auto &row) { return isRetired(row.first); });
   retired.clear();
@@ -125,8 +128,8 @@ std::shared_ptr<const Program> Engine::load(const Package &package) {
   std::string key = hashHex(package.binary);
   auto code = codes.find(key);
   if (code == codes.end())
-    throw environmentError(fmt::format("kernel `{}`: a threads device runs what was compiled in its own process",
-                                       package.kernel));
+    throw environmentError(
+        fmt::format("kernel `{}`: a threads device runs what was compiled in its own process", package.kernel));
   std::shared_ptr<Program> &program = programs[key];
   if (!program)
     program = decode(code->second, package.entry);

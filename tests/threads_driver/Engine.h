@@ -80,10 +80,10 @@ private:
   std::recursive_mutex mutex;
   Machine machine;
   DeviceOrder order;
-  AllocationMap live; ///< by address
+  AllocationMap live;                                                  ///< by address
   std::vector<std::pair<uint64_t, std::unique_ptr<uint8_t[]>>> memory; ///< address, owner
-  std::vector<uint64_t> retired;                                      ///< freed, and perhaps in use
-  std::map<std::string, std::string> codes;                           ///< LLVM IR by the hash of the binary
+  std::vector<uint64_t> retired;                                       ///< freed, and perhaps in use
+  std::map<std::string, std::string> codes;                            ///< LLVM IR by the hash of the binary
   std::map<std::string, std::shared_ptr<Program>> programs;
   std::vector<std::shared_ptr<Program>> replaced; ///< of another code change; their global variables stay known
   CodeChange codeChange;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A driver of the runtime whose devices run the code for sm_90 in the thread interpreter: programs on several devices run
-// without a GPU, all devices on one thread, in an order that a seed chooses. Races in device memory are errors of the
-// streams. It is no part of the runtime: tests add it.
+// A driver of the runtime whose devices run the code for sm_90 in the thread interpreter: programs on several devices
+// run without a GPU, all devices on one thread, in an order that a seed chooses. Races in device memory are errors of
+// the streams. It is no part of the runtime: tests add it.
 #pragma once
 #include "runtime/Driver.h"
 #include "tests/thread_interpreter/ThreadInterpreter.h"
@@ -18,8 +18,8 @@ void useThreadsDriver();
 /// How devices take turns from now on; until the first call each group of launches has its own policy and seed.
 void setSchedule(Policy policy, uint64_t seed);
 
-/// Is shown the code of each kernel that is loaded from now on and may change it: for planting faults. Kernels that were
-/// loaded before stay as they are.
+/// Is shown the code of each kernel that is loaded from now on and may change it: for planting faults. Kernels that
+/// were loaded before stay as they are.
 using CodeChange = std::function<void(llvm::Module &module)>;
 void setCodeChange(CodeChange change);
 

@@ -39,7 +39,9 @@ void ThreadsEvent::synchronize() const {
 double ThreadsEvent::millisecondsSince(const Event &start) const {
   std::lock_guard guard(engine().lock());
   const auto *from = dynamic_cast<const ThreadsEvent *>(&start);
-  auto isReached = [](const ThreadsEvent *event) { return event && event->announced && event->reached >= event->announced; };
+  auto isReached = [](const ThreadsEvent *event) {
+    return event && event->announced && event->reached >= event->announced;
+  };
   if (!isReached(from) || !isReached(this))
     throw inputError(fmt::format("elapsed time: the {} event was not recorded, or is not reached yet",
                                  isReached(from) ? "end" : "start"),
@@ -165,8 +167,7 @@ void ThreadsStream::wait(const std::shared_ptr<Event> &event) {
     return;
   std::lock_guard guard(engine().lock());
   uint64_t number = own->announced;
-  push(
-      Command::Kind::Wait, [=, this] { engine().learn(queue, own->known); }, [=] { return own->reached >= number; });
+  push(Command::Kind::Wait, [=, this] { engine().learn(queue, own->known); }, [=] { return own->reached >= number; });
 }
 
 void ThreadsStream::hostFunction(std::function<void()> function) {

@@ -34,18 +34,18 @@ void Decoder::emitCall(const CallInst &call) {
 static void readAssembly(StringRef text, Op &op) {
   StringRef instruction = text.split(' ').first;
   auto has = [&](StringRef part) { return instruction.contains(part); };
-  op.access = instruction.starts_with("ld.")   ? Access::Read
-              : instruction.starts_with("st.") ? Access::Write
+  op.access = instruction.starts_with("ld.")                                        ? Access::Read
+              : instruction.starts_with("st.")                                      ? Access::Write
               : instruction.starts_with("atom.") || instruction.starts_with("red.") ? Access::Update
                                                                                     : Access::None;
   bool fences = instruction.starts_with("fence.") || instruction.starts_with("membar.");
   if (op.access == Access::None && !fences)
     return;
-  op.order = has(".acq_rel") || fences            ? Order::AcquireRelease
-             : has(".acquire")                    ? Order::Acquire
-             : has(".release")                    ? Order::Release
+  op.order = has(".acq_rel") || fences             ? Order::AcquireRelease
+             : has(".acquire")                     ? Order::Acquire
+             : has(".release")                     ? Order::Release
              : has(".relaxed") || has(".volatile") ? Order::Relaxed
-                                                  : Order::Plain;
+                                                   : Order::Plain;
   op.scope = has(".cta") ? Scope::Block : has(".gpu") || has("membar.gl") ? Scope::Device : Scope::System;
 }
 

@@ -94,7 +94,7 @@ static Flow load(Warp &warp, const Op &op) {
     note(warp, op, lane, place, bytes, Access::Read);
     for (unsigned i = 0; i < op.outs; ++i)
       warp.reg(op.out[i])[lane] = fetch(place.bytes + i * size, size) & op.mask;
-    if (op.atomic)
+    if (op.atomic && lane == unsigned(std::countr_zero(warp.active)))
       warp.polledAddress = reinterpret_cast<uint64_t>(place.bytes), warp.polledValue = warp.reg(op.out[0])[lane];
   });
   return op.atomic ? Flow::Yield : Flow::Next;
