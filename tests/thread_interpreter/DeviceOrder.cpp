@@ -72,19 +72,20 @@ static Known knowledgeOf(Warp &warp, unsigned lane) {
 
 //===-- Agents ---------------------------------------------------------------------------------------------------===//
 
-uint32_t DeviceOrder::takeSlot(uint32_t device) {
-  if (freeSlots.empty()) {
-    freeSlots.push_back(uint32_t(slots.size()));
+uint32_t DeviceOrder::takeSlot(uint32_t device, AgentKind kind) {
+  std::vector<uint32_t> &free = freeSlots[kind];
+  if (free.empty()) {
+    free.push_back(uint32_t(slots.size()));
     slots.emplace_back();
   }
-  uint32_t slot = freeSlots.back();
-  freeSlots.pop_back();
-  slots[slot].device = device;
+  uint32_t slot = free.back();
+  free.pop_back();
+  slots[slot].device = device, slots[slot].kind = kind;
   return slot;
 }
 
 void DeviceOrder::returnSlot(uint32_t slot) {
-  freeSlots.push_back(slot);
+  freeSlots[slots[slot].kind].push_back(slot);
 }
 
 uint32_t DeviceOrder::siteOf(const Program &program, const Op &op) {
@@ -116,8 +117,8 @@ bool DeviceOrder::races(const Stamp &before, const Stamp &now, const Known &know
 
 std::string DeviceOrder::describe(const Stamp &stamp) const {
   const Slot &slot = slots[stamp.slot];
-  return slot.name.starts_with("block")
-             ? fmt::format("`{}` by thread {} of {}", sites[stamp.site - 1], stamp.thread, slot.name)
+  return slot.kind == AgentKind::Block
+             ? fmt::format("`{}` by thread {} of {}", sites[stamp.site - 1], unsigned(stamp.thread), slot.name)
              : fmt::format("{} by {}", sites[stamp.site - 1], slot.name);
 }
 
@@ -208,6 +209,8 @@ void DeviceOrder::access(HostAgent &agent, const char *what, uint64_t address, u
     site->second = uint32_t(sites.size());
   }
   now.clock = agent.clock, now.site = site->second, now.slot = uint16_t(agent.slot);
+  now.strong = (bytes == 4 || bytes == 8) && address % bytes == 0;
+  now.scope = uint32_t(Scope::System);
   check(now, agent.known, address, bytes, access);
 }
 

@@ -8,6 +8,7 @@
 #include "tests/thread_interpreter/Program.h"
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <unordered_map>
 
@@ -53,13 +54,15 @@ public:
   explicit DeviceOrder(Machine &machine) : machine(machine) {}
 
   /// A slot stands for one agent at a time: a stream, or one block after another of a stream.
-  uint32_t takeSlot(uint32_t device);
+  enum class AgentKind { Block, Stream };
+  uint32_t takeSlot(uint32_t device, AgentKind kind);
   void returnSlot(uint32_t slot);
   void nameSlot(uint32_t slot, std::string name) { slots[slot].name = std::move(name); }
   uint32_t &clockOf(uint32_t slot) { return slots[slot].clock; }
 
   void access(Warp &warp, unsigned lane, const Op &op, uint64_t address, uint32_t bytes, Access access);
   void fence(Warp &warp, uint32_t lanes, Order order, Scope scope);
+  /// A copy of one aligned word counts as strong: it is whole, and orders nothing.
   void access(HostAgent &agent, const char *what, uint64_t address, uint64_t bytes, Access access);
   /// Memory that is new, or gone: nothing is known of it.
   void forget(uint64_t address, uint64_t bytes);
@@ -71,6 +74,7 @@ public:
 private:
   struct Slot {
     uint32_t device = 0, clock = 1;
+    AgentKind kind = AgentKind::Block;
     std::string name;
   };
   struct Stamp {
@@ -116,8 +120,8 @@ private:
 
   Machine &machine;
   std::vector<Slot> slots;
-  std::vector<uint32_t> freeSlots;
-  std::deque<std::string> sites; ///< what an instruction is called
+  std::map<AgentKind, std::vector<uint32_t>> freeSlots; ///< of two kinds, for the sake of messages
+  std::deque<std::string> sites;                        ///< what an instruction is called
   std::unordered_map<std::string, uint32_t> hostSites;
   std::unordered_map<uint64_t, Line> lines;       ///< by address / lineBytes
   std::unordered_map<uint64_t, Message> messages; ///< by address

@@ -79,7 +79,7 @@ static uint32_t takeSlot(Machine &machine, Rank &rank, uint64_t number) {
     return std::none_of(rank.blocks.begin(), rank.blocks.end(), [&](const auto &block) { return block->slot == slot; });
   };
   while (rank.slots.size() < rank.residentBlocks && rank.slots.size() < rank.launch.grid.count())
-    rank.slots.push_back(machine.order->takeSlot(rank.index));
+    rank.slots.push_back(machine.order->takeSlot(rank.index, DeviceOrder::AgentKind::Block));
   uint32_t wanted = rank.slots[number % rank.slots.size()];
   return isFree(wanted) ? wanted : *std::find_if(rank.slots.begin(), rank.slots.end(), isFree);
 }

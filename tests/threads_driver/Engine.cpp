@@ -140,7 +140,7 @@ std::shared_ptr<const Program> Engine::load(const Package &package) {
 
 void Engine::open(Queue &queue) {
   std::lock_guard guard(mutex);
-  queue.agent.slot = order.takeSlot(queue.ordinal);
+  queue.agent.slot = order.takeSlot(queue.ordinal, DeviceOrder::AgentKind::Stream);
   queue.agent.clock = order.clockOf(queue.agent.slot);
   order.nameSlot(queue.agent.slot, "a stream of " + queue.device);
   queues.push_back(&queue);
