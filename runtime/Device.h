@@ -32,7 +32,8 @@ public:
   virtual const Chip &chip() const = 0;
   virtual MemoryInfo memoryInfo() const = 0;
 
-  /// Contents are undefined, the address is a multiple of 64. `name` appears in messages about addresses. Throws
+  /// Contents are undefined, the address is a multiple of 64, on a GPU of 256 (what GPU kernels of collectives rely on
+  /// for their arena). `name` appears in messages about addresses. Throws
   /// Error{Environment} naming bytes asked and available.
   Buffer allocate(uint64_t sizeBytes, const std::string &name = "");
 

@@ -29,9 +29,20 @@ bool isPlanned(const std::string &name) {
 
 } // namespace
 
-const std::vector<Driver *> &allDrivers() {
-  static const std::vector<Driver *> drivers = {&hostDriver(), &cudaDriver()};
+static std::vector<Driver *> &knownDrivers() {
+  static std::vector<Driver *> drivers = {&hostDriver(), &cudaDriver()};
   return drivers;
+}
+
+const std::vector<Driver *> &allDrivers() {
+  return knownDrivers();
+}
+
+void addDriver(Driver &driver) {
+  for (const Driver *known : knownDrivers())
+    if (known->name() == driver.name())
+      throw inputError(fmt::format("there is a driver `{}` already", driver.name()));
+  knownDrivers().push_back(&driver);
 }
 
 std::shared_ptr<Device> openDevice(const std::string &name) {

@@ -21,8 +21,12 @@ public:
   virtual std::shared_ptr<Device> open(int ordinal) = 0;
 };
 
-/// The drivers of this build.
+/// The drivers of this build, and those that were added.
 const std::vector<Driver *> &allDrivers();
+
+/// Adds a driver that the runtime does not know: the tests' (tests/threads_driver/). It lives to the end of the
+/// process; its name is new. To be called before anybody asks for devices.
+void addDriver(Driver &driver);
 
 /// Opens `host:0`, or `host` for its first device. Throws Error{Input} for a name that means nothing or an ordinal
 /// outside the driver's range, Error{Environment} for a driver that this build lacks.

@@ -11,7 +11,7 @@ std::string testDevice() {
 
 std::string testDriver() {
   std::string device = testDevice();
-  return device.starts_with("threads") ? "host" : device.substr(0, device.find(':'));
+  return device.substr(0, device.find(':'));
 }
 
 } // namespace heddle

@@ -8,7 +8,7 @@ namespace heddle {
 /// HEDDLE_TEST_DEVICE (`host`, `threads`, `cuda:0`), or `host`.
 std::string testDevice();
 
-/// The runtime's driver for tests of several devices: `cuda` when that is the device, else `host`.
+/// The runtime's driver for tests of several devices: `cuda`, `threads` (tests/threads_driver/) or `host`.
 std::string testDriver();
 
 } // namespace heddle

@@ -33,6 +33,12 @@ inline std::vector<int> firstOrdinals(int ranks) {
   if (!hasDevices(count))                                                                                              \
   GTEST_SKIP() << "there are " << driverUnderTest().deviceCount() << " devices, wanted " << (count)
 
+/// Leaves a test of how long things take, or of kernels that run while the test goes on: those of threads devices run
+/// when they are waited for, and their clock is one of their own.
+#define HEDDLE_WANTS_REAL_TIME()                                                                                       \
+  if (testDriver() == "threads")                                                                                       \
+  GTEST_SKIP() << "threads devices have no real time"
+
 /// A run with its inputs and what the reference makes of them.
 class CheckedRun : public CollectiveRun {
 public:

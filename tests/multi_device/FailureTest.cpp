@@ -73,6 +73,7 @@ TEST(Failures, ARankThatNeverArrives) {
 // wait per packet, which would take minutes.
 TEST(Failures, ManyPacketsThatNeverArrive) {
   HEDDLE_WANTS_DEVICES(3);
+  HEDDLE_WANTS_REAL_TIME();
   for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPackets}) {
     Collective collective = makeCollective(CollectiveKind::AllReduce, 3, 1, 1 << 16);
     Communicator communicator(openDevices({0, 1, 2}), deadline(0.1));
@@ -102,6 +103,7 @@ TEST(Failures, ALateRankIsWaitedFor) {
 
 TEST(Failures, ARankThatIsTooLate) {
   HEDDLE_WANTS_DEVICES(3);
+  HEDDLE_WANTS_REAL_TIME();
   for (const char *algorithm : {"one_shot_packets", "two_shot_pull"}) {
     Communicator communicator(openDevices({0, 1, 2}), deadline(0.1));
     CheckedRun run(communicator, allReduce(3, algorithm), 7);
@@ -153,6 +155,7 @@ TEST(Failures, ARankThatDiesBeforeItsCollective) {
 // The first wait that fails ends the group: were each of these calls to wait for itself, they would take an hour.
 TEST(Failures, ManyCallsThatOneRankDoesNotMake) {
   HEDDLE_WANTS_DEVICES(2);
+  HEDDLE_WANTS_REAL_TIME();
   Communicator communicator(openDevices({0, 1}), deadline(2));
   Plan plan = allReduce(2, "two_shot_packets");
   CheckedRun first(communicator, plan, 1);

@@ -5,18 +5,27 @@
 #include "runtime/Driver.h"
 #include "support/Error.h"
 #include "support/TestDevice.h"
+#include "tests/threads_driver/ThreadsDriver.h"
 
 namespace heddle::testing {
 
+/// Its name, when the runtime knows it.
+inline std::string driverName() {
+  if (testDriver() == "threads")
+    threads::useThreadsDriver();
+  return testDriver();
+}
+
 inline Driver &driverUnderTest() {
+  std::string name = driverName();
   for (Driver *driver : allDrivers())
-    if (driver->name() == testDriver())
+    if (driver->name() == name)
       return *driver;
-  throw inputError("no driver is called `" + testDriver() + "`");
+  throw inputError("no driver is called `" + name + "`");
 }
 
 inline const Chip &chipUnderTest() {
-  static std::shared_ptr<Device> first = openDevice(testDriver() + ":0");
+  static std::shared_ptr<Device> first = openDevice(driverName() + ":0");
   return first->chip();
 }
 
@@ -28,7 +37,7 @@ inline std::vector<std::shared_ptr<Device>> openDevices(const std::string &drive
 }
 
 inline std::vector<std::shared_ptr<Device>> openDevices(const std::vector<int> &ordinals) {
-  return openDevices(testDriver(), ordinals);
+  return openDevices(driverName(), ordinals);
 }
 
 /// Devices 0 to count - 1.

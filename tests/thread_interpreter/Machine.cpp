@@ -22,9 +22,10 @@ std::string Report::text() const {
 // Bytes that nobody wrote: a NaN in every format.
 static constexpr uint8_t unwritten = 0xff;
 
-Block::Block(Machine &machine, Rank &rank, Dim3 index)
-    : machine(machine), rank(rank), index(index), threads(rank.launch->block.count()),
-      shared(machine.program.staticSharedBytes + rank.launch->dynamicSharedBytes, unwritten), checks(shared.size()) {
+Block::Block(Machine &machine, Rank &rank, Dim3 index, uint32_t slot)
+    : machine(machine), rank(rank), index(index), threads(rank.launch.block.count()),
+      shared(rank.program->staticSharedBytes + rank.launch.dynamicSharedBytes, unwritten), checks(shared.size()),
+      slot(slot) {
   for (unsigned warp = 0; warp * warpSize < threads; ++warp)
     warps.push_back(std::make_unique<Warp>(*this, warp));
 }
@@ -35,13 +36,13 @@ bool Block::isDone() const {
 
 std::string Block::name() const {
   std::string text = fmt::format("block ({}, {}, {})", index.x, index.y, index.z);
-  return machine.ranks.size() > 1 ? fmt::format("{} of rank {}", text, rank.index) : text;
+  return rank.name.empty() ? text : text + " of " + rank.name;
 }
 
 Warp::Warp(Block &block, unsigned index)
-    : block(block), index(index), registers(new uint64_t[size_t(block.machine.program.registers) * warpSize]),
+    : block(block), index(index), registers(new uint64_t[size_t(block.program().registers) * warpSize]),
       knownWarps((block.threads + warpSize - 1) / warpSize) {
-  const Program &program = block.machine.program;
+  const Program &program = block.program();
   uint32_t lanes = std::min(warpSize, block.threads - index * warpSize);
   live = lanes == warpSize ? ~0u : (1u << lanes) - 1;
   if (program.localBytes) {
@@ -51,7 +52,13 @@ Warp::Warp(Block &block, unsigned index)
   for (auto [slot, value] : program.constants)
     std::fill_n(reg(slot), warpSize, value);
   for (size_t i = 0; i < program.parameters.size(); ++i)
-    std::fill_n(reg(program.parameters[i]), warpSize, block.rank.launch->arguments[i]);
+    std::fill_n(reg(program.parameters[i]), warpSize, block.rank.launch.arguments[i]);
+  if (DeviceOrder *order = block.machine.order) {
+    deviceClock = order->clockOf(block.slot);
+    deviceOrder = std::make_unique<std::array<LaneOrder, warpSize>>();
+    for (LaneOrder &lane : *deviceOrder)
+      lane.known = block.rank.begin;
+  }
 }
 
 std::string Warp::name(unsigned lane) const {
@@ -59,6 +66,12 @@ std::string Warp::name(unsigned lane) const {
 }
 
 void Warp::synchronise(uint32_t lanes) {
+  if (deviceOrder)
+    machine().order->synchronise(*this, lanes);
+  synchroniseShared(lanes);
+}
+
+void Warp::synchroniseShared(uint32_t lanes) {
   if (lanes == ~0u) {
     // Everyone learns all; nothing older is left to know.
     for (auto &known : knownLanes)
@@ -76,5 +89,5 @@ void Warp::synchronise(uint32_t lanes) {
 }
 
 void Warp::fail(const Op &op, unsigned lane, const std::string &what) const {
-  throw Fatal{fmt::format("`{}`, {}: {}", machine().program.describe(op), name(lane), what)};
+  throw Fatal{fmt::format("`{}`, {}: {}", program().describe(op), name(lane), what)};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The state that operations work on: a warp's registers and lanes, its block, and what all ranks share.
 #pragma once
+#include "tests/thread_interpreter/DeviceOrder.h"
 #include "tests/thread_interpreter/Program.h"
 #include "tests/thread_interpreter/SharedChecks.h"
 #include <bit>
@@ -36,24 +37,46 @@ struct Range {
   std::string name;
 };
 
+/// A launch that runs, beside those of other ranks.
 struct Rank {
-  const Launch *launch;
+  std::shared_ptr<const Program> program;
+  Launch launch;
   unsigned index = 0;
-  uint64_t nextBlock = 0, runningBlocks = 0;
+  std::string name; ///< `rank 1`; empty for the only one
+  unsigned residentBlocks = 1;
+  uint64_t nextBlock = 0;
+  std::vector<std::unique_ptr<Block>> blocks; ///< those that run
+  unsigned idleTurns = 0;                     ///< turns in a row in which its threads did nothing but poll and wait
+  std::string error;                          ///< what ended it early
+  std::vector<uint32_t> slots;                ///< of resident blocks, in DeviceOrder
+  Known begin;                                ///< what its threads know when they begin
+  Knowledge end;                              ///< what those knew that have ended
+
+  bool isDone() const { return blocks.empty() && (!error.empty() || nextBlock == launch.grid.count()); }
 };
 
 struct Machine {
-  const Program &program;
-  const Options &options;
+  Options options;
   std::vector<Range> ranges; ///< sorted
-  std::vector<Rank> ranks;
+  std::vector<std::unique_ptr<Rank>> ranks;
+  DeviceOrder *order = nullptr; ///< null: races in device memory are not looked for
   Report report;
-  std::map<std::tuple<FindingKind, const Op *, const Op *>, size_t> known;
+  std::map<std::tuple<FindingKind, const void *, const void *>, size_t> known;
+  uint64_t progress = 0;           ///< stores to device memory, and barriers that were met
+  uint64_t skippedNanoseconds = 0; ///< while everybody waited
+  uint64_t nextSkip = 0;
+  uint64_t firstStep = 0; ///< from where Options::mostSteps counts
+  mutable uint64_t clockReads = 0;
+  uint64_t randomState = 0;
 
-  uint64_t nanoseconds() const { return 1'000'000'000 + report.warpSteps * options.nanosecondsPerStep; }
+  explicit Machine(const Options &options) : options(options), randomState(options.seed) {}
+  uint64_t nanoseconds() const {
+    ++clockReads;
+    return 1'000'000'000 + report.warpSteps * options.nanosecondsPerStep + skippedNanoseconds;
+  }
   /// Adds a finding once for a pair of instructions; `message` is only called the first time.
   template <class Message>
-  void find(FindingKind kind, const Op *first, const Op *second, Message &&message) {
+  void find(FindingKind kind, const void *first, const void *second, Message &&message) {
     auto [place, isNew] = known.try_emplace({kind, first, second}, report.findings.size());
     if (isNew)
       report.findings.push_back({kind, message()});
@@ -68,6 +91,7 @@ struct Barrier {
   std::vector<uint32_t> came;  ///< of each warp: who arrived, waiting or not
   std::vector<uint32_t> clocks;
   uint32_t trueCount = 0; ///< of the predicates of the reducing forms
+  Knowledge known;        ///< of those who arrived
 };
 
 struct Block {
@@ -77,10 +101,12 @@ struct Block {
   uint32_t threads;
   std::vector<uint8_t> shared;
   SharedChecks checks;
+  uint32_t slot = 0; ///< in DeviceOrder
   std::vector<std::unique_ptr<Warp>> warps;
   std::map<uint32_t, Barrier> barriers;
 
-  Block(Machine &machine, Rank &rank, Dim3 index);
+  Block(Machine &machine, Rank &rank, Dim3 index, uint32_t slot);
+  const Program &program() const { return *rank.program; }
   bool isDone() const;
   std::string name() const;
 };
@@ -102,6 +128,13 @@ struct Warp {
   std::array<std::vector<AsyncCopy>, warpSize> copies; ///< not yet in a group
   std::vector<GroupRead> groupReads;                   ///< that wgmma may still make
 
+  unsigned stepsSincePoll = 0;
+  uint64_t polledAddress = 0, polledValue = 0; ///< by the last atomic load of device memory
+
+  // Vector clocks for the order of accesses to device memory; null when nobody looks.
+  uint32_t deviceClock = 1;
+  std::unique_ptr<std::array<LaneOrder, warpSize>> deviceOrder;
+
   // Vector clocks for the order of accesses to shared memory.
   uint32_t clock = 1;
   std::vector<uint32_t> knownWarps;                                  ///< clock of each warp that is ordered before us
@@ -112,6 +145,7 @@ struct Warp {
   uint32_t thread(unsigned lane) const { return index * warpSize + lane; }
   std::string name(unsigned lane) const;
   Machine &machine() const { return block.machine; }
+  const Program &program() const { return block.program(); }
   /// Writes the group's program counter back to its lanes.
   void save() {
     for (uint32_t rest = active; rest; rest &= rest - 1)
@@ -123,6 +157,7 @@ struct Warp {
   }
   /// Orders everything that `lanes` did before everything they will do.
   void synchronise(uint32_t lanes);
+  void synchroniseShared(uint32_t lanes); ///< in shared memory only
   [[noreturn]] void fail(const Op &op, unsigned lane, const std::string &what) const;
 };
 
@@ -141,9 +176,13 @@ struct Place {
   uint8_t *bytes;
   uint32_t offset;
   bool shared;
+  bool device = false; ///< device memory, and somebody looks at its order
 };
 Place locate(Warp &warp, const Op &op, unsigned lane, uint64_t address, uint64_t sizeBytes, unsigned space,
              uint32_t alignment);
+/// Tells the checks of an access, before a write; `values` is what will be there, or null when it is not known yet.
+void note(Warp &warp, const Op &op, unsigned lane, const Place &place, uint32_t bytes, Access access,
+          const uint8_t *values = nullptr);
 
 /// Runs `body(lanes)` once all lanes that `maskOf` names are here; until then lanes wait.
 template <class MaskOf, class Body>

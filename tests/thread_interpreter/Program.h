@@ -21,6 +21,12 @@ enum class Flow : uint8_t {
 };
 using Handler = Flow (*)(Warp &, const Op &);
 
+/// What an access of device memory, or a fence, orders, and among whom. Plain accesses are the compiler's own.
+enum class Order : uint8_t { Plain, Relaxed, Acquire, Release, AcquireRelease };
+enum class Scope : uint8_t { Block, Device, System };
+/// What an operation does to memory.
+enum class Access : uint8_t { None = 0, Read = 1, Write = 2, Update = 3 };
+
 /// Registers hold a value's bits, zero above its width.
 struct Op {
   Handler run = nullptr;
@@ -31,6 +37,9 @@ struct Op {
   uint8_t space = 0;       ///< address space
   uint8_t elementSize = 0; ///< bytes in memory
   bool atomic = false;
+  Order order = Order::Plain;
+  Scope scope = Scope::System;
+  Access access = Access::None; ///< of inline assembly
   uint32_t alignment = 1;
   uint32_t source = 0; ///< index for Program::describe
   uint64_t mask = 0;   ///< of the result's width
@@ -96,6 +105,7 @@ struct Program {
   uint32_t staticSharedBytes = 0;
   uint32_t localBytes = 0; ///< of a thread
   std::function<std::string(const Op &)> describe;
+  mutable std::vector<uint32_t> sites; ///< of each op: its number in DeviceOrder, from 1; empty before the first
 };
 
 } // namespace heddle::threads

@@ -2,6 +2,9 @@
 // Warps take turns of some hundred steps. Inside a warp the lanes with the smallest program counter run, which brings
 // diverged lanes together again, because the code lies in an order in which loops are contiguous; now and then the
 // others have a turn, so that a lane may wait for another one of its warp.
+//
+// Ranks are idle when all their threads poll or wait for each other. When all ranks are, time passes: the clock of the
+// device jumps, by more and more, so that a deadline far away ends a wait soon.
 #include "tests/thread_interpreter/Schedule.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -30,14 +33,19 @@ static bool chooseLanes(Warp &warp, bool last, uint32_t &limit) {
   return true;
 }
 
-/// One turn. False when no lane can run.
-static bool runSlice(Warp &warp) {
+struct Slice {
+  unsigned steps = 0;
+  bool polls = false; ///< ended by reading what others may write
+};
+
+/// At most `quantum` steps; none when no lane can run.
+static Slice runSlice(Warp &warp, unsigned quantum) {
   Machine &machine = warp.machine();
-  const Op *ops = machine.program.ops.data();
+  const Op *ops = warp.program().ops.data();
   uint64_t threadInstructions = 0;
-  unsigned steps = 0, quantum = machine.options.quantum;
-  bool last = ++warp.slices % fairnessPeriod == 0, yield = false;
-  while (steps < quantum && !yield) {
+  Slice slice;
+  bool last = ++warp.slices % fairnessPeriod == 0;
+  while (slice.steps < quantum && !slice.polls) {
     uint32_t limit;
     if (!chooseLanes(warp, last, limit))
       break;
@@ -45,37 +53,86 @@ static bool runSlice(Warp &warp) {
     for (;;) {
       const Op &op = ops[warp.pc];
       Flow flow = op.run(warp, op);
-      ++steps;
+      ++slice.steps;
       threadInstructions += lanes;
       if (flow == Flow::Switch)
         break;
-      yield = flow == Flow::Yield;
+      slice.polls = flow == Flow::Yield;
       warp.pc += flow != Flow::Jumped;
-      if (yield || steps >= quantum || warp.pc >= limit) {
+      if (slice.polls || slice.steps >= quantum || warp.pc >= limit) {
         warp.save();
         break;
       }
     }
   }
-  machine.report.warpSteps += steps;
+  machine.report.warpSteps += slice.steps;
   machine.report.threadInstructions += threadInstructions;
-  return steps > 0;
+  return slice;
 }
 
-static std::unique_ptr<Block> beginBlock(Machine &machine, Rank &rank) {
-  const Dim3 &grid = rank.launch->grid;
+//===-- Blocks ---------------------------------------------------------------------------------------------------===//
+
+static uint32_t takeSlot(Machine &machine, Rank &rank, uint64_t number) {
+  if (!machine.order)
+    return 0;
+  auto isFree = [&](uint32_t slot) {
+    return std::none_of(rank.blocks.begin(), rank.blocks.end(), [&](const auto &block) { return block->slot == slot; });
+  };
+  while (rank.slots.size() < rank.residentBlocks && rank.slots.size() < rank.launch.grid.count())
+    rank.slots.push_back(machine.order->takeSlot(rank.index, DeviceOrder::AgentKind::Block));
+  uint32_t wanted = rank.slots[number % rank.slots.size()];
+  return isFree(wanted) ? wanted : *std::find_if(rank.slots.begin(), rank.slots.end(), isFree);
+}
+
+static void beginBlock(Machine &machine, Rank &rank) {
+  const Dim3 &grid = rank.launch.grid;
   uint64_t number = rank.nextBlock++;
-  ++rank.runningBlocks;
-  return std::make_unique<Block>(
-      machine, rank,
-      Dim3{uint32_t(number % grid.x), uint32_t(number / grid.x % grid.y), uint32_t(number / grid.x / grid.y)});
+  uint32_t slot = takeSlot(machine, rank, number);
+  Dim3 index{uint32_t(number % grid.x), uint32_t(number / grid.x % grid.y), uint32_t(number / grid.x / grid.y)};
+  rank.blocks.push_back(std::make_unique<Block>(machine, rank, index, slot));
+  if (machine.order)
+    machine.order->nameSlot(slot, rank.blocks.back()->name());
+}
+
+// One block of each rank after the other, so that equal blocks of all ranks are resident together.
+static void beginBlocks(Machine &machine) {
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto &rank : machine.ranks)
+      if (rank->error.empty() && rank->nextBlock < rank->launch.grid.count() &&
+          rank->blocks.size() < rank->residentBlocks) {
+        beginBlock(machine, *rank);
+        more = true;
+      }
+  }
+}
+
+static size_t endBlocks(Machine &machine, Rank &rank, bool all) {
+  return std::erase_if(rank.blocks, [&](const auto &block) {
+    bool ends = all || block->isDone();
+    if (ends && machine.order)
+      machine.order->end(*block, rank.end);
+    return ends;
+  });
+}
+
+//===-- Messages -------------------------------------------------------------------------------------------------===//
+
+static std::string describePoll(const Machine &machine, const Warp &warp) {
+  if (!warp.polledAddress)
+    return "";
+  auto after = std::upper_bound(machine.ranges.begin(), machine.ranges.end(), warp.polledAddress,
+                                [](uint64_t value, const Range &range) { return value < range.begin; });
+  const Range &range = *std::prev(after == machine.ranges.begin() ? machine.ranges.end() : after);
+  return fmt::format(", which last saw {} at byte {} of '{}'", warp.polledValue, warp.polledAddress - range.begin,
+                     range.name);
 }
 
 /// Where the threads that live stand, one place of the program a line.
-static std::string describeThreads(Machine &machine, const std::vector<std::unique_ptr<Block>> &blocks) {
+static std::string describeThreads(const Machine &machine, const Rank &rank) {
   std::string text;
   unsigned lines = 0;
-  for (const auto &block : blocks) {
+  for (const auto &block : rank.blocks) {
     std::map<uint32_t, std::pair<uint32_t, std::string>> places;
     uint32_t exited = block->threads;
     for (const auto &warp : block->warps)
@@ -83,57 +140,134 @@ static std::string describeThreads(Machine &machine, const std::vector<std::uniq
         --exited;
         auto &[count, first] = places[warp->pcs[lane]];
         if (!count++)
-          first = warp->name(lane);
+          first = warp->name(lane) + describePoll(machine, *warp);
       });
     for (const auto &[pc, place] : places)
       if (++lines <= 16)
         text += fmt::format("; {} threads, as {}, at `{}`", place.first, place.second,
-                            machine.program.describe(machine.program.ops[pc]));
+                            rank.program->describe(rank.program->ops[pc]));
     if (exited && !places.empty() && lines <= 16)
       text += fmt::format("; {} of {} threads of {} have exited", exited, block->threads, block->name());
   }
   return text;
 }
 
-static void runBlocks(Machine &machine, std::vector<std::unique_ptr<Block>> &blocks) {
-  for (;;) {
-    // One block of each rank after the other, so that equal blocks of all ranks are resident together.
-    for (bool more = true; more;) {
-      more = false;
-      for (Rank &rank : machine.ranks)
-        if (rank.nextBlock < rank.launch->grid.count() && rank.runningBlocks < machine.options.residentBlocks) {
-          blocks.push_back(beginBlock(machine, rank));
-          more = true;
-        }
+//===-- Ranks ----------------------------------------------------------------------------------------------------===//
+
+static void fail(Machine &machine, Rank &rank, std::string message) {
+  rank.error = std::move(message);
+  if (machine.report.error.empty())
+    machine.report.error = rank.error;
+  endBlocks(machine, rank, true);
+}
+
+static uint64_t randomBelow(Machine &machine, uint64_t limit) { // splitmix64
+  uint64_t value = machine.randomState += 0x9e3779b97f4a7c15;
+  value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
+  value = (value ^ value >> 27) * 0x94d049bb133111eb;
+  return (value ^ value >> 31) % limit;
+}
+
+template <class T>
+static void shuffle(Machine &machine, std::vector<T> &list) {
+  for (size_t i = list.size(); i > 1; --i)
+    std::swap(list[i - 1], list[randomBelow(machine, i)]);
+}
+
+static constexpr unsigned stepsOfPoll = 64; ///< at most, from one read of a loop that waits to the next
+
+/// Every warp of the rank has a slice.
+static void runRank(Machine &machine, Rank &rank) {
+  std::vector<Warp *> warps;
+  for (const auto &block : rank.blocks)
+    for (const auto &warp : block->warps)
+      warps.push_back(warp.get());
+  bool isRandom = machine.options.policy == Policy::Random;
+  if (isRandom)
+    shuffle(machine, warps);
+  uint64_t progress = machine.progress;
+  bool stepped = false, works = false;
+  try {
+    for (Warp *warp : warps) {
+      unsigned quantum = machine.options.quantum;
+      Slice slice = runSlice(*warp, isRandom ? 1 + unsigned(randomBelow(machine, quantum)) : quantum);
+      stepped |= slice.steps > 0;
+      warp->stepsSincePoll = slice.polls ? 0 : warp->stepsSincePoll + slice.steps;
+      works |= slice.steps > 0 && warp->stepsSincePoll > stepsOfPoll && warp->live;
     }
-    if (blocks.empty())
-      return;
-    bool progress = false;
-    for (const auto &block : blocks)
-      for (const auto &warp : block->warps)
-        progress |= runSlice(*warp);
-    size_t before = blocks.size();
-    std::erase_if(blocks, [](const auto &block) {
-      bool done = block->isDone();
-      block->rank.runningBlocks -= done;
-      return done;
-    });
-    if (!progress && blocks.size() == before) {
-      std::string message = "threads wait for others that never come" + describeThreads(machine, blocks);
-      machine.report.findings.push_back({FindingKind::BarrierFault, message});
-      throw Fatal{message};
-    }
-    if (machine.report.warpSteps > machine.options.mostSteps)
-      throw Fatal{fmt::format("no progress after {} steps", machine.report.warpSteps) +
-                  describeThreads(machine, blocks)};
+  } catch (const Fatal &fatal) {
+    return fail(machine, rank, fatal.message);
+  }
+  size_t ended = endBlocks(machine, rank, false);
+  if (!stepped && !ended) {
+    std::string message = "threads wait for others that never come" + describeThreads(machine, rank);
+    machine.report.findings.push_back({FindingKind::BarrierFault, message});
+    return fail(machine, rank, message);
+  }
+  bool busy = works || ended || machine.progress != progress;
+  rank.idleTurns = busy ? 0 : rank.idleTurns + 1;
+  if (machine.progress != progress) // what others poll may have come
+    for (const auto &other : machine.ranks)
+      other->idleTurns = 0;
+}
+
+static constexpr unsigned turnsToIdle = 3; ///< a poll that fails, and what lies around it
+
+/// While everybody polls, time passes: ever more of it at each look at the clock.
+static void passTime(Machine &machine, const std::vector<Rank *> &ranks, uint64_t clockReads) {
+  constexpr uint64_t firstSkip = 16'000'000;
+  bool idle = std::all_of(ranks.begin(), ranks.end(), [](Rank *rank) { return rank->idleTurns >= turnsToIdle; });
+  if (!idle) {
+    machine.nextSkip = firstSkip;
+  } else if (machine.clockReads != clockReads) {
+    machine.skippedNanoseconds += machine.nextSkip;
+    machine.nextSkip *= 16;
   }
 }
 
-void heddle::threads::runAll(Machine &machine) {
-  std::vector<std::unique_ptr<Block>> blocks;
-  try {
-    runBlocks(machine, blocks);
-  } catch (const Fatal &fatal) {
-    machine.report.error = fatal.message;
+static constexpr uint64_t mostOrdered = 8; ///< ranks of a group
+
+/// Those that the policy lets run.
+static std::vector<Rank *> chooseRanks(Machine &machine, std::vector<Rank *> ranks) {
+  if (machine.options.policy == Policy::Random) {
+    shuffle(machine, ranks);
+    ranks.resize(1 + randomBelow(machine, ranks.size()));
+  } else if (machine.options.policy == Policy::OneAhead) {
+    // The one with the lowest number runs while it can; the seed says where the numbers begin.
+    auto number = [&](const Rank *rank) { return (rank->index + machine.options.seed) % mostOrdered; };
+    Rank *first = nullptr;
+    for (Rank *rank : ranks)
+      if (rank->idleTurns < turnsToIdle && (!first || number(rank) < number(first)))
+        first = rank;
+    if (first)
+      return {first};
   }
+  return ranks;
+}
+
+void heddle::threads::runTurn(Machine &machine) {
+  beginBlocks(machine);
+  std::vector<Rank *> ranks;
+  for (const auto &rank : machine.ranks)
+    if (!rank->isDone())
+      ranks.push_back(rank.get());
+  if (ranks.empty())
+    return;
+  uint64_t clockReads = machine.clockReads;
+  for (Rank *rank : chooseRanks(machine, ranks))
+    runRank(machine, *rank);
+  passTime(machine, ranks, clockReads);
+  if (machine.report.warpSteps - machine.firstStep <= machine.options.mostSteps)
+    return;
+  for (Rank *rank : ranks)
+    if (!rank->isDone())
+      fail(machine, *rank,
+           fmt::format("no progress after {} steps", machine.report.warpSteps - machine.firstStep) +
+               describeThreads(machine, *rank));
+}
+
+void heddle::threads::runAll(Machine &machine) {
+  auto isOver = [](const auto &rank) { return rank->isDone(); };
+  while (machine.report.error.empty() && !std::all_of(machine.ranks.begin(), machine.ranks.end(), isOver))
+    runTurn(machine);
 }

@@ -12,7 +12,7 @@ SharedChecks::Access SharedChecks::now(const Warp &warp, unsigned lane, const Op
   access.clock = warp.clock;
   access.thread = warp.thread(lane);
   access.atomic = op.atomic;
-  access.op = &op - warp.machine().program.ops.data();
+  access.op = &op - warp.program().ops.data();
   return access;
 }
 
@@ -24,11 +24,11 @@ bool SharedChecks::races(const Warp &warp, unsigned lane, const Op &op, Access b
 
 void SharedChecks::report(Warp &warp, unsigned lane, const Op &op, uint32_t offset, Access before) {
   Machine &machine = warp.machine();
-  const Op &other = machine.program.ops[before.op];
+  const Op &other = warp.program().ops[before.op];
   auto say = [&](const char *what) {
     return fmt::format("{} at byte {} of shared memory in {}: `{}` by thread {}, then `{}` by thread {}", what, offset,
-                       warp.block.name(), machine.program.describe(other), unsigned(before.thread),
-                       machine.program.describe(op), warp.thread(lane));
+                       warp.block.name(), warp.program().describe(other), unsigned(before.thread),
+                       warp.program().describe(op), warp.thread(lane));
   };
   if (before.inFlight)
     machine.find(FindingKind::CopyInFlight, &other, &op, [&] { return say("access to a copy in flight"); });
@@ -42,8 +42,8 @@ void SharedChecks::read(Warp &warp, unsigned lane, const Op &op, uint32_t offset
     Access before = writes[byte];
     if (!before.clock) {
       warp.machine().find(FindingKind::UnwrittenShared, &op, nullptr, [&] {
-        return fmt::format("`{}` by {} reads byte {} of shared memory, which nobody wrote",
-                           warp.machine().program.describe(op), warp.name(lane), byte);
+        return fmt::format("`{}` by {} reads byte {} of shared memory, which nobody wrote", warp.program().describe(op),
+                           warp.name(lane), byte);
       });
     } else if (before != checked) {
       if (races(warp, lane, op, before))

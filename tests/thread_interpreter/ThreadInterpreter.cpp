@@ -6,6 +6,7 @@
 #include "tests/thread_interpreter/decode/Decoder.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 using namespace heddle;
 using namespace heddle::threads;
@@ -16,7 +17,7 @@ struct ThreadInterpreter::State {
   Options options;
   std::map<std::string, LaneFunction> functions = {};
   std::vector<Range> ranges = {};
-  std::unique_ptr<Program> program = nullptr;
+  std::shared_ptr<Program> program = nullptr;
   std::map<Op *, Handler> removed = {}; ///< barriers and what they did
 
   Program &decoded() {
@@ -100,7 +101,11 @@ static void checkLaunch(const Program &program, const Launch &launch) {
 
 Report ThreadInterpreter::run(std::span<const Launch> ranks) {
   const Program &program = state->decoded();
-  Machine machine{program, state->options, state->ranges, {}, {}, {}};
+  Machine machine(state->options);
+  std::optional<DeviceOrder> order;
+  if (state->options.deviceRaces)
+    machine.order = &order.emplace(machine);
+  machine.ranges = state->ranges;
   for (auto [begin, size] : program.globalRanges)
     machine.ranges.push_back({begin, begin + size, "a global variable"});
   std::sort(machine.ranges.begin(), machine.ranges.end(),
@@ -108,7 +113,13 @@ Report ThreadInterpreter::run(std::span<const Launch> ranks) {
   for (const Launch &launch : ranks) {
     checkLaunch(program, launch);
     checkBlock(state->kernel, launch.block);
-    machine.ranks.push_back({&launch, unsigned(machine.ranks.size())});
+    auto rank = std::make_unique<Rank>();
+    rank->program = state->program;
+    rank->launch = launch;
+    rank->index = unsigned(machine.ranks.size());
+    rank->name = ranks.size() > 1 ? fmt::format("rank {}", rank->index) : "";
+    rank->residentBlocks = state->options.residentBlocks;
+    machine.ranks.push_back(std::move(rank));
   }
   runAll(machine);
   return std::move(machine.report);

@@ -30,12 +30,22 @@ struct Launch {
   std::vector<uint64_t> arguments;
 };
 
+/// How ranks take turns.
+enum class Policy {
+  RoundRobin, ///< all of them, all their warps
+  Random,     ///< some of them, their warps in any order for any number of steps; by the seed
+  OneAhead, ///< one runs as far as it can, then the next; the last one runs when all others wait. The seed is the first
+};
+
 struct Options {
   uint64_t mostSteps = uint64_t(1) << 28; ///< of a warp, all warps together; beyond: the error "no progress"
   unsigned residentBlocks = 16;           ///< of each rank; those that wait for each other must be resident together
   unsigned quantum = 256;                 ///< steps of a warp before the next one's turn
   uint64_t nanosecondsPerStep = 1;        ///< what the clocks of the device count
-  bool sameValueWritesRace = false;       ///< report two unordered writes of one value to one byte
+  Policy policy = Policy::RoundRobin;
+  uint64_t seed = 0;
+  bool deviceRaces = false;         ///< look for races in device memory, between threads of all ranks
+  bool sameValueWritesRace = false; ///< report two unordered writes of one value to one byte
 };
 
 enum class FindingKind {
@@ -43,6 +53,7 @@ enum class FindingKind {
   UnwrittenShared, ///< a read of a byte of shared memory that nobody wrote
   CopyInFlight,    ///< an access to what an asynchronous copy still writes
   InactiveLane,    ///< a shuffle from a lane that does not take part
+  DeviceRace,      ///< two unordered accesses to device memory, one of them a write, not both strong (DeviceOrder.h)
   BarrierFault,    ///< threads wait at a barrier that others never reach
 };
 

@@ -30,6 +30,25 @@ void Decoder::emitCall(const CallInst &call) {
   emitGiven(call, function->getName().str(), "external function");
 }
 
+/// What the text of a load, store, atomic or fence says of order and scope: `st.release.sys.global.b32 ...`.
+static void readAssembly(StringRef text, Op &op) {
+  StringRef instruction = text.split(' ').first;
+  auto has = [&](StringRef part) { return instruction.contains(part); };
+  op.access = instruction.starts_with("ld.")                                        ? Access::Read
+              : instruction.starts_with("st.")                                      ? Access::Write
+              : instruction.starts_with("atom.") || instruction.starts_with("red.") ? Access::Update
+                                                                                    : Access::None;
+  bool fences = instruction.starts_with("fence.") || instruction.starts_with("membar.");
+  if (op.access == Access::None && !fences)
+    return;
+  op.order = has(".acq_rel") || fences             ? Order::AcquireRelease
+             : has(".acquire")                     ? Order::Acquire
+             : has(".release")                     ? Order::Release
+             : has(".relaxed") || has(".volatile") ? Order::Relaxed
+                                                   : Order::Plain;
+  op.scope = has(".cta") ? Scope::Block : has(".gpu") || has("membar.gl") ? Scope::Device : Scope::System;
+}
+
 void Decoder::emitGiven(const CallInst &call, const std::string &name, StringRef what) {
   if (findGroupMatrixOp(name)) {
     Slots out = newSlots(call.getType());
@@ -44,7 +63,9 @@ void Decoder::emitGiven(const CallInst &call, const std::string &name, StringRef
   if (!function)
     refuse("unknown " + what + " '" + name + "'; give it a meaning with define()");
   Slots out = newSlots(call.getType());
-  emit("call", Scalar::Integer, operandSlots(call), out).op.immediate = program->functions.size();
+  Op &op = emit("call", Scalar::Integer, operandSlots(call), out).op;
+  op.immediate = program->functions.size();
+  readAssembly(name, op);
   program->functions.push_back(*function);
   instance->values[&call] = out;
 }
@@ -80,6 +101,10 @@ void Decoder::emitIntrinsic(const CallInst &call, StringRef name) {
   };
   op.space = spaceOf(0);
   op.second = spaceOf(1);
+  if (name.starts_with("llvm.nvvm.membar.") || name == "llvm.nvvm.fence.sc.cluster") {
+    op.order = Order::AcquireRelease;
+    op.scope = name.ends_with(".sys") ? Scope::System : name.ends_with(".cta") ? Scope::Block : Scope::Device;
+  }
   if (name.contains(".mma."))
     op.second = call.getArgOperand(0)->getType()->isVectorTy();
   if (name.contains(".cp.async.c"))

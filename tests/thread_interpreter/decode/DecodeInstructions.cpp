@@ -12,6 +12,44 @@ static StringRef nameOf(heddle::threads::Scalar scalar) {
   return names[size_t(scalar)];
 }
 
+static Order orderOf(AtomicOrdering ordering) {
+  switch (ordering) {
+  case AtomicOrdering::NotAtomic:
+    return Order::Plain;
+  case AtomicOrdering::Unordered:
+  case AtomicOrdering::Monotonic:
+    return Order::Relaxed;
+  case AtomicOrdering::Acquire:
+    return Order::Acquire;
+  case AtomicOrdering::Release:
+    return Order::Release;
+  default:
+    return Order::AcquireRelease;
+  }
+}
+
+// Volatile accesses are strong, and of the system: that is how PTX takes them.
+static void setOrder(Op &op, const Instruction &instruction) {
+  AtomicOrdering ordering = AtomicOrdering::NotAtomic;
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    ordering = load->getOrdering();
+  else if (auto *store = dyn_cast<StoreInst>(&instruction))
+    ordering = store->getOrdering();
+  else if (auto *fence = dyn_cast<FenceInst>(&instruction))
+    ordering = fence->getOrdering();
+  else if (auto *update = dyn_cast<AtomicRMWInst>(&instruction))
+    ordering = update->getOrdering();
+  else if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    ordering = exchange->getMergedOrdering();
+  op.order = orderOf(ordering);
+  if (op.order == Order::Plain && instruction.isVolatile())
+    op.order = Order::Relaxed;
+  if (auto scope = getAtomicSyncScopeID(&instruction)) {
+    StringRef name = instruction.getContext().getSyncScopeName(*scope).value_or("");
+    op.scope = name == "block" ? Scope::Block : name == "device" || name == "cluster" ? Scope::Device : Scope::System;
+  }
+}
+
 // Operands of one scalar serve all elements.
 void Decoder::emitElementwise(StringRef name, const Instruction &instruction, unsigned operands, Scalar scalar) {
   SmallVector<Type *> results, sources;
@@ -85,7 +123,7 @@ void Decoder::emitInstruction(const Instruction &instruction) {
   case Instruction::AtomicCmpXchg:
     return emitAtomic(instruction);
   case Instruction::Fence:
-    emit("fence", Scalar::Integer, {}, {});
+    setOrder(emit("fence", Scalar::Integer, {}, {}).op, instruction);
     return;
   case Instruction::Alloca:
     return emitAlloca(cast<AllocaInst>(instruction));
@@ -272,6 +310,7 @@ void Decoder::emitAccess(const Instruction &instruction, const Value &address, T
     op.immediate = offset;
     op.alignment = commonAlignment(align, offset).value();
     op.atomic = instruction.isAtomic();
+    setOrder(op, instruction);
   }
 }
 
@@ -292,6 +331,7 @@ void Decoder::emitAtomic(const Instruction &instruction) {
   op.space = address.getType()->getPointerAddressSpace();
   op.alignment = op.elementSize * scalars.size();
   op.atomic = true;
+  setOrder(op, instruction);
   instance->values[&instruction] = out;
 }
 

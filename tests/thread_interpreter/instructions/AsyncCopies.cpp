@@ -14,7 +14,7 @@ static Flow begin(Warp &warp, const Op &op) {
       warp.fail(op, lane, "the source has more bytes than the copy");
     uint64_t source = warp.reg(op.in[1])[lane];
     if (sourceBytes)
-      locate(warp, op, lane, source, sourceBytes, Global, bytes);
+      note(warp, op, lane, locate(warp, op, lane, source, sourceBytes, Global, bytes), sourceBytes, Access::Read);
     Place target = locate(warp, op, lane, warp.reg(op.in[0])[lane], bytes, Shared, bytes);
     warp.block.checks.depart(warp, lane, op, target.offset, bytes);
     warp.copies[lane].push_back({source, target.offset, bytes, sourceBytes, &op});

@@ -12,10 +12,7 @@ static Flow readModifyWrite(Warp &warp, const Op &op) {
   unsigned size = op.elementSize, bytes = size * op.outs;
   eachLane(warp.active, [&](unsigned lane) {
     Place place = locate(warp, op, lane, warp.reg(op.in[0])[lane], bytes, op.space, op.alignment);
-    if (place.shared) {
-      warp.block.checks.read(warp, lane, op, place.offset, bytes);
-      warp.block.checks.write(warp, lane, op, place.offset, bytes, nullptr);
-    }
+    note(warp, op, lane, place, bytes, Access::Update);
     for (unsigned i = 0; i < op.outs; ++i) {
       u64 before = 0;
       std::memcpy(&before, place.bytes + i * size, size);
@@ -32,10 +29,7 @@ static Flow compareExchange(Warp &warp, const Op &op) {
   unsigned size = op.elementSize;
   eachLane(warp.active, [&](unsigned lane) {
     Place place = locate(warp, op, lane, warp.reg(op.in[0])[lane], size, op.space, op.alignment);
-    if (place.shared) {
-      warp.block.checks.read(warp, lane, op, place.offset, size);
-      warp.block.checks.write(warp, lane, op, place.offset, size, nullptr);
-    }
+    note(warp, op, lane, place, size, Access::Update);
     u64 before = 0;
     std::memcpy(&before, place.bytes, size);
     bool same = before == warp.reg(op.in[1])[lane];

@@ -10,14 +10,18 @@ using namespace heddle::threads;
 enum class Combine { Nothing, And, Or, Popc };
 
 static void complete(Block &block, Barrier &barrier) {
-  const Program &program = block.machine.program;
+  const Program &program = block.program();
+  Known known = block.machine.order ? std::make_shared<Knowledge>(std::move(barrier.known)) : nullptr;
+  ++block.machine.progress;
   for (auto &warp : block.warps) {
     uint32_t lanes = barrier.lanes[warp->index];
     if (!lanes)
       continue;
     for (size_t other = 0; other < barrier.clocks.size(); ++other)
       warp->knownWarps[other] = std::max(warp->knownWarps[other], barrier.clocks[other]);
-    warp->synchronise(lanes);
+    warp->synchroniseShared(lanes);
+    if (known)
+      eachLane(lanes, [&](unsigned lane) { (*warp->deviceOrder)[lane].known = known; });
     warp->atBarrier &= ~lanes;
     eachLane(lanes, [&](unsigned lane) {
       const Op &op = program.ops[warp->pcs[lane]++];
@@ -73,6 +77,8 @@ static Flow arrive(Warp &warp, const Op &op) {
   warp.knownWarps[warp.index] = warp.clock++;
   for (size_t other = 0; other < barrier.clocks.size(); ++other)
     barrier.clocks[other] = std::max(barrier.clocks[other], warp.knownWarps[other]);
+  if (DeviceOrder *order = warp.machine().order)
+    order->arrive(warp, lanes, barrier);
   if (op.outs)
     eachLane(lanes, [&](unsigned lane) { barrier.trueCount += warp.reg(op.in[op.ins - 1])[lane] & 1; });
   if (Waits) {

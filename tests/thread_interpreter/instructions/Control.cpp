@@ -24,7 +24,7 @@ static Flow branch(Warp &warp, const Op &op) {
 
 static Flow switchTo(Warp &warp, const Op &op) {
   const uint64_t *value = warp.reg(op.in[0]);
-  const SwitchTable &table = warp.machine().program.switches[op.immediate];
+  const SwitchTable &table = warp.program().switches[op.immediate];
   eachLane(warp.active, [&](unsigned lane) {
     warp.pcs[lane] = table.otherwise;
     for (const auto &[match, target] : table.cases)
@@ -60,19 +60,31 @@ static Flow copyOne(Warp &warp, const Op &op) {
   return Flow::Next;
 }
 
+// One warp at a time, in order: every access is seen at once, and only its order among others has to be kept.
+static Flow fence(Warp &warp, const Op &op) {
+  if (warp.deviceOrder && op.order != Order::Plain)
+    warp.machine().order->fence(warp, warp.active, op.order, op.scope);
+  return Flow::Next;
+}
+
 static Flow call(Warp &warp, const Op &op) {
-  const LaneFunction &function = warp.machine().program.functions[op.immediate];
+  const LaneFunction &function = warp.program().functions[op.immediate];
   std::vector<uint64_t> operands(op.ins), results(op.outs);
   eachLane(warp.active, [&](unsigned lane) {
     for (unsigned i = 0; i < op.ins; ++i)
       operands[i] = warp.reg(op.in[i])[lane];
     LaneCall context{operands, results, warp.machine().nanoseconds(), [&](uint64_t address, unsigned sizeBytes) {
-                       return locate(warp, op, lane, address, sizeBytes, Global, sizeBytes).bytes;
+                       Place place = locate(warp, op, lane, address, sizeBytes, Global, sizeBytes);
+                       if (op.access != Access::None)
+                         note(warp, op, lane, place, sizeBytes, op.access);
+                       return place.bytes;
                      }};
     function(context);
     for (unsigned i = 0; i < op.outs; ++i)
       warp.reg(op.out[i])[lane] = results[i];
   });
+  if (op.access == Access::None)
+    fence(warp, op);
   return Flow::Yield; // who polls a flag by inline assembly lets the others go on
 }
 
@@ -106,11 +118,11 @@ std::span<const Entry> heddle::threads::controlTable() {
       forAll("llvm.experimental.noalias.scope.decl", nothing),
       forAll("llvm.sideeffect", nothing),
       forAll("llvm.prefetch", nothing),
-      forAll("fence", nothing), // one warp at a time, in order: every access is seen at once
-      forAll("llvm.nvvm.membar.cta", nothing),
-      forAll("llvm.nvvm.membar.gl", nothing),
-      forAll("llvm.nvvm.membar.sys", nothing),
-      forAll("llvm.nvvm.fence.sc.cluster", nothing),
+      forAll("fence", fence),
+      forAll("llvm.nvvm.membar.cta", fence),
+      forAll("llvm.nvvm.membar.gl", fence),
+      forAll("llvm.nvvm.membar.sys", fence),
+      forAll("llvm.nvvm.fence.sc.cluster", fence),
       forAll("llvm.nvvm.fence.proxy.async", nothing),
       forAll("llvm.nvvm.fence.proxy.async.shared_cta", nothing),
       forAll("llvm.nvvm.fence.proxy.async.global", nothing),

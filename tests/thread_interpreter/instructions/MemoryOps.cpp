@@ -14,7 +14,7 @@ static Place locateDevice(Warp &warp, const Op &op, unsigned lane, uint64_t addr
     return address >= range.begin && address <= range.end && sizeBytes <= range.end - address;
   };
   if (warp.range && holds(*warp.range))
-    return {reinterpret_cast<uint8_t *>(address), 0, false};
+    return {reinterpret_cast<uint8_t *>(address), 0, false, true};
   const std::vector<Range> &ranges = warp.machine().ranges;
   auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
                                 [](uint64_t value, const Range &range) { return value < range.begin; });
@@ -27,7 +27,7 @@ static Place locateDevice(Warp &warp, const Op &op, unsigned lane, uint64_t addr
               fmt::format("{} bytes at address {:#x} are outside device memory: {}", sizeBytes, address, near));
   }
   warp.range = &*std::prev(after);
-  return {reinterpret_cast<uint8_t *>(address), 0, false};
+  return {reinterpret_cast<uint8_t *>(address), 0, false, true};
 }
 
 Place heddle::threads::locate(Warp &warp, const Op &op, unsigned lane, uint64_t address, uint64_t sizeBytes,
@@ -44,7 +44,7 @@ Place heddle::threads::locate(Warp &warp, const Op &op, unsigned lane, uint64_t 
   if (space == Shared) {
     base = warp.block.shared.data(), limit = warp.block.shared.size(), memory = "shared";
   } else if (space == Local) {
-    limit = warp.machine().program.localBytes, base = warp.local.get() + lane * limit, memory = "local";
+    limit = warp.program().localBytes, base = warp.local.get() + lane * limit, memory = "local";
   } else {
     return locateDevice(warp, op, lane, address, sizeBytes);
   }
@@ -53,6 +53,20 @@ Place heddle::threads::locate(Warp &warp, const Op &op, unsigned lane, uint64_t 
         op, lane,
         fmt::format("{} bytes at {:#x} are outside the {} bytes of {} memory", sizeBytes, address, limit, memory));
   return {base + address, uint32_t(address), space == Shared};
+}
+
+void heddle::threads::note(Warp &warp, const Op &op, unsigned lane, const Place &place, uint32_t bytes, Access access,
+                           const uint8_t *values) {
+  if (place.shared) {
+    if (access != Access::Write)
+      warp.block.checks.read(warp, lane, op, place.offset, bytes);
+    if (access != Access::Read)
+      warp.block.checks.write(warp, lane, op, place.offset, bytes, values);
+  } else if (place.device) {
+    warp.machine().progress += access != Access::Read;
+    if (warp.deviceOrder)
+      warp.machine().order->access(warp, lane, op, reinterpret_cast<uint64_t>(place.bytes), bytes, access);
+  }
 }
 
 static uint64_t fetch(const uint8_t *bytes, unsigned size) {
@@ -77,10 +91,11 @@ static Flow load(Warp &warp, const Op &op) {
   unsigned size = op.elementSize, bytes = size * op.outs;
   eachLane(warp.active, [&](unsigned lane) {
     Place place = locate(warp, op, lane, address[lane] + op.immediate, bytes, op.space, op.alignment);
-    if (place.shared)
-      warp.block.checks.read(warp, lane, op, place.offset, bytes);
+    note(warp, op, lane, place, bytes, Access::Read);
     for (unsigned i = 0; i < op.outs; ++i)
       warp.reg(op.out[i])[lane] = fetch(place.bytes + i * size, size) & op.mask;
+    if (op.atomic && lane == unsigned(std::countr_zero(warp.active)))
+      warp.polledAddress = reinterpret_cast<uint64_t>(place.bytes), warp.polledValue = warp.reg(op.out[0])[lane];
   });
   return op.atomic ? Flow::Yield : Flow::Next;
 }
@@ -95,8 +110,7 @@ static Flow store(Warp &warp, const Op &op) {
     Place place = locate(warp, op, lane, address[lane] + op.immediate, bytes, op.space, op.alignment);
     for (unsigned i = 0; i + 1 < op.ins; ++i)
       std::memcpy(values + i * size, &warp.reg(op.in[i + 1])[lane], size);
-    if (place.shared)
-      warp.block.checks.write(warp, lane, op, place.offset, bytes, values);
+    note(warp, op, lane, place, bytes, Access::Write, values);
     std::memcpy(place.bytes, values, bytes);
   });
   return Flow::Next;
@@ -109,12 +123,10 @@ static Flow copyMemory(Warp &warp, const Op &op) {
     if (!bytes)
       return;
     Place source = locate(warp, op, lane, warp.reg(op.in[1])[lane], bytes, op.second, 1);
-    if (source.shared)
-      warp.block.checks.read(warp, lane, op, source.offset, bytes);
+    note(warp, op, lane, source, bytes, Access::Read);
     std::vector<uint8_t> values(source.bytes, source.bytes + bytes);
     Place target = locate(warp, op, lane, warp.reg(op.in[0])[lane], bytes, op.space, 1);
-    if (target.shared)
-      warp.block.checks.write(warp, lane, op, target.offset, bytes, values.data());
+    note(warp, op, lane, target, bytes, Access::Write, values.data());
     std::memcpy(target.bytes, values.data(), bytes);
   });
   return Flow::Next;
@@ -127,8 +139,7 @@ static Flow setMemory(Warp &warp, const Op &op) {
       return;
     std::vector<uint8_t> values(bytes, uint8_t(warp.reg(op.in[1])[lane]));
     Place target = locate(warp, op, lane, warp.reg(op.in[0])[lane], bytes, op.space, 1);
-    if (target.shared)
-      warp.block.checks.write(warp, lane, op, target.offset, bytes, values.data());
+    note(warp, op, lane, target, bytes, Access::Write, values.data());
     std::memcpy(target.bytes, values.data(), bytes);
   });
   return Flow::Next;

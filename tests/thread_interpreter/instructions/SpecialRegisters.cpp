@@ -16,10 +16,10 @@ static Entry row(std::string_view name) {
 }
 
 static const Dim3 &grid(const Warp &warp) {
-  return warp.block.rank.launch->grid;
+  return warp.block.rank.launch.grid;
 }
 static const Dim3 &block(const Warp &warp) {
-  return warp.block.rank.launch->block;
+  return warp.block.rank.launch.block;
 }
 
 std::span<const Entry> heddle::threads::registerTable() {
@@ -47,7 +47,7 @@ std::span<const Entry> heddle::threads::registerTable() {
       row<[](const Warp &, unsigned lane) { return (2ull << lane) - 1; }>("llvm.nvvm.read.ptx.sreg.lanemask.le"),
       row<[](const Warp &, unsigned lane) { return ~0ull << lane; }>("llvm.nvvm.read.ptx.sreg.lanemask.ge"),
       row<[](const Warp &, unsigned lane) { return ~0ull << 1 << lane; }>("llvm.nvvm.read.ptx.sreg.lanemask.gt"),
-      row<[](const Warp &w, unsigned) { return w.block.rank.launch->dynamicSharedBytes; }>(
+      row<[](const Warp &w, unsigned) { return w.block.rank.launch.dynamicSharedBytes; }>(
           "llvm.nvvm.read.ptx.sreg.dynamic_smem_size"),
       row<[](const Warp &w, unsigned) { return w.block.shared.size(); }>("llvm.nvvm.read.ptx.sreg.total_smem_size"),
       row<[](const Warp &w, unsigned) { return w.machine().report.warpSteps; }>("llvm.nvvm.read.ptx.sreg.clock"),

@@ -40,8 +40,8 @@ static Flow shuffle(Warp &warp, const Op &op) {
           bool present = lanes >> source & 1;
           if (!present)
             warp.machine().find(FindingKind::InactiveLane, &op, nullptr, [&] {
-              return fmt::format("`{}`: {} reads lane {}, which does not take part",
-                                 warp.machine().program.describe(op), warp.name(lane), source);
+              return fmt::format("`{}`: {} reads lane {}, which does not take part", warp.program().describe(op),
+                                 warp.name(lane), source);
             });
           warp.reg(op.out[0])[lane] = present ? value[source] : op.mask;
           if (op.outs > 1)

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The sm_90 kernels of collectives on threads devices, which need no GPU: every algorithm under each policy of turns,
+// and planted faults of their memory order. Each fault has to be found, whatever the bits of the result are.
+#include "tests/multi_device/Cases.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+std::vector<std::shared_ptr<Device>> threadsDevices(int ranks) {
+  threads::useThreadsDriver();
+  return openDevices("threads", firstOrdinals(ranks));
+}
+
+/// One warp or two of a block, since most of what may go wrong is between blocks and ranks.
+PlanOptions small(const Algorithm *algorithm, int blocks, int warps) {
+  PlanOptions options;
+  options.algorithm = algorithm->name;
+  options.blocks = blocks, options.tileElements = 64, options.tilesPerRound = 1, options.warps = warps;
+  return options;
+}
+
+struct Policies : ::testing::Test {
+  ~Policies() override { threads::setCodeChange(nullptr); }
+};
+
+// Sizes without divisor, several rounds, two calls one behind the other without waiting.
+void expectRightByTurns(const Algorithm *algorithm, int ranks, ElementType type, threads::Policy policy, uint64_t seed,
+                        const Placement &placement) {
+  threads::setSchedule(policy, seed);
+  Communicator::Options options;
+  options.firstEpoch = (uint64_t(1) << 32) - 3;
+  Communicator communicator(threadsDevices(ranks), options);
+  int64_t inner = (algorithm->slices ? ranks : 1) * 200 + 13;
+  Plan plan = makePlan(makeCollective(algorithm->kinds[0], ranks, 1, inner, type), sm90Chip, small(algorithm, 2, 2));
+  std::vector<std::unique_ptr<CheckedRun>> runs;
+  for (uint64_t call = 0; call < 2; ++call)
+    runs.push_back(std::make_unique<CheckedRun>(communicator, plan, 2 * seed + call, placement));
+  for (const auto &run : runs)
+    for (int rank = ranks; rank-- > 0;)
+      run->launch(rank);
+  communicator.synchronize();
+  for (const auto &run : runs)
+    run->expectRight();
+}
+
+TEST_F(Policies, EveryAlgorithmOfTwoToFourRanks) {
+  const std::vector<ElementType> types = {ElementType::F32, ElementType::BF16, ElementType::I8, ElementType::F64};
+  using threads::Policy;
+  uint64_t number = 0;
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    const ElementType type = types[number % types.size()];
+    for (int ranks : {2, 3, 4}) {
+      SCOPED_TRACE(std::string(algorithm->name) + " of " + std::to_string(ranks) + " ranks");
+      // One ahead of all the others, and one that comes when all the others wait: the seed is the first, and each has
+      // its turn.
+      for (uint64_t first = 0; first < uint64_t(ranks); ++first)
+        expectRightByTurns(algorithm, ranks, type, Policy::OneAhead, first, {});
+      expectRightByTurns(algorithm, ranks, type, Policy::Random, number, {1, 3, false});
+      expectRightByTurns(algorithm, ranks, type, Policy::Random, number + 100, {0, 0, true});
+    }
+    ++number;
+  }
+}
+
+//===-- Planted faults -------------------------------------------------------------------------------------------===//
+
+using Change = bool (*)(llvm::Instruction &instruction); ///< whether it is one to change; it has been changed then
+
+/// Stores that tell another rank: those with release order of an epoch, not of the state of the error record.
+bool relaxStores(llvm::Instruction &instruction) {
+  auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  if (!store || store->getOrdering() != llvm::AtomicOrdering::Release ||
+      !store->getValueOperand()->getType()->isIntegerTy(64))
+    return false;
+  store->setOrdering(llvm::AtomicOrdering::Monotonic);
+  return true;
+}
+bool relaxLoads(llvm::Instruction &instruction) {
+  auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+  if (!load || load->getOrdering() != llvm::AtomicOrdering::Acquire)
+    return false;
+  load->setOrdering(llvm::AtomicOrdering::Monotonic);
+  return true;
+}
+/// A release that reaches the own device only.
+bool narrowStores(llvm::Instruction &instruction) {
+  auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  if (!store || store->getOrdering() != llvm::AtomicOrdering::Release)
+    return false;
+  store->setSyncScopeID(instruction.getContext().getOrInsertSyncScopeID("device"));
+  return true;
+}
+
+bool isBarrier(const llvm::Instruction &instruction) {
+  auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  return call && call->getType()->isVoidTy() && call->getCalledFunction()->getName().contains("barrier.cta.sync");
+}
+
+/// What is found when the kernels of the plan run after the change; empty when nothing is.
+std::string findingsAfter(const Plan &plan, const threads::CodeChange &change, threads::Policy policy) {
+  threads::setCodeChange(change);
+  threads::setSchedule(policy, 0);
+  std::string text;
+  {
+    Communicator communicator(threadsDevices(plan.collective.ranks));
+    for (uint64_t call = 0; call < 2; ++call) {
+      CheckedRun run(communicator, plan, call);
+      try {
+        run.run();
+      } catch (const Error &error) {
+        text += error.what() + std::string("\n");
+        break;
+      }
+    }
+  }
+  for (const threads::Finding &finding : threads::takeFindings())
+    text += finding.message + "\n";
+  return text;
+}
+
+threads::CodeChange each(Change change) {
+  return [=](llvm::Module &module) {
+    int changed = 0;
+    for (llvm::Function &function : module)
+      for (llvm::Instruction &instruction : llvm::instructions(function))
+        changed += change(instruction);
+    EXPECT_GT(changed, 0);
+  };
+}
+
+// Signals that order nothing let every algorithm with a barrier read what nobody has published.
+TEST_F(Policies, SignalsThatOrderNothingAreFound) {
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    if (algorithm->barriers == 0)
+      continue;
+    Plan plan = makePlan(makeCollective(algorithm->kinds[0], 2, 1, 150), sm90Chip, small(algorithm, 1, 2));
+    ASSERT_EQ(findingsAfter(plan, nullptr, threads::Policy::RoundRobin), "") << algorithm->name;
+    for (Change change : {relaxStores, relaxLoads, narrowStores})
+      expectContains(findingsAfter(plan, each(change), threads::Policy::RoundRobin), "race at byte");
+  }
+}
+
+/// The barriers of the block that lie next to the signals in the text: the last one before the first release, or the
+/// two behind the last acquire (the second meets after the outcome was handed around in shared memory).
+void eraseBarriers(llvm::Module &module, bool inFront) {
+  std::vector<llvm::Instruction *> before, after;
+  bool signalled = false;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+      auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      signalled |= store && store->getOrdering() == llvm::AtomicOrdering::Release;
+      if (load && load->getOrdering() == llvm::AtomicOrdering::Acquire)
+        after.clear();
+      if (isBarrier(instruction))
+        (signalled ? after : before).push_back(&instruction);
+    }
+  ASSERT_GE(before.size(), 1u);
+  ASSERT_GE(after.size(), 2u);
+  std::vector<llvm::Instruction *> victims = {before.back()};
+  if (!inFront)
+    victims = {after[0], after[1]};
+  for (llvm::Instruction *victim : victims)
+    victim->eraseFromParent();
+}
+
+// Without the barrier in front, threads publish what others have not stored yet; without those behind, threads read
+// what another one has waited for.
+TEST_F(Policies, SignalsWithoutTheBarriersAroundThem) {
+  for (const Algorithm *algorithm : {&oneShotPull, &gatherPush, &permutePull}) {
+    Plan plan = makePlan(makeCollective(algorithm->kinds[0], 2, 1, 150), sm90Chip, small(algorithm, 1, 2));
+    for (bool inFront : {true, false})
+      expectContains(findingsAfter(
+                         plan, [=](llvm::Module &module) { eraseBarriers(module, inFront); }, threads::Policy::Random),
+                     "in device memory: `");
+  }
+}
+
+//===-- Ranks that do not come -----------------------------------------------------------------------------------===//
+
+TEST_F(Policies, ARankThatNeverComes) {
+  threads::setSchedule(threads::Policy::Random, 1);
+  for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPull, &gatherDirectPush}) {
+    Communicator::Options options;
+    options.deadlineSeconds = 3600; // of the devices' clock, which runs ahead when all wait
+    Communicator communicator(threadsDevices(3), options);
+    Plan plan = makePlan(makeCollective(algorithm->kinds[0], 3, 1, 100), sm90Chip, small(algorithm, 1, 1));
+    CheckedRun run(communicator, plan, 1);
+    run.launch(0);
+    run.launch(2);
+    std::string report = errorOf(ErrorClass::Environment, [&] { communicator.synchronize(); });
+    for (const char *rank : {"rank 0 (threads:0) waited ", "rank 2 (threads:2) waited "})
+      expectContains(report, rank);
+    expectContains(report, "s for rank 1 (threads:1), block 0: expected epoch ");
+  }
+}
+
+} // namespace

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/threads_driver/ThreadsDriver.h"
+#include "chips/Chip.h"
+#include "compiler/pipeline/Compile.h"
+#include "support/Error.h"
+#include "tests/threads_driver/ThreadsStream.h"
+#include <array>
+#include <fmt/format.h>
+
+using namespace heddle;
+using namespace heddle::threads;
+
+namespace {
+
+class ThreadsDevice : public Device {
+public:
+  ThreadsDevice(Driver &driver, int number) : parent(driver), number(number) {}
+
+  std::string name() const override { return fmt::format("threads:{}", number); }
+  std::string description() const override { return "sm_90 in the thread interpreter"; }
+  Driver &driver() const override { return parent; }
+  int ordinal() const override { return number; }
+  const Chip &chip() const override { return sm90Chip; }
+  MemoryInfo memoryInfo() const override { return {uint64_t(1) << 32, uint64_t(1) << 32}; }
+  std::unique_ptr<Stream> createStream() override { return std::make_unique<ThreadsStream>(shared_from_this()); }
+  std::shared_ptr<Event> createEvent() override { return std::make_shared<ThreadsEvent>(); }
+
+  std::shared_ptr<heddle::Module> loadModule(const Package &package) override {
+    if (package.target != sm90Chip.name)
+      throw inputError(fmt::format("kernel `{}` was compiled for target {}, the device is {}", package.kernel,
+                                   package.target, sm90Chip.name));
+    return std::make_shared<ThreadsModule>(package, Engine::shared().load(package));
+  }
+
+protected:
+  uint64_t allocateMemory(uint64_t sizeBytes, const std::string &bufferName) override {
+    return Engine::shared().allocate(sizeBytes, bufferName, name());
+  }
+  void freeMemory(uint64_t address) noexcept override { Engine::shared().free(address); }
+
+private:
+  Driver &parent;
+  const int number;
+};
+
+class ThreadsDriver : public Driver {
+public:
+  std::string name() const override { return "threads"; }
+  int deviceCount() const override { return threads::deviceCount; }
+  bool canAccessPeer(int, int) const override { return true; }
+  std::shared_ptr<Device> open(int ordinal) override {
+    std::lock_guard guard(mutex);
+    std::weak_ptr<Device> &known = devices.at(size_t(ordinal));
+    std::shared_ptr<Device> device = known.lock();
+    if (!device)
+      known = device = std::make_shared<ThreadsDevice>(*this, ordinal);
+    return device;
+  }
+
+private:
+  std::mutex mutex;
+  std::array<std::weak_ptr<Device>, threads::deviceCount> devices;
+};
+
+} // namespace
+
+void threads::useThreadsDriver() {
+  static const bool once = [] {
+    static ThreadsDriver driver;
+    addDriver(driver);
+    setThreadCodeReader(
+        [](const Package &package, const std::string &llvmIr) { Engine::shared().keepCode(package, llvmIr); });
+    return true;
+  }();
+  (void)once;
+}
+
+void threads::setSchedule(Policy policy, uint64_t seed) {
+  Engine::shared().setSchedule(policy, seed);
+}
+
+void threads::setCodeChange(CodeChange change) {
+  Engine::shared().setCodeChange(std::move(change));
+}
+
+std::vector<Finding> threads::takeFindings() {
+  return Engine::shared().takeFindings();
+}
