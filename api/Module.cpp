@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Module.h"
+#include "api/CollectiveTiming.h"
+#include "chips/Chip.h"
 #include "collectives/Algorithm.h"
 #include "frontend/hlo/Parser.h"
 #include "program/Program.h"
 #include "program/Types.h"
 #include "runtime/Driver.h"
+#include "runtime/Stream.h"
 #include "support/File.h"
 #include "support/Npy.h"
 #include "support/Suggest.h"
@@ -79,12 +82,15 @@ public:
     if (driver != request.device)
       throw inputError(fmt::format("`--device {}` is one device; a module wants a driver, as in `--device {}`",
                                    request.device, driver));
-    for (int64_t rank = 0; rank < count; ++rank)
-      devices.push_back(openDevice(fmt::format("{}:{}", driver, rank)));
     parameters = parametersOf(module);
   }
 
-  std::unique_ptr<program::Program> compile() const {
+  void open() {
+    for (int64_t rank = 0; rank < module.deviceCount(); ++rank)
+      devices.push_back(openDevice(fmt::format("{}:{}", request.device, rank)));
+  }
+
+  program::ProgramOptions options() const {
     program::ProgramOptions options;
     options.partition.fuseCollectives = request.fuse;
     options.algorithm = request.algorithm;
@@ -93,7 +99,7 @@ public:
     options.progress = request.progress;
     if (!request.algorithm.empty())
       checkAlgorithm();
-    return std::make_unique<program::Program>(module, devices, options);
+    return options;
   }
 
   std::vector<std::vector<ArrayBytes>> inputs(ModuleResult &result) const {
@@ -262,8 +268,9 @@ ModuleResult runModule(const ModuleRequest &request) {
   ModuleResult result;
   result.module = run.module.name;
   result.warnings = run.module.warnings;
+  run.open();
   std::vector<std::vector<ArrayBytes>> inputs = run.inputs(result);
-  std::unique_ptr<program::Program> program = run.compile();
+  auto program = std::make_unique<program::Program>(run.module, run.devices, run.options());
   std::vector<std::vector<ArrayBytes>> outputs = program->run(inputs);
   for (int i = 0; i < request.warmup; ++i)
     program->run(inputs);
@@ -284,6 +291,64 @@ ModuleResult runModule(const ModuleRequest &request) {
   return result;
 }
 
+static CollectiveCalls callsOf(program::Program &program) {
+  CollectiveCalls calls;
+  for (const auto &device : program.devices())
+    calls.devices.push_back(device.get());
+  calls.streams = program.streams();
+  calls.launch = [&program] { program.launch(); };
+  calls.finish = [&program] { program.finish(); };
+  return calls;
+}
+
+static void compareBits(const std::vector<std::vector<ArrayBytes>> &one,
+                        const std::vector<std::vector<ArrayBytes>> &other, ModuleBenchmark &result) {
+  for (size_t rank = 0; rank < one.size(); ++rank)
+    for (size_t i = 0; i < one[rank].size(); ++i) {
+      const ArrayBytes &array = one[rank][i];
+      auto size = size_t(elementSizeBytes(*program::bufferType(array.shape.type)));
+      for (size_t at = 0; at < array.bytes.size(); at += size) {
+        if (array.bytes.compare(at, size, other[rank][i].bytes, at, size) == 0)
+          continue;
+        if (result.different++ == 0)
+          result.firstDifferent = fmt::format("rank {}, result {}, element {}", rank, i, at / size);
+      }
+    }
+}
+
+ModuleBenchmark benchmarkModule(const ModuleRequest &request, const BenchmarkRequest &timing) {
+  ModuleRun run(request);
+  run.open();
+  ModuleResult notes;
+  std::vector<std::vector<ArrayBytes>> inputs = run.inputs(notes);
+  program::ProgramOptions options = run.options(), plain = options;
+  plain.partition.fuseCollectives = false;
+  plain.algorithm.clear();
+  // Both before anything runs: a device may let an allocation wait for kernels that are running.
+  program::Program fused(run.module, run.devices, options), separate(run.module, run.devices, plain);
+  if (fused.hasLoops() && timing.graphReplays)
+    throw inputError(
+        fmt::format("module `{}` has a loop, whose trips the host counts: it cannot be captured in a graph",
+                    run.module.name),
+        {"leave `--cudagraph` out"});
+  ModuleBenchmark result;
+  result.module = run.module.name;
+  result.description = run.devices[0]->description();
+  for (const auto &device : run.devices)
+    result.devices.push_back(device->name());
+  for (const program::StepDescription &step : fused.describe())
+    if (!step.algorithm.empty())
+      result.algorithms.push_back(step.algorithm);
+  std::vector<std::vector<ArrayBytes>> first = fused.run(inputs), second = separate.run(inputs);
+  for (auto [side, program] : {std::pair(&result.fused, &fused), std::pair(&result.separate, &separate)}) {
+    side->launches = program->describe().size();
+    side->times = timeCollective(callsOf(*program), timing);
+  }
+  if (timing.checks)
+    compareBits(first, second, result);
+  return result;
+}
+
 ModuleDescription describeModule(const ModuleRequest &request) {
   ModuleRun run(request);
   ModuleDescription description;
@@ -292,13 +357,16 @@ ModuleDescription describeModule(const ModuleRequest &request) {
   description.partitions = run.module.partitionCount;
   for (const Parameter &parameter : run.parameters)
     description.parameters.push_back(describeShape(parameter.name, parameter.shape));
-  std::unique_ptr<program::Program> program = run.compile();
+  const Chip &chip = request.device == "cuda" ? sm90Chip : openDevice(request.device + ":0")->chip();
+  auto program = std::make_unique<program::Program>(run.module, chip, run.options());
   std::vector<hlo::Shape> results = program->resultShapes();
   for (size_t i = 0; i < results.size(); ++i)
     description.results.push_back(describeShape(std::to_string(i), results[i]));
-  for (program::StepDescription &step : program->describe())
+  for (program::StepDescription &step : program->describe()) {
+    std::string assembly = request.assembly && step.package ? disassemblePackage(*step.package).text : "";
     description.steps.push_back(
-        {step.kind, step.name, step.shape, step.plan, step.groups, step.text, step.fused, step.depth});
+        {step.kind, step.name, step.shape, step.plan, step.groups, step.text, assembly, step.fused, step.depth});
+  }
   return description;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // HLO modules: run on every rank, and looked into.
 #pragma once
+#include "api/Collectives.h"
 #include "api/Heddle.h"
 #include <functional>
 #include <string>
@@ -20,6 +21,7 @@ struct ModuleRequest {
                          ///< VALUE as for a kernel, or `rand:SEED` and a number in the parameter's own shape
   std::string algorithm; ///< of every collective that has it
   bool fuse = true;
+  bool assembly = false;                                 ///< describeModule: the instructions of every kernel
   double timeoutSeconds = 30;                            ///< of each collective
   int warmup = 0, repeat = 0;                            ///< runs after the first; `repeat` of them are timed
   std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled
@@ -37,9 +39,26 @@ struct ModuleResult {
 /// or the number of devices, and what the devices report.
 ModuleResult runModule(const ModuleRequest &request);
 
+/// A module beside itself without fusion: each of its collectives a launch, and the rest as it would be without them.
+struct ModuleBenchmark {
+  std::string module, description;              ///< of the first device
+  std::vector<std::string> devices, algorithms; ///< of the fused collectives
+  struct Side {
+    size_t launches = 0;
+    BenchmarkTimes times; ///< of a run from memory to memory of the devices; no bandwidths
+  };
+  Side fused, separate;
+  int64_t different = 0;      ///< elements of results whose bits differ between the two
+  std::string firstDifferent; ///< `rank 2, result 0, element 5`
+};
+
+/// Times both, on equal inputs. Of `timing` iterations, warmup, graphReplays and checks (0: nothing is compared) count;
+/// `request.algorithm` is for the fused module alone.
+ModuleBenchmark benchmarkModule(const ModuleRequest &request, const BenchmarkRequest &timing);
+
 /// One launch of a module.
 struct ModuleStep {
-  std::string kind, name, shape, plan, groups, text;
+  std::string kind, name, shape, plan, groups, text, assembly;
   std::vector<std::string> fused;
   int depth = 0;
 };
@@ -49,7 +68,7 @@ struct ModuleDescription {
   std::vector<std::string> parameters, results; ///< `partial.1: f32[4,16]`
   std::vector<ModuleStep> steps;
 };
-/// Compiles everything and runs nothing.
+/// Compiles everything and runs nothing; GPUs need not be there.
 ModuleDescription describeModule(const ModuleRequest &request);
 
 } // namespace heddle

@@ -31,9 +31,10 @@ struct Crossovers {
 constexpr Crossovers hostCrossovers = {256, 16 << 10, 64 << 10, 128 << 10};
 
 /// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
-/// Measured by `heddle bench all-reduce -d bf16 --device cuda -G 12 --algorithm ...` on four H200.
-/// `copied` is an estimate: a copy of 1 MB into staging memory takes about as long as a second barrier.
-constexpr Crossovers sm90Crossovers = {128 << 10, 512 << 10, 512 << 10, 1 << 20};
+/// Measured by `heddle bench all-reduce -d bf16 --device cuda -G 12 --algorithm ...` on four H200, but for estimates:
+/// of `staged`, that a second barrier takes as long as 1 MB from three peers, of `copied`, as long as a copy of 1 MB
+/// into staging memory.
+constexpr Crossovers sm90Crossovers = {128 << 10, 512 << 10, 1 << 20, 1 << 20};
 
 Crossovers crossoversOf(const Chip &chip) {
   return chip.vendor == Vendor::Host ? hostCrossovers : sm90Crossovers;
@@ -95,7 +96,20 @@ int64_t threadTurns(const Plan &plan, int64_t waves) {
   return std::clamp<int64_t>(int64_t(std::bit_floor(uint64_t(waves))), 1, turns);
 }
 
+/// A row is a tile: whoever takes it in has all of it at hand.
+void chooseRowGeometry(Plan &plan, int64_t blocks, int64_t roundBytes) {
+  int64_t rows = plan.sliceElements / plan.rowElements, size = elementSizeBytes(plan.collective.type);
+  plan.tileElements = rowTileElements(plan.rowElements);
+  plan.warps = rowWarps(plan.tileElements);
+  plan.blocks = int(std::clamp<int64_t>(rows, 1, blocks));
+  int64_t tiles = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(rows, plan.blocks)))));
+  plan.tilesPerRound = std::clamp<int64_t>(roundBytes / (plan.tileElements * plan.blocks * size), 1, tiles);
+  plan.rounds = divideUp(plan.sliceElements, plan.roundElements());
+}
+
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
+  if (plan.rowElements)
+    return chooseRowGeometry(plan, mostBlocks, gpuRoundBytes);
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
   int64_t perThread = packets ? packetThreadBytes : threadBytes, perWarp = perThread * chip.threadsPerWarp;
@@ -116,6 +130,8 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
 }
 
 void chooseHostGeometry(Plan &plan, const PlanOptions &options) {
+  if (plan.rowElements)
+    return chooseRowGeometry(plan, 1, roundBytes);
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type);
   plan.blocks = options.blocks ? options.blocks : 1;
   int64_t share = std::max<int64_t>(4, divideUp(elements, plan.blocks));
@@ -142,7 +158,8 @@ constexpr int64_t operandSlotBytes = 4 * 8;
 void layOutArena(Plan &plan) {
   ArenaLayout &arena = plan.arena;
   int ranks = plan.collective.ranks;
-  int64_t bytes = plan.roundElements() * elementSizeBytes(plan.collective.type);
+  int64_t elements = plan.blocks * plan.tilesPerRound * plan.tileElements;
+  int64_t bytes = elements * elementSizeBytes(plan.collective.type);
   arena.counters = 0;
   arena.signals = alignUp(maxCollectiveBlocks * 8, 256);
   arena.operands = arena.signals + alignUp(int64_t(maxCollectiveBlocks) * ranks * 8, 256);
@@ -165,6 +182,8 @@ void checkOptions(const PlanOptions &options) {
         fmt::format("a tile of {} elements: it has a power of two from 4 to {}", options.tileElements, 1 << 16));
   if (options.warps < 0 || options.warps > 32 || (options.warps && !std::has_single_bit(uint32_t(options.warps))))
     throw inputError(fmt::format("{} warps of a block: it has a power of two from 1 to 32", options.warps));
+  if (options.rowElements < 0 || options.rowElements > largestRow)
+    throw inputError(fmt::format("rows of {} elements: they have 1 to {}", options.rowElements, largestRow));
   if (options.tilesPerRound < 0 || options.tilesPerRound > (1 << 16))
     throw inputError(fmt::format("{} tiles in a round: there are 1 to {}", options.tilesPerRound, 1 << 16));
 }
@@ -250,6 +269,15 @@ private:
 
 } // namespace
 
+int64_t rowTileElements(int64_t rowElements) {
+  return std::max<int64_t>(4, int64_t(std::bit_ceil(uint64_t(rowElements))));
+}
+
+int rowWarps(int64_t tileElements) {
+  constexpr int64_t elementsPerWarp = 512; // two accesses of 16 bytes for each thread and array of 16-bit elements
+  return int(std::clamp<int64_t>(tileElements / elementsPerWarp, 4, 32));
+}
+
 Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options) {
   checkCollective(collective);
   checkOptions(options);
@@ -260,7 +288,10 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
   plan.sliceElements =
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
   plan.target = chip.name;
-  if (plan.slicesAreChunks())
+  plan.rowElements = options.rowElements;
+  if (plan.rowElements)
+    plan.sliceElements = alignUp(plan.sliceElements, plan.rowElements);
+  else if (plan.slicesAreChunks())
     plan.sliceElements = alignUp(plan.sliceElements, directSliceBytes / elementSizeBytes(collective.type));
   plan.epochs = std::max(1, plan.algorithm->barriers);
   if (chip.vendor == Vendor::Host)
@@ -277,7 +308,7 @@ std::string describe(const Plan &plan) {
   int64_t size = elementSizeBytes(plan.collective.type);
   StepPrinter steps(plan);
   plan.algorithm->write(steps, plan.collective);
-  int64_t tiles = std::min(plan.tilesPerRound, divideUp(plan.sliceElements, plan.tileElements * plan.blocks));
+  int64_t tiles = std::min(plan.tilesPerRound, divideUp(plan.sliceElements, plan.tileStride() * plan.blocks));
   return fmt::format(
       "{}\n"
       "algorithm       {}: {}\n"
@@ -286,7 +317,7 @@ std::string describe(const Plan &plan) {
       "each round, on every rank (me):\n{}",
       describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
       plan.blocks == 1 ? "" : "s", plan.target == "host" ? "" : fmt::format(" of {} warps", plan.warps), plan.rounds,
-      plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s", plan.tileElements, plan.tileElements * size,
+      plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s", plan.tileStride(), plan.tileStride() * size,
       plan.arena.sizeBytes, 2 * plan.arena.stagingParity, 2 * plan.arena.inboxParity, plan.arena.staging, steps.text);
 }
 
@@ -296,10 +327,11 @@ std::string planKey(const Plan &plan) {
 
 std::string kernelKey(const Plan &plan) {
   const Collective &c = plan.collective;
-  return fmt::format("{} {} {}, {} ranks, sources {{{}}}, {}, {} blocks, {} tiles of {}, {}{}", collectiveName(c.kind),
-                     c.reduces() ? reductionName(c.reduction) : "copy", elementTypeName(c.type), c.ranks,
-                     fmt::join(c.sources, ","), plan.algorithm->name, plan.blocks, plan.tilesPerRound,
-                     plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "") +
+  return fmt::format("{} {} {}, {} ranks, sources {{{}}}, {}, {} blocks, {} tiles of {}, {}{}{}",
+                     collectiveName(c.kind), c.reduces() ? reductionName(c.reduction) : "copy", elementTypeName(c.type),
+                     c.ranks, fmt::join(c.sources, ","), plan.algorithm->name, plan.blocks, plan.tilesPerRound,
+                     plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "",
+                     plan.rowElements ? fmt::format(", rows of {}", plan.rowElements) : "") +
          (plan.target == "host" ? "" : fmt::format(", {}, {} warps", plan.target, plan.warps));
 }
 

@@ -18,10 +18,18 @@ struct PlanOptions {
   int64_t tilesPerRound = 0; ///< of each block
   int warps = 0;             ///< GPUs: of a block, a power of two up to 32
   bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
+  int64_t rowElements = 0;   ///< each tile is one row of so many elements; it overrides the four numbers above
 };
+
+/// The tile of a row on any target, and the warps that take it on a GPU: the same in every kernel, so that a sum over a
+/// row has the same bits in all of them.
+int64_t rowTileElements(int64_t rowElements);
+int rowWarps(int64_t tileElements);
 
 /// The most program instances of one collective on a rank; counters and signals have room for as many.
 inline constexpr int maxCollectiveBlocks = 128;
+/// The longest row that can be a tile.
+inline constexpr int64_t largestRow = 1 << 14;
 
 /// Slices of direct algorithms, and of all algorithms on GPUs, are multiples of this, so that all of them begin aligned
 /// in an aligned buffer.
@@ -49,6 +57,7 @@ struct Plan {
   int blocks = 1;
   int64_t tileElements = 1;
   int64_t tilesPerRound = 1;
+  int64_t rowElements = 0;     ///< above 0: each tile holds one row, and slices are whole rows
   std::string target = "host"; ///< the chip's name: what the kernel is compiled for
   int warps = 1;               ///< GPUs: of a block
   int64_t rounds = 0;          ///< 0 when there is nothing to do: nothing is launched then
@@ -58,7 +67,9 @@ struct Plan {
   ArenaLayout arena;
 
   bool slicesAreChunks() const { return algorithm->slices && (algorithm->direct || target != "host"); }
-  int64_t roundElements() const { return blocks * tilesPerRound * tileElements; }
+  /// Elements of the array from one tile to the next; in slots it is always tileElements.
+  int64_t tileStride() const { return rowElements ? rowElements : tileElements; }
+  int64_t roundElements() const { return blocks * tilesPerRound * tileStride(); }
   /// Whether a part is one run of elements, so that no index needs a division.
   bool partsAreRuns() const {
     return collective.outer == 1 || (collective.inputParts() == 1 && collective.outputParts() == 1);

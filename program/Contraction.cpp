@@ -3,7 +3,9 @@
 #include "program/Conversion.h"
 #include "program/Elementwise.h"
 #include "program/Expression.h"
+#include "program/Rows.h"
 #include "support/Error.h"
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -122,6 +124,59 @@ Value Expression::reduce(const Node &node, const PositionPtr &position, Value ma
     return next2;
   });
   Value result = results[size_t(node.result)];
+  return wide ? convertElement(w, result, DType::F32, node.shape.type) : result;
+}
+
+//===-- Rows -----------------------------------------------------------------------------------------------------===//
+
+// What changes nothing when it takes part, not even the sign of a zero; of integers the bits.
+static Value neutral(TileWriter &w, hlo::ReductionKind kind, Value like, bool isSigned) {
+  Type type = elementTypeOf(like.getType());
+  bool isReal = isa<FloatType>(type);
+  double lowest = isSigned ? -std::exp2(type.getIntOrFloatBitWidth() - 1) : 0;
+  auto constant = [&](double value) { return w.constant(type, value, like); };
+  switch (kind) {
+  case hlo::ReductionKind::Add:
+    return constant(isReal ? -0.0 : 0);
+  case hlo::ReductionKind::Multiply:
+    return constant(1);
+  case hlo::ReductionKind::Minimum:
+    return isReal ? constant(INFINITY) : w.binary<arith::XOrIOp>(constant(-1), constant(lowest));
+  case hlo::ReductionKind::Maximum:
+    return constant(isReal ? -INFINITY : lowest);
+  case hlo::ReductionKind::And:
+    return constant(-1);
+  case hlo::ReductionKind::Or:
+    return constant(0);
+  }
+  throw internalError("unknown reduction");
+}
+
+Value Expression::reduceRow(NodeId id, Value mask) {
+  const Node &node = graph[id];
+  const hlo::Shape &from = graph.operand(node, 0).shape;
+  hlo::Computation region = graph.module->computation(node.instruction.calledComputation);
+  hlo::ReductionKind kind = *hlo::reductionKindOf(region);
+  bool wide = accumulatesWide(region, node.shape.type, 1);
+  if (wide)
+    for (hlo::Instruction &instruction : region.instructions)
+      instruction.shape.type = DType::F32;
+  auto widen = [&](Value value) { return wide ? convertElement(w, value, from.type, DType::F32) : value; };
+  Value row = w.like(widen(evaluate(node.operands[0], rowElements(from.dimensions), mask)), currentRow->linear);
+  if (currentRow->inside)
+    row = w.select(currentRow->inside, row, neutral(w, kind, row, hlo::isSignedInteger(from.type)));
+  row =
+      w.arranged(row, elementsPerAccess(graph, id)); // the order of the sum must not depend on where the row comes from
+  Type element = elementTypeOf(row.getType());
+  auto reduce = ReduceOp::create(w.b, TypeRange{element}, ValueRange{row}, 0);
+  {
+    OpBuilder::InsertionGuard guard(w.b);
+    Location where = w.b.getLoc();
+    Block *body = w.b.createBlock(&reduce.getCombineOp(), {}, {element, element}, {where, where});
+    ReduceReturnOp::create(w.b, applyRegion(region, {body->getArgument(0), body->getArgument(1)}));
+  }
+  Value init = widen(evaluate(node.operands[1], scalarPlace(), {}));
+  Value result = applyRegion(region, {init, reduce.getResult()[0]}).front();
   return wide ? convertElement(w, result, DType::F32, node.shape.type) : result;
 }
 

@@ -16,9 +16,10 @@ uint64_t bytesOf(const hlo::Shape &shape) {
   return uint64_t(shape.elementCount() * elementSizeBytes(*bufferType(shape.type)));
 }
 
-Executable::Executable(hlo::Module source, std::vector<std::shared_ptr<Device>> members, ProgramOptions choices)
-    : module(std::move(source)), devices(std::move(members)), options(std::move(choices)) {
-  if (int64_t(devices.size()) != module.deviceCount())
+Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::shared_ptr<Device>> members,
+                       ProgramOptions choices)
+    : module(std::move(source)), chip(chip), devices(std::move(members)), options(std::move(choices)) {
+  if (!devices.empty() && int64_t(devices.size()) != module.deviceCount())
     throw inputError(fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), {} are given",
                                  module.name, module.deviceCount(), module.replicaCount, module.partitionCount,
                                  devices.size()),
@@ -26,6 +27,8 @@ Executable::Executable(hlo::Module source, std::vector<std::shared_ptr<Device>> 
   graph = flatten(module);
   for (const auto &device : devices)
     streams.push_back(device->createStream());
+  if (chip.vendor != Vendor::Host) // one block of a GPU is slow
+    options.partition.largestTail = std::min<int64_t>(options.partition.largestTail, 1 << 14);
   entry = std::make_unique<CompiledGraph>();
   prepare(*entry, *graph);
   total = countKernels(*entry);
@@ -69,7 +72,7 @@ void Executable::compileAll(CompiledGraph &compiled) {
       continue;
     }
     if (step.step.kind == Step::Kind::Kernel) {
-      step.kernel = makeNodeKernel(source, compiled.partition, step.step.node, devices[0]->chip().name);
+      step.kernel = makeKernel(source, compiled.partition, step.step, chip.name);
       if (step.kernel.blocks)
         for (const auto &device : devices)
           step.loaded.push_back({device->loadModule(step.kernel.package)});
@@ -91,7 +94,7 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
     groups.emplace_back();
     for (int64_t device = 0; device < module.deviceCount(); ++device)
       groups.back().push_back(device);
-    sources.assign(devices.size(), -1);
+    sources.assign(size_t(module.deviceCount()), -1);
     for (auto [from, to] : hlo::devicePairs(instruction, module.replicaCount, module.partitionCount))
       sources[size_t(to)] = int(from);
   } else {
@@ -116,11 +119,16 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
           planOptions.algorithm = options.algorithm;
       if (!step.step.tail.empty())
         planOptions.blocks = 1;
-      entry->second.plan = makePlan(collective, devices[0]->chip(), planOptions);
+      planOptions.rowElements = step.step.columns;
+      entry->second.plan = makePlan(collective, chip, planOptions);
       if (!plain)
         entry->second.kernel = makeCollectiveKernel(source, compiled.partition, step.step, entry->second.plan);
       else
         entry->second.kernel.text = entry->second.plan.rounds ? kernelText(entry->second.plan) : "";
+    }
+    if (devices.empty()) {
+      step.calls.push_back({group, &entry->second, nullptr, nullptr});
+      continue;
     }
     Communicator &communicator = communicatorOf(group);
     std::string name = fmt::format("{} ({}:{})", instruction.name, module.fileName, instruction.location.line);
@@ -133,7 +141,7 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
 
 bool Executable::isPlain(const CompiledGraph &compiled, const Step &step) {
   NodeId operand = (*compiled.graph)[step.node].operands[0];
-  return compiled.partition.stored[size_t(operand)] && step.epilogues.empty() && step.tail.empty();
+  return compiled.partition.stored[size_t(operand)] && step.epilogues.empty() && step.tail.empty() && step.rows.empty();
 }
 
 Communicator &Executable::communicatorOf(const hlo::DeviceGroup &group) {

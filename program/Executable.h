@@ -50,8 +50,9 @@ struct CompiledGraph {
 
 class Executable {
 public:
-  /// Compiles and allocates everything; throws as Program's constructor does.
-  Executable(hlo::Module source, std::vector<std::shared_ptr<Device>> members, ProgramOptions choices);
+  /// Compiles and allocates everything; throws as Program's constructor does. Without `members` only compiles.
+  Executable(hlo::Module source, const Chip &chip, std::vector<std::shared_ptr<Device>> members,
+             ProgramOptions choices);
   ~Executable();
 
   /// Whether the collective's kernel only moves one buffer to another: then it is the one that plans have by
@@ -59,7 +60,8 @@ public:
   static bool isPlain(const CompiledGraph &compiled, const Step &step);
 
   hlo::Module module;
-  std::vector<std::shared_ptr<Device>> devices;
+  const Chip &chip;
+  std::vector<std::shared_ptr<Device>> devices; ///< none of a program that is only looked at
   ProgramOptions options;
   std::unique_ptr<Graph> graph;
   std::vector<std::unique_ptr<Stream>> streams; ///< by device

@@ -2,10 +2,12 @@
 #include "program/Expression.h"
 #include "program/Conversion.h"
 #include "program/Elementwise.h"
+#include "program/Rows.h"
 #include "program/Types.h"
 #include "support/Error.h"
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
 
 using namespace mlir;
 using namespace heddle::triton;
@@ -22,6 +24,10 @@ bool isSplat(const Node &constant) {
     if (std::memcmp(bytes.data(), bytes.data() + i, size) != 0)
       return false;
   return !bytes.empty();
+}
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
 }
 
 //===-- Positions ------------------------------------------------------------------------------------------------===//
@@ -66,17 +72,48 @@ Value Expression::linearOf(Position &position) {
 const std::vector<Value> &Expression::coordinatesOf(Position &position) {
   if (position.coordinates)
     return *position.coordinates;
-  std::vector<Value> coordinates(position.dimensions.size());
-  Value rest = position.linear;
-  for (size_t i = coordinates.size(); i-- > 1;) {
-    Value size = index(position.dimensions[i], rest);
+  size_t rank = position.dimensions.size();
+  std::vector<Value> coordinates(rank);
+  // Of a row's elements those before its columns are scalars.
+  std::optional<size_t> kept;
+  if (currentRow && position.linear == currentRow->linear)
+    kept = dimensionsBeforeRow(position.dimensions, currentRow->columns);
+  if (kept) {
+    split(currentRow->number, position.dimensions, 0, *kept, coordinates);
+    split(currentRow->position, position.dimensions, *kept, rank, coordinates);
+  } else {
+    split(position.linear, position.dimensions, 0, rank, coordinates);
+  }
+  position.coordinates = std::move(coordinates);
+  return *position.coordinates;
+}
+
+void Expression::split(Value linear, const std::vector<int64_t> &dimensions, size_t first, size_t last,
+                       std::vector<Value> &coordinates) {
+  Value rest = linear;
+  for (size_t i = last; i-- > first + 1;) {
+    Value size = index(dimensions[i], rest);
     coordinates[i] = w.modulo(rest, size);
     rest = w.divide(rest, size);
   }
-  if (!coordinates.empty())
-    coordinates[0] = rest;
-  position.coordinates = std::move(coordinates);
-  return *position.coordinates;
+  if (first < last)
+    coordinates[first] = rest;
+}
+
+PositionPtr Expression::rowElements(const std::vector<int64_t> &dimensions) {
+  auto position = std::make_shared<Position>();
+  position->dimensions = dimensions;
+  position->linear = currentRow->linear;
+  return position;
+}
+
+PositionPtr Expression::rowNumber(const std::vector<int64_t> &dimensions) {
+  if (dimensions.empty())
+    return scalarPlace();
+  auto position = std::make_shared<Position>();
+  position->dimensions = dimensions;
+  position->linear = currentRow->number;
+  return position;
 }
 
 PositionPtr Expression::place(std::vector<int64_t> dimensions, std::vector<Value> coordinates) {
@@ -107,28 +144,64 @@ static bool isSame(const Position &a, const Position &b) {
 }
 
 Value Expression::evaluate(NodeId id, const PositionPtr &position, Value mask) {
-  for (const Known &known : memo[id])
-    if (known.mask == mask && (known.position == position || isSame(*known.position, *position)))
-      return known.value;
+  for (const Computed &before : memo[id])
+    if (before.mask == mask && (before.position == position || isSame(*before.position, *position)))
+      return before.value;
   Value value = compute(id, position, mask);
   memo[id].push_back({position, mask, value});
   return value;
 }
 
+bool Expression::reaches(NodeId id, const std::set<NodeId> &later, std::map<NodeId, bool> &reached) const {
+  if (later.count(id) || buffers.count(id))
+    return later.count(id) > 0;
+  auto [entry, isNew] = reached.try_emplace(id, false);
+  if (!isNew)
+    return entry->second;
+  bool found = std::any_of(graph[id].operands.begin(), graph[id].operands.end(),
+                           [&](NodeId operand) { return reaches(operand, later, reached); });
+  return reached[id] = found;
+}
+
+void Expression::preload(NodeId id, const PositionPtr &position, Value mask, const std::set<NodeId> &later) {
+  std::map<NodeId, bool> reached;
+  std::set<NodeId> seen;
+  std::function<void(NodeId)> visit = [&](NodeId at) {
+    const Node &node = graph[at];
+    if (!seen.insert(at).second || !hlo::isElementwise(node.opcode()) || node.opcode() == Opcode::BitcastConvert)
+      return;
+    for (NodeId operand : node.operands) {
+      if (graph[operand].shape.elementCount() != node.shape.elementCount())
+        continue;
+      if (!reaches(operand, later, reached))
+        evaluate(operand, position, mask);
+      else if (!later.count(operand))
+        visit(operand);
+    }
+  };
+  if (later.count(id) || reaches(id, later, reached))
+    visit(id);
+  else
+    evaluate(id, position, mask);
+}
+
 Value Expression::compute(NodeId id, const PositionPtr &position, Value mask) {
   const Node &node = graph[id];
-  if (auto found = tiles.find(id); found != tiles.end()) {
-    if (!node.shape.isScalar() && linearOf(*position) != found->second.first) // a scalar has one position
-      throw internalError("a fused collective's result is read at another position");
-    return found->second.second;
+  if (auto found = known.find(id); found != known.end()) {
+    const auto &[place, value] = found->second;
+    // An array of one element has one position, and so has an array of a number for each row.
+    bool isNumber = currentRow && !isTile(linearOf(*place)) && !isTile(linearOf(*position));
+    if (node.shape.elementCount() != 1 && !isNumber && linearOf(*position) != linearOf(*place))
+      throw internalError("what a kernel has at hand is read at another position");
+    return value;
   }
   if (auto found = buffers.find(id); found != buffers.end()) {
     if (node.shape.isScalar())
       return fromMemory(w, w.load(found->second), node.shape.type);
     Value linear = linearOf(*position);
     // One element that all share is there for all or for none of them.
-    bool isTile = isa<RankedTensorType>(linear.getType()), isMasked = mask && isa<RankedTensorType>(mask.getType());
-    return fromMemory(w, w.load(w.offset(found->second, linear), isTile || !isMasked ? mask : Value()),
+    bool isMasked = mask && isTile(mask);
+    return fromMemory(w, w.load(w.offset(found->second, linear), isTile(linear) || !isMasked ? mask : Value()),
                       node.shape.type);
   }
   if (node.shape.elementCount() == 0) { // what reads it does so under a mask that is false, or in a loop of no steps

@@ -19,19 +19,41 @@ struct Position {
 };
 using PositionPtr = std::shared_ptr<Position>;
 
+/// A row of `columns` elements as a tile.
+struct Row {
+  int64_t columns = 0;
+  mlir::Value number;   ///< scalar
+  mlir::Value linear;   ///< tile: the elements' index in the array
+  mlir::Value inside;   ///< tile of i1: which elements of the tile are in the row; null: all
+  mlir::Value position; ///< tile: 0, 1, ..., in the row
+};
+
 class Expression {
 public:
   Expression(tile::TileWriter &writer, const Graph &graph) : w(writer), graph(graph) {}
 
   /// The node's elements lie row-major behind `pointer`.
   void bindBuffer(NodeId node, mlir::Value pointer) { buffers[node] = pointer; }
-  /// At the position with this linear index the node is `tile` (register type); it is not asked for elsewhere.
-  void bindTile(NodeId node, mlir::Value linear, mlir::Value tile) { tiles[node] = {linear, tile}; }
+  /// At this position the node is `value` (register type, a tile or a scalar); it is not asked for elsewhere.
+  void bindValue(NodeId node, const PositionPtr &position, mlir::Value value) { known[node] = {position, value}; }
+  /// The code is for one row of all arrays that have as many rows.
+  void bindRow(const Row &row) { currentRow = row; }
   /// What replica-id and partition-id are: i32 scalars.
   void bindDevice(mlir::Value replica, mlir::Value partition) { device = {replica, partition}; }
 
   /// Positions from an i64 index, which is narrowed when the largest array of the graph allows.
   PositionPtr at(mlir::Value linear, const std::vector<int64_t> &dimensions);
+
+  /// The elements of the row in an array whose rows end with its last dimension, and the row's one element in an array
+  /// of a number for each row.
+  PositionPtr rowElements(const std::vector<int64_t> &dimensions);
+  PositionPtr rowNumber(const std::vector<int64_t> &dimensions);
+  /// A reduction of rows (rowReductionOf) for the row: a scalar of the register type.
+  mlir::Value reduceRow(NodeId node, mlir::Value mask);
+
+  /// Computes now what the code of `node` reads at this position from anything but `later`, which is not there yet;
+  /// `node` may be one of them.
+  void preload(NodeId node, const PositionPtr &position, mlir::Value mask, const std::set<NodeId> &later);
 
   /// In the register type. Elements whose `mask` (i1, may be null) is false are anything, and touch no memory.
   mlir::Value evaluate(NodeId node, const PositionPtr &position, mlir::Value mask);
@@ -40,6 +62,7 @@ public:
   void forget() { memo.clear(); }
 
 private:
+  bool reaches(NodeId id, const std::set<NodeId> &later, std::map<NodeId, bool> &reached) const;
   mlir::Value compute(NodeId id, const PositionPtr &position, mlir::Value mask);
   mlir::Value constant(const Node &node, const PositionPtr &position);
   mlir::Value iota(const Node &node, const PositionPtr &position);
@@ -56,6 +79,9 @@ private:
 
   mlir::Value linearOf(Position &position);
   const std::vector<mlir::Value> &coordinatesOf(Position &position);
+  /// The coordinates first to last - 1 of the element with this index among those dimensions.
+  void split(mlir::Value linear, const std::vector<int64_t> &dimensions, size_t first, size_t last,
+             std::vector<mlir::Value> &coordinates);
   PositionPtr place(std::vector<int64_t> dimensions, std::vector<mlir::Value> coordinates);
   PositionPtr scalarPlace();
   mlir::Value index(int64_t value, mlir::Value like); ///< of the type of `like`
@@ -71,14 +97,15 @@ private:
   tile::TileWriter &w;
   const Graph &graph;
   std::map<NodeId, mlir::Value> buffers;
-  std::map<NodeId, std::pair<mlir::Value, mlir::Value>> tiles;
+  std::map<NodeId, std::pair<PositionPtr, mlir::Value>> known;
+  std::optional<Row> currentRow;
   std::pair<mlir::Value, mlir::Value> device;
   mlir::Type indexType; ///< i32 where every array around has fewer than 2^31 elements
-  struct Known {
+  struct Computed {
     PositionPtr position;
     mlir::Value mask, value;
   };
-  std::map<NodeId, std::vector<Known>> memo;
+  std::map<NodeId, std::vector<Computed>> memo;
 };
 
 /// Whether a constant has one value throughout, which then needs no buffer.

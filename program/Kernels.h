@@ -19,8 +19,8 @@ struct StepKernel {
   int64_t blocks = 0; ///< program instances; 0 when there is nothing to do
 };
 
-/// The kernel that computes one stored node, for a chip by name.
-StepKernel makeNodeKernel(const Graph &graph, const Partition &partition, NodeId node, const std::string &target);
+/// The kernel of a step without a collective, for a chip by name: one stored node, or what is made of rows.
+StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const std::string &target);
 
 /// The collective of a step as a group of `ranks` runs it; `sources` are those of a permute. Throws Error{Input} with
 /// the instruction's location.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "program/Partition.h"
 #include "program/Expression.h"
+#include "program/Rows.h"
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -69,6 +70,9 @@ public:
     for (NodeId id = 0; id < NodeId(graph.nodes.size()); ++id)
       if (hlo::isCollective(graph[id].opcode()))
         fuse(id);
+    for (NodeId id = 0; id < NodeId(graph.nodes.size()); ++id)
+      if (isPlainKernel(id) && !movedTo.count(id))
+        gatherRows(id);
     for (NodeId id = 0; id < NodeId(graph.nodes.size()); ++id)
       addStep(id);
     return std::move(result);
@@ -164,19 +168,28 @@ private:
            node.opcode() != Opcode::Constant && !hlo::isCollective(node.opcode());
   }
 
-  /// Whether every stored node that `root` reads is there when step `collective` runs, or is among `also`.
-  bool isReady(NodeId root, NodeId collective, const std::set<NodeId> &also) const {
+  /// Whether every stored node that `root` reads is there when the step of node `at` runs, or is among `also`.
+  bool isReady(NodeId root, NodeId at, const std::set<NodeId> &also) const {
     for (NodeId leaf : result.leavesOf(graph, root)) {
       bool always = graph[leaf].opcode() == Opcode::Parameter || graph[leaf].opcode() == Opcode::Constant;
-      if (!always && leaf > collective && !also.count(leaf))
+      if (!always && placeOf(leaf) > at && !also.count(leaf))
         return false;
     }
     return true;
   }
 
+  /// The node at whose step this one is computed.
+  NodeId placeOf(NodeId id) const {
+    auto moved = movedTo.find(id);
+    return moved == movedTo.end() ? id : moved->second;
+  }
+
+  bool isResult(NodeId id) const {
+    return std::find(graph.results.begin(), graph.results.end(), id) != graph.results.end();
+  }
+
   void fuse(NodeId id) {
-    Step step{Step::Kind::Collective, id, {}, {}, true};
-    bool isResult = std::find(graph.results.begin(), graph.results.end(), id) != graph.results.end();
+    Step step{Step::Kind::Collective, id, {}, {}, true, 0, {}, {}};
     std::set<NodeId> readers = readersOf(id), made;
     if (options.fuseCollectives)
       for (NodeId reader : readers) {
@@ -190,20 +203,115 @@ private:
           movedTo[reader] = id;
         }
       }
-    step.keepsResult = isResult;
+    if (options.fuseCollectives && !addRows(step, made) && graph[id].shape.elementCount() <= options.largestTail) {
+      std::set<NodeId> withTail = made;
+      addTail(step, withTail);
+    }
+    // A tail reads it from its buffer, a row has it at hand.
+    step.keepsResult = isResult(id);
     for (NodeId reader : readers)
       step.keepsResult |= !made.count(reader);
-    if (options.fuseCollectives)
-      addTail(step, made);
     collectives[id] = step;
   }
 
-  // A row reduction of what the kernel made, and what is made of its result: residual add and normalisation.
+  //===-- Rows -------------------------------------------------------------------------------------------------===//
+
+  bool readsRowByRow(NodeId id, const std::set<NodeId> &made, const RowShape &shape) const {
+    return program::readsRowByRow(graph, result.stored, id, made, shape);
+  }
+
+  /// Adds to `made` what the kernel at `at` can make of each row behind `first`, in the order of the graph.
+  void addRowsBehind(NodeId first, NodeId at, const RowShape &shape, std::set<NodeId> &made) {
+    constexpr size_t most = 10;
+    for (NodeId id = first + 1; id < NodeId(graph.nodes.size()) && made.size() < most; ++id) {
+      const Node &node = graph[id];
+      if (made.count(id) || !isPlainKernel(id) || movedTo.count(id) || node.opcode() == Opcode::Dot)
+        continue;
+      std::set<NodeId> leaves = result.leavesOf(graph, id);
+      bool uses = std::any_of(leaves.begin(), leaves.end(), [&](NodeId leaf) { return made.count(leaf) > 0; });
+      bool fits = node.opcode() == Opcode::Reduce ? rowReductionOf(graph, id, options.leastColumns) == shape
+                                                  : shape.isRows(node.shape) || shape.isNumbers(node.shape);
+      if (uses && fits && isReady(id, at, made) && readsRowByRow(id, made, shape))
+        made.insert(id);
+    }
+  }
+
+  void setRows(Step &step, const std::set<NodeId> &made, const RowShape &shape) {
+    step.columns = shape.columns;
+    for (NodeId id : made) {
+      if (hlo::isCollective(graph[id].opcode()))
+        continue;
+      step.rows.push_back(id);
+      if (id != step.node)
+        movedTo[id] = step.node;
+      bool isKept = isResult(id);
+      for (NodeId reader : readersOf(id))
+        isKept |= !made.count(reader);
+      if (isKept)
+        step.kept.insert(id);
+    }
+  }
+
+  /// Whether parts and slices of the result can be whole rows.
+  bool canTakeRows(NodeId collective) const {
+    const Node &node = graph[collective];
+    if (node.opcode() == Opcode::AllReduce)
+      return true;
+    return node.opcode() == Opcode::ReduceScatter && node.instruction.dimensions[0] == 0;
+  }
+
+  // A reduction of the collective's rows, and what is made of it: residual add and normalisation. Each tile is then a
+  // row, of which everything is computed at once.
+  bool addRows(Step &step, std::set<NodeId> &made) {
+    std::set<NodeId> all = made;
+    all.insert(step.node);
+    for (NodeId id = step.node + 1; id < NodeId(graph.nodes.size()); ++id) {
+      std::optional<RowShape> shape = rowReductionOf(graph, id, options.leastColumns);
+      if (!shape || !shape->isRows(graph[step.node].shape) || !canTakeRows(step.node) || movedTo.count(id) ||
+          !isPlainKernel(id))
+        continue;
+      std::set<NodeId> leaves = result.leavesOf(graph, id);
+      if (std::none_of(leaves.begin(), leaves.end(), [&](NodeId leaf) { return all.count(leaf) > 0; }) ||
+          !isReady(id, step.node, all) || !readsRowByRow(id, all, *shape))
+        continue;
+      addRowsBehind(step.node, step.node, *shape, all);
+      step.epilogues.clear();
+      setRows(step, all, *shape);
+      made = all;
+      return true;
+    }
+    return false;
+  }
+
+  // The same where no collective is: what a row reduction is made of, and what is made of it, are one kernel at its
+  // place.
+  void gatherRows(NodeId id) {
+    std::optional<RowShape> shape = rowReductionOf(graph, id, options.leastColumns);
+    if (!shape)
+      return;
+    std::set<NodeId> made = {id};
+    for (NodeId leaf : result.leavesOf(graph, id)) {
+      if (!isPlainKernel(leaf) || mustStore(graph[leaf]) || movedTo.count(leaf) || !shape->isRows(graph[leaf].shape))
+        continue;
+      std::set<NodeId> readers = readersOf(leaf), with = made;
+      with.insert(leaf);
+      bool isEarly = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return placeOf(reader) < id; });
+      if (!isEarly && readsRowByRow(id, with, *shape))
+        made = with;
+    }
+    addRowsBehind(id, id, *shape, made);
+    Step step{Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}};
+    setRows(step, made, *shape);
+    rowSteps[id] = step;
+  }
+
+  // Another reduction of what the kernel made, and what is made of its result. A row is always reduced as a tile.
   void addTail(Step &step, std::set<NodeId> &made) {
     made.insert(step.node);
     bool reduces = false;
     for (NodeId id = step.node + 1; id < NodeId(graph.nodes.size()) && step.tail.size() < 4; ++id) {
-      if (made.count(id) || !isPlainKernel(id) || movedTo.count(id) || graph[id].opcode() == Opcode::Dot)
+      if (made.count(id) || !isPlainKernel(id) || movedTo.count(id) || graph[id].opcode() == Opcode::Dot ||
+          rowReductionOf(graph, id, options.leastColumns))
         continue;
       std::set<NodeId> leaves = result.leavesOf(graph, id);
       bool uses = std::any_of(leaves.begin(), leaves.end(), [&](NodeId leaf) { return made.count(leaf) > 0; });
@@ -222,16 +330,18 @@ private:
     const Node &node = graph[id];
     if (auto found = collectives.find(id); found != collectives.end())
       result.steps.push_back(found->second);
+    else if (auto rows = rowSteps.find(id); rows != rowSteps.end())
+      result.steps.push_back(rows->second);
     else if (node.opcode() == Opcode::While && node.loopFirst == id)
-      result.steps.push_back({Step::Kind::Loop, id, {}, {}, true});
+      result.steps.push_back({Step::Kind::Loop, id, {}, {}, true, 0, {}, {}});
     else if (isPlainKernel(id) && !movedTo.count(id))
-      result.steps.push_back({Step::Kind::Kernel, id, {}, {}, true});
+      result.steps.push_back({Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}});
   }
 
   const Graph &graph;
   const PartitionOptions &options;
   Partition result;
-  std::map<NodeId, Step> collectives;
+  std::map<NodeId, Step> collectives, rowSteps;
   std::map<NodeId, NodeId> movedTo; ///< node to the collective whose kernel makes it
 };
 

@@ -3,6 +3,7 @@
 // read: before, after and between.
 #pragma once
 #include "program/Graph.h"
+#include <limits>
 #include <set>
 
 namespace heddle::program {
@@ -16,6 +17,11 @@ struct Step {
   std::vector<NodeId> tail;      ///< stored nodes that it computes when all tiles are there: row reductions and what
                                  ///< is made of them
   bool keepsResult = true;       ///< whether somebody reads the collective's own result from a buffer
+  /// Above 0: a kernel or collective that takes rows of so many elements, one at a time. `rows` are the nodes that it
+  /// makes of a row, in the order of the graph, and `epilogues` and `tail` are empty.
+  int64_t columns = 0;
+  std::vector<NodeId> rows;
+  std::set<NodeId> kept; ///< those of `rows` that somebody reads from a buffer
 };
 
 struct Partition {
@@ -28,6 +34,9 @@ struct Partition {
 
 struct PartitionOptions {
   bool fuseCollectives = true; ///< off: collectives read and write buffers only
+  int64_t leastColumns = 32;   ///< shorter rows are not reduced as tiles
+  /// Of a larger result nothing is made in a tail, which one block computes alone.
+  int64_t largestTail = std::numeric_limits<int64_t>::max();
 };
 
 Partition partition(const Graph &graph, const PartitionOptions &options = {});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runs of a program: what each step launches, loops, and what goes in and out.
 #include "program/Program.h"
+#include "chips/Chip.h"
+#include "collectives/kernel/CompileKernel.h"
 #include "program/Executable.h"
 #include "support/Error.h"
 #include <algorithm>
@@ -174,6 +176,16 @@ struct Program::Implementation : Executable {
     return results;
   }
 
+  // A launch that is refused leaves the streams with work that reads and writes this program's memory.
+  void launchAll() {
+    try {
+      runGraph(*entry, std::vector<bool>(devices.size(), true));
+    } catch (...) {
+      (void)synchronizeAll(allStreams());
+      throw;
+    }
+  }
+
   void runOnce(const std::vector<std::vector<ArrayBytes>> &inputs, std::vector<std::vector<ArrayBytes>> &results) {
     for (size_t device = 0; device < devices.size(); ++device)
       for (size_t i = 0; i < inputs[device].size(); ++i)
@@ -220,12 +232,18 @@ struct Program::Implementation : Executable {
       description.shape = hlo::formatShapePlain(node.shape);
       description.kind = step.condition ? "while" : step.calls.empty() ? "kernel" : opcodeName(node.opcode());
       description.text = step.kernel.text;
-      for (const std::vector<NodeId> &fused : {step.step.epilogues, step.step.tail})
+      if (step.kernel.blocks)
+        description.package = step.kernel.package;
+      for (const std::vector<NodeId> &fused : {step.step.epilogues, step.step.tail, step.step.rows})
         for (NodeId id : fused)
-          description.fused.push_back(source[id].instruction.name);
+          if (id != step.step.node)
+            description.fused.push_back(source[id].instruction.name);
       for (const auto &[ranks, group] : step.groupKernels) {
         description.plan += heddle::describe(group.plan);
+        description.algorithm = group.plan.algorithm->name;
         description.text = group.kernel.text;
+        if (group.plan.rounds)
+          description.package = isPlain(compiled, step.step) ? compileKernel(group.plan) : group.kernel.package;
       }
       std::vector<std::string> groups;
       for (const GroupCall &call : step.calls)
@@ -240,8 +258,13 @@ struct Program::Implementation : Executable {
   }
 };
 
-Program::Program(hlo::Module module, std::vector<std::shared_ptr<Device>> devices, ProgramOptions options)
-    : implementation(std::make_unique<Implementation>(std::move(module), std::move(devices), std::move(options))) {}
+Program::Program(hlo::Module module, std::vector<std::shared_ptr<Device>> devices, ProgramOptions options) {
+  const Chip &chip = devices.empty() ? hostChip : devices[0]->chip();
+  implementation = std::make_unique<Implementation>(std::move(module), chip, std::move(devices), std::move(options));
+}
+Program::Program(hlo::Module module, const Chip &chip, ProgramOptions options)
+    : implementation(std::make_unique<Implementation>(std::move(module), chip, std::vector<std::shared_ptr<Device>>(),
+                                                      std::move(options))) {}
 Program::~Program() = default;
 
 const hlo::Module &Program::module() const {
@@ -266,6 +289,27 @@ std::vector<hlo::Shape> Program::resultShapes() const {
   for (NodeId id : implementation->graph->results)
     shapes.push_back((*implementation->graph)[id].shape);
   return shapes;
+}
+
+void Program::launch() {
+  implementation->launchAll();
+}
+
+void Program::finish() {
+  implementation->synchronize();
+}
+
+bool Program::hasLoops() const {
+  const std::vector<CompiledStep> &steps = implementation->entry->steps;
+  return std::any_of(steps.begin(), steps.end(), [](const CompiledStep &step) { return step.condition != nullptr; });
+}
+
+const std::vector<std::shared_ptr<Device>> &Program::devices() const {
+  return implementation->devices;
+}
+
+std::vector<Stream *> Program::streams() const {
+  return implementation->allStreams();
 }
 
 std::vector<std::vector<ArrayBytes>> Program::run(const std::vector<std::vector<ArrayBytes>> &inputs) {

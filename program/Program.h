@@ -2,16 +2,20 @@
 // An HLO module made ready for a number of devices, and its runs: every device runs the same launches in its own
 // stream, collectives through a communicator per group.
 #pragma once
+#include "binary/Package.h"
 #include "frontend/hlo/Hlo.h"
 #include "program/Partition.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace heddle {
 class Device;
-}
+class Stream;
+struct Chip;
+} // namespace heddle
 
 namespace heddle::program {
 
@@ -37,9 +41,11 @@ struct StepDescription {
   std::string name;               ///< of the instruction
   std::string shape;              ///< of what it makes
   std::string plan;               ///< describe(plan) of a collective, once per group size
+  std::string algorithm;          ///< of a collective's largest group
   std::string groups;             ///< `{0,1},{2,3}`
   std::vector<std::string> fused; ///< instructions computed inside a collective's kernel
   std::string text;               ///< tile IR of the kernel (of the largest group)
+  std::optional<Package> package; ///< the kernel; nothing for what launches none
   int depth = 0;                  ///< nesting in loops
 };
 
@@ -48,6 +54,8 @@ public:
   /// Compiles every kernel. Device number replica * partitions + partition of the module is `devices[number]`. Throws
   /// Error{Input} when the module is for another number of devices, and as flatten and makePlan do.
   Program(hlo::Module module, std::vector<std::shared_ptr<Device>> devices, ProgramOptions options = {});
+  /// For describe() only: devices of this chip need not be there.
+  Program(hlo::Module module, const Chip &chip, ProgramOptions options);
   ~Program();
 
   const hlo::Module &module() const;
@@ -60,6 +68,14 @@ public:
   /// inputs[device][parameter] to results[device][result]. Throws Error{Input} for inputs that do not fit, and what the
   /// devices report; after an error of a collective the program has failed for good.
   std::vector<std::vector<ArrayBytes>> run(const std::vector<std::vector<ArrayBytes>> &inputs);
+
+  /// For measuring: after a run, its launches once more on what lies in the devices' memory. Returns at once unless
+  /// there are loops, which cannot be captured in graphs either. What it throws is like an error of run.
+  void launch();
+  void finish(); ///< waits for the launches and reports what failed
+  bool hasLoops() const;
+  const std::vector<std::shared_ptr<Device>> &devices() const;
+  std::vector<Stream *> streams() const; ///< by device
 
 private:
   struct Implementation;

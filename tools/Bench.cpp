@@ -2,6 +2,8 @@
 // `heddle bench`: the table of nccl-tests for Heddle's collectives.
 #include "api/Collectives.h"
 #include "api/Heddle.h"
+#include "api/Module.h"
+#include "tools/BenchModule.h"
 #include "tools/BenchReport.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
@@ -14,12 +16,14 @@ namespace heddle {
 namespace {
 
 constexpr const char *help =
-    R"(heddle bench COLLECTIVE [options]: how fast a collective is, and whether its result is right
+    R"(heddle bench COLLECTIVE|MODULE... [options]: how fast a collective is, and whether its result is right; what fusion
+saves in HLO modules
 
   heddle bench all-reduce -b 1K -e 64M -f 4
   heddle bench all-gather -b 1M -e 1M -d bf16 --devices 8
   heddle bench all-reduce -b 1K -e 1G -f 4 -G 20 --device cuda --peer nccl
   heddle bench all-reduce -b 4K -e 4K --algorithm two_shot_pull --csv > rows.csv
+  heddle bench examples/layer.hlo
 
   COLLECTIVE                all-reduce, all-gather, reduce-scatter, all-to-all, permute or broadcast
   -b, --minbytes SIZE       first size; 512, 64K, 1.5M, 2G; default 32M; what a rank has in all, parts included
@@ -40,6 +44,10 @@ constexpr const char *help =
                             what the plan chooses
   --timeout SECONDS         how long one call may wait for other ranks; default 30
   --json, --csv             the same and the p50, min and max of single calls, for programs
+
+  MODULE                    HLO text, as heddle run takes it: runs of it, and of the same with its collectives and the code
+                            around them in separate kernels; results have to be the same bits. Of the options above -n, -w,
+                            -G, -c, --devices, --device, --algorithm (of the fused one), --timeout, --json, --csv
 
 Columns, sizes and factors are those of nccl-tests. Exit code 1 when an element is wrong.
 )";
@@ -76,11 +84,21 @@ std::vector<int64_t> sizesOf(const BenchVerbRequest &request) {
 }
 
 int benchVerb(BenchVerbRequest &request) {
-  if (request.collective.empty())
+  if (request.inputs.empty())
     throw inputError("no collective: `heddle bench` wants one, as in `heddle bench all-reduce`",
                      {"`heddle bench --help` shows the options"});
   if (request.json && request.csv)
     throw inputError("`--json` and `--csv` exclude each other", {"run `heddle bench` for each"});
+  if (isModuleFile(request.inputs.front())) {
+    if (!request.collectiveOption.empty())
+      throw inputError(fmt::format("`{}` is for collectives, and {} is a module", request.collectiveOption,
+                                   sourceName(request.inputs.front())));
+    return benchModules(request);
+  }
+  if (request.inputs.size() > 1)
+    throw inputError(fmt::format("`{}` and `{}`: one collective at a time", request.inputs[0], request.inputs[1]),
+                     {"several inputs have to be modules"});
+  request.collective = request.inputs.front();
   BenchmarkRequest &run = request.run;
   run.kind = parseCollective(request.collective);
   run.type = parseDatatype(request.datatype);
@@ -118,7 +136,7 @@ void addBench(CLI::App &program, VerbAction &action) {
   CLI::App *verb = program.add_subcommand("bench");
   verb->footer(help);
   verb->set_help_flag("-h,--help");
-  verb->add_option("collective", request->collective);
+  verb->add_option("collective", request->inputs);
   auto addSize = [&](const char *flags, const char *name, int64_t BenchVerbRequest::*member) {
     verb->add_option_function<std::string>(
         flags, [request, name, member](const std::string &text) { (*request).*member = parseByteSize(name, text); });
@@ -152,7 +170,14 @@ void addBench(CLI::App &program, VerbAction &action) {
   });
   verb->add_flag("--json", request->json);
   verb->add_flag("--csv", request->csv);
-  verb->callback([request, &action] { action = [request] { return benchVerb(*request); }; });
+  verb->callback([request, verb, &action] {
+    for (const char *name : {"--minbytes", "--maxbytes", "--stepbytes", "--stepfactor", "--op", "--datatype", "--peer",
+                             "--blocks", "--warps", "--tile"})
+      if (verb->get_option(name)->count() && request->collectiveOption.empty())
+        request->collectiveOption = name;
+    request->devicesGiven = verb->get_option("--devices")->count() > 0;
+    action = [request] { return benchVerb(*request); };
+  });
 }
 
 } // namespace heddle

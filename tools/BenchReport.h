@@ -10,6 +10,9 @@ namespace heddle {
 
 /// The command line.
 struct BenchVerbRequest {
+  std::vector<std::string> inputs; ///< a collective's name or modules' files
+  std::string collectiveOption;    ///< the first option given that only a collective has
+  bool devicesGiven = false;
   std::string collective, datatype = "f32", reduction = "sum";
   BenchmarkRequest run;
   int64_t first = int64_t(32) << 20, last = 0, step = int64_t(1) << 20;

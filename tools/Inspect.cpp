@@ -34,7 +34,9 @@ constexpr const char *help =
   --json               description and counts as JSON; of a text the phases
   --dump-binary FILE   write the binary alone
 
-  MODULE               HLO text: its launches, on as many devices as it says or --devices N; --kernel, --json
+  MODULE               HLO text: its launches, on as many devices as it says or --devices N; --kernel, --asm, --json,
+                       --algorithm NAME; --device cuda needs no GPU
+  --no-fuse            the kernels of its collectives compute nothing else
   COLLECTIVE           its plan; all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast
   --kernel             its kernel as tile IR
   --model              its protocol in Promela, for the model checker SPIN; of at most 3 devices
@@ -45,7 +47,7 @@ constexpr const char *help =
 
 struct InspectRequest {
   std::string input, binaryFile, phase, processor;
-  bool assembly = false, json = false, kernel = false, model = false;
+  bool assembly = false, json = false, kernel = false, model = false, noFuse = false;
   std::string collectiveOption; ///< the first option given that only a collective has
   bool devicesGiven = false;
   BenchmarkRequest collective;
@@ -215,12 +217,9 @@ int inspectCollective(const InspectRequest &request, CollectiveKind kind) {
 }
 
 int inspectModule(const InspectRequest &request) {
-  if (request.assembly || !request.binaryFile.empty() || !request.phase.empty())
+  if (!request.binaryFile.empty() || !request.phase.empty())
     throw inputError(fmt::format("`{}` is for kernels, and `{}` is a module",
-                                 request.assembly         ? "--asm"
-                                 : !request.phase.empty() ? "--phase"
-                                                          : "--dump-binary",
-                                 sourceName(request.input)),
+                                 !request.phase.empty() ? "--phase" : "--dump-binary", sourceName(request.input)),
                      {"`--kernel` prints the kernels of a module as tile IR"});
   if (request.model)
     throw inputError(fmt::format("`--model` is for collectives, and `{}` is a module", sourceName(request.input)),
@@ -230,6 +229,8 @@ int inspectModule(const InspectRequest &request) {
   wanted.devices = request.devicesGiven ? request.collective.devices : 0;
   wanted.device = request.collective.driver;
   wanted.algorithm = request.collective.plan.algorithm;
+  wanted.fuse = !request.noFuse;
+  wanted.assembly = request.assembly;
   ModuleDescription module = describeModule(wanted);
   if (request.json) {
     nlohmann::ordered_json json = {{"module", module.module},         {"replicas", module.replicas},
@@ -247,14 +248,16 @@ int inspectModule(const InspectRequest &request) {
     return 0;
   }
   std::string text;
-  if (!request.kernel)
+  bool isCode = request.kernel || request.assembly;
+  if (!isCode)
     text = fmt::format("module {}, {} replica{} of {} partition{}\nparameters {}\nresults    {}\n", module.module,
                        module.replicas, module.replicas == 1 ? "" : "s", module.partitions,
                        module.partitions == 1 ? "" : "s", fmt::join(module.parameters, ", "),
                        fmt::join(module.results, ", "));
   for (const ModuleStep &step : module.steps) {
-    if (request.kernel) {
-      text += step.text.empty() ? "" : fmt::format("// {} {}\n{}\n", step.kind, step.name, step.text);
+    if (isCode) {
+      const std::string &code = request.kernel ? step.text : step.assembly;
+      text += code.empty() ? "" : fmt::format("// {} {}\n{}\n", step.kind, step.name, code);
       continue;
     }
     text += fmt::format("\n{}{} {}: {}{}{}\n", std::string(size_t(2 * step.depth), ' '), step.kind, step.name,
@@ -286,6 +289,8 @@ int inspectVerb(const InspectRequest &request) {
   if (views.size() > 1)
     throw inputError(fmt::format("{} exclude each other", fmt::join(views, " and ")),
                      {"run `heddle inspect` for each"});
+  if (request.noFuse && !isModuleFile(request.input))
+    throw inputError(fmt::format("`--no-fuse` is for HLO modules, and `{}` is none", sourceName(request.input)));
   if (const CollectiveKind *kind = findCollective(request.input))
     return inspectCollective(request, *kind);
   if (isModuleFile(request.input))
@@ -347,6 +352,7 @@ void addInspect(CLI::App &program, VerbAction &action) {
   verb->add_option("--dump-binary", request->binaryFile);
   verb->add_flag("--kernel", request->kernel);
   verb->add_flag("--model", request->model);
+  verb->add_flag("--no-fuse", request->noFuse);
   addCollectiveOptions(*verb, request);
   verb->callback([request, verb, &action] {
     for (const char *name :

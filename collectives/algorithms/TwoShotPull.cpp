@@ -9,8 +9,11 @@ namespace heddle {
 // written is the own one of the owner.
 static void write(ProtocolWriter &w, const Collective &collective) {
   w.eachTile([&] {
+    std::vector<TileHandle> slices; // all are loaded before the first is stored: stores may be to the same memory
     for (int slice = 0; slice < collective.ranks; ++slice)
-      w.store(Rank::own(), {0, Rank::fixed(slice)}, w.input(Rank::fixed(slice)));
+      slices.push_back(w.input(Rank::fixed(slice)));
+    for (int slice = 0; slice < collective.ranks; ++slice)
+      w.store(Rank::own(), {0, Rank::fixed(slice)}, slices[size_t(slice)]);
   });
   w.barrier();
   w.eachTile([&] {

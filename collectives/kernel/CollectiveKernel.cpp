@@ -29,7 +29,7 @@ Value BufferOperands::input(TileWriter &w, ValueRange arguments, Value index, Va
   return w.load(w.offset(arguments[0], index), mask);
 }
 
-void BufferOperands::output(TileWriter &w, ValueRange arguments, Value index, Value mask, Value tile) const {
+void BufferOperands::output(TileWriter &w, ValueRange arguments, Value index, Value mask, Value tile, Value) const {
   w.store(w.offset(arguments[1], index), tile, mask, streams);
 }
 
@@ -48,11 +48,16 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   std::replace(name.begin(), name.end(), '-', '_');
   SmallVector<Value> values = w.begin(name, arguments);
   group = values[0], arena = values[1], tag = values[2], inner = values[4];
+  Value outer = values[3];
+  if (!operands.arePlainBuffers()) // a kernel of one size
+    outer = w.i64(collective.outer), inner = w.i64(collective.inner);
   extra.assign(values.begin() + protocolArguments, values.end());
-  partElements = w.mul(values[3], inner);
+  partElements = w.mul(outer, inner);
   Value ranks = w.i64(collective.ranks);
   sliceElements = plan.algorithm->slices ? divideUp(partElements, ranks) : partElements;
-  if (plan.slicesAreChunks()) {
+  if (!operands.arePlainBuffers()) {
+    sliceElements = w.i64(plan.sliceElements);
+  } else if (plan.slicesAreChunks()) {
     Value chunk = w.i64(directSliceBytes / elementSizeBytes(collective.type));
     sliceElements = w.mul(divideUp(sliceElements, chunk), chunk);
   }
@@ -108,7 +113,7 @@ void KernelWriter::round(Value number) {
 void KernelWriter::eachTile(const std::function<void()> &body) {
   // The last round may have fewer tiles than the others; each block takes as many, so that all meet as often.
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
-  Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileElements));
+  Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));
   Value count = w.binary<arith::MinSIOp>(tilesLeft, w.i64(plan.tilesPerRound));
   // After a missed peer nothing here is worth doing, and where a peer's operands lie is not even known.
   count = w.select(ok, count, w.i64(0));
@@ -117,46 +122,60 @@ void KernelWriter::eachTile(const std::function<void()> &body) {
     tileInBlock = t;
     Value inRound = w.add(w.mul(t, w.i64(plan.blocks)), block);
     tileInRound = w.mul(inRound, w.i64(plan.tileElements));
-    Value start = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), tileInRound);
-    element0 = w.add(lanes, start);
-    writeTile(start, body);
+    tileStart = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), w.mul(inRound, w.i64(plan.tileStride())));
+    element0 = w.add(lanes, tileStart);
+    writeTile(body);
     return {ok};
   });
   ok = after[0];
 }
 
-// Plain buffers have two codes: nearly all tiles exist in every part or slice, and need no mask.
-void KernelWriter::writeTile(Value start, const std::function<void()> &body) {
-  auto masked = [&](Value mask) -> TileWriter::Values {
+bool KernelWriter::everyTileIsWhole() const {
+  bool fits = plan.sliceElements % (plan.blocks * plan.tileStride()) == 0;
+  int64_t slices = plan.algorithm->slices ? collective.ranks : 1;
+  return !operands.arePlainBuffers() && fits && slices * plan.sliceElements == collective.partElements();
+}
+
+// There are two codes: nearly all tiles exist in every part or slice, and need no mask, but for the end of a row that
+// is shorter than its tile.
+void KernelWriter::writeTile(const std::function<void()> &body) {
+  auto masked = [&](Value mask, bool whole) -> TileWriter::Values {
     present = mask;
+    isWhole = whole;
     tiles.clear();
     body();
+    endOutputs();
     settle();
     return {ok};
   };
-  bool hasInbox = plan.algorithm->inboxSlots(collective.ranks) > 0;
-  bool isPlain = operands.arePlainBuffers() && (isGpu() ? plan.partsAreRuns() : !hasInbox);
-  if (!isPlain) {
-    masked(w.less(element0, sliceElements));
+  bool isPlain = operands.arePlainBuffers(), hasInbox = plan.algorithm->inboxSlots(collective.ranks) > 0;
+  Value inRow = plan.tileStride() < plan.tileElements ? w.less(lanes, w.i64(plan.rowElements)) : Value();
+  if (everyTileIsWhole() && plan.partsAreRuns()) {
+    masked(inRow, true);
+    return;
+  }
+  if (isGpu() ? !plan.partsAreRuns() : !isPlain || hasInbox) {
+    masked(both(w.less(element0, sliceElements), inRow), false);
     return;
   }
   Value inAll = plan.algorithm->slices // the last slice is the shortest
                     ? w.sub(partElements, w.mul(sliceElements, w.i64(collective.ranks - 1)))
                     : sliceElements;
-  Value isWhole = w.compare(arith::CmpIPredicate::sle, w.add(start, w.i64(plan.tileElements)), inAll), before = ok;
+  Value end = w.add(tileStart, w.i64(plan.tileStride())), before = ok;
+  Value exists = w.compare(arith::CmpIPredicate::sle, end, inAll);
   if (isAligned)
-    isWhole = w.bitAnd(isWhole, isAligned);
+    exists = w.bitAnd(exists, isAligned);
   ok = w.ifElse(
-      isWhole, w.b.getI1Type(),
+      exists, w.b.getI1Type(),
       [&] {
-        knowsAligned = isGpu();
-        auto result = masked({});
+        knowsAligned = isGpu() && isPlain;
+        auto result = masked(inRow, true);
         knowsAligned = false;
         return result;
       },
       [&] {
         ok = before;
-        return masked(w.less(element0, sliceElements));
+        return masked(both(w.less(element0, sliceElements), inRow), false);
       })[0];
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "collectives/Plan.h"
 #include "frontend/tile/TileWriter.h"
+#include <functional>
 
 namespace heddle {
 
@@ -14,11 +15,20 @@ public:
   /// The kernel's arguments behind those of the protocol.
   virtual std::vector<tile::TileWriter::Argument> arguments(tile::TileWriter &writer) const = 0;
   /// The elements of the input [outer][parts][inner] at `index` (tile of i64), as the storage type; zeros where `mask`
-  /// is false. `arguments` are the values of arguments().
+  /// is false; without a mask all are there. `arguments` are the values of arguments().
   virtual mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index,
                             mlir::Value mask) const = 0;
+  /// In a plan of rows the tile is one row (Plan::rowElements) or, where `mask` is false throughout, none; `first` is
+  /// the index of its first element, an i64.
   virtual void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
-                      mlir::Value tile) const = 0;
+                      mlir::Value tile, mlir::Value first) const = 0;
+  /// Writes of output() what can be done before the tile is there, loads above all; the function that is returned
+  /// writes the rest, further on in the same code.
+  using RestOfOutput = std::function<void(mlir::Value tile)>;
+  virtual RestOfOutput beginOutput(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index,
+                                   mlir::Value mask, mlir::Value first) const {
+    return [=, this, &writer](mlir::Value tile) { output(writer, arguments, index, mask, tile, first); };
+  }
   /// What a block does when it has put out all its tiles; a plan of one block puts out all there are.
   virtual void finish(tile::TileWriter &writer, mlir::ValueRange arguments) const {}
   /// Whether the arguments are two pointers, and another rank's code may use them in place of its own.
@@ -33,7 +43,7 @@ public:
   mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index,
                     mlir::Value mask) const override;
   void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
-              mlir::Value tile) const override;
+              mlir::Value tile, mlir::Value first) const override;
   bool arePlainBuffers() const override { return true; }
 
 private:

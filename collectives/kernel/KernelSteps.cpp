@@ -49,7 +49,8 @@ TileHandle KernelWriter::peerInput(const Rank &of, const Rank &part) {
 void KernelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
   const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
-  operands.output(w, forTile(known[placeOf(of, collective.ranks)]), index, mask, tiles[size_t(tile)]);
+  operands.output(w, forTile(known[placeOf(of, collective.ranks)]), index, mask, tiles[size_t(tile)],
+                  firstOutput(part));
 }
 
 // By block as well: so both ranks have work at any time, however few tiles a block has.
@@ -144,7 +145,7 @@ Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
   mask = present;
   if (plan.algorithm->slices) { // slice `part` of the one part
     Value index = w.add(element0, w.mul(place(part).rank, sliceElements));
-    if (mask)
+    if (mask && !isWhole)
       mask = w.bitAnd(mask, w.less(index, partElements));
     return index;
   }
@@ -160,16 +161,42 @@ Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
   return w.add(w.add(w.mul(line, w.mul(inner, w.i64(parts))), column), skip);
 }
 
+Value KernelWriter::firstOutput(const Rank &part) {
+  if (!plan.rowElements) // nobody asks
+    return {};
+  if (!plan.algorithm->slices && collective.outputParts() == 1)
+    return tileStart;
+  return w.add(tileStart, w.mul(place(part).rank, plan.algorithm->slices ? sliceElements : inner));
+}
+
 //===-- Steps ----------------------------------------------------------------------------------------------------===//
 
 TileHandle KernelWriter::input(const Rank &part) {
   Value mask, index = arrayIndex(part, collective.inputParts(), mask);
-  return keep(operands.input(w, forTile(extra), index, mask));
+  Value tile = operands.input(w, forTile(extra), index, mask);
+  return keep(arrangesPackets() ? w.arranged(tile, std::max<int64_t>(1, 4 / elementSizeBytes(collective.type))) : tile);
+}
+
+CollectiveOperands::RestOfOutput KernelWriter::beginOutput(const Rank &part) {
+  Value mask, index = arrayIndex(part, collective.outputParts(), mask);
+  return operands.beginOutput(w, extra, index, mask, firstOutput(part));
+}
+
+void KernelWriter::endOutputs() {
+  for (const Ending &ending : std::exchange(endings, {}))
+    ending.rest(ending.tile);
 }
 
 void KernelWriter::output(const Rank &part, TileHandle tile) {
+  if (!operands.arePlainBuffers()) {
+    Value all = tiles[size_t(tile)];
+    if (arrangesPackets())
+      all = w.arranged(all, accessBytes / elementSizeBytes(collective.type));
+    endings.push_back({begun ? std::exchange(begun, {}) : beginOutput(part), all});
+    return;
+  }
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
-  operands.output(w, forTile(extra), index, mask, tiles[size_t(tile)]);
+  operands.output(w, forTile(extra), index, mask, tiles[size_t(tile)], firstOutput(part));
 }
 
 void KernelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
@@ -186,7 +213,7 @@ TileHandle KernelWriter::load(const Rank &at, const Slot &slot) {
 void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
   SmallVector<Value, 2> words = toWords(w, tiles[size_t(tile)]), targets = packetTiles(place(to), slot);
   for (auto [target, word] : llvm::zip(targets, words))
-    peer::PacketSendOp::create(w.b, target, word, flag, Value());
+    peer::PacketSendOp::create(w.b, arrangesPackets() ? w.arranged(target, 1) : target, word, flag, Value());
 }
 
 TileHandle KernelWriter::receive(int from, const Slot &slot, TileHandle own) {
@@ -195,7 +222,8 @@ TileHandle KernelWriter::receive(int from, const Slot &slot, TileHandle own) {
   for (Value source : packetTiles({self, {}, /*isOwn=*/true}, slot)) {
     auto shape = cast<RankedTensorType>(source.getType()).getShape();
     Type data = RankedTensorType::get(shape, w.b.getI32Type()), bits = RankedTensorType::get(shape, w.b.getI1Type());
-    auto packet = peer::PacketReceiveOp::create(w.b, data, bits, source, flag, w.like(others, source), deadline, group);
+    Value place = arrangesPackets() ? w.arranged(source, 1) : source; // a report reads `source` as it likes
+    auto packet = peer::PacketReceiveOp::create(w.b, data, bits, place, flag, w.like(others, source), deadline, group);
     words.push_back(packet.getData());
     receipts.push_back({from, source, packet.getOk()});
   }
@@ -224,6 +252,8 @@ void KernelWriter::settle() {
 
 TileHandle KernelWriter::fold(const std::function<TileHandle(int rank)> &contribution) {
   Fold fold(w, collective.type, collective.reduction);
+  if (!operands.arePlainBuffers() && !plan.algorithm->slices) // the sum is what is put out: meanwhile the rest may come
+    begun = beginOutput(Rank::fixed(0));
   std::vector<TileHandle> contributions; // all of them before the first is used: packets are waited for together
   for (int rank = 0; rank < collective.ranks; ++rank)
     contributions.push_back(contribution(rank));

@@ -32,7 +32,8 @@ private:
   //===-- CollectiveKernel.cpp: the frame ------------------------------------------------------------------------===//
   void round(mlir::Value number);
   void exchangeOperands(mlir::Value now); ///< the barrier behind publish(); `now`: its epoch
-  void writeTile(mlir::Value start, const std::function<void()> &body);
+  void writeTile(const std::function<void()> &body);
+  bool everyTileIsWhole() const; ///< also in the last round
   mlir::Value divideUp(mlir::Value x, mlir::Value y) { return w.divide(w.add(x, w.sub(y, w.i64(1))), y); }
 
   //===-- KernelSteps.cpp: places and steps ----------------------------------------------------------------------===//
@@ -57,6 +58,12 @@ private:
   llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank);
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
   mlir::Value arrayIndex(const Rank &part, int parts, mlir::Value &mask);
+  /// GPUs, packets of rows: the words of neighbouring threads are neighbours, so that what goes over the links is
+  /// whole; plain tiles are what a thread reads at once.
+  bool arrangesPackets() const {
+    return isGpu() && plan.rowElements && plan.algorithm->inboxSlots(collective.ranks) > 0;
+  }
+  mlir::Value firstOutput(const Rank &part); ///< in a plan of rows: the index of the row's first element
   mlir::Value both(mlir::Value mask, mlir::Value condition) {
     return !condition ? mask : mask ? w.bitAnd(mask, w.like(condition, mask)) : w.splat(condition, plan.tileElements);
   }
@@ -72,6 +79,14 @@ private:
     mlir::Value source, arrived; ///< pointers, i1: tiles
   };
   void settle(); ///< reports packets that did not come
+
+  /// Fused operands: what is left of outputs, which is done at the end of the tile's code, when all has been loaded.
+  struct Ending {
+    CollectiveOperands::RestOfOutput rest;
+    mlir::Value tile;
+  };
+  CollectiveOperands::RestOfOutput beginOutput(const Rank &part);
+  void endOutputs();
 
   //===-- State --------------------------------------------------------------------------------------------------===//
   const Plan &plan;
@@ -97,11 +112,15 @@ private:
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> ownOperands;   ///< operandsOf(own(i))
   mlir::Value tileInBlock;                                         ///< i64: of the tiles of this block in the round
   mlir::Value tileInRound; ///< i64: elements before this tile in the slots of the round
+  mlir::Value tileStart;   ///< i64: elements before this tile in the part or slice
+  bool isWhole = false;    ///< in the code for tiles that exist in every part or slice
   mlir::Value element0;    ///< index of the tile's elements in the slice, i64
-  mlir::Value present;     ///< which of them exist; null: all, in every part or slice
+  mlir::Value present;     ///< which of them exist; null: all
   mlir::Value lanes;       ///< i64: 0 ... tile - 1
   std::vector<mlir::Value> tiles;
   std::vector<Receipt> receipts;
+  CollectiveOperands::RestOfOutput begun; ///< of the output that follows
+  std::vector<Ending> endings;
 };
 
 } // namespace heddle

@@ -45,8 +45,11 @@ SmallVector<Value> TileWriter::begin(const std::string &name, ArrayRef<Argument>
     types.push_back(argument.type);
   auto function = FuncOp::create(b, name, b.getFunctionType(types, {}));
   Block *body = function.addEntryBlock();
-  for (auto [value, argument] : llvm::zip(body->getArguments(), arguments))
+  for (auto [value, argument] : llvm::zip(body->getArguments(), arguments)) {
     value.setLoc(NameLoc::get(b.getStringAttr(argument.name)));
+    if (argument.divisibility > 1)
+      function.setArgAttr(value.getArgNumber(), "tt.divisibility", b.getI32IntegerAttr(argument.divisibility));
+  }
   b.setInsertionPointToEnd(body);
   return SmallVector<Value>(body->getArguments());
 }
@@ -146,6 +149,12 @@ Value TileWriter::bitcast(Value x, Type element) {
   if (elementTypeOf(x.getType()) == element)
     return x;
   return BitcastOp::create(b, shaped(element, x), x);
+}
+
+Value TileWriter::arranged(Value tile, int64_t neighbours) {
+  auto same = ReshapeOp::create(b, tile.getType(), tile);
+  same->setAttr("simt.contiguous", b.getI64IntegerAttr(neighbours));
+  return same;
 }
 
 Value TileWriter::any(Value bits) {

@@ -27,6 +27,7 @@ public:
   struct Argument {
     std::string name;
     mlir::Type type;
+    int divisibility = 1; ///< of a pointer's address or of an integer; launches check it
   };
   /// A module with the public function `name`; writing goes on in its body. Its arguments are the values returned.
   llvm::SmallVector<mlir::Value> begin(const std::string &name, llvm::ArrayRef<Argument> arguments);
@@ -62,6 +63,8 @@ public:
   mlir::Value extend(mlir::Value x, unsigned bits);   ///< zero-extends integers
   mlir::Value truncate(mlir::Value x, unsigned bits); ///< integers
   mlir::Value bitcast(mlir::Value x, mlir::Type element);
+  /// The same tile, of which each thread of a GPU has so many neighbours, or as many as there are for each.
+  mlir::Value arranged(mlir::Value tile, int64_t neighbours);
   mlir::Value any(mlir::Value bits); ///< whether some element of a tile of i1 holds
 
   template <class Op>

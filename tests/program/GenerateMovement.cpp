@@ -233,8 +233,12 @@ bool ModuleGenerator::reduction() {
                     : randomScalar(shape.type);
   Facts facts = factsOf(value);
   facts.magnitude = std::max(facts.magnitude, factsOf(initial).magnitude);
-  // A single operation on a narrow type is accumulated in f32 by the program, and rounded each time by the reference.
-  bool sameRoundings = hlo::bitWidth(shape.type) >= 32 || operation == "mixed";
+  // A single operation on a narrow type is accumulated in f32 by the program, and rounded each time by the reference;
+  // over the last dimensions it is taken in another order.
+  Dimensions ascending = reduced;
+  std::sort(ascending.begin(), ascending.end());
+  bool isRow = ascending.front() == shape.rank() - int64_t(ascending.size()) && ascending.back() == shape.rank() - 1;
+  bool sameRoundings = (hlo::bitWidth(shape.type) >= 32 && !isRow) || operation == "mixed";
   Facts result = operation == "mixed" ? Facts{2 * facts.magnitude + 3, 0, facts.nan}
                                       : reducedFacts(operation, shape.type, facts, count + 1, sameRoundings);
   if (count == 0 && operation == "maximum")

@@ -133,6 +133,8 @@ std::string differenceOf(const RandomModule &random, const std::string &referenc
     ProgramOptions options;
     if (choices.chance(40))
       options.algorithm = choices.pick(allAlgorithms())->name;
+    if (choices.chance(70)) // the rows of random modules are short
+      options.partition.leastColumns = 2;
     Results fused = runOnDevices(module, inputs, options), plain = fused;
     options.partition.fuseCollectives = false;
     if (hasCollective(module))

@@ -288,7 +288,8 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
-  if (getSrc().getType() == getType() && !getAllowReorder())
+  bool isMarked = !(*this)->getDiscardableAttrs().empty(); // it says something about its result
+  if (getSrc().getType() == getType() && !getAllowReorder() && !isMarked)
     return getSrc();
   return foldSplatConstant(adaptor.getSrc(), getType());
 }

@@ -333,6 +333,9 @@ bool LayoutAssigner::visit(Operation *op) {
     setAll(defaultLayout(shapeOf(op->getResult(0))));
   } else if (auto gather = dyn_cast<GatherOp>(op)) {
     setAll(ownOrDefault(gather.getIndices()));
+  } else if (auto contiguous = op->getAttrOfType<IntegerAttr>("simt.contiguous"); contiguous && isa<ReshapeOp>(op)) {
+    layout::Shape shape = shapeOf(op->getResult(0)); // who wrote the program knows better
+    setAll(defaultLayout(shape, std::clamp<int64_t>(countOf(shape) / threads(), 1, contiguous.getInt())));
   } else if (isa<TransOp, ReshapeOp>(op)) {
     if (const LinearLayout *layout = own(op->getOperand(0)))
       setAll(*throughShape(op, *layout));
