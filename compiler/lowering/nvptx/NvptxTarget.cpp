@@ -56,7 +56,7 @@ public:
   Value multiplyHigh(Builder &b, Value x, Value y) const override {
     return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
   }
-  void trap(Builder &b) const override { LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.trap"), ValueRange{}); }
+  void endThread(Builder &b) const override { call(b, "llvm.nvvm.exit", {}); }
 
 private:
   static Value call(Builder &b, Type type, llvm::StringRef name, ValueRange operands) {

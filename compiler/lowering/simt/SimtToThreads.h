@@ -2,6 +2,7 @@
 // From the simt level to the code of one thread: arith, math and scf on scalars, LLVM memory operations, the target's
 // intrinsics. Two steps, as on the host: this one, and after math has been expanded the conversion to the LLVM dialect.
 #pragma once
+#include "binary/Package.h"
 #include "compiler/layout/LinearLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
@@ -23,6 +24,8 @@ struct ThreadKernel {
   std::string entry;       ///< symbol
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< of a block
+  std::vector<PackageSite>
+      sites; ///< of prints and assertions; with any, a launch needs a record (binary/LaunchRecord.h)
 };
 
 /// Whether the positions along `axis` count registers first, lanes next and warps last, which a scan needs.
