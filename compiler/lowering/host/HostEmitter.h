@@ -183,7 +183,9 @@ private:
   //===-- ExternCalls.cpp ----------------------------------------------------------------------------------------===//
   void emitExternCall(triton::ExternElementwiseOp op);
   Values externOperands(triton::ExternElementwiseOp op, const TileIndex &index);
-  mlir::Value callExtern(triton::ExternElementwiseOp op, Values operands);
+  mlir::Value callElement(triton::ExternElementwiseOp op, Values operands);
+  /// A call that implement-calls replaces.
+  mlir::Value callExtern(llvm::StringRef symbol, mlir::Type result, mlir::ValueRange operands);
 
   //===-- State --------------------------------------------------------------------------------------------------===//
   triton::FuncOp source;
