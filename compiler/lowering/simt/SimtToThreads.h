@@ -3,7 +3,6 @@
 // intrinsics. Two steps, as on the host: this one, and after math has been expanded the conversion to the LLVM dialect.
 #pragma once
 #include "binary/Package.h"
-#include "compiler/layout/LinearLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
 #include <string>
@@ -27,9 +26,6 @@ struct ThreadKernel {
   std::vector<PackageSite>
       sites; ///< of prints and assertions; with any, a launch needs a record (binary/LaunchRecord.h)
 };
-
-/// Whether the positions along `axis` count registers first, lanes next and warps last, which a scan needs.
-bool isScanOrdered(const layout::LinearLayout &layout, int axis);
 
 /// Replaces the kernel (the one public tt.func, whose tiles have layouts) by an llvm.func. An operation without a
 /// lowering is refused by name at its location; `module` is then unusable.
