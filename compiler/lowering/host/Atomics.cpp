@@ -160,8 +160,6 @@ void HostEmitter::emitPoll(AtomicPollOp op) {
   Value limit, start;
   if (op.getTimeout()) {
     limit = scalar(op.getTimeout());
-    if (limit.getType().getIntOrFloatBitWidth() < 64)
-      limit = arith::ExtSIOp::create(b, loc, word, limit);
     start = clock();
   }
   auto loop = scf::WhileOp::create(
@@ -172,7 +170,7 @@ void HostEmitter::emitPoll(AtomicPollOp op) {
         Value different = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, seen, expected), again = different;
         if (limit) {
           Value passed = arith::SubIOp::create(b, loc, clock(), start);
-          Value inTime = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, passed, limit);
+          Value inTime = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, passed, limit);
           again = arith::AndIOp::create(b, loc, again, inTime);
         }
         Value same = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, seen, expected);

@@ -252,8 +252,6 @@ Value ThreadEmitter::waitForValue(AtomicPollOp op, bool mayEnd) {
   Value limit, start;
   if (op.getTimeout()) {
     limit = scalar(op.getTimeout());
-    if (unsigned bits = limit.getType().getIntOrFloatBitWidth(); bits < 64)
-      limit = arith::ExtSIOp::create(b, word, limit);
     start = clock();
   }
   auto loop = scf::WhileOp::create(
@@ -263,7 +261,7 @@ Value ThreadEmitter::waitForValue(AtomicPollOp op, bool mayEnd) {
         Value different = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, expected), again = different;
         if (limit) {
           Value passed = arith::SubIOp::create(b, clock(), start);
-          again = arith::AndIOp::create(b, again, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, passed, limit));
+          again = arith::AndIOp::create(b, again, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, passed, limit));
         }
         if (mayEnd)
           again = arith::AndIOp::create(b, again,
