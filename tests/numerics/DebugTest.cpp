@@ -223,6 +223,24 @@ TEST_P(Debug, asserts_in_maps) {
   EXPECT_EQ(valuesOf<int32_t>(arguments[0])[127], 255);
 }
 
+// A thread that is alone cannot end the others: its failure is noted, and the program goes on.
+TEST_P(Debug, an_assert_of_one_thread_is_noted) {
+  if (!isGpu(GetParam()))
+    GTEST_SKIP() << "on the host a program is one thread";
+  std::vector<Argument> arguments{zeros<int32_t>(1)};
+  std::string text = kernelText("%o: !tt.ptr<i32>", R"(
+  %c7 = arith.constant 7 : i32
+  %no = arith.constant false
+  %thread = peer.thread_id : i32
+  %seventh = arith.cmpi eq, %thread, %c7 : i32
+  scf.if %seventh {
+    tt.assert %no, "not here" : i1
+  }
+  tt.store %o, %c7 : !tt.ptr<i32>)");
+  EXPECT_NE(errorOf([&] { executor->run(text, {}, arguments); }).find("assertion failed: not here"), std::string::npos);
+  EXPECT_EQ(valuesOf<int32_t>(arguments[0])[0], 7);
+}
+
 // Who waits for a program that is gone ends too, in a poll and in a loop.
 TEST_P(Debug, a_failed_assert_ends_those_who_wait) {
   if (!isGpu(GetParam()))
