@@ -4,13 +4,14 @@
 //
 // The entry is a PTX `.entry` of the name `Package::entry`. Its grid x, y, z is the program's id; a block has
 // `Package::threads` threads along x. Its parameters are the package's arguments in order, then one of 8 bytes: the
-// address of the launch's record in device memory, or 0. This version always passes 0; asserts and prints will use it.
+// address of the launch's record in device memory (binary/LaunchRecord.h), or 0 where the package has no sites: kernels
+// that neither print nor assert do not look at it.
 #pragma once
 #include <cstdint>
 
 namespace heddle {
 
-inline constexpr uint32_t cudaAbiVersion = 1;
+inline constexpr uint32_t cudaAbiVersion = 2;
 
 /// Size and alignment of the PTX parameter of an argument: 8 (`.u64`) for a pointer and for a scalar of 8 bytes, else 4
 /// (`.u32`). Narrow scalars are zero-extended: i1, i8, i16 and the bits of f16, bf16 and the 8-bit formats.

@@ -98,6 +98,18 @@ int64_t countPrintLines(const PackageSite &site, int32_t operand, const void *da
   return count;
 }
 
+std::string droppedLinesText(const std::string &kernel, int64_t lines) {
+  return fmt::format("kernel `{}`: {} more lines of print were dropped", kernel, lines);
+}
+
+int64_t printedElementBytes(const PackageSite &site, int32_t operand) {
+  const PackageSite::Operand *what = printedOperand(site, operand, &site);
+  if (!what)
+    return 0;
+  auto type = findElementType(what->type);
+  return type ? elementSizeBytes(*type) : 8;
+}
+
 void formatPrint(const PackageSite &site, int32_t operand, const void *data, const std::array<int32_t, 3> &program,
                  const std::function<bool(const std::string &line)> &emit) {
   std::string pid = fmt::format("pid ({}, {}, {})", program[0], program[1], program[2]);

@@ -21,8 +21,13 @@ PrintSink setPrintSink(PrintSink sink);
 /// Hands one line to the sink.
 void emitPrintLine(const std::string &line);
 
+/// What is said of lines beyond the limit.
+std::string droppedLinesText(const std::string &kernel, int64_t lines);
+
 /// How many lines formatPrint makes.
 int64_t countPrintLines(const PackageSite &site, int32_t operand, const void *data);
+/// Of one element of the operand in storage form; 0 where there is no such operand.
+int64_t printedElementBytes(const PackageSite &site, int32_t operand);
 
 /// Calls `emit` for each element of one operand with `pid (0, 0, 0) idx (1, 2) prefix: value`, until it returns false.
 /// `data` is as HostLaunch::print says; with operand -1 there is one line without a value.

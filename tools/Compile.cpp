@@ -32,7 +32,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --exact-math         GPUs: f32 division, exp, exp2 and sqrt as on the host, not by approximations
   --warp-groups        GPUs: groups of four warps multiply large tiles from shared memory (wgmma)
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
-  --check              ask the device before each memory access
+  --check              host: ask the device before each memory access
   --kernel NAME        the kernel, when the text has several
   --to PHASE           stop after a phase and print what it left; asm is the machine code
   --from PHASE         the text is what --dump-phases wrote for this phase, one of the tile level: parse to

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Blocked layouts, their slices, and the layouts of mma.sync and wgmma. Each is a product of identities along axes,
+// Blocked layouts, and the layouts of mma.sync and wgmma. Each is a product of identities along axes,
 // then fitted to the tile.
 #include "compiler/layout/Encodings.h"
+#include "compiler/layout/Axes.h"
 #include "compiler/layout/Fit.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace heddle::layout {
+
+Order rowMajor(size_t rank) {
+  Order order(rank);
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
 
 LinearLayout blocked(const Shape &shape, const Shape &sizePerThread, const Shape &lanesPerWarp, const Shape &warps,
                      const Order &order) {
@@ -41,48 +49,6 @@ LinearLayout defaultBlocked(const Shape &shape, const Shape &sizePerThread, cons
     warpsLeft /= warpsPerAxis[axis];
   }
   return blocked(shape, sizePerThread, lanesPerWarp, warpsPerAxis, order);
-}
-
-LinearLayout slice(const LinearLayout &parent, int axis) {
-  std::vector<Dim> inputs, outputs;
-  for (const LinearLayout::Input &input : parent.inputs())
-    inputs.push_back(input.dim);
-  int rank = int(parent.outputs().size());
-  for (const LinearLayout::Output &output : parent.outputs())
-    if (output.dim != tileDim(axis))
-      outputs.push_back(output.dim);
-  if (int(outputs.size()) != rank - 1)
-    throw internalError(fmt::format("layout: slice: no axis {} in a tile of rank {}", axis, rank));
-  LinearLayout rest = parent.sublayout(inputs, outputs);
-  for (int later = axis + 1; later < rank; ++later)
-    rest = rest.renameOutput(tileDim(later), tileDim(later - 1));
-  return rest.removeInputBits(Dim::Register, rest.freeBits(Dim::Register));
-}
-
-LinearLayout expandAxis(const LinearLayout &layout, int axis) {
-  int rank = int(layout.outputs().size());
-  LinearLayout expanded = layout;
-  for (int later = rank; later-- > axis;)
-    expanded = expanded.renameOutput(tileDim(later), tileDim(later + 1));
-  std::vector<Dim> order;
-  for (int each = 0; each <= rank; ++each)
-    order.push_back(tileDim(each));
-  return (expanded * LinearLayout::zeros1D(1, Dim::Register, tileDim(axis))).transposeOutputs(order);
-}
-
-LinearLayout permuteAxes(const LinearLayout &source, const Order &order) {
-  std::vector<LinearLayout::Input> inputs = source.inputs();
-  std::vector<LinearLayout::Output> outputs;
-  for (size_t axis = 0; axis < order.size(); ++axis)
-    outputs.push_back({tileDim(int(axis)), source.outputSize(tileDim(order[axis]))});
-  for (LinearLayout::Input &input : inputs)
-    for (size_t bit = 0; bit < input.bases.size(); ++bit) {
-      std::vector<int64_t> moved;
-      for (int axis : order)
-        moved.push_back(source.basis(input.dim, int(bit), tileDim(axis)));
-      input.bases[bit] = moved;
-    }
-  return LinearLayout(std::move(inputs), std::move(outputs));
 }
 
 /// What a warp holds of a matrix fragment of 8 rows, or 16: `pair` neighbours along `inner`, four lanes along it, eight

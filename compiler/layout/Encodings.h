@@ -13,6 +13,7 @@ namespace heddle::layout {
 
 using Shape = std::vector<int64_t>;
 using Order = std::vector<int>; ///< axes, the fastest first
+Order rowMajor(size_t rank);    ///< the last axis first
 
 /// sizePerThread, lanes and warps along each axis, distributed in `order`.
 LinearLayout blocked(const Shape &shape, const Shape &sizePerThread, const Shape &lanesPerWarp, const Shape &warps,
@@ -20,15 +21,6 @@ LinearLayout blocked(const Shape &shape, const Shape &sizePerThread, const Shape
 /// Lanes and warps dealt out along `order` so that neighbours in memory are neighbours in the warp.
 LinearLayout defaultBlocked(const Shape &shape, const Shape &sizePerThread, const Order &order, int64_t lanes,
                             int64_t warps);
-/// The layout of a tile without axis `axis` of `parent`'s tile: what a reduction along it leaves. Registers that differ
-/// only along that axis are one.
-LinearLayout slice(const LinearLayout &parent, int axis);
-/// The inverse in the sense of types: a tile with an axis of size 1 inserted.
-LinearLayout expandAxis(const LinearLayout &layout, int axis);
-
-/// The layout of a transposed tile: its axis d is axis order[d] of `source`'s.
-LinearLayout permuteAxes(const LinearLayout &source, const Order &order);
-
 /// Accumulators of mma.sync m16n8: a warp holds 16 x 8 of the last two axes. `warps` along each axis of the tile.
 LinearLayout mmaAccumulator(const Shape &shape, const Shape &warps);
 /// Accumulators of wgmma m64nN: `instructionN` columns of an instruction.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Constructors of register layouts: worked bases, coverage of the tile, plain definitions, and the formulas by which
 // the manuals say where the fragments of matrix instructions are.
-#include "compiler/layout/Encodings.h"
+#include "compiler/layout/Axes.h"
 #include "compiler/layout/TestLayout.h"
 #include "support/TestError.h"
 #include <set>
@@ -64,25 +64,6 @@ TEST(LayoutEncodings, worked_repetition_is_along_n_first) {
 
 namespace {
 
-/// Every element is somewhere, and each as often as the free bits say; no register is a copy.
-void expectCovers(const LinearLayout &layout, const Shape &shape, int64_t lanes, int64_t warps) {
-  SCOPED_TRACE(layout.toString());
-  ASSERT_EQ(layout.outputs().size(), shape.size());
-  for (size_t axis = 0; axis < shape.size(); ++axis)
-    EXPECT_EQ(layout.outputs()[axis], (LinearLayout::Output{tileDim(int(axis)), shape[axis]}));
-  ASSERT_EQ(layout.inputs().size(), 3u);
-  EXPECT_EQ(layout.inputSize(Dim::Lane), lanes);
-  EXPECT_EQ(layout.inputSize(Dim::Warp), warps);
-  EXPECT_EQ(layout.freeBits(Dim::Register), 0u);
-  int64_t copies =
-      int64_t(1) << (std::popcount(layout.freeBits(Dim::Lane)) + std::popcount(layout.freeBits(Dim::Warp)));
-  std::vector<int64_t> count(size_t(1) << layout.totalOutputBits());
-  for (int64_t element : flatTable(layout))
-    ++count[size_t(element)];
-  for (int64_t each : count)
-    ASSERT_EQ(each, copies);
-}
-
 /// The layout is what the function says for every register, lane and warp.
 template <typename Function>
 void expectIs(const LinearLayout &layout, Function element) {
@@ -93,8 +74,6 @@ void expectIs(const LinearLayout &layout, Function element) {
         ASSERT_EQ(layout.apply({{Dim::Register, reg}, {Dim::Lane, lane}, {Dim::Warp, warp}}), element(reg, lane, warp))
             << "register " << reg << " lane " << lane << " warp " << warp;
 }
-
-using Element = std::vector<int64_t>;
 
 int64_t product(const Shape &sizes) {
   int64_t all = 1;
@@ -154,50 +133,6 @@ TEST(LayoutEncodings, default_blocked) {
       for (const Order &order : {Order{1, 0}, Order{0, 1}})
         expectCovers(defaultBlocked({rows, columns}, {1, 2}, order, 64, 4), {rows, columns}, 64, 4);
   expectCovers(defaultBlocked({}, {}, {}, 32, 4), {}, 32, 4);
-}
-
-TEST(LayoutEncodings, slice_is_the_projection) {
-  const Shape shape = {16, 8, 32};
-  std::vector<LinearLayout> parents = {blocked(shape, {1, 2, 4}, {2, 4, 4}, {2, 1, 2}, {2, 1, 0}),
-                                       blocked(shape, {4, 2, 2}, {4, 1, 8}, {1, 4, 1}, {0, 2, 1}),
-                                       mmaAccumulator(shape, {1, 1, 4}),
-                                       mfmaAccumulator(shape, {2, 1, 2}, 16, 16, false)};
-  for (const LinearLayout &parent : parents)
-    for (int axis = 0; axis < 3; ++axis) {
-      LinearLayout sliced = slice(parent, axis);
-      Shape rest = shape;
-      rest.erase(rest.begin() + axis);
-      expectCovers(sliced, rest, parent.inputSize(Dim::Lane), parent.inputSize(Dim::Warp));
-      std::map<std::pair<int64_t, int64_t>, std::set<Element>> projected, held;
-      for (const Coordinates &place : placesOf(parent)) {
-        Element element = parent.apply(place);
-        element.erase(element.begin() + axis);
-        projected[{place[1].second, place[2].second}].insert(element);
-      }
-      for (const Coordinates &place : placesOf(sliced))
-        EXPECT_TRUE((held[{place[1].second, place[2].second}].insert(sliced.apply(place)).second));
-      EXPECT_EQ(held, projected);
-    }
-  // Registers that differ only along the axis, although none of them is a zero base afterwards.
-  LinearLayout crossed({{Dim::Register, {{0, 1}, {1, 1}}}}, {{Dim::Dim0, 2}, {Dim::Dim1, 2}});
-  EXPECT_EQ(basesOf(slice(crossed, 0), Dim::Register), (Bases{{1}}));
-  EXPECT_EQ(messageOf([&] { slice(crossed, 2); }), "layout: slice: no axis 2 in a tile of rank 2");
-}
-
-TEST(LayoutEncodings, expanded_axis_has_size_one) {
-  LinearLayout layout = blocked({8, 32}, {1, 4}, {4, 8}, {2, 2}, {1, 0});
-  for (int axis = 0; axis <= 2; ++axis) {
-    Shape shape = {8, 32};
-    shape.insert(shape.begin() + axis, 1);
-    LinearLayout expanded = expandAxis(layout, axis);
-    expectCovers(expanded, shape, 32, 4);
-    EXPECT_EQ(slice(expanded, axis), layout);
-    for (const Coordinates &place : placesOf(layout)) {
-      Element element = layout.apply(place);
-      element.insert(element.begin() + axis, 0);
-      ASSERT_EQ(expanded.apply(place), element);
-    }
-  }
 }
 
 TEST(LayoutEncodings, everything_is_covered) {

@@ -23,12 +23,6 @@ void checkOrder(const Order &order, size_t rank) {
     throw internalError(fmt::format("layout: the order ({}) of {} axes", fmt::join(order, ", "), rank));
 }
 
-Order rowMajor(size_t rank) {
-  Order order(rank);
-  std::iota(order.rbegin(), order.rend(), 0);
-  return order;
-}
-
 MatrixAxes::MatrixAxes(const Shape &shape) {
   if (shape.size() < 2)
     throw internalError(fmt::format("layout: a tile of rank {} as a matrix", shape.size()));

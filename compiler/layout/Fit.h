@@ -9,8 +9,6 @@ namespace heddle::layout {
 void checkRank(const Shape &shape, const Shape &sizes, const char *what);
 /// Each of the `rank` axes once.
 void checkOrder(const Order &order, size_t rank);
-/// The last axis first.
-Order rowMajor(size_t rank);
 
 /// The last two axes of a tile of matrices.
 struct MatrixAxes {

@@ -2,7 +2,7 @@
 // What the tests of layouts share: a layout as a plain table of all its places, made from the bases by hand, and short
 // ways to write layouts down.
 #pragma once
-#include "compiler/layout/LinearLayout.h"
+#include "compiler/layout/Encodings.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -76,6 +76,27 @@ inline std::vector<int64_t> flatTable(const LinearLayout &layout) {
         table.push_back(table[i] ^ flat);
     }
   return table;
+}
+
+using Element = std::vector<int64_t>;
+
+/// Every element is somewhere, and each as often as the free bits say; no register is a copy.
+inline void expectCovers(const LinearLayout &layout, const Shape &shape, int64_t lanes, int64_t warps) {
+  SCOPED_TRACE(layout.toString());
+  ASSERT_EQ(layout.outputs().size(), shape.size());
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    EXPECT_EQ(layout.outputs()[axis], (LinearLayout::Output{tileDim(int(axis)), shape[axis]}));
+  ASSERT_EQ(layout.inputs().size(), 3u);
+  EXPECT_EQ(layout.inputSize(Dim::Lane), lanes);
+  EXPECT_EQ(layout.inputSize(Dim::Warp), warps);
+  EXPECT_EQ(layout.freeBits(Dim::Register), 0u);
+  int64_t copies =
+      int64_t(1) << (std::popcount(layout.freeBits(Dim::Lane)) + std::popcount(layout.freeBits(Dim::Warp)));
+  std::vector<int64_t> count(size_t(1) << layout.totalOutputBits());
+  for (int64_t element : flatTable(layout))
+    ++count[size_t(element)];
+  for (int64_t each : count)
+    ASSERT_EQ(each, copies);
 }
 
 } // namespace heddle::layout

@@ -250,6 +250,7 @@ LogicalResult makeCudaPackage(Compilation &compilation) {
   package.arguments = compilation.arguments;
   package.threads = kernel.threads;
   package.sharedBytes = kernel.sharedBytes;
+  package.sites = kernel.sites;
   package.binary = compilation.assembly;
   compilation.package = std::move(package);
   return success();

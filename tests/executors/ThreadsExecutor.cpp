@@ -2,6 +2,7 @@
 // The sm_90 target without a GPU: compiles the text up to PTX, takes the LLVM IR of one thread that the compilation had
 // on its way, and runs it in the thread interpreter.
 #include "compiler/pipeline/Compile.h"
+#include "runtime/LaunchReport.h"
 #include "support/Error.h"
 #include "tests/executors/Executor.h"
 #include "tests/thread_interpreter/ThreadInterpreter.h"
@@ -36,9 +37,9 @@ public:
     return threads::ThreadInterpreter(*module, package.entry, options);
   }
 
-  /// A launch over `grid`, whose buffers are known to `interpreter`.
+  /// A launch over `grid`, whose buffers and record are known to `interpreter`.
   threads::Launch launch(const reference::Grid &grid, std::vector<reference::Argument> &arguments,
-                         threads::ThreadInterpreter &interpreter) const {
+                         std::vector<uint64_t> &record, threads::ThreadInterpreter &interpreter) const {
     threads::Launch launch;
     launch.grid = {uint32_t(grid.x), uint32_t(grid.y), uint32_t(grid.z)};
     launch.block.x = uint32_t(package.threads);
@@ -49,13 +50,21 @@ public:
       if (argument.isBuffer)
         interpreter.addMemory(argument.bytes.data(), argument.bytes.size(), name);
     }
-    launch.arguments.push_back(0); // the launch's record (binary/CudaAbi.h)
+    record.assign(package.sites.empty() ? 0 : size_t(launchRecordBytes) / sizeof(uint64_t), 0);
+    launch.arguments.push_back(record.empty() ? 0 : uint64_t(record.data()));
+    interpreter.addMemory(record.data(), record.size() * sizeof(uint64_t), "the launch's record");
     return launch;
   }
 
   void requireClean(const threads::Report &report) const {
     if (!report.clean())
       throw internalError("the threads of kernel `" + package.kernel + "`: " + report.text());
+  }
+
+  /// What the runtime makes of the record: prints, and the error of an assertion.
+  void report(const reference::Grid &grid, const std::vector<uint64_t> &record) const {
+    if (!record.empty())
+      reportLaunch(package, {grid.x, grid.y, grid.z}, record.data());
   }
 
 private:
@@ -81,7 +90,9 @@ public:
     if (options.cooperative)
       machine.residentBlocks = unsigned(grid.x * grid.y * grid.z);
     threads::ThreadInterpreter interpreter = code->interpreter(machine);
-    code->requireClean(interpreter.run(code->launch(grid, arguments, interpreter)));
+    std::vector<uint64_t> record;
+    code->requireClean(interpreter.run(code->launch(grid, arguments, record, interpreter)));
+    code->report(grid, record);
   }
 
 private:
@@ -101,8 +112,9 @@ executors::BarrierTrial executors::tryBarriers(const std::string &moduleText, co
   ThreadCode code(moduleText, "llvm-ir", warps);
   auto run = [&](std::optional<unsigned> without) {
     std::vector<reference::Argument> own = arguments;
+    std::vector<uint64_t> record;
     threads::ThreadInterpreter interpreter = code.interpreter();
-    threads::Launch launch = code.launch(grid, own, interpreter);
+    threads::Launch launch = code.launch(grid, own, record, interpreter);
     if (without)
       interpreter.removeBarrier(*without);
     return std::pair(interpreter.run(launch), interpreter.barrierCount());

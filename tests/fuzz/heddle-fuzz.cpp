@@ -76,10 +76,8 @@ int main(int argc, char **argv) {
     checkFamilies(options.without);
     if (executorName.empty())
       executorName = testDevice();
-    if (executorName.starts_with("threads") || executorName.starts_with("cuda")) {
+    if (executorName.starts_with("threads") || executorName.starts_with("cuda"))
       options.approximateDivision = true;
-      options.without.insert("print"); // kernels on GPUs do not print yet
-    }
     executor = makeExecutor(executorName);
     actions.against = " against '" + executor->name() + "'";
   };

@@ -87,6 +87,18 @@ std::string loop(const std::string &body) {
 
 } // namespace
 
+// One thread reserves room in the launch's record and tells the others where.
+TEST(Barriers, prints_in_a_loop) {
+  expectNeeded(2, kernelText("%n: i32", R"(
+  %i = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %k = %c0 to %n step %c1 : i32 {
+    tt.print "i" {hex = false, isSigned = array<i32: 1>} : %i : tensor<256xi32>
+  })"),
+               {1}, {scalarI32(4)});
+}
+
 TEST(Barriers, reduce_needs_one) {
   expectNeeded(1, reduce("m", "x", "maximumf") + subtract("r", "x", "m"));
 }

@@ -93,6 +93,31 @@ TEST(Programs, a_poll_waits_for_what_is_there) {
                     {bufferOf(ascending(1)), zeros<int32_t>(1)});
 }
 
+// One poll always, so that what is there is seen even when there is no time at all; what does not come is given up.
+TEST(Programs, a_poll_with_a_limit_says_whether_it_came) {
+  auto result = runOnDevice("%p: !tt.ptr<i32>, %o: !tt.ptr<i32>, %limit: i64, %wide: i64", R"(
+  %none = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i32
+  %i1 = arith.constant 1 : i32
+  %p1 = tt.addptr %p, %i1 : !tt.ptr<i32>, i32
+  %i2 = arith.constant 2 : i32
+  %p2 = tt.addptr %p, %i2 : !tt.ptr<i32>, i32
+  %came = tt.atomic_poll acquire, gpu, %p1, %c1 timeout %none : !tt.ptr<i32>, i32 -> i1
+  %missed = tt.atomic_poll relaxed, sys, %p2, %c1 timeout %limit : !tt.ptr<i32>, i32 -> i1
+  %later = tt.atomic_poll acquire, sys, %p2, %i2 timeout %wide : !tt.ptr<i32>, i32 -> i1
+  %a = arith.extui %came : i1 to i32
+  %b = arith.extui %missed : i1 to i32
+  %c = arith.extui %later : i1 to i32
+  %o1 = tt.addptr %o, %i1 : !tt.ptr<i32>, i32
+  %o2 = tt.addptr %o, %i2 : !tt.ptr<i32>, i32
+  tt.store %o, %a : !tt.ptr<i32>
+  tt.store %o1, %b : !tt.ptr<i32>
+  tt.store %o2, %c : !tt.ptr<i32>)",
+                            {bufferOf(std::vector<int32_t>{0, 1, 2}), bufferOf(std::vector<int32_t>{5, 5, 5}),
+                             Argument::scalar(20000), Argument::scalar(~uint64_t(0))});
+  EXPECT_EQ(valuesOf<int32_t>(result[1]), (std::vector<int32_t>{1, 0, 1}));
+}
+
 // A loop made of branches, which carries a tile and a scalar; and tiles of one element.
 TEST(Programs, blocks_pass_tiles) {
   expectAsReference("%x: !tt.ptr<i32>, %o: !tt.ptr<i32>, %one: !tt.ptr<i32>", R"(

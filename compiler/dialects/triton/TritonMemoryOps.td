@@ -77,11 +77,11 @@ def TT_AtomicCASOp : TT_Op<"atomic_cas", [SameTileShape, MemoryEffects<[MemRead,
 }
 
 def TT_AtomicPollOp : TT_Op<"atomic_poll", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "wait until the memory holds an expected value; false when the time is over";
-  let arguments = (ins Triton_PointerType:$ptr, TT_Int:$expected, Optional<TT_Int>:$timeout, TT_MemSemantic:$sem, TT_MemScope:$scope);
+  let summary = "wait until the memory holds an expected value; false after `timeout` nanoseconds";
+  let arguments = (ins Triton_PointerType:$ptr, TT_Int:$expected, Optional<I64>:$timeout, TT_MemSemantic:$sem, TT_MemScope:$scope);
   let results = (outs I1:$result);
   let assemblyFormat = [{
-    $sem `,` $scope `,` $ptr `,` $expected (`timeout` $timeout^ `:` type($timeout))? attr-dict `:`
+    $sem `,` $scope `,` $ptr `,` $expected (`timeout` $timeout^)? attr-dict `:`
     qualified(type($ptr)) `,` type($expected) `->` type($result)
   }];
   let hasVerifier = 1;

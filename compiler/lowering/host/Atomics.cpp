@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomics and polls of a tile program: one element after the other, in the order of the tile.
 #include "compiler/lowering/host/HostEmitter.h"
+#include "compiler/lowering/peer/ExternCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -148,20 +149,32 @@ void HostEmitter::emitAtomic(Operation *op) {
   });
 }
 
-// Relaxed loads until the expected bits are there, then the acquire fence. A wait without end is left through the stop
-// check; one with a limit in nanoseconds counts the system's clock, which the host target does not read.
+// Relaxed loads until the expected bits are there or the time is over, then the acquire fence. One load always. A wait
+// without end is left through the stop check.
 void HostEmitter::emitPoll(AtomicPollOp op) {
   PieceScope scope(*this, 1);
   Access access = accessAt(op, op.getPtr(), {}, {});
   Value pointer = toPointer(access.address.scalar), expected = scalar(op.getExpected());
-  Type type = expected.getType();
+  Type type = expected.getType(), word = b.getI64Type();
+  auto clock = [&] { return callExtern(peer::externCallName({peer::ExternCall::Kind::Clock}), word, {}); };
+  Value limit, start;
+  if (op.getTimeout()) {
+    limit = scalar(op.getTimeout());
+    start = clock();
+  }
   auto loop = scf::WhileOp::create(
-      b, loc, TypeRange{}, ValueRange{},
+      b, loc, TypeRange{b.getI1Type()}, ValueRange{},
       [&](OpBuilder &, Location, ValueRange) {
         Value seen = LLVM::LoadOp::create(b, loc, type, pointer, sizeOf(type), false, false, false, false,
                                           LLVM::AtomicOrdering::monotonic);
-        Value different = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, seen, expected);
-        scf::ConditionOp::create(b, loc, different, ValueRange{});
+        Value different = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, seen, expected), again = different;
+        if (limit) {
+          Value passed = arith::SubIOp::create(b, loc, clock(), start);
+          Value inTime = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, passed, limit);
+          again = arith::AndIOp::create(b, loc, again, inTime);
+        }
+        Value same = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, seen, expected);
+        scf::ConditionOp::create(b, loc, again, ValueRange{same});
       },
       [&](OpBuilder &, Location, ValueRange) {
         emitStopCheck(op, /*spin=*/true);
@@ -170,5 +183,5 @@ void HostEmitter::emitPoll(AtomicPollOp op) {
   b.setInsertionPointAfter(loop);
   if (op.getSem() != MemSemantic::Relaxed)
     LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acquire, StringRef());
-  scalars[op.getResult()] = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  scalars[op.getResult()] = loop.getResult(0);
 }

@@ -5,68 +5,11 @@
 #include "compiler/lowering/host/HostEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Location.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::host;
 using namespace heddle::triton;
-
-static std::string textOf(Type type) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << type;
-  return text;
-}
-
-// The innermost place of the user's source that a location names.
-static FileLineColLoc placeOf(Location location) {
-  if (auto place = dyn_cast<FileLineColLoc>(location))
-    return place;
-  if (auto name = dyn_cast<NameLoc>(location))
-    return placeOf(name.getChildLoc());
-  if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    if (FileLineColLoc callee = placeOf(call.getCallee()))
-      return callee;
-    return placeOf(call.getCaller());
-  }
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      if (FileLineColLoc place = placeOf(part))
-        return place;
-  return {};
-}
-
-int32_t HostEmitter::site(Operation *op) {
-  auto [known, isNew] = sites.try_emplace(op, int32_t(kernel.sites.size()));
-  if (!isNew)
-    return known->second;
-  PackageSite site;
-  site.operation = op->getName().getStringRef().str();
-  if (FileLineColLoc place = placeOf(op->getLoc())) {
-    site.file = place.getFilename().str();
-    site.line = place.getLine();
-    site.column = place.getColumn();
-  }
-  if (auto assertion = dyn_cast<AssertOp>(op))
-    site.message = assertion.getMessage().str();
-  if (auto print = dyn_cast<PrintOp>(op)) {
-    site.message = print.getPrefix().str();
-    site.hex = print.getHex();
-    for (auto [number, value] : llvm::enumerate(print.getArgs())) {
-      PackageSite::Operand operand;
-      Type element = elementTypeOf(value.getType());
-      operand.type = isa<PointerType>(element) ? "ptr" : textOf(element);
-      if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
-        operand.shape.assign(tile.getShape().begin(), tile.getShape().end());
-      operand.isSigned = number >= print.getIsSigned().size() || print.getIsSigned()[number] != 0;
-      site.operands.push_back(operand);
-    }
-  }
-  kernel.sites.push_back(site);
-  return known->second;
-}
 
 // Calls the function pointer at `offset` of HostLaunch with the program in front.
 void HostEmitter::callHook(int64_t offset, ArrayRef<Value> arguments) {
@@ -103,7 +46,7 @@ void HostEmitter::emitStopCheck(Operation *op, bool spin) {
   auto branch = scf::IfOp::create(b, loc, stop, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(branch.thenBlock()->getTerminator());
-  callHook(offsetof(HostLaunch, stopped), {constantLike(b.getI32Type(), site(op), asked)});
+  callHook(offsetof(HostLaunch, stopped), {constantLike(b.getI32Type(), sites.of(op), asked)});
 }
 
 void HostEmitter::checkAccess(Operation *op, const Access &access, int64_t sizeBytes) {
@@ -116,14 +59,15 @@ void HostEmitter::checkAccess(Operation *op, const Access &access, int64_t sizeB
   forActiveLanes(active, [&](Value lane) {
     Value address = vector ? spilledLane(addressMemory, b.getI64Type(), lane) : addresses;
     Value element = vector ? spilledLane(elementMemory, b.getI64Type(), lane) : elements;
-    Value number = constantLike(b.getI32Type(), site(op), lane), size = constantLike(b.getI32Type(), sizeBytes, lane);
+    Value number = constantLike(b.getI32Type(), sites.of(op), lane),
+          size = constantLike(b.getI32Type(), sizeBytes, lane);
     callHook(offsetof(HostLaunch, checkAccess), {number, address, size, element});
   });
 }
 
 void HostEmitter::emitPrint(PrintOp op) {
   auto number = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value)); };
-  Value here = number(site(op));
+  Value here = number(sites.of(op));
   if (op.getArgs().empty())
     return callHook(offsetof(HostLaunch, print),
                     {here, number(-1), LLVM::ZeroOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()))});
@@ -147,7 +91,7 @@ void HostEmitter::emitAssert(AssertOp op) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenBlock()->getTerminator());
     callHook(offsetof(HostLaunch, assertFailed),
-             {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(site(op))), element});
+             {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(sites.of(op))), element});
   };
   auto tile = dyn_cast<RankedTensorType>(op.getCondition().getType());
   if (!tile)
@@ -168,8 +112,9 @@ void HostEmitter::emitAssert(AssertOp op) {
     Value failed = arith::XOrIOp::create(b, loc, condition, constantLike(b.getI1Type(), -1, condition));
     Value memory = spill(elements);
     forActiveLanes(failed, [&](Value lane) {
-      callHook(offsetof(HostLaunch, assertFailed), {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(site(op))),
-                                                    spilledLane(memory, b.getI64Type(), lane)});
+      callHook(offsetof(HostLaunch, assertFailed),
+               {arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(sites.of(op))),
+                spilledLane(memory, b.getI64Type(), lane)});
     });
   });
 }

@@ -7,20 +7,23 @@ using namespace mlir;
 using namespace heddle::host;
 using namespace heddle::triton;
 
-Value HostEmitter::callExtern(ExternElementwiseOp op, Values operands) {
-  for (auto [operand, source] : llvm::zip(operands, op.getSrcs()))
-    if (isa<PointerType>(elementTypeOf(source.getType())))
-      operand = toPointer(operand);
+Value HostEmitter::callExtern(StringRef symbol, Type result, ValueRange operands) {
   auto module = entry->getParentOfType<ModuleOp>();
-  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(op.getSymbol());
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
   if (!function) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(entry);
-    auto type = LLVM::LLVMFunctionType::get(registerType(elementTypeOf(op.getType())),
-                                            llvm::to_vector(ValueRange(operands).getTypes()));
-    function = LLVM::LLVMFuncOp::create(b, loc, op.getSymbol(), type);
+    auto type = LLVM::LLVMFunctionType::get(result, llvm::to_vector(operands.getTypes()));
+    function = LLVM::LLVMFuncOp::create(b, loc, symbol, type);
   }
   return LLVM::CallOp::create(b, loc, function, operands).getResult();
+}
+
+Value HostEmitter::callElement(ExternElementwiseOp op, Values operands) {
+  for (auto [operand, source] : llvm::zip(operands, op.getSrcs()))
+    if (isa<PointerType>(elementTypeOf(source.getType())))
+      operand = toPointer(operand);
+  return callExtern(op.getSymbol(), registerType(elementTypeOf(op.getType())), operands);
 }
 
 // The operands of one element; the access of an atomic, by its first operand and a mask at the end, is checked as
@@ -40,13 +43,13 @@ HostEmitter::Values HostEmitter::externOperands(ExternElementwiseOp op, const Ti
 void HostEmitter::emitExternCall(ExternElementwiseOp op) {
   auto tile = dyn_cast<RankedTensorType>(op.getType());
   if (!tile) {
-    scalars[op.getResult()] = callExtern(op, externOperands(op, {}));
+    scalars[op.getResult()] = callElement(op, externOperands(op, {}));
     return;
   }
   TileBuffer *results = op.getResult().use_empty() ? nullptr : allocateFor(op->getResults())[0];
   LaneMap single = chooseLanes(tile.getShape(), int(tile.getRank()) - 1, /*maxWidth=*/1);
   iterate(tile.getShape(), single, [&](TileIndex index) {
-    Value result = callExtern(op, externOperands(op, index));
+    Value result = callElement(op, externOperands(op, index));
     if (results)
       writeBuffer(*results, index, LaneValue::uniform(result));
   });

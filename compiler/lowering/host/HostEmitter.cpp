@@ -24,6 +24,7 @@ LogicalResult HostEmitter::run() {
   createEntry();
   bindArguments();
   emitFunctionBody();
+  kernel.sites = std::move(sites.sites);
   source.erase();
   return success();
 }

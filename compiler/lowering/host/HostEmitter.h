@@ -14,6 +14,7 @@
 #include "compiler/lowering/host/HostPlan.h"
 #include "compiler/lowering/host/Lanes.h"
 #include "compiler/lowering/host/TileToHost.h"
+#include "compiler/sites/Sites.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -178,12 +179,13 @@ private:
   void emitAssert(triton::AssertOp op);
   void checkAccess(mlir::Operation *op, const Access &access, int64_t sizeBytes);
   void callHook(int64_t offset, llvm::ArrayRef<mlir::Value> arguments);
-  int32_t site(mlir::Operation *op);
 
   //===-- ExternCalls.cpp ----------------------------------------------------------------------------------------===//
   void emitExternCall(triton::ExternElementwiseOp op);
   Values externOperands(triton::ExternElementwiseOp op, const TileIndex &index);
-  mlir::Value callExtern(triton::ExternElementwiseOp op, Values operands);
+  mlir::Value callElement(triton::ExternElementwiseOp op, Values operands);
+  /// A call that implement-calls replaces.
+  mlir::Value callExtern(llvm::StringRef symbol, mlir::Type result, mlir::ValueRange operands);
 
   //===-- State --------------------------------------------------------------------------------------------------===//
   triton::FuncOp source;
@@ -200,7 +202,7 @@ private:
   llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
   llvm::DenseMap<int64_t, mlir::Value> constants;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<TileIndex, LaneValue>, 1>> memo; ///< of the current piece
-  llvm::DenseMap<mlir::Operation *, int32_t> sites;
+  SiteTable sites;
   int64_t scratchUsed = 0;
 
   friend struct PieceScope;

@@ -38,8 +38,6 @@ static LogicalResult checkSupported(Operation *op) {
   }
   if (isa<ElementwiseInlineAsmOp>(op))
     return refuse("its assembly text is for a GPU");
-  if (auto poll = dyn_cast<AtomicPollOp>(op); poll && poll.getTimeout())
-    return refuse("a poll with a time limit needs a clock that the host target does not read");
   if (isa<CallOp, MakeTensorPtrOp, AdvanceOp, MakeTensorDescOp, DescriptorLoadOp, DescriptorStoreOp, DescriptorReduceOp,
           DescriptorGatherOp, DescriptorScatterOp, DotScaledOp>(op))
     return refuse("it must be expanded first");

@@ -1,9 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// NVIDIA sm_90 for the code of threads: NVVM intrinsics and mma.sync. Source: PTX ISA 8.6.
+// NVIDIA sm_90 for the code of threads: NVVM intrinsics and inline assembly. Methods are grouped in files by what they
+// emit: Atomics.cpp, MatrixProducts.cpp (mma.sync), GroupProducts.cpp (wgmma), NvptxTarget.cpp the rest. Source: PTX
+// ISA 8.6.
 #pragma once
+#include "chips/Chip.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace heddle::nvptx {
+
+class NvptxTarget : public simt::GpuTarget {
+public:
+  int lanesPerWarp() const override { return sm90Chip.threadsPerWarp; }
+  int64_t sharedMemoryBytes() const override { return sm90Chip.sharedMemoryBytes; }
+  void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const override;
+  mlir::Value threadId(Builder &b) const override { return special(b, "tid.x"); }
+  mlir::Value programId(Builder &b, int axis) const override { return special(b, std::string("ctaid.") + "xyz"[axis]); }
+  mlir::Value programCount(Builder &b, int axis) const override {
+    return special(b, std::string("nctaid.") + "xyz"[axis]);
+  }
+  void barrier(Builder &b) const override;
+  void warpBarrier(Builder &b) const override;
+  bool isBarrier(mlir::Operation *op) const override;
+  mlir::Value barrierOr(Builder &b, mlir::Value bit) const override;
+  mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
+  mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
+  mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
+                           triton::MemSemantic semantic, triton::MemScope scope) const override;
+  mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
+                             triton::MemSemantic semantic, triton::MemScope scope) const override;
+  std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
+  mlir::SmallVector<mlir::Value> multiply(Builder &builder, triton::DotOp dot, mlir::ValueRange a, mlir::ValueRange b,
+                                          mlir::ValueRange c) const override;
+  bool hasAsyncCopies() const override { return true; }
+  void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
+                 mlir::Value sourceBytes) const override;
+  void asyncCommit(Builder &b) const override { call(b, "llvm.nvvm.cp.async.commit.group", {}); }
+  void asyncWait(Builder &b, int64_t pendingGroups) const override {
+    call(b, "llvm.nvvm.cp.async.wait.group", {i32(b, pendingGroups)});
+  }
+  bool hasMatrixLoads() const override { return true; }
+  mlir::SmallVector<mlir::Value> loadMatrix(Builder &b, mlir::Value shared, bool transposed) const override;
+  std::optional<simt::GroupInstruction> groupInstruction(triton::DotOp dot, int warps) const override;
+  void publishShared(Builder &b) const override { call(b, "llvm.nvvm.fence.proxy.async.shared_cta", {}); }
+  mlir::Value operandDescriptor(Builder &b, mlir::Value address, const simt::OperandLayout &layout) const override;
+  void beginGroup(Builder &b) const override { call(b, "llvm.nvvm.wgmma.fence.sync.aligned", {}); }
+  void endGroup(Builder &b) const override { call(b, "llvm.nvvm.wgmma.commit_group.sync.aligned", {}); }
+  mlir::SmallVector<mlir::Value> multiplyGroup(Builder &builder, mlir::Type element, simt::GroupOperand a,
+                                               simt::GroupOperand b, mlir::ValueRange accumulators) const override;
+  mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators) const override;
+  mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;
+  mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const override;
+  mlir::Value approximateExp2(Builder &b, mlir::Value f32) const override;
+  mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
+  mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
+  mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const override {
+    return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
+  }
+  void endThread(Builder &b) const override { call(b, "llvm.nvvm.exit", {}); }
+
+private:
+  static const char *matrixTypeName(mlir::Type type); ///< `bf16`, `e4m3`, ...
+  static mlir::Value call(Builder &b, mlir::Type type, llvm::StringRef name, mlir::ValueRange operands) {
+    return mlir::LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
+  }
+  static void call(Builder &b, llvm::StringRef name, mlir::ValueRange operands) {
+    mlir::LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
+  }
+  static mlir::Value special(Builder &b, const std::string &name) {
+    return call(b, b.getI32Type(), "llvm.nvvm.read.ptx.sreg." + name, {});
+  }
+  static mlir::Value i32(Builder &b, int64_t value) { return mlir::arith::ConstantIntOp::create(b, value, 32); }
+  mlir::Value updateBySwapping(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
+                               triton::MemSemantic semantic, triton::MemScope scope) const;
+  static mlir::Value assembly(Builder &b, mlir::Type result, const std::string &text, const std::string &constraints,
+                              mlir::ValueRange operands);
+};
 
 /// The one target object for a chip of NVIDIA.
 const simt::GpuTarget &target();

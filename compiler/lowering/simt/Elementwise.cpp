@@ -100,6 +100,9 @@ ThreadEmitter::Values ThreadEmitter::emitMap(MapElementwiseOp op) {
       results[number / size_t(pack)][size_t(registers.at(position + int64_t(number) % pack))] = value;
   }
   divergent = outer;
+  bool asserts = op.getScalarOp().walk([](AssertOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (asserts && !divergent)
+    endProgramIf(someProgramFailed(), [] {}); // what was only noted within
   Values flat;
   for (Values &list : results) {
     for (int64_t reg = 0; reg < count; ++reg)

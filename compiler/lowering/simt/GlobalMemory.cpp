@@ -244,53 +244,87 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   emitted[result] = results;
 }
 
-// One thread waits; the others wait for it.
+// One poll always; without a limit, until the value is there.
+Value ThreadEmitter::waitForValue(AtomicPollOp op, bool mayEnd) {
+  Value expected = scalar(op.getExpected()), pointer = scalar(op.getPtr());
+  Type word = b.getI64Type();
+  auto clock = [&] { return callExtern(peer::externCallName({peer::ExternCall::Kind::Clock}), word, {}); };
+  Value limit, start;
+  if (op.getTimeout()) {
+    limit = scalar(op.getTimeout());
+    start = clock();
+  }
+  auto loop = scf::WhileOp::create(
+      b, TypeRange{b.getI1Type()}, ValueRange{},
+      [&](OpBuilder &, Location, ValueRange) {
+        Value seen = target.compareAndSwap(b, pointer, expected, expected, op.getSem(), op.getScope());
+        Value different = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, expected), again = different;
+        if (limit) {
+          Value passed = arith::SubIOp::create(b, clock(), start);
+          again = arith::AndIOp::create(b, again, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, passed, limit));
+        }
+        if (mayEnd)
+          again = arith::AndIOp::create(b, again,
+                                        arith::XOrIOp::create(b, someProgramFailed(), constantOf(b.getI1Type(), 1)));
+        Value same = arith::XOrIOp::create(b, different, constantOf(b.getI1Type(), 1));
+        scf::ConditionOp::create(b, again, ValueRange{same});
+      },
+      [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(b, ValueRange{}); });
+  return loop.getResult(0);
+}
+
+// One thread waits; the others wait for it, and learn how it ended.
 void ThreadEmitter::emitPoll(AtomicPollOp op) {
-  if (op.getTimeout())
-    return (void)refuse(op, "a wait with a time limit");
   if (divergent)
     return (void)refuse(op, "it stands in a branch that not all threads take");
   orderAccess(op);
-  Value expected = scalar(op.getExpected()), pointer = scalar(op.getPtr());
-  when(isOwner(LinearLayout()), {},
-       [&]() -> Values {
-         scf::WhileOp::create(
-             b, TypeRange{}, ValueRange{},
-             [&](OpBuilder &, Location, ValueRange) {
-               Value seen = target.compareAndSwap(b, pointer, expected, expected, op.getSem(), op.getScope());
-               Value different = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, expected);
-               scf::ConditionOp::create(b, different, ValueRange{});
-             },
-             [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(b, ValueRange{}); });
-         return {};
-       },
-       {});
-  meet();
-  emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
+  Value never = constantOf(b.getI1Type(), 0);
+  Value came = when(isOwner(LinearLayout()), {b.getI1Type()},
+                    [&]() -> Values { return {waitForValue(op, mayFail && !op.getTimeout())}; }, {never})
+                   .front();
+  if (!op.getTimeout() && !mayFail) {
+    meet();
+    emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
+    return;
+  }
+  came = target.barrierOr(b, came);
+  pending.clear();
+  if (mayFail && !op.getTimeout()) {
+    Value isGone = arith::XOrIOp::create(b, came, constantOf(b.getI1Type(), 1));
+    when(isGone, {},
+         [&]() -> Values {
+           target.endThread(b);
+           return {};
+         },
+         {});
+  }
+  emitted[op.getResult()] = {came};
+}
+
+Value ThreadEmitter::callExtern(StringRef symbol, Type result, ValueRange operands) {
+  auto module = entry->getParentOfType<ModuleOp>();
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(entry);
+    auto type = LLVM::LLVMFunctionType::get(result, llvm::to_vector(operands.getTypes()));
+    function = LLVM::LLVMFuncOp::create(b, symbol, type);
+  }
+  return LLVM::CallOp::create(b, function, operands).getResult();
 }
 
 // Writes are done once; waits by everybody, because each thread has to know what it waited for before it goes on.
 void ThreadEmitter::emitExternCall(ExternElementwiseOp op) {
   if (!peer::isExternCallName(op.getSymbol()))
     return (void)refuse(op, "'" + op.getSymbol() + "' is a function of a vendor's device library");
-  auto module = entry->getParentOfType<ModuleOp>();
   Type result = threadType(elementTypeOf(op.getType()));
-  SmallVector<Type> types;
-  for (Value source : op.getSrcs())
-    types.push_back(threadType(elementTypeOf(source.getType())));
-  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(op.getSymbol());
-  if (!function) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(entry);
-    function = LLVM::LLVMFuncOp::create(b, op.getSymbol(), LLVM::LLVMFunctionType::get(result, types));
-  }
   auto call = [&](int64_t reg) -> Value {
     Values operands;
     for (Value source : op.getSrcs()) {
       const Values &values = of(source);
       operands.push_back(values[values.size() == 1 ? 0 : size_t(reg)]);
     }
-    return LLVM::CallOp::create(b, function, operands).getResult();
+    return callExtern(op.getSymbol(), result, operands);
   };
   bool isWrite = op.getSymbol().contains("_atomicwrite_");
   if (isWrite) {

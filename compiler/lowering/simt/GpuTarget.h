@@ -113,7 +113,8 @@ public:
   virtual mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const = 0;
   /// The upper half of the unsigned product of two i64.
   virtual mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const = 0;
-  virtual void trap(Builder &b) const = 0;
+  /// The thread ends here; all of its block do.
+  virtual void endThread(Builder &b) const = 0;
 };
 
 } // namespace heddle::simt

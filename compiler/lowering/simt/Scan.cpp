@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scans: each thread its registers, then lanes by shuffles, then warps by one round through shared memory. Layouts are
 // chosen so that positions along the axis count registers first, lanes next, warps last.
+#include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 
 using namespace mlir;
@@ -8,29 +9,6 @@ using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::tileDim;
-
-bool simt::isScanOrdered(const layout::LinearLayout &layout, int axis) {
-  using layout::Dim;
-  int64_t next = 1;
-  for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp}) {
-    std::vector<int64_t> along;
-    for (int bit = 0; bit < layout.inputBits(in); ++bit) {
-      int64_t part = layout.basis(in, bit, tileDim(axis));
-      for (const layout::LinearLayout::Output &output : layout.outputs())
-        if (part && output.dim != tileDim(axis) && layout.basis(in, bit, output.dim))
-          return false;
-      if (part)
-        along.push_back(part);
-    }
-    std::sort(along.begin(), along.end());
-    for (int64_t part : along) {
-      if (part != next)
-        return false;
-      next *= 2;
-    }
-  }
-  return next == layout.outputSize(tileDim(axis));
-}
 
 namespace {
 /// What comes before a thread's registers, of each operand; some threads have none.

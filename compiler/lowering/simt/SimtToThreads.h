@@ -2,7 +2,7 @@
 // From the simt level to the code of one thread: arith, math and scf on scalars, LLVM memory operations, the target's
 // intrinsics. Two steps, as on the host: this one, and after math has been expanded the conversion to the LLVM dialect.
 #pragma once
-#include "compiler/layout/LinearLayout.h"
+#include "binary/Package.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
 #include <string>
@@ -23,10 +23,9 @@ struct ThreadKernel {
   std::string entry;       ///< symbol
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< of a block
+  std::vector<PackageSite>
+      sites; ///< of prints and assertions; with any, a launch needs a record (binary/LaunchRecord.h)
 };
-
-/// Whether the positions along `axis` count registers first, lanes next and warps last, which a scan needs.
-bool isScanOrdered(const layout::LinearLayout &layout, int axis);
 
 /// Replaces the kernel (the one public tt.func, whose tiles have layouts) by an llvm.func. An operation without a
 /// lowering is refused by name at its location; `module` is then unusable.

@@ -22,10 +22,12 @@ LogicalResult ThreadEmitter::run() {
   createEntry();
   placeRings();
   source.walk([&](DotSharedOp) { publishes = true; });
+  source.walk([&](AssertOp) { mayFail = true; });
   emitBody();
   if (failed)
     return failure();
   kernel.sharedBytes = shared.finish(entry);
+  kernel.sites = std::move(sites.sites);
   prologueEnd->erase();
   source.erase();
   return success();
@@ -43,7 +45,7 @@ LogicalResult ThreadEmitter::refuse(Operation *op, const llvm::Twine &why) {
 
 void ThreadEmitter::createEntry() {
   b.setInsertionPoint(source);
-  // Scalars of fewer than 32 bits come as words; the last argument is the launch's record (binary/CudaAbi.h).
+  // Scalars of fewer than 32 bits come as words; the last argument is the launch's record (binary/LaunchRecord.h).
   SmallVector<Type> types;
   for (Type type : source.getArgumentTypes()) {
     Type own = threadType(type);
@@ -174,19 +176,8 @@ void ThreadEmitter::emitOp(Operation *op) {
           [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })
       .Case([&](gpu::BarrierOp) { meet(); })
       .Case<LLVM::AssumeOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp>([](auto) {})
-      .Case([&](AssertOp assertion) {
-        Value fails;
-        for (Value bit : of(assertion.getCondition())) {
-          Value wrong = arith::XOrIOp::create(b, bit, constantOf(b.getI1Type(), 1));
-          fails = fails ? Value(arith::OrIOp::create(b, fails, wrong)) : wrong;
-        }
-        when(fails, {},
-             [&]() -> Values {
-               target.trap(b);
-               return {};
-             },
-             {});
-      })
+      .Case([&](AssertOp assertion) { emitAssert(assertion); })
+      .Case([&](PrintOp print) { emitPrint(print); })
       .Case<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp, CatOp, MakeRangeOp,
             arith::ConstantOp>([&](auto shape) {
         Values results = emitShape(shape);
@@ -195,10 +186,6 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Default([&](Operation *other) {
         if (other->getName().getStringRef() == "ttg.barrier")
           return meet();
-        if (isa<PrintOp>(other)) {
-          (void)refuse(other, "kernels on GPUs do not print yet");
-          return;
-        }
         if (other->getNumResults() == 0) {
           (void)refuse(other, "");
           return;
@@ -287,6 +274,8 @@ void ThreadEmitter::emitWhile(scf::WhileOp loop) {
     SmallVector<Type> inner = threadTypes(TypeRange(arguments));
     Block *block = b.createBlock(&region, {}, inner, SmallVector<Location>(inner.size(), b.getLoc()));
     bind(arguments, block->getArguments());
+    if (mayFail && !divergent && &from == &loop.getAfter()) // it may wait for a program that is gone
+      endProgramIf(someProgramFailed(), [] {});
     emitBlock(from.front());
     if (failed)
       return;

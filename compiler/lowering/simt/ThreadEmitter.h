@@ -6,13 +6,14 @@
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
 //   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp, GroupDot.cpp   matrix products
 //   SharedTiles.cpp     rings of tiles in shared memory, asynchronous copies, matrix loads
-//   Order.cpp           program order of accesses to global memory
+//   Order.cpp           program order of accesses to global memory      Reports.cpp   prints and assertions
 //   SharedMemory.h      where scratch lies, and which of the barriers around it stay
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/simt/SharedMemory.h"
 #include "compiler/lowering/simt/SimtToThreads.h"
+#include "compiler/sites/Sites.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -99,7 +100,11 @@ private:
   void emitStore(triton::StoreOp op);
   void emitAtomic(mlir::Operation *op);
   void emitPoll(triton::AtomicPollOp op);
+  /// Waits in this one thread; whether the value came. `mayEnd`: a failed assertion of some program ends the wait.
+  Value waitForValue(triton::AtomicPollOp op, bool mayEnd);
   void emitExternCall(triton::ExternElementwiseOp op);
+  /// A call that implement-calls replaces.
+  Value callExtern(llvm::StringRef symbol, Type result, mlir::ValueRange operands);
   /// Runs `body` in the threads whose bit is set, which may be null; the results, or `otherwise`.
   Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
   Value both(Value a, Value b); ///< and of two bits, either of which may be null
@@ -129,6 +134,22 @@ private:
   bool mayMeet(const Access &earlier, const Access &later);
   bool mustAgree(triton::LoadOp op);
   bool usesPeerCalls();
+
+  //===-- Reports.cpp --------------------------------------------------------------------------------------------===//
+  void emitPrint(triton::PrintOp op);
+  void emitAssert(triton::AssertOp op);
+  /// Makes a piece of the launch's record: one operand, or none (null).
+  void emitPiece(int32_t site, int32_t operand, Value value);
+  void writePieceHeader(Value start, int64_t size, int32_t site, int32_t operand);
+  void writePieceElements(Value start, Value value, int64_t elementBytes);
+  std::optional<int32_t> siteOf(mlir::Operation *op); ///< nothing where there are too many
+  Value bytesBehind(Value pointer, Value offset);
+  Value recordPointer(int64_t offset);
+  Value addToRecord(int64_t offset, int64_t value); ///< the sum of before
+  Value failureWord(int32_t site, Value element);
+  Value someProgramFailed();
+  /// All threads of the block do `before` and end if the bit is set in one of them. They meet.
+  void endProgramIf(Value anyThread, llvm::function_ref<void()> before);
 
   //===-- Exchange.cpp -------------------------------------------------------------------------------------------===//
   /// Shared memory of at least so many bytes, free of earlier readers: the threads have met if they have to. `perWarp`:
@@ -205,7 +226,9 @@ private:
   llvm::SmallVector<Access> pending;
   bool publishes = false;    ///< what is written to shared memory is read by products of warp groups
   bool ordersItself = false; ///< a program between devices
-  bool divergent = false;    ///< inside a branch that not all threads of the block take
+  SiteTable sites;
+  bool mayFail = false;   ///< the kernel has assertions: who waits for others looks whether one failed
+  bool divergent = false; ///< inside a branch that not all threads of the block take
   bool failed = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "compiler/dialects/simt/Simt.h"
+#include "compiler/layout/Axes.h"
 #include "compiler/layout/MatrixLoad.h"
 #include "compiler/layout/Swizzle.h"
 #include "compiler/lowering/simt/GpuTarget.h"
@@ -328,10 +329,8 @@ void LoopPipeliner::readShared(Copy &copy, Value stage) {
         if (!isa<ConvertLayoutOp>(convert))
           continue;
         auto wanted = cast<RankedTensorType>(convert->getResult(0).getType());
-        layout::Order inverse(trans.getOrder().size());
-        for (auto [to, from] : llvm::enumerate(trans.getOrder()))
-          inverse[size_t(from)] = int(to);
-        LinearLayout needed = layout::permuteAxes(layoutOf(wanted), inverse);
+        layout::Order order(trans.getOrder().begin(), trans.getOrder().end());
+        LinearLayout needed = layout::permuteAxes(layoutOf(wanted), layout::inverseOrder(order));
         Value source = read(convert, withLayout(tile, needed));
         Value turned = TransOp::create(b, wanted, source, trans.getOrder());
         convert->getResult(0).replaceAllUsesWith(turned);

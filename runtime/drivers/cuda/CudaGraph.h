@@ -71,6 +71,7 @@ public:
     cuda::GraphExec handle = nullptr;
     CudaWork work;
     std::unique_ptr<CudaStaging> staging; ///< its own: it may run beside the stream that made it
+    Buffer launchRecord;                  ///< likewise
   };
 
   explicit CudaGraph(std::shared_ptr<State> state) : content(std::move(state)) {}

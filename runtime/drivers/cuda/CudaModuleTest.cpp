@@ -86,7 +86,7 @@ TEST_F(CudaModuleTest, Refusals) {
   EXPECT_CONTAINS(error.what(), "kernel `fill_words` was compiled for target host, the device cuda:0 is sm_90");
   EXPECT_CONTAINS(loadError([](Package &p) { p.binaryKind = "elf-shared-object"; }).what(), "is no PTX text");
   EXPECT_CONTAINS(loadError([](Package &p) { p.abiVersion = 9; }).what(),
-                  "version 9 of the CUDA interface, this runtime has version 1");
+                  "version 9 of the CUDA interface, this runtime has version 2");
   EXPECT_CONTAINS(loadError([](Package &p) { p.threads = 0; }).what(), "0 threads in a block: a block has 1 to 1024");
   EXPECT_CONTAINS(loadError([](Package &p) { p.threads = 1025; }).what(), "1025 threads");
   EXPECT_CONTAINS(loadError([](Package &p) { p.clusterSize = 17; }).what(), "17 blocks in a cluster");

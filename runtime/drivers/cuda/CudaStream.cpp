@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cuda/CudaStream.h"
 #include "binary/CudaAbi.h"
+#include "runtime/LaunchReport.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -46,8 +47,8 @@ void checkGrid(const Launch &launch, const CudaModule &module) {
 
 /// The kernel's parameters: a slot of 8 bytes each, of which the driver reads as many as the parameter has.
 struct Parameters {
-  explicit Parameters(const Launch &launch) : slots(argumentSlots(launch)) {
-    slots.push_back(0); // no record of the launch yet
+  Parameters(const Launch &launch, uint64_t record) : slots(argumentSlots(launch)) {
+    slots.push_back(record);
     for (uint64_t &slot : slots)
       pointers.push_back(&slot);
   }
@@ -221,13 +222,33 @@ void CudaStream::launch(const Launch &launch) {
   checkLaunch(launch);
   auto module = requireModule(launch, gpu);
   checkGrid(launch, *module);
-  Parameters parameters(launch);
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
+  bool reports = !module->package().sites.empty();
+  Parameters parameters(launch, reports ? clearRecord() : 0);
   auto run = module->package().clusterSize > 1 ? launchClusters : launchBlocks;
   if (auto [symbol, result] = run(gpu.api, *module, launch, handle, parameters.pointers.data()); result)
     throw gpu.api.error(fmt::format("{}: kernel `{}`", gpu.name, module->package().kernel), symbol, result);
   work().objects.insert(module);
+  if (reports)
+    readRecord(module, launch.grid);
+}
+
+uint64_t CudaStream::clearRecord() {
+  Buffer &own = capture ? capture->launchRecord : launchRecord;
+  if (!own.address())
+    own = device->allocate(uint64_t(launchRecordBytes), "launch record");
+  gpu.call(gpu.api.fillBytes, own.address(), uint8_t(0), size_t(launchRecordBytes), handle);
+  return own.address();
+}
+
+/// Work of the stream comes in order, so its next launch may use the same record.
+void CudaStream::readRecord(std::shared_ptr<CudaModule> module, std::array<int64_t, 3> grid) {
+  static_assert(launchRecordBytes <= int64_t(CudaStaging::sizeBytes));
+  void *between = stagingMemory();
+  uint64_t from = (capture ? capture->launchRecord : launchRecord).address();
+  gpu.call(gpu.api.copyToHost, between, from, size_t(launchRecordBytes), handle);
+  addCall([module = std::move(module), grid, between] { reportLaunch(module->package(), grid, between); }, false);
 }
 
 void CudaStream::launch(Graph &graph) {

@@ -35,6 +35,10 @@ public:
 private:
   CudaWork &work() { return capture ? capture->work : pending; }
   void *stagingMemory();
+  /// The record (binary/LaunchRecord.h) for the launch that comes next: its address, and after the launch what is made
+  /// of it. Called with the mutex held.
+  uint64_t clearRecord();
+  void readRecord(std::shared_ptr<CudaModule> module, std::array<int64_t, 3> grid);
   void addCall(std::function<void()> function, bool isCopy);
   bool isPinned(const void *memory, uint64_t sizeBytes) const;
   void close();
@@ -45,6 +49,7 @@ private:
   std::mutex mutex;
   CudaWork pending;
   std::unique_ptr<CudaStaging> staging;
+  Buffer launchRecord;                       ///< for kernels with prints or assertions, from the first on
   std::shared_ptr<CudaGraph::State> capture; ///< null when not capturing
 };
 

@@ -3,6 +3,7 @@
 // when somebody waits; it can be told to fail (FakeCuda.h, or FAKE_CUDA_FAIL=symbol:result in the environment, with
 // FAKE_CUDA_DEVICES and FAKE_CUDA_CAPABILITY=80).
 #include "runtime/drivers/cuda/FakeCuda.h"
+#include "binary/LaunchRecord.h"
 #include "runtime/drivers/cuda/CudaApi.h"
 #include <cstdlib>
 #include <cstring>
@@ -133,6 +134,23 @@ T *pointerTo(Address address) {
   return reinterpret_cast<T *>(address);
 }
 
+/// The record that two programs leave who print a number each, the later one first, and fail if it is above 9.
+void runSay(uint64_t number, uint64_t recordAddress) {
+  auto *record = pointerTo<LaunchRecord>(recordAddress);
+  auto *place = reinterpret_cast<char *>(record + 1) + record->bytes;
+  for (int32_t program : {1, 0}) {
+    PrintPiece piece{uint32_t(printPieceBytes(1, 4)), 0, 0, {program, 0, 0}};
+    auto value = int32_t(number);
+    std::memcpy(place, &piece, sizeof piece);
+    std::memcpy(place + sizeof piece, &value, sizeof value);
+    place += piece.sizeBytes;
+    record->bytes += piece.sizeBytes;
+    ++record->lines;
+  }
+  if (number > 9)
+    record->failure = ~((uint64_t(1) << (failureElementBits + failureSiteBits)) | (1u << failureElementBits) | 7u);
+}
+
 void runKernel(const FakeLaunch &launch) {
   state().control.launches.push_back(launch);
   auto value = [&](size_t i) {
@@ -142,6 +160,8 @@ void runKernel(const FakeLaunch &launch) {
   };
   if (launch.entry == "illegal")
     state().control.lost = result::illegalAddress;
+  if (launch.entry == "say")
+    runSay(value(0), value(1));
   if (launch.entry == "fill_words")
     for (uint64_t i = 0; i < value(2); ++i)
       pointerTo<uint32_t>(value(0))[i] = uint32_t(value(1));

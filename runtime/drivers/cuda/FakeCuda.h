@@ -18,7 +18,8 @@ struct FakeLaunch {
 };
 
 /// Two GPUs of host memory. Kernels do nothing, but for `fill_words(pointer, value, count, record)`, which fills, and
-/// `illegal`, after which every call fails.
+/// `illegal`, after which every call fails, and `say(number, record)`, whose programs 1 and 0 print a number (site 0)
+/// and, if it is above 9, program 1 fails at site 1, element 7.
 struct FakeCuda {
   int devices = 2, major = 9, minor = 0, version = 13000, multiprocessors = 4, sharedPerBlock = 232448;
   int blocksPerMultiprocessor = 2, maxThreads = 1024;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels are left by _longjmp, so the hooks only note why; errors are made afterwards, outside the kernel.
 #include "runtime/drivers/host/HostExecution.h"
+#include "runtime/LaunchReport.h"
 #include "runtime/Print.h"
 #include "support/ElementType.h"
 #include "support/SystemMemory.h"
@@ -24,8 +25,12 @@ HostInstance &instanceOf(const HostProgram *program) {
   _longjmp(instance.leave, 1);
 }
 
+std::array<int32_t, 3> idOf(const HostInstance &instance) {
+  return {instance.id[0], instance.id[1], instance.id[2]};
+}
+
 std::string instanceNote(const HostInstance &instance) {
-  return fmt::format("in program instance ({}, {}, {})", instance.id[0], instance.id[1], instance.id[2]);
+  return programNote(idOf(instance));
 }
 
 const char *verbOf(const std::string &operation) {
@@ -167,8 +172,7 @@ void HostExecution::print(const HostInstance &instance, int32_t site, int32_t op
   int64_t left = printLineLimit - printedLines.fetch_add(lines, std::memory_order_relaxed);
   if (left <= 0)
     return;
-  std::array<int32_t, 3> id = {instance.id[0], instance.id[1], instance.id[2]};
-  formatPrint(siteAt(site), operand, data, id, [&](const std::string &line) {
+  formatPrint(siteAt(site), operand, data, idOf(instance), [&](const std::string &line) {
     emitPrintLine(line);
     return --left > 0;
   });
@@ -196,8 +200,7 @@ void HostExecution::reportLeft(const HostInstance &instance) {
 }
 
 Error HostExecution::assertError(const HostInstance &instance) const {
-  return inputError(fmt::format("{}assertion failed: {}", where(instance.site), siteAt(instance.site).message),
-                    {fmt::format("{}, element {}", instanceNote(instance), instance.element)});
+  return assertionError(package(), instance.site, idOf(instance), instance.element);
 }
 
 /// What an access missed: `buffer "x": index 1024 of 1000 elements` when the nearest buffer is an argument's.
@@ -295,7 +298,7 @@ void HostExecution::noteAbandoned(double graceSeconds, int threads, const std::s
 void HostExecution::finish() {
   int64_t dropped = printedLines.load(std::memory_order_relaxed) - printLineLimit;
   if (dropped > 0)
-    emitPrintLine(fmt::format("kernel `{}`: {} more lines of print were dropped", package().kernel, dropped));
+    emitPrintLine(droppedLinesText(package().kernel, dropped));
   std::lock_guard lock(mutex);
   if (!error)
     return;
@@ -312,14 +315,11 @@ std::array<int64_t, 3> HostExecution::position(int64_t linear) const {
 }
 
 const PackageSite &HostExecution::siteAt(int32_t site) const {
-  static const PackageSite unknown;
-  return site >= 0 && size_t(site) < package().sites.size() ? package().sites[size_t(site)] : unknown;
+  return siteOf(package(), site);
 }
 
 std::string HostExecution::where(int32_t site) const {
-  const PackageSite &place = siteAt(site);
-  return place.file.empty() ? fmt::format("kernel `{}`: ", package().kernel)
-                            : fmt::format("{}:{}:{}: ", place.file, place.line, place.column);
+  return placeText(package(), site);
 }
 
 } // namespace heddle

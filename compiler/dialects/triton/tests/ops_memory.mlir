@@ -38,8 +38,8 @@ tt.func @atomics(%p: tensor<4x!tt.ptr<i32>>, %v: tensor<4xi32>, %m: tensor<4xi1>
   %10 = tt.atomic_cas acquire, gpu, %q, %f, %f : (!tt.ptr<f32>, f32, f32) -> f32
   tt.return
 }
-tt.func @poll(%p: !tt.ptr<i64>, %e: i64, %n: i32) {
+tt.func @poll(%p: !tt.ptr<i64>, %e: i64, %n: i64) {
   %0 = tt.atomic_poll acquire, gpu, %p, %e : !tt.ptr<i64>, i64 -> i1
-  %1 = tt.atomic_poll relaxed, sys, %p, %e timeout %n : i32 : !tt.ptr<i64>, i64 -> i1
+  %1 = tt.atomic_poll relaxed, sys, %p, %e timeout %n : !tt.ptr<i64>, i64 -> i1
   tt.return
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The axes of a tile: the layouts of tiles that are made of another one by moving its elements, and how a layout moves
+// along an axis. Results have no two registers alike where the source has none.
+#pragma once
+#include "compiler/layout/Encodings.h"
+
+namespace heddle::layout {
+
+//===-- Tiles made of others -------------------------------------------------------------------------------------===//
+
+/// The layout of a tile without axis `axis` of `parent`'s tile: what a reduction along it leaves. Registers that differ
+/// only along that axis are one.
+LinearLayout slice(const LinearLayout &parent, int axis);
+/// The inverse in the sense of types: a tile with an axis of size 1 inserted.
+LinearLayout expandAxis(const LinearLayout &layout, int axis);
+/// The axis with size 1, and registers that moved along it left out: what a tile has that is broadcast along it.
+LinearLayout flattenAxis(const LinearLayout &layout, int axis);
+/// The layout of a transposed tile: its axis d is axis order[d] of `source`'s.
+LinearLayout permuteAxes(const LinearLayout &source, const Order &order);
+/// And the order that undoes it.
+Order inverseOrder(const Order &order);
+/// The same elements in row-major order under another shape of as many.
+LinearLayout reshape(const LinearLayout &source, const Shape &shape);
+/// A new last axis of size 2 in the lowest register bit: two tiles interleaved.
+LinearLayout joinTiles(const LinearLayout &source);
+/// The first axis twice as long by a register bit: two tiles one after the other.
+LinearLayout concatenateTiles(const LinearLayout &source);
+
+//===-- How places move ------------------------------------------------------------------------------------------===//
+
+/// Whether no bit of a place moves along two axes.
+bool movesOneAxis(const LinearLayout &layout);
+/// Whether lanes and warps stay at one coordinate of the axis.
+bool staysInRegisters(const LinearLayout &layout, int axis);
+/// Whether the positions along the axis count registers first, lanes next and warps last, which a scan needs.
+bool isScanOrdered(const LinearLayout &layout, int axis);
+
+} // namespace heddle::layout

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of matrices by four warps, from shared memory (wgmma). Source: PTX ISA 8.6.
+#include "compiler/lowering/nvptx/NvptxTarget.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::nvptx;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+std::optional<GroupInstruction> NvptxTarget::groupInstruction(DotOp dot, int warps) const {
+  auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
+  Type element = aType.getElementType();
+  bool fits = dType.getRank() == 2 && (element.isF16() || element.isBF16()) &&
+              element == elementTypeOf(dot.getB().getType()) && dType.getElementType().isF32() && warps % 4 == 0;
+  if (!fits)
+    return std::nullopt;
+  int64_t m = dType.getDimSize(0), n = dType.getDimSize(1), k = aType.getDimSize(1);
+  if (m < 64 || k < 16)
+    return std::nullopt;
+  GroupInstruction instruction;
+  instruction.groupsAlongM = std::min<int64_t>(warps / 4, m / 64);
+  instruction.groupsAlongN = warps / 4 / instruction.groupsAlongM;
+  instruction.n = std::min<int64_t>(256, n / instruction.groupsAlongN);
+  return instruction.n >= 16 ? std::optional(instruction) : std::nullopt;
+}
+
+// PTX ISA, "Matrix Descriptor Format": fields in units of 16 bytes. Along K, eight rows lie behind one another and the
+// next eight at the stride; across it, eight of the depth do, and stripes are apart by the leading offset.
+Value NvptxTarget::operandDescriptor(Builder &b, Value address, const OperandLayout &layout) const {
+  uint64_t swizzle = layout.swizzleBytes == 128 ? 1 : layout.swizzleBytes == 64 ? 2 : 3;
+  uint64_t leading = uint64_t(layout.stripeBytes) / 16, stride = uint64_t(8 * layout.swizzleBytes) / 16;
+  Value start = arith::AndIOp::create(b, Value(arith::ShRUIOp::create(b, address, i32(b, 4))), i32(b, 0x3fff));
+  Value fields = arith::ConstantIntOp::create(b, int64_t(swizzle << 62 | stride << 32 | leading << 16), 64);
+  return arith::OrIOp::create(b, Value(arith::ExtUIOp::create(b, b.getI64Type(), start)), fields);
+}
+
+// Each register of the result has that of an operand.
+static std::string tiedConstraints(size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i)
+    text += "=f,";
+  for (size_t i = 0; i < count; ++i)
+    text += std::to_string(i) + ",";
+  return text;
+}
+
+static SmallVector<Value> fieldsOf(ImplicitLocOpBuilder &b, Value whole, size_t count) {
+  SmallVector<Value> results;
+  for (size_t i = 0; i < count; ++i)
+    results.push_back(LLVM::ExtractValueOp::create(b, whole, ArrayRef<int64_t>{int64_t(i)}));
+  return results;
+}
+
+SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, Type element, GroupOperand a, GroupOperand b,
+                                              ValueRange accumulators) const {
+  size_t count = accumulators.size();
+  std::string type = matrixTypeName(element), list;
+  for (size_t i = 0; i < count; ++i)
+    list += (i ? ", $" : "$") + std::to_string(i);
+  // The accumulators count as operands a second time.
+  std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n" +
+                     std::to_string(2 * count) + "k16.f32." + type + "." + type + " {" + list + "}, $" +
+                     std::to_string(2 * count) + ", $" + std::to_string(2 * count + 1) + ", p, 1, 1, " +
+                     (a.alongK ? "0, " : "1, ") + (b.alongK ? "0; }" : "1; }");
+  SmallVector<Value> operands = llvm::to_vector(accumulators);
+  operands.append({a.descriptor, b.descriptor});
+  Type result =
+      LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(count, accumulators.front().getType()));
+  return fieldsOf(builder, assembly(builder, result, text, tiedConstraints(count) + "l,l,~{memory}", operands), count);
+}
+
+// Reading the registers through the wait keeps their uses behind it.
+SmallVector<Value> NvptxTarget::waitGroups(Builder &b, ValueRange accumulators) const {
+  size_t count = accumulators.size();
+  Type result =
+      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, accumulators.front().getType()));
+  return fieldsOf(
+      b, assembly(b, result, "wgmma.wait_group.sync.aligned 0;", tiedConstraints(count) + "~{memory}", accumulators),
+      count);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+using layout::LinearLayout;
+
+static int64_t countOf(const layout::Shape &shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+LinearLayout LayoutAssigner::defaultLayout(const layout::Shape &shape, int64_t perThread) {
+  layout::Shape size(shape.size(), 1);
+  if (!shape.empty())
+    size.back() = std::min(perThread, shape.back());
+  return layout::defaultBlocked(shape, size, layout::rowMajor(shape.size()), target.lanesPerWarp(), warps);
+}
+
+LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
+  analysis::AccessLayout access = accesses.chooseAccess(op, threads());
+  layout::Shape shape = shapeOf(pointer);
+  if (access.order.empty())
+    return defaultLayout(shape);
+  return layout::defaultBlocked(shape, access.sizePerThread, access.order, target.lanesPerWarp(), warps);
+}
+
+// Warps go along the longer side of the result, but not beyond what an instruction covers.
+layout::Shape LayoutAssigner::warpsOf(DotOp op) {
+  layout::Shape shape = shapeOf(op.getD());
+  size_t rank = shape.size();
+  MatrixInstruction instruction = *target.matrixInstruction(op);
+  layout::Shape split(rank, 1);
+  for (int left = warps; left > 1; left /= 2) {
+    int64_t rows = shape[rank - 2] / split[rank - 2], columns = shape[rank - 1] / split[rank - 1];
+    bool rowsFit = rows >= 2 * instruction.m, columnsFit = columns >= 2 * instruction.n;
+    size_t axis = rowsFit && (rows >= columns || !columnsFit) ? rank - 2
+                  : columnsFit                                ? rank - 1
+                  : rank == 3 && shape[0] > split[0]          ? 0
+                                                              : rank - 2;
+    split[axis] *= 2;
+  }
+  return split;
+}
+
+std::optional<GroupInstruction> LayoutAssigner::groupInstruction(DotOp op) {
+  auto isLoaded = [&](Value operand) {
+    if (auto trans = operand.getDefiningOp<TransOp>())
+      operand = trans.getSrc();
+    Operation *load = operand.getDefiningOp<LoadOp>();
+    return load && load->getBlock() == op->getBlock();
+  };
+  bool fits = warpGroups && isLoaded(op.getA()) && isLoaded(op.getB());
+  return fits ? target.groupInstruction(op, warps) : std::nullopt;
+}
+
+LinearLayout LayoutAssigner::dotLayout(DotOp op) {
+  layout::Shape shape = shapeOf(op.getD());
+  size_t rank = shape.size();
+  if (std::optional<GroupInstruction> group = groupInstruction(op))
+    return layout::wgmmaAccumulator(shape, {4 * group->groupsAlongM, group->groupsAlongN}, group->n);
+  std::optional<MatrixInstruction> instruction = target.matrixInstruction(op);
+  if (!instruction) {
+    layout::Shape size(rank, 1);
+    for (size_t axis = rank - 2; axis < rank; ++axis)
+      size[axis] = std::min<int64_t>(4, shape[axis]);
+    while (countOf(size) > 1 && countOf(shape) / countOf(size) < threads()) {
+      auto largest = std::max_element(size.begin(), size.end());
+      *largest /= 2;
+    }
+    return layout::defaultBlocked(shape, size, layout::rowMajor(rank), target.lanesPerWarp(), warps);
+  }
+  return layout::mmaAccumulator(shape, warpsOf(op));
+}
+
+LinearLayout LayoutAssigner::reduceLayout(ReduceOp op) {
+  auto [known, isNew] = operandLayouts.try_emplace(op);
+  if (!isNew)
+    return known->second;
+  known->second = defaultLayout(shapeOf(op.getSrcs()[0]));
+  for (Value source : op.getSrcs())
+    if (const LinearLayout *layout = own(source); layout && layout::movesOneAxis(*layout)) {
+      known->second = *layout;
+      break;
+    }
+  return known->second;
+}
+
+// One that the scan can walk through in order: what the operand has, or runs along the axis in each thread.
+LinearLayout LayoutAssigner::scanLayout(ScanOp op) {
+  auto axis = int(op.getAxis());
+  Value source = op.getSrcs()[0];
+  if (const LinearLayout *layout = own(source); layout && layout::isScanOrdered(*layout, axis))
+    return *layout;
+  layout::Shape shape = shapeOf(source), size(shape.size(), 1);
+  size[size_t(axis)] = std::clamp<int64_t>(countOf(shape) / threads(), 1, shape[size_t(axis)]);
+  layout::Order order = layout::rowMajor(shape.size());
+  llvm::erase(order, axis);
+  order.insert(order.begin(), axis);
+  return layout::defaultBlocked(shape, size, order, target.lanesPerWarp(), warps);
+}
+
+LinearLayout LayoutAssigner::packLayout(MapElementwiseOp op) {
+  layout::Shape shape = shapeOf(op.getResult()[0]), size(shape.size(), 1);
+  int64_t left = op.getPack();
+  for (size_t axis = shape.size(); axis-- > 0; left /= size[axis])
+    size[axis] = std::min(left, shape[axis]);
+  return layout::defaultBlocked(shape, size, layout::rowMajor(shape.size()), target.lanesPerWarp(), warps);
+}
+
+LinearLayout LayoutAssigner::piecesLayout(Operation *op) {
+  auto [known, isNew] = operandLayouts.try_emplace(op);
+  if (!isNew)
+    return known->second;
+  layout::Shape shape = shapeOf(op->getOperand(0));
+  const LinearLayout *layout = own(op->getOperand(0));
+  if (isa<SplitOp>(op)) {
+    bool fits = layout && layout::staysInRegisters(*layout, int(shape.size()) - 1);
+    return known->second = fits ? *layout : defaultLayout(shape, /*perThread=*/2);
+  }
+  if (!layout)
+    layout = own(op->getOperand(1));
+  return known->second = layout ? *layout : defaultLayout(shape);
+}
+
+std::optional<LinearLayout> LayoutAssigner::throughShape(Operation *op, const LinearLayout &source) {
+  if (auto trans = dyn_cast<TransOp>(op))
+    return layout::permuteAxes(source, {trans.getOrder().begin(), trans.getOrder().end()});
+  if (auto shaped = dyn_cast<ReshapeOp>(op))
+    return layout::reshape(source, shapeOf(shaped.getResult()));
+  if (isa<JoinOp>(op))
+    return layout::joinTiles(source);
+  if (isa<CatOp>(op))
+    return layout::concatenateTiles(source);
+  return std::nullopt;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The state of one assignment of layouts. Methods are grouped in files: AssignLayouts.cpp goes through the operations
+// until nothing changes, ChooseLayouts.cpp says which layout each kind of operation wants, RewriteLayouts.cpp gives
+// every use its value in the layout that it needs.
+#pragma once
+#include "compiler/analysis/Access.h"
+#include "compiler/analysis/AxisInfo.h"
+#include "compiler/dialects/simt/Simt.h"
+#include "compiler/layout/Axes.h"
+#include "compiler/lowering/simt/GpuTarget.h"
+
+namespace heddle::simt {
+
+class LayoutAssigner {
+public:
+  LayoutAssigner(triton::FuncOp function, const GpuTarget &target, int warps, bool warpGroups)
+      : function(function), target(target), warps(warps), warpGroups(warpGroups), facts(function),
+        accesses(function, facts) {}
+
+  void run();
+
+private:
+  using LinearLayout = layout::LinearLayout;
+
+  static mlir::RankedTensorType tileOf(mlir::Value value) {
+    return mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
+  }
+  static layout::Shape shapeOf(mlir::Value value) {
+    auto shape = tileOf(value).getShape();
+    return {shape.begin(), shape.end()};
+  }
+  int64_t threads() const { return int64_t(warps) * target.lanesPerWarp(); }
+
+  LinearLayout defaultLayout(const layout::Shape &shape, int64_t perThread = 1);
+  /// The layout that the value has of its own, or one for its shape.
+  LinearLayout ownOrDefault(mlir::Value value);
+  const LinearLayout *own(mlir::Value value);
+  bool setOwn(mlir::Value value, const LinearLayout &layout); ///< whether that is new
+
+  //===-- AssignLayouts.cpp --------------------------------------------------------------------------------------===//
+  bool visit(mlir::Operation *op); ///< whether something changed
+  bool visitMerges(bool last);
+  bool join(mlir::Value target, llvm::ArrayRef<mlir::Value> sources, bool last);
+
+  //===-- ChooseLayouts.cpp --------------------------------------------------------------------------------------===//
+  LinearLayout accessLayout(mlir::Operation *op, mlir::Value pointer);
+  layout::Shape warpsOf(triton::DotOp op); ///< of a matrix instruction's result, along each axis
+  LinearLayout dotLayout(triton::DotOp op);
+  /// The instruction for groups of warps, where both operands come from memory in the same block.
+  std::optional<GroupInstruction> groupInstruction(triton::DotOp op);
+  LinearLayout reduceLayout(triton::ReduceOp op);
+  LinearLayout scanLayout(triton::ScanOp op);
+  LinearLayout packLayout(triton::MapElementwiseOp op); ///< the elements of a pack are in registers of one thread
+  /// What the operands of a join or cat, or the operand of a split, are to have.
+  LinearLayout piecesLayout(mlir::Operation *op);
+  std::optional<LinearLayout> throughShape(mlir::Operation *op, const LinearLayout &source);
+
+  //===-- RewriteLayouts.cpp -------------------------------------------------------------------------------------===//
+  /// What operand `number` of a shape or element operation needs for its result to have `result`.
+  LinearLayout needed(mlir::Operation *op, unsigned number, const LinearLayout &result);
+  mlir::Value get(mlir::Value value, LinearLayout layout); ///< a copy: `layouts` may move what it holds
+  void rewrite(mlir::Operation *op);
+  void rewriteAccess(mlir::Operation *op);
+  void rewriteDot(triton::DotOp op);
+  bool rewriteMerge(mlir::Operation *op); ///< whether values meet at it or behind it
+  void setAll(mlir::Operation *op, LinearLayout layout);
+  void setToValues(llvm::MutableArrayRef<mlir::OpOperand> operands, mlir::ValueRange targets);
+  void setOperand(mlir::OpOperand &operand, LinearLayout layout);
+
+  triton::FuncOp function;
+  const GpuTarget &target;
+  int warps;
+  bool warpGroups;
+  analysis::AxisAnalysis facts;
+  analysis::AccessAnalysis accesses;
+  llvm::DenseMap<mlir::Value, LinearLayout> layouts;
+  /// Of the operands of reductions, joins, ...: chosen once, when the results get theirs.
+  llvm::DenseMap<mlir::Operation *, LinearLayout> operandLayouts;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> made;
+};
+
+} // namespace heddle::simt

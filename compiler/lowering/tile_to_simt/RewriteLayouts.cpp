@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+using layout::LinearLayout;
+
+LinearLayout LayoutAssigner::needed(Operation *op, unsigned number, const LinearLayout &result) {
+  if (auto expand = dyn_cast<ExpandDimsOp>(op))
+    return layout::slice(result, int(expand.getAxis()));
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    LinearLayout layout = result;
+    for (auto [axis, size] : llvm::enumerate(tileOf(broadcast.getSrc()).getShape()))
+      if (size == 1)
+        layout = layout::flattenAxis(layout, int(axis));
+    return layout;
+  }
+  if (auto trans = dyn_cast<TransOp>(op))
+    return layout::permuteAxes(result, layout::inverseOrder({trans.getOrder().begin(), trans.getOrder().end()}));
+  if (auto shaped = dyn_cast<ReshapeOp>(op))
+    return layout::reshape(result, shapeOf(shaped.getSrc()));
+  return result;
+}
+
+Value LayoutAssigner::get(Value value, LinearLayout layout) {
+  auto tile = tileOf(value);
+  Attribute key = LinearAttr::get(value.getContext(), layout);
+  auto found = made.find({value, key});
+  if (found != made.end())
+    return found->second;
+  OpBuilder b(value.getContext());
+  b.setInsertionPointAfterValue(value);
+  Value result;
+  if (const LinearLayout *has = own(value)) {
+    if (*has == layout)
+      return value;
+    result = ConvertLayoutOp::create(b, value.getLoc(), withLayout(tile, layout), value);
+  } else {
+    Operation *op = value.getDefiningOp();
+    Operation *copy = op->clone();
+    copy->getResult(0).setType(withLayout(tile, layout));
+    if (auto constant = dyn_cast<arith::ConstantOp>(copy)) {
+      auto elements = cast<DenseElementsAttr>(constant.getValue());
+      constant.setValueAttr(elements.reshape(cast<RankedTensorType>(copy->getResult(0).getType())));
+    }
+    b.insert(copy);
+    for (OpOperand &operand : copy->getOpOperands())
+      if (tileOf(operand.get()))
+        operand.set(get(op->getOperand(operand.getOperandNumber()), needed(op, operand.getOperandNumber(), layout)));
+    result = copy->getResult(0);
+    layouts.insert({result, layout});
+  }
+  made[{value, key}] = result;
+  return result;
+}
+
+void LayoutAssigner::setOperand(OpOperand &operand, LinearLayout layout) {
+  if (tileOf(operand.get()))
+    operand.set(get(operand.get(), layout));
+}
+
+void LayoutAssigner::setAll(Operation *op, LinearLayout layout) {
+  for (OpOperand &operand : op->getOpOperands())
+    setOperand(operand, layout);
+}
+
+void LayoutAssigner::setToValues(MutableArrayRef<OpOperand> operands, ValueRange targets) {
+  for (auto [operand, to] : llvm::zip(operands, targets))
+    if (tileOf(to))
+      setOperand(operand, *own(to));
+}
+
+void LayoutAssigner::rewriteAccess(Operation *op) {
+  Value pointer = op->getOperand(0);
+  if (!tileOf(pointer))
+    return;
+  analysis::AccessLayout access = accesses.chooseAccess(op, threads());
+  if (!access.order.empty() && isa<LoadOp, StoreOp>(op)) {
+    Value mask = isa<LoadOp>(op) ? cast<LoadOp>(op).getMask() : cast<StoreOp>(op).getMask();
+    int64_t width = analysis::alignedElements(facts, pointer, mask, access.order);
+    Builder b(op->getContext());
+    op->setAttr("simt.vector", b.getI64IntegerAttr(std::min<int64_t>(width, 16)));
+    op->setAttr("simt.axis", b.getI64IntegerAttr(access.order[0]));
+  }
+  setAll(op, accessLayout(op, pointer));
+}
+
+void LayoutAssigner::rewriteDot(DotOp dot) {
+  const LinearLayout &result = *own(dot.getD());
+  setOperand(dot.getCMutable(), result);
+  if (groupInstruction(dot)) {
+    dot->setAttr("simt.group", UnitAttr::get(dot.getContext()));
+    return; // the operands go to shared memory from wherever they are
+  }
+  std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot);
+  if (!instruction) {
+    for (OpOperand *operand : {&dot.getAMutable(), &dot.getBMutable()})
+      setOperand(*operand, ownOrDefault(operand->get()));
+    return;
+  }
+  layout::Shape split = warpsOf(dot);
+  setOperand(dot.getAMutable(), layout::mmaOperand(shapeOf(dot.getA()), split, 0, instruction->kWidth));
+  setOperand(dot.getBMutable(), layout::mmaOperand(shapeOf(dot.getB()), split, 1, instruction->kWidth));
+}
+
+bool LayoutAssigner::rewriteMerge(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    setToValues(loop.getInitArgsMutable(), loop.getRegionIterArgs());
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    setToValues(loop.getInitsMutable(), loop.getBeforeArguments());
+  } else if (auto condition = dyn_cast<scf::ConditionOp>(op)) {
+    setToValues(condition.getArgsMutable(), cast<scf::WhileOp>(op->getParentOp()).getAfterArguments());
+  } else if (isa<scf::YieldOp>(op)) {
+    ValueRange targets = op->getParentOp()->getResults();
+    if (auto loop = dyn_cast<scf::WhileOp>(op->getParentOp()))
+      targets = loop.getBeforeArguments();
+    setToValues(op->getOpOperands(), targets);
+  } else if (auto branch = dyn_cast<BranchOpInterface>(op)) {
+    for (unsigned i = 0; i < op->getNumSuccessors(); ++i) {
+      SuccessorOperands operands = branch.getSuccessorOperands(i);
+      for (unsigned k = 0; k < operands.size(); ++k)
+        if (Value to = op->getSuccessor(i)->getArgument(k); tileOf(to))
+          setOperand(op->getOpOperand(operands.getOperandIndex(k)), *own(to));
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void LayoutAssigner::rewrite(Operation *op) {
+  if (isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp>(op))
+    return rewriteAccess(op);
+  if (auto dot = dyn_cast<DotOp>(op))
+    return rewriteDot(dot);
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return setAll(op, reduceLayout(reduce));
+  if (isa<ScanOp>(op))
+    return setAll(op, *own(op->getResult(0)));
+  if (auto histogram = dyn_cast<HistogramOp>(op))
+    return setAll(op, ownOrDefault(histogram.getSrc()));
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    setOperand(gather.getSrcMutable(), ownOrDefault(gather.getSrc()));
+    return setOperand(gather.getIndicesMutable(), *own(gather.getResult()));
+  }
+  if (isa<JoinOp, CatOp, SplitOp>(op))
+    return setAll(op, piecesLayout(op));
+  if (rewriteMerge(op))
+    return;
+  if (op->getNumResults() && tileOf(op->getResult(0))) {
+    const LinearLayout *layout = own(op->getResult(0));
+    if (!layout)
+      return; // made on demand
+    LinearLayout result = *layout;
+    for (OpOperand &operand : op->getOpOperands())
+      setOperand(operand, needed(op, operand.getOperandNumber(), result));
+    return;
+  }
+  // What reads a tile and leaves none.
+  for (OpOperand &operand : op->getOpOperands())
+    if (tileOf(operand.get()))
+      setOperand(operand, ownOrDefault(operand.get()));
+}
