@@ -116,10 +116,10 @@ CudaModule::CudaModule(std::shared_ptr<CudaDevice> device, const Package &packag
 CudaModule::~CudaModule() {
   if (!handle)
     return;
-  device->context().memory.release([device = device, handle = handle] {
+  context().reclaimer.whenIdle([&context = context(), handle = handle] {
     try {
-      CudaScope scope(device->context());
-      device->context().api.moduleUnload(handle);
+      CudaScope scope(context);
+      context.api.moduleUnload(handle);
     } catch (const Error &) { // the context is lost, and the module with it
     }
   });

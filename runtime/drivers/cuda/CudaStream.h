@@ -34,6 +34,12 @@ public:
 
 private:
   CudaWork &work() { return capture ? capture->work : pending; }
+  /// Calls what puts work into the stream, while nothing is given back that would wait for it.
+  template <typename... Parameters, typename... Arguments>
+  void enqueue(const CudaFunction<Parameters...> &function, Arguments... arguments) {
+    auto admitted = gpu.reclaimer.admit();
+    gpu.call(function, arguments...);
+  }
   void *stagingMemory();
   void addCall(std::function<void()> function, bool isCopy);
   bool isPinned(const void *memory, uint64_t sizeBytes) const;

@@ -113,6 +113,13 @@ void drain() {
   }
 }
 
+/// What CUDA does only when the device has nothing to do.
+void waitForTheDevice(const char *symbol) {
+  if (!state().queue.empty())
+    state().control.waits.emplace_back(symbol);
+  drain();
+}
+
 Result enqueue(Stream stream, std::function<void()> work) {
   if (stream->capture)
     stream->capture->work.push_back(std::move(work));
@@ -327,7 +334,7 @@ Result cuMemAlloc_v2(Address *address, size_t bytes) {
 
 Result cuMemFree_v2(Address address) {
   ENTER(cuMemFree_v2);
-  drain();
+  waitForTheDevice("cuMemFree_v2");
   if (!state().memory.erase(address))
     return result::invalidValue;
   std::free(pointerTo<void>(address));
@@ -345,6 +352,7 @@ Result cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
 
 Result cuMemFreeHost(void *memory) {
   ENTER(cuMemFreeHost);
+  waitForTheDevice("cuMemFreeHost");
   if (!state().pinned.erase(memory))
     return result::invalidValue;
   std::free(memory);
@@ -415,7 +423,7 @@ Result cuStreamSynchronize(Stream stream) {
   return state().control.lost;
 }
 
-Result cuStreamQuery(Stream stream) {
+static Result queryStream(Stream stream) {
   ENTER(cuStreamQuery);
   if (stream->capture)
     return result::captureUnsupported;
@@ -423,6 +431,13 @@ Result cuStreamQuery(Stream stream) {
     if (owner == stream)
       return result::notReady;
   return result::success;
+}
+
+Result cuStreamQuery(Stream stream) {
+  Result result = queryStream(stream);
+  if (auto call = std::exchange(state().control.afterQuery, nullptr))
+    call(); // outside of the lock: other threads may go on
+  return result;
 }
 
 Result cuStreamWaitEvent(Stream, Event, unsigned) {
@@ -483,6 +498,7 @@ Result cuGraphLaunch(GraphExec exec, Stream stream) {
 
 Result cuGraphExecDestroy(GraphExec exec) {
   ENTER(cuGraphExecDestroy);
+  waitForTheDevice("cuGraphExecDestroy");
   delete exec;
   --state().control.liveGraphs;
   return result::success;
@@ -582,6 +598,7 @@ Result cuModuleLoadDataEx(heddle::cuda::Module *module, const void *image, unsig
 
 Result cuModuleUnload(heddle::cuda::Module module) {
   ENTER(cuModuleUnload);
+  waitForTheDevice("cuModuleUnload");
   delete module;
   --state().control.liveModules;
   return result::success;
