@@ -207,7 +207,8 @@ TEST_F(CudaHardware, SharedMemoryOfAWholeBlock) {
   for (uint32_t i = 0; i < 1024; ++i)
     ASSERT_EQ(values[i], 1023 - i);
   package.sharedBytes += 1;
-  EXPECT_CONTAINS(messageOf([&] { device->loadModule(package); }), "needs 232449 bytes of shared memory");
+  EXPECT_CONTAINS(messageOf([&] { device->loadModule(package); }),
+                  "needs 232449 bytes of shared memory in a block, cuda:0 has 232448");
 }
 
 TEST_F(CudaHardware, ArgumentsArrive) {
@@ -232,7 +233,8 @@ TEST_F(CudaHardware, CooperativeBlocksLiveAtOnce) {
   stream->launch({.kernel = kernel, .grid = {blocks, 1, 1}, .arguments = {out, counter}, .cooperative = true});
   EXPECT_EQ(download<uint32_t>(out), std::vector<uint32_t>(size_t(blocks), uint32_t(blocks)));
   Launch larger{.kernel = kernel, .grid = {blocks + 1, 1, 1}, .arguments = {out, counter}, .cooperative = true};
-  EXPECT_CONTAINS(messageOf([&] { stream->launch(larger); }), "a cooperative launch of");
+  EXPECT_CONTAINS(messageOf([&] { stream->launch(larger); }),
+                  fmt::format("a cooperative launch of {} blocks; cuda:0 runs at most {} at once", blocks + 1, blocks));
 }
 
 TEST_F(CudaHardware, Clusters) {
@@ -376,7 +378,9 @@ TEST_F(CudaHardware, ErrorsOfTheCompilerHaveItsMessages) {
 
 TEST_F(CudaHardware, MemoryRunsOut) {
   uint64_t all = device->memoryInfo().totalBytes;
-  EXPECT_CONTAINS(messageOf([&] { device->allocate(all + (1 << 30), "big"); }), "out of memory: buffer `big` asks for");
+  std::string message = messageOf([&] { device->allocate(all + (1 << 30), "big"); });
+  EXPECT_CONTAINS(message, fmt::format("out of memory: buffer `big` asks for {} bytes, ", all + (1 << 30)));
+  EXPECT_CONTAINS(message, fmt::format("the device has {} bytes in all", all));
   {
     Buffer most = device->allocate(device->memoryInfo().freeBytes / 8 * 7, "most");
     stream->fill(most.address(), 1, 4096);

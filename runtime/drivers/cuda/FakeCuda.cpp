@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libcuda for machines without a GPU: the entry points of CudaApi.h on host memory. Work runs when it is enqueued, or
 // when somebody waits; it can be told to fail (FakeCuda.h, or FAKE_CUDA_FAIL=symbol:result in the environment, with
-// FAKE_CUDA_DEVICES and FAKE_CUDA_CAPABILITY=80).
+// FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY=80 and FAKE_CUDA_PEERS=0).
 #include "runtime/drivers/cuda/FakeCuda.h"
 #include "runtime/drivers/cuda/CudaApi.h"
 #include <cstdlib>
@@ -78,6 +78,8 @@ State &state() {
       fresh->control.major = std::atoi(capability) / 10;
       fresh->control.minor = std::atoi(capability) % 10;
     }
+    if (const char *peers = std::getenv("FAKE_CUDA_PEERS"))
+      fresh->control.peers = std::atoi(peers) != 0;
     if (const char *failure = std::getenv("FAKE_CUDA_FAIL"))
       if (const char *colon = std::strchr(failure, ':'))
         fresh->control.failures[std::string(failure, colon)] = {1, std::atoi(colon + 1)};
