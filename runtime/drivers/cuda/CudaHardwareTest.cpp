@@ -301,7 +301,31 @@ TEST_F(CudaHardware, GraphsAndTheirSpeed) {
   timed("an empty kernel in a graph of 1000", 1000, [&] { stream->launch(*many); });
 }
 
+/// What other threads of a program may do while a kernel of this one waits for their launch, or for a later one of it.
+void allocateLoadAndLetGo(Device &device) {
+  for (int shift : {8, 20, 26, 30})
+    device.allocate(uint64_t(1) << shift);
+  auto stream = device.createStream();
+  Buffer buffer = device.allocate(1024 * 4);
+  Package package = addPackage();
+  package.binary += fmt::format("\n.visible .global .u64 fresh{};\n", ::getpid()); // not in the cache
+  Kernel add{device.loadModule(package)};
+  stream->fill(buffer, 0);
+  stream->beginCapture();
+  stream->launch(
+      {.kernel = add, .grid = {4, 1, 1}, .arguments = {buffer, buffer, buffer, ScalarBits{1024}}, .cooperative = true});
+  auto graph = stream->endCapture();
+  stream->launch(*graph);
+  std::vector<float> sums(1024, 1.0f);
+  stream->copyToHost(sums.data(), buffer);
+  stream->synchronize();
+  EXPECT_EQ(sums, std::vector<float>(1024, 0.0f));
+}
+
 TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
+  std::vector<std::shared_ptr<Device>> all; // which then reach each other's memory
+  for (int i = 0; i < cudaDriver().deviceCount(); ++i)
+    all.push_back(openDevice(fmt::format("cuda:{}", i)));
   Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerTo("out"), pointerTo("flag")}))};
   Buffer out = device->allocate(4), flag = device->allocate(4);
   std::vector<uint32_t> big(2 << 20);
@@ -314,9 +338,8 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
     stream->launch({.kernel = kernel, .arguments = {out, flag}});
     stream->copyToHost(&seen, out);
     stream->copyToDevice(bigBuffer, big.data());
-    {
-      Buffer gone = device->allocate(1 << 20);
-    }
+    for (const auto &each : all)
+      allocateLoadAndLetGo(*each);
     auto event = device->createEvent();
     stream->record(event);
     EXPECT_FALSE(event->query());
