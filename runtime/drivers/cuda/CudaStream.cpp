@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cuda/CudaStream.h"
 #include "binary/CudaAbi.h"
+#include "runtime/drivers/cuda/CudaStreamPool.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -103,7 +104,7 @@ CudaStream::CudaStream(std::shared_ptr<CudaDevice> theDevice) : device(std::move
   CudaScope scope(gpu);
   // Not at the first copy: pinning memory may wait for the device.
   staging = std::make_unique<CudaStaging>(gpu);
-  gpu.call(gpu.api.streamCreate, &handle, cuda::streamNonBlocking, 0);
+  handle = gpu.streams.take(gpu);
   gpu.reclaimer.addStream(gpu, handle);
 }
 
@@ -122,10 +123,12 @@ void CudaStream::close() {
     if (gpu.api.streamEndCapture(handle, &graph) == cuda::result::success && graph)
       gpu.api.graphDestroy(graph);
   }
-  if (gpu.api.streamSynchronize(handle))
-    pending.abandonCalls();
+  bool lost = gpu.api.streamSynchronize(handle) != cuda::result::success;
   gpu.reclaimer.removeStream(handle);
-  gpu.api.streamDestroy(handle);
+  if (lost)
+    pending.abandonCalls();
+  else
+    gpu.streams.give(gpu, handle);
 }
 
 bool CudaStream::isPinned(const void *memory, uint64_t sizeBytes) const {
