@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
-#include <map>
 
 namespace heddle {
 
@@ -19,19 +18,6 @@ struct Communicator::Control {
   uint32_t unused;
   PeerError error;
 };
-
-/// One for all groups with this device: a GPU runs a limited number of streams beside each other.
-static std::shared_ptr<Stream> serviceStream(const std::shared_ptr<Device> &device) {
-  static std::mutex mutex;
-  static std::map<const Device *, std::weak_ptr<Stream>> known;
-  std::lock_guard lock(mutex);
-  std::erase_if(known, [](const auto &each) { return each.second.expired(); });
-  std::weak_ptr<Stream> &entry = known[device.get()];
-  std::shared_ptr<Stream> stream = entry.lock();
-  if (!stream)
-    entry = stream = device->createStream();
-  return stream;
-}
 
 Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, Options options)
     : Communicator(std::move(members), {}, options) {}
@@ -53,7 +39,7 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
       streams.push_back(owned.back().get());
     }
   for (const auto &device : devices)
-    service.push_back(serviceStream(device));
+    service.push_back(device->createStream());
   control = std::make_unique<SymmetricMemory>(devices, sizeof(Control), "collective control");
 }
 

@@ -515,9 +515,7 @@ void countQueues(const Gpu &gpu, const Words &words) {
   for (Stream stream : streams)
     gpu.launch(gpu.spin, stream, words.device);
   until([&] { return words.host[1] == count; }, waitMilliseconds / 2);
-  const char *connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-  std::printf("\n%u of %u streams run their kernels at once; CUDA_DEVICE_MAX_CONNECTIONS is %s\n", words.host[1], count,
-              connections ? connections : "not set");
+  std::printf("\n%u of %u streams run their kernels at once\n", words.host[1], count);
   words.host[0] = 1;
   cu("cuCtxSynchronize");
   for (Stream stream : streams)

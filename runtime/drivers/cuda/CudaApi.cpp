@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opening the library, and what is known about each of its errors.
 #include "runtime/drivers/cuda/CudaApi.h"
-#include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -74,9 +73,6 @@ CudaApi::CudaApi(const std::string &libraryPath) : path(libraryPath) {
 #define HEDDLE_CUDA_LOAD(name, ...) load(name, false);
   HEDDLE_CUDA_OPTIONAL(HEDDLE_CUDA_LOAD)
 #undef HEDDLE_CUDA_LOAD
-  // Streams that share a connection wait for each other's kernels, and two collectives whose ranks meet in different
-  // orders would wait for ever. CUDA has 8 connections if nobody asks, and 32 at most.
-  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
   call("CUDA driver", init, 0u);
   call("CUDA driver", driverGetVersion, &driverVersion);
 }

@@ -9,7 +9,6 @@ namespace heddle {
 class CudaMemory;
 class CudaReclaimer;
 class CudaStagingPool;
-class CudaStreamPool;
 struct Chip;
 
 /// Lives as long as the driver. The primary context is the one that other libraries of the process use.
@@ -18,7 +17,6 @@ struct CudaContext {
   CudaMemory &memory;
   CudaReclaimer &reclaimer;
   CudaStagingPool &staging;
-  CudaStreamPool &streams;
   int ordinal;
   std::string name; ///< `cuda:0`
   cuda::DeviceNumber number;

@@ -6,7 +6,6 @@
 #include "runtime/drivers/cuda/CudaMemory.h"
 #include "runtime/drivers/cuda/CudaReclaimer.h"
 #include "runtime/drivers/cuda/CudaStaging.h"
-#include "runtime/drivers/cuda/CudaStreamPool.h"
 #include <mutex>
 #include <optional>
 
@@ -43,7 +42,6 @@ private:
   CudaMemory memory;
   CudaReclaimer reclaimer;
   CudaStagingPool staging;
-  CudaStreamPool streams;
   std::vector<std::unique_ptr<CudaContext>> contexts; ///< kept until the driver goes: making one takes long
   std::vector<std::weak_ptr<Device>> devices;
 };

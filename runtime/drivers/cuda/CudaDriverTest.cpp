@@ -2,7 +2,6 @@
 // Machines of all kinds, by the fake: none, old, broken and several GPUs; memory.
 #include "chips/Chip.h"
 #include "runtime/drivers/cuda/CudaTestSupport.h"
-#include <cstdlib>
 
 using namespace heddle;
 
@@ -61,15 +60,6 @@ TEST_F(CudaDriverTest, AnOldGpuIsNamedWithBothChips) {
   EXPECT_EQ(error.kind, ErrorClass::Environment);
   EXPECT_EQ(std::string(error.what()),
             "cuda:0: Fake GPU has compute capability sm_80, and Heddle makes code for sm_90");
-}
-
-TEST_F(CudaDriverTest, AsksForAsManyConnectionsAsThereAreUnlessTheUserDid) {
-  ::unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
-  EXPECT_EQ(driver.deviceCount(), 2);
-  EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
-  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4", 1);
-  EXPECT_EQ(CudaDriver(buildPath("test/fake-cuda.so")).deviceCount(), 2);
-  EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "4");
 }
 
 TEST_F(CudaDriverTest, UnknownErrorsHaveTheirNumber) {

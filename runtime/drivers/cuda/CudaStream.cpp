@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cuda/CudaStream.h"
 #include "binary/CudaAbi.h"
-#include "runtime/drivers/cuda/CudaStreamPool.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -104,7 +103,7 @@ CudaStream::CudaStream(std::shared_ptr<CudaDevice> theDevice) : device(std::move
   CudaScope scope(gpu);
   // Not at the first copy: pinning memory may wait for the device.
   staging = std::make_unique<CudaStaging>(gpu);
-  handle = gpu.streams.take(gpu);
+  gpu.call(gpu.api.streamCreate, &handle, cuda::streamNonBlocking, 0);
   gpu.reclaimer.addStream(gpu, handle);
 }
 
@@ -123,12 +122,10 @@ void CudaStream::close() {
     if (gpu.api.streamEndCapture(handle, &graph) == cuda::result::success && graph)
       gpu.api.graphDestroy(graph);
   }
-  bool lost = gpu.api.streamSynchronize(handle) != cuda::result::success;
-  gpu.reclaimer.removeStream(handle);
-  if (lost)
+  if (gpu.api.streamSynchronize(handle))
     pending.abandonCalls();
-  else
-    gpu.streams.give(gpu, handle);
+  gpu.reclaimer.removeStream(handle);
+  gpu.api.streamDestroy(handle);
 }
 
 bool CudaStream::isPinned(const void *memory, uint64_t sizeBytes) const {
