@@ -7,7 +7,7 @@
 namespace heddle {
 
 class CudaMemory;
-class CudaReclaimer;
+class CudaGate;
 class CudaStagingPool;
 struct Chip;
 
@@ -15,7 +15,7 @@ struct Chip;
 struct CudaContext {
   const CudaApi &api;
   CudaMemory &memory;
-  CudaReclaimer &reclaimer;
+  CudaGate &gate;
   CudaStagingPool &staging;
   int ordinal;
   std::string name; ///< `cuda:0`

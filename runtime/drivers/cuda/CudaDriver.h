@@ -3,8 +3,8 @@
 #pragma once
 #include "runtime/Driver.h"
 #include "runtime/drivers/cuda/CudaContext.h"
+#include "runtime/drivers/cuda/CudaGate.h"
 #include "runtime/drivers/cuda/CudaMemory.h"
-#include "runtime/drivers/cuda/CudaReclaimer.h"
 #include "runtime/drivers/cuda/CudaStaging.h"
 #include <mutex>
 #include <optional>
@@ -40,7 +40,7 @@ private:
   mutable int count = 0;
   mutable std::mutex mutex;
   CudaMemory memory;
-  CudaReclaimer reclaimer;
+  CudaGate gate;
   CudaStagingPool staging;
   std::vector<std::unique_ptr<CudaContext>> contexts; ///< kept until the driver goes: making one takes long
   std::vector<std::weak_ptr<Device>> devices;

@@ -47,7 +47,7 @@ CudaGraph::State::~State() {
   if (!handle)
     return;
   const CudaContext &context = device->context();
-  context.reclaimer.whenIdle([&context, handle = handle] {
+  context.gate.soon([&context, handle = handle] {
     try {
       CudaScope scope(context);
       context.api.graphExecDestroy(handle);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cuda/CudaMemory.h"
-#include "runtime/drivers/cuda/CudaReclaimer.h"
+#include "runtime/drivers/cuda/CudaGate.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace heddle {
 
 uint64_t CudaMemory::allocate(const CudaContext &context, uint64_t sizeBytes, const std::string &name) {
-  context.reclaimer.collect();
+  context.gate.collect();
   CudaScope scope(context);
   const CudaApi &api = context.api;
   cuda::Address address = 0;
   size_t wanted = std::max<uint64_t>(1, sizeBytes);
   cuda::Result result = api.memoryAllocate(&address, wanted);
-  if (result == cuda::result::outOfMemory && context.reclaimer.collectAfterWaiting())
+  if (result == cuda::result::outOfMemory && context.gate.collectAfterWaiting())
     result = api.memoryAllocate(&address, wanted);
   if (result == cuda::result::outOfMemory) {
     size_t freeBytes = 0, totalBytes = 0;
@@ -41,7 +41,7 @@ void CudaMemory::retire(uint64_t address) noexcept {
     live.erase(found);
     latest.reset();
   }
-  context->reclaimer.whenIdle([context, address] {
+  context->gate.whenIdle([context, address] {
     try {
       CudaScope scope(*context);
       context->api.memoryFree(address);

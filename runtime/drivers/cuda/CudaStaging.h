@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Pinned host memory through which copies from and to ordinary memory go. It is made in slabs and kept: to pin memory,
-// and to give it back, may wait for the devices.
+// Pinned host memory through which copies from and to ordinary memory go. It is made in slabs and kept: to give it back
+// waits for the devices.
 #pragma once
 #include "runtime/drivers/cuda/CudaContext.h"
 #include <mutex>

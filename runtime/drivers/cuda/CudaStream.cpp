@@ -101,10 +101,10 @@ LaunchResult launchBlocks(const CudaApi &api, const CudaModule &module, const La
 
 CudaStream::CudaStream(std::shared_ptr<CudaDevice> theDevice) : device(std::move(theDevice)), gpu(device->context()) {
   CudaScope scope(gpu);
-  // Not at the first copy: pinning memory may wait for the device.
+  // Not at the first copy: to pin memory takes long.
   staging = std::make_unique<CudaStaging>(gpu);
   gpu.call(gpu.api.streamCreate, &handle, cuda::streamNonBlocking, 0);
-  gpu.reclaimer.addStream(gpu, handle);
+  gpu.gate.addStream(gpu, handle);
 }
 
 CudaStream::~CudaStream() {
@@ -112,7 +112,7 @@ CudaStream::~CudaStream() {
     close();
   } catch (const Error &) { // nothing can be asked of a lost context
   }
-  gpu.reclaimer.collect();
+  gpu.gate.collect();
 }
 
 void CudaStream::close() {
@@ -124,7 +124,7 @@ void CudaStream::close() {
   }
   if (gpu.api.streamSynchronize(handle))
     pending.abandonCalls();
-  gpu.reclaimer.removeStream(handle);
+  gpu.gate.removeStream(handle);
   gpu.api.streamDestroy(handle);
 }
 
@@ -224,7 +224,7 @@ void CudaStream::launch(const Launch &launch) {
   Parameters parameters(launch);
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
-  auto admitted = gpu.reclaimer.admit();
+  auto admitted = gpu.gate.admit();
   auto run = module->package().clusterSize > 1 ? launchClusters : launchBlocks;
   if (auto [symbol, result] = run(gpu.api, *module, launch, handle, parameters.pointers.data()); result)
     throw gpu.api.error(fmt::format("{}: kernel `{}`", gpu.name, module->package().kernel), symbol, result);
@@ -324,7 +324,7 @@ void CudaStream::synchronize() {
     if (auto error = errors->take(); error && !first)
       first = std::move(error);
   before = {};
-  gpu.reclaimer.collect();
+  gpu.gate.collect();
   if (result)
     throw gpu.api.error(gpu.name, gpu.api.streamSynchronize.symbol, result);
   if (first)

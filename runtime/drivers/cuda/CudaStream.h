@@ -37,7 +37,7 @@ private:
   /// Calls what puts work into the stream, while nothing is given back that would wait for it.
   template <typename... Parameters, typename... Arguments>
   void enqueue(const CudaFunction<Parameters...> &function, Arguments... arguments) {
-    auto admitted = gpu.reclaimer.admit();
+    auto admitted = gpu.gate.admit();
     gpu.call(function, arguments...);
   }
   void *stagingMemory();

@@ -27,6 +27,7 @@ struct GraphExecHandle {
 };
 struct StreamHandle {
   GraphHandle *capture = nullptr;
+  int device = 0;
 };
 struct EventHandle {
   int64_t recorded = 0, reached = 0;
@@ -34,7 +35,7 @@ struct EventHandle {
 struct FunctionHandle {
   std::string entry;
   std::vector<size_t> sizes;
-  int staticBytes = 0, dynamicLimit = 48 * 1024;
+  int staticBytes = 0, localBytes = 0, dynamicLimit = 48 * 1024;
   bool anyCluster = false;
 };
 struct ModuleHandle {
@@ -63,6 +64,7 @@ struct State {
   std::map<Address, std::pair<size_t, int>> memory;
   std::map<void *, size_t> pinned;
   std::set<std::pair<int, int>> enabledPeers;
+  std::map<int, size_t> stackLimits; ///< by device; 1024 for one that is not there
   int64_t clock = 0;
 };
 
@@ -115,11 +117,17 @@ void drain() {
   }
 }
 
-/// What CUDA does only when the device has nothing to do.
+/// What CUDA does only when the current device has nothing to do.
 void waitForTheDevice(const char *symbol) {
-  if (!state().queue.empty())
-    state().control.waits.emplace_back(symbol);
-  drain();
+  for (const auto &[stream, work] : state().queue)
+    if (stream->device == current->device) {
+      state().control.waits.emplace_back(symbol);
+      return drain();
+    }
+}
+
+size_t &stackLimit(int device) {
+  return state().stackLimits.try_emplace(device, 1024).first->second;
 }
 
 Result enqueue(Stream stream, std::function<void()> work) {
@@ -163,6 +171,10 @@ Result launchAny(Function function, FakeLaunch launch, Stream stream, void **par
     return result::invalidValue;
   if (launch.cooperative && blocks > uint64_t(control.blocksPerMultiprocessor) * uint64_t(control.multiprocessors))
     return result::cooperativeTooLarge;
+  if (size_t(function->localBytes) > stackLimit(stream->device)) {
+    waitForTheDevice("cuLaunchKernel");
+    stackLimit(stream->device) = size_t(function->localBytes);
+  }
   launch.entry = function->entry;
   for (size_t i = 0; i < function->sizes.size(); ++i)
     launch.parameters.emplace_back(static_cast<const char *>(parameters[i]), function->sizes[i]);
@@ -179,6 +191,9 @@ std::unique_ptr<FunctionHandle> findFunction(const std::string &text, const std:
   std::string parameters = text.substr(at, text.find(')', at) - at);
   for (size_t i = 0; (i = parameters.find(".param .", i)) != std::string::npos; ++i)
     function->sizes.push_back(size_t(std::atoi(parameters.c_str() + i + 9) / 8)); // behind the letter of `.u64`
+  if (size_t local = text.find(".local"); local != std::string::npos)
+    if (size_t bracket = text.find('[', local); bracket != std::string::npos)
+      function->localBytes = std::atoi(text.c_str() + bracket + 1);
   if (size_t shared = text.find(".shared"); shared != std::string::npos)
     if (size_t bracket = text.find('[', shared); bracket != std::string::npos)
       function->staticBytes = std::atoi(text.c_str() + bracket + 1);
@@ -286,6 +301,7 @@ Result cuDevicePrimaryCtxRetain(Context *context, DeviceNumber device) {
 Result cuDevicePrimaryCtxRelease_v2(DeviceNumber device) {
   ENTER(cuDevicePrimaryCtxRelease_v2);
   std::erase_if(state().enabledPeers, [&](const auto &pair) { return pair.first == device || pair.second == device; });
+  state().stackLimits.erase(device);
   return result::success;
 }
 
@@ -311,6 +327,21 @@ Result cuCtxEnablePeerAccess(Context peer, unsigned) {
   ENTER(cuCtxEnablePeerAccess);
   return state().enabledPeers.insert({current->device, peer->device}).second ? result::success
                                                                              : result::peerAlreadyEnabled;
+}
+
+Result cuCtxGetLimit(size_t *value, int limit) {
+  ENTER(cuCtxGetLimit);
+  *value = limit == limitStackBytes ? stackLimit(current->device) : 0;
+  return result::success;
+}
+
+Result cuCtxSetLimit(int limit, size_t value) {
+  ENTER(cuCtxSetLimit);
+  if (limit != limitStackBytes)
+    return result::invalidValue;
+  waitForTheDevice("cuCtxSetLimit");
+  stackLimit(current->device) = value;
+  return result::success;
 }
 
 Result cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
@@ -404,7 +435,7 @@ Result cuMemsetD8Async(Address destination, unsigned char value, size_t bytes, S
 
 Result cuStreamCreateWithPriority(Stream *stream, unsigned, int) {
   ENTER(cuStreamCreateWithPriority);
-  *stream = new StreamHandle;
+  *stream = new StreamHandle{nullptr, current->device};
   ++state().control.liveStreams;
   return result::success;
 }
@@ -500,7 +531,6 @@ Result cuGraphLaunch(GraphExec exec, Stream stream) {
 
 Result cuGraphExecDestroy(GraphExec exec) {
   ENTER(cuGraphExecDestroy);
-  waitForTheDevice("cuGraphExecDestroy");
   delete exec;
   --state().control.liveGraphs;
   return result::success;
@@ -593,6 +623,7 @@ Result cuModuleLoadDataEx(heddle::cuda::Module *module, const void *image, unsig
   const char *text = static_cast<const char *>(image);
   if (std::strncmp(text, cubinMagic, std::strlen(cubinMagic)) != 0 && !state().control.loadsPtx)
     return result::invalidImage;
+  waitForTheDevice("cuModuleLoadDataEx");
   *module = new ModuleHandle{text, {}};
   ++state().control.liveModules;
   return result::success;
@@ -629,6 +660,7 @@ Result cuFuncGetAttribute(int *value, int which, Function function) {
   ENTER(cuFuncGetAttribute);
   *value = which == function::maxThreadsPerBlock ? state().control.maxThreads
            : which == function::sharedBytes      ? function->staticBytes
+           : which == function::localBytes       ? function->localBytes
                                                  : 40;
   return result::success;
 }
