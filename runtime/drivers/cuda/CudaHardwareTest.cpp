@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <numeric>
+#include <thread>
 #include <unistd.h>
 
 using namespace heddle;
@@ -301,19 +302,23 @@ TEST_F(CudaHardware, GraphsAndTheirSpeed) {
   timed("an empty kernel in a graph of 1000", 1000, [&] { stream->launch(*many); });
 }
 
+/// A kernel that no cache has.
+Package freshPackage() {
+  static int number = 0;
+  Package package = addPackage();
+  package.binary += fmt::format("\n.visible .global .u64 fresh_{}_{};\n", ::getpid(), ++number);
+  return package;
+}
+
 /// What other threads of a program may do while a kernel of this one waits for their launch, or for a later one of it.
-void allocateLoadAndLetGo(Device &device) {
+void allocateAndLetGo(Device &device, const Kernel &add) {
   for (int shift : {8, 20, 26, 30})
     device.allocate(uint64_t(1) << shift);
   auto stream = device.createStream();
   Buffer buffer = device.allocate(1024 * 4);
-  Package package = addPackage();
-  package.binary += fmt::format("\n.visible .global .u64 fresh{};\n", ::getpid()); // not in the cache
-  Kernel add{device.loadModule(package)};
   stream->fill(buffer, 0);
   stream->beginCapture();
-  stream->launch(
-      {.kernel = add, .grid = {4, 1, 1}, .arguments = {buffer, buffer, buffer, ScalarBits{1024}}, .cooperative = true});
+  stream->launch({.kernel = add, .grid = {4, 1, 1}, .arguments = {buffer, buffer, buffer, ScalarBits{1024}}});
   auto graph = stream->endCapture();
   stream->launch(*graph);
   std::vector<float> sums(1024, 1.0f);
@@ -324,13 +329,17 @@ void allocateLoadAndLetGo(Device &device) {
 
 TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
   std::vector<std::shared_ptr<Device>> all; // which then reach each other's memory
-  for (int i = 0; i < cudaDriver().deviceCount(); ++i)
+  std::vector<Kernel> adds;
+  for (int i = 0; i < cudaDriver().deviceCount(); ++i) {
     all.push_back(openDevice(fmt::format("cuda:{}", i)));
+    adds.push_back({all.back()->loadModule(freshPackage())});
+  }
   Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerTo("out"), pointerTo("flag")}))};
   Buffer out = device->allocate(4), flag = device->allocate(4);
   std::vector<uint32_t> big(2 << 20);
   Buffer bigBuffer = device->allocate(big.size() * 4);
   auto other = device->createStream();
+  auto code = device->loadModule(freshPackage());
   stream->fill(flag, 0);
   stream->synchronize();
   uint32_t seen = 0;
@@ -338,8 +347,12 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
     stream->launch({.kernel = kernel, .arguments = {out, flag}});
     stream->copyToHost(&seen, out);
     stream->copyToDevice(bigBuffer, big.data());
-    for (const auto &each : all)
-      allocateLoadAndLetGo(*each);
+    code.reset();
+    for (size_t i = 0; i < all.size(); ++i) {
+      allocateAndLetGo(*all[i], adds[i]);
+      if (all[i] != device)
+        all[i]->loadModule(freshPackage());
+    }
     auto event = device->createEvent();
     stream->record(event);
     EXPECT_FALSE(event->query());
@@ -350,6 +363,28 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
   });
   EXPECT_EQ(seen, 42u); // 0: the kernel gave up after five seconds
   fmt::print("a kernel that waits for a copy: {:.2f} ms in all\n", waited);
+}
+
+// Loading waits for what runs on the device, and must not keep out what that waits for.
+TEST_F(CudaHardware, OneThreadLoadsWhileAnotherHasMoreToLaunch) {
+  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerTo("out"), pointerTo("flag")}))};
+  Buffer out = device->allocate(4), flag = device->allocate(4);
+  auto other = device->createStream();
+  for (int time = 0; time < 10; ++time) {
+    stream->fill(flag, 0);
+    stream->synchronize();
+    uint32_t seen = 0, value = 42;
+    stream->launch({.kernel = kernel, .arguments = {out, flag}});
+    std::shared_ptr<Module> loaded;
+    std::thread loading([&] { loaded = device->loadModule(freshPackage()); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it has probably begun
+    stream->copyToHost(&seen, out);
+    other->copyToDevice(flag, &value);
+    stream->synchronize();
+    loading.join();
+    EXPECT_EQ(seen, 42u); // 0: the kernel gave up after five seconds
+    EXPECT_NE(loaded, nullptr);
+  }
 }
 
 TEST_F(CudaHardware, DevicesReachEachOther) {
