@@ -38,6 +38,8 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
       owned.push_back(device->createStream());
       streams.push_back(owned.back().get());
     }
+  for (const auto &device : devices)
+    service.push_back(device->createStream());
   control = std::make_unique<SymmetricMemory>(devices, sizeof(Control), "collective control");
 }
 
@@ -129,11 +131,11 @@ std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &p
     group.limitNs = uint64_t(std::clamp(options.deadlineSeconds * 1e9, 1.0, double(maxLimitNs)));
     group.error = control->address(rank) + offsetof(Control, error);
     std::vector<uint64_t> counters(maxCollectiveBlocks, options.firstEpoch - 1);
-    std::unique_ptr<Stream> stream = device.createStream();
-    stream->copyToDevice(protocol->groups.back(), &group);
-    stream->copyToDevice(protocol->arena->address(rank) + uint64_t(plan.arena.counters), counters.data(),
-                         counters.size() * sizeof(uint64_t));
-    stream->synchronize();
+    Stream &stream = *service[size_t(rank)];
+    stream.copyToDevice(protocol->groups.back(), &group);
+    stream.copyToDevice(protocol->arena->address(rank) + uint64_t(plan.arena.counters), counters.data(),
+                        counters.size() * sizeof(uint64_t));
+    stream.synchronize();
   }
   return protocol;
 }
@@ -207,17 +209,17 @@ void Communicator::abort() {
   }
   uint32_t one = 1;
   for (int rank = 0; rank < ranks(); ++rank) {
-    std::unique_ptr<Stream> stream = devices[size_t(rank)]->createStream();
-    stream->copyToDevice(control->address(rank) + offsetof(Control, abort), &one, sizeof one);
-    stream->synchronize();
+    Stream &stream = *service[size_t(rank)];
+    stream.copyToDevice(control->address(rank) + offsetof(Control, abort), &one, sizeof one);
+    stream.synchronize();
   }
 }
 
 std::string Communicator::failureReport(int rank) {
   Control seen{};
-  std::unique_ptr<Stream> stream = devices[size_t(rank)]->createStream();
-  stream->copyToHost(&seen, control->address(rank), sizeof seen);
-  stream->synchronize();
+  Stream &stream = *service[size_t(rank)];
+  stream.copyToHost(&seen, control->address(rank), sizeof seen);
+  stream.synchronize();
   const PeerError &error = seen.error;
   if (PeerErrorState(error.state) != PeerErrorState::Written)
     return "";

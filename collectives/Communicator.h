@@ -85,6 +85,7 @@ private:
   std::vector<std::shared_ptr<Device>> devices;
   std::vector<std::unique_ptr<Stream>> owned;
   std::vector<Stream *> streams;
+  std::vector<std::unique_ptr<Stream>> service; ///< by rank, for what must not queue behind a collective
   Options options;
   std::unique_ptr<SymmetricMemory> control; ///< Control of each rank
   std::vector<std::unique_ptr<Operation>> operations;

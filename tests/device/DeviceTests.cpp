@@ -9,12 +9,14 @@ int fuzzPrograms(int argc, char **argv);
 int fuzzCollectives(int argc, char **argv);
 int fuzzModules(int argc, char **argv);
 int runHeddle(int argc, char **argv);
+int probeWaits(int argc, char **argv);
 
 int main(int argc, char **argv) {
   const std::map<std::string, int (*)(int, char **)> verbs = {{"fuzz", fuzzPrograms},
                                                               {"fuzz-collectives", fuzzCollectives},
                                                               {"fuzz-modules", fuzzModules},
-                                                              {"heddle", runHeddle}};
+                                                              {"heddle", runHeddle},
+                                                              {"probe-waits", probeWaits}};
   if (argc > 1)
     if (auto verb = verbs.find(argv[1]); verb != verbs.end())
       return verb->second(argc - 1, argv + 1);

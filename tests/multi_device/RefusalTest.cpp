@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a collective may not be, and what the messages say.
+#include "collectives/kernel/CompileKernel.h"
+#include "runtime/Launch.h"
 #include "tests/multi_device/Cases.h"
 
 using namespace heddle;
@@ -96,6 +98,32 @@ TEST(Refusals, RanksAndOperationsThatAGroupDoesNotHave) {
             "a group launches what its own `prepare` has returned");
   run.run();
   run.expectRight();
+}
+
+// Blocks that wait for others must all live at once.
+TEST(Refusals, AGridThatCannotLiveAtOnce) {
+  std::shared_ptr<Device> device = openFirstDevices(1)[0];
+  Plan plan = makePlan(makeCollective(CollectiveKind::AllReduce, 2, 1, 1000), chipUnderTest());
+  Launch launch{.kernel = {device->loadModule(compileKernel(plan))}, .grid = {1000000, 1, 1}, .cooperative = true};
+  for (const PackageArgument &argument : launch.kernel.package().arguments)
+    launch.arguments.push_back(argument.pointer ? LaunchArgument(DeviceAddress(4096)) : LaunchArgument(ScalarBits{0}));
+  auto stream = device->createStream();
+  std::string report = errorOf(ErrorClass::Input, [&] { stream->launch(launch); });
+  expectContains(report, "a cooperative launch of 1000000 ");
+  expectContains(report, " runs at most ");
+  stream->synchronize();
+}
+
+TEST(Refusals, MoreMemoryThanADeviceHas) {
+  if (testDriver() == "host")
+    GTEST_SKIP() << "the host gives memory that it does not have";
+  std::shared_ptr<Device> device = openFirstDevices(1)[0];
+  constexpr uint64_t asked = uint64_t(1) << 40;
+  std::string report = errorOf(ErrorClass::Environment, [&] { device->allocate(asked, "huge"); });
+  expectContains(report,
+                 device->name() + ": out of memory: buffer `huge` asks for " + std::to_string(asked) + " bytes, ");
+  expectContains(report, " are available");
+  expectContains(report, "the device has " + std::to_string(device->memoryInfo().totalBytes) + " bytes in all");
 }
 
 TEST(Refusals, TheEpochOfMemoryThatNobodyHasWritten) {

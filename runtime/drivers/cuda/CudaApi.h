@@ -59,7 +59,7 @@ inline constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityM
 } // namespace attribute
 
 namespace function { // attributes of a function
-inline constexpr int maxThreadsPerBlock = 0, sharedBytes = 1, registers = 4, maxDynamicShared = 8,
+inline constexpr int maxThreadsPerBlock = 0, sharedBytes = 1, localBytes = 3, registers = 4, maxDynamicShared = 8,
                      nonPortableCluster = 14;
 } // namespace function
 
@@ -68,6 +68,7 @@ inline constexpr int infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 
 inline constexpr int acceleratedTarget = 0x10000; ///< added for sm_90a
 } // namespace jit
 
+inline constexpr int limitStackBytes = 0; ///< of a context: local memory of a thread
 inline constexpr int launchCooperative = 2, launchCluster = 4;
 inline constexpr unsigned streamNonBlocking = 1, hostAllocPortable = 1;
 inline constexpr int captureRelaxed = 2, captureNone = 0;
@@ -93,6 +94,8 @@ inline constexpr int pointerMemoryType = 2, memoryTypeHost = 1;
   X(contextSetCurrent, cuCtxSetCurrent, cuda::Context)                                                                 \
   X(contextGetCurrent, cuCtxGetCurrent, cuda::Context *)                                                               \
   X(contextSynchronize, cuCtxSynchronize)                                                                              \
+  X(contextGetLimit, cuCtxGetLimit, size_t *, int)                                                                     \
+  X(contextSetLimit, cuCtxSetLimit, int, size_t)                                                                       \
   X(contextEnablePeerAccess, cuCtxEnablePeerAccess, cuda::Context, unsigned)                                           \
   X(memoryGetInfo, cuMemGetInfo_v2, size_t *, size_t *)                                                                \
   X(memoryAllocate, cuMemAlloc_v2, cuda::Address *, size_t)                                                            \

@@ -7,12 +7,16 @@
 namespace heddle {
 
 class CudaMemory;
+class CudaGate;
+class CudaStagingPool;
 struct Chip;
 
 /// Lives as long as the driver. The primary context is the one that other libraries of the process use.
 struct CudaContext {
   const CudaApi &api;
   CudaMemory &memory;
+  CudaGate &gate;
+  CudaStagingPool &staging;
   int ordinal;
   std::string name; ///< `cuda:0`
   cuda::DeviceNumber number;

@@ -35,6 +35,8 @@ CudaDriver &cudaDriver() {
 CudaDriver::CudaDriver(std::string library) : library(std::move(library)) {}
 
 CudaDriver::~CudaDriver() {
+  gate.collect();
+  staging.freeAll();
   for (const auto &context : contexts)
     if (context)
       api->primaryContextRelease(context->number);
@@ -114,8 +116,8 @@ std::unique_ptr<CudaContext> CudaDriver::makeContext(int ordinal) {
   api->call(name, api->deviceGetAttribute, &sharedBytes, cuda::attribute::maxSharedPerBlock, number);
   cuda::Context handle = nullptr;
   api->call(name, api->primaryContextRetain, &handle, number);
-  return std::unique_ptr<CudaContext>(
-      new CudaContext{*api, memory, ordinal, name, number, product, chip, multiprocessors, sharedBytes, handle});
+  return std::unique_ptr<CudaContext>(new CudaContext{*api, memory, gate, staging, ordinal, name, number, product, chip,
+                                                      multiprocessors, sharedBytes, handle});
 }
 
 /// Lets kernels on `from` use the memory of `to`.

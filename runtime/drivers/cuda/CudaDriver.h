@@ -3,7 +3,9 @@
 #pragma once
 #include "runtime/Driver.h"
 #include "runtime/drivers/cuda/CudaContext.h"
+#include "runtime/drivers/cuda/CudaGate.h"
 #include "runtime/drivers/cuda/CudaMemory.h"
+#include "runtime/drivers/cuda/CudaStaging.h"
 #include <mutex>
 #include <optional>
 
@@ -38,6 +40,8 @@ private:
   mutable int count = 0;
   mutable std::mutex mutex;
   CudaMemory memory;
+  CudaGate gate;
+  CudaStagingPool staging;
   std::vector<std::unique_ptr<CudaContext>> contexts; ///< kept until the driver goes: making one takes long
   std::vector<std::weak_ptr<Device>> devices;
 };

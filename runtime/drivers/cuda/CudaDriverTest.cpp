@@ -153,7 +153,8 @@ TEST_F(CudaDriverTest, FreedMemoryIsWaitedForWhenItIsNeeded) {
 
 TEST_F(CudaDriverTest, EverythingIsGivenBack) {
   {
-    auto device = driver.open(0);
+    CudaDriver shortLived(buildPath("test/fake-cuda.so"));
+    auto device = shortLived.open(0);
     auto stream = device->createStream();
     auto event = device->createEvent();
     Buffer buffer = device->allocate(64);

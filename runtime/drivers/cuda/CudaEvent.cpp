@@ -10,7 +10,7 @@ CudaEvent::CudaEvent(std::shared_ptr<CudaDevice> theDevice) : device(std::move(t
 }
 
 CudaEvent::~CudaEvent() {
-  context().memory.release([device = device, handle = handle] {
+  context().gate.soon([device = device, handle = handle] {
     try {
       CudaScope scope(device->context());
       device->context().api.eventDestroy(handle);

@@ -43,29 +43,14 @@ void CudaWork::abandonCalls() {
       (void)call.release();
 }
 
-CudaStaging::CudaStaging(std::shared_ptr<CudaDevice> theDevice) : device(std::move(theDevice)) {
-  const CudaContext &context = device->context();
-  CudaScope scope(context);
-  context.call(context.api.hostAllocate, &start, size_t(sizeBytes), cuda::hostAllocPortable);
-}
-
-CudaStaging::~CudaStaging() {
-  device->context().memory.release([device = device, start = start] {
-    try {
-      CudaScope scope(device->context());
-      device->context().api.hostFree(start);
-    } catch (const Error &) { // the context is lost, and the memory with it
-    }
-  });
-}
-
 CudaGraph::State::~State() {
   if (!handle)
     return;
-  device->context().memory.release([device = device, handle = handle] {
+  const CudaContext &context = device->context();
+  context.gate.soon([&context, handle = handle] {
     try {
-      CudaScope scope(device->context());
-      device->context().api.graphExecDestroy(handle);
+      CudaScope scope(context);
+      context.api.graphExecDestroy(handle);
     } catch (const Error &) { // the context is lost, and the graph with it
     }
   });

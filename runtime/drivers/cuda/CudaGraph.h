@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What work in a stream or a graph needs until it has run: host functions and their errors, kernels, and pinned memory
-// through which copies from and to ordinary memory go.
+// What work in a stream or a graph needs until it has run: host functions and their errors, kernels, pinned memory.
 #pragma once
 #include "runtime/Graph.h"
 #include "runtime/drivers/cuda/CudaDriver.h"
+#include "runtime/drivers/cuda/CudaStaging.h"
 #include <atomic>
 #include <deque>
 #include <exception>
@@ -44,20 +44,6 @@ struct CudaWork {
   void forgetDone(); ///< calls at the front that have run
   /// After an error of the device, which may or may not still make them: they are never freed.
   void abandonCalls();
-};
-
-/// Pinned host memory. Work in one stream uses it in order.
-class CudaStaging {
-public:
-  static constexpr uint64_t sizeBytes = uint64_t(1) << 20;
-  explicit CudaStaging(std::shared_ptr<CudaDevice> device);
-  CudaStaging(const CudaStaging &) = delete;
-  ~CudaStaging();
-  void *memory() const { return start; }
-
-private:
-  std::shared_ptr<CudaDevice> device;
-  void *start = nullptr;
 };
 
 class CudaGraph : public Graph {

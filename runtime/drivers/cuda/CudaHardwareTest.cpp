@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <numeric>
+#include <thread>
 #include <unistd.h>
 
 using namespace heddle;
@@ -207,7 +208,8 @@ TEST_F(CudaHardware, SharedMemoryOfAWholeBlock) {
   for (uint32_t i = 0; i < 1024; ++i)
     ASSERT_EQ(values[i], 1023 - i);
   package.sharedBytes += 1;
-  EXPECT_CONTAINS(messageOf([&] { device->loadModule(package); }), "needs 232449 bytes of shared memory");
+  EXPECT_CONTAINS(messageOf([&] { device->loadModule(package); }),
+                  "needs 232449 bytes of shared memory in a block, cuda:0 has 232448");
 }
 
 TEST_F(CudaHardware, ArgumentsArrive) {
@@ -232,7 +234,8 @@ TEST_F(CudaHardware, CooperativeBlocksLiveAtOnce) {
   stream->launch({.kernel = kernel, .grid = {blocks, 1, 1}, .arguments = {out, counter}, .cooperative = true});
   EXPECT_EQ(download<uint32_t>(out), std::vector<uint32_t>(size_t(blocks), uint32_t(blocks)));
   Launch larger{.kernel = kernel, .grid = {blocks + 1, 1, 1}, .arguments = {out, counter}, .cooperative = true};
-  EXPECT_CONTAINS(messageOf([&] { stream->launch(larger); }), "a cooperative launch of");
+  EXPECT_CONTAINS(messageOf([&] { stream->launch(larger); }),
+                  fmt::format("a cooperative launch of {} blocks; cuda:0 runs at most {} at once", blocks + 1, blocks));
 }
 
 TEST_F(CudaHardware, Clusters) {
@@ -299,12 +302,44 @@ TEST_F(CudaHardware, GraphsAndTheirSpeed) {
   timed("an empty kernel in a graph of 1000", 1000, [&] { stream->launch(*many); });
 }
 
+/// A kernel that no cache has.
+Package freshPackage() {
+  static int number = 0;
+  Package package = addPackage();
+  package.binary += fmt::format("\n.visible .global .u64 fresh_{}_{};\n", ::getpid(), ++number);
+  return package;
+}
+
+/// What other threads of a program may do while a kernel of this one waits for their launch, or for a later one of it.
+void allocateAndLetGo(Device &device, const Kernel &add) {
+  for (int shift : {8, 20, 26, 30})
+    device.allocate(uint64_t(1) << shift);
+  auto stream = device.createStream();
+  Buffer buffer = device.allocate(1024 * 4);
+  stream->fill(buffer, 0);
+  stream->beginCapture();
+  stream->launch({.kernel = add, .grid = {4, 1, 1}, .arguments = {buffer, buffer, buffer, ScalarBits{1024}}});
+  auto graph = stream->endCapture();
+  stream->launch(*graph);
+  std::vector<float> sums(1024, 1.0f);
+  stream->copyToHost(sums.data(), buffer);
+  stream->synchronize();
+  EXPECT_EQ(sums, std::vector<float>(1024, 0.0f));
+}
+
 TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
+  std::vector<std::shared_ptr<Device>> all; // which then reach each other's memory
+  std::vector<Kernel> adds;
+  for (int i = 0; i < cudaDriver().deviceCount(); ++i) {
+    all.push_back(openDevice(fmt::format("cuda:{}", i)));
+    adds.push_back({all.back()->loadModule(freshPackage())});
+  }
   Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerTo("out"), pointerTo("flag")}))};
   Buffer out = device->allocate(4), flag = device->allocate(4);
   std::vector<uint32_t> big(2 << 20);
   Buffer bigBuffer = device->allocate(big.size() * 4);
   auto other = device->createStream();
+  auto code = device->loadModule(freshPackage());
   stream->fill(flag, 0);
   stream->synchronize();
   uint32_t seen = 0;
@@ -312,8 +347,11 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
     stream->launch({.kernel = kernel, .arguments = {out, flag}});
     stream->copyToHost(&seen, out);
     stream->copyToDevice(bigBuffer, big.data());
-    {
-      Buffer gone = device->allocate(1 << 20);
+    code.reset();
+    for (size_t i = 0; i < all.size(); ++i) {
+      allocateAndLetGo(*all[i], adds[i]);
+      if (all[i] != device)
+        all[i]->loadModule(freshPackage());
     }
     auto event = device->createEvent();
     stream->record(event);
@@ -325,6 +363,28 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
   });
   EXPECT_EQ(seen, 42u); // 0: the kernel gave up after five seconds
   fmt::print("a kernel that waits for a copy: {:.2f} ms in all\n", waited);
+}
+
+// Loading waits for what runs on the device, and must not keep out what that waits for.
+TEST_F(CudaHardware, OneThreadLoadsWhileAnotherHasMoreToLaunch) {
+  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerTo("out"), pointerTo("flag")}))};
+  Buffer out = device->allocate(4), flag = device->allocate(4);
+  auto other = device->createStream();
+  for (int time = 0; time < 10; ++time) {
+    stream->fill(flag, 0);
+    stream->synchronize();
+    uint32_t seen = 0, value = 42;
+    stream->launch({.kernel = kernel, .arguments = {out, flag}});
+    std::shared_ptr<Module> loaded;
+    std::thread loading([&] { loaded = device->loadModule(freshPackage()); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it has probably begun
+    stream->copyToHost(&seen, out);
+    other->copyToDevice(flag, &value);
+    stream->synchronize();
+    loading.join();
+    EXPECT_EQ(seen, 42u); // 0: the kernel gave up after five seconds
+    EXPECT_NE(loaded, nullptr);
+  }
 }
 
 TEST_F(CudaHardware, DevicesReachEachOther) {
@@ -376,7 +436,9 @@ TEST_F(CudaHardware, ErrorsOfTheCompilerHaveItsMessages) {
 
 TEST_F(CudaHardware, MemoryRunsOut) {
   uint64_t all = device->memoryInfo().totalBytes;
-  EXPECT_CONTAINS(messageOf([&] { device->allocate(all + (1 << 30), "big"); }), "out of memory: buffer `big` asks for");
+  std::string message = messageOf([&] { device->allocate(all + (1 << 30), "big"); });
+  EXPECT_CONTAINS(message, fmt::format("out of memory: buffer `big` asks for {} bytes, ", all + (1 << 30)));
+  EXPECT_CONTAINS(message, fmt::format("the device has {} bytes in all", all));
   {
     Buffer most = device->allocate(device->memoryInfo().freeBytes / 8 * 7, "most");
     stream->fill(most.address(), 1, 4096);

@@ -62,6 +62,7 @@ static_assert(cuda::attribute::multiprocessorCount == CU_DEVICE_ATTRIBUTE_MULTIP
               cuda::attribute::maxSharedPerBlock == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 static_assert(cuda::function::maxThreadsPerBlock == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
               cuda::function::sharedBytes == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES &&
+              cuda::function::localBytes == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
               cuda::function::registers == CU_FUNC_ATTRIBUTE_NUM_REGS &&
               cuda::function::maxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
               cuda::function::nonPortableCluster == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
@@ -69,6 +70,7 @@ static_assert(cuda::jit::infoLog == CU_JIT_INFO_LOG_BUFFER && cuda::jit::errorLo
               cuda::jit::errorLogSize == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
               cuda::jit::inputPtx == CU_JIT_INPUT_PTX && cuda::jit::target == CU_JIT_TARGET &&
               cuda::jit::acceleratedTarget + 90 == CU_TARGET_COMPUTE_90A);
+static_assert(cuda::limitStackBytes == CU_LIMIT_STACK_SIZE);
 static_assert(cuda::launchCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
               cuda::launchCluster == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
               cuda::streamNonBlocking == CU_STREAM_NON_BLOCKING &&

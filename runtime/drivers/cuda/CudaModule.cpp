@@ -116,10 +116,10 @@ CudaModule::CudaModule(std::shared_ptr<CudaDevice> device, const Package &packag
 CudaModule::~CudaModule() {
   if (!handle)
     return;
-  device->context().memory.release([device = device, handle = handle] {
+  context().gate.whenIdle([&context = context(), handle = handle] {
     try {
-      CudaScope scope(device->context());
-      device->context().api.moduleUnload(handle);
+      CudaScope scope(context);
+      context.api.moduleUnload(handle);
     } catch (const Error &) { // the context is lost, and the module with it
     }
   });
@@ -138,7 +138,8 @@ std::shared_ptr<CudaModule> CudaModule::load(std::shared_ptr<CudaDevice> device,
 }
 
 bool CudaModule::tryLoad(const std::string &code, cuda::Result &result) {
-  result = context().api.moduleLoad(&handle, code.c_str(), 0u, nullptr, nullptr);
+  context().gate.whileIdle(context(),
+                           [&] { result = context().api.moduleLoad(&handle, code.c_str(), 0u, nullptr, nullptr); });
   return result == cuda::result::success;
 }
 
@@ -219,6 +220,25 @@ void CudaModule::prepare() {
   // Otherwise the first launch loads it, and may wait for kernels that wait for this launch.
   if (api.functionLoad)
     context().call(api.functionLoad, entry);
+  reserveLocalMemory();
+}
+
+/// A thread's local memory is part of the device's memory, cut up for all threads that can live. Otherwise the first
+/// launch of a kernel that wants more than all before would wait for them, and cut it up anew.
+void CudaModule::reserveLocalMemory() {
+  const CudaApi &api = context().api;
+  int localBytes = 0;
+  context().call(api.functionGetAttribute, &localBytes, cuda::function::localBytes, entry);
+  auto isEnough = [&] {
+    size_t limitBytes = 0;
+    context().call(api.contextGetLimit, &limitBytes, cuda::limitStackBytes);
+    return size_t(localBytes) <= limitBytes;
+  };
+  if (!isEnough())
+    context().gate.whileIdle(context(), [&] {
+      if (!isEnough()) // another thread may have asked for more
+        context().call(api.contextSetLimit, cuda::limitStackBytes, size_t(localBytes));
+    });
 }
 
 int CudaModule::residentBlocksPerMultiprocessor() const {

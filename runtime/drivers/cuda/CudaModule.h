@@ -27,6 +27,7 @@ private:
   void checkParameters() const;
   void checkLimits() const;
   void prepare();
+  void reserveLocalMemory();
 
   std::shared_ptr<CudaDevice> device;
   cuda::Module handle = nullptr;

@@ -3,7 +3,10 @@
 #include "runtime/drivers/cuda/CubinCache.h"
 #include "runtime/drivers/cuda/CudaTestSupport.h"
 #include "support/File.h"
+#include <chrono>
 #include <cstring>
+#include <future>
+#include <thread>
 
 using namespace heddle;
 
@@ -242,6 +245,62 @@ TEST_F(CudaModuleTest, Clusters) {
                   "of 10 blocks; cuda:0 runs at most 8 at once\n4 clusters of 2 blocks");
   package.clusterSize = 16;
   stream->launch({.kernel = {device->loadModule(package)}, .grid = {16, 1, 1}});
+}
+
+// On a GPU the load would wait for what runs on the device, and launches there for the load.
+TEST_F(CudaModuleTest, CodeIsLoadedWhenTheDeviceIsIdle) {
+  auto device = driver.open(0);
+  auto stream = device->createStream();
+  Buffer buffer = device->allocate(64);
+  fake.hold = true;
+  stream->fill(buffer, 1);
+  std::promise<void> asked;
+  fake.afterQuery = [&] { asked.set_value(); };
+  std::thread loading([&] { device->loadModule(emptyPackage()); });
+  asked.get_future().wait_for(std::chrono::milliseconds(500));
+  stream->synchronize();
+  loading.join();
+  EXPECT_EQ(fake.waits, std::vector<std::string>());
+  EXPECT_EQ(fake.count("cuModuleLoadDataEx"), 1);
+}
+
+TEST_F(CudaModuleTest, WorkOfAnotherDeviceKeepsNoCodeOut) {
+  auto device = driver.open(0);
+  auto stream = device->createStream();
+  fake.hold = true;
+  stream->hostFunction([] {});
+  auto loaded = driver.open(1)->loadModule(emptyPackage());
+  EXPECT_EQ(fake.liveModules, 1);
+  EXPECT_EQ(fake.waits, std::vector<std::string>());
+}
+
+TEST_F(CudaModuleTest, CodeIsLoadedInTheEndWhenTheDeviceIsNeverIdle) {
+  auto device = driver.open(0);
+  auto stream = device->createStream();
+  static_cast<CudaDevice &>(*device).context().gate.patience = std::chrono::milliseconds(5);
+  fake.hold = true;
+  stream->hostFunction([] {});
+  auto loaded = device->loadModule(emptyPackage());
+  EXPECT_EQ(fake.liveModules, 1);
+  EXPECT_EQ(fake.waits, (std::vector<std::string>{"cuModuleLoadDataEx"}));
+}
+
+TEST_F(CudaModuleTest, LocalMemoryIsCutUpBeforeTheFirstLaunch) {
+  auto device = driver.open(0);
+  auto stream = device->createStream();
+  Package package = emptyPackage();
+  package.binary.insert(package.binary.find("ret;"), ".local .b8 far[8192]; ");
+  fake.failures = {{"cuCtxSetLimit", {1, 2}}};
+  EXPECT_CONTAINS(messageOf([&] { device->loadModule(package); }), "cuda:0: cuCtxSetLimit: CUDA_ERROR_OUT_OF_MEMORY");
+  fake.failures.clear();
+  Kernel kernel{device->loadModule(package)};
+  fake.hold = true;
+  stream->hostFunction([] {});
+  stream->launch({.kernel = kernel});
+  stream->synchronize();
+  EXPECT_EQ(fake.waits, std::vector<std::string>());
+  device->loadModule(package);
+  EXPECT_EQ(fake.count("cuCtxSetLimit"), 2);
 }
 
 TEST_F(CudaModuleTest, AKernelRunsWhereItWasLoaded) {

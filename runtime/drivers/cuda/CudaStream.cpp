@@ -102,10 +102,10 @@ LaunchResult launchBlocks(const CudaApi &api, const CudaModule &module, const La
 
 CudaStream::CudaStream(std::shared_ptr<CudaDevice> theDevice) : device(std::move(theDevice)), gpu(device->context()) {
   CudaScope scope(gpu);
-  // Not at the first copy: pinning memory may wait for the device.
-  staging = std::make_unique<CudaStaging>(device);
+  // Not at the first copy: to pin memory takes long.
+  staging = std::make_unique<CudaStaging>(gpu);
   gpu.call(gpu.api.streamCreate, &handle, cuda::streamNonBlocking, 0);
-  gpu.memory.addStream(gpu, handle);
+  gpu.gate.addStream(gpu, handle);
 }
 
 CudaStream::~CudaStream() {
@@ -113,7 +113,7 @@ CudaStream::~CudaStream() {
     close();
   } catch (const Error &) { // nothing can be asked of a lost context
   }
-  gpu.memory.collect();
+  gpu.gate.collect();
 }
 
 void CudaStream::close() {
@@ -125,7 +125,7 @@ void CudaStream::close() {
   }
   if (gpu.api.streamSynchronize(handle))
     pending.abandonCalls();
-  gpu.memory.removeStream(handle);
+  gpu.gate.removeStream(handle);
   gpu.api.streamDestroy(handle);
 }
 
@@ -142,7 +142,7 @@ bool CudaStream::isPinned(const void *memory, uint64_t sizeBytes) const {
 void *CudaStream::stagingMemory() {
   std::unique_ptr<CudaStaging> &own = capture ? capture->staging : staging;
   if (!own)
-    own = std::make_unique<CudaStaging>(device);
+    own = std::make_unique<CudaStaging>(gpu);
   return own->memory();
 }
 
@@ -152,7 +152,7 @@ void CudaStream::addCall(std::function<void()> function, bool isCopy) {
     into.forgetDone();
   into.calls.push_back(std::unique_ptr<CudaHostCall>(new CudaHostCall{std::move(function), into.errors, isCopy}));
   try {
-    gpu.call(gpu.api.launchHostFunction, handle, &CudaHostCall::run, static_cast<void *>(into.calls.back().get()));
+    enqueue(gpu.api.launchHostFunction, handle, &CudaHostCall::run, static_cast<void *>(into.calls.back().get()));
   } catch (...) {
     into.calls.pop_back();
     throw;
@@ -166,13 +166,13 @@ void CudaStream::copyToDevice(uint64_t destination, const void *source, uint64_t
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
   if (isPinned(source, sizeBytes))
-    return gpu.call(gpu.api.copyToDevice, destination, source, size_t(sizeBytes), handle);
+    return enqueue(gpu.api.copyToDevice, destination, source, size_t(sizeBytes), handle);
   void *between = stagingMemory();
   for (uint64_t done = 0; done < sizeBytes; done += CudaStaging::sizeBytes) {
     uint64_t piece = std::min(sizeBytes - done, CudaStaging::sizeBytes);
     const void *from = static_cast<const char *>(source) + done;
     addCall([=] { std::memcpy(between, from, piece); }, true);
-    gpu.call(gpu.api.copyToDevice, destination + done, static_cast<const void *>(between), size_t(piece), handle);
+    enqueue(gpu.api.copyToDevice, destination + done, static_cast<const void *>(between), size_t(piece), handle);
   }
 }
 
@@ -183,12 +183,12 @@ void CudaStream::copyToHost(void *destination, uint64_t source, uint64_t sizeByt
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
   if (isPinned(destination, sizeBytes))
-    return gpu.call(gpu.api.copyToHost, destination, source, size_t(sizeBytes), handle);
+    return enqueue(gpu.api.copyToHost, destination, source, size_t(sizeBytes), handle);
   void *between = stagingMemory();
   for (uint64_t done = 0; done < sizeBytes; done += CudaStaging::sizeBytes) {
     uint64_t piece = std::min(sizeBytes - done, CudaStaging::sizeBytes);
     void *to = static_cast<char *>(destination) + done;
-    gpu.call(gpu.api.copyToHost, between, source + done, size_t(piece), handle);
+    enqueue(gpu.api.copyToHost, between, source + done, size_t(piece), handle);
     addCall([=] { std::memcpy(to, between, piece); }, true);
   }
 }
@@ -205,8 +205,8 @@ void CudaStream::copy(uint64_t destination, uint64_t source, uint64_t sizeBytes)
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
   if (reachable)
-    return gpu.call(gpu.api.copyOnDevice, destination, source, size_t(sizeBytes), handle);
-  gpu.call(gpu.api.copyPeer, destination, to->handle, source, from->handle, size_t(sizeBytes), handle);
+    return enqueue(gpu.api.copyOnDevice, destination, source, size_t(sizeBytes), handle);
+  enqueue(gpu.api.copyPeer, destination, to->handle, source, from->handle, size_t(sizeBytes), handle);
 }
 
 void CudaStream::fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) {
@@ -215,7 +215,7 @@ void CudaStream::fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) {
     return;
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
-  gpu.call(gpu.api.fillBytes, destination, value, size_t(sizeBytes), handle);
+  enqueue(gpu.api.fillBytes, destination, value, size_t(sizeBytes), handle);
 }
 
 void CudaStream::launch(const Launch &launch) {
@@ -226,9 +226,12 @@ void CudaStream::launch(const Launch &launch) {
   std::lock_guard lock(mutex);
   bool reports = !module->package().sites.empty();
   Parameters parameters(launch, reports ? clearRecord() : 0);
-  auto run = module->package().clusterSize > 1 ? launchClusters : launchBlocks;
-  if (auto [symbol, result] = run(gpu.api, *module, launch, handle, parameters.pointers.data()); result)
-    throw gpu.api.error(fmt::format("{}: kernel `{}`", gpu.name, module->package().kernel), symbol, result);
+  {
+    auto admitted = gpu.gate.admit();
+    auto run = module->package().clusterSize > 1 ? launchClusters : launchBlocks;
+    if (auto [symbol, result] = run(gpu.api, *module, launch, handle, parameters.pointers.data()); result)
+      throw gpu.api.error(fmt::format("{}: kernel `{}`", gpu.name, module->package().kernel), symbol, result);
+  }
   work().objects.insert(module);
   if (reports)
     readRecord(module, launch.grid);
@@ -238,7 +241,7 @@ uint64_t CudaStream::clearRecord() {
   Buffer &own = capture ? capture->launchRecord : launchRecord;
   if (!own.address())
     own = device->allocate(uint64_t(launchRecordBytes), "launch record");
-  gpu.call(gpu.api.fillBytes, own.address(), uint8_t(0), size_t(launchRecordBytes), handle);
+  enqueue(gpu.api.fillBytes, own.address(), uint8_t(0), size_t(launchRecordBytes), handle);
   return own.address();
 }
 
@@ -247,7 +250,7 @@ void CudaStream::readRecord(std::shared_ptr<CudaModule> module, std::array<int64
   static_assert(launchRecordBytes <= int64_t(CudaStaging::sizeBytes));
   void *between = stagingMemory();
   uint64_t from = (capture ? capture->launchRecord : launchRecord).address();
-  gpu.call(gpu.api.copyToHost, between, from, size_t(launchRecordBytes), handle);
+  enqueue(gpu.api.copyToHost, between, from, size_t(launchRecordBytes), handle);
   addCall([module = std::move(module), grid, between] { reportLaunch(module->package(), grid, between); }, false);
 }
 
@@ -259,7 +262,7 @@ void CudaStream::launch(Graph &graph) {
   std::lock_guard lock(mutex);
   if (capture)
     throw inputError(gpu.name + ": a graph cannot be launched into a capture");
-  gpu.call(gpu.api.graphLaunch, own->state()->handle, handle);
+  enqueue(gpu.api.graphLaunch, own->state()->handle, handle);
   pending.objects.insert(own->state());
   pending.graphErrors.insert(own->state()->work.errors);
 }
@@ -271,7 +274,7 @@ void CudaStream::record(const std::shared_ptr<Event> &event) {
                      {"create it with the stream's device"});
   CudaScope scope(gpu);
   std::lock_guard lock(mutex);
-  gpu.call(gpu.api.eventRecord, own->raw(), handle);
+  enqueue(gpu.api.eventRecord, own->raw(), handle);
   own->markRecorded(capture);
 }
 
@@ -287,7 +290,7 @@ void CudaStream::wait(const std::shared_ptr<Event> &event) {
                      {"wait before the capture begins"});
   if (place == CudaEvent::Place::Nowhere)
     return;
-  gpu.call(gpu.api.streamWaitEvent, handle, own->raw(), 0u);
+  enqueue(gpu.api.streamWaitEvent, handle, own->raw(), 0u);
 }
 
 void CudaStream::hostFunction(std::function<void()> function) {
@@ -302,7 +305,7 @@ void CudaStream::beginCapture() {
   if (capture)
     throw inputError(gpu.name + ": the stream is being captured already");
   auto state = std::make_shared<CudaGraph::State>(device);
-  gpu.memory.beginCapture(gpu, handle);
+  enqueue(gpu.api.streamBeginCapture, handle, cuda::captureRelaxed);
   capture = std::move(state);
 }
 
@@ -313,12 +316,12 @@ std::unique_ptr<Graph> CudaStream::endCapture() {
     throw inputError(gpu.name + ": the stream is not being captured");
   auto state = std::move(capture);
   cuda::Graph graph = nullptr;
-  gpu.call(gpu.api.streamEndCapture, handle, &graph);
+  enqueue(gpu.api.streamEndCapture, handle, &graph);
   cuda::Result result = gpu.api.graphInstantiate(&state->handle, graph, 0ull);
   gpu.api.graphDestroy(graph);
   if (result)
     throw gpu.api.error(gpu.name, gpu.api.graphInstantiate.symbol, result);
-  gpu.call(gpu.api.graphUpload, state->handle, handle); // or the first launch would take longer
+  enqueue(gpu.api.graphUpload, state->handle, handle); // or the first launch would take longer
   return std::make_unique<CudaGraph>(std::move(state));
 }
 
@@ -344,7 +347,7 @@ void CudaStream::synchronize() {
     if (auto error = errors->take(); error && !first)
       first = std::move(error);
   before = {};
-  gpu.memory.collect();
+  gpu.gate.collect();
   if (result)
     throw gpu.api.error(gpu.name, gpu.api.streamSynchronize.symbol, result);
   if (first)

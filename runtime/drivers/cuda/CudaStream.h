@@ -34,6 +34,12 @@ public:
 
 private:
   CudaWork &work() { return capture ? capture->work : pending; }
+  /// Calls what puts work into the stream, while nothing is given back that would wait for it.
+  template <typename... Parameters, typename... Arguments>
+  void enqueue(const CudaFunction<Parameters...> &function, Arguments... arguments) {
+    auto admitted = gpu.gate.admit();
+    gpu.call(function, arguments...);
+  }
   void *stagingMemory();
   /// The record (binary/LaunchRecord.h) for the launch that comes next: its address, and after the launch what is made
   /// of it. Called with the mutex held.

@@ -3,6 +3,8 @@
 #include "runtime/drivers/cuda/CudaStream.h"
 #include "runtime/drivers/cuda/CudaTestSupport.h"
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <numeric>
 #include <thread>
 
@@ -52,7 +54,7 @@ TEST_F(CudaStreamTest, CopiesOfOrdinaryMemoryReturnAtOnce) {
 
 TEST_F(CudaStreamTest, PinnedMemoryIsCopiedDirectly) {
   Buffer buffer = device->allocate(64);
-  CudaStaging pinned(std::static_pointer_cast<CudaDevice>(device));
+  CudaStaging pinned(static_cast<CudaDevice &>(*device).context());
   int64_t before = fake.count("cuLaunchHostFunc");
   stream->copyToDevice(buffer, pinned.memory());
   stream->copyToHost(pinned.memory(), buffer);
@@ -193,7 +195,6 @@ TEST_F(CudaStreamTest, EveryFailingCallIsNamed) {
       {"cuMemAlloc_v2", [&] { device->allocate(4); }},
       {"cuMemGetInfo_v2", [&] { device->memoryInfo(); }},
       {"cuStreamCreateWithPriority", [&] { device->createStream(); }},
-      {"cuMemHostAlloc", [&] { device->createStream(); }},
       {"cuEventCreate", [&] { device->createEvent(); }},
       {"cuLinkCreate_v2", [&] { device->loadModule(fillPackage()); }},
       {"cuLinkComplete", [&] { device->loadModule(fillPackage()); }},
@@ -201,6 +202,7 @@ TEST_F(CudaStreamTest, EveryFailingCallIsNamed) {
       {"cuModuleGetFunction", [&] { device->loadModule(fillPackage()); }},
       {"cuFuncGetAttribute", [&] { device->loadModule(fillPackage()); }},
       {"cuFuncLoad", [&] { device->loadModule(fillPackage()); }},
+      {"cuCtxGetLimit", [&] { device->loadModule(fillPackage()); }},
       {"cuStreamSynchronize", [&] { stream->synchronize(); }},
   };
   for (const auto &[symbol, action] : cases) {
@@ -212,6 +214,62 @@ TEST_F(CudaStreamTest, EveryFailingCallIsNamed) {
   }
   fake.failures.clear();
   stream->synchronize();
+}
+
+TEST_F(CudaStreamTest, PinningThatFailsIsNamed) {
+  std::vector<std::unique_ptr<Stream>> streams;
+  fake.failures = {{"cuMemHostAlloc", {1, 2}}};
+  std::string message = messageOf([&] {
+    for (int i = 0; i < CudaStagingPool::slabPieces; ++i)
+      streams.push_back(device->createStream());
+  });
+  EXPECT_CONTAINS(message, "cuda:0: cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)");
+  EXPECT_EQ(streams.size(), size_t(CudaStagingPool::slabPieces - 1));
+}
+
+TEST_F(CudaStreamTest, PinnedMemoryIsKeptForTheNextStream) {
+  for (int i = 0; i < 3 * CudaStagingPool::slabPieces; ++i)
+    device->createStream();
+  EXPECT_EQ(fake.count("cuMemHostAlloc"), 1);
+  EXPECT_EQ(fake.count("cuMemFreeHost"), 0);
+}
+
+// On a GPU each of these calls would wait for the kernels that run, which may wait for a launch of this thread.
+TEST_F(CudaStreamTest, NothingIsGivenBackWhileWorkIsQueued) {
+  auto other = driver.open(1)->createStream();
+  auto code = device->loadModule(emptyPackage());
+  stream->synchronize();
+  fake.hold = true;
+  other->hostFunction([] {});
+  code.reset();
+  device->allocate(64);
+  EXPECT_EQ(fake.waits, std::vector<std::string>());
+  EXPECT_EQ(fake.liveModules, 1);
+  EXPECT_EQ(fake.liveAllocations, 1);
+  other->synchronize();
+  EXPECT_EQ(fake.waits, std::vector<std::string>());
+  EXPECT_EQ(fake.liveModules, 0);
+  EXPECT_EQ(fake.liveAllocations, 0);
+}
+
+// Another thread starts work after the streams have been asked, before anything is given back.
+TEST_F(CudaStreamTest, WorkIsKeptOutWhileSomethingIsGivenBack) {
+  Buffer target = device->allocate(64);
+  auto gone = std::make_unique<Buffer>(device->allocate(64));
+  fake.hold = true;
+  std::promise<void> started;
+  std::thread working;
+  fake.afterQuery = [&] {
+    working = std::thread([&] {
+      stream->fill(target, 1);
+      started.set_value();
+    });
+    started.get_future().wait_for(std::chrono::milliseconds(200)); // it comes later
+  };
+  gone.reset();
+  working.join();
+  EXPECT_EQ(fake.count("cuMemFree_v2"), 1);
+  EXPECT_EQ(fake.waits, std::vector<std::string>());
 }
 
 TEST_F(CudaStreamTest, GraphsReplayWhatWasCaptured) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libcuda for machines without a GPU: the entry points of CudaApi.h on host memory. Work runs when it is enqueued, or
 // when somebody waits; it can be told to fail (FakeCuda.h, or FAKE_CUDA_FAIL=symbol:result in the environment, with
-// FAKE_CUDA_DEVICES and FAKE_CUDA_CAPABILITY=80).
+// FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY=80 and FAKE_CUDA_PEERS=0).
 #include "runtime/drivers/cuda/FakeCuda.h"
 #include "binary/LaunchRecord.h"
 #include "runtime/drivers/cuda/CudaApi.h"
@@ -28,6 +28,7 @@ struct GraphExecHandle {
 };
 struct StreamHandle {
   GraphHandle *capture = nullptr;
+  int device = 0;
 };
 struct EventHandle {
   int64_t recorded = 0, reached = 0;
@@ -35,7 +36,7 @@ struct EventHandle {
 struct FunctionHandle {
   std::string entry;
   std::vector<size_t> sizes;
-  int staticBytes = 0, dynamicLimit = 48 * 1024;
+  int staticBytes = 0, localBytes = 0, dynamicLimit = 48 * 1024;
   bool anyCluster = false;
 };
 struct ModuleHandle {
@@ -64,6 +65,7 @@ struct State {
   std::map<Address, std::pair<size_t, int>> memory;
   std::map<void *, size_t> pinned;
   std::set<std::pair<int, int>> enabledPeers;
+  std::map<int, size_t> stackLimits; ///< by device; 1024 for one that is not there
   int64_t clock = 0;
 };
 
@@ -79,6 +81,8 @@ State &state() {
       fresh->control.major = std::atoi(capability) / 10;
       fresh->control.minor = std::atoi(capability) % 10;
     }
+    if (const char *peers = std::getenv("FAKE_CUDA_PEERS"))
+      fresh->control.peers = std::atoi(peers) != 0;
     if (const char *failure = std::getenv("FAKE_CUDA_FAIL"))
       if (const char *colon = std::strchr(failure, ':'))
         fresh->control.failures[std::string(failure, colon)] = {1, std::atoi(colon + 1)};
@@ -112,6 +116,19 @@ void drain() {
     queue.pop_front();
     work();
   }
+}
+
+/// What CUDA does only when the current device has nothing to do.
+void waitForTheDevice(const char *symbol) {
+  for (const auto &[stream, work] : state().queue)
+    if (stream->device == current->device) {
+      state().control.waits.emplace_back(symbol);
+      return drain();
+    }
+}
+
+size_t &stackLimit(int device) {
+  return state().stackLimits.try_emplace(device, 1024).first->second;
 }
 
 Result enqueue(Stream stream, std::function<void()> work) {
@@ -174,6 +191,10 @@ Result launchAny(Function function, FakeLaunch launch, Stream stream, void **par
     return result::invalidValue;
   if (launch.cooperative && blocks > uint64_t(control.blocksPerMultiprocessor) * uint64_t(control.multiprocessors))
     return result::cooperativeTooLarge;
+  if (size_t(function->localBytes) > stackLimit(stream->device)) {
+    waitForTheDevice("cuLaunchKernel");
+    stackLimit(stream->device) = size_t(function->localBytes);
+  }
   launch.entry = function->entry;
   for (size_t i = 0; i < function->sizes.size(); ++i)
     launch.parameters.emplace_back(static_cast<const char *>(parameters[i]), function->sizes[i]);
@@ -190,6 +211,9 @@ std::unique_ptr<FunctionHandle> findFunction(const std::string &text, const std:
   std::string parameters = text.substr(at, text.find(')', at) - at);
   for (size_t i = 0; (i = parameters.find(".param .", i)) != std::string::npos; ++i)
     function->sizes.push_back(size_t(std::atoi(parameters.c_str() + i + 9) / 8)); // behind the letter of `.u64`
+  if (size_t local = text.find(".local"); local != std::string::npos)
+    if (size_t bracket = text.find('[', local); bracket != std::string::npos)
+      function->localBytes = std::atoi(text.c_str() + bracket + 1);
   if (size_t shared = text.find(".shared"); shared != std::string::npos)
     if (size_t bracket = text.find('[', shared); bracket != std::string::npos)
       function->staticBytes = std::atoi(text.c_str() + bracket + 1);
@@ -297,6 +321,7 @@ Result cuDevicePrimaryCtxRetain(Context *context, DeviceNumber device) {
 Result cuDevicePrimaryCtxRelease_v2(DeviceNumber device) {
   ENTER(cuDevicePrimaryCtxRelease_v2);
   std::erase_if(state().enabledPeers, [&](const auto &pair) { return pair.first == device || pair.second == device; });
+  state().stackLimits.erase(device);
   return result::success;
 }
 
@@ -324,6 +349,21 @@ Result cuCtxEnablePeerAccess(Context peer, unsigned) {
                                                                              : result::peerAlreadyEnabled;
 }
 
+Result cuCtxGetLimit(size_t *value, int limit) {
+  ENTER(cuCtxGetLimit);
+  *value = limit == limitStackBytes ? stackLimit(current->device) : 0;
+  return result::success;
+}
+
+Result cuCtxSetLimit(int limit, size_t value) {
+  ENTER(cuCtxSetLimit);
+  if (limit != limitStackBytes)
+    return result::invalidValue;
+  waitForTheDevice("cuCtxSetLimit");
+  stackLimit(current->device) = value;
+  return result::success;
+}
+
 Result cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
   ENTER(cuMemGetInfo_v2);
   *freeBytes = *totalBytes = state().control.memoryBytes;
@@ -347,7 +387,7 @@ Result cuMemAlloc_v2(Address *address, size_t bytes) {
 
 Result cuMemFree_v2(Address address) {
   ENTER(cuMemFree_v2);
-  drain();
+  waitForTheDevice("cuMemFree_v2");
   if (!state().memory.erase(address))
     return result::invalidValue;
   std::free(pointerTo<void>(address));
@@ -365,6 +405,7 @@ Result cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
 
 Result cuMemFreeHost(void *memory) {
   ENTER(cuMemFreeHost);
+  waitForTheDevice("cuMemFreeHost");
   if (!state().pinned.erase(memory))
     return result::invalidValue;
   std::free(memory);
@@ -414,7 +455,7 @@ Result cuMemsetD8Async(Address destination, unsigned char value, size_t bytes, S
 
 Result cuStreamCreateWithPriority(Stream *stream, unsigned, int) {
   ENTER(cuStreamCreateWithPriority);
-  *stream = new StreamHandle;
+  *stream = new StreamHandle{nullptr, current->device};
   ++state().control.liveStreams;
   return result::success;
 }
@@ -435,7 +476,7 @@ Result cuStreamSynchronize(Stream stream) {
   return state().control.lost;
 }
 
-Result cuStreamQuery(Stream stream) {
+static Result queryStream(Stream stream) {
   ENTER(cuStreamQuery);
   if (stream->capture)
     return result::captureUnsupported;
@@ -443,6 +484,13 @@ Result cuStreamQuery(Stream stream) {
     if (owner == stream)
       return result::notReady;
   return result::success;
+}
+
+Result cuStreamQuery(Stream stream) {
+  Result result = queryStream(stream);
+  if (auto call = std::exchange(state().control.afterQuery, nullptr))
+    call(); // outside of the lock: other threads may go on
+  return result;
 }
 
 Result cuStreamWaitEvent(Stream, Event, unsigned) {
@@ -595,6 +643,7 @@ Result cuModuleLoadDataEx(heddle::cuda::Module *module, const void *image, unsig
   const char *text = static_cast<const char *>(image);
   if (std::strncmp(text, cubinMagic, std::strlen(cubinMagic)) != 0 && !state().control.loadsPtx)
     return result::invalidImage;
+  waitForTheDevice("cuModuleLoadDataEx");
   *module = new ModuleHandle{text, {}};
   ++state().control.liveModules;
   return result::success;
@@ -602,6 +651,7 @@ Result cuModuleLoadDataEx(heddle::cuda::Module *module, const void *image, unsig
 
 Result cuModuleUnload(heddle::cuda::Module module) {
   ENTER(cuModuleUnload);
+  waitForTheDevice("cuModuleUnload");
   delete module;
   --state().control.liveModules;
   return result::success;
@@ -630,6 +680,7 @@ Result cuFuncGetAttribute(int *value, int which, Function function) {
   ENTER(cuFuncGetAttribute);
   *value = which == function::maxThreadsPerBlock ? state().control.maxThreads
            : which == function::sharedBytes      ? function->staticBytes
+           : which == function::localBytes       ? function->localBytes
                                                  : 40;
   return result::success;
 }

@@ -3,6 +3,7 @@
 // symbol `fakeCuda`.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,11 +35,14 @@ struct FakeCuda {
   };
   std::map<std::string, Failure> failures; ///< by symbol
 
+  std::function<void()> afterQuery; ///< called once, when cuStreamQuery has its answer
+
   std::vector<std::string> calls; ///< symbols, in order
   std::vector<FakeLaunch> launches;
   int64_t liveAllocations = 0, livePinned = 0, liveStreams = 0, liveEvents = 0, liveModules = 0, liveGraphs = 0;
-  int jitTarget = 0; ///< that the last compilation asked for
-  int lost = 0;      ///< what every call gives after an error of a kernel
+  std::vector<std::string> waits; ///< calls that would have waited for work that was queued
+  int jitTarget = 0;              ///< that the last compilation asked for
+  int lost = 0;                   ///< what every call gives after an error of a kernel
 
   int64_t count(const std::string &symbol) const {
     int64_t sum = 0;

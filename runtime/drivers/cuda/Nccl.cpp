@@ -154,7 +154,9 @@ void NcclGroup::launchRank(const NcclCollective &collective, size_t rank, const 
 void NcclGroup::launch(const NcclCollective &collective, const std::vector<Operands> &operands) {
   check(collective);
   try {
-    CudaScope scope(contextOf(*devices.front()));
+    const CudaContext &context = contextOf(*devices.front());
+    CudaScope scope(context);
+    auto admitted = context.gate.admit();
     api->call(api->groupStart);
     // Without its end the group would swallow all later calls.
     std::exception_ptr error;

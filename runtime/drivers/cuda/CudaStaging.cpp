@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/cuda/CudaStaging.h"
+
+namespace heddle {
+
+void *CudaStagingPool::take(const CudaContext &context) {
+  std::lock_guard lock(mutex);
+  if (unused.empty()) {
+    CudaScope scope(context);
+    void *start = nullptr;
+    context.call(context.api.hostAllocate, &start, size_t(slabPieces * pieceBytes), cuda::hostAllocPortable);
+    slabs.push_back({&context, start});
+    for (int i = slabPieces; i-- > 0;)
+      unused.push_back(static_cast<char *>(start) + uint64_t(i) * pieceBytes);
+  }
+  void *piece = unused.back();
+  unused.pop_back();
+  return piece;
+}
+
+void CudaStagingPool::give(void *piece) noexcept {
+  std::lock_guard lock(mutex);
+  unused.push_back(piece);
+}
+
+void CudaStagingPool::freeAll() noexcept {
+  std::lock_guard lock(mutex);
+  for (const Slab &slab : slabs)
+    try {
+      CudaScope scope(*slab.context);
+      slab.context->api.hostFree(slab.start);
+    } catch (const Error &) { // the context is lost, and the memory with it
+    }
+  slabs.clear();
+  unused.clear();
+}
+
+} // namespace heddle

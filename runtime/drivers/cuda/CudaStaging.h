@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Pinned host memory through which copies from and to ordinary memory go. It is made in slabs and kept: to give it back
+// waits for the devices.
+#pragma once
+#include "runtime/drivers/cuda/CudaContext.h"
+#include <mutex>
+#include <vector>
+
+namespace heddle {
+
+/// The pieces of a driver that nobody uses.
+class CudaStagingPool {
+public:
+  static constexpr uint64_t pieceBytes = uint64_t(1) << 20;
+  static constexpr int slabPieces = 16;
+
+  /// Throws Error{Environment} when nothing can be pinned.
+  void *take(const CudaContext &context);
+  void give(void *piece) noexcept;
+  /// When no stream is left.
+  void freeAll() noexcept;
+
+private:
+  struct Slab {
+    const CudaContext *context;
+    void *start;
+  };
+  std::mutex mutex;
+  std::vector<Slab> slabs;
+  std::vector<void *> unused;
+};
+
+/// A piece of pinned memory. Work in one stream uses it in order.
+class CudaStaging {
+public:
+  static constexpr uint64_t sizeBytes = CudaStagingPool::pieceBytes;
+  explicit CudaStaging(const CudaContext &context) : pool(context.staging), start(pool.take(context)) {}
+  CudaStaging(const CudaStaging &) = delete;
+  ~CudaStaging() { pool.give(start); }
+  void *memory() const { return start; }
+
+private:
+  CudaStagingPool &pool;
+  void *start;
+};
+
+} // namespace heddle
