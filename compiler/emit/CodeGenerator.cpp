@@ -2,7 +2,6 @@
 #include "compiler/emit/CodeGenerator.h"
 #include "chips/Chip.h"
 #include "compiler/emit/Guard.h"
-#include "compiler/emit/PredicatedLoads.h"
 #include "support/Error.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -277,8 +276,6 @@ std::string CodeGenerator::object(llvm::Module &module) const {
 
 std::string CodeGenerator::assembly(const llvm::Module &module) const {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-  if (vectorBits == 0)
-    predicateLoads(*copy);
   return emitFile(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
