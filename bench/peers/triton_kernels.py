@@ -260,7 +260,7 @@ def compile_with_triton(arguments, case, warps, stages):
     ptx = kernel.asm["ptx"]
     binary = ptx.encode() + b"\0" if arguments.assemble == "driver" else kernel.asm["cubin"]
     # Behind the arguments: the addresses of scratch memory, for the kernel and for profiling.
-    return Candidate("triton", f"warps {warps} stages {stages}", binary, ptx, data.name, 32 * data.num_warps, data.shared, 2)
+    return Candidate("triton", f"w{warps} s{stages}", binary, ptx, data.name, 32 * data.num_warps, data.shared, 2)
 
 
 def compile_with_heddle(arguments, case, warps, stages, extra):
@@ -277,7 +277,7 @@ def compile_with_heddle(arguments, case, warps, stages, extra):
     ptx = data[32 + described : 32 + described + coded]
     if about["clusterSize"] != 1:
         raise RuntimeError(f"a cluster of {about['clusterSize']} blocks, which this script does not launch")
-    options = " ".join([f"warps {warps} stages {stages}"] + [word.lstrip("-") for word in extra])
+    options = " ".join([f"w{warps} s{stages}"] + [word.lstrip("-") for word in extra])
     return Candidate("heddle", options, ptx + b"\0", ptx.decode(), about["entry"], about["threads"],
                      about["sharedBytes"], 1)
 
@@ -294,7 +294,7 @@ def compile_all(arguments, name, case):
                 try:
                     candidate = make()
                 except Exception as error:  # pylint: disable=broad-exception-caught
-                    say(f"{name}: warps {warps} stages {stages} left out: {type(error).__name__}: {error}")
+                    say(f"{name}: w{warps} s{stages} left out: {type(error).__name__}: {str(error)[:300]}")
                     continue
                 # The option changes nothing where no product is large enough.
                 if not any(other.ptx == candidate.ptx for other in candidates if other.threads == candidate.threads):
@@ -498,24 +498,24 @@ def speed(result, microseconds):
     return f"{result['teraflop'] / microseconds * 1e6:.0f} TFLOP/s" if result["teraflop"] else ""
 
 
+def describe_row(row):
+    spilled = f" {row['local_bytes']} B spilled" if row["local_bytes"] else ""
+    return f"{row['us']:.1f} ({row['options']}, {row['registers']}r{spilled})"
+
+
 def report(result):
-    """Lines of the table; false when something is wrong."""
+    """A line of the table; false when something is wrong."""
     if "error" in result:
         print(f"{result['kernel']}: error: {result['error']}", flush=True)
         return False
-    best = {side: min((row for row in result["rows"] if row["side"] == side), key=lambda row: row["us"])
-            for side in ("heddle", "triton")}
+    sides = {side: sorted((row for row in result["rows"] if row["side"] == side), key=lambda row: row["us"])
+             for side in ("heddle", "triton")}
+    best = {side: rows[0] for side, rows in sides.items()}
     result["best"], result["ratio"] = best, best["triton"]["us"] / best["heddle"]["us"]
     right = result["difference"] <= 1
-    print(f"{result['kernel']:24} ratio {result['ratio']:.3f}  heddle {best['heddle']['us']:9.2f} us "
-          f"{speed(result, best['heddle']['us'])} ({best['heddle']['options']})  triton {best['triton']['us']:9.2f} us "
-          f"{speed(result, best['triton']['us'])} ({best['triton']['options']})" + ("" if right else "  WRONG RESULTS"))
-    for row in result["rows"]:
-        print(f"    {row['side']:7} {row['options']:32} {row['us']:9.2f} us, least {row['least_us']:9.2f}; {row['registers']} "
-              f"registers, {row['local_bytes']} bytes spilled, {row['shared_bytes']} shared")
-    if not right:
-        print(f"    differences by tolerance, in this order without the first: {result['differences']}")
-    sys.stdout.flush()
+    print(f"{result['kernel']} {result['ratio']:.3f} {speed(result, best['heddle']['us'])}"
+          + "".join(f" | {side} " + ", ".join(describe_row(row) for row in rows) for side, rows in sides.items())
+          + ("" if right else f" | WRONG RESULTS, by tolerance: {result['differences']}"), flush=True)
     return right
 
 
@@ -529,8 +529,9 @@ def main():
     if version.returncode:
         raise Refusal(f"`{arguments.heddle} --version` failed: {version.stderr}", "give `--heddle COMMAND`", 3)
     results, right = [], True
-    print(f"# Triton {triton.__version__} ({arguments.assemble} assembler), {version.stdout.strip()}; "
-          f"{arguments.replays} replays of graphs of {arguments.graph_ms} ms", flush=True)
+    print(f"# Triton {triton.__version__} ({arguments.assemble} assembler), {version.stdout.strip()}; medians of "
+          f"{arguments.replays} replays of graphs of {arguments.graph_ms} ms\n# kernel, Triton's time by Heddle's, Heddle's "
+          "speed | microseconds (w: warps, s: stages, r: registers), the fastest first", flush=True)
     for name in arguments.kernels:
         result = run(arguments, name)
         right = report(result) and right

@@ -50,7 +50,7 @@ public:
   SmallVector<Value> waitGroups(Builder &b, ValueRange accumulators) const override;
   Value toFp8(Builder &b, Value value, Type to) const override;
   Value fromFp8(Builder &b, Value value, Type from) const override;
-  Value approximateExp2(Builder &b, Value f32) const override;
+  Value approximateExp2(Builder &b, Value f32, bool flushes) const override;
   Value approximateDivide(Builder &b, Value x, Value y) const override;
   Value approximateSqrt(Builder &b, Value f32) const override;
   Value multiplyHigh(Builder &b, Value x, Value y) const override {
@@ -451,8 +451,8 @@ Value NvptxTarget::fromFp8(Builder &b, Value value, Type from) const {
   return arith::ExtFOp::create(b, b.getF32Type(), half);
 }
 
-Value NvptxTarget::approximateExp2(Builder &b, Value f32) const {
-  return call(b, f32.getType(), "llvm.nvvm.ex2.approx.f32", {f32});
+Value NvptxTarget::approximateExp2(Builder &b, Value f32, bool flushes) const {
+  return call(b, f32.getType(), flushes ? "llvm.nvvm.ex2.approx.ftz.f32" : "llvm.nvvm.ex2.approx.f32", {f32});
 }
 
 Value NvptxTarget::approximateDivide(Builder &b, Value x, Value y) const {
