@@ -202,9 +202,11 @@ TEST(Barriers, matmul_f16) {
 
 TEST(Barriers, attention_causal) {
   auto x = numbers(256 * 64, 8);
-  expectCorpus(10, "attention_causal", {4, 1},
+  // The one behind the loop frees its ring, of which nobody makes use again.
+  expectCorpus(4, "attention_causal", {4, 1},
                {floatsAs(formatF16, x), floatsAs(formatF16, x), floatsAs(formatF16, x), zeros<uint16_t>(256 * 64),
-                scalarI32(256), scalarF32(0.125f)});
+                scalarI32(256), scalarF32(0.125f)},
+               {2});
 }
 
 TEST(Barriers, jagged_rowsum) {
