@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned globalSpace = 1;
 /// Above, a block stays a branch: it is more than stores and what they alone need.
-constexpr long mostPredicated = 64;
+constexpr long mostPredicated = 32;
 
 /// How a type travels: `parts` registers of one type, each of which holds `bits` of memory.
 struct Carrier {
@@ -84,26 +84,27 @@ static std::string registerList(unsigned first, const Carrier &carrier) {
   return carrier.parts > 1 ? "{" + list + "}" : list;
 }
 
-/// `@$BIT ld.global.v4.b32 `
+/// `@$BIT ld.global.v4.b32 `; `name` is that of the instruction up to its space.
 static std::string accessText(const char *name, unsigned bit, const Guard &guard, const Carrier &carrier) {
   std::string vector = carrier.parts > 1 ? ".v" + std::to_string(carrier.parts) : "";
-  return (guard.inverted ? "@!$" : "@$") + std::to_string(bit) + " " + name + ".global" + vector + ".b" +
+  return (guard.inverted ? "@!$" : "@$") + std::to_string(bit) + " " + name + vector + ".b" +
          std::to_string(carrier.bits) + " ";
 }
 
 static Value *emit(IRBuilder<> &b, Type *result, const std::string &text, const std::string &constraints,
-                   ArrayRef<Value *> operands) {
+                   ArrayRef<Value *> operands, bool hasOrder = true) {
   SmallVector<Type *> types;
   for (Value *operand : operands)
     types.push_back(operand->getType());
   auto *type = FunctionType::get(result, types, false);
-  return b.CreateCall(InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true), operands);
+  return b.CreateCall(InlineAsm::get(type, text, constraints, /*hasSideEffects=*/hasOrder), operands);
 }
 
 //===-- Loads ----------------------------------------------------------------------------------------------------===//
 
-static Value *emitLoad(IRBuilder<> &b, Type *type, Value *pointer, const Guard &guard, Value *other,
-                       const Carrier &carrier) {
+static Value *emitLoad(IRBuilder<> &b, LoadInst *load, Value *pointer, const Guard &guard, Value *other) {
+  Carrier carrier = *carrierOf(load->getType(), load->getDataLayout());
+  bool isInvariant = load->hasMetadata(LLVMContext::MD_invariant_load); // nobody writes what it reads
   SmallVector<Value *> operands = {pointer, guard.bit};
   operands.append(toParts(b, other, carrier));
   std::string constraints, tied;
@@ -114,9 +115,10 @@ static Value *emitLoad(IRBuilder<> &b, Type *type, Value *pointer, const Guard &
   Type *result = carrier.part;
   if (carrier.parts > 1)
     result = StructType::get(b.getContext(), SmallVector<Type *>(carrier.parts, carrier.part));
-  std::string text = accessText("ld", carrier.parts + 1, guard, carrier) + registerList(0, carrier) + ", [$" +
-                     std::to_string(carrier.parts) + "];";
-  return fromParts(b, emit(b, result, text, constraints + "l,b" + tied, operands), carrier, type);
+  std::string text = accessText(isInvariant ? "ld.global.nc" : "ld.global", carrier.parts + 1, guard, carrier) +
+                     registerList(0, carrier) + ", [$" + std::to_string(carrier.parts) + "];";
+  Value *loaded = emit(b, result, text, constraints + "l,b" + tied, operands, /*hasOrder=*/!isInvariant);
+  return fromParts(b, loaded, carrier, load->getType());
 }
 
 static std::optional<Guard> guardOf(LoadInst *load, const GlobalVariable *zeros) {
@@ -140,7 +142,7 @@ static SelectInst *otherwiseOf(LoadInst *load, const Guard &guard) {
   return read == load && isa<Constant>(other) ? choice : nullptr;
 }
 
-static void predicateLoad(LoadInst *load, const Guard &guard, const Carrier &carrier) {
+static void predicateLoad(LoadInst *load, const Guard &guard) {
   IRBuilder<> b(load);
   auto *choice = cast<SelectInst>(load->getPointerOperand());
   Value *pointer = guard.inverted ? choice->getFalseValue() : choice->getTrueValue();
@@ -148,7 +150,7 @@ static void predicateLoad(LoadInst *load, const Guard &guard, const Carrier &car
   Value *other = Constant::getNullValue(load->getType());
   if (result)
     other = guard.inverted ? result->getTrueValue() : result->getFalseValue();
-  Value *loaded = emitLoad(b, load->getType(), pointer, guard, other, carrier);
+  Value *loaded = emitLoad(b, load, pointer, guard, other);
   if (result) {
     result->replaceAllUsesWith(loaded);
     result->eraseFromParent();
@@ -206,11 +208,10 @@ static void moveUnderPredicate(Instruction &instruction, const Guard &guard, Ins
     std::string constraints = "b,l";
     for (unsigned i = 0; i < carrier.parts; ++i)
       constraints += std::string(",") + carrier.letter;
-    std::string text = accessText("st", 0, guard, carrier) + "[$1], " + registerList(2, carrier) + ";";
+    std::string text = accessText("st.global", 0, guard, carrier) + "[$1], " + registerList(2, carrier) + ";";
     emit(b, b.getVoidTy(), text, constraints, operands);
   } else if (auto *load = dyn_cast<LoadInst>(&instruction)) {
-    Value *loaded = emitLoad(b, load->getType(), load->getPointerOperand(), guard,
-                             Constant::getNullValue(load->getType()), *carrierOf(load->getType(), layout));
+    Value *loaded = emitLoad(b, load, load->getPointerOperand(), guard, Constant::getNullValue(load->getType()));
     load->replaceAllUsesWith(loaded);
   } else {
     instruction.moveBefore(before->getIterator());
@@ -252,8 +253,8 @@ void heddle::predicateAccesses(Module &module) {
         loads.push_back(load);
   for (LoadInst *load : loads)
     if (std::optional<Guard> guard = guardOf(load, zeros))
-      if (std::optional<Carrier> carrier = carrierOf(load->getType(), module.getDataLayout()))
-        predicateLoad(load, *guard, *carrier);
+      if (carrierOf(load->getType(), module.getDataLayout()))
+        predicateLoad(load, *guard);
   if (zeros && zeros->use_empty())
     zeros->eraseFromParent();
   for (Function &function : module)
