@@ -51,10 +51,11 @@ int64_t pointeeBits(Value pointer) {
   return std::max<int64_t>(8, triton::elementBits(type.getPointeeType()));
 }
 
-/// Elements a thread may take on its own along the fastest axis.
-int64_t widthOf(const AxisAnalysis &facts, Value pointer, const Order &order) {
-  int64_t bits = std::max<int64_t>(1, widestAccessBits / pointeeBits(pointer));
-  return std::min(bits, alignedElements(facts, pointer, Value(), order));
+/// Elements a thread may take on its own along the fastest axis. Those that a mask may tell apart are accessed one by
+/// one, and then neighbours are for the threads beside it: a warp's access covers whole lines.
+int64_t widthOf(const AxisAnalysis &facts, const PointerAccess &access, const Order &order) {
+  int64_t bits = std::max<int64_t>(1, widestAccessBits / pointeeBits(access.pointer));
+  return std::min(bits, alignedElements(facts, access.pointer, access.mask, order));
 }
 
 /// Tiles that are computed from each other. What is free to compute again (constants, ranges, splats) ties nothing.
@@ -148,14 +149,14 @@ Order analysis::accessOrder(const AxisAnalysis &facts, Value pointer) {
 AccessAnalysis::AccessAnalysis(Operation *root, const AxisAnalysis &facts) {
   std::optional<Slices> slices; // most of the work; a kernel without tiles of pointers needs none
   root->walk([&](Operation *op) {
-    Value pointer = pointerAccessOf(op).pointer;
-    if (!pointer)
+    PointerAccess access = pointerAccessOf(op);
+    if (!access.pointer)
       return;
     if (!slices)
       slices.emplace(root);
-    Order order = accessOrder(facts, pointer);
-    int64_t width = widthOf(facts, pointer, order);
-    accesses.insert({op, {slices->of(pointer), std::move(order), width}});
+    Order order = accessOrder(facts, access.pointer);
+    int64_t width = widthOf(facts, access, order);
+    accesses.insert({op, {slices->of(access.pointer), std::move(order), width}});
   });
 }
 

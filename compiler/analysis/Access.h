@@ -26,7 +26,8 @@ public:
   AccessAnalysis(mlir::Operation *root, const AxisAnalysis &facts);
   /// `op` is a load, store, atomic or descriptor access. A thread takes as many elements as the widest access of this
   /// shape and order that exchanges tiles with `op`, but not more than its share of the tile, and stores and atomics
-  /// not more than 128 bits. For an access to a single element, and any other operation, both lists are empty.
+  /// not more than 128 bits; neighbours that a mask may tell apart count one by one. For an access to a single element,
+  /// and any other operation, both lists are empty.
   AccessLayout chooseAccess(mlir::Operation *op, int64_t numThreads) const;
 
 private:

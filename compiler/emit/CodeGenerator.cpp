@@ -10,6 +10,8 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -209,6 +211,18 @@ static void markMatrixInstructions(llvm::Function &function) {
     }
 }
 
+// LLVM's own bound is that of any block. With the kernel's, the bits of a thread's number and those of its registers
+// and its block do not overlap, and offsets of registers become those of instructions.
+static void boundThreadNumbers(llvm::Function &function) {
+  unsigned threads = 0;
+  if (function.getFnAttribute("nvvm.reqntid").getValueAsString().getAsInteger(10, threads) || !threads)
+    return;
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+      if (call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x)
+        call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threads)));
+}
+
 void CodeGenerator::prepare(llvm::Module &module) const {
   module.setTargetTriple(llvm::Triple(triple));
   module.setDataLayout(machine->createDataLayout());
@@ -220,6 +234,7 @@ void CodeGenerator::prepare(llvm::Module &module) const {
     function.addFnAttr(llvm::Attribute::NoUnwind);
     if (vectorBits == 0) {
       markMatrixInstructions(function);
+      boundThreadNumbers(function);
       continue;
     }
     std::string bits = std::to_string(vectorBits);

@@ -5,6 +5,7 @@
 #include "chips/Chip.h"
 #include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/emit/PredicateAccesses.h"
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
@@ -234,6 +235,11 @@ LogicalResult simtToThreads(Compilation &compilation) {
   return simt::lowerSimtToThreads(*compilation.module, nvptx::target(), options, compilation.threadKernel);
 }
 
+LogicalResult predicate(Compilation &compilation) {
+  predicateAccesses(*compilation.llvmModule);
+  return success();
+}
+
 LogicalResult emitPtx(Compilation &compilation) {
   compilation.assembly = compilation.generator->assembly(*compilation.llvmModule);
   return success();
@@ -342,6 +348,8 @@ static const std::vector<Phase> &nvidiaPhases() {
      "heddle-implement-peer-calls{target=nvptx}", nullptr, input, {}},
     {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chip", nullptr, translate, ours, {}},
     {"optimise", Level::LlvmIr, "runs LLVM's optimiser", nullptr, optimize, ours, {}},
+    {"predicate-accesses", Level::LlvmIr, "writes loads and stores under masks as instructions under a predicate", nullptr,
+     predicate, ours, {}},
     {"ptx", Level::Binary, "generates PTX (`--to asm` prints it), which the driver assembles", nullptr, emitPtx, ours, {}},
     {"package", Level::Binary, "describes the kernel", nullptr, makeCudaPackage, ours, {}},
   });

@@ -66,10 +66,11 @@ std::unique_ptr<Executor> heddle::executors::makeExecutor(const std::string &nam
     return makeReferenceExecutor();
   if (device == "simplified")
     return makeSimplifiedExecutor();
-  bool optimised = !device.consume_back("_unoptimised");
+  bool optimised = !device.consume_back("_unoptimised"), predicated = device.consume_back("_predicated");
   int warps = 4;
   llvm::StringRef number = device;
   if (device == "threads" || (number.consume_front("threads") && !number.getAsInteger(10, warps)))
-    return makeThreadsExecutor({.optimised = optimised, .cooperative = cooperative, .warps = warps});
+    return makeThreadsExecutor(
+        {.optimised = optimised, .predicated = predicated, .cooperative = cooperative, .warps = warps});
   return makeDeviceExecutor(device.str(), {.checked = checked, .cooperative = cooperative});
 }

@@ -33,7 +33,8 @@ struct DeviceOptions {
 std::unique_ptr<Executor> makeDeviceExecutor(const std::string &device, DeviceOptions options = {});
 
 struct ThreadsOptions {
-  bool optimised = true;    ///< the code behind LLVM's optimiser, which becomes PTX; else that before it
+  bool optimised = true;    ///< the code behind LLVM's optimiser; else that before it
+  bool predicated = false;  ///< the code that becomes PTX, with accesses in inline assembly
   bool cooperative = false; ///< every program instance lives at once
   int warps = 4;            ///< of a block
   bool warpGroups = false;  ///< CompileOptions::warpGroups
@@ -52,7 +53,8 @@ BarrierTrial tryBarriers(const std::string &moduleText, const reference::Grid &g
                          const std::vector<reference::Argument> &arguments, int warps = 4);
 
 /// By name: `reference`, `simplified`, `host`, `host_checked` (with bounds checks), `host_cooperative`, `threads`,
-/// `threads8` (with so many warps; 4), `threads_cooperative`, `threads_unoptimised`, or what openDevice takes
+/// `threads8` (with so many warps; 4), `threads_cooperative`, `threads_unoptimised`, `threads_predicated`, or what
+/// openDevice takes
 /// (`cuda:0`), `cuda:0_cooperative`. Throws Error{Input} for others.
 std::unique_ptr<Executor> makeExecutor(const std::string &name);
 

@@ -77,13 +77,15 @@ class ThreadsExecutor : public executors::Executor {
 public:
   explicit ThreadsExecutor(executors::ThreadsOptions options) : options(options) {}
 
-  std::string name() const override { return options.optimised ? "threads" : "threads, not optimised"; }
+  std::string name() const override {
+    return options.predicated ? "threads, predicated" : options.optimised ? "threads" : "threads, not optimised";
+  }
 
   void run(const std::string &moduleText, const reference::Grid &grid,
            std::vector<reference::Argument> &arguments) override {
     if (!code || moduleText != loadedText) {
-      code = std::make_unique<ThreadCode>(moduleText, options.optimised ? "optimise" : "llvm-ir", options.warps,
-                                          options.warpGroups);
+      const char *phase = options.predicated ? "predicate-accesses" : options.optimised ? "optimise" : "llvm-ir";
+      code = std::make_unique<ThreadCode>(moduleText, phase, options.warps, options.warpGroups);
       loadedText = moduleText;
     }
     threads::Options machine;

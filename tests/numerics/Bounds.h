@@ -12,15 +12,17 @@ namespace heddle::numerics {
 struct Bounds {
   double divide = 0, squareRoot = 0; ///< f32; 0: rounded correctly. tt.precise_divf and tt.precise_sqrt always are
   double exp2 = 1;                   ///< f32
+  bool exp2Flushes = false;          ///< f32: 0 where the exact result is below the smallest normal number
   double exp = 1, expPerUnit = 0;    ///< f32: exp + expPerUnit * |x|
 };
 
 /// The host: docs/host.md. sm_90: the PTX instructions div.full.f32 (2), sqrt.approx.f32 (relative 2^-23),
-/// ex2.approx.f32 (2); exp(x) is ex2(x * log2 e), whose product is rounded, which counts for as much as x is large.
+/// ex2.approx.ftz.f32 (2); exp(x) is ex2.approx.f32(x * log2 e), whose product is rounded, which counts for as much as
+/// x is large.
 inline Bounds boundsOfDevice() {
   if (testDevice().substr(0, 4) == "host")
     return {};
-  return {.divide = 2, .squareRoot = 2, .exp2 = 2, .exp = 3, .expPerUnit = 1.5};
+  return {.divide = 2, .squareRoot = 2, .exp2 = 2, .exp2Flushes = true, .exp = 3, .expPerUnit = 1.5};
 }
 
 /// Whether `actual` lies within `ulps` units of `exact`; both may be special.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every kernel of tests/corpus, as printed for both chips, on every executor, against a plain C++ loop over the same
-// numbers in f64. The reference evaluator runs small sizes; the host also those at and beside the edges of tiles, with
-// several numbers of program instances.
+// numbers in f64; for GPUs without one, the code that becomes PTX. The reference evaluator runs small sizes; the host
+// also those at and beside the edges of tiles, with several numbers of program instances.
 #include "examples/builder/PlainKernels.h"
 #include "tests/numerics/Support.h"
 #include <cmath>
@@ -33,7 +33,7 @@ private:
 };
 INSTANTIATE_TEST_SUITE_P(Everywhere, Corpus,
                          testing::Combine(testing::Values("gfx942", "sm_90"),
-                                          testing::ValuesIn(executorsUnderTest({"reference"}))),
+                                          testing::ValuesIn(executorsUnderTest({"reference", "threads_predicated"}))),
                          [](const auto &info) {
                            return std::get<0>(info.param) + "_" + testNameOf(std::get<1>(info.param));
                          });

@@ -91,8 +91,8 @@ Value NvptxTarget::fromFp8(Builder &b, Value value, Type from) const {
   return arith::ExtFOp::create(b, b.getF32Type(), half);
 }
 
-Value NvptxTarget::approximateExp2(Builder &b, Value f32) const {
-  return call(b, f32.getType(), "llvm.nvvm.ex2.approx.f32", {f32});
+Value NvptxTarget::approximateExp2(Builder &b, Value f32, bool flushes) const {
+  return call(b, f32.getType(), flushes ? "llvm.nvvm.ex2.approx.ftz.f32" : "llvm.nvvm.ex2.approx.f32", {f32});
 }
 
 Value NvptxTarget::approximateDivide(Builder &b, Value x, Value y) const {

@@ -51,7 +51,7 @@ public:
   mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators) const override;
   mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;
   mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const override;
-  mlir::Value approximateExp2(Builder &b, mlir::Value f32) const override;
+  mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;
   mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
   mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const override {

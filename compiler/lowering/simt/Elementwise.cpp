@@ -49,7 +49,9 @@ ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
   Type result = op->getResult(0).getType();
   auto count = size_t(registersOf(result));
   Values results;
-  DenseMap<Value, Value> same; // registers that hold one value, as of a splat, are computed once
+  if (auto add = dyn_cast<AddPtrOp>(op); add && emitColumnsFirst(add, results))
+    return results;
+  // Registers that hold one value, as of a splat, are computed once.
   for (size_t reg = 0; reg < count; ++reg) {
     Values operands;
     bool repeats = reg > 0;
@@ -64,6 +66,35 @@ ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
       return {};
   }
   return results;
+}
+
+// Rows of addresses, a column added to each: where the registers of a thread are in fewer columns than rows, a column
+// is added first, and one addition to a row's own offset is left for each register. Not where the rows are known before
+// a loop.
+bool ThreadEmitter::emitColumnsFirst(AddPtrOp op, Values &results) {
+  Operation *before = op.getPtr().getDefiningOp();
+  if (!before || before->getBlock() != op->getBlock() || !isa<RankedTensorType>(op.getType()))
+    return false;
+  const Values &pointers = of(op.getPtr()), &offsets = of(op.getOffset());
+  if (SetVector<Value>(offsets.begin(), offsets.end()).size() >=
+      SetVector<Value>(pointers.begin(), pointers.end()).size())
+    return false;
+  Type pointee = memoryType(cast<PointerType>(elementTypeOf(op.getType())).getPointeeType());
+  auto isSum = [&](Value pointer) {
+    auto sum = pointer.getDefiningOp<LLVM::GEPOp>();
+    return sum && sum.getElemType() == pointee && sum.getDynamicIndices().size() == 1 && sum.getIndices().size() == 1;
+  };
+  if (!llvm::all_of(pointers, isSum))
+    return false;
+  DenseMap<std::pair<Value, Value>, Value> columns;
+  for (auto [pointer, offset] : llvm::zip(pointers, offsets)) {
+    auto row = pointer.getDefiningOp<LLVM::GEPOp>();
+    Value &column = columns[{row.getBase(), offset}];
+    if (!column)
+      column = compute(op, {row.getBase(), offset}, elementTypeOf(op.getType()));
+    results.push_back(compute(op, {column, row.getDynamicIndices().front()}, elementTypeOf(op.getType())));
+  }
+  return true;
 }
 
 // The elements of a pack are neighbours in row-major order, and by their layout in registers of one thread.
@@ -283,7 +314,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
             if (isa<math::ExpOp>(other))
               power = arith::MulFOp::create(b, power,
                                             arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
-            return target.approximateExp2(b, power);
+            return target.approximateExp2(b, power, /*flushes=*/isa<math::Exp2Op>(other));
           });
         if (isa<math::SqrtOp>(other) && !result.isF64() && options.approximates)
           return inF32([&](ArrayRef<Value> x) { return target.approximateSqrt(b, x[0]); });

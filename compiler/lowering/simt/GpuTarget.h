@@ -107,7 +107,8 @@ public:
   virtual mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const { return {}; }
   virtual mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const { return {}; }
 
-  virtual mlir::Value approximateExp2(Builder &b, mlir::Value f32) const = 0;
+  /// `flushes`: a result below the smallest normal number may be 0, which takes fewer instructions.
+  virtual mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const = 0;
   virtual mlir::Value approximateDivide(Builder &b, mlir::Value x,
                                         mlir::Value y) const = 0; ///< f32, 2 units in the last place
   virtual mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const = 0;

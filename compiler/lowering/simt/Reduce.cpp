@@ -63,25 +63,107 @@ Value ThreadEmitter::warpNumber(ArrayRef<int> bits) {
   return number;
 }
 
-SmallVector<SmallVector<ThreadEmitter::Values>> ThreadEmitter::exchangeAcrossWarps(ValueRange sources, int axis,
-                                                                                   ArrayRef<int> warpBits,
-                                                                                   ArrayRef<Values> parts,
-                                                                                   ArrayRef<int64_t> registers) {
+//===-- Lanes ----------------------------------------------------------------------------------------------------===//
+
+Value ThreadEmitter::laneBit(int bit) {
+  Value masked = arith::AndIOp::create(b, lane, i32(int64_t(1) << bit));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, masked, i32(0));
+}
+
+// The half of `values` that is `upper` where the bit is set, and the other one elsewhere.
+static SmallVector<Value> chooseHalf(ImplicitLocOpBuilder &b, Value bit, ArrayRef<Value> values, bool upper) {
+  size_t half = values.size() / 2;
+  SmallVector<Value> chosen;
+  for (size_t i = 0; i < half; ++i)
+    chosen.push_back(
+        arith::SelectOp::create(b, bit, values[upper ? half + i : i], values[upper ? i : half + i]).getResult());
+  return chosen;
+}
+
+// How often lanes share their elements, so that the fewest instructions do.
+static size_t chooseSharing(size_t elements, size_t bits, bool staysShared) {
+  size_t best = 0, least = std::numeric_limits<size_t>::max();
+  for (size_t times = 0; times <= bits && llvm::isPowerOf2_64(elements) && elements >> times; ++times) {
+    size_t left = elements >> times;
+    // Who shares chooses what to keep and what to give away; any step shuffles and combines what is left.
+    size_t cost = 4 * (elements - left) + 2 * left * (bits - times) + (times && !staysShared ? elements : 0);
+    if (cost < least)
+      best = times, least = cost;
+  }
+  return best;
+}
+
+// By themselves two lanes would both combine what both have. With several elements each takes one half of them, gives
+// the other one away and has half the work from there on.
+void ThreadEmitter::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, bool staysShared) {
+  size_t shared = chooseSharing(kept.parts.size(), bits.size(), staysShared), operands = kept.parts.front().size();
+  for (auto [step, bit] : llvm::enumerate(bits)) {
+    SmallVector<Values> given = kept.parts;
+    if (step < shared) {
+      Value isUpper = laneBit(bit);
+      given.assign(kept.parts.size() / 2, Values());
+      SmallVector<Values> mine(given.size());
+      for (size_t operand = 0; operand < operands; ++operand) {
+        Values all;
+        for (const Values &part : kept.parts)
+          all.push_back(part[operand]);
+        for (auto [to, value] : llvm::zip(given, chooseHalf(b, isUpper, all, /*upper=*/false)))
+          to.push_back(value);
+        for (auto [to, value] : llvm::zip(mine, chooseHalf(b, isUpper, all, /*upper=*/true)))
+          to.push_back(value);
+      }
+      kept.parts = std::move(mine);
+      kept.sharing.push_back(bit);
+    }
+    for (auto [part, other] : llvm::zip(kept.parts, given)) {
+      for (Value &value : other)
+        value = shuffleXor(value, 1 << bit);
+      part = fold(region, {part, other});
+      if (failed)
+        return;
+    }
+  }
+}
+
+void ThreadEmitter::unshare(KeptParts &kept) {
+  int64_t mask = 0;
+  for (int bit : kept.sharing)
+    mask |= int64_t(1) << bit;
+  SmallVector<Values> all;
+  for (size_t element = 0; element < kept.registers.size() && mask; ++element) {
+    int64_t holder = 0;
+    for (size_t half = kept.registers.size() / 2, step = 0; step < kept.sharing.size(); ++step, half /= 2)
+      holder |= int64_t((element & half) != 0) << kept.sharing[step];
+    Value from = arith::OrIOp::create(b, arith::AndIOp::create(b, lane, i32(~mask)), i32(holder));
+    Values values;
+    for (Value value : kept.parts[element % kept.parts.size()])
+      values.push_back(shuffleFrom(value, from));
+    all.push_back(values);
+  }
+  if (mask)
+    kept.parts = std::move(all);
+  kept.sharing.clear();
+}
+
+//===-- Warps ----------------------------------------------------------------------------------------------------===//
+
+SmallVector<SmallVector<ThreadEmitter::Values>>
+ThreadEmitter::exchangeAcrossWarps(ValueRange sources, int axis, ArrayRef<int> warpBits, const KeptParts &kept) {
   auto tile = cast<RankedTensorType>(sources[0].getType());
   LinearLayout layout = layoutOf(tile);
-  int64_t warps = int64_t(1) << warpBits.size(), kept = tile.getNumElements() / tile.getDimSize(axis), bytes = 0;
+  int64_t warps = int64_t(1) << warpBits.size(), lines = tile.getNumElements() / tile.getDimSize(axis), bytes = 0;
   SmallVector<int64_t> starts, sizes;
   for (Value source : sources) {
     starts.push_back(bytes);
     sizes.push_back(memoryType(elementTypeOf(source.getType())).getIntOrFloatBitWidth() / 8);
-    bytes += int64_t(llvm::alignTo(uint64_t(warps * kept * sizes.back()), 16));
+    bytes += int64_t(llvm::alignTo(uint64_t(warps * lines * sizes.back()), 16));
   }
   Value base = scratch(bytes), number = warpNumber(warpBits);
-  // One lane of each warp writes an element: the others along the axis, and copies, hold the same.
+  // One lane of each warp writes an element: the others along the axis, if they do not share, and copies hold the same.
   uint64_t silent = 0;
   for (int bit = 0; bit < layout.inputBits(Dim::Lane); ++bit)
     if (layout.basis(Dim::Lane, bit, tileDim(axis)))
-      silent |= uint64_t(1) << bit;
+      silent |= uint64_t(!llvm::is_contained(kept.sharing, bit)) << bit;
   silent |=
       layout.freeBits(Dim::Lane) | (uint64_t(target.lanesPerWarp() - 1) & ~uint64_t(layout.inputSize(Dim::Lane) - 1));
   uint64_t copies = layout.freeBits(Dim::Warp) * uint64_t(target.lanesPerWarp());
@@ -96,11 +178,14 @@ SmallVector<SmallVector<ThreadEmitter::Values>> ThreadEmitter::exchangeAcrossWar
     return sharedPointer(base, index);
   };
   Values indices;
-  for (int64_t reg : registers)
+  for (int64_t reg : kept.registers)
     indices.push_back(flatIndex(tile, reg, axis));
+  Values own = indices;
+  for (int bit : kept.sharing)
+    own = chooseHalf(b, laneBit(bit), own, /*upper=*/true);
   when(writer, {},
        [&]() -> Values {
-         for (auto [part, index] : llvm::zip(parts, indices))
+         for (auto [part, index] : llvm::zip(kept.parts, own))
            for (size_t i = 0; i < sources.size(); ++i)
              storeShared(pointerOf(i, index, number), toMemory(part[i], elementTypeOf(sources[i].getType())));
          return {};
@@ -151,7 +236,8 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
   std::map<Place, std::map<int64_t, int64_t>> groups;
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg)
     groups[keptPart(layout, reg, false)].insert({registerPart(layout, reg, along), reg});
-  std::map<Place, std::pair<Values, int64_t>> folded; // and a register of the element
+  KeptParts kept;
+  std::map<Place, size_t> numbers;
   for (auto &[place, registers] : groups) {
     SmallVector<Values> parts;
     for (auto [position, reg] : registers) {
@@ -160,43 +246,38 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
         part.push_back(of(source)[size_t(reg)]);
       parts.push_back(part);
     }
-    Values value = fold(op.getCombineOp(), parts);
+    numbers[place] = kept.parts.size();
+    kept.parts.push_back(fold(op.getCombineOp(), parts));
+    kept.registers.push_back(registers.begin()->second);
     if (failed)
       return;
-    for (int bit = 0; bit < layout.inputBits(Dim::Lane); ++bit) {
-      if (layout.basis(Dim::Lane, bit, along) == 0)
-        continue;
-      Values other;
-      for (Value part : value)
-        other.push_back(shuffleXor(part, 1 << bit));
-      value = fold(op.getCombineOp(), {value, other});
-    }
-    folded[place] = {value, registers.begin()->second};
   }
-  SmallVector<int> warpBits;
-  for (int bit = 0; bit < layout.inputBits(Dim::Warp); ++bit)
-    if (layout.basis(Dim::Warp, bit, along))
-      warpBits.push_back(bit);
-  if (!warpBits.empty()) {
-    SmallVector<Values> parts;
-    SmallVector<int64_t> registers;
-    for (auto &[place, value] : folded) {
-      parts.push_back(value.first);
-      registers.push_back(value.second);
-    }
-    auto rows = exchangeAcrossWarps(op.getSrcs(), axis, warpBits, parts, registers);
-    for (auto [known, row] : llvm::zip(folded, rows))
-      known.second.first = fold(op.getCombineOp(), row);
+  auto bitsAlong = [&](Dim in) {
+    SmallVector<int> bits;
+    for (int bit = 0; bit < layout.inputBits(in); ++bit)
+      if (layout.basis(in, bit, along))
+        bits.push_back(bit);
+    return bits;
+  };
+  SmallVector<int> warpBits = bitsAlong(Dim::Warp);
+  combineLanes(op.getCombineOp(), kept, bitsAlong(Dim::Lane), !warpBits.empty());
+  if (failed)
+    return;
+  if (warpBits.empty()) {
+    unshare(kept);
+  } else {
+    kept.parts = llvm::map_to_vector(exchangeAcrossWarps(op.getSrcs(), axis, warpBits, kept),
+                                     [&](const SmallVector<Values> &rows) { return fold(op.getCombineOp(), rows); });
   }
   for (auto [number, result] : llvm::enumerate(op.getResult())) {
     if (!isa<RankedTensorType>(result.getType())) {
-      emitted[result] = {folded.begin()->second.first[number]};
+      emitted[result] = {kept.parts.front()[number]};
       continue;
     }
-    const LinearLayout &kept = layoutOf(result.getType());
+    const LinearLayout &to = layoutOf(result.getType());
     Values registers;
-    for (int64_t reg = 0; reg < kept.inputSize(Dim::Register); ++reg)
-      registers.push_back(folded.at(keptPart(kept, reg, true)).first[number]);
+    for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg)
+      registers.push_back(kept.parts[numbers.at(keptPart(to, reg, true))][number]);
     emitted[result] = registers;
   }
 }

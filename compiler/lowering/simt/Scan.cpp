@@ -106,13 +106,12 @@ void ThreadEmitter::emitScan(ScanOp op) {
   if (failed)
     return;
   if (!warpBits.empty()) {
-    SmallVector<Values> totals;
-    SmallVector<int64_t> registers;
+    KeptParts totals;
     for (Line &line : results) {
-      totals.push_back(line.total);
-      registers.push_back(line.scanned.front().first);
+      totals.parts.push_back(line.total);
+      totals.registers.push_back(line.scanned.front().first);
     }
-    SmallVector<SmallVector<Values>> parts = exchangeAcrossWarps(op.getSrcs(), axis, warpBits, totals, registers);
+    SmallVector<SmallVector<Values>> parts = exchangeAcrossWarps(op.getSrcs(), axis, warpBits, totals);
     Value number = warpNumber(warpBits);
     auto warps = int64_t(1) << warpBits.size();
     for (auto [line, rows] : llvm::zip(results, parts)) {

@@ -152,7 +152,8 @@ void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
          return {};
        },
        {});
-  if (publishes)
+  // A fence is dear; the one behind the next store is for both.
+  if (publishes && !isa_and_nonnull<StoreSharedOp>(op->getNextNode()))
     target.publishShared(b);
 }
 

@@ -78,6 +78,7 @@ private:
 
   //===-- Elementwise.cpp ----------------------------------------------------------------------------------------===//
   Values emitElementwise(mlir::Operation *op);
+  bool emitColumnsFirst(triton::AddPtrOp op, Values &results); ///< whether it did
   Values emitMap(triton::MapElementwiseOp op);
   Value compute(mlir::Operation *op, llvm::ArrayRef<Value> operands, Type result);
   Value divide(mlir::Operation *op, Value x, Value y);
@@ -182,12 +183,23 @@ private:
   Value flatIndex(Type tile, int64_t reg, int skippedAxis = -1);
   /// Which of the warps along an axis this one is; `bits` of the warp's number, in the order of the axis.
   Value warpNumber(llvm::ArrayRef<int> bits);
-  /// `parts` (a list of operands for each kept element, which `registers` name) of all warps along the axis, for each
-  /// element by warp.
+  /// A list of operands for each kept element, which `registers` name. Where lanes share the elements out among them,
+  /// each has its own lists only: of those before, the upper half where the first of `sharing` is set in the lane's
+  /// number, and so on.
+  struct KeptParts {
+    llvm::SmallVector<Values> parts;
+    llvm::SmallVector<int64_t> registers;
+    llvm::SmallVector<int> sharing; ///< bits of the lane's number
+  };
+  /// `kept` of all warps along the axis, for each element by warp.
   llvm::SmallVector<llvm::SmallVector<Values>> exchangeAcrossWarps(mlir::ValueRange sources, int axis,
-                                                                   llvm::ArrayRef<int> warpBits,
-                                                                   llvm::ArrayRef<Values> parts,
-                                                                   llvm::ArrayRef<int64_t> registers);
+                                                                   llvm::ArrayRef<int> warpBits, const KeptParts &kept);
+  /// Combines the parts of lanes whose numbers differ in `bits`. May leave lanes with a share each; `staysShared`: they
+  /// need no more.
+  void combineLanes(mlir::Region &region, KeptParts &kept, llvm::ArrayRef<int> bits, bool staysShared);
+  /// Each lane has all elements again.
+  void unshare(KeptParts &kept);
+  Value laneBit(int bit); ///< i1
   void emitScan(triton::ScanOp op);
   void emitHistogram(triton::HistogramOp op);
   void emitGather(triton::GatherOp op);

@@ -29,7 +29,7 @@ static bool isShape(Operation *op) {
   return isa<SplatOp, ExpandDimsOp, BroadcastOp, MakeRangeOp, arith::ConstantOp>(op);
 }
 
-static bool isElementwise(Operation *op) {
+bool LayoutAssigner::isElementwise(Operation *op) {
   if (isa<MapElementwiseOp>(op))
     return true;
   if (op->getNumResults() != 1 || op->getNumRegions() || isShape(op) || isa<LoadOp, ExternElementwiseOp>(op))

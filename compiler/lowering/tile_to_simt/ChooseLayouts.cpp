@@ -29,19 +29,53 @@ LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
   return layout::defaultBlocked(shape, access.sizePerThread, access.order, target.lanesPerWarp(), warps);
 }
 
-// Warps go along the longer side of the result, but not beyond what an instruction covers.
+// Whether `from` is computed, element by element, from a matrix product.
+bool LayoutAssigner::isMadeOfProduct(Value from) {
+  SetVector<Value> seen;
+  seen.insert(from);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Operation *op = seen[i].getDefiningOp();
+    if (isa_and_nonnull<DotOp>(op))
+      return true;
+    if (op && (isElementwise(op) || isa<BroadcastOp>(op)))
+      seen.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+// Whether rows of the product are taken as a whole: their elements combined, or multiplied by another matrix.
+bool LayoutAssigner::isUsedByRows(DotOp product) {
+  int last = int(cast<RankedTensorType>(product.getType()).getRank()) - 1;
+  SetVector<Value> seen;
+  seen.insert(product.getResult());
+  for (size_t i = 0; i < seen.size(); ++i)
+    for (OpOperand &use : seen[i].getUses()) {
+      Operation *user = use.getOwner();
+      auto reduce = dyn_cast<ReduceOp>(user);
+      if ((reduce && int(reduce.getAxis()) == last) || (isa<DotOp>(user) && use.getOperandNumber() == 0))
+        return true;
+      if (isElementwise(user))
+        seen.insert(user->result_begin(), user->result_end());
+    }
+  return false;
+}
+
+// Warps go along the longer side of the result, but not beyond what an instruction covers. In chains as of attention
+// they go along rows: what is done with a row then stays within a warp, and a product becomes an operand in its
+// registers.
 layout::Shape LayoutAssigner::warpsOf(DotOp op) {
   layout::Shape shape = shapeOf(op.getD());
   size_t rank = shape.size();
   MatrixInstruction instruction = *target.matrixInstruction(op);
   layout::Shape split(rank, 1);
+  bool byRows = isMadeOfProduct(op.getA()) || isUsedByRows(op);
   for (int left = warps; left > 1; left /= 2) {
     int64_t rows = shape[rank - 2] / split[rank - 2], columns = shape[rank - 1] / split[rank - 1];
     bool rowsFit = rows >= 2 * instruction.m, columnsFit = columns >= 2 * instruction.n;
-    size_t axis = rowsFit && (rows >= columns || !columnsFit) ? rank - 2
-                  : columnsFit                                ? rank - 1
-                  : rank == 3 && shape[0] > split[0]          ? 0
-                                                              : rank - 2;
+    size_t axis = rowsFit && (byRows || rows >= columns || !columnsFit) ? rank - 2
+                  : columnsFit                                          ? rank - 1
+                  : rank == 3 && shape[0] > split[0]                    ? 0
+                                                                        : rank - 2;
     split[axis] *= 2;
   }
   return split;

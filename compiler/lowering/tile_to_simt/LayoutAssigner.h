@@ -29,6 +29,10 @@ private:
     auto shape = tileOf(value).getShape();
     return {shape.begin(), shape.end()};
   }
+  /// Whether each element of the one result is made of the elements at its place.
+  static bool isElementwise(mlir::Operation *op);
+  static bool isMadeOfProduct(mlir::Value from);
+  static bool isUsedByRows(triton::DotOp product);
   int64_t threads() const { return int64_t(warps) * target.lanesPerWarp(); }
 
   LinearLayout defaultLayout(const layout::Shape &shape, int64_t perThread = 1);

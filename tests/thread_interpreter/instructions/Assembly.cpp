@@ -91,6 +91,24 @@ static void addAtomics(std::map<std::string, LaneFunction> &texts, const std::st
     };
 }
 
+// Under a predicate, as the step before PTX writes them. A load's last operands are what its registers hold.
+static void addPredicated(std::map<std::string, LaneFunction> &texts, bool inverted, unsigned elements, unsigned bits) {
+  std::string width = fmt::format("{}.b{}", elements > 1 ? fmt::format(".v{}", elements) : "", bits);
+  const char *sign = inverted ? "!" : "";
+  for (const char *cache : {"", ".nc"})
+    texts[fmt::format("@{}${} ld.global{}{} {}, [${}];", sign, elements + 1, cache, width, list(0, elements),
+                      elements)] = [=](LaneCall &call) {
+      if (bool(call.operands[1] & 1) != inverted)
+        return readElements(call, elements, bits / 8);
+      for (unsigned i = 0; i < elements; ++i)
+        call.results[i] = call.operands[2 + i];
+    };
+  texts[fmt::format("@{}$0 st.global{} [$1], {};", sign, width, list(2, elements))] = [=](LaneCall &call) {
+    if (bool(call.operands[0] & 1) != inverted)
+      writeElements(call, 1, 2, elements, bits / 8);
+  };
+}
+
 std::string heddle::threads::normaliseAssembly(std::string_view text) {
   std::string result;
   for (char c : text) {
@@ -143,6 +161,9 @@ static std::map<std::string, LaneFunction> makeStandardAssembly() {
             both(fmt::format("st{} [${}], {}", suffix, elements, list(0, elements)),
                  [=](LaneCall &call) { writeElements(call, elements, 0, elements, bits / 8); });
           }
+  for (bool inverted : {false, true})
+    for (auto [elements, bits] : {std::pair(1u, 8u), {1u, 16u}, {1u, 32u}, {1u, 64u}, {2u, 32u}, {4u, 32u}})
+      addPredicated(texts, inverted, elements, bits);
   for (const char *order : {"relaxed", "acquire", "release", "acq_rel"})
     for (const char *scope : {"cta", "gpu", "sys"})
       for (const char *space : {".global", ""})
