@@ -71,8 +71,9 @@ bool LayoutAssigner::visit(Operation *op) {
   } else if (auto gather = dyn_cast<GatherOp>(op)) {
     setAll(ownOrDefault(gather.getIndices()));
   } else if (auto contiguous = op->getAttrOfType<IntegerAttr>("simt.contiguous"); contiguous && isa<ReshapeOp>(op)) {
-    layout::Shape shape = shapeOf(op->getResult(0)); // who wrote the program knows better
-    setAll(defaultLayout(shape, std::clamp<int64_t>(countOf(shape) / threads(), 1, contiguous.getInt())));
+    auto tile = tileOf(op->getResult(0)); // who wrote the program knows better
+    int64_t share = std::clamp<int64_t>(tile.getNumElements() / threads(), 1, contiguous.getInt());
+    setAll(defaultLayout(shapeOf(op->getResult(0)), share));
   } else if (isa<TransOp, ReshapeOp>(op)) {
     if (const LinearLayout *layout = own(op->getOperand(0)))
       setAll(*throughShape(op, *layout));
