@@ -40,6 +40,26 @@ TEST(Driver, PlannedDriversSayThatTheyAreMissing) {
   EXPECT_CONTAINS(messageOf([] { openDevice("hip:0"); }), "device `hip:0`: the driver hip is not built yet");
 }
 
+class OtherDriver : public Driver {
+public:
+  explicit OtherDriver(std::string name) : own(std::move(name)) {}
+  std::string name() const override { return own; }
+  int deviceCount() const override { return 0; }
+  std::string problem() const override { return "this is a test"; }
+  bool canAccessPeer(int, int) const override { return false; }
+  std::shared_ptr<Device> open(int) override { return nullptr; }
+
+private:
+  std::string own;
+};
+
+TEST(Driver, OneThatWasAddedIsFoundByItsName) {
+  static OtherDriver other("other"), host("host");
+  addDriver(other);
+  EXPECT_CONTAINS(messageOf([] { openDevice("other:0"); }), "there is none: this is a test");
+  EXPECT_EQ(messageOf([] { addDriver(host); }), "there is a driver `host` already");
+}
+
 TEST(Driver, ADriverWithoutDevicesSaysWhy) {
   for (const char *name : {"cuda", "cuda:0", "cuda:x"}) {
     EXPECT_EQ(errorOf([&] { openDevice(name); }).kind, ErrorClass::Environment) << name;

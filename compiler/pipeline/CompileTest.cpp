@@ -82,6 +82,23 @@ TEST(CompileTest, StoppingGivesTextAndNoPackage) {
   EXPECT_EQ(result.times.back().phase, "tile-to-host");
 }
 
+TEST(CompileTest, ThreadCodeIsShownWithEachPackageForAGpu) {
+  std::vector<std::pair<std::string, std::string>> shown; // binary, code
+  setThreadCodeReader(
+      [&](const Package &package, const std::string &code) { shown.push_back({package.binary, code}); });
+  std::string text = corpus("vector_add.sm_90");
+  compile(text, "add", portable());
+  CompileOptions gpu;
+  gpu.target = "sm_90";
+  gpu.keepTextOf = "optimise";
+  CompileResult result = compile(text, "add", gpu);
+  setThreadCodeReader({});
+  compile(text, "add", gpu);
+  ASSERT_EQ(shown.size(), 1u);
+  EXPECT_EQ(shown[0].first, result.package.binary);
+  EXPECT_EQ(shown[0].second, result.text);
+}
+
 TEST(CompileTest, PhasesAreNamedOnce) {
   std::set<std::string> names;
   for (const PhaseDescription &phase : describePhases()) {

@@ -25,8 +25,8 @@ PlanOptions small(const Algorithm *algorithm, int blocks, int warps) {
   return options;
 }
 
-struct Policies : ::testing::Test {
-  ~Policies() override { threads::setCodeChange(nullptr); }
+struct ThreadsDevices : ::testing::Test {
+  ~ThreadsDevices() override { threads::setCodeChange(nullptr); }
 };
 
 // Sizes without divisor, several rounds, two calls one behind the other without waiting.
@@ -49,7 +49,7 @@ void expectRightByTurns(const Algorithm *algorithm, int ranks, ElementType type,
     run->expectRight();
 }
 
-TEST_F(Policies, EveryAlgorithmOfTwoToFourRanks) {
+TEST_F(ThreadsDevices, EveryAlgorithmOfTwoToFourRanks) {
   const std::vector<ElementType> types = {ElementType::F32, ElementType::BF16, ElementType::I8, ElementType::F64};
   using threads::Policy;
   uint64_t number = 0;
@@ -65,6 +65,13 @@ TEST_F(Policies, EveryAlgorithmOfTwoToFourRanks) {
       expectRightByTurns(algorithm, ranks, type, Policy::Random, number + 100, {0, 0, true});
     }
     ++number;
+  }
+}
+
+TEST_F(ThreadsDevices, EightRanks) {
+  for (const Algorithm *algorithm : {&twoShotPackets, &gatherPush, &exchangeDirect}) {
+    threads::Policy policy = algorithm == &gatherPush ? threads::Policy::OneAhead : threads::Policy::Random;
+    expectRightByTurns(algorithm, 8, ElementType::F32, policy, 5, {});
   }
 }
 
@@ -135,7 +142,7 @@ threads::CodeChange each(Change change) {
 }
 
 // Signals that order nothing let every algorithm with a barrier read what nobody has published.
-TEST_F(Policies, SignalsThatOrderNothingAreFound) {
+TEST_F(ThreadsDevices, SignalsThatOrderNothingAreFound) {
   for (const Algorithm *algorithm : allAlgorithms()) {
     if (algorithm->barriers == 0)
       continue;
@@ -172,7 +179,7 @@ void eraseBarriers(llvm::Module &module, bool inFront) {
 
 // Without the barrier in front, threads publish what others have not stored yet; without those behind, threads read
 // what another one has waited for.
-TEST_F(Policies, SignalsWithoutTheBarriersAroundThem) {
+TEST_F(ThreadsDevices, SignalsWithoutTheBarriersAroundThem) {
   for (const Algorithm *algorithm : {&oneShotPull, &gatherPush, &permutePull}) {
     Plan plan = makePlan(makeCollective(algorithm->kinds[0], 2, 1, 150), sm90Chip, small(algorithm, 1, 2));
     for (bool inFront : {true, false})
@@ -184,7 +191,7 @@ TEST_F(Policies, SignalsWithoutTheBarriersAroundThem) {
 
 //===-- Ranks that do not come -----------------------------------------------------------------------------------===//
 
-TEST_F(Policies, ARankThatNeverComes) {
+TEST_F(ThreadsDevices, ARankThatNeverComes) {
   threads::setSchedule(threads::Policy::Random, 1);
   for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPull, &gatherDirectPush}) {
     Communicator::Options options;

@@ -72,7 +72,13 @@ void Engine::freeRetired() {
   auto isRetired = [&](uint64_t address) {
     return std::find(retired.begin(), retired.end(), address) != retired.end();
   };
-  changeRanges([&] { std::erase_if(machine.ranges, [&](const Range &range) { return isRetired(range.begin); }); });
+  changeRanges([&] {
+    std::erase_if(machine.ranges, [&](const Range &range) {
+      if (isRetired(range.begin))
+        order.forget(range.begin, range.end - range.begin);
+      return isRetired(range.begin);
+    });
+  });
   std::erase_if(memory, [&](const auto &row) { return isRetired(row.first); });
   retired.clear();
 }
@@ -94,6 +100,7 @@ void Engine::setCodeChange(CodeChange change) {
   codeChange = std::move(change);
   for (auto &[key, program] : std::exchange(programs, {}))
     replaced.push_back(std::move(program));
+  dropPrograms();
 }
 
 /// A program together with the module that its descriptions refer to.
@@ -123,6 +130,21 @@ std::shared_ptr<Program> Engine::decode(const std::string &llvmIr, const std::st
   return std::shared_ptr<Program>(std::move(loaded), program);
 }
 
+// Decoded programs are large, and a campaign has thousands.
+void Engine::dropPrograms() {
+  auto drops = [&](const std::shared_ptr<Program> &program) {
+    if (program.use_count() > 1)
+      return false;
+    for (auto [begin, size] : program->globalRanges)
+      std::erase_if(machine.ranges, [&](const Range &range) { return range.begin == begin; });
+    return true;
+  };
+  changeRanges([&] {
+    std::erase_if(replaced, drops);
+    std::erase_if(programs, [&](const auto &row) { return drops(row.second); });
+  });
+}
+
 std::shared_ptr<const Program> Engine::load(const Package &package) {
   std::lock_guard guard(mutex);
   std::string key = hashHex(package.binary);
@@ -130,6 +152,8 @@ std::shared_ptr<const Program> Engine::load(const Package &package) {
   if (code == codes.end())
     throw environmentError(
         fmt::format("kernel `{}`: a threads device runs what was compiled in its own process", package.kernel));
+  if (constexpr size_t mostPrograms = 64; programs.size() >= mostPrograms && !programs.contains(key))
+    dropPrograms();
   std::shared_ptr<Program> &program = programs[key];
   if (!program)
     program = decode(code->second, package.entry);

@@ -74,6 +74,7 @@ private:
   void startLaunch(Queue &queue, std::unique_ptr<Rank> rank);
   void endLaunches();
   void freeRetired();
+  void dropPrograms(); ///< that nobody has loaded
   void changeRanges(const std::function<void()> &change);
   std::shared_ptr<Program> decode(const std::string &llvmIr, const std::string &entry);
 
@@ -85,7 +86,7 @@ private:
   std::vector<uint64_t> retired;                                       ///< freed, and perhaps in use
   std::map<std::string, std::string> codes;                            ///< LLVM IR by the hash of the binary
   std::map<std::string, std::shared_ptr<Program>> programs;
-  std::vector<std::shared_ptr<Program>> replaced; ///< of another code change; their global variables stay known
+  std::vector<std::shared_ptr<Program>> replaced; ///< of another code change
   CodeChange codeChange;
   std::vector<Queue *> queues;
   Known hostKnown;
