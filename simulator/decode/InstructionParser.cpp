@@ -133,7 +133,8 @@ std::string_view stripSourceModifiers(std::string_view text, Operand &operand) {
   return text;
 }
 
-bool parseOperand(std::string_view text, DataType type, Operand &operand) {
+/// `immediate` is what `hwreg(HW_REG_MODE, 0, 4)`, `sendmsg(...)` and their like stand for.
+bool parseOperand(std::string_view text, DataType type, uint16_t immediate, Operand &operand) {
   operand.type = type;
   if (text == "off") {
     operand.kind = Operand::Kind::Off;
@@ -148,7 +149,10 @@ bool parseOperand(std::string_view text, DataType type, Operand &operand) {
       operand.constant = constant.value;
       return true;
     }
-  return parseConstant(text, type, operand.constant);
+  if (parseConstant(text, type, operand.constant))
+    return true;
+  operand.constant = immediate;
+  return text.find('(') != std::string_view::npos && text.ends_with(")");
 }
 
 } // namespace
@@ -182,7 +186,7 @@ std::string parseOperands(Instruction &instruction) {
   for (std::string_view piece : pieces) {
     Operand &operand = instruction.operands[instruction.operandCount];
     DataType type = instruction.row ? instruction.row->types[instruction.operandCount] : DataType::B32;
-    if (!parseOperand(trim(piece), type, operand))
+    if (!parseOperand(trim(piece), type, instruction.immediate, operand))
       return "operand `" + std::string(trim(piece)) + "`";
     ++instruction.operandCount;
   }

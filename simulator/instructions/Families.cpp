@@ -7,6 +7,11 @@ namespace heddle::simulator {
 const InstructionTable &allInstructions() {
   static const InstructionTable table = [] {
     InstructionTable table;
+    addControl(table);
+    addScalarBinary(table);
+    addScalarCompare(table);
+    addScalarMemory(table);
+    addScalarUnary(table);
     addVectorBinary(table);
     return table;
   }();

@@ -6,6 +6,11 @@ namespace heddle::simulator {
 
 class InstructionTable;
 
+void addControl(InstructionTable &table);
+void addScalarBinary(InstructionTable &table);
+void addScalarCompare(InstructionTable &table);
+void addScalarMemory(InstructionTable &table);
+void addScalarUnary(InstructionTable &table);
 void addVectorBinary(InstructionTable &table);
 
 } // namespace heddle::simulator
