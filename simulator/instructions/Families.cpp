@@ -5,9 +5,12 @@
 namespace heddle::simulator {
 
 const InstructionTable &allInstructions() {
-  static const InstructionTable table = [] {
+  static const InstructionTable all = [] {
     InstructionTable table;
+    addBufferMemory(table);
     addControl(table);
+    addGlobalMemory(table);
+    addLocalMemory(table);
     addScalarBinary(table);
     addScalarCompare(table);
     addScalarMemory(table);
@@ -15,7 +18,7 @@ const InstructionTable &allInstructions() {
     addVectorBinary(table);
     return table;
   }();
-  return table;
+  return all;
 }
 
 } // namespace heddle::simulator

@@ -6,7 +6,10 @@ namespace heddle::simulator {
 
 class InstructionTable;
 
+void addBufferMemory(InstructionTable &table);
 void addControl(InstructionTable &table);
+void addGlobalMemory(InstructionTable &table);
+void addLocalMemory(InstructionTable &table);
 void addScalarBinary(InstructionTable &table);
 void addScalarCompare(InstructionTable &table);
 void addScalarMemory(InstructionTable &table);
