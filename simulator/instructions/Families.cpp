@@ -4,13 +4,17 @@
 
 namespace heddle::simulator {
 
-const InstructionTable &allInstructions() {
-  static const InstructionTable table = [] {
-    InstructionTable table;
-    addVectorBinary(table);
+const InstructionTable &instructionsOf(ChipSet chip) {
+  auto make = [](ChipSet chip) {
+    InstructionTable table(chip);
+    addVectorBits(table);
+    addVectorCompare(table);
+    addVectorFloat(table);
+    addVectorInteger(table);
     return table;
-  }();
-  return table;
+  };
+  static const InstructionTable gfx942 = make(ChipSet::Gfx942), gfx950 = make(ChipSet::Gfx950);
+  return chip == ChipSet::Gfx942 ? gfx942 : gfx950;
 }
 
 } // namespace heddle::simulator

@@ -6,6 +6,9 @@ namespace heddle::simulator {
 
 class InstructionTable;
 
-void addVectorBinary(InstructionTable &table);
+void addVectorBits(InstructionTable &table);
+void addVectorCompare(InstructionTable &table);
+void addVectorFloat(InstructionTable &table);
+void addVectorInteger(InstructionTable &table);
 
 } // namespace heddle::simulator

@@ -260,14 +260,18 @@ uint32_t classOf(T value) {
 
 //===-- To integers ----------------------------------------------------------------------------------------------===//
 
-/// Toward zero; out-of-range values saturate, NaN gives 0.
+/// For integers of at most 32 bits. Toward zero; out-of-range values saturate, NaN gives 0.
 template <typename Integer, typename T>
 Integer toInteger(T value) {
   constexpr double least = double(std::numeric_limits<Integer>::min());
   constexpr double greatest = double(std::numeric_limits<Integer>::max());
   double wide = toDouble(value);
   double inside = wide < least ? least : wide > greatest ? greatest : wide;
-  return Integer(int64_t(inside == inside ? inside : 0.0));
+  double whole = __builtin_trunc(inside == inside ? inside : 0.0);
+  if constexpr (std::is_same_v<Integer, uint32_t>) // by way of signed ones, for which there is vector code
+    return uint32_t(int32_t(whole - 2147483648.0)) ^ 0x80000000u;
+  else
+    return Integer(int32_t(whole));
 }
 
 } // namespace heddle::simulator
