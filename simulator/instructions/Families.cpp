@@ -9,8 +9,13 @@ const InstructionTable &instructionsOf(ChipSet chip) {
     InstructionTable table(chip);
     addVectorBits(table);
     addVectorCompare(table);
+    addVectorConvert(table);
     addVectorFloat(table);
     addVectorInteger(table);
+    addVectorLanes(table);
+    addVectorPacked(table);
+    addVectorScaledConvert(table);
+    addVectorSums(table);
     return table;
   };
   static const InstructionTable gfx942 = make(ChipSet::Gfx942), gfx950 = make(ChipSet::Gfx950);

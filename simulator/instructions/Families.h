@@ -8,7 +8,12 @@ class InstructionTable;
 
 void addVectorBits(InstructionTable &table);
 void addVectorCompare(InstructionTable &table);
+void addVectorConvert(InstructionTable &table);
 void addVectorFloat(InstructionTable &table);
 void addVectorInteger(InstructionTable &table);
+void addVectorLanes(InstructionTable &table);
+void addVectorPacked(InstructionTable &table);
+void addVectorScaledConvert(InstructionTable &table);
+void addVectorSums(InstructionTable &table);
 
 } // namespace heddle::simulator

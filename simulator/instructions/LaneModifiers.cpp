@@ -208,6 +208,18 @@ void keepHighHalves(const uint32_t *old, uint32_t *values) {
     values[lane] = (values[lane] & 0xFFFF) | (old[lane] & 0xFFFF0000u);
 }
 
+void selectByte(const Modifiers &modifiers, Source &source, Rows &storage) {
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    storage.low[lane] = source.low[lane] >> (8 * (modifiers.opSel & 3));
+  source.low = storage.low;
+}
+
+void placeByte(const Modifiers &modifiers, const uint32_t *old, uint32_t *values) {
+  unsigned shift = 8 * (modifiers.opSel >> 2 & 3);
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    values[lane] = (old[lane] & ~(0xFFu << shift)) | (values[lane] & 0xFF) << shift;
+}
+
 void applyOutputModifiers(uint32_t mode, const Modifiers &modifiers, DataType type, Rows &result) {
   if (!isFloat(type) || !(modifiers.clamp || modifiers.outputModifier))
     return;

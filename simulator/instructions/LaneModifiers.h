@@ -46,6 +46,11 @@ void applyOutputModifiers(uint32_t mode, const Modifiers &modifiers, DataType ty
 /// The upper halves of `values` become those of `old`.
 void keepHighHalves(const uint32_t *old, uint32_t *values);
 
+/// The byte of the source that op_sel names.
+void selectByte(const Modifiers &modifiers, Source &source, Rows &storage);
+/// The low bytes of `values` go to the byte that op_sel names, among those of `old`.
+void placeByte(const Modifiers &modifiers, const uint32_t *old, uint32_t *values);
+
 /// The lane that `lane` reads under DPP, or -1: beyond its row, or nowhere.
 int dppSourceLane(const Dpp &dpp, unsigned lane);
 

@@ -22,6 +22,15 @@ struct LaneIndex {
   uint32_t value;
 };
 
+/// As a parameter: the byte of a register that op_sel names, at bit 0.
+struct SelectedByte {
+  uint32_t value;
+};
+/// As a result: a byte that goes where op_sel says; the rest of the register stays.
+struct PlacedByte {
+  uint32_t value;
+};
+
 /// Result and parameters of a lane function.
 template <typename Function>
 struct LaneSignature;
@@ -101,6 +110,8 @@ Source readSource(Wave &wave, const Instruction &instruction, unsigned position,
     source.high = readRow(wave, operand, 1, storage.high);
   if constexpr (modified)
     applySourceModifiers(wave, instruction, position, number, dataTypeOf<T>(), source, storage);
+  if constexpr (std::is_same_v<T, SelectedByte> && modified)
+    selectByte(instruction.modifiers, source, storage);
   if constexpr (isFloat(dataTypeOf<T>()))
     if (hasUnusualMode(wave.mode))
       applySourceMode(wave.mode, dataTypeOf<T>(), source, storage);
@@ -123,7 +134,9 @@ void writeResult(Wave &wave, const Instruction &instruction, Rows &result, const
     writeUniform64(wave, instruction.operands[1], collectMask(mask) & lanes);
   if constexpr (modified)
     lanes = applyResultModifiers(wave, instruction, dataTypeOf<Value>(), result);
-  else if (sizeof(Value) == 2 && instruction.row->implicit & keepsHighHalf)
+  if constexpr (std::is_same_v<Value, PlacedByte>)
+    placeByte(instruction.modifiers, wave.v[instruction.operands[0].index], result.low);
+  else if (!modified && sizeof(Value) == 2 && instruction.row->implicit & keepsHighHalf)
     keepHighHalves(wave.v[instruction.operands[0].index], result.low);
   writeRow(wave.v[instruction.operands[0].index], result.low, lanes);
   if constexpr (sizeof(Value) == 8)
@@ -182,6 +195,15 @@ constexpr OperandTypes typesOf(R (*)(A...)) {
   return types;
 }
 
+/// With FP16_OVFL in MODE, conversions to small floats saturate.
+template <auto function, auto saturated, bool modified>
+void executeWithOverflow(Wave &wave, const Instruction &instruction) {
+  if (wave.mode & saturateSmallFloats)
+    executeLaneFunction<saturated, Last::Operand, modified>(wave, instruction);
+  else
+    executeLaneFunction<function, Last::Operand, modified>(wave, instruction);
+}
+
 /// The row of an instruction that computes each lane of its destination from the same lane of its sources.
 template <auto function, Last last = Last::Operand>
 constexpr InstructionRow laneRow(std::string_view mnemonic, uint16_t implicit = 0) {
@@ -205,6 +227,14 @@ template <auto function, auto saturated, Last last = Last::Operand>
 constexpr InstructionRow saturatingRow(std::string_view mnemonic, uint16_t implicit = 0) {
   InstructionRow row = laneRow<function, last>(mnemonic, implicit);
   row.modified = executeSaturating<function, saturated, last>;
+  return row;
+}
+
+template <auto function, auto saturated>
+constexpr InstructionRow overflowRow(std::string_view mnemonic, uint16_t implicit = 0) {
+  InstructionRow row = laneRow<function>(mnemonic, implicit);
+  row.execute = executeWithOverflow<function, saturated, false>;
+  row.modified = executeWithOverflow<function, saturated, true>;
   return row;
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Vector instructions that move values between lanes or between a lane and a scalar register. Sources: AMD Instinct
+// MI300 (CDNA3) and CDNA4 Instruction Set Architecture, VOP1, VOP3.
+#include "simulator/instructions/Families.h"
+#include "simulator/instructions/InstructionTable.h"
+#include "simulator/instructions/LaneMoves.h"
+#include <bit>
+
+namespace heddle::simulator {
+namespace {
+
+/// Of the first active lane; of lane 0 where none is.
+void executeReadFirstLane(Wave &wave, const Instruction &instruction) {
+  uint64_t active = wave.exec();
+  unsigned lane = active ? unsigned(std::countr_zero(active)) : 0;
+  writeUniform32(wave, instruction.operands[0], wave.v[instruction.operands[1].index][lane]);
+}
+
+void executeReadLane(Wave &wave, const Instruction &instruction) {
+  unsigned lane = readUniform32(wave, instruction.operands[2]) % waveLanes;
+  writeUniform32(wave, instruction.operands[0], wave.v[instruction.operands[1].index][lane]);
+}
+
+void executeWriteLane(Wave &wave, const Instruction &instruction) {
+  unsigned lane = readUniform32(wave, instruction.operands[2]) % waveLanes;
+  wave.v[instruction.operands[0].index][lane] = readUniform32(wave, instruction.operands[1]);
+}
+
+template <unsigned width>
+void executeSwapRows(Wave &wave, const Instruction &instruction) {
+  Row first, second;
+  swapRows(width, wave.v[instruction.operands[0].index], wave.v[instruction.operands[1].index], first, second);
+  writeRow(wave, instruction.operands[0], 0, first);
+  writeRow(wave, instruction.operands[1], 0, second);
+}
+
+} // namespace
+
+void addVectorLanes(InstructionTable &table) {
+  auto add = [&table](const char *name, Execute execute, uint8_t destinations, uint16_t implicit, ChipSet chips) {
+    table.add({.mnemonic = name,
+               .execute = execute,
+               .modified = execute,
+               .types = allOf(DataType::B32),
+               .destinations = destinations,
+               .implicit = implicit,
+               .chips = chips});
+  };
+  add("v_readfirstlane_b32", executeReadFirstLane, 1, 0, ChipSet::Both);
+  add("v_readlane_b32", executeReadLane, 1, ignoresExec, ChipSet::Both);
+  add("v_writelane_b32", executeWriteLane, 1, ignoresExec | readsDestination, ChipSet::Both);
+  add("v_permlane16_swap_b32", executeSwapRows<16>, 2, readsDestination, ChipSet::Gfx950);
+  add("v_permlane32_swap_b32", executeSwapRows<32>, 2, readsDestination, ChipSet::Gfx950);
+}
+
+} // namespace heddle::simulator
