@@ -7,6 +7,7 @@ namespace heddle::simulator {
 const InstructionTable &instructionsOf(ChipSet chip) {
   auto make = [](ChipSet chip) {
     InstructionTable table(chip);
+    addMatrixInstructions(table);
     addVectorBits(table);
     addVectorCompare(table);
     addVectorConvert(table);

@@ -6,6 +6,7 @@ namespace heddle::simulator {
 
 class InstructionTable;
 
+void addMatrixInstructions(InstructionTable &table);
 void addVectorBits(InstructionTable &table);
 void addVectorCompare(InstructionTable &table);
 void addVectorConvert(InstructionTable &table);

@@ -78,7 +78,9 @@ int dppSourceLane(const Dpp &dpp, unsigned lane) {
 
 namespace {
 
-bool usesDpp(const Instruction &instruction) { return instruction.modifiers.dpp.control != Dpp::Control::None; }
+bool usesDpp(const Instruction &instruction) {
+  return instruction.modifiers.dpp.control != Dpp::Control::None;
+}
 
 /// Lanes that DPP lets write: those of its masks and, without bound_ctrl, those whose source lane is there and active.
 uint64_t dppLanes(const Dpp &dpp, uint64_t active) {
@@ -273,6 +275,8 @@ void HostRounding::set(uint32_t field) {
   changed = true;
 }
 
-void HostRounding::reset() { std::fesetround(FE_TONEAREST); }
+void HostRounding::reset() {
+  std::fesetround(FE_TONEAREST);
+}
 
 } // namespace heddle::simulator

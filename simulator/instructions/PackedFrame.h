@@ -9,8 +9,8 @@ namespace heddle::simulator {
 /// The low and the high part of a source of all lanes, in the lowest bits.
 using Parts = Rows;
 
-/// Source `number`, whose parts are chosen by op_sel and op_sel_hi and negated by neg_lo and neg_hi. 16-bit parts lie in
-/// one register, f32 ones in two.
+/// Source `number`, whose parts are chosen by op_sel and op_sel_hi and negated by neg_lo and neg_hi. 16-bit parts lie
+/// in one register, f32 ones in two.
 void readParts(const Wave &wave, const Instruction &instruction, unsigned position, unsigned number, DataType type,
                Parts &parts);
 /// Applies clamp and writes both parts.

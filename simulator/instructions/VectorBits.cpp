@@ -68,8 +68,12 @@ void executeBitwise3(Wave &wave, const Instruction &instruction, bool halves) {
   writeRow(wave.v[instruction.operands[0].index], result.low, lanes);
 }
 
-void executeBitwise3Whole(Wave &wave, const Instruction &instruction) { executeBitwise3(wave, instruction, false); }
-void executeBitwise3Halves(Wave &wave, const Instruction &instruction) { executeBitwise3(wave, instruction, true); }
+void executeBitwise3Whole(Wave &wave, const Instruction &instruction) {
+  executeBitwise3(wave, instruction, false);
+}
+void executeBitwise3Halves(Wave &wave, const Instruction &instruction) {
+  executeBitwise3(wave, instruction, true);
+}
 
 void executeSwap(Wave &wave, const Instruction &instruction) {
   Row first;
@@ -129,12 +133,11 @@ void addShifts(InstructionTable &table) {
   table.add(laneRow<[](uint16_t amount, uint16_t value) { return uint16_t(value >> (amount & 15)); }>("v_lshrrev_b16"));
   table.add(laneRow<[](uint16_t amount, int16_t value) { return int16_t(value >> (amount & 15)); }>("v_ashrrev_i16"));
   table.add(laneRow<[](uint32_t a, uint32_t b, uint32_t c) { return (a << (b & 31)) | c; }>("v_lshl_or_b32"));
-  table.add(laneRow<[](uint32_t a, uint32_t b, uint32_t c) {
-    return uint32_t((uint64_t(a) << 32 | b) >> (c & 31));
-  }>("v_alignbit_b32"));
-  table.add(laneRow<[](uint32_t a, uint32_t b, uint32_t c) {
-    return uint32_t((uint64_t(a) << 32 | b) >> (8 * (c & 3)));
-  }>("v_alignbyte_b32"));
+  table.add(laneRow<[](uint32_t a, uint32_t b, uint32_t c) { return uint32_t((uint64_t(a) << 32 | b) >> (c & 31)); }>(
+      "v_alignbit_b32"));
+  table.add(
+      laneRow<[](uint32_t a, uint32_t b, uint32_t c) { return uint32_t((uint64_t(a) << 32 | b) >> (8 * (c & 3))); }>(
+          "v_alignbyte_b32"));
 }
 
 void addFields(InstructionTable &table) {

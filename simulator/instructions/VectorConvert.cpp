@@ -17,13 +17,11 @@ constexpr auto toWhole = [](From a) { return toInteger<To>(a); };
 template <unsigned byte>
 constexpr auto byteToFloat = [](uint32_t a) { return float(a >> (8 * byte) & 0xFF); };
 template <typename To, typename From>
-constexpr auto saturatedPair = [](From a, From b) {
-  return uint32_t(uint16_t(saturated<To>(b))) << 16 | uint16_t(saturated<To>(a));
-};
+constexpr auto saturatedPair =
+    [](From a, From b) { return uint32_t(uint16_t(saturated<To>(b))) << 16 | uint16_t(saturated<To>(a)); };
 template <typename To, typename From> // [-1, 1] or [0, 1] onto the integers
-constexpr auto normalized = [](From a) {
-  return toInteger<To>(nearestEven(double(float(a)) * double(std::numeric_limits<To>::max())));
-};
+constexpr auto normalized =
+    [](From a) { return toInteger<To>(nearestEven(double(float(a)) * double(std::numeric_limits<To>::max()))); };
 template <typename To, typename From>
 constexpr auto normalizedPair = [](From a, From b) {
   return uint32_t(uint16_t(normalized<To, From>(b))) << 16 | uint16_t(normalized<To, From>(a));
@@ -86,15 +84,14 @@ void addSmallFloats(InstructionTable &table) {
   };
   only950(laneRow<[](uint16_t a) { return fromBf16(a); }>("v_cvt_f32_bf16"));
   only950(laneRow<[](float a, float b) { return uint32_t(toBf16(b)) << 16 | toBf16(a); }>("v_cvt_pk_bf16_f32"));
-  only950(laneRow<[](float a, float b) { return uint32_t(bitsOf(half(b))) << 16 | bitsOf(half(a)); }>(
-      "v_cvt_pk_f16_f32"));
+  only950(
+      laneRow<[](float a, float b) { return uint32_t(bitsOf(half(b))) << 16 | bitsOf(half(a)); }>("v_cvt_pk_f16_f32"));
   only950(laneRow<[](float a, uint32_t random) { return uint16_t(encodeFloatStochastic(f16, a, random)); }>(
       "v_cvt_sr_f16_f32", keepsHighHalf));
   only950(laneRow<[](float a, uint32_t random) { return uint16_t(encodeFloatStochastic(bf16, a, random)); }>(
       "v_cvt_sr_bf16_f32", keepsHighHalf));
   only950(laneRow<[](int32_t a, int32_t b, uint32_t shift) {
-    return uint16_t(uint8_t(saturated<int8_t>(a >> (shift & 31))) |
-                    uint8_t(saturated<int8_t>(b >> (shift & 31))) << 8);
+    return uint16_t(uint8_t(saturated<int8_t>(a >> (shift & 31))) | uint8_t(saturated<int8_t>(b >> (shift & 31))) << 8);
   }>("v_ashr_pk_i8_i32", keepsHighHalf));
   only950(laneRow<[](int32_t a, int32_t b, uint32_t shift) {
     return uint16_t(saturated<uint8_t>(a >> (shift & 31)) | saturated<uint8_t>(b >> (shift & 31)) << 8);
@@ -102,13 +99,11 @@ void addSmallFloats(InstructionTable &table) {
 }
 
 template <FloatFormat format, Overflow overflow>
-constexpr auto pack8 = [](float a, float b) {
-  return uint16_t(encodeFloat(format, a, overflow) | encodeFloat(format, b, overflow) << 8);
-};
+constexpr auto pack8 =
+    [](float a, float b) { return uint16_t(encodeFloat(format, a, overflow) | encodeFloat(format, b, overflow) << 8); };
 template <FloatFormat format, Overflow overflow>
-constexpr auto stochastic8 = [](float a, uint32_t random) {
-  return PlacedByte{encodeFloatStochastic(format, a, random, overflow)};
-};
+constexpr auto stochastic8 =
+    [](float a, uint32_t random) { return PlacedByte{encodeFloatStochastic(format, a, random, overflow)}; };
 template <FloatFormat format>
 constexpr auto unpack8 = [](uint32_t code) { return decodeTable(format)[code & 0xFF]; };
 template <FloatFormat format>

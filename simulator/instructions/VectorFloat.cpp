@@ -58,9 +58,8 @@ constexpr auto scaleForDivision = [](T operand, T denominator, T numerator) {
 template <typename T>
 constexpr auto fusedForDivision = [](T a, T b, T c, bool scaled) { return divisionFusedStep(a, b, c, scaled); };
 template <typename T>
-constexpr auto fixDivision = [](T quotient, T denominator, T numerator) {
-  return divisionFixup(quotient, denominator, numerator);
-};
+constexpr auto fixDivision =
+    [](T quotient, T denominator, T numerator) { return divisionFixup(quotient, denominator, numerator); };
 
 template <typename T>
 constexpr auto invert = [](T a) { return reciprocal(a); };

@@ -43,8 +43,12 @@ constexpr auto multiplyAdd16 = [](T a, T b, T c) { return T(a * b + c); };
 template <typename T>
 constexpr auto multiplyAdd16Saturated = [](T a, T b, T c) { return saturate<T>(int64_t(a) * b + c); };
 
-int32_t low24(int32_t value) { return int32_t(uint32_t(value) << 8) >> 8; }
-uint32_t low24(uint32_t value) { return value & 0xFFFFFF; }
+int32_t low24(int32_t value) {
+  return int32_t(uint32_t(value) << 8) >> 8;
+}
+uint32_t low24(uint32_t value) {
+  return value & 0xFFFFFF;
+}
 
 void addSums(InstructionTable &table) {
   table.add(saturatingRow<add<uint32_t>, addSaturated<uint32_t>>("v_add_u32"));
@@ -100,9 +104,8 @@ void addProducts(InstructionTable &table) {
   table.add(saturatingRow<multiplyAdd16<uint16_t>, multiplyAdd16Saturated<uint16_t>>("v_mad_legacy_u16"));
   table.add(saturatingRow<multiplyAdd16<int16_t>, multiplyAdd16Saturated<int16_t>>("v_mad_legacy_i16"));
   table.add(saturatingRow<[](uint16_t a, uint16_t b, uint32_t c) { return uint32_t(a) * b + c; },
-                          [](uint16_t a, uint16_t b, uint32_t c) {
-                            return saturate<uint32_t>(int64_t(a) * b + c);
-                          }>("v_mad_u32_u16"));
+                          [](uint16_t a, uint16_t b, uint32_t c) { return saturate<uint32_t>(int64_t(a) * b + c); }>(
+      "v_mad_u32_u16"));
   table.add(saturatingRow<[](int16_t a, int16_t b, int32_t c) { return int32_t(int64_t(a) * b + c); },
                           [](int16_t a, int16_t b, int32_t c) { return saturate<int32_t>(int64_t(a) * b + c); }>(
       "v_mad_i32_i16"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Packed arithmetic, mixed-precision fused steps and dot products of a few elements. Sources: AMD Instinct MI300 (CDNA3)
-// and CDNA4 Instruction Set Architecture, VOP3P.
+// Packed arithmetic, mixed-precision fused steps and dot products of a few elements. Sources: AMD Instinct MI300
+// (CDNA3) and CDNA4 Instruction Set Architecture, VOP3P.
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/PackedFrame.h"
 #include "simulator/numbers/Conversions.h"
@@ -136,8 +136,12 @@ void addMixed(InstructionTable &table) {
 
 //===-- Dot products ---------------------------------------------------------------------------------------------===//
 
-double decodeHalf(uint32_t code) { return float(fromBits<half>(code)); }
-double decodeBrain(uint32_t code) { return fromBf16(uint16_t(code)); }
+double decodeHalf(uint32_t code) {
+  return float(fromBits<half>(code));
+}
+double decodeBrain(uint32_t code) {
+  return fromBf16(uint16_t(code));
+}
 
 /// In one rounding: the products are exact, and their sum nearly is.
 template <double (*decode)(uint32_t)>
@@ -153,16 +157,15 @@ void executeDotPair(Wave &wave, const Instruction &instruction) {
   Rows storage, result;
   const uint32_t *c = readRow(wave, instruction.operands[3], 0, storage.low);
   for (unsigned lane = 0; lane < waveLanes; ++lane)
-    result.low[lane] = bitsOf(dotPair<decode>(a.low[lane], a.high[lane], b.low[lane], b.high[lane],
-                                              std::bit_cast<float>(c[lane])));
+    result.low[lane] =
+        bitsOf(dotPair<decode>(a.low[lane], a.high[lane], b.low[lane], b.high[lane], std::bit_cast<float>(c[lane])));
   applyOutputModifiers(wave.mode, instruction.modifiers, DataType::F32, result);
   writeRow(wave, instruction.operands[0], 0, result.low);
 }
 
 template <double (*decode)(uint32_t)>
-constexpr auto accumulatePair = [](uint32_t a, uint32_t b, float c) {
-  return dotPair<decode>(a & 0xFFFF, a >> 16, b & 0xFFFF, b >> 16, c);
-};
+constexpr auto accumulatePair =
+    [](uint32_t a, uint32_t b, float c) { return dotPair<decode>(a & 0xFFFF, a >> 16, b & 0xFFFF, b >> 16, c); };
 
 /// Element `index` of `bits` bits.
 template <unsigned bits>

@@ -64,9 +64,8 @@ constexpr auto packHalves = [](uint32_t pair, float scale) {
                         scaledCode<format, overflow>(Wide::decode(pair, 1), scale));
 };
 template <FloatFormat format, Overflow overflow>
-constexpr auto stochasticSingle = [](float a, uint32_t random, float scale) {
-  return PlacedByte{scaledCode<format, overflow>(a, scale, random)};
-};
+constexpr auto stochasticSingle =
+    [](float a, uint32_t random, float scale) { return PlacedByte{scaledCode<format, overflow>(a, scale, random)}; };
 template <FloatFormat format, Overflow overflow, typename Wide>
 constexpr auto stochasticHalf = [](uint16_t a, uint32_t random, float scale) {
   return PlacedByte{scaledCode<format, overflow>(Wide::decode(a, 0), scale, random)};
@@ -74,8 +73,7 @@ constexpr auto stochasticHalf = [](uint16_t a, uint32_t random, float scale) {
 template <FloatFormat format, typename Wide>
 constexpr auto stochasticPair = [](typename Wide::Pair pair, uint32_t random, float scale) {
   uint32_t low = scaledCode<format, Overflow::Saturate>(Wide::decode(pair, 0), scale, random);
-  return placed<format>(
-      low, scaledCode<format, Overflow::Saturate>(Wide::decode(pair, 1), scale, nextRandom(random)));
+  return placed<format>(low, scaledCode<format, Overflow::Saturate>(Wide::decode(pair, 1), scale, nextRandom(random)));
 };
 
 template <FloatFormat format, typename Wide>
@@ -90,13 +88,11 @@ constexpr auto unpackPair = [](auto source, float scale) {
 template <FloatFormat format, typename Wide>
 constexpr auto unpackHalf8 = [](uint16_t codes, float scale) { return unpackPair<format, Wide>(codes, scale); };
 template <FloatFormat format, typename Wide>
-constexpr auto unpackByte4 = [](SelectedByte codes, float scale) {
-  return unpackPair<format, Wide>(codes.value, scale);
-};
+constexpr auto unpackByte4 =
+    [](SelectedByte codes, float scale) { return unpackPair<format, Wide>(codes.value, scale); };
 template <FloatFormat format>
-constexpr auto unpackSingle = [](SelectedByte code, float scale) {
-  return float(decodeTable(format)[code.value & 0xFF] * scaleFactor(scale));
-};
+constexpr auto unpackSingle =
+    [](SelectedByte code, float scale) { return float(decodeTable(format)[code.value & 0xFF] * scaleFactor(scale)); };
 template <FloatFormat format>
 constexpr auto unpackOneHalf = [](SelectedByte code, float scale) {
   return halfFromDouble(decodeTable(format)[code.value & 0xFF] * scaleFactor(scale));

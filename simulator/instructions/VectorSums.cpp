@@ -17,7 +17,9 @@ uint32_t byteDifferences(uint32_t a, uint32_t reference, bool masked) {
   return sum;
 }
 
-uint32_t distance(uint32_t a, uint32_t b) { return a > b ? a - b : b - a; }
+uint32_t distance(uint32_t a, uint32_t b) {
+  return a > b ? a - b : b - a;
+}
 
 /// Four windows of `a`, one byte apart, each added to 16 bits of `sums`.
 template <bool masked>
@@ -51,9 +53,8 @@ void executeFourWindows32(Wave &wave, const Instruction &instruction) {
 
 void addVectorSums(InstructionTable &table) {
   table.add(laneRow<[](uint32_t a, uint32_t b, uint32_t c) { return byteDifferences(a, b, false) + c; }>("v_sad_u8"));
-  table.add(
-      laneRow<[](uint32_t a, uint32_t b, uint32_t c) { return (byteDifferences(a, b, false) << 16) + c; }>(
-          "v_sad_hi_u8"));
+  table.add(laneRow<[](uint32_t a, uint32_t b, uint32_t c) { return (byteDifferences(a, b, false) << 16) + c; }>(
+      "v_sad_hi_u8"));
   table.add(laneRow<[](uint32_t a, uint32_t b, uint32_t c) {
     return distance(a & 0xFFFF, b & 0xFFFF) + distance(a >> 16, b >> 16) + c;
   }>("v_sad_u16"));

@@ -50,7 +50,8 @@ T divisionFixup(T quotient, T denominator, T numerator) {
     return quieted(numerator);
   if (isNan(denominator))
     return quieted(denominator);
-  bool bothZero = isZero(denominator) && isZero(numerator), bothInfinite = isInfinite(denominator) && isInfinite(numerator);
+  bool bothZero = isZero(denominator) && isZero(numerator),
+       bothInfinite = isInfinite(denominator) && isInfinite(numerator);
   if (bothZero || bothInfinite)
     return fromBits<T>(Fields<T>::nan | Fields<T>::sign);
   if (isZero(denominator) || isInfinite(numerator))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One decoder and one encoder for all narrow floating formats. Everything is done on the fields of a double, so that the
-// host's rounding mode has no say.
+// One decoder and one encoder for all narrow floating formats. Everything is done on the fields of a double, so that
+// the host's rounding mode has no say.
 #include "simulator/numbers/FloatFormats.h"
 #include <bit>
 #include <cmath>
@@ -37,8 +37,7 @@ uint32_t encodeNan(const FloatFormat &format, bool isNegative) {
 
 /// `roundsUp(whole, rest)`: whether `whole` units of the last place and a `rest` below one become `whole` + 1.
 template <typename RoundsUp>
-uint32_t encodeWith(const FloatFormat &format, double value, Overflow overflow, Rounding direction,
-                    RoundsUp roundsUp) {
+uint32_t encodeWith(const FloatFormat &format, double value, Overflow overflow, Rounding direction, RoundsUp roundsUp) {
   bool isNegative = std::signbit(value);
   if (value != value)
     return encodeNan(format, isNegative);

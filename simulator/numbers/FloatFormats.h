@@ -69,7 +69,8 @@ double decodeFloat(const FloatFormat &format, uint32_t code);
 uint32_t encodeFloat(const FloatFormat &format, double value, Overflow overflow = Overflow::Special,
                      Rounding rounding = Rounding::NearestEven);
 
-/// Rounds up with the probability of what is cut off: `random` / 2^32 is added in units of the last place before cutting.
+/// Rounds up with the probability of what is cut off: `random` / 2^32 is added in units of the last place before
+/// cutting.
 uint32_t encodeFloatStochastic(const FloatFormat &format, double value, uint32_t random,
                                Overflow overflow = Overflow::Special);
 

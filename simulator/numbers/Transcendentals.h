@@ -35,8 +35,8 @@ inline double binaryLogarithm(double x) {
 /// sin of `quarter` turns in [-0.25, 0.25].
 inline double sineOfTurns(double turns) {
   double t = turns * 6.283185307179586, square = t * t, sum = 1.0 / 51090942171709440000.0;
-  for (double factorial : {-121645100408832000.0, 355687428096000.0, -1307674368000.0, 6227020800.0, -39916800.0, 362880.0,
-                           -5040.0, 120.0, -6.0, 1.0})
+  for (double factorial : {-121645100408832000.0, 355687428096000.0, -1307674368000.0, 6227020800.0, -39916800.0,
+                           362880.0, -5040.0, 120.0, -6.0, 1.0})
     sum = sum * square + 1 / factorial;
   return t * sum;
 }
