@@ -7,7 +7,15 @@ namespace heddle::simulator {
 const InstructionTable &instructionsOf(ChipSet chip) {
   auto make = [](ChipSet chip) {
     InstructionTable table(chip);
+    addBufferMemory(table);
+    addControl(table);
+    addGlobalMemory(table);
+    addLocalMemory(table);
     addMatrixInstructions(table);
+    addScalarBinary(table);
+    addScalarCompare(table);
+    addScalarMemory(table);
+    addScalarUnary(table);
     addVectorBits(table);
     addVectorCompare(table);
     addVectorConvert(table);

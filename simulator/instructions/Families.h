@@ -6,7 +6,15 @@ namespace heddle::simulator {
 
 class InstructionTable;
 
+void addBufferMemory(InstructionTable &table);
+void addControl(InstructionTable &table);
+void addGlobalMemory(InstructionTable &table);
+void addLocalMemory(InstructionTable &table);
 void addMatrixInstructions(InstructionTable &table);
+void addScalarBinary(InstructionTable &table);
+void addScalarCompare(InstructionTable &table);
+void addScalarMemory(InstructionTable &table);
+void addScalarUnary(InstructionTable &table);
 void addVectorBits(InstructionTable &table);
 void addVectorCompare(InstructionTable &table);
 void addVectorConvert(InstructionTable &table);

@@ -13,6 +13,7 @@
 #pragma once
 #include "simulator/state/Wave.h"
 #include <array>
+#include <deque>
 #include <string_view>
 #include <unordered_map>
 
@@ -54,6 +55,8 @@ public:
   explicit InstructionTable(ChipSet chip) : chip(chip) {}
   /// A mnemonic that is there already is Error{Internal}.
   void add(const InstructionRow &row);
+  /// Keeps a mnemonic that is put together.
+  std::string_view keep(std::string mnemonic) { return kept.emplace_back(std::move(mnemonic)); }
   const InstructionRow *find(std::string_view mnemonic) const;
   size_t size() const { return rows.size(); }
   auto begin() const { return rows.begin(); }
@@ -62,6 +65,7 @@ public:
 private:
   ChipSet chip;
   std::unordered_map<std::string_view, InstructionRow> rows;
+  std::deque<std::string> kept;
 };
 
 /// Every instruction of every family that the chip has.

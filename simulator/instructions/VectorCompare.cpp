@@ -4,7 +4,6 @@
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/VectorFrame.h"
 #include "simulator/numbers/Float.h"
-#include <deque>
 #include <string>
 
 namespace heddle::simulator {
@@ -30,13 +29,12 @@ constexpr auto constant = [](T, T) { return result; };
 template <typename T>
 constexpr auto hasClass = [](T value, uint32_t classes) { return (classes >> classOf(value) & 1) != 0; };
 
-/// Both instructions of a relation; names live as long as the program.
+/// Both instructions of a relation.
 template <auto function>
 void addBoth(InstructionTable &table, const std::string &relation, const char *type) {
-  static std::deque<std::string> names;
   for (bool changesExec : {false, true}) {
-    names.push_back((changesExec ? "v_cmpx_" : "v_cmp_") + relation + "_" + type);
-    table.add(laneRow<function>(names.back(), changesExec ? writesExec : 0));
+    std::string name = (changesExec ? "v_cmpx_" : "v_cmp_") + relation + "_" + type;
+    table.add(laneRow<function>(table.keep(name), changesExec ? writesExec : 0));
   }
 }
 

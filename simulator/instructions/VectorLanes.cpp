@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Vector instructions that move values between lanes or between a lane and a scalar register. Sources: AMD Instinct
+// Instructions that move values between lanes or between a lane and a scalar register. Sources: AMD Instinct
 // MI300 (CDNA3) and CDNA4 Instruction Set Architecture, VOP1, VOP3.
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/InstructionTable.h"
@@ -34,6 +34,27 @@ void executeSwapRows(Wave &wave, const Instruction &instruction) {
   writeRow(wave, instruction.operands[1], 0, second);
 }
 
+void executePermuteBackward(Wave &wave, const Instruction &instruction) {
+  Row result;
+  permuteBackward(wave.v[instruction.operands[1].index], uint32_t(instruction.modifiers.offset),
+                  wave.v[instruction.operands[2].index], wave.exec(), result);
+  writeRow(wave, instruction.operands[0], 0, result);
+}
+
+void executePermuteForward(Wave &wave, const Instruction &instruction) {
+  Row result;
+  permuteForward(wave.v[instruction.operands[1].index], uint32_t(instruction.modifiers.offset),
+                 wave.v[instruction.operands[2].index], wave.exec(), result);
+  writeRow(wave, instruction.operands[0], 0, result);
+}
+
+void executeSwizzle(Wave &wave,
+                    const Instruction &instruction) { // the text has the pattern by name, the encoding in bits
+  Row result;
+  swizzle(instruction.immediate, wave.v[instruction.operands[1].index], wave.exec(), result);
+  writeRow(wave, instruction.operands[0], 0, result);
+}
+
 } // namespace
 
 void addVectorLanes(InstructionTable &table) {
@@ -49,6 +70,9 @@ void addVectorLanes(InstructionTable &table) {
   add("v_readfirstlane_b32", executeReadFirstLane, 1, 0, ChipSet::Both);
   add("v_readlane_b32", executeReadLane, 1, ignoresExec, ChipSet::Both);
   add("v_writelane_b32", executeWriteLane, 1, ignoresExec | readsDestination, ChipSet::Both);
+  add("ds_bpermute_b32", executePermuteBackward, 1, 0, ChipSet::Both);
+  add("ds_permute_b32", executePermuteForward, 1, 0, ChipSet::Both);
+  add("ds_swizzle_b32", executeSwizzle, 1, 0, ChipSet::Both);
   add("v_permlane16_swap_b32", executeSwapRows<16>, 2, readsDestination, ChipSet::Gfx950);
   add("v_permlane32_swap_b32", executeSwapRows<32>, 2, readsDestination, ChipSet::Gfx950);
 }

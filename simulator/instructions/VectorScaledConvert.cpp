@@ -5,7 +5,6 @@
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/VectorFrame.h"
 #include "simulator/numbers/Conversions.h"
-#include <deque>
 #include <string>
 
 namespace heddle::simulator {
@@ -193,14 +192,12 @@ void executeUnpack32(Wave &wave, const Instruction &instruction) {
 
 //===-- Rows -----------------------------------------------------------------------------------------------------===//
 
-/// Rows of gfx950 under names that are put together; the names live as long as the program.
+/// Rows of gfx950 under names that are put together.
 class Adder {
 public:
   explicit Adder(InstructionTable &table) : table(table) {}
   void operator()(const std::string &name, InstructionRow row) {
-    static std::deque<std::string> names;
-    names.push_back("v_cvt_scalef32_" + name);
-    row.mnemonic = names.back();
+    row.mnemonic = table.keep("v_cvt_scalef32_" + name);
     row.chips = ChipSet::Gfx950;
     table.add(row);
   }

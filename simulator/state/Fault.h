@@ -12,6 +12,7 @@ struct Fault : std::runtime_error {
   explicit Fault(const std::string &message, std::vector<std::string> notes = {})
       : std::runtime_error(message), notes(std::move(notes)) {}
   std::vector<std::string> notes;
+  int lane = -1; ///< whose access it was, when it was one lane's
 };
 
 } // namespace heddle::simulator

@@ -11,6 +11,7 @@ inline constexpr unsigned waveLanes = 64;
 inline constexpr uint64_t allLanes = ~uint64_t(0);
 
 class MemoryPort;
+struct PendingRequests;
 struct Workgroup;
 
 struct alignas(64) Wave {
@@ -24,6 +25,7 @@ struct alignas(64) Wave {
   uint64_t pc = 0;
   Workgroup *workgroup = nullptr;
   MemoryPort *memory = nullptr;
+  PendingRequests *pending = nullptr;   ///< of the memory port
   const Instruction *current = nullptr; ///< the one that executes, for reports
   uint32_t indexInGroup = 0;
   uint64_t executed = 0;        ///< instructions

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What all vector memory instructions share: the forms of data that they move, how a request finds its bytes, and how
+// data reach registers. Families differ in how they compute addresses.
+#pragma once
+#include "simulator/instructions/InstructionTable.h"
+#include "simulator/memory/MemoryPort.h"
+#include "simulator/state/Fault.h"
+#include "simulator/state/Workgroup.h"
+
+namespace heddle::simulator {
+
+/// Where the addresses of a request lead.
+enum class Space : uint8_t { Global, Lds, Scratch, Flat };
+
+/// What one lane moves.
+struct AccessForm {
+  uint8_t bytes = 4;       ///< 1, 2, 4, 8, 12 or 16
+  bool signExtend = false; ///< of 1 or 2 bytes into a register
+  bool keepsOther = false; ///< 16 bits of the register change, the others stay (d16)
+  bool high = false;       ///< those 16 bits are the upper ones; of a store, they are what is stored
+  constexpr unsigned words() const { return (bytes + 3u) / 4; }
+};
+
+uint8_t *flatBytesAt(Wave &wave, unsigned lane, uint64_t address, unsigned size, bool writes);
+uint8_t *scratchBytesAt(Wave &wave, unsigned lane, uint64_t offset, unsigned size);
+uint8_t *ldsBytesAt(Wave &wave, uint64_t offset, unsigned size);
+
+/// The bytes of one lane's address in `space`. Throws Fault, with the lane, for addresses that are nowhere.
+inline uint8_t *bytesAt(Wave &wave, Space space, unsigned lane, uint64_t address, unsigned size, bool writes) {
+  try {
+    switch (space) {
+    case Space::Global:
+      return wave.memory->global.at(address, size, writes);
+    case Space::Lds:
+      return ldsBytesAt(wave, address, size);
+    case Space::Scratch:
+      return scratchBytesAt(wave, lane, address, size);
+    case Space::Flat:
+      return flatBytesAt(wave, lane, address, size, writes);
+    }
+  } catch (Fault &fault) {
+    fault.lane = int(lane);
+    throw;
+  }
+  __builtin_unreachable();
+}
+
+/// Calls `action(lane)` for each bit.
+template <typename Action>
+void forLanes(uint64_t lanes, Action action) {
+  if (lanes == allLanes) {
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      action(lane);
+    return;
+  }
+  for (; lanes; lanes &= lanes - 1)
+    action(unsigned(std::countr_zero(lanes)));
+}
+
+template <AccessForm form>
+uint32_t widen(uint32_t bits) {
+  if constexpr (form.bytes == 1)
+    return form.signExtend ? uint32_t(int32_t(int8_t(bits))) : bits & 0xff;
+  else
+    return form.signExtend ? uint32_t(int32_t(int16_t(bits))) : bits & 0xffff;
+}
+
+/// Reads each lane's bytes into the request's data; words that are not in range become 0.
+template <Space space, AccessForm form>
+void sampleLoad(Wave &wave, MemoryRequest &request) {
+  constexpr unsigned words = form.words();
+  bool whole = true; // every word of an active lane is there, or none
+  for (unsigned word = 0; word < words; ++word) {
+    whole &= request.inRange[word] == request.inRange[0];
+    if (request.inRange[word] != allLanes)
+      std::memset(request.data[word], 0, sizeof(Row));
+  }
+  if constexpr (form.bytes < 4) {
+    forLanes(request.inRange[0], [&](unsigned lane) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, bytesAt(wave, space, lane, request.address[lane], form.bytes, false), form.bytes);
+      request.data[0][lane] = widen<form>(bits);
+    });
+  } else if (whole) {
+    forLanes(request.inRange[0], [&](unsigned lane) {
+      uint32_t value[words];
+      std::memcpy(value, bytesAt(wave, space, lane, request.address[lane], form.bytes, false), form.bytes);
+      for (unsigned word = 0; word < words; ++word)
+        request.data[word][lane] = value[word];
+    });
+  } else {
+    for (unsigned word = 0; word < words; ++word)
+      forLanes(request.inRange[word], [&](unsigned lane) {
+        std::memcpy(&request.data[word][lane], bytesAt(wave, space, lane, request.address[lane] + 4 * word, 4, false),
+                    4);
+      });
+  }
+}
+
+template <Space space, AccessForm form>
+void sampleStore(Wave &wave, MemoryRequest &request) {
+  constexpr unsigned words = form.words();
+  bool whole = true;
+  for (unsigned word = 1; word < words; ++word)
+    whole &= request.inRange[word] == request.inRange[0];
+  if (form.bytes < 4 || whole)
+    forLanes(request.inRange[0], [&](unsigned lane) {
+      uint32_t value[words];
+      for (unsigned word = 0; word < words; ++word)
+        value[word] = request.data[word][lane];
+      std::memcpy(bytesAt(wave, space, lane, request.address[lane], form.bytes, true), value, form.bytes);
+    });
+  else
+    for (unsigned word = 0; word < words; ++word)
+      forLanes(request.inRange[word], [&](unsigned lane) {
+        std::memcpy(bytesAt(wave, space, lane, request.address[lane] + 4 * word, 4, true), &request.data[word][lane],
+                    4);
+      });
+}
+
+/// Data into registers, in the lanes that were active at issue.
+template <AccessForm form>
+void landRegisters(Wave &wave, MemoryRequest &request) {
+  if constexpr (form.keepsOther) {
+    uint32_t *destination = wave.v[request.destination];
+    forLanes(request.lanes, [&](unsigned lane) {
+      uint32_t bits = request.data[0][lane] & 0xffff, old = destination[lane];
+      destination[lane] = form.high ? bits << 16 | (old & 0xffff) : bits | (old & 0xffff0000);
+    });
+  } else
+    for (unsigned word = 0; word < form.words(); ++word)
+      writeRow(wave.v[request.destination + word], request.data[word], request.lanes);
+}
+
+/// The data operand of a store or an atomic into the request.
+template <AccessForm form>
+void gatherData(const Wave &wave, const Operand &operand, MemoryRequest &request) {
+  for (unsigned word = 0; word < form.words(); ++word)
+    if (form.high)
+      for (unsigned lane = 0; lane < waveLanes; ++lane)
+        request.data[word][lane] = wave.v[operand.index + word][lane] >> 16;
+    else
+      std::memcpy(request.data[word], wave.v[operand.index + word], sizeof(Row));
+}
+
+/// All words of all active lanes exist, as far as the instruction can tell.
+inline void setAllInRange(MemoryRequest &request) {
+  for (uint64_t &lanes : request.inRange)
+    lanes = request.lanes;
+}
+
+} // namespace heddle::simulator
