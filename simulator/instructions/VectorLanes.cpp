@@ -4,6 +4,7 @@
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/InstructionTable.h"
 #include "simulator/instructions/LaneMoves.h"
+#include "simulator/memory/MemoryPort.h"
 #include <bit>
 
 namespace heddle::simulator {
@@ -34,25 +35,41 @@ void executeSwapRows(Wave &wave, const Instruction &instruction) {
   writeRow(wave, instruction.operands[1], 0, second);
 }
 
+/// The result lands when the wave waits for it, as that of an LDS read.
+template <typename Move>
+void issueMove(Wave &wave, const Instruction &instruction, Move move) {
+  MemoryRequest request;
+  request.instruction = &instruction;
+  request.queues = MemoryRequest::Lds;
+  request.lanes = wave.exec();
+  request.destination = instruction.operands[0].index;
+  move(request.data[0]);
+  request.sample = [](Wave &, MemoryRequest &) {};
+  request.land = [](Wave &wave, MemoryRequest &request) {
+    writeRow(wave.v[request.destination], request.data[0], request.lanes);
+  };
+  wave.memory->issue(wave, request);
+}
+
 void executePermuteBackward(Wave &wave, const Instruction &instruction) {
-  Row result;
-  permuteBackward(wave.v[instruction.operands[1].index], uint32_t(instruction.modifiers.offset),
-                  wave.v[instruction.operands[2].index], wave.exec(), result);
-  writeRow(wave, instruction.operands[0], 0, result);
+  issueMove(wave, instruction, [&](Row &result) {
+    permuteBackward(wave.v[instruction.operands[1].index], uint32_t(instruction.modifiers.offset),
+                    wave.v[instruction.operands[2].index], wave.exec(), result);
+  });
 }
 
 void executePermuteForward(Wave &wave, const Instruction &instruction) {
-  Row result;
-  permuteForward(wave.v[instruction.operands[1].index], uint32_t(instruction.modifiers.offset),
-                 wave.v[instruction.operands[2].index], wave.exec(), result);
-  writeRow(wave, instruction.operands[0], 0, result);
+  issueMove(wave, instruction, [&](Row &result) {
+    permuteForward(wave.v[instruction.operands[1].index], uint32_t(instruction.modifiers.offset),
+                   wave.v[instruction.operands[2].index], wave.exec(), result);
+  });
 }
 
 void executeSwizzle(Wave &wave,
                     const Instruction &instruction) { // the text has the pattern by name, the encoding in bits
-  Row result;
-  swizzle(instruction.immediate, wave.v[instruction.operands[1].index], wave.exec(), result);
-  writeRow(wave, instruction.operands[0], 0, result);
+  issueMove(wave, instruction, [&](Row &result) {
+    swizzle(instruction.immediate, wave.v[instruction.operands[1].index], wave.exec(), result);
+  });
 }
 
 } // namespace

@@ -10,6 +10,8 @@
 namespace heddle::simulator {
 namespace {
 
+using enum ElementType;
+
 struct NamedFormat {
   const char *name;
   FloatFormat format;

@@ -2,6 +2,7 @@
 // Instructions between lanes, and single ones whose results are known from the manual.
 #include "simulator/decode/TestAssembler.h"
 #include "simulator/instructions/LaneMoves.h"
+#include "simulator/memory/MemoryPort.h"
 #include <gtest/gtest.h>
 
 namespace heddle::simulator {
@@ -15,6 +16,13 @@ void count(Wave &wave, unsigned row, uint32_t start) {
   for (unsigned lane = 0; lane < waveLanes; ++lane)
     wave.v[row][lane] = start + lane;
 }
+/// A wave with a memory, through whose queue of LDS operations permutes go.
+struct WithMemory {
+  AddressSpace global;
+  MemoryPort port{global, Policy::Earliest};
+  std::unique_ptr<Wave> wave = makeTestWave();
+  WithMemory() { wave->memory = &port; }
+};
 uint32_t bits(float value) {
   return std::bit_cast<uint32_t>(value);
 }
@@ -56,7 +64,8 @@ TEST(Lanes, SwapsLeaveInactiveLanes) {
 }
 
 TEST(Lanes, PermutesByAddress) {
-  auto wave = makeTestWave();
+  WithMemory memory;
+  auto &wave = memory.wave;
   for (unsigned lane = 0; lane < waveLanes; ++lane)
     wave->v[1][lane] = 4 * ((lane + 1) % waveLanes);
   count(*wave, 2, 500);
@@ -71,7 +80,8 @@ TEST(Lanes, PermutesByAddress) {
 }
 
 TEST(Lanes, SwizzlePatterns) {
-  auto wave = makeTestWave();
+  WithMemory memory;
+  auto &wave = memory.wave;
   count(*wave, 1, 0);
   executeText(*wave, R"(ds_swizzle_b32 v2, v1 offset:swizzle(QUAD_PERM, 3, 2, 1, 0)
                         ds_swizzle_b32 v3, v1 offset:swizzle(SWAP, 16)
