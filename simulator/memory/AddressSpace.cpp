@@ -23,14 +23,22 @@ std::string describePlace(const Allocation &allocation, uint64_t address) {
 
 } // namespace
 
-Allocation &AddressSpace::allocate(uint64_t sizeBytes, const std::string &name) {
-  Allocation allocation{next, sizeBytes, name, true, nullptr};
+uint64_t AddressSpace::reserve(uint64_t sizeBytes) {
+  uint64_t base = next;
+  next += (sizeBytes + pageBytes - 1) / pageBytes * pageBytes + gapBytes;
+  return base;
+}
+
+Allocation &AddressSpace::place(uint64_t address, uint64_t sizeBytes, const std::string &name) {
   if (sizeBytes > availableMemoryBytes())
     throw environmentError(
         fmt::format("out of memory: `{}` takes {} bytes, {} are available", name, sizeBytes, availableMemoryBytes()));
-  allocation.bytes = std::make_unique<uint8_t[]>(sizeBytes);
-  next += (sizeBytes + pageBytes - 1) / pageBytes * pageBytes + gapBytes;
-  return allocations.emplace(allocation.base, std::move(allocation)).first->second;
+  Allocation allocation{address, sizeBytes, name, true, std::make_unique<uint8_t[]>(sizeBytes)};
+  return allocations.emplace(address, std::move(allocation)).first->second;
+}
+
+Allocation &AddressSpace::allocate(uint64_t sizeBytes, const std::string &name) {
+  return place(reserve(sizeBytes), sizeBytes, name);
 }
 
 void AddressSpace::free(uint64_t base) {

@@ -24,6 +24,9 @@ class AddressSpace {
 public:
   /// Zeroed memory at a multiple of 4096. Throws heddle::Error{Environment} when the host has too little.
   Allocation &allocate(uint64_t sizeBytes, const std::string &name);
+  /// A range of addresses that nothing else will get; place() puts memory into it.
+  uint64_t reserve(uint64_t sizeBytes);
+  Allocation &place(uint64_t address, uint64_t sizeBytes, const std::string &name);
   void free(uint64_t base);
 
   /// The memory at `address`, or a Fault that names the address and the nearest allocation.
