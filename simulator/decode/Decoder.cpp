@@ -52,7 +52,7 @@ Instruction Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
     return instruction;
   }
   instruction.mnemonic = mnemonicOf(instruction.text);
-  instruction.row = allInstructions().find(instruction.mnemonic);
+  instruction.row = table.find(instruction.mnemonic);
   std::string problem = parseOperands(instruction);
   if (!instruction.row)
     instruction.execute = executeUnknown;

@@ -2,6 +2,7 @@
 // Bytes to decoded instructions: LLVM prints, the parser reads the print, the table says what to execute.
 #pragma once
 #include "simulator/decode/Disassembler.h"
+#include "simulator/instructions/InstructionTable.h"
 #include "simulator/state/Instruction.h"
 #include <string>
 
@@ -9,7 +10,8 @@ namespace heddle::simulator {
 
 class Decoder {
 public:
-  explicit Decoder(const std::string &chip) : disassembler(chip) {}
+  explicit Decoder(const std::string &chip)
+      : disassembler(chip), table(instructionsOf(chip == "gfx950" ? ChipSet::Gfx950 : ChipSet::Gfx942)) {}
 
   /// The instruction at the start of `bytes`. What is no instruction, has no row or cannot be parsed becomes a record
   /// of 4 bytes or its own size whose execution throws a Fault: code that is never reached does no harm.
@@ -17,6 +19,7 @@ public:
 
 private:
   Disassembler disassembler;
+  const InstructionTable &table;
 };
 
 } // namespace heddle::simulator

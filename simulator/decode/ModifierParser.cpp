@@ -83,6 +83,11 @@ bool readDppMask(std::string_view value, Modifiers &modifiers) {
   return good;
 }
 
+/// What v_permlane*_swap prints beside bound_ctrl: inactive lanes are read all the same, which they always are.
+bool readFetchInactive(std::string_view value, Modifiers &) {
+  return value == "1";
+}
+
 bool readBoundControl(std::string_view value, Modifiers &modifiers) {
   modifiers.dpp.boundControl = true; // printed only when set, as 1 or (by older printers) 0
   return value == "0" || value == "1";
@@ -156,6 +161,7 @@ const std::unordered_map<std::string_view, Reader> &readers() {
       {"row_mask", readDppMask<&Dpp::rowMask>},
       {"bank_mask", readDppMask<&Dpp::bankMask>},
       {"bound_ctrl", readBoundControl},
+      {"fi", readFetchInactive},
       {"dst_sel", readSelect<&Sdwa::destination>},
       {"src0_sel", readSelect<&Sdwa::source0>},
       {"src1_sel", readSelect<&Sdwa::source1>},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/decode/TestAssembler.h"
 #include "simulator/decode/Decoder.h"
+#include "simulator/instructions/LaneModifiers.h"
 #include "llvm/MC/MCAsmBackend.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCCodeEmitter.h"
@@ -96,6 +97,7 @@ std::vector<Instruction> decodeText(const std::string &chip, const std::string &
 std::unique_ptr<Wave> makeTestWave() {
   auto wave = std::make_unique<Wave>();
   wave->setExec(allLanes);
+  wave->mode = usualMode;
   return wave;
 }
 

@@ -14,7 +14,7 @@ std::vector<uint8_t> assemble(const std::string &chip, const std::string &text);
 /// The decoded lines.
 std::vector<Instruction> decodeText(const std::string &chip, const std::string &text);
 
-/// A wave whose registers are all zero and whose lanes are all active.
+/// A wave whose registers are all zero and whose lanes are all active, in the mode of HSA kernels.
 std::unique_ptr<Wave> makeTestWave();
 
 /// Decodes the lines and executes them one after the other; throws what execution throws.

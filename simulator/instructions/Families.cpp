@@ -4,21 +4,31 @@
 
 namespace heddle::simulator {
 
-const InstructionTable &allInstructions() {
-  static const InstructionTable all = [] {
-    InstructionTable table;
+const InstructionTable &instructionsOf(ChipSet chip) {
+  auto make = [](ChipSet chip) {
+    InstructionTable table(chip);
     addBufferMemory(table);
     addControl(table);
     addGlobalMemory(table);
     addLocalMemory(table);
+    addMatrixInstructions(table);
     addScalarBinary(table);
     addScalarCompare(table);
     addScalarMemory(table);
     addScalarUnary(table);
-    addVectorBinary(table);
+    addVectorBits(table);
+    addVectorCompare(table);
+    addVectorConvert(table);
+    addVectorFloat(table);
+    addVectorInteger(table);
+    addVectorLanes(table);
+    addVectorPacked(table);
+    addVectorScaledConvert(table);
+    addVectorSums(table);
     return table;
-  }();
-  return all;
+  };
+  static const InstructionTable gfx942 = make(ChipSet::Gfx942), gfx950 = make(ChipSet::Gfx950);
+  return chip == ChipSet::Gfx942 ? gfx942 : gfx950;
 }
 
 } // namespace heddle::simulator

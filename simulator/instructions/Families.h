@@ -10,10 +10,19 @@ void addBufferMemory(InstructionTable &table);
 void addControl(InstructionTable &table);
 void addGlobalMemory(InstructionTable &table);
 void addLocalMemory(InstructionTable &table);
+void addMatrixInstructions(InstructionTable &table);
 void addScalarBinary(InstructionTable &table);
 void addScalarCompare(InstructionTable &table);
 void addScalarMemory(InstructionTable &table);
 void addScalarUnary(InstructionTable &table);
-void addVectorBinary(InstructionTable &table);
+void addVectorBits(InstructionTable &table);
+void addVectorCompare(InstructionTable &table);
+void addVectorConvert(InstructionTable &table);
+void addVectorFloat(InstructionTable &table);
+void addVectorInteger(InstructionTable &table);
+void addVectorLanes(InstructionTable &table);
+void addVectorPacked(InstructionTable &table);
+void addVectorScaledConvert(InstructionTable &table);
+void addVectorSums(InstructionTable &table);
 
 } // namespace heddle::simulator

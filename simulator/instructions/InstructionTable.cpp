@@ -6,6 +6,8 @@
 namespace heddle::simulator {
 
 void InstructionTable::add(const InstructionRow &row) {
+  if (!(uint8_t(row.chips) & uint8_t(chip)))
+    return;
   if (!rows.try_emplace(row.mnemonic, row).second)
     throw internalError("instruction `" + std::string(row.mnemonic) + "` has two rows");
 }

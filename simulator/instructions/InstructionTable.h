@@ -30,7 +30,11 @@ enum Implicit : uint16_t {
   readsDestination = 64, ///< the old value of its destination
   ignoresExec = 128,     ///< a vector instruction that does not look at EXEC
   acceptsAnything = 256, ///< operands and modifiers are read from the encoding, not from the text
+  keepsHighHalf = 512,   ///< a 16-bit result leaves the other half of its register; else it becomes 0
 };
+
+/// Where an instruction exists, or means what its row says.
+enum class ChipSet : uint8_t { Gfx942 = 1, Gfx950 = 2, Both = 3 };
 
 using OperandTypes = std::array<DataType, maximumOperands>;
 
@@ -42,10 +46,13 @@ struct InstructionRow {
   OperandTypes types = {}; ///< of the text's operands in order
   uint8_t destinations = 1;
   uint16_t implicit = 0;
+  ChipSet chips = ChipSet::Both;
 };
 
 class InstructionTable {
 public:
+  /// Keeps the rows of one chip.
+  explicit InstructionTable(ChipSet chip) : chip(chip) {}
   /// A mnemonic that is there already is Error{Internal}.
   void add(const InstructionRow &row);
   /// Keeps a mnemonic that is put together.
@@ -56,12 +63,13 @@ public:
   auto end() const { return rows.end(); }
 
 private:
+  ChipSet chip;
   std::unordered_map<std::string_view, InstructionRow> rows;
   std::deque<std::string> kept;
 };
 
-/// Every instruction of every family.
-const InstructionTable &allInstructions();
+/// Every instruction of every family that the chip has.
+const InstructionTable &instructionsOf(ChipSet chip);
 
 /// Whether anything in the text asks for InstructionRow::modified.
 bool hasLaneModifiers(const Instruction &instruction);

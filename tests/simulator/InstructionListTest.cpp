@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which vector instructions the simulator has: every encoding of each format is disassembled, and each mnemonic must
+// have a row of its chip or be named here as missing.
+#include "simulator/decode/Disassembler.h"
+#include "simulator/decode/InstructionParser.h"
+#include "simulator/instructions/InstructionTable.h"
+#include <cstring>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <set>
+
+namespace heddle::simulator {
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+/// One instruction for each opcode: sources in even registers, far enough apart for the widest matrix.
+std::vector<Words> allEncodings() {
+  std::vector<Words> encodings;
+  constexpr uint32_t vector = 256, source = vector + 2;
+  for (uint32_t opcode = 0; opcode < 256; ++opcode) {
+    encodings.push_back({0x7E000000u | 2 << 17 | opcode << 9 | source});       // VOP1
+    encodings.push_back({0x7C000000u | opcode << 17 | 4 << 9 | (vector + 6)}); // VOPC
+  }
+  for (uint32_t opcode = 0; opcode < 62; ++opcode) // VOP2, with a literal for those that have one
+    encodings.push_back({opcode << 25 | 4 << 17 | 2 << 9 | (vector + 6), 0x3F9DCAFE});
+  for (uint32_t opcode = 0; opcode < 1024; ++opcode) // VOP3, and with a scalar source for lane moves
+    for (uint32_t second : {vector + 8, 8u})
+      encodings.push_back({0xD0000000u | opcode << 16 | 4, (vector + 6) | second << 9 | (vector + 10) << 18});
+  for (uint32_t opcode = 0; opcode < 128; ++opcode) // VOP3P
+    encodings.push_back({0xD3800000u | opcode << 16 | 4, (vector + 6) | (vector + 8) << 9 | (vector + 16) << 18});
+  encodings.push_back({0xD3AC0000u, 0x00022B14u, 0xD3AD0800u, 0x04021904u}); // the scaled matrix products
+  encodings.push_back({0xD3AC0000u, 0x00022B14u, 0xD3AE0800u, 0x04021904u});
+  return encodings;
+}
+
+std::set<std::string> vectorMnemonics(const char *chip) {
+  Disassembler disassembler(chip);
+  std::set<std::string> names;
+  for (const Words &words : allEncodings()) {
+    std::vector<uint8_t> bytes(words.size() * 4);
+    std::memcpy(bytes.data(), words.data(), bytes.size());
+    Disassembler::Printed printed = disassembler.print(bytes);
+    if (printed.sizeBytes && printed.text.starts_with("v_"))
+      names.emplace(mnemonicOf(printed.text));
+  }
+  return names;
+}
+
+/// What no compiler for compute kernels emits.
+const std::set<std::string> missing = {"v_clrexcp",       "v_cubeid_f32", "v_cubema_f32",
+                                       "v_cubesc_f32",    "v_cubetc_f32", "v_screen_partition_4se_b32",
+                                       "v_trig_preop_f64"};
+
+void checkChip(const char *chip, ChipSet set, size_t atLeast) {
+  const InstructionTable &table = instructionsOf(set);
+  size_t found = 0;
+  std::string lacking;
+  for (const std::string &name : vectorMnemonics(chip)) {
+    if (table.find(name))
+      ++found;
+    else if (!missing.contains(name))
+      lacking += " " + name;
+  }
+  EXPECT_EQ(lacking, "") << "no row on " << chip;
+  EXPECT_GE(found, atLeast) << "the list of encodings has shrunk";
+  fmt::print("{}: {} vector instructions are implemented, {} rows in all\n", chip, found, table.size());
+}
+
+TEST(InstructionList, Gfx942) {
+  checkChip("gfx942", ChipSet::Gfx942, 520);
+}
+TEST(InstructionList, Gfx950) {
+  checkChip("gfx950", ChipSet::Gfx950, 605);
+}
+
+TEST(InstructionList, ChipsDiffer) {
+  EXPECT_EQ(instructionsOf(ChipSet::Gfx942).find("v_bitop3_b32"), nullptr);
+  EXPECT_NE(instructionsOf(ChipSet::Gfx950).find("v_bitop3_b32"), nullptr);
+  EXPECT_EQ(instructionsOf(ChipSet::Gfx950).find("v_mfma_f32_16x16x8_xf32"), nullptr);
+  const InstructionRow *fnuz = instructionsOf(ChipSet::Gfx942).find("v_cvt_pk_fp8_f32");
+  const InstructionRow *ocp = instructionsOf(ChipSet::Gfx950).find("v_cvt_pk_fp8_f32");
+  EXPECT_NE(fnuz->execute, ocp->execute);
+}
+
+} // namespace
+} // namespace heddle::simulator
