@@ -61,7 +61,8 @@ T divisionFixup(T quotient, T denominator, T numerator) {
   if constexpr (sizeof(T) > 2)
     if (exponentField(numerator) - exponentField(denominator) < -(Fields<T>::bias + Fields<T>::mantissaBits))
       return withSignOf(T(0), negative);
-  return withSignOf(quotient, negative);
+  // The steps before give NaN for ordinary operands only where the quotient was infinite.
+  return withSignOf(isNan(quotient) ? fromBits<T>(Fields<T>::infinity) : quotient, negative);
 }
 
 } // namespace heddle::simulator
