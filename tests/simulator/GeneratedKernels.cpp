@@ -106,9 +106,10 @@ public:
                     kernelType("i1", type.count).name));
     for (const char *name : {"minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum", "copysign"})
       call(name, type, 2);
-    for (const char *name :
-         {"fabs", "floor", "ceil", "trunc", "rint", "nearbyint", "roundeven", "round", "canonicalize"})
+    for (const char *name : {"fabs", "floor", "ceil", "trunc", "rint", "nearbyint", "roundeven", "round"})
       call(name, type, 1);
+    if (type.count == 1 && type.element != "bfloat") // LLVM has no vector code for it on the host
+      call("canonicalize", type, 1);
     call("sqrt", type, 1).inputs = Inputs::Positive;
     call("fma", type, 3);
     for (const char *relation :
@@ -126,6 +127,9 @@ public:
     for (const char *name : {"exp", "exp2", "log", "log2", "log10", "sin", "cos"}) {
       GeneratedKernel &kernel = call(name, type, 1);
       kernel.inputs = std::string(name).starts_with("log") ? Inputs::Positive : Inputs::Small;
+      bool isWave = std::string(name) == "sin" || std::string(name) == "cos";
+      if (isWave) // the angle is turned into revolutions in the type itself
+        kernel.unit = type.element == "half" ? 16 : 2;
       kernel.tolerance = type.element == "bfloat" ? 0x1p-6 : type.element == "half" ? 0x1p-8 : 0x1p-16;
     }
   }

@@ -33,7 +33,8 @@ struct GeneratedKernel {
   KernelType third;
   std::string body; ///< lines that define %r of type `result`
   Inputs inputs = Inputs::Any, thirdInputs = Inputs::Any;
-  double tolerance = 0; ///< relative; 0: the same bits
+  double tolerance = 0; ///< relative to the result or, below it, to `unit`; 0: the same bits
+  double unit = 0x1p-6;
 };
 
 /// All of them, in a fixed order.

@@ -35,7 +35,7 @@ bool agree(const GeneratedKernel &kernel, uint64_t found, uint64_t expected) {
   bool openZero = kernel.body.find("minnum") != std::string::npos || kernel.body.find("maxnum") != std::string::npos;
   if (openZero && left == 0 && right == 0)
     return true;
-  return kernel.tolerance > 0 && std::fabs(left - right) <= kernel.tolerance * std::max(std::fabs(right), 0x1p-6);
+  return kernel.tolerance > 0 && std::fabs(left - right) <= kernel.tolerance * std::max(std::fabs(right), kernel.unit);
 }
 
 /// The first thread whose result differs, as text; empty when none does.

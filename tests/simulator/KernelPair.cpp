@@ -125,7 +125,7 @@ std::string chipModule(const std::vector<GeneratedKernel> &kernels) {
                          fmt::format("define amdgpu_kernel void @{}(ptr addrspace(1) %xs, ptr addrspace(1) %ys, "
                                      "ptr addrspace(1) %zs, ptr addrspace(1) %rs) #0",
                                      kernel.name),
-                         "ptr addrspace(1)", "%n = call i32 @llvm.amdgcn.workitem.id.x()\n%i = zext i32 %n to i64\n");
+                         "ptr addrspace(1)", "%id = call i32 @llvm.amdgcn.workitem.id.x()\n%i = zext i32 %id to i64\n");
   return text + "attributes #0 = { \"amdgpu-flat-work-group-size\"=\"256,256\" }\n";
 }
 
