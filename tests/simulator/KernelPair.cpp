@@ -172,7 +172,8 @@ std::string compileForChip(const std::vector<GeneratedKernel> &kernels, const st
 
 //===-- Execution ------------------------------------------------------------------------------------------------===//
 
-std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kernels, const std::string &codeObject) {
+std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kernels, const std::string &codeObject,
+                                        std::set<std::string> &executedMnemonics) {
   Simulator simulator(parseAmdCodeObject(codeObject, "kernels"));
   constexpr uint64_t mostBytes = threadCount * 32;
   uint64_t addresses[4];
@@ -182,6 +183,8 @@ std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kern
   std::string arguments(reinterpret_cast<const char *>(addresses), sizeof addresses);
   Geometry geometry;
   geometry.items = {threadCount, 1, 1};
+  RunOptions options;
+  options.trace = [&](const Wave &, const Instruction &instruction) { executedMnemonics.insert(instruction.mnemonic); };
   std::map<std::string, Outcome> outcomes;
   for (const GeneratedKernel &kernel : kernels) {
     KernelData data = makeData(kernel);
@@ -190,7 +193,7 @@ std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kern
       std::copy(inputs[index]->begin(), inputs[index]->end(), simulator.bytes(addresses[index]).begin());
     Outcome &outcome = outcomes[kernel.name];
     try {
-      simulator.launch(simulator.object().kernel(kernel.name), geometry, arguments, RunOptions());
+      simulator.launch(simulator.object().kernel(kernel.name), geometry, arguments, options);
     } catch (const Error &error) {
       outcome.error = error.what();
       for (const std::string &note : error.notes)

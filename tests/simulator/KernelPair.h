@@ -4,7 +4,7 @@
 #include "GeneratedKernels.h"
 #include <cstdint>
 #include <map>
-#include <memory>
+#include <set>
 
 namespace heddle::simulator {
 
@@ -26,7 +26,8 @@ struct Outcome {
   Bytes result;
   std::string error;
 };
-std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kernels, const std::string &codeObject);
+std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kernels, const std::string &codeObject,
+                                        std::set<std::string> &executedMnemonics);
 
 /// Runs each kernel on this processor.
 std::map<std::string, Outcome> runOnHost(const std::vector<GeneratedKernel> &kernels);
