@@ -51,7 +51,8 @@ Encodings vectorEncodings() {
 }
 
 Encodings modifiedEncodings(uint64_t seed) {
-  std::mt19937 random(unsigned(seed) + 1);
+  std::mt19937 source(unsigned(seed) + 1);
+  auto random = [&source] { return uint32_t(source()); };
   Encodings encodings;
   auto prefixed = [&](uint32_t prefix, auto second) {
     for (uint32_t opcode = 0; opcode < 256; ++opcode)
