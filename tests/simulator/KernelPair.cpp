@@ -149,6 +149,10 @@ std::unique_ptr<llvm::Module> parse(const std::string &text, llvm::LLVMContext &
 } // namespace
 
 std::string compileForChip(const std::vector<GeneratedKernel> &kernels, const std::string &chip) {
+  return compileModule(chipModule(kernels), chip);
+}
+
+std::string compileModule(const std::string &text, const std::string &chip) {
   LLVMInitializeAMDGPUTargetInfo();
   LLVMInitializeAMDGPUTarget();
   LLVMInitializeAMDGPUTargetMC();
@@ -159,7 +163,7 @@ std::string compileForChip(const std::vector<GeneratedKernel> &kernels, const st
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, chip, "", {}, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = parse(chipModule(kernels), context);
+  std::unique_ptr<llvm::Module> module = parse(text, context);
   module->setTargetTriple(triple);
   module->setDataLayout(machine->createDataLayout());
   llvm::SmallString<0> object;

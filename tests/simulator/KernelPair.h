@@ -18,7 +18,9 @@ struct KernelData {
 };
 KernelData makeData(const GeneratedKernel &kernel);
 
-/// The linked code object of all kernels for `chip`.
+/// The linked code object of a module of LLVM IR for `chip`.
+std::string compileModule(const std::string &text, const std::string &chip);
+/// That of all generated kernels.
 std::string compileForChip(const std::vector<GeneratedKernel> &kernels, const std::string &chip);
 
 /// Runs each kernel in the simulator; results by name, or the error that ended it.
