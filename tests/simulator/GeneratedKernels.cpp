@@ -80,6 +80,28 @@ public:
       compare("icmp", relation, type);
   }
 
+  /// Constants that instructions hold in their source field, and others that stand behind them; alike and different in
+  /// the elements of a vector.
+  void constants(const KernelType &type) {
+    bool isFloat = type.isFloat();
+    static const std::map<std::string, std::string> inverseOfTwoPi = {
+        {"half", "0xH3118"}, {"bfloat", "0xR3E23"}, {"float", "0x3FC45F3060000000"}, {"double", "0x3FC45F306DC9C882"}};
+    std::vector<std::string> values = isFloat ? std::vector<std::string>{"2.0", "-4.0", "0.5", "10.0"}
+                                              : std::vector<std::string>{"64", "-16", "65", "-100"};
+    if (isFloat)
+      values.push_back(inverseOfTwoPi.at(type.element));
+    else if (type.elementBits == 64)
+      values.insert(values.end(), {"4294967297", "-5000000000"});
+    for (const std::string &value : values)
+      for (const char *operation : {isFloat ? "fmul" : "and", isFloat ? "fsub" : "sub"})
+        add(fmt::format("{}_constant", operation), type,
+            fmt::format("%r = {} {} {}, %x", operation, type.name, constantOf(type, value)));
+    if (type.count == 2)
+      add("different_constants", type,
+          fmt::format("%r = {0} {1} %x, <{2} {3}, {2} {4}>", isFloat ? "fadd" : "add", type.name, type.element,
+                      values[0], values[3]));
+  }
+
   void division(const char *operation, const KernelType &type) {
     bool isSigned = operation[0] == 's'; // the smallest number by -1 is not defined: then by 3
     std::string body = fmt::format("%d = or {0} %y, {1}\n", type.name, constantOf(type, "1"));
@@ -185,6 +207,9 @@ std::vector<GeneratedKernel> generateKernels() {
       generator.approximations(kernelType(element));
   }
   generator.floats(kernelType("half", 4));
+  for (const char *element : {"i16", "i32", "i64", "half", "bfloat", "float", "double"})
+    for (unsigned count : {1, 2})
+      generator.constants(kernelType(element, count));
   generator.conversions(1);
   generator.conversions(2);
   return std::move(generator.kernels);
