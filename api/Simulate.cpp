@@ -249,10 +249,12 @@ void Simulation::putArguments() {
 
 Geometry Simulation::geometry() const {
   Geometry geometry;
-  for (unsigned i = 0; i < 3; ++i) {
-    geometry.groups[i] = uint32_t(std::min<int64_t>(request.grid[i], UINT32_MAX));
-    geometry.items[i] = uint32_t(std::min<int64_t>(request.block[i], UINT32_MAX));
-  }
+  auto extents = [](const std::array<int64_t, 3> &given) {
+    auto narrow = [](int64_t extent) { return uint32_t(std::clamp<int64_t>(extent, 0, UINT32_MAX)); };
+    return Extents{narrow(given[0]), narrow(given[1]), narrow(given[2])};
+  };
+  geometry.groups = extents(request.grid);
+  geometry.items = extents(request.block);
   geometry.dynamicLdsBytes = uint32_t(std::min<uint64_t>(uint64_t(request.dynamicLdsBytes) + dynamicLds, INT32_MAX));
   return geometry;
 }

@@ -16,6 +16,7 @@ constexpr uint8_t hsaAbi = 64;
 constexpr uint32_t metadataNote = 32;
 constexpr uint64_t mostLoadedBytes = uint64_t(1) << 30;
 constexpr uint64_t descriptorBytes = 64;
+constexpr uint64_t mostKernargBytes = 64 * 1024;
 
 struct ChipCode {
   uint32_t code;
@@ -175,6 +176,9 @@ void readKernels(const ElfImage &image, AmdCodeObject &object) {
     kernel.descriptor = found->address;
     readDescriptor(image, object, kernel);
     kernel.kernargBytes = std::max(kernel.kernargBytes, uint32_t(numberOf(entry, ".kernarg_segment_size")));
+    if (kernel.kernargBytes > mostKernargBytes)
+      image.fail(fmt::format("has {} bytes of arguments for kernel `{}`, and {} are the most", kernel.kernargBytes,
+                             kernel.name, mostKernargBytes));
     kernel.mostWorkItems = uint32_t(numberOf(entry, ".max_flat_workgroup_size"));
     kernel.dynamicStack = entry.value(".uses_dynamic_stack", nlohmann::json(false)) == true;
     readArguments(image, entry, kernel);

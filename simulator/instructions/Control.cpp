@@ -41,6 +41,23 @@ void sleep(Wave &wave, const Instruction &) {
   wave.state = Wave::State::Sleeping;
 }
 
+// Relative addressing of vector registers: the index is in bits 7:0 of M0, and bits 15:12 say for which operands it
+// counts.
+void indexOn(Wave &wave, const Instruction &instruction) {
+  uint32_t index = readUniform32(wave, instruction.operands[0]) & 255, operands = instruction.immediate >> 8 & 15;
+  wave.s[m0Register] = (wave.s[m0Register] & ~0xf0ffu) | index | operands << 12;
+  wave.mode |= indexedMode;
+}
+void indexOff(Wave &wave, const Instruction &) {
+  wave.mode &= ~indexedMode;
+}
+void setIndex(Wave &wave, const Instruction &instruction) {
+  wave.s[m0Register] = (wave.s[m0Register] & ~0xffu) | (readUniform32(wave, instruction.operands[0]) & 255);
+}
+void setIndexedOperands(Wave &wave, const Instruction &instruction) {
+  wave.s[m0Register] = (wave.s[m0Register] & ~0xf000u) | uint32_t(instruction.immediate & 15) << 12;
+}
+
 void trap(Wave &, const Instruction &instruction) {
   unsigned number = instruction.immediate & 255;
   if (number == 3) // a debugger's trap does nothing without one
@@ -70,6 +87,10 @@ void addControl(InstructionTable &table) {
   add("s_barrier", waitAtBarrier);
   add("s_sleep", sleep);
   add("s_trap", trap);
+  add("s_set_gpr_idx_on", indexOn, readsM0);
+  add("s_set_gpr_idx_off", indexOff);
+  add("s_set_gpr_idx_idx", setIndex, readsM0);
+  add("s_set_gpr_idx_mode", setIndexedOperands, readsM0);
   // What steers the clock, the arbiter or the instruction cache changes no result.
   for (std::string_view name : {"s_nop", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel",
                                 "s_ttracedata", "s_wakeup", "s_set_valu_coexec_mode"})

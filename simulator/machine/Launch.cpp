@@ -13,6 +13,7 @@ constexpr uint32_t mostWavesPerGroup = 16;
 constexpr uint64_t packetBytes = 64, queueBytes = 256;
 constexpr uint64_t preloadPrologueBytes = 256;
 constexpr uint64_t dynamicStackBytes = 16 * 1024;
+constexpr uint32_t mostPrivateBytes = 128 * 1024; ///< of a work-item: what 8 MiB for a wave give
 /// Bits of KERNEL_CODE_PROPERTIES, in the order in which their registers follow each other.
 enum Property : uint16_t {
   privateSegmentBuffer = 1,
@@ -53,6 +54,9 @@ void checkGeometry(const AmdKernel &kernel, const Chip &chip, const Geometry &ge
   if (kernel.mostWorkItems && items > kernel.mostWorkItems)
     throw inputError(fmt::format("a workgroup of {} work-items, and kernel `{}` is compiled for at most {}", items,
                                  kernel.name, kernel.mostWorkItems));
+  if (kernel.privateBytes > mostPrivateBytes)
+    throw inputError(fmt::format("kernel `{}` takes {} bytes of scratch for each work-item, and {} are the most",
+                                 kernel.name, kernel.privateBytes, mostPrivateBytes));
   uint64_t lds = uint64_t(kernel.groupBytes) + geometry.dynamicLdsBytes;
   if (lds > uint64_t(chip.sharedMemoryBytes))
     throw inputError(fmt::format("kernel `{}` takes {} bytes of LDS ({} of its own, {} dynamic), and {} has {}",

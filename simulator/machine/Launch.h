@@ -14,12 +14,18 @@ struct Chip;
 
 namespace heddle::simulator {
 
+/// `{256}` is 256 x 1 x 1.
+struct Extents {
+  uint32_t x = 1, y = 1, z = 1;
+  uint32_t operator[](unsigned axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
+};
+
 struct Geometry {
-  std::array<uint32_t, 3> groups = {1, 1, 1}; ///< workgroups
-  std::array<uint32_t, 3> items = {1, 1, 1};  ///< work-items of each
+  Extents groups = {}; ///< workgroups
+  Extents items = {};  ///< work-items of each
   uint32_t dynamicLdsBytes = 0;
-  uint32_t itemsPerGroup() const { return items[0] * items[1] * items[2]; }
-  uint64_t groupCount() const { return uint64_t(groups[0]) * groups[1] * groups[2]; }
+  uint32_t itemsPerGroup() const { return items.x * items.y * items.z; }
+  uint64_t groupCount() const { return uint64_t(groups.x) * groups.y * groups.z; }
 };
 
 /// Throws Error{Input} for a geometry that the kernel or the chip does not allow, with both numbers.

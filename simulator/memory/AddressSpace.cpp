@@ -30,10 +30,13 @@ uint64_t AddressSpace::reserve(uint64_t sizeBytes) {
 }
 
 Allocation &AddressSpace::place(uint64_t address, uint64_t sizeBytes, const std::string &name) {
-  if (sizeBytes > availableMemoryBytes())
+  Allocation allocation{address, sizeBytes, name, true, nullptr};
+  // An empty buffer has an address too.
+  allocation.bytes.reset(static_cast<uint8_t *>(std::calloc(sizeBytes ? sizeBytes : 1, 1)));
+  bool isLarge = sizeBytes > pageBytes * pageBytes; // asking the system is slow
+  if (!allocation.bytes || (isLarge && sizeBytes > availableMemoryBytes()))
     throw environmentError(
         fmt::format("out of memory: `{}` takes {} bytes, {} are available", name, sizeBytes, availableMemoryBytes()));
-  Allocation allocation{address, sizeBytes, name, true, std::make_unique<uint8_t[]>(sizeBytes)};
   return allocations.emplace(address, std::move(allocation)).first->second;
 }
 

@@ -3,6 +3,7 @@
 // allocations lies a gap, so that an access beyond one's end hits nothing.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,7 +14,10 @@ struct Allocation {
   uint64_t base = 0, sizeBytes = 0;
   std::string name;
   bool writable = true;
-  std::unique_ptr<uint8_t[]> bytes;
+  struct Release {
+    void operator()(uint8_t *memory) const { std::free(memory); }
+  };
+  std::unique_ptr<uint8_t[], Release> bytes; ///< of calloc: pages that nothing touches cost nothing
 
   bool contains(uint64_t address, uint64_t size) const {
     return address - base < sizeBytes && size <= sizeBytes - (address - base);

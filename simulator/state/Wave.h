@@ -10,6 +10,9 @@ namespace heddle::simulator {
 inline constexpr unsigned waveLanes = 64;
 inline constexpr uint64_t allLanes = ~uint64_t(0);
 
+/// The bit of MODE under which vector operands are indexed by M0 (s_set_gpr_idx_on).
+inline constexpr uint32_t indexedMode = 1u << 27;
+
 class MemoryPort;
 struct PendingRequests;
 struct Workgroup;
