@@ -11,14 +11,6 @@ constexpr unsigned modeRegister = 1, statusRegister = 2, trapStatusRegister = 3,
 
 } // namespace
 
-void checkMode(uint32_t mode) {
-  if ((mode & 0xf) != 0)
-    throw Fault("asks for a rounding mode other than to nearest even, which the simulator does not have");
-  if ((mode >> 4 & 0xf) != 0xf)
-    throw Fault("asks for denormal numbers to be flushed to zero, which the simulator does not do",
-                {"compile with `-fdenormal-fp-math=ieee`"});
-}
-
 uint32_t readHardwareRegister(const Wave &wave, unsigned id) {
   switch (id) {
   case modeRegister:
@@ -45,7 +37,6 @@ void writeHardwareRegister(Wave &wave, unsigned id, uint32_t value) {
     return;
   if (id != modeRegister)
     throw Fault("writes hardware register " + std::to_string(id) + ", which the simulator does not have");
-  checkMode(value);
   wave.mode = value;
 }
 

@@ -3,6 +3,7 @@
 #include "simulator/instructions/LaneModifiers.h"
 #include "simulator/instructions/InstructionTable.h"
 #include "simulator/numbers/Float.h"
+#include <array>
 #include <cfenv>
 #include <immintrin.h>
 
@@ -82,24 +83,52 @@ bool usesDpp(const Instruction &instruction) {
   return instruction.modifiers.dpp.control != Dpp::Control::None;
 }
 
-/// Lanes that DPP lets write: those of its masks and, without bound_ctrl, those whose source lane is there and active.
-uint64_t dppLanes(const Dpp &dpp, uint64_t active) {
+/// Where each lane reads under one control of DPP.
+struct DppMove {
+  std::array<uint8_t, waveLanes> source; ///< 0 where there is none
+  uint64_t hasSource = 0;
+};
+
+const DppMove &dppMove(const Dpp &dpp) {
+  constexpr unsigned controls = unsigned(Dpp::Control::RowNewbcast) + 1;
+  static const std::vector<DppMove> moves = [] {
+    std::vector<DppMove> moves(controls * 256);
+    for (unsigned index = 0; index < moves.size(); ++index)
+      for (unsigned lane = 0; lane < waveLanes; ++lane) {
+        int source = dppSourceLane({.control = Dpp::Control(index / 256), .value = uint8_t(index % 256)}, lane);
+        moves[index].source[lane] = uint8_t(source < 0 ? 0 : source % waveLanes);
+        moves[index].hasSource |= uint64_t(source >= 0) << lane;
+      }
+    return moves;
+  }();
+  return moves[unsigned(dpp.control) * 256 + dpp.value];
+}
+
+/// Lanes whose source lane is there and active.
+uint64_t validLanes(const DppMove &move, uint64_t active) {
+  if (active == allLanes)
+    return move.hasSource;
   uint64_t lanes = 0;
-  for (unsigned lane = 0; lane < waveLanes; ++lane) {
-    int source = dppSourceLane(dpp, lane);
-    bool valid = dpp.boundControl || (source >= 0 && (active >> source & 1));
-    bool masked = !(dpp.rowMask >> (lane / 16) & 1) || !(dpp.bankMask >> (lane / 4 % 4) & 1);
-    lanes |= uint64_t(valid && !masked) << lane;
-  }
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    lanes |= (active >> move.source[lane] & 1) << lane;
+  return lanes & move.hasSource;
+}
+
+/// Lanes that DPP lets write: those of its masks and, without bound_ctrl, those with a valid source.
+uint64_t dppLanes(const Dpp &dpp, uint64_t active) {
+  uint64_t lanes = dpp.boundControl ? allLanes : validLanes(dppMove(dpp), active);
+  for (unsigned group = 0; group < 16; ++group) // of four lanes: a bank of a row
+    if (!(dpp.rowMask >> (group / 4) & 1) || !(dpp.bankMask >> (group % 4) & 1))
+      lanes &= ~(uint64_t(0xF) << (4 * group));
   return lanes;
 }
 
 void moveByDpp(const Dpp &dpp, uint64_t active, const uint32_t *&from, Row &storage) {
-  Row moved;
-  for (unsigned lane = 0; lane < waveLanes; ++lane) {
-    int source = dppSourceLane(dpp, lane);
-    moved[lane] = source >= 0 && (active >> source & 1) ? from[source] : 0;
-  }
+  const DppMove &move = dppMove(dpp);
+  Row moved, valid;
+  expandMask(validLanes(move, active), valid);
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    moved[lane] = valid[lane] ? from[move.source[lane]] : 0;
   std::memcpy(storage, moved, sizeof moved);
   from = storage;
 }

@@ -5,8 +5,9 @@
 #include "simulator/instructions/LaneModifiers.h"
 #include "simulator/numbers/Conversions.h"
 #include "simulator/state/Fault.h"
+#include <algorithm>
 #include <array>
-#include <memory>
+#include <span>
 
 namespace heddle::simulator {
 
@@ -103,30 +104,47 @@ float roundedToXf32(float value) {
   return isNan(value) || isInfinite(value) ? value : std::bit_cast<float>(rounded);
 }
 
+template <typename Decode>
+void decodeLanes(const uint32_t *codes, float *values, Decode decode) {
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    values[lane] = decode(codes[lane]);
+}
+
+/// The bits of item `item` of all lanes, at bit 0.
+const uint32_t *itemCodes(const Row *rows, unsigned bits, unsigned item, Row &storage) {
+  unsigned bit = item * bits, shift = bit % 32;
+  const uint32_t *low = rows[bit / 32], *high = shift + bits > 32 ? rows[bit / 32 + 1] : low;
+  if (shift == 0)
+    return low;
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    storage[lane] = low[lane] >> shift | high[lane] << (32 - shift);
+  return storage;
+}
+
 /// Item `item` of all lanes of an operand whose registers start at `rows`.
 void decodeItem(const Row *rows, MatrixElement element, unsigned item, bool flush, float *values) {
-  unsigned bits = bitsOf(element), bit = item * bits, shift = bit % 32;
-  const uint32_t *low = rows[bit / 32], *high = shift + bits > 32 ? rows[bit / 32 + 1] : low;
-  const float *table = bits <= 8 ? decodeTable(formatOf(element)).data() : nullptr;
-  for (unsigned lane = 0; lane < waveLanes; ++lane) {
-    auto code = uint32_t((uint64_t(high[lane]) << 32 | low[lane]) >> shift);
-    switch (element) {
-    case MatrixElement::F32:
-    case MatrixElement::Xf32: {
-      float value = std::bit_cast<float>(low[lane]);
-      value = flush ? flushDenormal(value) : value;
-      values[lane] = element == MatrixElement::F32 ? value : roundedToXf32(value);
-      break;
-    }
-    case MatrixElement::F16:
-      values[lane] = float(fromBits<_Float16>(code & 0xFFFF));
-      break;
-    case MatrixElement::BF16:
-      values[lane] = std::bit_cast<float>(code << 16);
-      break;
-    default:
-      values[lane] = table[code & ((1u << bits) - 1)];
-    }
+  unsigned bits = bitsOf(element);
+  Row storage;
+  const uint32_t *codes = itemCodes(rows, bits, item, storage);
+  switch (element) {
+  case MatrixElement::F32:
+    return decodeLanes(codes, values, [flush](uint32_t code) {
+      auto value = std::bit_cast<float>(code);
+      return flush ? flushDenormal(value) : value;
+    });
+  case MatrixElement::Xf32:
+    return decodeLanes(codes, values, [flush](uint32_t code) {
+      auto value = std::bit_cast<float>(code);
+      return roundedToXf32(flush ? flushDenormal(value) : value);
+    });
+  case MatrixElement::F16:
+    return decodeLanes(codes, values, [](uint32_t code) { return float(fromBits<_Float16>(code & 0xFFFF)); });
+  case MatrixElement::BF16:
+    return decodeLanes(codes, values, [](uint32_t code) { return std::bit_cast<float>(code << 16); });
+  default:
+    const float *table = decodeTable(formatOf(element)).data();
+    uint32_t mask = (1u << bits) - 1;
+    return decodeLanes(codes, values, [table, mask](uint32_t code) { return table[code & mask]; });
   }
 }
 void decodeItem(const Row *rows, MatrixElement, unsigned item, bool, double *values) {
@@ -143,9 +161,17 @@ struct OperandView {
   const Row *rows;
   MatrixElement element;
   unsigned outerSize;
-  bool flush = false, splitRuns = false, negate = false;
-  std::array<uint8_t, waveLanes> sourceLanes;
+  bool flush = false, splitRuns = false, negate = false, broadcasts = false;
+  std::array<uint8_t, waveLanes> sourceLanes; ///< when it broadcasts
 };
+
+template <typename T>
+void broadcastLanes(const OperandView &view, T (&values)[waveLanes]) {
+  T own[waveLanes];
+  std::copy_n(values, waveLanes, own);
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    values[lane] = own[view.sourceLanes[lane]];
+}
 
 template <typename T>
 void loadOperand(const MatrixShape &shape, const OperandView &view, T *matrix) {
@@ -153,13 +179,15 @@ void loadOperand(const MatrixShape &shape, const OperandView &view, T *matrix) {
   alignas(64) T values[waveLanes];
   for (unsigned item = 0; item < items; ++item) {
     decodeItem(view.rows, view.element, item, view.flush, values);
+    if (view.broadcasts)
+      broadcastLanes(view, values);
+    if (view.negate)
+      for (T &value : values)
+        value = -value;
     for (unsigned lane = 0; lane < waveLanes; lane += view.outerSize) {
       OperandPlace place = operandPlace(shape, view.outerSize, lane, item, view.splitRuns);
-      T *to = matrix + (place.block * shape.k + place.k) * view.outerSize;
-      for (unsigned outer = 0; outer < view.outerSize; ++outer) {
-        T value = values[view.sourceLanes[lane + outer]];
-        to[outer] = view.negate ? -value : value;
-      }
+      std::memcpy(matrix + (place.block * shape.k + place.k) * view.outerSize, values + lane,
+                  view.outerSize * sizeof(T));
     }
   }
 }
@@ -324,13 +352,13 @@ OperandView viewOf(const Wave &wave, const Instruction &instruction, const Matri
     view.element = formatByCode(number ? modifiers.blgp : modifiers.cbsz);
   view.splitRuns = hasFormats && bitsOf(view.element) == 8;
   view.negate = matrix.a == MatrixElement::F64 && modifiers.blgp >> number & 1;
-  bool broadcasts = matrix.kind == MatrixKind::Dense && matrix.a != MatrixElement::F64;
-  for (unsigned lane = 0; lane < waveLanes; ++lane) {
-    unsigned from = !broadcasts ? lane
-                    : number    ? broadcastLaneOfB(lane, modifiers.blgp)
-                                : broadcastLaneOfA(lane, modifiers.cbsz, modifiers.abid);
-    view.sourceLanes[lane] = uint8_t(from % waveLanes);
-  }
+  view.broadcasts = matrix.kind == MatrixKind::Dense && matrix.a != MatrixElement::F64 &&
+                    (number ? modifiers.blgp != 0 : modifiers.cbsz != 0);
+  if (view.broadcasts)
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      view.sourceLanes[lane] = uint8_t(
+          (number ? broadcastLaneOfB(lane, modifiers.blgp) : broadcastLaneOfA(lane, modifiers.cbsz, modifiers.abid)) %
+          waveLanes);
   return view;
 }
 
@@ -353,11 +381,12 @@ void multiplyAs(Wave &wave, const Instruction &instruction, const MatrixInstruct
   loadOperand(shape, b, matrices.b);
   const Operand &addend = instruction.operands[sparse ? 0 : 3];
   loadResult(wave, shape, addend, matrices.c);
-  bool negateC = (matrix.a == MatrixElement::F64 && instruction.modifiers.blgp & 4) || addend.negate;
-  for (unsigned element = 0; element < unsigned(shape.m * shape.n * shape.blocks); ++element) {
-    T value = addend.absolute && matrices.c[element] < T(0) ? -matrices.c[element] : matrices.c[element];
-    matrices.c[element] = negateC ? -value : value;
-  }
+  bool negates = (matrix.a == MatrixElement::F64 && instruction.modifiers.blgp & 4) || addend.negate;
+  if (negates || addend.absolute)
+    for (T &value : std::span(matrices.c, shape.m * shape.n * shape.blocks)) {
+      T magnitude = addend.absolute && value < T(0) ? -value : value;
+      value = negates ? -magnitude : magnitude;
+    }
   if constexpr (std::is_same_v<T, float>)
     if (matrix.kind == MatrixKind::Scaled) {
       multiplyScaled(wave, instruction, shape, matrices);

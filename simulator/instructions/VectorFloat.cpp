@@ -5,6 +5,7 @@
 #include "simulator/instructions/VectorFrame.h"
 #include "simulator/numbers/Division.h"
 #include "simulator/numbers/Transcendentals.h"
+#include "simulator/numbers/TrigonometricTable.h"
 
 namespace heddle::simulator {
 namespace {
@@ -185,6 +186,7 @@ void addApproximations(InstructionTable &table) {
   table.add(laneRow<sine<float>>("v_sin_f32"));
   table.add(laneRow<cosine<half>>("v_cos_f16"));
   table.add(laneRow<cosine<float>>("v_cos_f32"));
+  table.add(laneRow<[](double a, uint32_t b) { return trigonometricSegment(a, b); }>("v_trig_preop_f64"));
 }
 
 } // namespace

@@ -16,16 +16,17 @@ T saturate(int64_t exact) {
   return T(exact < least ? least : exact > greatest ? greatest : exact);
 }
 
+// Sums and products wrap: they are computed on unsigned numbers, for which C++ defines that.
 template <typename T>
-constexpr auto add = [](T a, T b) { return T(a + b); };
+constexpr auto add = [](T a, T b) { return T(uint32_t(a) + uint32_t(b)); };
 template <typename T>
 constexpr auto addSaturated = [](T a, T b) { return saturate<T>(int64_t(a) + int64_t(b)); };
 template <typename T>
-constexpr auto subtract = [](T a, T b) { return T(a - b); };
+constexpr auto subtract = [](T a, T b) { return T(uint32_t(a) - uint32_t(b)); };
 template <typename T>
 constexpr auto subtractSaturated = [](T a, T b) { return saturate<T>(int64_t(a) - int64_t(b)); };
 template <typename T>
-constexpr auto subtractReversed = [](T a, T b) { return T(b - a); };
+constexpr auto subtractReversed = [](T a, T b) { return T(uint32_t(b) - uint32_t(a)); };
 template <typename T>
 constexpr auto subtractReversedSaturated = [](T a, T b) { return saturate<T>(int64_t(b) - int64_t(a)); };
 template <typename T>
@@ -39,7 +40,7 @@ constexpr auto maximum3 = [](T a, T b, T c) { return std::max(std::max(a, b), c)
 template <typename T>
 constexpr auto median3 = [](T a, T b, T c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); };
 template <typename T>
-constexpr auto multiplyAdd16 = [](T a, T b, T c) { return T(a * b + c); };
+constexpr auto multiplyAdd16 = [](T a, T b, T c) { return T(uint32_t(a) * uint32_t(b) + uint32_t(c)); };
 template <typename T>
 constexpr auto multiplyAdd16Saturated = [](T a, T b, T c) { return saturate<T>(int64_t(a) * b + c); };
 

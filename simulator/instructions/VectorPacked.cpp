@@ -22,7 +22,7 @@ constexpr auto subtractSaturated = [](T a, T b) { return saturated<T>(int32_t(a)
 template <typename T>
 constexpr auto multiply = [](T a, T b) { return T(a * b); };
 template <typename T>
-constexpr auto multiplyAdd = [](T a, T b, T c) { return T(a * b + c); };
+constexpr auto multiplyAdd = [](T a, T b, T c) { return T(uint32_t(a) * uint32_t(b) + uint32_t(c)); };
 template <typename T>
 constexpr auto multiplyAddSaturated = [](T a, T b, T c) { return saturated<T>(int64_t(a) * b + c); };
 template <typename T>
@@ -88,7 +88,13 @@ void readMixed(const Wave &wave, const Instruction &instruction, unsigned number
   bool isHalf = modifiers.hasOpSelHi && modifiers.opSelHi >> number & 1;
   unsigned shift = modifiers.opSel >> number & 1 ? 16 : 0;
   for (unsigned lane = 0; lane < waveLanes; ++lane) {
-    float value = isHalf ? float(fromBits<half>(row[lane] >> shift)) : std::bit_cast<float>(row[lane]);
+    auto narrow = fromBits<half>(row[lane] >> shift);
+    auto wide = std::bit_cast<float>(row[lane]);
+    if (hasUnusualMode(wave.mode)) {
+      narrow = wave.mode & 0x40 ? narrow : flushDenormal(narrow);
+      wide = wave.mode & 0x10 ? wide : flushDenormal(wide);
+    }
+    float value = isHalf ? float(narrow) : wide;
     value = operand.absolute ? absolute(value) : value;
     values[lane] = operand.negate ? negated(value) : value;
   }
@@ -111,7 +117,10 @@ void executeMixed(Wave &wave, const Instruction &instruction) {
       result.low[lane] = bitsOf(half(fusedMultiplyAdd(a, b, c)));
   }
   rounding.restore();
-  applyOutputModifiers(wave.mode, instruction.modifiers, kind == Mixed::Single ? DataType::F32 : DataType::F16, result);
+  constexpr DataType type = kind == Mixed::Single ? DataType::F32 : DataType::F16;
+  if (hasUnusualMode(wave.mode))
+    applyResultMode(wave.mode, type, result);
+  applyOutputModifiers(wave.mode, instruction.modifiers, type, result);
   uint32_t *destination = wave.v[instruction.operands[0].index];
   if (kind == Mixed::LowHalf)
     keepHighHalves(destination, result.low);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/machine/Launch.h"
 #include "chips/Chip.h"
-#include "simulator/instructions/HardwareRegisters.h"
 #include "simulator/state/Apertures.h"
 #include "support/Error.h"
 #include <algorithm>
@@ -179,7 +178,6 @@ void Launch::start(Wave &wave, const Workgroup &group) const {
   wave.scratch.resize(wave.scratchBytes * waveLanes);
   fillPattern(wave.scratch.data(), wave.scratch.size() / 4, pattern);
   wave.mode = (kernel.resource1 >> 12 & 0xff) | (kernel.resource1 >> 21 & 1) << 8 | (kernel.resource1 >> 23 & 1) << 9;
-  checkMode(wave.mode);
   unsigned next = startScalars(wave);
   for (unsigned axis = 0; axis < 3; ++axis)
     if (kernel.resource2 >> (7 + axis) & 1)

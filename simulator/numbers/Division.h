@@ -27,7 +27,7 @@ Scaled<T> divisionScale(T operand, T denominator, T numerator) {
   if (isDenormal(denominator))
     return {larger, false};
   if (reciprocalDenormal && quotientDenormal)
-    return {operand == denominator ? larger : operand, true};
+    return {operand == denominator ? scaleByPower(operand, -scale) : operand, true};
   if (reciprocalDenormal)
     return {scaleByPower(operand, -scale), false};
   if (quotientDenormal)
@@ -35,12 +35,31 @@ Scaled<T> divisionScale(T operand, T denominator, T numerator) {
   return {exponentField(numerator) <= tiny ? larger : operand, false};
 }
 
+/// a + b with the last bit set when the sum was inexact, so that one more rounding gives the rounded exact sum.
+inline double sumToOdd(double a, double b) {
+  double sum = a + b, part = sum - a, lost = (a - (sum - part)) + (b - part);
+  uint64_t bits = bitsOf(sum);
+  bool adjust = lost != 0 && lost == lost && !(bits & 1);
+  bool outward = (lost > 0) == (sum > 0);
+  return fromBits<double>(adjust ? (outward ? bits + 1 : bits - 1) : bits);
+}
+
+/// a * b + c times a power of two, rounded once.
+inline float scaledFusedStep(float a, float b, float c, int exponent) {
+  return float(sumToOdd(double(a) * b, c) * double(scaleByPower(1.0f, exponent)));
+}
+inline double scaledFusedStep(double a, double b, double c, int exponent) {
+  __float128 exact = __float128(a) * b + c; // of 113 bits: the product is exact
+  return double(exact * __float128(scaleByPower(1.0, exponent)));
+}
+
 /// The fused step with the scale taken back: a large `c`, the quotient so far, was scaled down, a small one up.
 template <typename T>
 T divisionFusedStep(T a, T b, T c, bool scaled) {
   constexpr int scale = sizeof(T) == 8 ? 128 : 64;
-  T result = fusedMultiplyAdd(a, b, c);
-  return scaled ? scaleByPower(result, exponentField(c) > Fields<T>::bias ? scale : -scale) : result;
+  if (!scaled)
+    return fusedMultiplyAdd(a, b, c);
+  return scaledFusedStep(a, b, c, exponentField(c) > Fields<T>::bias ? scale : -scale);
 }
 
 template <typename T>
@@ -61,7 +80,8 @@ T divisionFixup(T quotient, T denominator, T numerator) {
   if constexpr (sizeof(T) > 2)
     if (exponentField(numerator) - exponentField(denominator) < -(Fields<T>::bias + Fields<T>::mantissaBits))
       return withSignOf(T(0), negative);
-  return withSignOf(quotient, negative);
+  // The steps before give NaN for ordinary operands only where the quotient was infinite.
+  return withSignOf(isNan(quotient) ? fromBits<T>(Fields<T>::infinity) : quotient, negative);
 }
 
 } // namespace heddle::simulator

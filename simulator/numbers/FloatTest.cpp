@@ -2,6 +2,7 @@
 // The operations of Float.h, Division.h and Transcendentals.h at their edges, and against the C++ library.
 #include "simulator/numbers/Division.h"
 #include "simulator/numbers/Transcendentals.h"
+#include "simulator/numbers/TrigonometricTable.h"
 #include <cfenv>
 #include <gtest/gtest.h>
 #include <random>
@@ -187,6 +188,17 @@ TEST(Transcendentals, DoubleOnesAreCoarse) { // else a kernel without its Newton
   EXPECT_NE(third, 1.0 / 3);
   EXPECT_NEAR(third, 1.0 / 3, 0x1p-24);
   EXPECT_EQ(reciprocal(HUGE_VAL), 0);
+}
+
+TEST(Transcendentals, SegmentsOfTwoOverPi) { // the first three make up the number, to more bits than long double has
+  double first = trigonometricSegment(1, 0), second = trigonometricSegment(1, 1), third = trigonometricSegment(1, 2);
+  EXPECT_EQ(first, 0x1.45F306DC9C882p-1); // 2 / pi, cut
+  EXPECT_NEAR(second / 0x1p-53, 0.65, 0.35);
+  long double whole = (long double)first + second + third;
+  EXPECT_LT(fabsl(whole - 0.63661977236758134307553505349005745L), 1e-19L);
+  EXPECT_EQ(trigonometricSegment(0x1p60, 0), 0x1.45F306DC9C882p-1 - std::ldexp(std::floor(std::ldexp(first, 6)), -6) +
+                                                 std::ldexp(std::floor(std::ldexp(second, 59)), -59))
+      << "an exponent of 1083 skips six bits";
 }
 
 TEST(Rounding, FollowsTheHostMode) { // HostRounding sets it for an instruction

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "simulator/numbers/Float.h"
+#include <initializer_list>
 
 namespace heddle::simulator {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which vector instructions the simulator has: every encoding of each format is disassembled, and each mnemonic must
 // have a row of its chip or be named here as missing.
+#include "VectorEncodings.h"
 #include "simulator/decode/Disassembler.h"
 #include "simulator/decode/InstructionParser.h"
 #include "simulator/instructions/InstructionTable.h"
@@ -12,32 +13,10 @@
 namespace heddle::simulator {
 namespace {
 
-using Words = std::vector<uint32_t>;
-
-/// One instruction for each opcode: sources in even registers, far enough apart for the widest matrix.
-std::vector<Words> allEncodings() {
-  std::vector<Words> encodings;
-  constexpr uint32_t vector = 256, source = vector + 2;
-  for (uint32_t opcode = 0; opcode < 256; ++opcode) {
-    encodings.push_back({0x7E000000u | 2 << 17 | opcode << 9 | source});       // VOP1
-    encodings.push_back({0x7C000000u | opcode << 17 | 4 << 9 | (vector + 6)}); // VOPC
-  }
-  for (uint32_t opcode = 0; opcode < 62; ++opcode) // VOP2, with a literal for those that have one
-    encodings.push_back({opcode << 25 | 4 << 17 | 2 << 9 | (vector + 6), 0x3F9DCAFE});
-  for (uint32_t opcode = 0; opcode < 1024; ++opcode) // VOP3, and with a scalar source for lane moves
-    for (uint32_t second : {vector + 8, 8u})
-      encodings.push_back({0xD0000000u | opcode << 16 | 4, (vector + 6) | second << 9 | (vector + 10) << 18});
-  for (uint32_t opcode = 0; opcode < 128; ++opcode) // VOP3P
-    encodings.push_back({0xD3800000u | opcode << 16 | 4, (vector + 6) | (vector + 8) << 9 | (vector + 16) << 18});
-  encodings.push_back({0xD3AC0000u, 0x00022B14u, 0xD3AD0800u, 0x04021904u}); // the scaled matrix products
-  encodings.push_back({0xD3AC0000u, 0x00022B14u, 0xD3AE0800u, 0x04021904u});
-  return encodings;
-}
-
 std::set<std::string> vectorMnemonics(const char *chip) {
   Disassembler disassembler(chip);
   std::set<std::string> names;
-  for (const Words &words : allEncodings()) {
+  for (const std::vector<uint32_t> &words : vectorEncodings()) {
     std::vector<uint8_t> bytes(words.size() * 4);
     std::memcpy(bytes.data(), words.data(), bytes.size());
     Disassembler::Printed printed = disassembler.print(bytes);
@@ -48,9 +27,8 @@ std::set<std::string> vectorMnemonics(const char *chip) {
 }
 
 /// What no compiler for compute kernels emits.
-const std::set<std::string> missing = {"v_clrexcp",       "v_cubeid_f32", "v_cubema_f32",
-                                       "v_cubesc_f32",    "v_cubetc_f32", "v_screen_partition_4se_b32",
-                                       "v_trig_preop_f64"};
+const std::set<std::string> missing = {"v_clrexcp",    "v_cubeid_f32", "v_cubema_f32",
+                                       "v_cubesc_f32", "v_cubetc_f32", "v_screen_partition_4se_b32"};
 
 void checkChip(const char *chip, ChipSet set, size_t atLeast) {
   const InstructionTable &table = instructionsOf(set);

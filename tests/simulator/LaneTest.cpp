@@ -102,6 +102,7 @@ TEST(Lanes, SwizzlePatterns) {
 TEST(Values, CarriesAndSelects) {
   auto wave = makeTestWave();
   fill(*wave, 1, 0xFFFFFFFFu), fill(*wave, 2, 1), fill(*wave, 3, 7), fill(*wave, 4, 9);
+  fill(*wave, 20, 7), fill(*wave, 21, 9);
   wave->v[2][3] = 0;
   wave->setExec(0xFF);
   executeText(*wave, R"(v_add_co_u32 v5, vcc, v1, v2
@@ -109,7 +110,7 @@ TEST(Values, CarriesAndSelects) {
                         v_add_co_u32 v7, s[10:11], v1, v2
                         v_cndmask_b32 v8, v3, v4, s[10:11]
                         v_sub_co_u32 v9, vcc, v2, v1
-                        v_mad_u64_u32 v[10:11], s[12:13], v1, v1, v[3:4])");
+                        v_mad_u64_u32 v[10:11], s[12:13], v1, v1, v[20:21])");
   EXPECT_EQ(wave->v[5][0], 0u);
   EXPECT_EQ(wave->v[5][3], 0xFFFFFFFFu);
   EXPECT_EQ(wave->v[6][0], 17u);

@@ -25,7 +25,8 @@ struct Case {
 };
 
 Case parseName(const std::string &name) { // v_mfma_f32_32x32x4_2b_f16
-  Case test{name};
+  Case test;
+  test.name = name;
   test.sparse = name.starts_with("v_smfmac");
   size_t at = name.find_first_of("0123456789", name.find("x") - 2);
   char rest[64] = {};

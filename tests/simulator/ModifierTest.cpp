@@ -2,7 +2,9 @@
 // What stands behind the operands: negation, clamp, omod, op_sel, packed selections, SDWA, DPP, and what MODE does.
 #include "simulator/decode/TestAssembler.h"
 #include "simulator/instructions/LaneModifiers.h"
+#include "simulator/numbers/FloatFormats.h"
 #include <gtest/gtest.h>
+#include <random>
 
 namespace heddle::simulator {
 namespace {
@@ -151,6 +153,30 @@ TEST(Modifiers, RoundingAndDenormalsOfMode) {
   EXPECT_EQ(result(usualMode & ~0x20u, "v_add_f32 v5, v3, v3"), 0u);
   EXPECT_EQ(result(usualMode, "v_max_f32 v5, v4, v1"), 0x7FE00000u) << "IEEE: the signalling NaN comes out quiet";
   EXPECT_EQ(result(usualMode & ~uint32_t(ieeeMode), "v_max_f32 v5, v4, v1"), bits(1));
+}
+
+TEST(Modifiers, HalvesRoundOnceInEachMode) {
+  std::mt19937 random(4);
+  auto wave = makeTestWave();
+  for (unsigned row = 1; row < 4; ++row)
+    for (uint32_t &lane : wave->v[row]) // around 1, so that sums have bits to cut
+      lane = 0x3000 + random() % 0x1800 + (random() % 2) * 0x8000;
+  for (uint32_t mode = 0; mode < 4; ++mode) {
+    wave->mode = usualMode | mode << 2;
+    executeText(*wave, R"(v_add_f16 v4, v1, v2
+                          v_mul_f16 v5, v1, v2
+                          v_fma_f16 v6, v1, v2, v3
+                          v_pk_add_f16 v7, v1, v2)");
+    for (unsigned lane = 0; lane < waveLanes; ++lane) {
+      double a = decodeFloat(f16, wave->v[1][lane]), b = decodeFloat(f16, wave->v[2][lane]);
+      double c = decodeFloat(f16, wave->v[3][lane]); // a * b + c is exact in double here
+      auto rounded = [&](double exact) { return encodeFloat(f16, exact, Overflow::Special, Rounding(mode)) & 0x7FFF; };
+      EXPECT_EQ(wave->v[4][lane] & 0x7FFF, rounded(a + b)) << mode; // the sign of a zero depends on the mode
+      EXPECT_EQ(wave->v[5][lane] & 0x7FFF, rounded(a * b)) << mode;
+      EXPECT_EQ(wave->v[6][lane] & 0x7FFF, rounded(a * b + c)) << mode;
+      EXPECT_EQ(wave->v[7][lane] & 0x7FFF, rounded(a + b)) << mode;
+    }
+  }
 }
 
 TEST(Modifiers, SmallFloatsByChip) {
