@@ -78,6 +78,21 @@ TEST_P(Kernels, ReduceSum) {
                                                      std::accumulate(x.begin() + 1024, x.end(), 0)}));
 }
 
+TEST_P(Kernels, Matmul) {
+  constexpr int n = 128;
+  std::vector<float> a = someFloats(n * n, 1), b = someFloats(n * n, 3);
+  uint64_t out = object.buffer(std::vector<float>(n * n));
+  object.run("matmul", {.groups = {2, 2}, .items = {256}}, object.buffer(a), object.buffer(b), out, n);
+  std::vector<float> result = object.read<float>(out);
+  for (int row = 0; row < n; ++row)
+    for (int column = 0; column < n; ++column) {
+      float sum = 0;
+      for (int k = 0; k < n; ++k)
+        sum = std::fma(a[row * n + k], b[k * n + column], sum);
+      ASSERT_EQ(result[row * n + column], sum) << row << ", " << column;
+    }
+}
+
 TEST_P(Kernels, Scan) {
   std::vector<uint64_t> x(512), expected(512);
   for (size_t i = 0; i < x.size(); ++i)
