@@ -321,4 +321,8 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
   return Simulation(object, request).execute();
 }
 
+std::vector<std::string> simulatedInstructions(const std::string &chip) {
+  return instructionNames(chip);
+}
+
 } // namespace heddle

@@ -32,4 +32,8 @@ struct SimulateResult {
 /// arguments that do not fit, Error{WrongResult} for what the simulator finds.
 SimulateResult simulateKernel(const std::string &file, const std::string &name, const SimulateRequest &request);
 
+/// The instructions that the simulator has for `gfx942` or `gfx950`, in alphabetical order. Throws Error{Input} for
+/// another chip.
+std::vector<std::string> simulatedInstructions(const std::string &chip);
+
 } // namespace heddle

@@ -18,10 +18,11 @@ std::vector<std::string> simulatedChips() {
   return names;
 }
 
-void checkChip(const std::string &chip) {
+/// `subject` is what names the chip.
+void checkChip(const std::string &chip, const std::string &subject) {
   std::vector<std::string> known = simulatedChips();
   if (std::find(known.begin(), known.end(), chip) == known.end())
-    throw inputError(fmt::format("the code object is for {}, which is not simulated", chip),
+    throw inputError(fmt::format("{} {}, which is not simulated", subject, chip),
                      {fmt::format("`{}` are", fmt::join(known, "` and `"))});
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c"))
     throw environmentError("the simulator needs a processor with AVX2, FMA and F16C");
@@ -39,7 +40,7 @@ private:
 };
 
 Simulator::Simulator(const AmdCodeObject &object) : code(object) {
-  checkChip(code.chip);
+  checkChip(code.chip, "the code object is for");
   const AmdSegment *text = nullptr;
   uint64_t end = 0;
   for (const AmdSegment &segment : code.segments) {
@@ -98,6 +99,11 @@ RunStatistics Simulator::launch(const AmdKernel &kernel, const Geometry &geometr
   } catch (const Fault &fault) { // before the first instruction
     throw Error(ErrorClass::WrongResult, fmt::format("kernel `{}`: {}", kernel.name, fault.what()), fault.notes);
   }
+}
+
+std::vector<std::string> instructionNames(const std::string &chip) {
+  checkChip(chip, "the chip is");
+  return Decoder(chip).mnemonics();
 }
 
 } // namespace heddle::simulator

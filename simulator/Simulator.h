@@ -37,4 +37,7 @@ private:
   std::unique_ptr<Code> program;
 };
 
+/// The instructions that can be executed, in alphabetical order. Throws Error{Input} for a chip that is not simulated.
+std::vector<std::string> instructionNames(const std::string &chip);
+
 } // namespace heddle::simulator

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -38,10 +39,11 @@ constexpr const char *help = R"(heddle simulate OBJECT [options]: runs a kernel 
   --limit N            stop after N instructions of waves; default 4294967296
   --trace              each instruction to standard error
   --json               counts and results as JSON
+  --list-instructions CHIP   the instructions that the simulator has, and nothing else
 )";
 
 struct SimulateVerbRequest {
-  std::string input, grid, block;
+  std::string input, grid, block, listedChip;
   std::vector<std::string> arguments, buffers, outputs;
   SimulateRequest run;
   bool trace = false, json = false;
@@ -84,7 +86,18 @@ void printResult(const SimulateResult &result, const std::vector<NamedValue> &fi
     printData(text + describeRun(result));
 }
 
+int listInstructions(const std::string &chip, bool asJson) {
+  std::vector<std::string> names = simulatedInstructions(chip);
+  if (asJson)
+    printJson(names);
+  else
+    printData(fmt::format("{}\n", fmt::join(names, "\n")));
+  return 0;
+}
+
 int simulateVerb(SimulateVerbRequest &request) {
+  if (!request.listedChip.empty())
+    return listInstructions(request.listedChip, request.json);
   SimulateRequest &run = request.run;
   if (request.input.empty())
     throw inputError("no code object: `heddle simulate` wants a file", {"`heddle simulate --help` shows the options"});
@@ -139,6 +152,7 @@ void addSimulate(CLI::App &program, VerbAction &action) {
     request->run.instructionLimit = parseUnsignedOption("--limit", text);
   });
   verb->add_flag("--trace", request->trace);
+  verb->add_option("--list-instructions", request->listedChip);
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return simulateVerb(*request); }; });
 }

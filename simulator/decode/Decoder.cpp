@@ -63,4 +63,12 @@ Instruction Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   return instruction;
 }
 
+std::vector<std::string> Decoder::mnemonics() const {
+  std::vector<std::string> names;
+  for (const auto &[name, row] : table)
+    names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 } // namespace heddle::simulator

@@ -35,15 +35,6 @@ Scaled<T> divisionScale(T operand, T denominator, T numerator) {
   return {exponentField(numerator) <= tiny ? larger : operand, false};
 }
 
-/// a + b with the last bit set when the sum was inexact, so that one more rounding gives the rounded exact sum.
-inline double sumToOdd(double a, double b) {
-  double sum = a + b, part = sum - a, lost = (a - (sum - part)) + (b - part);
-  uint64_t bits = bitsOf(sum);
-  bool adjust = lost != 0 && lost == lost && !(bits & 1);
-  bool outward = (lost > 0) == (sum > 0);
-  return fromBits<double>(adjust ? (outward ? bits + 1 : bits - 1) : bits);
-}
-
 /// a * b + c times a power of two, rounded once.
 inline float scaledFusedStep(float a, float b, float c, int exponent) {
   return float(sumToOdd(double(a) * b, c) * double(scaleByPower(1.0f, exponent)));

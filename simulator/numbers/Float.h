@@ -122,10 +122,21 @@ T roundTo(double value) {
     return T(value);
 }
 
+/// a + b with the last bit set when the sum was inexact, so that one more rounding to a format with two bits fewer
+/// gives the rounded exact sum.
+template <typename T>
+T sumToOdd(T a, T b) {
+  T sum = a + b, part = sum - a, lost = (a - (sum - part)) + (b - part);
+  BitsOf<T> bits = bitsOf(sum);
+  bool adjust = lost != 0 && lost == lost && !(bits & 1);
+  bool outward = (lost > 0) == (sum > 0);
+  return fromBits<T>(adjust ? (outward ? bits + 1 : bits - 1) : bits);
+}
+
 template <typename T>
 T fusedMultiplyAdd(T a, T b, T c) {
-  if constexpr (std::is_same_v<T, _Float16>) // the product is exact, and a sum that is not is no tie of f16
-    return halfFromDouble(double(float(a)) * double(float(b)) + double(float(c)));
+  if constexpr (std::is_same_v<T, _Float16>) // the product is exact in f32
+    return _Float16(sumToOdd(float(a) * float(b), float(c)));
   else if constexpr (std::is_same_v<T, float>)
     return __builtin_fmaf(a, b, c);
   else
