@@ -241,6 +241,23 @@ TEST_P(Kernels, WorkgroupsWaitForEachOther) {
   EXPECT_EQ(object.read<uint32_t>(sums), (std::vector<uint32_t>{36, 35, 33, 30, 26, 21, 15, 8}));
 }
 
+TEST_P(Kernels, WavesThatEndDoNotHoldBarriers) {
+  uint64_t out = object.buffer(std::vector<int>(256, -1));
+  object.run("early_end", {.items = {256}}, out);
+  std::vector<int> result = object.read<int>(out);
+  for (int item = 0; item < 64; ++item) {
+    ASSERT_EQ(result[item], 255 - item);
+    ASSERT_EQ(result[64 + item], -1);
+    ASSERT_EQ(result[192 + item], 63 - item);
+  }
+}
+
+TEST_P(Kernels, TheClockAdvances) {
+  uint64_t out = object.buffer(std::vector<uint64_t>(64));
+  object.run("clock_advances", {.items = {64}}, out);
+  EXPECT_GE(object.read<uint64_t>(out)[63], 100u);
+}
+
 TEST_P(Kernels, AMissingWaitShowsWhenLoadsAreLate) {
   uint64_t out = object.buffer(std::vector<int>(64));
   object.run("no_wait", {.items = {64}}, object.buffer(std::vector<int>(64, 41)), out);

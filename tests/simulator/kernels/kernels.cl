@@ -239,3 +239,28 @@ __kernel void forever(__global volatile int *x) {
 }
 
 __kernel void traps(void) { __builtin_trap(); }
+
+// An instruction that the simulator does not have, on a path that is taken if `taken`.
+__kernel void unknown(__global int *out, int taken) {
+  if (taken)
+    __asm__ volatile("v_clrexcp");
+  out[ITEM] = 1;
+}
+
+// The second wave ends before the barrier that the others meet at.
+__kernel void early_end(__global int *out) {
+  __local int shared[256];
+  if (ITEM >> 6 == 1)
+    return;
+  shared[ITEM] = ITEM;
+  barrier_of_group();
+  out[ITEM] = shared[ITEM ^ 255];
+}
+
+// Time passes, also for a wave that only asks for it.
+__kernel void clock_advances(__global u64 *out) {
+  u64 begin = __builtin_amdgcn_s_memtime(), now = begin;
+  while (now < begin + 100)
+    now = __builtin_amdgcn_s_memtime();
+  out[ITEM] = now - begin;
+}
