@@ -4,6 +4,7 @@
 #include "simulator/decode/TestAssembler.h"
 #include "simulator/state/Fault.h"
 #include <gtest/gtest.h>
+#include <random>
 
 namespace heddle::simulator {
 namespace {
@@ -88,6 +89,25 @@ TEST(Decoder, WhatNoTableKnowsFaultsWhenItIsReached) {
   EXPECT_EQ(unknown.sizeBytes, 4u);
   EXPECT_EQ(unknown.text, ".long 0xffffffff");
   EXPECT_THROW(unknown.execute(*wave, unknown), Fault);
+}
+
+// Not more of them: on some bytes, one in ten thousand or so, the disassembler of LLVM 22 itself crashes.
+TEST(Decoder, RandomBytesBecomeInstructionsOrFaults) {
+  Decoder decoders[] = {Decoder("gfx942"), Decoder("gfx950")};
+  std::mt19937 random(3);
+  unsigned known = 0;
+  for (int round = 0; round < 8000; ++round) {
+    uint32_t words[5];
+    for (uint32_t &word : words)
+      word = uint32_t(random());
+    std::vector<uint8_t> bytes(4 * (1 + round % 5));
+    std::memcpy(bytes.data(), words, bytes.size());
+    Instruction instruction = decoders[round & 1].decode(bytes, 0);
+    ASSERT_TRUE(instruction.execute) << instruction.text;
+    ASSERT_LE(instruction.sizeBytes, bytes.size()) << instruction.text;
+    known += instruction.row != nullptr;
+  }
+  EXPECT_GT(known, 500u);
 }
 
 TEST(Decoder, LanesOutsideExecKeepTheirValue) {

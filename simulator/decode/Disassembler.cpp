@@ -13,6 +13,8 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
+#include <algorithm>
+#include <cstring>
 #include <mutex>
 
 extern "C" {
@@ -36,6 +38,19 @@ const llvm::Target &amdTarget(const llvm::Triple &triple) {
   if (!target)
     throw internalError("this LLVM has no disassembler for AMD: " + message);
   return *target;
+}
+
+/// LLVM's printer takes the selects of sub-dword addressing as given and jumps anywhere for those that do not exist.
+bool hasBadSelects(const uint8_t *bytes) {
+  constexpr uint32_t subDword = 0xf9, comparison = 0x3e, lastSelect = 6, lastUnused = 2;
+  uint32_t first, second;
+  std::memcpy(&first, bytes, 4);
+  std::memcpy(&second, bytes + 4, 4);
+  if (first >> 31 || (first & 0x1ff) != subDword)
+    return false;
+  bool hasDestination = first >> 25 != comparison;
+  return (second >> 16 & 7) > lastSelect || (second >> 24 & 7) > lastSelect ||
+         (hasDestination && ((second >> 8 & 7) > lastSelect || (second >> 11 & 3) > lastUnused));
 }
 
 } // namespace
@@ -70,10 +85,16 @@ Disassembler::Disassembler(const std::string &chip) : state(std::make_unique<Sta
 Disassembler::~Disassembler() = default;
 
 Disassembler::Printed Disassembler::print(std::span<const uint8_t> bytes) {
+  // The disassembler fails badly on a literal that is cut off: it always gets enough bytes.
+  constexpr size_t longest = 20;
+  uint8_t padded[longest] = {};
+  std::memcpy(padded, bytes.data(), std::min(longest, bytes.size()));
+  if (hasBadSelects(padded))
+    return {};
   llvm::MCInst instruction;
   uint64_t size = 0;
-  auto status = state->disassembler->getInstruction(instruction, size, {bytes.data(), bytes.size()}, 0, llvm::nulls());
-  if (status != llvm::MCDisassembler::Success)
+  auto status = state->disassembler->getInstruction(instruction, size, padded, 0, llvm::nulls());
+  if (status != llvm::MCDisassembler::Success || size > bytes.size())
     return {};
   Printed printed{uint32_t(size), ""};
   llvm::raw_string_ostream stream(printed.text);
