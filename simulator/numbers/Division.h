@@ -37,7 +37,7 @@ Scaled<T> divisionScale(T operand, T denominator, T numerator) {
 
 /// a * b + c times a power of two, rounded once.
 inline float scaledFusedStep(float a, float b, float c, int exponent) {
-  return float(sumToOdd(double(a) * b, c) * double(scaleByPower(1.0f, exponent)));
+  return float(sumToOdd(double(a) * b, double(c)) * double(scaleByPower(1.0f, exponent)));
 }
 inline double scaledFusedStep(double a, double b, double c, int exponent) {
   __float128 exact = __float128(a) * b + c; // of 113 bits: the product is exact
