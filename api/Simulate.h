@@ -25,7 +25,7 @@ struct SimulateResult {
   std::string kernel, chip;
   std::vector<Array> outputs;
   uint64_t instructions = 0, waves = 0, groups = 0; ///< instructions are those of waves
-  double seconds = 0;                               ///< of the run alone
+  double seconds = 0;                               ///< of processor time, of the run alone
 };
 
 /// Runs a kernel of the code object in `file`; `name` stands for it in messages. Throws Error{Input} for an object or

@@ -58,9 +58,10 @@ uint64_t parseUnsignedOption(const std::string &option, const std::string &text)
 }
 
 std::string describeRun(const SimulateResult &result) {
-  return fmt::format("{} on {}: {} workgroups, {} waves, {} instructions in {:.3f} s ({:.1f} million a second)\n",
-                     result.kernel, result.chip, result.groups, result.waves, result.instructions, result.seconds,
-                     double(result.instructions) / std::max(result.seconds, 1e-9) * 1e-6);
+  return fmt::format(
+      "{} on {}: {} workgroups, {} waves, {} instructions in {:.3f} s of processor time ({:.1f} million a second)\n",
+      result.kernel, result.chip, result.groups, result.waves, result.instructions, result.seconds,
+      double(result.instructions) / std::max(result.seconds, 1e-9) * 1e-6);
 }
 
 void printResult(const SimulateResult &result, const std::vector<NamedValue> &files, bool asJson) {

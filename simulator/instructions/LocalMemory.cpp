@@ -46,18 +46,37 @@ void write(Wave &wave, const Instruction &instruction) {
   wave.memory->issue(wave, request);
 }
 
-/// Two elements, at offset0 and offset1 in units of `unit` bytes.
+/// Where the two elements of an instruction lie, in units of `unit` bytes from the address.
+template <unsigned unit>
+struct TwoOffsets {
+  explicit TwoOffsets(const MemoryRequest &request)
+      : of{request.instruction->modifiers.offset0 * unit, request.instruction->modifiers.offset1 * unit} {}
+  uint32_t of[2];
+};
+
+/// Calls `action(lane, half, bytes)` with the place of each of the two elements.
+template <unsigned bytes, unsigned unit, typename Action>
+void forTwoPlaces(Wave &wave, const MemoryRequest &request, bool writes, Action action) {
+  TwoOffsets<unit> offsets(request);
+  for (unsigned half = 0; half < 2; ++half) {
+    uint32_t offset = offsets.of[half];
+    CommonPlace common = findCommonPlace<Space::Lds>(wave, request, request.lanes, offset + bytes, writes);
+    if (common.base)
+      forLanes(request.lanes, [&](unsigned lane) { action(lane, half, common.base + request.address[lane] + offset); });
+    else
+      forLanes(request.lanes, [&](unsigned lane) {
+        action(lane, half, bytesAt(wave, Space::Lds, lane, request.address[lane] + offset, bytes, writes));
+      });
+  }
+}
+
 template <unsigned bytes, unsigned unit>
 void sampleTwo(Wave &wave, MemoryRequest &request) {
-  const Modifiers &modifiers = request.instruction->modifiers;
-  const uint64_t offsets[] = {uint64_t(modifiers.offset0) * unit, uint64_t(modifiers.offset1) * unit};
-  forLanes(request.lanes, [&](unsigned lane) {
-    for (unsigned half = 0; half < 2; ++half) {
-      uint32_t value[bytes / 4];
-      std::memcpy(value, bytesAt(wave, Space::Lds, lane, request.address[lane] + offsets[half], bytes, false), bytes);
-      for (unsigned word = 0; word < bytes / 4; ++word)
-        request.data[half * bytes / 4 + word][lane] = value[word];
-    }
+  forTwoPlaces<bytes, unit>(wave, request, false, [&](unsigned lane, unsigned half, const uint8_t *place) {
+    uint32_t value[bytes / 4];
+    std::memcpy(value, place, bytes);
+    for (unsigned word = 0; word < bytes / 4; ++word)
+      request.data[half * bytes / 4 + word][lane] = value[word];
   });
 }
 
@@ -74,15 +93,11 @@ void readTwo(Wave &wave, const Instruction &instruction) {
 
 template <unsigned bytes, unsigned unit>
 void sampleWriteTwo(Wave &wave, MemoryRequest &request) {
-  const Modifiers &modifiers = request.instruction->modifiers;
-  const uint64_t offsets[] = {uint64_t(modifiers.offset0) * unit, uint64_t(modifiers.offset1) * unit};
-  forLanes(request.lanes, [&](unsigned lane) {
-    for (unsigned half = 0; half < 2; ++half) {
-      uint32_t value[bytes / 4];
-      for (unsigned word = 0; word < bytes / 4; ++word)
-        value[word] = request.data[half * bytes / 4 + word][lane];
-      std::memcpy(bytesAt(wave, Space::Lds, lane, request.address[lane] + offsets[half], bytes, true), value, bytes);
-    }
+  forTwoPlaces<bytes, unit>(wave, request, true, [&](unsigned lane, unsigned half, uint8_t *place) {
+    uint32_t value[bytes / 4];
+    for (unsigned word = 0; word < bytes / 4; ++word)
+      value[word] = request.data[half * bytes / 4 + word][lane];
+    std::memcpy(place, value, bytes);
   });
 }
 

@@ -57,6 +57,48 @@ void forLanes(uint64_t lanes, Action action) {
     action(unsigned(std::countr_zero(lanes)));
 }
 
+/// Where all lanes of a request find their bytes at once: at `base + address + lane * laneStride`.
+struct CommonPlace {
+  uint8_t *base = nullptr; ///< null: each lane has to ask for itself
+  uint64_t laneStride = 0;
+};
+
+/// Whether the address of each of the lanes is within `most` of `base`.
+inline bool allWithin(const MemoryRequest &request, uint64_t lanes, uint64_t base, uint64_t most) {
+  uint64_t outside = 0;
+  if (lanes == allLanes)
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      outside |= request.address[lane] - base > most;
+  else
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      outside |= (request.address[lane] - base > most) & lanes >> lane;
+  return !(outside & 1);
+}
+
+/// `reach` is how far from its address a lane's last byte ends.
+template <Space space>
+CommonPlace findCommonPlace(Wave &wave, const MemoryRequest &request, uint64_t lanes, uint64_t reach, bool writes) {
+  if (!lanes)
+    return {};
+  CommonPlace place;
+  uint64_t base = 0, size;
+  if constexpr (space == Space::Lds) {
+    place.base = wave.workgroup->lds.data();
+    size = wave.workgroup->lds.size();
+  } else if constexpr (space == Space::Scratch) {
+    place = {wave.scratch.data(), wave.scratchBytes};
+    size = wave.scratchBytes;
+  } else { // flat addresses of LDS and of scratch lie in no allocation
+    const Allocation *allocation = wave.memory->global.around(request.address[std::countr_zero(lanes)], writes);
+    if (!allocation)
+      return {};
+    place.base = reinterpret_cast<uint8_t *>(uintptr_t(allocation->bytes.get()) - uintptr_t(allocation->base));
+    base = allocation->base;
+    size = allocation->sizeBytes;
+  }
+  return reach <= size && allWithin(request, lanes, base, size - reach) ? place : CommonPlace{};
+}
+
 template <AccessForm form>
 uint32_t widen(uint32_t bits) {
   if constexpr (form.bytes == 1)
@@ -65,50 +107,65 @@ uint32_t widen(uint32_t bits) {
     return form.signExtend ? uint32_t(int32_t(int16_t(bits))) : bits & 0xffff;
 }
 
+/// Whether for each lane all words are in range, or none.
+template <unsigned words>
+bool isWhole(const MemoryRequest &request) {
+  bool whole = true;
+  for (unsigned word = 1; word < words; ++word)
+    whole &= request.inRange[word] == request.inRange[0];
+  return whole;
+}
+
+/// Calls `action(lane, bytes)` with the place of each lane's `size` bytes.
+template <Space space, typename Action>
+void forPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned size, bool writes, Action action) {
+  CommonPlace common = findCommonPlace<space>(wave, request, lanes, size, writes);
+  if (common.base)
+    forLanes(lanes, [&](unsigned lane) {
+      action(lane, common.base + request.address[lane] + (space == Space::Scratch ? lane * common.laneStride : 0));
+    });
+  else
+    forLanes(lanes,
+             [&](unsigned lane) { action(lane, bytesAt(wave, space, lane, request.address[lane], size, writes)); });
+}
+
 /// Reads each lane's bytes into the request's data; words that are not in range become 0.
 template <Space space, AccessForm form>
 void sampleLoad(Wave &wave, MemoryRequest &request) {
   constexpr unsigned words = form.words();
-  bool whole = true; // every word of an active lane is there, or none
-  for (unsigned word = 0; word < words; ++word) {
-    whole &= request.inRange[word] == request.inRange[0];
+  for (unsigned word = 0; word < words; ++word)
     if (request.inRange[word] != allLanes)
       std::memset(request.data[word], 0, sizeof(Row));
-  }
-  if constexpr (form.bytes < 4) {
-    forLanes(request.inRange[0], [&](unsigned lane) {
+  if constexpr (form.bytes < 4)
+    forPlaces<space>(wave, request, request.inRange[0], form.bytes, false, [&](unsigned lane, const uint8_t *place) {
       uint32_t bits = 0;
-      std::memcpy(&bits, bytesAt(wave, space, lane, request.address[lane], form.bytes, false), form.bytes);
+      std::memcpy(&bits, place, form.bytes);
       request.data[0][lane] = widen<form>(bits);
     });
-  } else if (whole) {
-    forLanes(request.inRange[0], [&](unsigned lane) {
+  else if (isWhole<words>(request))
+    forPlaces<space>(wave, request, request.inRange[0], form.bytes, false, [&](unsigned lane, const uint8_t *place) {
       uint32_t value[words];
-      std::memcpy(value, bytesAt(wave, space, lane, request.address[lane], form.bytes, false), form.bytes);
+      std::memcpy(value, place, form.bytes);
       for (unsigned word = 0; word < words; ++word)
         request.data[word][lane] = value[word];
     });
-  } else {
+  else
     for (unsigned word = 0; word < words; ++word)
       forLanes(request.inRange[word], [&](unsigned lane) {
         std::memcpy(&request.data[word][lane], bytesAt(wave, space, lane, request.address[lane] + 4 * word, 4, false),
                     4);
       });
-  }
 }
 
 template <Space space, AccessForm form>
 void sampleStore(Wave &wave, MemoryRequest &request) {
   constexpr unsigned words = form.words();
-  bool whole = true;
-  for (unsigned word = 1; word < words; ++word)
-    whole &= request.inRange[word] == request.inRange[0];
-  if (form.bytes < 4 || whole)
-    forLanes(request.inRange[0], [&](unsigned lane) {
+  if (form.bytes < 4 || isWhole<words>(request))
+    forPlaces<space>(wave, request, request.inRange[0], form.bytes, true, [&](unsigned lane, uint8_t *place) {
       uint32_t value[words];
       for (unsigned word = 0; word < words; ++word)
         value[word] = request.data[word][lane];
-      std::memcpy(bytesAt(wave, space, lane, request.address[lane], form.bytes, true), value, form.bytes);
+      std::memcpy(place, value, form.bytes);
     });
   else
     for (unsigned word = 0; word < words; ++word)

@@ -65,9 +65,19 @@ void loadScalarsFromBuffer(Wave &wave, const Instruction &instruction) {
   wave.memory->issue(wave, request);
 }
 
-/// A virtual clock that advances with what the wave has executed.
+/// A virtual clock that advances with what waves have executed.
 void readClock(Wave &wave, const Instruction &instruction) {
-  writeUniform64(wave, instruction.operands[0], wave.memory->now(wave));
+  MemoryRequest request;
+  request.sample = [](Wave &wave, MemoryRequest &request) {
+    uint64_t ticks = wave.memory->now(wave);
+    std::memcpy(request.scalarData, &ticks, sizeof ticks);
+  };
+  request.land = landScalars;
+  request.instruction = &instruction;
+  request.queues = MemoryRequest::Scalar;
+  request.words = 2;
+  request.destination = instruction.operands[0].index;
+  wave.memory->issue(wave, request);
 }
 
 void doNothing(Wave &, const Instruction &) {}

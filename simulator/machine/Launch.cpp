@@ -183,10 +183,15 @@ void Launch::start(Wave &wave, const Workgroup &group) const {
     if (kernel.resource2 >> (7 + axis) & 1)
       wave.s[next++] = group.id[axis];
   uint32_t first = wave.indexInGroup * waveLanes, items = geometry.itemsPerGroup();
+  uint32_t x = first % geometry.items.x, y = first / geometry.items.x % geometry.items.y,
+           z = first / geometry.items.x / geometry.items.y;
   for (uint32_t lane = 0; lane < waveLanes; ++lane) {
-    uint32_t item = first + lane;
-    uint32_t x = item % geometry.items[0], rest = item / geometry.items[0];
-    wave.v[0][lane] = x | (rest % geometry.items[1]) << 10 | (rest / geometry.items[1]) << 20;
+    wave.v[0][lane] = x | y << 10 | z << 20;
+    if (++x == geometry.items.x) {
+      x = 0;
+      if (++y == geometry.items.y)
+        y = 0, ++z;
+    }
   }
   uint32_t active = std::min(items - first, waveLanes);
   wave.setExec(active == waveLanes ? allLanes : (uint64_t(1) << active) - 1);

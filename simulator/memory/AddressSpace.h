@@ -39,6 +39,16 @@ public:
       return recent->bytes.get() + (address - recent->base);
     return find(address, size, writes);
   }
+  /// The allocation that holds the address and may be written if `writes`, or null.
+  const Allocation *around(uint64_t address, bool writes) {
+    if (!recent || !recent->contains(address, 1)) {
+      const Allocation *allocation = owner(address);
+      if (!allocation)
+        return nullptr;
+      recent = allocation;
+    }
+    return writes && !recent->writable ? nullptr : recent;
+  }
   /// The allocation that holds the address, or null.
   const Allocation *owner(uint64_t address) const;
 

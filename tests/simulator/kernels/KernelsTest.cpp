@@ -78,6 +78,21 @@ TEST_P(Kernels, ReduceSum) {
                                                      std::accumulate(x.begin() + 1024, x.end(), 0)}));
 }
 
+TEST_P(Kernels, Matmul) {
+  constexpr int n = 128;
+  std::vector<float> a = someFloats(n * n, 1), b = someFloats(n * n, 3);
+  uint64_t out = object.buffer(std::vector<float>(n * n));
+  object.run("matmul", {.groups = {2, 2}, .items = {256}}, object.buffer(a), object.buffer(b), out, n);
+  std::vector<float> result = object.read<float>(out);
+  for (int row = 0; row < n; ++row)
+    for (int column = 0; column < n; ++column) {
+      float sum = 0;
+      for (int k = 0; k < n; ++k)
+        sum = std::fma(a[row * n + k], b[k * n + column], sum);
+      ASSERT_EQ(result[row * n + column], sum) << row << ", " << column;
+    }
+}
+
 TEST_P(Kernels, Scan) {
   std::vector<uint64_t> x(512), expected(512);
   for (size_t i = 0; i < x.size(); ++i)
@@ -224,6 +239,23 @@ TEST_P(Kernels, WorkgroupsWaitForEachOther) {
   uint64_t sums = object.buffer(std::vector<uint32_t>(8));
   object.run("chain", {.groups = {8}, .items = {64}}, object.buffer(std::vector<uint32_t>(8)), sums);
   EXPECT_EQ(object.read<uint32_t>(sums), (std::vector<uint32_t>{36, 35, 33, 30, 26, 21, 15, 8}));
+}
+
+TEST_P(Kernels, WavesThatEndDoNotHoldBarriers) {
+  uint64_t out = object.buffer(std::vector<int>(256, -1));
+  object.run("early_end", {.items = {256}}, out);
+  std::vector<int> result = object.read<int>(out);
+  for (int item = 0; item < 64; ++item) {
+    ASSERT_EQ(result[item], 255 - item);
+    ASSERT_EQ(result[64 + item], -1);
+    ASSERT_EQ(result[192 + item], 63 - item);
+  }
+}
+
+TEST_P(Kernels, TheClockAdvances) {
+  uint64_t out = object.buffer(std::vector<uint64_t>(64));
+  object.run("clock_advances", {.items = {64}}, out);
+  EXPECT_GE(object.read<uint64_t>(out)[63], 100u);
 }
 
 TEST_P(Kernels, AMissingWaitShowsWhenLoadsAreLate) {

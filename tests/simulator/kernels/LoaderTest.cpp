@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(All, Preload,
                                           testing::Values(Policy::Earliest, Policy::Latest)));
 
 TEST(Refusal, ChipThatIsNotSimulated) {
-  EXPECT_CONTAINS(messageOf([] { SimulatedObject object("kernels-gfx90a.hsaco"); }),
+  EXPECT_CONTAINS(messageOf([] { SimulatedObject object("other-chip.hsaco"); }),
                   "the code object is for gfx90a, which is not simulated\n`gfx942` and `gfx950` are");
 }
 
@@ -107,6 +107,17 @@ TEST(Fault, KernelThatWaitsForAWorkgroupWithoutAPlace) {
   uint64_t flags = object.buffer(std::vector<uint32_t>(8)), sums = object.buffer(std::vector<uint32_t>(8));
   EXPECT_CONTAINS(messageOf([&] { object.run("chain", {.groups = {8}, .items = {64}}, flags, sums); }),
                   "6 workgroups had not started; a kernel that waits for them needs more than 2 alive at once");
+}
+
+TEST(Fault, InstructionThatIsUnknownWhereItIsReached) {
+  SimulatedObject object("kernels-gfx942-O3.hsaco");
+  uint64_t out = object.buffer(std::vector<int>(64));
+  object.run("unknown", {.items = {64}}, out, 0);
+  EXPECT_EQ(object.read<int>(out)[63], 1);
+  std::string message = messageOf([&] { object.run("unknown", {.items = {64}}, out, 1); });
+  EXPECT_CONTAINS(message, "kernel `unknown`: the simulator does not know the instruction `v_clrexcp`");
+  EXPECT_CONTAINS(message, "pc 0x");
+  EXPECT_CONTAINS(message, "v_clrexcp  workgroup 0,0,0 wave 0");
 }
 
 TEST(Fault, Trap) {

@@ -65,6 +65,30 @@ __attribute__((amdgpu_flat_work_group_size(1, 1024))) __kernel void reduce_sum(_
     out[GROUP] = shared[0];
 }
 
+// c = a * b for n a multiple of 64: tiles of 64 x 64 by workgroups of 256, 16 columns of a and rows of b at a time in LDS.
+__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int n) {
+  __local float tile_a[16][64], tile_b[16][64];
+  int column = __builtin_amdgcn_workgroup_id_x() * 64, row = __builtin_amdgcn_workgroup_id_y() * 64;
+  int x = (ITEM & 15) * 4, y = (ITEM >> 4) * 4;
+  float sums[4][4] = {};
+  for (int k = 0; k < n; k += 16) {
+    for (int i = 0; i < 4; ++i) {
+      int element = ITEM + i * 256, outer = element >> 6, inner = element & 63;
+      tile_a[outer][inner] = a[(row + inner) * n + k + outer];
+      tile_b[outer][inner] = b[(k + outer) * n + column + inner];
+    }
+    barrier_of_group();
+    for (int step = 0; step < 16; ++step)
+      for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
+          sums[i][j] = __builtin_fmaf(tile_a[step][y + i], tile_b[step][x + j], sums[i][j]);
+    barrier_of_group();
+  }
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j)
+      c[(row + y + i) * n + column + x + j] = sums[i][j];
+}
+
 // Inclusive, in one workgroup of 512.
 __attribute__((amdgpu_flat_work_group_size(1, 512))) __kernel void scan(__global const u64 *x, __global u64 *out) {
   __local u64 shared[2][512];
@@ -215,3 +239,28 @@ __kernel void forever(__global volatile int *x) {
 }
 
 __kernel void traps(void) { __builtin_trap(); }
+
+// An instruction that the simulator does not have, on a path that is taken if `taken`.
+__kernel void unknown(__global int *out, int taken) {
+  if (taken)
+    __asm__ volatile("v_clrexcp");
+  out[ITEM] = 1;
+}
+
+// The second wave ends before the barrier that the others meet at.
+__kernel void early_end(__global int *out) {
+  __local int shared[256];
+  if (ITEM >> 6 == 1)
+    return;
+  shared[ITEM] = ITEM;
+  barrier_of_group();
+  out[ITEM] = shared[ITEM ^ 255];
+}
+
+// Time passes, also for a wave that only asks for it.
+__kernel void clock_advances(__global u64 *out) {
+  u64 begin = __builtin_amdgcn_s_memtime(), now = begin;
+  while (now < begin + 100)
+    now = __builtin_amdgcn_s_memtime();
+  out[ITEM] = now - begin;
+}
