@@ -61,8 +61,8 @@ void forTwoPlaces(Wave &wave, const MemoryRequest &request, bool writes, Action 
   for (unsigned half = 0; half < 2; ++half) {
     uint32_t offset = offsets.of[half];
     CommonPlace common = findCommonPlace<Space::Lds>(wave, request, request.lanes, offset + bytes, writes);
-    if (common.base)
-      forLanes(request.lanes, [&](unsigned lane) { action(lane, half, common.base + request.address[lane] + offset); });
+    if (common.found)
+      forLanes(request.lanes, [&](unsigned lane) { action(lane, half, common.at(request.address[lane] + offset, 0)); });
     else
       forLanes(request.lanes, [&](unsigned lane) {
         action(lane, half, bytesAt(wave, Space::Lds, lane, request.address[lane] + offset, bytes, writes));

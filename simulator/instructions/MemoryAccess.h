@@ -57,10 +57,14 @@ void forLanes(uint64_t lanes, Action action) {
     action(unsigned(std::countr_zero(lanes)));
 }
 
-/// Where all lanes of a request find their bytes at once: at `base + address + lane * laneStride`.
+/// Where all lanes of a request find their bytes at once, if they do; else each has to ask for itself.
 struct CommonPlace {
-  uint8_t *base = nullptr; ///< null: each lane has to ask for itself
+  bool found = false;
+  uintptr_t base = 0; ///< what to add to an address
   uint64_t laneStride = 0;
+  uint8_t *at(uint64_t address, unsigned lane) const {
+    return reinterpret_cast<uint8_t *>(base + address + lane * laneStride);
+  }
 };
 
 /// Whether the address of each of the lanes is within `most` of `base`.
@@ -81,22 +85,23 @@ CommonPlace findCommonPlace(Wave &wave, const MemoryRequest &request, uint64_t l
   if (!lanes)
     return {};
   CommonPlace place;
-  uint64_t base = 0, size;
+  uint64_t first = 0, size;
   if constexpr (space == Space::Lds) {
-    place.base = wave.workgroup->lds.data();
+    place.base = uintptr_t(wave.workgroup->lds.data());
     size = wave.workgroup->lds.size();
   } else if constexpr (space == Space::Scratch) {
-    place = {wave.scratch.data(), wave.scratchBytes};
-    size = wave.scratchBytes;
+    place.base = uintptr_t(wave.scratch.data());
+    place.laneStride = size = wave.scratchBytes;
   } else { // flat addresses of LDS and of scratch lie in no allocation
     const Allocation *allocation = wave.memory->global.around(request.address[std::countr_zero(lanes)], writes);
     if (!allocation)
       return {};
-    place.base = reinterpret_cast<uint8_t *>(uintptr_t(allocation->bytes.get()) - uintptr_t(allocation->base));
-    base = allocation->base;
+    first = allocation->base;
+    place.base = uintptr_t(allocation->bytes.get()) - uintptr_t(first);
     size = allocation->sizeBytes;
   }
-  return reach <= size && allWithin(request, lanes, base, size - reach) ? place : CommonPlace{};
+  place.found = reach <= size && allWithin(request, lanes, first, size - reach);
+  return place;
 }
 
 template <AccessForm form>
@@ -119,11 +124,10 @@ bool isWhole(const MemoryRequest &request) {
 /// Calls `action(lane, bytes)` with the place of each lane's `size` bytes.
 template <Space space, typename Action>
 void forPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned size, bool writes, Action action) {
+  constexpr bool strided = space == Space::Scratch;
   CommonPlace common = findCommonPlace<space>(wave, request, lanes, size, writes);
-  if (common.base)
-    forLanes(lanes, [&](unsigned lane) {
-      action(lane, common.base + request.address[lane] + (space == Space::Scratch ? lane * common.laneStride : 0));
-    });
+  if (common.found)
+    forLanes(lanes, [&](unsigned lane) { action(lane, common.at(request.address[lane], strided ? lane : 0)); });
   else
     forLanes(lanes,
              [&](unsigned lane) { action(lane, bytesAt(wave, space, lane, request.address[lane], size, writes)); });
