@@ -340,6 +340,14 @@ MatrixElement formatByCode(unsigned code) {
   return formats[code];
 }
 
+/// One block of each group of 2^cbsz is read by all of them.
+void checkBroadcast(const Modifiers &modifiers, const MatrixShape &shape) {
+  unsigned group = 1u << modifiers.cbsz;
+  if (group > shape.blocks || modifiers.abid >= group)
+    throw Fault("broadcasts block " + std::to_string(modifiers.abid) + " of each " + std::to_string(group) +
+                " (abid, cbsz), but multiplies " + std::to_string(shape.blocks) + " blocks");
+}
+
 OperandView viewOf(const Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix, unsigned number) {
   const Modifiers &modifiers = instruction.modifiers;
   bool hasFormats = matrix.kind == MatrixKind::Formats || matrix.kind == MatrixKind::Scaled;
@@ -354,6 +362,8 @@ OperandView viewOf(const Wave &wave, const Instruction &instruction, const Matri
   view.negate = matrix.a == MatrixElement::F64 && modifiers.blgp >> number & 1;
   view.broadcasts = matrix.kind == MatrixKind::Dense && matrix.a != MatrixElement::F64 &&
                     (number ? modifiers.blgp != 0 : modifiers.cbsz != 0);
+  if (view.broadcasts && number == 0)
+    checkBroadcast(modifiers, matrix.shape);
   if (view.broadcasts)
     for (unsigned lane = 0; lane < waveLanes; ++lane)
       view.sourceLanes[lane] = uint8_t(

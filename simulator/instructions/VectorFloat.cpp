@@ -77,6 +77,36 @@ constexpr auto sine = [](T a) { return waveOfTurns<T, false>(a); };
 template <typename T>
 constexpr auto cosine = [](T a) { return waveOfTurns<T, true>(a); };
 
+/// The axis on which a vector is longest, z before y before x: the face of a cube it points to.
+enum class Axis { X, Y, Z };
+Axis longestAxis(float x, float y, float z) {
+  float a = absolute(x), b = absolute(y), c = absolute(z);
+  return c >= a && c >= b ? Axis::Z : b >= a ? Axis::Y : Axis::X;
+}
+constexpr auto cubeFace = [](float x, float y, float z) {
+  Axis axis = longestAxis(x, y, z);
+  float major = axis == Axis::Z ? z : axis == Axis::Y ? y : x;
+  return 2.0f * float(int(axis)) + (major < 0 ? 1.0f : 0.0f);
+};
+constexpr auto cubeAcross = [](float x, float y, float z) {
+  Axis axis = longestAxis(x, y, z);
+  return axis == Axis::Z ? (z < 0 ? -x : x) : axis == Axis::Y ? x : x < 0 ? z : -z;
+};
+constexpr auto cubeDown = [](float x, float y, float z) {
+  return longestAxis(x, y, z) == Axis::Y ? (y < 0 ? -z : z) : -y;
+};
+constexpr auto cubeMajor = [](float x, float y, float z) {
+  Axis axis = longestAxis(x, y, z);
+  return 2.0f * (axis == Axis::Z ? z : axis == Axis::Y ? y : x);
+};
+
+void addCubes(InstructionTable &table) {
+  table.add(laneRow<cubeFace>("v_cubeid_f32"));
+  table.add(laneRow<cubeAcross>("v_cubesc_f32"));
+  table.add(laneRow<cubeDown>("v_cubetc_f32"));
+  table.add(laneRow<cubeMajor>("v_cubema_f32"));
+}
+
 void addArithmetic(InstructionTable &table) {
   table.add(laneRow<add<half>>("v_add_f16"));
   table.add(laneRow<add<float>>("v_add_f32"));
@@ -197,6 +227,7 @@ void addVectorFloat(InstructionTable &table) {
   addParts(table);
   addDivision(table);
   addApproximations(table);
+  addCubes(table);
 }
 
 } // namespace heddle::simulator

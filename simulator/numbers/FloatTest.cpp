@@ -151,9 +151,9 @@ TEST(Transcendentals, WithinOneUnit) {
     float x = wide(random), y = positive(random), z = turns(random);
     ASSERT_LE(unitsOff(exponential2(x), std::exp2(double(x))), 0.51) << x;
     ASSERT_LE(unitsOff(logarithm2(y), std::log2(double(y))), 0.51) << y;
-    ASSERT_LE(unitsOff(reciprocal(y), 1 / double(y)), 0.51) << y;
-    ASSERT_LE(unitsOff(squareRoot(y), std::sqrt(double(y))), 0.51) << y;
-    ASSERT_LE(unitsOff(reciprocalSquareRoot(y), 1 / std::sqrt(double(y))), 0.51) << y;
+    ASSERT_LE(unitsOff(reciprocal(y), 1 / double(y)), 1) << y;
+    ASSERT_LE(unitsOff(squareRoot(y), std::sqrt(double(y))), 1) << y;
+    ASSERT_LE(unitsOff(reciprocalSquareRoot(y), 1 / std::sqrt(double(y))), 1) << y;
     double rest = double(z) - std::nearbyint(double(z));
     ASSERT_NEAR((waveOfTurns<float, false>(z)), std::sin(2 * M_PI * rest), 6e-8) << z;
     ASSERT_NEAR((waveOfTurns<float, true>(z)), std::cos(2 * M_PI * rest), 6e-8) << z;
@@ -181,6 +181,17 @@ TEST(Transcendentals, Edges) {
   EXPECT_EQ((waveOfTurns<float, false>(1000.5f)), 0);
   EXPECT_EQ((waveOfTurns<float, true>(-0.5f)), -1);
   EXPECT_TRUE(isNan(waveOfTurns<float, false>(HUGE_VALF)));
+}
+
+TEST(Transcendentals, ExactResultsStayExact) {
+  for (float x : {1.0f, 4.0f, 0.25f, 0x1p60f, 0x1p-60f}) {
+    EXPECT_EQ(reciprocal(x), 1 / x);
+    EXPECT_EQ(squareRoot(x), std::sqrt(x));
+    EXPECT_EQ(reciprocalSquareRoot(x), 1 / std::sqrt(x));
+    EXPECT_EQ(exponential2(logarithm2(x)), x);
+  }
+  EXPECT_EQ(squareRoot(9.0f), 3);
+  EXPECT_LT(double(squareRoot(3.0f)), std::sqrt(3.0)) << "else below the root";
 }
 
 TEST(Transcendentals, DoubleOnesAreCoarse) { // else a kernel without its Newton steps would look right

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The vector unit's approximations. The manuals give error bounds, not bits: results here are within 1 unit in the last
-// place for f32 and f16. v_rcp, v_rsq, v_sqrt, v_exp and v_log of f32 take and give denormals as 0 whatever MODE says,
-// because LLVM's sequences scale around them and a kernel may not rely on more. The f64 ones are as far off as their
-// bound of 2^29 units allows, so that a missing Newton step shows.
+// The vector unit's approximations. The manuals give error bounds, not bits. v_rcp, v_rsq and v_sqrt err as far as
+// their bounds allow, 1 unit in the last place of f32 and 2^29 of f64, so that a missing Newton step shows; exact
+// results stay exact. The others are rounded once. v_rcp, v_rsq, v_sqrt, v_exp and v_log of f32 take and give denormals
+// as 0 whatever MODE says, because LLVM's sequences scale around them and a kernel may not rely on more.
 #pragma once
 
 #include "simulator/numbers/Float.h"
@@ -82,12 +82,18 @@ inline double coarse(double value) {
   uint64_t cut = bitsOf(value) & ~((uint64_t(1) << 29) - 1);
   return special ? value : std::bit_cast<double>(cut);
 }
+/// Cut to f32: off by up to one unit, and exact where the result is.
+inline float cutToSingle(double value) {
+  auto nearest = float(value);
+  bool tooFar = std::fabs(double(nearest)) > std::fabs(value) && !isInfinite(value);
+  return fromBits<float>(bitsOf(nearest) - (tooFar ? 1 : 0));
+}
 template <typename T, typename Function>
 T approximate(T value, Function function) {
   if constexpr (std::is_same_v<T, double>)
     return coarse(function(value));
   else if constexpr (std::is_same_v<T, float>)
-    return flushDenormal(float(function(double(flushDenormal(value)))));
+    return flushDenormal(cutToSingle(function(double(flushDenormal(value)))));
   else
     return halfFromDouble(function(toDouble(value)));
 }

@@ -27,8 +27,7 @@ std::set<std::string> vectorMnemonics(const char *chip) {
 }
 
 /// What no compiler for compute kernels emits.
-const std::set<std::string> missing = {"v_clrexcp",    "v_cubeid_f32", "v_cubema_f32",
-                                       "v_cubesc_f32", "v_cubetc_f32", "v_screen_partition_4se_b32"};
+const std::set<std::string> missing = {"v_clrexcp", "v_screen_partition_4se_b32"};
 
 void checkChip(const char *chip, ChipSet set, size_t atLeast) {
   const InstructionTable &table = instructionsOf(set);

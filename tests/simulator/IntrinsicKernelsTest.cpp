@@ -37,7 +37,8 @@ std::vector<Out> runWave(const std::string &text, const std::string &chip, const
   Simulator simulator(parseAmdCodeObject(compileModule(text, chip), "kernel"));
   auto upload = [&](const std::vector<T> &values, const char *name) {
     uint64_t address = simulator.allocate(std::max<size_t>(values.size(), 1) * sizeof(T), name);
-    std::memcpy(simulator.bytes(address).data(), values.data(), values.size() * sizeof(T));
+    if (!values.empty())
+      std::memcpy(simulator.bytes(address).data(), values.data(), values.size() * sizeof(T));
     return address;
   };
   uint64_t addresses[] = {upload(in, "in"), upload(more, "more"), simulator.allocate(count * sizeof(Out), "out")};

@@ -161,6 +161,21 @@ TEST(Values, BytesAndBits) {
   EXPECT_EQ(wave->v[13][0], 0x00E0C0A0u ^ 0xC5u);
 }
 
+TEST(Values, FacesOfCubes) {
+  auto wave = makeTestWave();
+  fill(*wave, 1, bits(1)), fill(*wave, 2, bits(-3)), fill(*wave, 3, bits(2));
+  executeText(*wave, R"(v_cubeid_f32 v4, v1, v2, v3
+                        v_cubesc_f32 v5, v1, v2, v3
+                        v_cubetc_f32 v6, v1, v2, v3
+                        v_cubema_f32 v7, v1, v2, v3
+                        v_cubeid_f32 v8, v2, v1, v2)");
+  EXPECT_EQ(wave->v[4][0], bits(3));
+  EXPECT_EQ(wave->v[5][0], bits(1));
+  EXPECT_EQ(wave->v[6][0], bits(-2));
+  EXPECT_EQ(wave->v[7][0], bits(-6));
+  EXPECT_EQ(wave->v[8][0], bits(5)) << "of equal ones z";
+}
+
 TEST(Values, DivisionWithImplicitVcc) {
   auto wave = makeTestWave();
   fill(*wave, 1, bits(3)), fill(*wave, 2, bits(2)), fill(*wave, 3, bits(4));

@@ -5,6 +5,7 @@
 #include "simulator/decode/TestAssembler.h"
 #include "simulator/instructions/InstructionTable.h"
 #include "simulator/numbers/Conversions.h"
+#include "simulator/state/Fault.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -297,6 +298,13 @@ TEST(Matrix, Broadcasts) { // 4x4x1: block b multiplies column and row of its ow
     EXPECT_EQ(wave->v[16][lane], number(float(lane % 16 + 16)));
     EXPECT_EQ(wave->v[20][lane], number(float(lane) + 2));
   }
+}
+
+TEST(Matrix, BroadcastsOfBlocksThatThereAreNot) {
+  auto wave = makeTestWave();
+  EXPECT_THROW(executeText(*wave, "v_mfma_f32_16x16x1_4b_f32 v[0:15], v16, v17, 0 cbsz:3"), Fault);
+  EXPECT_THROW(executeText(*wave, "v_mfma_f32_16x16x1_4b_f32 v[0:15], v16, v17, 0 cbsz:1 abid:2"), Fault);
+  EXPECT_NO_THROW(executeText(*wave, "v_mfma_f32_16x16x1_4b_f32 v[0:15], v16, v17, 0 cbsz:2 abid:3"));
 }
 
 TEST(Matrix, SparseIndexSets) { // abid picks eight of the 32 bits
