@@ -55,6 +55,24 @@ void printJson(const nlohmann::ordered_json &json) {
   printData(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
+std::array<int64_t, 3> parseExtents(const std::string &option, const std::string &text) {
+  std::array<int64_t, 3> extents = {1, 1, 1};
+  const char *at = text.data(), *end = text.data() + text.size();
+  for (int i = 0; i < 3; ++i) {
+    auto [stop, status] = std::from_chars(at, end, extents[i]);
+    if (status == std::errc::result_out_of_range)
+      throw inputError(fmt::format("`{} {}` is too large", option, text), {"a grid has below 2^31 program instances"});
+    if (status != std::errc() || stop == at)
+      break;
+    if (stop == end)
+      return extents;
+    if (*stop != ',')
+      break;
+    at = stop + 1;
+  }
+  throw inputError(fmt::format("`{} {}` is not X, X,Y or X,Y,Z", option, text));
+}
+
 int parseIntegerOption(const std::string &option, const std::string &text, int least, int most) {
   int value = 0;
   auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -2,7 +2,9 @@
 // Data to standard output, talk to standard error.
 #pragma once
 #include "support/Error.h"
+#include <array>
 #include <climits>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -18,6 +20,9 @@ void printJson(const nlohmann::ordered_json &json);
 
 /// An option's value as an integer from `least` to `most`; Error{Input} with the option and its text when it is none.
 int parseIntegerOption(const std::string &option, const std::string &text, int least, int most = INT_MAX);
+
+/// An option's value as X, X,Y or X,Y,Z, the rest 1; Error{Input} with the option and its text when it is none.
+std::array<int64_t, 3> parseExtents(const std::string &option, const std::string &text);
 
 /// Writes one line of talk.
 void say(const std::string &line);

@@ -66,24 +66,6 @@ struct RunVerbRequest {
   bool json = false;
 };
 
-std::array<int64_t, 3> parseGrid(const std::string &text) {
-  std::array<int64_t, 3> grid = {1, 1, 1};
-  const char *at = text.data(), *end = text.data() + text.size();
-  for (int i = 0; i < 3; ++i) {
-    auto [stop, status] = std::from_chars(at, end, grid[i]);
-    if (status == std::errc::result_out_of_range)
-      throw inputError(fmt::format("`--grid {}` is too large", text), {"a grid has below 2^31 program instances"});
-    if (status != std::errc() || stop == at)
-      break;
-    if (stop == end)
-      return grid;
-    if (*stop != ',')
-      break;
-    at = stop + 1;
-  }
-  throw inputError(fmt::format("`--grid {}` is not X, X,Y or X,Y,Z", text));
-}
-
 double parseNumber(const std::string &text, const std::string &whole) {
   double value = 0;
   auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -215,7 +197,7 @@ int runVerb(RunVerbRequest &request) {
     throw inputError("no kernel: `heddle run` wants a file", {"`heddle run --help` shows the options"});
   if (request.grid.empty())
     throw inputError("no grid: `heddle run` wants `--grid X[,Y[,Z]]`, the number of program instances");
-  run.grid = parseGrid(request.grid);
+  run.grid = parseExtents("--grid", request.grid);
   for (const std::string &text : request.arguments)
     run.arguments.push_back(parseNamedValue(text, "--arg"));
   for (const std::string &text : request.buffers)

@@ -17,6 +17,7 @@ using VerbAction = std::function<int()>;
 void addCompile(CLI::App &program, VerbAction &action, const std::string &commandLine);
 void addRun(CLI::App &program, VerbAction &action, const std::string &commandLine);
 void addInspect(CLI::App &program, VerbAction &action);
+void addSimulate(CLI::App &program, VerbAction &action);
 void addBench(CLI::App &program, VerbAction &action);
 void addDoctor(CLI::App &program, VerbAction &action);
 

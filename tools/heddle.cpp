@@ -19,6 +19,7 @@ constexpr const char *overview = R"(heddle: compiles GPU tile kernels and runs t
   heddle run add.ttir --grid 4 --arg x=@x.npy --arg y=rand:f32[4096]:7 --arg out=f32[4096] --arg n=4096 --out out=out.npy
   heddle run add.hpkg --grid 4 --arg ... --device host --repeat 100
   heddle inspect matmul.hpkg --asm
+  heddle simulate add.hsaco --grid 4 --block 256 --arg x=@x.npy --arg out=f32[1024] --out out=out.npy
   heddle bench all-reduce -b 1K -e 64M -f 4
   heddle doctor
 
@@ -26,6 +27,7 @@ Verbs (each has --help):
   compile   a kernel's Triton IR text to a package
   run       a kernel on a device, from its text or its package
   inspect   what is in a package, what each phase makes of a kernel, what a collective or a module does
+  simulate  a kernel of an AMD code object, without such a device
   bench     how fast a collective is, and whether its result is right
   doctor    what this machine has, and every setting with its origin
 
@@ -97,6 +99,7 @@ int runProgram(int count, char **words) {
   heddle::addCompile(program, action, commandLine);
   heddle::addRun(program, action, commandLine);
   heddle::addInspect(program, action);
+  heddle::addSimulate(program, action);
   heddle::addBench(program, action);
   heddle::addDoctor(program, action);
   try {
@@ -117,7 +120,8 @@ int runProgram(int count, char **words) {
     return 0;
   }
   if (!action)
-    throw heddle::inputError("no verb: say compile, run, inspect, bench or doctor", {"`heddle --help` shows examples"});
+    throw heddle::inputError("no verb: say compile, run, inspect, simulate, bench or doctor",
+                             {"`heddle --help` shows examples"});
   return action();
 }
 

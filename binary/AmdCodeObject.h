@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// AMD code objects (the ELF files that LLVM's AMDGPU back end links): their kernels, what those ask for, and the bytes
+// to load. Source: LLVM's AMDGPU user guide, "Code Object", "Kernel Descriptor", "Code Object Metadata".
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+struct AmdArgument {
+  std::string name;      ///< empty when the compiler kept none
+  std::string typeName;  ///< of the source language, as in `float*`; may be empty
+  std::string valueKind; ///< `by_value`, `global_buffer`, `dynamic_shared_pointer`, `hidden_block_count_x`, ...
+  uint64_t offset = 0;   ///< in the kernarg segment
+  uint64_t sizeBytes = 0;
+  bool isHidden() const { return valueKind.starts_with("hidden_"); }
+  bool isBuffer() const { return valueKind == "global_buffer"; }
+};
+
+/// The 64 bytes of a kernel descriptor, and where the metadata says more. Addresses are those of the file.
+struct AmdKernel {
+  std::string name;
+  uint64_t descriptor = 0, entry = 0;
+  uint32_t groupBytes = 0;   ///< LDS that the kernel declares; a launch may add dynamic LDS
+  uint32_t privateBytes = 0; ///< scratch of each work-item
+  uint32_t kernargBytes = 0;
+  uint32_t resource1 = 0, resource2 = 0, resource3 = 0; ///< COMPUTE_PGM_RSRC1, 2, 3
+  uint16_t properties = 0;                              ///< KERNEL_CODE_PROPERTIES
+  uint16_t preload = 0;                                 ///< KERNARG_PRELOAD
+  bool dynamicStack = false;
+  uint32_t mostWorkItems = 0; ///< of a workgroup; 0 when not said
+  std::vector<AmdArgument> arguments;
+
+  unsigned userRegisters() const { return resource2 >> 1 & 31; }
+  unsigned preloadedWords() const { return preload & 127; }
+  unsigned preloadOffsetWords() const { return preload >> 7; }
+  unsigned firstAccumulator() const { return ((resource3 & 63) + 1) * 4; } ///< accumulation registers begin here
+  unsigned vectorRegisters() const { return ((resource1 & 63) + 1) * 8; }  ///< both kinds together
+};
+
+struct AmdSegment {
+  uint64_t address = 0, sizeBytes = 0; ///< in memory; what the file does not fill is zero
+  bool executable = false, writable = false;
+  std::string bytes;
+};
+
+/// A word to write when the object is loaded: the address of `target` (a file address) into `address`.
+struct AmdRelocation {
+  uint64_t address = 0, target = 0;
+};
+
+struct AmdCodeObject {
+  std::string chip; ///< `gfx942`; a chip that Heddle does not know by its name in LLVM, or `e_flags 0x..`
+  int version = 0;  ///< of the code object: 5 or 6
+  std::vector<AmdSegment> segments;
+  std::vector<AmdRelocation> relocations;
+  std::vector<AmdKernel> kernels; ///< by name
+
+  /// Throws Error{Input} `there is no kernel `x`` with the kernels there are. An empty name is the only kernel.
+  const AmdKernel &kernel(const std::string &name) const;
+};
+
+/// Reads the file `name`. Throws Error{Input} when it is no AMD code object of version 5 or 6, or damaged: every size
+/// and offset in it is checked.
+AmdCodeObject parseAmdCodeObject(std::string_view file, const std::string &name);
+
+/// Whether the bytes begin as those of any ELF file do.
+bool isElf(std::string_view file);
+
+} // namespace heddle

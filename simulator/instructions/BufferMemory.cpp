@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Buffer instructions: a descriptor in four scalar registers, with a range check. Source: AMD Instinct MI300 (CDNA3)
+// and CDNA4 Instruction Set Architecture, "Vector Memory Buffer Instructions"; the range rules are those that
+// https://github.com/ROCm/rocm-systems/pull/10928 matched to gfx950.
+#include "simulator/instructions/Families.h"
+#include "simulator/instructions/VectorMemory.h"
+
+namespace heddle::simulator {
+namespace {
+
+struct Descriptor {
+  Descriptor(const uint32_t *words)
+      : base(words[0] | uint64_t(words[1] & 0xffff) << 32), stride(words[1] >> 16 & 0x3fff), records(words[2]),
+        swizzles(words[1] >> 31), addsLane(words[3] >> 23 & 1), type(words[3] >> 30) {}
+  uint64_t base;
+  uint32_t stride, records;
+  bool swizzles, addsLane;
+  unsigned type;
+};
+
+/// Operands: data, address, descriptor, offset of all lanes.
+struct BufferStyle {
+  static constexpr Space space = Space::Global;
+  static constexpr uint8_t queues = MemoryRequest::Vector;
+  static constexpr bool loadsToLds = true;
+  static constexpr Places load = {.destination = 0, .address = 1}, store = {.data = 0, .address = 1},
+                          atomic = {.data = 0, .address = 1},
+                          atomicReturning = {.destination = 0, .data = 0, .address = 1};
+
+  static void resolve(Wave &wave, const Instruction &instruction, unsigned place, unsigned bytes,
+                      MemoryRequest &request) {
+    const Modifiers &modifiers = instruction.modifiers;
+    const Operand &address = instruction.operands[place];
+    Descriptor descriptor(wave.s + instruction.operands[place + 1].index);
+    if (descriptor.swizzles || descriptor.addsLane || descriptor.type != 0)
+      throw Fault("uses a buffer descriptor that swizzles, adds the lane or is of another type than 0, which the "
+                  "simulator does not have");
+    uint64_t uniform = readUniform32(wave, instruction.operands[place + 2]);
+    const uint32_t *index = modifiers.idxen ? wave.v[address.index] : nullptr;
+    const uint32_t *offset = modifiers.offen ? wave.v[address.index + modifiers.idxen] : nullptr;
+    bool isStructured = modifiers.idxen && descriptor.stride;
+    unsigned step = bytes < 4 ? bytes : 4;
+    for (unsigned word = 0; word < (bytes + 3) / 4; ++word)
+      request.inRange[word] = 0;
+    for (unsigned lane = 0; lane < waveLanes; ++lane) {
+      uint32_t laneOffset = (offset ? offset[lane] : 0) + uint32_t(modifiers.offset); // wraps at 32 bits
+      uint64_t laneIndex = index ? index[lane] : 0;
+      uint64_t inBuffer = uniform + laneOffset;
+      uint64_t place = descriptor.base + descriptor.stride * laneIndex + inBuffer;
+      request.address[lane] = bytes < 4 ? place : place & ~uint64_t(3);
+      for (unsigned word = 0; word < (bytes + 3) / 4; ++word) {
+        bool inside = isStructured ? laneIndex < descriptor.records : inBuffer + 4 * word + step <= descriptor.records;
+        request.inRange[word] |= uint64_t(inside) << lane;
+      }
+    }
+    for (unsigned word = 0; word < (bytes + 3) / 4; ++word)
+      request.inRange[word] &= request.lanes;
+  }
+};
+
+/// Writes back or invalidates caches, of which there are none yet; it counts in vmcnt all the same.
+void maintainCaches(Wave &wave, const Instruction &instruction) {
+  MemoryRequest request;
+  beginRequest<BufferStyle>(wave, instruction, request);
+  request.sample = request.land = [](Wave &, MemoryRequest &) {};
+  wave.memory->issue(wave, request);
+}
+
+} // namespace
+
+void addBufferMemory(InstructionTable &table) {
+  VectorMemoryRows<BufferStyle> rows(table, "buffer_");
+  rows.addLoadsAndStores();
+  rows.addAtomics();
+  rows.addRow("wbl2", maintainCaches, 0);
+  rows.addRow("inv", maintainCaches, 0);
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/instructions/HardwareRegisters.h"
+#include "simulator/state/Fault.h"
+#include "simulator/state/Workgroup.h"
+
+namespace heddle::simulator {
+namespace {
+
+constexpr unsigned modeRegister = 1, statusRegister = 2, trapStatusRegister = 3, identityRegister = 4,
+                   gprAllocRegister = 5, ldsAllocRegister = 6, xccRegister = 20;
+
+} // namespace
+
+uint32_t readHardwareRegister(const Wave &wave, unsigned id) {
+  switch (id) {
+  case modeRegister:
+    return wave.mode;
+  case statusRegister:
+    return uint32_t(wave.scc) | uint32_t(wave.exec() == 0) << 9 | uint32_t(wave.vcc() == 0) << 10;
+  case trapStatusRegister:
+    return 0;
+  case identityRegister: // wave, SIMD and workgroup slots: each wave another
+    return wave.indexInGroup & 15;
+  case gprAllocRegister:
+    return 0;
+  case ldsAllocRegister: // size in units of 512 bytes, from bit 12
+    return wave.workgroup ? uint32_t((wave.workgroup->lds.size() + 511) / 512) << 12 : 0;
+  case xccRegister:
+    return 0;
+  default:
+    throw Fault("reads hardware register " + std::to_string(id) + ", which the simulator does not have");
+  }
+}
+
+void writeHardwareRegister(Wave &wave, unsigned id, uint32_t value) {
+  if (id == trapStatusRegister)
+    return;
+  if (id != modeRegister)
+    throw Fault("writes hardware register " + std::to_string(id) + ", which the simulator does not have");
+  wave.mode = value;
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/memory/AddressSpace.h"
+#include "simulator/state/Fault.h"
+#include "support/Error.h"
+#include "support/SystemMemory.h"
+#include <fmt/format.h>
+
+namespace heddle::simulator {
+namespace {
+
+constexpr uint64_t pageBytes = 4096;
+/// So far apart that an index that is off by a whole buffer still hits the gap.
+constexpr uint64_t gapBytes = uint64_t(1) << 20;
+
+std::string describePlace(const Allocation &allocation, uint64_t address) {
+  std::string name = fmt::format("`{}`, {} bytes at 0x{:x}", allocation.name, allocation.sizeBytes, allocation.base);
+  if (address < allocation.base)
+    return fmt::format("{} bytes before {}", allocation.base - address, name);
+  uint64_t offset = address - allocation.base;
+  return offset < allocation.sizeBytes ? fmt::format("byte {} of {}", offset, name)
+                                       : fmt::format("{} bytes behind {}", offset - allocation.sizeBytes, name);
+}
+
+} // namespace
+
+uint64_t AddressSpace::reserve(uint64_t sizeBytes) {
+  uint64_t base = next;
+  next += (sizeBytes + pageBytes - 1) / pageBytes * pageBytes + gapBytes;
+  return base;
+}
+
+Allocation &AddressSpace::place(uint64_t address, uint64_t sizeBytes, const std::string &name) {
+  Allocation allocation{address, sizeBytes, name, true, nullptr};
+  // An empty buffer has an address too.
+  allocation.bytes.reset(static_cast<uint8_t *>(std::calloc(sizeBytes ? sizeBytes : 1, 1)));
+  bool isLarge = sizeBytes > pageBytes * pageBytes; // asking the system is slow
+  if (!allocation.bytes || (isLarge && sizeBytes > availableMemoryBytes()))
+    throw environmentError(
+        fmt::format("out of memory: `{}` takes {} bytes, {} are available", name, sizeBytes, availableMemoryBytes()));
+  return allocations.emplace(address, std::move(allocation)).first->second;
+}
+
+Allocation &AddressSpace::allocate(uint64_t sizeBytes, const std::string &name) {
+  return place(reserve(sizeBytes), sizeBytes, name);
+}
+
+void AddressSpace::free(uint64_t base) {
+  recent = nullptr;
+  allocations.erase(base);
+}
+
+const Allocation *AddressSpace::owner(uint64_t address) const {
+  auto above = allocations.upper_bound(address);
+  if (above == allocations.begin())
+    return nullptr;
+  const Allocation &below = std::prev(above)->second;
+  return below.contains(address, 1) ? &below : nullptr;
+}
+
+uint8_t *AddressSpace::find(uint64_t address, uint64_t size, bool writes) {
+  const Allocation *allocation = owner(address);
+  if (allocation && allocation->contains(address, size) && (!writes || allocation->writable)) {
+    recent = allocation;
+    return allocation->bytes.get() + (address - allocation->base);
+  }
+  const char *verb = writes ? "writes" : "reads";
+  if (allocation && allocation->contains(address, size))
+    throw Fault(fmt::format("{} {} bytes of read-only memory at 0x{:x}", verb, size, address),
+                {describePlace(*allocation, address)});
+  std::vector<std::string> notes;
+  auto above = allocations.upper_bound(address);
+  if (above != allocations.begin())
+    notes.push_back("that is " + describePlace(std::prev(above)->second, address));
+  else if (above != allocations.end())
+    notes.push_back("that is " + describePlace(above->second, address));
+  throw Fault(fmt::format("{} {} bytes at 0x{:x}, outside every allocation", verb, size, address), notes);
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The global memory of a simulated device. Addresses are the simulator's own, the same in every run, and between two
+// allocations lies a gap, so that an access beyond one's end hits nothing.
+#pragma once
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace heddle::simulator {
+
+struct Allocation {
+  uint64_t base = 0, sizeBytes = 0;
+  std::string name;
+  bool writable = true;
+  struct Release {
+    void operator()(uint8_t *memory) const { std::free(memory); }
+  };
+  std::unique_ptr<uint8_t[], Release> bytes; ///< of calloc: pages that nothing touches cost nothing
+
+  bool contains(uint64_t address, uint64_t size) const {
+    return address - base < sizeBytes && size <= sizeBytes - (address - base);
+  }
+};
+
+class AddressSpace {
+public:
+  /// Zeroed memory at a multiple of 4096. Throws heddle::Error{Environment} when the host has too little.
+  Allocation &allocate(uint64_t sizeBytes, const std::string &name);
+  /// A range of addresses that nothing else will get; place() puts memory into it.
+  uint64_t reserve(uint64_t sizeBytes);
+  Allocation &place(uint64_t address, uint64_t sizeBytes, const std::string &name);
+  void free(uint64_t base);
+
+  /// The memory at `address`, or a Fault that names the address and the nearest allocation.
+  uint8_t *at(uint64_t address, uint64_t size, bool writes) {
+    if (recent && recent->contains(address, size) && (!writes || recent->writable))
+      return recent->bytes.get() + (address - recent->base);
+    return find(address, size, writes);
+  }
+  /// The allocation that holds the address and may be written if `writes`, or null.
+  const Allocation *around(uint64_t address, bool writes) {
+    if (!recent || !recent->contains(address, 1)) {
+      const Allocation *allocation = owner(address);
+      if (!allocation)
+        return nullptr;
+      recent = allocation;
+    }
+    return writes && !recent->writable ? nullptr : recent;
+  }
+  /// The allocation that holds the address, or null.
+  const Allocation *owner(uint64_t address) const;
+
+private:
+  uint8_t *find(uint64_t address, uint64_t size, bool writes);
+
+  std::map<uint64_t, Allocation> allocations; ///< by base
+  const Allocation *recent = nullptr;
+  uint64_t next = uint64_t(0x7000) << 32;
+};
+
+} // namespace heddle::simulator

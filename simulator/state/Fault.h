@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What an instruction throws when the kernel is at fault or asks for what the simulator does not have. The machine adds
+// where it happened.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace heddle::simulator {
+
+struct Fault : std::runtime_error {
+  explicit Fault(const std::string &message, std::vector<std::string> notes = {})
+      : std::runtime_error(message), notes(std::move(notes)) {}
+  std::vector<std::string> notes;
+  int lane = -1; ///< whose access it was, when it was one lane's
+};
+
+} // namespace heddle::simulator

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loaded code: an instruction for each address, decoded when it is first reached.
+#pragma once
+#include "simulator/state/Fault.h"
+#include "simulator/state/Instruction.h"
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace heddle::simulator {
+
+class Program {
+public:
+  /// `code` lies at address `base` and outlives the program.
+  Program(std::span<const uint8_t> code, uint64_t base) : code(code), base(base), slots(code.size() / 4) {}
+  virtual ~Program() = default;
+
+  /// Throws Fault for an address that has no code.
+  const Instruction &at(uint64_t pc) {
+    uint64_t slot = (pc - base) >> 2;
+    if (slot < slots.size() && slots[slot] && !(pc & 3))
+      return *slots[slot];
+    return decodeAt(pc);
+  }
+
+protected:
+  virtual Instruction decode(std::span<const uint8_t> bytes, uint64_t pc) = 0;
+
+private:
+  const Instruction &decodeAt(uint64_t pc) {
+    uint64_t slot = (pc - base) >> 2;
+    if (slot >= slots.size() || pc & 3)
+      throw Fault("the program counter points to no code");
+    slots[slot] = std::make_unique<Instruction>(decode(code.subspan(pc - base), pc));
+    return *slots[slot];
+  }
+
+  std::span<const uint8_t> code;
+  uint64_t base;
+  std::vector<std::unique_ptr<Instruction>> slots;
+};
+
+} // namespace heddle::simulator

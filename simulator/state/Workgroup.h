@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the waves of one workgroup share: LDS and the barrier.
+#pragma once
+#include "simulator/state/Wave.h"
+#include <memory>
+
+namespace heddle::simulator {
+
+struct Workgroup {
+  uint32_t id[3] = {0, 0, 0};
+  std::vector<uint8_t> lds;
+  std::vector<std::unique_ptr<Wave>> waves;
+  uint32_t arrived = 0; ///< waves at the barrier
+  uint32_t ended = 0;
+
+  /// The barrier knows no site: it opens when every wave that has not ended has arrived.
+  bool barrierIsComplete() const { return arrived > 0 && arrived + ended == waves.size(); }
+};
+
+} // namespace heddle::simulator

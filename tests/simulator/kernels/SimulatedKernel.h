@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// For tests: a code object that the build made, and its kernels with C++ values as arguments.
+#pragma once
+#include "simulator/Simulator.h"
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace heddle::simulator {
+
+/// The bytes of `NAME` among the code objects that tests/simulator/kernels/CMakeLists.txt makes.
+std::string readObject(const std::string &name);
+
+class SimulatedObject {
+public:
+  explicit SimulatedObject(const std::string &name) : simulator(parseAmdCodeObject(readObject(name), name)) {}
+
+  template <typename T>
+  uint64_t buffer(const std::vector<T> &values, const std::string &name = "buffer") {
+    uint64_t address = simulator.allocate(values.size() * sizeof(T), name);
+    std::memcpy(simulator.bytes(address).data(), values.data(), values.size() * sizeof(T));
+    return address;
+  }
+  template <typename T>
+  std::vector<T> read(uint64_t address) {
+    std::span<uint8_t> bytes = simulator.bytes(address);
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+    return values;
+  }
+  /// Arguments in order; each has the size that the kernel's metadata says.
+  template <typename... Arguments>
+  RunStatistics run(const std::string &name, const Geometry &geometry, Arguments... arguments) {
+    const AmdKernel &kernel = simulator.object().kernel(name);
+    std::string segment(kernel.kernargBytes, '\0');
+    size_t position = 0;
+    (std::memcpy(segment.data() + kernel.arguments.at(position++).offset, &arguments, sizeof arguments), ...);
+    return simulator.launch(kernel, geometry, segment, options);
+  }
+
+  Simulator simulator;
+  RunOptions options;
+};
+
+} // namespace heddle::simulator
