@@ -30,18 +30,34 @@ struct Crossovers {
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
 constexpr Crossovers hostCrossovers = {256, 16 << 10, 64 << 10, 128 << 10};
 
-/// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
-/// Measured by `heddle bench all-reduce -d bf16 --device cuda -G 12 --algorithm ...` on four H200, but for estimates:
-/// of `staged`, that a second barrier takes as long as 1 MB from three peers, of `copied`, as long as a copy of 1 MB
-/// into staging memory.
-constexpr Crossovers sm90Crossovers = {128 << 10, 512 << 10, 1 << 20, 1 << 20};
+/// What is best on GPUs depends on how many ranks share the links and have to be met.
+struct GpuTable {
+  Crossovers limits;
+  int packetBlocks;          ///< at most
+  int64_t singlePacketBytes; ///< up to here a thread sends one packet, whose neighbours are its warp's; then two
+  int64_t manyBlocksBytes;   ///< direct algorithms: from here, of a slice or part, with as many blocks as there may be
+};
 
-Crossovers crossoversOf(const Chip &chip) {
-  return chip.vendor == Vendor::Host ? hostCrossovers : sm90Crossovers;
+/// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
+/// Two ranks: measured on two H200 by `heddle bench COLLECTIVE -d bf16 --device cuda --devices 2 -G 6 -n 50 --algorithm
+/// ...
+/// --blocks ... --warps ... --tile ...`.
+constexpr GpuTable sm90Pair = {{256 << 10, 512 << 10, 1 << 20, 512 << 10}, maxCollectiveBlocks, 1 << 20, 512 << 10};
+/// More: on four H200, with plain kernels of the same steps. Estimated are `staged`, that a second barrier takes as
+/// long as 1 MB from three peers, `copied`, as for two ranks, and `manyBlocksBytes`, from what reads and writes of any
+/// number of blocks carry and their barriers cost.
+constexpr GpuTable sm90Group = {{128 << 10, 128 << 10, 1 << 20, 512 << 10}, 64, 64 << 10, 4 << 20};
+
+const GpuTable &gpuTable(const Collective &collective) {
+  return collective.ranks <= 2 ? sm90Pair : sm90Group;
+}
+
+Crossovers crossoversOf(const Collective &collective, const Chip &chip) {
+  return chip.vendor == Vendor::Host ? hostCrossovers : gpuTable(collective).limits;
 }
 
 const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip, bool direct) {
-  Crossovers limits = crossoversOf(chip);
+  Crossovers limits = crossoversOf(collective, chip);
   int64_t bytes = collective.inputElements() * elementSizeBytes(collective.type);
   int64_t larger =
       std::max(collective.inputElements(), collective.outputElements()) * elementSizeBytes(collective.type);
@@ -79,9 +95,11 @@ constexpr int64_t streamBytes = 64 << 20;
 constexpr int64_t directTilesPerRound = 1 << 20;
 
 /// GPUs: what a thread takes of a tile, and how many threads a block has at most.
-constexpr int64_t threadBytes = 16, packetThreadBytes = 8;
-/// Eight warps and more blocks are faster than sixteen: 4.1 against 4.5 us for 64 KB of packets.
-constexpr int mostWarps = 8, fewestWarps = 4, mostBlocks = 64;
+constexpr int64_t threadBytes = 16, packetBytes = 4;
+/// Eight warps and more blocks are faster than sixteen: 4.1 against 4.5 us for 64 KB of packets. Many blocks of a
+/// direct algorithm have sixteen: there are some loads more on the way.
+constexpr int mostWarps = 8, fewestWarps = 4, manyBlocksWarps = 16, mostBlocks = 64;
+constexpr int64_t manyBlocksWarpsBytes = 8 << 20;
 /// What one round stages in a slot at most: rounds are there for memory, not for caches.
 constexpr int64_t gpuRoundBytes = 8 << 20;
 
@@ -112,12 +130,21 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
     return chooseRowGeometry(plan, mostBlocks, gpuRoundBytes);
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
-  int64_t perThread = packets ? packetThreadBytes : threadBytes, perWarp = perThread * chip.threadsPerWarp;
+  const GpuTable &table = gpuTable(plan.collective);
+  bool many = plan.algorithm->direct && bytes >= table.manyBlocksBytes;
+  int64_t perThread = !packets ? threadBytes : bytes <= table.singlePacketBytes ? packetBytes : 2 * packetBytes;
+  int64_t perWarp = perThread * chip.threadsPerWarp;
   int64_t warps = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perWarp)))));
-  plan.warps = options.warps ? options.warps : int(std::clamp<int64_t>(warps, fewestWarps, mostWarps));
+  plan.warps = options.warps
+                   ? options.warps
+                   : int(std::clamp<int64_t>(warps, fewestWarps,
+                                             bytes >= manyBlocksWarpsBytes && many ? manyBlocksWarps : mostWarps));
   int64_t perBlock = perWarp * plan.warps;
   int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
-  plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, mostBlocks));
+  plan.blocks = options.blocks ? options.blocks
+                               : int(std::min<int64_t>(blocks, packets ? table.packetBlocks
+                                                               : many  ? maxCollectiveBlocks
+                                                                       : mostBlocks));
   int64_t tileBytes = perBlock * threadTurns(plan, bytes / (perBlock * plan.blocks));
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The fake libcuda: compiled text, functions, and kernels, of which a few do something.
+#include "binary/LaunchRecord.h"
+#include "runtime/drivers/cuda/FakeCudaState.h"
+#include <cstdlib>
+#include <cstring>
+
+namespace heddle::fake {
+namespace {
+
+constexpr const char *cubinMagic = "FAKECUBIN";
+
+/// The record that two programs leave who print a number each, the later one first, and fail if it is above 9.
+void runSay(uint64_t number, uint64_t recordAddress) {
+  auto *record = pointerTo<LaunchRecord>(recordAddress);
+  auto *place = reinterpret_cast<char *>(record + 1) + record->bytes;
+  for (int32_t program : {1, 0}) {
+    PrintPiece piece{uint32_t(printPieceBytes(1, 4)), 0, 0, {program, 0, 0}};
+    auto value = int32_t(number);
+    std::memcpy(place, &piece, sizeof piece);
+    std::memcpy(place + sizeof piece, &value, sizeof value);
+    place += piece.sizeBytes;
+    record->bytes += piece.sizeBytes;
+    ++record->lines;
+  }
+  if (number > 9)
+    record->failure = ~((uint64_t(1) << (failureElementBits + failureSiteBits)) | (1u << failureElementBits) | 7u);
+}
+
+void runKernel(const FakeLaunch &launch) {
+  state().control.launches.push_back(launch);
+  auto value = [&](size_t i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, launch.parameters[i].data(), launch.parameters[i].size());
+    return bits;
+  };
+  if (launch.entry == "illegal")
+    state().control.lost = result::illegalAddress;
+  if (launch.entry == "say")
+    runSay(value(0), value(1));
+  if (launch.entry == "fill_words")
+    for (uint64_t i = 0; i < value(2); ++i)
+      pointerTo<uint32_t>(value(0))[i] = uint32_t(value(1));
+}
+
+Result launchAny(Function function, FakeLaunch launch, Stream stream, void **parameters) {
+  FakeCuda &control = state().control;
+  uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  if (launch.sharedBytes > unsigned(function->dynamicLimit) || (launch.cluster > 8 && !function->anyCluster))
+    return result::invalidValue;
+  if (launch.cooperative && blocks > uint64_t(control.blocksPerMultiprocessor) * uint64_t(control.multiprocessors))
+    return result::cooperativeTooLarge;
+  if (size_t(function->localBytes) > stackLimit(stream->device)) {
+    waitForTheDevice("cuLaunchKernel");
+    stackLimit(stream->device) = size_t(function->localBytes);
+  }
+  launch.entry = function->entry;
+  for (size_t i = 0; i < function->sizes.size(); ++i)
+    launch.parameters.emplace_back(static_cast<const char *>(parameters[i]), function->sizes[i]);
+  return enqueue(stream, [launch] { runKernel(launch); });
+}
+
+/// The entry's parameters and static shared memory, or null.
+std::unique_ptr<FunctionHandle> findFunction(const std::string &text, const std::string &name) {
+  size_t at = text.find(".entry " + name + "(");
+  if (at == std::string::npos)
+    return nullptr;
+  auto function = std::make_unique<FunctionHandle>();
+  function->entry = name;
+  std::string parameters = text.substr(at, text.find(')', at) - at);
+  for (size_t i = 0; (i = parameters.find(".param .", i)) != std::string::npos; ++i)
+    function->sizes.push_back(size_t(std::atoi(parameters.c_str() + i + 9) / 8)); // behind the letter of `.u64`
+  if (size_t local = text.find(".local"); local != std::string::npos)
+    if (size_t bracket = text.find('[', local); bracket != std::string::npos)
+      function->localBytes = std::atoi(text.c_str() + bracket + 1);
+  if (size_t shared = text.find(".shared"); shared != std::string::npos)
+    if (size_t bracket = text.find('[', shared); bracket != std::string::npos)
+      function->staticBytes = std::atoi(text.c_str() + bracket + 1);
+  return function;
+}
+
+} // namespace
+
+extern "C" {
+
+Result cuLinkCreate_v2(unsigned count, int *options, void **values, Link *link) {
+  ENTER(cuLinkCreate_v2);
+  *link = new LinkHandle;
+  for (unsigned i = 0; i < count; ++i)
+    if (options[i] == jit::errorLog)
+      (*link)->log = static_cast<char *>(values[i]);
+    else if (options[i] == jit::target)
+      state().control.jitTarget = int(reinterpret_cast<uintptr_t>(values[i]));
+    else if (options[i] == jit::errorLogSize)
+      (*link)->logSize = size_t(reinterpret_cast<uintptr_t>(values[i]));
+  return result::success;
+}
+
+Result cuLinkAddData_v2(Link link, int type, void *data, size_t bytes, const char *, unsigned, int *, void **) {
+  ENTER(cuLinkAddData_v2);
+  link->text.assign(static_cast<const char *>(data), bytes - 1);
+  if (type != jit::inputPtx || link->text.find("nonsense") != std::string::npos) {
+    std::strncpy(link->log, "ptxas application ptx input, line 7; error : Unknown symbol 'nonsense'\nptxas fatal",
+                 link->logSize);
+    return result::invalidPtx;
+  }
+  return link->text.find(".version 99") == std::string::npos ? result::success : result::unsupportedPtxVersion;
+}
+
+Result cuLinkComplete(Link link, void **cubin, size_t *bytes) {
+  ENTER(cuLinkComplete);
+  link->cubin = cubinMagic + link->text;
+  *cubin = link->cubin.data();
+  *bytes = link->cubin.size();
+  return result::success;
+}
+
+Result cuLinkDestroy(Link link) {
+  ENTER(cuLinkDestroy);
+  delete link;
+  return result::success;
+}
+
+Result cuModuleLoadDataEx(heddle::cuda::Module *module, const void *image, unsigned, int *, void **) {
+  ENTER(cuModuleLoadDataEx);
+  const char *text = static_cast<const char *>(image);
+  if (std::strncmp(text, cubinMagic, std::strlen(cubinMagic)) != 0 && !state().control.loadsPtx)
+    return result::invalidImage;
+  waitForTheDevice("cuModuleLoadDataEx");
+  *module = new ModuleHandle{text, {}};
+  ++state().control.liveModules;
+  return result::success;
+}
+
+Result cuModuleUnload(heddle::cuda::Module module) {
+  ENTER(cuModuleUnload);
+  waitForTheDevice("cuModuleUnload");
+  delete module;
+  --state().control.liveModules;
+  return result::success;
+}
+
+Result cuModuleGetFunction(Function *function, heddle::cuda::Module module, const char *name) {
+  ENTER(cuModuleGetFunction);
+  auto found = findFunction(module->text, name);
+  if (!found)
+    return result::notFound;
+  *function = found.get();
+  module->functions.push_back(std::move(found));
+  return result::success;
+}
+
+Result cuFuncSetAttribute(Function function, int which, int value) {
+  ENTER(cuFuncSetAttribute);
+  if (which == function::maxDynamicShared)
+    function->dynamicLimit = value;
+  if (which == function::nonPortableCluster)
+    function->anyCluster = value != 0;
+  return result::success;
+}
+
+Result cuFuncGetAttribute(int *value, int which, Function function) {
+  ENTER(cuFuncGetAttribute);
+  *value = which == function::maxThreadsPerBlock ? state().control.maxThreads
+           : which == function::sharedBytes      ? function->staticBytes
+           : which == function::localBytes       ? function->localBytes
+                                                 : 40;
+  return result::success;
+}
+
+Result cuFuncLoad(Function) {
+  ENTER(cuFuncLoad);
+  return result::success;
+}
+
+Result cuFuncGetParamInfo(Function function, size_t index, size_t *offset, size_t *bytes) {
+  ENTER(cuFuncGetParamInfo);
+  if (index >= function->sizes.size())
+    return result::invalidValue;
+  *offset = 8 * index;
+  *bytes = function->sizes[index];
+  return result::success;
+}
+
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function, int, size_t) {
+  ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  *blocks = state().control.blocksPerMultiprocessor;
+  return result::success;
+}
+
+Result cuOccupancyMaxActiveClusters(int *clusters, Function, const LaunchConfig *config) {
+  ENTER(cuOccupancyMaxActiveClusters);
+  *clusters = state().control.blocksPerMultiprocessor * state().control.multiprocessors /
+              int(config->attributes[0].value.clusterDimension[0]);
+  return result::success;
+}
+
+Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned x, unsigned y,
+                      unsigned z, unsigned shared, Stream stream, void **parameters, void **) {
+  ENTER(cuLaunchKernel);
+  return launchAny(function, {"", {gridX, gridY, gridZ}, {x, y, z}, shared, false, 1, {}}, stream, parameters);
+}
+
+Result cuLaunchCooperativeKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned x,
+                                 unsigned y, unsigned z, unsigned shared, Stream stream, void **parameters) {
+  ENTER(cuLaunchCooperativeKernel);
+  return launchAny(function, {"", {gridX, gridY, gridZ}, {x, y, z}, shared, true, 1, {}}, stream, parameters);
+}
+
+Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **parameters, void **) {
+  ENTER(cuLaunchKernelEx);
+  FakeLaunch launch{"",
+                    {config->grid[0], config->grid[1], config->grid[2]},
+                    {config->block[0], config->block[1], config->block[2]},
+                    config->sharedBytes,
+                    false,
+                    1,
+                    {}};
+  for (unsigned i = 0; i < config->attributeCount; ++i)
+    if (config->attributes[i].id == launchCluster)
+      launch.cluster = config->attributes[i].value.clusterDimension[0];
+    else if (config->attributes[i].id == launchCooperative)
+      launch.cooperative = config->attributes[i].value.cooperative != 0;
+  return launchAny(function, launch, config->stream, parameters);
+}
+
+} // extern "C"
+
+} // namespace heddle::fake
