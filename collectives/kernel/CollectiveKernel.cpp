@@ -200,6 +200,7 @@ void KernelWriter::exchangeOperands(Value now) {
                                             isGpu() ? triton::MemSemantic::Relaxed : triton::MemSemantic::Release,
                                             slots, addresses, now, deadline, group, tag, uint32_t(collective.ranks));
   ok = w.bitAnd(ok, met);
+  operandFlag = w.truncate(w.add(w.modulo(now, w.i64(0xFFFFFFFF)), w.i64(1)), 32);
   fixedOperands.clear(), ownOperands.clear();
   for (int i = 0; i < collective.ranks; ++i) {
     fixedOperands.push_back(operandsOf(Rank::fixed(i)));

@@ -17,21 +17,28 @@ void KernelWriter::publish() {
   published = true;
 }
 
-// A packet's data are its low half. What is fixed may be this rank itself, of which nobody has sent anything.
+// Every thread receives the packets, which have come: what threads tell each other of them is when, not what. What is
+// fixed may be this rank itself, of which nobody has sent anything.
 SmallVector<Value> KernelWriter::operandsOf(const Rank &rank) {
   Place at = place(rank);
   if (at.isOwn)
     return extra;
-  int64_t words = 2 * int64_t(extra.size());
   Value row = w.add(w.mul(block, w.i64(collective.ranks)), at.rank);
-  Value slots = w.offset(arena, w.add(w.i64(plan.arena.operands / 8), w.mul(row, w.i64(words))));
-  Value isOwn = w.equal(at.rank, self);
+  Value slots = w.offset(arena, w.add(w.i64(plan.arena.operands / 8), w.mul(row, w.i64(2 * int64_t(extra.size())))));
+  Value isOther = w.negate(w.equal(at.rank, self));
+  auto half = [&](size_t number, int which) -> Value {
+    Value source = w.offset(slots, w.i64(2 * int64_t(number) + which));
+    auto packet = peer::PacketReceiveOp::create(w.b, w.b.getI32Type(), w.b.getI1Type(), source, operandFlag, isOther,
+                                                deadline, group);
+    return packet.getData();
+  };
+  SmallVector<std::pair<Value, Value>> halves;
+  for (size_t number = 0; number < extra.size(); ++number)
+    halves.push_back({half(number, 0), half(number, 1)});
   SmallVector<Value> result;
-  for (auto [number, own] : llvm::enumerate(extra)) {
-    Value low = w.bitAnd(w.load(w.offset(slots, w.i64(2 * int64_t(number)))), w.i64(0xFFFFFFFF));
-    Value high = w.shiftLeft(w.load(w.offset(slots, w.i64(2 * int64_t(number) + 1))), w.i64(32));
-    Value theirs = IntToPtrOp::create(w.b, own.getType(), w.bitOr(low, high));
-    result.push_back(w.select(isOwn, own, theirs));
+  for (auto [own, parts] : llvm::zip(extra, halves)) {
+    Value address = w.bitOr(w.extend(parts.first, 64), w.shiftLeft(w.extend(parts.second, 64), w.i64(32)));
+    result.push_back(w.select(isOther, IntToPtrOp::create(w.b, own.getType(), address), own));
   }
   return result;
 }

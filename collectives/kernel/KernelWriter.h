@@ -107,6 +107,7 @@ private:
   mlir::Value ok;                                                  ///< i1: every wait so far succeeded
   mlir::Value roundNumber;                                         ///< i64
   int barriers = 0;                                                ///< in this round so far
+  mlir::Value operandFlag;                                         ///< i32, of the packets of addresses
   bool published = false;                                          ///< since the last barrier
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> fixedOperands; ///< operandsOf(fixed(i))
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> ownOperands;   ///< operandsOf(own(i))

@@ -90,7 +90,7 @@ TEST(CompileTest, ThreadCodeIsShownWithEachPackageForAGpu) {
   compile(text, "add", portable());
   CompileOptions gpu;
   gpu.target = "sm_90";
-  gpu.keepTextOf = "optimise";
+  gpu.keepTextOf = "predicate-accesses";
   CompileResult result = compile(text, "add", gpu);
   setThreadCodeReader({});
   compile(text, "add", gpu);

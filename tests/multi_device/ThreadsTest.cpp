@@ -106,7 +106,8 @@ bool narrowStores(llvm::Instruction &instruction) {
 
 bool isBarrier(const llvm::Instruction &instruction) {
   auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  return call && call->getType()->isVoidTy() && call->getCalledFunction()->getName().contains("barrier.cta.sync");
+  return call && (call->getCalledFunction()->getName().contains("barrier.cta.sync") ||
+                  call->getCalledFunction()->getName().contains("barrier.cta.red"));
 }
 
 /// What is found when the kernels of the plan run after the change; empty when nothing is.
@@ -148,13 +149,18 @@ TEST_F(ThreadsDevices, SignalsThatOrderNothingAreFound) {
       continue;
     Plan plan = makePlan(makeCollective(algorithm->kinds[0], 2, 1, 150), sm90Chip, small(algorithm, 1, 2));
     ASSERT_EQ(findingsAfter(plan, nullptr, threads::Policy::RoundRobin), "") << algorithm->name;
-    for (Change change : {relaxStores, relaxLoads, narrowStores})
-      expectContains(findingsAfter(plan, each(change), threads::Policy::RoundRobin), "race at byte");
+    // Who only reads from peers releases nothing but that inputs may be overwritten, and each call here has its own.
+    bool onlyReads = algorithm == &gatherDirectPull || algorithm == &scatterDirect;
+    for (Change change : {relaxStores, relaxLoads, narrowStores}) {
+      SCOPED_TRACE(algorithm->name);
+      if (!onlyReads || change == relaxLoads)
+        expectContains(findingsAfter(plan, each(change), threads::Policy::RoundRobin), "race at byte");
+    }
   }
 }
 
 /// The barriers of the block that lie next to the signals in the text: the last one before the first release, or the
-/// two behind the last acquire (the second meets after the outcome was handed around in shared memory).
+/// two behind the last acquire (each is an or over the threads, of whether somebody was missing).
 void eraseBarriers(llvm::Module &module, bool inFront) {
   std::vector<llvm::Instruction *> before, after;
   bool signalled = false;
@@ -173,8 +179,11 @@ void eraseBarriers(llvm::Module &module, bool inFront) {
   std::vector<llvm::Instruction *> victims = {before.back()};
   if (!inFront)
     victims = {after[0], after[1]};
-  for (llvm::Instruction *victim : victims)
+  for (llvm::Instruction *victim : victims) {
+    if (!victim->getType()->isVoidTy()) // the or over the threads becomes each thread's own bit
+      victim->replaceAllUsesWith(victim->getOperand(1));
     victim->eraseFromParent();
+  }
 }
 
 // Without the barrier in front, threads publish what others have not stored yet; without those behind, threads read

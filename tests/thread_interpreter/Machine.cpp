@@ -56,8 +56,10 @@ Warp::Warp(Block &block, unsigned index)
   if (DeviceOrder *order = block.machine.order) {
     deviceClock = order->clockOf(block.slot);
     deviceOrder = std::make_unique<std::array<LaneOrder, warpSize>>();
+    // The end of a kernel, or of a copy, releases what its stream has done: what a kernel then stores relaxed carries
+    // it.
     for (LaneOrder &lane : *deviceOrder)
-      lane.known = block.rank.begin;
+      lane.known = lane.released = block.rank.begin;
   }
 }
 

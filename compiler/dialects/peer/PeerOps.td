@@ -157,7 +157,8 @@ def Peer_BlockExchangeOp : Peer_Op<"block_exchange", [MemoryEffects<[MemRead, Me
   let description = [{
     `slots` points to this rank's slots `[block][world_size][2 * values]` in symmetric memory, zero at first. Behind it
     those of rank s hold packets: the low half of word 2v is the low half of value v of rank s, of word 2v + 1 the high
-    half. A rank's own slots stay as they are. The caller sees to it that a slot has been read before the rank that
+    half, with the epoch's flag, epoch modulo 2^32 - 1 plus 1; threads read them by packet_receive. A rank's own slots
+    stay as they are. The caller sees to it that a slot has been read before the rank that
     wrote it exchanges again.
 
     `relaxed`: what earlier kernels of the ranks' streams have stored is seen after, and what this kernel had stored

@@ -32,6 +32,8 @@ void Decoder::emitCall(const CallInst &call) {
 
 /// What the text of a load, store, atomic or fence says of order and scope: `st.release.sys.global.b32 ...`.
 static void readAssembly(StringRef text, Op &op) {
+  if (text.starts_with("@")) // the predicate; what it forbids is not accessed
+    text = text.split(' ').second;
   StringRef instruction = text.split(' ').first;
   auto has = [&](StringRef part) { return instruction.contains(part); };
   op.access = instruction.starts_with("ld.")                                        ? Access::Read
