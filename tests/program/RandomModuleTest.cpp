@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A little of the campaign that heddle-fuzz-modules runs at length.
 #include "tests/program/RandomModule.h"
+#include "tests/multi_device/TestDevices.h"
 #include <gtest/gtest.h>
 
 using namespace heddle::program::testing;
@@ -16,12 +17,12 @@ TEST(RandomModules, AgreeWithTheEvaluator) {
 
 TEST(RandomModules, AnOperationMistakenForAnotherIsFound) {
   int tried = 0, found = 0;
-  for (uint64_t seed = 100; tried < 8; ++seed) {
+  for (uint64_t seed = 100; tried < 8 && seed < 1000; ++seed) {
     RandomModule module = randomModule(seed);
     std::string text = textOf(module), wrong = text;
     for (size_t at; (at = wrong.find(" maximum(")) != std::string::npos;)
       wrong.replace(at, 9, " minimum(");
-    if (wrong == text)
+    if (wrong == text || !heddle::testing::hasDevices(int(module.replicas * module.partitions)))
       continue;
     ++tried;
     found += differenceOf(module, wrong).empty() ? 0 : 1;
