@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
@@ -223,9 +224,12 @@ private:
       } catch (const Error &error) {
         throw Error(error.kind, fmt::format("parameter `{}`: {}", parameter.name, error.what()), error.notes);
       }
-      std::string bytes;
-      for (int64_t i = 0; i < count; ++i)
-        bytes.append(reinterpret_cast<const char *>(&bits), size_t(elementSizeBytes(*type)));
+      BufferSpec all; // which there may be no memory for
+      all.kind = BufferSpec::Kind::Zeros, all.type = *type, all.shape = {count};
+      all.text = fmt::format("{}={}", value->name, text);
+      std::string bytes = materialize(all);
+      for (size_t at = 0, size = size_t(elementSizeBytes(*type)); at < bytes.size(); at += size)
+        std::memcpy(&bytes[at], &bits, size);
       return bytes;
     }
     case BufferSpec::Kind::Pointers:

@@ -33,6 +33,8 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
         fmt::format("a deadline of {} s: it is above 0 and at most {} s", options.deadlineSeconds, maxDeadlineSeconds));
   if (options.firstEpoch == 0)
     throw inputError("a first epoch of 0: memory begins with it, so epochs begin with 1 or more");
+  if (options.firstEpoch > (uint64_t(1) << 63))
+    throw inputError(fmt::format("a first epoch of {}: it is at most 2^63", options.firstEpoch));
   if (streams.empty())
     for (const auto &device : devices) {
       owned.push_back(device->createStream());

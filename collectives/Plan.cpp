@@ -39,9 +39,8 @@ struct GpuTable {
 };
 
 /// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
-/// Two ranks: measured on two H200 by `heddle bench COLLECTIVE -d bf16 --device cuda --devices 2 -G 6 -n 50 --algorithm
-/// ...
-/// --blocks ... --warps ... --tile ...`.
+/// Two ranks: measured on two H200 by `heddle bench COLLECTIVE -d bf16 --device cuda --devices 2 -G 6 -n 50` with
+/// `--algorithm`, `--blocks`, `--warps` and `--tile`; they take one shot whatever is `staged`.
 constexpr GpuTable sm90Pair = {{256 << 10, 512 << 10, 1 << 20, 512 << 10}, maxCollectiveBlocks, 1 << 20, 512 << 10};
 /// More: on four H200, with plain kernels of the same steps. Estimated are `staged`, that a second barrier takes as
 /// long as 1 MB from three peers, `copied`, as for two ranks, and `manyBlocksBytes`, from what reads and writes of any
@@ -316,6 +315,9 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
   plan.target = chip.name;
   plan.rowElements = options.rowElements;
+  if (plan.rowElements && collective.partElements() % plan.rowElements)
+    throw internalError(
+        fmt::format("rows of {} elements in a part of {}", plan.rowElements, collective.partElements()));
   if (plan.rowElements)
     plan.sliceElements = alignUp(plan.sliceElements, plan.rowElements);
   else if (plan.slicesAreChunks())

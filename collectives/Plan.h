@@ -37,7 +37,7 @@ inline constexpr int64_t directSliceBytes = 64;
 
 /// Where things lie in a rank's part of the symmetric memory, in bytes.
 struct ArenaLayout {
-  int64_t counters = 0; ///< one u64 per block: the epoch of its last round
+  int64_t counters = 0; ///< one u64 per block: the epoch of its last round; all ones when it has missed a peer
   int64_t signals = 0;  ///< u64 [block][rank]: what the block barrier writes
   int64_t operands = 0; ///< of direct algorithms: packets [block][rank][4] with the addresses of its input and output
   int64_t staging = 0;  ///< [parity][slot][element of the round]

@@ -69,8 +69,9 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   lanes = w.range(plan.tileElements);
   Value counter = w.offset(w.offset(arena, w.i64(plan.arena.counters / 8)), block);
   Value before = w.load(counter), first = w.add(before, w.i64(1));
-  // A block that has missed a peer sends nothing any more: a late one may still read what the failed call has sent.
-  // Packets are whole whatever becomes of them, so on devices nothing has to know the counter before the first is sent.
+  // A block that has missed a peer does nothing in later calls: a late one may still read the addresses and the staged
+  // data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send on: its
+  // waits end by the error record.
   bool marksFailure = !isGpu() || plan.algorithm->barriers > 0;
   Value isHealthy = marksFailure ? w.compare(arith::CmpIPredicate::ne, before, w.i64(failedCounter)) : w.boolean(true);
   if (isGpu() && operands.arePlainBuffers()) {

@@ -104,7 +104,7 @@ def Peer_AtomicWriteOp : Peer_Op<"atomic_write", [MemoryEffects<[MemWrite]>, Pee
 
 def Peer_AtomicSpinWaitOp : Peer_Op<"atomic_spin_wait", [MemoryEffects<[MemRead, MemWrite]>, Peer_MaskFollows<"ptr">,
                                     Peer_TypeFollows<"ptr", "result", "::heddle::triton::valueTypeOf($_self)">]> {
-  let summary = "load until `loaded CMP expected`, the deadline has passed, or the group's abort word is nonzero";
+  let summary = "load until `loaded CMP expected`, the deadline has passed, the abort word is set, or this rank failed";
   let description = [{
     The result is the value loaded last: the caller compares it to know whether the wait succeeded. An element whose
     mask is false is not accessed and yields 0, which says nothing.
