@@ -70,6 +70,12 @@ ElementType scalarType(const AmdArgument &argument, const std::string &text) {
   }
 }
 
+/// A pointer in any address space, or what may be one where the metadata has no type. A type by value has no `*`.
+bool takesAddress(const AmdArgument &argument) {
+  bool mayPoint = argument.typeName.empty() || argument.typeName.ends_with('*');
+  return argument.isBuffer() || (argument.sizeBytes == 8 && mayPoint);
+}
+
 double processorSeconds() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -243,7 +249,7 @@ void Simulation::putArguments() {
       } catch (const Error &error) {
         throw Error(error.kind, fmt::format("argument `{}`: {}", name, error.what()), error.notes);
       }
-    } else if (argument.isBuffer() || argument.sizeBytes == 8)
+    } else if (takesAddress(argument))
       putBytes(argument, &buffers[name].address, 8);
     else if (buffers[name].sizeBytes != argument.sizeBytes)
       throw inputError(fmt::format("argument `{}` has {} bytes, and `{}` has {}", name, argument.sizeBytes, spec.text,

@@ -133,6 +133,17 @@ void readArguments(const ElfImage &image, const nlohmann::json &entry, AmdKernel
   }
 }
 
+void readRequiredWorkgroup(const ElfImage &image, const nlohmann::json &entry, AmdKernel &kernel) {
+  auto found = entry.find(".reqd_workgroup_size");
+  if (found == entry.end())
+    return;
+  auto isExtent = [](const nlohmann::json &extent) { return extent.is_number_unsigned() && extent <= UINT32_MAX; };
+  if (!found->is_array() || found->size() != 3 || !std::all_of(found->begin(), found->end(), isExtent))
+    image.fail(fmt::format("has a required workgroup size of kernel `{}` that is not three sizes", kernel.name));
+  for (size_t axis = 0; axis < 3; ++axis)
+    kernel.requiredWorkgroup[axis] = (*found)[axis].get<uint32_t>();
+}
+
 void readDescriptor(const ElfImage &image, const AmdCodeObject &object, AmdKernel &kernel) {
   const AmdSegment *segment = segmentAt(object, kernel.descriptor, descriptorBytes);
   if (!segment ||
@@ -180,6 +191,7 @@ void readKernels(const ElfImage &image, AmdCodeObject &object) {
       image.fail(fmt::format("has {} bytes of arguments for kernel `{}`, and {} are the most", kernel.kernargBytes,
                              kernel.name, mostKernargBytes));
     kernel.mostWorkItems = uint32_t(numberOf(entry, ".max_flat_workgroup_size"));
+    readRequiredWorkgroup(image, entry, kernel);
     kernel.dynamicStack = entry.value(".uses_dynamic_stack", nlohmann::json(false)) == true;
     readArguments(image, entry, kernel);
     object.kernels.push_back(std::move(kernel));

@@ -2,6 +2,7 @@
 // AMD code objects (the ELF files that LLVM's AMDGPU back end links): their kernels, what those ask for, and the bytes
 // to load. Source: LLVM's AMDGPU user guide, "Code Object", "Kernel Descriptor", "Code Object Metadata".
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,7 +31,8 @@ struct AmdKernel {
   uint16_t properties = 0;                              ///< KERNEL_CODE_PROPERTIES
   uint16_t preload = 0;                                 ///< KERNARG_PRELOAD
   bool dynamicStack = false;
-  uint32_t mostWorkItems = 0; ///< of a workgroup; 0 when not said
+  uint32_t mostWorkItems = 0;                  ///< of a workgroup; 0 when not said
+  std::array<uint32_t, 3> requiredWorkgroup{}; ///< work-items along x, y, z; zeros when any are right
   std::vector<AmdArgument> arguments;
 
   unsigned userRegisters() const { return resource2 >> 1 & 31; }

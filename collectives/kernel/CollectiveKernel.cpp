@@ -104,10 +104,9 @@ void KernelWriter::round(Value number) {
   barriers = 0;
   Value count = w.divide(w.sub(epoch, w.i64(1)), w.i64(plan.epochs));
   parity = w.bitAnd(count, w.i64(1));
-  // Flags are never 0, which is what memory holds before the first packet. They repeat after 2^32 - 1 epochs, long
-  // after each slot has been written again: every call of the sizes that share an arena writes every slot that it
-  // reads.
-  flag = w.truncate(w.add(w.modulo(epoch, w.i64(0xFFFFFFFF)), w.i64(1)), 32);
+  // Flags repeat after 2^32 - 1 epochs, long after each slot has been written again: every call of the sizes that share
+  // an arena writes every slot that it reads.
+  flag = flagOf(epoch);
   plan.algorithm->write(*this, collective);
 }
 
@@ -201,15 +200,12 @@ void KernelWriter::exchangeOperands(Value now) {
                                             isGpu() ? triton::MemSemantic::Relaxed : triton::MemSemantic::Release,
                                             slots, addresses, now, deadline, group, tag, uint32_t(collective.ranks));
   ok = w.bitAnd(ok, met);
-  operandFlag = w.truncate(w.add(w.modulo(now, w.i64(0xFFFFFFFF)), w.i64(1)), 32);
-  fixedOperands.clear(), ownOperands.clear();
-  for (int i = 0; i < collective.ranks; ++i) {
-    fixedOperands.push_back(operandsOf(Rank::fixed(i)));
-    ownOperands.push_back(operandsOf(Rank::own(i)));
-  }
+  operandsByRank.clear();
+  for (int rank = 0; rank < collective.ranks; ++rank)
+    operandsByRank.push_back(receiveOperands(rank, flagOf(now)));
   if (!isAligned)
     return;
-  for (const auto &pointers : fixedOperands)
+  for (const auto &pointers : operandsByRank)
     isAligned = w.bitAnd(isAligned, w.equal(lowBits(pointers), w.i64(0)));
 }
 

@@ -17,47 +17,47 @@ void KernelWriter::publish() {
   published = true;
 }
 
-// Every thread receives the packets, which have come: what threads tell each other of them is when, not what. What is
-// fixed may be this rank itself, of which nobody has sent anything.
-SmallVector<Value> KernelWriter::operandsOf(const Rank &rank) {
-  Place at = place(rank);
-  if (at.isOwn)
-    return extra;
-  Value row = w.add(w.mul(block, w.i64(collective.ranks)), at.rank);
-  Value slots = w.offset(arena, w.add(w.i64(plan.arena.operands / 8), w.mul(row, w.i64(2 * int64_t(extra.size())))));
-  Value isOther = w.negate(w.equal(at.rank, self));
-  auto half = [&](size_t number, int which) -> Value {
-    Value source = w.offset(slots, w.i64(2 * int64_t(number) + which));
-    auto packet = peer::PacketReceiveOp::create(w.b, w.b.getI32Type(), w.b.getI1Type(), source, operandFlag, isOther,
-                                                deadline, group);
-    return packet.getData();
-  };
-  SmallVector<std::pair<Value, Value>> halves;
-  for (size_t number = 0; number < extra.size(); ++number)
-    halves.push_back({half(number, 0), half(number, 1)});
-  SmallVector<Value> result;
-  for (auto [own, parts] : llvm::zip(extra, halves)) {
-    Value address = w.bitOr(w.extend(parts.first, 64), w.shiftLeft(w.extend(parts.second, 64), w.i64(32)));
-    result.push_back(w.select(isOther, IntToPtrOp::create(w.b, own.getType(), address), own));
+// Every thread receives the packets, which have come: what threads tell each other of them is when, not what. Nobody
+// has sent any of this rank itself.
+SmallVector<Value> KernelWriter::receiveOperands(int rank, Value flag) {
+  int64_t words = 2 * int64_t(extra.size());
+  Value row = w.add(w.mul(block, w.i64(collective.ranks)), w.i64(rank));
+  Value slots = w.offset(arena, w.add(w.i64(plan.arena.operands / 8), w.mul(row, w.i64(words))));
+  Value isOther = w.negate(w.equal(self, w.i64(rank)));
+  SmallVector<Value> halves, result;
+  for (int64_t word = 0; word < words; ++word)
+    halves.push_back(peer::PacketReceiveOp::create(w.b, w.b.getI32Type(), w.b.getI1Type(), w.offset(slots, w.i64(word)),
+                                                   flag, isOther, deadline, group)
+                         .getData());
+  for (auto [number, own] : llvm::enumerate(extra)) {
+    Value low = w.extend(halves[2 * number], 64), high = w.extend(halves[2 * number + 1], 64);
+    Value theirs = IntToPtrOp::create(w.b, own.getType(), w.bitOr(low, w.shiftLeft(high, w.i64(32))));
+    result.push_back(w.select(isOther, theirs, own));
   }
   return result;
 }
 
-static size_t placeOf(const Rank &rank, int ranks) {
-  return size_t((rank.value % ranks + ranks) % ranks);
+SmallVector<Value> KernelWriter::operandsOf(const Rank &rank) {
+  if (rank.form == Rank::Form::Fixed)
+    return operandsByRank[size_t(rank.value)];
+  Place at = place(rank);
+  if (at.isOwn)
+    return extra;
+  SmallVector<Value> result = operandsByRank[0];
+  for (int other = 1; other < collective.ranks; ++other)
+    for (size_t number = 0; number < result.size(); ++number)
+      result[number] = w.select(w.equal(at.rank, w.i64(other)), operandsByRank[size_t(other)][number], result[number]);
+  return result;
 }
 
 TileHandle KernelWriter::peerInput(const Rank &of, const Rank &part) {
   Value mask, index = arrayIndex(part, collective.inputParts(), mask);
-  const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
-  return keep(operands.input(w, forTile(known[placeOf(of, collective.ranks)]), index, mask));
+  return keep(operands.input(w, forTile(operandsOf(of)), index, mask));
 }
 
 void KernelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
-  const auto &known = of.form == Rank::Form::Fixed ? fixedOperands : ownOperands;
-  operands.output(w, forTile(known[placeOf(of, collective.ranks)]), index, mask, tiles[size_t(tile)],
-                  firstOutput(part));
+  operands.output(w, forTile(operandsOf(of)), index, mask, tiles[size_t(tile)], firstOutput(part));
 }
 
 // By block as well: so both ranks have work at any time, however few tiles a block has.

@@ -34,6 +34,8 @@ private:
   void exchangeOperands(mlir::Value now); ///< the barrier behind publish(); `now`: its epoch
   void writeTile(const std::function<void()> &body);
   bool everyTileIsWhole() const; ///< also in the last round
+  /// Of the packets of an epoch, i32: not 0, which is what memory holds before the first one.
+  mlir::Value flagOf(mlir::Value epoch) { return w.truncate(w.add(w.modulo(epoch, w.i64(0xFFFFFFFF)), w.i64(1)), 32); }
   mlir::Value divideUp(mlir::Value x, mlir::Value y) { return w.divide(w.add(x, w.sub(y, w.i64(1))), y); }
 
   //===-- KernelSteps.cpp: places and steps ----------------------------------------------------------------------===//
@@ -54,8 +56,9 @@ private:
   /// Operands of a rank for a tile.
   llvm::SmallVector<mlir::Value> forTile(mlir::ValueRange pointers);
   mlir::Value lowBits(mlir::ValueRange pointers); ///< or of the parts of addresses that are no multiples of accessBytes
-  /// The operands of a rank, which has published them.
-  llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank);
+  /// What that rank has told of its operands in this exchange; those of the rank itself.
+  llvm::SmallVector<mlir::Value> receiveOperands(int rank, mlir::Value flag);
+  llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank); ///< as received
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
   mlir::Value arrayIndex(const Rank &part, int parts, mlir::Value &mask);
   /// GPUs, packets of rows: the words of neighbouring threads are neighbours, so that what goes over the links is
@@ -100,18 +103,16 @@ private:
   mlir::Value isAligned;
   bool knowsAligned = false; ///< in the code for tiles where that holds
   mlir::Value group, arena, tag, deadline, self, block;
-  mlir::Value inner, partElements, sliceElements;                  ///< i64
-  mlir::Value epoch;                                               ///< i64, the first epoch of the round
-  mlir::Value parity;                                              ///< i64, 0 or 1
-  mlir::Value flag;                                                ///< i32, of the round's packets
-  mlir::Value ok;                                                  ///< i1: every wait so far succeeded
-  mlir::Value roundNumber;                                         ///< i64
-  int barriers = 0;                                                ///< in this round so far
-  mlir::Value operandFlag;                                         ///< i32, of the packets of addresses
-  bool published = false;                                          ///< since the last barrier
-  llvm::SmallVector<llvm::SmallVector<mlir::Value>> fixedOperands; ///< operandsOf(fixed(i))
-  llvm::SmallVector<llvm::SmallVector<mlir::Value>> ownOperands;   ///< operandsOf(own(i))
-  mlir::Value tileInBlock;                                         ///< i64: of the tiles of this block in the round
+  mlir::Value inner, partElements, sliceElements;                   ///< i64
+  mlir::Value epoch;                                                ///< i64, the first epoch of the round
+  mlir::Value parity;                                               ///< i64, 0 or 1
+  mlir::Value flag;                                                 ///< i32, of the round's packets
+  mlir::Value ok;                                                   ///< i1: every wait so far succeeded
+  mlir::Value roundNumber;                                          ///< i64
+  int barriers = 0;                                                 ///< in this round so far
+  bool published = false;                                           ///< since the last barrier
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> operandsByRank; ///< behind an exchange of them
+  mlir::Value tileInBlock;                                          ///< i64: of the tiles of this block in the round
   mlir::Value tileInRound; ///< i64: elements before this tile in the slots of the round
   mlir::Value tileStart;   ///< i64: elements before this tile in the part or slice
   bool isWhole = false;    ///< in the code for tiles that exist in every part or slice

@@ -72,10 +72,10 @@ protected:
     return branch.getResult(0);
   }
 
-  /// Reports who was missing, and replaces the operation by whether nobody was. Only the threads that polled know:
-  /// the rest of the block learns it where it meets.
+  /// Reports who was missing, and replaces the operation by whether nobody was. Only the threads that polled know; that
+  /// any bit is set is asked of all threads of the block, which meet there (simt/Reduce.cpp).
   void finish(Value missing, Value expected, Value seen) {
-    Value failed = BlockAnyOp::create(b, createAny(b, missing));
+    Value failed = createAny(b, missing);
     {
       OpBuilder::InsertionGuard guard(b);
       for (Value condition : {failed, isActive}) {

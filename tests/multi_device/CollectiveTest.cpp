@@ -96,7 +96,8 @@ TEST(Collectives, AcrossTheWrapOfTheEpochs) {
     Communicator::Options options;
     options.firstEpoch = firstEpoch;
     Communicator communicator(openDevices({0, 1, 2}), options);
-    for (const char *algorithm : {"one_shot_packets", "one_shot_pull", "two_shot_packets", "two_shot_pull"})
+    for (const char *algorithm :
+         {"one_shot_packets", "one_shot_pull", "two_shot_packets", "two_shot_pull", "two_shot_direct"})
       expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 50), {algorithm, 1, 4, 1}, 3, 4);
   }
 }

@@ -130,14 +130,6 @@ def Peer_ReleaseFenceOp : Peer_Op<"release_fence", [MemoryEffects<[MemRead, MemW
 
 //===-- Meeting --------------------------------------------------------------------------------------------------===//
 
-def Peer_BlockAnyOp : Peer_Op<"block_any", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "whether `bit` holds for any thread of the block; all its threads meet";
-  let description = "`bit` may differ between threads, the result does not. What a thread stored before is seen by all.";
-  let arguments = (ins I1:$bit);
-  let results = (outs I1:$any);
-  let assemblyFormat = "$bit attr-dict";
-}
-
 def Peer_BlockBarrierOp : Peer_Op<"block_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "block b of every rank meets block b of the others; false when one did not come in time";
   let description = [{

@@ -26,8 +26,6 @@ static StringRef tokenOf(ExternCall::Kind kind) {
     return "clock";
   case ExternCall::Kind::ReleaseFence:
     return "releasefence";
-  case ExternCall::Kind::BlockAny:
-    return "blockany";
   case ExternCall::Kind::Write:
     return "atomicwrite";
   case ExternCall::Kind::SpinWait:
@@ -101,9 +99,9 @@ static std::optional<T> valueOf(StringRef token, ArrayRef<T> values) {
   return std::nullopt;
 }
 
-static constexpr ExternCall::Kind kinds[] = {ExternCall::Kind::ThreadId,     ExternCall::Kind::Clock,
-                                             ExternCall::Kind::ReleaseFence, ExternCall::Kind::BlockAny,
-                                             ExternCall::Kind::Write,        ExternCall::Kind::SpinWait};
+static constexpr ExternCall::Kind kinds[] = {ExternCall::Kind::ThreadId, ExternCall::Kind::Clock,
+                                             ExternCall::Kind::ReleaseFence, ExternCall::Kind::Write,
+                                             ExternCall::Kind::SpinWait};
 static constexpr MemSemantic semantics[] = {MemSemantic::Relaxed, MemSemantic::Acquire, MemSemantic::Release,
                                             MemSemantic::AcquireRelease};
 static constexpr MemScope scopes[] = {MemScope::System, MemScope::Gpu, MemScope::Cta};
@@ -158,7 +156,7 @@ FailureOr<ExternCall> heddle::peer::parseExternCall(StringRef symbol, EmitError 
   auto kind = valueOf<ExternCall::Kind>(tokens[0], kinds);
   if (!isOurs || !kind)
     return emitError() << "invalid extern function name '" << symbol << "': after '" << prefix
-                       << "' comes gettid, clock, releasefence, blockany, atomicwrite or atomicspinwait";
+                       << "' comes gettid, clock, releasefence, atomicwrite or atomicspinwait";
   size_t count = !hasFields(*kind) ? 1 : *kind == ExternCall::Kind::Write ? 5 : 6;
   if (tokens.size() != count)
     return emitError() << "invalid extern function name '" << symbol << "': " << tokens[0] << " has " << count - 1
@@ -191,8 +189,6 @@ LogicalResult heddle::peer::checkExternCall(const ExternCall &call, StringRef sy
     if (call.masked)
       checks.push_back({"mask", isMask});
   }
-  if (call.kind == ExternCall::Kind::BlockAny)
-    checks.push_back({"bit", isWord});
   if (operands.size() != checks.size())
     return emitError() << "'" << symbol << "' expects " << checks.size() << " arguments, not " << operands.size();
   for (auto [type, check] : llvm::zip(operands, checks))

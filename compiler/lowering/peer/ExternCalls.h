@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The names under which operations between devices travel from the tile level to the LLVM dialect, as calls of external
 // functions that no pass looks into. One place writes, reads and checks them:
-//   __heddle_gettid, __heddle_clock, __heddle_releasefence, __heddle_blockany
+//   __heddle_gettid, __heddle_clock, __heddle_releasefence
 //   __heddle_atomicwrite_<width>_<semantic>_<scope>_<maskness>
 //   __heddle_atomicspinwait_<width>_<semantic>_<scope>_<comparator>_<maskness>
 #pragma once
@@ -14,7 +14,6 @@ struct ExternCall {
     ThreadId,     ///< () -> i32, pure
     Clock,        ///< () -> i64
     ReleaseFence, ///< () -> i32 that nobody may use
-    BlockAny,     ///< (i32, 0 or 1) -> i32: whether it is 1 for any thread of the block, which meets
     Write,        ///< (pointer, value[, mask]) -> a value that nobody may use
     SpinWait,     ///< (pointer, expected, deadline, group[, mask]) -> the value loaded last
   };

@@ -56,8 +56,6 @@ public:
       if (target.fencesEachThread)
         emitReleaseFence(b, target, MemScope::System);
       return finish({});
-    case ExternCall::Kind::BlockAny:
-      return blockAny();
     case ExternCall::Kind::Write:
       return write();
     case ExternCall::Kind::SpinWait:
@@ -84,12 +82,6 @@ private:
       return constant(b.getI32Type(), 0);
     return LLVM::CallIntrinsicOp::create(b, b.getI32Type(), b.getStringAttr(target.threadId), ValueRange{})
         .getResult(0);
-  }
-
-  void blockAny() {
-    Value word = op.getArgOperands()[0];
-    Value any = emitBlockAny(b, target, compare(LLVM::ICmpPredicate::ne, word, constant(word.getType(), 0)));
-    finish(LLVM::ZExtOp::create(b, word.getType(), any));
   }
 
   /// A pointer into global memory.

@@ -10,17 +10,15 @@ using heddle::triton::MemScope;
 
 // clang-format off
 static constexpr PeerTarget targets[] = {
-  {.name = "host", .addressSpace = 0, .gpuScope = "", .ctaScope = "", .threadId = nullptr, .blockAny = nullptr,
-   .nanosecondsPerTick = 0,
+  {.name = "host", .addressSpace = 0, .gpuScope = "", .ctaScope = "", .threadId = nullptr, .nanosecondsPerTick = 0,
    .splitsRelease = false, .fencesAfterLoop = false, .fencesEachThread = false, .streamFence = "llvm.x86.sse.sfence",
    .joinsWaits = false, .pollsPerClock = 128, .pause = "llvm.x86.sse2.pause"},
   {.name = "nvptx", .addressSpace = 1, .gpuScope = "device", .ctaScope = "block",
-   .threadId = "llvm.nvvm.read.ptx.sreg.tid.x", .blockAny = "llvm.nvvm.barrier.cta.red.or.aligned.all",
-   .nanosecondsPerTick = 1,
+   .threadId = "llvm.nvvm.read.ptx.sreg.tid.x", .nanosecondsPerTick = 1,
    .splitsRelease = false, .fencesAfterLoop = false, .fencesEachThread = false, .streamFence = nullptr,
    .joinsWaits = true, .pollsPerClock = 1024, .pause = nullptr},
   {.name = "amdgpu", .addressSpace = 1, .gpuScope = "agent", .ctaScope = "workgroup",
-   .threadId = "llvm.amdgcn.workitem.id.x", .blockAny = nullptr, .nanosecondsPerTick = 10,
+   .threadId = "llvm.amdgcn.workitem.id.x", .nanosecondsPerTick = 10,
    .splitsRelease = true, .fencesAfterLoop = true, .fencesEachThread = true, .streamFence = nullptr,
    .joinsWaits = true, .pollsPerClock = 1024, .pause = nullptr},
 };
@@ -108,48 +106,4 @@ void heddle::peer::emitReleaseFence(ImplicitLocOpBuilder &b, const PeerTarget &t
   if (target.splitsRelease)
     LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.amdgcn.s.waitcnt"),
                                   ValueRange{constant(b, b.getI32Type(), vmcnt0)});
-}
-
-static void meetThroughLocalMemory(ImplicitLocOpBuilder &b, const PeerTarget &target) {
-  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, target.ctaScope);
-  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.amdgcn.s.barrier"), ValueRange{});
-  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, target.ctaScope);
-}
-
-// A word of local memory: everybody clears it, whose bit is set sets it, everybody reads it.
-static Value anyThroughLocalMemory(ImplicitLocOpBuilder &b, const PeerTarget &target, Value bit) {
-  constexpr unsigned localMemory = 3;
-  Type i32 = b.getI32Type();
-  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  constexpr llvm::StringLiteral name = "heddle_block_any";
-  auto word = module.lookupSymbol<LLVM::GlobalOp>(name);
-  if (!word) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    word = LLVM::GlobalOp::create(b, i32, /*isConstant=*/false, LLVM::Linkage::Internal, name, Attribute(),
-                                  /*alignment=*/4, localMemory);
-    Block *initializer = b.createBlock(&word.getInitializerRegion());
-    b.setInsertionPointToStart(initializer);
-    LLVM::ReturnOp::create(b, ValueRange{LLVM::PoisonOp::create(b, i32)});
-  }
-  Value place = LLVM::AddressOfOp::create(b, word), zero = constant(b, i32, 0);
-  meetThroughLocalMemory(b, target); // who reads what was there before
-  LLVM::StoreOp::create(b, zero, place, 4);
-  meetThroughLocalMemory(b, target);
-  Block *here = b.getInsertionBlock(), *exit = here->splitBlock(b.getInsertionPoint()), *set = b.createBlock(exit);
-  LLVM::StoreOp::create(b, constant(b, i32, 1), place, 4);
-  LLVM::BrOp::create(b, exit);
-  b.setInsertionPointToEnd(here);
-  LLVM::CondBrOp::create(b, bit, set, exit);
-  b.setInsertionPointToStart(exit);
-  meetThroughLocalMemory(b, target);
-  return LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, LLVM::LoadOp::create(b, i32, place, 4), zero);
-}
-
-Value heddle::peer::emitBlockAny(ImplicitLocOpBuilder &b, const PeerTarget &target, Value bit) {
-  if (target.blockAny)
-    return LLVM::CallIntrinsicOp::create(b, b.getI1Type(), b.getStringAttr(target.blockAny),
-                                         ValueRange{constant(b, b.getI32Type(), 0), bit})
-        .getResult(0);
-  return target.threadId ? anyThroughLocalMemory(b, target, bit) : bit;
 }

@@ -8,14 +8,11 @@
 namespace heddle::peer {
 
 struct PeerTarget {
-  const char *name;      ///< host, nvptx, amdgpu
-  unsigned addressSpace; ///< of global memory
-  const char *gpuScope;  ///< LLVM's name for one device; system scope is the empty name everywhere
-  const char *ctaScope;  ///< and for one block
-  const char *threadId;  ///< intrinsic; null where a block is one thread
-  /// Intrinsic that is a barrier of the block and the or of an i1 over its threads. Null: by local memory, or, where a
-  /// block is one thread, nothing.
-  const char *blockAny;
+  const char *name;           ///< host, nvptx, amdgpu
+  unsigned addressSpace;      ///< of global memory
+  const char *gpuScope;       ///< LLVM's name for one device; system scope is the empty name everywhere
+  const char *ctaScope;       ///< and for one block
+  const char *threadId;       ///< intrinsic; null where a block is one thread
   int64_t nanosecondsPerTick; ///< of LLVM's steady counter; 0: ask the C library
   /// LLVM 22 drops the wait between write-back and flag of a release store (llvm-project PR 178316).
   bool splitsRelease;
@@ -42,8 +39,6 @@ llvm::StringRef syncScope(const PeerTarget &target, triton::MemScope scope);
 mlir::Value emitClock(mlir::ImplicitLocOpBuilder &b, const PeerTarget &target);
 /// Waits until everything this thread stored can be seen in `scope`.
 void emitReleaseFence(mlir::ImplicitLocOpBuilder &b, const PeerTarget &target, triton::MemScope scope);
-/// Whether `bit` (i1) holds for any thread of the block, which meets.
-mlir::Value emitBlockAny(mlir::ImplicitLocOpBuilder &b, const PeerTarget &target, mlir::Value bit);
 /// Call of a function of the C library, declared on first use.
 mlir::Value callLibrary(mlir::ImplicitLocOpBuilder &b, llvm::StringRef name, mlir::ValueRange arguments);
 

@@ -67,19 +67,6 @@ void lower(ReleaseFenceOp op) {
   replaceByCall(op, {ExternCall::Kind::ReleaseFence}, IntegerType::get(op.getContext(), 32), {});
 }
 
-// Words of 32 bits, as in all other calls.
-void lower(BlockAnyOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
-  Type word = b.getI32Type();
-  Value bit = arith::ExtUIOp::create(b, word, op.getBit());
-  auto call = ExternElementwiseOp::create(b, word, ValueRange{bit}, /*libname=*/"", /*libpath=*/"",
-                                          externCallName({ExternCall::Kind::BlockAny}), /*pure=*/false);
-  Value none = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
-  Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, call.getResult(), none);
-  op->replaceAllUsesWith(ValueRange{any});
-  op->erase();
-}
-
 struct PeerToCallsPass : heddle::impl::PeerToCallsPassBase<PeerToCallsPass> {
   void runOnOperation() override {
     SmallVector<Operation *> work;
@@ -89,8 +76,7 @@ struct PeerToCallsPass : heddle::impl::PeerToCallsPassBase<PeerToCallsPass> {
     });
     for (Operation *op : work)
       llvm::TypeSwitch<Operation *>(op)
-          .Case<AtomicWriteOp, AtomicSpinWaitOp, ThreadIdOp, ClockOp, ReleaseFenceOp, BlockAnyOp>(
-              [](auto known) { lower(known); })
+          .Case<AtomicWriteOp, AtomicSpinWaitOp, ThreadIdOp, ClockOp, ReleaseFenceOp>([](auto known) { lower(known); })
           .Default([&](Operation *other) {
             other->emitOpError("must be expanded first, by 'heddle-expand-peer'");
             signalPassFailure();

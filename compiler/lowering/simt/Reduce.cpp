@@ -25,7 +25,8 @@ Value ThreadEmitter::flatIndex(Type tile, int64_t reg, int skippedAxis) {
   return index ? index : i32(0);
 }
 
-// Any bit of a tile: one instruction does it for the whole block, and tells every thread the same.
+// Any bit of a tile: one instruction does it for the whole block, and tells every thread the same. Barriers between
+// devices rely on that: there the copies of a bit that threads hold differ (transforms/BlockMeeting.cpp).
 static bool isAny(ReduceOp op) {
   if (op.getSrcs().size() != 1 || !op.getResult()[0].getType().isInteger(1))
     return false;

@@ -19,8 +19,7 @@
 // CHECK:   peer.atomic_write release, sys, %{{.*}}, %{{.*}}, %[[PEERS]]
 // CHECK:   peer.atomic_spin_wait acquire, sys, ge, %[[SLOTS]], %arg2, %[[PEERS]] within %arg3, %arg0
 // CHECK: %[[MISSING:.*]] = arith.cmpi ult, %[[SEEN]]
-// CHECK: %[[HERE:.*]] = "tt.reduce"(%[[MISSING]])
-// CHECK: %[[FAILED:.*]] = peer.block_any %[[HERE]]
+// CHECK: %[[FAILED:.*]] = "tt.reduce"(%[[MISSING]])
 // CHECK: %[[REPORTS:.*]] = arith.andi %[[FAILED]], %[[ACTIVE]]
 // CHECK: scf.if %[[REPORTS]]
 // CHECK:   tt.atomic_cas acq_rel, sys

@@ -21,7 +21,7 @@
 // CHECK: scf.if %[[ACTIVE]]
 // CHECK:   peer.atomic_write relaxed, sys, %{{.*}}, %{{.*}}, %[[PEERS]]
 // CHECK:   peer.atomic_spin_wait acquire, sys, hi, %{{.*}}, %[[FLAG]], %[[PEERS]] within %arg3, %arg0
-// CHECK: peer.block_any
+// CHECK: "tt.reduce"
 tt.func @relaxed(%group: !tt.ptr<i64>, %slots: !tt.ptr<i64>, %epoch: i64, %deadline: i64, %tag: i64, %a: i64, %b: i64) -> i1 {
   %ok = peer.block_exchange relaxed, %slots, (%a, %b), %epoch, %deadline, %group, tag %tag {world_size = 3 : i32}
   tt.return %ok : i1

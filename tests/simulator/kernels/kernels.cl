@@ -264,3 +264,12 @@ __kernel void clock_advances(__global u64 *out) {
     now = __builtin_amdgcn_s_memtime();
   out[ITEM] = now - begin;
 }
+
+// What is given by value: eight bytes that are no pointer.
+typedef struct { int a, b; } Pair;
+__kernel void by_value(__global int *out, Pair pair) {
+  out[0] = pair.a;
+  out[1] = pair.b;
+}
+
+__attribute__((reqd_work_group_size(128, 2, 1))) __kernel void of_one_size(__global int *out) { out[ITEM] = 1; }

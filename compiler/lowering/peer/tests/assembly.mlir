@@ -15,7 +15,6 @@ llvm.func @__heddle_atomicspinwait_i64_relaxed_system_hi_nomask(!llvm.ptr<1>, i6
 llvm.func @__heddle_atomicspinwait_i32_acquire_gpu_lt_nomask(!llvm.ptr<1>, i32, i64, !llvm.ptr<1>) -> i32
 llvm.func @__heddle_releasefence() -> i32
 llvm.func @__heddle_gettid() -> i32
-llvm.func @__heddle_blockany(i32) -> i32
 
 // PTX-NOT: {{membar|fence|atom}}
 // PTX-LABEL: .func release_system(
@@ -105,18 +104,4 @@ llvm.func @fence_and_thread() -> i32 {
   %0 = llvm.call @__heddle_releasefence() : () -> i32
   %1 = llvm.call @__heddle_gettid() : () -> i32
   llvm.return %1 : i32
-}
-
-// NVIDIA has one instruction for it, AMD clears, sets and reads a word of local memory.
-// PTX-LABEL: .func {{.*}}any(
-// PTX: bar.red.or.pred
-// GCN-LABEL: {{^}}any:
-// GCN: s_barrier
-// GCN: ds_write_b32
-// GCN: s_barrier
-// GCN: s_barrier
-// GCN: ds_read_b32
-llvm.func @any(%bit: i32) -> i32 {
-  %0 = llvm.call @__heddle_blockany(%bit) : (i32) -> i32
-  llvm.return %0 : i32
 }

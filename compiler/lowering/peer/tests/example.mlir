@@ -30,17 +30,13 @@ tt.func @tiles(%p: tensor<4x!tt.ptr<i32>>, %v: i32, %m: tensor<4xi1>, %vs: tenso
 }
 
 // CHECK-LABEL: @others
-tt.func @others(%bit: i1) -> (i32, i64, i1) {
+tt.func @others() -> (i32, i64) {
   // CHECK: %[[T:.*]] = tt.extern_elementwise  {{.*}}pure = true, symbol = "__heddle_gettid"} : () -> i32
   %thread = peer.thread_id : i32
   // CHECK: %[[C:.*]] = tt.extern_elementwise  {{.*}}pure = false, symbol = "__heddle_clock"} : () -> i64
   %clock = peer.clock : i64
   // CHECK: tt.extern_elementwise  {{.*}}pure = false, symbol = "__heddle_releasefence"} : () -> i32
   peer.release_fence
-  // CHECK: %[[BIT:.*]] = arith.extui %arg0 : i1 to i32
-  // CHECK: %[[ANY:.*]] = tt.extern_elementwise %[[BIT]] {{.*}}pure = false, symbol = "__heddle_blockany"} : (i32) -> i32
-  // CHECK: %[[SET:.*]] = arith.cmpi ne, %[[ANY]], %c0_i32
-  %any = peer.block_any %bit
-  // CHECK: return %[[T]], %[[C]], %[[SET]]
-  tt.return %thread, %clock, %any : i32, i64, i1
+  // CHECK: return %[[T]], %[[C]]
+  tt.return %thread, %clock : i32, i64
 }
