@@ -3,6 +3,7 @@
 // stream, and which calls of other threads wait with them. What CUDA promises of this is less than what the driver of a
 // machine does; runtime/drivers/cuda relies on what this table says (docs/cuda.md, "Streams").
 #include "tests/device/WaitProbe.h"
+#include "support/Knobs.h"
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -118,8 +119,9 @@ void countQueues(const Gpu &gpu, const Words &words) {
 } // namespace
 
 int probeWaits(int, char **) {
+  cu.handle = ::dlopen(heddle::cudaLibrary().c_str(), RTLD_NOW);
   if (!cu.handle) {
-    std::printf("probe-waits: there is no libcuda.so.1\n");
+    std::printf("probe-waits: there is no %s\n", heddle::cudaLibrary().c_str());
     return 3;
   }
   int count = 0, version = 0;

@@ -21,14 +21,14 @@ inline constexpr size_t mega = 1 << 20;
 
 /// Any entry point, by its symbol and the exact types of its parameters; 1000 when the driver lacks it.
 struct Library {
-  void *handle = ::dlopen("libcuda.so.1", RTLD_NOW);
+  void *handle = nullptr; ///< opened by probeWaits: the program has other verbs
   template <typename... Parameters>
   Result operator()(const char *symbol, Parameters... parameters) const {
     auto function = reinterpret_cast<Result (*)(Parameters...)>(::dlsym(handle, symbol));
     return function ? function(parameters...) : 1000;
   }
 };
-inline const Library cu;
+inline Library cu;
 
 inline void must(Result result, const char *what) {
   if (!result)

@@ -124,13 +124,8 @@ std::string DeviceOrder::describe(const Stamp &stamp) const {
 
 void DeviceOrder::report(const Stamp &before, const Stamp &now, uint64_t address) {
   machine.find(FindingKind::DeviceRace, &sites[before.site - 1], &sites[now.site - 1], [&] {
-    auto after = std::upper_bound(machine.ranges.begin(), machine.ranges.end(), address,
-                                  [](uint64_t value, const Range &range) { return value < range.begin; });
-    std::string place = after == machine.ranges.begin()
-                            ? fmt::format("address {:#x}", address)
-                            : fmt::format("byte {} of '{}'", address - std::prev(after)->begin, std::prev(after)->name);
-    return fmt::format("race at {} in device memory: {}, then {}: nothing orders the first before the second", place,
-                       describe(before), describe(now));
+    return fmt::format("race at {} in device memory: {}, then {}: nothing orders the first before the second",
+                       machine.describePlace(address), describe(before), describe(now));
   });
 }
 

@@ -139,7 +139,7 @@ TEST(DeviceOrder, ABarrierOrdersTheThreadsOfABlock) {
 
 // The flag comes only when the rank that sends it has had its turn; nobody's turn is for ever.
 TEST(DeviceOrder, ARankThatPollsDoesNotKeepTheOtherFromRunning) {
-  for (uint64_t seed : {0, 7}) { // either rank is ahead
+  for (uint64_t seed : {0, 1}) { // either rank is ahead
     Options options;
     options.policy = Policy::OneAhead;
     options.seed = seed;

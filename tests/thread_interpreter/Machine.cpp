@@ -19,6 +19,18 @@ std::string Report::text() const {
   return text;
 }
 
+const Range *Machine::rangeBefore(uint64_t address) const {
+  auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
+                                [](uint64_t value, const Range &range) { return value < range.begin; });
+  return after == ranges.begin() ? nullptr : &*std::prev(after);
+}
+
+std::string Machine::describePlace(uint64_t address) const {
+  const Range *range = rangeBefore(address);
+  return range ? fmt::format("byte {} of '{}'", address - range->begin, range->name)
+               : fmt::format("address {:#x}", address);
+}
+
 // Bytes that nobody wrote: a NaN in every format.
 static constexpr uint8_t unwritten = 0xff;
 

@@ -70,6 +70,10 @@ struct Machine {
   uint64_t randomState = 0;
 
   explicit Machine(const Options &options) : options(options), randomState(options.seed) {}
+  /// The last range that begins at `address` or below it; null when none does.
+  const Range *rangeBefore(uint64_t address) const;
+  /// `byte 4 of 'x'`, or the address where no range begins below it.
+  std::string describePlace(uint64_t address) const;
   uint64_t nanoseconds() const {
     ++clockReads;
     return 1'000'000'000 + report.warpSteps * options.nanosecondsPerStep + skippedNanoseconds;

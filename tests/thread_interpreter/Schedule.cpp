@@ -121,11 +121,7 @@ static size_t endBlocks(Machine &machine, Rank &rank, bool all) {
 static std::string describePoll(const Machine &machine, const Warp &warp) {
   if (!warp.polledAddress)
     return "";
-  auto after = std::upper_bound(machine.ranges.begin(), machine.ranges.end(), warp.polledAddress,
-                                [](uint64_t value, const Range &range) { return value < range.begin; });
-  const Range &range = *std::prev(after == machine.ranges.begin() ? machine.ranges.end() : after);
-  return fmt::format(", which last saw {} at byte {} of '{}'", warp.polledValue, warp.polledAddress - range.begin,
-                     range.name);
+  return fmt::format(", which last saw {} at {}", warp.polledValue, machine.describePlace(warp.polledAddress));
 }
 
 /// Where the threads that live stand, one place of the program a line.
@@ -233,8 +229,9 @@ static std::vector<Rank *> chooseRanks(Machine &machine, std::vector<Rank *> ran
     shuffle(machine, ranks);
     ranks.resize(1 + randomBelow(machine, ranks.size()));
   } else if (machine.options.policy == Policy::OneAhead) {
-    // The one with the lowest number runs while it can; the seed says where the numbers begin.
-    auto number = [&](const Rank *rank) { return (rank->index + machine.options.seed) % mostOrdered; };
+    // The one with the lowest number runs while it can; that which the seed names has number 0.
+    uint64_t seed = machine.options.seed % mostOrdered;
+    auto number = [&](const Rank *rank) { return (rank->index + mostOrdered - seed) % mostOrdered; };
     Rank *first = nullptr;
     for (Rank *rank : ranks)
       if (rank->idleTurns < turnsToIdle && (!first || number(rank) < number(first)))

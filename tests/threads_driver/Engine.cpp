@@ -45,7 +45,8 @@ uint64_t Engine::allocate(uint64_t sizeBytes, const std::string &name, const std
   constexpr uint64_t alignment = 256, mostBytes = uint64_t(1) << 32;
   if (sizeBytes > mostBytes)
     throw environmentError(fmt::format("{}: out of memory: buffer `{}` asks for {} bytes, {} are available", device,
-                                       name, sizeBytes, mostBytes));
+                                       name, sizeBytes, mostBytes),
+                           {fmt::format("the device has {} bytes in all", mostBytes)});
   std::lock_guard guard(mutex);
   auto bytes = std::make_unique<uint8_t[]>(sizeBytes + 2 * alignment);
   uint64_t address = (uint64_t(bytes.get()) + alignment) & ~(alignment - 1);

@@ -29,6 +29,9 @@ public:
     if (package.target != sm90Chip.name)
       throw inputError(fmt::format("kernel `{}` was compiled for target {}, the device is {}", package.kernel,
                                    package.target, sm90Chip.name));
+    if (!package.sites.empty())
+      throw inputError(
+          fmt::format("kernel `{}` prints or asserts, and a threads device has no record for that", package.kernel));
     return std::make_shared<ThreadsModule>(package, Engine::shared().load(package));
   }
 

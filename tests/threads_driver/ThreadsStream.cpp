@@ -129,8 +129,8 @@ void ThreadsStream::launch(const heddle::Launch &launch) {
         fmt::format("kernel `{}` was loaded on a device of another driver", launch.kernel.package().kernel));
   int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
   if (launch.cooperative && blocks > mostCooperative)
-    throw inputError(fmt::format("kernel `{}`: a cooperative launch of {} blocks; a threads device runs {} at once",
-                                 launch.kernel.package().kernel, blocks, mostCooperative));
+    throw inputError(fmt::format("kernel `{}`: a cooperative launch of {} blocks; {} runs at most {} at once",
+                                 launch.kernel.package().kernel, blocks, queue.device, mostCooperative));
   if (recordCall([launch](Stream &stream) { stream.launch(launch); }))
     return;
   auto rank = std::make_unique<Rank>();

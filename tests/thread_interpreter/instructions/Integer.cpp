@@ -176,7 +176,6 @@ std::span<const Entry> heddle::threads::integerTable() {
       three<dotBytes<uint8_t, uint8_t>>("llvm.nvvm.idp4a.u.u"),
       twoSigned<[](i64 a, i64 b) { return a * b >> 32; }>("llvm.nvvm.mulhi.i"),
       two<[](const Op &, u64 a, u64 b) { return a * b >> 32; }>("llvm.nvvm.mulhi.ui"),
-      two<[](const Op &, u64 a, u64 b) { return u64((unsigned __int128)(a)*b >> 64); }>("llvm.nvvm.mulhi.ull"),
       twoSigned<[](i64 a, i64 b) { return i64(__int128(a) * b >> 64); }>("llvm.nvvm.mulhi.ll"),
       two<[](const Op &, u64 a, u64 b) { return u64((unsigned __int128)a * b >> 64); }>("llvm.nvvm.mulhi.ull"),
   };

@@ -15,18 +15,15 @@ static Place locateDevice(Warp &warp, const Op &op, unsigned lane, uint64_t addr
   };
   if (warp.range && holds(*warp.range))
     return {reinterpret_cast<uint8_t *>(address), 0, false, true};
-  const std::vector<Range> &ranges = warp.machine().ranges;
-  auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
-                                [](uint64_t value, const Range &range) { return value < range.begin; });
-  if (after == ranges.begin() || !holds(*std::prev(after))) {
-    std::string near = after == ranges.begin() ? "below all ranges"
-                                               : fmt::format("{} bytes behind the begin of '{}', which has {}",
-                                                             address - std::prev(after)->begin, std::prev(after)->name,
-                                                             std::prev(after)->end - std::prev(after)->begin);
+  const Range *range = warp.machine().rangeBefore(address);
+  if (!range || !holds(*range)) {
+    std::string near = !range ? "below all ranges"
+                              : fmt::format("{} bytes behind the begin of '{}', which has {}", address - range->begin,
+                                            range->name, range->end - range->begin);
     warp.fail(op, lane,
               fmt::format("{} bytes at address {:#x} are outside device memory: {}", sizeBytes, address, near));
   }
-  warp.range = &*std::prev(after);
+  warp.range = range;
   return {reinterpret_cast<uint8_t *>(address), 0, false, true};
 }
 
