@@ -103,7 +103,7 @@ private:
   void putBytes(const AmdArgument &argument, const void *bytes, uint64_t size);
   SimulatedBuffer &buffer(const std::string &name);
   Geometry geometry() const;
-  RunOptions options() const;
+  SimulationOptions options() const;
 
   const SimulateRequest &request;
   Simulator simulator;
@@ -271,8 +271,8 @@ Geometry Simulation::geometry() const {
   return geometry;
 }
 
-RunOptions Simulation::options() const {
-  RunOptions options;
+SimulationOptions Simulation::options() const {
+  SimulationOptions options;
   if (request.policy == "latest")
     options.policy = Policy::Latest;
   else if (request.policy != "earliest")
@@ -292,7 +292,7 @@ RunOptions Simulation::options() const {
 }
 
 SimulateResult Simulation::execute() {
-  RunOptions runOptions = options();
+  SimulationOptions runOptions = options();
   checkNames();
   for (size_t i = 0; i < arguments.size(); ++i)
     prepare(i);

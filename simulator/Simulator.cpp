@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/Simulator.h"
 #include "chips/Chip.h"
+#include "simulator/checks/Checks.h"
 #include "simulator/decode/Decoder.h"
 #include "support/Error.h"
 #include <algorithm>
@@ -28,77 +29,152 @@ void checkChip(const std::string &chip, const std::string &subject) {
     throw environmentError("the simulator needs a processor with AVX2, FMA and F16C");
 }
 
+/// In one piece, as one device: 8 XCDs.
+DeviceShape shapeOf(const Chip &chip) {
+  constexpr unsigned xcds = 8;
+  return {.xcds = xcds,
+          .unitsPerXcd = unsigned(chip.computeUnits) / xcds,
+          .cachesHostMemory = chip.name == std::string_view("gfx950")};
+}
+
 } // namespace
 
-class Simulator::Code : public Program {
+/// Code is found by its address: decoded when it is first reached.
+class Simulator::Code : public LoadedObject {
 public:
-  Code(const std::string &chip, std::span<const uint8_t> bytes, uint64_t base) : Program(bytes, base), decoder(chip) {}
+  Code(const AmdCodeObject &object, AddressSpace &memory);
+  Program &program() { return *text; }
 
 private:
-  Instruction decode(std::span<const uint8_t> bytes, uint64_t pc) override { return decoder.decode(bytes, pc); }
-  Decoder decoder;
+  class Text : public Program {
+  public:
+    Text(const std::string &chip, std::span<const uint8_t> bytes, uint64_t base)
+        : Program(bytes, base), decoder(chip) {}
+
+  private:
+    Instruction decode(std::span<const uint8_t> bytes, uint64_t pc) override { return decoder.decode(bytes, pc); }
+    Decoder decoder;
+  };
+  std::unique_ptr<Text> text;
 };
 
-Simulator::Simulator(const AmdCodeObject &object) : code(object) {
-  checkChip(code.chip, "the code object is for");
-  const AmdSegment *text = nullptr;
-  uint64_t end = 0;
-  for (const AmdSegment &segment : code.segments) {
-    end = std::max(end, segment.address + segment.sizeBytes);
-    if (segment.executable && !text)
-      text = &segment;
+Simulator::Code::Code(const AmdCodeObject &given, AddressSpace &memory) : LoadedObject(given) {
+  const AmdSegment *code = nullptr;
+  for (const AmdSegment &segment : object.segments) {
+    sizeBytes = std::max(sizeBytes, segment.address + segment.sizeBytes);
+    if (segment.executable && !code)
+      code = &segment;
     else if (segment.executable)
       throw inputError("the code object has more than one segment of code, which is not simulated");
   }
-  if (!text)
+  if (!code)
     throw inputError("the code object has no code");
-  base = memory.reserve(end);
-  for (const AmdSegment &segment : code.segments) {
+  base = memory.reserve(sizeBytes);
+  for (const AmdSegment &segment : object.segments) {
     Allocation &placed = memory.place(base + segment.address, segment.sizeBytes, "code object");
     std::copy(segment.bytes.begin(), segment.bytes.end(), placed.bytes.get());
-    for (const AmdRelocation &relocation : code.relocations)
+    for (const AmdRelocation &relocation : object.relocations)
       if (placed.contains(base + relocation.address, 8)) {
         uint64_t target = base + relocation.target;
         std::memcpy(placed.bytes.get() + (relocation.address - segment.address), &target, 8);
       }
     placed.writable = segment.writable;
+    if (&segment == code)
+      text = std::make_unique<Text>(object.chip, std::span(placed.bytes.get(), placed.sizeBytes), placed.base);
   }
-  program = std::make_unique<Code>(code.chip, bytes(base + text->address), base + text->address);
+}
+
+Simulator::Simulator(const std::string &chip, unsigned devices) : chipName(chip) {
+  checkChip(chip, "the chip is");
+  for (unsigned device = 0; device < devices; ++device)
+    system.addDevice(shapeOf(lookupChip(chip)));
+}
+
+Simulator::Simulator(const AmdCodeObject &object) : chipName(object.chip) {
+  checkChip(object.chip, "the code object is for");
+  system.addDevice(shapeOf(lookupChip(object.chip)));
+  load(object);
 }
 
 Simulator::~Simulator() = default;
 
-uint64_t Simulator::allocate(uint64_t sizeBytes, const std::string &name) {
-  return memory.allocate(sizeBytes, name).base;
+uint64_t Simulator::allocate(uint64_t sizeBytes, const std::string &name, int owner, Placement placement) {
+  Allocation &allocation = system.home.allocate(sizeBytes, name);
+  allocation.owner = owner;
+  allocation.placement = placement;
+  return allocation.base;
+}
+
+void Simulator::free(uint64_t address) {
+  system.home.free(address);
 }
 
 std::span<uint8_t> Simulator::bytes(uint64_t address) {
-  const Allocation *allocation = memory.owner(address);
+  const Allocation *allocation = system.home.owner(address);
   if (!allocation || allocation->base != address)
     throw internalError(fmt::format("no buffer begins at 0x{:x}", address));
   return {allocation->bytes.get(), allocation->sizeBytes};
 }
 
-RunStatistics Simulator::launch(const AmdKernel &kernel, const Geometry &geometry, const std::string &arguments,
-                                const RunOptions &given) {
-  const Chip &chip = lookupChip(code.chip);
+LoadedObject &Simulator::load(const AmdCodeObject &object) {
+  if (object.chip != chipName)
+    throw inputError(fmt::format("the code object is for {}, and the simulated devices are {}", object.chip, chipName));
+  objects.push_back(std::make_unique<Code>(object, system.home));
+  return *objects.back();
+}
+
+std::unique_ptr<KernelRun> Simulator::prepare(LoadedObject &loaded, const AmdKernel &kernel, const Geometry &geometry,
+                                              const std::string &arguments, unsigned device,
+                                              const RunOptions &options) {
+  const Chip &chip = lookupChip(chipName);
   checkGeometry(kernel, chip, geometry);
-  RunOptions options = given;
-  if (options.residentGroups == 0)
-    options.residentGroups = uint32_t(chip.computeUnits);
-  Launch launch(memory, kernel, geometry, arguments, base, options.preloads, options.seed);
-  try {
-    return Machine(memory, *program, launch, options).run();
-  } catch (const LocatedFault &located) {
-    std::string lane = located.fault.lane < 0 ? "" : fmt::format(" lane {}", located.fault.lane);
-    std::vector<std::string> notes = {fmt::format("pc 0x{:x}  {}  workgroup {},{},{} wave {}{}", located.pc - base,
-                                                  located.text.empty() ? "-" : located.text, located.group[0],
-                                                  located.group[1], located.group[2], located.wave, lane)};
-    notes.insert(notes.end(), located.fault.notes.begin(), located.fault.notes.end());
-    throw Error(ErrorClass::WrongResult, fmt::format("kernel `{}`: {}", kernel.name, located.fault.what()), notes);
-  } catch (const Fault &fault) { // before the first instruction
-    throw Error(ErrorClass::WrongResult, fmt::format("kernel `{}`: {}", kernel.name, fault.what()), fault.notes);
+  auto run = std::make_unique<KernelRun>();
+  run->device = system.devices.at(device).get();
+  run->program = &static_cast<Code &>(loaded).program();
+  run->codeBase = loaded.base;
+  run->residentGroups = options.residentGroups ? options.residentGroups : uint32_t(chip.computeUnits);
+  run->launch =
+      std::make_unique<Launch>(system.home, kernel, geometry, arguments, loaded.base, options.preloads, options.seed);
+  return run;
+}
+
+SimulationReport Simulator::run(std::span<const std::unique_ptr<KernelRun>> runs, const SimulationOptions &options) {
+  std::optional<Checks> checks;
+  if (options.checks.any()) {
+    checks.emplace(system, options.checks);
+    for (const auto &code : objects)
+      checks->findings.addCode(code->base, code->sizeBytes);
   }
+  Machine machine(system, options, checks ? &*checks : nullptr);
+  for (const auto &run : runs)
+    machine.begin(*run);
+  while (machine.pass())
+    ;
+  SimulationReport report;
+  for (const auto &run : runs) {
+    report.statistics.instructions += run->statistics.instructions;
+    report.statistics.waves += run->statistics.waves;
+    report.statistics.groups += run->statistics.groups;
+    if (run->error && !report.error)
+      report.error = run->error;
+  }
+  if (checks)
+    report.findings = checks->findings.list();
+  return report;
+}
+
+SimulationReport Simulator::run(const AmdKernel &kernel, const Geometry &geometry, const std::string &arguments,
+                                const SimulationOptions &options) {
+  std::unique_ptr<KernelRun> run = prepare(*objects.front(), kernel, geometry, arguments, 0, options);
+  return this->run(std::span(&run, 1), options);
+}
+
+RunStatistics Simulator::launch(const AmdKernel &kernel, const Geometry &geometry, const std::string &arguments,
+                                const SimulationOptions &options) {
+  SimulationReport report = run(kernel, geometry, arguments, options);
+  if (report.error)
+    throw *report.error;
+  return report.statistics;
 }
 
 std::vector<std::string> instructionNames(const std::string &chip) {

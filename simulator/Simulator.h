@@ -1,40 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The simulator's door: load an AMD code object, allocate buffers, launch its kernels. docs/simulator.md.
+// The simulator's door: devices of one chip, buffers in their memory, code objects, and kernels that run on one or
+// several of the devices at once. docs/simulator.md.
 #pragma once
 #include "binary/AmdCodeObject.h"
+#include "simulator/checks/Findings.h"
 #include "simulator/machine/Machine.h"
 #include <memory>
 #include <span>
 
 namespace heddle::simulator {
 
+/// How a run goes, and what is checked.
+struct SimulationOptions : RunOptions {
+  CheckSet checks; ///< any of them implies `caches`
+};
+
+struct SimulationReport {
+  RunStatistics statistics;
+  std::vector<Finding> findings;
+  /// What ended it early: Error{WrongResult} with instruction and place when the kernel does what it must not, reaches
+  /// an instruction that the simulator does not know, or does not end.
+  std::optional<Error> error;
+};
+
+/// A code object in the memory of the devices.
+class LoadedObject {
+public:
+  virtual ~LoadedObject() = default;
+  const AmdCodeObject object;
+  uint64_t base = 0, sizeBytes = 0; ///< where the file's address 0 lies, and how far it reaches
+
+protected:
+  explicit LoadedObject(const AmdCodeObject &object) : object(object) {}
+};
+
 class Simulator {
 public:
-  /// Throws Error{Input} for the object of a chip that is not simulated, Error{Environment} when this machine lacks
-  /// AVX2 and FMA.
+  /// Throws Error{Input} for a chip that is not simulated, Error{Environment} when this machine lacks AVX2 and FMA.
+  explicit Simulator(const std::string &chip, unsigned devices = 1);
+  /// One device with an object in it.
   explicit Simulator(const AmdCodeObject &object);
   ~Simulator();
 
-  /// Zeroed memory; returns its address for kernels.
-  uint64_t allocate(uint64_t sizeBytes, const std::string &name);
+  const std::string &chip() const { return chipName; }
+  unsigned deviceCount() const { return unsigned(system.devices.size()); }
+
+  /// Zeroed memory; returns its address, which is the same for all devices. `owner` is a device, or hostOwner.
+  uint64_t allocate(uint64_t sizeBytes, const std::string &name, int owner = 0,
+                    Placement placement = Placement::Normal);
+  void free(uint64_t address);
   /// The bytes of what starts at `address`.
   std::span<uint8_t> bytes(uint64_t address);
 
-  /// `arguments` are the explicit part of the kernel's argument segment. Throws Error{Input} for a geometry that does
-  /// not fit, Error{WrongResult} with instruction and place when the kernel does what it must not, when it reaches an
-  /// instruction that the simulator does not know, or when it does not end.
-  RunStatistics launch(const AmdKernel &kernel, const Geometry &geometry, const std::string &arguments,
-                       const RunOptions &options);
+  /// Throws Error{Input} for an object of another chip.
+  LoadedObject &load(const AmdCodeObject &object);
+  const AmdCodeObject &object() const { return objects.front()->object; } ///< the first one
+  uint64_t codeBase() const { return objects.front()->base; }
 
-  const AmdCodeObject &object() const { return code; }
-  uint64_t codeBase() const { return base; } ///< where the file's address 0 lies
+  /// A launch: `arguments` are the explicit part of the kernel's argument segment. Throws Error{Input} for a geometry
+  /// that does not fit.
+  std::unique_ptr<KernelRun> prepare(LoadedObject &loaded, const AmdKernel &kernel, const Geometry &geometry,
+                                     const std::string &arguments, unsigned device, const RunOptions &options);
+  /// Runs launches side by side until all have ended.
+  SimulationReport run(std::span<const std::unique_ptr<KernelRun>> runs, const SimulationOptions &options);
+  /// Runs one launch of the first object on the first device.
+  SimulationReport run(const AmdKernel &kernel, const Geometry &geometry, const std::string &arguments,
+                       const SimulationOptions &options);
+  /// The same; throws the report's error.
+  RunStatistics launch(const AmdKernel &kernel, const Geometry &geometry, const std::string &arguments,
+                       const SimulationOptions &options);
+
+  MemorySystem system;
 
 private:
   class Code;
-  const AmdCodeObject code;
-  AddressSpace memory;
-  uint64_t base = 0;
-  std::unique_ptr<Code> program;
+  std::string chipName;
+  std::vector<std::unique_ptr<LoadedObject>> objects;
 };
 
 /// The instructions that can be executed, in alphabetical order. Throws Error{Input} for a chip that is not simulated.

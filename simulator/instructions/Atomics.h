@@ -42,7 +42,7 @@ void sampleAtomic(Wave &wave, MemoryRequest &request) {
   forLanes(request.inRange[0], [&](unsigned lane) {
     if (request.address[lane] % sizeof(T))
       faultMisaligned(request.address[lane], sizeof(T), lane);
-    uint8_t *place = bytesAt(wave, space, lane, request.address[lane], sizeof(T), true);
+    uint8_t *place = placeToChange<space>(wave, request, lane, sizeof(T));
     T old, data = requestValue<T>(request, 0, lane), changed;
     std::memcpy(&old, place, sizeof old);
     if constexpr (requires { operation(old, data, data); })

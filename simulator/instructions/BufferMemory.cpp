@@ -58,11 +58,12 @@ struct BufferStyle {
   }
 };
 
-/// Writes back or invalidates caches, of which there are none yet; it counts in vmcnt all the same.
+/// Writes back or invalidates caches: the memory port does it, and it counts in vmcnt.
+template <RequestKind kind>
 void maintainCaches(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  beginRequest<BufferStyle>(wave, instruction, request);
-  request.sample = request.land = [](Wave &, MemoryRequest &) {};
+  beginRequest<BufferStyle>(wave, instruction, kind, 0, request);
+  request.sample = [](Wave &, MemoryRequest &) {};
   wave.memory->issue(wave, request);
 }
 
@@ -72,8 +73,8 @@ void addBufferMemory(InstructionTable &table) {
   VectorMemoryRows<BufferStyle> rows(table, "buffer_");
   rows.addLoadsAndStores();
   rows.addAtomics();
-  rows.addRow("wbl2", maintainCaches, 0);
-  rows.addRow("inv", maintainCaches, 0);
+  rows.addRow("wbl2", maintainCaches<RequestKind::WriteBack>, 0);
+  rows.addRow("inv", maintainCaches<RequestKind::Invalidate>, 0);
 }
 
 } // namespace heddle::simulator

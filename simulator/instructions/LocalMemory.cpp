@@ -8,13 +8,16 @@
 namespace heddle::simulator {
 namespace {
 
-void landNothing(Wave &, MemoryRequest &) {}
-
 /// Every lane's address plus the instruction's offset, in 32 bits.
-void beginLocal(const Wave &wave, const Instruction &instruction, const Operand &address, MemoryRequest &request) {
+void beginLocal(const Wave &wave, const Instruction &instruction, const Operand &address, RequestKind kind,
+                unsigned bytes, MemoryRequest &request) {
   if (instruction.modifiers.gds)
     throw Fault("uses global data share, which this chip does not have");
   request.instruction = &instruction;
+  request.kind = kind;
+  request.space = Space::Lds;
+  request.scope = Scope::Workgroup;
+  request.bytes = uint8_t(bytes);
   request.queues = MemoryRequest::Lds;
   request.lanes = wave.exec();
   const uint32_t *lanes = wave.v[address.index];
@@ -27,7 +30,7 @@ void beginLocal(const Wave &wave, const Instruction &instruction, const Operand 
 template <AccessForm form>
 void read(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  beginLocal(wave, instruction, instruction.operands[1], request);
+  beginLocal(wave, instruction, instruction.operands[1], RequestKind::Load, form.bytes, request);
   request.sample = sampleLoad<Space::Lds, form>;
   request.land = landRegisters<form>;
   request.words = form.words();
@@ -38,28 +41,29 @@ void read(Wave &wave, const Instruction &instruction) {
 template <AccessForm form>
 void write(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  beginLocal(wave, instruction, instruction.operands[0], request);
+  beginLocal(wave, instruction, instruction.operands[0], RequestKind::Store, form.bytes, request);
   request.sample = sampleStore<Space::Lds, form>;
-  request.land = landNothing;
   request.words = form.words();
   gatherData<form>(wave, instruction.operands[1], request);
   wave.memory->issue(wave, request);
 }
 
-/// Where the two elements of an instruction lie, in units of `unit` bytes from the address.
-template <unsigned unit>
-struct TwoOffsets {
-  explicit TwoOffsets(const MemoryRequest &request)
-      : of{request.instruction->modifiers.offset0 * unit, request.instruction->modifiers.offset1 * unit} {}
-  uint32_t of[2];
-};
+/// Two elements, in units of `unit` bytes from the address.
+template <unsigned bytes, unsigned unit>
+void beginTwo(const Wave &wave, const Instruction &instruction, unsigned address, RequestKind kind,
+              MemoryRequest &request) {
+  beginLocal(wave, instruction, instruction.operands[address], kind, bytes, request);
+  request.pieces = 2;
+  request.pieceOffset[0] = instruction.modifiers.offset0 * unit;
+  request.pieceOffset[1] = instruction.modifiers.offset1 * unit;
+  request.words = bytes / 2;
+}
 
 /// Calls `action(lane, half, bytes)` with the place of each of the two elements.
-template <unsigned bytes, unsigned unit, typename Action>
+template <unsigned bytes, typename Action>
 void forTwoPlaces(Wave &wave, const MemoryRequest &request, bool writes, Action action) {
-  TwoOffsets<unit> offsets(request);
   for (unsigned half = 0; half < 2; ++half) {
-    uint32_t offset = offsets.of[half];
+    uint32_t offset = request.pieceOffset[half];
     CommonPlace common = findCommonPlace<Space::Lds>(wave, request, request.lanes, offset + bytes, writes);
     if (common.found)
       forLanes(request.lanes, [&](unsigned lane) { action(lane, half, common.at(request.address[lane] + offset, 0)); });
@@ -70,9 +74,9 @@ void forTwoPlaces(Wave &wave, const MemoryRequest &request, bool writes, Action 
   }
 }
 
-template <unsigned bytes, unsigned unit>
+template <unsigned bytes>
 void sampleTwo(Wave &wave, MemoryRequest &request) {
-  forTwoPlaces<bytes, unit>(wave, request, false, [&](unsigned lane, unsigned half, const uint8_t *place) {
+  forTwoPlaces<bytes>(wave, request, false, [&](unsigned lane, unsigned half, const uint8_t *place) {
     uint32_t value[bytes / 4];
     std::memcpy(value, place, bytes);
     for (unsigned word = 0; word < bytes / 4; ++word)
@@ -83,17 +87,16 @@ void sampleTwo(Wave &wave, MemoryRequest &request) {
 template <unsigned bytes, unsigned unit>
 void readTwo(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  beginLocal(wave, instruction, instruction.operands[1], request);
-  request.sample = sampleTwo<bytes, unit>;
+  beginTwo<bytes, unit>(wave, instruction, 1, RequestKind::Load, request);
+  request.sample = sampleTwo<bytes>;
   request.land = landRegisters<AccessForm{.bytes = 2 * bytes}>;
-  request.words = bytes / 2;
   request.destination = instruction.operands[0].index;
   wave.memory->issue(wave, request);
 }
 
-template <unsigned bytes, unsigned unit>
+template <unsigned bytes>
 void sampleWriteTwo(Wave &wave, MemoryRequest &request) {
-  forTwoPlaces<bytes, unit>(wave, request, true, [&](unsigned lane, unsigned half, uint8_t *place) {
+  forTwoPlaces<bytes>(wave, request, true, [&](unsigned lane, unsigned half, uint8_t *place) {
     uint32_t value[bytes / 4];
     for (unsigned word = 0; word < bytes / 4; ++word)
       value[word] = request.data[half * bytes / 4 + word][lane];
@@ -109,10 +112,8 @@ void gatherWords(const Wave &wave, const Operand &operand, unsigned words, unsig
 template <unsigned bytes, unsigned unit>
 void writeTwo(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  beginLocal(wave, instruction, instruction.operands[0], request);
-  request.sample = sampleWriteTwo<bytes, unit>;
-  request.land = landNothing;
-  request.words = bytes / 2;
+  beginTwo<bytes, unit>(wave, instruction, 0, RequestKind::Store, request);
+  request.sample = sampleWriteTwo<bytes>;
   gatherWords(wave, instruction.operands[1], bytes / 4, 0, request);
   gatherWords(wave, instruction.operands[2], bytes / 4, bytes / 4, request);
   wave.memory->issue(wave, request);
@@ -123,9 +124,9 @@ void writeTwo(Wave &wave, const Instruction &instruction) {
 template <unsigned bytes, MemoryEvent sample, bool returns, bool compares>
 void atomic(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  beginLocal(wave, instruction, instruction.operands[returns], request);
+  beginLocal(wave, instruction, instruction.operands[returns], RequestKind::Atomic, bytes, request);
   request.sample = sample;
-  request.land = returns ? landRegisters<AccessForm{.bytes = bytes}> : landNothing;
+  request.land = returns ? landRegisters<AccessForm{.bytes = bytes}> : MemoryEvent(nullptr);
   request.words = bytes / 4;
   request.destination = instruction.operands[0].index;
   const Operand &first = instruction.operands[returns + 1];

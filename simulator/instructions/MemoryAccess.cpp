@@ -2,6 +2,7 @@
 #include "simulator/instructions/MemoryAccess.h"
 #include "simulator/state/Apertures.h"
 #include "simulator/state/Fault.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace heddle::simulator {
@@ -27,6 +28,44 @@ uint8_t *flatBytesAt(Wave &wave, unsigned lane, uint64_t address, unsigned size,
   if (address - privateAperture < apertureSizeBytes)
     return scratchBytesAt(wave, lane, address - privateAperture, size);
   return wave.memory->global.at(address, size, writes);
+}
+
+bool isOnChip(uint64_t address) {
+  return address - sharedAperture < apertureSizeBytes || address - privateAperture < apertureSizeBytes;
+}
+
+const uint8_t *LineReader::at(uint64_t address, unsigned size) {
+  if (address >= first && address + size <= end)
+    return bytes + (address - first);
+  // As much of the line as the buffer has; the first lane whose access is outside gets the fault.
+  const Allocation *allocation = wave.memory->global.around(address, false);
+  uint64_t line = address & ~(lineBytes - 1);
+  first = address, end = address + size;
+  if (allocation && end <= line + lineBytes) {
+    first = std::max(line, allocation->base);
+    end = std::min(line + lineBytes, allocation->base + allocation->sizeBytes);
+    if (address + size > end)
+      first = address, end = address + size;
+  }
+  wave.memory->read(wave, request, first, unsigned(end - first), bytes);
+  return bytes + (address - first);
+}
+
+uint8_t *LineWriter::at(uint64_t address, unsigned count) {
+  bool joins = size && address == first + size && size + count <= lineBytes;
+  if (!joins) {
+    flush();
+    first = address;
+  }
+  size += count;
+  wave.memory->global.at(address, count, true); // the fault is this lane's
+  return bytes + (address - first);
+}
+
+void LineWriter::flush() {
+  if (size)
+    wave.memory->write(wave, request, first, size, bytes);
+  size = 0;
 }
 
 } // namespace heddle::simulator

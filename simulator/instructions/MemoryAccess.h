@@ -9,9 +9,6 @@
 
 namespace heddle::simulator {
 
-/// Where the addresses of a request lead.
-enum class Space : uint8_t { Global, Lds, Scratch, Flat };
-
 /// What one lane moves.
 struct AccessForm {
   uint8_t bytes = 4;       ///< 1, 2, 4, 8, 12 or 16
@@ -21,6 +18,8 @@ struct AccessForm {
   constexpr unsigned words() const { return (bytes + 3u) / 4; }
 };
 
+/// Whether a flat address leads to LDS or scratch.
+bool isOnChip(uint64_t flatAddress);
 uint8_t *flatBytesAt(Wave &wave, unsigned lane, uint64_t address, unsigned size, bool writes);
 uint8_t *scratchBytesAt(Wave &wave, unsigned lane, uint64_t offset, unsigned size);
 uint8_t *ldsBytesAt(Wave &wave, uint64_t offset, unsigned size);
@@ -29,6 +28,8 @@ uint8_t *ldsBytesAt(Wave &wave, uint64_t offset, unsigned size);
 inline uint8_t *bytesAt(Wave &wave, Space space, unsigned lane, uint64_t address, unsigned size, bool writes) {
   try {
     switch (space) {
+    case Space::None:
+      break;
     case Space::Global:
       return wave.memory->global.at(address, size, writes);
     case Space::Lds:
@@ -104,6 +105,21 @@ CommonPlace findCommonPlace(Wave &wave, const MemoryRequest &request, uint64_t l
   return place;
 }
 
+/// Where a lane's read-modify-write of aligned bytes is done.
+template <Space space>
+uint8_t *placeToChange(Wave &wave, const MemoryRequest &request, unsigned lane, unsigned size) {
+  uint64_t address = request.address[lane];
+  bool isGlobal = space == Space::Global || (space == Space::Flat && !isOnChip(address));
+  if (!isGlobal || wave.memory->isDirect())
+    return bytesAt(wave, space, lane, address, size, true);
+  try {
+    return wave.memory->change(wave, request, address, size);
+  } catch (Fault &fault) {
+    fault.lane = int(lane);
+    throw;
+  }
+}
+
 template <AccessForm form>
 uint32_t widen(uint32_t bits) {
   if constexpr (form.bytes == 1)
@@ -121,9 +137,85 @@ bool isWhole(const MemoryRequest &request) {
   return whole;
 }
 
+/// What lanes read of global memory through the caches: a line is looked up once for neighbours.
+class LineReader {
+public:
+  LineReader(Wave &wave, const MemoryRequest &request) : wave(wave), request(request) {}
+  /// The bytes at `address`, until the next call.
+  const uint8_t *at(uint64_t address, unsigned size);
+
+private:
+  Wave &wave;
+  const MemoryRequest &request;
+  uint64_t first = 0, end = 0; ///< of what is in `bytes`
+  uint8_t bytes[lineBytes];
+};
+
+/// What lanes write to it: neighbours go together.
+class LineWriter {
+public:
+  LineWriter(Wave &wave, const MemoryRequest &request) : wave(wave), request(request) {}
+  /// Where to put what belongs to `address`.
+  uint8_t *at(uint64_t address, unsigned size);
+  void flush();
+
+private:
+  Wave &wave;
+  const MemoryRequest &request;
+  uint64_t first = 0;
+  unsigned size = 0;
+  uint8_t bytes[lineBytes];
+};
+
+/// forPlaces, and forPieces, through the caches.
+template <Space space, typename Action>
+void forCachedPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned offset, unsigned size,
+                     bool writes, Action action) {
+  LineReader reader(wave, request);
+  LineWriter writer(wave, request);
+  unsigned current = 0;
+  try {
+    forLanes(lanes, [&](unsigned lane) {
+      current = lane;
+      uint64_t address = request.address[lane] + offset;
+      if (space == Space::Flat && isOnChip(address))
+        action(lane, flatBytesAt(wave, lane, address, size, writes));
+      else if (writes)
+        action(lane, writer.at(address, size));
+      else // nobody writes through it
+        action(lane, const_cast<uint8_t *>(reader.at(address, size)));
+    });
+    writer.flush();
+  } catch (Fault &fault) {
+    if (fault.lane < 0)
+      fault.lane = int(current);
+    throw;
+  }
+}
+
+template <Space space>
+bool goesThroughCaches(const Wave &wave) {
+  if constexpr (space == Space::Global || space == Space::Flat)
+    return !wave.memory->isDirect();
+  return false;
+}
+
+/// Calls `action(lane, bytes)` with the place of `size` bytes at `offset` from each lane's address.
+template <Space space, typename Action>
+void forPieces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned offset, unsigned size, bool writes,
+               Action action) {
+  if (goesThroughCaches<space>(wave))
+    return forCachedPlaces<space>(wave, request, lanes, offset, size, writes, action);
+  forLanes(lanes, [&](unsigned lane) {
+    action(lane, bytesAt(wave, space, lane, request.address[lane] + offset, size, writes));
+  });
+}
+
 /// Calls `action(lane, bytes)` with the place of each lane's `size` bytes.
 template <Space space, typename Action>
 void forPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned size, bool writes, Action action) {
+  if (goesThroughCaches<space>(wave))
+    return forCachedPlaces<space>(wave, request, lanes, 0, size, writes, action);
   constexpr bool strided = space == Space::Scratch;
   CommonPlace common = findCommonPlace<space>(wave, request, lanes, size, writes);
   if (common.found)
@@ -155,10 +247,8 @@ void sampleLoad(Wave &wave, MemoryRequest &request) {
     });
   else
     for (unsigned word = 0; word < words; ++word)
-      forLanes(request.inRange[word], [&](unsigned lane) {
-        std::memcpy(&request.data[word][lane], bytesAt(wave, space, lane, request.address[lane] + 4 * word, 4, false),
-                    4);
-      });
+      forPieces<space>(wave, request, request.inRange[word], 4 * word, 4, false,
+                       [&](unsigned lane, const uint8_t *place) { std::memcpy(&request.data[word][lane], place, 4); });
 }
 
 template <Space space, AccessForm form>
@@ -173,10 +263,8 @@ void sampleStore(Wave &wave, MemoryRequest &request) {
     });
   else
     for (unsigned word = 0; word < words; ++word)
-      forLanes(request.inRange[word], [&](unsigned lane) {
-        std::memcpy(bytesAt(wave, space, lane, request.address[lane] + 4 * word, 4, true), &request.data[word][lane],
-                    4);
-      });
+      forPieces<space>(wave, request, request.inRange[word], 4 * word, 4, true,
+                       [&](unsigned lane, uint8_t *place) { std::memcpy(place, &request.data[word][lane], 4); });
 }
 
 /// Data into registers, in the lanes that were active at issue.

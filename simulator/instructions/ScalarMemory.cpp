@@ -13,11 +13,16 @@ void landScalars(Wave &wave, MemoryRequest &request) {
 }
 
 void sampleScalars(Wave &wave, MemoryRequest &request) {
-  for (unsigned word = 0; word < request.words; ++word)
-    if (word < 64 && request.lanes >> word & 1)
-      std::memcpy(&request.scalarData[word], wave.memory->global.at(request.address[0] + 4 * word, 4, false), 4);
+  for (unsigned word = 0; word < request.words; ++word) {
+    uint64_t address = request.address[0] + 4 * word;
+    request.scalarData[word] = 0;
+    if (!(request.lanes >> word & 1))
+      continue;
+    if (wave.memory->isDirect())
+      std::memcpy(&request.scalarData[word], wave.memory->global.at(address, 4, false), 4);
     else
-      request.scalarData[word] = 0;
+      wave.memory->read(wave, request, address, 4, &request.scalarData[word]);
+  }
 }
 
 /// `s2`, `0x10` or `s2 offset:0x10`, in bytes.
@@ -35,10 +40,13 @@ void loadScalars(Wave &wave, const Instruction &instruction) {
   request.sample = sampleScalars;
   request.land = landScalars;
   request.instruction = &instruction;
+  request.kind = RequestKind::Load;
+  request.space = Space::Global;
+  request.bytes = 4;
   request.queues = MemoryRequest::Scalar;
   request.words = words;
   request.destination = instruction.operands[0].index;
-  request.lanes = allLanes;
+  request.lanes = (uint64_t(1) << words) - 1;
   // The two low bits of an address are dropped.
   request.address[0] = (readUniform64(wave, instruction.operands[1]) + scalarOffset(wave, instruction)) & ~uint64_t(3);
   wave.memory->issue(wave, request);
@@ -55,6 +63,9 @@ void loadScalarsFromBuffer(Wave &wave, const Instruction &instruction) {
   request.sample = sampleScalars;
   request.land = landScalars;
   request.instruction = &instruction;
+  request.kind = RequestKind::Load;
+  request.space = Space::Global;
+  request.bytes = 4;
   request.queues = MemoryRequest::Scalar;
   request.words = words;
   request.destination = instruction.operands[0].index;

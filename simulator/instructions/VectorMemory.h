@@ -15,8 +15,13 @@ struct Places {
 };
 
 template <typename Style>
-void beginRequest(const Wave &wave, const Instruction &instruction, MemoryRequest &request) {
+void beginRequest(const Wave &wave, const Instruction &instruction, RequestKind kind, unsigned bytes,
+                  MemoryRequest &request) {
   request.instruction = &instruction;
+  request.kind = kind;
+  request.space = bytes ? Style::space : Space::None;
+  request.scope = scopeOf(instruction.modifiers, kind);
+  request.bytes = uint8_t(bytes);
   request.queues = Style::queues;
   request.lanes = wave.exec();
 }
@@ -24,9 +29,8 @@ void beginRequest(const Wave &wave, const Instruction &instruction, MemoryReques
 template <typename Style, AccessForm form>
 void executeStore(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  beginRequest<Style>(wave, instruction, request);
+  beginRequest<Style>(wave, instruction, RequestKind::Store, form.bytes, request);
   request.sample = sampleStore<Style::space, form>;
-  request.land = [](Wave &, MemoryRequest &) {};
   request.words = form.words();
   gatherData<form>(wave, instruction.operands[Style::store.data], request);
   Style::resolve(wave, instruction, Style::store.address, form.bytes, request);
@@ -36,7 +40,7 @@ void executeStore(Wave &wave, const Instruction &instruction) {
 /// A load whose data go to LDS: sub-dword data fill a dword, and lanes lie 4 bytes apart, or 16 for data of 12 and 16.
 template <AccessForm form>
 void landInLds(Wave &wave, MemoryRequest &request) {
-  constexpr unsigned stride = form.bytes > 4 ? 16 : 4;
+  unsigned stride = request.ldsStride;
   forLanes(request.lanes, [&](unsigned lane) {
     uint32_t value[form.words()];
     for (unsigned word = 0; word < form.words(); ++word)
@@ -49,9 +53,10 @@ void landInLds(Wave &wave, MemoryRequest &request) {
 template <typename Style, AccessForm form>
 void executeLoadToLds(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  beginRequest<Style>(wave, instruction, request);
+  beginRequest<Style>(wave, instruction, RequestKind::LoadToLds, form.bytes, request);
   request.sample = sampleLoad<Style::space, form>;
   request.land = landInLds<form>;
+  request.ldsStride = form.bytes > 4 ? 16 : 4;
   request.words = form.words();
   request.ldsBase = wave.s[m0Register] + uint32_t(instruction.modifiers.offset);
   Style::resolve(wave, instruction, 0, form.bytes, request);
@@ -64,7 +69,7 @@ void executeLoad(Wave &wave, const Instruction &instruction) {
     if (instruction.modifiers.lds)
       return executeLoadToLds<Style, form>(wave, instruction);
   MemoryRequest request;
-  beginRequest<Style>(wave, instruction, request);
+  beginRequest<Style>(wave, instruction, RequestKind::Load, form.bytes, request);
   request.sample = sampleLoad<Style::space, form>;
   request.land = landRegisters<form>;
   request.words = form.words();
@@ -80,9 +85,9 @@ void executeAtomic(Wave &wave, const Instruction &instruction) {
   bool returns = instruction.modifiers.sc0;
   const Places &places = returns ? Style::atomicReturning : Style::atomic;
   MemoryRequest request;
-  beginRequest<Style>(wave, instruction, request);
+  beginRequest<Style>(wave, instruction, RequestKind::Atomic, bytes, request);
   request.sample = sample;
-  request.land = returns ? landRegisters<form> : MemoryEvent([](Wave &, MemoryRequest &) {});
+  request.land = returns ? landRegisters<form> : MemoryEvent(nullptr);
   request.words = form.words();
   request.destination = instruction.operands[places.destination].index;
   gatherData<data>(wave, instruction.operands[places.data], request);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/machine/Machine.h"
 #include "simulator/instructions/InstructionTable.h"
-#include "support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -11,6 +10,11 @@ namespace {
 /// A wave runs on until it waits, so that its registers stay in the cache; a wave that spins gives way after so many.
 constexpr uint64_t instructionsPerSlice = 2048;
 constexpr unsigned slicesPerTurn = 16;
+constexpr uint64_t instructionsPerShortSlice = 8;
+constexpr uint64_t defaultLimit = uint64_t(4) << 30;
+/// So often in a row all waves may find what they wait for unchanged.
+constexpr uint64_t mostIdlePasses = 4096;
+constexpr uint64_t firstSkip = 1024, mostSkip = uint64_t(1) << 60; ///< ticks of the clock
 
 /// Executes with the index in M0 added to the vector registers of the operands that M0 names: bits 12, 13 and 14 the
 /// sources, 15 the destination.
@@ -32,150 +36,393 @@ void executeIndexed(Wave &wave, const Instruction &instruction) {
   moved.execute(wave, moved);
 }
 
+std::string nameOf(const Wave &wave) {
+  const uint32_t *id = wave.workgroup->id;
+  return fmt::format("workgroup {},{},{} wave {}", id[0], id[1], id[2], wave.indexInGroup);
+}
+
+/// Of a fault while `wave` ran, or of its request that was performed later.
+Error errorOf(const KernelRun &run, const Wave &running, const Fault &fault) {
+  const Wave &wave = fault.wave ? *fault.wave : running;
+  const Instruction *instruction = fault.instruction ? fault.instruction : running.current;
+  // The counter is behind the instruction unless the fault is that there is none.
+  bool isFetch =
+      !fault.instruction &&
+      (!instruction || (instruction->pc + instruction->sizeBytes != running.pc && instruction->pc != running.pc));
+  uint64_t pc = isFetch ? wave.pc : instruction->pc;
+  std::vector<std::string> notes = {fmt::format(
+      "pc 0x{:x}  {}  {}{}", pc - run.codeBase, isFetch || instruction->text.empty() ? "-" : instruction->text,
+      nameOf(wave), fault.lane < 0 ? "" : fmt::format(" lane {}", fault.lane))};
+  notes.insert(notes.end(), fault.notes.begin(), fault.notes.end());
+  return Error(ErrorClass::WrongResult, fmt::format("kernel `{}`: {}", run.launch->kernel.name, fault.what()), notes);
+}
+
+PortOptions portOptions(const RunOptions &options, Watcher *watcher) {
+  PortOptions port;
+  port.policy = options.policy;
+  port.direct = !options.caches && options.policy == Policy::Earliest && !watcher;
+  port.seed = options.seed;
+  port.watcher = watcher;
+  return port;
+}
+
 } // namespace
 
 /// A workgroup and what its waves have under way, used again for later workgroups.
-struct Machine::Resident {
+struct KernelRun::Resident {
   Workgroup group;
   std::vector<PendingRequests> pending;
 };
 
-Machine::Machine(AddressSpace &memory, Program &program, const Launch &launch, const RunOptions &options)
-    : program(program), launch(launch), options(options), port(memory, options.policy) {}
+KernelRun::KernelRun() = default;
+KernelRun::~KernelRun() = default;
+
+Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher)
+    : system(system), options(given), watcher(watcher), port(system, portOptions(given, watcher)),
+      random(given.seed ^ 0x5851f42d4c957f2d) {
+  if (options.instructionLimit == 0)
+    options.instructionLimit = defaultLimit;
+}
 Machine::~Machine() = default;
 
-void Machine::admit(uint64_t number) {
-  if (idle.empty()) {
-    idle.push_back(std::make_unique<Resident>());
-    Resident &made = *idle.back();
+void Machine::begin(KernelRun &run) {
+  run.residentGroups = std::max(run.residentGroups, 1u);
+  running.push_back(&run);
+  system.beginKernel(*run.device);
+  if (watcher)
+    watcher->kernelBegins(*run.device);
+}
+
+void Machine::admit(KernelRun &run) {
+  const Launch &launch = *run.launch;
+  if (run.idle.empty()) {
+    run.idle.push_back(std::make_unique<Resident>());
+    Resident &made = *run.idle.back();
     made.pending.resize(launch.wavesPerGroup());
     for (uint32_t i = 0; i < launch.wavesPerGroup(); ++i) {
       made.group.waves.emplace_back(new Wave); // not zeroed: registers that a kernel lacks are never touched
       made.group.waves[i]->indexInGroup = i;
     }
   }
-  residents.push_back(std::move(idle.back()));
-  idle.pop_back();
-  Workgroup &group = residents.back()->group;
-  std::array<uint32_t, 3> id = launch.groupId(number);
+  run.residents.push_back(std::move(run.idle.back()));
+  run.idle.pop_back();
+  Resident &resident = *run.residents.back();
+  Workgroup &group = resident.group;
+  std::array<uint32_t, 3> id = launch.groupId(run.next);
   std::copy(id.begin(), id.end(), group.id);
+  group.device = run.device->index;
   group.arrived = group.ended = 0;
   launch.startLds(group.lds);
   for (uint32_t i = 0; i < launch.wavesPerGroup(); ++i) {
     Wave &wave = *group.waves[i];
     wave.workgroup = &group;
     wave.memory = &port;
-    wave.pending = &residents.back()->pending[i];
+    wave.unit = run.device->units[run.next % run.device->units.size()].get();
+    wave.pending = &resident.pending[i];
     wave.executed = 0;
+    wave.number = nextWave++;
+    wave.yields = false;
+    wave.polls = {};
+    wave.current = nullptr;
     launch.start(wave, group);
   }
-  ++statistics.groups;
-  statistics.waves += launch.wavesPerGroup();
+  ++run.next;
+  ++run.statistics.groups;
+  run.statistics.waves += launch.wavesPerGroup();
+  if (watcher)
+    watcher->groupBegins(group);
 }
 
-RunStatistics Machine::run() {
-  uint64_t next = 0, count = launch.geometry.groupCount();
-  while (next < count || !residents.empty()) {
-    if (next < count && residents.size() < options.residentGroups)
-      admit(next++);
-    for (size_t i = 0; i < residents.size();) {
-      runTurn(*residents[i]);
-      if (residents[i]->group.ended == residents[i]->group.waves.size()) {
-        idle.push_back(std::move(residents[i]));
-        residents.erase(residents.begin() + ptrdiff_t(i));
-      } else
-        ++i;
-    }
-    if (statistics.instructions > options.instructionLimit)
-      reportLimit(count - next);
+// ---- One pass ----
+
+/// The workgroups that are alive, as they get their turns.
+std::vector<Machine::Place> Machine::order() {
+  std::vector<Place> places;
+  for (KernelRun *run : running)
+    for (auto &resident : run->residents)
+      places.push_back({run, resident.get()});
+  if (options.schedule == Schedule::Random)
+    std::shuffle(places.begin(), places.end(), random);
+  else if (options.schedule == Schedule::LeapFrog && !places.empty())
+    std::rotate(places.begin(), places.begin() + ptrdiff_t(options.seed % places.size()), places.end());
+  return places;
+}
+
+bool Machine::isFrozen(const Place &place, size_t index) const {
+  if (options.schedule != Schedule::Frozen || thawed)
+    return false;
+  size_t devices = system.devices.size();
+  if (devices > 1)
+    return place.run->device->index == options.seed % devices;
+  return index == options.seed % std::max<size_t>(1, place.run->residents.size());
+}
+
+/// Starts workgroups while there is room. Where each runs until it waits, it has its first turn at once, and its waves
+/// serve the next one if it ends.
+bool Machine::admitAll(KernelRun &run) {
+  bool progressed = false;
+  while (!run.ended && run.next < run.launch->geometry.groupCount() && run.residents.size() < run.residentGroups &&
+         executed <= options.instructionLimit) {
+    admit(run);
+    if (options.schedule != Schedule::RunToBlock)
+      continue;
+    progressed |= runTurn({&run, run.residents.back().get()});
+    if (!run.ended)
+      retire(run, run.residents.size() - 1);
   }
-  return statistics;
+  return progressed;
 }
 
-void Machine::runTurn(Resident &resident) {
-  Workgroup &group = resident.group;
-  for (auto &wave : group.waves)
+bool Machine::pass() {
+  bool progressed = false;
+  std::vector<Place> places = order();
+  for (size_t i = 0; i < places.size(); ++i)
+    if (!places[i].run->ended && !isFrozen(places[i], i))
+      progressed |= runTurn(places[i]);
+  thawed = false;
+  for (KernelRun *run : running) {
+    for (size_t i = run->residents.size(); i-- > 0;)
+      retire(*run, i);
+    progressed |= admitAll(*run);
+    if (!run->ended && run->residents.empty() && run->next == run->launch->geometry.groupCount())
+      end(*run);
+  }
+  std::erase_if(running, [](const KernelRun *run) { return run->ended; });
+  if (running.empty())
+    return false;
+  if (executed > options.instructionLimit)
+    endAll(fmt::format("has not ended after {} instructions of its waves", executed),
+           {fmt::format("`--limit N` allows N instructions; now {}", options.instructionLimit)});
+  else if (progressed)
+    idlePasses = 0, nextSkip = firstSkip;
+  else if (!unblock())
+    endAll("waits for ever: nothing that its waves wait for changes any more", {});
+  return !running.empty();
+}
+
+/// Takes a workgroup out if it has ended.
+void Machine::retire(KernelRun &run, size_t index) {
+  Workgroup &group = run.residents[index]->group;
+  if (group.ended < group.waves.size())
+    return;
+  if (watcher)
+    watcher->groupEnds(group);
+  run.idle.push_back(std::move(run.residents[index]));
+  run.residents.erase(run.residents.begin() + ptrdiff_t(index));
+}
+
+void Machine::end(KernelRun &run) {
+  run.ended = true;
+  run.idle.clear();
+  system.endKernel(*run.device);
+  if (watcher)
+    watcher->kernelEnds(*run.device);
+}
+
+bool Machine::runTurn(const Place &place) {
+  for (auto &wave : place.resident->group.waves)
     if (wave->state == Wave::State::Sleeping)
       wave->state = Wave::State::Running;
-  for (unsigned slice = 0; slice < slicesPerTurn; ++slice) {
+  switch (options.schedule) {
+  case Schedule::RoundRobin:
+    return runSlices(place, 1, instructionsPerShortSlice);
+  case Schedule::Random:
+    return runSlices(place, 1 + unsigned(random() % 4), 1 + random() % 64);
+  default:
+    return runSlices(place, slicesPerTurn, instructionsPerSlice);
+  }
+}
+
+/// Whether anything happened that is more than finding what was found before.
+bool Machine::runSlices(const Place &place, unsigned slices, uint64_t instructions) {
+  Workgroup &group = place.resident->group;
+  size_t count = group.waves.size(), first = 0;
+  if (options.schedule == Schedule::LeapFrog)
+    first = options.seed % count;
+  bool progressed = false;
+  for (unsigned slice = 0; slice < slices && !place.run->ended; ++slice) {
     bool ran = false;
-    for (auto &wave : group.waves) {
-      if (wave->state != Wave::State::Running)
+    for (size_t i = 0; i < count && !place.run->ended; ++i) {
+      Wave &wave = *group.waves[options.schedule == Schedule::Random ? random() % count : (first + i) % count];
+      if (wave.state != Wave::State::Running || (wave.yields && slice > 0))
         continue;
       ran = true;
-      runWave(*wave, instructionsPerSlice);
-      group.ended += wave->state == Wave::State::Ended;
-      if (group.barrierIsComplete())
+      progressed |= runWave(*place.run, wave, instructions);
+      if (place.run->ended)
+        return true;
+      if (wave.state == Wave::State::Ended) {
+        ++group.ended;
+        if (watcher)
+          watcher->waveEnds(wave);
+      }
+      if (group.barrierIsComplete()) {
         openBarrier(group);
+        progressed = true;
+      }
+      if (options.schedule == Schedule::LeapFrog && i > 0)
+        break; // the first goes on when it can
     }
     if (!ran)
-      return;
+      break;
   }
+  return progressed;
 }
 
 void Machine::openBarrier(Workgroup &group) {
   group.arrived = 0;
+  if (watcher)
+    watcher->barrierOpens(group, group.ended > 0);
   for (auto &wave : group.waves)
     if (wave->state == Wave::State::AtBarrier)
       wave->state = Wave::State::Running;
 }
 
-template <bool traced>
-void Machine::step(Wave &wave, uint64_t most) {
-  for (uint64_t i = 0; i < most && wave.state == Wave::State::Running; ++i) {
+template <bool watched>
+void Machine::step(Program &program, Wave &wave, uint64_t most) {
+  for (uint64_t i = 0; i < most && wave.state == Wave::State::Running && !wave.yields; ++i) {
     const Instruction &instruction = program.at(wave.pc);
     wave.current = &instruction;
-    if constexpr (traced)
-      options.trace(wave, instruction);
+    if constexpr (watched)
+      if (options.trace)
+        options.trace(wave, instruction);
     wave.pc += instruction.sizeBytes;
     ++wave.executed;
+    if constexpr (watched)
+      if (watcher)
+        watcher->beforeInstruction(wave, instruction);
     if (wave.mode & indexedMode) [[unlikely]]
       executeIndexed(wave, instruction);
     else
       instruction.execute(wave, instruction);
+    if constexpr (watched)
+      if (watcher)
+        watcher->afterInstruction(wave, instruction);
   }
 }
 
-void Machine::runWave(Wave &wave, uint64_t most) {
+bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
   uint64_t before = wave.executed;
-  port.startedTicks = statistics.instructions - before;
-  wave.current = nullptr;
+  port.startedTicks = executed - before;
+  wave.yields = false;
+  port.disturb(*wave.unit);
   try {
-    if (options.trace)
-      step<true>(wave, most);
+    if (options.trace || watcher)
+      step<true>(*run.program, wave, most);
     else
-      step<false>(wave, most);
+      step<false>(*run.program, wave, most);
   } catch (const Fault &fault) {
-    const uint32_t *id = wave.workgroup->id;
-    // The counter is behind the instruction unless the fault is that there is none.
-    bool isFetch =
-        !wave.current || (wave.current->pc + wave.current->sizeBytes != wave.pc && wave.current->pc != wave.pc);
-    throw LocatedFault{fault,
-                       {id[0], id[1], id[2]},
-                       wave.indexInGroup,
-                       isFetch ? wave.pc : wave.current->pc,
-                       isFetch ? "" : wave.current->text};
+    abandon(run, errorOf(run, wave, fault));
+    return true;
   }
-  statistics.instructions += wave.executed - before;
+  executed += wave.executed - before;
+  run.statistics.instructions += wave.executed - before;
+  return wave.polls.repeated < 2 || wave.state == Wave::State::Ended || wave.state == Wave::State::AtBarrier;
 }
 
-void Machine::reportLimit(uint64_t notStarted) const {
+// ---- When nothing goes on ----
+
+/// Lets happen what must happen some time: the frozen run, memory is changed by what is on its way, and time passes.
+bool Machine::unblock() {
+  if (options.schedule == Schedule::Frozen && idlePasses % 2 == 0) {
+    ++idlePasses;
+    return thawed = true;
+  }
+  try {
+    if (port.performAll())
+      return true;
+  } catch (const Fault &fault) {
+    for (KernelRun *run : running)
+      for (auto &resident : run->residents)
+        for (auto &wave : resident->group.waves)
+          if (wave.get() == fault.wave) {
+            abandon(*run, errorOf(*run, *wave, fault));
+            std::erase(running, run);
+            return true;
+          }
+    throw;
+  }
+  bool readsClock = false, canRun = false;
+  for (KernelRun *run : running)
+    for (auto &resident : run->residents)
+      for (auto &wave : resident->group.waves) {
+        bool runs = wave->state == Wave::State::Running || wave->state == Wave::State::Sleeping;
+        canRun |= runs;
+        readsClock |= runs && wave->polls.readsClock;
+        wave->polls.readsClock = false;
+      }
+  if (!canRun)
+    return false;
+  if (readsClock && port.skippedTicks < mostSkip) {
+    port.skippedTicks += nextSkip;
+    nextSkip *= 2;
+    return true;
+  }
+  return ++idlePasses < mostIdlePasses;
+}
+
+/// The kernel is over; what its waves have under way is forgotten.
+void Machine::abandon(KernelRun &run, Error error) {
+  run.ended = true;
+  run.error = std::move(error);
+  for (auto &resident : run.residents)
+    for (auto &wave : resident->group.waves)
+      if (wave->state != Wave::State::Ended)
+        port.abandon(*wave);
+  run.residents.clear();
+  run.idle.clear();
+  system.endKernel(*run.device);
+  if (watcher)
+    watcher->kernelEnds(*run.device);
+}
+
+std::vector<std::string> Machine::describeWaiting() const {
+  constexpr size_t most = 8;
   std::vector<std::string> notes;
-  for (const auto &resident : residents)
-    for (const auto &wave : resident->group.waves)
-      if (wave->state != Wave::State::Ended && notes.size() < 4)
-        notes.push_back(fmt::format("workgroup {},{},{} wave {} {} after `{}`", resident->group.id[0],
-                                    resident->group.id[1], resident->group.id[2], wave->indexInGroup,
-                                    wave->state == Wave::State::AtBarrier ? "waits at a barrier" : "runs",
-                                    wave->current ? wave->current->text : "nothing"));
-  if (notStarted)
-    notes.push_back(fmt::format("{} workgroups had not started; a kernel that waits for them needs more than {} alive "
+  size_t more = 0;
+  for (const KernelRun *run : running)
+    for (const auto &resident : run->residents) {
+      const Workgroup &group = resident->group;
+      for (const auto &wave : group.waves) {
+        if (wave->state == Wave::State::Ended)
+          continue;
+        if (notes.size() == most) {
+          ++more;
+          continue;
+        }
+        std::string what =
+            wave->current ? fmt::format("pc 0x{:x}  {}  ", wave->current->pc - run->codeBase, wave->current->text) : "";
+        if (system.devices.size() > 1)
+          what += fmt::format("device {} ", run->device->index);
+        what += nameOf(*wave);
+        if (wave->state == Wave::State::AtBarrier)
+          what += fmt::format(" waits at a barrier with {} of {} waves{}", group.arrived, group.waves.size(),
+                              group.ended ? fmt::format(", {} have ended", group.ended) : "");
+        else if (wave->polls.repeated > 1) {
+          const Allocation *allocation = system.home.owner(wave->polls.address);
+          what += fmt::format(" reads 0x{:x} again and again{}", wave->polls.value,
+                              allocation ? " from " + describePlace(*allocation, wave->polls.address) : "");
+        }
+        notes.push_back(what);
+      }
+    }
+  if (more)
+    notes.push_back(fmt::format("and {} more waves", more));
+  return notes;
+}
+
+void Machine::endAll(const std::string &message, const std::vector<std::string> &extra) {
+  std::vector<std::string> notes = describeWaiting();
+  for (KernelRun *run : running) {
+    std::vector<std::string> all = notes;
+    if (uint64_t left = run->launch->geometry.groupCount() - run->next)
+      all.push_back(fmt::format("{} workgroups have not started; a kernel that waits for them needs more than {} alive "
                                 "at once, `--resident N`",
-                                notStarted, options.residentGroups));
-  notes.push_back("`--limit N` allows N instructions");
-  throw Error(ErrorClass::WrongResult,
-              fmt::format("the kernel has not ended after {} instructions of its waves", statistics.instructions),
-              notes);
+                                left, run->residentGroups));
+    all.insert(all.end(), extra.begin(), extra.end());
+    abandon(*run,
+            Error(ErrorClass::WrongResult, fmt::format("kernel `{}` {}", run->launch->kernel.name, message), all));
+  }
+  running.clear();
 }
 
 } // namespace heddle::simulator

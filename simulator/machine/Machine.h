@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs the workgroups of a launch. One instruction of one wave at a time, always in the same order for the same
+// Runs kernels on simulated devices: one instruction of one wave at a time, always in the same order for the same
 // options.
 #pragma once
 #include "simulator/machine/Launch.h"
 #include "simulator/memory/MemoryPort.h"
 #include "simulator/state/Program.h"
+#include "support/Error.h"
 #include <functional>
+#include <optional>
 
 namespace heddle::simulator {
 
+/// In which order waves run. Every wave that can go on gets its turn in the end.
+enum class Schedule : uint8_t {
+  RunToBlock, ///< each until it waits
+  RoundRobin, ///< a few instructions each
+  LeapFrog,   ///< the first runs as far ahead as it can, then the second, ...; the seed says which is first
+  Frozen,     ///< one device (with one device: one workgroup) runs only when nothing else can; the seed says which
+  Random,
+};
+
 struct RunOptions {
   Policy policy = Policy::Earliest;
-  uint64_t seed = 0;                             ///< of the patterns in what nothing has written
-  bool preloads = true;                          ///< whether the chip's firmware preloads kernel arguments
-  uint32_t residentGroups = 0;                   ///< workgroups alive at once; 0: as many as the chip has compute units
-  uint64_t instructionLimit = uint64_t(4) << 30; ///< wave-instructions of the whole launch
+  /// Whether loads may find what caches keep. Always, except with Policy::Earliest and without checks.
+  bool caches = false;
+  Schedule schedule = Schedule::RunToBlock;
+  uint64_t seed = 0;             ///< of patterns in what nothing has written, of schedules and of Policy::Random
+  bool preloads = true;          ///< whether the chip's firmware preloads kernel arguments
+  uint32_t residentGroups = 0;   ///< workgroups alive at once on a device; 0: as many as the chip has compute units
+  uint64_t instructionLimit = 0; ///< wave-instructions of all launches; 0: 4 * 2^30
   /// Called before each instruction; slows the run down.
   std::function<void(const Wave &, const Instruction &)> trace;
 };
@@ -24,39 +38,74 @@ struct RunStatistics {
   uint64_t waves = 0, groups = 0;
 };
 
-/// A fault with its place.
-struct LocatedFault {
-  Fault fault;
-  std::array<uint32_t, 3> group;
-  uint32_t wave;
-  uint64_t pc;
-  std::string text; ///< of the instruction; empty when there is none
+/// A launch on a device, from its begin to its end.
+struct KernelRun {
+  Device *device = nullptr;
+  Program *program = nullptr;
+  uint64_t codeBase = 0; ///< where the file's address 0 lies, for messages
+  std::unique_ptr<const Launch> launch;
+  uint32_t residentGroups = 1; ///< at most
+
+  RunStatistics statistics;   ///< up to now
+  bool ended = false;         ///< in whatever way
+  std::optional<Error> error; ///< what ended it early
+
+  KernelRun();
+  ~KernelRun();
+
+private:
+  friend class Machine;
+  struct Resident;
+  uint64_t next = 0; ///< workgroup to admit
+  std::vector<std::unique_ptr<Resident>> residents, idle;
 };
 
 class Machine {
 public:
-  Machine(AddressSpace &memory, Program &program, const Launch &launch, const RunOptions &options);
+  /// `watcher` may be null.
+  Machine(MemorySystem &system, const RunOptions &options, Watcher *watcher);
   ~Machine();
 
-  /// Throws LocatedFault, or Error{WrongResult} when the limit is reached.
-  RunStatistics run();
+  /// From now on pass() runs it. It outlives its end, or the machine.
+  void begin(KernelRun &run);
+  /// Every workgroup gets a turn. False when no kernel runs any more. A kernel that does what it must not, and all of
+  /// them when nothing can go on or the limit is reached, end with their error.
+  bool pass();
+  uint64_t instructions() const { return executed; } ///< of all waves of all kernels
 
 private:
-  struct Resident;
-  void admit(uint64_t number);
-  void runTurn(Resident &resident);
-  void runWave(Wave &wave, uint64_t most);
-  template <bool traced>
-  void step(Wave &wave, uint64_t most);
+  using Resident = KernelRun::Resident;
+  struct Place {
+    KernelRun *run;
+    Resident *resident;
+  };
+  void admit(KernelRun &run);
+  bool admitAll(KernelRun &run);
+  std::vector<Place> order();
+  bool isFrozen(const Place &place, size_t index) const;
+  bool runTurn(const Place &place);
+  bool runSlices(const Place &place, unsigned slices, uint64_t instructions);
+  bool runWave(KernelRun &run, Wave &wave, uint64_t most);
+  template <bool watched>
+  void step(Program &program, Wave &wave, uint64_t most);
   void openBarrier(Workgroup &group);
-  [[noreturn]] void reportLimit(uint64_t notStarted) const;
+  void retire(KernelRun &run, size_t index);
+  void end(KernelRun &run);
+  void abandon(KernelRun &run, Error error);
+  bool unblock();
+  void endAll(const std::string &message, const std::vector<std::string> &notes);
+  std::vector<std::string> describeWaiting() const;
 
-  Program &program;
-  const Launch &launch;
-  const RunOptions &options;
+  MemorySystem &system;
+  RunOptions options;
+  Watcher *watcher;
   MemoryPort port;
-  RunStatistics statistics;
-  std::vector<std::unique_ptr<Resident>> residents, idle;
+  std::mt19937_64 random;
+  std::vector<KernelRun *> running;
+  uint64_t executed = 0;
+  uint32_t nextWave = 0;
+  uint64_t idlePasses = 0, nextSkip = 0;
+  bool thawed = false; ///< what is frozen may run in this pass
 };
 
 } // namespace heddle::simulator

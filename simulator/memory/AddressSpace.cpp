@@ -8,9 +8,11 @@
 namespace heddle::simulator {
 namespace {
 
-constexpr uint64_t pageBytes = 4096;
+constexpr uint64_t pageBytes = 4096, lineBytes = 128;
 /// So far apart that an index that is off by a whole buffer still hits the gap.
 constexpr uint64_t gapBytes = uint64_t(1) << 20;
+
+} // namespace
 
 std::string describePlace(const Allocation &allocation, uint64_t address) {
   std::string name = fmt::format("`{}`, {} bytes at 0x{:x}", allocation.name, allocation.sizeBytes, allocation.base);
@@ -21,8 +23,6 @@ std::string describePlace(const Allocation &allocation, uint64_t address) {
                                        : fmt::format("{} bytes behind {}", offset - allocation.sizeBytes, name);
 }
 
-} // namespace
-
 uint64_t AddressSpace::reserve(uint64_t sizeBytes) {
   uint64_t base = next;
   next += (sizeBytes + pageBytes - 1) / pageBytes * pageBytes + gapBytes;
@@ -30,9 +30,14 @@ uint64_t AddressSpace::reserve(uint64_t sizeBytes) {
 }
 
 Allocation &AddressSpace::place(uint64_t address, uint64_t sizeBytes, const std::string &name) {
-  Allocation allocation{address, sizeBytes, name, true, nullptr};
+  Allocation allocation;
+  allocation.base = address;
+  allocation.sizeBytes = sizeBytes;
+  allocation.name = name;
+  uint64_t front = address % lineBytes;
   // An empty buffer has an address too.
-  allocation.bytes.reset(static_cast<uint8_t *>(std::calloc(sizeBytes ? sizeBytes : 1, 1)));
+  if (void *memory = std::calloc((front + sizeBytes) / lineBytes + 1, lineBytes))
+    allocation.bytes = {static_cast<uint8_t *>(memory) + front, ReleaseMemory{front}};
   bool isLarge = sizeBytes > pageBytes * pageBytes; // asking the system is slow
   if (!allocation.bytes || (isLarge && sizeBytes > availableMemoryBytes()))
     throw environmentError(

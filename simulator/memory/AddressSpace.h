@@ -10,19 +10,34 @@
 
 namespace heddle::simulator {
 
+/// How a buffer was asked for. Who accesses it decides which caches may keep it (PageType).
+enum class Placement : uint8_t {
+  Normal,
+  FineGrained, ///< the caches of its own device are kept coherent
+  Uncached,
+};
+inline constexpr int hostOwner = -1;
+
+struct ReleaseMemory {
+  uint64_t front = 0; ///< bytes of the first line before those that are used
+  void operator()(uint8_t *memory) const { std::free(memory - front); }
+};
+
 struct Allocation {
   uint64_t base = 0, sizeBytes = 0;
   std::string name;
   bool writable = true;
-  struct Release {
-    void operator()(uint8_t *memory) const { std::free(memory); }
-  };
-  std::unique_ptr<uint8_t[], Release> bytes; ///< of calloc: pages that nothing touches cost nothing
+  Placement placement = Placement::Normal;
+  int owner = 0;                                   ///< the device in whose memory it lies, or hostOwner
+  std::unique_ptr<uint8_t[], ReleaseMemory> bytes; ///< of calloc: pages that nothing touches cost nothing
 
   bool contains(uint64_t address, uint64_t size) const {
     return address - base < sizeBytes && size <= sizeBytes - (address - base);
   }
 };
+
+/// What lies at `address`, near or in the allocation, for messages.
+std::string describePlace(const Allocation &allocation, uint64_t address);
 
 class AddressSpace {
 public:
@@ -30,6 +45,7 @@ public:
   Allocation &allocate(uint64_t sizeBytes, const std::string &name);
   /// A range of addresses that nothing else will get; place() puts memory into it.
   uint64_t reserve(uint64_t sizeBytes);
+  /// The memory behind it is whole lines of 128 bytes.
   Allocation &place(uint64_t address, uint64_t sizeBytes, const std::string &name);
   void free(uint64_t base);
 

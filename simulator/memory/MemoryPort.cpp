@@ -1,38 +1,202 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/memory/MemoryPort.h"
+#include "simulator/state/Fault.h"
+#include <algorithm>
+#include <bit>
 
 namespace heddle::simulator {
 namespace {
 
-void completeOldest(Wave &wave, PendingRequests::Queue &queue) {
-  std::shared_ptr<PendingRequests::Entry> entry = queue.front();
-  queue.pop_front();
-  if (--entry->queuesLeft == 0)
-    entry->request.land(wave, entry->request);
+bool isLocal(const MemoryRequest &request) {
+  return request.queues & MemoryRequest::Lds;
+}
+bool isGlobalVector(const MemoryRequest &request) {
+  return request.queues & MemoryRequest::Vector && request.space != Space::Scratch;
 }
 
-void shrink(Wave &wave, PendingRequests::Queue &queue, size_t most) {
-  while (queue.size() > most)
-    completeOldest(wave, queue);
+bool shareLine(const PendingRequest &a, const PendingRequest &b) {
+  if (!(a.lineBits & b.lineBits))
+    return false;
+  for (unsigned i = 0; i < a.lineCount; ++i)
+    if (std::binary_search(b.lines, b.lines + b.lineCount, a.lines[i]))
+      return true;
+  return false;
+}
+
+/// Whether the earlier of two requests of a compute unit has to be performed first.
+bool keepsOrder(const PendingRequest &earlier, const PendingRequest &later) {
+  if (isLocal(earlier.request) && isLocal(later.request) && earlier.wave == later.wave)
+    return true;
+  if (later.request.kind == RequestKind::WriteBack)
+    return earlier.request.kind == RequestKind::Store || earlier.request.kind == RequestKind::Atomic;
+  return shareLine(earlier, later);
+}
+
+void mix(uint64_t &hash, uint64_t value) {
+  hash = (std::rotl(hash, 5) ^ value) * 0x9e3779b97f4a7c15u;
 }
 
 } // namespace
 
-void MemoryPort::enqueue(Wave &wave, const MemoryRequest &request) {
-  auto entry = std::make_shared<PendingRequests::Entry>();
-  entry->request = request;
-  PendingRequests &pending = *wave.pending;
-  entry->queuesLeft = unsigned(std::popcount(request.queues));
-  if (request.queues & MemoryRequest::Vector)
-    pending.vector.push_back(entry);
-  if (request.queues & MemoryRequest::Lds)
-    pending.local.push_back(entry);
-  if (request.queues & MemoryRequest::Scalar)
-    pending.scalar.push_back(entry);
+PendingRequest &MemoryPort::make() {
+  if (spare.empty()) {
+    made.push_back(std::make_unique<PendingRequest>());
+    spare.push_back(made.back().get());
+  }
+  PendingRequest &pending = *spare.back();
+  spare.pop_back();
+  return pending;
+}
+
+void MemoryPort::listLines(PendingRequest &pending) const {
+  const MemoryRequest &request = pending.request;
+  pending.lineCount = 0;
+  pending.lineBits = 0;
+  if (!isGlobalVector(request) || !request.bytes)
+    return;
+  auto add = [&](uint64_t line) {
+    if (pending.lineCount && pending.lines[pending.lineCount - 1] == line)
+      return;
+    pending.lines[pending.lineCount++] = line;
+    pending.lineBits |= uint64_t(1) << (line * 0x9e3779b97f4a7c15u >> 58);
+  };
+  for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
+    uint64_t address = request.address[std::countr_zero(rest)];
+    add(address / lineBytes);
+    add((address + request.bytes - 1) / lineBytes);
+  }
+  std::sort(pending.lines, pending.lines + pending.lineCount);
+}
+
+bool MemoryPort::performsAtIssue(const MemoryRequest &request) {
+  // An invalidation holds for every later load, and earlier ones may bring anything that is newer.
+  if (request.kind == RequestKind::Invalidate)
+    return true;
+  switch (options.policy) {
+  case Policy::Earliest:
+    return true;
+  case Policy::Latest:
+    return false;
+  case Policy::Reordered:
+    return request.kind == RequestKind::Atomic || request.scope >= Scope::Agent;
+  case Policy::Random:
+    return random() % 4 == 0;
+  }
+  return true;
+}
+
+void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
+  PendingRequests &queues = *wave.pending;
   // A counter that is full holds the wave until there is room.
-  shrink(wave, pending.vector, vectorCapacity);
-  shrink(wave, pending.local, localCapacity);
-  shrink(wave, pending.scalar, localCapacity);
+  if (issued.queues & MemoryRequest::Vector)
+    shrink(queues.vector, vectorCapacity - 1);
+  if (issued.queues & MemoryRequest::Lds)
+    shrink(queues.local, localCapacity - 1);
+  if (issued.queues & MemoryRequest::Scalar)
+    shrink(queues.scalar, localCapacity - 1);
+  PendingRequest &pending = make();
+  pending.request = issued;
+  pending.wave = &wave;
+  pending.performed = pending.landed = false;
+  pending.queuesLeft = unsigned(std::popcount(issued.queues));
+  listLines(pending);
+  if (options.watcher)
+    options.watcher->issued(wave, pending.request);
+  if (issued.queues & MemoryRequest::Vector)
+    queues.vector.push_back(&pending);
+  if (issued.queues & MemoryRequest::Lds)
+    queues.local.push_back(&pending);
+  if (issued.queues & MemoryRequest::Scalar)
+    queues.scalar.push_back(&pending);
+  if (performsAtIssue(issued))
+    perform(pending);
+  if (!pending.performed)
+    wave.unit->issued.push_back(&pending);
+  if (options.policy == Policy::Earliest)
+    land(pending);
+  else if (options.policy == Policy::Random)
+    disturb(*wave.unit);
+}
+
+void MemoryPort::performEarlier(PendingRequest &pending) {
+  std::vector<PendingRequest *> &issued = pending.wave->unit->issued;
+  for (size_t i = 0; i < issued.size() && issued[i] != &pending; ++i)
+    if (!issued[i]->performed && keepsOrder(*issued[i], pending))
+      perform(*issued[i]);
+}
+
+void MemoryPort::perform(PendingRequest &pending) {
+  if (pending.performed)
+    return;
+  if (options.policy != Policy::Earliest)
+    performEarlier(pending);
+  pending.performed = true;
+  MemoryRequest &request = pending.request;
+  Wave &wave = *pending.wave;
+  try {
+    if (request.kind == RequestKind::WriteBack)
+      system.writeBack(*wave.unit, request.scope);
+    else if (request.kind == RequestKind::Invalidate)
+      system.invalidate(*wave.unit, request.scope);
+    else
+      request.sample(wave, request);
+  } catch (Fault &fault) {
+    fault.wave = &wave;
+    fault.instruction = request.instruction;
+    throw;
+  }
+  if (isGlobalVector(request))
+    notePoll(wave, request);
+  if (options.watcher)
+    options.watcher->performed(wave, request);
+}
+
+void MemoryPort::land(PendingRequest &pending) {
+  if (pending.landed)
+    return;
+  perform(pending);
+  pending.landed = true;
+  if (pending.request.land)
+    pending.request.land(*pending.wave, pending.request);
+  if (options.watcher)
+    options.watcher->landed(*pending.wave, pending.request);
+}
+
+void MemoryPort::forget(ComputeUnit &unit, PendingRequest &pending) {
+  auto place = std::find(unit.issued.begin(), unit.issued.end(), &pending);
+  if (place != unit.issued.end())
+    unit.issued.erase(place);
+}
+
+void MemoryPort::complete(PendingRequest &pending) {
+  land(pending);
+  if (options.watcher)
+    options.watcher->completed(*pending.wave, pending.request);
+  if (options.policy != Policy::Earliest)
+    forget(*pending.wave->unit, pending);
+  spare.push_back(&pending);
+}
+
+void MemoryPort::abandon(Wave &wave) {
+  for (PendingRequests::Queue *queue : {&wave.pending->vector, &wave.pending->local, &wave.pending->scalar})
+    while (!queue->empty()) {
+      PendingRequest &pending = *queue->front();
+      queue->pop_front();
+      if (--pending.queuesLeft)
+        continue;
+      forget(*wave.unit, pending);
+      spare.push_back(&pending);
+    }
+}
+
+void MemoryPort::shrink(PendingRequests::Queue &queue, size_t most) {
+  while (queue.size() > most) {
+    PendingRequest &pending = *queue.front();
+    queue.pop_front();
+    // What is in two queues is over when both have let it go.
+    if (--pending.queuesLeft == 0)
+      complete(pending);
+  }
 }
 
 /// Scalar loads return in any order, so that only a count of 0 says anything about them, and while one is pending a
@@ -40,11 +204,87 @@ void MemoryPort::enqueue(Wave &wave, const MemoryRequest &request) {
 void MemoryPort::completeUntil(Wave &wave, unsigned vectorCount, unsigned localCount) {
   PendingRequests &pending = *wave.pending;
   if (vectorCount < vectorCapacity)
-    shrink(wave, pending.vector, vectorCount);
+    shrink(pending.vector, vectorCount);
   if (localCount < localCapacity)
-    shrink(wave, pending.local, localCount);
+    shrink(pending.local, localCount);
   if (localCount == 0)
-    shrink(wave, pending.scalar, 0);
+    shrink(pending.scalar, 0);
+}
+
+// ---- Chance, and what waits ----
+
+void MemoryPort::landSome(PendingRequests::Queue &queue) {
+  for (PendingRequest *pending : queue) {
+    if (pending->landed)
+      continue;
+    if (!pending->performed || pending->queuesLeft > 1 || random() % 2)
+      return;
+    land(*pending);
+  }
+}
+
+void MemoryPort::disturb(ComputeUnit &unit) {
+  if (options.policy != Policy::Random)
+    return;
+  system.disturb(unit, random);
+  if (unit.issued.empty())
+    return;
+  PendingRequest &chosen = *unit.issued[random() % unit.issued.size()];
+  if (random() % 2)
+    perform(chosen);
+  if (random() % 4 == 0) {
+    landSome(chosen.wave->pending->vector);
+    landSome(chosen.wave->pending->local);
+    landSome(chosen.wave->pending->scalar);
+  }
+  std::erase_if(unit.issued, [](const PendingRequest *pending) { return pending->performed; });
+}
+
+bool MemoryPort::performAll() {
+  bool any = false;
+  for (auto &device : system.devices)
+    for (auto &unit : device->units) {
+      for (size_t i = 0; i < unit->issued.size(); ++i)
+        if (!unit->issued[i]->performed) {
+          perform(*unit->issued[i]);
+          any = true;
+        }
+      unit->issued.clear();
+    }
+  return any;
+}
+
+/// A load that brings what the same instruction brought before, from the same addresses, is what a wave does that waits
+/// for others.
+void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
+  Polls &polls = wave.polls;
+  if (request.kind != RequestKind::Load && request.kind != RequestKind::Atomic) {
+    if (request.kind == RequestKind::Store || request.kind == RequestKind::LoadToLds)
+      polls.repeated = 0;
+    return;
+  }
+  uint64_t hash = request.lanes;
+  for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    mix(hash, request.address[lane]);
+    for (unsigned word = 0; word < request.words; ++word)
+      mix(hash, request.data[word][lane]);
+  }
+  for (Polls::Site &site : polls.sites)
+    if (site.instruction == request.instruction) {
+      bool same = site.seen == hash;
+      site.seen = hash;
+      polls.repeated = same ? polls.repeated + 1 : 0;
+      if (same && request.lanes) {
+        unsigned lane = unsigned(std::countr_zero(request.lanes));
+        polls.address = request.address[lane];
+        polls.value = request.data[0][lane];
+        wave.yields = polls.repeated > 1;
+      }
+      return;
+    }
+  polls.repeated = 0;
+  polls.sites[polls.next++ % 8] = {request.instruction, hash};
 }
 
 } // namespace heddle::simulator

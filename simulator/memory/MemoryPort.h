@@ -1,62 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where waves issue memory operations. The policy says when a request's events happen between its issue and the moment
-// a wait forces it; caches and checks belong behind this door, not in the instruction families.
+// a wait forces it. What keeps this from being stronger than the machine:
+//   - requests of one compute unit to the same line are performed in the order of issue, and LDS requests of one wave;
+//   - buffer_wbl2 is performed behind all earlier stores of its compute unit;
+//   - results land in the order of issue, queue by queue.
 #pragma once
-#include "simulator/memory/AddressSpace.h"
-#include "simulator/memory/MemoryRequest.h"
+#include "simulator/memory/MemorySystem.h"
+#include "simulator/memory/Watcher.h"
 #include <deque>
 #include <memory>
 
 namespace heddle::simulator {
 
 enum class Policy : uint8_t {
-  Earliest, ///< memory and registers change at issue
-  Latest, ///< memory is read and changed at issue; registers, and LDS that a load writes, change when a wait forces it
+  Earliest,  ///< everything at issue
+  Latest,    ///< everything when a wait forces it
+  Reordered, ///< memory is read and changed at issue by what carries a scope (flags, locks), else as late as Latest
+  Random,    ///< anywhere in between, and caches write back and forget at any time
 };
 
 inline constexpr unsigned vectorCapacity = 63, localCapacity = 15; ///< of vmcnt and lgkmcnt
 
-/// The requests of one wave that have not landed.
+/// A request between issue and completion.
+struct PendingRequest {
+  MemoryRequest request;
+  Wave *wave = nullptr;
+  bool performed = false, landed = false;
+  unsigned queuesLeft = 1;
+  unsigned lineCount = 0; ///< of global memory that it touches
+  uint64_t lineBits = 0;  ///< a few bits of each
+  uint64_t lines[2 * waveLanes];
+};
+
+/// The requests of one wave that no wait has proved to be over.
 struct PendingRequests {
-  struct Entry {
-    MemoryRequest request;
-    unsigned queuesLeft = 1;
-  };
-  using Queue = std::deque<std::shared_ptr<Entry>>;
+  using Queue = std::deque<PendingRequest *>;
   Queue vector, local, scalar;
+};
+
+struct PortOptions {
+  Policy policy = Policy::Earliest;
+  bool direct = true; ///< no caches: memory is what was stored last. Only with Earliest, and without a watcher
+  uint64_t seed = 0;
+  Watcher *watcher = nullptr;
 };
 
 class MemoryPort {
 public:
-  MemoryPort(AddressSpace &global, Policy policy) : global(global), policy(policy) {}
+  MemoryPort(MemorySystem &system, const PortOptions &options)
+      : global(system.home), system(system), options(options), random(options.seed) {}
 
   void issue(Wave &wave, MemoryRequest &request) {
+    if (!options.direct)
+      return issuePending(wave, request);
     request.sample(wave, request);
-    if (!request.land)
-      return;
-    if (policy == Policy::Earliest)
+    if (request.scope >= Scope::Agent)
+      notePoll(wave, request);
+    if (request.land)
       request.land(wave, request);
-    else
-      enqueue(wave, request);
   }
   /// s_waitcnt: at most so many operations may remain. vectorCapacity and localCapacity mean no wait.
   void wait(Wave &wave, unsigned vectorCount, unsigned localCount) {
-    if (policy != Policy::Earliest)
+    if (!options.direct)
       completeUntil(wave, vectorCount, localCount);
   }
+  /// At a wave's end. Its compute unit may be given to others afterwards.
   void finish(Wave &wave) { wait(wave, 0, 0); }
+  /// Forgets what the wave has under way: its kernel is over.
+  void abandon(Wave &wave);
+  /// Something that may happen to the requests and caches of a unit at any time; only under Policy::Random.
+  void disturb(ComputeUnit &unit);
+  /// Performs all that is under way: nothing stays on its way for ever. Returns whether there was anything.
+  bool performAll();
 
-  /// The virtual clock: a tick for every instruction of every wave.
-  uint64_t now(const Wave &wave) const { return startedTicks + wave.executed; }
+  // For the events of requests, at global addresses:
+
+  bool isDirect() const { return options.direct; }
+  void read(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, void *out) {
+    request.isScalar() ? system.readScalar(*wave.unit, address, size, out)
+                       : system.read(*wave.unit, request.scope, address, size, out);
+  }
+  void write(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, const void *in) {
+    system.write(*wave.unit, request.scope, address, size, in);
+  }
+  uint8_t *change(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size) {
+    return options.direct ? global.at(address, size, true) : system.change(*wave.unit, request.scope, address, size);
+  }
+
+  /// The virtual clock: a tick for every instruction of every wave, and what was skipped while all waited.
+  uint64_t now(Wave &wave) const {
+    wave.polls.readsClock = true;
+    return startedTicks + skippedTicks + wave.executed;
+  }
 
   AddressSpace &global;
+  MemorySystem &system;
   uint64_t startedTicks = 0; ///< the machine sets it before a wave's turn
+  uint64_t skippedTicks = 0;
 
 private:
-  void enqueue(Wave &wave, const MemoryRequest &request);
+  void issuePending(Wave &wave, MemoryRequest &request);
   void completeUntil(Wave &wave, unsigned vectorCount, unsigned localCount);
+  void shrink(PendingRequests::Queue &queue, size_t most);
+  void complete(PendingRequest &pending);
+  void perform(PendingRequest &pending);
+  void performEarlier(PendingRequest &pending);
+  void land(PendingRequest &pending);
+  void landSome(PendingRequests::Queue &queue);
+  void listLines(PendingRequest &pending) const;
+  bool performsAtIssue(const MemoryRequest &request);
+  void forget(ComputeUnit &unit, PendingRequest &pending);
+  static void notePoll(Wave &wave, const MemoryRequest &request);
+  PendingRequest &make();
 
-  Policy policy;
+  PortOptions options;
+  std::mt19937_64 random;
+  std::vector<std::unique_ptr<PendingRequest>> made;
+  std::vector<PendingRequest *> spare;
 };
 
 } // namespace heddle::simulator

@@ -13,6 +13,29 @@ using MemoryEvent = void (*)(Wave &wave, MemoryRequest &request);
 inline constexpr unsigned mostWordsPerLane = 4;
 inline constexpr unsigned mostScalarWords = 16;
 
+/// Where the addresses of a request lead. Flat addresses lead to any of the others, lane by lane.
+enum class Space : uint8_t { None, Global, Lds, Scratch, Flat };
+
+enum class RequestKind : uint8_t {
+  Load,
+  Store,
+  Atomic,     ///< reads and writes in one event
+  LoadToLds,  ///< reads global memory at `sample`, writes LDS at `land`
+  WriteBack,  ///< buffer_wbl2
+  Invalidate, ///< buffer_inv
+  Other,      ///< clocks, moves between lanes that count in lgkmcnt
+};
+
+/// For whom an access is coherent: what sc0 and sc1 say. A read-modify-write is always done where the device is
+/// coherent, and with sc1 where everyone is. Source: LLVM's AMDGPU user guide, "Memory Model GFX942".
+enum class Scope : uint8_t { Wave, Workgroup, Agent, System };
+
+constexpr Scope scopeOf(const Modifiers &modifiers, RequestKind kind) {
+  if (kind == RequestKind::Atomic)
+    return modifiers.sc1 ? Scope::System : Scope::Agent;
+  return Scope(uint8_t(modifiers.sc0) | uint8_t(modifiers.sc1) << 1);
+}
+
 struct MemoryRequest {
   /// The queues that count it. What is in two of them has landed only when both have let it go.
   enum Queue : uint8_t {
@@ -23,11 +46,18 @@ struct MemoryRequest {
   MemoryEvent sample = nullptr;
   MemoryEvent land = nullptr; ///< null: nothing changes in the wave
   const Instruction *instruction = nullptr;
+  RequestKind kind = RequestKind::Other;
+  Space space = Space::None;
+  Scope scope = Scope::Wave;
+  uint8_t bytes = 0;  ///< of each piece: what a lane accesses at its address; 0 where nothing is accessed
+  uint8_t pieces = 1; ///< 2: a lane accesses `bytes` at each of its address + pieceOffset[0] and + pieceOffset[1]
+  uint32_t pieceOffset[2] = {0, 0};
   uint8_t queues = 0;
   uint8_t words = 1;                       ///< 32-bit words per lane; of a scalar load in all
   uint16_t destination = 0;                ///< first row, or first scalar register
-  uint32_t ldsBase = 0;                    ///< of a load to LDS: where the wave's data go
-  uint64_t lanes = 0;                      ///< active at issue
+  uint32_t ldsBase = 0;                    ///< of a load to LDS: where the wave's data go, `words` of each lane
+  uint8_t ldsStride = 0;                   ///< bytes from one lane's to the next one's
+  uint64_t lanes = 0;                      ///< active at issue; of a scalar load, a bit for each word that exists
   uint64_t inRange[mostWordsPerLane] = {}; ///< lanes whose word exists; the others read 0 and write nothing
   uint64_t address[waveLanes];             ///< global addresses, or offsets in LDS or in a lane's scratch
   union {
@@ -35,6 +65,8 @@ struct MemoryRequest {
     uint32_t scalarData[mostScalarWords];
   };
 
+  /// A scalar load reads `words` from address[0]; what lanes access is in inRange.
+  bool isScalar() const { return queues & Scalar; }
   MemoryRequest() {} // the arrays stay uninitialised: a request is filled where it is issued
 };
 

@@ -14,8 +14,23 @@ inline constexpr uint64_t allLanes = ~uint64_t(0);
 inline constexpr uint32_t indexedMode = 1u << 27;
 
 class MemoryPort;
+struct ComputeUnit;
 struct PendingRequests;
+struct WaveChecks;
 struct Workgroup;
+
+/// What a wave does over and over without anything changing: the loads of a loop that waits for another wave.
+struct Polls {
+  struct Site {
+    const Instruction *instruction = nullptr;
+    uint64_t seen = 0; ///< addresses and values, as a hash
+  };
+  Site sites[8];
+  unsigned next = 0;
+  unsigned repeated = 0; ///< loads in a row that brought what they had brought before
+  bool readsClock = false;
+  uint64_t address = 0, value = 0; ///< of the last repeated one
+};
 
 struct alignas(64) Wave {
   enum class State : uint8_t { Running, AtBarrier, Sleeping, Ended };
@@ -28,11 +43,15 @@ struct alignas(64) Wave {
   uint64_t pc = 0;
   Workgroup *workgroup = nullptr;
   MemoryPort *memory = nullptr;
+  ComputeUnit *unit = nullptr;          ///< where it runs; null when memory is accessed directly
   PendingRequests *pending = nullptr;   ///< of the memory port
+  WaveChecks *checks = nullptr;         ///< what the checks know of it; null when there are none
   const Instruction *current = nullptr; ///< the one that executes, for reports
   uint32_t indexInGroup = 0;
-  uint64_t executed = 0;        ///< instructions
-  uint64_t resumeAt = 0;        ///< of a sleeping wave: the machine's step
+  uint64_t executed = 0; ///< instructions
+  uint32_t number = 0;   ///< no other wave of the machine has it
+  bool yields = false;   ///< ends its slice: it waits for others
+  Polls polls;
   std::vector<uint8_t> scratch; ///< private memory: `scratchBytes` for each lane, one lane after the other
   uint64_t scratchBytes = 0;
 

@@ -8,6 +8,7 @@ namespace heddle::simulator {
 
 struct Workgroup {
   uint32_t id[3] = {0, 0, 0};
+  uint32_t device = 0; ///< index of the device on which it runs
   std::vector<uint8_t> lds;
   std::vector<std::unique_ptr<Wave>> waves;
   uint32_t arrived = 0; ///< waves at the barrier

@@ -45,7 +45,7 @@ std::vector<Out> runWave(const std::string &text, const std::string &chip, const
   Geometry geometry;
   geometry.items = {lanes, 1, 1};
   for (Policy policy : {Policy::Earliest, Policy::Latest}) {
-    RunOptions options;
+    SimulationOptions options;
     options.policy = policy;
     simulator.launch(simulator.object().kernel("kernel"), geometry,
                      std::string(reinterpret_cast<const char *>(addresses), sizeof addresses), options);

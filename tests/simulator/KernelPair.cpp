@@ -187,7 +187,7 @@ std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kern
   std::string arguments(reinterpret_cast<const char *>(addresses), sizeof addresses);
   Geometry geometry;
   geometry.items = {threadCount, 1, 1};
-  RunOptions options;
+  SimulationOptions options;
   options.trace = [&](const Wave &, const Instruction &instruction) { executedMnemonics.insert(instruction.mnemonic); };
   std::map<std::string, Outcome> outcomes;
   for (const GeneratedKernel &kernel : kernels) {

@@ -18,8 +18,8 @@ void count(Wave &wave, unsigned row, uint32_t start) {
 }
 /// A wave with a memory, through whose queue of LDS operations permutes go.
 struct WithMemory {
-  AddressSpace global;
-  MemoryPort port{global, Policy::Earliest};
+  MemorySystem system;
+  MemoryPort port{system, {}};
   std::unique_ptr<Wave> wave = makeTestWave();
   WithMemory() { wave->memory = &port; }
 };

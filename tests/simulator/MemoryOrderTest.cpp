@@ -14,8 +14,10 @@ namespace {
 /// are 7.
 class MemoryOrder : public testing::Test {
 protected:
-  explicit MemoryOrder(Policy policy = Policy::Latest) : port(global, policy), wave(makeTestWave()) {
-    memory = &global.allocate(4096, "memory");
+  explicit MemoryOrder(Policy policy = Policy::Latest)
+      : device(system.addDevice({})), port(system, {.policy = policy, .direct = false}), wave(makeTestWave()) {
+    memory = &system.home.allocate(4096, "memory");
+    wave->unit = device.units[0].get();
     group.lds.resize(1024);
     wave->memory = &port;
     wave->pending = &pending;
@@ -43,7 +45,8 @@ protected:
     return word;
   }
 
-  AddressSpace global;
+  MemorySystem system;
+  Device &device;
   Allocation *memory;
   MemoryPort port;
   PendingRequests pending;
@@ -86,11 +89,14 @@ TEST_F(MemoryOrder, AFullCounterCompletesTheOldest) {
 TEST_F(MemoryOrder, LdsReadsOfAWaveSeeItsWritesInOrder) {
   run("ds_write_b32 v2, v2 offset:8\nds_read_b32 v10, v2 offset:8\nds_write_b32 v2, v10 offset:8");
   EXPECT_EQ(wave->v[10][5], 7u);
-  EXPECT_EQ(lds(8 + 20), 7u); // the source is read at issue, and then it still had its old value
+  EXPECT_EQ(lds(8 + 20), 0u);
   run("s_waitcnt lgkmcnt(2)");
+  EXPECT_EQ(lds(8 + 20), 20u);
   EXPECT_EQ(wave->v[10][5], 7u);
   run("s_waitcnt lgkmcnt(1)");
   EXPECT_EQ(wave->v[10][5], 20u);
+  run("s_waitcnt lgkmcnt(0)");
+  EXPECT_EQ(lds(8 + 20), 7u); // the source was read at issue, and then it still had its old value
 }
 
 TEST_F(MemoryOrder, ScalarLoadsNeedACountOfZero) {
@@ -160,6 +166,7 @@ TEST_F(MemoryOrder, ComparedExchangeOrdersItsOperandsByFamily) {
   wave->v[20][0] = 5, wave->v[21][0] = 1000; // global: new value, then the one to compare with
   run("global_atomic_cmpswap v10, v[0:1], v[20:21], off sc0\ns_waitcnt vmcnt(0)");
   EXPECT_EQ(wave->v[10][0], 1000u);
+  system.endKernel(device); // writes back where the device has it
   std::memcpy(&word, memory->bytes.get(), 4);
   EXPECT_EQ(word, 5u);
   wave->v[20][0] = 0, wave->v[21][0] = 9; // LDS: the one to compare with, then the new value
@@ -170,16 +177,18 @@ TEST_F(MemoryOrder, ComparedExchangeOrdersItsOperandsByFamily) {
 TEST_F(MemoryOrder, FaultsNameTheLane) {
   wave->v[1][9] = 1;
   try {
-    run("global_load_dword v10, v[0:1], off");
+    run("global_load_dword v10, v[0:1], off\ns_nop 0\ns_waitcnt vmcnt(0)");
     FAIL() << "no fault";
   } catch (const Fault &fault) {
     EXPECT_EQ(fault.lane, 9);
+    EXPECT_EQ(fault.wave, wave.get());
+    EXPECT_EQ(fault.instruction->mnemonic, "global_load_dword");
   }
   wave->v[2][60] = 2000;
-  EXPECT_THROW(run("ds_read_b32 v10, v2"), Fault);
+  EXPECT_THROW(run("ds_read_b32 v10, v2\ns_waitcnt lgkmcnt(0)"), Fault);
   wave->v[1][9] = wave->v[1][8];
   wave->v[0][3] += 2;
-  EXPECT_THROW(run("global_atomic_add v[0:1], v2, off"), Fault);
+  EXPECT_THROW(run("global_atomic_add v[0:1], v2, off\ns_waitcnt vmcnt(0)"), Fault);
 }
 
 TEST_F(MemoryOrder, FlatAddressesOfLds) {

@@ -96,8 +96,8 @@ TEST(Fault, KernelThatDoesNotEnd) {
   SimulatedObject object("kernels-gfx942-O3.hsaco");
   object.options.instructionLimit = 10'000;
   std::string message = messageOf([&] { object.run("forever", {.items = {64}}, object.buffer(std::vector<int>(1))); });
-  EXPECT_CONTAINS(message, "the kernel has not ended after");
-  EXPECT_CONTAINS(message, "workgroup 0,0,0 wave 0 runs after `");
+  EXPECT_CONTAINS(message, "kernel `forever` has not ended after");
+  EXPECT_CONTAINS(message, "workgroup 0,0,0 wave 0 reads 0x0 again and again from byte 0 of `buffer`");
 }
 
 TEST(Fault, KernelThatWaitsForAWorkgroupWithoutAPlace) {
@@ -106,7 +106,7 @@ TEST(Fault, KernelThatWaitsForAWorkgroupWithoutAPlace) {
   object.options.residentGroups = 2;
   uint64_t flags = object.buffer(std::vector<uint32_t>(8)), sums = object.buffer(std::vector<uint32_t>(8));
   EXPECT_CONTAINS(messageOf([&] { object.run("chain", {.groups = {8}, .items = {64}}, flags, sums); }),
-                  "6 workgroups had not started; a kernel that waits for them needs more than 2 alive at once");
+                  "6 workgroups have not started; a kernel that waits for them needs more than 2 alive at once");
 }
 
 TEST(Fault, InstructionThatIsUnknownWhereItIsReached) {
@@ -131,7 +131,7 @@ TEST(Fault, Trap) {
 void tryObject(const std::string &bytes) {
   try {
     Simulator simulator(parseAmdCodeObject(bytes, "damaged"));
-    RunOptions options;
+    SimulationOptions options;
     options.instructionLimit = 2000;
     options.residentGroups = 1;
     for (const AmdKernel &kernel : simulator.object().kernels)

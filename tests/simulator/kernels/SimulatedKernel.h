@@ -39,7 +39,7 @@ public:
   }
 
   Simulator simulator;
-  RunOptions options;
+  SimulationOptions options;
 };
 
 } // namespace heddle::simulator

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/state/CheckSet.h"
+#include "support/Error.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sstream>
+
+namespace heddle::simulator {
+
+static constexpr CheckInfo checks[checkCount] = {
+    {Check::RegisterWait, "register-wait",
+     "A result may land at any time up to the s_waitcnt that demands it, so that until then its register holds neither "
+     "the old value nor the new one for certain, and what is written there may be overwritten."},
+    {Check::LdsRace, "lds-race",
+     "Waves of a workgroup run at their own pace: only a barrier, with the operation known to be over by s_waitcnt "
+     "before it, orders LDS accesses of two waves, and only s_waitcnt vmcnt orders a load to LDS with anything."},
+    {Check::LdsBounds, "lds-bounds",
+     "Beyond the LDS that the launch asked for lies that of another workgroup, or nothing: reads give 0 there and "
+     "writes are dropped."},
+    {Check::DmaAtEnd, "dma-at-end",
+     "LDS is given to another workgroup when the last wave has ended, and a load to LDS that is still under way would "
+     "write into it."},
+    {Check::GlobalRace, "global-race",
+     "Caches keep old data and stores on their way for as long as nothing writes back or invalidates: two accesses of "
+     "which one writes are ordered only by a release, a flag and an acquire whose scopes hold both waves."},
+    {Check::NarrowScope, "narrow-scope",
+     "An atomic access is coherent only for the waves inside its scope: workgroup (sc0), device (sc1) or all (sc0 "
+     "sc1)."},
+    {Check::Uninitialised, "uninitialised",
+     "Registers, LDS and new buffers hold what somebody left there: a result that depends on it differs from run to "
+     "run."},
+    {Check::Bounds, "bounds",
+     "An access that leaves the buffer which its descriptor describes is dropped or reads 0 by rules that differ from "
+     "chip to chip; one that leaves an allocation hits somebody else's data."},
+    {Check::Alignment, "alignment",
+     "An atomic access that is not a multiple of its size is not atomic, and LDS accesses that are not aligned as "
+     "their width wants it drop the low bits of the address or fault, depending on the mode."},
+    {Check::BarrierExit, "barrier-exit",
+     "The barrier counts waves and knows no site: when waves have ended, those that still wait go on without them, "
+     "which hides a barrier that was missed."},
+};
+
+std::span<const CheckInfo, checkCount> allChecks() {
+  return checks;
+}
+
+CheckSet parseChecks(const std::string &text) {
+  CheckSet set;
+  std::stringstream stream(text);
+  std::string item;
+  while (std::getline(stream, item, ',')) {
+    if (item == "all") {
+      set = CheckSet::all();
+      continue;
+    }
+    if (item == "none") {
+      set = {};
+      continue;
+    }
+    bool removes = item.starts_with('-');
+    std::string name = removes || item.starts_with('+') ? item.substr(1) : item;
+    auto found =
+        std::find_if(std::begin(checks), std::end(checks), [&](const CheckInfo &info) { return name == info.name; });
+    if (found == std::end(checks)) {
+      std::vector<std::string> names;
+      for (const CheckInfo &info : checks)
+        names.push_back(info.name);
+      throw inputError(fmt::format("there is no check `{}`", name),
+                       {fmt::format("the checks are `all`, `none`, `{}`", fmt::join(names, "`, `")),
+                        "`all,-uninitialised` are all but one"});
+    }
+    removes ? set.remove(found->check) : set.add(found->check);
+  }
+  return set;
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/checks/Checks.h"
+#include "simulator/state/Workgroup.h"
+
+namespace heddle::simulator {
+
+Checks::Checks(MemorySystem &system, CheckSet checks) {
+  findings.severalDevices = system.devices.size() > 1;
+  if (checks.has(Check::RegisterWait))
+    registers.emplace(findings, checks);
+  if (checks.has(Check::LdsRace) || checks.has(Check::DmaAtEnd) || checks.has(Check::BarrierExit))
+    lds.emplace(findings, checks);
+  if (checks.has(Check::GlobalRace) || checks.has(Check::NarrowScope))
+    order.emplace(findings, checks);
+  if (checks.has(Check::Uninitialised))
+    poison.emplace(findings, checks);
+}
+
+void Checks::groupBegins(Workgroup &group) {
+  for (auto &wave : group.waves) {
+    auto &made = waves[wave.get()];
+    made = std::make_unique<WaveChecks>();
+    wave->checks = made.get();
+  }
+  each([&](Watcher &check) { check.groupBegins(group); });
+}
+
+void Checks::groupEnds(Workgroup &group) {
+  each([&](Watcher &check) { check.groupEnds(group); });
+  for (auto &wave : group.waves) {
+    waves.erase(wave.get());
+    wave->checks = nullptr;
+  }
+}
+
+void Checks::waveEnds(Wave &wave) {
+  each([&](Watcher &check) { check.waveEnds(wave); });
+}
+void Checks::beforeInstruction(Wave &wave, const Instruction &instruction) {
+  each([&](Watcher &check) { check.beforeInstruction(wave, instruction); });
+}
+void Checks::afterInstruction(Wave &wave, const Instruction &instruction) {
+  each([&](Watcher &check) { check.afterInstruction(wave, instruction); });
+}
+void Checks::issued(Wave &wave, MemoryRequest &request) {
+  each([&](Watcher &check) { check.issued(wave, request); });
+}
+void Checks::performed(Wave &wave, MemoryRequest &request) {
+  each([&](Watcher &check) { check.performed(wave, request); });
+}
+void Checks::landed(Wave &wave, MemoryRequest &request) {
+  each([&](Watcher &check) { check.landed(wave, request); });
+}
+void Checks::completed(Wave &wave, MemoryRequest &request) {
+  each([&](Watcher &check) { check.completed(wave, request); });
+}
+void Checks::barrierOpens(Workgroup &group, bool someEnded) {
+  each([&](Watcher &check) { check.barrierOpens(group, someEnded); });
+}
+void Checks::kernelBegins(Device &device) {
+  each([&](Watcher &check) { check.kernelBegins(device); });
+}
+void Checks::kernelEnds(Device &device) {
+  each([&](Watcher &check) { check.kernelEnds(device); });
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// All checks of a run: passes what happens on to those that are switched on.
+#pragma once
+#include "simulator/checks/LdsCheck.h"
+#include "simulator/checks/OrderCheck.h"
+#include "simulator/checks/PoisonCheck.h"
+#include "simulator/checks/RegisterCheck.h"
+#include "simulator/memory/MemorySystem.h"
+#include <optional>
+#include <unordered_map>
+
+namespace heddle::simulator {
+
+/// What the checks know of a wave.
+struct WaveChecks {
+  RegisterCheck::WaveState registers;
+  LdsCheck::WaveState lds;
+  OrderCheck::WaveState order;
+  PoisonCheck::WaveState poison;
+};
+
+class Checks : public Watcher {
+public:
+  Checks(MemorySystem &system, CheckSet checks);
+
+  void groupBegins(Workgroup &group) override;
+  void groupEnds(Workgroup &group) override;
+  void waveEnds(Wave &wave) override;
+  void beforeInstruction(Wave &wave, const Instruction &instruction) override;
+  void afterInstruction(Wave &wave, const Instruction &instruction) override;
+  void issued(Wave &wave, MemoryRequest &request) override;
+  void performed(Wave &wave, MemoryRequest &request) override;
+  void landed(Wave &wave, MemoryRequest &request) override;
+  void completed(Wave &wave, MemoryRequest &request) override;
+  void barrierOpens(Workgroup &group, bool someEnded) override;
+  void kernelBegins(Device &device) override;
+  void kernelEnds(Device &device) override;
+
+  Findings findings;
+
+private:
+  template <typename Action>
+  void each(Action action) {
+    if (registers)
+      action(*registers);
+    if (lds)
+      action(*lds);
+    if (order)
+      action(*order);
+    if (poison)
+      action(*poison);
+  }
+
+  std::optional<RegisterCheck> registers;
+  std::optional<LdsCheck> lds;
+  std::optional<OrderCheck> order;
+  std::optional<PoisonCheck> poison;
+  std::unordered_map<const Wave *, std::unique_ptr<WaveChecks>> waves; ///< of the workgroups that are alive
+};
+
+} // namespace heddle::simulator

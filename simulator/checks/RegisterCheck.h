@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registers while a load into them is under way (Check::RegisterWait).
+#pragma once
+#include "simulator/checks/Findings.h"
+#include "simulator/memory/Watcher.h"
+
+namespace heddle::simulator {
+
+class RegisterCheck : public Watcher {
+public:
+  /// What it knows of a wave, in WaveChecks.
+  struct WaveState {};
+
+  RegisterCheck(Findings &findings, CheckSet checks) : findings(findings), checks(checks) {}
+
+  void groupBegins(Workgroup &group) override;
+  void groupEnds(Workgroup &group) override;
+  void waveEnds(Wave &wave) override;
+  void beforeInstruction(Wave &wave, const Instruction &instruction) override;
+  void afterInstruction(Wave &wave, const Instruction &instruction) override;
+  void issued(Wave &wave, MemoryRequest &request) override;
+  void performed(Wave &wave, MemoryRequest &request) override;
+  void landed(Wave &wave, MemoryRequest &request) override;
+  void completed(Wave &wave, MemoryRequest &request) override;
+  void barrierOpens(Workgroup &group, bool someEnded) override;
+  void kernelBegins(Device &device) override;
+  void kernelEnds(Device &device) override;
+
+private:
+  Findings &findings;
+  CheckSet checks;
+};
+
+} // namespace heddle::simulator

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/memory/MemorySystem.h"
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::simulator {
+namespace {
+
+/// Lines that are kept; beyond, clean ones are forgotten all at once and dirty ones written back, as may happen at any
+/// time.
+constexpr size_t mostVectorLines = 8192, mostL2Lines = 131072;
+
+constexpr uint64_t lineOf(uint64_t address) {
+  return address & ~(lineBytes - 1);
+}
+
+/// Calls `action(address, size, bytes)` for the part of an access in each line.
+template <typename Bytes, typename Action>
+void forLines(uint64_t address, unsigned size, Bytes *bytes, Action action) {
+  while (size) {
+    unsigned part = std::min(size, unsigned(lineBytes - (address & (lineBytes - 1))));
+    action(address, part, bytes);
+    address += part, bytes += part, size -= part;
+  }
+}
+
+} // namespace
+
+Device &MemorySystem::addDevice(const DeviceShape &shape) {
+  auto device = std::make_unique<Device>();
+  device->index = unsigned(devices.size());
+  device->shape = shape;
+  device->l2.resize(shape.xcds);
+  for (unsigned unit = 0; unit < shape.xcds * shape.unitsPerXcd; ++unit) {
+    device->units.push_back(std::make_unique<ComputeUnit>());
+    device->units.back()->device = device.get();
+    device->units.back()->xcd = unit % shape.xcds;
+  }
+  devices.push_back(std::move(device));
+  return *devices.back();
+}
+
+PageType MemorySystem::pageTypeOf(const Allocation &allocation, const Device &device) const {
+  bool isOwn = allocation.owner == int(device.index);
+  if (allocation.placement == Placement::Uncached)
+    return PageType::Uncached;
+  if (allocation.placement == Placement::FineGrained)
+    return isOwn ? PageType::Coherent : PageType::Uncached;
+  if (allocation.owner == hostOwner)
+    return device.shape.cachesHostMemory ? PageType::Remote : PageType::Uncached;
+  return isOwn ? PageType::Local : PageType::Remote;
+}
+
+const Allocation &MemorySystem::holder(uint64_t address, unsigned size, bool writes) {
+  home.at(address, size, writes); // throws when there is none
+  return *home.around(address, writes);
+}
+
+// ---- Reading ----
+
+const uint8_t *MemorySystem::readAgreed(Device &device, Scope scope, const Allocation &allocation, PageType page,
+                                        uint64_t line) {
+  const uint8_t *home = homeLine(allocation, line);
+  if (page == PageType::Local) {
+    CacheLine *agreed = device.agreed.find(line);
+    if (!agreed)
+      return home;
+    copyMasked(agreed->bytes, home, ~agreed->dirty);
+    return agreed->bytes;
+  }
+  CacheLine &agreed = device.agreed.get(line);
+  copyMasked(agreed.bytes, home, scope == Scope::System ? ~agreed.dirty : ~agreed.valid);
+  agreed.valid = ByteMask::all();
+  return agreed.bytes;
+}
+
+const uint8_t *MemorySystem::readThroughL2(ComputeUnit &unit, Scope scope, const Allocation &allocation,
+                                           uint64_t line) {
+  Device &device = *unit.device;
+  PageType page = pageTypeOf(allocation, device);
+  if (page == PageType::Uncached || page == PageType::Coherent)
+    return homeLine(allocation, line);
+  limit(device, device.l2[unit.xcd]);
+  CacheLine &kept = device.l2[unit.xcd].get(line);
+  ByteMask wanted = scope >= Scope::Agent ? ~kept.dirty : ~kept.valid;
+  if (wanted.any()) {
+    copyMasked(kept.bytes, readAgreed(device, scope, allocation, page, line), wanted);
+    kept.valid = ByteMask::all();
+  }
+  return kept.bytes;
+}
+
+const uint8_t *MemorySystem::readLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t line) {
+  CacheLine *kept = unit.vector.find(line);
+  if (scope <= Scope::Workgroup && kept)
+    return kept->bytes;
+  const uint8_t *bytes = readThroughL2(unit, scope, allocation, line);
+  if (scope > Scope::Workgroup && !kept)
+    return bytes;
+  if (!kept) {
+    if (unit.vector.size() >= mostVectorLines)
+      unit.vector.clear();
+    kept = &unit.vector.get(line);
+  }
+  std::memcpy(kept->bytes, bytes, lineBytes);
+  kept->valid = ByteMask::all();
+  return kept->bytes;
+}
+
+void MemorySystem::read(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out) {
+  const Allocation &allocation = holder(address, size, false);
+  forLines(address, size, static_cast<uint8_t *>(out), [&](uint64_t at, unsigned part, uint8_t *bytes) {
+    std::memcpy(bytes, readLine(unit, scope, allocation, lineOf(at)) + (at - lineOf(at)), part);
+  });
+}
+
+void MemorySystem::readScalar(ComputeUnit &unit, uint64_t address, unsigned size, void *out) {
+  const Allocation &allocation = holder(address, size, false);
+  forLines(address, size, static_cast<uint8_t *>(out), [&](uint64_t at, unsigned part, uint8_t *bytes) {
+    uint64_t line = lineOf(at);
+    CacheLine *kept = unit.scalar.find(line);
+    if (!kept) {
+      kept = &unit.scalar.get(line);
+      std::memcpy(kept->bytes, readThroughL2(unit, Scope::Wave, allocation, line), lineBytes);
+      kept->valid = ByteMask::all();
+    }
+    std::memcpy(bytes, kept->bytes + (at - line), part);
+  });
+}
+
+// ---- Writing ----
+
+void MemorySystem::writeHome(const Allocation &allocation, const Device &writer, uint64_t line, const uint8_t *bytes,
+                             const ByteMask &mask) {
+  copyMasked(homeLine(allocation, line), bytes, mask);
+  // The only L2 of a device hears of writes of others to the device's own memory.
+  if (allocation.owner < 0 || allocation.owner == int(writer.index))
+    return;
+  Device &owner = *devices[size_t(allocation.owner)];
+  if (owner.shape.xcds == 1)
+    if (CacheLine *kept = owner.l2[0].find(line))
+      kept->valid = kept->dirty;
+}
+
+void MemorySystem::writeLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t address,
+                             unsigned size, const uint8_t *in) {
+  Device &device = *unit.device;
+  uint64_t line = lineOf(address);
+  unsigned offset = unsigned(address - line);
+  ByteMask mask = ByteMask::of(offset, size);
+  if (CacheLine *kept = unit.vector.find(line))
+    std::memcpy(kept->bytes + offset, in, size);
+  PageType page = pageTypeOf(allocation, device);
+  bool isCached = page == PageType::Local || page == PageType::Remote;
+  if (isCached && scope <= Scope::Workgroup) {
+    limit(device, device.l2[unit.xcd]);
+    CacheLine &kept = device.l2[unit.xcd].get(line);
+    std::memcpy(kept.bytes + offset, in, size);
+    device.l2[unit.xcd].makeDirty(kept, mask);
+    return;
+  }
+  if (CacheLine *kept = device.l2[unit.xcd].find(line)) {
+    std::memcpy(kept->bytes + offset, in, size);
+    kept->dirty = kept->dirty & ~mask;
+    kept->valid = kept->valid | mask;
+  }
+  if (isCached && scope == Scope::Agent) {
+    CacheLine &agreed = device.agreed.get(line);
+    std::memcpy(agreed.bytes + offset, in, size);
+    device.agreed.makeDirty(agreed, mask);
+    return;
+  }
+  if (CacheLine *agreed = device.agreed.find(line)) {
+    std::memcpy(agreed->bytes + offset, in, size);
+    agreed->dirty = agreed->dirty & ~mask;
+  }
+  uint8_t bytes[lineBytes];
+  std::memcpy(bytes + offset, in, size);
+  writeHome(allocation, device, line, bytes, mask);
+}
+
+void MemorySystem::write(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in) {
+  const Allocation &allocation = holder(address, size, true);
+  forLines(address, size, static_cast<const uint8_t *>(in), [&](uint64_t at, unsigned part, const uint8_t *bytes) {
+    writeLine(unit, scope, allocation, at, part, bytes);
+  });
+}
+
+uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size) {
+  const Allocation &allocation = holder(address, size, true);
+  Device &device = *unit.device;
+  uint64_t line = lineOf(address);
+  unsigned offset = unsigned(address - line);
+  ByteMask mask = ByteMask::of(offset, size);
+  if (CacheLine *kept = unit.vector.find(line))
+    kept->valid = {};
+  PageType page = pageTypeOf(allocation, device);
+  if (page == PageType::Uncached || page == PageType::Coherent)
+    return homeLine(allocation, line) + offset;
+  // What the XCD has not written back comes first.
+  if (CacheLine *kept = device.l2[unit.xcd].find(line)) {
+    if ((kept->dirty & mask).any()) {
+      CacheLine &agreed = device.agreed.get(line);
+      copyMasked(agreed.bytes, kept->bytes, kept->dirty & mask);
+      device.agreed.makeDirty(agreed, kept->dirty & mask);
+    }
+    kept->dirty = kept->dirty & ~mask;
+    kept->valid = kept->valid & ~mask;
+  }
+  if (scope == Scope::System) {
+    if (CacheLine *agreed = device.agreed.find(line)) {
+      writeHome(allocation, device, line, agreed->bytes, agreed->dirty & mask);
+      agreed->dirty = agreed->dirty & ~mask;
+      agreed->valid = agreed->valid & ~mask;
+    }
+    writeHome(allocation, device, line, homeLine(allocation, line), {}); // whoever keeps the line hears of it
+    return homeLine(allocation, line) + offset;
+  }
+  readAgreed(device, scope, allocation, page, line);
+  CacheLine &agreed = device.agreed.get(line);
+  copyMasked(agreed.bytes, homeLine(allocation, line), mask & ~agreed.valid);
+  device.agreed.makeDirty(agreed, mask);
+  return agreed.bytes + offset;
+}
+
+// ---- Maintenance ----
+
+void MemorySystem::moveToAgreed(Device &device, CacheLine &line) {
+  const Allocation *allocation = home.owner(line.address);
+  if (!allocation) // freed
+    return;
+  CacheLine &agreed = device.agreed.get(line.address);
+  copyMasked(agreed.bytes, line.bytes, line.dirty);
+  device.agreed.makeDirty(agreed, line.dirty);
+}
+
+void MemorySystem::moveHome(Device &device, const CacheLine &line) {
+  if (const Allocation *allocation = home.owner(line.address))
+    writeHome(*allocation, device, line.address, line.bytes, line.dirty);
+}
+
+void MemorySystem::writeBack(ComputeUnit &unit, Scope scope) {
+  Device &device = *unit.device;
+  if (scope < Scope::Agent)
+    return;
+  device.l2[unit.xcd].cleanAll([&](CacheLine &line) { moveToAgreed(device, line); });
+  if (scope == Scope::System)
+    device.agreed.cleanAll([&](CacheLine &line) { moveHome(device, line); });
+}
+
+void MemorySystem::invalidate(ComputeUnit &unit, Scope scope) {
+  unit.vector.dropClean();
+  if (scope >= Scope::Agent)
+    unit.device->l2[unit.xcd].dropClean();
+  if (scope == Scope::System)
+    unit.device->agreed.dropClean();
+}
+
+void MemorySystem::beginKernel(Device &device) {
+  bool isAlone = device.runningKernels++ == 0;
+  for (auto &unit : device.units) {
+    unit->vector.clear();
+    unit->scalar.clear();
+  }
+  for (Cache &l2 : device.l2)
+    isAlone ? l2.clear() : l2.dropClean();
+  isAlone ? device.agreed.clear() : device.agreed.dropClean();
+}
+
+void MemorySystem::endKernel(Device &device) {
+  --device.runningKernels;
+  for (Cache &l2 : device.l2)
+    l2.cleanAll([&](CacheLine &line) { moveToAgreed(device, line); });
+  device.agreed.cleanAll([&](CacheLine &line) { moveHome(device, line); });
+}
+
+void MemorySystem::limit(Device &device, Cache &l2) {
+  if (l2.size() < mostL2Lines)
+    return;
+  l2.cleanAll([&](CacheLine &line) { moveToAgreed(device, line); });
+  l2.clear();
+}
+
+void MemorySystem::disturb(ComputeUnit &unit, std::mt19937_64 &random) {
+  Device &device = *unit.device;
+  uint64_t choice = random();
+  switch (choice % 64) {
+  case 0:
+    unit.vector.dropClean();
+    break;
+  case 1:
+    device.l2[unit.xcd].dropClean();
+    break;
+  case 2:
+    device.agreed.dropClean();
+    break;
+  case 3:
+  case 4:
+  case 5:
+    device.l2[unit.xcd].cleanAny(choice >> 8, [&](CacheLine &line) { moveToAgreed(device, line); });
+    break;
+  case 6:
+  case 7:
+  case 8:
+    device.agreed.cleanAny(choice >> 8, [&](CacheLine &line) { moveHome(device, line); });
+    break;
+  default:
+    break;
+  }
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The memory of several devices as their compute units see it. Between a compute unit and the memory that all share
+// stand three places where data may be late or old:
+//
+//   the vector cache of the unit      written through; kept until buffer_inv
+//   the L2 of the unit's XCD          written back; clean lines kept until buffer_inv sc1, dirty ones until wbl2 sc1
+//   what the device agrees on         the same for sc0 sc1: clean lines of other devices' memory, and what was released
+//                                     to the device but not to the system
+//
+// Nothing leaves these places by itself, which is more than hardware does and as much as LLVM's documented sequences
+// allow: a kernel that is right here synchronises at each scope that it needs. Which pages pass which place by is what
+// PageType says. Sources: LLVM's AMDGPU user guide, "Memory Model GFX942"; Linux, drivers/gpu/drm/amd/amdgpu (GC 9.4.3,
+// 9.5.0: page types).
+#pragma once
+#include "simulator/memory/AddressSpace.h"
+#include "simulator/memory/Cache.h"
+#include "simulator/memory/MemoryRequest.h"
+#include <random>
+
+namespace heddle::simulator {
+
+/// How a device caches a page of a buffer.
+enum class PageType : uint8_t {
+  Uncached, ///< UC: not in L2
+  Coherent, ///< CC: never old in L2
+  Local,    ///< RW: of its own memory. Writes of others reach its only L2, but not the several of a chip in one piece
+  Remote,   ///< NC: of others' memory; old until it is invalidated
+};
+
+struct Device;
+struct PendingRequest;
+
+struct ComputeUnit {
+  Device *device = nullptr;
+  unsigned xcd = 0;
+  Cache vector, scalar;
+  /// Vector memory requests of its waves, in order of issue; performed ones are taken out now and then.
+  std::vector<PendingRequest *> issued;
+};
+
+struct DeviceShape {
+  unsigned xcds = 8, unitsPerXcd = 38;
+  bool cachesHostMemory = false; ///< normal host memory is NC, not UC
+};
+
+struct Device {
+  unsigned index = 0;
+  DeviceShape shape;
+  std::vector<Cache> l2;                           ///< by XCD
+  Cache agreed;                                    ///< what the device agrees on
+  std::vector<std::unique_ptr<ComputeUnit>> units; ///< neighbours are on different XCDs
+  unsigned runningKernels = 0;
+};
+
+class MemorySystem {
+public:
+  AddressSpace home; ///< what all devices and the host share
+
+  Device &addDevice(const DeviceShape &shape);
+  PageType pageTypeOf(const Allocation &allocation, const Device &device) const;
+
+  // Each throws Fault for an address outside every allocation.
+
+  void read(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out);
+  void readScalar(ComputeUnit &unit, uint64_t address, unsigned size, void *out);
+  void write(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
+  /// The bytes where a read-modify-write of `scope` is done, for the caller to read and change at once. Aligned, so
+  /// that they lie in one line.
+  uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size);
+
+  void writeBack(ComputeUnit &unit, Scope scope);  ///< buffer_wbl2
+  void invalidate(ComputeUnit &unit, Scope scope); ///< buffer_inv
+  void beginKernel(Device &device);                ///< acquires at system scope
+  void endKernel(Device &device);                  ///< releases at system scope
+  /// Something that caches may do at any time, or nothing.
+  void disturb(ComputeUnit &unit, std::mt19937_64 &random);
+
+  std::vector<std::unique_ptr<Device>> devices;
+
+private:
+  const Allocation &holder(uint64_t address, unsigned size, bool writes);
+  uint8_t *homeLine(const Allocation &allocation, uint64_t line) const {
+    return allocation.bytes.get() + (line - allocation.base);
+  }
+  const uint8_t *readLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t line);
+  const uint8_t *readThroughL2(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t line);
+  const uint8_t *readAgreed(Device &device, Scope scope, const Allocation &allocation, PageType page, uint64_t line);
+  void writeLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t address, unsigned size,
+                 const uint8_t *in);
+  void writeHome(const Allocation &allocation, const Device &writer, uint64_t line, const uint8_t *bytes,
+                 const ByteMask &mask);
+  void moveToAgreed(Device &device, CacheLine &line);
+  void moveHome(Device &device, const CacheLine &line);
+  void limit(Device &device, Cache &l2);
+};
+
+} // namespace heddle::simulator

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The checks that a run may make, each with its name and the reason why what it reports is wrong.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace heddle::simulator {
+
+enum class Check : uint8_t {
+  RegisterWait,  ///< a register is read or written while a load into it is under way
+  LdsRace,       ///< LDS accesses of two waves, or of a load to LDS and anything, that nothing orders
+  LdsBounds,     ///< LDS beyond what the launch gave
+  DmaAtEnd,      ///< a wave ends while a load to LDS is under way
+  GlobalRace,    ///< accesses of two waves to global memory that nothing orders at the scope of both
+  NarrowScope,   ///< atomic accesses of two waves, of a scope that does not hold both
+  Uninitialised, ///< something that nothing has written decides a branch, an address or what is stored
+  Bounds,        ///< global memory outside the buffer that a descriptor or pointer belongs to
+  Alignment,     ///< an access that is not aligned as the machine wants it
+  BarrierExit,   ///< a barrier opens only because waves have ended
+};
+inline constexpr unsigned checkCount = 10;
+
+struct CheckInfo {
+  Check check;
+  const char *name;          ///< `register-wait`
+  const char *justification; ///< why a kernel that does this is wrong, with the source
+};
+/// In the order of the enumeration.
+std::span<const CheckInfo, checkCount> allChecks();
+inline const CheckInfo &infoOf(Check check) {
+  return allChecks()[unsigned(check)];
+}
+
+/// A set of checks.
+class CheckSet {
+public:
+  constexpr CheckSet() = default;
+  static constexpr CheckSet all() { return CheckSet((1u << checkCount) - 1); }
+  constexpr bool has(Check check) const { return bits >> unsigned(check) & 1; }
+  constexpr bool any() const { return bits; }
+  constexpr void add(Check check) { bits |= 1u << unsigned(check); }
+  constexpr void remove(Check check) { bits &= ~(1u << unsigned(check)); }
+
+private:
+  constexpr explicit CheckSet(uint32_t bits) : bits(bits) {}
+  uint32_t bits = 0;
+};
+
+/// `all`, `none`, or names with `+` or `-` before them: `all,-uninitialised`. Throws Error{Input} that lists the names.
+CheckSet parseChecks(const std::string &text);
+
+} // namespace heddle::simulator
