@@ -11,7 +11,7 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
   if (checks.has(Check::LdsRace) || checks.has(Check::DmaAtEnd) || checks.has(Check::BarrierExit))
     lds.emplace(findings, checks);
   if (checks.has(Check::GlobalRace) || checks.has(Check::NarrowScope))
-    order.emplace(findings, checks);
+    order.emplace(findings, checks, system);
   if (checks.has(Check::Uninitialised))
     poison.emplace(findings, checks);
 }

@@ -1,34 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of accesses to global memory by happens-before (Check::GlobalRace, NarrowScope).
+// The order of accesses to global memory (Check::GlobalRace, NarrowScope), by happens-before and so independent of what
+// the caches of a run happened to do.
+//
+// A wave knows accesses of others at three distances. Inside a workgroup the shared vector cache orders vector memory
+// by issue, so that a barrier passes on everything. To the waves of the device it publishes what buffer_wbl2 sc1 has
+// written back, once s_waitcnt has proved it, and what was stored with sc1, once that is complete; to everyone the same
+// with sc0 sc1. A store or read-modify-write that carries a scope leaves at its address what the wave had published
+// when it issued it (Release). A load that finds it there has seen it when it is complete; its plain loads profit only
+// behind buffer_inv of that scope. Reads and writes of the same bytes that this does not order are a race.
+// Source: LLVM's AMDGPU user guide, "Memory Model GFX942".
 #pragma once
 #include "simulator/checks/Findings.h"
+#include "simulator/checks/Knowledge.h"
+#include "simulator/memory/MemorySystem.h"
 #include "simulator/memory/Watcher.h"
+#include <deque>
+#include <unordered_map>
 
 namespace heddle::simulator {
 
 class OrderCheck : public Watcher {
 public:
-  /// What it knows of a wave, in WaveChecks.
-  struct WaveState {};
+  /// What a wave had published when it wrote.
+  struct Release {
+    uint32_t wave = 0, group = 0, device = 0; ///< numbers of the writer's
+    Scope scope = Scope::Wave;
+    Knowledge workgroup, agent, system;
+    Knowledge all; ///< had everything been written back and waited for, to say what is missing
+  };
+  using ReleaseRef = std::shared_ptr<const Release>;
+  using Epochs = std::array<uint32_t, streamCount>;
 
-  OrderCheck(Findings &findings, CheckSet checks) : findings(findings), checks(checks) {}
+  /// A request between issue and completion.
+  struct Outstanding {
+    uint32_t serial = 0;
+    Stream stream = Stream::Everywhere;
+    uint32_t epoch = 0;
+    ReleaseRef release;           ///< of a write with a scope
+    std::vector<ReleaseRef> seen; ///< by a read with a scope
+    // Of a write-back:
+    Knowledge known;
+    Epochs issued = {};
+  };
+
+  struct WaveState {
+    Epochs issued = {}, complete = {};
+    Epochs toAgent = {}, toSystem = {}; ///< own accesses that the others know
+    Knowledge known;                    ///< what its plain loads are ordered behind
+    Knowledge seenAgent, seenSystem;    ///< what its other accesses are ordered behind too
+    Knowledge agent, system;            ///< published: others' accesses that it passes on
+    Knowledge all;
+    std::deque<Outstanding> outstanding;
+    uint32_t barrier = 0; ///< of the workgroup: counts those passed
+  };
+
+  OrderCheck(Findings &findings, CheckSet checks, MemorySystem &system)
+      : findings(findings), checks(checks), system(system) {}
 
   void groupBegins(Workgroup &group) override;
-  void groupEnds(Workgroup &group) override;
-  void waveEnds(Wave &wave) override;
-  void beforeInstruction(Wave &wave, const Instruction &instruction) override;
-  void afterInstruction(Wave &wave, const Instruction &instruction) override;
+  void groupEnds(Workgroup &) override {}
+  void waveEnds(Wave &) override {}
+  void beforeInstruction(Wave &, const Instruction &) override {}
+  void afterInstruction(Wave &, const Instruction &) override {}
   void issued(Wave &wave, MemoryRequest &request) override;
   void performed(Wave &wave, MemoryRequest &request) override;
-  void landed(Wave &wave, MemoryRequest &request) override;
+  void landed(Wave &, MemoryRequest &) override {}
   void completed(Wave &wave, MemoryRequest &request) override;
   void barrierOpens(Workgroup &group, bool someEnded) override;
   void kernelBegins(Device &device) override;
   void kernelEnds(Device &device) override;
 
 private:
+  /// An access, as a cell of the shadow memory remembers it.
+  struct Stamp {
+    uint32_t wave = 0, epoch = 0; ///< epoch 0: no access
+    uint32_t instruction = 0;     ///< index
+    uint8_t lane = 0;
+    uint8_t bytes = 0; ///< a bit for each of the cell's four
+    uint8_t stream : 2 = 0;
+    uint8_t scope : 2 = 0;
+    uint8_t writes : 1 = 0;
+    uint8_t isAtomic : 1 = 0; ///< carries a scope, or is a read-modify-write
+  };
+  /// Four bytes of memory and the last accesses to them.
+  struct Cell {
+    Stamp stamps[4];
+  };
+  static constexpr uint64_t cellsPerPage = 1024;
+  struct Page {
+    Cell cells[cellsPerPage];
+  };
+  struct WaveInfo {
+    Site site;
+    uint32_t group = 0, launch = 0;
+  };
+  struct LaunchTimes {
+    uint64_t began = 0, ended = 0; ///< ended 0: it runs
+  };
+  /// What a location holds that can be synchronised with.
+  struct Location {
+    ReleaseRef release;
+    uint32_t value = 0;
+    bool valueKnown = false; ///< then a load of another value has found something older
+  };
+  /// Whether an earlier stamp is ordered before the access under way; remembers the last answers.
+  struct Order;
+
+  static Stream streamOf(const MemoryRequest &request, PageType page);
+  PageType pageAt(const Wave &wave, uint64_t address) const;
+  ReleaseRef makeRelease(const Wave &wave, const WaveState &state, Scope scope) const;
+  void join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope);
+  void check(Wave &wave, const MemoryRequest &request, const Stamp &kind);
+  void checkCells(Order &order, uint64_t address, unsigned bytes, const Stamp &stamp);
+  void checkCell(Order &order, Cell &cell, uint64_t address, const Stamp &stamp);
+  void reportRace(Order &order, const Stamp &before, const Stamp &now, uint64_t address);
+  std::string whatIsMissing(const Order &order, const Stamp &before, const Stamp &now) const;
+  Cell &cellAt(uint64_t address);
+  uint32_t indexOf(const Instruction &instruction);
+  Site siteOf(const Stamp &stamp) const;
+
   Findings &findings;
   CheckSet checks;
+  MemorySystem &system;
+  std::vector<WaveInfo> waves; ///< by number
+  std::vector<LaunchTimes> launches;
+  uint64_t time = 0;
+  Knowledge backToAgent, backToSystem; ///< what any buffer_wbl2 covered when it was issued
+  uint32_t nextGroup = 0;
+  std::vector<const Instruction *> instructions;
+  std::unordered_map<const Instruction *, uint32_t> instructionIndex;
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+  uint64_t recentNumber = ~uint64_t(0);
+  Page *recentPage = nullptr;
+  std::unordered_map<uint64_t, Location> locations; ///< by address / 4
 };
 
 } // namespace heddle::simulator

@@ -22,7 +22,6 @@ void jumpIf(Wave &wave, const Instruction &instruction) {
 }
 
 void end(Wave &wave, const Instruction &) {
-  wave.memory->finish(wave);
   wave.state = Wave::State::Ended;
 }
 

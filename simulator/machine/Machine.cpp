@@ -80,6 +80,8 @@ KernelRun::~KernelRun() = default;
 Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher)
     : system(system), options(given), watcher(watcher), port(system, portOptions(given, watcher)),
       random(given.seed ^ 0x5851f42d4c957f2d) {
+  constexpr unsigned fineness[] = {1, 2, 4, 16, 64};
+  mostInSlice = fineness[random() % std::size(fineness)];
   if (options.instructionLimit == 0)
     options.instructionLimit = defaultLimit;
 }
@@ -87,6 +89,8 @@ Machine::~Machine() = default;
 
 void Machine::begin(KernelRun &run) {
   run.residentGroups = std::max(run.residentGroups, 1u);
+  run.number = nextLaunch++;
+  run.device->launch = run.number;
   running.push_back(&run);
   system.beginKernel(*run.device);
   if (watcher)
@@ -111,6 +115,7 @@ void Machine::admit(KernelRun &run) {
   std::array<uint32_t, 3> id = launch.groupId(run.next);
   std::copy(id.begin(), id.end(), group.id);
   group.device = run.device->index;
+  group.launch = run.number;
   group.arrived = group.ended = 0;
   launch.startLds(group.lds);
   for (uint32_t i = 0; i < launch.wavesPerGroup(); ++i) {
@@ -121,6 +126,7 @@ void Machine::admit(KernelRun &run) {
     wave.pending = &resident.pending[i];
     wave.executed = 0;
     wave.number = nextWave++;
+    wave.nextSerial = 0;
     wave.yields = false;
     wave.polls = {};
     wave.current = nullptr;
@@ -168,7 +174,7 @@ bool Machine::admitAll(KernelRun &run) {
       continue;
     progressed |= runTurn({&run, run.residents.back().get()});
     if (!run.ended)
-      retire(run, run.residents.size() - 1);
+      retire(run, run.residents.size() - 1, options.policy == Policy::Earliest);
   }
   return progressed;
 }
@@ -177,12 +183,18 @@ bool Machine::pass() {
   bool progressed = false;
   std::vector<Place> places = order();
   for (size_t i = 0; i < places.size(); ++i)
-    if (!places[i].run->ended && !isFrozen(places[i], i))
+    if (options.schedule == Schedule::Random && random() % 2)
+      progressed = true; // its turn comes
+    else if (!places[i].run->ended && !isFrozen(places[i], i))
       progressed |= runTurn(places[i]);
   thawed = false;
   for (KernelRun *run : running) {
-    for (size_t i = run->residents.size(); i-- > 0;)
-      retire(*run, i);
+    bool allStarted = run->next == run->launch->geometry.groupCount();
+    bool allEnded = std::all_of(run->residents.begin(), run->residents.end(), [](const auto &resident) {
+      return resident->group.ended == resident->group.waves.size();
+    });
+    bool isFull = run->residents.size() >= run->residentGroups;
+    progressed |= retireAll(*run, options.policy == Policy::Earliest || allEnded || (isFull && !allStarted));
     progressed |= admitAll(*run);
     if (!run->ended && run->residents.empty() && run->next == run->launch->geometry.groupCount())
       end(*run);
@@ -200,20 +212,41 @@ bool Machine::pass() {
   return !running.empty();
 }
 
-/// Takes a workgroup out if it has ended.
-void Machine::retire(KernelRun &run, size_t index) {
+/// Takes a workgroup out if it has ended, and nothing of it is under way any more; with `force` that is completed.
+bool Machine::retire(KernelRun &run, size_t index, bool force) {
   Workgroup &group = run.residents[index]->group;
   if (group.ended < group.waves.size())
-    return;
+    return false;
+  for (auto &wave : group.waves) {
+    port.disturb(*wave->unit);
+    if (!MemoryPort::isBusy(*wave))
+      continue;
+    if (!force)
+      return false;
+    port.finish(*wave);
+  }
   if (watcher)
     watcher->groupEnds(group);
   run.idle.push_back(std::move(run.residents[index]));
   run.residents.erase(run.residents.begin() + ptrdiff_t(index));
+  return true;
+}
+
+bool Machine::retireAll(KernelRun &run, bool force) {
+  bool any = false;
+  try {
+    for (size_t i = run.residents.size(); i-- > 0;)
+      any |= retire(run, i, force);
+  } catch (const Fault &fault) {
+    abandon(run, errorOf(run, *fault.wave, fault));
+  }
+  return any;
 }
 
 void Machine::end(KernelRun &run) {
   run.ended = true;
   run.idle.clear();
+  run.device->launch = run.number;
   system.endKernel(*run.device);
   if (watcher)
     watcher->kernelEnds(*run.device);
@@ -227,7 +260,7 @@ bool Machine::runTurn(const Place &place) {
   case Schedule::RoundRobin:
     return runSlices(place, 1, instructionsPerShortSlice);
   case Schedule::Random:
-    return runSlices(place, 1 + unsigned(random() % 4), 1 + random() % 64);
+    return runSlices(place, 1 + unsigned(random() % 4), 1 + random() % mostInSlice);
   default:
     return runSlices(place, slicesPerTurn, instructionsPerSlice);
   }
@@ -366,10 +399,10 @@ void Machine::abandon(KernelRun &run, Error error) {
   run.error = std::move(error);
   for (auto &resident : run.residents)
     for (auto &wave : resident->group.waves)
-      if (wave->state != Wave::State::Ended)
-        port.abandon(*wave);
+      port.abandon(*wave);
   run.residents.clear();
   run.idle.clear();
+  run.device->launch = run.number;
   system.endKernel(*run.device);
   if (watcher)
     watcher->kernelEnds(*run.device);

@@ -56,7 +56,8 @@ struct KernelRun {
 private:
   friend class Machine;
   struct Resident;
-  uint64_t next = 0; ///< workgroup to admit
+  uint64_t next = 0;   ///< workgroup to admit
+  uint32_t number = 0; ///< in the order of begin()
   std::vector<std::unique_ptr<Resident>> residents, idle;
 };
 
@@ -89,7 +90,8 @@ private:
   template <bool watched>
   void step(Program &program, Wave &wave, uint64_t most);
   void openBarrier(Workgroup &group);
-  void retire(KernelRun &run, size_t index);
+  bool retire(KernelRun &run, size_t index, bool force);
+  bool retireAll(KernelRun &run, bool force);
   void end(KernelRun &run);
   void abandon(KernelRun &run, Error error);
   bool unblock();
@@ -103,9 +105,10 @@ private:
   std::mt19937_64 random;
   std::vector<KernelRun *> running;
   uint64_t executed = 0;
-  uint32_t nextWave = 0;
+  uint32_t nextWave = 0, nextLaunch = 0;
   uint64_t idlePasses = 0, nextSkip = 0;
-  bool thawed = false; ///< what is frozen may run in this pass
+  unsigned mostInSlice = 1; ///< instructions, of Schedule::Random
+  bool thawed = false;      ///< what is frozen may run in this pass
 };
 
 } // namespace heddle::simulator

@@ -10,6 +10,9 @@ namespace {
 bool isLocal(const MemoryRequest &request) {
   return request.queues & MemoryRequest::Lds;
 }
+bool writes(const MemoryRequest &request) {
+  return request.kind == RequestKind::Store || request.kind == RequestKind::Atomic;
+}
 bool isGlobalVector(const MemoryRequest &request) {
   return request.queues & MemoryRequest::Vector && request.space != Space::Scratch;
 }
@@ -37,6 +40,15 @@ void mix(uint64_t &hash, uint64_t value) {
 }
 
 } // namespace
+
+MemoryPort::MemoryPort(MemorySystem &system, const PortOptions &options)
+    : global(system.home), system(system), options(options), random(options.seed) {
+  // A run of its own kind for each seed: what is always early in one is always late in another.
+  constexpr unsigned often[] = {0, 2, 8};
+  storesAtIssue = often[random() % 3];
+  loadsAtIssue = often[random() % 3];
+  disturbance = often[random() % 3];
+}
 
 PendingRequest &MemoryPort::make() {
   if (spare.empty()) {
@@ -80,7 +92,7 @@ bool MemoryPort::performsAtIssue(const MemoryRequest &request) {
   case Policy::Reordered:
     return request.kind == RequestKind::Atomic || request.scope >= Scope::Agent;
   case Policy::Random:
-    return random() % 4 == 0;
+    return random() % 8 < (writes(request) ? storesAtIssue : loadsAtIssue);
   }
   return true;
 }
@@ -96,6 +108,7 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
     shrink(queues.scalar, localCapacity - 1);
   PendingRequest &pending = make();
   pending.request = issued;
+  pending.request.serial = wave.nextSerial++;
   pending.wave = &wave;
   pending.performed = pending.landed = false;
   pending.queuesLeft = unsigned(std::popcount(issued.queues));
@@ -114,8 +127,10 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
     wave.unit->issued.push_back(&pending);
   if (options.policy == Policy::Earliest)
     land(pending);
-  else if (options.policy == Policy::Random)
+  else if (options.policy == Policy::Random) {
+    wave.yields = random() % 4 == 0; // what others do between two accesses is what matters
     disturb(*wave.unit);
+  }
 }
 
 void MemoryPort::performEarlier(PendingRequest &pending) {
@@ -224,7 +239,7 @@ void MemoryPort::landSome(PendingRequests::Queue &queue) {
 }
 
 void MemoryPort::disturb(ComputeUnit &unit) {
-  if (options.policy != Policy::Random)
+  if (options.policy != Policy::Random || random() % 8 >= disturbance)
     return;
   system.disturb(unit, random);
   if (unit.issued.empty())

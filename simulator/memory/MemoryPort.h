@@ -47,8 +47,7 @@ struct PortOptions {
 
 class MemoryPort {
 public:
-  MemoryPort(MemorySystem &system, const PortOptions &options)
-      : global(system.home), system(system), options(options), random(options.seed) {}
+  MemoryPort(MemorySystem &system, const PortOptions &options);
 
   void issue(Wave &wave, MemoryRequest &request) {
     if (!options.direct)
@@ -64,7 +63,11 @@ public:
     if (!options.direct)
       completeUntil(wave, vectorCount, localCount);
   }
-  /// At a wave's end. Its compute unit may be given to others afterwards.
+  /// Whether the wave has anything under way. A wave that has ended may: nothing waits for its stores.
+  static bool isBusy(const Wave &wave) {
+    return !wave.pending->vector.empty() || !wave.pending->local.empty() || !wave.pending->scalar.empty();
+  }
+  /// Completes what the wave has under way.
   void finish(Wave &wave) { wait(wave, 0, 0); }
   /// Forgets what the wave has under way: its kernel is over.
   void abandon(Wave &wave);
@@ -115,6 +118,7 @@ private:
 
   PortOptions options;
   std::mt19937_64 random;
+  unsigned storesAtIssue = 0, loadsAtIssue = 0, disturbance = 0; ///< of Policy::Random: chances in eighths
   std::vector<std::unique_ptr<PendingRequest>> made;
   std::vector<PendingRequest *> spare;
 };

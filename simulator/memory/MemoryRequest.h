@@ -52,6 +52,7 @@ struct MemoryRequest {
   uint8_t bytes = 0;  ///< of each piece: what a lane accesses at its address; 0 where nothing is accessed
   uint8_t pieces = 1; ///< 2: a lane accesses `bytes` at each of its address + pieceOffset[0] and + pieceOffset[1]
   uint32_t pieceOffset[2] = {0, 0};
+  uint32_t serial = 0; ///< no other request of the wave has it
   uint8_t queues = 0;
   uint8_t words = 1;                       ///< 32-bit words per lane; of a scalar load in all
   uint16_t destination = 0;                ///< first row, or first scalar register

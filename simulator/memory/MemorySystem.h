@@ -50,6 +50,7 @@ struct Device {
   Cache agreed;                                    ///< what the device agrees on
   std::vector<std::unique_ptr<ComputeUnit>> units; ///< neighbours are on different XCDs
   unsigned runningKernels = 0;
+  uint32_t launch = 0; ///< that which begins or ends, for Watcher
 };
 
 class MemorySystem {

@@ -48,9 +48,10 @@ struct alignas(64) Wave {
   WaveChecks *checks = nullptr;         ///< what the checks know of it; null when there are none
   const Instruction *current = nullptr; ///< the one that executes, for reports
   uint32_t indexInGroup = 0;
-  uint64_t executed = 0; ///< instructions
-  uint32_t number = 0;   ///< no other wave of the machine has it
-  bool yields = false;   ///< ends its slice: it waits for others
+  uint64_t executed = 0;   ///< instructions
+  uint32_t number = 0;     ///< no other wave of the machine has it
+  uint32_t nextSerial = 0; ///< of memory requests
+  bool yields = false;     ///< ends its slice: it waits for others
   Polls polls;
   std::vector<uint8_t> scratch; ///< private memory: `scratchBytes` for each lane, one lane after the other
   uint64_t scratchBytes = 0;

@@ -9,6 +9,7 @@ namespace heddle::simulator {
 struct Workgroup {
   uint32_t id[3] = {0, 0, 0};
   uint32_t device = 0; ///< index of the device on which it runs
+  uint32_t launch = 0; ///< of the machine's, in the order in which they began
   std::vector<uint8_t> lds;
   std::vector<std::unique_ptr<Wave>> waves;
   uint32_t arrived = 0; ///< waves at the barrier

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which accesses of other waves are ordered before something: a vector clock with entries only for those waves of which
+// anything is known. Cheap to copy.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace heddle::simulator {
+
+/// The accesses of a wave in separate rows, each numbered from 1 in program order, by what makes them known to others.
+enum class Stream : uint8_t {
+  Written,      ///< stores into a cache that others may not read: known beyond the workgroup when written back
+  WrittenAgent, ///< stores and read-modify-writes done where the device is coherent
+  Everywhere,   ///< stores done where everyone is coherent, and vector loads: nothing of them stays behind
+  ScalarRead,   ///< in no order with the others
+};
+inline constexpr unsigned streamCount = 4;
+
+class Knowledge {
+public:
+  struct Entry {
+    uint32_t id;    ///< wave number * streamCount + stream
+    uint32_t epoch; ///< everything up to it is known
+  };
+
+  static uint32_t idOf(uint32_t wave, Stream stream) { return wave * streamCount + uint32_t(stream); }
+
+  /// 0 when nothing is known.
+  uint32_t epochOf(uint32_t id) const;
+  void join(const Knowledge &other);
+  void join(const std::vector<Entry> &sorted);
+  bool isEmpty() const { return !entries || entries->empty(); }
+
+private:
+  std::shared_ptr<const std::vector<Entry>> entries; ///< sorted by id; null is empty
+};
+
+} // namespace heddle::simulator
