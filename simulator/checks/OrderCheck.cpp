@@ -378,7 +378,11 @@ Site OrderCheck::siteOf(const Stamp &stamp) const {
 void OrderCheck::check(Wave &wave, const MemoryRequest &request, const Stamp &kind) {
   // A store, and a load that passes the caches by, is done behind whatever the wave has seen.
   Order order(*this, wave, kind.writes || request.scope >= Scope::Agent);
+  bool compares = request.kind == RequestKind::Atomic && !doubts.empty() &&
+                  request.instruction->mnemonic.find("cmpswap") != std::string::npos;
   forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
+    if (compares)
+      settleDoubts(wave.number, address);
     Stamp stamp = kind;
     stamp.lane = uint8_t(lane);
     checkCells(order, address, bytes, stamp);
@@ -434,7 +438,7 @@ void OrderCheck::reportRace(Order &order, const Stamp &before, const Stamp &now,
   if (!checks.has(kind))
     return;
   Site first = siteOf(before), second = siteOf(now);
-  findings.report(kind, first, second, [&] {
+  auto make = [&] {
     const Allocation *allocation = system.home.owner(address);
     std::string place = allocation ? describePlace(*allocation, address) : fmt::format("0x{:x}", address);
     Finding finding;
@@ -446,7 +450,28 @@ void OrderCheck::reportRace(Order &order, const Stamp &before, const Stamp &now,
                                             sameDevice ? "workgroups" : "devices")
                               : whatIsMissing(order, before, now);
     return finding;
-  });
+  };
+  bool isDoubtful = (!before.writes && now.isAtomic) || (!now.writes && before.isAtomic);
+  const Stamp &reader = before.writes ? now : before;
+  if (isDoubtful && !areAtomic && reader.stream != uint8_t(Stream::ScalarRead) && !waves[reader.wave].ended)
+    doubts[reader.wave].push_back({address, before, now, make()});
+  else
+    findings.report(kind, first, second, make);
+}
+
+void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
+  if (auto place = doubts.find(wave); place != doubts.end())
+    std::erase_if(place->second, [&](const Doubt &doubt) { return doubt.address / 8 == address / 8; });
+}
+
+void OrderCheck::waveEnds(Wave &wave) {
+  waves[wave.number].ended = true;
+  auto place = doubts.find(wave.number);
+  if (place == doubts.end())
+    return;
+  for (const Doubt &doubt : place->second)
+    findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
+  doubts.erase(place);
 }
 
 /// In words, what would have ordered the first behind the second.

@@ -59,7 +59,7 @@ public:
 
   void groupBegins(Workgroup &group) override;
   void groupEnds(Workgroup &) override {}
-  void waveEnds(Wave &) override {}
+  void waveEnds(Wave &wave) override;
   void beforeInstruction(Wave &, const Instruction &) override {}
   void afterInstruction(Wave &, const Instruction &) override {}
   void issued(Wave &wave, MemoryRequest &request) override;
@@ -93,6 +93,7 @@ private:
   struct WaveInfo {
     Site site;
     uint32_t group = 0, launch = 0;
+    bool ended = false;
   };
   struct LaunchTimes {
     uint64_t began = 0, ended = 0; ///< ended 0: it runs
@@ -102,6 +103,14 @@ private:
     ReleaseRef release;
     uint32_t value = 0;
     bool valueKnown = false; ///< then a load of another value has found something older
+  };
+  /// A plain load that races with atomic accesses is harmless when all that comes of it is the value that a
+  /// compare-and-swap expects, as LLVM expands read-modify-writes which the chip lacks. So it is reported when its wave
+  /// has ended without that.
+  struct Doubt {
+    uint64_t address;
+    Stamp before, now;
+    Finding finding;
   };
   /// Whether an earlier stamp is ordered before the access under way; remembers the last answers.
   struct Order;
@@ -113,6 +122,7 @@ private:
   void check(Wave &wave, const MemoryRequest &request, const Stamp &kind);
   void checkCells(Order &order, uint64_t address, unsigned bytes, const Stamp &stamp);
   void checkCell(Order &order, Cell &cell, uint64_t address, const Stamp &stamp);
+  void settleDoubts(uint32_t wave, uint64_t address);
   void reportRace(Order &order, const Stamp &before, const Stamp &now, uint64_t address);
   std::string whatIsMissing(const Order &order, const Stamp &before, const Stamp &now) const;
   Cell &cellAt(uint64_t address);
@@ -130,6 +140,7 @@ private:
   std::vector<const Instruction *> instructions;
   std::unordered_map<const Instruction *, uint32_t> instructionIndex;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+  std::unordered_map<uint32_t, std::vector<Doubt>> doubts; ///< by the number of the wave that loads
   uint64_t recentNumber = ~uint64_t(0);
   Page *recentPage = nullptr;
   std::unordered_map<uint64_t, Location> locations; ///< by address / 4

@@ -35,11 +35,16 @@ public:
     std::string segment(kernel.kernargBytes, '\0');
     size_t position = 0;
     (std::memcpy(segment.data() + kernel.arguments.at(position++).offset, &arguments, sizeof arguments), ...);
-    return simulator.launch(kernel, geometry, segment, options);
+    SimulationReport report = simulator.run(kernel, geometry, segment, options);
+    findings = report.findings;
+    if (report.error)
+      throw *report.error;
+    return report.statistics;
   }
 
   Simulator simulator;
   SimulationOptions options;
+  std::vector<Finding> findings; ///< of the last run
 };
 
 } // namespace heddle::simulator
