@@ -1,15 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of LDS accesses, of loads to LDS, and of barriers (Check::LdsRace, DmaAtEnd, BarrierExit).
+// The order of LDS accesses, of loads to LDS, and of barriers (Check::LdsRace, DmaAtEnd, BarrierExit). An access counts
+// as over for other waves when a wait proved it before a barrier at which both met; for its own wave, DS operations are
+// in order, and loads to LDS are ordered with them by waits only. Verdicts do not depend on when the policy performs
+// an operation, except that an atomic operation takes over what the wave knew whose value it finds.
 #pragma once
 #include "simulator/checks/Findings.h"
+#include "simulator/checks/LdsShadow.h"
 #include "simulator/memory/Watcher.h"
+#include <memory>
+#include <unordered_map>
+#include <utility>
 
 namespace heddle::simulator {
+
+/// The instructions of a stream's operations that may not be over for everyone.
+class LdsHistory {
+public:
+  void add(uint32_t epoch, const Instruction &instruction);
+  /// What is not later than `epoch` is of no interest any more.
+  void forget(uint32_t epoch);
+  const Instruction *at(uint32_t epoch) const; ///< null when it was too long ago
+
+private:
+  std::vector<std::pair<uint32_t, const Instruction *>> entries; ///< by epoch
+};
 
 class LdsCheck : public Watcher {
 public:
   /// What it knows of a wave, in WaveChecks.
-  struct WaveState {};
+  struct WaveState {
+    /// An operation that hands on a clock: its own, and what it finds.
+    struct Handover {
+      const MemoryRequest *request;
+      LdsClock own, found;
+    };
+    LdsShadow *shadow = nullptr;
+    LdsClock known; ///< of all waves' streams; its own by waits
+    uint32_t localIssued = 0, vectorIssued = 0;
+    std::vector<Handover> handovers;
+    LdsHistory local, loads;
+    // At the last barrier that it met, or that opened after its end:
+    uint32_t localAtBarrier = 0, vectorAtBarrier = 0;
+    bool scalarsAtBarrier = false;
+    const Instruction *barrier = nullptr;
+    uint32_t barriersMet = 0;
+  };
 
   LdsCheck(Findings &findings, CheckSet checks) : findings(findings), checks(checks) {}
 
@@ -27,8 +62,18 @@ public:
   void kernelEnds(Device &device) override;
 
 private:
+  void touchLanes(Wave &wave, const MemoryRequest &request, LdsOperation &operation);
+  void updateOver(Wave &wave);
+  void joinAtBarrier(Workgroup &group);
+  void reportRace(Wave &wave, const MemoryRequest &request, const LdsOperation &operation, const LdsConflict &conflict);
+  Finding describeRace(Wave &wave, const Site &earlier, const Site &later, const LdsOperation &operation,
+                       const LdsConflict &conflict) const;
+  void reportLoadAtEnd(Wave &wave, const MemoryRequest &request);
+  void reportExit(Workgroup &group);
+
   Findings &findings;
   CheckSet checks;
+  std::unordered_map<const Workgroup *, std::unique_ptr<LdsShadow>> shadows;
 };
 
 } // namespace heddle::simulator
