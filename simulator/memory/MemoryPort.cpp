@@ -23,9 +23,17 @@ bool shareLine(const PendingRequest &a, const PendingRequest &b) {
   return false;
 }
 
+/// Whether two requests of a wave may meet in its scratch, which nobody else sees: whole requests stay in order there.
+/// Two flat ones have lines.
+bool shareScratch(const MemoryRequest &a, const MemoryRequest &b) {
+  return (a.space == Space::Scratch && (b.space == Space::Scratch || b.space == Space::Flat)) ||
+         (a.space == Space::Flat && b.space == Space::Scratch);
+}
+
 /// Whether the earlier of two requests of a compute unit has to be performed first.
 bool keepsOrder(const PendingRequest &earlier, const PendingRequest &later) {
-  if (isLocal(earlier.request) && isLocal(later.request) && earlier.wave == later.wave)
+  if (earlier.wave == later.wave &&
+      ((isLocal(earlier.request) && isLocal(later.request)) || shareScratch(earlier.request, later.request)))
     return true;
   if (later.request.kind == RequestKind::WriteBack)
     return earlier.request.kind == RequestKind::Store || earlier.request.kind == RequestKind::Atomic;

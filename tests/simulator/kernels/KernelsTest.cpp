@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The kernels of kernels.cl, for both chips, unoptimised and optimised, with memory operations that complete early or
-// late, against plain C++.
+// The kernels of kernels.cl, for both chips, unoptimised and optimised, under all policies, against plain C++.
 #include "support/ElementType.h"
 #include "support/TestError.h"
 #include "tests/simulator/kernels/SimulatedKernel.h"
@@ -18,7 +17,8 @@ struct Variant {
 };
 
 std::string nameOf(const Variant &variant) {
-  return variant.chip + variant.level + (variant.policy == Policy::Earliest ? "early" : "late");
+  static constexpr const char *policies[] = {"earliest", "latest", "reordered", "random"};
+  return variant.chip + variant.level + policies[unsigned(variant.policy)];
 }
 void PrintTo(const Variant &variant, std::ostream *stream) {
   *stream << nameOf(variant);
@@ -269,7 +269,7 @@ std::vector<Variant> allVariants() {
   std::vector<Variant> variants;
   for (const char *chip : {"gfx942", "gfx950"})
     for (const char *level : {"O0", "O3"})
-      for (Policy policy : {Policy::Earliest, Policy::Latest})
+      for (Policy policy : {Policy::Earliest, Policy::Latest, Policy::Reordered, Policy::Random})
         variants.push_back({chip, level, policy});
   return variants;
 }
