@@ -38,11 +38,13 @@ void forPlaces(const MemoryRequest &request, Action action) {
 
 /// A place of at most 8 bytes, the same for all lanes.
 bool isUniform(const MemoryRequest &request) {
-  if (request.pieces != 1 || request.bytes > 8 || request.kind == RequestKind::LoadToLds)
+  if (request.pieces != 1 || request.bytes > 8 || request.kind == RequestKind::LoadToLds || !request.lanes)
     return false;
-  unsigned places = 0;
-  forPlaces(request, [&](unsigned, uint64_t) { ++places; });
-  return places == 1;
+  uint64_t first = request.address[std::countr_zero(request.lanes)];
+  for (uint64_t rest = request.lanes; rest; rest &= rest - 1)
+    if (request.address[std::countr_zero(rest)] != first)
+      return false;
+  return true;
 }
 
 LdsAccess accessOf(const LdsCheck::WaveState &state, uint32_t wave, const MemoryRequest &request) {
@@ -56,7 +58,7 @@ LdsAccess accessOf(const LdsCheck::WaveState &state, uint32_t wave, const Memory
     if (!request.lanes)
       return LdsAccess::Write;
     uint64_t address = ldsAddress(request, unsigned(std::countr_zero(request.lanes)));
-    bool letsGo = state.shadow->hasAtomicAfter(address, wave, state.localAtBarrier);
+    bool letsGo = state.shadow->hasAtomicAfter(address, wave, state.timeAtBarrier);
     return letsGo ? LdsAccess::Atomic : LdsAccess::Write;
   }
   default:
@@ -72,23 +74,31 @@ bool endsWave(const Wave &wave) {
 
 // ---- Histories ----
 
-void LdsHistory::add(uint32_t epoch, const Instruction &instruction) {
+void LdsHistory::add(const Entry &entry) {
   constexpr size_t most = 1 << 16;
   if (entries.size() == most) // a kernel without barriers: reports about its first half lack an instruction
     entries.erase(entries.begin(), entries.begin() + most / 2);
-  entries.push_back({epoch, &instruction});
+  entries.push_back(entry);
 }
 
-void LdsHistory::forget(uint32_t epoch) {
-  auto first = std::upper_bound(entries.begin(), entries.end(), epoch,
-                                [](uint32_t value, const auto &entry) { return value < entry.first; });
+void LdsHistory::forget(uint32_t time) {
+  auto first = std::upper_bound(entries.begin(), entries.end(), time,
+                                [](uint32_t value, const Entry &entry) { return value < entry.time; });
   entries.erase(entries.begin(), first);
 }
 
-const Instruction *LdsHistory::at(uint32_t epoch) const {
-  auto found = std::lower_bound(entries.begin(), entries.end(), epoch,
-                                [](const auto &entry, uint32_t value) { return entry.first < value; });
-  return found != entries.end() && found->first == epoch ? found->second : nullptr;
+const LdsHistory::Entry *LdsHistory::at(uint32_t time) const {
+  auto found = std::lower_bound(entries.begin(), entries.end(), time,
+                                [](const Entry &entry, uint32_t value) { return entry.time < value; });
+  return found != entries.end() && found->time == time ? &*found : nullptr;
+}
+
+uint32_t LdsHistory::overBy(uint32_t sequence, uint32_t now) const {
+  if (entries.empty() || entries.back().sequence <= sequence)
+    return now;
+  auto first = std::upper_bound(entries.begin(), entries.end(), sequence,
+                                [](uint32_t value, const Entry &entry) { return value < entry.sequence; });
+  return first->time - 1;
 }
 
 // ---- Workgroups and waves ----
@@ -98,8 +108,13 @@ void LdsCheck::groupBegins(Workgroup &group) {
   if (!shadow)
     shadow = std::make_unique<LdsShadow>();
   shadow->start(uint32_t(group.lds.size()), uint32_t(group.waves.size()));
-  for (auto &wave : group.waves)
-    stateOf(*wave).shadow = shadow.get();
+  for (auto &wave : group.waves) {
+    WaveState &state = stateOf(*wave);
+    state.shadow = shadow.get();
+    state.known.over.fill(~uint32_t(0)); // of waves that there are not
+    for (auto &each : group.waves)
+      state.known.over[each->indexInGroup] = state.known.over[loadStream(each->indexInGroup)] = 0;
+  }
 }
 
 void LdsCheck::groupEnds(Workgroup &) {}
@@ -122,38 +137,37 @@ void LdsCheck::issued(Wave &wave, MemoryRequest &request) {
   uint32_t number = wave.indexInGroup;
   LdsOperation operation;
   operation.access = accessOf(state, number, request);
-  operation.wave = number;
   operation.uniform = isUniform(request);
-  operation.over = state.known;
-  if (operation.access == LdsAccess::Load) {
-    operation.epoch = state.vectorIssued;
-    operation.over.over[loadStream(number)] = ~uint32_t(0); // its loads land in order
-    state.loads.add(operation.epoch, *request.instruction);
-  } else {
-    operation.epoch = state.localIssued;
-    operation.over.over[number] = ~uint32_t(0); // its DS operations are done in order
-    state.local.add(operation.epoch, *request.instruction);
-  }
+  operation.wave = number;
+  operation.time = ++state.shadow->now;
+  operation.before = state.known;
+  // A wave's loads to LDS land in order, and so are its DS operations done; only waits order the two.
+  bool isLoad = operation.access == LdsAccess::Load;
+  operation.before.over[isLoad ? loadStream(number) : number] = ~uint32_t(0);
+  operation.floor = operation.before.floor();
+  (isLoad ? state.loads : state.local)
+      .add({operation.time, isLoad ? state.vectorIssued : state.localIssued, request.instruction});
   if (operation.access == LdsAccess::Atomic)
     state.handovers.push_back({&request, state.known, {}});
   touchLanes(wave, request, operation);
 }
 
-void LdsCheck::touchLanes(Wave &wave, const MemoryRequest &request, LdsOperation &operation) {
+void LdsCheck::touchLanes(Wave &wave, const MemoryRequest &request, const LdsOperation &operation) {
   LdsShadow &shadow = *stateOf(wave).shadow;
+  uint64_t moved[waveLanes];
   if (operation.access == LdsAccess::Load) {
-    for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(std::countr_zero(rest));
-      shadow.touch(operation, lane, uint64_t(request.ldsBase) + lane * request.ldsStride, 4u * request.words, nullptr);
-    }
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      moved[lane] = uint64_t(request.ldsBase) + lane * request.ldsStride;
+    shadow.touch(operation, {request.lanes, moved, 4u * request.words, nullptr});
   } else
-    forPlaces(request, [&](unsigned lane, uint64_t address) {
-      for (unsigned piece = 0; piece < request.pieces; ++piece) {
-        const uint32_t *data = &request.data[piece * request.bytes / 4][lane];
-        shadow.touch(operation, lane, address + request.pieceOffset[piece], request.bytes,
-                     request.kind == RequestKind::Store ? data : nullptr);
-      }
-    });
+    for (unsigned piece = 0; piece < request.pieces; ++piece) {
+      uint64_t offset = request.pieceOffset[piece] - (request.space == Space::Flat ? sharedAperture : 0);
+      for (unsigned lane = 0; lane < waveLanes; ++lane)
+        moved[lane] = request.address[lane] + offset;
+      const uint32_t *data = request.data[piece * request.bytes / 4];
+      shadow.touch(operation,
+                   {request.lanes, moved, request.bytes, request.kind == RequestKind::Store ? data : nullptr});
+    }
   if (!shadow.hasConflicts())
     return;
   for (const LdsConflict &conflict : shadow.takeConflicts())
@@ -209,9 +223,10 @@ void LdsCheck::completed(Wave &wave, MemoryRequest &request) {
 /// What the counters have let go is over. LDS operations of flat instructions count in lgkmcnt as others do.
 void LdsCheck::updateOver(Wave &wave) {
   WaveState &state = stateOf(wave);
-  uint32_t number = wave.indexInGroup;
-  state.known.over[number] = state.localIssued - uint32_t(wave.pending->local.size());
-  state.known.over[loadStream(number)] = state.vectorIssued - uint32_t(wave.pending->vector.size());
+  uint32_t number = wave.indexInGroup, now = state.shadow->now;
+  state.known.over[number] = state.local.overBy(state.localIssued - uint32_t(wave.pending->local.size()), now);
+  state.known.over[loadStream(number)] =
+      state.loads.overBy(state.vectorIssued - uint32_t(wave.pending->vector.size()), now);
 }
 
 // ---- Barriers ----
@@ -236,6 +251,7 @@ void LdsCheck::joinAtBarrier(Workgroup &group) {
     state.known = all;
     state.local.forget(all.over[number]);
     state.loads.forget(all.over[loadStream(number)]);
+    state.timeAtBarrier = state.shadow->now;
     state.localAtBarrier = state.localIssued;
     state.vectorAtBarrier = state.vectorIssued;
     state.scalarsAtBarrier = !wave->pending->scalar.empty();

@@ -9,20 +9,26 @@
 #include "simulator/memory/Watcher.h"
 #include <memory>
 #include <unordered_map>
-#include <utility>
 
 namespace heddle::simulator {
 
-/// The instructions of a stream's operations that may not be over for everyone.
+/// The operations of a stream that may not be over for everyone.
 class LdsHistory {
 public:
-  void add(uint32_t epoch, const Instruction &instruction);
-  /// What is not later than `epoch` is of no interest any more.
-  void forget(uint32_t epoch);
-  const Instruction *at(uint32_t epoch) const; ///< null when it was too long ago
+  struct Entry {
+    uint32_t time;
+    uint32_t sequence; ///< among the operations of its counter
+    const Instruction *instruction;
+  };
+  void add(const Entry &entry);
+  /// What is not later than `time` is of no interest any more.
+  void forget(uint32_t time);
+  const Entry *at(uint32_t time) const; ///< null when it was too long ago
+  /// Up to which time all is over, when the operations up to `sequence` are, and it is `now`.
+  uint32_t overBy(uint32_t sequence, uint32_t now) const;
 
 private:
-  std::vector<std::pair<uint32_t, const Instruction *>> entries; ///< by epoch
+  std::vector<Entry> entries; ///< by time, and so by sequence
 };
 
 class LdsCheck : public Watcher {
@@ -35,12 +41,12 @@ public:
       LdsClock own, found;
     };
     LdsShadow *shadow = nullptr;
-    LdsClock known; ///< of all waves' streams; its own by waits
-    uint32_t localIssued = 0, vectorIssued = 0;
+    LdsClock known;                             ///< of all waves' streams; its own by waits
+    uint32_t localIssued = 0, vectorIssued = 0; ///< operations that its counters have counted
     std::vector<Handover> handovers;
     LdsHistory local, loads;
     // At the last barrier that it met, or that opened after its end:
-    uint32_t localAtBarrier = 0, vectorAtBarrier = 0;
+    uint32_t timeAtBarrier = 0, localAtBarrier = 0, vectorAtBarrier = 0;
     bool scalarsAtBarrier = false;
     const Instruction *barrier = nullptr;
     uint32_t barriersMet = 0;
@@ -62,7 +68,7 @@ public:
   void kernelEnds(Device &device) override;
 
 private:
-  void touchLanes(Wave &wave, const MemoryRequest &request, LdsOperation &operation);
+  void touchLanes(Wave &wave, const MemoryRequest &request, const LdsOperation &operation);
   void updateOver(Wave &wave);
   void joinAtBarrier(Workgroup &group);
   void reportRace(Wave &wave, const MemoryRequest &request, const LdsOperation &operation, const LdsConflict &conflict);

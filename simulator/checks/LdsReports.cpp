@@ -49,7 +49,8 @@ void LdsCheck::reportRace(Wave &wave, const MemoryRequest &request, const LdsOpe
   Wave &other = *wave.workgroup->waves[conflict.stream % mostGroupWaves];
   WaveState &state = other.checks->lds;
   Site later = Site::of(wave, *request.instruction, conflict.lane), earlier = later;
-  earlier.instruction = (conflict.access == LdsAccess::Load ? state.loads : state.local).at(conflict.epoch);
+  const LdsHistory::Entry *entry = (conflict.access == LdsAccess::Load ? state.loads : state.local).at(conflict.time);
+  earlier.instruction = entry ? entry->instruction : nullptr;
   earlier.wave = other.indexInGroup;
   earlier.lane = conflict.earlierLane;
   findings.report(Check::LdsRace, earlier, later,
@@ -69,16 +70,18 @@ Finding LdsCheck::describeRace(Wave &wave, const Site &earlier, const Site &late
   finding.lines = {findings.line(verbOf(conflict.access), earlier, place),
                    findings.line(verbOf(operation.access), later, place)};
   uint32_t issued = isLoad ? state.vectorIssued : state.localIssued;
+  const LdsHistory::Entry *entry = (isLoad ? state.loads : state.local).at(conflict.time);
+  uint32_t sequence = entry ? entry->sequence : issued;
   uint32_t atBarrier = isLoad ? state.vectorAtBarrier : state.localAtBarrier;
   if (isOwn) {
     // A flat operation itself counts in both.
     bool sameCounter = isLoad && later.instruction->mnemonic.starts_with("flat_");
-    finding.needs = waitFor(conflict.access, issued - conflict.epoch - sameCounter, !wave.pending->scalar.empty()) +
+    finding.needs = waitFor(conflict.access, issued - sequence - sameCounter, !wave.pending->scalar.empty()) +
                     " before the " + nounOf(operation.access);
-  } else if (conflict.epoch <= atBarrier && state.barrier)
+  } else if (conflict.time <= state.timeAtBarrier && state.barrier)
     finding.needs = fmt::format("{} in wave {} before the {} at pc 0x{:x}",
-                                waitFor(conflict.access, atBarrier - conflict.epoch, state.scalarsAtBarrier),
-                                earlier.wave, state.barrier->mnemonic, findings.pcInFile(state.barrier->pc));
+                                waitFor(conflict.access, atBarrier - sequence, state.scalarsAtBarrier), earlier.wave,
+                                state.barrier->mnemonic, findings.pcInFile(state.barrier->pc));
   else
     finding.needs = fmt::format("a barrier between the two, and before it {} in wave {}",
                                 waitFor(conflict.access, 0, false), earlier.wave);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/memory/MemoryPort.h"
+#include "simulator/state/Apertures.h"
 #include "simulator/state/Fault.h"
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,14 @@ bool shareLine(const PendingRequest &a, const PendingRequest &b) {
     return false;
   for (unsigned i = 0; i < a.lineCount; ++i)
     if (std::binary_search(b.lines, b.lines + b.lineCount, a.lines[i]))
+      return true;
+  return false;
+}
+
+/// Whether a flat request leads to LDS.
+bool hasLdsLanes(const MemoryRequest &request) {
+  for (uint64_t rest = request.lanes; rest; rest &= rest - 1)
+    if (request.address[std::countr_zero(rest)] - sharedAperture < apertureSizeBytes)
       return true;
   return false;
 }
@@ -204,6 +213,8 @@ void MemoryPort::shrink(PendingRequests::Queue &queue, size_t most) {
     // What is in two queues is over when both have let it go.
     if (--pending.queuesLeft == 0)
       complete(pending);
+    else if (&queue == &pending.wave->pending->local && hasLdsLanes(pending.request))
+      perform(pending); // what a flat request does in LDS is over with lgkmcnt; compilers wait for no more
   }
 }
 
