@@ -1,20 +1,263 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/LdsCheck.h"
 #include "simulator/checks/Checks.h"
+#include "simulator/memory/MemoryPort.h"
+#include "simulator/state/Apertures.h"
+#include "simulator/state/Workgroup.h"
+#include <algorithm>
+#include <bit>
 
 namespace heddle::simulator {
+namespace {
 
-void LdsCheck::groupBegins(Workgroup &) {}
+LdsCheck::WaveState &stateOf(Wave &wave) {
+  return wave.checks->lds;
+}
+
+/// Where in LDS an address of the request leads; beyond all LDS when it leads elsewhere.
+uint64_t ldsAddress(const MemoryRequest &request, unsigned lane) {
+  return request.space == Space::Flat ? request.address[lane] - sharedAperture : request.address[lane];
+}
+
+bool reachesLds(const MemoryRequest &request) {
+  return request.kind == RequestKind::LoadToLds || request.space == Space::Lds || request.space == Space::Flat;
+}
+
+/// Calls `action(lane, address)` for each active lane whose address differs from the one before.
+template <typename Action>
+void forPlaces(const MemoryRequest &request, Action action) {
+  uint64_t last = ~uint64_t(0);
+  for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    uint64_t address = ldsAddress(request, lane);
+    if (address != last)
+      action(lane, address);
+    last = address;
+  }
+}
+
+/// A place of at most 8 bytes, the same for all lanes.
+bool isUniform(const MemoryRequest &request) {
+  if (request.pieces != 1 || request.bytes > 8 || request.kind == RequestKind::LoadToLds || !request.lanes)
+    return false;
+  uint64_t first = request.address[std::countr_zero(request.lanes)];
+  for (uint64_t rest = request.lanes; rest; rest &= rest - 1)
+    if (request.address[std::countr_zero(rest)] != first)
+      return false;
+  return true;
+}
+
+LdsAccess accessOf(const LdsCheck::WaveState &state, uint32_t wave, const MemoryRequest &request) {
+  switch (request.kind) {
+  case RequestKind::LoadToLds:
+    return LdsAccess::Load;
+  case RequestKind::Atomic:
+    return LdsAccess::Atomic;
+  case RequestKind::Store: {
+    // Who has taken a lock by an atomic operation may let it go by a store.
+    if (!request.lanes)
+      return LdsAccess::Write;
+    uint64_t address = ldsAddress(request, unsigned(std::countr_zero(request.lanes)));
+    bool letsGo = state.shadow->hasAtomicAfter(address, wave, state.timeAtBarrier);
+    return letsGo ? LdsAccess::Atomic : LdsAccess::Write;
+  }
+  default:
+    return LdsAccess::Read;
+  }
+}
+
+bool endsWave(const Wave &wave) {
+  return wave.current && wave.current->mnemonic == "s_endpgm";
+}
+
+} // namespace
+
+// ---- Histories ----
+
+void LdsHistory::add(const Entry &entry) {
+  constexpr size_t most = 1 << 16;
+  if (entries.size() == most) // a kernel without barriers: reports about its first half lack an instruction
+    entries.erase(entries.begin(), entries.begin() + most / 2);
+  entries.push_back(entry);
+}
+
+void LdsHistory::forget(uint32_t time) {
+  auto first = std::upper_bound(entries.begin(), entries.end(), time,
+                                [](uint32_t value, const Entry &entry) { return value < entry.time; });
+  entries.erase(entries.begin(), first);
+}
+
+const LdsHistory::Entry *LdsHistory::at(uint32_t time) const {
+  auto found = std::lower_bound(entries.begin(), entries.end(), time,
+                                [](const Entry &entry, uint32_t value) { return entry.time < value; });
+  return found != entries.end() && found->time == time ? &*found : nullptr;
+}
+
+uint32_t LdsHistory::overBy(uint32_t sequence, uint32_t now) const {
+  if (entries.empty() || entries.back().sequence <= sequence)
+    return now;
+  auto first = std::upper_bound(entries.begin(), entries.end(), sequence,
+                                [](uint32_t value, const Entry &entry) { return value < entry.sequence; });
+  return first->time - 1;
+}
+
+// ---- Workgroups and waves ----
+
+void LdsCheck::groupBegins(Workgroup &group) {
+  auto &shadow = shadows[&group];
+  if (!shadow)
+    shadow = std::make_unique<LdsShadow>();
+  shadow->start(uint32_t(group.lds.size()), uint32_t(group.waves.size()));
+  for (auto &wave : group.waves) {
+    WaveState &state = stateOf(*wave);
+    state.shadow = shadow.get();
+    state.known.over.fill(~uint32_t(0)); // of waves that there are not
+    for (auto &each : group.waves)
+      state.known.over[each->indexInGroup] = state.known.over[loadStream(each->indexInGroup)] = 0;
+  }
+}
+
 void LdsCheck::groupEnds(Workgroup &) {}
 void LdsCheck::waveEnds(Wave &) {}
 void LdsCheck::beforeInstruction(Wave &, const Instruction &) {}
 void LdsCheck::afterInstruction(Wave &, const Instruction &) {}
-void LdsCheck::issued(Wave &, MemoryRequest &) {}
-void LdsCheck::performed(Wave &, MemoryRequest &) {}
 void LdsCheck::landed(Wave &, MemoryRequest &) {}
-void LdsCheck::completed(Wave &, MemoryRequest &) {}
-void LdsCheck::barrierOpens(Workgroup &, bool) {}
 void LdsCheck::kernelBegins(Device &) {}
 void LdsCheck::kernelEnds(Device &) {}
+
+// ---- Operations ----
+
+void LdsCheck::issued(Wave &wave, MemoryRequest &request) {
+  WaveState &state = stateOf(wave);
+  updateOver(wave);
+  state.localIssued += bool(request.queues & MemoryRequest::Lds);
+  state.vectorIssued += bool(request.queues & MemoryRequest::Vector);
+  if (!reachesLds(request) || !state.shadow->sizeBytes())
+    return;
+  uint32_t number = wave.indexInGroup;
+  LdsOperation operation;
+  operation.access = accessOf(state, number, request);
+  operation.uniform = isUniform(request);
+  operation.wave = number;
+  operation.time = ++state.shadow->now;
+  operation.before = state.known;
+  // A wave's loads to LDS land in order, and so are its DS operations done; only waits order the two.
+  bool isLoad = operation.access == LdsAccess::Load;
+  operation.before.over[isLoad ? loadStream(number) : number] = ~uint32_t(0);
+  operation.floor = operation.before.floor();
+  (isLoad ? state.loads : state.local)
+      .add({operation.time, isLoad ? state.vectorIssued : state.localIssued, request.instruction});
+  if (operation.access == LdsAccess::Atomic)
+    state.handovers.push_back({&request, state.known, {}});
+  touchLanes(wave, request, operation);
+}
+
+void LdsCheck::touchLanes(Wave &wave, const MemoryRequest &request, const LdsOperation &operation) {
+  LdsShadow &shadow = *stateOf(wave).shadow;
+  uint64_t moved[waveLanes];
+  if (operation.access == LdsAccess::Load) {
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      moved[lane] = uint64_t(request.ldsBase) + lane * request.ldsStride;
+    shadow.touch(operation, {request.lanes, moved, 4u * request.words, nullptr});
+  } else
+    for (unsigned piece = 0; piece < request.pieces; ++piece) {
+      uint64_t offset = request.pieceOffset[piece] - (request.space == Space::Flat ? sharedAperture : 0);
+      for (unsigned lane = 0; lane < waveLanes; ++lane)
+        moved[lane] = request.address[lane] + offset;
+      const uint32_t *data = request.data[piece * request.bytes / 4];
+      shadow.touch(operation,
+                   {request.lanes, moved, request.bytes, request.kind == RequestKind::Store ? data : nullptr});
+    }
+  if (!shadow.hasConflicts())
+    return;
+  for (const LdsConflict &conflict : shadow.takeConflicts())
+    if (checks.has(Check::LdsRace))
+      reportRace(wave, request, operation, conflict);
+}
+
+/// Atomic operations order waves as they find each other's values.
+void LdsCheck::performed(Wave &wave, MemoryRequest &request) {
+  WaveState &state = stateOf(wave);
+  LdsShadow &shadow = *state.shadow;
+  if ((state.handovers.empty() && !shadow.hasClocks()) || !reachesLds(request) ||
+      request.kind == RequestKind::LoadToLds)
+    return;
+  auto handover = std::find_if(state.handovers.begin(), state.handovers.end(),
+                               [&](const WaveState::Handover &each) { return each.request == &request; });
+  if (handover != state.handovers.end()) {
+    forPlaces(request, [&](unsigned, uint64_t address) {
+      if (address >= shadow.sizeBytes())
+        return;
+      LdsClock &clock = shadow.makeClockAt(address);
+      if (request.land)
+        handover->found.join(clock);
+      if (request.kind == RequestKind::Atomic)
+        clock.join(handover->own);
+      else
+        clock = handover->own;
+    });
+    return;
+  }
+  if (request.kind != RequestKind::Load || !isUniform(request))
+    return;
+  if (const LdsClock *clock = shadow.clockAt(ldsAddress(request, unsigned(std::countr_zero(request.lanes)))))
+    state.handovers.push_back({&request, {}, *clock});
+}
+
+void LdsCheck::completed(Wave &wave, MemoryRequest &request) {
+  WaveState &state = stateOf(wave);
+  if (endsWave(wave)) { // nothing waited for it
+    if (request.kind == RequestKind::LoadToLds && checks.has(Check::DmaAtEnd))
+      reportLoadAtEnd(wave, request);
+    return;
+  }
+  updateOver(wave);
+  std::erase_if(state.handovers, [&](const WaveState::Handover &handover) {
+    if (handover.request != &request)
+      return false;
+    state.known.join(handover.found);
+    return true;
+  });
+}
+
+/// What the counters have let go is over. LDS operations of flat instructions count in lgkmcnt as others do.
+void LdsCheck::updateOver(Wave &wave) {
+  WaveState &state = stateOf(wave);
+  uint32_t number = wave.indexInGroup, now = state.shadow->now;
+  state.known.over[number] = state.local.overBy(state.localIssued - uint32_t(wave.pending->local.size()), now);
+  state.known.over[loadStream(number)] =
+      state.loads.overBy(state.vectorIssued - uint32_t(wave.pending->vector.size()), now);
+}
+
+// ---- Barriers ----
+
+void LdsCheck::barrierOpens(Workgroup &group, bool someEnded) {
+  if (someEnded && checks.has(Check::BarrierExit))
+    reportExit(group);
+  joinAtBarrier(group);
+}
+
+/// A wave that has ended had done all its work before the barrier opened, but only what it waited for is over.
+void LdsCheck::joinAtBarrier(Workgroup &group) {
+  LdsClock all;
+  for (auto &wave : group.waves) {
+    if (wave->state != Wave::State::Ended)
+      updateOver(*wave);
+    all.join(stateOf(*wave).known);
+  }
+  for (auto &wave : group.waves) {
+    WaveState &state = stateOf(*wave);
+    uint32_t number = wave->indexInGroup;
+    state.known = all;
+    state.local.forget(all.over[number]);
+    state.loads.forget(all.over[loadStream(number)]);
+    state.timeAtBarrier = state.shadow->now;
+    state.localAtBarrier = state.localIssued;
+    state.vectorAtBarrier = state.vectorIssued;
+    state.scalarsAtBarrier = !wave->pending->scalar.empty();
+    state.barrier = wave->current;
+    state.barriersMet += wave->state != Wave::State::Ended;
+  }
+}
 
 } // namespace heddle::simulator

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/memory/MemoryPort.h"
+#include "simulator/state/Apertures.h"
 #include "simulator/state/Fault.h"
 #include <algorithm>
 #include <bit>
@@ -26,9 +27,25 @@ bool shareLine(const PendingRequest &a, const PendingRequest &b) {
   return false;
 }
 
+/// Whether a flat request leads to LDS.
+bool hasLdsLanes(const MemoryRequest &request) {
+  for (uint64_t rest = request.lanes; rest; rest &= rest - 1)
+    if (request.address[std::countr_zero(rest)] - sharedAperture < apertureSizeBytes)
+      return true;
+  return false;
+}
+
+/// Whether two requests of a wave may meet in its scratch, which nobody else sees: whole requests stay in order there.
+/// Two flat ones have lines.
+bool shareScratch(const MemoryRequest &a, const MemoryRequest &b) {
+  return (a.space == Space::Scratch && (b.space == Space::Scratch || b.space == Space::Flat)) ||
+         (a.space == Space::Flat && b.space == Space::Scratch);
+}
+
 /// Whether the earlier of two requests of a compute unit has to be performed first.
 bool keepsOrder(const PendingRequest &earlier, const PendingRequest &later) {
-  if (isLocal(earlier.request) && isLocal(later.request) && earlier.wave == later.wave)
+  if (earlier.wave == later.wave &&
+      ((isLocal(earlier.request) && isLocal(later.request)) || shareScratch(earlier.request, later.request)))
     return true;
   if (later.request.kind == RequestKind::WriteBack)
     return earlier.request.kind == RequestKind::Store || earlier.request.kind == RequestKind::Atomic;
@@ -211,6 +228,8 @@ void MemoryPort::shrink(PendingRequests::Queue &queue, size_t most) {
     // What is in two queues is over when both have let it go.
     if (--pending.queuesLeft == 0)
       complete(pending);
+    else if (&queue == &pending.wave->pending->local && hasLdsLanes(pending.request))
+      perform(pending); // what a flat request does in LDS is over with lgkmcnt; compilers wait for no more
   }
 }
 

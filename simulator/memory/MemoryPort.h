@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where waves issue memory operations. The policy says when a request's events happen between its issue and the moment
 // a wait forces it. What keeps this from being stronger than the machine:
-//   - requests of one compute unit to the same line are performed in the order of issue, and LDS requests of one wave;
+//   - requests of one compute unit to the same line are performed in the order of issue, and so are LDS requests of one
+//     wave, and those to its scratch;
 //   - buffer_wbl2 is performed behind all earlier stores of its compute unit;
 //   - results land in the order of issue, queue by queue.
 #pragma once

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The kernels of kernels.cl, for both chips, unoptimised and optimised, with memory operations that complete early or
-// late, against plain C++.
+// The kernels of kernels.cl, for both chips, unoptimised and optimised, under all policies, against plain C++.
 #include "support/ElementType.h"
 #include "support/TestError.h"
 #include "tests/simulator/kernels/SimulatedKernel.h"

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/checks/LdsShadow.h"
+#include <bit>
+
+namespace heddle::simulator {
+
+void LdsShadow::start(uint32_t bytes, uint32_t waveCount) {
+  ldsBytes = bytes;
+  waves = waveCount;
+  now = 0;
+  size_t words = (bytes + 3) / 4;
+  written.assign(words, 0);
+  writers.assign(words, {});
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    reads[wave].assign(words, 0);
+    atomics[wave].clear();
+  }
+  splits.clear();
+  clockOf.clear();
+  clocks.clear();
+  conflicts.clear();
+}
+
+size_t LdsShadow::splitInBytes(size_t word) {
+  if (splits.empty())
+    splits.resize((ldsBytes + 3) / 4);
+  if (splits[word])
+    return splits[word];
+  size_t first = writers.size();
+  splits[word] = uint32_t(first);
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    Writer writer = writers[word];
+    writer.value = writer.value >> 8 * byte & 0xff;
+    writers.push_back(writer);
+    written.push_back(written[word]);
+    for (uint32_t wave = 0; wave < waves; ++wave) {
+      reads[wave].push_back(reads[wave][word]);
+      if (!atomics[wave].empty())
+        atomics[wave].push_back(atomics[wave][word]);
+    }
+  }
+  return first;
+}
+
+void LdsShadow::add(const LdsConflict &conflict) {
+  for (LdsConflict &known : conflicts)
+    if (known.stream == conflict.stream && known.access == conflict.access) {
+      if (conflict.time > known.time)
+        known = conflict;
+      return;
+    }
+  conflicts.push_back(conflict);
+}
+
+void LdsShadow::checkWriter(const LdsOperation &operation, size_t cell, const Piece &piece) {
+  const Writer &writer = writers[cell];
+  if (written[cell] <= operation.before.over[writer.stream])
+    return;
+  bool stores = operation.access == LdsAccess::Write && writer.hasValue && piece.value;
+  add({.access = writer.stream >= mostGroupWaves ? LdsAccess::Load : LdsAccess::Write,
+       .stream = writer.stream,
+       .time = written[cell],
+       .address = piece.address,
+       .bytes = piece.bytes,
+       .lane = int(piece.lane),
+       .earlierLane = writer.lane,
+       .earlierUniform = writer.uniform,
+       .sameValue = stores && writer.value == *piece.value});
+}
+
+void LdsShadow::checkReads(const LdsOperation &operation, size_t cell, const Piece &piece) {
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    uint32_t time = reads[wave][cell] >> 1;
+    bool uniform = reads[wave][cell] & 1;
+    // What reads one place over and over until an atomic operation changes it is synchronised by that.
+    if (time <= operation.before.over[wave] || (operation.access == LdsAccess::Atomic && uniform))
+      continue;
+    add({.access = LdsAccess::Read,
+         .stream = wave,
+         .time = time,
+         .address = piece.address,
+         .bytes = piece.bytes,
+         .lane = int(piece.lane),
+         .earlierUniform = uniform});
+  }
+}
+
+void LdsShadow::checkAtomics(const LdsOperation &operation, size_t cell, const Piece &piece) {
+  for (uint32_t wave = 0; wave < waves; ++wave)
+    if (atomics[wave][cell] > operation.before.over[wave])
+      add({.access = LdsAccess::Atomic,
+           .stream = wave,
+           .time = atomics[wave][cell],
+           .address = piece.address,
+           .bytes = piece.bytes,
+           .lane = int(piece.lane)});
+}
+
+template <LdsAccess access>
+void LdsShadow::touchCell(const LdsOperation &operation, size_t cell, const Piece &piece) {
+  if (written[cell] > operation.floor)
+    checkWriter(operation, cell, piece);
+  // The load of a flag is atomic or not: the instruction is the same.
+  if (access != LdsAccess::Atomic && !atomics[0].empty() && !(access == LdsAccess::Read && operation.uniform))
+    checkAtomics(operation, cell, piece);
+  if constexpr (access == LdsAccess::Read) {
+    reads[operation.wave][cell] = operation.time << 1 | operation.uniform;
+    return;
+  }
+  checkReads(operation, cell, piece);
+  if constexpr (access == LdsAccess::Atomic) {
+    atomics[operation.wave][cell] = operation.time;
+    return;
+  }
+  written[cell] = operation.time;
+  writers[cell] = {.stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave),
+                   .lane = uint8_t(piece.lane),
+                   .uniform = operation.uniform,
+                   .hasValue = piece.value != nullptr,
+                   .value = piece.value ? *piece.value : 0};
+}
+
+// ---- A whole wave ----
+
+static bool anyAbove(const std::vector<uint32_t> &times, size_t first, size_t count, uint32_t limit) {
+  uint32_t above = 0;
+  for (const uint32_t *time = &times[first]; count; --count, ++time)
+    above |= *time > limit;
+  return above;
+}
+
+/// Whether everything that these cells know is over, for whoever asks.
+bool LdsShadow::isQuiet(const LdsOperation &operation, size_t cell, size_t count) const {
+  if (anyAbove(written, cell, count, operation.floor))
+    return false;
+  bool reading = operation.access == LdsAccess::Read;
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    if (!reading && anyAbove(reads[wave], cell, count, operation.floor << 1 | 1))
+      return false;
+    if (!atomics[wave].empty() && anyAbove(atomics[wave], cell, count, operation.floor))
+      return false;
+  }
+  return true;
+}
+
+/// All lanes side by side, in order, with nothing to report: what most instructions do. False when it is not so.
+template <LdsAccess access>
+bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places) {
+  uint64_t first = places.address[0], differs = 0;
+  if (places.lanes != allLanes || (first | places.bytes) & 3 || !splits.empty() || first > ldsBytes ||
+      places.bytes * waveLanes > ldsBytes - first)
+    return false;
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    differs |= places.address[lane] - first - lane * places.bytes;
+  size_t cell = first / 4, words = places.bytes / 4, count = words * waveLanes;
+  if (differs || !isQuiet(operation, cell, count))
+    return false;
+  if constexpr (access == LdsAccess::Read)
+    std::fill_n(&reads[operation.wave][cell], count, operation.time << 1);
+  else if constexpr (access == LdsAccess::Atomic)
+    std::fill_n(&atomics[operation.wave][cell], count, operation.time);
+  else {
+    std::fill_n(&written[cell], count, operation.time);
+    uint8_t stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave);
+    for (size_t i = 0; i < count; ++i)
+      writers[cell + i] = {.stream = stream,
+                           .lane = uint8_t(i / words),
+                           .hasValue = places.data != nullptr,
+                           .value = places.data ? places.data[i % words * waveLanes + i / words] : 0};
+  }
+  return true;
+}
+
+template <LdsAccess access>
+void LdsShadow::touchBytes(const LdsOperation &operation, const LdsPlaces &places, unsigned lane) {
+  for (unsigned byte = 0; byte < places.bytes;) {
+    uint32_t address = uint32_t(places.address[lane]) + byte, word = address / 4, value = 0;
+    if (places.data)
+      value = places.data[byte / 4 * waveLanes + lane] >> 8 * (byte & 3);
+    bool whole = !((address | byte) & 3) && byte + 4 <= places.bytes && (splits.empty() || !splits[word]);
+    value &= whole ? ~0u : 0xff;
+    size_t cell = whole ? word : splitInBytes(word) + (address & 3);
+    unsigned size = whole ? 4 : 1;
+    touchCell<access>(operation, cell, {lane, address, size, places.data ? &value : nullptr});
+    byte += size;
+  }
+}
+
+template <LdsAccess access>
+void LdsShadow::touchLane(const LdsOperation &operation, const LdsPlaces &places, unsigned lane) {
+  uint64_t address = places.address[lane];
+  if (address >= ldsBytes || places.bytes > ldsBytes - address)
+    return;
+  if ((address | places.bytes) & 3 || !splits.empty())
+    return touchBytes<access>(operation, places, lane);
+  for (unsigned word = 0; word < places.bytes / 4; ++word)
+    touchCell<access>(
+        operation, address / 4 + word,
+        {lane, uint32_t(address) + 4 * word, 4, places.data ? places.data + word * waveLanes + lane : nullptr});
+}
+
+template <LdsAccess access>
+void LdsShadow::touchAs(const LdsOperation &operation, const LdsPlaces &places) {
+  if (access == LdsAccess::Atomic && atomics[0].empty())
+    for (uint32_t wave = 0; wave < waves; ++wave)
+      atomics[wave].resize(writers.size());
+  if (touchRow<access>(operation, places))
+    return;
+  uint64_t last = ~uint64_t(0);
+  for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    if (places.address[lane] != last)
+      touchLane<access>(operation, places, lane);
+    last = places.address[lane];
+  }
+}
+
+void LdsShadow::touch(const LdsOperation &operation, const LdsPlaces &places) {
+  switch (operation.access) {
+  case LdsAccess::Read:
+    return touchAs<LdsAccess::Read>(operation, places);
+  case LdsAccess::Write:
+    return touchAs<LdsAccess::Write>(operation, places);
+  case LdsAccess::Atomic:
+    return touchAs<LdsAccess::Atomic>(operation, places);
+  case LdsAccess::Load:
+    return touchAs<LdsAccess::Load>(operation, places);
+  }
+}
+
+// ---- Locks and flags ----
+
+bool LdsShadow::hasAtomicAfter(uint64_t address, uint32_t wave, uint32_t time) const {
+  if (address >= ldsBytes || atomics[wave].empty())
+    return false;
+  size_t cell = splits.empty() || !splits[address / 4] ? address / 4 : splits[address / 4] + (address & 3);
+  return atomics[wave][cell] > time;
+}
+
+LdsClock *LdsShadow::clockAt(uint64_t address) {
+  if (clocks.empty() || address >= ldsBytes || !clockOf[address / 4])
+    return nullptr;
+  return &clocks[clockOf[address / 4] - 1];
+}
+
+LdsClock &LdsShadow::makeClockAt(uint64_t address) {
+  clockOf.resize((ldsBytes + 3) / 4);
+  uint32_t &place = clockOf[address / 4];
+  if (!place) {
+    clocks.emplace_back();
+    place = uint32_t(clocks.size());
+  }
+  return clocks[place - 1];
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// For tests: a kernel from assembly text, one program for each of a few waves, run with checks under a policy and a
+// schedule.
+#pragma once
+#include "simulator/Simulator.h"
+#include <string>
+#include <vector>
+
+namespace heddle::simulator {
+
+/// Waves of one workgroup with 8 KiB of LDS. Where a program begins:
+///   v0 the work-item, v1 the lane times 4, v[2:3] the address of the lane's word of a buffer of 4 KiB whose words are
+///   their number, s2 the wave, s[4:5] the buffer, m0 0
+/// Labels are one name space for all programs; each ends with `s_endpgm` that is added here.
+class AssembledKernel {
+public:
+  explicit AssembledKernel(const std::vector<std::string> &programs, const std::string &chip = "gfx950");
+  SimulationReport run(const SimulationOptions &options);
+  /// Word `index` of the buffer, after the run.
+  uint32_t word(size_t index);
+
+private:
+  Simulator simulator;
+  uint32_t waves;
+  uint64_t buffer;
+};
+
+inline constexpr Policy allPolicies[] = {Policy::Earliest, Policy::Latest, Policy::Reordered, Policy::Random};
+inline constexpr Schedule allSchedules[] = {Schedule::RunToBlock, Schedule::RoundRobin, Schedule::LeapFrog,
+                                            Schedule::Frozen, Schedule::Random};
+
+/// Calls `action(options)` for every policy, every schedule and a few seeds.
+template <typename Action>
+void forEachRun(Action action) {
+  for (Policy policy : allPolicies)
+    for (Schedule schedule : allSchedules)
+      for (uint64_t seed = 0; seed < 3; ++seed) {
+        SimulationOptions options;
+        options.policy = policy;
+        options.schedule = schedule;
+        options.seed = seed;
+        options.caches = true;
+        options.instructionLimit = 1'000'000;
+        action(options);
+      }
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Races in LDS: two accesses of the same bytes by one wave or two, with and without wait and barrier between them;
+// locks and flags; the end of waves; what the reports say. The verdict is the same under every policy and schedule.
+#include "tests/simulator/checks/AssembledKernel.h"
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+namespace heddle::simulator {
+namespace {
+
+using testing::HasSubstr;
+
+CheckSet ldsChecks() {
+  return parseChecks("none,+lds-race,+dma-at-end,+barrier-exit");
+}
+
+std::string describe(const SimulationOptions &options) {
+  return fmt::format("policy {} schedule {} seed {}", int(options.policy), int(options.schedule), options.seed);
+}
+
+std::string textOf(const SimulationReport &report) {
+  std::string text;
+  for (const Finding &finding : report.findings)
+    text += finding.text();
+  return text;
+}
+
+/// That every run of it ends well, with one finding of the check, or none when `check` is empty.
+void expectFindings(const std::vector<std::string> &programs, std::optional<Check> check) {
+  AssembledKernel kernel(programs);
+  forEachRun([&](SimulationOptions options) {
+    options.checks = ldsChecks();
+    SimulationReport report = kernel.run(options);
+    ASSERT_FALSE(report.error) << report.error->what();
+    ASSERT_EQ(report.findings.size(), check ? 1u : 0u) << describe(options) << "\n" << textOf(report);
+    if (check) {
+      ASSERT_EQ(report.findings[0].check, *check) << textOf(report);
+    }
+  });
+}
+void expectRace(const std::vector<std::string> &programs) {
+  expectFindings(programs, Check::LdsRace);
+}
+void expectNone(const std::vector<std::string> &programs) {
+  expectFindings(programs, std::nullopt);
+}
+
+/// The texts of the findings under one policy and schedule.
+std::string reportOf(const std::vector<std::string> &programs) {
+  AssembledKernel kernel(programs);
+  SimulationOptions options;
+  options.checks = ldsChecks();
+  return textOf(kernel.run(options));
+}
+
+// ---- Two accesses ----
+
+constexpr const char *read = "ds_read_b32 v10, v1", *write = "ds_write_b32 v1, v0",
+                     *load = "global_load_lds_dword v[2:3], off", *add = "ds_add_u32 v1, v0";
+constexpr const char *localWait = "s_waitcnt lgkmcnt(0)", *vectorWait = "s_waitcnt vmcnt(0)",
+                     *bothWaits = "s_waitcnt vmcnt(0) lgkmcnt(0)";
+
+struct Pair {
+  const char *first, *second;
+};
+constexpr Pair pairs[] = {{write, read}, {read, write}, {write, write}, {load, read}, {load, write}, {read, load},
+                          {write, load}, {load, load},  {add, read},    {read, add},  {add, write},  {write, add},
+                          {add, load},   {load, add},   {add, add},     {read, read}};
+
+std::string lines(std::initializer_list<std::string> list) {
+  std::string text;
+  for (const std::string &line : list)
+    text += line + "\n";
+  return text;
+}
+
+enum class Wait { None, OfTheOther, Right };
+
+TEST(LdsRace, WithinAWave) {
+  for (const Pair &pair : pairs)
+    for (bool barrier : {false, true})
+      for (Wait wait : {Wait::None, Wait::OfTheOther, Wait::Right}) {
+        bool firstLoads = pair.first == load, secondLoads = pair.second == load;
+        std::string own = (wait == Wait::Right) == firstLoads ? vectorWait : localWait;
+        std::string program =
+            lines({pair.first, wait == Wait::None ? "" : own, barrier ? "s_barrier" : "", pair.second, bothWaits});
+        SCOPED_TRACE(program);
+        // DS operations of a wave are in order, and so are its loads to LDS; only a wait orders one with the other.
+        bool race = firstLoads != secondLoads && wait != Wait::Right;
+        race ? expectRace({program, barrier ? "s_barrier" : ""}) : expectNone({program, barrier ? "s_barrier" : ""});
+      }
+}
+
+TEST(LdsRace, BetweenWaves) {
+  for (const Pair &pair : pairs)
+    for (bool barrier : {false, true})
+      for (Wait wait : {Wait::None, Wait::OfTheOther, Wait::Right}) {
+        std::string own = (wait == Wait::Right) == (pair.first == load) ? vectorWait : localWait;
+        std::string meet = barrier ? "s_barrier" : "";
+        std::string first = lines({pair.first, wait == Wait::None ? "" : own, meet, bothWaits}),
+                    second = lines({meet, pair.second, bothWaits});
+        SCOPED_TRACE(first + "and\n" + second);
+        bool harmless = (pair.first == read && pair.second == read) || (pair.first == add && pair.second == add);
+        bool race = !harmless && !(barrier && wait == Wait::Right);
+        race ? expectRace({first, second}) : expectNone({first, second});
+      }
+}
+
+TEST(LdsRace, OnlySharedBytesCount) {
+  // Bytes 0 and 1 of each dword by one wave, 2 and 3 by the other.
+  expectNone({"ds_write_b16 v1, v0", "ds_write_b16 v1, v0 offset:2"});
+  expectNone({"ds_write_b8 v1, v0 offset:1", "ds_read_u8 v10, v1\nds_read_u16 v10, v1 offset:2"});
+  expectRace({"ds_write_b16 v1, v0", "ds_write_b8 v1, v0 offset:1"});
+  expectRace({"ds_write_b16 v1, v0", "ds_read_b32 v10, v1"});
+  expectRace({"ds_write_b32 v1, v0\ns_barrier", "s_barrier\nds_read_u8 v10, v1 offset:3"});
+  expectNone({"ds_write_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_barrier", "s_barrier\nds_read_u8 v10, v1 offset:3"});
+  expectNone({"ds_write_b32 v1, v0", "ds_write_b32 v1, v0 offset:256"});
+  expectRace({"ds_write2st64_b32 v1, v0, v0 offset0:1 offset1:3", "ds_read_b32 v10, v1 offset:768"});
+  expectNone({"ds_write2st64_b32 v1, v0, v0 offset0:1 offset1:3", "ds_read_b32 v10, v1 offset:512"});
+}
+
+TEST(LdsRace, InactiveLanesDoNothing) {
+  std::string half = "s_mov_b32 exec_hi, 0\n", otherHalf = "s_mov_b32 exec_lo, 0\n";
+  expectNone({half + write, otherHalf + read});
+  expectNone({half + load + "\n" + vectorWait, otherHalf + read});
+  expectRace({half + load + "\n" + vectorWait, half + read});
+}
+
+/// Four words a lane lie 16 bytes apart, and M0 and the offset say where.
+TEST(LdsRace, PlacesOfLoadsToLds) {
+  std::string setM0 = "s_mov_b32 m0, 1024\n", wide = "global_load_lds_dwordx4 v[2:3], off offset:16\n";
+  expectNone({setM0 + wide + vectorWait, "ds_read_b32 v10, v1 offset:768"}); // up to 1024
+  expectRace({setM0 + wide + vectorWait, "ds_read_b32 v10, v1 offset:788"}); // up to 1044
+  expectRace({setM0 + wide + vectorWait, "ds_read_b32 v10, v1 offset:2060"});
+  expectNone({setM0 + wide + vectorWait, "ds_read_b32 v10, v1 offset:2064"});
+}
+
+TEST(LdsRace, CountedWaits) {
+  std::string other = "global_load_lds_dword v[2:3], off offset:256\n", own = std::string(load) + "\n";
+  std::string meet = "s_barrier\n", end = vectorWait;
+  expectNone({own + other + "s_waitcnt vmcnt(1)\n" + read + "\n" + end});
+  expectRace({other + own + "s_waitcnt vmcnt(1)\n" + read + "\n" + end});
+  expectNone({own + other + "s_waitcnt vmcnt(1)\n" + meet + end, meet + read});
+  expectRace({other + own + "s_waitcnt vmcnt(1)\n" + meet + end, meet + read});
+}
+
+TEST(LdsRace, FlatAccessesOfLdsCount) {
+  std::string address = "s_mov_b64 s[8:9], src_shared_base\nv_mov_b32 v5, s9\nv_mov_b32 v4, v1\n";
+  std::string store = address + "flat_store_dword v[4:5], v0\n";
+  expectRace({store, read});
+  expectRace({store + "s_barrier", std::string("s_barrier\n") + read});
+  expectNone({store + bothWaits + "\ns_barrier", std::string("s_barrier\n") + read});
+  expectNone({store + read, ""});
+  expectNone({"flat_store_dword v[2:3], v0", read}); // global memory
+}
+
+TEST(LdsRace, WavesThatEnd) {
+  // The barrier of the others opens behind its end, but only what it waited for is over.
+  expectNone({std::string(write) + "\n" + localWait, std::string("s_barrier\n") + read});
+  expectRace({write, std::string("s_barrier\n") + read});
+}
+
+// ---- Locks and flags ----
+
+/// Lane 0 takes the lock at 4096, changes the word at 0, and lets it go.
+std::string underLock(const std::string &release, const std::string &name) {
+  return "s_mov_b64 exec, 1\nv_mov_b32 v20, 0x1000\nv_mov_b32 v21, 0\nv_mov_b32 v22, 1\n" + name +
+         ":\nds_cmpst_rtn_b32 v23, v20, v21, v22\ns_waitcnt lgkmcnt(0)\nv_readfirstlane_b32 s8, v23\n"
+         "s_cmp_lg_u32 s8, 0\ns_cbranch_scc1 " +
+         name + "\nds_read_b32 v10, v1\ns_waitcnt lgkmcnt(0)\nv_add_u32 v10, 1, v10\nds_write_b32 v1, v10\n" + release;
+}
+const std::string clearLock = "v_mov_b32 v20, 0x1000\nv_mov_b32 v21, 0\nds_write_b32 v20, v21\n"
+                              "s_waitcnt lgkmcnt(0)\n";
+
+TEST(LdsLock, ReleasedByAStoreOrAnExchange) {
+  for (const char *letGo : {"ds_write_b32 v20, v21", "ds_wrxchg_rtn_b32 v23, v20, v21", "ds_sub_u32 v20, v22"}) {
+    std::string release = std::string("s_waitcnt lgkmcnt(0)\n") + letGo + "\ns_waitcnt lgkmcnt(0)";
+    SCOPED_TRACE(letGo);
+    expectNone({clearLock + "s_barrier\n" + underLock(release, "a"), "s_barrier\n" + underLock(release, "b"),
+                "s_barrier\n" + underLock(release, "c")});
+  }
+}
+
+TEST(LdsLock, WithoutAWaitBeforeTheRelease) {
+  std::string release = "ds_write_b32 v20, v21\ns_waitcnt lgkmcnt(0)";
+  AssembledKernel kernel(
+      {clearLock + "s_barrier\n" + underLock(release, "a"), "s_barrier\n" + underLock(release, "b")});
+  forEachRun([&](SimulationOptions options) {
+    options.checks = ldsChecks();
+    SimulationReport report = kernel.run(options);
+    ASSERT_FALSE(report.error) << report.error->what();
+    EXPECT_FALSE(report.findings.empty()) << describe(options);
+  });
+}
+
+TEST(LdsLock, DoesNotOrderWhoDidNotTakeIt) {
+  std::string release = "s_waitcnt lgkmcnt(0)\nds_write_b32 v20, v21\ns_waitcnt lgkmcnt(0)";
+  AssembledKernel kernel({clearLock + "s_barrier\n" + underLock(release, "a"), "s_barrier\nds_write_b32 v1, v0"});
+  SimulationOptions options;
+  options.checks = ldsChecks();
+  EXPECT_THAT(textOf(kernel.run(options)), HasSubstr("(lds-race)"));
+}
+
+/// A counter that each wave adds to when it has written, and one reads until all have.
+TEST(LdsLock, ACounterThatIsPolled) {
+  std::string count = "v_mov_b32 v20, 0x1000\nv_mov_b32 v21, 1\n";
+  std::string arrive = count + write + "\ns_waitcnt lgkmcnt(0)\ns_mov_b64 exec, 1\nds_add_u32 v20, v21\n" + localWait;
+  std::string poll = count +
+                     "poll:\nds_read_b32 v23, v20\ns_waitcnt lgkmcnt(0)\nv_readfirstlane_b32 s8, v23\n"
+                     "s_cmp_lg_u32 s8, 1\ns_cbranch_scc1 poll\n" +
+                     read + "\n" + localWait;
+  expectNone({clearLock + "s_barrier\n" + arrive, "s_barrier\n" + poll});
+  // Nobody has cleared it for certain when the first adds.
+  expectRace({clearLock + "s_barrier\ns_barrier",
+              "s_mov_b64 exec, 1\n" + count + "ds_add_u32 v20, v21\n" + localWait + "\ns_barrier\ns_barrier"});
+}
+
+TEST(LdsLock, SumsAreReadBehindABarrier) {
+  // As a histogram: each lane adds to a place of its own, and reads what others may still add to.
+  expectRace({add, std::string(add) + "\n" + read});
+  expectNone({std::string(add) + "\n" + localWait + "\ns_barrier",
+              std::string(add) + "\n" + localWait + "\ns_barrier\n" + read});
+  // A counter that is cleared while others may still read it.
+  std::string uniform = "v_mov_b32 v20, 0x1000\nv_mov_b32 v21, 1\n", meet = std::string(localWait) + "\ns_barrier\n";
+  std::string sum = uniform + "ds_add_u32 v20, v21\n" + meet;
+  expectRace({sum + "ds_read_b32 v23, v20\n" + localWait, sum + "ds_write_b32 v20, v21"});
+  expectNone({sum + "ds_read_b32 v23, v20\n" + meet, sum + meet + "ds_write_b32 v20, v21"});
+}
+
+// ---- Ends ----
+
+TEST(DmaAtEnd, MustBeWaitedFor) {
+  expectFindings({load}, Check::DmaAtEnd);
+  expectFindings({std::string(load) + "\ns_waitcnt vmcnt(1)"}, Check::DmaAtEnd);
+  expectNone({std::string(load) + "\ns_waitcnt vmcnt(0)"});
+  expectNone({std::string(load) + "\nglobal_load_dword v10, v[2:3], off\ns_waitcnt vmcnt(1)"});
+  EXPECT_THAT(
+      reportOf({std::string(load) + "\nglobal_load_dword v10, v[2:3], off"}),
+      testing::AllOf(HasSubstr("error: missing wait: a wave ends while its load to LDS is under way (dma-at-end)"),
+                     HasSubstr("LDS 0x0..0xff"), HasSubstr("needs  s_waitcnt vmcnt(1) before the s_endpgm")));
+}
+
+TEST(BarrierExit, OfAWaveThatHasMetTheOthers) {
+  expectNone({"s_barrier", "s_barrier"});
+  expectNone({"", "s_barrier\ns_barrier", ""}); // leave at once
+  expectFindings({"s_barrier", "s_barrier\ns_barrier", "s_barrier"}, Check::BarrierExit);
+  expectNone({"", "s_barrier"});
+  // Different barriers of the code: legal when all waves are there, suspicious when some have left.
+  expectNone({"s_barrier\ns_nop 0", "s_nop 0\ns_barrier"});
+  expectFindings({"", "s_barrier\ns_nop 0", "s_nop 0\ns_barrier"}, Check::BarrierExit);
+  EXPECT_THAT(reportOf({"s_barrier", "s_barrier\ns_barrier"}),
+              testing::AllOf(HasSubstr("error: a barrier opens only because waves have ended (barrier-exit)"),
+                             HasSubstr("note   waves 0 have ended, after 1 barriers at most; waves 1 wait after 1")));
+}
+
+// ---- Reports ----
+
+TEST(LdsReport, NamesBothPlacesAndTheBarrier) {
+  std::string text = reportOf({std::string(load) + "\nglobal_load_dword v10, v[2:3], off\ns_barrier\n" + vectorWait,
+                               std::string("s_barrier\n") + read});
+  EXPECT_THAT(text,
+              HasSubstr("error: missing order: LDS is read before another wave's load to LDS of the same bytes is "
+                        "known to be over (lds-race)\n"));
+  EXPECT_THAT(text, HasSubstr("  load   pc 0x34  global_load_lds_dword v[2:3], off "));
+  EXPECT_THAT(text, HasSubstr("workgroup 0,0,0 wave 0 lane 0   LDS 0x0..0x3\n"));
+  EXPECT_THAT(text, HasSubstr("ds_read_b32 v10, v1 "));
+  EXPECT_THAT(text, HasSubstr("  needs  s_waitcnt vmcnt(1) in wave 0 before the s_barrier at pc 0x44\n"));
+}
+
+TEST(LdsReport, SaysWhatIsMissing) {
+  EXPECT_THAT(reportOf({write, read}),
+              HasSubstr("needs  a barrier between the two, and before it s_waitcnt lgkmcnt(0) in wave 0\n"));
+  EXPECT_THAT(reportOf({std::string(write) + "\ns_barrier", std::string("s_barrier\n") + read}),
+              HasSubstr("needs  s_waitcnt lgkmcnt(0) in wave 0 before the s_barrier at pc "));
+  EXPECT_THAT(reportOf({std::string(load) + "\nglobal_load_dword v10, v[2:3], off\n" + read + "\n" + vectorWait}),
+              HasSubstr("needs  s_waitcnt vmcnt(1) before the read\n"));
+  EXPECT_THAT(reportOf({std::string(read) + "\nds_read_b32 v11, v1 offset:1024\n" + load + "\n" + vectorWait}),
+              HasSubstr("needs  s_waitcnt lgkmcnt(1) before the load to LDS\n"));
+  EXPECT_THAT(reportOf({std::string(write) + "\ns_load_dword s8, s[4:5], 0x0\n" + load + "\n" + vectorWait}),
+              HasSubstr("needs  s_waitcnt lgkmcnt(0) before the load to LDS\n"));
+}
+
+TEST(LdsReport, NotesEqualValuesAndFlags) {
+  std::string same = "v_mov_b32 v10, 5\nds_write_b32 v1, v10";
+  EXPECT_THAT(reportOf({same, same}), HasSubstr("note   both write the same value here"));
+  EXPECT_THAT(reportOf({write, write}), testing::Not(HasSubstr("same value")));
+  std::string flag = "v_mov_b32 v20, 0\n";
+  EXPECT_THAT(reportOf({flag + "ds_write_b32 v20, v0", flag + "ds_read_b32 v10, v20"}),
+              HasSubstr("note   instructions do not tell an atomic load or store of a flag in LDS from a plain one"));
+  EXPECT_THAT(reportOf({write, read}), testing::Not(HasSubstr("atomic load")));
+}
+
+TEST(LdsReport, OneForAPairOfInstructions) {
+  std::string loop = "s_mov_b32 s8, 10\nagain:\nds_write_b32 v1, v0\ns_sub_u32 s8, s8, 1\ns_cmp_lg_u32 s8, "
+                     "0\ns_cbranch_scc1 again\n";
+  std::string text = reportOf({write, loop});
+  EXPECT_EQ(text.find("error:"), text.rfind("error:"));
+}
+
+} // namespace
+} // namespace heddle::simulator
