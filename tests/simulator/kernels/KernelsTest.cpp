@@ -15,10 +15,12 @@ namespace {
 struct Variant {
   std::string chip, level;
   Policy policy;
+  bool checked = false;
 };
 
 std::string nameOf(const Variant &variant) {
-  return variant.chip + variant.level + (variant.policy == Policy::Earliest ? "early" : "late");
+  return variant.chip + variant.level + (variant.policy == Policy::Earliest ? "early" : "late") +
+         (variant.checked ? "checked" : "");
 }
 void PrintTo(const Variant &variant, std::ostream *stream) {
   *stream << nameOf(variant);
@@ -29,7 +31,11 @@ protected:
   Kernels() : object("kernels-" + GetParam().chip + "-" + GetParam().level + ".hsaco") {
     object.options.policy = GetParam().policy;
     object.options.instructionLimit = 10'000'000;
+    if (GetParam().checked)
+      for (Check check : {Check::RegisterWait, Check::Uninitialised})
+        object.options.checks.add(check);
   }
+  void TearDown() override { EXPECT_EQ(object.findings, ""); }
   SimulatedObject object;
 };
 
@@ -263,6 +269,11 @@ TEST_P(Kernels, AMissingWaitShowsWhenLoadsAreLate) {
   object.run("no_wait", {.items = {64}}, object.buffer(std::vector<int>(64, 41)), out);
   int expected = GetParam().policy == Policy::Earliest ? 42 : 41; // late, the load overwrites the sum
   EXPECT_EQ(object.read<int>(out), std::vector<int>(64, expected));
+  if (GetParam().checked) {
+    EXPECT_CONTAINS(object.findings, "missing wait: the register is read before the load into it is over");
+    EXPECT_CONTAINS(object.findings, "needs  s_waitcnt vmcnt(0) before the read");
+  }
+  object.findings.clear();
 }
 
 std::vector<Variant> allVariants() {
@@ -270,7 +281,8 @@ std::vector<Variant> allVariants() {
   for (const char *chip : {"gfx942", "gfx950"})
     for (const char *level : {"O0", "O3"})
       for (Policy policy : {Policy::Earliest, Policy::Latest})
-        variants.push_back({chip, level, policy});
+        for (bool checked : {false, true})
+          variants.push_back({chip, level, policy, checked});
   return variants;
 }
 

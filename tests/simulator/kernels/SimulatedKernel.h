@@ -35,11 +35,17 @@ public:
     std::string segment(kernel.kernargBytes, '\0');
     size_t position = 0;
     (std::memcpy(segment.data() + kernel.arguments.at(position++).offset, &arguments, sizeof arguments), ...);
-    return simulator.launch(kernel, geometry, segment, options);
+    SimulationReport report = simulator.run(kernel, geometry, segment, options);
+    for (const Finding &finding : report.findings)
+      findings += finding.text();
+    if (report.error)
+      throw *report.error;
+    return report.statistics;
   }
 
   Simulator simulator;
   SimulationOptions options;
+  std::string findings; ///< of all runs, as text
 };
 
 } // namespace heddle::simulator
