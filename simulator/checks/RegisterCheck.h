@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Registers while a load into them is under way (Check::RegisterWait).
+// Registers while a load into them is under way (Check::RegisterWait), in whatever order the policy lets results land.
+//
+// Sources (addresses, data to store, M0) are read at issue and are free at once. What one in-order queue brings into
+// the same register lands in the order of issue, so that two such loads need no wait between them; neither do two loads
+// of halves. A lane that was inactive at the load is not waited for.
 #pragma once
 #include "simulator/checks/Findings.h"
+#include "simulator/checks/RegisterUse.h"
 #include "simulator/memory/Watcher.h"
+#include <unordered_map>
 
 namespace heddle::simulator {
 
 class RegisterCheck : public Watcher {
 public:
   /// What it knows of a wave, in WaveChecks.
-  struct WaveState {};
+  struct WaveState {
+    std::vector<const MemoryRequest *> loads; ///< under way, in order of issue
+    uint64_t rows[8] = {}, scalars[2] = {};   ///< registers into which any of them goes
+  };
 
   RegisterCheck(Findings &findings, CheckSet checks) : findings(findings), checks(checks) {}
 
@@ -27,8 +36,16 @@ public:
   void kernelEnds(Device &device) override;
 
 private:
+  enum class Conflict { Read, Write, SecondLoad };
+  const RegisterUse &useOf(const Instruction &instruction);
+  void checkUse(Wave &wave, const Instruction &executed, const Instruction &reported, const RegisterUse &use);
+  bool checkSpan(Wave &wave, const Instruction &instruction, const RegisterSpan &span, uint64_t lanes);
+  void report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict, unsigned index,
+              int lane);
+
   Findings &findings;
   CheckSet checks;
+  std::unordered_map<const Instruction *, RegisterUse> uses;
 };
 
 } // namespace heddle::simulator

@@ -80,20 +80,20 @@ void addControl(InstructionTable &table) {
   add("s_cbranch_scc1", jumpIf<[](Wave &w) { return w.scc; }>, readsScc);
   add("s_cbranch_vccz", jumpIf<[](Wave &w) { return w.vcc() == 0; }>, readsVcc);
   add("s_cbranch_vccnz", jumpIf<[](Wave &w) { return w.vcc() != 0; }>, readsVcc);
-  add("s_cbranch_execz", jumpIf<[](Wave &w) { return w.exec() == 0; }>);
-  add("s_cbranch_execnz", jumpIf<[](Wave &w) { return w.exec() != 0; }>);
+  add("s_cbranch_execz", jumpIf<[](Wave &w) { return w.exec() == 0; }>, readsExec);
+  add("s_cbranch_execnz", jumpIf<[](Wave &w) { return w.exec() != 0; }>, readsExec);
   add("s_waitcnt", waitForCounts);
   add("s_barrier", waitAtBarrier);
   add("s_sleep", sleep);
   add("s_trap", trap);
-  add("s_set_gpr_idx_on", indexOn, readsM0);
+  add("s_set_gpr_idx_on", indexOn, readsM0 | writesM0);
   add("s_set_gpr_idx_off", indexOff);
-  add("s_set_gpr_idx_idx", setIndex, readsM0);
-  add("s_set_gpr_idx_mode", setIndexedOperands, readsM0);
+  add("s_set_gpr_idx_idx", setIndex, readsM0 | writesM0);
+  add("s_set_gpr_idx_mode", setIndexedOperands, readsM0 | writesM0);
   // What steers the clock, the arbiter or the instruction cache changes no result.
-  for (std::string_view name : {"s_nop", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel",
-                                "s_ttracedata", "s_wakeup", "s_set_valu_coexec_mode"})
+  for (std::string_view name : {"s_nop", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel", "s_wakeup"})
     add(name, doNothing);
+  add("s_ttracedata", doNothing, readsM0);
 }
 
 } // namespace heddle::simulator

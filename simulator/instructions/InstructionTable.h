@@ -31,6 +31,10 @@ enum Implicit : uint16_t {
   ignoresExec = 128,     ///< a vector instruction that does not look at EXEC
   acceptsAnything = 256, ///< operands and modifiers are read from the encoding, not from the text
   keepsHighHalf = 512,   ///< a 16-bit result leaves the other half of its register; else it becomes 0
+  readsExec = 1024,      ///< of scalar instructions: vector ones do so unless they ignore it
+  writesM0 = 2048,
+  placesByte = 4096,  ///< a byte of the destination changes, which op_sel names
+  selectsByte = 8192, ///< of the first source, a byte that op_sel names is read
 };
 
 /// Where an instruction exists, or means what its row says.

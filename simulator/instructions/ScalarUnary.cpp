@@ -116,7 +116,7 @@ void setBit(Wave &wave, const Instruction &instruction) {
 }
 
 void addExecMasks(InstructionTable &table) {
-  constexpr uint16_t implicit = writesScc | writesExec;
+  constexpr uint16_t implicit = writesScc | readsExec | writesExec;
   table.add(scalarRow<saveExec<[](u64 s, u64 e) { return s & e; }>>("s_and_saveexec_b64", implicit));
   table.add(scalarRow<saveExec<[](u64 s, u64 e) { return s | e; }>>("s_or_saveexec_b64", implicit));
   table.add(scalarRow<saveExec<[](u64 s, u64 e) { return s ^ e; }>>("s_xor_saveexec_b64", implicit));

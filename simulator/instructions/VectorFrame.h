@@ -214,6 +214,10 @@ constexpr InstructionRow laneRow(std::string_view mnemonic, uint16_t implicit = 
                      .types = typesOf(pointer),
                      .implicit = implicit};
   row.destinations = []<typename R, typename... A>(R (*)(A...)) { return ResultOf<R>::destinations; }(pointer);
+  row.implicit |= []<typename R, typename... A>(R (*)(A...)) {
+    return uint16_t((std::is_same_v<R, PlacedByte> ? placesByte : 0) |
+                    ((std::is_same_v<A, SelectedByte> || ...) ? selectsByte : 0));
+  }(pointer);
   return row;
 }
 

@@ -131,12 +131,16 @@ void executeMixed(Wave &wave, const Instruction &instruction) {
 }
 
 void addMixed(InstructionTable &table) {
-  auto add = [&table](const char *name, Execute execute) {
-    table.add({.mnemonic = name, .execute = execute, .modified = execute, .types = allOf(DataType::F32)});
+  auto add = [&table](const char *name, Execute execute, uint16_t implicit) {
+    table.add({.mnemonic = name,
+               .execute = execute,
+               .modified = execute,
+               .types = allOf(DataType::F32),
+               .implicit = implicit});
   };
-  add("v_fma_mix_f32", executeMixed<Mixed::Single>);
-  add("v_fma_mixlo_f16", executeMixed<Mixed::LowHalf>);
-  add("v_fma_mixhi_f16", executeMixed<Mixed::HighHalf>);
+  add("v_fma_mix_f32", executeMixed<Mixed::Single>, 0);
+  add("v_fma_mixlo_f16", executeMixed<Mixed::LowHalf>, readsDestination);
+  add("v_fma_mixhi_f16", executeMixed<Mixed::HighHalf>, readsDestination);
   table.add({.mnemonic = "v_pk_mov_b32",
              .execute = executePackedMove,
              .modified = executePackedMove,

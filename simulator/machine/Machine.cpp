@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/machine/Machine.h"
-#include "simulator/instructions/InstructionTable.h"
+#include "simulator/instructions/RelativeRegisters.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -16,23 +16,10 @@ constexpr uint64_t defaultLimit = uint64_t(4) << 30;
 constexpr uint64_t mostIdlePasses = 4096;
 constexpr uint64_t firstSkip = 1024, mostSkip = uint64_t(1) << 60; ///< ticks of the clock
 
-/// Executes with the index in M0 added to the vector registers of the operands that M0 names: bits 12, 13 and 14 the
-/// sources, 15 the destination.
 void executeIndexed(Wave &wave, const Instruction &instruction) {
   if (!instruction.row || !instruction.mnemonic.starts_with("v_"))
     return instruction.execute(wave, instruction);
-  Instruction moved = instruction;
-  uint32_t m0 = wave.s[m0Register];
-  for (unsigned i = 0; i < moved.operandCount; ++i) {
-    bool isDestination = i < instruction.row->destinations;
-    unsigned bit = isDestination ? 15 : 12 + i - instruction.row->destinations;
-    if (!moved.operands[i].isVector() || bit > 15 || (!isDestination && bit > 14) || !(m0 >> bit & 1))
-      continue;
-    unsigned index = moved.operands[i].index + (m0 & 255), limit = moved.operands[i].index < 256 ? 256 : 512;
-    if (index + moved.operands[i].words > limit)
-      throw Fault(fmt::format("indexes vector register {} with M0, and there are 256", index % 256 + 256));
-    moved.operands[i].index = uint16_t(index);
-  }
+  Instruction moved = withRelativeRegisters(wave, instruction);
   moved.execute(wave, moved);
 }
 

@@ -71,6 +71,24 @@ void compareAll(const std::string &chip) {
   EXPECT_GE(mnemonics.size(), 200u);
 }
 
+/// What a compiler makes waits for its loads, and nothing undefined decides what it does.
+void checkAll(const std::string &chip) {
+  CheckSet checks;
+  checks.add(Check::RegisterWait);
+  checks.add(Check::Uninitialised);
+  std::vector<GeneratedKernel> kernels = generateKernels();
+  std::set<std::string> mnemonics;
+  for (const auto &[name, outcome] : simulate(kernels, compileForChip(kernels, chip), mnemonics, checks))
+    EXPECT_EQ(outcome.error, "") << chip << ", kernel " << name;
+}
+
+TEST(GeneratedKernels, Gfx942HasNoFindings) {
+  checkAll("gfx942");
+}
+TEST(GeneratedKernels, Gfx950HasNoFindings) {
+  checkAll("gfx950");
+}
+
 TEST(GeneratedKernels, Gfx942) {
   compareAll("gfx942");
 }

@@ -177,7 +177,7 @@ std::string compileModule(const std::string &text, const std::string &chip) {
 //===-- Execution ------------------------------------------------------------------------------------------------===//
 
 std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kernels, const std::string &codeObject,
-                                        std::set<std::string> &executedMnemonics) {
+                                        std::set<std::string> &executedMnemonics, CheckSet checks) {
   Simulator simulator(parseAmdCodeObject(codeObject, "kernels"));
   constexpr uint64_t mostBytes = threadCount * 32;
   uint64_t addresses[4];
@@ -188,6 +188,7 @@ std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kern
   Geometry geometry;
   geometry.items = {threadCount, 1, 1};
   SimulationOptions options;
+  options.checks = checks;
   options.trace = [&](const Wave &, const Instruction &instruction) { executedMnemonics.insert(instruction.mnemonic); };
   std::map<std::string, Outcome> outcomes;
   for (const GeneratedKernel &kernel : kernels) {
@@ -196,13 +197,14 @@ std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kern
     for (unsigned index = 0; index < 3; ++index)
       std::copy(inputs[index]->begin(), inputs[index]->end(), simulator.bytes(addresses[index]).begin());
     Outcome &outcome = outcomes[kernel.name];
-    try {
-      simulator.launch(simulator.object().kernel(kernel.name), geometry, arguments, options);
-    } catch (const Error &error) {
-      outcome.error = error.what();
-      for (const std::string &note : error.notes)
+    SimulationReport report = simulator.run(simulator.object().kernel(kernel.name), geometry, arguments, options);
+    if (report.error) {
+      outcome.error = report.error->what();
+      for (const std::string &note : report.error->notes)
         outcome.error += "; " + note;
     }
+    for (const Finding &finding : report.findings)
+      outcome.error += finding.text();
     auto result = simulator.bytes(addresses[3]).first(kernel.result.sizeBytes() * threadCount);
     outcome.result.assign(result.begin(), result.end());
   }

@@ -2,6 +2,7 @@
 // Generated kernels compiled twice: to a code object that the simulator runs, and to functions of this process.
 #pragma once
 #include "GeneratedKernels.h"
+#include "simulator/state/CheckSet.h"
 #include <cstdint>
 #include <map>
 #include <set>
@@ -29,7 +30,7 @@ struct Outcome {
   std::string error;
 };
 std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kernels, const std::string &codeObject,
-                                        std::set<std::string> &executedMnemonics);
+                                        std::set<std::string> &executedMnemonics, CheckSet checks = {});
 
 /// Runs each kernel on this processor.
 std::map<std::string, Outcome> runOnHost(const std::vector<GeneratedKernel> &kernels);

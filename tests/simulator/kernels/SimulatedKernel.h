@@ -36,7 +36,8 @@ public:
     size_t position = 0;
     (std::memcpy(segment.data() + kernel.arguments.at(position++).offset, &arguments, sizeof arguments), ...);
     SimulationReport report = simulator.run(kernel, geometry, segment, options);
-    findings = report.findings;
+    for (const Finding &finding : report.findings)
+      findings += finding.text();
     if (report.error)
       throw *report.error;
     return report.statistics;
@@ -44,7 +45,7 @@ public:
 
   Simulator simulator;
   SimulationOptions options;
-  std::vector<Finding> findings; ///< of the last run
+  std::string findings; ///< of all runs, as text
 };
 
 } // namespace heddle::simulator
