@@ -13,7 +13,8 @@ std::string readObject(const std::string &name);
 
 class SimulatedObject {
 public:
-  explicit SimulatedObject(const std::string &name) : simulator(parseAmdCodeObject(readObject(name), name)) {}
+  explicit SimulatedObject(const std::string &name) : SimulatedObject(parseAmdCodeObject(readObject(name), name)) {}
+  explicit SimulatedObject(const AmdCodeObject &object) : simulator(object) {}
 
   template <typename T>
   uint64_t buffer(const std::vector<T> &values, const std::string &name = "buffer") {
