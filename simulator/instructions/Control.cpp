@@ -92,8 +92,8 @@ void addControl(InstructionTable &table) {
   add("s_set_gpr_idx_idx", setIndex, readsM0);
   add("s_set_gpr_idx_mode", setIndexedOperands, readsM0);
   // What steers the clock, the arbiter or the instruction cache changes no result.
-  for (std::string_view name : {"s_nop", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel",
-                                "s_ttracedata", "s_wakeup", "s_set_valu_coexec_mode"})
+  for (std::string_view name :
+       {"s_nop", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel", "s_ttracedata", "s_wakeup"})
     add(name, doNothing);
 }
 
