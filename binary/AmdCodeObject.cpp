@@ -224,7 +224,18 @@ bool isElf(std::string_view file) {
                           "ELF");
 }
 
+/// What HIP's compiler makes unless it is told otherwise: code objects for several chips in one file.
+static void refuseBundle(std::string_view file, const std::string &name) {
+  if (!file.starts_with("__CLANG_OFFLOAD_BUNDLE__") && !file.starts_with("CCOB"))
+    return;
+  throw inputError(
+      fmt::format("`{}` is a bundle of code objects", name),
+      {"compile with `--no-gpu-bundle-output`, or take one out: `clang-offload-bundler --unbundle --type=o "
+       "--targets=hipv4-amdgcn-amd-amdhsa--gfx942 --input=FILE --output=OBJECT`"});
+}
+
 AmdCodeObject parseAmdCodeObject(std::string_view file, const std::string &name) {
+  refuseBundle(file, name);
   ElfImage image(file, name);
   if (image.machine() != amdMachine || image.osAbi() != hsaAbi)
     image.fail(fmt::format("is an ELF file of machine {} and OS ABI {}, and an AMD code object has {} and {}",

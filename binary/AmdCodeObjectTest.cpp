@@ -30,6 +30,8 @@ TEST(MessagePack, DamageIsAnError) {
 
 TEST(AmdCodeObject, WhatIsNoneIsRefused) {
   EXPECT_CONTAINS(messageOf([] { parseAmdCodeObject("MZ", "k.hsaco"); }), "`k.hsaco` is no ELF file");
+  EXPECT_CONTAINS(messageOf([] { parseAmdCodeObject("__CLANG_OFFLOAD_BUNDLE__", "k.hsaco"); }),
+                  "`k.hsaco` is a bundle of code objects");
   EXPECT_CONTAINS(messageOf([] {
                     parseAmdCodeObject("\x7f"
                                        "ELF",

@@ -91,23 +91,52 @@ TEST(Decoder, WhatNoTableKnowsFaultsWhenItIsReached) {
   EXPECT_THROW(unknown.execute(*wave, unknown), Fault);
 }
 
-// Not more of them: on some bytes, one in ten thousand or so, the disassembler of LLVM 22 itself crashes.
+/// Five words; every other time of an encoding with 8 bytes, where there is more to go wrong.
+std::vector<uint8_t> randomBytes(std::mt19937 &random) {
+  constexpr uint32_t longEncodings[] = {0xc0000000, 0xd0000000, 0xd8000000, 0xdc000000, 0xe0000000, 0xe8000000};
+  uint32_t words[5];
+  for (uint32_t &word : words)
+    word = uint32_t(random());
+  if (words[4] & 1)
+    words[0] = (words[0] & 0x03ffffff) | longEncodings[words[4] / 2 % 6];
+  if (words[4] & 64) // literals, and codes that name no register, are rare otherwise
+    words[1] |= words[4] & 128 ? 0xff : 0xff000000;
+  std::vector<uint8_t> bytes(4 * (1 + random() % 5));
+  std::memcpy(bytes.data(), words, bytes.size());
+  return bytes;
+}
+
 TEST(Decoder, RandomBytesBecomeInstructionsOrFaults) {
-  Decoder decoders[] = {Decoder("gfx942"), Decoder("gfx950")};
-  std::mt19937 random(3);
-  unsigned known = 0;
-  for (int round = 0; round < 8000; ++round) {
-    uint32_t words[5];
-    for (uint32_t &word : words)
-      word = uint32_t(random());
-    std::vector<uint8_t> bytes(4 * (1 + round % 5));
-    std::memcpy(bytes.data(), words, bytes.size());
-    Instruction instruction = decoders[round & 1].decode(bytes, 0);
-    ASSERT_TRUE(instruction.execute) << instruction.text;
-    ASSERT_LE(instruction.sizeBytes, bytes.size()) << instruction.text;
-    known += instruction.row != nullptr;
+  for (const char *chip : {"gfx942", "gfx950"}) {
+    Decoder decoder(chip);
+    std::mt19937 random(3);
+    unsigned known = 0;
+    for (int round = 0; round < 200'000; ++round) {
+      std::vector<uint8_t> bytes = randomBytes(random);
+      Instruction instruction = decoder.decode(bytes, 0);
+      ASSERT_TRUE(instruction.execute) << instruction.text;
+      ASSERT_LE(instruction.sizeBytes, bytes.size()) << instruction.text;
+      ASSERT_NE(instruction.sizeBytes, 12u) << instruction.text << ": a literal where these chips have none";
+      known += instruction.row != nullptr;
+    }
+    EXPECT_GT(known, 50'000u) << chip;
   }
-  EXPECT_GT(known, 500u);
+}
+
+TEST(Decoder, RefusesWhatTheDisassemblerWouldDieOf) {
+  for (const char *chip : {"gfx942", "gfx950"})
+    for (std::vector<uint32_t> words : {std::vector<uint32_t>{0xe844f266, 0xffbc9119}, // tbuffer_load, offset literal
+                                        {0xe1cdf266, 0xffbc9119},                      // buffer_, the same
+                                        {0xd1cc650b, 0xdbfd7aac},                      // v_, third source literal
+                                        {0xd06162ff, 0x06359257},                      // v_cmp_, destination literal
+                                        {0xd3ad84db, 0xff1e2870},                      // v_mfma_ of f8f6f4, A scalar
+                                        {0xd3ace16e, 0x4ed7dfc1, 0xd3ad8b28, 0x73ff4911}, // scaled, C literal
+                                        {0x7e0002f9, 0x00070006}}) { // v_mov_b32_sdwa, no such select
+      words.resize(5, 0x12345678);
+      std::vector<uint8_t> bytes(words.size() * 4);
+      std::memcpy(bytes.data(), words.data(), bytes.size());
+      EXPECT_TRUE(Decoder(chip).decode(bytes, 0).text.starts_with(".long")) << chip << " " << std::hex << words[0];
+    }
 }
 
 TEST(Decoder, LanesOutsideExecKeepTheirValue) {

@@ -11,6 +11,7 @@ const InstructionTable &instructionsOf(ChipSet chip) {
     addControl(table);
     addGlobalMemory(table);
     addLocalMemory(table);
+    addLocalTranspose(table);
     addMatrixInstructions(table);
     addScalarBinary(table);
     addScalarCompare(table);

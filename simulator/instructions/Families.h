@@ -10,6 +10,7 @@ void addBufferMemory(InstructionTable &table);
 void addControl(InstructionTable &table);
 void addGlobalMemory(InstructionTable &table);
 void addLocalMemory(InstructionTable &table);
+void addLocalTranspose(InstructionTable &table);
 void addMatrixInstructions(InstructionTable &table);
 void addScalarBinary(InstructionTable &table);
 void addScalarCompare(InstructionTable &table);

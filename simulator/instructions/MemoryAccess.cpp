@@ -18,7 +18,8 @@ uint8_t *ldsBytesAt(Wave &wave, uint64_t offset, unsigned size) {
   std::vector<uint8_t> &lds = wave.workgroup->lds;
   if (offset >= lds.size() || size > lds.size() - offset)
     throw Fault(fmt::format("accesses {} bytes at offset {} of LDS, of which the workgroup has {} bytes", size, offset,
-                            lds.size()));
+                            lds.size()),
+                {"what a kernel uses beyond what it declares is given with `--lds BYTES`"});
   return lds.data() + offset;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every matrix instruction with small integers. Where elements lie comes from elsewhere than the simulator's formula:
-// from the compiler's linear layouts for single blocks, from the manual's pictures for several.
+// Every matrix instruction, with small integers exactly and with fractions against sums in a wider format. Where
+// elements lie comes from elsewhere than the simulator's formula: from the compiler's linear layouts for single blocks,
+// from the manual's pictures for several.
 #include "compiler/layout/Encodings.h"
 #include "simulator/decode/TestAssembler.h"
 #include "simulator/instructions/InstructionTable.h"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 #include <set>
 
@@ -47,18 +49,23 @@ Case parseName(const std::string &name) { // v_mfma_f32_32x32x4_2b_f16
 struct Format {
   unsigned bits;
   std::function<uint64_t(double)> encode;
+  std::function<double(uint64_t)> decode;
 };
 
 Format formatOf(const std::string &type, bool ocp) {
   auto small = [](FloatFormat format) {
-    return Format{unsigned(format.bits), [format](double value) { return uint64_t(encodeFloat(format, value)); }};
+    return Format{unsigned(format.bits), [format](double value) { return uint64_t(encodeFloat(format, value)); },
+                  [format](uint64_t code) { return double(decodeFloat(format, uint32_t(code))); }};
   };
   if (type == "f64")
-    return {64, [](double value) { return std::bit_cast<uint64_t>(value); }};
+    return {64, [](double value) { return std::bit_cast<uint64_t>(value); },
+            [](uint64_t code) { return std::bit_cast<double>(code); }};
   if (type == "f32" || type == "xf32")
-    return {32, [](double value) { return uint64_t(std::bit_cast<uint32_t>(float(value))); }};
-  if (type == "i8")
-    return {8, [](double value) { return uint64_t(uint8_t(int8_t(value))); }};
+    return {32, [](double value) { return uint64_t(std::bit_cast<uint32_t>(float(value))); },
+            [](uint64_t code) { return double(std::bit_cast<float>(uint32_t(code))); }};
+  if (type == "i8" || type == "i32")
+    return {type == "i8" ? 8u : 32u, [](double value) { return uint64_t(int64_t(value)); },
+            [](uint64_t code) { return double(int8_t(code)); }};
   if (type == "f16" || type == "bf16")
     return small(type == "f16" ? f16 : bf16);
   if (type == "fp6" || type == "bf6")
@@ -67,6 +74,8 @@ Format formatOf(const std::string &type, bool ocp) {
     return small(fp4);
   return small(type == "fp8" ? (ocp ? fp8Ocp : fp8Fnuz) : (ocp ? bf8Ocp : bf8Fnuz));
 }
+
+enum class Values { SmallIntegers, Fractions };
 
 void store(Wave &wave, unsigned row, unsigned lane, unsigned item, const Format &format, double value) {
   uint64_t code = format.encode(value);
@@ -82,7 +91,7 @@ struct Place {
 };
 
 /// Row of A, or column of B, and k of what a lane holds.
-Place operandPlace(const Case &test, bool isB, unsigned k, unsigned bits, unsigned lane, unsigned item) {
+Place computeOperandPlace(const Case &test, bool isB, unsigned k, unsigned bits, unsigned lane, unsigned item) {
   unsigned outer = test.m;
   if (test.blocks > 1 && test.isDouble) // one element a lane: row, then block, then k
     return {lane % 4, lane / 16, lane / 4 % 4};
@@ -95,11 +104,22 @@ Place operandPlace(const Case &test, bool isB, unsigned k, unsigned bits, unsign
   return {unsigned(at[isB ? 1 : 0]), unsigned(at[isB ? 0 : 1]), 0};
 }
 
+/// The same, each computed once for all runs: layouts are slow.
+Place operandPlace(const Case &test, bool isB, unsigned k, unsigned bits, unsigned lane, unsigned item) {
+  static std::map<std::tuple<std::string, bool, unsigned, bool>, std::vector<Place>> known;
+  std::vector<Place> &places = known[{test.name, isB, k, bits == 8}];
+  unsigned items = k * test.m * test.blocks / waveLanes;
+  if (places.empty())
+    for (unsigned i = 0; i < waveLanes * items; ++i)
+      places.push_back(computeOperandPlace(test, isB, k, bits, i / items, i % items));
+  return places[lane * items + item];
+}
+
 struct ResultAt {
   unsigned row, column, block;
 };
 
-ResultAt resultPlace(const Case &test, unsigned lane, unsigned item) {
+ResultAt computeResultPlace(const Case &test, unsigned lane, unsigned item) {
   if (test.blocks > 1 && test.isDouble)
     return {lane / 4 % 4, lane % 4, lane / 16};
   if (test.blocks == 2)
@@ -114,12 +134,22 @@ ResultAt resultPlace(const Case &test, unsigned lane, unsigned item) {
   return {unsigned(at[0]), unsigned(at[1]), 0};
 }
 
+ResultAt resultPlace(const Case &test, unsigned lane, unsigned item) {
+  static std::map<std::string, std::vector<ResultAt>> known;
+  std::vector<ResultAt> &places = known[test.name];
+  unsigned items = test.m * test.n * test.blocks / waveLanes;
+  if (places.empty())
+    for (unsigned i = 0; i < waveLanes * items; ++i)
+      places.push_back(computeResultPlace(test, i / items, i % items));
+  return places[lane * items + item];
+}
+
 constexpr unsigned rowA = 0, rowB = 16, rowIndex = 40, rowScaleA = 41, rowScaleB = 42, rowD = 64;
 
 class MatrixRun {
 public:
-  MatrixRun(Case test, std::string typeA, std::string typeB, std::string chip)
-      : test(std::move(test)), typeA(std::move(typeA)), typeB(std::move(typeB)), chip(std::move(chip)),
+  MatrixRun(Case test, std::string typeA, std::string typeB, std::string chip, Values values)
+      : test(std::move(test)), typeA(std::move(typeA)), typeB(std::move(typeB)), chip(std::move(chip)), values(values),
         random(unsigned(std::hash<std::string>()(this->test.name + this->typeA + this->typeB) & 0xFFFF)) {}
 
   void run(const std::string &modifiers = "", bool scaled = false) {
@@ -135,7 +165,14 @@ public:
   }
 
 private:
-  int smallNumber() { return int(random() % 5) - 2; }
+  /// One that the format has.
+  double number(const Format &format) {
+    if (values == Values::SmallIntegers)
+      return int(random() % 5) - 2;
+    double fraction = double(int(random() % 20001) - 10000) / 10000;
+    double value = test.isInteger ? std::round(fraction * 127) : std::ldexp(fraction, int(random() % 5) - 1);
+    return format.decode(format.encode(value));
+  }
   unsigned words(unsigned bits, unsigned k) const { return k * test.m * test.blocks / waveLanes * bits / 32; }
 
   void fillOperands() {
@@ -146,13 +183,13 @@ private:
       for (unsigned item = 0; item < storedK * test.m * test.blocks / waveLanes; ++item) {
         Place place = operandPlace(test, false, storedK, formatA.bits, lane, item);
         unsigned k = test.sparse ? sparseK(lane, item) : place.k;
-        int value = smallNumber();
+        double value = number(formatA);
         a[(place.block * test.m + place.outer) * test.k + k] = value;
         store(*wave, rowA, lane, item, formatA, value);
       }
       for (unsigned item = 0; item < test.k * test.n * test.blocks / waveLanes; ++item) {
         Place place = operandPlace(test, true, test.k, formatB.bits, lane, item);
-        int value = smallNumber();
+        double value = number(formatB);
         b[(place.block * test.n + place.outer) * test.k + place.k] = value;
         store(*wave, rowB, lane, item, formatB, value);
       }
@@ -181,16 +218,14 @@ private:
   }
 
   void fillResult() {
+    Format format = formatOf(test.isDouble ? "f64" : test.isInteger ? "i32" : "f32", false);
     c.assign(test.blocks * test.m * test.n, 0);
     for (unsigned lane = 0; lane < waveLanes; ++lane)
       for (unsigned item = 0; item < resultItems(); ++item) {
         ResultAt at = resultPlace(test, lane, item);
-        int value = smallNumber();
+        double value = number(format);
         c[(at.block * test.m + at.row) * test.n + at.column] = value;
-        if (test.isInteger)
-          wave->v[rowD + item][lane] = uint32_t(value);
-        else
-          store(*wave, rowD, lane, item, formatOf(test.isDouble ? "f64" : "f32", false), value);
+        store(*wave, rowD, lane, item, format, value);
       }
   }
 
@@ -217,28 +252,40 @@ private:
     return line + modifiers;
   }
 
+  /// How far a sum of k products and C may be from the exact one: each of k fused steps rounds a partial sum, of which
+  /// none is larger than the sum of all magnitudes. Inputs of xf32 lose all but ten bits of mantissa.
+  double bound(double magnitudes) const {
+    if (values == Values::SmallIntegers || test.isInteger)
+      return 0;
+    double step = std::ldexp(1.0, test.isDouble ? -53 : -24),
+           ofInputs = test.types == "xf32" ? std::ldexp(2.1, -11) : 0;
+    return magnitudes * (ofInputs + step * (test.k + 1));
+  }
+
   void check(bool scaled) {
     for (unsigned lane = 0; lane < waveLanes; ++lane)
       for (unsigned item = 0; item < resultItems(); ++item) {
         ResultAt at = resultPlace(test, lane, item);
-        double expected = c[(at.block * test.m + at.row) * test.n + at.column];
+        long double expected = c[(at.block * test.m + at.row) * test.n + at.column], magnitudes = std::fabs(expected);
         for (unsigned k = 0; k < test.k; ++k) {
-          double product =
-              double(a[(at.block * test.m + at.row) * test.k + k]) * b[(at.block * test.n + at.column) * test.k + k];
+          long double product = (long double)(a[(at.block * test.m + at.row) * test.k + k]) *
+                                b[(at.block * test.n + at.column) * test.k + k];
           if (scaled)
             product *= scale(rowScaleA, at.row, k, 8) * scale(rowScaleB, at.column, k, 16);
           expected += product;
+          magnitudes += std::fabs(product);
         }
-        ASSERT_EQ(resultValue(lane, item), expected)
+        ASSERT_NEAR(resultValue(lane, item), double(expected), bound(double(magnitudes)))
             << chip << " " << test.name << " " << typeA << " " << typeB << ", lane " << lane << ", item " << item;
       }
   }
 
   Case test;
   std::string typeA, typeB, chip;
+  Values values;
   std::mt19937 random;
   std::unique_ptr<Wave> wave;
-  std::vector<int> a, b, c;
+  std::vector<double> a, b, c;
   unsigned wordsA = 0, wordsB = 0, first = 0, second = 0;
 };
 
@@ -259,7 +306,8 @@ void checkAll(const char *chip, ChipSet set, size_t expected) {
     size_t pair = test.types.find('_');
     std::string typeA = test.types.substr(0, pair);
     std::string typeB = pair == std::string::npos ? typeA : test.types.substr(pair + 1);
-    MatrixRun(test, typeA, typeB, chip).run();
+    for (Values values : {Values::SmallIntegers, Values::Fractions})
+      MatrixRun(test, typeA, typeB, chip, values).run();
   }
 }
 
@@ -277,8 +325,9 @@ TEST(Matrix, FormatsAndBlockScales) {
   for (const std::string &name : names)
     for (unsigned formatA = 0; formatA < 5; ++formatA)
       for (unsigned formatB = 0; formatB < 5; ++formatB)
-        MatrixRun(parseName(name), types[formatA], types[formatB], "gfx950")
-            .run(fmt::format(" cbsz:{} blgp:{}", formatA, formatB), name.starts_with("v_mfma_scale"));
+        for (Values values : {Values::SmallIntegers, Values::Fractions})
+          MatrixRun(parseName(name), types[formatA], types[formatB], "gfx950", values)
+              .run(fmt::format(" cbsz:{} blgp:{}", formatA, formatB), name.starts_with("v_mfma_scale"));
 }
 
 TEST(Matrix, Broadcasts) { // 4x4x1: block b multiplies column and row of its own, or of one block

@@ -226,12 +226,14 @@ TEST_P(Kernels, PlacesInTheGrid) {
 TEST_P(Kernels, BufferBounds) {
   std::vector<int> x(64);
   std::iota(x.begin(), x.end(), 100);
-  uint64_t out = object.buffer(std::vector<int>(128, -1));
-  object.run("bounded", {.items = {64}}, object.buffer(x), out, 160);
-  std::vector<int> result = object.read<int>(out);
-  for (int item = 0; item < 64; ++item) {
-    ASSERT_EQ(result[64 + item], item < 40 ? 100 + item : 0);
-    ASSERT_EQ(result[item], item >= 1 && item < 40 ? 100 + item : -1) << item; // stored one place further
+  for (int16_t stride : {0, 128, 0x4000 | 128}) {
+    uint64_t out = object.buffer(std::vector<int>(128, -1));
+    object.run("bounded", {.items = {64}}, object.buffer(x), out, 160, stride);
+    std::vector<int> result = object.read<int>(out);
+    for (int item = 0; item < 64; ++item) {
+      ASSERT_EQ(result[64 + item], item < 40 ? 100 + item : 0) << item << ", stride " << stride;
+      ASSERT_EQ(result[item], item >= 1 && item < 40 ? 100 + item : -1) << item; // stored one place further
+    }
   }
 }
 

@@ -13,7 +13,8 @@ std::string readObject(const std::string &name);
 
 class SimulatedObject {
 public:
-  explicit SimulatedObject(const std::string &name) : simulator(parseAmdCodeObject(readObject(name), name)) {}
+  explicit SimulatedObject(const std::string &name) : SimulatedObject(parseAmdCodeObject(readObject(name), name)) {}
+  explicit SimulatedObject(const AmdCodeObject &object) : simulator(object) {}
 
   template <typename T>
   uint64_t buffer(const std::vector<T> &values, const std::string &name = "buffer") {
@@ -31,10 +32,17 @@ public:
   /// Arguments in order; each has the size that the kernel's metadata says.
   template <typename... Arguments>
   RunStatistics run(const std::string &name, const Geometry &geometry, Arguments... arguments) {
+    std::vector<std::string> bytes;
+    (bytes.emplace_back(reinterpret_cast<const char *>(&arguments), sizeof arguments), ...);
+    return runBytes(name, geometry, bytes);
+  }
+  /// The same with the bytes of each argument; those that there are none for are zero. An empty name is the only
+  /// kernel.
+  RunStatistics runBytes(const std::string &name, const Geometry &geometry, const std::vector<std::string> &arguments) {
     const AmdKernel &kernel = simulator.object().kernel(name);
     std::string segment(kernel.kernargBytes, '\0');
-    size_t position = 0;
-    (std::memcpy(segment.data() + kernel.arguments.at(position++).offset, &arguments, sizeof arguments), ...);
+    for (size_t i = 0; i < arguments.size(); ++i)
+      segment.replace(kernel.arguments.at(i).offset, arguments[i].size(), arguments[i]);
     SimulationReport report = simulator.run(kernel, geometry, segment, options);
     for (const Finding &finding : report.findings)
       findings += finding.text();

@@ -193,9 +193,10 @@ __kernel void places(__global u32 *out) {
   out[y * width + x] = x | y << 16;
 }
 
-// A buffer with fewer records than lanes: what is outside reads as 0 and is not written.
-__kernel void bounded(__global int *x, __global int *out, int bytes) {
-  __amdgpu_buffer_rsrc_t from = __builtin_amdgcn_make_buffer_rsrc(x, 0, bytes, 0x27000);
+// A buffer with fewer records than lanes: what is outside reads as 0 and is not written. `stride` means nothing without an
+// index; bit 14 of it, by which Triton asks for another placing in the cache, neither.
+__kernel void bounded(__global int *x, __global int *out, int bytes, short stride) {
+  __amdgpu_buffer_rsrc_t from = __builtin_amdgcn_make_buffer_rsrc(x, stride, bytes, 0x27000);
   __amdgpu_buffer_rsrc_t to = __builtin_amdgcn_make_buffer_rsrc(out, 0, bytes, 0x27000);
   int value = __builtin_amdgcn_raw_buffer_load_b32(from, ITEM * 4, 0, 0);
   __builtin_amdgcn_raw_buffer_store_b32(value + 1, to, ITEM * 4, 4, 0);
