@@ -31,9 +31,9 @@ MachineReport::Library tryLibrary(const char *name, const char *purpose) {
   return library;
 }
 
-/// Every device of a driver of GPUs; one of the host's, which are all the same.
+/// Every device of a driver of GPUs; one of those that are all the same.
 void addDevices(Driver &driver, std::vector<MachineReport::Device> &devices) {
-  bool virtualDevices = driver.name() == "host";
+  bool virtualDevices = driver.isVirtual();
   int count = virtualDevices ? 1 : driver.deviceCount();
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     MachineReport::Device entry;

@@ -79,7 +79,7 @@ public:
                       "for others",
                       module.name, count, module.replicaCount, module.partitionCount, request.devices),
           {"leave `--devices` out, or change the module's header"});
-    std::string driver = request.device.substr(0, request.device.find(':'));
+    std::string driver = driverNameOf(request.device);
     if (driver != request.device)
       throw inputError(fmt::format("`--device {}` is one device; a module wants a driver, as in `--device {}`",
                                    request.device, driver));

@@ -25,6 +25,7 @@ struct Chip {
   int64_t sharedMemoryBytes = 0;  ///< most that one block may have
   int64_t registersPerThread = 0; ///< 32-bit registers one thread can address
   int computeUnits = 0;           ///< multiprocessors or compute units of the product; 0 when it varies
+  int64_t memoryBytes = 0;        ///< device memory of the product; 0 when it varies
   Fp8Formats fp8 = Fp8Formats::None;
   std::vector<ElementType> matrixTypes = {}; ///< operand types of its matrix instructions
   bool peerAtomics =

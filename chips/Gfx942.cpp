@@ -14,6 +14,7 @@ const Chip gfx942Chip = {
     .sharedMemoryBytes = 64 * 1024,
     .registersPerThread = 512, // vector and accumulation registers together
     .computeUnits = 304,
+    .memoryBytes = int64_t(192) << 30, // MI300X
     .fp8 = Fp8Formats::Fnuz,
     .matrixTypes = {F64, F32, F16, BF16, F8E4M3FNUZ, F8E5M2FNUZ, I8},
     .peerAtomics = true,

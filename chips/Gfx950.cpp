@@ -14,6 +14,7 @@ const Chip gfx950Chip = {
     .sharedMemoryBytes = 160 * 1024,
     .registersPerThread = 512, // vector and accumulation registers together
     .computeUnits = 256,
+    .memoryBytes = int64_t(288) << 30,
     .fp8 = Fp8Formats::Ocp,
     .matrixTypes = {F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I8},
     .peerAtomics = true,

@@ -44,8 +44,8 @@ std::exception_ptr synchronizeAll(const std::vector<Stream *> &streams) {
   return first;
 }
 
-Buffer Device::allocate(uint64_t sizeBytes, const std::string &name) {
-  return Buffer(shared_from_this(), allocateMemory(sizeBytes, name), sizeBytes);
+Buffer Device::allocate(uint64_t sizeBytes, const std::string &name, Caching caching) {
+  return Buffer(shared_from_this(), allocateCached(sizeBytes, name, caching), sizeBytes);
 }
 
 Buffer::~Buffer() {

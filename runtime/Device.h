@@ -20,6 +20,14 @@ struct MemoryInfo {
   uint64_t freeBytes;  ///< what it could still give
 };
 
+/// Which caches of devices may keep a buffer. What else than Normal is for memory in which devices talk to each other;
+/// a driver whose devices need no such difference takes no notice.
+enum class Caching {
+  Normal,
+  FineGrained, ///< those of its own device, which are kept coherent
+  Uncached,
+};
+
 /// Safe to use from several threads. Streams, events, buffers and modules keep their device alive.
 class Device : public std::enable_shared_from_this<Device> {
 public:
@@ -35,7 +43,7 @@ public:
   /// Contents are undefined, the address is a multiple of 64, on a GPU of 256 (what GPU kernels of collectives rely on
   /// for their arena). `name` appears in messages about addresses. Throws
   /// Error{Environment} naming bytes asked and available.
-  Buffer allocate(uint64_t sizeBytes, const std::string &name = "");
+  Buffer allocate(uint64_t sizeBytes, const std::string &name = "", Caching caching = Caching::Normal);
 
   virtual std::unique_ptr<Stream> createStream() = 0;
   virtual std::shared_ptr<Event> createEvent() = 0;
@@ -47,6 +55,9 @@ public:
 protected:
   friend class Buffer;
   virtual uint64_t allocateMemory(uint64_t sizeBytes, const std::string &name) = 0;
+  virtual uint64_t allocateCached(uint64_t sizeBytes, const std::string &name, Caching /*caching*/) {
+    return allocateMemory(sizeBytes, name);
+  }
   virtual void freeMemory(uint64_t address) noexcept = 0;
 };
 

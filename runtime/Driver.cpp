@@ -22,12 +22,34 @@ std::string listDevices() {
   return "the devices are " + list;
 }
 
-/// Drivers that the design names and that are not there yet.
-bool isPlanned(const std::string &name) {
-  return name == "hip" || name == "sim";
+Driver *findDriver(const std::string &name) {
+  for (Driver *driver : allDrivers())
+    if (driver->name() == name)
+      return driver;
+  return nullptr;
+}
+
+/// There is no driver of this name: because it is none, or lacks its chip, or is not in this program.
+Error unknownDriver(const std::string &device, const std::string &name) {
+  for (const Driver *driver : allDrivers())
+    if (driver->name().starts_with(name + ":") && !name.empty())
+      return inputError(fmt::format("device `{}`: `{}` takes a chip, as in `{}`", device, name, driver->name()),
+                        {listDevices()});
+  if (name == "hip")
+    return environmentError(fmt::format("device `{}`: the driver {} is not built yet", device, name), {listDevices()});
+  if (name == "sim")
+    return environmentError(fmt::format("device `{}`: this program has no simulated devices", device), {listDevices()});
+  return inputError(fmt::format("device `{}`: unknown driver `{}`", device, name), {listDevices()});
 }
 
 } // namespace
+
+std::string driverNameOf(const std::string &device) {
+  for (const Driver *driver : allDrivers())
+    if (device == driver->name() || device.starts_with(driver->name() + ":"))
+      return driver->name();
+  return device.substr(0, device.find(':'));
+}
 
 static std::vector<Driver *> &knownDrivers() {
   static std::vector<Driver *> drivers = {&hostDriver(), &cudaDriver()};
@@ -46,24 +68,17 @@ void addDriver(Driver &driver) {
 }
 
 std::shared_ptr<Device> openDevice(const std::string &name) {
-  size_t colon = name.find(':');
-  std::string driverName = name.substr(0, colon);
-  Driver *driver = nullptr;
-  for (Driver *candidate : allDrivers())
-    if (candidate->name() == driverName)
-      driver = candidate;
-  if (!driver && isPlanned(driverName))
-    throw environmentError(fmt::format("device `{}`: the driver {} is not built yet", name, driverName),
-                           {listDevices()});
+  std::string driverName = driverNameOf(name);
+  Driver *driver = findDriver(driverName);
   if (!driver)
-    throw inputError(fmt::format("device `{}`: unknown driver `{}`", name, driverName), {listDevices()});
+    throw unknownDriver(name, driverName);
 
   if (driver->deviceCount() == 0)
     throw environmentError(fmt::format("device `{}`: there is none: {}", name, driver->problem()), {listDevices()});
 
   int ordinal = 0;
-  if (colon != std::string::npos) {
-    std::string digits = name.substr(colon + 1);
+  if (name.size() > driverName.size()) {
+    std::string digits = name.substr(driverName.size() + 1);
     auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
     if (status != std::errc() || stop != digits.data() + digits.size() || ordinal < 0 ||
         ordinal >= driver->deviceCount())

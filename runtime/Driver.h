@@ -11,8 +11,9 @@ namespace heddle {
 class Driver {
 public:
   virtual ~Driver() = default;
-  virtual std::string name() const = 0;                  ///< `host`
+  virtual std::string name() const = 0;                  ///< `host`, `sim:gfx942`
   virtual int deviceCount() const = 0;                   ///< devices it could open now
+  virtual bool isVirtual() const { return false; }       ///< its devices are a program, and all alike
   virtual std::string description() const { return ""; } ///< version and library, where there is one
   virtual std::string problem() const { return ""; }     ///< why deviceCount() is 0
   /// Whether kernels on device `from` may address memory of device `to`; both are ordinals of this driver.
@@ -27,6 +28,10 @@ const std::vector<Driver *> &allDrivers();
 /// Adds a driver that the runtime does not know: the tests' (tests/threads_driver/). It lives to the end of the
 /// process; its name is new. To be called before anybody asks for devices.
 void addDriver(Driver &driver);
+
+/// The driver's name in that of a device, or of a driver: `sim:gfx942` of `sim:gfx942:3`. What names none is cut at the
+/// first colon.
+std::string driverNameOf(const std::string &device);
 
 /// Opens `host:0`, or `host` for its first device. Throws Error{Input} for a name that means nothing or an ordinal
 /// outside the driver's range, Error{Environment} for a driver that this build lacks.

@@ -34,9 +34,10 @@ TEST(Driver, UnknownNamesListTheDevices) {
   }
 }
 
-TEST(Driver, PlannedDriversSayThatTheyAreMissing) {
+TEST(Driver, DriversThatAreNotHereSaySo) {
   for (const char *name : {"hip:3", "sim:gfx950"})
     EXPECT_EQ(errorOf([&] { openDevice(name); }).kind, ErrorClass::Environment) << name;
+  EXPECT_CONTAINS(messageOf([] { openDevice("sim:gfx950:1"); }), "this program has no simulated devices");
   EXPECT_CONTAINS(messageOf([] { openDevice("hip:0"); }), "device `hip:0`: the driver hip is not built yet");
 }
 
@@ -54,10 +55,17 @@ private:
 };
 
 TEST(Driver, OneThatWasAddedIsFoundByItsName) {
-  static OtherDriver other("other"), host("host");
-  static const bool isAdded = (addDriver(other), true); // once in a process, however often the test is repeated
+  static OtherDriver other("other"), host("host"), twoWords("two:words");
+  static const bool isAdded =
+      (addDriver(other), addDriver(twoWords), true); // once in a process, however often the test is repeated
   EXPECT_TRUE(isAdded);
   EXPECT_CONTAINS(messageOf([] { openDevice("other:0"); }), "there is none: this is a test");
+  EXPECT_CONTAINS(messageOf([] { openDevice("two:words:3"); }), "there is none: this is a test");
+  EXPECT_EQ(driverNameOf("two:words:3"), "two:words");
+  EXPECT_EQ(driverNameOf("host:3"), "host");
+  EXPECT_EQ(driverNameOf("two:other"), "two");
+  for (const char *name : {"two", "two:", "two:other", "two:wordsier"})
+    EXPECT_CONTAINS(messageOf([&] { openDevice(name); }), "`two` takes a chip, as in `two:words`");
   EXPECT_EQ(messageOf([] { addDriver(host); }), "there is a driver `host` already");
 }
 

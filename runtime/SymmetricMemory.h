@@ -10,7 +10,8 @@ namespace heddle {
 
 class Device;
 
-/// Zeroed, and the zeros have arrived, when the constructor returns. Freed with the object: nothing may use it then.
+/// Uncached, because its members talk to each other in it. Zeroed, and the zeros have arrived, when the constructor
+/// returns. Freed with the object: nothing may use it then.
 class SymmetricMemory {
 public:
   /// One buffer of `sizeBytes` for each of `devices` (a device may appear twice). Throws as Device::allocate and

@@ -42,7 +42,8 @@ DeviceShape shapeOf(const Chip &chip) {
 /// Code is found by its address: decoded when it is first reached.
 class Simulator::Code : public LoadedObject {
 public:
-  Code(const AmdCodeObject &object, AddressSpace &memory);
+  Code(const AmdCodeObject &object, AddressSpace &memory, int owner);
+  ~Code() override;
   Program &program() { return *text; }
 
 private:
@@ -55,10 +56,17 @@ private:
     Instruction decode(std::span<const uint8_t> bytes, uint64_t pc) override { return decoder.decode(bytes, pc); }
     Decoder decoder;
   };
+  AddressSpace &memory;
   std::unique_ptr<Text> text;
 };
 
-Simulator::Code::Code(const AmdCodeObject &given, AddressSpace &memory) : LoadedObject(given) {
+Simulator::Code::~Code() {
+  for (const AmdSegment &segment : object.segments)
+    memory.free(base + segment.address);
+}
+
+Simulator::Code::Code(const AmdCodeObject &given, AddressSpace &memory, int owner)
+    : LoadedObject(given), memory(memory) {
   const AmdSegment *code = nullptr;
   for (const AmdSegment &segment : object.segments) {
     sizeBytes = std::max(sizeBytes, segment.address + segment.sizeBytes);
@@ -72,6 +80,7 @@ Simulator::Code::Code(const AmdCodeObject &given, AddressSpace &memory) : Loaded
   base = memory.reserve(sizeBytes);
   for (const AmdSegment &segment : object.segments) {
     Allocation &placed = memory.place(base + segment.address, segment.sizeBytes, "code object");
+    placed.owner = owner;
     std::copy(segment.bytes.begin(), segment.bytes.end(), placed.bytes.get());
     for (const AmdRelocation &relocation : object.relocations)
       if (placed.contains(base + relocation.address, 8)) {
@@ -87,16 +96,20 @@ Simulator::Code::Code(const AmdCodeObject &given, AddressSpace &memory) : Loaded
 Simulator::Simulator(const std::string &chip, unsigned devices) : chipName(chip) {
   checkChip(chip, "the chip is");
   for (unsigned device = 0; device < devices; ++device)
-    system.addDevice(shapeOf(lookupChip(chip)));
+    addDevice();
 }
 
 Simulator::Simulator(const AmdCodeObject &object) : chipName(object.chip) {
   checkChip(object.chip, "the code object is for");
-  system.addDevice(shapeOf(lookupChip(object.chip)));
+  addDevice();
   load(object);
 }
 
 Simulator::~Simulator() = default;
+
+void Simulator::addDevice() {
+  system.addDevice(shapeOf(lookupChip(chipName)));
+}
 
 uint64_t Simulator::allocate(uint64_t sizeBytes, const std::string &name, int owner, Placement placement) {
   Allocation &allocation = system.home.allocate(sizeBytes, name);
@@ -116,11 +129,15 @@ std::span<uint8_t> Simulator::bytes(uint64_t address) {
   return {allocation->bytes.get(), allocation->sizeBytes};
 }
 
-LoadedObject &Simulator::load(const AmdCodeObject &object) {
+LoadedObject &Simulator::load(const AmdCodeObject &object, unsigned device) {
   if (object.chip != chipName)
     throw inputError(fmt::format("the code object is for {}, and the simulated devices are {}", object.chip, chipName));
-  objects.push_back(std::make_unique<Code>(object, system.home));
+  objects.push_back(std::make_unique<Code>(object, system.home, int(device)));
   return *objects.back();
+}
+
+void Simulator::unload(LoadedObject &loaded) {
+  std::erase_if(objects, [&](const auto &object) { return object.get() == &loaded; });
 }
 
 std::unique_ptr<KernelRun> Simulator::prepare(LoadedObject &loaded, const AmdKernel &kernel, const Geometry &geometry,
@@ -139,16 +156,10 @@ std::unique_ptr<KernelRun> Simulator::prepare(LoadedObject &loaded, const AmdKer
 }
 
 SimulationReport Simulator::run(std::span<const std::unique_ptr<KernelRun>> runs, const SimulationOptions &options) {
-  std::optional<Checks> checks;
-  if (options.checks.any()) {
-    checks.emplace(system, options.checks);
-    for (const auto &code : objects)
-      checks->findings.addCode(code->base, code->sizeBytes);
-  }
-  Machine machine(system, options, checks ? &*checks : nullptr);
+  Session session(*this, options);
   for (const auto &run : runs)
-    machine.begin(*run);
-  while (machine.pass())
+    session.begin(*run);
+  while (session.pass())
     ;
   SimulationReport report;
   for (const auto &run : runs) {
@@ -158,8 +169,7 @@ SimulationReport Simulator::run(std::span<const std::unique_ptr<KernelRun>> runs
     if (run->error && !report.error)
       report.error = run->error;
   }
-  if (checks)
-    report.findings = checks->findings.list();
+  report.findings = session.findings();
   return report;
 }
 
@@ -175,6 +185,32 @@ RunStatistics Simulator::launch(const AmdKernel &kernel, const Geometry &geometr
   if (report.error)
     throw *report.error;
   return report.statistics;
+}
+
+//===-- Sessions -------------------------------------------------------------------------------------------------===//
+
+Session::Session(Simulator &theSimulator, const SimulationOptions &options) : simulator(theSimulator) {
+  if (options.checks.any())
+    checks = std::make_unique<Checks>(simulator.system, options.checks);
+  runner = std::make_unique<Machine>(simulator.system, options, checks.get());
+}
+
+Session::~Session() = default;
+
+void Session::begin(KernelRun &run) {
+  if (checks)
+    for (const auto &code : simulator.objects)
+      checks->findings.addCode(code->base, code->sizeBytes);
+  runner->begin(run);
+}
+
+bool Session::pass() {
+  return runner->pass();
+}
+
+const std::vector<Finding> &Session::findings() const {
+  static const std::vector<Finding> none;
+  return checks ? checks->findings.list() : none;
 }
 
 std::vector<std::string> instructionNames(const std::string &chip) {

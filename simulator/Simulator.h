@@ -10,6 +10,8 @@
 
 namespace heddle::simulator {
 
+class Checks;
+
 /// How a run goes, and what is checked.
 struct SimulationOptions : RunOptions {
   CheckSet checks; ///< any of them implies `caches`
@@ -52,8 +54,11 @@ public:
   /// The bytes of what starts at `address`.
   std::span<uint8_t> bytes(uint64_t address);
 
-  /// Throws Error{Input} for an object of another chip.
-  LoadedObject &load(const AmdCodeObject &object);
+  void addDevice(); ///< behind those there are
+
+  /// Into the memory of `device`. Throws Error{Input} for an object of another chip.
+  LoadedObject &load(const AmdCodeObject &object, unsigned device = 0);
+  void unload(LoadedObject &loaded); ///< when no session is left that ran its kernels
   const AmdCodeObject &object() const { return objects.front()->object; } ///< the first one
   uint64_t codeBase() const { return objects.front()->base; }
 
@@ -73,9 +78,27 @@ public:
   MemorySystem system;
 
 private:
+  friend class Session;
   class Code;
   std::string chipName;
   std::vector<std::unique_ptr<LoadedObject>> objects;
+};
+
+/// Kernels that run side by side, more of which may begin while others run. What its checks know ends with it.
+class Session {
+public:
+  Session(Simulator &simulator, const SimulationOptions &options);
+  ~Session();
+
+  void begin(KernelRun &run); ///< of Simulator::prepare
+  bool pass();                ///< as Machine::pass
+  Machine &machine() { return *runner; }
+  const std::vector<Finding> &findings() const; ///< up to now
+
+private:
+  Simulator &simulator;
+  std::unique_ptr<Checks> checks; ///< null when none are on
+  std::unique_ptr<Machine> runner;
 };
 
 /// The instructions that can be executed, in alphabetical order. Throws Error{Input} for a chip that is not simulated.

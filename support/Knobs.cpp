@@ -22,11 +22,19 @@ constexpr const char *reproducerName = "HEDDLE_REPRODUCER_DIR";
 constexpr const char *cudaName = "HEDDLE_CUDA_LIBRARY";
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
+constexpr const char *policyName = "HEDDLE_SIM_POLICY";
+constexpr const char *scheduleName = "HEDDLE_SIM_SCHEDULE";
+constexpr const char *seedName = "HEDDLE_SIM_SEED";
+constexpr const char *checksName = "HEDDLE_SIM_CHECKS";
 constexpr const char *threadsForm = "an integer from 1 to 1024";
 constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no limit";
 constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
 constexpr const char *folderForm = "a folder";
 constexpr const char *libraryForm = "a library's name or path";
+constexpr const char *policyForm = "earliest, latest, reordered or random";
+constexpr const char *scheduleForm = "run-to-block, round-robin, leap-frog, frozen or random";
+constexpr const char *seedForm = "an integer from 0 to 2^64-1";
+constexpr const char *checksForm = "all, none, or checks with + or - before each, as all,-uninitialised";
 constexpr const char *cudaDefault = "libcuda.so.1";
 constexpr const char *ncclDefault = "libnccl.so.2";
 
@@ -57,6 +65,20 @@ std::optional<uint64_t> parseMemory(std::string_view text) {
 std::optional<double> parseTimeout(std::string_view text) {
   auto value = wholeNumber<double>(text);
   return value && *value > 0 && *value <= 1e6 ? value : std::nullopt;
+}
+
+std::optional<std::string> parsePolicy(std::string_view text) {
+  for (const char *name : {"earliest", "latest", "reordered", "random"})
+    if (text == name)
+      return name;
+  return std::nullopt;
+}
+
+std::optional<std::string> parseSchedule(std::string_view text) {
+  for (const char *name : {"run-to-block", "round-robin", "leap-frog", "frozen", "random"})
+    if (text == name)
+      return name;
+  return std::nullopt;
 }
 
 std::string defaultThreads() {
@@ -122,6 +144,22 @@ double launchTimeoutSeconds() {
   return readKnob<double>(timeoutName, timeoutForm, 60.0, parseTimeout);
 }
 
+std::string simulationPolicy() {
+  return readKnob<std::string>(policyName, policyForm, "earliest", parsePolicy);
+}
+
+std::string simulationSchedule() {
+  return readKnob<std::string>(scheduleName, scheduleForm, "run-to-block", parseSchedule);
+}
+
+uint64_t simulationSeed() {
+  return readKnob<uint64_t>(seedName, seedForm, 0, wholeNumber<uint64_t>);
+}
+
+std::string simulationChecks() {
+  return environmentText(checksName).value_or("none");
+}
+
 double parseTimeoutOption(const std::string &option, const std::string &text) {
   if (auto value = parseTimeout(text))
     return *value;
@@ -130,10 +168,13 @@ double parseTimeoutOption(const std::string &option, const std::string &text) {
 
 std::vector<std::string> unknownVariables() {
   std::vector<std::string> names;
+  std::vector<Knob> knobs = listKnobs();
   for (char **entry = environ; entry && *entry; ++entry) {
     std::string name = std::string(*entry).substr(0, std::string_view(*entry).find('='));
-    if (name.starts_with("HEDDLE_") && name != threadsName && name != memoryName && name != timeoutName &&
-        name != reproducerName && name != cudaName && name != ncclName && name != cacheName && name != jobsName)
+    bool isKnown = name == jobsName;
+    for (const Knob &knob : knobs)
+      isKnown |= name == knob.name;
+    if (name.starts_with("HEDDLE_") && !isKnown)
       names.push_back(name);
   }
   std::sort(names.begin(), names.end());
@@ -172,6 +213,14 @@ std::vector<Knob> listKnobs() {
                    [] { ncclLibrary(); }),
       describeKnob(reproducerName, folderForm, ".", "where a fault of ours leaves its reproducer file",
                    [] { reproducerDirectory(); }),
+      describeKnob(checksName, checksForm, "none", "what simulated devices check while kernels run",
+                   [] { simulationChecks(); }),
+      describeKnob(policyName, policyForm, "earliest", "when memory operations of simulated devices happen",
+                   [] { simulationPolicy(); }),
+      describeKnob(scheduleName, scheduleForm, "run-to-block", "in which order waves of simulated devices run",
+                   [] { simulationSchedule(); }),
+      describeKnob(seedName, seedForm, "0", "chooses among the runs that policy and schedule allow",
+                   [] { simulationSeed(); }),
   };
 }
 

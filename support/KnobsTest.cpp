@@ -22,6 +22,10 @@ TEST(Knobs, Defaults) {
   EXPECT_EQ(reproducerDirectory(), ".");
   EXPECT_EQ(cudaLibrary(), "libcuda.so.1");
   EXPECT_EQ(ncclLibrary(), "libnccl.so.2");
+  EXPECT_EQ(simulationPolicy(), "earliest");
+  EXPECT_EQ(simulationSchedule(), "run-to-block");
+  EXPECT_EQ(simulationSeed(), 0u);
+  EXPECT_EQ(simulationChecks(), "none");
   for (const Knob &knob : listKnobs()) {
     EXPECT_EQ(knob.origin, Knob::Origin::Default) << knob.name;
     EXPECT_EQ(knob.value, knob.defaultValue) << knob.name;
@@ -34,6 +38,12 @@ TEST(Knobs, Values) {
       timeout("HEDDLE_LAUNCH_TIMEOUT", "0.5");
   Setting reproducer("HEDDLE_REPRODUCER_DIR", "/elsewhere"), cuda("HEDDLE_CUDA_LIBRARY", "/opt/libcuda.so");
   Setting cache("HEDDLE_CACHE_DIR", "/cache"), nccl("HEDDLE_NCCL_LIBRARY", "/opt/libnccl.so");
+  Setting policy("HEDDLE_SIM_POLICY", "reordered"), schedule("HEDDLE_SIM_SCHEDULE", "leap-frog");
+  Setting seed("HEDDLE_SIM_SEED", "7"), checks("HEDDLE_SIM_CHECKS", "all");
+  EXPECT_EQ(simulationPolicy(), "reordered");
+  EXPECT_EQ(simulationSchedule(), "leap-frog");
+  EXPECT_EQ(simulationSeed(), 7u);
+  EXPECT_EQ(simulationChecks(), "all");
   EXPECT_EQ(hostThreads(), 3);
   EXPECT_EQ(hostMemoryBytes(), 64u << 20);
   EXPECT_EQ(launchTimeoutSeconds(), 0.5);

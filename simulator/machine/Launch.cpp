@@ -38,6 +38,13 @@ void fillPattern(void *destination, uint64_t words, uint32_t pattern) {
     at[i] = pattern + uint32_t(i) * 0x9e3779b1u;
 }
 
+/// What the driver gives a launch: memory of the host, which all devices see alike.
+Allocation &allocateOnHost(AddressSpace &memory, uint64_t sizeBytes, const char *name) {
+  Allocation &made = memory.allocate(sizeBytes, name);
+  made.owner = hostOwner;
+  return made;
+}
+
 } // namespace
 
 void checkGeometry(const AmdKernel &kernel, const Chip &chip, const Geometry &geometry) {
@@ -76,11 +83,11 @@ Launch::Launch(AddressSpace &memory, const AmdKernel &kernel, const Geometry &ge
   constexpr uint64_t readAhead = 64; // a wide scalar load may reach behind the last argument
   bytes.resize((kernel.kernargBytes + readAhead) & ~uint64_t(3));
   fillHiddenArguments(bytes);
-  queue = memory.allocate(queueBytes, "queue").base;
+  queue = allocateOnHost(memory, queueBytes, "queue").base;
   for (const AmdArgument &argument : kernel.arguments)
     if (argument.valueKind == "hidden_queue_ptr")
       put(bytes, argument.offset, queue);
-  Allocation &segment = memory.allocate(bytes.size(), "kernel arguments");
+  Allocation &segment = allocateOnHost(memory, bytes.size(), "kernel arguments");
   std::memcpy(segment.bytes.get(), bytes.data(), bytes.size());
   segment.writable = false;
   arguments = segment.base;
@@ -134,7 +141,7 @@ void Launch::writeDispatchPacket() {
   put(bytes, 28, ldsBytes());
   put(bytes, 32, entry - kernel.entry + kernel.descriptor);
   put(bytes, 40, arguments);
-  Allocation &allocation = memory.allocate(packetBytes, "dispatch packet");
+  Allocation &allocation = allocateOnHost(memory, packetBytes, "dispatch packet");
   std::memcpy(allocation.bytes.get(), bytes.data(), bytes.size());
   allocation.writable = false;
   packet = allocation.base;
@@ -190,8 +197,9 @@ void Launch::start(Wave &wave, const Workgroup &group) const {
   uint32_t first = wave.indexInGroup * waveLanes, items = geometry.itemsPerGroup();
   uint32_t x = first % geometry.items.x, y = first / geometry.items.x % geometry.items.y,
            z = first / geometry.items.x / geometry.items.y;
+  unsigned ids = kernel.resource2 >> 11 & 3; // beyond x: what the kernel did not ask for is 0
   for (uint32_t lane = 0; lane < waveLanes; ++lane) {
-    wave.v[0][lane] = x | y << 10 | z << 20;
+    wave.v[0][lane] = x | (ids > 0 ? y << 10 : 0) | (ids > 1 ? z << 20 : 0);
     if (++x == geometry.items.x) {
       x = 0;
       if (++y == geometry.items.y)

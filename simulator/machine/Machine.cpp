@@ -71,6 +71,7 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
   mostInSlice = fineness[random() % std::size(fineness)];
   if (options.instructionLimit == 0)
     options.instructionLimit = defaultLimit;
+  port.skippedTicks = options.firstTick;
 }
 Machine::~Machine() = default;
 
@@ -168,6 +169,7 @@ bool Machine::admitAll(KernelRun &run) {
 
 bool Machine::pass() {
   bool progressed = false;
+  stuck = false;
   std::vector<Place> places = order();
   for (size_t i = 0; i < places.size(); ++i)
     if (options.schedule == Schedule::Random && random() % 2)
@@ -194,9 +196,21 @@ bool Machine::pass() {
            {fmt::format("`--limit N` allows N instructions; now {}", options.instructionLimit)});
   else if (progressed)
     idlePasses = 0, nextSkip = firstSkip;
-  else if (!unblock())
-    endAll("waits for ever: nothing that its waves wait for changes any more", {});
+  else if (!unblock()) {
+    stuck = options.patient;
+    if (!stuck)
+      giveUp();
+  }
   return !running.empty();
+}
+
+void Machine::stop(KernelRun &run, Error error) {
+  abandon(run, std::move(error));
+  std::erase(running, &run);
+}
+
+void Machine::giveUp() {
+  endAll("waits for ever: nothing that its waves wait for changes any more", {});
 }
 
 /// Takes a workgroup out if it has ended, and nothing of it is under way any more; with `force` that is completed.
@@ -373,8 +387,8 @@ bool Machine::unblock() {
   if (!canRun)
     return false;
   if (readsClock && port.skippedTicks < mostSkip) {
-    port.skippedTicks += nextSkip;
-    nextSkip *= 2;
+    port.skippedTicks += options.skip ? options.skip(nextSkip) : nextSkip;
+    nextSkip = std::min(2 * nextSkip, mostSkip);
     return true;
   }
   return ++idlePasses < mostIdlePasses;

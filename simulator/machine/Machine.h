@@ -29,6 +29,12 @@ struct RunOptions {
   bool preloads = true;          ///< whether the chip's firmware preloads kernel arguments
   uint32_t residentGroups = 0;   ///< workgroups alive at once on a device; 0: as many as the chip has compute units
   uint64_t instructionLimit = 0; ///< wave-instructions of all launches; 0: 4 * 2^30
+  uint64_t firstTick = 0;        ///< of the virtual clock
+  /// Waiting for ever is no error of its own: Machine::isStuck() says it, and somebody outside may change memory, begin
+  /// another kernel, or call giveUp().
+  bool patient = false;
+  /// Called before time passes because all wait, with the ticks; returns how many may. None: all of them.
+  std::function<uint64_t(uint64_t)> skip;
   /// Called before each instruction; slows the run down.
   std::function<void(const Wave &, const Instruction &)> trace;
 };
@@ -72,7 +78,11 @@ public:
   /// Every workgroup gets a turn. False when no kernel runs any more. A kernel that does what it must not, and all of
   /// them when nothing can go on or the limit is reached, end with their error.
   bool pass();
+  bool isStuck() const { return stuck; }             ///< nothing could go on in the last pass
+  void giveUp();                                     ///< ends all kernels: they wait for ever
+  void stop(KernelRun &run, Error error);            ///< ends one that runs
   uint64_t instructions() const { return executed; } ///< of all waves of all kernels
+  uint64_t ticks() const { return executed + port.skippedTicks; }
 
 private:
   using Resident = KernelRun::Resident;
@@ -109,6 +119,7 @@ private:
   uint64_t idlePasses = 0, nextSkip = 0;
   unsigned mostInSlice = 1; ///< instructions, of Schedule::Random
   bool thawed = false;      ///< what is frozen may run in this pass
+  bool stuck = false;
 };
 
 } // namespace heddle::simulator

@@ -20,6 +20,7 @@ class HostDriver : public Driver {
 public:
   std::string name() const override { return "host"; }
   int deviceCount() const override { return hostDeviceCount; }
+  bool isVirtual() const override { return true; }
   bool canAccessPeer(int, int) const override { return true; } // all are this process
   std::shared_ptr<Device> open(int ordinal) override {
     std::lock_guard lock(mutex);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a package with an AMD code object and the drivers that launch it agree on. Change anything here together with
+// `amdAbiVersion`.
+//
+// `Package::binary` is a linked code object, of binaryKind amdBinaryKind; the kernel is the one of the name
+// `Package::entry`. Its grid x, y, z is the program's id; a workgroup has `Package::threads` work-items, along x unless
+// the kernel was compiled for a workgroup of one shape, and `Package::sharedBytes` of dynamic LDS. Its explicit
+// arguments are the package's in order, at the offsets that the object's metadata say: pointers of 8 bytes, scalars of
+// 1 to 8 bytes, the low ones of the value. There is no launch's record yet: a package has no sites.
+#pragma once
+#include <cstdint>
+
+namespace heddle {
+
+inline constexpr uint32_t amdAbiVersion = 1;
+inline constexpr const char *amdBinaryKind = "amd-code-object";
+
+} // namespace heddle

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "binary/AmdPackage.h"
+#include "binary/AmdAbi.h"
+#include "support/Error.h"
+#include <fmt/format.h>
+#include <map>
+
+namespace heddle {
+namespace {
+
+/// In MLIR's notation, of a type of OpenCL C or HIP; empty when it is none of the plain ones.
+std::string elementTypeOf(std::string name) {
+  static const std::map<std::string, std::string> named = {
+      {"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"char", "i8"},    {"short", "i16"}, {"int", "i32"},
+      {"long", "i64"},  {"uchar", "i8"},   {"uint", "i32"}, {"ushort", "i16"}, {"ulong", "i64"}};
+  auto found = named.find(name);
+  return found == named.end() ? "" : found->second;
+}
+
+PackageArgument describe(const AmdArgument &argument, size_t position) {
+  PackageArgument made;
+  made.name = argument.name.empty() ? std::to_string(position) : argument.name;
+  made.pointer = argument.isBuffer();
+  std::string type = argument.typeName;
+  if (made.pointer && type.ends_with('*'))
+    type.pop_back();
+  made.type = elementTypeOf(type);
+  if (made.type.empty())
+    made.type = made.pointer ? "i8" : fmt::format("i{}", 8 * argument.sizeBytes);
+  return made;
+}
+
+} // namespace
+
+std::vector<AmdArgument> explicitArguments(const AmdKernel &kernel) {
+  std::vector<AmdArgument> arguments;
+  for (const AmdArgument &argument : kernel.arguments) {
+    if (argument.isHidden())
+      continue;
+    uint64_t size = argument.sizeBytes;
+    bool isNumber = argument.valueKind == "by_value" && (size == 1 || size == 2 || size == 4 || size == 8);
+    if (!isNumber && !(argument.isBuffer() && size == 8))
+      throw inputError(fmt::format("kernel `{}`: argument {} is a `{}` of {} bytes; a launch gives pointers and "
+                                   "numbers of 1, 2, 4 or 8 bytes",
+                                   kernel.name, arguments.size(), argument.valueKind, size),
+                       {"`heddle simulate` runs kernels with any arguments"});
+    arguments.push_back(argument);
+  }
+  return arguments;
+}
+
+Package packageOfCodeObject(const std::string &file, const std::string &name, const std::string &kernel,
+                            int64_t threads, uint64_t sharedBytes) {
+  AmdCodeObject object = parseAmdCodeObject(file, name);
+  const AmdKernel &found = object.kernel(kernel);
+  Package package;
+  package.kernel = package.entry = found.name;
+  package.target = package.processor = object.chip;
+  package.binaryKind = amdBinaryKind;
+  package.abiVersion = amdAbiVersion;
+  package.threads = threads;
+  package.sharedBytes = sharedBytes;
+  for (const AmdArgument &argument : explicitArguments(found))
+    package.arguments.push_back(describe(argument, package.arguments.size()));
+  package.binary = file;
+  return package;
+}
+
+} // namespace heddle

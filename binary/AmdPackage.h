@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels of other compilers as packages: the description is taken from the code object's metadata.
+#pragma once
+#include "binary/AmdCodeObject.h"
+#include "binary/Package.h"
+
+namespace heddle {
+
+/// The bytes `file` of a code object, called `name` in messages, as a package of its kernel `kernel`: `threads`
+/// work-items and `sharedBytes` of dynamic LDS for a workgroup. An argument without a name is called by its number; one
+/// whose type the metadata does not say is an integer, or a pointer to bytes. Throws Error{Input} for a file that is no
+/// code object, a kernel that it lacks, and arguments that a package cannot describe.
+Package packageOfCodeObject(const std::string &file, const std::string &name, const std::string &kernel,
+                            int64_t threads, uint64_t sharedBytes = 0);
+
+/// The kernel's arguments that a launch gives. Throws Error{Input} for one that is no pointer and no number.
+std::vector<AmdArgument> explicitArguments(const AmdKernel &kernel);
+
+} // namespace heddle

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/simulated/SimulatedEngine.h"
+#include "runtime/drivers/simulated/SimulatedModule.h"
+#include "simulator/state/Fault.h"
+#include "support/Error.h"
+#include "support/Knobs.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t nanosecondsPerTick = 10;
+constexpr uint8_t fillOfNewMemory = 0xd5; // so that reading what nothing wrote shows
+
+const std::map<std::string, simulator::Policy> policies = {{"earliest", simulator::Policy::Earliest},
+                                                           {"latest", simulator::Policy::Latest},
+                                                           {"reordered", simulator::Policy::Reordered},
+                                                           {"random", simulator::Policy::Random}};
+const std::map<std::string, simulator::Schedule> schedules = {{"run-to-block", simulator::Schedule::RunToBlock},
+                                                              {"round-robin", simulator::Schedule::RoundRobin},
+                                                              {"leap-frog", simulator::Schedule::LeapFrog},
+                                                              {"frozen", simulator::Schedule::Frozen},
+                                                              {"random", simulator::Schedule::Random}};
+
+simulator::Placement placementOf(Caching caching) {
+  return caching == Caching::Normal        ? simulator::Placement::Normal
+         : caching == Caching::FineGrained ? simulator::Placement::FineGrained
+                                           : simulator::Placement::Uncached;
+}
+
+} // namespace
+
+simulator::SimulationOptions simulationOptions() {
+  simulator::SimulationOptions options;
+  options.policy = policies.at(simulationPolicy());
+  options.schedule = schedules.at(simulationSchedule());
+  options.seed = simulationSeed();
+  try {
+    options.checks = simulator::parseChecks(simulationChecks());
+  } catch (const Error &error) {
+    throw Error(error.kind, fmt::format("environment variable HEDDLE_SIM_CHECKS: {}", error.what()), error.notes);
+  }
+  return options;
+}
+
+//===-- Launches -------------------------------------------------------------------------------------------------===//
+
+class SimulatedEngine::Launched : public SteppedLaunch {
+public:
+  Launched(SimulatedEngine &engine, const SimulatedRequest &request) : engine(engine), request(request) {
+    for (const simulator::Finding &finding : engine.session->findings())
+      known.push_back(finding.count);
+  }
+
+  bool isDone() const override { return run->ended; }
+  void finish() override {
+    std::unique_ptr<simulator::KernelRun> over = std::move(run);
+    std::vector<std::string> findings = newFindings();
+    std::string where = "launched on " + request.text;
+    if (over->error) {
+      Error error = *over->error;
+      std::erase_if(error.notes,
+                    [](const std::string &note) { return note.starts_with("`--"); }); // of the command line
+      error.notes.push_back(where);
+      error.notes.insert(error.notes.end(), findings.begin(), findings.end());
+      throw error;
+    }
+    if (findings.empty())
+      return;
+    std::string message =
+        fmt::format("kernel `{}`: {} finding{} of the simulator's checks while it ran",
+                    request.module->package().kernel, findings.size(), findings.size() == 1 ? "" : "s");
+    findings.insert(findings.begin(), where);
+    throw Error(ErrorClass::WrongResult, message, findings);
+  }
+
+  /// Ends it when it has run for too long.
+  void checkLimit() {
+    if (request.limitSeconds == 0 || run->ended || secondsRun() < request.limitSeconds)
+      return;
+    engine.session->machine().stop(
+        *run, Error(ErrorClass::WrongResult, fmt::format("kernel `{}` has not ended within its time limit of {} s",
+                                                         request.module->package().kernel, request.limitSeconds)));
+  }
+  double limitSeconds() const { return request.limitSeconds; }
+
+private:
+  double secondsRun() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
+
+  /// Which came, or came again, since it began.
+  std::vector<std::string> newFindings() const {
+    std::vector<std::string> texts;
+    const auto &all = engine.session->findings();
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (i < known.size() && all[i].count == known[i])
+        continue;
+      std::string text = all[i].text();
+      while (text.ends_with('\n'))
+        text.pop_back();
+      texts.push_back(text);
+    }
+    return texts;
+  }
+
+  friend class SimulatedEngine;
+  SimulatedEngine &engine;
+  const SimulatedRequest request; ///< keeps the module loaded
+  std::unique_ptr<simulator::KernelRun> run;
+  std::vector<uint64_t> known; ///< counts of the findings of before
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
+
+std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &request) {
+  if (!session) {
+    options = simulationOptions();
+    options.patient = true;
+    options.firstTick = ticks;
+    options.skip = [this](uint64_t wanted) { return passTime(wanted); };
+    session = std::make_unique<simulator::Session>(*simulated, options);
+    waitedSeconds = 0;
+  }
+  auto launched = std::make_unique<Launched>(*this, request);
+  simulator::RunOptions own = options;
+  if (request.cooperative)
+    own.residentGroups = uint32_t(request.geometry.groupCount());
+  launched->run = simulated->prepare(request.module->loaded, request.module->kernel, request.geometry,
+                                     request.arguments, request.ordinal, own);
+  session->begin(*launched->run);
+  return launched;
+}
+
+bool SimulatedEngine::runLaunches(Guard &guard) {
+  guardOfTurn = &guard;
+  session->pass();
+  guardOfTurn = nullptr;
+  for (SteppedQueue *queue : queues)
+    if (queue->running)
+      static_cast<Launched &>(*queue->running).checkLimit();
+  return !session->machine().isStuck();
+}
+
+/// All waves wait, and some of them until a time: time passes at once when nobody else can do anything meanwhile, else
+/// as fast as it really does.
+uint64_t SimulatedEngine::passTime(uint64_t wanted) {
+  constexpr uint64_t mostAtOnce = uint64_t(1) << 20;
+  if (waitedSeconds >= patienceSeconds() || isAlone())
+    return wanted;
+  wanted = std::min(wanted, mostAtOnce);
+  double seconds = double(wanted * nanosecondsPerTick) * 1e-9;
+  waitedSeconds = waitForArrival(*guardOfTurn, seconds) ? 0 : waitedSeconds + seconds;
+  return wanted;
+}
+
+void SimulatedEngine::giveUp() {
+  session->machine().giveUp();
+}
+
+double SimulatedEngine::patienceSeconds() const {
+  double seconds = launchTimeoutSeconds();
+  for (const SteppedQueue *queue : queues)
+    if (queue->running)
+      if (double own = static_cast<const Launched &>(*queue->running).limitSeconds())
+        seconds = std::min(seconds, own);
+  return seconds;
+}
+
+void SimulatedEngine::launchEnded(SteppedQueue &) {
+  if (!anyRunning())
+    endSession();
+}
+
+void SimulatedEngine::endSession() {
+  if (!session)
+    return;
+  ticks = session->machine().ticks();
+  session.reset();
+}
+
+uint64_t SimulatedEngine::nanoseconds() {
+  return (session ? session->machine().ticks() : ticks) * nanosecondsPerTick;
+}
+
+//===-- Memory and code ------------------------------------------------------------------------------------------===//
+
+void SimulatedEngine::openDevice(unsigned ordinal) {
+  Guard guard = lock();
+  if (!simulated)
+    simulated = std::make_unique<simulator::Simulator>(chip.name, 0);
+  while (simulated->deviceCount() <= ordinal)
+    simulated->addDevice();
+}
+
+uint64_t SimulatedEngine::allocate(const std::string &device, unsigned ordinal, uint64_t sizeBytes,
+                                   const std::string &name, Caching caching) {
+  Guard guard = lock();
+  releaseRetired();
+  std::string label = name.empty() ? "a buffer of " + device : name;
+  uint64_t address = simulated->allocate(sizeBytes, label, int(ordinal), placementOf(caching));
+  std::memset(simulated->bytes(address).data(), fillOfNewMemory, sizeBytes);
+  keep({address, sizeBytes, name, device});
+  return address;
+}
+
+void SimulatedEngine::releaseMemory(uint64_t address) {
+  simulated->free(address);
+}
+
+uint8_t *SimulatedEngine::access(SteppedQueue &, const char *what, uint64_t address, uint64_t sizeBytes, bool writes) {
+  static uint8_t nothing;
+  if (sizeBytes == 0)
+    return &nothing;
+  try {
+    return simulated->system.home.at(address, sizeBytes, writes);
+  } catch (const simulator::Fault &fault) {
+    throw Error(ErrorClass::Internal, fmt::format("{} {}", what, fault.what()), fault.notes);
+  }
+}
+
+simulator::LoadedObject &SimulatedEngine::load(const AmdCodeObject &object, unsigned ordinal) {
+  Guard guard = lock();
+  releaseRetired();
+  return simulated->load(object, ordinal);
+}
+
+void SimulatedEngine::unload(simulator::LoadedObject &loaded) noexcept {
+  std::lock_guard guard(unloadMutex);
+  unloaded.push_back(&loaded);
+}
+
+void SimulatedEngine::becameIdle() {
+  endSession();
+  std::vector<simulator::LoadedObject *> objects;
+  {
+    std::lock_guard guard(unloadMutex);
+    objects.swap(unloaded);
+  }
+  for (simulator::LoadedObject *object : objects)
+    simulated->unload(*object);
+}
+
+} // namespace heddle

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/simulated/SimulatedModule.h"
+#include "binary/AmdAbi.h"
+#include "binary/AmdPackage.h"
+#include "support/ElementType.h"
+#include "support/Error.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace heddle {
+namespace {
+
+constexpr int64_t waveLanes = 64, wavesPerUnit = 32, mostGroupsPerUnit = 16;
+
+void checkPackage(const Package &package, const std::string &device, const Chip &chip) {
+  std::string kernel = fmt::format("kernel `{}`", package.kernel);
+  if (package.target != chip.name)
+    throw inputError(
+        fmt::format("{} was compiled for target {}, the device {} is {}", kernel, package.target, device, chip.name));
+  if (package.binaryKind != amdBinaryKind)
+    throw inputError(fmt::format("{}: its binary is of kind `{}`, and devices of {} load `{}`", kernel,
+                                 package.binaryKind, chip.name, amdBinaryKind));
+  if (package.abiVersion != amdAbiVersion)
+    throw inputError(fmt::format("{} was compiled for version {} of the AMD interface, this runtime has version {}",
+                                 kernel, package.abiVersion, amdAbiVersion),
+                     {"compile it again"});
+  if (!package.sites.empty())
+    throw inputError(kernel + " prints or asserts, and a simulated device has no record for that yet");
+}
+
+/// What a launch gives must be what the kernel reads.
+void checkArguments(const Package &package, const std::vector<AmdArgument> &arguments) {
+  if (arguments.size() != package.arguments.size())
+    throw inputError(fmt::format("kernel `{}`: the package describes {} arguments, its code object {}", package.kernel,
+                                 package.arguments.size(), arguments.size()));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const PackageArgument &wanted = package.arguments[i];
+    auto type = findElementType(wanted.type);
+    uint64_t size = wanted.pointer || !type ? 8 : uint64_t(elementSizeBytes(*type));
+    if (wanted.pointer != arguments[i].isBuffer() || arguments[i].sizeBytes < size)
+      throw inputError(fmt::format("kernel `{}`, argument `{}`: the package describes {} of {} bytes, its code object "
+                                   "{} of {}",
+                                   package.kernel, wanted.name, wanted.pointer ? "a pointer" : "a number", size,
+                                   arguments[i].isBuffer() ? "a pointer" : "a number", arguments[i].sizeBytes));
+  }
+}
+
+Package withoutBinary(Package package) {
+  package.binary.clear();
+  return package;
+}
+
+} // namespace
+
+SimulatedModule::SimulatedModule(SimulatedEngine &engine, const std::string &device, unsigned ordinal,
+                                 const Package &package, simulator::LoadedObject &loaded)
+    : Module(withoutBinary(package)), engine(engine), ordinal(ordinal), device(device), loaded(loaded),
+      kernel(loaded.object.kernel(package.entry)), arguments(explicitArguments(kernel)) {}
+
+std::shared_ptr<SimulatedModule> SimulatedModule::load(SimulatedEngine &engine, const std::string &device,
+                                                       unsigned ordinal, const Package &package) {
+  checkPackage(package, device, engine.chip);
+  AmdCodeObject object = parseAmdCodeObject(package.binary, fmt::format("the code of kernel `{}`", package.kernel));
+  const AmdKernel &kernel = object.kernel(package.entry);
+  checkArguments(package, explicitArguments(kernel));
+  simulator::Geometry geometry;
+  geometry.items.x = uint32_t(std::clamp<int64_t>(package.threads, 0, UINT32_MAX));
+  geometry.dynamicLdsBytes = uint32_t(std::min<uint64_t>(package.sharedBytes, INT32_MAX));
+  const auto &shape = kernel.requiredWorkgroup;
+  if (!shape[0] || uint64_t(shape[0]) * shape[1] * shape[2] != uint64_t(package.threads))
+    simulator::checkGeometry(kernel, engine.chip, geometry);
+  return std::shared_ptr<SimulatedModule>(
+      new SimulatedModule(engine, device, ordinal, package, engine.load(object, ordinal)));
+}
+
+SimulatedModule::~SimulatedModule() {
+  engine.unload(loaded);
+}
+
+simulator::Geometry SimulatedModule::geometryOf(const Launch &launch) const {
+  simulator::Geometry geometry;
+  geometry.groups = {uint32_t(launch.grid[0]), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])};
+  const auto &shape = kernel.requiredWorkgroup;
+  geometry.items =
+      shape[0] ? simulator::Extents{shape[0], shape[1], shape[2]} : simulator::Extents{uint32_t(package().threads)};
+  geometry.dynamicLdsBytes = uint32_t(package().sharedBytes);
+  simulator::checkGeometry(kernel, engine.chip, geometry);
+  return geometry;
+}
+
+std::string SimulatedModule::segmentOf(const Launch &launch) const {
+  std::string segment(kernel.kernargBytes, '\0');
+  std::vector<uint64_t> slots = argumentSlots(launch);
+  for (size_t i = 0; i < slots.size(); ++i)
+    std::memcpy(segment.data() + arguments[i].offset, &slots[i], arguments[i].sizeBytes);
+  return segment;
+}
+
+int64_t SimulatedModule::mostCooperative() const {
+  int64_t waves = (package().threads + waveLanes - 1) / waveLanes;
+  int64_t groups = std::min(mostGroupsPerUnit, std::max<int64_t>(1, wavesPerUnit / waves));
+  if (int64_t lds = int64_t(kernel.groupBytes + package().sharedBytes))
+    groups = std::max<int64_t>(1, std::min(groups, engine.chip.sharedMemoryBytes / lds));
+  return groups * engine.chip.computeUnits;
+}
+
+} // namespace heddle
