@@ -38,15 +38,10 @@ Options:
 Exit codes: 0 done, 1 wrong result, 2 bad input, 3 environment, 70 a fault of heddle
 )";
 
-/// Quoted where a shell would need it.
 std::string joinCommandLine(int count, char **words) {
   std::string line;
-  for (int i = 0; i < count; ++i) {
-    std::string word = words[i];
-    bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                         "0123456789_-+=:,./@%") == std::string::npos;
-    line += (i ? " " : "") + (plain ? word : "'" + word + "'");
-  }
+  for (int i = 0; i < count; ++i)
+    line += (i ? " " : "") + heddle::quoteForShell(words[i]);
   return line;
 }
 

@@ -31,6 +31,8 @@ enum Implicit : uint16_t {
   ignoresExec = 128,     ///< a vector instruction that does not look at EXEC
   acceptsAnything = 256, ///< operands and modifiers are read from the encoding, not from the text
   keepsHighHalf = 512,   ///< a 16-bit result leaves the other half of its register; else it becomes 0
+  /// The result errs within what the manual allows, which does not say its bits.
+  approximates = 1 << 15,
 };
 
 /// Where an instruction exists, or means what its row says.

@@ -31,6 +31,8 @@ struct RunOptions {
   uint64_t instructionLimit = 0; ///< wave-instructions of all launches; 0: 4 * 2^30
   /// Called before each instruction; slows the run down.
   std::function<void(const Wave &, const Instruction &)> trace;
+  /// Asked now and then; when it is true, all launches end with an error.
+  std::function<bool()> isCancelled;
 };
 
 struct RunStatistics {
@@ -49,6 +51,7 @@ struct KernelRun {
   RunStatistics statistics;   ///< up to now
   bool ended = false;         ///< in whatever way
   std::optional<Error> error; ///< what ended it early
+  bool isEndless = false;     ///< it was ended because it waits for ever, or has run for too long
 
   KernelRun();
   ~KernelRun();
