@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Comparison of results with reference files.
 #include "api/Heddle.h"
+#include "api/Values.h"
 #include "support/Npy.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -21,13 +22,6 @@ ElementType typeOfFile(const NpyArray &file, const Array &array, const std::stri
       return type;
   throw inputError(
       fmt::format("{}: cannot compare dtype `{}` with {} elements", path, file.dtype, elementTypeName(array.type)));
-}
-
-std::string formatIndex(int64_t element, const std::vector<int64_t> &shape) {
-  std::vector<int64_t> index(shape.size());
-  for (size_t i = shape.size(); i-- > 0; element /= shape[i])
-    index[i] = element % shape[i];
-  return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A run from beginning to end: values by name to buffers and scalars, launches, results back.
 #include "api/Heddle.h"
+#include "api/Values.h"
 #include "chips/Chip.h"
 #include "runtime/Driver.h"
 #include "runtime/Event.h"
@@ -43,15 +44,6 @@ bool sameStorage(const std::string &dtype, ElementType wanted) {
     if (!isFloat(type) && dtype == numpyDtype(type) && sameStorage(type, wanted))
       return true;
   return wanted == ElementType::I1 && (dtype == "|u1" || dtype == "|i1");
-}
-
-/// The type of a file's elements when no argument says more.
-ElementType typeOfDtype(const std::string &dtype, const std::string &path) {
-  for (ElementType type : allElementTypes())
-    if (dtype == numpyDtype(type) && type != ElementType::BF16 && type != ElementType::F8E4M3FN &&
-        type != ElementType::F8E5M2 && type != ElementType::F8E4M3FNUZ && type != ElementType::F8E5M2FNUZ)
-      return type;
-  throw inputError(fmt::format("{}: no element type for dtype `{}`", path, dtype));
 }
 
 /// One named buffer: its contents here, its memory there.
@@ -107,14 +99,6 @@ const std::string *Run::valueOf(const std::string &name) const {
   return nullptr;
 }
 
-void checkRepeated(const std::vector<NamedValue> &values, const char *option) {
-  for (size_t i = 0; i < values.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (values[i].name == values[j].name)
-        throw inputError(fmt::format("`{} {}=...` is given twice: `{}` and `{}`", option, values[i].name,
-                                     values[j].value, values[i].value));
-}
-
 void Run::checkNames() {
   checkRepeated(request.arguments, "--arg");
   checkRepeated(request.buffers, "--buffer");
@@ -137,10 +121,7 @@ void Run::checkNames() {
     throw inputError(fmt::format("{} {} of kernel `{}` {} missing", missing.size() == 1 ? "argument" : "arguments",
                                  fmt::join(missing, ", "), package.kernel, missing.size() == 1 ? "is" : "are"),
                      argumentNotes(package));
-  for (const NamedValue &given : request.buffers)
-    if (std::find(known.begin(), known.end(), given.name) != known.end())
-      throw inputError(fmt::format("`{}` is an argument of kernel `{}`; a `--buffer` needs a name of its own",
-                                   given.name, package.kernel));
+  checkOwnNames(request.buffers, known, package.kernel);
 }
 
 void Run::checkOutputs() {

@@ -3,33 +3,73 @@
 #pragma once
 #include "api/Heddle.h"
 #include <functional>
+#include <optional>
 
 namespace heddle {
 
+/// A wave before one of its instructions, for whoever steps through a kernel.
+class SimulatedStop {
+public:
+  virtual ~SimulatedStop() = default;
+  virtual std::string line() const = 0;                  ///< `0,0,0 wave 0  0x1638  s_endpgm`
+  virtual std::vector<std::string> written() const = 0;  ///< the registers that the wave's last instruction wrote
+  virtual std::vector<std::string> operands() const = 0; ///< those that this one reads and writes, as they are now
+  /// `v3 = ...` of all lanes, or `s3 = ...`. Throws Error{Input} for a number that the wave has not.
+  virtual std::string vectorRegister(unsigned number) const = 0;
+  virtual std::string scalarRegister(unsigned number) const = 0;
+};
+
+/// On several devices the kernel runs on all of them at once, and NAME=VALUE gives each of them a buffer of its own:
+/// `rand:...:SEED` with the seed SEED + device, `ptrs:A` with the addresses of A on all devices. NAME@DEVICE=VALUE is
+/// for one device. The numbers `rank` and `devices` are the device's index and their count. Before a buffer's value may
+/// stand `host:` (one buffer of the host for all devices), `fine:` or `uncached:`.
 struct SimulateRequest {
   std::string kernel;                                          ///< may be empty when the object has one
   std::array<int64_t, 3> grid = {1, 1, 1}, block = {64, 1, 1}; ///< workgroups, and work-items of each
   int64_t dynamicLdsBytes = 0;
   std::vector<NamedValue> arguments; ///< by the name in the object's metadata, or by position: `0`, `1`, ...
   std::vector<NamedValue> buffers;
-  std::vector<std::string> outputs;
-  std::string policy = "earliest"; ///< or `latest`: when memory operations complete
+  std::vector<std::string> outputs; ///< also by position, and NAME@DEVICE for one of several devices
+  unsigned devices = 1;
+  std::string policy = "earliest";       ///< when memory operations take effect: a name of simulationPolicies()
+  std::string schedule = "run-to-block"; ///< in which order waves run: a name of simulationSchedules()
+  std::string checks = "none";           ///< `all`, `none`, `a,b`, `all,-c`
+  bool caches = false;                   ///< also where nothing implies them
   bool preloads = true;
   uint64_t seed = 0;
   uint32_t resident = 0;         ///< workgroups alive at once; 0: the chip's compute units
   uint64_t instructionLimit = 0; ///< 0: the default
   std::function<void(const std::string &line)> trace;
+  /// Called before each instruction; what it throws ends the simulation.
+  std::function<void(const SimulatedStop &stop)> step;
+};
+
+struct SimulatedFinding {
+  std::string check; ///< `register-wait`
+  std::string text;  ///< several lines, ending with one
+  uint64_t firstPc = 0, secondPc = 0, count = 1;
+};
+
+struct SimulatedOutput {
+  size_t requested = 0; ///< which of SimulateRequest::outputs it answers
+  int device = -1;      ///< of several; -1: on the host, or the only one
+  Array array;
 };
 
 struct SimulateResult {
   std::string kernel, chip;
-  std::vector<Array> outputs;
+  std::vector<SimulatedOutput> outputs;
+  std::vector<SimulatedFinding> findings;
+  std::optional<Error> error; ///< Error{WrongResult}: what ended the kernel early; then there are no outputs
   uint64_t instructions = 0, waves = 0, groups = 0; ///< instructions are those of waves
   double seconds = 0;                               ///< of processor time, of the run alone
 };
 
+std::vector<std::string> simulationPolicies();
+std::vector<std::string> simulationSchedules();
+
 /// Runs a kernel of the code object in `file`; `name` stands for it in messages. Throws Error{Input} for an object or
-/// arguments that do not fit, Error{WrongResult} for what the simulator finds.
+/// arguments that do not fit.
 SimulateResult simulateKernel(const std::string &file, const std::string &name, const SimulateRequest &request);
 
 /// The instructions that the simulator has for `gfx942` or `gfx950`, in alphabetical order. Throws Error{Input} for

@@ -126,6 +126,7 @@ void readArguments(const ElfImage &image, const nlohmann::json &entry, AmdKernel
       image.fail(fmt::format("describes an argument of kernel `{}` that is no map", kernel.name));
     AmdArgument argument{textOf(each, ".name"), textOf(each, ".type_name"), textOf(each, ".value_kind"),
                          numberOf(each, ".offset"), numberOf(each, ".size")};
+    argument.pointeeAlignment = std::clamp<uint64_t>(numberOf(each, ".pointee_align"), 1, 4096);
     if (argument.offset > kernel.kernargBytes || argument.sizeBytes > kernel.kernargBytes - argument.offset)
       image.fail(fmt::format("places argument {} of kernel `{}` at bytes {}..{} of {}", kernel.arguments.size(),
                              kernel.name, argument.offset, argument.offset + argument.sizeBytes, kernel.kernargBytes));

@@ -16,6 +16,7 @@ struct AmdArgument {
   std::string valueKind; ///< `by_value`, `global_buffer`, `dynamic_shared_pointer`, `hidden_block_count_x`, ...
   uint64_t offset = 0;   ///< in the kernarg segment
   uint64_t sizeBytes = 0;
+  uint64_t pointeeAlignment = 1; ///< of a `dynamic_shared_pointer`
   bool isHidden() const { return valueKind.starts_with("hidden_"); }
   bool isBuffer() const { return valueKind == "global_buffer"; }
 };

@@ -45,6 +45,7 @@ public:
   Code(const AmdCodeObject &object, AddressSpace &memory, int owner);
   ~Code() override;
   Program &program() { return *text; }
+  std::vector<const Instruction *> reached() const override;
 
 private:
   class Text : public Program {
@@ -91,6 +92,12 @@ Simulator::Code::Code(const AmdCodeObject &given, AddressSpace &memory, int owne
     if (&segment == code)
       text = std::make_unique<Text>(object.chip, std::span(placed.bytes.get(), placed.sizeBytes), placed.base);
   }
+}
+
+std::vector<const Instruction *> Simulator::Code::reached() const {
+  std::vector<const Instruction *> instructions;
+  text->forEachReached([&](const Instruction &instruction) { instructions.push_back(&instruction); });
+  return instructions;
 }
 
 Simulator::Simulator(const std::string &chip, unsigned devices) : chipName(chip) {
@@ -166,8 +173,10 @@ SimulationReport Simulator::run(std::span<const std::unique_ptr<KernelRun>> runs
     report.statistics.instructions += run->statistics.instructions;
     report.statistics.waves += run->statistics.waves;
     report.statistics.groups += run->statistics.groups;
-    if (run->error && !report.error)
+    if (run->error && !report.error) {
       report.error = run->error;
+      report.isEndless = run->isEndless;
+    }
   }
   report.findings = session.findings();
   return report;

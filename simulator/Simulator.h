@@ -23,6 +23,7 @@ struct SimulationReport {
   /// What ended it early: Error{WrongResult} with instruction and place when the kernel does what it must not, reaches
   /// an instruction that the simulator does not know, or does not end.
   std::optional<Error> error;
+  bool isEndless = false; ///< the error is that the kernel waits for ever or has reached its limit of instructions
 };
 
 /// A code object in the memory of the devices.
@@ -31,6 +32,8 @@ public:
   virtual ~LoadedObject() = default;
   const AmdCodeObject object;
   uint64_t base = 0, sizeBytes = 0; ///< where the file's address 0 lies, and how far it reaches
+  /// The instructions that waves have come to, by address.
+  virtual std::vector<const Instruction *> reached() const = 0;
 
 protected:
   explicit LoadedObject(const AmdCodeObject &object) : object(object) {}

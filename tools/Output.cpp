@@ -82,6 +82,26 @@ int parseIntegerOption(const std::string &option, const std::string &text, int l
   throw inputError(fmt::format("`{} {}`: not an integer {}", option, text, range));
 }
 
+uint64_t parseUnsignedOption(const std::string &option, const std::string &text, uint64_t least) {
+  uint64_t value = 0;
+  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || stop != text.data() + text.size() || value < least)
+    throw inputError(fmt::format("`{} {}` is not an integer from {} to 2^64-1", option, text, least));
+  return value;
+}
+
+std::string quoteForShell(const std::string &word) {
+  bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                       "0123456789_-+=:,./@%") == std::string::npos;
+  return plain ? word : "'" + word + "'";
+}
+
+std::string fileOfRank(const std::string &file, size_t rank) {
+  size_t dot = file.rfind(".npy");
+  return dot == std::string::npos ? fmt::format("{}.{}", file, rank)
+                                  : fmt::format("{}.{}{}", file.substr(0, dot), rank, file.substr(dot));
+}
+
 void say(const std::string &line) {
   fmt::print(stderr, "{}\n", line);
 }

@@ -24,6 +24,15 @@ int parseIntegerOption(const std::string &option, const std::string &text, int l
 /// An option's value as X, X,Y or X,Y,Z, the rest 1; Error{Input} with the option and its text when it is none.
 std::array<int64_t, 3> parseExtents(const std::string &option, const std::string &text);
 
+/// The same for integers from 0 to 2^64-1.
+uint64_t parseUnsignedOption(const std::string &option, const std::string &text, uint64_t least = 0);
+
+/// Quoted where a shell would need it.
+std::string quoteForShell(const std::string &word);
+
+/// A file for each rank: `out.npy` becomes `out.2.npy`.
+std::string fileOfRank(const std::string &file, size_t rank);
+
 /// Writes one line of talk.
 void say(const std::string &line);
 

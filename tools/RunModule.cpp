@@ -36,13 +36,6 @@ OutputTarget parseOutput(const std::string &text) {
   return {size_t(result), rank, value.value};
 }
 
-/// A file for each rank: `out.npy` becomes `out.2.npy`.
-std::string fileOfRank(const std::string &file, size_t rank) {
-  size_t dot = file.rfind(".npy");
-  return dot == std::string::npos ? fmt::format("{}.{}", file, rank)
-                                  : fmt::format("{}.{}{}", file.substr(0, dot), rank, file.substr(dot));
-}
-
 void checkOutputs(const std::vector<OutputTarget> &outputs, const ModuleResult &result) {
   for (const OutputTarget &output : outputs) {
     if (output.result >= result.results.front().size())

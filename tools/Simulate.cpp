@@ -4,11 +4,12 @@
 #include "support/File.h"
 #include "support/Npy.h"
 #include "tools/Arrays.h"
+#include "tools/KernelOptions.h"
 #include "tools/Output.h"
+#include "tools/Step.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -17,45 +18,36 @@
 namespace heddle {
 namespace {
 
-constexpr const char *help = R"(heddle simulate OBJECT [options]: runs a kernel of an AMD code object on this processor
+constexpr const char *help =
+    R"(heddle simulate OBJECT [options]: runs a kernel of an AMD code object on this processor
 
   heddle simulate add.hsaco --grid 4 --block 256 --arg x=@x.npy --arg y=rand:f32[1024]:7 --arg out=f32[1024] --out out=-
   heddle simulate lib.hsaco --kernel scan --grid 1 --block 64 --arg 0=@x.npy --arg 1=f32[64] --arg 2=64 --out 1=out.npy
-
-  OBJECT               a linked code object (.hsaco) for gfx942 or gfx950, of version 5 or 6
-  --kernel NAME        which kernel, when there are several
-  --grid X[,Y[,Z]]     workgroups
-  --block X[,Y[,Z]]    work-items of a workgroup, at most 1024
-  --arg NAME=VALUE     one for each argument, by its name or its position from 0; VALUE is a number or a buffer:
-                         @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers)
-  --buffer NAME=VALUE  a buffer that is no argument
-  --out NAME=FILE      write a buffer after the run as .npy; - prints it
-  --lds BYTES          dynamic LDS beside what the kernel declares
-  --policy NAME        when registers get what memory operations bring: earliest (at once, the default), or latest (when a
-                       wait demands it, so that a missing wait shows)
-  --no-preload         the firmware preloads no arguments: the kernel loads them itself
-  --seed N             of the patterns in registers, LDS and scratch that nothing has written
-  --resident N         workgroups alive at once; default the chip's compute units
-  --limit N            stop after N instructions of waves; default 4294967296
+  heddle simulate sum.hsaco --devices 4 --grid 1 --block 64 --arg x=rand:f32[64]:7 --arg peers=ptrs:x --arg rank=rank ...
+{})"
+    R"(  --out NAME=FILE      write a buffer after the run as .npy; - prints it. With several devices out.npy becomes out.0.npy,
+                         out.1.npy, ...; NAME@DEVICE=FILE is of one device
+  --policy NAME        when memory operations take effect and registers get what they bring: earliest (at once, the
+                         default), latest (when a wait demands it), reordered (flags early, data late), random
+  --schedule NAME      in which order waves run: run-to-block (each until it waits, the default), round-robin, leap-frog
+                         (one as far ahead as it can), frozen (a device or workgroup only when nothing else can), random
+  --seed N             of random policies and schedules, of who is ahead or frozen, and of the patterns in registers, LDS
+                         and scratch that nothing has written
+  --caches             loads may find what caches keep, as with every policy but earliest and with every check
+  --checks NAMES       all, none (the default), a,b, or all,-c: `heddle check --list` shows them; findings end with 1
   --trace              each instruction to standard error
-  --json               counts and results as JSON
+  --step               stops before each instruction, shows its registers, and reads commands: enter (one instruction),
+                         n COUNT, c (to the end), v N and s N (a register), q
+  --json               counts, results and findings as JSON
   --list-instructions CHIP   the instructions that the simulator has, and nothing else
 )";
 
 struct SimulateVerbRequest {
-  std::string input, grid, block, listedChip;
-  std::vector<std::string> arguments, buffers, outputs;
-  SimulateRequest run;
-  bool trace = false, json = false;
+  KernelOptions kernel;
+  std::string listedChip;
+  std::vector<std::string> outputs;
+  bool trace = false, step = false, json = false;
 };
-
-uint64_t parseUnsignedOption(const std::string &option, const std::string &text) {
-  uint64_t value = 0;
-  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || stop != text.data() + text.size())
-    throw inputError(fmt::format("`{} {}` is not an integer from 0 to 2^64-1", option, text));
-  return value;
-}
 
 std::string describeRun(const SimulateResult &result) {
   return fmt::format(
@@ -64,26 +56,44 @@ std::string describeRun(const SimulateResult &result) {
       double(result.instructions) / std::max(result.seconds, 1e-9) * 1e-6);
 }
 
-void printResult(const SimulateResult &result, const std::vector<NamedValue> &files, bool asJson) {
+nlohmann::ordered_json describeAsJson(const SimulateResult &result) {
   nlohmann::ordered_json json = {{"kernel", result.kernel},
                                  {"chip", result.chip},
                                  {"workgroups", result.groups},
                                  {"waves", result.waves},
                                  {"instructions", result.instructions},
                                  {"seconds", result.seconds}};
+  json["findings"] = nlohmann::ordered_json::array();
+  for (const SimulatedFinding &finding : result.findings)
+    json["findings"].push_back({{"check", finding.check},
+                                {"firstPc", finding.firstPc},
+                                {"secondPc", finding.secondPc},
+                                {"count", finding.count},
+                                {"text", finding.text}});
+  if (result.error)
+    json["error"] = {{"message", result.error->what()}, {"notes", result.error->notes}};
+  return json;
+}
+
+void printResult(const SimulateResult &result, const std::vector<NamedValue> &files, bool asJson) {
+  nlohmann::ordered_json json = describeAsJson(result);
   std::string text;
-  for (size_t i = 0; i < files.size(); ++i) {
-    const Array &array = result.outputs[i];
-    if (files[i].value != "-")
-      writeNpy(files[i].value, {array.dtype, array.shape, array.bytes});
+  for (const SimulatedOutput &output : result.outputs) {
+    const Array &array = output.array;
+    const NamedValue &file = files[output.requested];
+    bool isOneOfSeveral = output.device >= 0 && file.name.find('@') == std::string::npos;
+    std::string path = file.value != "-" && isOneOfSeveral ? fileOfRank(file.value, size_t(output.device)) : file.value;
+    if (path != "-")
+      writeNpy(path, {array.dtype, array.shape, array.bytes});
     else
       text += formatArray(array);
-    json["outputs"].push_back(arrayAsJson(array, files[i].value));
+    json["outputs"].push_back(arrayAsJson(array, path));
   }
   if (asJson)
-    printJson(json);
-  else
-    printData(text + describeRun(result));
+    return printJson(json);
+  for (const SimulatedFinding &finding : result.findings)
+    say(finding.text);
+  printData(text + (result.error ? "" : describeRun(result)));
 }
 
 int listInstructions(const std::string &chip, bool asJson) {
@@ -98,19 +108,8 @@ int listInstructions(const std::string &chip, bool asJson) {
 int simulateVerb(SimulateVerbRequest &request) {
   if (!request.listedChip.empty())
     return listInstructions(request.listedChip, request.json);
-  SimulateRequest &run = request.run;
-  if (request.input.empty())
-    throw inputError("no code object: `heddle simulate` wants a file", {"`heddle simulate --help` shows the options"});
-  if (request.grid.empty() || request.block.empty())
-    throw inputError(fmt::format("no {}: `heddle simulate` wants `--grid X[,Y[,Z]]`, the workgroups, and `--block "
-                                 "X[,Y[,Z]]`, the work-items of each",
-                                 request.grid.empty() ? "grid" : "block"));
-  run.grid = parseExtents("--grid", request.grid);
-  run.block = parseExtents("--block", request.block);
-  for (const std::string &text : request.arguments)
-    run.arguments.push_back(parseNamedValue(text, "--arg"));
-  for (const std::string &text : request.buffers)
-    run.buffers.push_back(parseNamedValue(text, "--buffer"));
+  SimulateRequest &run = request.kernel.run;
+  std::string file = request.kernel.parse("simulate");
   std::vector<NamedValue> files;
   for (const std::string &text : request.outputs) {
     files.push_back(parseNamedValue(text, "--out"));
@@ -120,8 +119,19 @@ int simulateVerb(SimulateVerbRequest &request) {
   }
   if (request.trace)
     run.trace = [](const std::string &line) { say(line); };
-  printResult(simulateKernel(readFile(request.input), request.input, run), files, request.json);
-  return 0;
+  StepConsole console;
+  if (request.step)
+    run.step = [&console](const SimulatedStop &stop) { console.stop(stop); };
+  SimulateResult result;
+  try {
+    result = simulateKernel(file, request.kernel.input, run);
+  } catch (const StepQuit &) {
+    return 0;
+  }
+  printResult(result, files, request.json);
+  if (result.error)
+    throw *result.error;
+  return result.findings.empty() ? 0 : int(ErrorClass::WrongResult);
 }
 
 } // namespace
@@ -129,29 +139,19 @@ int simulateVerb(SimulateVerbRequest &request) {
 void addSimulate(CLI::App &program, VerbAction &action) {
   auto request = std::make_shared<SimulateVerbRequest>();
   CLI::App *verb = program.add_subcommand("simulate");
-  verb->footer(help);
+  verb->footer(fmt::format(fmt::runtime(help), kernelOptionsHelp));
   verb->set_help_flag("-h,--help");
-  verb->add_option("object", request->input);
-  verb->add_option("--kernel", request->run.kernel);
-  verb->add_option("--grid", request->grid);
-  verb->add_option("--block", request->block);
-  verb->add_option("--arg", request->arguments)->allow_extra_args(false);
-  verb->add_option("--buffer", request->buffers)->allow_extra_args(false);
+  request->kernel.add(*verb);
+  SimulateRequest &run = request->kernel.run;
   verb->add_option("--out", request->outputs)->allow_extra_args(false);
-  verb->add_option_function<std::string>("--lds", [request](const std::string &text) {
-    request->run.dynamicLdsBytes = parseIntegerOption("--lds", text, 0);
-  });
-  verb->add_option("--policy", request->run.policy);
-  verb->add_flag_callback("--no-preload", [request] { request->run.preloads = false; });
+  verb->add_option("--policy", run.policy);
+  verb->add_option("--schedule", run.schedule);
+  verb->add_option("--checks", run.checks);
+  verb->add_flag("--caches", run.caches);
   verb->add_option_function<std::string>(
-      "--seed", [request](const std::string &text) { request->run.seed = parseUnsignedOption("--seed", text); });
-  verb->add_option_function<std::string>("--resident", [request](const std::string &text) {
-    request->run.resident = uint32_t(parseIntegerOption("--resident", text, 1));
-  });
-  verb->add_option_function<std::string>("--limit", [request](const std::string &text) {
-    request->run.instructionLimit = parseUnsignedOption("--limit", text);
-  });
+      "--seed", [&run](const std::string &text) { run.seed = parseUnsignedOption("--seed", text); });
   verb->add_flag("--trace", request->trace);
+  verb->add_flag("--step", request->step);
   verb->add_option("--list-instructions", request->listedChip);
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return simulateVerb(*request); }; });

@@ -18,6 +18,8 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
 void addRun(CLI::App &program, VerbAction &action, const std::string &commandLine);
 void addInspect(CLI::App &program, VerbAction &action);
 void addSimulate(CLI::App &program, VerbAction &action);
+void addCheck(CLI::App &program, VerbAction &action);
+void addMutate(CLI::App &program, VerbAction &action);
 void addBench(CLI::App &program, VerbAction &action);
 void addDoctor(CLI::App &program, VerbAction &action);
 

@@ -20,6 +20,7 @@ constexpr const char *overview = R"(heddle: compiles GPU tile kernels and runs t
   heddle run add.hpkg --grid 4 --arg ... --device host --repeat 100
   heddle inspect matmul.hpkg --asm
   heddle simulate add.hsaco --grid 4 --block 256 --arg x=@x.npy --arg out=f32[1024] --out out=out.npy
+  heddle check add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:7 --arg out=f32[1024]
   heddle bench all-reduce -b 1K -e 64M -f 4
   heddle doctor
 
@@ -28,6 +29,8 @@ Verbs (each has --help):
   run       a kernel on a device, from its text or its package
   inspect   what is in a package, what each phase makes of a kernel, what a collective or a module does
   simulate  a kernel of an AMD code object, without such a device
+  check     whether such a kernel is right in every order of things that the device allows
+  mutate    whether `check` would notice what can be wrong in it
   bench     how fast a collective is, and whether its result is right
   doctor    what this machine has, and every setting with its origin
 
@@ -38,15 +41,10 @@ Options:
 Exit codes: 0 done, 1 wrong result, 2 bad input, 3 environment, 70 a fault of heddle
 )";
 
-/// Quoted where a shell would need it.
 std::string joinCommandLine(int count, char **words) {
   std::string line;
-  for (int i = 0; i < count; ++i) {
-    std::string word = words[i];
-    bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                         "0123456789_-+=:,./@%") == std::string::npos;
-    line += (i ? " " : "") + (plain ? word : "'" + word + "'");
-  }
+  for (int i = 0; i < count; ++i)
+    line += (i ? " " : "") + heddle::quoteForShell(words[i]);
   return line;
 }
 
@@ -100,6 +98,8 @@ int runProgram(int count, char **words) {
   heddle::addRun(program, action, commandLine);
   heddle::addInspect(program, action);
   heddle::addSimulate(program, action);
+  heddle::addCheck(program, action);
+  heddle::addMutate(program, action);
   heddle::addBench(program, action);
   heddle::addDoctor(program, action);
   try {

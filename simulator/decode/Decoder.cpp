@@ -36,6 +36,12 @@ Execute chooseExecute(const Instruction &instruction) {
 
 } // namespace
 
+bool Decoder::isKnown(const Instruction &instruction) {
+  Execute execute = instruction.execute;
+  return execute != executeNoInstruction && execute != executeUnknown && execute != executeUnreadable &&
+         execute != executeUnmodifiable;
+}
+
 Instruction Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   Instruction instruction;
   instruction.pc = pc;

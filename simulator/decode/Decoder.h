@@ -17,6 +17,8 @@ public:
   /// The instruction at the start of `bytes`. What is no instruction, has no row or cannot be parsed becomes a record
   /// of 4 bytes or its own size whose execution throws a Fault: code that is never reached does no harm.
   Instruction decode(std::span<const uint8_t> bytes, uint64_t pc);
+  /// Whether the simulator has what it was decoded to.
+  static bool isKnown(const Instruction &instruction);
 
   /// The mnemonics that have a row, in alphabetical order.
   std::vector<std::string> mnemonics() const;

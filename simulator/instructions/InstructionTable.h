@@ -35,6 +35,8 @@ enum Implicit : uint16_t {
   writesM0 = 2048,
   placesByte = 4096,  ///< a byte of the destination changes, which op_sel names
   selectsByte = 8192, ///< of the first source, a byte that op_sel names is read
+  /// The result errs within what the manual allows, which does not say its bits.
+  approximates = 1 << 15,
 };
 
 /// Where an instruction exists, or means what its row says.

@@ -196,26 +196,26 @@ void addDivision(InstructionTable &table) {
 }
 
 void addApproximations(InstructionTable &table) {
-  table.add(laneRow<invert<half>>("v_rcp_f16"));
-  table.add(laneRow<invert<float>>("v_rcp_f32"));
-  table.add(laneRow<invert<float>>("v_rcp_iflag_f32"));
-  table.add(laneRow<invert<double>>("v_rcp_f64"));
-  table.add(laneRow<root<half>>("v_sqrt_f16"));
-  table.add(laneRow<root<float>>("v_sqrt_f32"));
-  table.add(laneRow<root<double>>("v_sqrt_f64"));
-  table.add(laneRow<invertedRoot<half>>("v_rsq_f16"));
-  table.add(laneRow<invertedRoot<float>>("v_rsq_f32"));
-  table.add(laneRow<invertedRoot<double>>("v_rsq_f64"));
-  table.add(laneRow<exponential<half>>("v_exp_f16"));
-  table.add(laneRow<exponential<float>>("v_exp_f32"));
-  table.add(laneRow<exponential<float>>("v_exp_legacy_f32"));
-  table.add(laneRow<logarithm<half>>("v_log_f16"));
-  table.add(laneRow<logarithm<float>>("v_log_f32"));
-  table.add(laneRow<logarithm<float>>("v_log_legacy_f32"));
-  table.add(laneRow<sine<half>>("v_sin_f16"));
-  table.add(laneRow<sine<float>>("v_sin_f32"));
-  table.add(laneRow<cosine<half>>("v_cos_f16"));
-  table.add(laneRow<cosine<float>>("v_cos_f32"));
+  table.add(laneRow<invert<half>>("v_rcp_f16", approximates));
+  table.add(laneRow<invert<float>>("v_rcp_f32", approximates));
+  table.add(laneRow<invert<float>>("v_rcp_iflag_f32", approximates));
+  table.add(laneRow<invert<double>>("v_rcp_f64", approximates));
+  table.add(laneRow<root<half>>("v_sqrt_f16", approximates));
+  table.add(laneRow<root<float>>("v_sqrt_f32", approximates));
+  table.add(laneRow<root<double>>("v_sqrt_f64", approximates));
+  table.add(laneRow<invertedRoot<half>>("v_rsq_f16", approximates));
+  table.add(laneRow<invertedRoot<float>>("v_rsq_f32", approximates));
+  table.add(laneRow<invertedRoot<double>>("v_rsq_f64", approximates));
+  table.add(laneRow<exponential<half>>("v_exp_f16", approximates));
+  table.add(laneRow<exponential<float>>("v_exp_f32", approximates));
+  table.add(laneRow<exponential<float>>("v_exp_legacy_f32", approximates));
+  table.add(laneRow<logarithm<half>>("v_log_f16", approximates));
+  table.add(laneRow<logarithm<float>>("v_log_f32", approximates));
+  table.add(laneRow<logarithm<float>>("v_log_legacy_f32", approximates));
+  table.add(laneRow<sine<half>>("v_sin_f16", approximates));
+  table.add(laneRow<sine<float>>("v_sin_f32", approximates));
+  table.add(laneRow<cosine<half>>("v_cos_f16", approximates));
+  table.add(laneRow<cosine<float>>("v_cos_f32", approximates));
   table.add(laneRow<[](double a, uint32_t b) { return trigonometricSegment(a, b); }>("v_trig_preop_f64"));
 }
 

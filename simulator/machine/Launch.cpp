@@ -57,6 +57,10 @@ void checkGeometry(const AmdKernel &kernel, const Chip &chip, const Geometry &ge
       throw inputError(fmt::format("a workgroup of {} x {} x {} work-items, and {} are the most on {}",
                                    geometry.items[0], geometry.items[1], geometry.items[2],
                                    mostWavesPerGroup * waveLanes, chip.name));
+    if (uint64_t(geometry.groups[i]) * geometry.items[i] > UINT32_MAX)
+      throw inputError(fmt::format("{} workgroups of {} work-items along {} are {} work-items, and 2^32-1 are the most",
+                                   geometry.groups[i], geometry.items[i], "xyz"[i],
+                                   uint64_t(geometry.groups[i]) * geometry.items[i]));
   }
   if (kernel.mostWorkItems && items > kernel.mostWorkItems)
     throw inputError(fmt::format("a workgroup of {} work-items, and kernel `{}` is compiled for at most {}", items,

@@ -191,7 +191,9 @@ bool Machine::pass() {
   std::erase_if(running, [](const KernelRun *run) { return run->ended; });
   if (running.empty())
     return false;
-  if (executed > options.instructionLimit)
+  if (options.isCancelled && options.isCancelled())
+    endAll("is stopped", {});
+  else if (executed > options.instructionLimit)
     endAll(fmt::format("has not ended after {} instructions of its waves", executed),
            {fmt::format("`--limit N` allows N instructions; now {}", options.instructionLimit)});
   else if (progressed)
@@ -453,6 +455,7 @@ void Machine::endAll(const std::string &message, const std::vector<std::string> 
                                 "at once, `--resident N`",
                                 left, run->residentGroups));
     all.insert(all.end(), extra.begin(), extra.end());
+    run->isEndless = true;
     abandon(*run,
             Error(ErrorClass::WrongResult, fmt::format("kernel `{}` {}", run->launch->kernel.name, message), all));
   }

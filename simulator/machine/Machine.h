@@ -37,6 +37,8 @@ struct RunOptions {
   std::function<uint64_t(uint64_t)> skip;
   /// Called before each instruction; slows the run down.
   std::function<void(const Wave &, const Instruction &)> trace;
+  /// Asked now and then; when it is true, all launches end with an error.
+  std::function<bool()> isCancelled;
 };
 
 struct RunStatistics {
@@ -55,6 +57,7 @@ struct KernelRun {
   RunStatistics statistics;   ///< up to now
   bool ended = false;         ///< in whatever way
   std::optional<Error> error; ///< what ended it early
+  bool isEndless = false;     ///< it was ended because it waits for ever, or has run for too long
 
   KernelRun();
   ~KernelRun();

@@ -23,6 +23,14 @@ public:
     return decodeAt(pc);
   }
 
+  /// Calls `visit` with each instruction that was reached, by address.
+  template <typename Visit>
+  void forEachReached(Visit visit) const {
+    for (const auto &slot : slots)
+      if (slot)
+        visit(*slot);
+  }
+
 protected:
   virtual Instruction decode(std::span<const uint8_t> bytes, uint64_t pc) = 0;
 

@@ -6,7 +6,7 @@ import sys
 arguments = [a for a in sys.argv[1:] if a != "--fortran"]
 fortran = "--fortran" in sys.argv
 path, dtype, shape, *texts = arguments
-letter = {"<f4": "f", "<f8": "d", "<i4": "i", "<u2": "H", "<f2": "e", "<i8": "q", ">f4": "f"}[dtype]
+letter = {"<f4": "f", "<f8": "d", "<i4": "i", "<u2": "H", "<f2": "e", "<i8": "q", ">f4": "f", "|u1": "B"}[dtype]
 values = []
 for text in texts:
     if ":" in text:

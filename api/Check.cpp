@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/Check.h"
+#include "api/CheckRuns.h"
+#include <fmt/format.h>
+
+namespace heddle {
+
+std::vector<CheckInfoText> kernelChecks() {
+  std::vector<CheckInfoText> texts;
+  for (const simulator::CheckInfo &info : simulator::allChecks())
+    texts.push_back({info.name, info.justification});
+  texts.push_back({"result", "Memory operations may complete, and waves may run, in any order that waits, barriers and "
+                             "atomics leave open: a kernel whose bits depend on it is right only by luck, unless it "
+                             "says so (`--allow-different`)."});
+  texts.push_back({"fault", "An access outside every allocation, a trap, or an instruction that the simulator does not "
+                            "know ends a kernel on the spot; a device would hang or stop the process."});
+  texts.push_back({"no-end", "Every wave that can go on gets its turn, and everything on its way arrives in the end: a "
+                             "kernel that still waits would wait for ever on a device too, or needs more instructions "
+                             "than `--limit` allows."});
+  return texts;
+}
+
+std::string RunChoice::text() const {
+  return fmt::format("{}, {}, seed {}", policy, schedule, seed);
+}
+
+CheckResult checkKernel(const std::string &file, const std::string &name, const CheckRequest &request) {
+  SimulatedKernel kernel(file, name, request.run);
+  return summarise(kernel, request, makeRuns(kernel, request));
+}
+
+} // namespace heddle

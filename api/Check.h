@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Whether a kernel of an AMD code object is right under every order of things that the machine allows: it runs under
+// many policies and schedules with all checks, and its results are compared bit for bit.
+#pragma once
+#include "api/Simulate.h"
+
+namespace heddle {
+
+struct CheckInfoText {
+  std::string name, justification;
+};
+/// The checks of the simulator, and behind them what is found by comparing runs.
+std::vector<CheckInfoText> kernelChecks();
+
+struct CheckRequest {
+  SimulateRequest run;                     ///< policy, schedule, seed, outputs, trace and step are ignored
+  unsigned schedules = 8;                  ///< seeds of random runs; at most as many of leap-frog and frozen ones
+  double timeLimitSeconds = 0;             ///< 0: none
+  unsigned threads = 0;                    ///< 0: one for each core
+  std::vector<std::string> allowDifferent; ///< buffers whose bits may differ between runs
+  std::function<void(size_t done, size_t all)> progress; ///< called on any thread, one call at a time
+};
+
+/// How one run went about things.
+struct RunChoice {
+  std::string policy, schedule;
+  uint64_t seed = 0;
+  std::string text() const; ///< `latest, leap-frog, seed 2`
+};
+
+struct CheckFinding {
+  std::string kind; ///< a check's name, `result`, `fault` or `no-end`
+  std::string text; ///< several lines, ending with one
+  RunChoice run;    ///< the first that found it
+  size_t runs = 1;  ///< that found it
+  uint64_t firstPc = 0, secondPc = 0;
+};
+
+struct CheckResult {
+  std::string kernel, chip;
+  size_t planned = 0, ended = 0; ///< runs
+  std::vector<CheckFinding> findings;
+  std::vector<std::string> approximated; ///< instructions that ran and whose bits the manual does not say
+  std::vector<std::string> reasons;      ///< why it is not clean although there may be no finding
+  uint64_t instructions = 0;             ///< of waves, of all runs
+  double seconds = 0;                    ///< of all processors
+  bool isClean() const { return findings.empty() && reasons.empty(); }
+};
+
+/// Throws Error{Input} for an object or arguments that do not fit.
+CheckResult checkKernel(const std::string &file, const std::string &name, const CheckRequest &request);
+
+} // namespace heddle

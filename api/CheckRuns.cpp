@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/CheckRuns.h"
+#include "api/Values.h"
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <fmt/format.h>
+#include <mutex>
+#include <thread>
+
+namespace heddle {
+
+using namespace simulator;
+
+void runInParallel(size_t count, unsigned threads, const std::function<void(size_t)> &work) {
+  if (threads == 0)
+    threads = std::max(1u, std::thread::hardware_concurrency());
+  std::atomic<size_t> next = 0;
+  std::vector<std::exception_ptr> failures(count);
+  auto loop = [&] {
+    for (size_t i; (i = next++) < count;)
+      try {
+        work(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min<size_t>(threads, count); ++i)
+    others.emplace_back(loop);
+  loop();
+  for (std::thread &thread : others)
+    thread.join();
+  for (const std::exception_ptr &failure : failures)
+    if (failure)
+      std::rethrow_exception(failure);
+}
+
+std::vector<RunChoice> planRuns(const SimulatedKernel &kernel, unsigned schedules) {
+  uint64_t groups = kernel.geometry.groupCount(), waves = (kernel.geometry.itemsPerGroup() + 63) / 64;
+  uint64_t freezable = kernel.request.devices > 1 ? kernel.request.devices : groups;
+  uint64_t ahead = std::max({waves, groups, uint64_t(kernel.request.devices)});
+  std::vector<RunChoice> plan;
+  for (const char *policy : {"earliest", "latest", "reordered"}) {
+    plan.push_back({policy, "run-to-block", 0});
+    plan.push_back({policy, "round-robin", 0});
+    for (uint64_t seed = 0; seed < std::min<uint64_t>(schedules, ahead); ++seed)
+      plan.push_back({policy, "leap-frog", seed});
+    for (uint64_t seed = 0; freezable > 1 && seed < std::min<uint64_t>(schedules, freezable); ++seed)
+      plan.push_back({policy, "frozen", seed});
+  }
+  for (uint64_t seed = 0; seed < schedules; ++seed)
+    plan.push_back({"random", "random", seed});
+  return plan;
+}
+
+SimulationOptions optionsOf(const SimulatedKernel &kernel, const RunChoice &choice) {
+  SimulationOptions options = kernel.options();
+  options.policy = parsePolicy(choice.policy);
+  options.schedule = parseSchedule(choice.schedule);
+  options.seed = choice.seed;
+  options.caches = true;
+  return options;
+}
+
+// ---- Comparing ----
+
+std::vector<bool> ignoredBuffers(const SimulatedKernel &kernel, const std::vector<std::string> &names) {
+  std::vector<bool> ignored(kernel.buffers.size());
+  for (const std::string &name : names)
+    for (size_t index : kernel.buffersNamed(name, "--allow-different"))
+      ignored[index] = true;
+  return ignored;
+}
+
+std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std::vector<std::string> &here,
+                                        const std::vector<std::string> &there, const std::vector<bool> &ignored) {
+  std::vector<Difference> found;
+  for (size_t i = 0; i < here.size(); ++i) {
+    if (ignored[i] || here[i] == there[i])
+      continue;
+    const Array &array = kernel.buffers[i].array;
+    size_t size = size_t(elementSizeBytes(array.type));
+    Difference difference{i, -1, 0, "", ""};
+    for (size_t at = 0; at + size <= here[i].size(); at += size) {
+      const char *mine = here[i].data() + at, *other = there[i].data() + at;
+      if (std::memcmp(mine, other, size) == 0)
+        continue;
+      if (difference.elements++ > 0)
+        continue;
+      difference.element = int64_t(at / size);
+      difference.here = formatElement(array.type, mine);
+      difference.there = formatElement(array.type, other);
+    }
+    found.push_back(std::move(difference));
+  }
+  return found;
+}
+
+// ---- Running ----
+
+CheckedRuns makeRuns(const SimulatedKernel &kernel, const CheckRequest &request) {
+  CheckedRuns runs;
+  runs.plan = planRuns(kernel, request.schedules);
+  size_t count = runs.plan.size();
+  runs.outcomes.resize(count);
+  runs.differences.resize(count);
+  std::vector<bool> ignored = ignoredBuffers(kernel, request.allowDifferent);
+  Deadline deadline(request.timeLimitSeconds);
+  std::mutex progress;
+  size_t done = 0;
+  auto make = [&](size_t index) {
+    if (deadline.isOver())
+      return;
+    SimulationOptions options = optionsOf(kernel, runs.plan[index]);
+    std::atomic<bool> wasStopped = false;
+    options.isCancelled = [&] {
+      wasStopped = wasStopped || deadline.isOver();
+      return wasStopped.load();
+    };
+    KernelOutcome outcome = kernel.run(kernel.object, options);
+    if (!wasStopped) // what was stopped says nothing
+      runs.outcomes[index] = std::move(outcome);
+    std::lock_guard lock(progress);
+    ++done;
+    if (request.progress)
+      request.progress(done, count);
+  };
+  auto hasContents = [&] { return runs.outcomes[runs.reference] && !runs.outcomes[runs.reference]->contents.empty(); };
+  for (runs.reference = 0; runs.reference < count; ++runs.reference) {
+    make(runs.reference);
+    if (hasContents() || deadline.isOver())
+      break;
+  }
+  if (runs.reference == count)
+    runs.reference = 0;
+  size_t first = done;
+  const std::vector<std::string> none;
+  const std::vector<std::string> &reference =
+      runs.outcomes[runs.reference] ? runs.outcomes[runs.reference]->contents : none;
+  runInParallel(count - std::min(first, count), request.threads, [&](size_t i) {
+    size_t index = first + i;
+    make(index);
+    std::optional<KernelOutcome> &outcome = runs.outcomes[index];
+    if (!outcome || outcome->contents.empty())
+      return;
+    runs.differences[index] = compareContents(kernel, outcome->contents, reference, ignored);
+    outcome->contents.clear();
+  });
+  return runs;
+}
+
+// ---- The verdict ----
+
+namespace {
+
+class Summary {
+public:
+  Summary(const SimulatedKernel &kernel, const CheckedRuns &runs) : kernel(kernel), runs(runs) {}
+
+  CheckResult make(const CheckRequest &request);
+
+private:
+  void addRun(size_t index);
+  void addFinding(size_t index, CheckFinding finding, const std::string &key);
+  void addDifference(size_t index, const Difference &difference);
+  void addReasons(const CheckRequest &request);
+
+  const SimulatedKernel &kernel;
+  const CheckedRuns &runs;
+  CheckResult result;
+  std::map<std::string, size_t> known; ///< findings by what makes them the same
+  std::map<std::string, std::string> unknown;
+};
+
+void Summary::addFinding(size_t index, CheckFinding finding, const std::string &key) {
+  auto [place, isNew] = known.try_emplace(key, result.findings.size());
+  if (!isNew) {
+    ++result.findings[place->second].runs;
+    return;
+  }
+  finding.run = runs.plan[index];
+  result.findings.push_back(std::move(finding));
+}
+
+void Summary::addDifference(size_t index, const Difference &difference) {
+  const Array &array = kernel.buffers[difference.buffer].array;
+  std::string place = array.name + formatIndex(difference.element, array.shape);
+  std::string text = fmt::format("error: the result depends on what happens when (result)\n"
+                                 "  {} = {}   {}\n"
+                                 "  {} = {}   {}\n"
+                                 "  {} of {} elements differ\n",
+                                 place, difference.there, runs.plan[runs.reference].text(), place, difference.here,
+                                 runs.plan[index].text(), difference.elements, countElements(array.shape));
+  addFinding(index, {.kind = "result", .text = text, .run = {}}, "result " + array.name);
+}
+
+void Summary::addRun(size_t index) {
+  const KernelOutcome &outcome = *runs.outcomes[index];
+  ++result.ended;
+  result.instructions += outcome.report.statistics.instructions;
+  result.seconds += outcome.seconds;
+  for (const Finding &finding : outcome.report.findings) {
+    std::string name = infoOf(finding.check).name;
+    addFinding(index,
+               {.kind = name,
+                .text = kernel.withSources(finding.text()),
+                .run = {},
+                .firstPc = finding.firstPc,
+                .secondPc = finding.secondPc},
+               fmt::format("{} {} {} {}", name, finding.firstPc, finding.secondPc, finding.title));
+  }
+  if (const std::optional<Error> &error = outcome.report.error) {
+    std::string kind = outcome.report.isEndless ? "no-end" : "fault",
+                text = fmt::format("error: {} ({})\n", error->what(), kind);
+    for (const std::string &note : error->notes)
+      text += "  " + kernel.withSources(note) + "\n";
+    std::string place = error->notes.empty() ? "" : error->notes[0].substr(0, error->notes[0].find("  "));
+    addFinding(index, {.kind = kind, .text = text, .run = {}}, outcome.report.isEndless ? kind : kind + " " + place);
+  }
+  for (const Difference &difference : runs.differences[index])
+    addDifference(index, difference);
+  for (const ReachedInstruction &instruction : outcome.reached) {
+    if (instruction.approximates && std::find(result.approximated.begin(), result.approximated.end(),
+                                              instruction.mnemonic) == result.approximated.end())
+      result.approximated.push_back(instruction.mnemonic);
+    if (!instruction.isKnown)
+      unknown[instruction.text] = fmt::format("0x{:x}", instruction.pc);
+  }
+}
+
+void Summary::addReasons(const CheckRequest &request) {
+  for (const auto &[text, pc] : unknown)
+    result.reasons.push_back(fmt::format("`{}` at {} ran, which the simulator does not know", text, pc));
+  if (result.ended < result.planned)
+    result.reasons.push_back(fmt::format("{} of {} runs did not end within `--time-limit {}`",
+                                         result.planned - result.ended, result.planned, request.timeLimitSeconds));
+  CheckSet checks = parseChecks(request.run.checks);
+  std::vector<std::string> off;
+  for (const CheckInfo &info : allChecks())
+    if (!checks.has(info.check))
+      off.push_back(info.name);
+  if (!off.empty())
+    result.reasons.push_back(fmt::format("checks were off: {}", fmt::join(off, ", ")));
+}
+
+CheckResult Summary::make(const CheckRequest &request) {
+  result.kernel = kernel.kernel.name;
+  result.chip = kernel.object.chip;
+  result.planned = runs.plan.size();
+  for (size_t i = 0; i < runs.plan.size(); ++i)
+    if (runs.outcomes[i])
+      addRun(i);
+  std::sort(result.approximated.begin(), result.approximated.end());
+  addReasons(request);
+  return std::move(result);
+}
+
+} // namespace
+
+CheckResult summarise(const SimulatedKernel &kernel, const CheckRequest &request, const CheckedRuns &runs) {
+  return Summary(kernel, runs).make(request);
+}
+
+} // namespace heddle

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The runs of a check and how they are compared: what checkKernel and mutateKernel have in common.
+#pragma once
+#include "api/Check.h"
+#include "api/SimulatedKernel.h"
+#include <atomic>
+#include <chrono>
+
+namespace heddle {
+
+/// Calls `work(i)` for every i below `count` on several threads. Throws what the first of them in order threw.
+void runInParallel(size_t count, unsigned threads, const std::function<void(size_t)> &work);
+
+/// The runs to make, most telling reference first: every policy but random with every schedule but random, and random
+/// ones. Seeds of leap-frog say which wave or workgroup is ahead, those of frozen who stands still; there are only so
+/// many of them.
+std::vector<RunChoice> planRuns(const SimulatedKernel &kernel, unsigned schedules);
+
+simulator::SimulationOptions optionsOf(const SimulatedKernel &kernel, const RunChoice &choice);
+
+/// The first place where a buffer differs between two runs.
+struct Difference {
+  size_t buffer = 0;
+  int64_t element = 0, elements = 0; ///< the first one, and how many differ
+  std::string here, there;
+};
+/// `ignored` are buffers that may differ.
+std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std::vector<std::string> &here,
+                                        const std::vector<std::string> &there, const std::vector<bool> &ignored);
+std::vector<bool> ignoredBuffers(const SimulatedKernel &kernel, const std::vector<std::string> &names);
+
+/// What is left of a time limit.
+class Deadline {
+public:
+  explicit Deadline(double seconds) : seconds(seconds) {}
+  bool isOver() const {
+    return seconds > 0 && std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(seconds);
+  }
+
+private:
+  double seconds;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
+
+/// The outcomes of the good object's runs, in the plan's order.
+struct CheckedRuns {
+  std::vector<RunChoice> plan;
+  std::vector<std::optional<KernelOutcome>> outcomes; ///< without contents, but for the first that has any
+  std::vector<std::vector<Difference>> differences;   ///< from `reference`
+  size_t reference = 0;                               ///< whose contents the others are compared with
+};
+CheckedRuns makeRuns(const SimulatedKernel &kernel, const CheckRequest &request);
+CheckResult summarise(const SimulatedKernel &kernel, const CheckRequest &request, const CheckedRuns &runs);
+
+} // namespace heddle

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/Mutate.h"
+#include "api/CheckRuns.h"
+#include "api/Values.h"
+#include "simulator/mutations/Mutations.h"
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <mutex>
+#include <sstream>
+
+namespace heddle {
+namespace {
+
+using namespace simulator;
+
+/// A mutant that runs longer than this many times the good kernel does not end.
+constexpr uint64_t slowdown = 16, leastLimit = 100000;
+
+struct Site {
+  uint64_t pc = 0;
+  Mutation mutation;
+};
+
+AmdSegment &codeOf(AmdCodeObject &object) {
+  return *std::find_if(object.segments.begin(), object.segments.end(),
+                       [](const AmdSegment &segment) { return segment.executable; });
+}
+
+class Mutating {
+public:
+  Mutating(const SimulatedKernel &kernel, const MutateRequest &request) : kernel(kernel), request(request) {}
+
+  MutateResult execute();
+
+private:
+  void findSites();
+  void orderRuns();
+  void run(size_t index);
+  bool judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome) const;
+  void explain();
+
+  const SimulatedKernel &kernel;
+  const MutateRequest &request;
+  MutateResult result;
+  CheckedRuns runs;
+  std::vector<Site> sites;
+  std::vector<size_t> order; ///< of the plan's runs: what catches most comes first
+  std::vector<bool> ignored;
+};
+
+/// What ran is changed; what lies between and did not run is counted.
+void Mutating::findSites() {
+  std::map<uint64_t, uint32_t> reached;
+  for (const auto &outcome : runs.outcomes)
+    for (const ReachedInstruction &instruction : outcome->reached)
+      reached[instruction.pc] = instruction.sizeBytes;
+  result.executed = reached.size();
+  if (reached.empty())
+    return;
+  AmdCodeObject object = kernel.object;
+  const AmdSegment &code = codeOf(object);
+  std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t *>(code.bytes.data()), code.bytes.size());
+  MutationMaker maker(object.chip);
+  uint64_t last = reached.rbegin()->first;
+  for (uint64_t pc = reached.begin()->first; pc <= last;) {
+    uint32_t size = 4;
+    std::vector<Mutation> mutations = maker.of(bytes.subspan(pc - code.address), size);
+    if (!reached.contains(pc))
+      result.notReached += !mutations.empty();
+    else
+      for (Mutation &mutation : mutations)
+        sites.push_back({pc, std::move(mutation)});
+    pc += size;
+  }
+  for (const Site &site : sites)
+    result.mutants.push_back({.kind = infoOf(site.mutation.kind).name,
+                              .pc = site.pc,
+                              .before = site.mutation.before,
+                              .after = site.mutation.after,
+                              .source = kernel.sourceOf(site.pc),
+                              .detail = "",
+                              .equivalent = ""});
+}
+
+void Mutating::orderRuns() {
+  auto rank = [&](const RunChoice &choice) {
+    if (choice.seed > 0)
+      return 3;
+    return choice.policy == "latest" ? 0 : choice.policy == "random" ? 1 : 2;
+  };
+  for (int wanted = 0; wanted <= 3; ++wanted)
+    for (size_t i = 0; i < runs.plan.size(); ++i)
+      if (rank(runs.plan[i]) == wanted)
+        order.push_back(i);
+}
+
+/// Whether the run gave the mutant away.
+bool Mutating::judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome) const {
+  const SimulationReport &report = outcome.report;
+  if (!report.findings.empty()) {
+    mutant.fate = Mutant::Fate::Finding;
+    mutant.detail = infoOf(report.findings.front().check).name;
+    return true;
+  }
+  if (report.error) {
+    mutant.fate = report.isEndless ? Mutant::Fate::NoEnd : Mutant::Fate::Fault;
+    mutant.detail = report.error->what();
+    return true;
+  }
+  std::vector<Difference> differences =
+      compareContents(kernel, outcome.contents, runs.outcomes[runs.reference]->contents, ignored);
+  if (differences.empty())
+    return false;
+  const Difference &first = differences.front();
+  const Array &array = kernel.buffers[first.buffer].array;
+  mutant.fate = Mutant::Fate::WrongResult;
+  mutant.detail = fmt::format("{}{} = {} for {} ({})", array.name, formatIndex(first.element, array.shape), first.here,
+                              first.there, runs.plan[choice].text());
+  return true;
+}
+
+void Mutating::run(size_t index) {
+  const Site &site = sites[index];
+  Mutant &mutant = result.mutants[index];
+  AmdCodeObject object = kernel.object;
+  AmdSegment &code = codeOf(object);
+  code.bytes.replace(site.pc - code.address, site.mutation.bytes.size(), site.mutation.bytes);
+  for (size_t choice : order) {
+    SimulationOptions options = optionsOf(kernel, runs.plan[choice]);
+    uint64_t limit = slowdown * runs.outcomes[choice]->report.statistics.instructions + leastLimit;
+    options.instructionLimit = options.instructionLimit ? std::min(options.instructionLimit, limit) : limit;
+    if (judge(mutant, choice, kernel.run(object, options)))
+      return;
+  }
+  mutant.fate = Mutant::Fate::Survived;
+}
+
+void Mutating::explain() {
+  for (const EquivalentMutant &known : request.equivalents) {
+    size_t matching = 0, survivors = 0;
+    for (Mutant &mutant : result.mutants) {
+      bool isPlace = known.pc ? mutant.pc == *known.pc : mutant.before == known.text;
+      if (!isPlace || (!known.kind.empty() && mutant.kind != known.kind))
+        continue;
+      ++matching;
+      if (mutant.fate != Mutant::Fate::Survived)
+        continue;
+      ++survivors;
+      mutant.equivalent = known.reason;
+    }
+    if (matching == 0)
+      throw inputError(fmt::format("{}: no instruction that ran is `{}`{}", known.origin,
+                                   known.pc ? fmt::format("0x{:x}", *known.pc) : known.text,
+                                   known.kind.empty() ? "" : " and can be changed by " + known.kind));
+    if (survivors == 0)
+      result.notes.push_back(fmt::format("{}: what it explains is caught", known.origin));
+  }
+}
+
+MutateResult Mutating::execute() {
+  ignored = ignoredBuffers(kernel, request.check.allowDifferent);
+  Deadline deadline(request.check.timeLimitSeconds);
+  runs = makeRuns(kernel, request.check);
+  result.good = summarise(kernel, request.check, runs);
+  if (!result.good.findings.empty() || result.good.ended < result.good.planned)
+    return std::move(result);
+  findSites();
+  orderRuns();
+  std::mutex progress;
+  size_t done = 0;
+  runInParallel(sites.size(), request.check.threads, [&](size_t index) {
+    if (!deadline.isOver())
+      run(index);
+    std::lock_guard lock(progress);
+    ++done;
+    if (request.check.progress)
+      request.check.progress(done, sites.size());
+  });
+  explain();
+  return std::move(result);
+}
+
+} // namespace
+
+std::vector<EquivalentMutant> parseEquivalents(const std::string &text, const std::string &name) {
+  std::vector<EquivalentMutant> parsed;
+  std::istringstream lines(text);
+  std::string line;
+  for (size_t number = 1; std::getline(lines, line); ++number) {
+    if (size_t begin = line.find_first_not_of(" \t"); begin == std::string::npos || line[begin] == '#')
+      continue;
+    EquivalentMutant mutant;
+    mutant.origin = fmt::format("{}:{}", name, number);
+    size_t colon = line.find(": ");
+    if (colon == std::string::npos || line.find_first_not_of(" \t", colon + 1) == std::string::npos)
+      throw inputError(
+          fmt::format("{}: `{}` is not `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`", mutant.origin, line));
+    mutant.reason = line.substr(line.find_first_not_of(" \t", colon + 1));
+    std::string place = line.substr(0, colon);
+    for (const MutationKindInfo &info : allMutationKinds())
+      if (place.starts_with(std::string(info.name) + " ")) {
+        mutant.kind = info.name;
+        place.erase(0, mutant.kind.size() + 1);
+      }
+    uint64_t pc = 0;
+    auto [stop, status] =
+        std::from_chars(place.data() + std::min<size_t>(2, place.size()), place.data() + place.size(), pc, 16);
+    if (place.starts_with("0x") && status == std::errc() && stop == place.data() + place.size())
+      mutant.pc = pc;
+    else
+      mutant.text = place;
+    parsed.push_back(mutant);
+  }
+  return parsed;
+}
+
+std::vector<MutationKindText> mutationKinds() {
+  std::vector<MutationKindText> texts;
+  for (const MutationKindInfo &info : allMutationKinds())
+    texts.push_back({info.name, info.what});
+  return texts;
+}
+
+size_t MutateResult::count(Mutant::Fate fate) const {
+  return size_t(std::count_if(mutants.begin(), mutants.end(), [&](const Mutant &m) { return m.fate == fate; }));
+}
+size_t MutateResult::caught() const {
+  return mutants.size() - count(Mutant::Fate::Survived) - count(Mutant::Fate::NotRun);
+}
+size_t MutateResult::explained() const {
+  return size_t(std::count_if(mutants.begin(), mutants.end(), [](const Mutant &m) { return !m.equivalent.empty(); }));
+}
+double MutateResult::score() const {
+  size_t counted = mutants.size() - explained() - count(Mutant::Fate::NotRun);
+  return counted == 0 ? 1 : double(caught()) / double(counted);
+}
+
+MutateResult mutateKernel(const std::string &file, const std::string &name, const MutateRequest &request) {
+  SimulatedKernel kernel(file, name, request.check.run);
+  return Mutating(kernel, request).execute();
+}
+
+} // namespace heddle

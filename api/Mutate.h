@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Whether checking a kernel would notice what can be wrong in it: its machine code is changed in one place at a time,
+// and each changed kernel must give itself away.
+#pragma once
+#include "api/Check.h"
+
+namespace heddle {
+
+/// A mutant, or several, of which it is known why no check can notice it.
+struct EquivalentMutant {
+  std::string kind;           ///< empty: of every kind
+  std::optional<uint64_t> pc; ///< in the file
+  std::string text;           ///< of the instruction, when there is no pc
+  std::string reason;
+  std::string origin; ///< `FILE:LINE`, for messages
+};
+/// Lines `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`; `#` begins a comment. Throws Error{Input} with the line.
+std::vector<EquivalentMutant> parseEquivalents(const std::string &text, const std::string &name);
+
+struct MutationKindText {
+  std::string name, what;
+};
+std::vector<MutationKindText> mutationKinds();
+
+struct MutateRequest {
+  CheckRequest check;
+  std::vector<EquivalentMutant> equivalents;
+};
+
+struct Mutant {
+  enum class Fate { Finding, WrongResult, Fault, NoEnd, Survived, NotRun };
+  std::string kind;
+  uint64_t pc = 0; ///< in the file
+  std::string before, after, source;
+  Fate fate = Fate::NotRun;
+  std::string detail;     ///< what gave it away: a check's name, an element, an error
+  std::string equivalent; ///< why it may survive
+};
+
+struct MutateResult {
+  CheckResult good; ///< mutants are made only when it is clean
+  size_t executed = 0;
+  size_t notReached = 0; ///< instructions that could be changed, between those that ran, and did not run themselves
+  std::vector<Mutant> mutants;
+  std::vector<std::string> notes; ///< of explanations for what is caught
+
+  size_t count(Mutant::Fate fate) const;
+  size_t caught() const;
+  size_t explained() const; ///< survivors with a reason
+  /// Of those that ran and are not explained, the part that was caught; 1 when there are none.
+  double score() const;
+};
+
+/// Throws Error{Input} for an object or arguments that do not fit, and for an explanation that fits no mutant.
+MutateResult mutateKernel(const std::string &file, const std::string &name, const MutateRequest &request);
+
+} // namespace heddle

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A kernel with its geometry and arguments, made once and run any number of times, also on several threads at once:
+// each run has a simulator of its own. What `simulate`, `check` and `mutate` have in common.
+#pragma once
+#include "api/Simulate.h"
+#include "simulator/Simulator.h"
+#include "simulator/decode/SourceLines.h"
+#include <map>
+
+namespace heddle {
+
+/// A buffer of one device, or of the host.
+struct SimulatedBuffer {
+  Array array;      ///< the name is `out`, or `out@1` with several devices; without bytes: zeros
+  std::string base; ///< `out`
+  int device = -1;  ///< of several; -1: on the host, or the only one
+  simulator::Placement placement = simulator::Placement::Normal;
+  bool isInitialised = true;    ///< false: only type and extents were given
+  std::vector<size_t> pointers; ///< of the buffers whose addresses it holds
+  uint64_t sizeBytes = 0;
+};
+
+/// An instruction to which some wave came.
+struct ReachedInstruction {
+  uint64_t pc = 0; ///< in the file
+  uint32_t sizeBytes = 0;
+  std::string mnemonic, text;
+  bool approximates = false;
+  bool isKnown = true; ///< whether the simulator has it
+};
+
+/// What one run did.
+struct KernelOutcome {
+  simulator::SimulationReport report;
+  std::vector<std::string> contents; ///< of SimulatedKernel::buffers, in their order; none after an error
+  std::vector<ReachedInstruction> reached;
+  double seconds = 0; ///< of processor time, of the run alone
+};
+
+class SimulatedKernel {
+public:
+  /// Throws Error{Input} for an object or arguments that do not fit. `request` must outlive it.
+  SimulatedKernel(const std::string &file, const std::string &name, const SimulateRequest &request);
+
+  /// Sees a wave before each instruction, with the instruction's address in the file.
+  using Tracer =
+      std::function<void(const simulator::Wave &wave, const simulator::Instruction &instruction, uint64_t pc)>;
+  /// Runs the kernel in `code`, which is the object or a changed copy of it.
+  KernelOutcome run(const AmdCodeObject &code, const simulator::SimulationOptions &options,
+                    const Tracer &tracer = {}) const;
+  /// What the request says of a run, but for its trace.
+  simulator::SimulationOptions options() const;
+
+  /// The buffers, by index, that a name or position, perhaps with `@DEVICE`, stands for. Throws Error{Input}.
+  std::vector<size_t> buffersNamed(const std::string &name, const char *option) const;
+  /// Puts `file:line` behind every `pc 0x...` whose source the object's debug information knows.
+  std::string withSources(const std::string &text) const;
+  std::string sourceOf(uint64_t pc) const { return lines.at(pc); }
+  Error withSources(const Error &error) const;
+
+  const AmdCodeObject object;
+  const AmdKernel &kernel;
+  const SimulateRequest &request;
+  std::vector<SimulatedBuffer> buffers;
+  simulator::Geometry geometry;
+
+private:
+  /// A value as one device gets it.
+  struct Value {
+    std::string text;
+    BufferSpec spec;
+    simulator::Placement placement = simulator::Placement::Normal;
+    bool onHost = false;
+  };
+  /// By device, as text; empty where nothing was given.
+  using Texts = std::vector<std::optional<std::string>>;
+  struct Target {
+    std::string name;
+    std::optional<unsigned> device;
+  };
+
+  std::string nameOf(size_t position) const;
+  std::vector<std::string> argumentNotes() const;
+  std::optional<size_t> positionOf(const std::string &name) const;
+  Target targetOf(const std::string &name, const char *option) const;
+  Error noArgument(const std::string &name) const;
+  void collect(const std::vector<NamedValue> &given, const char *option, std::map<std::string, Texts> &values) const;
+  void checkMissing(const std::map<std::string, Texts> &values) const;
+  Value parseValue(const std::string &text, unsigned device) const;
+  void addBuffer(const std::string &name, const Value &value, unsigned device);
+  void prepare(size_t position, const Value &value, unsigned device);
+  void putScalar(size_t position, const Value &value, unsigned device);
+  void putBytes(const AmdArgument &argument, const void *bytes, uint64_t size, unsigned device);
+  void resolvePointers();
+  void makeGeometry();
+
+  /// An address that stands in the argument segment.
+  struct Address {
+    uint64_t offset = 0;
+    size_t buffer = 0;
+  };
+  std::vector<const AmdArgument *> arguments; ///< those that are given
+  std::map<std::string, std::vector<size_t>> byName;
+  std::vector<std::vector<std::string>> pointerNames; ///< of each buffer
+  std::vector<std::string> segments;                  ///< by device
+  std::vector<std::vector<Address>> addresses;
+  std::vector<uint64_t> dynamicLds;
+  simulator::SourceLines lines;
+};
+
+/// Throw Error{Input} with the names there are.
+simulator::Policy parsePolicy(const std::string &name);
+simulator::Schedule parseSchedule(const std::string &name);
+
+} // namespace heddle

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/decode/SourceLines.h"
+#include "llvm/DebugInfo/DWARF/DWARFContext.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace heddle::simulator {
+namespace {
+
+/// A damaged table is as good as none.
+void ignore(llvm::Error error) {
+  llvm::consumeError(std::move(error));
+}
+
+} // namespace
+
+struct SourceLines::State {
+  std::string file;
+  std::unique_ptr<llvm::object::ObjectFile> object;
+  std::unique_ptr<llvm::DWARFContext> context;
+};
+
+SourceLines::SourceLines(std::string file) : state(std::make_unique<State>()) {
+  state->file = std::move(file);
+  auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(state->file, "code object"));
+  if (!object) {
+    ignore(object.takeError());
+    return;
+  }
+  state->object = std::move(*object);
+  state->context = llvm::DWARFContext::create(*state->object, llvm::DWARFContext::ProcessDebugRelocations::Process,
+                                              nullptr, "", ignore, ignore);
+}
+SourceLines::~SourceLines() = default;
+
+std::string SourceLines::at(uint64_t address) const {
+  if (!state->context)
+    return "";
+  using Kind = llvm::DILineInfoSpecifier::FileLineInfoKind;
+  std::optional<llvm::DILineInfo> line =
+      state->context->getLineInfoForAddress({address, llvm::object::SectionedAddress::UndefSection},
+                                            llvm::DILineInfoSpecifier(Kind::BaseNameOnly, llvm::DINameKind::None));
+  if (!line || line->Line == 0 || line->FileName == llvm::DILineInfo::BadString)
+    return "";
+  return line->FileName + ":" + std::to_string(line->Line);
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/mutations/Mutations.h"
+#include "simulator/instructions/InstructionTable.h"
+#include "support/Error.h"
+#include <cstring>
+#include <fmt/format.h>
+
+namespace heddle::simulator {
+namespace {
+
+constexpr MutationKindInfo kinds[mutationKindCount] = {
+    {MutationKind::WaitRemoved, "wait-removed", "`s_waitcnt` becomes `s_nop`"},
+    {MutationKind::VectorCountWeakened, "vmcnt-weakened", "`vmcnt(n)` becomes `vmcnt(n + 1)`"},
+    {MutationKind::LocalCountWeakened, "lgkmcnt-weakened", "`lgkmcnt(n)` becomes `lgkmcnt(n + 1)`"},
+    {MutationKind::WaitFieldDropped, "wait-field-dropped", "a wait for both counters forgets one"},
+    {MutationKind::BarrierRemoved, "barrier-removed", "`s_barrier` becomes `s_nop`"},
+    {MutationKind::WriteBackRemoved, "write-back-removed", "`buffer_wbl2` becomes `s_nop`"},
+    {MutationKind::InvalidateRemoved, "invalidate-removed", "`buffer_inv` becomes `s_nop`"},
+    {MutationKind::ScopeNarrowed, "scope-narrowed",
+     "a load, store, `buffer_wbl2` or `buffer_inv` of the system's or the device's scope gets a narrower one"},
+    {MutationKind::MaskRemoved, "mask-removed", "`s_and_saveexec_b64 d, m` becomes `s_mov_b64 d, exec`"},
+    {MutationKind::LdsBaseMoved, "m0-moved", "what is written to M0 is another place"},
+    {MutationKind::OffsetMoved, "offset-moved", "the offset of a memory instruction is 16 bytes further"},
+};
+
+// ---- Encodings: fields of the first dword ----
+
+constexpr uint32_t noOperation = 0xbf800000, waitCounts = 0xbf8c0000;
+constexpr uint32_t sourceExec = 126, sourceLiteral = 255, inlineZero = 128, inlineSixtyFour = 192;
+
+struct Field {
+  unsigned first, bits;
+  uint64_t get(uint64_t word) const { return word >> first & ((uint64_t(1) << bits) - 1); }
+  uint64_t set(uint64_t word, uint64_t value) const {
+    uint64_t mask = ((uint64_t(1) << bits) - 1) << first;
+    return (word & ~mask) | (value << first & mask);
+  }
+};
+
+enum class Format : uint8_t { Other, Flat, Buffer, Lds, ScalarMemory };
+
+Format formatOf(const Instruction &instruction) {
+  switch (instruction.encoding >> 26 & 63) {
+  case 0b110111:
+    return Format::Flat;
+  case 0b111000:
+    return Format::Buffer;
+  case 0b110110:
+    return Format::Lds;
+  case 0b110000:
+    return Format::ScalarMemory;
+  default:
+    return Format::Other;
+  }
+}
+
+bool startsWithAny(const std::string &text, std::initializer_list<const char *> prefixes) {
+  for (const char *prefix : prefixes)
+    if (text.starts_with(prefix))
+      return true;
+  return false;
+}
+
+std::string bytesOf(uint64_t word, uint32_t sizeBytes) {
+  std::string bytes(sizeBytes, '\0');
+  std::memcpy(bytes.data(), &word, std::min<size_t>(sizeBytes, sizeof word));
+  return bytes;
+}
+
+/// One dword where there was an instruction of `sizeBytes`, and nothing behind it.
+std::string paddedBytes(uint32_t dword, uint32_t sizeBytes) {
+  std::string bytes = bytesOf(dword, 4);
+  while (bytes.size() < sizeBytes)
+    bytes += bytesOf(noOperation, 4);
+  return bytes;
+}
+
+struct WaitFields {
+  unsigned vector, local;
+  explicit WaitFields(uint16_t bits) : vector((bits & 15) | (bits >> 14 & 3) << 4), local(bits >> 8 & 15) {}
+  uint32_t encode(uint16_t old) const {
+    return waitCounts | (old & 0x0070u) | (vector & 15) | (vector >> 4) << 14 | local << 8;
+  }
+};
+constexpr unsigned anyVector = 63, anyLocal = 15;
+
+} // namespace
+
+std::span<const MutationKindInfo, mutationKindCount> allMutationKinds() {
+  return kinds;
+}
+
+/// What is to stand there, and what it is to be printed as.
+struct MutationMaker::Patch {
+  MutationKind kind;
+  std::string bytes, mnemonic;
+};
+
+void MutationMaker::addWaits(const Instruction &instruction, std::vector<Patch> &patches) const {
+  uint16_t old = instruction.immediate;
+  const WaitFields now(old);
+  bool waitsVector = now.vector < anyVector, waitsLocal = now.local < anyLocal;
+  if (!waitsVector && !waitsLocal)
+    return;
+  auto add = [&](MutationKind kind, unsigned vector, unsigned local) {
+    WaitFields changed = now;
+    changed.vector = vector;
+    changed.local = local;
+    patches.push_back({kind, bytesOf(changed.encode(old), 4), "s_waitcnt"});
+  };
+  patches.push_back({MutationKind::WaitRemoved, bytesOf(noOperation, 4), "s_nop"});
+  if (waitsVector && (now.vector + 1 < anyVector || waitsLocal))
+    add(MutationKind::VectorCountWeakened, now.vector + 1, now.local);
+  if (waitsLocal && (now.local + 1 < anyLocal || waitsVector))
+    add(MutationKind::LocalCountWeakened, now.vector, now.local + 1);
+  if (waitsVector && waitsLocal) {
+    add(MutationKind::WaitFieldDropped, anyVector, now.local);
+    add(MutationKind::WaitFieldDropped, now.vector, anyLocal);
+  }
+}
+
+/// To every narrower scope but that of the workgroup, whose waves share a cache.
+void MutationMaker::addScopes(const Instruction &instruction, std::vector<Patch> &patches) const {
+  Format format = formatOf(instruction);
+  const std::string &name = instruction.mnemonic;
+  if (!startsWithAny(name, {"global_load", "global_store", "flat_load", "flat_store", "buffer_load", "buffer_store",
+                            "buffer_wbl2", "buffer_inv"}))
+    return;
+  const Field narrow{format == Format::Flat ? 16u : 14u, 1}, wide{format == Format::Flat ? 25u : 15u, 1};
+  bool sc0 = narrow.get(instruction.encoding), sc1 = wide.get(instruction.encoding);
+  if (!sc1)
+    return;
+  auto add = [&](bool keepsDevice) {
+    uint64_t word = wide.set(narrow.set(instruction.encoding, 0), keepsDevice);
+    patches.push_back({MutationKind::ScopeNarrowed, bytesOf(word, instruction.sizeBytes), name});
+  };
+  if (sc0)
+    add(true);
+  add(false);
+}
+
+/// Whether nothing reads SCC before it is written again. What cannot be seen counts as reading.
+bool MutationMaker::isSccDead(std::span<const uint8_t> code) {
+  constexpr unsigned most = 256;
+  for (unsigned i = 0; i < most && code.size() >= 4; ++i) {
+    Instruction instruction = decoder.decode(code, 0);
+    if (!instruction.row || instruction.row->implicit & readsScc)
+      return false;
+    // A scalar instruction says what it writes by its name where its row does not.
+    if (instruction.row->implicit & writesScc || instruction.mnemonic.starts_with("s_cmp") ||
+        instruction.mnemonic == "s_endpgm")
+      return true;
+    if (instruction.mnemonic == "s_branch")
+      return false;
+    code = code.subspan(std::min<size_t>(instruction.sizeBytes, code.size()));
+  }
+  return false;
+}
+
+void MutationMaker::addLdsBase(const Instruction &instruction, std::span<const uint8_t> behind,
+                               std::vector<Patch> &patches) {
+  constexpr uint32_t slotBytes = 256; // of a wave's dwords
+  if (instruction.operandCount == 0 || instruction.operands[0].kind != Operand::Kind::Scalar ||
+      instruction.operands[0].index != m0Register || !instruction.row || instruction.row->destinations == 0)
+    return;
+  const std::string &name = instruction.mnemonic;
+  bool isMove = name == "s_mov_b32", isSum = name == "s_add_i32" || name == "s_add_u32";
+  uint64_t word = instruction.encoding;
+  const Field source0{0, 8}, source1{8, 8}, literal{32, 32}, immediate{0, 16};
+  bool hasLiteral = source0.get(word) == sourceLiteral || (isSum && source1.get(word) == sourceLiteral);
+  auto add = [&](uint64_t changed, const std::string &mnemonic) {
+    patches.push_back({MutationKind::LdsBaseMoved, bytesOf(changed, instruction.sizeBytes), mnemonic});
+  };
+  if ((isMove || isSum) && hasLiteral)
+    add(literal.set(word, literal.get(word) + slotBytes), name);
+  else if (isSum && source1.get(word) >= inlineZero && source1.get(word) <= inlineSixtyFour)
+    add(source1.set(word, source1.get(word) == inlineSixtyFour ? inlineSixtyFour / 2 + 64 : inlineSixtyFour), name);
+  else if (name == "s_movk_i32")
+    add(immediate.set(word, immediate.get(word) + slotBytes), name);
+  else if (isMove && isSccDead(behind)) // s_add_u32 m0, x, 64 writes SCC too
+    add(uint32_t(1) << 31 | uint32_t(m0Register) << 16 | inlineSixtyFour << 8 | source0.get(word), "s_add_u32");
+}
+
+void MutationMaker::addOffsets(const Instruction &instruction, std::vector<Patch> &patches) const {
+  const std::string &name = instruction.mnemonic;
+  constexpr int64_t step = 16;
+  uint64_t word = instruction.encoding;
+  auto move = [&](Field field, int64_t by, bool isSigned) {
+    int64_t limit = int64_t(1) << (isSigned ? field.bits - 1 : field.bits), value = int64_t(field.get(word));
+    if (isSigned && value >= limit)
+      value -= 2 * limit;
+    value = value + by < limit ? value + by : value - by;
+    patches.push_back(
+        {MutationKind::OffsetMoved, bytesOf(field.set(word, uint64_t(value)), instruction.sizeBytes), name});
+  };
+  switch (formatOf(instruction)) {
+  case Format::Flat:
+    return move({0, 13}, step, true);
+  case Format::Buffer:
+    if (!startsWithAny(name, {"buffer_wbl2", "buffer_inv"}))
+      move({0, 12}, step, false);
+    return;
+  case Format::Lds:
+    if (startsWithAny(name, {"ds_swizzle", "ds_nop", "ds_consume", "ds_append"}))
+      return;
+    if (name.find("2_b") != std::string::npos || name.find("2st64_") != std::string::npos)
+      return move({0, 8}, name.find("st64") != std::string::npos ? 1 : name.ends_with("64") ? 2 : 4, false);
+    return move({0, 16}, step, false);
+  case Format::ScalarMemory:
+    if (startsWithAny(name, {"s_load_", "s_buffer_load_"}))
+      move({32, 21}, step, true);
+    return;
+  case Format::Other:
+    return;
+  }
+}
+
+std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> code, uint32_t &sizeBytes) {
+  Instruction instruction = decoder.decode(code, 0);
+  sizeBytes = std::min<uint32_t>(instruction.sizeBytes, uint32_t(code.size()));
+  const std::string &name = instruction.mnemonic;
+  std::vector<Patch> patches;
+  auto remove = [&](MutationKind kind) { patches.push_back({kind, paddedBytes(noOperation, sizeBytes), "s_nop"}); };
+  if (name == "s_waitcnt")
+    addWaits(instruction, patches);
+  else if (name == "s_barrier")
+    remove(MutationKind::BarrierRemoved);
+  else if (name == "buffer_wbl2")
+    remove(MutationKind::WriteBackRemoved);
+  else if (name == "buffer_inv")
+    remove(MutationKind::InvalidateRemoved);
+  else if (name == "s_and_saveexec_b64") {
+    constexpr uint32_t move64 = 0xbe800100, destinationMask = 0x7f << 16;
+    uint32_t word = move64 | (uint32_t(instruction.encoding) & destinationMask) | sourceExec;
+    patches.push_back({MutationKind::MaskRemoved, paddedBytes(word, sizeBytes), "s_mov_b64"});
+  }
+  if (sizeBytes == 4 || sizeBytes == 8) {
+    addScopes(instruction, patches);
+    addLdsBase(instruction, code.subspan(sizeBytes), patches);
+    addOffsets(instruction, patches);
+  }
+  std::vector<Mutation> mutations;
+  for (const Patch &patch : patches) {
+    std::span bytes(reinterpret_cast<const uint8_t *>(patch.bytes.data()), patch.bytes.size());
+    Instruction changed = decoder.decode(bytes, 0);
+    if (changed.mnemonic != patch.mnemonic || changed.text == instruction.text)
+      throw internalError(fmt::format("`{}` was to become `{}` ({}), and became `{}`", instruction.text, patch.mnemonic,
+                                      infoOf(patch.kind).name, changed.text));
+    mutations.push_back({patch.kind, patch.bytes, instruction.text, changed.text});
+  }
+  return mutations;
+}
+
+} // namespace heddle::simulator

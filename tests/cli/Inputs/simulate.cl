@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels for the tests of `heddle simulate`, `check` and `mutate`.
+
+#define ITEM __builtin_amdgcn_workitem_id_x()
+#define GROUP __builtin_amdgcn_workgroup_id_x()
+
+// Where the LDS of arguments lies.
+__kernel void local_places(__local int *first, __local long *second, __global int *out) {
+  __local int own[4];
+  own[ITEM & 3] = 0;
+  out[0] = (int)first;
+  out[1] = (int)second;
+}
+
+// Each device adds up what all devices have, in the order of the table.
+__kernel void add_peers(__global int *x, __global int *__global *peers, int rank, int devices, __global int *out) {
+  int sum = 0;
+  for (int i = 0; i < devices; ++i)
+    sum += peers[i][ITEM];
+  out[ITEM] = 1000 * rank + sum;
+  if (peers[rank] != x)
+    out[ITEM] = -1;
+}
+
+// Everybody's total in one place.
+__kernel void count_all(__global int *total, int rank) {
+  if (ITEM == 0)
+    __scoped_atomic_fetch_add(total, 10 + rank, __ATOMIC_SEQ_CST, __MEMORY_SCOPE_SYSTEM);
+}
+
+__kernel void scale(__global float *x, float factor, long by) { x[ITEM] = x[ITEM] * factor + by; }
+
+// Waves exchange through LDS; the second kernel has forgotten the barrier.
+__kernel void exchange(__global const int *x, __global int *out) {
+  __local int shared[256];
+  shared[ITEM] = x[ITEM];
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  out[ITEM] = shared[ITEM ^ 255];
+}
+__kernel void exchange_wrongly(__global const int *x, __global int *out) {
+  __local int shared[256];
+  shared[ITEM] = x[ITEM];
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  out[ITEM] = shared[ITEM ^ 255];
+}
+
+// Who comes first is written: a result that may differ.
+__kernel void first_come(__global int *ticket, __global int *out, __global int *sum) {
+  if (ITEM == 0) {
+    out[GROUP] = __scoped_atomic_fetch_add(ticket, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+    __scoped_atomic_fetch_add(sum, GROUP, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+  }
+}
+
+__kernel void exponential(__global float *x) { x[ITEM] = __builtin_amdgcn_exp2f(x[ITEM]); }
+
+// An instruction that the simulator does not have.
+__kernel void unknown(__global int *out) {
+  __asm__ volatile("v_clrexcp");
+  out[ITEM] = 1;
+}
+
+// Never ends when x[0] is 0.
+__kernel void waits(__global volatile int *x, __global int *out) {
+  while (x[0] == 0)
+    __builtin_amdgcn_s_sleep(1);
+  out[ITEM] = 1;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `heddle check`
+#include "tools/Check.h"
+#include "tools/Output.h"
+#include "tools/Verbs.h"
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <memory>
+#include <unistd.h>
+
+namespace heddle {
+
+const char *const checkOptionsHelp =
+    R"(  --schedules N        seeds of random runs, and at most as many of those of leap-frog and frozen; default 8
+  --checks NAMES       all (the default), or some, as a,b or all,-c; then the verdict is not clean
+  --allow-different NAME   a buffer whose bits may differ between runs, as of sums by float atomics
+  --time-limit S       begin no run, and end those under way, after S seconds
+  --threads N          runs at once; default one for each core
+)";
+
+namespace {
+
+constexpr const char *help =
+    R"(heddle check OBJECT [options]: whether a kernel of an AMD code object is right in every order of things
+
+  heddle check add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:1 --arg y=rand:f32[1024]:7 --arg out=f32[1024]
+  heddle check --list
+
+  Runs the kernel under every policy and schedule of `heddle simulate` with all checks, and compares the bits of all
+  buffers. Prints what it found with the command that shows it again, and `clean` only if everything ran.
+{}{})"
+    R"(  --json               the verdict as JSON
+  --list               the checks, each with the reason why what it reports is wrong, and nothing else
+
+Exit codes: 0 clean, 1 a finding or not clean, 2 bad input
+)";
+
+struct CheckVerbRequest {
+  CheckOptions options;
+  bool list = false, json = false;
+};
+
+int listChecks(bool asJson) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  std::string text;
+  for (const CheckInfoText &check : kernelChecks()) {
+    json.push_back({{"name", check.name}, {"justification", check.justification}});
+    text += fmt::format("{}\n  {}\n", check.name, check.justification);
+  }
+  asJson ? printJson(json) : printData(text);
+  return 0;
+}
+
+std::string replayOf(const CheckFinding &finding, const KernelOptions &kernel) {
+  return fmt::format("{} --policy {} --schedule {} --seed {} --caches --checks {}", kernel.commandLine(),
+                     finding.run.policy, finding.run.schedule, finding.run.seed, quoteForShell(kernel.run.checks));
+}
+
+double parseSeconds(const std::string &option, const std::string &text) {
+  double seconds = 0;
+  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (status != std::errc() || stop != text.data() + text.size() || !(seconds > 0))
+    throw inputError(fmt::format("`{} {}` is not a number of seconds above 0", option, text));
+  return seconds;
+}
+
+int checkVerb(CheckVerbRequest &request) {
+  if (request.list)
+    return listChecks(request.json);
+  std::string file = request.options.parse("check");
+  CheckRequest &check = request.options.request;
+  check.progress = makeProgress("run");
+  const KernelOptions &kernel = request.options.kernel;
+  CheckResult result = checkKernel(file, kernel.input, check);
+  if (request.json)
+    printJson(verdictAsJson(result, kernel));
+  else
+    printData(formatVerdict(result, kernel));
+  return result.isClean() ? 0 : int(ErrorClass::WrongResult);
+}
+
+} // namespace
+
+void CheckOptions::add(CLI::App &verb) {
+  kernel.add(verb);
+  kernel.run.checks = "all";
+  verb.add_option_function<std::string>("--schedules", [this](const std::string &text) {
+    request.schedules = unsigned(parseIntegerOption("--schedules", text, 1));
+  });
+  verb.add_option("--checks", kernel.run.checks);
+  verb.add_option("--allow-different", request.allowDifferent)->allow_extra_args(false);
+  verb.add_option_function<std::string>("--time-limit", [this](const std::string &text) {
+    request.timeLimitSeconds = parseSeconds("--time-limit", text);
+  });
+  verb.add_option_function<std::string>("--threads", [this](const std::string &text) {
+    request.threads = unsigned(parseIntegerOption("--threads", text, 1, 1024));
+  });
+}
+
+std::string CheckOptions::parse(const std::string &verb) {
+  std::string file = kernel.parse(verb);
+  request.run = kernel.run;
+  return file;
+}
+
+std::function<void(size_t, size_t)> makeProgress(const std::string &what) {
+  if (!isatty(STDERR_FILENO))
+    return {};
+  return [what](size_t done, size_t all) {
+    fmt::print(stderr, "\r{} {} of {}{}", what, done, all, done == all ? "\n" : "");
+  };
+}
+
+std::string formatVerdict(const CheckResult &result, const KernelOptions &kernel) {
+  std::string text;
+  for (const CheckFinding &finding : result.findings)
+    text += fmt::format("{}  runs   {} of {}\n  replay {}\n\n", finding.text, finding.runs, result.planned,
+                        replayOf(finding, kernel));
+  text += fmt::format("{} on {}: {} of {} runs, {} instructions in {:.1f} s of processor time\n", result.kernel,
+                      result.chip, result.ended, result.planned, result.instructions, result.seconds);
+  std::string approximated =
+      result.approximated.empty() ? "" : fmt::format("; approximated: {}", fmt::join(result.approximated, ", "));
+  if (result.isClean())
+    return text + "clean" + approximated + "\n";
+  std::string found = result.findings.empty()
+                          ? "no finding"
+                          : fmt::format("{} finding{}", result.findings.size(), result.findings.size() == 1 ? "" : "s");
+  if (!result.reasons.empty())
+    found += fmt::format("; not clean because {}", fmt::join(result.reasons, ", and "));
+  return text + found + approximated + "\n";
+}
+
+nlohmann::ordered_json verdictAsJson(const CheckResult &result, const KernelOptions &kernel) {
+  nlohmann::ordered_json json = {{"kernel", result.kernel},
+                                 {"chip", result.chip},
+                                 {"clean", result.isClean()},
+                                 {"runs", result.planned},
+                                 {"ended", result.ended},
+                                 {"instructions", result.instructions},
+                                 {"seconds", result.seconds},
+                                 {"notCleanBecause", result.reasons},
+                                 {"approximated", result.approximated}};
+  json["findings"] = nlohmann::ordered_json::array();
+  for (const CheckFinding &finding : result.findings)
+    json["findings"].push_back({{"kind", finding.kind},
+                                {"text", finding.text},
+                                {"runs", finding.runs},
+                                {"firstPc", finding.firstPc},
+                                {"secondPc", finding.secondPc},
+                                {"policy", finding.run.policy},
+                                {"schedule", finding.run.schedule},
+                                {"seed", finding.run.seed},
+                                {"replay", replayOf(finding, kernel)}});
+  return json;
+}
+
+void addCheck(CLI::App &program, VerbAction &action) {
+  auto request = std::make_shared<CheckVerbRequest>();
+  CLI::App *verb = program.add_subcommand("check");
+  verb->footer(fmt::format(fmt::runtime(help), kernelOptionsHelp, checkOptionsHelp));
+  verb->set_help_flag("-h,--help");
+  request->options.add(*verb);
+  verb->add_flag("--list", request->list);
+  verb->add_flag("--json", request->json);
+  verb->callback([request, &action] { action = [request] { return checkVerb(*request); }; });
+}
+
+} // namespace heddle

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/KernelOptions.h"
+#include "support/File.h"
+#include "tools/Output.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace heddle {
+
+const char *const kernelOptionsHelp = R"(
+  OBJECT               a linked code object (.hsaco) for gfx942 or gfx950, of version 5 or 6
+  --kernel NAME        which kernel, when there are several
+  --grid X[,Y[,Z]]     workgroups
+  --block X[,Y[,Z]]    work-items of a workgroup, at most 1024
+  --arg NAME=VALUE     one for each argument, by its name or its position from 0; VALUE is a number or a buffer:
+                         @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers)
+  --buffer NAME=VALUE  a buffer that is no argument
+  --lds BYTES          dynamic LDS beside what the kernel and its arguments ask for
+  --devices N          the kernel runs on N devices at once. Each has buffers of its own: rand has the seed SEED + device,
+                         ptrs:A the addresses of A on all devices. NAME@DEVICE=VALUE is for one device; the numbers
+                         `rank` and `devices` are its index and their count
+                         before a buffer: host: (one of the host's for all), fine: (kept coherent), uncached:
+  --no-preload         the firmware preloads no arguments: the kernel loads them itself
+  --resident N         workgroups alive at once; default the chip's compute units
+  --limit N            stop after N instructions of waves; default 4294967296
+)";
+
+void KernelOptions::add(CLI::App &verb) {
+  verb.add_option("object", input);
+  verb.add_option("--kernel", run.kernel);
+  verb.add_option("--grid", grid);
+  verb.add_option("--block", block);
+  verb.add_option("--arg", arguments)->allow_extra_args(false);
+  verb.add_option("--buffer", buffers)->allow_extra_args(false);
+  auto onInteger = [&](const char *name, auto store) {
+    verb.add_option_function<std::string>(name, [name, store](const std::string &text) { store(name, text); });
+  };
+  onInteger("--lds", [this](const char *name, const std::string &text) {
+    run.dynamicLdsBytes = parseIntegerOption(name, text, 0);
+  });
+  onInteger("--devices", [this](const char *name, const std::string &text) {
+    run.devices = unsigned(parseIntegerOption(name, text, 1, 64));
+  });
+  onInteger("--resident", [this](const char *name, const std::string &text) {
+    run.resident = uint32_t(parseIntegerOption(name, text, 1));
+  });
+  onInteger("--limit", [this](const char *name, const std::string &text) {
+    run.instructionLimit = parseUnsignedOption(name, text, 1);
+  });
+  verb.add_flag_callback("--no-preload", [this] { run.preloads = false; });
+}
+
+std::string KernelOptions::parse(const std::string &verb) {
+  if (input.empty())
+    throw inputError(fmt::format("no code object: `heddle {}` wants a file", verb),
+                     {fmt::format("`heddle {} --help` shows the options", verb)});
+  if (grid.empty() || block.empty())
+    throw inputError(
+        fmt::format("no {}: `heddle {}` wants `--grid X[,Y[,Z]]`, the workgroups, and `--block X[,Y[,Z]]`, "
+                    "the work-items of each",
+                    grid.empty() ? "grid" : "block", verb));
+  run.grid = parseExtents("--grid", grid);
+  run.block = parseExtents("--block", block);
+  for (const std::string &text : arguments)
+    run.arguments.push_back(parseNamedValue(text, "--arg"));
+  for (const std::string &text : buffers)
+    run.buffers.push_back(parseNamedValue(text, "--buffer"));
+  return readFile(input);
+}
+
+std::string KernelOptions::commandLine() const {
+  std::string line = "heddle simulate " + quoteForShell(input);
+  auto add = [&line](const std::string &option, const std::string &value) {
+    line += " " + option + " " + quoteForShell(value);
+  };
+  if (!run.kernel.empty())
+    add("--kernel", run.kernel);
+  add("--grid", grid);
+  add("--block", block);
+  for (const std::string &text : arguments)
+    add("--arg", text);
+  for (const std::string &text : buffers)
+    add("--buffer", text);
+  if (run.dynamicLdsBytes)
+    add("--lds", std::to_string(run.dynamicLdsBytes));
+  if (run.devices > 1)
+    add("--devices", std::to_string(run.devices));
+  if (!run.preloads)
+    line += " --no-preload";
+  if (run.resident)
+    add("--resident", std::to_string(run.resident));
+  if (run.instructionLimit)
+    add("--limit", std::to_string(run.instructionLimit));
+  return line;
+}
+
+} // namespace heddle

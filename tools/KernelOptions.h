@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The options that say which kernel of a code object runs with which arguments: the same for `heddle simulate`, `check`
+// and `mutate`.
+#pragma once
+#include "api/Simulate.h"
+
+namespace CLI {
+class App;
+}
+
+namespace heddle {
+
+struct KernelOptions {
+  std::string input, grid, block;
+  std::vector<std::string> arguments, buffers;
+  SimulateRequest run;
+
+  void add(CLI::App &verb);
+  /// Fills `run` and reads the file. Throws Error{Input} for what is missing or no value.
+  std::string parse(const std::string &verb);
+  /// `heddle simulate K.hsaco --grid ...`: all that parse() has read.
+  std::string commandLine() const;
+};
+
+/// What --help says of them.
+extern const char *const kernelOptionsHelp;
+
+} // namespace heddle

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `heddle mutate`
+#include "api/Mutate.h"
+#include "support/File.h"
+#include "tools/Check.h"
+#include "tools/Output.h"
+#include "tools/Verbs.h"
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <fmt/format.h>
+#include <memory>
+
+namespace heddle {
+namespace {
+
+constexpr const char *help =
+    R"(heddle mutate OBJECT [options]: whether `heddle check` would notice what can be wrong in a kernel
+
+  heddle mutate add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:1 --arg y=rand:f32[1024]:7 --arg out=f32[1024]
+
+  First the kernel itself must be without findings. Then each instruction that ran is changed in every way that its kind
+  allows, one at a time, and runs until a finding, another result, a fault or no end gives it away:
+{}
+  Score: those caught, of those that are not explained by --equivalent.
+{}{})"
+    R"(  --equivalent FILE    why mutants survive that are no fault: lines `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`
+  --min-score PERCENT  below it the exit code is 1; default 100
+  --json               everything as JSON, mutant by mutant
+
+Exit codes: 0 good enough, 1 below --min-score, or the kernel itself has findings, or not all mutants ran; 2 bad input
+)";
+
+struct MutateVerbRequest {
+  CheckOptions options;
+  std::string equivalents;
+  double minimumPercent = 100;
+  bool json = false;
+};
+
+using Fate = Mutant::Fate;
+
+const char *nameOf(Fate fate) {
+  switch (fate) {
+  case Fate::Finding:
+    return "finding";
+  case Fate::WrongResult:
+    return "result";
+  case Fate::Fault:
+    return "fault";
+  case Fate::NoEnd:
+    return "no-end";
+  case Fate::Survived:
+    return "survived";
+  case Fate::NotRun:
+    return "not-run";
+  }
+  return "";
+}
+
+std::string formatKinds() {
+  std::string text;
+  for (const MutationKindText &kind : mutationKinds())
+    text += fmt::format("    {:<19}{}\n", kind.name, kind.what);
+  return text;
+}
+
+std::string formatMutants(const MutateResult &result) {
+  constexpr Fate fates[] = {Fate::Finding, Fate::WrongResult, Fate::Fault, Fate::NoEnd, Fate::Survived};
+  std::vector<std::vector<std::string>> rows = {{"kind", "applied", "caught", "by finding", "by result", "by fault",
+                                                 "by no end", "survived", "of them explained"}};
+  auto addRow = [&](const std::string &name, auto belongs) {
+    size_t applied = 0, explained = 0, count[std::size(fates)] = {};
+    for (const Mutant &mutant : result.mutants) {
+      if (!belongs(mutant) || mutant.fate == Fate::NotRun)
+        continue;
+      ++applied;
+      explained += !mutant.equivalent.empty();
+      for (size_t i = 0; i < std::size(fates); ++i)
+        count[i] += mutant.fate == fates[i];
+    }
+    if (applied == 0)
+      return;
+    std::vector<std::string> row = {name, std::to_string(applied), std::to_string(applied - count[4])};
+    for (size_t each : count)
+      row.push_back(std::to_string(each));
+    row.push_back(std::to_string(explained));
+    rows.push_back(row);
+  };
+  for (const MutationKindText &kind : mutationKinds())
+    addRow(kind.name, [&](const Mutant &mutant) { return mutant.kind == kind.name; });
+  addRow("all", [](const Mutant &) { return true; });
+  std::string text = formatTable(rows);
+  for (const Mutant &mutant : result.mutants)
+    if (mutant.fate == Fate::Survived)
+      text += fmt::format("{} 0x{:x}{}  {}  `{}` -> `{}`{}\n", mutant.equivalent.empty() ? "survived " : "explained",
+                          mutant.pc, mutant.source.empty() ? "" : " (" + mutant.source + ")", mutant.kind,
+                          mutant.before, mutant.after, mutant.equivalent.empty() ? "" : ": " + mutant.equivalent);
+  return text;
+}
+
+std::string formatScore(const MutateResult &result) {
+  size_t notRun = result.count(Fate::NotRun), counted = result.mutants.size() - result.explained() - notRun;
+  std::string text = formatMutants(result);
+  text += fmt::format("{} instructions ran; {} between them did not, and were not changed\n", result.executed,
+                      result.notReached);
+  if (notRun)
+    text += fmt::format("{} of {} mutants did not run within the time limit\n", notRun, result.mutants.size());
+  for (const std::string &note : result.notes)
+    text += note + "\n";
+  return text + fmt::format("score {:.1f} % ({} of {})\n", 100 * result.score(), result.caught(), counted);
+}
+
+nlohmann::ordered_json asJson(const MutateResult &result, const KernelOptions &kernel) {
+  nlohmann::ordered_json json = {{"good", verdictAsJson(result.good, kernel)},
+                                 {"executed", result.executed},
+                                 {"notReached", result.notReached},
+                                 {"caught", result.caught()},
+                                 {"explained", result.explained()},
+                                 {"score", result.score()},
+                                 {"notes", result.notes}};
+  json["mutants"] = nlohmann::ordered_json::array();
+  for (const Mutant &mutant : result.mutants)
+    json["mutants"].push_back({{"kind", mutant.kind},
+                               {"pc", mutant.pc},
+                               {"before", mutant.before},
+                               {"after", mutant.after},
+                               {"source", mutant.source},
+                               {"fate", nameOf(mutant.fate)},
+                               {"detail", mutant.detail},
+                               {"equivalent", mutant.equivalent}});
+  return json;
+}
+
+double parsePercent(const std::string &option, const std::string &text) {
+  double percent = 0;
+  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (status != std::errc() || stop != text.data() + text.size() || !(percent >= 0 && percent <= 100))
+    throw inputError(fmt::format("`{} {}` is not a number from 0 to 100", option, text));
+  return percent;
+}
+
+int mutateVerb(MutateVerbRequest &request) {
+  std::string file = request.options.parse("mutate");
+  MutateRequest mutate;
+  if (!request.equivalents.empty())
+    mutate.equivalents = parseEquivalents(readFile(request.equivalents), request.equivalents);
+  mutate.check = request.options.request;
+  mutate.check.progress = makeProgress("step");
+  const KernelOptions &kernel = request.options.kernel;
+  MutateResult result = mutateKernel(file, kernel.input, mutate);
+  bool isGood = result.good.findings.empty() && result.good.ended == result.good.planned;
+  if (request.json)
+    printJson(asJson(result, kernel));
+  else
+    printData(formatVerdict(result.good, kernel) +
+              (isGood ? "\n" + formatScore(result) : "no mutants: the kernel itself must be without findings first\n"));
+  bool isEnough = isGood && 100 * result.score() >= request.minimumPercent && result.count(Fate::NotRun) == 0;
+  return isEnough ? 0 : int(ErrorClass::WrongResult);
+}
+
+} // namespace
+
+void addMutate(CLI::App &program, VerbAction &action) {
+  auto request = std::make_shared<MutateVerbRequest>();
+  CLI::App *verb = program.add_subcommand("mutate");
+  verb->footer(fmt::format(fmt::runtime(help), formatKinds(), kernelOptionsHelp, checkOptionsHelp));
+  verb->set_help_flag("-h,--help");
+  request->options.add(*verb);
+  verb->add_option("--equivalent", request->equivalents);
+  verb->add_option_function<std::string>("--min-score", [request](const std::string &text) {
+    request->minimumPercent = parsePercent("--min-score", text);
+  });
+  verb->add_flag("--json", request->json);
+  verb->callback([request, &action] { action = [request] { return mutateVerb(*request); }; });
+}
+
+} // namespace heddle
