@@ -345,7 +345,7 @@ ModuleBenchmark benchmarkModule(const ModuleRequest &request, const BenchmarkReq
       result.algorithms.push_back(step.algorithm);
   std::vector<std::vector<ArrayBytes>> first = fused.run(inputs), second = separate.run(inputs);
   for (auto [side, program] : {std::pair(&result.fused, &fused), std::pair(&result.separate, &separate)}) {
-    side->launches = program->describe().size();
+    side->launches = program->launches();
     side->times = timeCollective(callsOf(*program), timing);
   }
   if (timing.checks)
@@ -366,8 +366,9 @@ ModuleDescription describeModule(const ModuleRequest &request) {
   std::vector<hlo::Shape> results = program->resultShapes();
   for (size_t i = 0; i < results.size(); ++i)
     description.results.push_back(describeShape(std::to_string(i), results[i]));
-  for (program::StepDescription &step : program->describe()) {
-    std::string assembly = request.assembly && step.package ? disassemblePackage(*step.package).text : "";
+  using Packages = program::Program::Packages;
+  for (program::StepDescription &step : program->describe(request.assembly ? Packages::With : Packages::Without)) {
+    std::string assembly = step.package ? disassemblePackage(*step.package).text : "";
     description.steps.push_back(
         {step.kind, step.name, step.shape, step.plan, step.groups, step.text, assembly, step.fused, step.depth});
   }
