@@ -153,12 +153,14 @@ double busFactor(CollectiveKind kind, int ranks) {
 
 //===-- Plans ----------------------------------------------------------------------------------------------------===//
 
+const Chip &chipOfDriver(const std::string &driver) {
+  return driver == "cuda" ? sm90Chip : openDevice(driver + ":0")->chip();
+}
+
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options) {
   PlanOptions onBuffers = options;
   onBuffers.direct = true;
-  // A plan needs the chip only, so it can be looked at without the device.
-  const Chip &chip = driver == "cuda" ? sm90Chip : openDevice(driver + ":0")->chip();
-  return makePlan(collective, chip, onBuffers);
+  return makePlan(collective, chipOfDriver(driver), onBuffers);
 }
 
 std::string planKernelText(const Plan &plan) {

@@ -41,7 +41,10 @@ double busFactor(CollectiveKind kind, int ranks);  ///< bus bandwidth / algorith
 
 //===-- Plans ----------------------------------------------------------------------------------------------------===//
 
-/// The plan for plain buffers on the devices of a driver (`host`). Throws as makePlan.
+/// What the devices of a driver are (`host`, `cuda`). GPUs need not be there: a plan and a kernel need the chip only.
+const Chip &chipOfDriver(const std::string &driver);
+
+/// The plan for plain buffers on the devices of a driver. Throws as makePlan.
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options);
 /// The plan's kernel as tile IR.
 std::string planKernelText(const Plan &plan);

@@ -361,8 +361,7 @@ ModuleDescription describeModule(const ModuleRequest &request) {
   description.partitions = run.module.partitionCount;
   for (const Parameter &parameter : run.parameters)
     description.parameters.push_back(describeShape(parameter.name, parameter.shape));
-  const Chip &chip = request.device == "cuda" ? sm90Chip : openDevice(request.device + ":0")->chip();
-  auto program = std::make_unique<program::Program>(run.module, chip, run.options());
+  auto program = std::make_unique<program::Program>(run.module, chipOfDriver(request.device), run.options());
   std::vector<hlo::Shape> results = program->resultShapes();
   for (size_t i = 0; i < results.size(); ++i)
     description.results.push_back(describeShape(std::to_string(i), results[i]));
