@@ -20,6 +20,13 @@ struct BenchVerbRequest {
   bool json = false, csv = false;
 };
 
+/// How the times were taken, as a line of the header: of `calls`, named in the plural, by two sides.
+std::string formatTiming(const BenchmarkRequest &run, const char *calls, const char *ratio);
+/// Seven columns at least, with as many digits as mean something.
+std::string formatMicroseconds(double time);
+/// How much faster `times` are than those beside them, by the medians.
+double ratioOf(const BenchmarkTimes &times, const BenchmarkTimes &beside);
+
 /// The rows of one run on standard output, as a table, CSV or JSON, and the verdict on all of them.
 class BenchReport {
 public:
