@@ -21,6 +21,8 @@ CollectiveKind parseCollective(const std::string &name);
 
 /// `sum`, `product` or `prod`, `minimum` or `min`, `maximum` or `max`, `and`, `or`. Throws Error{Input} listing them.
 Reduction parseReduction(const std::string &name);
+/// Of `--op` for this collective, empty when it was not given: then a sum. Throws Error{Input} for one that only moves.
+Reduction parseReductionOf(CollectiveKind kind, const std::string &name);
 const char *shortReductionName(Reduction reduction); ///< nccl's: `prod`, `min`, `max`
 
 /// MLIR's spelling, or nccl's: `float`, `half`, `bfloat16`, `int8`, `uint64`, `f8e4m3`, .... Throws Error{Input}.

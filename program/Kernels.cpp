@@ -88,6 +88,25 @@ static Reduction reductionOf(hlo::ReductionKind kind) {
   throw internalError("unknown reduction");
 }
 
+std::optional<CollectiveKind> kindOf(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::AllReduce:
+    return CollectiveKind::AllReduce;
+  case Opcode::AllGather:
+    return CollectiveKind::AllGather;
+  case Opcode::ReduceScatter:
+    return CollectiveKind::ReduceScatter;
+  case Opcode::AllToAll:
+    return CollectiveKind::AllToAll;
+  case Opcode::CollectivePermute:
+    return CollectiveKind::Permute;
+  case Opcode::CollectiveBroadcast:
+    return CollectiveKind::Broadcast;
+  default:
+    return std::nullopt;
+  }
+}
+
 Collective collectiveOf(const Graph &graph, NodeId id, int ranks, const std::vector<int> &sources) {
   const Node &node = graph[id];
   const hlo::Instruction &instruction = node.instruction;
@@ -101,36 +120,19 @@ Collective collectiveOf(const Graph &graph, NodeId id, int ranks, const std::vec
       product *= shape.dimensions[size_t(i)];
     return product;
   };
-  auto cut = [&](CollectiveKind kind, const hlo::Shape &whole) { // `whole` has all parts along the dimension
-    collective.kind = kind;
+  auto cut = [&](const hlo::Shape &whole) { // `whole` has all parts along the dimension
     collective.outer = before(whole);
     collective.inner = collective.outer ? whole.elementCount() / collective.outer / ranks : 0;
   };
   collective.outer = 1;
   collective.inner = operand.elementCount();
-  switch (instruction.opcode) {
-  case Opcode::AllReduce:
-    collective.kind = CollectiveKind::AllReduce;
-    break;
-  case Opcode::AllGather:
-    cut(CollectiveKind::AllGather, node.shape);
-    break;
-  case Opcode::ReduceScatter:
-    cut(CollectiveKind::ReduceScatter, operand);
-    break;
-  case Opcode::AllToAll:
-    cut(CollectiveKind::AllToAll, operand);
-    break;
-  case Opcode::CollectivePermute:
-    collective.kind = CollectiveKind::Permute;
+  collective.kind = kindOf(instruction.opcode).value();
+  if (collective.kind == CollectiveKind::AllGather)
+    cut(node.shape);
+  else if (collective.kind == CollectiveKind::ReduceScatter || collective.kind == CollectiveKind::AllToAll)
+    cut(operand);
+  else if (collective.kind == CollectiveKind::Permute)
     collective.sources = sources;
-    break;
-  case Opcode::CollectiveBroadcast:
-    collective.kind = CollectiveKind::Broadcast;
-    break;
-  default:
-    throw internalError("not a collective");
-  }
   if (instruction.collective->reduction)
     collective.reduction = reductionOf(*instruction.collective->reduction);
   try {

@@ -51,7 +51,7 @@ struct InspectRequest {
   std::string collectiveOption; ///< the first option given that only a collective has
   bool devicesGiven = false;
   BenchmarkRequest collective;
-  std::string datatype = "f32", reduction = "sum";
+  std::string datatype = "f32", reduction; ///< empty: not given
   int64_t bytes = int64_t(32) << 20;
 };
 
@@ -202,8 +202,8 @@ int inspectCollective(const InspectRequest &request, CollectiveKind kind) {
                                   "package",
                                   request.input)});
   const BenchmarkRequest &wanted = request.collective;
-  Collective collective = collectiveOfSize(kind, parseDatatype(request.datatype), parseReduction(request.reduction),
-                                           wanted.devices, request.bytes);
+  Collective collective = collectiveOfSize(kind, parseDatatype(request.datatype),
+                                           parseReductionOf(kind, request.reduction), wanted.devices, request.bytes);
   Plan plan = planFor(collective, wanted.driver, wanted.plan);
   if (request.kernel)
     printData(planKernelText(plan));
