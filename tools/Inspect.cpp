@@ -90,6 +90,8 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts) 
                               {"checked", package.checked ? "yes: every memory access asks the device" : "no"},
                               {"needs", fmt::format("{}", fmt::join(package.features, " "))},
                           });
+  if (package.peers)
+    rows.push_back({"peers", "yes: works with other devices"});
   for (const PackageArgument &argument : package.arguments)
     rows.push_back(
         {"argument",
