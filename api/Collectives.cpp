@@ -86,6 +86,16 @@ Reduction parseReduction(const std::string &name) {
   throw inputError(fmt::format("there is no reduction `{}`", name), notesFor(name, known, "reductions"));
 }
 
+Reduction parseReductionOf(CollectiveKind kind, const std::string &name) {
+  if (name.empty())
+    return Reduction::Sum;
+  Reduction reduction = parseReduction(name);
+  if (!reduces(kind))
+    throw inputError(fmt::format("`--op {}`: {} reduces nothing", name, collectiveName(kind)),
+                     {"leave `--op` out; it is for all-reduce and reduce-scatter"});
+  return reduction;
+}
+
 ElementType parseDatatype(const std::string &name) {
   if (auto type = findElementType(name))
     return *type;
@@ -113,6 +123,10 @@ int64_t parseByteSize(const std::string &option, const std::string &text) {
   }
   if (status != std::errc() || !isWhole || !(value >= 0))
     throw inputError(fmt::format("`{} {}` is no size in bytes", option, text),
+                     {"a size is a number, or one with K, M or G behind it: 512, 64K, 1.5M"});
+  // As in nccl-tests 1.3K is cut to whole bytes, but there is no half a byte.
+  if (value * unit != std::floor(value * unit) && (unit == 1 || value * unit < 1))
+    throw inputError(fmt::format("`{} {}` is no whole number of bytes", option, text),
                      {"a size is a number, or one with K, M or G behind it: 512, 64K, 1.5M"});
   if (value * unit > std::ldexp(1.0, 56))
     throw inputError(fmt::format("`{} {}` is above 2^56 bytes", option, text));
@@ -153,12 +167,14 @@ double busFactor(CollectiveKind kind, int ranks) {
 
 //===-- Plans ----------------------------------------------------------------------------------------------------===//
 
+const Chip &chipOfDriver(const std::string &driver) {
+  return driver == "cuda" ? sm90Chip : openDevice(driver + ":0")->chip();
+}
+
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options) {
   PlanOptions onBuffers = options;
   onBuffers.direct = true;
-  // A plan needs the chip only, so it can be looked at without the device.
-  const Chip &chip = driver == "cuda" ? sm90Chip : openDevice(driver + ":0")->chip();
-  return makePlan(collective, chip, onBuffers);
+  return makePlan(collective, chipOfDriver(driver), onBuffers);
 }
 
 std::string planKernelText(const Plan &plan) {

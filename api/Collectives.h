@@ -21,6 +21,8 @@ CollectiveKind parseCollective(const std::string &name);
 
 /// `sum`, `product` or `prod`, `minimum` or `min`, `maximum` or `max`, `and`, `or`. Throws Error{Input} listing them.
 Reduction parseReduction(const std::string &name);
+/// Of `--op` for this collective, empty when it was not given: then a sum. Throws Error{Input} for one that only moves.
+Reduction parseReductionOf(CollectiveKind kind, const std::string &name);
 const char *shortReductionName(Reduction reduction); ///< nccl's: `prod`, `min`, `max`
 
 /// MLIR's spelling, or nccl's: `float`, `half`, `bfloat16`, `int8`, `uint64`, `f8e4m3`, .... Throws Error{Input}.
@@ -41,7 +43,10 @@ double busFactor(CollectiveKind kind, int ranks);  ///< bus bandwidth / algorith
 
 //===-- Plans ----------------------------------------------------------------------------------------------------===//
 
-/// The plan for plain buffers on the devices of a driver (`host`). Throws as makePlan.
+/// What the devices of a driver are (`host`, `cuda`). GPUs need not be there: a plan and a kernel need the chip only.
+const Chip &chipOfDriver(const std::string &driver);
+
+/// The plan for plain buffers on the devices of a driver. Throws as makePlan.
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options);
 /// The plan's kernel as tile IR.
 std::string planKernelText(const Plan &plan);

@@ -48,6 +48,8 @@ TEST(ApiCollectives, Words) {
   EXPECT_EQ(parseReduction("prod"), Reduction::Product);
   EXPECT_EQ(parseReduction("maximum"), Reduction::Maximum);
   EXPECT_EQ(messageOf([] { parseReduction("avg"); }), "there is no reduction `avg`");
+  EXPECT_EQ(parseReductionOf(CollectiveKind::AllGather, ""), Reduction::Sum);
+  EXPECT_EQ(messageOf([] { parseReductionOf(CollectiveKind::Permute, "max"); }), "`--op max`: permute reduces nothing");
 }
 
 Collective ofSize(CollectiveKind kind, ElementType type, int ranks, int64_t bytes) {

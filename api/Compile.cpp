@@ -40,6 +40,10 @@ std::string version() {
 KernelFile readKernelFile(const std::string &path) {
   std::string bytes = readSource(path);
   bool package = isPackage(path, bytes);
+  if (!package && bytes.starts_with("\x7f"
+                                    "ELF"))
+    throw inputError(fmt::format("{} is an ELF file, neither a kernel's text nor a package", sourceName(path)),
+                     {"a code object for AMD GPUs runs with `heddle simulate`"});
   return {std::move(bytes), package};
 }
 

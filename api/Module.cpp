@@ -4,6 +4,7 @@
 #include "chips/Chip.h"
 #include "collectives/Algorithm.h"
 #include "frontend/hlo/Parser.h"
+#include "program/Kernels.h"
 #include "program/Program.h"
 #include "program/Types.h"
 #include "runtime/Driver.h"
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace heddle {
 namespace {
@@ -148,14 +150,29 @@ public:
   std::vector<Parameter> parameters;
 
 private:
+  // Plans may choose an algorithm that reaches into plain buffers; who names one wants a kernel that takes in code.
   void checkAlgorithm() const {
-    std::vector<std::string> names;
-    for (const Algorithm *algorithm : allAlgorithms())
-      names.push_back(algorithm->name);
-    if (std::find(names.begin(), names.end(), request.algorithm) != names.end())
-      return;
-    std::vector<std::string> notes = {fmt::format("the algorithms are {}", fmt::join(names, ", "))};
-    throw inputError(fmt::format("no algorithm `{}`", request.algorithm), notes);
+    std::set<CollectiveKind> kinds;
+    for (const hlo::Computation &computation : module.computations)
+      for (const hlo::Instruction &instruction : computation.instructions)
+        if (std::optional<CollectiveKind> kind = program::kindOf(instruction.opcode))
+          kinds.insert(*kind);
+    std::vector<std::string> notes;
+    for (CollectiveKind kind : kinds) {
+      std::vector<std::string> names;
+      for (const Algorithm *algorithm : allAlgorithms()) {
+        if (!algorithm->does(kind) || algorithm->direct)
+          continue;
+        if (algorithm->name == request.algorithm)
+          return;
+        names.push_back(algorithm->name);
+      }
+      notes.push_back(fmt::format("its {} can be {}", collectiveName(kind), fmt::join(names, ", ")));
+    }
+    if (notes.empty())
+      notes.push_back("it has no collectives");
+    throw inputError(
+        fmt::format("module `{}` has no collective for the algorithm `{}`", module.name, request.algorithm), notes);
   }
 
   [[noreturn]] void refuseName(const std::string &text) const {
@@ -345,7 +362,7 @@ ModuleBenchmark benchmarkModule(const ModuleRequest &request, const BenchmarkReq
       result.algorithms.push_back(step.algorithm);
   std::vector<std::vector<ArrayBytes>> first = fused.run(inputs), second = separate.run(inputs);
   for (auto [side, program] : {std::pair(&result.fused, &fused), std::pair(&result.separate, &separate)}) {
-    side->launches = program->describe().size();
+    side->launches = program->launches();
     side->times = timeCollective(callsOf(*program), timing);
   }
   if (timing.checks)
@@ -361,13 +378,13 @@ ModuleDescription describeModule(const ModuleRequest &request) {
   description.partitions = run.module.partitionCount;
   for (const Parameter &parameter : run.parameters)
     description.parameters.push_back(describeShape(parameter.name, parameter.shape));
-  const Chip &chip = request.device == "cuda" ? sm90Chip : openDevice(request.device + ":0")->chip();
-  auto program = std::make_unique<program::Program>(run.module, chip, run.options());
+  auto program = std::make_unique<program::Program>(run.module, chipOfDriver(request.device), run.options());
   std::vector<hlo::Shape> results = program->resultShapes();
   for (size_t i = 0; i < results.size(); ++i)
     description.results.push_back(describeShape(std::to_string(i), results[i]));
-  for (program::StepDescription &step : program->describe()) {
-    std::string assembly = request.assembly && step.package ? disassemblePackage(*step.package).text : "";
+  using Packages = program::Program::Packages;
+  for (program::StepDescription &step : program->describe(request.assembly ? Packages::With : Packages::Without)) {
+    std::string assembly = step.package ? disassemblePackage(*step.package).text : "";
     description.steps.push_back(
         {step.kind, step.name, step.shape, step.plan, step.groups, step.text, assembly, step.fused, step.depth});
   }

@@ -44,7 +44,7 @@ struct ModuleBenchmark {
   std::string module, description;              ///< of the first device
   std::vector<std::string> devices, algorithms; ///< of the fused collectives
   struct Side {
-    size_t launches = 0;
+    size_t launches = 0;  ///< of one run on a device
     BenchmarkTimes times; ///< of a run from memory to memory of the devices; no bandwidths
   };
   Side fused, separate;

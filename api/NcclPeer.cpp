@@ -74,8 +74,7 @@ void checkPeer(const BenchmarkRequest &request) {
   if (!findKind(request.kind))
     throw inputError(fmt::format("the peer nccl is not compared for {}", collectiveName(request.kind)),
                      {"it is for all-reduce, all-gather, reduce-scatter and all-to-all"});
-  bool reduces = request.kind == CollectiveKind::AllReduce || request.kind == CollectiveKind::ReduceScatter;
-  if (reduces && !findReduction(request.reduction))
+  if (reduces(request.kind) && !findReduction(request.reduction))
     throw inputError(fmt::format("NCCL has no reduction `{}`", reductionName(request.reduction)),
                      {"it has sum, product, minimum and maximum"});
   Collective some;

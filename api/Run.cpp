@@ -320,6 +320,11 @@ std::string deviceTarget(const std::string &device) {
 }
 
 RunResult runKernel(const Package &package, const RunRequest &request) {
+  if (package.peers)
+    throw inputError(
+        fmt::format("kernel `{}` works with other devices, and a run has one", package.kernel),
+        {"docs/peer.md says how it is launched from C++; collectives run with `heddle bench`, modules with "
+         "`heddle run M.hlo`"});
   return Run(package, request).execute();
 }
 

@@ -64,6 +64,7 @@ Json toJson(const Package &package) {
           {"sharedBytes", package.sharedBytes},
           {"clusterSize", package.clusterSize},
           {"checked", package.checked},
+          {"peers", package.peers},
           {"sites", sites},
           {"producer", package.producer},
           {"sourceHash", package.sourceHash}};
@@ -98,6 +99,7 @@ public:
   int64_t integer(const char *key, int64_t least, int64_t whenMissing) const {
     return object.contains(key) ? integer(key, least) : whenMissing;
   }
+  bool boolean(const char *key, bool whenMissing) const { return object.contains(key) ? boolean(key) : whenMissing; }
   const Json &list(const char *key) const {
     const Json &value = field(key);
     return value.is_array() ? value : wrongType<const Json &>(key, "a list");
@@ -178,6 +180,7 @@ Package fromJson(const Json &json, const std::string &name) {
   package.sharedBytes = uint64_t(fields.integer("sharedBytes", 0, 0));
   package.clusterSize = fields.integer("clusterSize", 1, 1);
   package.checked = fields.boolean("checked");
+  package.peers = fields.boolean("peers", false);
   for (const Json &site : fields.list("sites"))
     package.sites.push_back(readSite(fields.element("sites", site, package.sites.size())));
   package.producer = fields.text("producer");

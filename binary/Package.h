@@ -51,6 +51,7 @@ struct Package {
   uint64_t sharedBytes = 0;  ///< dynamic shared memory of a GPU block
   int64_t clusterSize = 1;   ///< GPU blocks of a cluster, along x
   bool checked = false;      ///< compiled with bounds checks
+  bool peers = false;        ///< works with other devices, through the records of binary/PeerAbi.h
   std::vector<PackageSite> sites;
   std::string producer;   ///< `heddle 0.1.0`
   std::string sourceHash; ///< xxHash of the source text, hex; empty for a built kernel

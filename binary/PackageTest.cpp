@@ -26,6 +26,7 @@ Package smallPackage() {
   package.sharedBytes = 65536;
   package.clusterSize = 2;
   package.checked = true;
+  package.peers = true;
   package.sites = {{"tt.load", "add.py", 3, 7, "", {}, false},
                    {"tt.print", "add.py", 4, 1, " x: ", {{"f32", {4, 2}, true}}, true}};
   package.producer = "heddle test";
@@ -57,18 +58,20 @@ TEST(Package, RoundTripKeepsEveryField) {
   EXPECT_EQ(back.arguments[0].divisibility, 16);
 }
 
-TEST(Package, GpuFieldsMayBeMissing) {
+TEST(Package, NewerFieldsMayBeMissing) {
   auto json = nlohmann::json::parse(smallPackage().describe());
   Package back = Package::parse(fileAround(json.dump()), "a");
   EXPECT_EQ(back.threads, 128);
   EXPECT_EQ(back.sharedBytes, 65536u);
   EXPECT_EQ(back.clusterSize, 2);
-  for (const char *key : {"threads", "sharedBytes", "clusterSize"})
+  EXPECT_TRUE(back.peers);
+  for (const char *key : {"threads", "sharedBytes", "clusterSize", "peers"})
     json.erase(key);
   back = Package::parse(fileAround(json.dump()), "a");
   EXPECT_EQ(back.threads, 0);
   EXPECT_EQ(back.sharedBytes, 0u);
   EXPECT_EQ(back.clusterSize, 1);
+  EXPECT_FALSE(back.peers);
   json["clusterSize"] = 0;
   EXPECT_CONTAINS(messageOf([&] { Package::parse(fileAround(json.dump()), "a"); }),
                   "field `clusterSize` is not an integer of at least 1");

@@ -16,6 +16,11 @@ enum class Reduction { Sum, Product, Minimum, Maximum, And, Or };
 const char *collectiveName(CollectiveKind kind); ///< `all-reduce`, `all-gather`, ...
 const char *reductionName(Reduction reduction);  ///< `sum`, `product`, ...
 
+/// Whether elements of different ranks meet; others move them only.
+inline bool reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
+}
+
 /// Semantics (HLO's): rank r of n has the input x_r; x_r[p] is part p.
 ///   all-reduce      out_r       = fold of x_0 ... x_(n-1)
 ///   all-gather      out_r[s]    = x_s
@@ -39,7 +44,7 @@ struct Collective {
   int outputParts() const; ///< 1 or ranks
   int64_t inputElements() const { return partElements() * inputParts(); }
   int64_t outputElements() const { return partElements() * outputParts(); }
-  bool reduces() const { return kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter; }
+  bool reduces() const { return heddle::reduces(kind); }
 };
 
 /// `all-reduce sum of f32[1024] over 4 ranks`

@@ -19,11 +19,6 @@ uint64_t bytesOf(const hlo::Shape &shape) {
 Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::shared_ptr<Device>> members,
                        ProgramOptions choices)
     : module(std::move(source)), chip(chip), devices(std::move(members)), options(std::move(choices)) {
-  if (!devices.empty() && int64_t(devices.size()) != module.deviceCount())
-    throw inputError(fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), {} are given",
-                                 module.name, module.deviceCount(), module.replicaCount, module.partitionCount,
-                                 devices.size()),
-                     {fmt::format("give it {} devices", module.deviceCount())});
   graph = flatten(module);
   for (const auto &device : devices)
     streams.push_back(device->createStream());

@@ -3,11 +3,9 @@
 #include "collectives/kernel/CollectiveKernel.h"
 #include "collectives/kernel/CompileKernel.h"
 #include "compiler/dialects/triton/TritonGpu.h"
-#include "compiler/pipeline/CompileModule.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "program/Conversion.h"
-#include "program/Expression.h"
-#include "program/Rows.h"
+#include "program/KernelFrame.h"
+#include "program/RowKernels.h"
 #include "program/Types.h"
 #include "support/Error.h"
 #include <bit>
@@ -20,50 +18,8 @@ using heddle::tile::TileWriter;
 namespace heddle::program {
 namespace {
 
-/// Elements of one program instance: enough to fill vectors, few enough to share among threads. On GPUs a thread of
-/// four warps has one access of 16 bytes of 16-bit elements.
-constexpr int64_t instanceElements = 4096, gpuInstanceElements = 1024;
-
-/// Arrays of a program begin at multiples of 256 bytes.
-constexpr int arrayAlignment = 16;
-
-Type storedPointer(TileWriter &w, const Node &node) {
-  return w.pointerTo(tile::storageType(*w.b.getContext(), *bufferType(node.shape.type)));
-}
-
-std::vector<TileWriter::Argument> argumentsOf(TileWriter &w, const Graph &graph, const std::vector<NodeId> &inputs,
-                                              const std::vector<NodeId> &outputs) {
-  std::vector<TileWriter::Argument> arguments;
-  for (NodeId input : inputs)
-    arguments.push_back({fmt::format("in{}", input), storedPointer(w, graph[input]), arrayAlignment});
-  for (NodeId output : outputs)
-    arguments.push_back({fmt::format("out{}", output), storedPointer(w, graph[output]), arrayAlignment});
-  arguments.push_back({"replica", w.b.getI32Type()});
-  arguments.push_back({"partition", w.b.getI32Type()});
-  return arguments;
-}
-
-Expression makeExpression(TileWriter &w, const Graph &graph, const std::vector<NodeId> &inputs,
-                          const std::vector<NodeId> &outputs, ValueRange arguments) {
-  Expression expression(w, graph);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    expression.bindBuffer(inputs[i], arguments[i]);
-  size_t devices = inputs.size() + outputs.size();
-  expression.bindDevice(arguments[devices], arguments[devices + 1]);
-  return expression;
-}
-
-void loadProgramDialects(MLIRContext &context) {
-  loadCollectiveDialects(context);
-  context.loadDialect<math::MathDialect, triton::gpu::TritonGpuDialect>();
-}
-
-std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  return text;
-}
+/// On GPUs a thread of four warps has one access of 16 bytes of 16-bit elements.
+constexpr int64_t gpuInstanceElements = 1024;
 
 /// One tile of a stored node: `index` is i64.
 void writeTile(TileWriter &w, const Graph &graph, Expression &expression, NodeId id, Value pointer, Value index,
@@ -76,124 +32,6 @@ void writeTile(TileWriter &w, const Graph &graph, Expression &expression, NodeId
 
 int64_t tileSize(int64_t elements) {
   return std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, elements)))), 4, instanceElements);
-}
-
-//===-- Rows -----------------------------------------------------------------------------------------------------===//
-
-RowShape rowShapeOf(const Graph &graph, const Step &step) {
-  int64_t elements = 0;
-  for (NodeId id : step.rows)
-    elements =
-        std::max(elements, graph[id].opcode() == Opcode::Reduce ? graph.operand(graph[id], 0).shape.elementCount()
-                                                                : graph[id].shape.elementCount());
-  return {elements / step.columns, step.columns};
-}
-
-/// The row that begins at element `first` (i64); `index` are its elements' places, and those of others up to the size
-/// of the tile. Where `mayBeAbsent`, a row behind the last one is none, and stands for the last one.
-Row makeRow(TileWriter &w, Expression &expression, const RowShape &shape, Value first, Value index, bool mayBeAbsent) {
-  Row row;
-  row.columns = shape.columns;
-  row.linear = expression.at(index, {shape.rows, shape.columns})->linear;
-  unsigned bits = triton::elementBits(row.linear.getType());
-  Value number = w.divide(first, w.i64(shape.columns));
-  if (mayBeAbsent)
-    number = w.binary<arith::MinUIOp>(number, w.i64(shape.rows - 1));
-  row.number = w.truncate(number, bits);
-  row.position = w.truncate(w.range(w.sizeOf(index)), bits);
-  if (w.sizeOf(index) > shape.columns)
-    row.inside = w.less(row.position, w.constant(triton::elementTypeOf(row.position.getType()), double(shape.columns)));
-  return row;
-}
-
-/// Reads what the step's nodes want of a row, but for what they make of each other and of `operand` (-1: none).
-void preloadRow(const Graph &graph, Expression &expression, const Step &step, Value mask, NodeId operand) {
-  RowShape shape = rowShapeOf(graph, step);
-  std::set<NodeId> later(step.rows.begin(), step.rows.end());
-  later.insert(operand);
-  for (NodeId id : step.rows) {
-    NodeId root = graph[id].opcode() == Opcode::Reduce ? graph[id].operands[0] : id;
-    if (shape.isRows(graph[root].shape) && (root == id || !later.count(root)))
-      expression.preload(root, expression.rowElements(graph[root].shape.dimensions), mask, later);
-  }
-}
-
-/// Computes the step's nodes for the row that is bound and stores what is kept; `outputs` are the pointers of those, in
-/// their order. `mask` (may be null) are the elements that exist, `exists` (i1, may be null) whether the row does.
-void writeRow(TileWriter &w, const Graph &graph, Expression &expression, const Step &step, const Row &row,
-              ValueRange outputs, Value mask, Value exists) {
-  RowShape shape = rowShapeOf(graph, step);
-  size_t next = 0;
-  for (NodeId id : step.rows) {
-    const hlo::Shape &made = graph[id].shape;
-    bool isRow = shape.isRows(made);
-    PositionPtr position = isRow ? expression.rowElements(made.dimensions) : expression.rowNumber(made.dimensions);
-    Value value =
-        graph[id].opcode() == Opcode::Reduce ? expression.reduceRow(id, mask) : expression.evaluate(id, position, mask);
-    if (isRow)
-      value = w.like(value, row.linear);
-    expression.bindValue(id, position, value);
-    if (!step.kept.count(id))
-      continue;
-    Value place = w.offset(outputs[next++], isRow ? row.linear : row.number);
-    w.store(place, toMemory(w, value, made.type), isRow ? mask : exists);
-  }
-}
-
-OwningOpRef<ModuleOp> writeRowKernel(MLIRContext &context, const Graph &graph, const Step &step,
-                                     const StepKernel &kernel, int64_t rowsPerInstance) {
-  TileWriter w(context);
-  RowShape shape = rowShapeOf(graph, step);
-  SmallVector<Value> arguments = w.begin("rows", argumentsOf(w, graph, kernel.inputs, kernel.outputs));
-  Value block = w.extend(triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X), 64);
-  auto write = [&](Value number) {
-    Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
-    Value first = w.mul(number, w.i64(shape.columns)), index = w.add(w.range(rowTileElements(shape.columns)), first);
-    Row row = makeRow(w, expression, shape, first, index, /*mayBeAbsent=*/false);
-    expression.bindRow(row);
-    preloadRow(graph, expression, step, row.inside, -1);
-    writeRow(w, graph, expression, step, row, ValueRange(arguments).drop_front(kernel.inputs.size()), row.inside, {});
-  };
-  if (rowsPerInstance == 1) {
-    write(block);
-    return w.end();
-  }
-  Value start = w.mul(block, w.i64(rowsPerInstance));
-  Value count = w.binary<arith::MinSIOp>(w.sub(w.i64(shape.rows), start), w.i64(rowsPerInstance));
-  w.forLoop(count, {}, [&](Value i, ValueRange) -> TileWriter::Values {
-    write(w.add(start, i));
-    return {};
-  });
-  return w.end();
-}
-
-StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const Step &step, const std::string &target) {
-  StepKernel kernel;
-  kernel.name = graph[step.node].instruction.name;
-  std::set<NodeId> leaves;
-  for (NodeId id : step.rows) {
-    std::set<NodeId> more = partition.leavesOf(graph, id);
-    leaves.insert(more.begin(), more.end());
-  }
-  for (NodeId id : step.rows)
-    leaves.erase(id);
-  kernel.inputs.assign(leaves.begin(), leaves.end());
-  kernel.outputs.assign(step.kept.begin(), step.kept.end());
-  int64_t tile = rowTileElements(step.columns), rows = rowShapeOf(graph, step).rows;
-  bool isHost = target == "host";
-  int64_t rowsPerInstance = isHost ? std::max<int64_t>(1, instanceElements / tile) : 1;
-  kernel.blocks = (rows + rowsPerInstance - 1) / rowsPerInstance;
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  loadProgramDialects(context);
-  OwningOpRef<ModuleOp> module = writeRowKernel(context, graph, step, kernel, rowsPerInstance);
-  kernel.text = textOf(*module);
-  CompileOptions options;
-  options.target = target;
-  options.exactMath = true;
-  if (!isHost)
-    options.warps = rowWarps(tile);
-  kernel.package = compileModule(*module, kernel.name, options).package;
-  return kernel;
 }
 
 } // namespace
@@ -217,18 +55,16 @@ StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadProgramDialects(context);
   TileWriter w(context);
-  SmallVector<Value> arguments = w.begin("compute", argumentsOf(w, graph, kernel.inputs, kernel.outputs));
-  Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
+  SmallVector<Value> arguments = w.begin("compute", argumentsOf(w, graph, kernel));
+  Expression expression = makeExpression(w, graph, kernel, arguments);
   Value block = triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X);
   Value first = w.mul(w.extend(block, 64), w.i64(size)), index = w.add(w.range(size), first);
   Value mask = elements % size ? w.less(index, w.i64(elements)) : Value();
   writeTile(w, graph, expression, id, arguments[kernel.inputs.size()], index, mask);
-  OwningOpRef<ModuleOp> module = w.end();
-  kernel.text = textOf(*module);
   CompileOptions options;
   options.target = target;
   options.exactMath = true;
-  kernel.package = compileModule(*module, kernel.name, options).package;
+  finishKernel(kernel, *w.end(), options);
   return kernel;
 }
 
@@ -252,6 +88,25 @@ static Reduction reductionOf(hlo::ReductionKind kind) {
   throw internalError("unknown reduction");
 }
 
+std::optional<CollectiveKind> kindOf(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::AllReduce:
+    return CollectiveKind::AllReduce;
+  case Opcode::AllGather:
+    return CollectiveKind::AllGather;
+  case Opcode::ReduceScatter:
+    return CollectiveKind::ReduceScatter;
+  case Opcode::AllToAll:
+    return CollectiveKind::AllToAll;
+  case Opcode::CollectivePermute:
+    return CollectiveKind::Permute;
+  case Opcode::CollectiveBroadcast:
+    return CollectiveKind::Broadcast;
+  default:
+    return std::nullopt;
+  }
+}
+
 Collective collectiveOf(const Graph &graph, NodeId id, int ranks, const std::vector<int> &sources) {
   const Node &node = graph[id];
   const hlo::Instruction &instruction = node.instruction;
@@ -265,36 +120,19 @@ Collective collectiveOf(const Graph &graph, NodeId id, int ranks, const std::vec
       product *= shape.dimensions[size_t(i)];
     return product;
   };
-  auto cut = [&](CollectiveKind kind, const hlo::Shape &whole) { // `whole` has all parts along the dimension
-    collective.kind = kind;
+  auto cut = [&](const hlo::Shape &whole) { // `whole` has all parts along the dimension
     collective.outer = before(whole);
     collective.inner = collective.outer ? whole.elementCount() / collective.outer / ranks : 0;
   };
   collective.outer = 1;
   collective.inner = operand.elementCount();
-  switch (instruction.opcode) {
-  case Opcode::AllReduce:
-    collective.kind = CollectiveKind::AllReduce;
-    break;
-  case Opcode::AllGather:
-    cut(CollectiveKind::AllGather, node.shape);
-    break;
-  case Opcode::ReduceScatter:
-    cut(CollectiveKind::ReduceScatter, operand);
-    break;
-  case Opcode::AllToAll:
-    cut(CollectiveKind::AllToAll, operand);
-    break;
-  case Opcode::CollectivePermute:
-    collective.kind = CollectiveKind::Permute;
+  collective.kind = kindOf(instruction.opcode).value();
+  if (collective.kind == CollectiveKind::AllGather)
+    cut(node.shape);
+  else if (collective.kind == CollectiveKind::ReduceScatter || collective.kind == CollectiveKind::AllToAll)
+    cut(operand);
+  else if (collective.kind == CollectiveKind::Permute)
     collective.sources = sources;
-    break;
-  case Opcode::CollectiveBroadcast:
-    collective.kind = CollectiveKind::Broadcast;
-    break;
-  default:
-    throw internalError("not a collective");
-  }
   if (instruction.collective->reduction)
     collective.reduction = reductionOf(*instruction.collective->reduction);
   try {
@@ -312,13 +150,11 @@ public:
   FusedOperands(const Graph &graph, const Step &step, const StepKernel &kernel)
       : graph(graph), step(step), kernel(kernel) {}
 
-  std::vector<TileWriter::Argument> arguments(TileWriter &w) const override {
-    return argumentsOf(w, graph, kernel.inputs, kernel.outputs);
-  }
+  std::vector<TileWriter::Argument> arguments(TileWriter &w) const override { return argumentsOf(w, graph, kernel); }
 
   Value input(TileWriter &w, ValueRange arguments, Value index, Value mask) const override {
     NodeId operand = graph[step.node].operands[0];
-    Expression expression = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
+    Expression expression = makeExpression(w, graph, kernel, arguments);
     const hlo::Shape &shape = graph[operand].shape;
     PositionPtr position = expression.at(index, shape.dimensions);
     Value value = toMemory(w, expression.evaluate(operand, position, mask), shape.type);
@@ -332,7 +168,7 @@ public:
   }
 
   RestOfOutput beginOutput(TileWriter &w, ValueRange arguments, Value index, Value mask, Value first) const override {
-    auto expression = std::make_shared<Expression>(makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments));
+    auto expression = std::make_shared<Expression>(makeExpression(w, graph, kernel, arguments));
     if (step.columns)
       return beginRow(w, expression, arguments.drop_front(kernel.inputs.size()), index, mask, first);
     const hlo::Shape &shape = graph[step.node].shape;
@@ -365,7 +201,7 @@ public:
     size_t next = kernel.inputs.size() + kernel.outputs.size() - step.tail.size();
     for (NodeId id : step.tail) {
       // While it is being made, its own buffer is not where it is read from.
-      Expression own = makeExpression(w, graph, kernel.inputs, kernel.outputs, arguments);
+      Expression own = makeExpression(w, graph, kernel, arguments);
       for (size_t i = 0; i < kernel.outputs.size(); ++i)
         if (kernel.outputs[i] != id)
           own.bindBuffer(kernel.outputs[i], arguments[kernel.inputs.size() + i]);
@@ -443,9 +279,7 @@ StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, 
     return kernel;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadProgramDialects(context);
-  OwningOpRef<ModuleOp> module = writeKernel(context, plan, FusedOperands(graph, step, kernel));
-  kernel.text = textOf(*module);
-  kernel.package = compileModule(*module, kernel.name, compileOptionsOf(plan)).package;
+  finishKernel(kernel, *writeKernel(context, plan, FusedOperands(graph, step, kernel)), compileOptionsOf(plan));
   return kernel;
 }
 

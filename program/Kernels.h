@@ -4,6 +4,7 @@
 #include "binary/Package.h"
 #include "collectives/Plan.h"
 #include "program/Partition.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct StepKernel {
 
 /// The kernel of a step without a collective, for a chip by name: one stored node, or what is made of rows.
 StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const std::string &target);
+
+/// None for what is no collective.
+std::optional<CollectiveKind> kindOf(hlo::Opcode opcode);
 
 /// The collective of a step as a group of `ranks` runs it; `sources` are those of a permute. Throws Error{Input} with
 /// the instruction's location.

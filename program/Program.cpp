@@ -15,6 +15,8 @@ namespace heddle::program {
 struct Program::Implementation : Executable {
   using Executable::Executable;
 
+  std::vector<size_t> launched; ///< by device, since the last run began
+
   uint64_t address(const CompiledGraph &compiled, size_t device, NodeId id) const {
     return compiled.buffers[device].at(id).address();
   }
@@ -61,6 +63,7 @@ struct Program::Implementation : Executable {
       launch.arguments = argumentsOf(compiled, step.kernel, device);
       launch.timeoutSeconds = options.limitSeconds;
       streams[device]->launch(launch);
+      ++launched[device];
     }
   }
 
@@ -79,10 +82,11 @@ struct Program::Implementation : Executable {
                         locationPrefix(module, instruction), instruction.name, present, call.members.size(),
                         fmt::join(call.members, ",")),
             {"a loop with a collective in it runs equally often on all devices of the group"});
-      for (int rank = 0; rank < int(call.members.size()); ++rank)
-        call.communicator->launch(
-            *call.operation, rank,
-            argumentsOf(compiled, step.step, call.kernel->kernel, size_t(call.members[size_t(rank)])));
+      for (int rank = 0; rank < int(call.members.size()); ++rank) {
+        auto device = size_t(call.members[size_t(rank)]);
+        call.communicator->launch(*call.operation, rank, argumentsOf(compiled, step.step, call.kernel->kernel, device));
+        launched[device] += call.kernel->plan.rounds != 0;
+      }
     }
   }
 
@@ -176,10 +180,15 @@ struct Program::Implementation : Executable {
     return results;
   }
 
+  void runEntry() {
+    launched.assign(devices.size(), 0);
+    runGraph(*entry, std::vector<bool>(devices.size(), true));
+  }
+
   // A launch that is refused leaves the streams with work that reads and writes this program's memory.
   void launchAll() {
     try {
-      runGraph(*entry, std::vector<bool>(devices.size(), true));
+      runEntry();
     } catch (...) {
       (void)synchronizeAll(allStreams());
       throw;
@@ -191,7 +200,7 @@ struct Program::Implementation : Executable {
       for (size_t i = 0; i < inputs[device].size(); ++i)
         if (const std::string &bytes = inputs[device][i].bytes; !bytes.empty())
           streams[device]->copyToDevice(address(*entry, device, graph->parameters[i]), bytes.data(), bytes.size());
-    runGraph(*entry, std::vector<bool>(devices.size(), true));
+    runEntry();
     results.resize(devices.size());
     for (size_t device = 0; device < devices.size(); ++device)
       for (NodeId id : graph->results) {
@@ -222,7 +231,8 @@ struct Program::Implementation : Executable {
     }
   }
 
-  void describeGraph(const CompiledGraph &compiled, int depth, std::vector<StepDescription> &out) const {
+  void describeGraph(const CompiledGraph &compiled, int depth, Packages packages,
+                     std::vector<StepDescription> &out) const {
     const Graph &source = *compiled.graph;
     for (const CompiledStep &step : compiled.steps) {
       const Node &node = source[step.step.node];
@@ -232,7 +242,7 @@ struct Program::Implementation : Executable {
       description.shape = hlo::formatShapePlain(node.shape);
       description.kind = step.condition ? "while" : step.calls.empty() ? "kernel" : opcodeName(node.opcode());
       description.text = step.kernel.text;
-      if (step.kernel.blocks)
+      if (step.kernel.blocks && packages == Packages::With)
         description.package = step.kernel.package;
       for (const std::vector<NodeId> &fused : {step.step.epilogues, step.step.tail, step.step.rows})
         for (NodeId id : fused)
@@ -242,7 +252,7 @@ struct Program::Implementation : Executable {
         description.plan += heddle::describe(group.plan);
         description.algorithm = group.plan.algorithm->name;
         description.text = group.kernel.text;
-        if (group.plan.rounds)
+        if (group.plan.rounds && packages == Packages::With)
           description.package = isPlain(compiled, step.step) ? compileKernel(group.plan) : group.kernel.package;
       }
       std::vector<std::string> groups;
@@ -251,15 +261,20 @@ struct Program::Implementation : Executable {
       description.groups = fmt::format("{}", fmt::join(groups, ","));
       out.push_back(description);
       if (step.condition) {
-        describeGraph(*step.condition, depth + 1, out);
-        describeGraph(*step.body, depth + 1, out);
+        describeGraph(*step.condition, depth + 1, packages, out);
+        describeGraph(*step.body, depth + 1, packages, out);
       }
     }
   }
 };
 
 Program::Program(hlo::Module module, std::vector<std::shared_ptr<Device>> devices, ProgramOptions options) {
-  const Chip &chip = devices.empty() ? hostChip : devices[0]->chip();
+  if (int64_t(devices.size()) != module.deviceCount())
+    throw inputError(fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), {} are given",
+                                 module.name, module.deviceCount(), module.replicaCount, module.partitionCount,
+                                 devices.size()),
+                     {fmt::format("give it {} devices", module.deviceCount())});
+  const Chip &chip = devices[0]->chip();
   implementation = std::make_unique<Implementation>(std::move(module), chip, std::move(devices), std::move(options));
 }
 Program::Program(hlo::Module module, const Chip &chip, ProgramOptions options)
@@ -271,9 +286,9 @@ const hlo::Module &Program::module() const {
   return implementation->module;
 }
 
-std::vector<StepDescription> Program::describe() const {
+std::vector<StepDescription> Program::describe(Packages packages) const {
   std::vector<StepDescription> steps;
-  implementation->describeGraph(*implementation->entry, 0, steps);
+  implementation->describeGraph(*implementation->entry, 0, packages, steps);
   return steps;
 }
 
@@ -302,6 +317,11 @@ void Program::finish() {
 bool Program::hasLoops() const {
   const std::vector<CompiledStep> &steps = implementation->entry->steps;
   return std::any_of(steps.begin(), steps.end(), [](const CompiledStep &step) { return step.condition != nullptr; });
+}
+
+size_t Program::launches() const {
+  const std::vector<size_t> &launched = implementation->launched;
+  return launched.empty() ? 0 : *std::max_element(launched.begin(), launched.end());
 }
 
 const std::vector<std::shared_ptr<Device>> &Program::devices() const {

@@ -35,7 +35,7 @@ struct ProgramOptions {
   std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled; may be empty
 };
 
-/// One launch as `heddle inspect` shows it.
+/// A step, kernel or collective or loop, as `heddle inspect` shows it.
 struct StepDescription {
   std::string kind;               ///< `kernel`, `all-reduce`, `while`
   std::string name;               ///< of the instruction
@@ -45,7 +45,7 @@ struct StepDescription {
   std::string groups;             ///< `{0,1},{2,3}`
   std::vector<std::string> fused; ///< instructions computed inside a collective's kernel
   std::string text;               ///< tile IR of the kernel (of the largest group)
-  std::optional<Package> package; ///< the kernel; nothing for what launches none
+  std::optional<Package> package; ///< the kernel, where it was asked for; nothing for what launches none
   int depth = 0;                  ///< nesting in loops
 };
 
@@ -59,7 +59,9 @@ public:
   ~Program();
 
   const hlo::Module &module() const;
-  std::vector<StepDescription> describe() const;
+  /// Packages come on demand: those of plain collectives are kept by communicators only, and compiled anew.
+  enum class Packages { Without, With };
+  std::vector<StepDescription> describe(Packages packages = Packages::Without) const;
 
   /// The shapes of the entry's arrays, tuples taken apart.
   std::vector<hlo::Shape> parameterShapes() const;
@@ -74,6 +76,8 @@ public:
   void launch();
   void finish(); ///< waits for the launches and reports what failed
   bool hasLoops() const;
+  /// What the last run, or launch, launched on a device, every trip of its loops counted; of the device that had most.
+  size_t launches() const;
   const std::vector<std::shared_ptr<Device>> &devices() const;
   std::vector<Stream *> streams() const; ///< by device
 

@@ -23,6 +23,14 @@ size_t editDistance(const std::string &from, const std::string &to) {
   return table[from.size()][to.size()];
 }
 
+/// Whether `given` is `name` without some of its letters.
+bool leavesOut(const std::string &given, const std::string &name) {
+  size_t found = 0;
+  for (char letter : name)
+    found += found < given.size() && given[found] == letter;
+  return found == given.size();
+}
+
 } // namespace
 
 std::string closestName(const std::string &given, const std::vector<std::string> &known) {
@@ -30,11 +38,15 @@ std::string closestName(const std::string &given, const std::vector<std::string>
     return "";
   std::string best;
   size_t bestDistance = given.size() <= 1 ? 1 : given.size() <= 3 ? 2 : 3;
-  for (const std::string &name : known)
-    if (size_t distance = editDistance(given, name); distance < bestDistance) {
+  for (const std::string &name : known) {
+    size_t distance = editDistance(given, name);
+    // To leave letters out is likelier than to take others: of `i8` and `ui8`, `u8` is the second.
+    bool likelier = !best.empty() && distance == bestDistance && leavesOut(given, name) && !leavesOut(given, best);
+    if (distance < bestDistance || likelier) {
       bestDistance = distance;
       best = name;
     }
+  }
   return best;
 }
 

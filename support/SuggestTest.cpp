@@ -10,6 +10,7 @@ TEST(Suggest, SlipsOfAFinger) {
   EXPECT_EQ(closestName("rnu", known), "run");
   EXPECT_EQ(closestName("complie", known), "compile");
   EXPECT_EQ(closestName("inspct", known), "inspect");
+  EXPECT_EQ(closestName("u8", {"i8", "ui8", "ui16"}), "ui8");
   EXPECT_EQ(closestName("explain", known), "");
   EXPECT_EQ(closestName("xyz", known), "");
   EXPECT_EQ(closestName("", known), "");

@@ -65,6 +65,11 @@ std::vector<int64_t> sizesOf(const BenchVerbRequest &request) {
     throw inputError(
         fmt::format("`--minbytes {}` is above `--maxbytes {}`", request.first, last),
         {fmt::format("both are in bytes; give `-e {}` or more, or leave it out for one size", request.first)});
+  if (request.factor == 1)
+    throw inputError("`--stepfactor 1`: every size would be the one before",
+                     {"give 2 or more, or `--stepbytes` alone to add so many bytes"});
+  if (request.factor == 0 && request.step == 0)
+    throw inputError("`--stepbytes 0`: every size would be the one before", {"give 1 or more, or `--stepfactor 2`"});
   if (request.factor > 1 && request.first == 0)
     throw inputError("`--minbytes 0` times `--stepfactor` stays 0", {"begin with 1, or give `--stepbytes`"});
   std::vector<int64_t> sizes;
@@ -75,7 +80,7 @@ std::vector<int64_t> sizesOf(const BenchVerbRequest &request) {
                                         : __builtin_add_overflow(size, request.step, &next);
     if (overflows)
       break;
-    size = std::max(next, size + 1);
+    size = next;
   }
   if (sizes.size() > limit)
     throw inputError(fmt::format("more than {} sizes from {} to {} bytes", limit, request.first, last),
@@ -102,7 +107,7 @@ int benchVerb(BenchVerbRequest &request) {
   BenchmarkRequest &run = request.run;
   run.kind = parseCollective(request.collective);
   run.type = parseDatatype(request.datatype);
-  run.reduction = parseReduction(request.reduction);
+  run.reduction = parseReductionOf(run.kind, request.reduction);
   std::vector<int64_t> sizes = sizesOf(request);
   bool shows = isatty(STDERR_FILENO);
   if (shows)

@@ -11,35 +11,30 @@ namespace heddle {
 namespace {
 
 double ratioOf(const ModuleBenchmark &row) {
-  return row.separate.times.p50 / row.fused.times.p50;
+  return ratioOf(row.fused.times, row.separate.times);
 }
 
 std::string formatHeader(const BenchVerbRequest &request, const ModuleBenchmark &first, size_t nameWidth) {
-  std::string calls = request.run.graphReplays ? fmt::format("in graphs of {} runs, {} replays", request.run.iterations,
-                                                             request.run.graphReplays)
-                                               : "run by run";
   std::string name = fmt::format("{:>{}}", "module", nameWidth), blank(nameWidth, ' ');
   return fmt::format("# heddle {} (LLVM {}): modules, fused and not\n"
                      "# {} ranks on {}: {}\n"
                      "# warmup iters: {} iters: {} validation: {}\n"
-                     "# both {}; p50 of the slowest rank's times; ratio: p50 not fused / p50 fused\n"
+                     "{}"
                      "#\n"
                      "# {}  {:^23}  {:^23}\n"
                      "# {}  launches    time     p50  launches    time     p50  ratio  #different  algo\n"
                      "# {}              (us)    (us)              (us)    (us)\n",
                      version(), llvmVersion(), first.devices.size(), request.run.driver, first.description,
-                     request.run.warmup, request.run.iterations, request.run.checks, calls, blank, "fused", "not fused",
-                     name, blank);
-}
-
-std::string formatTime(double microseconds) {
-  return fmt::format("{:7.{}f}", microseconds, microseconds >= 10000 ? 0 : microseconds >= 100 ? 1 : 2);
+                     request.run.warmup, request.run.iterations, request.run.checks,
+                     formatTiming(request.run, "runs", "p50 not fused / p50 fused"), blank, "fused", "not fused", name,
+                     blank);
 }
 
 std::string formatRow(const BenchVerbRequest &request, const ModuleBenchmark &row, size_t nameWidth) {
   std::string text = fmt::format("  {:>{}}", row.module, nameWidth);
   for (const ModuleBenchmark::Side *side : {&row.fused, &row.separate})
-    text += fmt::format("  {:>8} {} {}", side->launches, formatTime(side->times.average), formatTime(side->times.p50));
+    text += fmt::format("  {:>8} {} {}", side->launches, formatMicroseconds(side->times.average),
+                        formatMicroseconds(side->times.p50));
   return text + fmt::format("  {:5.2f}  {:>10}  {}\n", ratioOf(row),
                             request.run.checks ? std::to_string(row.different) : "N/A", fmt::join(row.algorithms, "+"));
 }

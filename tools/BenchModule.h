@@ -5,7 +5,7 @@
 
 namespace heddle {
 
-/// The files of `request.modules`, one row each. The exit code: ErrorClass::WrongResult when results differ.
+/// The files of `request.inputs`, one row each. The exit code: ErrorClass::WrongResult when results differ.
 int benchModules(const BenchVerbRequest &request);
 
 } // namespace heddle

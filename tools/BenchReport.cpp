@@ -8,17 +8,24 @@
 
 namespace heddle {
 
-namespace {
-
-/// How much faster ours is, by the medians.
-double ratioOf(const BenchmarkTimes &times, const BenchmarkTimes &peer) {
-  return peer.p50 / times.p50;
+std::string formatTiming(const BenchmarkRequest &run, const char *calls, const char *ratio) {
+  std::string text =
+      run.graphReplays ? fmt::format("# both in graphs of {} {}, {} replays; time: mean and p50 of the slowest rank's",
+                                     run.iterations, calls, run.graphReplays)
+                       : fmt::format("# both by the host's clock; time: {} back to back; p50: one by one", calls);
+  return text + fmt::format("; ratio: {}\n", ratio);
 }
 
 std::string formatMicroseconds(double time) {
   int digits = time >= 10000 ? 0 : time >= 100 ? 1 : 2;
   return fmt::format("{:7.{}f}", time, digits);
 }
+
+double ratioOf(const BenchmarkTimes &times, const BenchmarkTimes &beside) {
+  return beside.p50 / times.p50;
+}
+
+namespace {
 
 struct Column {
   const char *name, *unit;
@@ -75,16 +82,13 @@ void BenchReport::printHeader(const Machine &machine, const std::vector<int64_t>
   if (hasPeer()) {
     text +=
         fmt::format("# {}: the same process and buffers, which are not registered; NCCL_NVLS_ENABLE=0\n", machine.peer);
-    text += request.run.graphReplays ? fmt::format("# both in graphs of {} calls, {} replays", request.run.iterations,
-                                                   request.run.graphReplays)
-                                     : "# both call by call";
-    text += "; p50 of the slowest rank's times; ratio: p50 of NCCL / p50 of ours\n";
+    text += formatTiming(request.run, "calls", "p50 of NCCL / p50 of ours");
   }
   std::vector<Column> columns = {
       {"size", "(B)", 10}, {"count", "(elements)", 12}, {"type", "", 8}, {"redop", "", 6}, {"root", "", 6}};
-  for (int firstWidth : {7, 7}) {
+  for (int side = 0; side < 2; ++side) { // out of place, in place
     columns.insert(columns.end(),
-                   {{"time", "(us)", firstWidth}, {"algbw", "(GB/s)", 6}, {"busbw", "(GB/s)", 6}, {"#wrong", "", 5}});
+                   {{"time", "(us)", 7}, {"algbw", "(GB/s)", 6}, {"busbw", "(GB/s)", 6}, {"#wrong", "", 5}});
     if (hasPeer())
       columns.insert(columns.end(), {{"p50", "(us)", 7}, {"nccl p50", "(us)", 8}, {"ratio", "", 5}});
   }

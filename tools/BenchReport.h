@@ -13,12 +13,19 @@ struct BenchVerbRequest {
   std::vector<std::string> inputs; ///< a collective's name or modules' files
   std::string collectiveOption;    ///< the first option given that only a collective has
   bool devicesGiven = false;
-  std::string collective, datatype = "f32", reduction = "sum";
+  std::string collective, datatype = "f32", reduction; ///< empty: not given
   BenchmarkRequest run;
   int64_t first = int64_t(32) << 20, last = 0, step = int64_t(1) << 20;
   int factor = 0;
   bool json = false, csv = false;
 };
+
+/// How the times were taken, as a line of the header: of `calls`, named in the plural, by two sides.
+std::string formatTiming(const BenchmarkRequest &run, const char *calls, const char *ratio);
+/// Seven columns at least, with as many digits as mean something.
+std::string formatMicroseconds(double time);
+/// How much faster `times` are than those beside them, by the medians.
+double ratioOf(const BenchmarkTimes &times, const BenchmarkTimes &beside);
 
 /// The rows of one run on standard output, as a table, CSV or JSON, and the verdict on all of them.
 class BenchReport {
@@ -38,8 +45,7 @@ public:
 private:
   void printHeader(const Machine &machine, const std::vector<int64_t> &sizes) const;
   std::string reductionText() const {
-    bool reduces = request.run.kind == CollectiveKind::AllReduce || request.run.kind == CollectiveKind::ReduceScatter;
-    return reduces ? shortReductionName(request.run.reduction) : "none";
+    return reduces(request.run.kind) ? shortReductionName(request.run.reduction) : "none";
   }
   int root() const { return request.run.kind == CollectiveKind::Broadcast ? 0 : -1; }
   std::string wrongText(const BenchmarkTimes &times) const {

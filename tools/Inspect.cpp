@@ -51,7 +51,7 @@ struct InspectRequest {
   std::string collectiveOption; ///< the first option given that only a collective has
   bool devicesGiven = false;
   BenchmarkRequest collective;
-  std::string datatype = "f32", reduction = "sum";
+  std::string datatype = "f32", reduction; ///< empty: not given
   int64_t bytes = int64_t(32) << 20;
 };
 
@@ -90,6 +90,8 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts) 
                               {"checked", package.checked ? "yes: every memory access asks the device" : "no"},
                               {"needs", fmt::format("{}", fmt::join(package.features, " "))},
                           });
+  if (package.peers)
+    rows.push_back({"peers", "yes: works with other devices"});
   for (const PackageArgument &argument : package.arguments)
     rows.push_back(
         {"argument",
@@ -202,8 +204,8 @@ int inspectCollective(const InspectRequest &request, CollectiveKind kind) {
                                   "package",
                                   request.input)});
   const BenchmarkRequest &wanted = request.collective;
-  Collective collective = collectiveOfSize(kind, parseDatatype(request.datatype), parseReduction(request.reduction),
-                                           wanted.devices, request.bytes);
+  Collective collective = collectiveOfSize(kind, parseDatatype(request.datatype),
+                                           parseReductionOf(kind, request.reduction), wanted.devices, request.bytes);
   Plan plan = planFor(collective, wanted.driver, wanted.plan);
   if (request.kernel)
     printData(planKernelText(plan));

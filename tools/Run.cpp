@@ -195,8 +195,10 @@ int runVerb(RunVerbRequest &request) {
         fmt::format("`{}` is for HLO modules, and {} is a kernel", request.moduleOption, sourceName(request.input)));
   if (request.input.empty())
     throw inputError("no kernel: `heddle run` wants a file", {"`heddle run --help` shows the options"});
-  if (request.grid.empty())
+  if (request.grid.empty()) {
+    readKernelFile(request.input); // what is no kernel needs no grid
     throw inputError("no grid: `heddle run` wants `--grid X[,Y[,Z]]`, the number of program instances");
+  }
   run.grid = parseExtents("--grid", request.grid);
   for (const std::string &text : request.arguments)
     run.arguments.push_back(parseNamedValue(text, "--arg"));

@@ -37,6 +37,7 @@ struct Compilation {
   mlir::MLIRContext *context = nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   const Chip *chip = nullptr;
+  bool usesPeers = false;                 ///< the kernel has operations of the peer dialect
   std::vector<PackageArgument> arguments; ///< of the kernel
   host::LoweredKernel kernel;             ///< of the host
   simt::ThreadKernel threadKernel;        ///< of a GPU

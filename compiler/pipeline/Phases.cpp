@@ -146,7 +146,10 @@ LogicalResult verifyInput(Compilation &compilation) {
     return failure();
   if (usesPeers(*compilation.module))
     requirePeerAtomics(lookupChip(compilation.options.target));
-  return selectKernel(*compilation.module, compilation.options.kernel);
+  if (failed(selectKernel(*compilation.module, compilation.options.kernel)))
+    return failure();
+  compilation.usesPeers = usesPeers(*compilation.module);
+  return success();
 }
 
 LogicalResult tileToHost(Compilation &compilation) {
@@ -192,6 +195,7 @@ Package startPackage(const Compilation &compilation) {
   package.producer = "heddle " HEDDLE_VERSION;
   package.sourceHash = compilation.text.empty() ? "" : hashHex(compilation.text);
   package.target = compilation.chip->name;
+  package.peers = compilation.usesPeers;
   return package;
 }
 

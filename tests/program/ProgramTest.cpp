@@ -496,6 +496,8 @@ TEST(Program, NumberOfDevices) {
       hlo::parseModule("HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }", "m.hlo");
   EXPECT_CONTAINS(messageOf([&] { Program(module, heddle::testing::openFirstDevices(1)); }),
                   "is for 2 devices (2 replicas of 1 partitions), 1 are given");
+  EXPECT_CONTAINS(messageOf([&] { Program(module, std::vector<std::shared_ptr<Device>>()); }),
+                  "is for 2 devices (2 replicas of 1 partitions), 0 are given");
 }
 
 TEST(Program, GroupsThatAreTooLarge) {

@@ -110,13 +110,13 @@ void ThreadEmitter::orderAccess(Operation *op) {
   };
   if (!divergent && llvm::any_of(pending, [&](const Access &each) { return each.since.empty() && conflicts(each); }))
     meet();
-  for (Access *each = pending.begin(); !divergent && each != pending.end(); ++each) {
-    if (!conflicts(*each))
-      continue;
-    Operation *last = each->since.back(); // the reader's, which is hardly ever left out
+  while (!divergent) {
+    const Access *unordered = llvm::find_if(pending, conflicts);
+    if (unordered == pending.end())
+      break;
+    Operation *last = unordered->since.back(); // the reader's, which is hardly ever left out
     shared.keep(last);
     llvm::erase_if(pending, [&](const Access &earlier) { return llvm::is_contained(earlier.since, last); });
-    each = pending.begin() - 1;
   }
   pending.push_back(access);
 }
