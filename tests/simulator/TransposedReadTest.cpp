@@ -106,8 +106,8 @@ private:
   Case test;
   std::mt19937 random{5};
   std::vector<int> a, b;
-  AddressSpace global;
-  MemoryPort port{global, Policy::Earliest};
+  MemorySystem system;
+  MemoryPort port{system, {}};
   Workgroup group;
   std::unique_ptr<Wave> wave = makeTestWave();
 };
@@ -128,8 +128,8 @@ TEST(TransposedReads, FeedMatrixProducts) {
 }
 
 TEST(TransposedReads, WantAllLanesAndAlignment) {
-  AddressSpace global;
-  MemoryPort port{global, Policy::Earliest};
+  MemorySystem system;
+  MemoryPort port{system, {}};
   Workgroup group;
   group.lds.resize(1024);
   auto wave = makeTestWave();
