@@ -26,6 +26,7 @@ public:
   const Entry *at(uint32_t time) const; ///< null when it was too long ago
   /// Up to which time all is over, when the operations up to `sequence` are, and it is `now`.
   uint32_t overBy(uint32_t sequence, uint32_t now) const;
+  bool hasLaterThan(uint32_t time) const { return !entries.empty() && entries.back().time > time; }
 
 private:
   std::vector<Entry> entries; ///< by time, and so by sequence
@@ -70,6 +71,7 @@ public:
 private:
   void touchLanes(Wave &wave, const MemoryRequest &request, const LdsOperation &operation);
   void updateOver(Wave &wave);
+  static void closeEnded(Wave &wave);
   void joinAtBarrier(Workgroup &group);
   void reportRace(Wave &wave, const MemoryRequest &request, const LdsOperation &operation, const LdsConflict &conflict);
   Finding describeRace(Wave &wave, const Site &earlier, const Site &later, const LdsOperation &operation,

@@ -162,11 +162,13 @@ bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places)
   else {
     std::fill_n(&written[cell], count, operation.time);
     uint8_t stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave);
-    for (size_t i = 0; i < count; ++i)
-      writers[cell + i] = {.stream = stream,
-                           .lane = uint8_t(i / words),
-                           .hasValue = places.data != nullptr,
-                           .value = places.data ? places.data[i % words * waveLanes + i / words] : 0};
+    Writer *writer = &writers[cell];
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      for (size_t word = 0; word < words; ++word)
+        *writer++ = {.stream = stream,
+                     .lane = uint8_t(lane),
+                     .hasValue = places.data != nullptr,
+                     .value = places.data ? places.data[word * waveLanes + lane] : 0};
   }
   return true;
 }
