@@ -195,6 +195,17 @@ void LdsShadow::touchLane(const LdsOperation &operation, const LdsPlaces &places
     return;
   if ((address | places.bytes) & 3 || !splits.empty())
     return touchBytes<access>(operation, places, lane);
+  if constexpr (access == LdsAccess::Read) // the usual case is quick: all writes are over
+    if (atomics[0].empty()) {
+      uint32_t late = 0, *read = &reads[operation.wave][address / 4];
+      const uint32_t *write = &written[address / 4];
+      for (unsigned word = 0; word < places.bytes / 4; ++word) {
+        late |= write[word] > operation.floor;
+        read[word] = operation.time << 1 | operation.uniform;
+      }
+      if (!late)
+        return;
+    }
   for (unsigned word = 0; word < places.bytes / 4; ++word)
     touchCell<access>(
         operation, address / 4 + word,
