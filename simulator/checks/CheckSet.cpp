@@ -43,6 +43,11 @@ static constexpr CheckInfo checks[checkCount] = {
      "The barrier counts waves and knows no site: when waves have ended, those that still wait go on without them, "
      "which hides a barrier that was missed. Waves that end before their first barrier are reported only when the "
      "others wait at different places."},
+    {Check::LdsSameValue, "lds-same-value",
+     "Two waves write the same bytes of LDS and nothing orders them, as in lds-race; both write the same value, so "
+     "that "
+     "it is a race by the rules but every order has the same result. Compilers do it where a tile is replicated over "
+     "waves, and then it is meant."},
 };
 
 std::span<const CheckInfo, checkCount> allChecks() {

@@ -72,6 +72,10 @@ LdsAccess accessOf(const LdsCheck::WaveState &state, uint32_t wave, const Memory
   }
 }
 
+Check checkOf(const LdsConflict &conflict) {
+  return conflict.sameValue ? Check::LdsSameValue : Check::LdsRace;
+}
+
 bool endsWave(const Wave &wave) {
   return wave.current && wave.current->mnemonic == "s_endpgm";
 }
@@ -177,7 +181,7 @@ void LdsCheck::touchLanes(Wave &wave, const MemoryRequest &request, const LdsOpe
   if (!shadow.hasConflicts())
     return;
   for (const LdsConflict &conflict : shadow.takeConflicts())
-    if (checks.has(Check::LdsRace))
+    if (checks.has(checkOf(conflict)))
       reportRace(wave, request, operation, conflict);
 }
 

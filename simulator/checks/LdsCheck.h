@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of LDS accesses, of loads to LDS, and of barriers (Check::LdsRace, DmaAtEnd, BarrierExit). An access counts
-// as over for other waves when a wait proved it before a barrier at which both met; for its own wave, DS operations are
-// in order, and loads to LDS are ordered with them by waits only. Verdicts do not depend on when the policy performs
-// an operation, except that an atomic operation takes over what the wave knew whose value it finds.
+// The order of LDS accesses, of loads to LDS, and of barriers (Check::LdsRace, LdsSameValue, DmaAtEnd, BarrierExit). An
+// access counts as over for other waves when a wait proved it before a barrier at which both met; for its own wave, DS
+// operations are in order, and loads to LDS are ordered with them by waits only. Verdicts do not depend on when the
+// policy performs an operation, except that an atomic operation takes over what the wave knew whose value it finds.
 #pragma once
 #include "simulator/checks/Findings.h"
 #include "simulator/checks/LdsShadow.h"

@@ -44,7 +44,7 @@ size_t LdsShadow::splitInBytes(size_t word) {
 
 void LdsShadow::add(const LdsConflict &conflict) {
   for (LdsConflict &known : conflicts)
-    if (known.stream == conflict.stream && known.access == conflict.access) {
+    if (known.stream == conflict.stream && known.access == conflict.access && known.sameValue == conflict.sameValue) {
       if (conflict.time > known.time)
         known = conflict;
       return;
