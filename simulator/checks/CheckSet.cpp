@@ -14,7 +14,10 @@ static constexpr CheckInfo checks[checkCount] = {
      "the old value nor the new one for certain, and what is written there may be overwritten."},
     {Check::LdsRace, "lds-race",
      "Waves of a workgroup run at their own pace: only a barrier, with the operation known to be over by s_waitcnt "
-     "before it, orders LDS accesses of two waves, and only s_waitcnt vmcnt orders a load to LDS with anything."},
+     "before it, or an atomic operation that finds what another wave's left, orders LDS accesses of two waves, and "
+     "only "
+     "s_waitcnt vmcnt orders a load to LDS with anything. A flag of atomic loads and stores without a "
+     "read-modify-write is reported, with a note: the instructions are those of plain accesses."},
     {Check::LdsBounds, "lds-bounds",
      "Beyond the LDS that the launch asked for lies that of another workgroup, or nothing: reads give 0 there and "
      "writes are dropped."},
@@ -38,7 +41,13 @@ static constexpr CheckInfo checks[checkCount] = {
      "their width wants it drop the low bits of the address or fault, depending on the mode."},
     {Check::BarrierExit, "barrier-exit",
      "The barrier counts waves and knows no site: when waves have ended, those that still wait go on without them, "
-     "which hides a barrier that was missed."},
+     "which hides a barrier that was missed. Waves that end before their first barrier are reported only when the "
+     "others wait at different places."},
+    {Check::LdsSameValue, "lds-same-value",
+     "Two waves write the same bytes of LDS and nothing orders them, as in lds-race; both write the same value, so "
+     "that "
+     "it is a race by the rules but every order has the same result. Compilers do it where a tile is replicated over "
+     "waves, and then it is meant."},
 };
 
 std::span<const CheckInfo, checkCount> allChecks() {

@@ -8,7 +8,8 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
   findings.severalDevices = system.devices.size() > 1;
   if (checks.has(Check::RegisterWait))
     registers.emplace(findings, checks);
-  if (checks.has(Check::LdsRace) || checks.has(Check::DmaAtEnd) || checks.has(Check::BarrierExit))
+  if (checks.has(Check::LdsRace) || checks.has(Check::DmaAtEnd) || checks.has(Check::BarrierExit) ||
+      checks.has(Check::LdsSameValue))
     lds.emplace(findings, checks);
   if (checks.has(Check::GlobalRace) || checks.has(Check::NarrowScope))
     order.emplace(findings, checks, system);

@@ -20,7 +20,13 @@ uint64_t ldsAddress(const MemoryRequest &request, unsigned lane) {
 }
 
 bool reachesLds(const MemoryRequest &request) {
-  return request.kind == RequestKind::LoadToLds || request.space == Space::Lds || request.space == Space::Flat;
+  if (request.kind == RequestKind::LoadToLds || request.space == Space::Lds)
+    return true;
+  if (request.space == Space::Flat)
+    for (uint64_t rest = request.lanes; rest; rest &= rest - 1)
+      if (ldsAddress(request, unsigned(std::countr_zero(rest))) < apertureSizeBytes)
+        return true;
+  return false;
 }
 
 /// Calls `action(lane, address)` for each active lane whose address differs from the one before.
@@ -64,6 +70,10 @@ LdsAccess accessOf(const LdsCheck::WaveState &state, uint32_t wave, const Memory
   default:
     return LdsAccess::Read;
   }
+}
+
+Check checkOf(const LdsConflict &conflict) {
+  return conflict.sameValue ? Check::LdsSameValue : Check::LdsRace;
 }
 
 bool endsWave(const Wave &wave) {
@@ -132,7 +142,7 @@ void LdsCheck::issued(Wave &wave, MemoryRequest &request) {
   updateOver(wave);
   state.localIssued += bool(request.queues & MemoryRequest::Lds);
   state.vectorIssued += bool(request.queues & MemoryRequest::Vector);
-  if (!reachesLds(request) || !state.shadow->sizeBytes())
+  if (!state.shadow->sizeBytes() || !reachesLds(request))
     return;
   uint32_t number = wave.indexInGroup;
   LdsOperation operation;
@@ -171,7 +181,7 @@ void LdsCheck::touchLanes(Wave &wave, const MemoryRequest &request, const LdsOpe
   if (!shadow.hasConflicts())
     return;
   for (const LdsConflict &conflict : shadow.takeConflicts())
-    if (checks.has(Check::LdsRace))
+    if (checks.has(checkOf(conflict)))
       reportRace(wave, request, operation, conflict);
 }
 
@@ -237,12 +247,22 @@ void LdsCheck::barrierOpens(Workgroup &group, bool someEnded) {
   joinAtBarrier(group);
 }
 
+/// What it did not wait for is never over.
+void LdsCheck::closeEnded(Wave &wave) {
+  WaveState &state = stateOf(wave);
+  auto close = [&](const LdsHistory &history, unsigned stream) {
+    if (!history.hasLaterThan(state.known.over[stream]))
+      state.known.over[stream] = state.shadow->now;
+  };
+  close(state.local, wave.indexInGroup);
+  close(state.loads, loadStream(wave.indexInGroup));
+}
+
 /// A wave that has ended had done all its work before the barrier opened, but only what it waited for is over.
 void LdsCheck::joinAtBarrier(Workgroup &group) {
   LdsClock all;
   for (auto &wave : group.waves) {
-    if (wave->state != Wave::State::Ended)
-      updateOver(*wave);
+    wave->state == Wave::State::Ended ? closeEnded(*wave) : updateOver(*wave);
     all.join(stateOf(*wave).known);
   }
   for (auto &wave : group.waves) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of LDS accesses, of loads to LDS, and of barriers (Check::LdsRace, DmaAtEnd, BarrierExit). An access counts
-// as over for other waves when a wait proved it before a barrier at which both met; for its own wave, DS operations are
-// in order, and loads to LDS are ordered with them by waits only. Verdicts do not depend on when the policy performs
-// an operation, except that an atomic operation takes over what the wave knew whose value it finds.
+// The order of LDS accesses, of loads to LDS, and of barriers (Check::LdsRace, LdsSameValue, DmaAtEnd, BarrierExit). An
+// access counts as over for other waves when a wait proved it before a barrier at which both met; for its own wave, DS
+// operations are in order, and loads to LDS are ordered with them by waits only. Verdicts do not depend on when the
+// policy performs an operation, except that an atomic operation takes over what the wave knew whose value it finds.
 #pragma once
 #include "simulator/checks/Findings.h"
 #include "simulator/checks/LdsShadow.h"
@@ -26,6 +26,7 @@ public:
   const Entry *at(uint32_t time) const; ///< null when it was too long ago
   /// Up to which time all is over, when the operations up to `sequence` are, and it is `now`.
   uint32_t overBy(uint32_t sequence, uint32_t now) const;
+  bool hasLaterThan(uint32_t time) const { return !entries.empty() && entries.back().time > time; }
 
 private:
   std::vector<Entry> entries; ///< by time, and so by sequence
@@ -70,6 +71,7 @@ public:
 private:
   void touchLanes(Wave &wave, const MemoryRequest &request, const LdsOperation &operation);
   void updateOver(Wave &wave);
+  static void closeEnded(Wave &wave);
   void joinAtBarrier(Workgroup &group);
   void reportRace(Wave &wave, const MemoryRequest &request, const LdsOperation &operation, const LdsConflict &conflict);
   Finding describeRace(Wave &wave, const Site &earlier, const Site &later, const LdsOperation &operation,

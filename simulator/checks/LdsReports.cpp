@@ -53,7 +53,7 @@ void LdsCheck::reportRace(Wave &wave, const MemoryRequest &request, const LdsOpe
   earlier.instruction = entry ? entry->instruction : nullptr;
   earlier.wave = other.indexInGroup;
   earlier.lane = conflict.earlierLane;
-  findings.report(Check::LdsRace, earlier, later,
+  findings.report(conflict.sameValue ? Check::LdsSameValue : Check::LdsRace, earlier, later,
                   [&] { return describeRace(wave, earlier, later, operation, conflict); });
 }
 
@@ -86,9 +86,9 @@ Finding LdsCheck::describeRace(Wave &wave, const Site &earlier, const Site &late
     finding.needs = fmt::format("a barrier between the two, and before it {} in wave {}",
                                 waitFor(conflict.access, 0, false), earlier.wave);
   if (conflict.sameValue)
-    finding.lines.push_back("  note   both write the same value here");
+    finding.lines.push_back("  note   both write the same value: every order has the same result");
   bool loads = isLoad || operation.access == LdsAccess::Load;
-  if (!isOwn && !loads && operation.uniform && conflict.earlierUniform)
+  if (!isOwn && !loads && !conflict.sameValue && operation.uniform && conflict.earlierUniform)
     finding.lines.push_back("  note   instructions do not tell an atomic load or store of a flag in LDS from a plain "
                             "one; if these are such, this is no race");
   return finding;

@@ -44,7 +44,7 @@ size_t LdsShadow::splitInBytes(size_t word) {
 
 void LdsShadow::add(const LdsConflict &conflict) {
   for (LdsConflict &known : conflicts)
-    if (known.stream == conflict.stream && known.access == conflict.access) {
+    if (known.stream == conflict.stream && known.access == conflict.access && known.sameValue == conflict.sameValue) {
       if (conflict.time > known.time)
         known = conflict;
       return;
@@ -162,11 +162,13 @@ bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places)
   else {
     std::fill_n(&written[cell], count, operation.time);
     uint8_t stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave);
-    for (size_t i = 0; i < count; ++i)
-      writers[cell + i] = {.stream = stream,
-                           .lane = uint8_t(i / words),
-                           .hasValue = places.data != nullptr,
-                           .value = places.data ? places.data[i % words * waveLanes + i / words] : 0};
+    Writer *writer = &writers[cell];
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      for (size_t word = 0; word < words; ++word)
+        *writer++ = {.stream = stream,
+                     .lane = uint8_t(lane),
+                     .hasValue = places.data != nullptr,
+                     .value = places.data ? places.data[word * waveLanes + lane] : 0};
   }
   return true;
 }
@@ -193,6 +195,17 @@ void LdsShadow::touchLane(const LdsOperation &operation, const LdsPlaces &places
     return;
   if ((address | places.bytes) & 3 || !splits.empty())
     return touchBytes<access>(operation, places, lane);
+  if constexpr (access == LdsAccess::Read) // the usual case is quick: all writes are over
+    if (atomics[0].empty()) {
+      uint32_t late = 0, *read = &reads[operation.wave][address / 4];
+      const uint32_t *write = &written[address / 4];
+      for (unsigned word = 0; word < places.bytes / 4; ++word) {
+        late |= write[word] > operation.floor;
+        read[word] = operation.time << 1 | operation.uniform;
+      }
+      if (!late)
+        return;
+    }
   for (unsigned word = 0; word < places.bytes / 4; ++word)
     touchCell<access>(
         operation, address / 4 + word,

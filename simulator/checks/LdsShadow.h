@@ -72,7 +72,7 @@ public:
 
   /// What lies outside LDS is left out: that is a fault of its own.
   void touch(const LdsOperation &operation, const LdsPlaces &places);
-  /// The conflicts since the last call, the youngest one of each stream and kind.
+  /// The conflicts since the last call, the youngest one of each kind and stream.
   std::vector<LdsConflict> takeConflicts() { return std::exchange(conflicts, {}); }
   bool hasConflicts() const { return !conflicts.empty(); }
 

@@ -114,6 +114,26 @@ bool MemoryPort::performsAtIssue(const MemoryRequest &request) {
   return true;
 }
 
+/// A load to LDS may overwrite what an LDS operation before it, also another wave's, has yet to read.
+bool MemoryPort::landsAtIssue(const MemoryRequest &request) {
+  if (request.kind != RequestKind::LoadToLds)
+    return false;
+  return options.policy == Policy::Reordered || (options.policy == Policy::Random && random() % 4 == 0);
+}
+
+/// With what has to land before it.
+void MemoryPort::landUpTo(PendingRequest &pending) {
+  for (PendingRequest *earlier : pending.wave->pending->vector) {
+    if (earlier->request.land && !earlier->landed) {
+      if (earlier->queuesLeft > 1) // a flat load also waits for the other counter
+        return;
+      land(*earlier);
+    }
+    if (earlier == &pending)
+      return;
+  }
+}
+
 void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
   PendingRequests &queues = *wave.pending;
   // A counter that is full holds the wave until there is room.
@@ -144,7 +164,9 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
     wave.unit->issued.push_back(&pending);
   if (options.policy == Policy::Earliest)
     land(pending);
-  else if (options.policy == Policy::Random) {
+  else if (landsAtIssue(issued))
+    landUpTo(pending);
+  if (options.policy == Policy::Random) {
     wave.yields = random() % 4 == 0; // what others do between two accesses is what matters
     disturb(*wave.unit);
   }

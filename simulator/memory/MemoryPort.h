@@ -16,7 +16,7 @@ namespace heddle::simulator {
 enum class Policy : uint8_t {
   Earliest,  ///< everything at issue
   Latest,    ///< everything when a wait forces it
-  Reordered, ///< memory is read and changed at issue by what carries a scope (flags, locks), else as late as Latest
+  Reordered, ///< at issue what carries a scope (flags, locks), and loads to LDS; else as late as Latest
   Random,    ///< anywhere in between, and caches write back and forget at any time
 };
 
@@ -111,6 +111,8 @@ private:
   void performEarlier(PendingRequest &pending);
   void land(PendingRequest &pending);
   void landSome(PendingRequests::Queue &queue);
+  void landUpTo(PendingRequest &pending);
+  bool landsAtIssue(const MemoryRequest &request);
   void listLines(PendingRequest &pending) const;
   bool performsAtIssue(const MemoryRequest &request);
   void forget(ComputeUnit &unit, PendingRequest &pending);

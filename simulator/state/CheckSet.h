@@ -18,8 +18,9 @@ enum class Check : uint8_t {
   Bounds,        ///< global memory outside the buffer that a descriptor or pointer belongs to
   Alignment,     ///< an access that is not aligned as the machine wants it
   BarrierExit,   ///< a barrier opens only because waves have ended
+  LdsSameValue,  ///< two waves write the same value to the same bytes of LDS, and nothing orders them
 };
-inline constexpr unsigned checkCount = 10;
+inline constexpr unsigned checkCount = 11;
 
 struct CheckInfo {
   Check check;

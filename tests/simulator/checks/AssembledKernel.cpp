@@ -37,6 +37,7 @@ AmdCodeObject objectOf(const std::vector<std::string> &programs, const std::stri
   AmdKernel kernel;
   kernel.name = "test";
   kernel.groupBytes = 8192;
+  kernel.privateBytes = 16;
   kernel.kernargBytes = 8;
   kernel.resource1 = 15 | 0xc0 << 12; // 128 vector registers, denormals
   kernel.resource2 = 2 << 1;          // user registers: the argument pointer

@@ -8,7 +8,7 @@
 
 namespace heddle::simulator {
 
-/// Waves of one workgroup with 8 KiB of LDS. Where a program begins:
+/// Waves of one workgroup with 8 KiB of LDS and 16 bytes of scratch for each lane. Where a program begins:
 ///   v0 the work-item, v1 the lane times 4, v[2:3] the address of the lane's word of a buffer of 4 KiB whose words are
 ///   their number, s2 the wave, s[4:5] the buffer, m0 0
 /// Labels are one name space for all programs; each ends with `s_endpgm` that is added here.

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 CheckSet ldsChecks() {
-  return parseChecks("none,+lds-race,+dma-at-end,+barrier-exit");
+  return parseChecks("none,+lds-race,+lds-same-value,+dma-at-end,+barrier-exit");
 }
 
 std::string describe(const SimulationOptions &options) {
@@ -282,7 +282,12 @@ TEST(LdsReport, SaysWhatIsMissing) {
 
 TEST(LdsReport, NotesEqualValuesAndFlags) {
   std::string same = "v_mov_b32 v10, 5\nds_write_b32 v1, v10";
-  EXPECT_THAT(reportOf({same, same}), HasSubstr("note   both write the same value here"));
+  EXPECT_THAT(reportOf({same, same}), testing::AllOf(HasSubstr("(lds-same-value)"),
+                                                     HasSubstr("note   both write the same value: every order")));
+  // Some lanes write the same value, others do not.
+  EXPECT_THAT(reportOf({"v_mov_b32 v10, 5\nds_write_b32 v1, v10", "v_max_u32 v10, 69, v0\nv_sub_u32 v10, v10, 64\n"
+                                                                  "ds_write_b32 v1, v10"}),
+              testing::AllOf(HasSubstr("(lds-same-value)"), HasSubstr("(lds-race)")));
   EXPECT_THAT(reportOf({write, write}), testing::Not(HasSubstr("same value")));
   std::string flag = "v_mov_b32 v20, 0\n";
   EXPECT_THAT(reportOf({flag + "ds_write_b32 v20, v0", flag + "ds_read_b32 v10, v20"}),

@@ -35,7 +35,7 @@ public:
     }
   }
   SimulationReport run(SimulationOptions options) {
-    options.checks = parseChecks("none,+lds-race,+dma-at-end,+barrier-exit");
+    options.checks = parseChecks("none,+lds-race,+lds-same-value,+dma-at-end,+barrier-exit");
     options.instructionLimit = 10'000'000;
     return object.simulator.run(kernel, geometry, segment, options);
   }

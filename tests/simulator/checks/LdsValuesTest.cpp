@@ -102,5 +102,76 @@ TEST(LdsValues, BetweenWaves) {
   });
 }
 
+// ---- Pipelines ----
+
+/// What one may get wrong in a pipeline of loads to LDS with two slots.
+struct Pipeline {
+  std::string filled = "s_waitcnt vmcnt(1)"; ///< before the barrier behind which others read the slot
+  std::string publish = "s_barrier";
+  std::string used = "s_waitcnt lgkmcnt(0)"; ///< before the barrier behind which the slot is filled again
+  std::string free = "s_barrier";
+};
+
+/// Each wave loads its half of every tile into a slot, and adds up the other wave's halves.
+std::string pipelineProgram(const Pipeline &pipeline, unsigned wave) {
+  constexpr unsigned tiles = 4;
+  auto fill = [&](unsigned tile) {
+    return fmt::format("s_mov_b32 m0, {}\nv_add_co_u32 v4, vcc, 0x{:x}, v2\nv_addc_co_u32 v5, vcc, 0, v3, vcc\n"
+                       "global_load_lds_dword v[4:5], off\n",
+                       tile % 2 * 1024 + wave * 256, tile * 512 + wave * 256);
+  };
+  std::string text = "v_mov_b32 v10, 0\n" + fill(0);
+  for (unsigned tile = 0; tile < tiles; ++tile) {
+    bool last = tile + 1 == tiles;
+    text += last ? "s_waitcnt vmcnt(0)\n" : fill(tile + 1) + pipeline.filled + "\n";
+    text += fmt::format("{}\nds_read_b32 v11, v1 offset:{}\n{}\n{}\ns_waitcnt lgkmcnt(0)\nv_add_u32 v10, v10, v11\n",
+                        pipeline.publish, tile % 2 * 1024 + (1 - wave) * 256, pipeline.used, pipeline.free);
+  }
+  return text + fmt::format("global_store_dword v[2:3], v10, off offset:{}\ns_waitcnt vmcnt(0)\n", wave ? 2304 : 2048);
+}
+
+std::vector<std::string> programsOf(const Pipeline &pipeline) {
+  return {pipelineProgram(pipeline, 0), pipelineProgram(pipeline, 1)};
+}
+
+TEST(LdsValues, ARightPipeline) {
+  std::map<Outcome, unsigned> outcomes = outcomesOf(programsOf({}));
+  ASSERT_EQ(outcomes.size(), 1u);
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    EXPECT_EQ(outcomes.begin()->first[lane], 4 * (64 + lane) + 6 * 128);
+    EXPECT_EQ(outcomes.begin()->first[64 + lane], 4 * lane + 6 * 128);
+  }
+}
+
+TEST(LdsValues, WrongPipelinesShowAndAreFound) {
+  for (const Pipeline &wrong :
+       {Pipeline{.filled = "s_waitcnt vmcnt(2)"}, Pipeline{.filled = ""}, Pipeline{.publish = ""}, Pipeline{.used = ""},
+        Pipeline{.free = ""}, Pipeline{.filled = "s_waitcnt lgkmcnt(0)"}}) {
+    SCOPED_TRACE(wrong.filled + ", " + wrong.publish + ", " + wrong.used + ", " + wrong.free);
+    expectSeveral(programsOf(wrong));
+    AssembledKernel kernel(programsOf(wrong));
+    forEachRun([&](SimulationOptions options) {
+      options.checks = parseChecks("none,+lds-race");
+      EXPECT_FALSE(kernel.run(options).findings.empty());
+    });
+  }
+}
+
+// ---- What compilers rely on ----
+
+TEST(LdsValues, FlatStoresToLdsAreOverWithTheLocalCounter) {
+  std::string store = "s_mov_b64 s[8:9], src_shared_base\nv_mov_b32 v7, s9\nv_mov_b32 v6, v1\nflat_store_dword v[6:7], "
+                      "v12\n";
+  std::string first = begin(0) + store, second = begin(1) + "s_barrier\n" + read + "\n" + end(1);
+  expectOne({first + "s_waitcnt lgkmcnt(0)\ns_barrier\n" + end(0), second});
+  expectSeveral({first + "s_barrier\n" + end(0), second});
+}
+
+TEST(LdsValues, ScratchOfAWaveIsInOrder) {
+  std::string program = begin(0) + "scratch_store_dword off, v12, off\nscratch_load_dword v10, off, off\n"
+                                   "scratch_store_dword off, v1, off\n";
+  expectOne({program + end(0)});
+}
+
 } // namespace
 } // namespace heddle::simulator
