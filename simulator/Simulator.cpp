@@ -145,6 +145,8 @@ SimulationReport Simulator::run(std::span<const std::unique_ptr<KernelRun>> runs
     for (const auto &code : objects)
       checks->findings.addCode(code->base, code->sizeBytes);
   }
+  if (!options.checks.has(Check::Uninitialised))
+    system.home.setAllWritten(); // from now on nobody knows
   Machine machine(system, options, checks ? &*checks : nullptr);
   for (const auto &run : runs)
     machine.begin(*run);

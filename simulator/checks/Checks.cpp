@@ -13,7 +13,7 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
   if (checks.has(Check::GlobalRace) || checks.has(Check::NarrowScope))
     order.emplace(findings, checks);
   if (checks.has(Check::Uninitialised))
-    poison.emplace(findings, checks);
+    poison.emplace(findings, system);
 }
 
 void Checks::groupBegins(Workgroup &group) {

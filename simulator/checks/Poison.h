@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which bits of a wave's registers nothing has written: a bit for each byte of a vector register and lane, and for each
+// bit of a scalar register, because those hold a bit for each lane.
+#pragma once
+#include "simulator/state/Wave.h"
+
+namespace heddle::simulator {
+
+/// A vector register: bit l of bytes[b] is byte b of lane l.
+struct PoisonRow {
+  uint64_t bytes[4] = {0, 0, 0, 0};
+
+  uint64_t lanes() const { return bytes[0] | bytes[1] | bytes[2] | bytes[3]; }
+  static PoisonRow ofLanes(uint64_t lanes) { return {{lanes, lanes, lanes, lanes}}; }
+  /// Every bit of the bytes that are poison in `lane`.
+  uint32_t bitsOf(unsigned lane) const {
+    uint32_t bits = 0;
+    for (unsigned byte = 0; byte < 4; ++byte)
+      bits |= (bytes[byte] >> lane & 1 ? 0xFFu : 0u) << (8 * byte);
+    return bits;
+  }
+  /// Bytes of `lane` of which any bit is set.
+  void addBits(unsigned lane, uint32_t bits) {
+    for (unsigned byte = 0; byte < 4; ++byte)
+      bytes[byte] |= uint64_t((bits >> (8 * byte) & 0xFF) != 0) << lane;
+  }
+};
+
+/// Where poison came from: a register that the wave began with, or an entry of the check's own list. 0 is nowhere.
+using PoisonOrigin = uint32_t;
+inline constexpr PoisonOrigin firstRowOrigin = 1, firstScalarOrigin = firstRowOrigin + 512,
+                              sccOrigin = firstScalarOrigin + 128, firstListedOrigin = sccOrigin + 1;
+
+struct PoisonRegisters {
+  PoisonRow rows[512];
+  uint32_t scalars[128];
+  bool scc = true;
+  PoisonOrigin rowOrigins[512], scalarOrigins[128], sccFrom = sccOrigin; ///< of what is poison
+
+  /// As a wave begins: `given` are scalar registers that the launch sets, and it sets v0 and EXEC.
+  explicit PoisonRegisters(uint64_t given) {
+    for (unsigned index = 0; index < 512; ++index) {
+      rows[index] = PoisonRow::ofLanes(index ? allLanes : 0);
+      rowOrigins[index] = firstRowOrigin + index;
+    }
+    for (unsigned index = 0; index < 128; ++index) {
+      bool isGiven = index < 64 ? given >> index & 1 : index >= execRegister;
+      scalars[index] = isGiven ? 0 : ~0u;
+      scalarOrigins[index] = firstScalarOrigin + index;
+    }
+  }
+  uint64_t scalar64(unsigned index) const { return uint64_t(scalars[index + 1]) << 32 | scalars[index]; }
+};
+
+/// What must not depend on poison.
+enum class PoisonSink : uint8_t { Branch, Jump, Address, Descriptor, Exec, M0, SharedStore };
+
+/// Who is told when it does.
+class PoisonReporter {
+public:
+  virtual ~PoisonReporter() = default;
+  virtual void reached(Wave &wave, const Instruction &instruction, PoisonSink sink, PoisonOrigin origin, int lane) = 0;
+};
+
+} // namespace heddle::simulator
