@@ -59,18 +59,11 @@ void PoisonCheck::kernelBegins(Device &) {
   hasUnwrittenBuffers = system.home.prepareUnwritten();
 }
 
-const PoisonPlan &PoisonCheck::planOf(const Instruction &instruction) {
-  auto [place, isNew] = plans.try_emplace(&instruction);
-  if (isNew)
-    place->second = poisonPlanOf(instruction);
-  return place->second;
-}
-
 void PoisonCheck::beforeInstruction(Wave &wave, const Instruction &instruction) {
   if (wave.mode & indexedMode && instruction.mnemonic.starts_with("v_")) [[unlikely]]
     return executeIndexed(wave, instruction);
   WaveState &state = stateOf(wave);
-  const PoisonPlan &plan = planOf(instruction);
+  const PoisonPlan &plan = plans.of(instruction);
   if (plan.kind != PoisonPlan::Kind::Nothing)
     state.scc = PoisonStep(wave, *state.registers, instruction, plan, *this).run();
 }

@@ -15,6 +15,7 @@
 //   - of several bytes of which some are poison, and of all that a workgroup stored, one origin is named.
 #pragma once
 #include "simulator/checks/Findings.h"
+#include "simulator/checks/PerInstruction.h"
 #include "simulator/checks/PoisonMemory.h"
 #include "simulator/checks/PoisonStep.h"
 #include "simulator/memory/Watcher.h"
@@ -58,7 +59,6 @@ private:
   void reached(Wave &wave, const Instruction &instruction, PoisonSink sink, PoisonOrigin origin, int lane) override;
   std::string originLine(const ListedOrigin &origin) const;
   PoisonOrigin originOf(Wave &wave, const MemoryRequest &request, const UnwrittenRead &read);
-  const PoisonPlan &planOf(const Instruction &instruction);
   void executeIndexed(Wave &wave, const Instruction &instruction);
   void gather(Wave &wave, const MemoryRequest &request, CarriedPoison &carried);
   void moveBetweenLanes(Wave &wave, const MemoryRequest &request, CarriedPoison &carried);
@@ -68,7 +68,7 @@ private:
 
   Findings &findings;
   MemorySystem &system;
-  std::unordered_map<const Instruction *, PoisonPlan> plans;
+  PerInstruction<PoisonPlan, poisonPlanOf> plans;
   std::vector<ListedOrigin> origins; ///< from firstListedOrigin on
   std::unordered_map<const Instruction *, PoisonOrigin> originsByLoad;
   std::unordered_map<const Allocation *, PoisonOrigin> copied; ///< what stores brought there
