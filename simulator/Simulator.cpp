@@ -109,6 +109,14 @@ void Simulator::free(uint64_t address) {
   system.home.free(address);
 }
 
+void Simulator::setUninitialised(uint64_t address) {
+  Allocation *allocation = system.home.owner(address);
+  if (!allocation || allocation->base != address)
+    throw internalError(fmt::format("no buffer begins at 0x{:x}", address));
+  allocation->unwritten.reset();
+  allocation->initialised = false;
+}
+
 std::span<uint8_t> Simulator::bytes(uint64_t address) {
   const Allocation *allocation = system.home.owner(address);
   if (!allocation || allocation->base != address)

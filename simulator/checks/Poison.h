@@ -38,7 +38,9 @@ struct PoisonRegisters {
   PoisonOrigin rowOrigins[512], scalarOrigins[128], sccFrom = sccOrigin; ///< of what is poison
 
   /// As a wave begins: `given` are scalar registers that the launch sets, and it sets v0 and EXEC.
-  explicit PoisonRegisters(uint64_t given) {
+  void begin(uint64_t given) {
+    scc = true;
+    sccFrom = sccOrigin;
     for (unsigned index = 0; index < 512; ++index) {
       rows[index] = PoisonRow::ofLanes(index ? allLanes : 0);
       rowOrigins[index] = firstRowOrigin + index;

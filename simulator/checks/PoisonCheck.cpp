@@ -49,10 +49,19 @@ void PoisonCheck::groupBegins(Workgroup &group) {
   lds->reset(group.lds.size());
   for (auto &wave : group.waves) {
     WaveState &state = stateOf(*wave);
-    state.registers = std::make_unique<PoisonRegisters>(wave->givenScalars);
+    if (spare.empty())
+      spare.push_back(std::make_unique<PoisonRegisters>());
+    state.registers = std::move(spare.back());
+    spare.pop_back();
+    state.registers->begin(wave->givenScalars);
     state.scratch.reset(wave->scratch.size());
     state.lds = lds;
   }
+}
+
+void PoisonCheck::groupEnds(Workgroup &group) {
+  for (auto &wave : group.waves)
+    spare.push_back(std::move(stateOf(*wave).registers));
 }
 
 void PoisonCheck::kernelBegins(Device &) {
@@ -282,7 +291,6 @@ void PoisonCheck::reached(Wave &wave, const Instruction &instruction, PoisonSink
   });
 }
 
-void PoisonCheck::groupEnds(Workgroup &) {}
 void PoisonCheck::waveEnds(Wave &) {}
 void PoisonCheck::completed(Wave &, MemoryRequest &) {}
 void PoisonCheck::barrierOpens(Workgroup &, bool) {}

@@ -72,6 +72,7 @@ private:
   std::vector<ListedOrigin> origins; ///< from firstListedOrigin on
   std::unordered_map<const Instruction *, PoisonOrigin> originsByLoad;
   std::unordered_map<const Allocation *, PoisonOrigin> copied; ///< what stores brought there
+  std::vector<std::unique_ptr<PoisonRegisters>> spare;         ///< of waves that have ended
   bool hasUnwrittenBuffers = false;
 };
 
