@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which bits of a wave's registers nothing has written: a bit for each byte of a vector register and lane, and for each
-// bit of a scalar register, because those hold a bit for each lane.
+// Which bits of a wave's registers nothing has written: a bit for each bit of a scalar register, because those hold a
+// bit for each lane, and for each byte of a vector register and lane. Where only some bits of such a byte are poison,
+// as when a lane holds a spilled scalar register, they stand apart.
 #pragma once
 #include "simulator/state/Wave.h"
+#include <unordered_map>
 
 namespace heddle::simulator {
 
@@ -26,6 +28,12 @@ struct PoisonRow {
   }
 };
 
+/// Poison bits of a word of a lane that are not whole bytes.
+struct PartialWord {
+  uint8_t word, lane;
+  uint32_t bits;
+};
+
 /// Where poison came from: a register that the wave began with, or an entry of the check's own list. 0 is nowhere.
 using PoisonOrigin = uint32_t;
 inline constexpr PoisonOrigin firstRowOrigin = 1, firstScalarOrigin = firstRowOrigin + 512,
@@ -34,11 +42,13 @@ inline constexpr PoisonOrigin firstRowOrigin = 1, firstScalarOrigin = firstRowOr
 struct PoisonRegisters {
   PoisonRow rows[512];
   uint32_t scalars[128];
+  std::unordered_map<uint32_t, uint32_t> partial; ///< bits by row * 64 + lane, where they are not whole bytes
   bool scc = true;
   PoisonOrigin rowOrigins[512], scalarOrigins[128], sccFrom = sccOrigin; ///< of what is poison
 
   /// As a wave begins: `given` are scalar registers that the launch sets, and it sets v0 and EXEC.
   void begin(uint64_t given) {
+    partial.clear();
     scc = true;
     sccFrom = sccOrigin;
     for (unsigned index = 0; index < 512; ++index) {
@@ -50,6 +60,24 @@ struct PoisonRegisters {
       scalars[index] = isGiven ? 0 : ~0u;
       scalarOrigins[index] = firstScalarOrigin + index;
     }
+  }
+  uint32_t bitsOf(unsigned row, unsigned lane) const {
+    if (!partial.empty())
+      if (auto found = partial.find(row * waveLanes + lane); found != partial.end())
+        return found->second;
+    return rows[row].bitsOf(lane);
+  }
+  /// Before the lanes of a row get other poison.
+  void forgetPartial(unsigned row, uint64_t lanes) {
+    if (partial.empty())
+      return;
+    for (; lanes; lanes &= lanes - 1)
+      partial.erase(row * waveLanes + unsigned(std::countr_zero(lanes)));
+  }
+  /// After it.
+  void notePartial(unsigned row, unsigned lane, uint32_t bits) {
+    if (bits != rows[row].bitsOf(lane))
+      partial[row * waveLanes + lane] = bits;
   }
   uint64_t scalar64(unsigned index) const { return uint64_t(scalars[index + 1]) << 32 | scalars[index]; }
 };

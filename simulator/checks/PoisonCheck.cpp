@@ -122,6 +122,12 @@ void PoisonCheck::gather(Wave &wave, const MemoryRequest &request, CarriedPoison
       for (uint64_t &lanes : poison.bytes)
         lanes &= request.lanes;
       carried.words[operand * words + word] = poison;
+      for (uint64_t lanes = registers.partial.empty() || request.bytes < 4 ? 0 : poison.lanes(); lanes;
+           lanes &= lanes - 1) {
+        auto lane = unsigned(std::countr_zero(lanes));
+        if (uint32_t bits = registers.bitsOf(row, lane); bits != poison.bitsOf(lane))
+          carried.partial.push_back({uint8_t(operand * words + word), uint8_t(lane), bits});
+      }
       if (poison.lanes() && !carried.origin)
         carried.origin = registers.rowOrigins[row];
     }
@@ -206,6 +212,7 @@ void PoisonCheck::landVector(Wave &wave, const MemoryRequest &request, const Car
     if (carried && request.bytes && request.bytes < 4 && form.extendsSign)
       for (unsigned byte = request.bytes; byte < 4; ++byte)
         poison.bytes[byte] = poison.bytes[request.bytes - 1];
+    registers.forgetPartial(request.destination + word, request.lanes);
     unsigned first = form.keepsOther && form.isHigh ? 2 : 0, count = form.keepsOther ? 2 : 4;
     for (unsigned byte = 0; byte < count; ++byte) {
       uint64_t &lanes = row.bytes[first + byte];
@@ -214,6 +221,10 @@ void PoisonCheck::landVector(Wave &wave, const MemoryRequest &request, const Car
     if (poison.lanes() & request.lanes)
       registers.rowOrigins[request.destination + word] = carried->origin;
   }
+  if (carried && request.bytes >= 4)
+    for (const PartialWord &part : carried->partial)
+      if (part.word < request.words && request.lanes >> part.lane & 1)
+        registers.notePartial(request.destination + part.word, part.lane, part.bits);
 }
 
 void PoisonCheck::landed(Wave &wave, MemoryRequest &request) {

@@ -26,6 +26,13 @@ bool CarriedPoison::any() const {
   return std::any_of(std::begin(scalars), std::end(scalars), [](uint32_t bits) { return bits != 0; });
 }
 
+uint32_t CarriedPoison::bitsOf(unsigned word, unsigned lane) const {
+  for (const PartialWord &part : partial)
+    if (part.word == word && part.lane == lane)
+      return part.bits;
+  return words[word].bitsOf(lane);
+}
+
 /// Flat addresses lead to LDS and scratch by their apertures. With `makes`, an allocation gets flags.
 PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, uint64_t address, bool makes) {
   if (space == Space::Flat) {
@@ -76,8 +83,21 @@ UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, Carri
           first = {int(lane), place.bytes, place.allocation, address + byte,
                    place.flags[byte] == UnwrittenBytes::Copied};
       }
+      for (unsigned byte = 0; byte + 4 <= request.bytes && place.bytes && !place.bytes->partial.empty(); byte += 4)
+        readPartial({place.flags + byte, place.bytes, nullptr}, (piece * request.bytes + byte) / 4, lane, carried);
     });
   return first;
+}
+
+/// The poison of a word whose flags begin at `place`, when it is not of whole bytes.
+void PoisonMemory::readPartial(const Place &place, unsigned word, unsigned lane, CarriedPoison &carried) {
+  uint32_t bits = carried.words[word].bitsOf(lane);
+  for (unsigned byte = 0; byte < 4; ++byte)
+    if (auto found = place.bytes->partial.find(uint64_t(place.flags - place.bytes->flags.data()) + byte);
+        found != place.bytes->partial.end())
+      bits &= uint32_t(found->second) << (8 * byte) | ~(0xFFu << (8 * byte));
+  if (bits != carried.words[word].bitsOf(lane))
+    carried.partial.push_back({uint8_t(word), uint8_t(lane), bits});
 }
 
 UnwrittenRead PoisonMemory::readScalars(const MemoryRequest &request, CarriedPoison &carried) {
@@ -98,8 +118,16 @@ UnwrittenRead PoisonMemory::readScalars(const MemoryRequest &request, CarriedPoi
   return first;
 }
 
-void PoisonMemory::put(Place &place, unsigned index, bool isPoison, PoisonOrigin origin) {
+/// `poison`: which bits of the byte are.
+void PoisonMemory::put(Place &place, unsigned index, uint8_t poison, PoisonOrigin origin) {
   uint8_t &flag = place.flags[index];
+  bool isPoison = poison, isPartial = isPoison && poison != 0xFF;
+  if (place.bytes && (isPartial || !place.bytes->partial.empty())) {
+    uint64_t offset = uint64_t(&flag - place.bytes->flags.data());
+    place.bytes->partial.erase(offset);
+    if (isPartial)
+      place.bytes->partial[offset] = poison;
+  }
   if (place.bytes)
     place.bytes->count += uint64_t(isPoison) - uint64_t(flag != UnwrittenBytes::Written);
   flag = isPoison ? UnwrittenBytes::Copied : UnwrittenBytes::Written;
@@ -123,7 +151,8 @@ void PoisonMemory::writePiece(Wave &wave, const MemoryRequest &request, const Ca
   for (unsigned byte = 0; byte < request.bytes; ++byte) {
     unsigned at = first + byte;
     if (request.pieces > 1 || lanesOfWord(request, byte / 4) >> lane & 1)
-      put(place, byte, isPoison && carried->words[at / 4].bytes[at % 4] >> lane & 1, carried ? carried->origin : 0);
+      put(place, byte, isPoison ? uint8_t(carried->bitsOf(at / 4, lane) >> (8 * (at % 4))) : 0,
+          carried ? carried->origin : 0);
   }
 }
 
@@ -142,7 +171,8 @@ void PoisonMemory::writeLds(const MemoryRequest &request, const CarriedPoison *c
       uint64_t address = uint64_t(request.ldsBase) + lane * request.ldsStride + byte;
       Place place{lds.flags.data() + address, &lds, nullptr};
       if (address < lds.flags.size())
-        put(place, 0, carried && carried->words[byte / 4].bytes[byte % 4] >> lane & 1, carried ? carried->origin : 0);
+        put(place, 0, carried ? uint8_t(carried->bitsOf(byte / 4, lane) >> (8 * (byte % 4))) : 0,
+            carried ? carried->origin : 0);
     }
   });
 }

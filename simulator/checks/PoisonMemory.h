@@ -9,12 +9,14 @@ namespace heddle::simulator {
 /// A flag (UnwrittenBytes) for each byte of LDS, or of a wave's scratch.
 struct PoisonBytes {
   std::vector<uint8_t> flags;
-  uint64_t count = 0;      ///< of those that are not Written
-  PoisonOrigin copied = 0; ///< of what the first store brought that nothing had written
+  uint64_t count = 0;                            ///< of those that are not Written
+  std::unordered_map<uint64_t, uint8_t> partial; ///< poison bits of bytes of which only some are
+  PoisonOrigin copied = 0;                       ///< of what the first store brought that nothing had written
 
   void reset(uint64_t size) {
     flags.assign(size, UnwrittenBytes::Never);
     count = size;
+    partial.clear();
     copied = 0;
   }
 };
@@ -24,9 +26,11 @@ struct CarriedPoison {
   const MemoryRequest *request = nullptr;
   PoisonRow words[mostWordsPerLane];
   uint32_t scalars[mostScalarWords] = {};
+  std::vector<PartialWord> partial; ///< of `words`
   PoisonOrigin origin = 0;
 
   bool any() const;
+  uint32_t bitsOf(unsigned word, unsigned lane) const;
 };
 
 /// The first byte that a request read of what nothing had written.
@@ -62,7 +66,8 @@ private:
   };
   Place find(Wave &wave, Space space, unsigned lane, uint64_t address, bool makes);
   bool isClean(Space space) const;
-  void put(Place &place, unsigned index, bool isPoison, PoisonOrigin origin);
+  void put(Place &place, unsigned index, uint8_t poison, PoisonOrigin origin);
+  static void readPartial(const Place &place, unsigned word, unsigned lane, CarriedPoison &carried);
   void writePiece(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried, unsigned lane,
                   unsigned piece);
 

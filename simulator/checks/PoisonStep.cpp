@@ -274,6 +274,7 @@ void PoisonStep::writeScalar(const Operand &operand, uint64_t bits) {
 }
 
 void PoisonStep::writeRow(unsigned row, const PoisonRow &poison, uint64_t lanes) {
+  registers.forgetPartial(row, lanes);
   PoisonRow &target = registers.rows[row];
   for (unsigned byte = 0; byte < 4; ++byte)
     target.bytes[byte] = (target.bytes[byte] & ~lanes) | (poison.bytes[byte] & lanes);
@@ -320,6 +321,10 @@ void PoisonStep::writeResult(const PoisonRow &low, const PoisonRow &high) {
   writeRow(destination.index, placed(low, registers.rows[destination.index]), lanes);
   for (unsigned word = 1; word < destination.words; ++word)
     writeRow(destination.index + word, high, lanes);
+  bool isWhole = !isHalf(instruction.row->types[0]) && !hasLaneModifiers(instruction);
+  for (const PartialWord &part : partial)
+    if (isWhole && part.word < destination.words)
+      registers.notePartial(destination.index + part.word, part.lane, part.bits);
 }
 
 //===-- Scalar instructions --------------------------------------------------------------------------------------===//
@@ -445,6 +450,20 @@ void PoisonStep::vector() {
     writeScalar(instruction.operands[1], any & wave.exec());
 }
 
+/// The poison of one lane of a source, bit by bit where it is known so.
+uint64_t PoisonStep::exactBits(unsigned position, const Source &source, unsigned lane) const {
+  const Operand &operand = instruction.operands[position];
+  uint64_t bytes = source.low.bitsOf(lane) | uint64_t(source.high.bitsOf(lane)) << 32;
+  if (!bytes || hasLaneModifiers(instruction) || isHalf(instruction.row->types[position]))
+    return bytes;
+  if (operand.isVector())
+    return registers.bitsOf(operand.index, lane) |
+           (operand.words > 1 ? uint64_t(registers.bitsOf(operand.index + 1, lane)) << 32 : 0);
+  if (operand.index + operand.words > 128)
+    return bytes;
+  return operand.words > 1 ? registers.scalar64(operand.index) : registers.scalars[operand.index];
+}
+
 /// Lane by lane, for those that read any poison.
 void PoisonStep::applyRule(const Source (&sources)[mostRuleSources], unsigned count, uint64_t lanes, PoisonRow &low,
                            PoisonRow &high) {
@@ -465,7 +484,7 @@ void PoisonStep::applyRule(const Source (&sources)[mostRuleSources], unsigned co
     unsigned lane = unsigned(std::countr_zero(rest));
     PoisonBits bits[mostRuleSources];
     for (unsigned k = 0; k < count; ++k) {
-      bits[k] = {sources[k].low.bitsOf(lane) | uint64_t(sources[k].high.bitsOf(lane)) << 32, values[k].low[lane]};
+      bits[k] = {exactBits(plan.destinations + k, sources[k], lane), values[k].low[lane]};
       if (values[k].high)
         bits[k].value |= uint64_t(values[k].high[lane]) << 32;
     }
@@ -474,6 +493,9 @@ void PoisonStep::applyRule(const Source (&sources)[mostRuleSources], unsigned co
     uint64_t result = plan.rule(bits);
     low.addBits(lane, uint32_t(result));
     high.addBits(lane, uint32_t(result >> 32));
+    for (unsigned word = 0; word < 2; ++word)
+      if (auto part = uint32_t(result >> (32 * word)); part != (word ? high : low).bitsOf(lane))
+        partial.push_back({uint8_t(word), uint8_t(lane), part});
   }
 }
 
@@ -605,7 +627,7 @@ void PoisonStep::readLane() {
   uint64_t chosen = isFirst ? 0 : scalarBits(instruction.operands[2]) % waveLanes;
   unsigned lane = isFirst ? (wave.exec() ? unsigned(std::countr_zero(wave.exec())) : 0)
                           : readUniform32(wave, instruction.operands[2]) % waveLanes;
-  uint32_t bits = chosen ? ~0u : operand.isVector() ? registers.rows[operand.index].bitsOf(lane) : 0;
+  uint32_t bits = chosen ? ~0u : operand.isVector() ? registers.bitsOf(operand.index, lane) : 0;
   if (bits)
     noteOrigin(operand, 0);
   writeScalar(instruction.operands[0], bits);
@@ -617,6 +639,7 @@ void PoisonStep::writeLane() {
   if (scalarBits(instruction.operands[2]) % waveLanes)
     bits = ~0u;
   writeRow(instruction.operands[0].index, rowOfBits(uint32_t(bits)), uint64_t(1) << lane);
+  registers.notePartial(instruction.operands[0].index, lane, uint32_t(bits));
 }
 
 //===-- Memory ---------------------------------------------------------------------------------------------------===//

@@ -85,6 +85,7 @@ private:
   void vector();
   void applyRule(const Source (&sources)[mostRuleSources], unsigned count, uint64_t lanes, PoisonRow &low,
                  PoisonRow &high);
+  uint64_t exactBits(unsigned position, const Source &source, unsigned lane) const;
   void compare();
   void packed();
   void mixed();
@@ -102,7 +103,8 @@ private:
   const Instruction &instruction;
   const PoisonPlan &plan;
   PoisonReporter &reporter;
-  PoisonOrigin origin = 0; ///< of the first poison that was read
+  PoisonOrigin origin = 0;          ///< of the first poison that was read
+  std::vector<PartialWord> partial; ///< of the result
 };
 
 } // namespace heddle::simulator

@@ -274,6 +274,21 @@ TEST(UninitialisedNone, WhereKnownBitsDecide) {
   EXPECT_EQ(program.report(), "");
 }
 
+/// Masks of lanes are spilled to lanes of vector registers, and those elsewhere: half of a byte stays half of it.
+TEST(UninitialisedNone, InOtherBitsOfASpilledMask) {
+  CheckedProgram program(only(Check::Uninitialised));
+  program.run("s_and_b32 s8, s40, 0xf0\nv_writelane_b32 v20, s8, 3\nv_accvgpr_write_b32 a0, v20\n"
+              "v_accvgpr_read_b32 v21, a0\nscratch_store_dword off, v21, off\nscratch_load_dword v22, off, off\n"
+              "s_waitcnt vmcnt(0)\nv_readlane_b32 s9, v22, 3\ns_and_b32 s10, s9, 15\ns_cbranch_scc1 1");
+  EXPECT_EQ(program.report(), "");
+  program.run("s_and_b32 s10, s9, 16\ns_cbranch_scc1 1");
+  EXPECT_EQ(program.summary(), branch);
+  CheckedProgram overwritten(only(Check::Uninitialised));
+  overwritten.run("s_and_b32 s8, s40, 0xf0\nv_writelane_b32 v20, s8, 3\nv_mov_b32 v20, v21\nv_readlane_b32 s9, v20, 3\n"
+                  "s_and_b32 s10, s9, 15\ns_cbranch_scc1 1");
+  EXPECT_EQ(overwritten.summary(), branch);
+}
+
 TEST(UninitialisedNone, InLanesThatAreInactive) {
   CheckedProgram program(only(Check::Uninitialised));
   program.run("s_mov_b64 exec, 3\nv_mov_b32 v10, 0\nglobal_load_dword v11, v10, s[0:1]\nds_write_b32 v10, v2\n"
