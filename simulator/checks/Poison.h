@@ -14,6 +14,15 @@ struct PoisonRow {
 
   uint64_t lanes() const { return bytes[0] | bytes[1] | bytes[2] | bytes[3]; }
   static PoisonRow ofLanes(uint64_t lanes) { return {{lanes, lanes, lanes, lanes}}; }
+  /// Those of a scalar in each lane.
+  static PoisonRow ofBits(uint32_t bits) {
+    PoisonRow row;
+    for (unsigned byte = 0; byte < 4; ++byte)
+      row.bytes[byte] = bits >> (8 * byte) & 0xFF ? allLanes : 0;
+    return row;
+  }
+  /// One half, at the lowest place.
+  PoisonRow half(bool high) const { return {{bytes[2 * high], bytes[2 * high + 1], 0, 0}}; }
   /// Every bit of the bytes that are poison in `lane`.
   uint32_t bitsOf(unsigned lane) const {
     uint32_t bits = 0;

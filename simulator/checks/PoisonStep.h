@@ -37,6 +37,11 @@ struct PoisonPlan {
 };
 PoisonPlan poisonPlanOf(const Instruction &instruction);
 
+/// Whether operands of the type take half of a register.
+constexpr bool isHalfWide(DataType type) {
+  return type == DataType::B16 || type == DataType::I16 || type == DataType::F16 || type == DataType::BF16;
+}
+
 /// Of scalar instructions: what SCC depends on, known when the result is.
 struct PoisonOfScc {
   bool isWritten = false, is64 = false;
