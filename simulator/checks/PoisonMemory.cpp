@@ -76,7 +76,7 @@ UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, Carri
       for (unsigned byte = 0; byte < request.bytes; ++byte) {
         unsigned at = piece * request.bytes + byte;
         bool exists = request.pieces > 1 || lanesOfWord(request, byte / 4) >> lane & 1;
-        if (!place.flags[byte] || !exists)
+        if (!exists || !place.flags[byte])
           continue;
         carried.words[at / 4].bytes[at % 4] |= uint64_t(1) << lane;
         if (first.lane < 0)

@@ -129,9 +129,13 @@ PoisonOfScc PoisonStep::run() {
     setIndex();
     break;
   case Kind::ScalarMemory:
+    checkScalarMemory();
+    break;
   case Kind::VectorMemory:
+    checkVectorMemory();
+    break;
   case Kind::LocalMemory:
-    checkAddresses();
+    checkLocalMemory();
     break;
   }
   return {};
@@ -430,39 +434,44 @@ void PoisonStep::checkScalars(const Operand &operand, PoisonSink kind) {
   origin = 0;
 }
 
-void PoisonStep::checkAddresses() {
+void PoisonStep::checkScalarMemory() {
+  bool hasDescriptor = instruction.mnemonic.starts_with("s_buffer_");
+  checkScalars(instruction.operands[1], hasDescriptor ? PoisonSink::Descriptor : PoisonSink::Address);
+  if (instruction.operandCount > 2)
+    checkScalars(instruction.operands[2], PoisonSink::Address);
+}
+
+void PoisonStep::checkLocalMemory() {
+  std::string_view name = instruction.mnemonic;
+  if (name.find("permute_") != std::string_view::npos || name == "ds_swizzle_b32")
+    return; // a wrong lane is no wrong place
+  unsigned first = plan.destinations;
+  if (first < instruction.operandCount)
+    checkLanes(instruction.operands[first], PoisonSink::Address);
+  bool isAtomic = !name.starts_with("ds_read") && !name.starts_with("ds_write");
+  for (unsigned i = first + 1; i < instruction.operandCount && isAtomic; ++i)
+    checkLanes(instruction.operands[i], PoisonSink::SharedStore);
+}
+
+void PoisonStep::checkVectorMemory() {
   const Operand *operands = instruction.operands;
   std::string_view name = instruction.mnemonic;
-  const Modifiers &modifiers = instruction.modifiers;
   unsigned count = instruction.operandCount, first = plan.destinations;
-  bool isAtomic = name.find("_atomic_") != std::string_view::npos;
-  if (plan.kind == Kind::ScalarMemory) {
-    checkScalars(operands[1], name.starts_with("s_buffer_") ? PoisonSink::Descriptor : PoisonSink::Address);
-    if (count > 2)
-      checkScalars(operands[2], PoisonSink::Address);
+  if (count == 0) // cache operations
     return;
-  }
-  if (plan.kind == Kind::LocalMemory) {
-    bool moves = name.find("permute_") != std::string_view::npos || name == "ds_swizzle_b32";
-    bool isPlain = name.starts_with("ds_read") || name.starts_with("ds_write");
-    if (!moves && first < count)
-      checkLanes(operands[first], PoisonSink::Address);
-    for (unsigned i = first + 1; i < count && !moves && !isPlain; ++i)
-      checkLanes(operands[i], PoisonSink::SharedStore);
-    return;
-  }
-  if (count == 0)
-    return;
-  bool isLoad = name.find("_load_") != std::string_view::npos;
-  bool isShared = isAtomic || (!isLoad && scopeOf(modifiers, RequestKind::Store) >= Scope::Agent);
-  bool toLds = modifiers.lds || name.starts_with("global_load_lds_");
+  bool isAtomic = name.find("_atomic_") != std::string_view::npos,
+       isLoad = name.find("_load_") != std::string_view::npos;
+  bool isPrivate = name.starts_with("scratch_"); // volatile, as its scope bits say
+  bool isShared =
+      isAtomic || (!isLoad && !isPrivate && scopeOf(instruction.modifiers, RequestKind::Store) >= Scope::Agent);
+  bool toLds = instruction.modifiers.lds || name.starts_with("global_load_lds_");
   if (toLds && registers.scalars[m0Register]) {
     origin = registers.scalarOrigins[m0Register];
     sink(PoisonSink::M0);
     origin = 0;
   }
   if (name.starts_with("buffer_")) {
-    unsigned address = modifiers.lds ? 0 : 1;
+    unsigned address = instruction.modifiers.lds ? 0 : 1;
     checkLanes(operands[address], PoisonSink::Address);
     checkScalars(operands[address + 1], PoisonSink::Descriptor);
     checkScalars(operands[address + 2], PoisonSink::Address);

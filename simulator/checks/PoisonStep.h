@@ -99,7 +99,9 @@ private:
   void swap();
   void readLane();
   void writeLane();
-  void checkAddresses();
+  void checkScalarMemory();
+  void checkLocalMemory();
+  void checkVectorMemory();
   void checkLanes(const Operand &operand, PoisonSink kind);
   void checkScalars(const Operand &operand, PoisonSink kind);
 

@@ -20,7 +20,7 @@ public:
     uint64_t rows[8] = {}, scalars[2] = {};   ///< registers into which any of them goes
   };
 
-  RegisterCheck(Findings &findings, CheckSet checks) : findings(findings), checks(checks) {}
+  explicit RegisterCheck(Findings &findings) : findings(findings) {}
 
   void groupBegins(Workgroup &group) override;
   void groupEnds(Workgroup &group) override;
@@ -43,7 +43,6 @@ private:
               int lane);
 
   Findings &findings;
-  CheckSet checks;
   PerInstruction<RegisterUse, registerUseOf> uses;
 };
 

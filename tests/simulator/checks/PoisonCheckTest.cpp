@@ -289,6 +289,13 @@ TEST(UninitialisedNone, InOtherBitsOfASpilledMask) {
   EXPECT_EQ(overwritten.summary(), branch);
 }
 
+TEST(UninitialisedNone, WhereItIsOnlyStored) {
+  CheckedProgram program(only(Check::Uninitialised));
+  program.run("global_store_dword v[0:1], v10, off\nglobal_store_dword v[0:1], v10, off sc0\nds_write_b32 v2, v10\n"
+              "scratch_store_dword off, v10, off sc0 sc1");
+  EXPECT_EQ(program.report(), "");
+}
+
 TEST(UninitialisedNone, InLanesThatAreInactive) {
   CheckedProgram program(only(Check::Uninitialised));
   program.run("s_mov_b64 exec, 3\nv_mov_b32 v10, 0\nglobal_load_dword v11, v10, s[0:1]\nds_write_b32 v10, v2\n"
