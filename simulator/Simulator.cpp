@@ -129,6 +129,14 @@ void Simulator::free(uint64_t address) {
   system.home.free(address);
 }
 
+void Simulator::setUninitialised(uint64_t address) {
+  Allocation *allocation = system.home.owner(address);
+  if (!allocation || allocation->base != address)
+    throw internalError(fmt::format("no buffer begins at 0x{:x}", address));
+  allocation->unwritten.reset();
+  allocation->initialised = false;
+}
+
 std::span<uint8_t> Simulator::bytes(uint64_t address) {
   const Allocation *allocation = system.home.owner(address);
   if (!allocation || allocation->base != address)
@@ -201,6 +209,8 @@ RunStatistics Simulator::launch(const AmdKernel &kernel, const Geometry &geometr
 Session::Session(Simulator &theSimulator, const SimulationOptions &options) : simulator(theSimulator) {
   if (options.checks.any())
     checks = std::make_unique<Checks>(simulator.system, options.checks);
+  if (!options.checks.has(Check::Uninitialised))
+    simulator.system.home.setAllWritten(); // from now on nobody knows
   runner = std::make_unique<Machine>(simulator.system, options, checks.get());
 }
 

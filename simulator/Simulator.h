@@ -54,6 +54,9 @@ public:
   uint64_t allocate(uint64_t sizeBytes, const std::string &name, int owner = 0,
                     Placement placement = Placement::Normal);
   void free(uint64_t address);
+  /// From now on Check::Uninitialised reports what depends on bytes of this buffer that no kernel has written. How many
+  /// such bytes there are, AddressSpace::countUnwritten says.
+  void setUninitialised(uint64_t address);
   /// The bytes of what starts at `address`.
   std::span<uint8_t> bytes(uint64_t address);
 

@@ -65,13 +65,6 @@ std::string waitFor(const Wave &wave, const MemoryRequest &load) {
 
 } // namespace
 
-const RegisterUse &RegisterCheck::useOf(const Instruction &instruction) {
-  auto [place, isNew] = uses.try_emplace(&instruction);
-  if (isNew)
-    place->second = registerUseOf(instruction);
-  return place->second;
-}
-
 void RegisterCheck::beforeInstruction(Wave &wave, const Instruction &instruction) {
   if (stateOf(wave).loads.empty())
     return;
@@ -79,7 +72,7 @@ void RegisterCheck::beforeInstruction(Wave &wave, const Instruction &instruction
     Instruction moved = withRelativeRegisters(wave, instruction);
     return checkUse(wave, moved, instruction, registerUseOf(moved));
   }
-  checkUse(wave, instruction, instruction, useOf(instruction));
+  checkUse(wave, instruction, instruction, uses.of(instruction));
 }
 
 void RegisterCheck::checkUse(Wave &wave, const Instruction &executed, const Instruction &reported,

@@ -6,9 +6,9 @@
 // of halves. A lane that was inactive at the load is not waited for.
 #pragma once
 #include "simulator/checks/Findings.h"
+#include "simulator/checks/PerInstruction.h"
 #include "simulator/checks/RegisterUse.h"
 #include "simulator/memory/Watcher.h"
-#include <unordered_map>
 
 namespace heddle::simulator {
 
@@ -20,7 +20,7 @@ public:
     uint64_t rows[8] = {}, scalars[2] = {};   ///< registers into which any of them goes
   };
 
-  RegisterCheck(Findings &findings, CheckSet checks) : findings(findings), checks(checks) {}
+  explicit RegisterCheck(Findings &findings) : findings(findings) {}
 
   void groupBegins(Workgroup &group) override;
   void groupEnds(Workgroup &group) override;
@@ -37,15 +37,13 @@ public:
 
 private:
   enum class Conflict { Read, Write, SecondLoad };
-  const RegisterUse &useOf(const Instruction &instruction);
   void checkUse(Wave &wave, const Instruction &executed, const Instruction &reported, const RegisterUse &use);
   bool checkSpan(Wave &wave, const Instruction &instruction, const RegisterSpan &span, uint64_t lanes);
   void report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict, unsigned index,
               int lane);
 
   Findings &findings;
-  CheckSet checks;
-  std::unordered_map<const Instruction *, RegisterUse> uses;
+  PerInstruction<RegisterUse, registerUseOf> uses;
 };
 
 } // namespace heddle::simulator

@@ -114,7 +114,8 @@ uint64_t validLanes(const DppMove &move, uint64_t active) {
   return lanes & move.hasSource;
 }
 
-/// Lanes that DPP lets write: those of its masks and, without bound_ctrl, those with a valid source.
+} // namespace
+
 uint64_t dppLanes(const Dpp &dpp, uint64_t active) {
   uint64_t lanes = dpp.boundControl ? allLanes : validLanes(dppMove(dpp), active);
   for (unsigned group = 0; group < 16; ++group) // of four lanes: a bank of a row
@@ -122,6 +123,8 @@ uint64_t dppLanes(const Dpp &dpp, uint64_t active) {
       lanes &= ~(uint64_t(0xF) << (4 * group));
   return lanes;
 }
+
+namespace {
 
 void moveByDpp(const Dpp &dpp, uint64_t active, const uint32_t *&from, Row &storage) {
   const DppMove &move = dppMove(dpp);

@@ -53,6 +53,8 @@ void placeByte(const Modifiers &modifiers, const uint32_t *old, uint32_t *values
 
 /// The lane that `lane` reads under DPP, or -1: beyond its row, or nowhere.
 int dppSourceLane(const Dpp &dpp, unsigned lane);
+/// The lanes that DPP lets write: those of its masks and, without bound_ctrl, those with an active source.
+uint64_t dppLanes(const Dpp &dpp, uint64_t active);
 
 //===-- MODE -----------------------------------------------------------------------------------------------------===//
 

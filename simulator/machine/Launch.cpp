@@ -162,6 +162,7 @@ unsigned Launch::startScalars(Wave &wave) const {
   auto pair = [&](Property property, uint64_t value) {
     if (kernel.properties & property) {
       wave.setScalar64(next, value);
+      wave.givenScalars |= uint64_t(3) << next;
       next += 2;
     }
   };
@@ -172,10 +173,14 @@ unsigned Launch::startScalars(Wave &wave) const {
   pair(kernargPointer, arguments);
   pair(dispatchId, 0);
   pair(flatScratchInit, 0);
+  auto give = [&wave](unsigned index, uint32_t value) {
+    wave.s[index] = value;
+    wave.givenScalars |= uint64_t(1) << index;
+  };
   if (kernel.properties & privateSegmentSize)
-    wave.s[next++] = uint32_t(wave.scratchBytes);
+    give(next++, uint32_t(wave.scratchBytes));
   for (size_t i = 0; i < preloaded.size() && next + i < kernel.userRegisters(); ++i)
-    wave.s[next + i] = preloaded[i];
+    give(unsigned(next + i), preloaded[i]);
   return kernel.userRegisters();
 }
 
@@ -194,10 +199,13 @@ void Launch::start(Wave &wave, const Workgroup &group) const {
   wave.scratch.resize(wave.scratchBytes * waveLanes);
   fillPattern(wave.scratch.data(), wave.scratch.size() / 4, pattern);
   wave.mode = (kernel.resource1 >> 12 & 0xff) | (kernel.resource1 >> 21 & 1) << 8 | (kernel.resource1 >> 23 & 1) << 9;
+  wave.givenScalars = 0;
   unsigned next = startScalars(wave);
   for (unsigned axis = 0; axis < 3; ++axis)
-    if (kernel.resource2 >> (7 + axis) & 1)
+    if (kernel.resource2 >> (7 + axis) & 1) {
+      wave.givenScalars |= uint64_t(1) << next;
       wave.s[next++] = group.id[axis];
+    }
   uint32_t first = wave.indexInGroup * waveLanes, items = geometry.itemsPerGroup();
   uint32_t x = first % geometry.items.x, y = first / geometry.items.x % geometry.items.y,
            z = first / geometry.items.x / geometry.items.y;

@@ -3,6 +3,7 @@
 #include "simulator/state/Fault.h"
 #include "support/Error.h"
 #include "support/SystemMemory.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace heddle::simulator {
@@ -79,6 +80,39 @@ uint8_t *AddressSpace::find(uint64_t address, uint64_t size, bool writes) {
   else if (above != allocations.end())
     notes.push_back("that is " + describePlace(above->second, address));
   throw Fault(fmt::format("{} {} bytes at 0x{:x}, outside every allocation", verb, size, address), notes);
+}
+
+uint64_t AddressSpace::countUnwritten(uint64_t address, uint64_t size) const {
+  const Allocation *allocation = owner(address);
+  if (!allocation || !allocation->contains(address, size))
+    return 0;
+  if (!allocation->unwritten)
+    return allocation->initialised ? 0 : size;
+  const uint8_t *flags = allocation->unwritten->flags.get() + (address - allocation->base);
+  return size - uint64_t(std::count(flags, flags + size, uint8_t(UnwrittenBytes::Written)));
+}
+
+void AddressSpace::setWritten(Allocation &allocation) {
+  allocation.initialised = true;
+  allocation.unwritten.reset();
+}
+
+void AddressSpace::setAllWritten() {
+  for (auto &[base, allocation] : allocations)
+    setWritten(allocation);
+}
+
+bool AddressSpace::prepareUnwritten() {
+  bool any = false;
+  for (auto &[base, allocation] : allocations) {
+    if (!allocation.initialised && !allocation.unwritten) {
+      allocation.unwritten = std::make_unique<UnwrittenBytes>();
+      allocation.unwritten->flags = std::make_unique_for_overwrite<uint8_t[]>(allocation.sizeBytes);
+      std::fill_n(allocation.unwritten->flags.get(), allocation.sizeBytes, uint8_t(UnwrittenBytes::Never));
+    }
+    any |= allocation.unwritten != nullptr;
+  }
+  return any;
 }
 
 } // namespace heddle::simulator

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace heddle::simulator {
 
@@ -23,12 +24,21 @@ struct ReleaseMemory {
   void operator()(uint8_t *memory) const { std::free(memory - front); }
 };
 
+/// Which bytes of an allocation hold what nothing has written. Kept by PoisonCheck.
+struct UnwrittenBytes {
+  enum : uint8_t { Written, Never, Copied }; ///< Copied: a store brought what nothing had written
+  std::unique_ptr<uint8_t[]> flags;          ///< one of these for each byte
+  std::string firstStore;                    ///< the report's line of the first store of such
+};
+
 struct Allocation {
   uint64_t base = 0, sizeBytes = 0;
   std::string name;
   bool writable = true;
   Placement placement = Placement::Normal;
   int owner = 0;                                   ///< the device in whose memory it lies, or hostOwner
+  bool initialised = true;                         ///< else reading what no kernel has written is an error
+  std::unique_ptr<UnwrittenBytes> unwritten;       ///< null: as `initialised` says
   std::unique_ptr<uint8_t[], ReleaseMemory> bytes; ///< of calloc: pages that nothing touches cost nothing
 
   bool contains(uint64_t address, uint64_t size) const {
@@ -67,6 +77,16 @@ public:
   }
   /// The allocation that holds the address, or null.
   const Allocation *owner(uint64_t address) const;
+  Allocation *owner(uint64_t address) { return const_cast<Allocation *>(std::as_const(*this).owner(address)); }
+
+  /// How many of the bytes hold what nothing has written, as far as a run with Check::Uninitialised knows.
+  uint64_t countUnwritten(uint64_t address, uint64_t size) const;
+  /// Somebody else has written all of the allocation.
+  static void setWritten(Allocation &allocation);
+  /// The same of all: something ran that nobody looked at.
+  void setAllWritten();
+  /// Whether any allocation has bytes that nothing has written; makes their flags.
+  bool prepareUnwritten();
 
 private:
   uint8_t *find(uint64_t address, uint64_t size, bool writes);

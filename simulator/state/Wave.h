@@ -55,6 +55,7 @@ struct alignas(64) Wave {
   Polls polls;
   std::vector<uint8_t> scratch; ///< private memory: `scratchBytes` for each lane, one lane after the other
   uint64_t scratchBytes = 0;
+  uint64_t givenScalars = 0; ///< of the first 64 scalar registers, those that the launch sets
 
   uint64_t scalar64(unsigned index) const {
     uint64_t value;

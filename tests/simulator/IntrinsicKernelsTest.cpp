@@ -47,8 +47,17 @@ std::vector<Out> runWave(const std::string &text, const std::string &chip, const
   for (Policy policy : {Policy::Earliest, Policy::Latest}) {
     SimulationOptions options;
     options.policy = policy;
-    simulator.launch(simulator.object().kernel("kernel"), geometry,
-                     std::string(reinterpret_cast<const char *>(addresses), sizeof addresses), options);
+    for (Check check : {Check::RegisterWait, Check::Uninitialised})
+      options.checks.add(check);
+    simulator.setUninitialised(addresses[2]);
+    SimulationReport report =
+        simulator.run(simulator.object().kernel("kernel"), geometry,
+                      std::string(reinterpret_cast<const char *>(addresses), sizeof addresses), options);
+    if (report.error)
+      throw *report.error;
+    for (const Finding &finding : report.findings)
+      ADD_FAILURE() << finding.text();
+    EXPECT_EQ(simulator.system.home.countUnwritten(addresses[2], count * sizeof(Out)), 0u);
   }
   std::vector<Out> result(count);
   std::memcpy(result.data(), simulator.bytes(addresses[2]).data(), count * sizeof(Out));

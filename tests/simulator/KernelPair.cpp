@@ -197,6 +197,8 @@ std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kern
     for (unsigned index = 0; index < 3; ++index)
       std::copy(inputs[index]->begin(), inputs[index]->end(), simulator.bytes(addresses[index]).begin());
     Outcome &outcome = outcomes[kernel.name];
+    AddressSpace::setWritten(*simulator.system.home.owner(addresses[3]));
+    simulator.setUninitialised(addresses[3]);
     SimulationReport report = simulator.run(simulator.object().kernel(kernel.name), geometry, arguments, options);
     if (report.error) {
       outcome.error = report.error->what();
@@ -205,6 +207,9 @@ std::map<std::string, Outcome> simulate(const std::vector<GeneratedKernel> &kern
     }
     for (const Finding &finding : report.findings)
       outcome.error += finding.text();
+    uint64_t unwritten = simulator.system.home.countUnwritten(addresses[3], kernel.result.sizeBytes() * threadCount);
+    if (unwritten)
+      outcome.error += fmt::format("{} bytes of the result depend on what nothing has written", unwritten);
     auto result = simulator.bytes(addresses[3]).first(kernel.result.sizeBytes() * threadCount);
     outcome.result.assign(result.begin(), result.end());
   }

@@ -33,7 +33,10 @@ CheckedProgram::CheckedProgram(CheckSet set, Policy policy, const std::string &c
 void CheckedProgram::begin() {
   hasBegun = true;
   checks.kernelBegins(device);
+  wave->givenScalars = 0xFFFFFFFF;
   checks.groupBegins(group);
+  if (PoisonRegisters *registers = wave->checks->poison.registers.get())
+    registers->rows[1] = registers->rows[2] = PoisonRow();
 }
 
 CheckedProgram &CheckedProgram::repeat(const std::string &text, unsigned times) {

@@ -8,9 +8,9 @@
 
 namespace heddle::simulator {
 
-/// A workgroup of one wave with 1024 bytes of LDS and 16 of scratch a lane, and 4096 bytes of global memory. Before the
-/// checks begin, v[0:1] are addresses of a word for each lane, v2 the lane's number times 4, s[0:1] the memory's
-/// address; the scalar registers from s0 to s31 count as given, and v0 does.
+/// A workgroup of one wave with 1024 bytes of LDS and 16 of scratch a lane, and 4096 bytes of global memory. v[0:1] are
+/// addresses of a word for each lane, v2 the lane's number times 4, s[0:1] the memory's address; these and all scalar
+/// registers up to s31 count as written when the program begins, and all registers but these are 0.
 class CheckedProgram {
 public:
   explicit CheckedProgram(CheckSet checks, Policy policy = Policy::Earliest, const std::string &chip = "gfx942");

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/checks/PoisonMemory.h"
+#include "simulator/state/Apertures.h"
+#include <algorithm>
+
+namespace heddle::simulator {
+namespace {
+
+template <typename Action>
+void forBits(uint64_t bits, Action action) {
+  for (; bits; bits &= bits - 1)
+    action(unsigned(std::countr_zero(bits)));
+}
+
+/// The lanes of the request whose word `word` exists.
+uint64_t lanesOfWord(const MemoryRequest &request, unsigned word) {
+  return request.inRange[std::min(word, mostWordsPerLane - 1)];
+}
+
+} // namespace
+
+bool CarriedPoison::any() const {
+  for (const PoisonRow &row : words)
+    if (row.lanes())
+      return true;
+  return std::any_of(std::begin(scalars), std::end(scalars), [](uint32_t bits) { return bits != 0; });
+}
+
+uint32_t CarriedPoison::bitsOf(unsigned word, unsigned lane) const {
+  for (const PartialWord &part : partial)
+    if (part.word == word && part.lane == lane)
+      return part.bits;
+  return words[word].bitsOf(lane);
+}
+
+/// Flat addresses lead to LDS and scratch by their apertures. With `makes`, an allocation gets flags.
+PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, uint64_t address, bool makes) {
+  if (space == Space::Flat) {
+    bool isLds = address - sharedAperture < apertureSizeBytes,
+         isScratch = address - privateAperture < apertureSizeBytes;
+    space = isLds ? Space::Lds : isScratch ? Space::Scratch : Space::Global;
+    address -= isLds ? sharedAperture : isScratch ? privateAperture : 0;
+  }
+  if (space == Space::Lds)
+    return address < lds.flags.size() ? Place{lds.flags.data() + address, &lds} : Place{};
+  if (space == Space::Scratch) {
+    uint64_t offset = lane * wave.scratchBytes + address;
+    return offset < scratch.flags.size() ? Place{scratch.flags.data() + offset, &scratch} : Place{};
+  }
+  auto *allocation = const_cast<Allocation *>(global.around(address, false));
+  if (!allocation)
+    return {};
+  if (!allocation->unwritten && makes) {
+    allocation->unwritten = std::make_unique<UnwrittenBytes>();
+    allocation->unwritten->flags = std::make_unique<uint8_t[]>(allocation->sizeBytes);
+  }
+  if (!allocation->unwritten)
+    return {};
+  return {allocation->unwritten->flags.get() + (address - allocation->base), nullptr, allocation};
+}
+
+bool PoisonMemory::isClean(Space space) const {
+  return (space == Space::Lds && lds.count == 0) || (space == Space::Scratch && scratch.count == 0);
+}
+
+UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, CarriedPoison &carried) {
+  UnwrittenRead first;
+  if (isClean(request.space))
+    return first;
+  for (unsigned piece = 0; piece < request.pieces; ++piece)
+    forBits(request.inRange[0], [&](unsigned lane) {
+      uint64_t address = request.address[lane] + request.pieceOffset[piece];
+      Place place = find(wave, request.space, lane, address, false);
+      if (!place.flags)
+        return;
+      for (unsigned byte = 0; byte < request.bytes; ++byte) {
+        unsigned at = piece * request.bytes + byte;
+        bool exists = request.pieces > 1 || lanesOfWord(request, byte / 4) >> lane & 1;
+        if (!exists || !place.flags[byte])
+          continue;
+        carried.words[at / 4].bytes[at % 4] |= uint64_t(1) << lane;
+        if (first.lane < 0)
+          first = {int(lane), place.bytes, place.allocation, address + byte,
+                   place.flags[byte] == UnwrittenBytes::Copied};
+      }
+      for (unsigned byte = 0; byte + 4 <= request.bytes && place.bytes && !place.bytes->partial.empty(); byte += 4)
+        readPartial({place.flags + byte, place.bytes, nullptr}, (piece * request.bytes + byte) / 4, lane, carried);
+    });
+  return first;
+}
+
+/// The poison of a word whose flags begin at `place`, when it is not of whole bytes.
+void PoisonMemory::readPartial(const Place &place, unsigned word, unsigned lane, CarriedPoison &carried) {
+  uint32_t bits = carried.words[word].bitsOf(lane);
+  for (unsigned byte = 0; byte < 4; ++byte)
+    if (auto found = place.bytes->partial.find(uint64_t(place.flags - place.bytes->flags.data()) + byte);
+        found != place.bytes->partial.end())
+      bits &= uint32_t(found->second) << (8 * byte) | ~(0xFFu << (8 * byte));
+  if (bits != carried.words[word].bitsOf(lane))
+    carried.partial.push_back({uint8_t(word), uint8_t(lane), bits});
+}
+
+UnwrittenRead PoisonMemory::readScalars(const MemoryRequest &request, CarriedPoison &carried) {
+  UnwrittenRead first;
+  forBits(request.lanes, [&](unsigned word) {
+    uint64_t address = request.address[0] + 4 * word;
+    const Allocation *allocation = global.around(address, false);
+    if (!allocation || !allocation->unwritten)
+      return;
+    const uint8_t *flags = allocation->unwritten->flags.get() + (address - allocation->base);
+    for (unsigned byte = 0; byte < 4; ++byte)
+      if (flags[byte]) {
+        carried.scalars[word] |= 0xFFu << (8 * byte);
+        if (!first.allocation)
+          first = {-1, nullptr, allocation, address + byte, flags[byte] == UnwrittenBytes::Copied};
+      }
+  });
+  return first;
+}
+
+/// `poison`: which bits of the byte are.
+void PoisonMemory::put(Place &place, unsigned index, uint8_t poison, PoisonOrigin origin) {
+  uint8_t &flag = place.flags[index];
+  bool isPoison = poison, isPartial = isPoison && poison != 0xFF;
+  if (place.bytes && (isPartial || !place.bytes->partial.empty())) {
+    uint64_t offset = uint64_t(&flag - place.bytes->flags.data());
+    place.bytes->partial.erase(offset);
+    if (isPartial)
+      place.bytes->partial[offset] = poison;
+  }
+  if (place.bytes)
+    place.bytes->count += uint64_t(isPoison) - uint64_t(flag != UnwrittenBytes::Written);
+  flag = isPoison ? UnwrittenBytes::Copied : UnwrittenBytes::Written;
+  if (!isPoison)
+    return;
+  if (place.bytes && !place.bytes->copied)
+    place.bytes->copied = origin;
+  if (place.allocation && place.allocation->unwritten->firstStore.empty() && !firstCopy)
+    firstCopy = place.allocation;
+}
+
+void PoisonMemory::writePiece(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried, unsigned lane,
+                              unsigned piece) {
+  bool isPoison = false;
+  unsigned first = piece * request.bytes;
+  for (unsigned byte = 0; carried && byte < request.bytes; ++byte)
+    isPoison |= carried->words[(first + byte) / 4].bytes[(first + byte) % 4] >> lane & 1;
+  Place place = find(wave, request.space, lane, request.address[lane] + request.pieceOffset[piece], isPoison);
+  if (!place.flags)
+    return;
+  for (unsigned byte = 0; byte < request.bytes; ++byte) {
+    unsigned at = first + byte;
+    if (request.pieces > 1 || lanesOfWord(request, byte / 4) >> lane & 1)
+      put(place, byte, isPoison ? uint8_t(carried->bitsOf(at / 4, lane) >> (8 * (at % 4))) : 0,
+          carried ? carried->origin : 0);
+  }
+}
+
+void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried) {
+  if (!carried && isClean(request.space))
+    return;
+  for (unsigned piece = 0; piece < request.pieces; ++piece)
+    forBits(request.inRange[0], [&](unsigned lane) { writePiece(wave, request, carried, lane, piece); });
+}
+
+void PoisonMemory::writeLds(const MemoryRequest &request, const CarriedPoison *carried) {
+  if (!carried && lds.count == 0)
+    return;
+  forBits(request.lanes, [&](unsigned lane) {
+    for (unsigned byte = 0; byte < 4u * request.words; ++byte) {
+      uint64_t address = uint64_t(request.ldsBase) + lane * request.ldsStride + byte;
+      Place place{lds.flags.data() + address, &lds, nullptr};
+      if (address < lds.flags.size())
+        put(place, 0, carried ? uint8_t(carried->bitsOf(byte / 4, lane) >> (8 * (byte % 4))) : 0,
+            carried ? carried->origin : 0);
+    }
+  });
+}
+
+} // namespace heddle::simulator

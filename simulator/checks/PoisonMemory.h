@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which bytes of LDS, scratch and global memory nothing has written, and what loads and stores do to that.
+#pragma once
+#include "simulator/checks/Poison.h"
+#include "simulator/memory/MemorySystem.h"
+
+namespace heddle::simulator {
+
+/// A flag (UnwrittenBytes) for each byte of LDS, or of a wave's scratch.
+struct PoisonBytes {
+  std::vector<uint8_t> flags;
+  uint64_t count = 0;                            ///< of those that are not Written
+  std::unordered_map<uint64_t, uint8_t> partial; ///< poison bits of bytes of which only some are
+  PoisonOrigin copied = 0;                       ///< of what the first store brought that nothing had written
+
+  void reset(uint64_t size) {
+    flags.assign(size, UnwrittenBytes::Never);
+    count = size;
+    partial.clear();
+    copied = 0;
+  }
+};
+
+/// The poison that a request carries: of data to store, or of what it read.
+struct CarriedPoison {
+  const MemoryRequest *request = nullptr;
+  PoisonRow words[mostWordsPerLane];
+  uint32_t scalars[mostScalarWords] = {};
+  std::vector<PartialWord> partial; ///< of `words`
+  PoisonOrigin origin = 0;
+
+  bool any() const;
+  uint32_t bitsOf(unsigned word, unsigned lane) const;
+};
+
+/// The first byte that a request read of what nothing had written.
+struct UnwrittenRead {
+  int lane = -1;
+  const PoisonBytes *bytes = nullptr;     ///< of LDS or scratch,
+  const Allocation *allocation = nullptr; ///< or this
+  uint64_t address = 0;
+  bool isCopied = false;
+};
+
+/// What a wave's requests can reach.
+class PoisonMemory {
+public:
+  PoisonMemory(AddressSpace &global, PoisonBytes &lds, PoisonBytes &scratch)
+      : global(global), lds(lds), scratch(scratch) {}
+
+  /// What the request read becomes its poison.
+  UnwrittenRead read(Wave &wave, const MemoryRequest &request, CarriedPoison &carried);
+  UnwrittenRead readScalars(const MemoryRequest &request, CarriedPoison &carried);
+  /// The request stored its poison, or nothing that is poison when `carried` is null.
+  void write(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried);
+  /// A load to LDS put down its data there.
+  void writeLds(const MemoryRequest &request, const CarriedPoison *carried);
+
+  Allocation *firstCopy = nullptr; ///< the allocation that has just got its first copy
+
+private:
+  struct Place {
+    uint8_t *flags = nullptr; ///< null: all written
+    PoisonBytes *bytes = nullptr;
+    Allocation *allocation = nullptr;
+  };
+  Place find(Wave &wave, Space space, unsigned lane, uint64_t address, bool makes);
+  bool isClean(Space space) const;
+  void put(Place &place, unsigned index, uint8_t poison, PoisonOrigin origin);
+  static void readPartial(const Place &place, unsigned word, unsigned lane, CarriedPoison &carried);
+  void writePiece(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried, unsigned lane,
+                  unsigned piece);
+
+  AddressSpace &global;
+  PoisonBytes &lds, &scratch;
+};
+
+} // namespace heddle::simulator
