@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Heddle.h"
+#include "binary/AmdPackage.h"
 #include "support/File.h"
 #include <cerrno>
 #include <cstdio>
@@ -62,9 +63,16 @@ CompileResult compileFile(const std::string &path, const CompileOptions &options
   return compile(readKernelText(path), sourceName(path), options);
 }
 
+Package loadCodeObject(const std::string &path, const std::string &kernel, int64_t threads) {
+  return packageOfCodeObject(readKernelFile(path).bytes, sourceName(path), kernel, threads);
+}
+
 Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption) {
   auto [bytes, isPackage] = readKernelFile(path);
   std::string name = sourceName(path);
+  if (isElf(bytes))
+    throw inputError(name + " is a code object: its kernels take `--block N`, the work-items of a workgroup",
+                     {"`heddle simulate` runs it without a device"});
   if (!isPackage)
     return compile(bytes, name, options).package;
   Package package = Package::parse(bytes, name);

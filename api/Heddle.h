@@ -37,6 +37,10 @@ KernelFile readKernelFile(const std::string &path);
 /// `compileOption`, as `--cpu x86-64-v3`, names an option of the user's that only kernel text can obey.
 Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption = "");
 
+/// A kernel of an AMD code object of another compiler, with `threads` work-items in a workgroup. An empty `kernel` is
+/// the only one.
+Package loadCodeObject(const std::string &path, const std::string &kernel, int64_t threads);
+
 /// NAME and VALUE of one `--arg` or `--buffer`.
 struct NamedValue {
   std::string name;
@@ -123,5 +127,8 @@ struct MachineReport {
   std::string version, llvmVersion;
 };
 MachineReport examineMachine();
+
+/// Programs that call it have devices `sim:gfx942:0`, ...: before they ask for any.
+void useSimulatedDevices();
 
 } // namespace heddle

@@ -33,7 +33,8 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --buffer NAME=VALUE  a buffer that is no argument
   --out NAME=FILE      write a buffer after the run as .npy; - prints it
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
-  --device NAME        host (the default), host:1, ..., cuda:0, ...: text is compiled for it
+  --device NAME        host (the default), host:1, ..., cuda:0, ...: text is compiled for it; sim:gfx942, sim:gfx950
+  --block N            work-items of a workgroup, when KERNEL is an AMD code object; --kernel NAME is one of several
   --cooperative        all program instances live at once
   --timeout SECONDS    stop a kernel of the host after this time; default HEDDLE_LAUNCH_TIMEOUT; of a module also each
                        loop, and the waits of each collective (default 30)
@@ -63,6 +64,7 @@ struct RunVerbRequest {
   RunRequest run;
   ModuleRequest module;
   std::string moduleOption, kernelOption; ///< the first option given that only a module, or only a kernel has
+  int block = 0;                          ///< work-items of a workgroup of a code object's kernel
   bool json = false;
 };
 
@@ -219,7 +221,12 @@ int runVerb(RunVerbRequest &request) {
       checkWritable(file.value);
 
   request.options.target = deviceTarget(run.device);
-  Package package = loadOrCompile(request.input, request.options, request.compileOption);
+  bool isCodeObject = request.block > 0;
+  if (isCodeObject && !request.compileOption.empty() && !request.compileOption.starts_with("--kernel"))
+    throw inputError(fmt::format("`--block` is for code objects, which are compiled already: `{}` cannot change them",
+                                 request.compileOption));
+  Package package = isCodeObject ? loadCodeObject(request.input, request.options.kernel, request.block)
+                                 : loadOrCompile(request.input, request.options, request.compileOption);
   RunResult result = runKernel(package, run);
 
   Report report(request.json);
@@ -261,6 +268,8 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_option_function<std::string>("--warmup", [request](const std::string &text) {
     request->run.warmup = parseIntegerOption("--warmup", text, 0);
   });
+  verb->add_option_function<std::string>(
+      "--block", [request](const std::string &text) { request->block = parseIntegerOption("--block", text, 1, 1024); });
   verb->add_flag("--json", request->json);
   verb->add_option("--algorithm", request->module.algorithm);
   verb->add_flag_callback("--no-fuse", [request] { request->module.fuse = false; });
@@ -282,14 +291,14 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
   });
   verb->callback([request, verb, &action] {
-    for (const char *name : {"--cpu", "--warps", "--stages", "--warp-groups", "--exact-math", "--kernel", "-O"})
+    for (const char *name : {"--cpu", "--warps", "--stages", "--warp-groups", "--exact-math", "-O", "--kernel"})
       if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
         request->compileOption = fmt::format("{} {}", name, option->results().back());
     for (const char *name : {"--devices", "--algorithm", "--no-fuse"})
       if (verb->get_option(name)->count() && request->moduleOption.empty())
         request->moduleOption = name;
-    for (const char *name : {"--grid", "--buffer", "--compare", "--cooperative", "--check", "--cpu", "--warps",
-                             "--stages", "--warp-groups", "--exact-math", "--kernel", "-O"})
+    for (const char *name : {"--grid", "--block", "--buffer", "--compare", "--cooperative", "--check", "--cpu",
+                             "--warps", "--stages", "--warp-groups", "--exact-math", "--kernel", "-O"})
       if (verb->get_option(name)->count() && request->kernelOption.empty())
         request->kernelOption = name;
     action = [request] { return runVerb(*request); };

@@ -130,6 +130,7 @@ int runProgram(int count, char **words) {
 int main(int count, char **words) {
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is seen where it is written
   try {
+    heddle::useSimulatedDevices();
     return runProgram(count, words);
   } catch (const heddle::Error &error) {
     heddle::printError(error);

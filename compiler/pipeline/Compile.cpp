@@ -42,7 +42,8 @@ const DialectRegistry &dialects() {
 void checkTarget(const std::string &target) {
   if (lookupChip(target).vendor == Vendor::Amd)
     throw inputError("target `" + target + "` is known but this version compiles for host and sm_90 only",
-                     {"use `--target host` or `--target sm_90`"});
+                     {"use `--target host` or `--target sm_90`; `--device host` runs it",
+                      "`heddle simulate` and the devices `sim:" + target + "` run code objects of other compilers"});
 }
 
 void checkPhaseName(const Chip &chip, const std::string &name) {

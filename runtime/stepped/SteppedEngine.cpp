@@ -137,14 +137,18 @@ void SteppedEngine::turn(Guard &guard, bool blocks) {
   for (SteppedQueue *queue : queues)
     while (advance(*queue))
       moved = true;
-  if (moved)
+  if (moved) { // what is waited for may have happened
     changed.notify_all();
-  if (anyRunning()) {
-    bool goesOn = runLaunches(guard);
-    endLaunches();
-    moved |= goesOn || !anyRunning();
+    stuckSince.reset();
+    return;
   }
-  if (moved)
+  bool goesOn = false;
+  if (anyRunning()) {
+    goesOn = runLaunches(guard);
+    endLaunches();
+    goesOn |= !anyRunning();
+  }
+  if (goesOn)
     stuckSince.reset();
   else
     waitForOthers(guard, blocks);
@@ -247,6 +251,7 @@ void SteppedEngine::synchronize(SteppedQueue &queue) {
   }
   runUntil([&] { return queue.isIdle(); });
   Guard guard = lock();
+  hostHasWaited(queue);
   releaseRetired();
   if (std::exception_ptr error = std::exchange(queue.error, nullptr))
     std::rethrow_exception(error);
@@ -264,6 +269,13 @@ void SteppedEngine::keep(Allocation allocation) {
   auto place = std::upper_bound(live.begin(), live.end(), allocation.address,
                                 [](uint64_t address, const Allocation &each) { return address < each.address; });
   live.insert(place, std::move(allocation));
+}
+
+uint64_t SteppedEngine::free(uint64_t address) noexcept {
+  uint64_t sizeBytes = retire(address);
+  Guard guard = lock();
+  releaseRetired();
+  return sizeBytes;
 }
 
 uint64_t SteppedEngine::retire(uint64_t address) {

@@ -65,20 +65,22 @@ public:
   void runUntil(const std::function<bool()> &reached);
   void runOneTurn(); ///< for those who ask again and again whether something has happened
   /// Waits for the stream and throws its error.
-  virtual void synchronize(SteppedQueue &queue);
+  void synchronize(SteppedQueue &queue);
   Guard lock();
 
   // ---- Memory: live buffers, and those that work of before may still use ----
 
   void checkRange(const char *operation, uint64_t address, uint64_t sizeBytes);
-  /// Out of the table at once; releaseMemory when nothing is queued or running. Returns its size.
-  uint64_t retire(uint64_t address);
+  /// Out of the table at once; releaseMemory when nothing is queued or running. Returns its size. Not for those who
+  /// hold the lock.
+  uint64_t free(uint64_t address) noexcept;
 
   /// For a command's body: the bytes of device memory that a copy or fill by the stream reads or changes.
   virtual uint8_t *access(SteppedQueue &queue, const char *what, uint64_t address, uint64_t sizeBytes, bool writes) = 0;
   virtual uint64_t nanoseconds() = 0; ///< the devices' own clock
   virtual void recordReached(SteppedQueue &, SteppedEvent &) {}
   virtual void waitIsOver(SteppedQueue &, SteppedEvent &) {}
+  virtual void hostHasWaited(SteppedQueue &) {} ///< until the stream was idle
 
 protected:
   /// All launches that run go on for a while; each whose end has come is done then. False when none of them will ever
@@ -104,6 +106,7 @@ protected:
   std::vector<SteppedQueue *> queues;
 
 private:
+  uint64_t retire(uint64_t address);
   bool advance(SteppedQueue &queue);
   bool runHostFunction(Guard &guard);
   bool startHostFunction();

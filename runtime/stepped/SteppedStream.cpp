@@ -48,7 +48,7 @@ double SteppedEvent::millisecondsSince(const Event &start) const {
 
 SteppedStream::SteppedStream(std::shared_ptr<Device> theDevice, SteppedEngine &theEngine,
                              std::unique_ptr<SteppedQueue> theQueue)
-    : device(std::move(theDevice)), engine(theEngine), queue(std::move(theQueue)) {
+    : device(std::move(theDevice)), queue(std::move(theQueue)), engine(theEngine) {
   queue->device = device->name();
   queue->ordinal = unsigned(device->ordinal());
   engine.open(*queue);

@@ -50,6 +50,7 @@ protected:
   virtual Start prepare(const Launch &launch) = 0;
 
   const std::shared_ptr<Device> device;
+  const std::unique_ptr<SteppedQueue> queue;
 
 private:
   void push(SteppedCommand::Kind kind, std::function<void()> body);
@@ -57,7 +58,6 @@ private:
   bool recordCall(RecordedGraph::Call call);
 
   SteppedEngine &engine;
-  const std::unique_ptr<SteppedQueue> queue;
   std::unique_ptr<RecordedGraph> capture; ///< null when not capturing; under the engine's lock
 };
 

@@ -73,7 +73,12 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
     options.instructionLimit = defaultLimit;
   port.skippedTicks = options.firstTick;
 }
-Machine::~Machine() = default;
+
+Machine::~Machine() {
+  for (auto &device : system.devices) // their compute units outlive the port's requests
+    for (auto &unit : device->units)
+      unit->issued.clear();
+}
 
 void Machine::begin(KernelRun &run) {
   run.residentGroups = std::max(run.residentGroups, 1u);

@@ -298,7 +298,9 @@ void MemoryPort::disturb(ComputeUnit &unit) {
 
 bool MemoryPort::performAll() {
   bool any = false;
-  for (auto &device : system.devices)
+  for (auto &device : system.devices) {
+    if (device->runningKernels == 0)
+      continue;
     for (auto &unit : device->units) {
       for (size_t i = 0; i < unit->issued.size(); ++i)
         if (!unit->issued[i]->performed) {
@@ -307,6 +309,7 @@ bool MemoryPort::performAll() {
         }
       unit->issued.clear();
     }
+  }
   return any;
 }
 

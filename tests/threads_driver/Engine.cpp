@@ -47,57 +47,38 @@ uint64_t Engine::allocate(uint64_t sizeBytes, const std::string &name, const std
     throw environmentError(fmt::format("{}: out of memory: buffer `{}` asks for {} bytes, {} are available", device,
                                        name, sizeBytes, mostBytes),
                            {fmt::format("the device has {} bytes in all", mostBytes)});
-  std::lock_guard guard(mutex);
+  Guard guard = lock();
+  releaseRetired();
   auto bytes = std::make_unique<uint8_t[]>(sizeBytes + 2 * alignment);
   uint64_t address = (uint64_t(bytes.get()) + alignment) & ~(alignment - 1);
   std::memset(bytes.get(), 0xd5, sizeBytes + 2 * alignment);
   memory.emplace_back(address, std::move(bytes));
-  live.push_back({address, sizeBytes, name, device});
-  std::sort(live.begin(), live.end(), [](const auto &a, const auto &b) { return a.address < b.address; });
+  keep({address, sizeBytes, name, device});
   changeRanges([&] { machine.ranges.push_back({address, address + sizeBytes, name + " of " + device}); });
   order.forget(address, sizeBytes);
   return address;
 }
 
-void Engine::free(uint64_t address) noexcept {
-  std::lock_guard guard(mutex);
-  std::erase_if(live, [&](const Allocation &allocation) { return allocation.address == address; });
-  retired.push_back(address);
-  freeRetired();
-}
-
-// Work that was there before may still use the memory.
-void Engine::freeRetired() {
-  if (retired.empty() || !std::all_of(queues.begin(), queues.end(), [](Queue *queue) { return queue->isIdle(); }))
-    return;
-  auto isRetired = [&](uint64_t address) {
-    return std::find(retired.begin(), retired.end(), address) != retired.end();
-  };
+void Engine::releaseMemory(uint64_t address) {
   changeRanges([&] {
     std::erase_if(machine.ranges, [&](const Range &range) {
-      if (isRetired(range.begin))
+      if (range.begin == address)
         order.forget(range.begin, range.end - range.begin);
-      return isRetired(range.begin);
+      return range.begin == address;
     });
   });
-  std::erase_if(memory, [&](const auto &row) { return isRetired(row.first); });
-  retired.clear();
-}
-
-void Engine::checkRange(const char *operation, uint64_t address, uint64_t sizeBytes) {
-  std::lock_guard guard(mutex);
-  requireAllocation(live, operation, address, sizeBytes);
+  std::erase_if(memory, [&](const auto &row) { return row.first == address; });
 }
 
 //===-- Code -----------------------------------------------------------------------------------------------------===//
 
 void Engine::keepCode(const Package &package, const std::string &llvmIr) {
-  std::lock_guard guard(mutex);
+  Guard guard = lock();
   codes.try_emplace(hashHex(package.binary), llvmIr);
 }
 
 void Engine::setCodeChange(CodeChange change) {
-  std::lock_guard guard(mutex);
+  Guard guard = lock();
   codeChange = std::move(change);
   for (auto &[key, program] : std::exchange(programs, {}))
     replaced.push_back(std::move(program));
@@ -147,7 +128,7 @@ void Engine::dropPrograms() {
 }
 
 std::shared_ptr<const Program> Engine::load(const Package &package) {
-  std::lock_guard guard(mutex);
+  Guard guard = lock();
   std::string key = hashHex(package.binary);
   auto code = codes.find(key);
   if (code == codes.end())
@@ -163,38 +144,53 @@ std::shared_ptr<const Program> Engine::load(const Package &package) {
 
 //===-- Streams --------------------------------------------------------------------------------------------------===//
 
-void Engine::open(Queue &queue) {
-  std::lock_guard guard(mutex);
-  queue.agent.slot = order.takeSlot(queue.ordinal, DeviceOrder::AgentKind::Stream);
-  queue.agent.clock = order.clockOf(queue.agent.slot);
-  order.nameSlot(queue.agent.slot, "a stream of " + queue.device);
-  queues.push_back(&queue);
+static ThreadsQueue &own(SteppedQueue &queue) {
+  return static_cast<ThreadsQueue &>(queue);
 }
 
-void Engine::close(Queue &queue) {
-  std::lock_guard guard(mutex);
-  hostLearns(knowledgeOf(queue));
-  order.clockOf(queue.agent.slot) = queue.agent.clock + 1;
-  order.returnSlot(queue.agent.slot);
-  for (uint32_t slot : queue.slots)
-    order.returnSlot(slot);
-  std::erase(queues, &queue);
-  freeRetired();
+void ThreadsEvent::synchronize() const {
+  SteppedEvent::synchronize();
+  auto &own = static_cast<Engine &>(engine);
+  SteppedEngine::Guard guard = own.lock();
+  own.hostLearns(known);
 }
 
-void Engine::push(Queue &queue, Command command) {
-  std::lock_guard guard(mutex);
-  command.known = hostKnown;
-  queue.commands.push_back(std::move(command));
+void Engine::open(SteppedQueue &queue) {
+  {
+    Guard guard = lock();
+    HostAgent &agent = own(queue).agent;
+    agent.slot = order.takeSlot(queue.ordinal, DeviceOrder::AgentKind::Stream);
+    agent.clock = order.clockOf(agent.slot);
+    order.nameSlot(agent.slot, "a stream of " + queue.device);
+  }
+  SteppedEngine::open(queue);
 }
 
-Known Engine::knowledgeOf(Queue &queue) {
+void Engine::close(SteppedQueue &queue) {
+  {
+    Guard guard = lock();
+    HostAgent &agent = own(queue).agent;
+    hostLearns(knowledgeOf(own(queue)));
+    order.clockOf(agent.slot) = agent.clock + 1;
+    order.returnSlot(agent.slot);
+    for (uint32_t slot : own(queue).slots)
+      order.returnSlot(slot);
+  }
+  SteppedEngine::close(queue);
+}
+
+void Engine::push(const Guard &guard, SteppedQueue &queue, SteppedCommand command) {
+  command.before = [this, &queue, known = hostKnown] { learn(own(queue), known); };
+  SteppedEngine::push(guard, queue, std::move(command));
+}
+
+Known Engine::knowledgeOf(ThreadsQueue &queue) {
   auto all = queue.agent.known ? std::make_shared<Knowledge>(*queue.agent.known) : std::make_shared<Knowledge>();
   all->learn(queue.agent.slot, 0, 1, 1, queue.agent.clock++);
   return all;
 }
 
-void Engine::learn(Queue &queue, const Known &known) {
+void Engine::learn(ThreadsQueue &queue, const Known &known) {
   joinInto(queue.agent.known, known);
 }
 
@@ -202,16 +198,34 @@ void Engine::hostLearns(const Known &known) {
   joinInto(hostKnown, known);
 }
 
-void Engine::access(Queue &queue, const char *what, uint64_t address, uint64_t bytes, Access access) {
-  order.access(queue.agent, what, address, bytes, access);
+void Engine::recordReached(SteppedQueue &queue, SteppedEvent &event) {
+  static_cast<ThreadsEvent &>(event).known = knowledgeOf(own(queue));
 }
 
-uint64_t Engine::nanoseconds() {
-  std::lock_guard guard(mutex);
-  return machine.nanoseconds();
+void Engine::waitIsOver(SteppedQueue &queue, SteppedEvent &event) {
+  learn(own(queue), static_cast<ThreadsEvent &>(event).known);
 }
 
-void Engine::startLaunch(Queue &queue, std::unique_ptr<Rank> rank) {
+uint8_t *Engine::access(SteppedQueue &queue, const char *what, uint64_t address, uint64_t sizeBytes, bool writes) {
+  order.access(own(queue).agent, what, address, sizeBytes, writes ? Access::Write : Access::Read);
+  return reinterpret_cast<uint8_t *>(address);
+}
+
+//===-- Launches -------------------------------------------------------------------------------------------------===//
+
+class Engine::Running : public SteppedLaunch {
+public:
+  Running(Engine &engine, ThreadsQueue &queue, Rank &rank) : engine(engine), queue(queue), rank(rank) {}
+  bool isDone() const override { return rank.isDone(); }
+  void finish() override { engine.endLaunch(queue, rank); }
+
+private:
+  Engine &engine;
+  ThreadsQueue &queue;
+  Rank &rank; ///< of the machine
+};
+
+std::unique_ptr<SteppedLaunch> Engine::startLaunch(ThreadsQueue &queue, std::unique_ptr<Rank> rank) {
   if (machine.ranks.empty() && !scheduleIsSet) {
     machine.options.policy = Policy(quietTimes % 3);
     machine.options.seed = quietTimes / 3;
@@ -219,100 +233,53 @@ void Engine::startLaunch(Queue &queue, std::unique_ptr<Rank> rank) {
   }
   rank->begin = knowledgeOf(queue);
   rank->slots = std::move(queue.slots);
-  queue.running = rank.get();
   machine.firstStep = machine.report.warpSteps;
   machine.ranks.push_back(std::move(rank));
+  return std::make_unique<Running>(*this, queue, *machine.ranks.back());
 }
 
-void Engine::endLaunches() {
-  for (Queue *queue : queues) {
-    Rank *rank = queue->running;
-    if (!rank || !rank->isDone())
-      continue;
-    learn(*queue, std::make_shared<Knowledge>(std::move(rank->end)));
-    queue->slots = std::move(rank->slots);
-    if (!rank->error.empty() && !queue->error)
-      queue->error = std::make_exception_ptr(internalError(rank->error));
-    queue->running = nullptr;
-    machine.firstStep = machine.report.warpSteps;
-    std::erase_if(machine.ranks, [&](const auto &each) { return each.get() == rank; });
-  }
-}
-
-/// The stream's next command, if its turn has come.
-bool Engine::advance(Queue &queue) {
-  if (queue.running || queue.commands.empty())
-    return false;
-  if (queue.commands.front().kind == Command::Kind::Wait && !queue.commands.front().ready())
-    return false;
-  Command command = std::move(queue.commands.front());
-  queue.commands.pop_front();
-  learn(queue, command.known);
-  bool skipped = queue.error && (command.kind == Command::Kind::Work || command.kind == Command::Kind::Launch);
-  try {
-    if (!skipped && command.launch)
-      startLaunch(queue, std::move(command.launch));
-    else if (!skipped && command.body)
-      command.body();
-  } catch (...) {
-    if (!queue.error)
-      queue.error = std::current_exception();
-  }
+bool Engine::runLaunches(Guard &) {
+  runTurn(machine);
   return true;
 }
 
-bool Engine::advanceAll() {
-  bool moved = false;
-  for (size_t i = 0; i < queues.size(); ++i) // a host function may make streams
-    while (advance(*queues[i]))
-      moved = true;
-  return moved;
+void Engine::endLaunch(ThreadsQueue &queue, Rank &rank) {
+  learn(queue, std::make_shared<Knowledge>(std::move(rank.end)));
+  queue.slots = std::move(rank.slots);
+  std::string error = rank.error;
+  machine.firstStep = machine.report.warpSteps;
+  std::erase_if(machine.ranks, [&](const auto &each) { return each.get() == &rank; });
+  if (!error.empty())
+    throw internalError(error);
 }
 
-void Engine::runUntil(const std::function<bool()> &reached) {
-  constexpr unsigned turnsAtOnce = 64; // then other threads of the host may put work into streams
-  std::unique_lock guard(mutex);
-  for (unsigned turn = 1; !reached(); ++turn) {
-    bool moved = advanceAll();
-    if (reached())
-      return;
-    if (!moved && machine.ranks.empty())
-      throw inputError("a stream waits for an event that no stream will reach");
-    runTurn(machine);
-    endLaunches();
-    if (turn % turnsAtOnce == 0) {
-      guard.unlock();
-      guard.lock();
-    }
-  }
-}
-
-void Engine::synchronize(Queue &queue) {
-  runUntil([&] { return queue.isIdle(); });
-  std::lock_guard guard(mutex);
-  hostLearns(knowledgeOf(queue));
-  freeRetired();
-  std::exception_ptr error = std::exchange(queue.error, nullptr);
-  if (error)
-    std::rethrow_exception(error);
-  std::vector<Finding> findings = takeFindings();
+/// What was found is the stream's error, unless it has one.
+void Engine::hostHasWaited(SteppedQueue &queue) {
+  hostLearns(knowledgeOf(own(queue)));
+  if (queue.error)
+    return;
+  std::vector<Finding> findings = removeFindings();
   if (findings.empty())
     return;
   std::vector<std::string> notes;
   for (size_t i = 1; i < findings.size() && i < 8; ++i)
     notes.push_back(findings[i].message);
-  throw internalError(findings[0].message, notes);
+  queue.error = std::make_exception_ptr(internalError(findings[0].message, notes));
 }
 
 void Engine::setSchedule(Policy policy, uint64_t seed) {
-  std::lock_guard guard(mutex);
+  Guard guard = lock();
   machine.options.policy = policy;
   machine.options.seed = machine.randomState = seed;
   scheduleIsSet = true;
 }
 
 std::vector<Finding> Engine::takeFindings() {
-  std::lock_guard guard(mutex);
+  Guard guard = lock();
+  return removeFindings();
+}
+
+std::vector<Finding> Engine::removeFindings() {
   machine.known.clear();
   machine.report.error.clear();
   return std::exchange(machine.report.findings, {});

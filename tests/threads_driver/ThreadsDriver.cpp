@@ -23,7 +23,7 @@ public:
   const Chip &chip() const override { return sm90Chip; }
   MemoryInfo memoryInfo() const override { return {uint64_t(1) << 32, uint64_t(1) << 32}; }
   std::unique_ptr<Stream> createStream() override { return std::make_unique<ThreadsStream>(shared_from_this()); }
-  std::shared_ptr<Event> createEvent() override { return std::make_shared<ThreadsEvent>(); }
+  std::shared_ptr<Event> createEvent() override { return std::make_shared<ThreadsEvent>(Engine::shared()); }
 
   std::shared_ptr<heddle::Module> loadModule(const Package &package) override {
     if (package.target != sm90Chip.name)
@@ -39,7 +39,7 @@ protected:
   uint64_t allocateMemory(uint64_t sizeBytes, const std::string &bufferName) override {
     return Engine::shared().allocate(sizeBytes, bufferName, name());
   }
-  void freeMemory(uint64_t address) noexcept override { Engine::shared().free(address); }
+  void freeMemory(uint64_t address) noexcept override { (void)Engine::shared().free(address); }
 
 private:
   Driver &parent;

@@ -99,7 +99,7 @@ protected:
     return address;
   }
   void freeMemory(uint64_t address) noexcept override {
-    uint64_t sizeBytes = engine.retire(address);
+    uint64_t sizeBytes = engine.free(address);
     std::lock_guard guard(mutex);
     usedBytes -= sizeBytes;
   }
