@@ -243,7 +243,9 @@ SimulatedKernel::Value SimulatedKernel::parseValue(const std::string &text, unsi
     value.placement = Placement::Uncached;
   else
     isPlaced = false;
-  value.spec = parseBufferSpec(rest);
+  bool saysZeros = takes("zeros:");
+  value.spec = saysZeros ? parseBufferShape(rest) : parseBufferSpec(rest);
+  value.isInitialised = saysZeros || value.spec.kind != BufferSpec::Kind::Zeros;
   if (isPlaced && value.spec.kind == BufferSpec::Kind::Scalar)
     throw inputError(fmt::format("value `{}`: `{}` is not a buffer", text, rest));
   if (!value.onHost)
@@ -277,7 +279,7 @@ void SimulatedKernel::addBuffer(const std::string &name, const Value &value, uns
     array.dtype = numpyDtype(spec.type);
     array.shape = spec.shape;
     made.sizeBytes = uint64_t(spec.sizeBytes());
-    made.isInitialised = spec.kind != BufferSpec::Kind::Zeros;
+    made.isInitialised = value.isInitialised;
     if (spec.kind == BufferSpec::Kind::Random)
       array.bytes = materialize(spec);
   }

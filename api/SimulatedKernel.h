@@ -71,6 +71,7 @@ private:
     BufferSpec spec;
     simulator::Placement placement = simulator::Placement::Normal;
     bool onHost = false;
+    bool isInitialised = true; ///< else only type and extents were given
   };
   /// By device, as text; empty where nothing was given.
   using Texts = std::vector<std::optional<std::string>>;
