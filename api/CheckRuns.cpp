@@ -99,55 +99,79 @@ std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std
 
 // ---- Running ----
 
-CheckedRuns makeRuns(const SimulatedKernel &kernel, const CheckRequest &request) {
+namespace {
+
+class Running {
+public:
+  Running(const SimulatedKernel &kernel, const CheckRequest &request)
+      : kernel(kernel), request(request), deadline(request.timeLimitSeconds),
+        ignored(ignoredBuffers(kernel, request.allowDifferent)) {}
+
+  CheckedRuns makeAll();
+
+private:
+  void make(size_t index);
+  void makeReference();
+
+  const SimulatedKernel &kernel;
+  const CheckRequest &request;
+  Deadline deadline;
+  std::vector<bool> ignored;
   CheckedRuns runs;
+  std::mutex progress;
+  size_t done = 0;
+};
+
+void Running::make(size_t index) {
+  if (deadline.isOver())
+    return;
+  SimulationOptions options = optionsOf(kernel, runs.plan[index]);
+  bool wasStopped = false;
+  options.isCancelled = [&] { return wasStopped |= deadline.isOver(); };
+  KernelOutcome outcome = kernel.run(kernel.object, options);
+  if (!wasStopped) // what was stopped says nothing
+    runs.outcomes[index] = std::move(outcome);
+  std::lock_guard lock(progress);
+  ++done;
+  if (request.progress)
+    request.progress(done, runs.plan.size());
+}
+
+/// The first run that gets through.
+void Running::makeReference() {
+  for (size_t i = 0; i < runs.plan.size() && !deadline.isOver(); ++i) {
+    make(i);
+    if (!runs.outcomes[i] || runs.outcomes[i]->report.error)
+      continue;
+    runs.reference = i;
+    return;
+  }
+}
+
+CheckedRuns Running::makeAll() {
   runs.plan = planRuns(kernel, request.schedules);
   size_t count = runs.plan.size();
   runs.outcomes.resize(count);
   runs.differences.resize(count);
-  std::vector<bool> ignored = ignoredBuffers(kernel, request.allowDifferent);
-  Deadline deadline(request.timeLimitSeconds);
-  std::mutex progress;
-  size_t done = 0;
-  auto make = [&](size_t index) {
-    if (deadline.isOver())
-      return;
-    SimulationOptions options = optionsOf(kernel, runs.plan[index]);
-    std::atomic<bool> wasStopped = false;
-    options.isCancelled = [&] {
-      wasStopped = wasStopped || deadline.isOver();
-      return wasStopped.load();
-    };
-    KernelOutcome outcome = kernel.run(kernel.object, options);
-    if (!wasStopped) // what was stopped says nothing
-      runs.outcomes[index] = std::move(outcome);
-    std::lock_guard lock(progress);
-    ++done;
-    if (request.progress)
-      request.progress(done, count);
-  };
-  auto hasContents = [&] { return runs.outcomes[runs.reference] && !runs.outcomes[runs.reference]->contents.empty(); };
-  for (runs.reference = 0; runs.reference < count; ++runs.reference) {
-    make(runs.reference);
-    if (hasContents() || deadline.isOver())
-      break;
-  }
-  if (runs.reference == count)
-    runs.reference = 0;
+  makeReference();
   size_t first = done;
-  const std::vector<std::string> none;
-  const std::vector<std::string> &reference =
-      runs.outcomes[runs.reference] ? runs.outcomes[runs.reference]->contents : none;
-  runInParallel(count - std::min(first, count), request.threads, [&](size_t i) {
+  runInParallel(count - first, request.threads, [&](size_t i) {
     size_t index = first + i;
     make(index);
     std::optional<KernelOutcome> &outcome = runs.outcomes[index];
-    if (!outcome || outcome->contents.empty())
+    if (!outcome || outcome->report.error)
       return;
-    runs.differences[index] = compareContents(kernel, outcome->contents, reference, ignored);
+    runs.differences[index] =
+        compareContents(kernel, outcome->contents, runs.outcomes[runs.reference]->contents, ignored);
     outcome->contents.clear();
   });
-  return runs;
+  return std::move(runs);
+}
+
+} // namespace
+
+CheckedRuns makeRuns(const SimulatedKernel &kernel, const CheckRequest &request) {
+  return Running(kernel, request).makeAll();
 }
 
 // ---- The verdict ----
