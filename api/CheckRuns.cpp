@@ -210,12 +210,13 @@ void Summary::addFinding(size_t index, CheckFinding finding, const std::string &
 void Summary::addDifference(size_t index, const Difference &difference) {
   const Array &array = kernel.buffers[difference.buffer].array;
   std::string place = array.name + formatIndex(difference.element, array.shape);
+  size_t width = std::max(difference.there.size(), difference.here.size());
   std::string text = fmt::format("error: the result depends on what happens when (result)\n"
-                                 "  {} = {}   {}\n"
-                                 "  {} = {}   {}\n"
-                                 "  {} of {} elements differ\n",
-                                 place, difference.there, runs.plan[runs.reference].text(), place, difference.here,
-                                 runs.plan[index].text(), difference.elements, countElements(array.shape));
+                                 "  {0} = {1:<{7}}   {2}\n"
+                                 "  {0} = {3:<{7}}   {4}\n"
+                                 "  {5} of {6} elements differ\n",
+                                 place, difference.there, runs.plan[runs.reference].text(), difference.here,
+                                 runs.plan[index].text(), difference.elements, countElements(array.shape), width);
   addFinding(index, {.kind = "result", .text = text, .run = {}}, "result " + array.name);
 }
 

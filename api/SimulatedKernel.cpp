@@ -95,6 +95,8 @@ uint64_t alignUp(uint64_t value, uint64_t alignment) {
 SimulatedKernel::SimulatedKernel(const std::string &file, const std::string &name, const SimulateRequest &request)
     : object(parseAmdCodeObject(file, name)), kernel(object.kernel(request.kernel)), request(request),
       segments(request.devices), addresses(request.devices), dynamicLds(request.devices), lines(file) {
+  if (request.devices == 0)
+    throw inputError("a kernel on no device: there is at least one");
   for (const AmdArgument &argument : kernel.arguments)
     if (!argument.isHidden())
       arguments.push_back(&argument);
