@@ -120,12 +120,18 @@ private:
   CheckedRuns runs;
   std::mutex progress;
   size_t done = 0;
+  uint64_t limit = 0; ///< of instructions, where the request has none
 };
+
+/// Without a limit of its own, a run may take so many times the instructions of the first, and so many more.
+constexpr uint64_t mostSlowdown = 64, leastLimit = 1 << 24;
 
 void Running::make(size_t index) {
   if (deadline.isOver())
     return;
   SimulationOptions options = optionsOf(kernel, runs.plan[index]);
+  if (options.instructionLimit == 0)
+    options.instructionLimit = limit;
   bool wasStopped = false;
   options.isCancelled = [&] { return wasStopped |= deadline.isOver(); };
   KernelOutcome outcome = kernel.run(kernel.object, options);
@@ -141,9 +147,14 @@ void Running::make(size_t index) {
 void Running::makeReference() {
   for (size_t i = 0; i < runs.plan.size() && !deadline.isOver(); ++i) {
     make(i);
-    if (!runs.outcomes[i] || runs.outcomes[i]->report.error)
+    if (!runs.outcomes[i])
+      continue;
+    const SimulationReport &report = runs.outcomes[i]->report;
+    runs.gaveUp = report.isEndless; // others would take as long, and say no more
+    if (report.error && !runs.gaveUp)
       continue;
     runs.reference = i;
+    limit = mostSlowdown * report.statistics.instructions + leastLimit;
     return;
   }
 }
@@ -154,6 +165,8 @@ CheckedRuns Running::makeAll() {
   runs.outcomes.resize(count);
   runs.differences.resize(count);
   makeReference();
+  if (runs.gaveUp)
+    return std::move(runs);
   size_t first = done;
   runInParallel(count - first, request.threads, [&](size_t i) {
     size_t index = first + i;
@@ -257,7 +270,10 @@ void Summary::addRun(size_t index) {
 void Summary::addReasons(const CheckRequest &request) {
   for (const auto &[text, pc] : unknown)
     result.reasons.push_back(fmt::format("`{}` at {} ran, which the simulator does not know", text, pc));
-  if (result.ended < result.planned)
+  if (runs.gaveUp)
+    result.reasons.push_back(fmt::format("{} of {} runs were not made, since an earlier one did not end",
+                                         result.planned - result.ended, result.planned));
+  else if (result.ended < result.planned)
     result.reasons.push_back(fmt::format("{} of {} runs did not end within `--time-limit {}`",
                                          result.planned - result.ended, result.planned, request.timeLimitSeconds));
   CheckSet checks = parseChecks(request.run.checks);
