@@ -99,55 +99,92 @@ std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std
 
 // ---- Running ----
 
-CheckedRuns makeRuns(const SimulatedKernel &kernel, const CheckRequest &request) {
+namespace {
+
+class Running {
+public:
+  Running(const SimulatedKernel &kernel, const CheckRequest &request)
+      : kernel(kernel), request(request), deadline(request.timeLimitSeconds),
+        ignored(ignoredBuffers(kernel, request.allowDifferent)) {}
+
+  CheckedRuns makeAll();
+
+private:
+  void make(size_t index);
+  void makeReference();
+
+  const SimulatedKernel &kernel;
+  const CheckRequest &request;
+  Deadline deadline;
+  std::vector<bool> ignored;
   CheckedRuns runs;
+  std::mutex progress;
+  size_t done = 0;
+  uint64_t limit = 0; ///< of instructions, where the request has none
+};
+
+/// Without a limit of its own, a run may take so many times the instructions of the first, and so many more.
+constexpr uint64_t mostSlowdown = 64, leastLimit = 1 << 24;
+
+void Running::make(size_t index) {
+  if (deadline.isOver())
+    return;
+  SimulationOptions options = optionsOf(kernel, runs.plan[index]);
+  if (options.instructionLimit == 0)
+    options.instructionLimit = limit;
+  bool wasStopped = false;
+  options.isCancelled = [&] { return wasStopped |= deadline.isOver(); };
+  KernelOutcome outcome = kernel.run(kernel.object, options);
+  if (!wasStopped) // what was stopped says nothing
+    runs.outcomes[index] = std::move(outcome);
+  std::lock_guard lock(progress);
+  ++done;
+  if (request.progress)
+    request.progress(done, runs.plan.size());
+}
+
+/// The first run that gets through.
+void Running::makeReference() {
+  for (size_t i = 0; i < runs.plan.size() && !deadline.isOver(); ++i) {
+    make(i);
+    if (!runs.outcomes[i])
+      continue;
+    const SimulationReport &report = runs.outcomes[i]->report;
+    runs.gaveUp = report.isEndless; // others would take as long, and say no more
+    if (report.error && !runs.gaveUp)
+      continue;
+    runs.reference = i;
+    limit = mostSlowdown * report.statistics.instructions + leastLimit;
+    return;
+  }
+}
+
+CheckedRuns Running::makeAll() {
   runs.plan = planRuns(kernel, request.schedules);
   size_t count = runs.plan.size();
   runs.outcomes.resize(count);
   runs.differences.resize(count);
-  std::vector<bool> ignored = ignoredBuffers(kernel, request.allowDifferent);
-  Deadline deadline(request.timeLimitSeconds);
-  std::mutex progress;
-  size_t done = 0;
-  auto make = [&](size_t index) {
-    if (deadline.isOver())
-      return;
-    SimulationOptions options = optionsOf(kernel, runs.plan[index]);
-    std::atomic<bool> wasStopped = false;
-    options.isCancelled = [&] {
-      wasStopped = wasStopped || deadline.isOver();
-      return wasStopped.load();
-    };
-    KernelOutcome outcome = kernel.run(kernel.object, options);
-    if (!wasStopped) // what was stopped says nothing
-      runs.outcomes[index] = std::move(outcome);
-    std::lock_guard lock(progress);
-    ++done;
-    if (request.progress)
-      request.progress(done, count);
-  };
-  auto hasContents = [&] { return runs.outcomes[runs.reference] && !runs.outcomes[runs.reference]->contents.empty(); };
-  for (runs.reference = 0; runs.reference < count; ++runs.reference) {
-    make(runs.reference);
-    if (hasContents() || deadline.isOver())
-      break;
-  }
-  if (runs.reference == count)
-    runs.reference = 0;
+  makeReference();
+  if (runs.gaveUp)
+    return std::move(runs);
   size_t first = done;
-  const std::vector<std::string> none;
-  const std::vector<std::string> &reference =
-      runs.outcomes[runs.reference] ? runs.outcomes[runs.reference]->contents : none;
-  runInParallel(count - std::min(first, count), request.threads, [&](size_t i) {
+  runInParallel(count - first, request.threads, [&](size_t i) {
     size_t index = first + i;
     make(index);
     std::optional<KernelOutcome> &outcome = runs.outcomes[index];
-    if (!outcome || outcome->contents.empty())
+    if (!outcome || outcome->report.error)
       return;
-    runs.differences[index] = compareContents(kernel, outcome->contents, reference, ignored);
+    runs.differences[index] =
+        compareContents(kernel, outcome->contents, runs.outcomes[runs.reference]->contents, ignored);
     outcome->contents.clear();
   });
-  return runs;
+  return std::move(runs);
+}
+
+} // namespace
+
+CheckedRuns makeRuns(const SimulatedKernel &kernel, const CheckRequest &request) {
+  return Running(kernel, request).makeAll();
 }
 
 // ---- The verdict ----
@@ -186,12 +223,13 @@ void Summary::addFinding(size_t index, CheckFinding finding, const std::string &
 void Summary::addDifference(size_t index, const Difference &difference) {
   const Array &array = kernel.buffers[difference.buffer].array;
   std::string place = array.name + formatIndex(difference.element, array.shape);
+  size_t width = std::max(difference.there.size(), difference.here.size());
   std::string text = fmt::format("error: the result depends on what happens when (result)\n"
-                                 "  {} = {}   {}\n"
-                                 "  {} = {}   {}\n"
-                                 "  {} of {} elements differ\n",
-                                 place, difference.there, runs.plan[runs.reference].text(), place, difference.here,
-                                 runs.plan[index].text(), difference.elements, countElements(array.shape));
+                                 "  {0} = {1:<{7}}   {2}\n"
+                                 "  {0} = {3:<{7}}   {4}\n"
+                                 "  {5} of {6} elements differ\n",
+                                 place, difference.there, runs.plan[runs.reference].text(), difference.here,
+                                 runs.plan[index].text(), difference.elements, countElements(array.shape), width);
   addFinding(index, {.kind = "result", .text = text, .run = {}}, "result " + array.name);
 }
 
@@ -232,7 +270,10 @@ void Summary::addRun(size_t index) {
 void Summary::addReasons(const CheckRequest &request) {
   for (const auto &[text, pc] : unknown)
     result.reasons.push_back(fmt::format("`{}` at {} ran, which the simulator does not know", text, pc));
-  if (result.ended < result.planned)
+  if (runs.gaveUp)
+    result.reasons.push_back(fmt::format("{} of {} runs were not made, since an earlier one did not end",
+                                         result.planned - result.ended, result.planned));
+  else if (result.ended < result.planned)
     result.reasons.push_back(fmt::format("{} of {} runs did not end within `--time-limit {}`",
                                          result.planned - result.ended, result.planned, request.timeLimitSeconds));
   CheckSet checks = parseChecks(request.run.checks);

@@ -48,6 +48,7 @@ struct CheckedRuns {
   std::vector<std::optional<KernelOutcome>> outcomes; ///< without contents, but for the first that has any
   std::vector<std::vector<Difference>> differences;   ///< from `reference`
   size_t reference = 0;                               ///< whose contents the others are compared with
+  bool gaveUp = false;                                ///< a run before any other got through did not end
 };
 CheckedRuns makeRuns(const SimulatedKernel &kernel, const CheckRequest &request);
 CheckResult summarise(const SimulatedKernel &kernel, const CheckRequest &request, const CheckedRuns &runs);

@@ -54,7 +54,11 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
   SimulatedKernel kernel(file, name, request);
   SimulationOptions options = kernel.options();
   std::vector<std::vector<size_t>> outputs = findOutputs(kernel);
-  KernelOutcome outcome = kernel.run(kernel.object, options, makeTracer(kernel));
+  std::vector<bool> wanted(kernel.buffers.size() + 1); // not empty: that would be all
+  for (const std::vector<size_t> &indices : outputs)
+    for (size_t index : indices)
+      wanted[index] = true;
+  KernelOutcome outcome = kernel.run(kernel.object, options, makeTracer(kernel), wanted);
   SimulateResult result;
   result.kernel = kernel.kernel.name;
   result.chip = kernel.object.chip;

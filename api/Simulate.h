@@ -22,7 +22,8 @@ public:
 /// On several devices the kernel runs on all of them at once, and NAME=VALUE gives each of them a buffer of its own:
 /// `rand:...:SEED` with the seed SEED + device, `ptrs:A` with the addresses of A on all devices. NAME@DEVICE=VALUE is
 /// for one device. The numbers `rank` and `devices` are the device's index and their count. Before a buffer's value may
-/// stand `host:` (one buffer of the host for all devices), `fine:` or `uncached:`.
+/// stand `host:` (one buffer of the host for all devices), `fine:` or `uncached:`. `f32[4]` holds zeros that nobody has
+/// written, for the check `uninitialised`; those of `zeros:f32[4]` are meant.
 struct SimulateRequest {
   std::string kernel;                                          ///< may be empty when the object has one
   std::array<int64_t, 3> grid = {1, 1, 1}, block = {64, 1, 1}; ///< workgroups, and work-items of each

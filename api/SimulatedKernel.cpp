@@ -95,6 +95,8 @@ uint64_t alignUp(uint64_t value, uint64_t alignment) {
 SimulatedKernel::SimulatedKernel(const std::string &file, const std::string &name, const SimulateRequest &request)
     : object(parseAmdCodeObject(file, name)), kernel(object.kernel(request.kernel)), request(request),
       segments(request.devices), addresses(request.devices), dynamicLds(request.devices), lines(file) {
+  if (request.devices == 0)
+    throw inputError("a kernel on no device: there is at least one");
   for (const AmdArgument &argument : kernel.arguments)
     if (!argument.isHidden())
       arguments.push_back(&argument);
@@ -243,7 +245,9 @@ SimulatedKernel::Value SimulatedKernel::parseValue(const std::string &text, unsi
     value.placement = Placement::Uncached;
   else
     isPlaced = false;
-  value.spec = parseBufferSpec(rest);
+  bool saysZeros = takes("zeros:");
+  value.spec = saysZeros ? parseBufferShape(rest) : parseBufferSpec(rest);
+  value.isInitialised = saysZeros || value.spec.kind != BufferSpec::Kind::Zeros;
   if (isPlaced && value.spec.kind == BufferSpec::Kind::Scalar)
     throw inputError(fmt::format("value `{}`: `{}` is not a buffer", text, rest));
   if (!value.onHost)
@@ -277,7 +281,7 @@ void SimulatedKernel::addBuffer(const std::string &name, const Value &value, uns
     array.dtype = numpyDtype(spec.type);
     array.shape = spec.shape;
     made.sizeBytes = uint64_t(spec.sizeBytes());
-    made.isInitialised = spec.kind != BufferSpec::Kind::Zeros;
+    made.isInitialised = value.isInitialised;
     if (spec.kind == BufferSpec::Kind::Random)
       array.bytes = materialize(spec);
   }
@@ -396,10 +400,8 @@ SimulationOptions SimulatedKernel::options() const {
   return options;
 }
 
-KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOptions &given,
-                                   const Tracer &tracer) const {
-  Simulator simulator(code.chip, request.devices);
-  LoadedObject &loaded = simulator.load(code);
+/// Allocates and fills the buffers; returns their addresses.
+std::vector<uint64_t> SimulatedKernel::placeBuffers(Simulator &simulator) const {
   std::vector<uint64_t> places;
   for (const SimulatedBuffer &buffer : buffers) {
     bool onHost = buffer.device < 0 && request.devices > 1;
@@ -413,6 +415,14 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
     for (size_t entry = 0; entry < buffers[i].pointers.size(); ++entry)
       std::memcpy(memory.data() + 8 * entry, &places[buffers[i].pointers[entry]], 8);
   }
+  return places;
+}
+
+KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOptions &given, const Tracer &tracer,
+                                   const std::vector<bool> &wanted) const {
+  Simulator simulator(code.chip, request.devices);
+  LoadedObject &loaded = simulator.load(code);
+  std::vector<uint64_t> places = placeBuffers(simulator);
   SimulationOptions options = given;
   if (tracer)
     options.trace = [&](const Wave &wave, const Instruction &instruction) {
@@ -430,11 +440,12 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
   double begin = processorSeconds();
   outcome.report = simulator.run(runs, options);
   outcome.seconds = processorSeconds() - begin;
-  if (!outcome.report.error)
-    for (uint64_t place : places) {
-      std::span<uint8_t> memory = simulator.bytes(place);
-      outcome.contents.emplace_back(memory.begin(), memory.end());
-    }
+  for (size_t i = 0; i < places.size() && !outcome.report.error; ++i) {
+    std::span<uint8_t> memory = simulator.bytes(places[i]);
+    outcome.contents.emplace_back();
+    if (wanted.empty() || wanted[i])
+      outcome.contents.back().assign(memory.begin(), memory.end());
+  }
   for (const Instruction *instruction : loaded.reached())
     outcome.reached.push_back({instruction->pc - loaded.base, instruction->sizeBytes, instruction->mnemonic,
                                instruction->text, instruction->row && (instruction->row->implicit & approximates),
@@ -462,55 +473,6 @@ Error SimulatedKernel::withSources(const Error &error) const {
   for (std::string &note : changed.notes)
     note = withSources(note);
   return changed;
-}
-
-// ---- Names of options ----
-
-namespace {
-
-constexpr std::pair<const char *, Policy> policies[] = {{"earliest", Policy::Earliest},
-                                                        {"latest", Policy::Latest},
-                                                        {"reordered", Policy::Reordered},
-                                                        {"random", Policy::Random}};
-constexpr std::pair<const char *, Schedule> schedules[] = {{"run-to-block", Schedule::RunToBlock},
-                                                           {"round-robin", Schedule::RoundRobin},
-                                                           {"leap-frog", Schedule::LeapFrog},
-                                                           {"frozen", Schedule::Frozen},
-                                                           {"random", Schedule::Random}};
-
-template <typename Table>
-std::vector<std::string> namesOf(const Table &table) {
-  std::vector<std::string> names;
-  for (const auto &[name, value] : table)
-    names.emplace_back(name);
-  return names;
-}
-
-template <typename Table>
-auto lookUp(const Table &table, const std::string &option, const std::string &given) {
-  for (const auto &[name, value] : table)
-    if (given == name)
-      return value;
-  std::vector<std::string> known = namesOf(table), notes;
-  if (std::string close = closestName(given, known); !close.empty())
-    notes.push_back(fmt::format("the closest is `{}`", close));
-  notes.push_back(fmt::format("`{}` takes `{}`", option, fmt::join(known, "`, `")));
-  throw inputError(fmt::format("there is no {} `{}`", option.substr(2), given), notes);
-}
-
-} // namespace
-
-Policy parsePolicy(const std::string &name) {
-  return lookUp(policies, "--policy", name);
-}
-Schedule parseSchedule(const std::string &name) {
-  return lookUp(schedules, "--schedule", name);
-}
-std::vector<std::string> simulationPolicies() {
-  return namesOf(policies);
-}
-std::vector<std::string> simulationSchedules() {
-  return namesOf(schedules);
 }
 
 } // namespace heddle

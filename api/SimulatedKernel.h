@@ -32,7 +32,7 @@ struct ReachedInstruction {
 /// What one run did.
 struct KernelOutcome {
   simulator::SimulationReport report;
-  std::vector<std::string> contents; ///< of SimulatedKernel::buffers, in their order; none after an error
+  std::vector<std::string> contents; ///< by index of SimulatedKernel::buffers; none after an error
   std::vector<ReachedInstruction> reached;
   double seconds = 0; ///< of processor time, of the run alone
 };
@@ -45,9 +45,10 @@ public:
   /// Sees a wave before each instruction, with the instruction's address in the file.
   using Tracer =
       std::function<void(const simulator::Wave &wave, const simulator::Instruction &instruction, uint64_t pc)>;
-  /// Runs the kernel in `code`, which is the object or a changed copy of it.
-  KernelOutcome run(const AmdCodeObject &code, const simulator::SimulationOptions &options,
-                    const Tracer &tracer = {}) const;
+  /// Runs the kernel in `code`, which is the object or a changed copy of it. The outcome has the contents of the
+  /// buffers that `wanted` names by index, or of all of them when it is empty.
+  KernelOutcome run(const AmdCodeObject &code, const simulator::SimulationOptions &options, const Tracer &tracer = {},
+                    const std::vector<bool> &wanted = {}) const;
   /// What the request says of a run, but for its trace.
   simulator::SimulationOptions options() const;
 
@@ -71,6 +72,7 @@ private:
     BufferSpec spec;
     simulator::Placement placement = simulator::Placement::Normal;
     bool onHost = false;
+    bool isInitialised = true; ///< else only type and extents were given
   };
   /// By device, as text; empty where nothing was given.
   using Texts = std::vector<std::optional<std::string>>;
@@ -92,6 +94,7 @@ private:
   void putScalar(size_t position, const Value &value, unsigned device);
   void putBytes(const AmdArgument &argument, const void *bytes, uint64_t size, unsigned device);
   void resolvePointers();
+  std::vector<uint64_t> placeBuffers(simulator::Simulator &simulator) const;
   void makeGeometry();
 
   /// An address that stands in the argument segment.

@@ -13,7 +13,8 @@ const char *const kernelOptionsHelp = R"(
   --grid X[,Y[,Z]]     workgroups
   --block X[,Y[,Z]]    work-items of a workgroup, at most 1024
   --arg NAME=VALUE     one for each argument, by its name or its position from 0; VALUE is a number or a buffer:
-                         @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers)
+                         @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers);
+                         zeros:f32[64] are zeros that the check `uninitialised` takes for written
   --buffer NAME=VALUE  a buffer that is no argument
   --lds BYTES          dynamic LDS beside what the kernel and its arguments ask for
   --devices N          the kernel runs on N devices at once. Each has buffers of its own: rand has the seed SEED + device,

@@ -26,6 +26,7 @@ constexpr const char *help =
     R"(  --equivalent FILE    why mutants survive that are no fault: lines `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`
   --min-score PERCENT  below it the exit code is 1; default 100
   --json               everything as JSON, mutant by mutant
+  --list               the kinds of changes, and nothing else
 
 Exit codes: 0 good enough, 1 below --min-score, or the kernel itself has findings, or not all mutants ran; 2 bad input
 )";
@@ -34,7 +35,7 @@ struct MutateVerbRequest {
   CheckOptions options;
   std::string equivalents;
   double minimumPercent = 100;
-  bool json = false;
+  bool list = false, json = false;
 };
 
 using Fate = Mutant::Fate;
@@ -139,7 +140,17 @@ double parsePercent(const std::string &option, const std::string &text) {
   return percent;
 }
 
+int listKinds(bool asJson) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const MutationKindText &kind : mutationKinds())
+    json.push_back({{"name", kind.name}, {"what", kind.what}});
+  asJson ? printJson(json) : printData(formatKinds());
+  return 0;
+}
+
 int mutateVerb(MutateVerbRequest &request) {
+  if (request.list)
+    return listKinds(request.json);
   std::string file = request.options.parse("mutate");
   MutateRequest mutate;
   if (!request.equivalents.empty())
@@ -170,6 +181,7 @@ void addMutate(CLI::App &program, VerbAction &action) {
   verb->add_option_function<std::string>("--min-score", [request](const std::string &text) {
     request->minimumPercent = parsePercent("--min-score", text);
   });
+  verb->add_flag("--list", request->list);
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return mutateVerb(*request); }; });
 }

@@ -27,7 +27,7 @@ void add(InstructionTable &table, const char *name, ChipSet chips = ChipSet::Bot
        .execute = execute<matrix>,
        .modified = execute<matrix>,
        .types = {result, DataType::B32, DataType::B32, sparse ? DataType::B32 : result, DataType::F32, DataType::F32},
-       .implicit = uint16_t(ignoresExec | (sparse ? readsDestination : 0)),
+       .implicit = uint16_t(ignoresExec | (sparse ? readsDestination : 0) | (matrix.a == I8 ? 0 : approximates)),
        .chips = chips});
 }
 

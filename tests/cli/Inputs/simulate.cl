@@ -37,13 +37,13 @@ __kernel void exchange(__global const int *x, __global int *out) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
-  out[ITEM] = shared[ITEM ^ 255];
+  out[256 * GROUP + ITEM] = shared[ITEM ^ 255];
 }
 __kernel void exchange_wrongly(__global const int *x, __global int *out) {
   __local int shared[256];
   shared[ITEM] = x[ITEM];
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-  out[ITEM] = shared[ITEM ^ 255];
+  out[256 * GROUP + ITEM] = shared[ITEM ^ 255];
 }
 
 // Who comes first is written: a result that may differ.
@@ -67,4 +67,25 @@ __kernel void waits(__global volatile int *x, __global int *out) {
   while (x[0] == 0)
     __builtin_amdgcn_s_sleep(1);
   out[ITEM] = 1;
+}
+
+// Each of these waits is implied by the next one: taking one away changes nothing.
+__kernel void waits_twice(__global const int *x, __global int *out) {
+  int value = x[ITEM];
+  __asm__ volatile("s_waitcnt vmcnt(0)\n\ts_waitcnt vmcnt(0)\n\ts_waitcnt vmcnt(0)" : "+v"(value));
+  out[ITEM] = value + 1;
+}
+
+// A path that is taken only when it is asked for.
+__kernel void seldom(__global int *out, int asked) {
+  if (asked) {
+    out[ITEM + 64] = out[ITEM] + 1;
+    __builtin_amdgcn_s_barrier();
+  }
+  out[ITEM] = 1;
+}
+
+__kernel void first_of_three(__global int *x) {
+  if (ITEM < 3)
+    x[ITEM] = 1;
 }

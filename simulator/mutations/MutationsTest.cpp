@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What each mutation makes of instructions of every encoding, as LLVM prints it.
+#include "simulator/mutations/Mutations.h"
+#include "simulator/decode/TestAssembler.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace heddle::simulator {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// `kind: text` of each mutation of the first line.
+std::vector<std::string> mutantsOf(const std::string &text, const std::string &chip = "gfx942") {
+  std::vector<uint8_t> code = assemble(chip, text);
+  uint32_t size = 0;
+  std::vector<std::string> texts;
+  for (const Mutation &mutation : MutationMaker(chip).of(code, size)) {
+    EXPECT_EQ(mutation.bytes.size(), size);
+    texts.push_back(std::string(infoOf(mutation.kind).name) + ": " + mutation.after);
+  }
+  return texts;
+}
+
+TEST(Mutations, Waits) {
+  EXPECT_THAT(mutantsOf("s_waitcnt vmcnt(3) lgkmcnt(0)"),
+              ElementsAre("wait-removed: s_nop 0", "vmcnt-weakened: s_waitcnt vmcnt(4) lgkmcnt(0)",
+                          "lgkmcnt-weakened: s_waitcnt vmcnt(3) lgkmcnt(1)", "wait-field-dropped: s_waitcnt lgkmcnt(0)",
+                          "wait-field-dropped: s_waitcnt vmcnt(3)"));
+  EXPECT_THAT(mutantsOf("s_waitcnt vmcnt(15)"),
+              ElementsAre("wait-removed: s_nop 0", "vmcnt-weakened: s_waitcnt vmcnt(16)"));
+  // One more than the largest is no wait: that mutant is there already.
+  EXPECT_THAT(mutantsOf("s_waitcnt vmcnt(62)"), ElementsAre("wait-removed: s_nop 0"));
+  EXPECT_THAT(mutantsOf("s_waitcnt lgkmcnt(14)"), ElementsAre("wait-removed: s_nop 0"));
+  EXPECT_THAT(mutantsOf("s_waitcnt expcnt(0)"), IsEmpty());
+}
+
+TEST(Mutations, BarriersAndCaches) {
+  EXPECT_THAT(mutantsOf("s_barrier"), ElementsAre("barrier-removed: s_nop 0"));
+  EXPECT_THAT(
+      mutantsOf("buffer_wbl2 sc0 sc1"),
+      ElementsAre("write-back-removed: s_nop 0", "scope-narrowed: buffer_wbl2 sc1", "scope-narrowed: buffer_wbl2"));
+  EXPECT_THAT(mutantsOf("buffer_inv sc1"), ElementsAre("invalidate-removed: s_nop 0", "scope-narrowed: buffer_inv"));
+  EXPECT_THAT(mutantsOf("buffer_inv sc0"), ElementsAre("invalidate-removed: s_nop 0"));
+}
+
+TEST(Mutations, ScopesAndOffsets) {
+  EXPECT_THAT(mutantsOf("global_load_dword v1, v[2:3], off offset:8 sc0 sc1"),
+              ElementsAre("scope-narrowed: global_load_dword v1, v[2:3], off offset:8 sc1",
+                          "scope-narrowed: global_load_dword v1, v[2:3], off offset:8",
+                          "offset-moved: global_load_dword v1, v[2:3], off offset:24 sc0 sc1"));
+  EXPECT_THAT(mutantsOf("buffer_store_dword v1, v2, s[4:7], 0 offen sc1"),
+              ElementsAre("scope-narrowed: buffer_store_dword v1, v2, s[4:7], 0 offen",
+                          "offset-moved: buffer_store_dword v1, v2, s[4:7], 0 offen offset:16 sc1"));
+  // sc0 of an atomic operation says that it returns the old value.
+  EXPECT_THAT(mutantsOf("global_atomic_add v1, v[2:3], v4, off sc0 sc1"),
+              ElementsAre("offset-moved: global_atomic_add v1, v[2:3], v4, off offset:16 sc0 sc1"));
+  EXPECT_THAT(mutantsOf("flat_store_dword v[2:3], v1"),
+              ElementsAre("offset-moved: flat_store_dword v[2:3], v1 offset:16"));
+  EXPECT_THAT(mutantsOf("global_store_dword v[2:3], v1, off offset:-16"),
+              ElementsAre("offset-moved: global_store_dword v[2:3], v1, off"));
+  EXPECT_THAT(mutantsOf("global_store_dword v[2:3], v1, off offset:4095"),
+              ElementsAre("offset-moved: global_store_dword v[2:3], v1, off offset:4079"));
+  EXPECT_THAT(mutantsOf("scratch_load_dword v1, off, s3 offset:4"),
+              ElementsAre("offset-moved: scratch_load_dword v1, off, s3 offset:20"));
+  EXPECT_THAT(mutantsOf("s_load_dwordx4 s[8:11], s[0:1], 0x10"),
+              ElementsAre("offset-moved: s_load_dwordx4 s[8:11], s[0:1], 0x20"));
+}
+
+TEST(Mutations, OffsetsInLds) {
+  EXPECT_THAT(mutantsOf("ds_read_b128 v[0:3], v4 offset:65535"),
+              ElementsAre("offset-moved: ds_read_b128 v[0:3], v4 offset:65519"));
+  EXPECT_THAT(mutantsOf("ds_read2_b32 v[0:1], v4 offset1:1"),
+              ElementsAre("offset-moved: ds_read2_b32 v[0:1], v4 offset0:4 offset1:1"));
+  EXPECT_THAT(mutantsOf("ds_write2_b64 v0, v[2:3], v[4:5] offset1:1"),
+              ElementsAre("offset-moved: ds_write2_b64 v0, v[2:3], v[4:5] offset0:2 offset1:1"));
+  EXPECT_THAT(mutantsOf("ds_read2st64_b32 v[0:1], v4 offset1:1"),
+              ElementsAre("offset-moved: ds_read2st64_b32 v[0:1], v4 offset0:1 offset1:1"));
+  EXPECT_THAT(mutantsOf("ds_swizzle_b32 v0, v1 offset:swizzle(SWAP,16)"), IsEmpty());
+}
+
+TEST(Mutations, Masks) {
+  EXPECT_THAT(mutantsOf("s_and_saveexec_b64 s[4:5], vcc"), ElementsAre("mask-removed: s_mov_b64 s[4:5], exec"));
+  EXPECT_THAT(mutantsOf("s_mov_b64 s[4:5], vcc"), IsEmpty());
+}
+
+TEST(Mutations, LdsBase) {
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, 0x4000"), ElementsAre("m0-moved: s_mov_b32 m0, 0x4100"));
+  EXPECT_THAT(mutantsOf("s_movk_i32 m0, 0x100"), ElementsAre("m0-moved: s_movk_i32 m0, 0x200"));
+  EXPECT_THAT(mutantsOf("s_add_i32 m0, s3, 0x1000"), ElementsAre("m0-moved: s_add_i32 m0, s3, 0x1100"));
+  EXPECT_THAT(mutantsOf("s_add_i32 m0, s3, 16"), ElementsAre("m0-moved: s_add_i32 m0, s3, 64"));
+  EXPECT_THAT(mutantsOf("s_add_i32 m0, s3, 64"), ElementsAre("m0-moved: s_add_i32 m0, s3, 32"));
+  // Another instruction writes SCC too: only where nobody reads that.
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_endpgm"), ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cmp_eq_u32 s0, s1\ns_cbranch_scc1 1"),
+              ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_nop 0\ns_cbranch_scc1 1\ns_endpgm"), IsEmpty());
+  EXPECT_THAT(mutantsOf("s_mov_b32 s2, s3\ns_endpgm"), IsEmpty());
+}
+
+} // namespace
+} // namespace heddle::simulator
