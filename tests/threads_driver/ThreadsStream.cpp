@@ -51,7 +51,8 @@ double ThreadsEvent::millisecondsSince(const Event &start) const {
 
 //===-- Streams --------------------------------------------------------------------------------------------------===//
 
-ThreadsStream::ThreadsStream(std::shared_ptr<Device> theDevice) : device(std::move(theDevice)) {
+ThreadsStream::ThreadsStream(std::shared_ptr<Device> theDevice)
+    : RecordingStream(theDevice->name()), device(std::move(theDevice)) {
   queue.device = device->name();
   queue.ordinal = unsigned(device->ordinal());
   engine().open(queue);
@@ -69,13 +70,6 @@ void ThreadsStream::push(Command::Kind kind, std::function<void()> body, std::fu
   Command command;
   command.kind = kind, command.body = std::move(body), command.ready = std::move(ready);
   engine().push(queue, std::move(command));
-}
-
-bool ThreadsStream::recordCall(RecordedGraph::Call call) {
-  std::lock_guard guard(engine().lock());
-  if (capture)
-    capture->add(std::move(call));
-  return capture != nullptr;
 }
 
 void ThreadsStream::copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) {
@@ -176,39 +170,6 @@ void ThreadsStream::hostFunction(std::function<void()> function) {
 }
 
 void ThreadsStream::synchronize() {
-  {
-    std::lock_guard guard(engine().lock());
-    if (capture)
-      throw inputError(device->name() + ": a stream that is being captured cannot be waited for",
-                       {"end the capture first"});
-  }
+  requireNoCapture();
   engine().synchronize(queue);
-}
-
-//===-- Graphs ---------------------------------------------------------------------------------------------------===//
-
-void ThreadsStream::launch(Graph &graph) {
-  auto *recorded = dynamic_cast<RecordedGraph *>(&graph);
-  if (!recorded)
-    throw inputError("the graph belongs to a stream of another driver");
-  {
-    std::lock_guard guard(engine().lock());
-    if (capture)
-      throw inputError(device->name() + ": a graph cannot be launched into a capture");
-  }
-  recorded->replay(*this);
-}
-
-void ThreadsStream::beginCapture() {
-  std::lock_guard guard(engine().lock());
-  if (capture)
-    throw inputError(device->name() + ": the stream is being captured already");
-  capture = std::make_unique<RecordedGraph>();
-}
-
-std::unique_ptr<Graph> ThreadsStream::endCapture() {
-  std::lock_guard guard(engine().lock());
-  if (!capture)
-    throw inputError(device->name() + ": the stream is not being captured");
-  return std::move(capture);
 }
