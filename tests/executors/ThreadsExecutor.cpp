@@ -6,10 +6,8 @@
 #include "support/Error.h"
 #include "tests/executors/Executor.h"
 #include "tests/thread_interpreter/ThreadInterpreter.h"
-#include "llvm/AsmParser/Parser.h"
+#include "tests/thread_interpreter/decode/ParseCode.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace heddle;
 
@@ -25,11 +23,7 @@ public:
     options.warpGroups = warpGroups;
     options.keepTextOf = phase;
     CompileResult result = compile(moduleText, "program", options);
-    llvm::SMDiagnostic problem;
-    module = llvm::parseAssemblyString(result.text, problem, context);
-    if (!module)
-      throw internalError("the printed code of a thread does not parse: " + problem.getMessage().str() + ": " +
-                          problem.getLineContents().str());
+    module = threads::parseCode(result.text, context);
     package = std::move(result.package);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sm_90 kernels of collectives on threads devices, which need no GPU: every algorithm under each policy of turns,
 // and planted faults of their memory order. Each fault has to be found, whatever the bits of the result are.
+#include "collectives/kernel/CompileKernel.h"
+#include "support/TestError.h"
 #include "tests/multi_device/Cases.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -102,6 +104,15 @@ bool narrowStores(llvm::Instruction &instruction) {
     return false;
   store->setSyncScopeID(instruction.getContext().getOrInsertSyncScopeID("device"));
   return true;
+}
+
+TEST_F(ThreadsDevices, CodeWithoutItsKernelIsRefused) {
+  std::shared_ptr<Device> device = threadsDevices(1)[0];
+  Package package = compileKernel(makePlan(makeCollective(CollectiveKind::AllGather, 2, 1, 64), sm90Chip));
+  threads::setCodeChange([&](llvm::Module &module) { module.getFunction(package.entry)->setName("another"); });
+  EXPECT_EQ(messageOf([&] { device->loadModule(package); }), "the module defines no function '" + package.entry + "'");
+  threads::setCodeChange(nullptr);
+  EXPECT_TRUE(device->loadModule(package));
 }
 
 bool isBarrier(const llvm::Instruction &instruction) {

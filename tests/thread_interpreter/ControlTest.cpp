@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Branches, loops, calls, memory bounds, and spin waits between ranks.
 #include "support/Error.h"
+#include "support/TestError.h"
 #include "tests/thread_interpreter/TestKernel.h"
 #include <numeric>
 
@@ -313,4 +314,12 @@ define ptx_kernel void @kernel(ptr addrspace(1) %counter, ptr addrspace(1) %sum,
   EXPECT_EQ(counter[0], 256u);
   EXPECT_EQ(sum[0], 0x5800u); // 128
   EXPECT_EQ(lock[0], 1u);
+}
+
+TEST(Control, TextThatHoldsNoKernel) {
+  EXPECT_EQ(messageOf([] { TestKernel("define void @other() {\n  ret void\n}"); }),
+            "the module defines no function 'kernel'");
+  EXPECT_EQ(messageOf([] { TestKernel("declare void @kernel()"); }), "the module defines no function 'kernel'");
+  EXPECT_CONTAINS(messageOf([] { TestKernel("define void @kernel() {\n  return\n}"); }),
+                  "the code of a thread does not parse: expected instruction opcode:   return");
 }

@@ -2,11 +2,9 @@
 // Kernels of the tests: the text of a function's body with what most of them need declared, and its interpreter.
 #pragma once
 #include "tests/thread_interpreter/ThreadInterpreter.h"
+#include "tests/thread_interpreter/decode/ParseCode.h"
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Support/SourceMgr.h>
 
 namespace heddle::threads {
 
@@ -24,10 +22,7 @@ class TestKernel {
 public:
   /// The kernel's name is `kernel`.
   explicit TestKernel(const std::string &text, Options options = {}) {
-    llvm::SMDiagnostic problem;
-    module = llvm::parseAssemblyString(preamble + text, problem, context);
-    if (!module)
-      throw std::runtime_error(problem.getMessage().str() + ": " + problem.getLineContents().str());
+    module = parseCode(preamble + text, context);
     interpreter = std::make_unique<ThreadInterpreter>(*module, "kernel", options);
   }
   template <class T>

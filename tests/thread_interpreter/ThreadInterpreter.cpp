@@ -4,6 +4,7 @@
 #include "support/Error.h"
 #include "tests/thread_interpreter/Schedule.h"
 #include "tests/thread_interpreter/decode/Decoder.h"
+#include "tests/thread_interpreter/decode/ParseCode.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
@@ -26,13 +27,6 @@ struct ThreadInterpreter::State {
     return *program;
   }
 };
-
-static const llvm::Function &findKernel(const llvm::Module &module, std::string_view name) {
-  const llvm::Function *kernel = module.getFunction(name);
-  if (!kernel || kernel->isDeclaration())
-    throw inputError(fmt::format("the module defines no function '{}'", name));
-  return *kernel;
-}
 
 ThreadInterpreter::ThreadInterpreter(const llvm::Module &module, std::string_view kernel, Options options)
     : state(new State{module, findKernel(module, kernel), options}) {}

@@ -3,9 +3,8 @@
 #include "support/Error.h"
 #include "support/Hash.h"
 #include "tests/thread_interpreter/decode/Decoder.h"
-#include "llvm/AsmParser/Parser.h"
+#include "tests/thread_interpreter/decode/ParseCode.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/Support/SourceMgr.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -96,14 +95,11 @@ struct LoadedProgram {
 
 std::shared_ptr<Program> Engine::decode(const std::string &llvmIr, const std::string &entry) {
   auto loaded = std::make_shared<LoadedProgram>();
-  llvm::SMDiagnostic problem;
-  loaded->module = llvm::parseAssemblyString(llvmIr, problem, loaded->context);
-  if (!loaded->module)
-    throw internalError("the code of a thread does not parse: " + problem.getMessage().str());
+  loaded->module = parseCode(llvmIr, loaded->context);
   if (codeChange)
     codeChange(*loaded->module);
   static const std::map<std::string, LaneFunction> none;
-  loaded->program = Decoder(*loaded->module, none).decode(*loaded->module->getFunction(entry));
+  loaded->program = Decoder(*loaded->module, none).decode(findKernel(*loaded->module, entry));
   changeRanges([&] {
     for (auto [begin, size] : loaded->program->globalRanges)
       machine.ranges.push_back({begin, begin + size, "a global variable"});
@@ -136,10 +132,10 @@ std::shared_ptr<const Program> Engine::load(const Package &package) {
         fmt::format("kernel `{}`: a threads device runs what was compiled in its own process", package.kernel));
   if (constexpr size_t mostPrograms = 64; programs.size() >= mostPrograms && !programs.contains(key))
     dropPrograms();
-  std::shared_ptr<Program> &program = programs[key];
-  if (!program)
-    program = decode(code->second, package.entry);
-  return program;
+  auto known = programs.find(key);
+  if (known == programs.end()) // what cannot be decoded leaves no entry
+    known = programs.emplace(key, decode(code->second, package.entry)).first;
+  return known->second;
 }
 
 //===-- Streams --------------------------------------------------------------------------------------------------===//

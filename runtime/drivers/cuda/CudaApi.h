@@ -150,15 +150,18 @@ inline constexpr int pointerMemoryType = 2, memoryTypeHost = 1;
   X(functionLoad, cuFuncLoad, cuda::Function)                                                                          \
   X(functionGetParamInfo, cuFuncGetParamInfo, cuda::Function, size_t, size_t *, size_t *)
 
-/// One entry point. Calling it gives the raw result.
-template <typename... Parameters>
-struct CudaFunction {
+/// One entry point of a library. Calling it gives the raw result.
+template <typename Result, typename... Parameters>
+struct LibraryFunction {
   const char *symbol;
-  cuda::Result (*pointer)(Parameters...) = nullptr;
+  Result (*pointer)(Parameters...) = nullptr;
 
-  cuda::Result operator()(Parameters... arguments) const { return pointer(arguments...); }
+  Result operator()(Parameters... arguments) const { return pointer(arguments...); }
   explicit operator bool() const { return pointer; }
 };
+
+template <typename... Parameters>
+using CudaFunction = LibraryFunction<cuda::Result, Parameters...>;
 
 /// The opened library, after cuInit. The library stays open for the life of the process: its threads may.
 class CudaApi {

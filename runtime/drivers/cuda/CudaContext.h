@@ -31,6 +31,10 @@ struct CudaContext {
   void call(const CudaFunction<Parameters...> &function, Arguments... arguments) const {
     api.call(name, function, arguments...);
   }
+
+  /// Calls what frees or destroys, with this context current. What belongs to a lost context is lost with it.
+  template <typename Function, typename Handle>
+  void giveBack(const Function &function, Handle handle) const;
 };
 
 /// Makes a context current on this thread, and puts back the one of before. CUDA allows no calls in host functions:
@@ -46,6 +50,15 @@ private:
   cuda::Context before = nullptr;
   bool changed = false;
 };
+
+template <typename Function, typename Handle>
+void CudaContext::giveBack(const Function &function, Handle handle) const {
+  try {
+    CudaScope scope(*this);
+    function(handle);
+  } catch (const Error &) { // the context cannot be made current
+  }
+}
 
 /// Whether this thread runs a host function of a CUDA stream.
 bool &insideCudaHostFunction();

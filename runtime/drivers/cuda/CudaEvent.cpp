@@ -10,13 +10,8 @@ CudaEvent::CudaEvent(std::shared_ptr<CudaDevice> theDevice) : device(std::move(t
 }
 
 CudaEvent::~CudaEvent() {
-  context().gate.soon([device = device, handle = handle] {
-    try {
-      CudaScope scope(device->context());
-      device->context().api.eventDestroy(handle);
-    } catch (const Error &) { // the context is lost, and the event with it
-    }
-  });
+  context().gate.soon(
+      [device = device, handle = handle] { device->context().giveBack(device->context().api.eventDestroy, handle); });
 }
 
 /// After an error of the device everything counts as reached: the error is its stream's.

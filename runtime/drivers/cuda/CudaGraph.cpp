@@ -47,13 +47,7 @@ CudaGraph::State::~State() {
   if (!handle)
     return;
   const CudaContext &context = device->context();
-  context.gate.soon([&context, handle = handle] {
-    try {
-      CudaScope scope(context);
-      context.api.graphExecDestroy(handle);
-    } catch (const Error &) { // the context is lost, and the graph with it
-    }
-  });
+  context.gate.soon([&context, handle = handle] { context.giveBack(context.api.graphExecDestroy, handle); });
 }
 
 } // namespace heddle

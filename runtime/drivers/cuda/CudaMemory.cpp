@@ -41,13 +41,7 @@ void CudaMemory::retire(uint64_t address) noexcept {
     live.erase(found);
     latest.reset();
   }
-  context->gate.whenIdle([context, address] {
-    try {
-      CudaScope scope(*context);
-      context->api.memoryFree(address);
-    } catch (const Error &) { // the context is lost, and the memory with it
-    }
-  });
+  context->gate.whenIdle([context, address] { context->giveBack(context->api.memoryFree, address); });
 }
 
 std::shared_ptr<const AllocationMap> CudaMemory::snapshot() {

@@ -116,13 +116,8 @@ CudaModule::CudaModule(std::shared_ptr<CudaDevice> device, const Package &packag
 CudaModule::~CudaModule() {
   if (!handle)
     return;
-  context().gate.whenIdle([&context = context(), handle = handle] {
-    try {
-      CudaScope scope(context);
-      context.api.moduleUnload(handle);
-    } catch (const Error &) { // the context is lost, and the module with it
-    }
-  });
+  context().gate.whenIdle(
+      [&context = context(), handle = handle] { context.giveBack(context.api.moduleUnload, handle); });
 }
 
 std::shared_ptr<CudaModule> CudaModule::load(std::shared_ptr<CudaDevice> device, const Package &package) {

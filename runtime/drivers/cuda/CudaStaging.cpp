@@ -26,11 +26,7 @@ void CudaStagingPool::give(void *piece) noexcept {
 void CudaStagingPool::freeAll() noexcept {
   std::lock_guard lock(mutex);
   for (const Slab &slab : slabs)
-    try {
-      CudaScope scope(*slab.context);
-      slab.context->api.hostFree(slab.start);
-    } catch (const Error &) { // the context is lost, and the memory with it
-    }
+    slab.context->giveBack(slab.context->api.hostFree, slab.start);
   slabs.clear();
   unused.clear();
 }

@@ -43,16 +43,6 @@ inline constexpr int sum = 0, product = 1, maximum = 2, minimum = 3;
 
 #define HEDDLE_NCCL_OPTIONAL(X) X(getLastError, ncclGetLastError, const char *, nccl::Communicator)
 
-/// One entry point. Calling it gives the raw result.
-template <typename Result, typename... Parameters>
-struct NcclFunction {
-  const char *symbol;
-  Result (*pointer)(Parameters...) = nullptr;
-
-  Result operator()(Parameters... arguments) const { return pointer(arguments...); }
-  explicit operator bool() const { return pointer; }
-};
-
 /// The opened library. It stays open for the life of the process: its threads may.
 class NcclApi {
 public:
@@ -65,7 +55,7 @@ public:
 
   /// Throws `error` for anything but success.
   template <typename... Parameters, typename... Arguments>
-  void call(const NcclFunction<nccl::Result, Parameters...> &function, Arguments... arguments) const {
+  void call(const LibraryFunction<nccl::Result, Parameters...> &function, Arguments... arguments) const {
     if (nccl::Result result = function(arguments...))
       throw error(function.symbol, result);
   }
@@ -73,7 +63,7 @@ public:
   const std::string &library() const { return path; }
   int version() const { return libraryVersion; } ///< 22703 is 2.27.3
 
-#define HEDDLE_NCCL_MEMBER(name, symbol, ...) NcclFunction<__VA_ARGS__> name{#symbol};
+#define HEDDLE_NCCL_MEMBER(name, symbol, ...) LibraryFunction<__VA_ARGS__> name{#symbol};
   HEDDLE_NCCL_REQUIRED(HEDDLE_NCCL_MEMBER)
   HEDDLE_NCCL_OPTIONAL(HEDDLE_NCCL_MEMBER)
 #undef HEDDLE_NCCL_MEMBER

@@ -208,7 +208,8 @@ void HostStream::Queue::giveUpCommands(const Error &reason) {
 //===-- The stream -----------------------------------------------------------------------------------------------===//
 
 HostStream::HostStream(std::shared_ptr<HostDevice> theDevice)
-    : device(std::move(theDevice)), queue(std::make_shared<Queue>(device->name())) {}
+    : RecordingStream(theDevice->name()), device(std::move(theDevice)), queue(std::make_shared<Queue>(device->name())) {
+}
 
 HostStream::~HostStream() {
   std::unique_lock lock(queue->mutex);
@@ -228,12 +229,7 @@ void HostStream::enqueue(std::function<void()> body, Kind kind) {
 }
 
 void HostStream::synchronize() {
-  {
-    std::lock_guard lock(captureMutex);
-    if (capture)
-      throw inputError(device->name() + ": a stream that is being captured cannot be waited for",
-                       {"end the capture first"});
-  }
+  requireNoCapture();
   std::unique_lock lock(queue->mutex);
   if (queue->runner == std::this_thread::get_id())
     throw inputError("a host function waits for its own stream");
@@ -326,39 +322,6 @@ void HostStream::wait(const std::shared_ptr<Event> &event) {
 void HostStream::hostFunction(std::function<void()> function) {
   if (!recordCall([=](Stream &stream) { stream.hostFunction(function); }))
     enqueue(std::move(function));
-}
-
-bool HostStream::recordCall(RecordedGraph::Call call) {
-  std::lock_guard lock(captureMutex);
-  if (capture)
-    capture->add(std::move(call));
-  return capture != nullptr;
-}
-
-void HostStream::launch(Graph &graph) {
-  auto *recorded = dynamic_cast<RecordedGraph *>(&graph);
-  if (!recorded)
-    throw inputError("the graph belongs to a stream of another driver");
-  {
-    std::lock_guard lock(captureMutex);
-    if (capture)
-      throw inputError(device->name() + ": a graph cannot be launched into a capture");
-  }
-  recorded->replay(*this);
-}
-
-void HostStream::beginCapture() {
-  std::lock_guard lock(captureMutex);
-  if (capture)
-    throw inputError(device->name() + ": the stream is being captured already");
-  capture = std::make_unique<RecordedGraph>();
-}
-
-std::unique_ptr<Graph> HostStream::endCapture() {
-  std::lock_guard lock(captureMutex);
-  if (!capture)
-    throw inputError(device->name() + ": the stream is not being captured");
-  return std::move(capture);
 }
 
 } // namespace heddle

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Streams and events of the host: one thread per stream, started with the first work.
 #pragma once
-#include "runtime/Stream.h"
+#include "runtime/RecordingStream.h"
 #include "runtime/drivers/host/HostInstance.h"
 #include "runtime/drivers/host/HostMemory.h"
 #include <chrono>
@@ -37,23 +37,20 @@ private:
   Time time;
 };
 
-class HostStream : public Stream {
+class HostStream : public RecordingStream {
 public:
   explicit HostStream(std::shared_ptr<HostDevice> device);
   ~HostStream() override;
 
-  using Stream::copyToDevice, Stream::copyToHost, Stream::fill;
+  using RecordingStream::launch, Stream::copyToDevice, Stream::copyToHost, Stream::fill;
   void copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) override;
   void copyToHost(void *destination, uint64_t source, uint64_t sizeBytes) override;
   void copy(uint64_t destination, uint64_t source, uint64_t sizeBytes) override;
   void fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) override;
   void launch(const Launch &launch) override;
-  void launch(Graph &graph) override;
   void record(const std::shared_ptr<Event> &event) override;
   void wait(const std::shared_ptr<Event> &event) override;
   void hostFunction(std::function<void()> function) override;
-  void beginCapture() override;
-  std::unique_ptr<Graph> endCapture() override;
   void synchronize() override;
 
 private:
@@ -66,13 +63,9 @@ private:
   struct Queue; ///< shared with the thread, which may outlive the stream
 
   void enqueue(std::function<void()> body, Kind kind = Kind::Work);
-  /// While capturing, keeps the call for the graph: true.
-  bool recordCall(RecordedGraph::Call call);
 
   std::shared_ptr<HostDevice> device; ///< kept alive
   std::shared_ptr<Queue> queue;
-  std::mutex captureMutex;
-  std::unique_ptr<RecordedGraph> capture; ///< null when not capturing
 };
 
 } // namespace heddle

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/RecordingStream.h"
+#include "support/Error.h"
+
+namespace heddle {
+
+bool RecordingStream::recordCall(RecordedGraph::Call call) {
+  std::lock_guard lock(captureMutex);
+  if (capture)
+    capture->add(std::move(call));
+  return capture != nullptr;
+}
+
+void RecordingStream::requireNoCapture() const {
+  std::lock_guard lock(captureMutex);
+  if (capture)
+    throw inputError(device + ": a stream that is being captured cannot be waited for", {"end the capture first"});
+}
+
+void RecordingStream::launch(Graph &graph) {
+  auto *recorded = dynamic_cast<RecordedGraph *>(&graph);
+  if (!recorded)
+    throw inputError("the graph belongs to a stream of another driver");
+  {
+    std::lock_guard lock(captureMutex);
+    if (capture)
+      throw inputError(device + ": a graph cannot be launched into a capture");
+  }
+  recorded->replay(*this);
+}
+
+void RecordingStream::beginCapture() {
+  std::lock_guard lock(captureMutex);
+  if (capture)
+    throw inputError(device + ": the stream is being captured already");
+  capture = std::make_unique<RecordedGraph>();
+}
+
+std::unique_ptr<Graph> RecordingStream::endCapture() {
+  std::lock_guard lock(captureMutex);
+  if (!capture)
+    throw inputError(device + ": the stream is not being captured");
+  return std::move(capture);
+}
+
+} // namespace heddle
