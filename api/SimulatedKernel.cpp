@@ -406,7 +406,6 @@ std::vector<uint64_t> SimulatedKernel::placeBuffers(Simulator &simulator) const 
   for (const SimulatedBuffer &buffer : buffers) {
     bool onHost = buffer.device < 0 && request.devices > 1;
     int owner = onHost ? hostOwner : std::max(buffer.device, 0);
-    // buffer.isInitialised is for the check of what nothing has written.
     places.push_back(simulator.allocate(buffer.sizeBytes, buffer.array.name, owner, buffer.placement));
   }
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -414,6 +413,8 @@ std::vector<uint64_t> SimulatedKernel::placeBuffers(Simulator &simulator) const 
     std::copy(buffers[i].array.bytes.begin(), buffers[i].array.bytes.end(), memory.begin());
     for (size_t entry = 0; entry < buffers[i].pointers.size(); ++entry)
       std::memcpy(memory.data() + 8 * entry, &places[buffers[i].pointers[entry]], 8);
+    if (!buffers[i].isInitialised)
+      simulator.setUninitialised(places[i]);
   }
   return places;
 }

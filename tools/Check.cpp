@@ -85,7 +85,7 @@ int checkVerb(CheckVerbRequest &request) {
 
 void CheckOptions::add(CLI::App &verb) {
   kernel.add(verb);
-  kernel.run.checks = "all";
+  kernel.run.checks = "default";
   verb.add_option_function<std::string>("--schedules", [this](const std::string &text) {
     request.schedules = unsigned(parseIntegerOption("--schedules", text, 1));
   });

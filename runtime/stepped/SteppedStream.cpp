@@ -48,7 +48,7 @@ double SteppedEvent::millisecondsSince(const Event &start) const {
 
 SteppedStream::SteppedStream(std::shared_ptr<Device> theDevice, SteppedEngine &theEngine,
                              std::unique_ptr<SteppedQueue> theQueue)
-    : device(std::move(theDevice)), queue(std::move(theQueue)), engine(theEngine) {
+    : RecordingStream(theDevice->name()), device(std::move(theDevice)), queue(std::move(theQueue)), engine(theEngine) {
   queue->device = device->name();
   queue->ordinal = unsigned(device->ordinal());
   engine.open(*queue);
@@ -66,13 +66,6 @@ void SteppedStream::push(Kind kind, std::function<void()> body) {
   SteppedCommand command;
   command.kind = kind, command.body = std::move(body);
   engine.push(engine.lock(), *queue, std::move(command));
-}
-
-bool SteppedStream::recordCall(RecordedGraph::Call call) {
-  SteppedEngine::Guard guard = engine.lock();
-  if (capture)
-    capture->add(std::move(call));
-  return capture != nullptr;
 }
 
 void SteppedStream::copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) {
@@ -155,41 +148,8 @@ void SteppedStream::hostFunction(std::function<void()> function) {
 }
 
 void SteppedStream::synchronize() {
-  {
-    SteppedEngine::Guard guard = engine.lock();
-    if (capture)
-      throw inputError(device->name() + ": a stream that is being captured cannot be waited for",
-                       {"end the capture first"});
-  }
+  requireNoCapture();
   engine.synchronize(*queue);
-}
-
-//===-- Graphs ---------------------------------------------------------------------------------------------------===//
-
-void SteppedStream::launch(Graph &graph) {
-  auto *recorded = dynamic_cast<RecordedGraph *>(&graph);
-  if (!recorded)
-    throw inputError("the graph belongs to a stream of another driver");
-  {
-    SteppedEngine::Guard guard = engine.lock();
-    if (capture)
-      throw inputError(device->name() + ": a graph cannot be launched into a capture");
-  }
-  recorded->replay(*this);
-}
-
-void SteppedStream::beginCapture() {
-  SteppedEngine::Guard guard = engine.lock();
-  if (capture)
-    throw inputError(device->name() + ": the stream is being captured already");
-  capture = std::make_unique<RecordedGraph>();
-}
-
-std::unique_ptr<Graph> SteppedStream::endCapture() {
-  SteppedEngine::Guard guard = engine.lock();
-  if (!capture)
-    throw inputError(device->name() + ": the stream is not being captured");
-  return std::move(capture);
 }
 
 } // namespace heddle

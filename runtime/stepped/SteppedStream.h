@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Streams and events of a stepped engine. A driver adds the launch of its kernels.
 #pragma once
-#include "runtime/Stream.h"
+#include "runtime/RecordingStream.h"
 #include "runtime/stepped/SteppedEngine.h"
 
 namespace heddle {
@@ -24,24 +24,21 @@ private:
   uint64_t announced = 0, reached = 0, nanoseconds = 0; ///< under the engine's lock
 };
 
-class SteppedStream : public Stream {
+class SteppedStream : public RecordingStream {
 public:
   /// `queue` is the driver's, and lives as long as the stream.
   SteppedStream(std::shared_ptr<Device> device, SteppedEngine &engine, std::unique_ptr<SteppedQueue> queue);
   ~SteppedStream() override;
 
-  using Stream::copyToDevice, Stream::copyToHost, Stream::fill;
+  using RecordingStream::launch, Stream::copyToDevice, Stream::copyToHost, Stream::fill;
   void copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) override;
   void copyToHost(void *destination, uint64_t source, uint64_t sizeBytes) override;
   void copy(uint64_t destination, uint64_t source, uint64_t sizeBytes) override;
   void fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) override;
   void launch(const Launch &launch) override;
-  void launch(Graph &graph) override;
   void record(const std::shared_ptr<Event> &event) override;
   void wait(const std::shared_ptr<Event> &event) override;
   void hostFunction(std::function<void()> function) override;
-  void beginCapture() override;
-  std::unique_ptr<Graph> endCapture() override;
   void synchronize() override;
 
 protected:
@@ -54,11 +51,8 @@ protected:
 
 private:
   void push(SteppedCommand::Kind kind, std::function<void()> body);
-  /// While capturing, keeps the call for the graph: true.
-  bool recordCall(RecordedGraph::Call call);
 
   SteppedEngine &engine;
-  std::unique_ptr<RecordedGraph> capture; ///< null when not capturing; under the engine's lock
 };
 
 } // namespace heddle

@@ -63,6 +63,10 @@ CheckSet parseChecks(const std::string &text) {
       set = CheckSet::all();
       continue;
     }
+    if (item == "default") {
+      set = CheckSet::usual();
+      continue;
+    }
     if (item == "none") {
       set = {};
       continue;
@@ -76,7 +80,7 @@ CheckSet parseChecks(const std::string &text) {
       for (const CheckInfo &info : checks)
         names.push_back(info.name);
       throw inputError(fmt::format("there is no check `{}`", name),
-                       {fmt::format("the checks are `all`, `none`, `{}`", fmt::join(names, "`, `")),
+                       {fmt::format("the checks are `all`, `default`, `none`, `{}`", fmt::join(names, "`, `")),
                         "`all,-uninitialised` are all but one"});
     }
     removes ? set.remove(found->check) : set.add(found->check);

@@ -38,6 +38,12 @@ class CheckSet {
 public:
   constexpr CheckSet() = default;
   static constexpr CheckSet all() { return CheckSet((1u << checkCount) - 1); }
+  /// All that report what is wrong by itself, also in the tiles that compilers give to several waves.
+  static constexpr CheckSet usual() {
+    CheckSet set = all();
+    set.remove(Check::LdsSameValue);
+    return set;
+  }
   constexpr bool has(Check check) const { return bits >> unsigned(check) & 1; }
   constexpr bool any() const { return bits; }
   constexpr void add(Check check) { bits |= 1u << unsigned(check); }
@@ -48,7 +54,8 @@ private:
   uint32_t bits = 0;
 };
 
-/// `all`, `none`, or names with `+` or `-` before them: `all,-uninitialised`. Throws Error{Input} that lists the names.
+/// `all`, `default` (all but lds-same-value), `none`, or names with `+` or `-` before them: `all,-uninitialised`.
+/// Throws Error{Input} that lists the names.
 CheckSet parseChecks(const std::string &text);
 
 } // namespace heddle::simulator
