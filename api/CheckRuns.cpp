@@ -279,7 +279,7 @@ void Summary::addReasons(const CheckRequest &request) {
   CheckSet checks = parseChecks(request.run.checks);
   std::vector<std::string> off;
   for (const CheckInfo &info : allChecks())
-    if (!checks.has(info.check))
+    if (CheckSet::usual().has(info.check) && !checks.has(info.check))
       off.push_back(info.name);
   if (!off.empty())
     result.reasons.push_back(fmt::format("checks were off: {}", fmt::join(off, ", ")));

@@ -22,6 +22,7 @@ void jumpIf(Wave &wave, const Instruction &instruction) {
 }
 
 void end(Wave &wave, const Instruction &) {
+  wave.memory->endWave(wave);
   wave.state = Wave::State::Ended;
 }
 

@@ -11,6 +11,8 @@ namespace {
 constexpr uint64_t instructionsPerSlice = 2048;
 constexpr unsigned slicesPerTurn = 16;
 constexpr uint64_t instructionsPerShortSlice = 8;
+/// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
+constexpr uint64_t instructionsToAge = 1 << 14;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
 /// So often in a row all waves may find what they wait for unchanged.
 constexpr uint64_t mostIdlePasses = 4096;
@@ -194,6 +196,10 @@ bool Machine::pass() {
       end(*run);
   }
   std::erase_if(running, [](const KernelRun *run) { return run->ended; });
+  if (executed - agedAt > instructionsToAge) {
+    agedAt = executed;
+    performs([&] { return port.age(), true; });
+  }
   if (running.empty())
     return false;
   if (options.isCancelled && options.isCancelled())
@@ -261,9 +267,11 @@ void Machine::end(KernelRun &run) {
 }
 
 bool Machine::runTurn(const Place &place) {
-  for (auto &wave : place.resident->group.waves)
+  for (auto &wave : place.resident->group.waves) {
+    wave->yields = false;
     if (wave->state == Wave::State::Sleeping)
       wave->state = Wave::State::Running;
+  }
   switch (options.schedule) {
   case Schedule::RoundRobin:
     return runSlices(place, 1, instructionsPerShortSlice);
@@ -300,8 +308,8 @@ bool Machine::runSlices(const Place &place, unsigned slices, uint64_t instructio
         openBarrier(group);
         progressed = true;
       }
-      if (options.schedule == Schedule::LeapFrog && i > 0)
-        break; // the first goes on when it can
+      if (options.schedule == Schedule::LeapFrog && i > 0 && slice + 1 < slices)
+        break; // the first goes on when it can; in the end everyone does
     }
     if (!ran)
       break;
@@ -362,26 +370,30 @@ bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
 
 // ---- When nothing goes on ----
 
+/// Whether `action` performs anything. A kernel whose request faults is over.
+bool Machine::performs(const std::function<bool()> &action) {
+  try {
+    return action();
+  } catch (const Fault &fault) {
+    for (KernelRun *run : running)
+      for (auto &resident : run->residents)
+        for (auto &wave : resident->group.waves)
+          if (wave.get() == fault.wave) {
+            stop(*run, errorOf(*run, *wave, fault));
+            return true;
+          }
+    throw;
+  }
+}
+
 /// Lets happen what must happen some time: the frozen run, memory is changed by what is on its way, and time passes.
 bool Machine::unblock() {
   if (options.schedule == Schedule::Frozen && idlePasses % 2 == 0) {
     ++idlePasses;
     return thawed = true;
   }
-  try {
-    if (port.performAll())
-      return true;
-  } catch (const Fault &fault) {
-    for (KernelRun *run : running)
-      for (auto &resident : run->residents)
-        for (auto &wave : resident->group.waves)
-          if (wave.get() == fault.wave) {
-            abandon(*run, errorOf(*run, *wave, fault));
-            std::erase(running, run);
-            return true;
-          }
-    throw;
-  }
+  if (performs([&] { return port.performAll(); }))
+    return true;
   bool readsClock = false, canRun = false;
   for (KernelRun *run : running)
     for (auto &resident : run->residents)

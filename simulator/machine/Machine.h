@@ -108,6 +108,7 @@ private:
   void end(KernelRun &run);
   void abandon(KernelRun &run, Error error);
   bool unblock();
+  bool performs(const std::function<bool()> &action);
   void endAll(const std::string &message, const std::vector<std::string> &notes);
   std::vector<std::string> describeWaiting() const;
 
@@ -119,6 +120,7 @@ private:
   std::vector<KernelRun *> running;
   uint64_t executed = 0;
   uint32_t nextWave = 0, nextLaunch = 0;
+  uint64_t agedAt = 0; ///< `executed` when old requests were last performed
   uint64_t idlePasses = 0, nextSkip = 0;
   unsigned mostInSlice = 1; ///< instructions, of Schedule::Random
   bool thawed = false;      ///< what is frozen may run in this pass

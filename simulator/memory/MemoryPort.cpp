@@ -147,7 +147,7 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
   pending.request = issued;
   pending.request.serial = wave.nextSerial++;
   pending.wave = &wave;
-  pending.performed = pending.landed = false;
+  pending.performed = pending.landed = pending.isOld = false;
   pending.queuesLeft = unsigned(std::popcount(issued.queues));
   listLines(pending);
   if (options.watcher)
@@ -294,6 +294,25 @@ void MemoryPort::disturb(ComputeUnit &unit) {
     landSome(chosen.wave->pending->scalar);
   }
   std::erase_if(unit.issued, [](const PendingRequest *pending) { return pending->performed; });
+}
+
+void MemoryPort::endWave(Wave &wave) {
+  if (options.direct)
+    return;
+  shrink(wave.pending->local, 0);
+  shrink(wave.pending->scalar, 0);
+}
+
+void MemoryPort::age() {
+  for (auto &device : system.devices)
+    for (auto &unit : device->units) {
+      for (size_t i = 0; i < unit->issued.size(); ++i)
+        if (unit->issued[i]->isOld)
+          perform(*unit->issued[i]);
+        else
+          unit->issued[i]->isOld = true;
+      std::erase_if(unit->issued, [](const PendingRequest *pending) { return pending->performed; });
+    }
 }
 
 bool MemoryPort::performAll() {

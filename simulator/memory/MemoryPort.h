@@ -27,6 +27,7 @@ struct PendingRequest {
   MemoryRequest request;
   Wave *wave = nullptr;
   bool performed = false, landed = false;
+  bool isOld = false; ///< it was under way at the last call of age()
   unsigned queuesLeft = 1;
   unsigned lineCount = 0; ///< of global memory that it touches
   uint64_t lineBits = 0;  ///< a few bits of each
@@ -74,6 +75,10 @@ public:
   void abandon(Wave &wave);
   /// Something that may happen to the requests and caches of a unit at any time; only under Policy::Random.
   void disturb(ComputeUnit &unit);
+  /// A wave's end. Its stores to global memory may be on their way still; LDS is its workgroup's, which goes on.
+  void endWave(Wave &wave);
+  /// Performs what has been under way since the last call: nothing stays on its way for ever.
+  void age();
   /// Performs all that is under way: nothing stays on its way for ever. Returns whether there was anything.
   bool performAll();
 

@@ -73,7 +73,7 @@ TEST_P(LdsKernels, HaveNoFindings) {
       {"scratch", {.items = {64}}},
       {"generic_pointers", {.items = {64}}},
       {"data", {.items = {64}}},
-      {"bounded", {.items = {64}}, {160}},
+      {"bounded", {.items = {64}}, {160, 0}},
       {"to_lds", {.items = {64}}},
       {"early_end", {.items = {256}}},
   };
@@ -100,7 +100,7 @@ TEST_P(LdsKernels, LocksThatCompilersMake) {
     Launched launched(file("locks"), each);
     forEachRun([&](const SimulationOptions &options) {
       SimulationReport report = launched.run(options);
-      ASSERT_FALSE(report.error) << report.error->what();
+      ASSERT_FALSE(report.error) << describe(each, options) << "\n" << report.error->what();
       ASSERT_EQ(launched.word(5), expected) << describe(each, options);
       ASSERT_TRUE(report.findings.empty()) << describe(each, options) << "\n" << report.findings[0].text();
     });
