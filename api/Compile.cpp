@@ -43,8 +43,9 @@ KernelFile readKernelFile(const std::string &path) {
   bool package = isPackage(path, bytes);
   if (!package && bytes.starts_with("\x7f"
                                     "ELF"))
-    throw inputError(fmt::format("{} is an ELF file, neither a kernel's text nor a package", sourceName(path)),
-                     {"a code object for AMD GPUs runs with `heddle simulate`"});
+    throw inputError(
+        fmt::format("{} is an ELF file, neither a kernel's text nor a package", sourceName(path)),
+        {"a code object for AMD GPUs runs with `heddle simulate`, or with `--block N` on a device `sim:CHIP`"});
   return {std::move(bytes), package};
 }
 
@@ -64,15 +65,12 @@ CompileResult compileFile(const std::string &path, const CompileOptions &options
 }
 
 Package loadCodeObject(const std::string &path, const std::string &kernel, int64_t threads) {
-  return packageOfCodeObject(readKernelFile(path).bytes, sourceName(path), kernel, threads);
+  return packageOfCodeObject(readSource(path), sourceName(path), kernel, threads);
 }
 
 Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption) {
   auto [bytes, isPackage] = readKernelFile(path);
   std::string name = sourceName(path);
-  if (isElf(bytes))
-    throw inputError(name + " is a code object: its kernels take `--block N`, the work-items of a workgroup",
-                     {"`heddle simulate` runs it without a device"});
   if (!isPackage)
     return compile(bytes, name, options).package;
   Package package = Package::parse(bytes, name);

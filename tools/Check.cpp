@@ -14,7 +14,7 @@ namespace heddle {
 
 const char *const checkOptionsHelp =
     R"(  --schedules N        seeds of random runs, and at most as many of those of leap-frog and frozen; default 8
-  --checks NAMES       all (the default), or some, as a,b or all,-c; then the verdict is not clean
+  --checks NAMES       default (all but lds-same-value), all, or some, as a,b or default,-c, which is never clean
   --allow-different NAME   a buffer whose bits may differ between runs, as of sums by float atomics
   --time-limit S       begin no run, and end those under way, after S seconds
   --threads N          runs at once; default one for each core
