@@ -257,7 +257,7 @@ void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
       raise(state.toSystem[stream], entry->epoch);
     join(state, wave, *entry, request.scope);
   }
-  state.outstanding.erase(state.outstanding.begin() + (entry - &state.outstanding.front()));
+  std::erase_if(state.outstanding, [&](const Outstanding &other) { return other.serial == request.serial; });
 }
 
 void OrderCheck::barrierOpens(Workgroup &group, bool) {

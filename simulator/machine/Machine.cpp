@@ -14,8 +14,8 @@ constexpr uint64_t instructionsPerShortSlice = 8;
 /// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
 constexpr uint64_t instructionsToAge = 1 << 14;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
-/// So often in a row all waves may find what they wait for unchanged.
-constexpr uint64_t mostIdlePasses = 4096;
+/// While all waves find what they wait for unchanged: a kernel that counts its polls gives up some time.
+constexpr uint64_t mostIdleInstructions = 1 << 22;
 constexpr uint64_t firstSkip = 1024, mostSkip = uint64_t(1) << 60; ///< ticks of the clock
 
 void executeIndexed(Wave &wave, const Instruction &instruction) {
@@ -208,7 +208,7 @@ bool Machine::pass() {
     endAll(fmt::format("has not ended after {} instructions of its waves", executed),
            {fmt::format("`--limit N` allows N instructions; now {}", options.instructionLimit)});
   else if (progressed)
-    idlePasses = 0, nextSkip = firstSkip;
+    idlePasses = 0, nextSkip = firstSkip, progressedAt = executed;
   else if (!unblock()) {
     stuck = options.patient;
     if (!stuck)
@@ -410,7 +410,8 @@ bool Machine::unblock() {
     nextSkip = std::min(2 * nextSkip, mostSkip);
     return true;
   }
-  return ++idlePasses < mostIdlePasses;
+  ++idlePasses;
+  return executed - progressedAt < mostIdleInstructions;
 }
 
 /// The kernel is over; what its waves have under way is forgotten.

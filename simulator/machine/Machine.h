@@ -120,7 +120,8 @@ private:
   std::vector<KernelRun *> running;
   uint64_t executed = 0;
   uint32_t nextWave = 0, nextLaunch = 0;
-  uint64_t agedAt = 0; ///< `executed` when old requests were last performed
+  uint64_t agedAt = 0;       ///< `executed` when old requests were last performed
+  uint64_t progressedAt = 0; ///< and when anything changed
   uint64_t idlePasses = 0, nextSkip = 0;
   unsigned mostInSlice = 1; ///< instructions, of Schedule::Random
   bool thawed = false;      ///< what is frozen may run in this pass

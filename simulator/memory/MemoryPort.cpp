@@ -332,8 +332,7 @@ bool MemoryPort::performAll() {
   return any;
 }
 
-/// A load that brings what the same instruction brought before, from the same addresses, is what a wave does that waits
-/// for others.
+/// A load that brings what was brought before, from the same addresses, is what a wave does that waits for others.
 void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
   Polls &polls = wave.polls;
   if (request.kind != RequestKind::Load && request.kind != RequestKind::Atomic) {
@@ -341,17 +340,17 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
       polls.repeated = 0;
     return;
   }
-  uint64_t hash = request.lanes;
+  uint64_t addresses = request.lanes | 1, values = 0;
   for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    mix(hash, request.address[lane]);
+    mix(addresses, request.address[lane]);
     for (unsigned word = 0; word < request.words; ++word)
-      mix(hash, request.data[word][lane]);
+      mix(values, request.data[word][lane]);
   }
   for (Polls::Site &site : polls.sites)
-    if (site.instruction == request.instruction) {
-      bool same = site.seen == hash;
-      site.seen = hash;
+    if (site.addresses == addresses) {
+      bool same = site.values == values;
+      site.values = values;
       polls.repeated = same ? polls.repeated + 1 : 0;
       if (same && request.lanes) {
         unsigned lane = unsigned(std::countr_zero(request.lanes));
@@ -362,7 +361,7 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
       return;
     }
   polls.repeated = 0;
-  polls.sites[polls.next++ % 8] = {request.instruction, hash};
+  polls.sites[polls.next++ % 8] = {addresses, values};
 }
 
 } // namespace heddle::simulator

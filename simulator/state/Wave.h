@@ -22,8 +22,7 @@ struct Workgroup;
 /// What a wave does over and over without anything changing: the loads of a loop that waits for another wave.
 struct Polls {
   struct Site {
-    const Instruction *instruction = nullptr;
-    uint64_t seen = 0; ///< addresses and values, as a hash
+    uint64_t addresses = 0, values = 0; ///< as hashes: loops may be unrolled, so that instructions say nothing
   };
   Site sites[8];
   unsigned next = 0;
