@@ -12,8 +12,10 @@ std::vector<CheckInfoText> kernelChecks() {
   texts.push_back({"result", "Memory operations may complete, and waves may run, in any order that waits, barriers and "
                              "atomics leave open: a kernel whose bits depend on it is right only by luck, unless it "
                              "says so (`--allow-different`)."});
-  texts.push_back({"fault", "An access outside every allocation, a trap, or an instruction that the simulator does not "
-                            "know ends a kernel on the spot; a device would hang or stop the process."});
+  texts.push_back({"fault",
+                   "An access outside every allocation, LDS or scratch, an atomic operation that is not aligned, "
+                   "a trap, or an instruction that the simulator does not know ends a kernel on the spot; a "
+                   "device would hang, stop the process, or touch somebody else's data."});
   texts.push_back({"no-end", "Every wave that can go on gets its turn, and everything on its way arrives in the end: a "
                              "kernel that still waits would wait for ever on a device too, or needs more instructions "
                              "than `--limit` allows."});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Heddle.h"
+#include "binary/AmdCodeObject.h"
 #include "binary/AmdPackage.h"
 #include "support/File.h"
 #include <cerrno>
@@ -41,8 +42,7 @@ std::string version() {
 KernelFile readKernelFile(const std::string &path) {
   std::string bytes = readSource(path);
   bool package = isPackage(path, bytes);
-  if (!package && bytes.starts_with("\x7f"
-                                    "ELF"))
+  if (!package && isElf(bytes))
     throw inputError(
         fmt::format("{} is an ELF file, neither a kernel's text nor a package", sourceName(path)),
         {"a code object for AMD GPUs runs with `heddle simulate`, or with `--block N` on a device `sim:CHIP`"});

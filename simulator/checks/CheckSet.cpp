@@ -18,9 +18,6 @@ static constexpr CheckInfo checks[checkCount] = {
      "only "
      "s_waitcnt vmcnt orders a load to LDS with anything. A flag of atomic loads and stores without a "
      "read-modify-write is reported, with a note: the instructions are those of plain accesses."},
-    {Check::LdsBounds, "lds-bounds",
-     "Beyond the LDS that the launch asked for lies that of another workgroup, or nothing: reads give 0 there and "
-     "writes are dropped."},
     {Check::DmaAtEnd, "dma-at-end",
      "LDS is given to another workgroup when the last wave has ended, and a load to LDS that is still under way would "
      "write into it."},
@@ -33,12 +30,6 @@ static constexpr CheckInfo checks[checkCount] = {
     {Check::Uninitialised, "uninitialised",
      "Registers, LDS and new buffers hold what somebody left there: a result that depends on it differs from run to "
      "run."},
-    {Check::Bounds, "bounds",
-     "An access that leaves the buffer which its descriptor describes is dropped or reads 0 by rules that differ from "
-     "chip to chip; one that leaves an allocation hits somebody else's data."},
-    {Check::Alignment, "alignment",
-     "An atomic access that is not a multiple of its size is not atomic, and LDS accesses that are not aligned as "
-     "their width wants it drop the low bits of the address or fault, depending on the mode."},
     {Check::BarrierExit, "barrier-exit",
      "The barrier counts waves and knows no site: when waves have ended, those that still wait go on without them, "
      "which hides a barrier that was missed. Waves that end before their first barrier are reported only when the "
@@ -55,7 +46,7 @@ std::span<const CheckInfo, checkCount> allChecks() {
 }
 
 CheckSet parseChecks(const std::string &text) {
-  CheckSet set;
+  CheckSet set = text.starts_with('-') ? CheckSet::usual() : CheckSet();
   std::stringstream stream(text);
   std::string item;
   while (std::getline(stream, item, ',')) {
@@ -81,7 +72,7 @@ CheckSet parseChecks(const std::string &text) {
         names.push_back(info.name);
       throw inputError(fmt::format("there is no check `{}`", name),
                        {fmt::format("the checks are `all`, `default`, `none`, `{}`", fmt::join(names, "`, `")),
-                        "`all,-uninitialised` are all but one"});
+                        "`-uninitialised` are those of `default` but one"});
     }
     removes ? set.remove(found->check) : set.add(found->check);
   }

@@ -23,11 +23,11 @@ void Checks::groupBegins(Workgroup &group) {
     made = std::make_unique<WaveChecks>();
     wave->checks = made.get();
   }
-  each([&](Watcher &check) { check.groupBegins(group); });
+  each([&](auto &check) { check.groupBegins(group); });
 }
 
 void Checks::groupEnds(Workgroup &group) {
-  each([&](Watcher &check) { check.groupEnds(group); });
+  each([&](auto &check) { check.groupEnds(group); });
   for (auto &wave : group.waves) {
     waves.erase(wave.get());
     wave->checks = nullptr;
@@ -35,34 +35,34 @@ void Checks::groupEnds(Workgroup &group) {
 }
 
 void Checks::waveEnds(Wave &wave) {
-  each([&](Watcher &check) { check.waveEnds(wave); });
+  each([&](auto &check) { check.waveEnds(wave); });
 }
 void Checks::beforeInstruction(Wave &wave, const Instruction &instruction) {
-  each([&](Watcher &check) { check.beforeInstruction(wave, instruction); });
+  each([&](auto &check) { check.beforeInstruction(wave, instruction); });
 }
 void Checks::afterInstruction(Wave &wave, const Instruction &instruction) {
-  each([&](Watcher &check) { check.afterInstruction(wave, instruction); });
+  each([&](auto &check) { check.afterInstruction(wave, instruction); });
 }
 void Checks::issued(Wave &wave, MemoryRequest &request) {
-  each([&](Watcher &check) { check.issued(wave, request); });
+  each([&](auto &check) { check.issued(wave, request); });
 }
 void Checks::performed(Wave &wave, MemoryRequest &request) {
-  each([&](Watcher &check) { check.performed(wave, request); });
+  each([&](auto &check) { check.performed(wave, request); });
 }
 void Checks::landed(Wave &wave, MemoryRequest &request) {
-  each([&](Watcher &check) { check.landed(wave, request); });
+  each([&](auto &check) { check.landed(wave, request); });
 }
 void Checks::completed(Wave &wave, MemoryRequest &request) {
-  each([&](Watcher &check) { check.completed(wave, request); });
+  each([&](auto &check) { check.completed(wave, request); });
 }
 void Checks::barrierOpens(Workgroup &group, bool someEnded) {
-  each([&](Watcher &check) { check.barrierOpens(group, someEnded); });
+  each([&](auto &check) { check.barrierOpens(group, someEnded); });
 }
 void Checks::kernelBegins(Device &device) {
-  each([&](Watcher &check) { check.kernelBegins(device); });
+  each([&](auto &check) { check.kernelBegins(device); });
 }
 void Checks::kernelEnds(Device &device) {
-  each([&](Watcher &check) { check.kernelEnds(device); });
+  each([&](auto &check) { check.kernelEnds(device); });
 }
 
 } // namespace heddle::simulator

@@ -127,14 +127,6 @@ void LdsCheck::groupBegins(Workgroup &group) {
   }
 }
 
-void LdsCheck::groupEnds(Workgroup &) {}
-void LdsCheck::waveEnds(Wave &) {}
-void LdsCheck::beforeInstruction(Wave &, const Instruction &) {}
-void LdsCheck::afterInstruction(Wave &, const Instruction &) {}
-void LdsCheck::landed(Wave &, MemoryRequest &) {}
-void LdsCheck::kernelBegins(Device &) {}
-void LdsCheck::kernelEnds(Device &) {}
-
 // ---- Operations ----
 
 void LdsCheck::issued(Wave &wave, MemoryRequest &request) {

@@ -32,7 +32,7 @@ private:
   std::vector<Entry> entries; ///< by time, and so by sequence
 };
 
-class LdsCheck : public Watcher {
+class LdsCheck final : public Watcher {
 public:
   /// What it knows of a wave, in WaveChecks.
   struct WaveState {
@@ -56,17 +56,10 @@ public:
   LdsCheck(Findings &findings, CheckSet checks) : findings(findings), checks(checks) {}
 
   void groupBegins(Workgroup &group) override;
-  void groupEnds(Workgroup &group) override;
-  void waveEnds(Wave &wave) override;
-  void beforeInstruction(Wave &wave, const Instruction &instruction) override;
-  void afterInstruction(Wave &wave, const Instruction &instruction) override;
   void issued(Wave &wave, MemoryRequest &request) override;
   void performed(Wave &wave, MemoryRequest &request) override;
-  void landed(Wave &wave, MemoryRequest &request) override;
   void completed(Wave &wave, MemoryRequest &request) override;
   void barrierOpens(Workgroup &group, bool someEnded) override;
-  void kernelBegins(Device &device) override;
-  void kernelEnds(Device &device) override;
 
 private:
   void touchLanes(Wave &wave, const MemoryRequest &request, const LdsOperation &operation);

@@ -19,7 +19,7 @@
 
 namespace heddle::simulator {
 
-class OrderCheck : public Watcher {
+class OrderCheck final : public Watcher {
 public:
   /// What a wave had published when it wrote.
   struct Release {
@@ -58,13 +58,9 @@ public:
       : findings(findings), checks(checks), system(system) {}
 
   void groupBegins(Workgroup &group) override;
-  void groupEnds(Workgroup &) override {}
   void waveEnds(Wave &wave) override;
-  void beforeInstruction(Wave &, const Instruction &) override {}
-  void afterInstruction(Wave &, const Instruction &) override {}
   void issued(Wave &wave, MemoryRequest &request) override;
   void performed(Wave &wave, MemoryRequest &request) override;
-  void landed(Wave &, MemoryRequest &) override {}
   void completed(Wave &wave, MemoryRequest &request) override;
   void barrierOpens(Workgroup &group, bool someEnded) override;
   void kernelBegins(Device &device) override;

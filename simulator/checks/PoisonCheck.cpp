@@ -302,9 +302,4 @@ void PoisonCheck::reached(Wave &wave, const Instruction &instruction, PoisonSink
   });
 }
 
-void PoisonCheck::waveEnds(Wave &) {}
-void PoisonCheck::completed(Wave &, MemoryRequest &) {}
-void PoisonCheck::barrierOpens(Workgroup &, bool) {}
-void PoisonCheck::kernelEnds(Device &) {}
-
 } // namespace heddle::simulator

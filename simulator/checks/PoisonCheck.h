@@ -23,7 +23,7 @@
 
 namespace heddle::simulator {
 
-class PoisonCheck : public Watcher, private PoisonReporter {
+class PoisonCheck final : public Watcher, private PoisonReporter {
 public:
   /// What it knows of a wave, in WaveChecks.
   struct WaveState {
@@ -38,16 +38,12 @@ public:
 
   void groupBegins(Workgroup &group) override;
   void groupEnds(Workgroup &group) override;
-  void waveEnds(Wave &wave) override;
   void beforeInstruction(Wave &wave, const Instruction &instruction) override;
   void afterInstruction(Wave &wave, const Instruction &instruction) override;
   void issued(Wave &wave, MemoryRequest &request) override;
   void performed(Wave &wave, MemoryRequest &request) override;
   void landed(Wave &wave, MemoryRequest &request) override;
-  void completed(Wave &wave, MemoryRequest &request) override;
-  void barrierOpens(Workgroup &group, bool someEnded) override;
   void kernelBegins(Device &device) override;
-  void kernelEnds(Device &device) override;
 
 private:
   /// Where poison that came from memory was read.

@@ -157,14 +157,4 @@ void RegisterCheck::report(Wave &wave, const MemoryRequest &load, const Instruct
   });
 }
 
-void RegisterCheck::groupBegins(Workgroup &) {}
-void RegisterCheck::groupEnds(Workgroup &) {}
-void RegisterCheck::waveEnds(Wave &) {}
-void RegisterCheck::afterInstruction(Wave &, const Instruction &) {}
-void RegisterCheck::performed(Wave &, MemoryRequest &) {}
-void RegisterCheck::landed(Wave &, MemoryRequest &) {}
-void RegisterCheck::barrierOpens(Workgroup &, bool) {}
-void RegisterCheck::kernelBegins(Device &) {}
-void RegisterCheck::kernelEnds(Device &) {}
-
 } // namespace heddle::simulator

@@ -12,7 +12,7 @@
 
 namespace heddle::simulator {
 
-class RegisterCheck : public Watcher {
+class RegisterCheck final : public Watcher {
 public:
   /// What it knows of a wave, in WaveChecks.
   struct WaveState {
@@ -22,18 +22,9 @@ public:
 
   explicit RegisterCheck(Findings &findings) : findings(findings) {}
 
-  void groupBegins(Workgroup &group) override;
-  void groupEnds(Workgroup &group) override;
-  void waveEnds(Wave &wave) override;
   void beforeInstruction(Wave &wave, const Instruction &instruction) override;
-  void afterInstruction(Wave &wave, const Instruction &instruction) override;
   void issued(Wave &wave, MemoryRequest &request) override;
-  void performed(Wave &wave, MemoryRequest &request) override;
-  void landed(Wave &wave, MemoryRequest &request) override;
   void completed(Wave &wave, MemoryRequest &request) override;
-  void barrierOpens(Workgroup &group, bool someEnded) override;
-  void kernelBegins(Device &device) override;
-  void kernelEnds(Device &device) override;
 
 private:
   enum class Conflict { Read, Write, SecondLoad };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Who is told of everything that happens to registers, LDS and memory, to check it. All functions are called in the
-// order in which the simulated machine does things; none may change what it does.
+// order in which the simulated machine does things; none may change what it does. Who does not care leaves one out.
 #pragma once
 #include "simulator/memory/MemoryRequest.h"
 
@@ -14,29 +14,29 @@ public:
 
   /// Waves of a workgroup begin together, before their first instruction; registers and LDS are as the launch made
   /// them.
-  virtual void groupBegins(Workgroup &group) = 0;
+  virtual void groupBegins(Workgroup &) {}
   /// All its waves have ended.
-  virtual void groupEnds(Workgroup &group) = 0;
-  virtual void waveEnds(Wave &wave) = 0;
+  virtual void groupEnds(Workgroup &) {}
+  virtual void waveEnds(Wave &) {}
   /// Before and after every instruction. `wave.current` is it, `wave.pc` already behind it.
-  virtual void beforeInstruction(Wave &wave, const Instruction &instruction) = 0;
-  virtual void afterInstruction(Wave &wave, const Instruction &instruction) = 0;
+  virtual void beforeInstruction(Wave &, const Instruction &) {}
+  virtual void afterInstruction(Wave &, const Instruction &) {}
 
   // The life of a memory request, in this order; addresses and data to store are known from the first on.
 
-  virtual void issued(Wave &wave, MemoryRequest &request) = 0;
+  virtual void issued(Wave &, MemoryRequest &) {}
   /// Memory was read or changed: the loaded values are in the request, and memory has what was stored.
-  virtual void performed(Wave &wave, MemoryRequest &request) = 0;
+  virtual void performed(Wave &, MemoryRequest &) {}
   /// Registers, or LDS of a load to LDS, have the result.
-  virtual void landed(Wave &wave, MemoryRequest &request) = 0;
+  virtual void landed(Wave &, MemoryRequest &) {}
   /// A wait, a full counter, or the end of the wave proved that it is over; the counter no longer counts it.
-  virtual void completed(Wave &wave, MemoryRequest &request) = 0;
+  virtual void completed(Wave &, MemoryRequest &) {}
 
   /// All waves that have not ended are at the barrier; `someEnded` when others of the group have ended.
-  virtual void barrierOpens(Workgroup &group, bool someEnded) = 0;
+  virtual void barrierOpens(Workgroup &, bool /*someEnded*/) {}
   /// A launch begins or ends on a device: everything before is visible to everything behind.
-  virtual void kernelBegins(Device &device) = 0;
-  virtual void kernelEnds(Device &device) = 0;
+  virtual void kernelBegins(Device &) {}
+  virtual void kernelEnds(Device &) {}
 };
 
 } // namespace heddle::simulator

@@ -10,17 +10,14 @@ namespace heddle::simulator {
 enum class Check : uint8_t {
   RegisterWait,  ///< a register is read or written while a load into it is under way
   LdsRace,       ///< LDS accesses of two waves, or of a load to LDS and anything, that nothing orders
-  LdsBounds,     ///< LDS beyond what the launch gave
   DmaAtEnd,      ///< a wave ends while a load to LDS is under way
   GlobalRace,    ///< accesses of two waves to global memory that nothing orders at the scope of both
   NarrowScope,   ///< atomic accesses of two waves, of a scope that does not hold both
   Uninitialised, ///< something that nothing has written decides a branch, an address or what is stored
-  Bounds,        ///< global memory outside the buffer that a descriptor or pointer belongs to
-  Alignment,     ///< an access that is not aligned as the machine wants it
   BarrierExit,   ///< a barrier opens only because waves have ended
   LdsSameValue,  ///< two waves write the same value to the same bytes of LDS, and nothing orders them
 };
-inline constexpr unsigned checkCount = 11;
+inline constexpr unsigned checkCount = 8;
 
 struct CheckInfo {
   Check check;
@@ -54,8 +51,8 @@ private:
   uint32_t bits = 0;
 };
 
-/// `all`, `default` (all but lds-same-value), `none`, or names with `+` or `-` before them: `all,-uninitialised`.
-/// Throws Error{Input} that lists the names.
+/// `all`, `default` (all but lds-same-value), `none`, or names with `+` or `-` before them: `all,-uninitialised`; one
+/// that begins with `-` takes from `default`. Throws Error{Input} that lists the names.
 CheckSet parseChecks(const std::string &text);
 
 } // namespace heddle::simulator
