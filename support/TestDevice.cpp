@@ -11,7 +11,7 @@ std::string testDevice() {
 
 std::string testDriver() {
   std::string device = testDevice();
-  return device.substr(0, device.find(':'));
+  return device.substr(0, device.find(':', device.starts_with("sim:") ? 4 : 0));
 }
 
 } // namespace heddle

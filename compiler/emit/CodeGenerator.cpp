@@ -36,6 +36,11 @@ void LLVMInitializeNVPTXTargetInfo();
 void LLVMInitializeNVPTXTarget();
 void LLVMInitializeNVPTXTargetMC();
 void LLVMInitializeNVPTXAsmPrinter();
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTarget();
+void LLVMInitializeAMDGPUTargetMC();
+void LLVMInitializeAMDGPUAsmPrinter();
+void LLVMInitializeAMDGPUAsmParser();
 }
 
 namespace heddle {
@@ -50,7 +55,8 @@ constexpr const char *shortPipeline =
     "loop(indvars,loop-deletion,loop-unroll-full),sroa,early-cse<memssa>,dse,loop-mssa(licm),"
     "early-cse<memssa>,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
-constexpr const char *hostTriple = "x86_64-pc-linux-gnu", *nvidiaTriple = "nvptx64-nvidia-cuda";
+constexpr const char *hostTriple = "x86_64-pc-linux-gnu", *nvidiaTriple = "nvptx64-nvidia-cuda",
+                     *amdTriple = "amdgcn-amd-amdhsa";
 /// What the kernels need at least: one-sided fences, conversions of f8. CUDA 12.7 and later load it.
 constexpr const char *ptxVersion = "+ptx86";
 
@@ -165,6 +171,11 @@ void initializeTargets() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeAMDGPUAsmParser();
     // Pointers to shared memory have 32 bits: half the registers.
     if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
       static_cast<llvm::cl::opt<bool> *>(option)->setValue(true);
@@ -179,6 +190,10 @@ std::unique_ptr<CodeGenerator> CodeGenerator::forHost(const HostProcessor &proce
 
 std::unique_ptr<CodeGenerator> CodeGenerator::forNvidia(const Chip &chip, int level) {
   return std::unique_ptr<CodeGenerator>(new CodeGenerator(nvidiaTriple, chip.name + "a", ptxVersion, level));
+}
+
+std::unique_ptr<CodeGenerator> CodeGenerator::forAmd(const Chip &chip, int level) {
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(amdTriple, chip.name, "", level));
 }
 
 CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::string features, int level)
@@ -245,6 +260,8 @@ void CodeGenerator::prepare(llvm::Module &module) const {
 
 void CodeGenerator::optimize(llvm::Module &module, const std::string &passes) const {
   std::string pipeline = passes.empty() ? pipelineOf(level) : passes;
+  if (passes.empty() && level > 0 && triple == amdTriple)
+    pipeline += ",amdgpu-attributor"; // which of a wave's inputs a kernel has no use for
   if (pipeline.empty())
     return;
   std::string malformed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// LLVM IR to the code of a target: a relocatable object for an x86-64 processor, PTX for a chip of NVIDIA. Every way in
-// which LLVM fails becomes an Error{Internal}.
+// LLVM IR to the code of a target: a relocatable object for an x86-64 processor or a chip of AMD, PTX for a chip of
+// NVIDIA. Every way in which LLVM fails becomes an Error{Internal}.
 #pragma once
 #include "compiler/emit/HostProcessor.h"
 #include <memory>
@@ -21,6 +21,7 @@ public:
   /// `level`: 0 no optimisation, 1 and 2 the short pipeline, 3 LLVM's own -O3.
   static std::unique_ptr<CodeGenerator> forHost(const HostProcessor &processor, int level);
   static std::unique_ptr<CodeGenerator> forNvidia(const Chip &chip, int level);
+  static std::unique_ptr<CodeGenerator> forAmd(const Chip &chip, int level);
   ~CodeGenerator();
 
   /// Gives `module` the target's triple, data layout and function attributes. Needed once, before the others.

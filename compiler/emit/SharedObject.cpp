@@ -51,13 +51,35 @@ bool isAllowedSymbol(const std::string &name) {
   return name == "memcpy" || name == "memmove" || name == "memset" || name == "sched_yield" || name == "clock_gettime";
 }
 
-void checkUndefinedSymbols(const std::string &object) {
+/// `libraries`: the code may call those functions.
+void checkUndefinedSymbols(const std::string &object, bool libraries) {
   std::string names;
   for (const std::string &name : undefinedSymbols(object))
-    if (!isAllowedSymbol(name))
+    if (!libraries || !isAllowedSymbol(name))
       names += (names.empty() ? "`" : ", `") + name + "`";
   if (!names.empty())
-    throw internalError("the kernel's code calls what no host library provides: " + names);
+    throw internalError("the kernel's code calls what no library provides: " + names);
+}
+
+std::string link(const std::string &object, std::vector<const char *> arguments) {
+  PrivateFolder folder;
+  std::string input = folder.path + "/object", output = folder.path + "/shared";
+  writeFileAtomically(input, object);
+  arguments.insert(arguments.begin(), "ld.lld");
+  arguments.insert(arguments.end(), {"-shared", "--threads=1", "--build-id=none", "-o", output.c_str(), input.c_str()});
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  int status = 1;
+  std::string failure;
+  {
+    static std::mutex oneLinkAtATime; // LLD keeps global state
+    std::lock_guard lock(oneLinkAtATime);
+    failure =
+        runGuarded([&] { status = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}}).retCode; });
+  }
+  if (!failure.empty() || status != 0)
+    throw internalError("LLD failed: " + (failure.empty() ? messages : failure));
+  return readFile(output);
 }
 
 } // namespace
@@ -83,25 +105,13 @@ std::vector<std::string> undefinedSymbols(const std::string &object) {
 }
 
 std::string linkSharedObject(const std::string &object) {
-  checkUndefinedSymbols(object);
-  PrivateFolder folder;
-  std::string input = folder.path + "/object", output = folder.path + "/shared";
-  writeFileAtomically(input, object);
-  std::vector<const char *> arguments = {"ld.lld",          "-shared", "-z", "undefs",       "--threads=1",
-                                         "--build-id=none", "-s",      "-o", output.c_str(), input.c_str()};
-  std::string messages;
-  llvm::raw_string_ostream stream(messages);
-  int status = 1;
-  std::string failure;
-  {
-    static std::mutex oneLinkAtATime; // LLD keeps global state
-    std::lock_guard lock(oneLinkAtATime);
-    failure =
-        runGuarded([&] { status = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}}).retCode; });
-  }
-  if (!failure.empty() || status != 0)
-    throw internalError("LLD failed: " + (failure.empty() ? messages : failure));
-  return readFile(output);
+  checkUndefinedSymbols(object, /*libraries=*/true);
+  return link(object, {"-z", "undefs", "-s"});
+}
+
+std::string linkCodeObject(const std::string &object) {
+  checkUndefinedSymbols(object, /*libraries=*/false);
+  return link(object, {});
 }
 
 } // namespace heddle

@@ -10,6 +10,8 @@ namespace heddle {
 /// until the function returns. Throws Error{Environment} when no such folder can be made or written, Error{Internal}
 /// when LLD refuses the object or when it needs a symbol other than memcpy, memmove and memset.
 std::string linkSharedObject(const std::string &object);
+/// The same for an object of an AMD chip, whose code may need no symbol at all and keeps its names.
+std::string linkCodeObject(const std::string &object);
 
 /// The names that `object` (relocatable or shared) leaves undefined.
 std::vector<std::string> undefinedSymbols(const std::string &object);

@@ -39,13 +39,6 @@ const DialectRegistry &dialects() {
   return registry;
 }
 
-void checkTarget(const std::string &target) {
-  if (lookupChip(target).vendor == Vendor::Amd)
-    throw inputError("target `" + target + "` is known but this version compiles for host and sm_90 only",
-                     {"use `--target host` or `--target sm_90`; `--device host` runs it",
-                      "`heddle simulate` and the devices `sim:" + target + "` run code objects of other compilers"});
-}
-
 void checkPhaseName(const Chip &chip, const std::string &name) {
   if (name.empty() || findPhase(chip, name))
     return;
@@ -56,7 +49,6 @@ void checkPhaseName(const Chip &chip, const std::string &name) {
 }
 
 void checkOptions(const CompileOptions &options) {
-  checkTarget(options.target);
   const Chip &chip = lookupChip(options.target);
   checkPhaseName(chip, options.stopAfter);
   checkPhaseName(chip, options.keepTextOf);

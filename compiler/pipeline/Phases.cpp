@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Phases.h"
+#include "binary/AmdAbi.h"
 #include "binary/CudaAbi.h"
 #include "binary/HostAbi.h"
 #include "chips/Chip.h"
@@ -7,6 +8,7 @@
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/emit/PredicateAccesses.h"
 #include "compiler/emit/SharedObject.h"
+#include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
@@ -164,16 +166,26 @@ LogicalResult hostToLlvm(Compilation &compilation) {
   return host::convertHostToLlvm(*compilation.module);
 }
 
+std::unique_ptr<CodeGenerator> makeGenerator(const Compilation &compilation) {
+  int level = compilation.options.optimizationLevel;
+  switch (compilation.chip->vendor) {
+  case Vendor::Host:
+    return CodeGenerator::forHost(compilation.processor, level);
+  case Vendor::Amd:
+    return CodeGenerator::forAmd(*compilation.chip, level);
+  case Vendor::Nvidia:
+    break;
+  }
+  return CodeGenerator::forNvidia(*compilation.chip, level);
+}
+
 LogicalResult translate(Compilation &compilation) {
   compilation.llvmContext = std::make_unique<llvm::LLVMContext>();
   compilation.llvmModule = translateModuleToLLVMIR(*compilation.module, *compilation.llvmContext, compilation.name,
                                                    /*disableVerification=*/true);
   if (!compilation.llvmModule)
     return failure();
-  int level = compilation.options.optimizationLevel;
-  compilation.generator = compilation.chip->vendor == Vendor::Host
-                              ? CodeGenerator::forHost(compilation.processor, level)
-                              : CodeGenerator::forNvidia(*compilation.chip, level);
+  compilation.generator = makeGenerator(compilation);
   compilation.generator->prepare(*compilation.llvmModule);
   return success();
 }
@@ -216,16 +228,21 @@ LogicalResult makeHostPackage(Compilation &compilation) {
   return success();
 }
 
-//===-- NVIDIA ---------------------------------------------------------------------------------------------------===//
+//===-- GPUs -----------------------------------------------------------------------------------------------------===//
+
+const simt::GpuTarget &targetOf(const Compilation &compilation) {
+  const Chip &chip = *compilation.chip;
+  return chip.vendor == Vendor::Amd ? amdgpu::target(chip) : nvptx::target();
+}
 
 LogicalResult tileToSimt(Compilation &compilation) {
   compilation.arguments = describeArguments(*compilation.module);
-  return simt::assignLayouts(*compilation.module, nvptx::target(), compilation.options.warps,
+  return simt::assignLayouts(*compilation.module, targetOf(compilation), compilation.options.warps,
                              compilation.options.warpGroups);
 }
 
 LogicalResult pipelineLoops(Compilation &compilation) {
-  return simt::pipelineLoops(*compilation.module, nvptx::target(), compilation.options.stages);
+  return simt::pipelineLoops(*compilation.module, targetOf(compilation), compilation.options.stages);
 }
 
 LogicalResult shareOperands(Compilation &compilation) {
@@ -236,7 +253,7 @@ LogicalResult simtToThreads(Compilation &compilation) {
   simt::ThreadOptions options;
   options.warps = compilation.options.warps;
   options.approximates = !compilation.options.exactMath;
-  return simt::lowerSimtToThreads(*compilation.module, nvptx::target(), options, compilation.threadKernel);
+  return simt::lowerSimtToThreads(*compilation.module, targetOf(compilation), options, compilation.threadKernel);
 }
 
 LogicalResult predicate(Compilation &compilation) {
@@ -249,19 +266,34 @@ LogicalResult emitPtx(Compilation &compilation) {
   return success();
 }
 
-LogicalResult makeCudaPackage(Compilation &compilation) {
+Package startGpuPackage(const Compilation &compilation) {
   Package package = startPackage(compilation);
   const simt::ThreadKernel &kernel = compilation.threadKernel;
   package.kernel = kernel.kernel;
   package.entry = kernel.entry;
+  package.arguments = compilation.arguments;
+  package.threads = kernel.threads;
+  package.sites = kernel.sites;
+  return package;
+}
+
+LogicalResult makeCudaPackage(Compilation &compilation) {
+  Package package = startGpuPackage(compilation);
   package.processor = compilation.chip->name + "a";
   package.binaryKind = "ptx";
   package.abiVersion = cudaAbiVersion;
-  package.arguments = compilation.arguments;
-  package.threads = kernel.threads;
-  package.sharedBytes = kernel.sharedBytes;
-  package.sites = kernel.sites;
+  package.sharedBytes = compilation.threadKernel.sharedBytes;
   package.binary = compilation.assembly;
+  compilation.package = std::move(package);
+  return success();
+}
+
+LogicalResult makeAmdPackage(Compilation &compilation) {
+  Package package = startGpuPackage(compilation);
+  package.processor = compilation.chip->name;
+  package.binaryKind = amdBinaryKind;
+  package.abiVersion = amdAbiVersion;
+  package.binary = linkCodeObject(compilation.object);
   compilation.package = std::move(package);
   return success();
 }
@@ -327,9 +359,10 @@ static const std::vector<Phase> &hostPhases() {
   return table;
 }
 
-static const std::vector<Phase> &nvidiaPhases() {
+/// From tiles to the LLVM IR of one thread; `implement`: the passes that make the vendor's atomics between devices.
+static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> rest) {
   // clang-format off
-  static const std::vector<Phase> table = behindTiles({
+  std::vector<Phase> table = behindTiles({
     {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {}},
     {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
@@ -349,9 +382,18 @@ static const std::vector<Phase> &nvidiaPhases() {
     {"threads-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,
      {"arith.", "cf.", "math.", "memref.", "scf.", "ub.", "vector."}},
     {"implement-calls", Level::LlvmIr, "replaces the calls of peer-to-calls by machine atomics and bounded loops",
-     "heddle-implement-peer-calls{target=nvptx}", nullptr, input, {}},
+     implement, nullptr, input, {}},
     {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chip", nullptr, translate, ours, {}},
     {"optimise", Level::LlvmIr, "runs LLVM's optimiser", nullptr, optimize, ours, {}},
+  });
+  // clang-format on
+  table.insert(table.end(), rest.begin(), rest.end());
+  return table;
+}
+
+static const std::vector<Phase> &nvidiaPhases() {
+  // clang-format off
+  static const std::vector<Phase> table = gpuPhases("heddle-implement-peer-calls{target=nvptx}", {
     {"predicate-accesses", Level::LlvmIr, "writes loads and stores under masks as instructions under a predicate", nullptr,
      predicate, ours, {}},
     {"ptx", Level::Binary, "generates PTX (`--to asm` prints it), which the driver assembles", nullptr, emitPtx, ours, {}},
@@ -361,8 +403,18 @@ static const std::vector<Phase> &nvidiaPhases() {
   return table;
 }
 
+static const std::vector<Phase> &amdPhases() {
+  // clang-format off
+  static const std::vector<Phase> table = gpuPhases("heddle-implement-peer-calls{target=amdgpu}", {
+    {"object", Level::Binary, "generates machine code (`--to asm` prints it)", nullptr, emitObject, ours, {}},
+    {"package", Level::Binary, "links a code object and describes it", nullptr, makeAmdPackage, ours, {}},
+  });
+  // clang-format on
+  return table;
+}
+
 const std::vector<Phase> &phasesOf(const Chip &chip) {
-  return chip.vendor == Vendor::Nvidia ? nvidiaPhases() : hostPhases();
+  return chip.vendor == Vendor::Nvidia ? nvidiaPhases() : chip.vendor == Vendor::Amd ? amdPhases() : hostPhases();
 }
 
 const Phase *findPhase(const Chip &chip, const std::string &name) {

@@ -5,6 +5,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "support/Error.h"
 
 using namespace mlir;
@@ -72,5 +73,6 @@ std::unique_ptr<Executor> heddle::executors::makeExecutor(const std::string &nam
   if (device == "threads" || (number.consume_front("threads") && !number.getAsInteger(10, warps)))
     return makeThreadsExecutor(
         {.optimised = optimised, .predicated = predicated, .cooperative = cooperative, .warps = warps});
+  addSimulatedDrivers();
   return makeDeviceExecutor(device.str(), {.checked = checked, .cooperative = cooperative});
 }

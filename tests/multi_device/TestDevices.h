@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/Device.h"
 #include "runtime/Driver.h"
+#include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "support/Error.h"
 #include "support/TestDevice.h"
 #include "tests/threads_driver/ThreadsDriver.h"
@@ -13,6 +14,7 @@ namespace heddle::testing {
 inline std::string driverName() {
   if (testDriver() == "threads")
     threads::useThreadsDriver();
+  addSimulatedDrivers();
   return testDriver();
 }
 

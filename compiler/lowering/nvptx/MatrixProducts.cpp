@@ -26,7 +26,8 @@ std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot) const
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
   auto bType = cast<RankedTensorType>(dot.getB().getType());
   Type a = aType.getElementType(), b = bType.getElementType(), d = dType.getElementType();
-  MatrixInstruction instruction{16, 8, 0, 0};
+  MatrixInstruction instruction{.m = 16, .n = 8, .a = a, .b = b, .d = d, .aRows = {0, 8}};
+  instruction.results = {{0, 0}, {0, 1}, {8, 0}, {8, 1}};
   bool sameFloat = a == b && d.isF32();
   if (sameFloat && (a.isF16() || a.isBF16()))
     instruction.kWidth = 2;
@@ -41,15 +42,26 @@ std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot) const
   else
     return std::nullopt;
   instruction.k = 8 * instruction.kWidth;
+  instruction.kPerLane = 2 * instruction.kWidth;
   int rank = int(dType.getRank());
   bool fits = dType.getDimSize(rank - 2) >= instruction.m && dType.getDimSize(rank - 1) >= instruction.n &&
               aType.getDimSize(rank - 1) >= instruction.k;
   return fits ? std::optional(instruction) : std::nullopt;
 }
 
-SmallVector<Value> NvptxTarget::multiply(Builder &builder, DotOp dot, ValueRange a, ValueRange b, ValueRange c) const {
-  Type aElement = elementTypeOf(dot.getA().getType()), bElement = elementTypeOf(dot.getB().getType());
-  MatrixInstruction shape = *matrixInstruction(dot);
+layout::LinearLayout NvptxTarget::accumulatorLayout(const MatrixInstruction &, const layout::Shape &shape,
+                                                    const layout::Shape &warps) const {
+  return layout::mmaAccumulator(shape, warps);
+}
+
+layout::LinearLayout NvptxTarget::operandLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
+                                                const layout::Shape &warps, int operand) const {
+  return layout::mmaOperand(shape, warps, operand, instruction.kWidth);
+}
+
+SmallVector<Value> NvptxTarget::multiply(Builder &builder, const MatrixInstruction &shape, ValueRange a, ValueRange b,
+                                         ValueRange c) const {
+  Type aElement = shape.a, bElement = shape.b;
   Type accumulator = c.front().getType();
   bool integer = accumulator.isInteger(32);
   SmallVector<Value> operands;

@@ -30,8 +30,12 @@ public:
   mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
-  mlir::SmallVector<mlir::Value> multiply(Builder &builder, triton::DotOp dot, mlir::ValueRange a, mlir::ValueRange b,
-                                          mlir::ValueRange c) const override;
+  layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
+                                         const layout::Shape &warps) const override;
+  layout::LinearLayout operandLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
+                                     const layout::Shape &warps, int operand) const override;
+  mlir::SmallVector<mlir::Value> multiply(Builder &builder, const simt::MatrixInstruction &instruction,
+                                          mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const override;
   bool hasAsyncCopies() const override { return true; }
   void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
                  mlir::Value sourceBytes) const override;

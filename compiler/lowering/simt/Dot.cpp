@@ -49,9 +49,10 @@ private:
 };
 } // namespace
 
-// Neighbours along K as one register of 32 bits.
+// Neighbours along K as one register.
 static Value pack(ImplicitLocOpBuilder &b, ArrayRef<Value> values) {
-  Type word = b.getI32Type(), element = values.front().getType();
+  Type element = values.front().getType();
+  Type word = b.getIntegerType(unsigned(values.size()) * element.getIntOrFloatBitWidth());
   if (values.size() == 1)
     return element == word ? values.front() : Value(LLVM::BitcastOp::create(b, word, values.front()));
   Value vector = LLVM::PoisonOp::create(b, VectorType::get(int64_t(values.size()), element));
@@ -60,16 +61,46 @@ static Value pack(ImplicitLocOpBuilder &b, ArrayRef<Value> values) {
   return LLVM::BitcastOp::create(b, word, vector);
 }
 
-// An instruction takes the rows m and m + 8 of A, the column n of B, and of K two runs of kWidth that lie 4 kWidth
-// apart for each lane; which lane has what is the layouts' matter.
+namespace {
+/// The elements that this thread gives to the instructions of one product, in registers, each made once.
+class Fragments {
+public:
+  using Words = llvm::SmallVector<Value>;
+  using Element = llvm::function_ref<Value(ArrayRef<int64_t> place)>;
+  Fragments(ImplicitLocOpBuilder &b, Type element)
+      : b(b), perWord(std::max(1u, 32 / element.getIntOrFloatBitWidth())) {}
+
+  /// `along`: the places on K of one instruction; `outer` the row of A or the column of B.
+  const Words &get(int64_t batch, int64_t outer, ArrayRef<int64_t> along, ArrayRef<int64_t> outers, Element element) {
+    Words &words = known[{batch, outer, along.front()}];
+    if (!words.empty())
+      return words;
+    for (size_t first = 0; first < along.size(); first += perWord)
+      for (int64_t step : outers) {
+        llvm::SmallVector<Value> parts;
+        for (int64_t k : along.slice(first, perWord))
+          parts.push_back(element({batch, outer + step, k}));
+        words.push_back(pack(b, parts));
+      }
+    return words;
+  }
+
+private:
+  ImplicitLocOpBuilder &b;
+  size_t perWord; ///< elements of a register
+  std::map<std::tuple<int64_t, int64_t, int64_t>, Words> known;
+};
+} // namespace
+
+// The places on K that a thread has go to the instructions in their order: what each multiplies is the same for A and
+// B, and that is all a sum over K needs.
 void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction) {
   auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
   auto dType = cast<RankedTensorType>(op.getType());
   int rank = int(dType.getRank());
   int m = rank - 2, n = rank - 1;
   RegisterMap aMap(layoutOf(aType), rank), bMap(layoutOf(bType), rank), dMap(layoutOf(dType), rank);
-  Values accumulators = of(op.getC());
-  int64_t kWidth = instruction.kWidth, half = 4 * kWidth, depth = aType.getDimSize(rank - 1);
+  Type dElement = dType.getElementType();
   auto at = [&](int64_t batch, int64_t row, int64_t column) {
     SmallVector<int64_t, 3> place;
     if (rank == 3)
@@ -77,52 +108,51 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
     place.append({row, column});
     return place;
   };
-  std::map<std::tuple<int64_t, int64_t, int64_t>, Values> aParts, bParts;
   // What lies in shared memory is read where it is needed, so that few registers hold it.
-  auto valueOf = [&](Value operand, size_t reg) {
+  auto valueOf = [&](Value operand, size_t reg, Type wanted) -> Value {
     auto load = operand.getDefiningOp<LoadSharedOp>();
-    return load && sharedReads.count(load) ? readShared(load, int64_t(reg)) : of(operand)[reg];
+    Value value = load && sharedReads.count(load) ? readShared(load, int64_t(reg)) : of(operand)[reg];
+    Type element = elementTypeOf(operand.getType());
+    return element == wanted ? value : convertFloat(value, element, wanted, false);
   };
-  auto word = [&](const RegisterMap &map, Value operand, int64_t batch, int64_t row, int64_t column, bool alongRow) {
-    SmallVector<Value> parts;
-    for (int64_t i = 0; i < kWidth; ++i)
-      parts.push_back(valueOf(operand, map(alongRow ? at(batch, row + i, column) : at(batch, row, column + i))));
-    return pack(b, parts);
+  auto elementA = [&](ArrayRef<int64_t> place) {
+    return valueOf(op.getA(), aMap(at(place[0], place[1], place[2])), instruction.a);
   };
-  auto fragmentA = [&](int64_t batch, int64_t row, int64_t k) -> const Values & {
-    Values &parts = aParts[{batch, row, k}];
-    if (parts.empty())
-      for (int64_t step : {int64_t(0), half})
-        for (int64_t rows : {0, 8})
-          parts.push_back(word(aMap, op.getA(), batch, row + rows, k + step, /*alongRow=*/false));
-    return parts;
+  auto elementB = [&](ArrayRef<int64_t> place) {
+    return valueOf(op.getB(), bMap(at(place[0], place[2], place[1])), instruction.b);
   };
-  auto fragmentB = [&](int64_t batch, int64_t k, int64_t column) -> const Values & {
-    Values &parts = bParts[{batch, k, column}];
-    if (parts.empty())
-      for (int64_t step : {int64_t(0), half})
-        parts.push_back(word(bMap, op.getB(), batch, k + step, column, /*alongRow=*/true));
-    return parts;
-  };
+  Values accumulators = of(op.getC());
+  for (Value &value : accumulators)
+    if (dElement != instruction.d)
+      value = convertFloat(value, dElement, instruction.d, false);
+  Fragments a(b, threadType(instruction.a)), bb(b, threadType(instruction.b));
   SmallVector<int64_t> batches = rank == 3 ? dMap.along(0) : SmallVector<int64_t>{0};
-  for (int64_t k = 0; k < depth; k += instruction.k)
+  SmallVector<int64_t> places = aMap.along(n);
+  for (size_t first = 0; first < places.size(); first += size_t(instruction.kPerLane))
     for (int64_t batch : batches)
       for (int64_t row : dMap.along(m)) {
-        if (row & 8)
+        if (row % instruction.m)
           continue;
         for (int64_t column : dMap.along(n)) {
-          if (column & 1)
+          if (column % instruction.n)
             continue;
-          size_t registers[] = {dMap(at(batch, row, column)), dMap(at(batch, row, column + 1)),
-                                dMap(at(batch, row + 8, column)), dMap(at(batch, row + 8, column + 1))};
+          SmallVector<size_t> registers;
           Values c;
-          for (size_t reg : registers)
-            c.push_back(accumulators[reg]);
-          SmallVector<Value> d = target.multiply(b, op, fragmentA(batch, row, k), fragmentB(batch, k, column), c);
+          for (auto [rows, columns] : instruction.results) {
+            registers.push_back(dMap(at(batch, row + rows, column + columns)));
+            c.push_back(accumulators[registers.back()]);
+          }
+          ArrayRef<int64_t> along = ArrayRef<int64_t>(places).slice(first, size_t(instruction.kPerLane));
+          const auto &left = a.get(batch, row, along, instruction.aRows, elementA);
+          const auto &right = bb.get(batch, column, along, {0}, elementB);
+          SmallVector<Value> d = target.multiply(b, instruction, left, right, c);
           for (auto [reg, value] : llvm::zip(registers, d))
             accumulators[reg] = value;
         }
       }
+  for (Value &value : accumulators)
+    if (dElement != instruction.d)
+      value = convertFloat(value, instruction.d, dElement, false);
   emitted[op.getD()] = accumulators;
 }
 

@@ -3,17 +3,23 @@
 // atomics, matrix instructions. One implementation per vendor (compiler/lowering/nvptx).
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
-#include "compiler/layout/LinearLayout.h"
+#include "compiler/layout/Encodings.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <optional>
 
 namespace heddle::simt {
 
-/// How a matrix instruction of a target multiplies: C[m, n] += A[m, k] * B[k, n] by one warp.
+/// How a matrix instruction of a target multiplies: C[m, n] += A[m, k] * B[k, n] by one warp. Which lane has what is the
+/// layouts' matter (accumulatorLayout, operandLayout); this says what one thread gives and gets.
 struct MatrixInstruction {
   int64_t m = 0, n = 0, k = 0;
-  int64_t kWidth = 0; ///< neighbours along k in one register of 32 bits
+  int64_t kWidth = 0;   ///< neighbours along k that the operands' layouts keep in one thread
+  int64_t kPerLane = 0; ///< elements of a row of A, or of a column of B, that a thread gives
+  mlir::Type a = {}, b = {}, d = {}; ///< the types that are multiplied and added; elements of others are converted
+  llvm::SmallVector<int64_t, 2> aRows = {0}; ///< rows of A of which a thread gives elements, counted from its first
+  /// Row and column of each result of a thread, counted from its first.
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 16> results = {};
 };
 
 /// A product by four warps: 64 rows, n columns, depth 16.
@@ -35,6 +41,8 @@ public:
   virtual int lanesPerWarp() const = 0;
   virtual int64_t sharedMemoryBytes() const = 0; ///< most that a block may have
   virtual int sharedMemoryBanks() const { return 32; }
+  /// Whether a kernel's shared memory is part of its code; otherwise a launch says how much it gets.
+  virtual bool ownsSharedMemory() const { return false; }
 
   /// Marks `function` as a kernel of `threads` threads.
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const = 0;
@@ -51,6 +59,8 @@ public:
   virtual mlir::Value barrierOr(Builder &b, mlir::Value bit) const = 0;
   /// Whether all threads of the block meet at `op`, which barrier() or barrierOr() made.
   virtual bool isBarrier(mlir::Operation *op) const = 0;
+  /// Removes `op`, which isBarrier, and what barrier() made with it.
+  virtual void eraseBarrier(mlir::Operation *op) const { op->erase(); }
   /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.
   virtual mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const = 0;
   /// The value (i32) of lane `lane` (i32, of the same warp).
@@ -64,9 +74,15 @@ public:
 
   /// The instruction for operands and accumulators of these types; nothing when the chip multiplies them otherwise.
   virtual std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot) const = 0;
-  /// One instruction: `a`, `b` are registers of 32 bits (i32), `c` the accumulators; returns as many as `c`.
-  virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, triton::DotOp dot, mlir::ValueRange a,
-                                                  mlir::ValueRange b, mlir::ValueRange c) const = 0;
+  /// Of results and operands (0: A, 1: B) of tiles of `shape`, split among `warps` along each axis of the result.
+  virtual layout::LinearLayout accumulatorLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
+                                                 const layout::Shape &warps) const = 0;
+  virtual layout::LinearLayout operandLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
+                                             const layout::Shape &warps, int operand) const = 0;
+  /// One instruction: `a`, `b` are registers (i32; i64 for elements of 64 bits) with neighbours along k packed, those of
+  /// the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
+  virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, const MatrixInstruction &instruction,
+                                                  mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const = 0;
 
   //===-- Copies from global to shared memory that go on by themselves -------------------------------------------===//
   virtual bool hasAsyncCopies() const { return false; }

@@ -39,6 +39,8 @@ Value SharedMemory::allocate(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp entry, Op
 Operation *SharedMemory::meet(ImplicitLocOpBuilder &b) {
   target.barrier(b);
   Operation *meeting = &*std::prev(b.getInsertionPoint());
+  while (!target.isBarrier(meeting))
+    meeting = meeting->getPrevNode();
   meetings.insert(meeting);
   return meeting;
 }
@@ -162,7 +164,11 @@ int64_t SharedMemory::finish(LLVM::LLVMFuncOp entry) {
       ImplicitLocOpBuilder b(op->getLoc(), op);
       target.warpBarrier(b);
     }
-    op->erase();
+    target.eraseBarrier(op);
+  }
+  if (symbol && target.ownsSharedMemory()) {
+    symbol.setGlobalType(LLVM::LLVMArrayType::get(IntegerType::get(entry.getContext(), 8), unsigned(end)));
+    symbol.setLinkage(LLVM::Linkage::Internal);
   }
   return end;
 }

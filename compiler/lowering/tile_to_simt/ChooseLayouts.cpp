@@ -108,7 +108,7 @@ LinearLayout LayoutAssigner::dotLayout(DotOp op) {
     }
     return layout::defaultBlocked(shape, size, layout::rowMajor(rank), target.lanesPerWarp(), warps);
   }
-  return layout::mmaAccumulator(shape, warpsOf(op));
+  return target.accumulatorLayout(*instruction, shape, warpsOf(op));
 }
 
 LinearLayout LayoutAssigner::reduceLayout(ReduceOp op) {

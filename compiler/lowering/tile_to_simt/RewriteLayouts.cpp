@@ -103,8 +103,8 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
     return;
   }
   layout::Shape split = warpsOf(dot);
-  setOperand(dot.getAMutable(), layout::mmaOperand(shapeOf(dot.getA()), split, 0, instruction->kWidth));
-  setOperand(dot.getBMutable(), layout::mmaOperand(shapeOf(dot.getB()), split, 1, instruction->kWidth));
+  setOperand(dot.getAMutable(), target.operandLayout(*instruction, shapeOf(dot.getA()), split, 0));
+  setOperand(dot.getBMutable(), target.operandLayout(*instruction, shapeOf(dot.getB()), split, 1));
 }
 
 bool LayoutAssigner::rewriteMerge(Operation *op) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/simulated/SimulatedEngine.h"
+#include "runtime/LaunchReport.h"
 #include "runtime/drivers/simulated/SimulatedModule.h"
 #include "simulator/state/Fault.h"
 #include "support/Error.h"
@@ -57,6 +58,7 @@ public:
   bool isDone() const override { return run->ended; }
   void finish() override {
     std::unique_ptr<simulator::KernelRun> over = std::move(run);
+    reportRecord();
     std::vector<std::string> findings = newFindings();
     std::string where = "launched on " + request.text;
     if (over->error) {
@@ -89,6 +91,18 @@ public:
 private:
   double secondsRun() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
 
+  /// What it printed, also when it failed; throws the error of an assertion.
+  void reportRecord() {
+    if (!record)
+      return;
+    std::span<uint8_t> bytes = engine.simulated->bytes(record);
+    std::vector<uint64_t> copy(size_t(launchRecordBytes) / sizeof(uint64_t));
+    std::memcpy(copy.data(), bytes.data(), size_t(launchRecordBytes));
+    engine.freeRecords.insert({request.ordinal, record});
+    const auto &groups = request.geometry.groups;
+    reportLaunch(request.module->package(), {groups.x, groups.y, groups.z}, copy.data());
+  }
+
   /// Which came, or came again, since it began.
   std::vector<std::string> newFindings() const {
     std::vector<std::string> texts;
@@ -108,6 +122,7 @@ private:
   SimulatedEngine &engine;
   const SimulatedRequest request; ///< keeps the module loaded
   std::unique_ptr<simulator::KernelRun> run;
+  uint64_t record = 0;         ///< where the kernel's prints and assertions go
   std::vector<uint64_t> known; ///< counts of the findings of before
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
@@ -125,10 +140,28 @@ std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &re
   simulator::RunOptions own = options;
   if (request.cooperative)
     own.residentGroups = uint32_t(request.geometry.groupCount());
-  launched->run = simulated->prepare(request.module->loaded, request.module->kernel, request.geometry,
-                                     request.arguments, request.ordinal, own);
+  std::string segment = request.arguments;
+  if (!request.module->package().sites.empty()) {
+    launched->record = takeRecord(request.ordinal);
+    request.module->setRecord(segment, launched->record);
+  }
+  launched->run = simulated->prepare(request.module->loaded, request.module->kernel, request.geometry, segment,
+                                     request.ordinal, own);
   session->begin(*launched->run);
   return launched;
+}
+
+uint64_t SimulatedEngine::takeRecord(unsigned ordinal) {
+  uint64_t address = 0;
+  if (auto free = freeRecords.find(ordinal); free != freeRecords.end()) {
+    address = free->second;
+    freeRecords.erase(free);
+  } else {
+    address = simulated->allocate(uint64_t(launchRecordBytes), "the launch's record", int(ordinal),
+                                  simulator::Placement::Normal);
+  }
+  std::memset(simulated->bytes(address).data(), 0, size_t(launchRecordBytes));
+  return address;
 }
 
 bool SimulatedEngine::runLaunches(Guard &guard) {

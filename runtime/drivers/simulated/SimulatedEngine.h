@@ -52,6 +52,8 @@ protected:
 
 private:
   class Launched;
+  /// Zeroed memory of a device for a launch's record, until it is put into `freeRecords`.
+  uint64_t takeRecord(unsigned ordinal);
   uint64_t passTime(uint64_t wanted);
   void endSession();
 
@@ -59,6 +61,7 @@ private:
   std::unique_ptr<simulator::Session> session; ///< null while no kernel runs
   simulator::SimulationOptions options;        ///< of the session
   uint64_t ticks = 0;                          ///< of sessions that are over
+  std::multimap<unsigned, uint64_t> freeRecords; ///< by the device
   Guard *guardOfTurn = nullptr;
   double waitedSeconds = 0; ///< for somebody outside, while time could have passed
   std::mutex unloadMutex;

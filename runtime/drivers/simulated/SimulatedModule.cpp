@@ -25,16 +25,19 @@ void checkPackage(const Package &package, const std::string &device, const Chip 
     throw inputError(fmt::format("{} was compiled for version {} of the AMD interface, this runtime has version {}",
                                  kernel, package.abiVersion, amdAbiVersion),
                      {"compile it again"});
-  if (!package.sites.empty())
-    throw inputError(kernel + " prints or asserts, and a simulated device has no record for that yet");
 }
 
 /// What a launch gives must be what the kernel reads.
 void checkArguments(const Package &package, const std::vector<AmdArgument> &arguments) {
-  if (arguments.size() != package.arguments.size())
+  bool hasRecord = arguments.size() == package.arguments.size() + 1 && arguments.back().sizeBytes == sizeof(uint64_t);
+  if (!hasRecord && arguments.size() != package.arguments.size())
     throw inputError(fmt::format("kernel `{}`: the package describes {} arguments, its code object {}", package.kernel,
                                  package.arguments.size(), arguments.size()));
-  for (size_t i = 0; i < arguments.size(); ++i) {
+  if (!hasRecord && !package.sites.empty())
+    throw inputError(fmt::format("kernel `{}` prints or asserts, and its code object has no argument for the record of "
+                                 "that",
+                                 package.kernel));
+  for (size_t i = 0; i < package.arguments.size(); ++i) {
     const PackageArgument &wanted = package.arguments[i];
     auto type = findElementType(wanted.type);
     uint64_t size = wanted.pointer || !type ? 8 : uint64_t(elementSizeBytes(*type));
@@ -90,11 +93,15 @@ simulator::Geometry SimulatedModule::geometryOf(const Launch &launch) const {
 }
 
 std::string SimulatedModule::segmentOf(const Launch &launch) const {
-  std::string segment(kernel.kernargBytes, '\0');
+  std::string segment(kernel.kernargBytes, '\0'); // no record
   std::vector<uint64_t> slots = argumentSlots(launch);
   for (size_t i = 0; i < slots.size(); ++i)
     std::memcpy(segment.data() + arguments[i].offset, &slots[i], arguments[i].sizeBytes);
   return segment;
+}
+
+void SimulatedModule::setRecord(std::string &segment, uint64_t address) const {
+  std::memcpy(segment.data() + arguments.back().offset, &address, sizeof address);
 }
 
 int64_t SimulatedModule::mostCooperative() const {

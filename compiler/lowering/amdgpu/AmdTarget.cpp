@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/amdgpu/AmdTarget.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "support/Error.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::amdgpu;
+using namespace heddle::simt;
+
+const GpuTarget &amdgpu::target(const Chip &chip) {
+  static const AmdTarget gfx942(gfx942Chip), gfx950(gfx950Chip);
+  if (&chip == &gfx942Chip)
+    return gfx942;
+  if (&chip == &gfx950Chip)
+    return gfx950;
+  throw internalError("no code for threads of " + chip.name);
+}
+
+void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
+  OpBuilder b(function.getContext());
+  function.setCConv(LLVM::CConv::AMDGPU_KERNEL);
+  std::string count = llvm::Twine(threads).str();
+  auto attribute = [&](StringRef name, StringRef value) -> Attribute {
+    return b.getArrayAttr({b.getStringAttr(name), b.getStringAttr(value)});
+  };
+  function.setPassthroughAttr(b.getArrayAttr({attribute("amdgpu-flat-work-group-size", count + "," + count),
+                                              attribute("uniform-work-group-size", "true")}));
+}
+
+Value AmdTarget::programId(Builder &b, int axis) const {
+  return call(b, b.getI32Type(), std::string("llvm.amdgcn.workgroup.id.") + "xyz"[axis], {});
+}
+
+// The numbers of workgroups are the first of the hidden arguments of code objects from version 5.
+Value AmdTarget::programCount(Builder &b, int axis) const {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 4);
+  Value hidden = call(b, pointer, "llvm.amdgcn.implicitarg.ptr", {});
+  Value place = LLVM::GEPOp::create(b, pointer, b.getI32Type(), hidden, ArrayRef<LLVM::GEPArg>{axis});
+  return LLVM::LoadOp::create(b, b.getI32Type(), place, /*alignment=*/4, /*isVolatile=*/false, /*isNonTemporal=*/false,
+                              /*isInvariant=*/true);
+}
+
+//===-- Barriers -------------------------------------------------------------------------------------------------===//
+
+static void fence(ImplicitLocOpBuilder &b, LLVM::AtomicOrdering order, const char *scope) {
+  LLVM::FenceOp::create(b, order, scope);
+}
+
+// The instruction waits for nothing: the fences do, each thread for what it did itself.
+void AmdTarget::barrier(Builder &b) const {
+  fence(b, LLVM::AtomicOrdering::release, "workgroup");
+  call(b, "llvm.amdgcn.s.barrier", {});
+  fence(b, LLVM::AtomicOrdering::acquire, "workgroup");
+}
+
+void AmdTarget::eraseBarrier(Operation *op) const {
+  op->getPrevNode()->erase();
+  op->getNextNode()->erase();
+  op->erase();
+}
+
+// LDS operations of a wave happen in their order: the compiler only must keep it.
+void AmdTarget::warpBarrier(Builder &b) const {
+  fence(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
+  call(b, "llvm.amdgcn.wave.barrier", {});
+}
+
+bool AmdTarget::isBarrier(Operation *op) const {
+  auto called = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return called && called.getIntrin() == "llvm.amdgcn.s.barrier";
+}
+
+// A word for each wave, which its lanes write alike.
+Value AmdTarget::barrierOr(Builder &b, Value bit) const {
+  constexpr int64_t mostWaves = 16;
+  constexpr const char *name = "heddle_votes";
+  auto function = b.getInsertionBlock()->getParentOp();
+  if (!isa<LLVM::LLVMFuncOp>(function))
+    function = function->getParentOfType<LLVM::LLVMFuncOp>();
+  auto module = function->getParentOfType<ModuleOp>();
+  auto votes = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!votes) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(function);
+    votes = LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI32Type(), mostWaves), /*isConstant=*/false,
+                                   LLVM::Linkage::Internal, name, Attribute(), /*alignment=*/16, /*addrSpace=*/3);
+  }
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 3), word = b.getI32Type();
+  Value first = LLVM::AddressOfOp::create(b, pointer, name);
+  auto placeOf = [&](LLVM::GEPArg wave) -> Value {
+    return LLVM::GEPOp::create(b, pointer, word, first, ArrayRef<LLVM::GEPArg>{wave});
+  };
+  Value lanes = call(b, b.getI64Type(), "llvm.amdgcn.ballot.i64", {bit});
+  Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, lanes, arith::ConstantIntOp::create(b, 0, 64));
+  Value wave = arith::ShRUIOp::create(b, threadId(b), i32(b, llvm::Log2_32(unsigned(lanesPerWarp()))));
+  LLVM::StoreOp::create(b, arith::ExtUIOp::create(b, word, any), placeOf(wave));
+  barrier(b);
+  auto kernel = cast<LLVM::LLVMFuncOp>(function);
+  int64_t threads = 0;
+  for (Attribute each : kernel.getPassthroughAttr())
+    if (auto pair = dyn_cast<ArrayAttr>(each);
+        pair && cast<StringAttr>(pair[0]).getValue() == "amdgpu-flat-work-group-size")
+      (void)cast<StringAttr>(pair[1]).getValue().split(',').first.getAsInteger(10, threads);
+  Value result;
+  for (int64_t i = 0; i < threads / lanesPerWarp(); ++i) {
+    Value one = LLVM::LoadOp::create(b, word, placeOf(int32_t(i)));
+    result = result ? Value(arith::OrIOp::create(b, result, one)) : one;
+  }
+  barrier(b); // the words are free for the next vote
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, result, i32(b, 0));
+}
+
+//===-- Numbers --------------------------------------------------------------------------------------------------===//
+
+bool AmdTarget::isNativeFp8(Type type) const {
+  return chip.fp8 == Fp8Formats::Ocp ? isa<Float8E4M3FNType, Float8E5M2Type>(type)
+                                     : isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type);
+}
+
+// The instruction makes NaN or infinity of what is too large; the language wants the largest number.
+Value AmdTarget::toFp8(Builder &b, Value value, Type to) const {
+  if (!isNativeFp8(to))
+    return {};
+  Type f32 = b.getF32Type();
+  double largest = llvm::APFloat::getLargest(cast<FloatType>(to).getFloatSemantics()).convertToDouble();
+  auto constant = [&](double number) -> Value { return arith::ConstantOp::create(b, b.getFloatAttr(f32, number)); };
+  Value within = call(b, f32, "llvm.amdgcn.fmed3.f32", {value, constant(-largest), constant(largest)});
+  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
+  within = arith::SelectOp::create(b, isNumber, within, value);
+  bool isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(to);
+  Value none = arith::ConstantIntOp::create(b, 0, 1);
+  Value pair = call(b, b.getI32Type(), isBf8 ? "llvm.amdgcn.cvt.pk.bf8.f32" : "llvm.amdgcn.cvt.pk.fp8.f32",
+                    {within, within, i32(b, 0), none});
+  return arith::TruncIOp::create(b, b.getI8Type(), pair);
+}
+
+Value AmdTarget::fromFp8(Builder &b, Value value, Type from) const {
+  if (!isNativeFp8(from))
+    return {};
+  bool isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(from);
+  Value word = arith::ExtUIOp::create(b, b.getI32Type(), value);
+  return call(b, b.getF32Type(), isBf8 ? "llvm.amdgcn.cvt.f32.bf8" : "llvm.amdgcn.cvt.f32.fp8", {word, i32(b, 0)});
+}
+
+// The bare instruction takes subnormal numbers for 0; LLVM's operation scales them.
+Value AmdTarget::approximateExp2(Builder &b, Value f32, bool flushes) const {
+  return call(b, f32.getType(), flushes ? "llvm.amdgcn.exp2.f32" : "llvm.exp2.f32", {f32});
+}
+
+// Mantissas are divided by a reciprocal, which is exact to 1 unit in the last place and knows no subnormal numbers, and
+// exponents subtracted.
+Value AmdTarget::approximateDivide(Builder &b, Value x, Value y) const {
+  Type f32 = x.getType(), word = b.getI32Type();
+  auto mantissa = [&](Value value) { return call(b, f32, "llvm.amdgcn.frexp.mant.f32", {value}); };
+  auto exponent = [&](Value value) { return call(b, word, "llvm.amdgcn.frexp.exp.i32.f32", {value}); };
+  Value inverse = call(b, f32, "llvm.amdgcn.rcp.f32", {mantissa(y)});
+  Value quotient = arith::MulFOp::create(b, mantissa(x), inverse);
+  Value scale = arith::SubIOp::create(b, exponent(x), exponent(y));
+  return call(b, f32, "llvm.ldexp.f32.i32", {quotient, scale});
+}
+
+Value AmdTarget::approximateSqrt(Builder &b, Value f32) const {
+  auto flags = LLVM::FastmathFlagsAttr::get(b.getContext(), LLVM::FastmathFlags::afn);
+  return LLVM::SqrtOp::create(b, f32.getType(), f32, flags);
+}
+
+Value AmdTarget::multiplyHigh(Builder &b, Value x, Value y) const {
+  return arith::MulUIExtendedOp::create(b, x, y).getHigh();
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// AMD's CDNA chips for the code of threads: LLVM's instructions and its intrinsics for AMDGPU. Methods are grouped in
+// files by what they emit: Atomics.cpp, MatrixProducts.cpp (MFMA), Lanes.cpp (exchange between lanes), AmdTarget.cpp the
+// rest. Sources: the instruction set manuals of CDNA 3 and CDNA 4, LLVM's AMDGPU user guide.
+#pragma once
+#include "chips/Chip.h"
+#include "compiler/lowering/simt/GpuTarget.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace heddle::amdgpu {
+
+class AmdTarget : public simt::GpuTarget {
+public:
+  explicit AmdTarget(const Chip &chip) : chip(chip) {}
+
+  int lanesPerWarp() const override { return chip.threadsPerWarp; }
+  int64_t sharedMemoryBytes() const override { return chip.sharedMemoryBytes; }
+  bool ownsSharedMemory() const override { return true; }
+  void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const override;
+  mlir::Value threadId(Builder &b) const override { return call(b, b.getI32Type(), "llvm.amdgcn.workitem.id.x", {}); }
+  mlir::Value programId(Builder &b, int axis) const override;
+  mlir::Value programCount(Builder &b, int axis) const override;
+  void barrier(Builder &b) const override;
+  void warpBarrier(Builder &b) const override;
+  bool isBarrier(mlir::Operation *op) const override;
+  void eraseBarrier(mlir::Operation *op) const override;
+  mlir::Value barrierOr(Builder &b, mlir::Value bit) const override;
+  mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
+  mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
+  mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
+                           triton::MemSemantic semantic, triton::MemScope scope) const override;
+  mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
+                             triton::MemSemantic semantic, triton::MemScope scope) const override;
+  std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
+  layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
+                                         const layout::Shape &warps) const override;
+  layout::LinearLayout operandLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
+                                     const layout::Shape &warps, int operand) const override;
+  mlir::SmallVector<mlir::Value> multiply(Builder &builder, const simt::MatrixInstruction &instruction,
+                                          mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const override;
+  mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;
+  mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const override;
+  mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;
+  mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
+  mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
+  mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const override;
+  void endThread(Builder &b) const override { call(b, "llvm.amdgcn.endpgm", {}); }
+
+private:
+  static mlir::Value call(Builder &b, mlir::Type type, llvm::StringRef name, mlir::ValueRange operands) {
+    return mlir::LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
+  }
+  static void call(Builder &b, llvm::StringRef name, mlir::ValueRange operands) {
+    mlir::LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
+  }
+  static mlir::Value i32(Builder &b, int64_t value) { return mlir::arith::ConstantIntOp::create(b, value, 32); }
+  /// Whether the chip's instructions read and write this format of 8 bits.
+  bool isNativeFp8(mlir::Type type) const;
+
+  const Chip &chip;
+};
+
+/// The one target object for a chip of AMD.
+const simt::GpuTarget &target(const Chip &chip);
+
+} // namespace heddle::amdgpu

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Updates of global memory, with order and scope. The machine's update has no order: fences before and after it give it
+// one, so that a relaxed one is the bare instruction, and LLVM's fault with releases is worked around in one place
+// (compiler/lowering/peer). What the chip cannot do in one instruction LLVM turns into a loop of compare-and-swaps.
+#include "compiler/lowering/amdgpu/AmdTarget.h"
+#include "compiler/lowering/peer/PeerTarget.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::amdgpu;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+static LLVM::AtomicBinOp operationOf(RMWOp kind, bool real) {
+  switch (kind) {
+  case RMWOp::And:
+    return LLVM::AtomicBinOp::_and;
+  case RMWOp::Or:
+    return LLVM::AtomicBinOp::_or;
+  case RMWOp::Xor:
+    return LLVM::AtomicBinOp::_xor;
+  case RMWOp::Add:
+    return LLVM::AtomicBinOp::add;
+  case RMWOp::FAdd:
+    return LLVM::AtomicBinOp::fadd;
+  case RMWOp::Max:
+    return real ? LLVM::AtomicBinOp::fmax : LLVM::AtomicBinOp::max;
+  case RMWOp::Min:
+    return real ? LLVM::AtomicBinOp::fmin : LLVM::AtomicBinOp::min;
+  case RMWOp::UMax:
+    return LLVM::AtomicBinOp::umax;
+  case RMWOp::UMin:
+    return LLVM::AtomicBinOp::umin;
+  case RMWOp::Exchange:
+    break;
+  }
+  return LLVM::AtomicBinOp::xchg;
+}
+
+/// `update`, between the fences that the order asks for.
+static Value ordered(ImplicitLocOpBuilder &b, MemSemantic semantic, MemScope scope,
+                     llvm::function_ref<Value(StringRef scope)> update) {
+  const peer::PeerTarget &chip = *peer::findPeerTarget("amdgpu");
+  bool releases = semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease;
+  bool acquires = semantic == MemSemantic::Acquire || semantic == MemSemantic::AcquireRelease;
+  StringRef name = peer::syncScope(chip, scope);
+  if (releases && scope == MemScope::Cta)
+    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, name);
+  else if (releases)
+    peer::emitReleaseFence(b, chip, scope);
+  Value old = update(name);
+  if (acquires)
+    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, name);
+  return old;
+}
+
+Value AmdTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
+                              MemScope scope) const {
+  return ordered(b, semantic, scope, [&](StringRef name) -> Value {
+    return LLVM::AtomicRMWOp::create(b, operationOf(kind, isa<FloatType>(value.getType())), pointer, value,
+                                     LLVM::AtomicOrdering::monotonic, name);
+  });
+}
+
+Value AmdTarget::compareAndSwap(Builder &b, Value pointer, Value expected, Value value, MemSemantic semantic,
+                                MemScope scope) const {
+  return ordered(b, semantic, scope, [&](StringRef name) -> Value {
+    Value both = LLVM::AtomicCmpXchgOp::create(b, pointer, expected, value, LLVM::AtomicOrdering::monotonic,
+                                               LLVM::AtomicOrdering::monotonic, name);
+    return LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});
+  });
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Values of other lanes. Within 16 lanes an instruction reads its operand from another lane (DPP) and nothing waits;
+// within 32, and beyond, the value travels through the crossbar of shared memory. CDNA 4 swaps halves of registers.
+#include "compiler/lowering/amdgpu/AmdTarget.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::amdgpu;
+using namespace heddle::simt;
+
+// Selectors of DPP, from the instruction set manuals.
+static constexpr int rowRotate = 0x120, rowHalfMirror = 0x141, rowMirror = 0x140;
+
+static int quadPermutation(int mask) {
+  int selector = 0;
+  for (int lane = 0; lane < 4; ++lane)
+    selector |= (lane ^ mask) << 2 * lane;
+  return selector;
+}
+
+Value AmdTarget::shuffleXor(Builder &b, Value value, int mask) const {
+  Type word = b.getI32Type();
+  Value yes = arith::ConstantIntOp::create(b, 1, 1);
+  auto move = [&](Value from, int selector) {
+    return call(b, word, "llvm.amdgcn.update.dpp.i32",
+                {from, from, i32(b, selector), i32(b, 15), i32(b, 15), yes});
+  };
+  if (mask < 4)
+    return move(value, quadPermutation(mask));
+  if (mask == 7)
+    return move(value, rowHalfMirror);
+  if (mask < 8) // what is left of the mirror
+    return move(move(value, rowHalfMirror), quadPermutation(mask ^ 7));
+  if (mask == 8)
+    return move(value, rowRotate + 8);
+  if (mask == 15)
+    return move(value, rowMirror);
+  if (mask < 12)
+    return move(move(value, rowRotate + 8), quadPermutation(mask ^ 8));
+  if (mask < 16)
+    return move(move(value, rowMirror), quadPermutation(mask ^ 15));
+  if ((mask == 16 || mask == 32) && &chip == &gfx950Chip) {
+    Type pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {word, word});
+    Value no = arith::ConstantIntOp::create(b, 0, 1);
+    Value both = call(b, pair, mask == 16 ? "llvm.amdgcn.permlane16.swap" : "llvm.amdgcn.permlane32.swap",
+                      {value, value, no, no});
+    // The first has the even rows twice, the second the odd ones.
+    Value even = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});
+    Value odd = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{1});
+    Value bit = arith::AndIOp::create(b, threadId(b), i32(b, mask));
+    Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0));
+    return arith::SelectOp::create(b, isOdd, even, odd);
+  }
+  constexpr int everyLane = 0x1F, maskShift = 10; // ds_swizzle: and, or, xor of five bits each
+  if (mask < 32)
+    return call(b, word, "llvm.amdgcn.ds.swizzle", {value, i32(b, everyLane | mask << maskShift)});
+  return shuffleFrom(b, value, arith::XOrIOp::create(b, threadId(b), i32(b, mask)));
+}
+
+// The instruction takes the lane's number by bytes, and of the number its low bits.
+Value AmdTarget::shuffleFrom(Builder &b, Value value, Value lane) const {
+  Value byte = arith::ShLIOp::create(b, lane, i32(b, 2));
+  return call(b, b.getI32Type(), "llvm.amdgcn.ds.bpermute", {byte, value});
+}
