@@ -6,6 +6,7 @@
 #include "runtime/Driver.h"
 #include "runtime/Launch.h"
 #include "runtime/Stream.h"
+#include "support/Error.h"
 #include "tests/executors/Executor.h"
 
 using namespace heddle;
@@ -37,11 +38,24 @@ public:
       launch.arguments.push_back(DeviceAddress(buffers.back()));
     }
     stream->launch(launch);
+    std::exception_ptr failure;
+    try {
+      stream->synchronize();
+    } catch (const Error &) {
+      failure = std::current_exception(); // what it left is wanted all the same
+    }
     auto buffer = buffers.begin();
     for (reference::Argument &argument : arguments)
       if (argument.isBuffer)
         stream->copyToHost(argument.bytes.data(), *buffer++);
-    stream->synchronize();
+    try {
+      stream->synchronize();
+    } catch (const Error &) {
+      if (!failure)
+        throw;
+    }
+    if (failure)
+      std::rethrow_exception(failure);
   }
 
 private:

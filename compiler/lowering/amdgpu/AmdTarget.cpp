@@ -26,7 +26,10 @@ void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
     return b.getArrayAttr({b.getStringAttr(name), b.getStringAttr(value)});
   };
   function.setPassthroughAttr(b.getArrayAttr({attribute("amdgpu-flat-work-group-size", count + "," + count),
-                                              attribute("uniform-work-group-size", "true")}));
+                                              attribute("uniform-work-group-size", "true"),
+                                              // Extrema then return the number beside any NaN, which is what is asked
+                                              // for; in the other mode LLVM 22 forgets signalling NaNs of bf16.
+                                              attribute("amdgpu-ieee", "false")}));
 }
 
 Value AmdTarget::programId(Builder &b, int axis) const {
@@ -161,9 +164,17 @@ Value AmdTarget::approximateDivide(Builder &b, Value x, Value y) const {
   return call(b, f32, "llvm.ldexp.f32.i32", {quotient, scale});
 }
 
+// The instruction takes subnormal numbers for 0: small ones are scaled by an even power of two.
 Value AmdTarget::approximateSqrt(Builder &b, Value f32) const {
-  auto flags = LLVM::FastmathFlagsAttr::get(b.getContext(), LLVM::FastmathFlags::afn);
-  return LLVM::SqrtOp::create(b, f32.getType(), f32, flags);
+  Type type = f32.getType();
+  constexpr int scale = 32;
+  Value limit = arith::ConstantOp::create(b, b.getF32FloatAttr(0x1p-96f));
+  Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, f32, limit);
+  auto scaled = [&](Value value, int exponent) {
+    Value by = arith::SelectOp::create(b, isSmall, i32(b, exponent), i32(b, 0));
+    return call(b, type, "llvm.ldexp.f32.i32", {value, by});
+  };
+  return scaled(call(b, type, "llvm.amdgcn.sqrt.f32", {scaled(f32, scale)}), -scale / 2);
 }
 
 Value AmdTarget::multiplyHigh(Builder &b, Value x, Value y) const {

@@ -53,6 +53,7 @@ public:
   mlir::SmallVector<mlir::Value> multiplyGroup(Builder &builder, mlir::Type element, simt::GroupOperand a,
                                                simt::GroupOperand b, mlir::ValueRange accumulators) const override;
   mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators) const override;
+  const char *blockScope() const override { return "block"; }
   mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;
   mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;

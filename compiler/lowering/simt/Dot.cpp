@@ -156,79 +156,126 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
   emitted[op.getD()] = accumulators;
 }
 
+namespace {
+/// A product in pieces along K, so that a piece of both operands fits into shared memory.
+struct PlainDot {
+  PlainDot(int64_t batches, int64_t rows, int64_t columns, int64_t depth, int64_t aBytes, int64_t bBytes, int64_t most)
+      : batches(batches), rows(rows), columns(columns), aBytes(aBytes), bBytes(bBytes), depth(depth) {
+    while (bytes() > most && this->depth > 1)
+      this->depth /= 2;
+  }
+  int64_t startOfB() const { return int64_t(llvm::alignTo(uint64_t(batches * rows * depth * aBytes), 16)); }
+  int64_t bytes() const { return startOfB() + batches * depth * columns * bBytes; }
+
+  int64_t batches, rows, columns, aBytes, bBytes;
+  int64_t depth; ///< of a piece
+};
+} // namespace
+
 void ThreadEmitter::emitPlainDot(DotOp op) {
   auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
   auto dType = cast<RankedTensorType>(op.getType());
   int rank = int(dType.getRank());
-  int64_t depth = aType.getDimSize(rank - 1), rows = aType.getDimSize(rank - 2), columns = bType.getDimSize(rank - 1);
-  Type aElement = aType.getElementType(), bElement = bType.getElementType(), dElement = dType.getElementType();
-  Type aStored = memoryType(aElement), bStored = memoryType(bElement);
-  int64_t aBytes = aStored.getIntOrFloatBitWidth() / 8, bBytes = bStored.getIntOrFloatBitWidth() / 8;
-  int64_t bStart = int64_t(llvm::alignTo(uint64_t(aType.getNumElements() * aBytes), 16));
-  Value base = scratch(bStart + bType.getNumElements() * bBytes);
-  auto write = [&](Value source, RankedTensorType tile, Type element, int64_t bytes, int64_t start) {
-    LinearLayout layout = layoutOf(tile);
-    when(isOwner(layout), {},
-         [&]() -> Values {
-           for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg)
-             if (firstCopy(layout, reg) == reg) {
-               Value offset = arith::MulIOp::create(b, flatIndex(tile, reg), i32(bytes));
-               storeShared(sharedPointer(base, arith::AddIOp::create(b, offset, i32(start))),
-                           toMemory(of(source)[size_t(reg)], element));
-             }
-           return {};
-         },
-         {});
+  int64_t depth = aType.getDimSize(rank - 1);
+  Type dElement = dType.getElementType();
+  auto bytesOf = [&](RankedTensorType tile) {
+    return int64_t(memoryType(tile.getElementType()).getIntOrFloatBitWidth() / 8);
   };
-  write(op.getA(), aType, aElement, aBytes, 0);
-  write(op.getB(), bType, bElement, bBytes, bStart);
-  meet();
-  LinearLayout layout = layoutOf(dType);
+  PlainDot piece(rank == 3 ? dType.getDimSize(0) : 1, aType.getDimSize(rank - 2), bType.getDimSize(rank - 1), depth,
+                 bytesOf(aType), bytesOf(bType), target.sharedMemoryBytes() - shared.firstByte);
   bool isInteger = isa<IntegerType>(dElement);
   Type computed = isInteger ? dElement : dElement.isF64() ? dElement : Type(b.getF32Type());
-  Values inits;
+  Values sums;
   for (Value value : of(op.getC()))
-    inits.push_back(isInteger ? value : convertFloat(value, dElement, computed, false));
-  auto operand = [&](Value pointer, Type stored, Type element) -> Value {
-    Value value = fromMemory(loadShared(pointer, stored, 1).front(), element);
+    sums.push_back(isInteger ? value : convertFloat(value, dElement, computed, false));
+  for (int64_t start = 0; start < depth; start += piece.depth) {
+    Value base = scratch(piece.bytes());
+    // The place of an element in its operand's part of the scratch, in elements.
+    auto write = [&](Value source, RankedTensorType tile, int axisK, int64_t firstByte) {
+      LinearLayout layout = layoutOf(tile);
+      Type element = tile.getElementType();
+      int64_t bytes = bytesOf(tile);
+      Value owner = isOwner(layout);
+      for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
+        if (firstCopy(layout, reg) != reg)
+          continue;
+        Value inPiece, index;
+        for (int axis = 0; axis < rank; ++axis) {
+          Value at = coordinate(layout, reg, tileDim(axis));
+          int64_t size = tile.getDimSize(axis);
+          if (axis == axisK && piece.depth < depth) {
+            size = piece.depth;
+            Value number = arith::DivUIOp::create(b, at, i32(size));
+            inPiece = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, i32(start / size));
+            at = arith::RemUIOp::create(b, at, i32(size));
+          }
+          index = index ? Value(arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(size)), at)) : at;
+        }
+        when(both(owner, inPiece), {},
+             [&]() -> Values {
+               Value offset = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(bytes)), i32(firstByte));
+               storeShared(sharedPointer(base, offset), toMemory(of(source)[size_t(reg)], element));
+               return {};
+             },
+             {});
+      }
+    };
+    write(op.getA(), aType, rank - 1, 0);
+    write(op.getB(), bType, rank - 2, piece.startOfB());
+    meet();
+    sums = multiplyFromShared(op, base, piece.depth, piece.startOfB(), computed, sums);
+  }
+  Values results;
+  for (Value value : sums)
+    results.push_back(isInteger ? value : convertFloat(value, computed, dElement, false));
+  emitted[op.getD()] = results;
+}
+
+ThreadEmitter::Values ThreadEmitter::multiplyFromShared(DotOp op, Value base, int64_t depth, int64_t startOfB,
+                                                        Type computed, const Values &sums) {
+  auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
+  const LinearLayout &layout = layoutOf(op.getType());
+  int rank = int(aType.getRank());
+  int64_t rows = aType.getDimSize(rank - 2), columns = bType.getDimSize(rank - 1);
+  bool isInteger = isa<IntegerType>(computed);
+  auto operand = [&](Value index, int64_t firstByte, Type element) -> Value {
+    Type stored = memoryType(element);
+    Value offset = arith::MulIOp::create(b, index, i32(stored.getIntOrFloatBitWidth() / 8));
+    if (firstByte)
+      offset = arith::AddIOp::create(b, offset, i32(firstByte));
+    Value value = fromMemory(loadShared(sharedPointer(base, offset), stored, 1).front(), element);
     if (isInteger)
       return value.getType() == computed ? value : Value(arith::ExtSIOp::create(b, computed, value));
     return convertFloat(value, element, computed, false);
   };
-  auto loop = scf::ForOp::create(b, i32(0), i32(depth), i32(1), inits);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(loop.getBody());
-    Value k = loop.getInductionVar();
-    std::map<std::pair<int64_t, int64_t>, Value> aKnown, bKnown;
-    Values next;
-    for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
-      int64_t batch = rank == 3 ? registerPart(layout, reg, Dim::Dim0) : 0;
-      auto placeOf = [&](int axis) { return registerPart(layout, reg, tileDim(axis)); };
-      Value batchIndex = rank == 3 ? coordinate(layout, reg, Dim::Dim0) : i32(0);
-      Value &a = aKnown[{batch, placeOf(rank - 2)}];
-      if (!a) {
-        Value row = coordinate(layout, reg, tileDim(rank - 2));
-        row = arith::AddIOp::create(b, arith::MulIOp::create(b, batchIndex, i32(rows)), row);
-        Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(depth)), k);
-        a = operand(sharedPointer(base, arith::MulIOp::create(b, index, i32(aBytes))), aStored, aElement);
-      }
-      Value &c = bKnown[{batch, placeOf(rank - 1)}];
-      if (!c) {
-        Value row = arith::AddIOp::create(b, arith::MulIOp::create(b, batchIndex, i32(depth)), k);
-        Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(columns)),
-                                            coordinate(layout, reg, tileDim(rank - 1)));
-        index = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(bBytes)), i32(bStart));
-        c = operand(sharedPointer(base, index), bStored, bElement);
-      }
-      Value sum = loop.getRegionIterArgs()[size_t(reg)];
-      next.push_back(isInteger ? Value(arith::AddIOp::create(b, sum, Value(arith::MulIOp::create(b, a, c))))
-                               : Value(math::FmaOp::create(b, a, c, sum)));
+  auto loop = scf::ForOp::create(b, i32(0), i32(depth), i32(1), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(loop.getBody());
+  Value k = loop.getInductionVar();
+  std::map<std::pair<int64_t, int64_t>, Value> aKnown, bKnown;
+  Values next;
+  for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
+    int64_t batch = rank == 3 ? registerPart(layout, reg, Dim::Dim0) : 0;
+    auto placeOf = [&](int axis) { return registerPart(layout, reg, tileDim(axis)); };
+    Value batchIndex = rank == 3 ? coordinate(layout, reg, Dim::Dim0) : i32(0);
+    Value &a = aKnown[{batch, placeOf(rank - 2)}];
+    if (!a) {
+      Value row = coordinate(layout, reg, tileDim(rank - 2));
+      row = arith::AddIOp::create(b, arith::MulIOp::create(b, batchIndex, i32(rows)), row);
+      Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(depth)), k);
+      a = operand(index, 0, aType.getElementType());
     }
-    scf::YieldOp::create(b, next);
+    Value &c = bKnown[{batch, placeOf(rank - 1)}];
+    if (!c) {
+      Value row = arith::AddIOp::create(b, arith::MulIOp::create(b, batchIndex, i32(depth)), k);
+      Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(columns)),
+                                          coordinate(layout, reg, tileDim(rank - 1)));
+      c = operand(index, startOfB, bType.getElementType());
+    }
+    Value sum = loop.getRegionIterArgs()[size_t(reg)];
+    next.push_back(isInteger ? Value(arith::AddIOp::create(b, sum, Value(arith::MulIOp::create(b, a, c))))
+                             : Value(math::FmaOp::create(b, a, c, sum)));
   }
-  Values results;
-  for (Value value : loop.getResults())
-    results.push_back(isInteger ? value : convertFloat(value, computed, dElement, false));
-  emitted[op.getD()] = results;
+  scf::YieldOp::create(b, next);
+  return loop.getResults();
 }

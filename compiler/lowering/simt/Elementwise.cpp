@@ -294,7 +294,14 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
           return cloneOn(op, in, type);
         return arith::AndIOp::create(b, in[0], constantOf(type, 0x7F));
       })
-      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(
+      .Case([&](math::FmaOp) -> Value {
+        if (isFp8(result))
+          return inF32(sameType);
+        if (!isNarrowFloat(result) || target.hasFusedMultiplyAdd(result))
+          return cloneOn(op, in, type);
+        return as(type, numbers.narrow(numbers.fusedToOdd(wide(in[0]), wide(in[1]), wide(in[2])), result));
+      })
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>(
           [&](auto) { return isFp8(result) ? inF32(sameType) : cloneOn(op, in, type); })
       .Case([&](arith::CmpFOp) -> Value {
         if (!isFp8(from()))

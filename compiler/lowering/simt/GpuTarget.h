@@ -66,6 +66,7 @@ public:
   /// The value (i32) of lane `lane` (i32, of the same warp).
   virtual mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const = 0;
 
+  virtual const char *blockScope() const = 0; ///< LLVM's name for what the threads of a block see of each other
   /// The old value at `pointer`; `value` has the type that memory has.
   virtual mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                                    triton::MemSemantic semantic, triton::MemScope scope) const = 0;
@@ -119,6 +120,8 @@ public:
   /// The accumulators when all groups are done.
   virtual mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators) const { return {}; }
 
+  /// Whether x * y + z of f16 or bf16 is rounded once by the chip's instruction.
+  virtual bool hasFusedMultiplyAdd(mlir::Type narrow) const { return true; }
   /// f32 to two f8 of type `to`, and back; null when the chip has no such instruction. Values are i8 and f32.
   virtual mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const { return {}; }
   virtual mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const { return {}; }

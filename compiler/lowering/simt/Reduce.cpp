@@ -317,7 +317,7 @@ void ThreadEmitter::emitHistogram(HistogramOp op) {
          [&]() -> Values {
            Value index = arith::TruncIOp::create(b, word, value);
            LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, pointerOf(index), i32(1),
-                                     LLVM::AtomicOrdering::monotonic, "block");
+                                     LLVM::AtomicOrdering::monotonic, target.blockScope());
            return {};
          },
          {});
