@@ -59,6 +59,8 @@ constexpr const char *hostTriple = "x86_64-pc-linux-gnu", *nvidiaTriple = "nvptx
                      *amdTriple = "amdgcn-amd-amdhsa";
 /// What the kernels need at least: one-sided fences, conversions of f8. CUDA 12.7 and later load it.
 constexpr const char *ptxVersion = "+ptx86";
+/// LLVM 22 makes a fused multiply-add with +0 of a product that is rounded to f16, and -0 becomes +0.
+constexpr const char *amdFeatures = "-fma-mix-insts";
 
 /// Collects error diagnostics of a context; the default handler would end the process.
 class DiagnosticCollector {
@@ -193,7 +195,7 @@ std::unique_ptr<CodeGenerator> CodeGenerator::forNvidia(const Chip &chip, int le
 }
 
 std::unique_ptr<CodeGenerator> CodeGenerator::forAmd(const Chip &chip, int level) {
-  return std::unique_ptr<CodeGenerator>(new CodeGenerator(amdTriple, chip.name, "", level));
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(amdTriple, chip.name, amdFeatures, level));
 }
 
 CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::string features, int level)

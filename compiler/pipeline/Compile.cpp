@@ -48,6 +48,8 @@ void checkPhaseName(const Chip &chip, const std::string &name) {
   throw inputError("there is no phase `" + name + "`", {"the phases are " + names});
 }
 
+constexpr int mostBlockThreads = 1024; // of either vendor
+
 void checkOptions(const CompileOptions &options) {
   const Chip &chip = lookupChip(options.target);
   checkPhaseName(chip, options.stopAfter);
@@ -59,9 +61,10 @@ void checkOptions(const CompileOptions &options) {
                      {"phases of the tile level can be resumed"});
   if (options.optimizationLevel < 0 || options.optimizationLevel > 3)
     throw inputError("optimisation level " + std::to_string(options.optimizationLevel) + " is not 0, 1, 2 or 3");
-  if (options.warps < 1 || options.warps > 32 || !llvm::isPowerOf2_32(uint32_t(options.warps)))
-    throw inputError("a block cannot have " + std::to_string(options.warps) + " warps",
-                     {"the number is a power of two from 1 to 32"});
+  int mostWarps = mostBlockThreads / std::max(chip.threadsPerWarp, 32);
+  if (options.warps < 1 || options.warps > mostWarps || !llvm::isPowerOf2_32(uint32_t(options.warps)))
+    throw inputError("a block of " + options.target + " cannot have " + std::to_string(options.warps) + " warps",
+                     {"the number is a power of two from 1 to " + std::to_string(mostWarps)});
   if (options.checkAccesses && chip.vendor != Vendor::Host)
     throw inputError("memory accesses are checked on the host only, not on `" + options.target + "`",
                      {"use `--target host`"});

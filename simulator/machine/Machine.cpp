@@ -408,6 +408,7 @@ bool Machine::unblock() {
   if (readsClock && port.skippedTicks < mostSkip) {
     port.skippedTicks += options.skip ? options.skip(nextSkip) : nextSkip;
     nextSkip = std::min(2 * nextSkip, mostSkip);
+    progressedAt = executed; // until a wave looks at the clock again
     return true;
   }
   ++idlePasses;

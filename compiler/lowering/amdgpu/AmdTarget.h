@@ -40,6 +40,7 @@ public:
                                           mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const override;
   bool hasFusedMultiplyAdd(mlir::Type narrow) const override { return narrow.isF16(); }
   const char *blockScope() const override { return "workgroup"; }
+  const char *deviceScope() const override { return "agent"; }
   mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;
   mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;

@@ -54,6 +54,7 @@ public:
                                                simt::GroupOperand b, mlir::ValueRange accumulators) const override;
   mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators) const override;
   const char *blockScope() const override { return "block"; }
+  const char *deviceScope() const override { return "device"; }
   mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;
   mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;

@@ -20,7 +20,7 @@ static constexpr PeerTarget targets[] = {
   {.name = "amdgpu", .addressSpace = 1, .gpuScope = "agent", .ctaScope = "workgroup",
    .threadId = "llvm.amdgcn.workitem.id.x", .nanosecondsPerTick = 10,
    .splitsRelease = true, .fencesAfterLoop = true, .fencesEachThread = true, .streamFence = nullptr,
-   .joinsWaits = true, .pollsPerClock = 1024, .pause = nullptr},
+   .joinsWaits = true, .pollsPerClock = 64, .pause = nullptr},
 };
 // clang-format on
 

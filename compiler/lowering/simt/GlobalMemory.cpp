@@ -103,7 +103,7 @@ void ThreadEmitter::emitLoad(LoadOp op) {
   int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
   const Values &pointers = of(op.getPtr());
   Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
-  bool isTile = isa<RankedTensorType>(op.getType());
+  bool isTile = isa<RankedTensorType>(op.getType()), agree = mustAgree(op);
   Values results(pointers.size());
   for (size_t first = 0; first < pointers.size(); first += size_t(width)) {
     if (auto copy = isTile ? size_t(firstCopy(layoutOf(op.getType()), int64_t(first))) : first; copy != first) {
@@ -119,11 +119,15 @@ void ThreadEmitter::emitLoad(LoadOp op) {
     Type whole = total > 64   ? Type(VectorType::get(total / 32, b.getI32Type()))
                  : total > 32 ? Type(width > 1 ? Type(VectorType::get(2, b.getI32Type())) : b.getI64Type())
                               : Type(b.getIntegerType(unsigned(total)));
-    Value loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile(),
-                                        /*isNonTemporal=*/false, /*isInvariant=*/op->hasAttr("peer.invariant"));
+    auto loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile(),
+                                       /*isNonTemporal=*/false, /*isInvariant=*/op->hasAttr("peer.invariant"));
+    if (agree && width == 1 && !op.getIsVolatile()) { // what others write by atomics at the same time
+      loaded.setOrdering(LLVM::AtomicOrdering::monotonic);
+      loaded.setSyncscope(target.deviceScope());
+    }
     Values pieces;
     if (width == 1) {
-      pieces = {loaded};
+      pieces = {loaded.getResult()};
     } else {
       Value vector = LLVM::BitcastOp::create(b, VectorType::get(width, stored), loaded);
       for (int64_t i = 0; i < width; ++i)
@@ -136,7 +140,7 @@ void ThreadEmitter::emitLoad(LoadOp op) {
       results[first + i] = value;
     }
   }
-  if (mustAgree(op))
+  if (agree)
     results = broadcastFromOwners(results, op.getPtr().getType(), element);
   emitted[op.getResult()] = results;
 }

@@ -67,6 +67,7 @@ public:
   virtual mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const = 0;
 
   virtual const char *blockScope() const = 0; ///< LLVM's name for what the threads of a block see of each other
+  virtual const char *deviceScope() const = 0; ///< and those of a device
   /// The old value at `pointer`; `value` has the type that memory has.
   virtual mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                                    triton::MemSemantic semantic, triton::MemScope scope) const = 0;
