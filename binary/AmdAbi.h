@@ -7,8 +7,8 @@
 // the kernel was compiled for a workgroup of one shape, and `Package::sharedBytes` of dynamic LDS. Its explicit
 // arguments are the package's in order, at the offsets that the object's metadata say: pointers of 8 bytes, scalars of
 // 1 to 8 bytes, the low ones of the value. A kernel may have one more argument of 8 bytes: the address of the launch's
-// record (binary/LaunchRecord.h), 0 when the package has no sites. Kernels of this compiler have it, those of others need
-// not; a package with sites needs it.
+// record (binary/LaunchRecord.h), 0 when the package has no sites. Kernels of this compiler have it, those of others
+// need not; a package with sites needs it.
 #pragma once
 #include <cstdint>
 

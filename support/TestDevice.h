@@ -8,7 +8,8 @@ namespace heddle {
 /// HEDDLE_TEST_DEVICE (`host`, `threads`, `cuda:0`, `sim:gfx942`), or `host`.
 std::string testDevice();
 
-/// The runtime's driver for tests of several devices: `cuda`, `sim:gfx942`, `threads` (tests/threads_driver/) or `host`.
+/// The runtime's driver for tests of several devices: `cuda`, `sim:gfx942`, `threads` (tests/threads_driver/) or
+/// `host`.
 std::string testDriver();
 
 } // namespace heddle

@@ -68,6 +68,7 @@ private:
     compileOptions.checkAccesses = options.checked;
     compileOptions.warps = options.warps;
     compileOptions.warpGroups = options.warpGroups;
+    compileOptions.exactMath = options.exactMath;
     module = device->loadModule(compile(moduleText, "program", compileOptions).package);
     loadedText = moduleText;
   }

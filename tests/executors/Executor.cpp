@@ -62,7 +62,8 @@ std::unique_ptr<Executor> heddle::executors::makeSimplifiedExecutor() {
 
 std::unique_ptr<Executor> heddle::executors::makeExecutor(const std::string &name) {
   llvm::StringRef device = name;
-  bool checked = device.consume_back("_checked"), cooperative = device.consume_back("_cooperative");
+  bool exact = device.consume_back("_exact"), checked = device.consume_back("_checked"),
+       cooperative = device.consume_back("_cooperative");
   if (device == "reference")
     return makeReferenceExecutor();
   if (device == "simplified")
@@ -74,5 +75,5 @@ std::unique_ptr<Executor> heddle::executors::makeExecutor(const std::string &nam
     return makeThreadsExecutor(
         {.optimised = optimised, .predicated = predicated, .cooperative = cooperative, .warps = warps});
   addSimulatedDrivers();
-  return makeDeviceExecutor(device.str(), {.checked = checked, .cooperative = cooperative});
+  return makeDeviceExecutor(device.str(), {.checked = checked, .cooperative = cooperative, .exactMath = exact});
 }

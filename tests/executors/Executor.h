@@ -27,6 +27,7 @@ struct DeviceOptions {
   bool cooperative = false; ///< every program instance lives at once
   int warps = 4;            ///< of a block of a GPU
   bool warpGroups = false;  ///< CompileOptions::warpGroups
+  bool exactMath = false;   ///< CompileOptions::exactMath
 };
 /// A device of the runtime (`host:0`, `cuda:1`), and the compiler's target for it. Keeps the kernel of the last text,
 /// so that running it again costs no compilation.
@@ -55,7 +56,7 @@ BarrierTrial tryBarriers(const std::string &moduleText, const reference::Grid &g
 /// By name: `reference`, `simplified`, `host`, `host_checked` (with bounds checks), `host_cooperative`, `threads`,
 /// `threads8` (with so many warps; 4), `threads_cooperative`, `threads_unoptimised`, `threads_predicated`, or what
 /// openDevice takes
-/// (`cuda:0`), `cuda:0_cooperative`. Throws Error{Input} for others.
+/// (`cuda:0`), `cuda:0_cooperative`, `cuda:0_exact` (without approximations). Throws Error{Input} for others.
 std::unique_ptr<Executor> makeExecutor(const std::string &name);
 
 } // namespace heddle::executors

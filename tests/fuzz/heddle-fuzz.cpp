@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
     options.without = {without.begin(), without.end()};
     checkFamilies(options.without);
     if (executorName.empty())
-      executorName = testDevice();
+      executorName = testDevice() + (testDevice().find(':') == std::string::npos ? "" : "_exact");
     if (executorName.starts_with("threads") || executorName.starts_with("cuda"))
       options.approximateDivision = true;
     executor = makeExecutor(executorName);

@@ -33,7 +33,7 @@ void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
 }
 
 Value AmdTarget::programId(Builder &b, int axis) const {
-  return call(b, b.getI32Type(), std::string("llvm.amdgcn.workgroup.id.") + "xyz"[axis], {});
+  return call(b, b.getI32Type(), std::string("llvm.amdgcn.workgroup.id.") + "xyz" [axis], {});
 }
 
 // The numbers of workgroups are the first of the hidden arguments of code objects from version 5.
@@ -152,16 +152,9 @@ Value AmdTarget::approximateExp2(Builder &b, Value f32, bool flushes) const {
   return call(b, f32.getType(), flushes ? "llvm.amdgcn.exp2.f32" : "llvm.exp2.f32", {f32});
 }
 
-// Mantissas are divided by a reciprocal, which is exact to 1 unit in the last place and knows no subnormal numbers, and
-// exponents subtracted.
+// An exact quotient takes two instructions more than one within 2 units of x / x = 1.
 Value AmdTarget::approximateDivide(Builder &b, Value x, Value y) const {
-  Type f32 = x.getType(), word = b.getI32Type();
-  auto mantissa = [&](Value value) { return call(b, f32, "llvm.amdgcn.frexp.mant.f32", {value}); };
-  auto exponent = [&](Value value) { return call(b, word, "llvm.amdgcn.frexp.exp.i32.f32", {value}); };
-  Value inverse = call(b, f32, "llvm.amdgcn.rcp.f32", {mantissa(y)});
-  Value quotient = arith::MulFOp::create(b, mantissa(x), inverse);
-  Value scale = arith::SubIOp::create(b, exponent(x), exponent(y));
-  return call(b, f32, "llvm.ldexp.f32.i32", {quotient, scale});
+  return arith::DivFOp::create(b, x, y);
 }
 
 // The instruction takes subnormal numbers for 0: small ones are scaled by an even power of two.

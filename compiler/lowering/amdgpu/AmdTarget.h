@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // AMD's CDNA chips for the code of threads: LLVM's instructions and its intrinsics for AMDGPU. Methods are grouped in
-// files by what they emit: Atomics.cpp, MatrixProducts.cpp (MFMA), Lanes.cpp (exchange between lanes), AmdTarget.cpp the
-// rest. Sources: the instruction set manuals of CDNA 3 and CDNA 4, LLVM's AMDGPU user guide.
+// files by what they emit: Atomics.cpp, MatrixProducts.cpp (MFMA), Lanes.cpp (exchange between lanes), AmdTarget.cpp
+// the rest. Sources: the instruction set manuals of CDNA 3 and CDNA 4, LLVM's AMDGPU user guide.
 #pragma once
 #include "chips/Chip.h"
 #include "compiler/lowering/simt/GpuTarget.h"

@@ -22,8 +22,7 @@ Value AmdTarget::shuffleXor(Builder &b, Value value, int mask) const {
   Type word = b.getI32Type();
   Value yes = arith::ConstantIntOp::create(b, 1, 1);
   auto move = [&](Value from, int selector) {
-    return call(b, word, "llvm.amdgcn.update.dpp.i32",
-                {from, from, i32(b, selector), i32(b, 15), i32(b, 15), yes});
+    return call(b, word, "llvm.amdgcn.update.dpp.i32", {from, from, i32(b, selector), i32(b, 15), i32(b, 15), yes});
   };
   if (mask < 4)
     return move(value, quadPermutation(mask));

@@ -123,12 +123,12 @@ SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction
   Type element = shape.a;
   std::string name;
   for (const Row &row : table) {
-    bool fits = element.isF16()         ? row.type == Multiplied::F16
-                : element.isBF16()      ? row.type == Multiplied::BF16
-                : element.isInteger(8)  ? row.type == Multiplied::I8
-                : element.isF64()       ? row.type == Multiplied::F64
-                : element.isF32()       ? row.type == Multiplied::F32 || row.type == Multiplied::TF32
-                                        : row.type == Multiplied::Fp8;
+    bool fits = element.isF16()        ? row.type == Multiplied::F16
+                : element.isBF16()     ? row.type == Multiplied::BF16
+                : element.isInteger(8) ? row.type == Multiplied::I8
+                : element.isF64()      ? row.type == Multiplied::F64
+                : element.isF32()      ? row.type == Multiplied::F32 || row.type == Multiplied::TF32
+                                       : row.type == Multiplied::Fp8;
     if (fits && row.kPerLane == shape.kPerLane)
       name = shape.m == 32 ? row.large : row.small;
   }

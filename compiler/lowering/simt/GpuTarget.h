@@ -10,12 +10,12 @@
 
 namespace heddle::simt {
 
-/// How a matrix instruction of a target multiplies: C[m, n] += A[m, k] * B[k, n] by one warp. Which lane has what is the
-/// layouts' matter (accumulatorLayout, operandLayout); this says what one thread gives and gets.
+/// How a matrix instruction of a target multiplies: C[m, n] += A[m, k] * B[k, n] by one warp. Which lane has what is
+/// the layouts' matter (accumulatorLayout, operandLayout); this says what one thread gives and gets.
 struct MatrixInstruction {
   int64_t m = 0, n = 0, k = 0;
-  int64_t kWidth = 0;   ///< neighbours along k that the operands' layouts keep in one thread
-  int64_t kPerLane = 0; ///< elements of a row of A, or of a column of B, that a thread gives
+  int64_t kWidth = 0;                ///< neighbours along k that the operands' layouts keep in one thread
+  int64_t kPerLane = 0;              ///< elements of a row of A, or of a column of B, that a thread gives
   mlir::Type a = {}, b = {}, d = {}; ///< the types that are multiplied and added; elements of others are converted
   llvm::SmallVector<int64_t, 2> aRows = {0}; ///< rows of A of which a thread gives elements, counted from its first
   /// Row and column of each result of a thread, counted from its first.
@@ -66,7 +66,7 @@ public:
   /// The value (i32) of lane `lane` (i32, of the same warp).
   virtual mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const = 0;
 
-  virtual const char *blockScope() const = 0; ///< LLVM's name for what the threads of a block see of each other
+  virtual const char *blockScope() const = 0;  ///< LLVM's name for what the threads of a block see of each other
   virtual const char *deviceScope() const = 0; ///< and those of a device
   /// The old value at `pointer`; `value` has the type that memory has.
   virtual mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
@@ -81,8 +81,8 @@ public:
                                                  const layout::Shape &warps) const = 0;
   virtual layout::LinearLayout operandLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
                                              const layout::Shape &warps, int operand) const = 0;
-  /// One instruction: `a`, `b` are registers (i32; i64 for elements of 64 bits) with neighbours along k packed, those of
-  /// the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
+  /// One instruction: `a`, `b` are registers (i32; i64 for elements of 64 bits) with neighbours along k packed, those
+  /// of the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
   virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, const MatrixInstruction &instruction,
                                                   mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const = 0;
 

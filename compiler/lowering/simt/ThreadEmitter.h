@@ -208,8 +208,8 @@ private:
   void emitDot(triton::DotOp op);
   void emitMatrixDot(triton::DotOp op, const MatrixInstruction &instruction);
   void emitPlainDot(triton::DotOp op);
-  /// `sums` and the products of a piece of `depth` along K that lies in shared memory: A, row-major, from `base` on, and
-  /// B so many bytes behind.
+  /// `sums` and the products of a piece of `depth` along K that lies in shared memory: A, row-major, from `base` on,
+  /// and B so many bytes behind.
   Values multiplyFromShared(triton::DotOp op, Value base, int64_t depth, int64_t startOfB, Type computed,
                             const Values &sums);
 

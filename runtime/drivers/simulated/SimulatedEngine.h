@@ -58,9 +58,9 @@ private:
   void endSession();
 
   std::unique_ptr<simulator::Simulator> simulated;
-  std::unique_ptr<simulator::Session> session; ///< null while no kernel runs
-  simulator::SimulationOptions options;        ///< of the session
-  uint64_t ticks = 0;                          ///< of sessions that are over
+  std::unique_ptr<simulator::Session> session;   ///< null while no kernel runs
+  simulator::SimulationOptions options;          ///< of the session
+  uint64_t ticks = 0;                            ///< of sessions that are over
   std::multimap<unsigned, uint64_t> freeRecords; ///< by the device
   Guard *guardOfTurn = nullptr;
   double waitedSeconds = 0; ///< for somebody outside, while time could have passed

@@ -19,7 +19,7 @@ public:
   std::string segmentOf(const Launch &launch) const; ///< the explicit arguments as the kernel finds them
   /// Where the launch's record is, for a package with sites.
   void setRecord(std::string &segment, uint64_t address) const;
-  int64_t mostCooperative() const;                   ///< workgroups that the chip holds at once
+  int64_t mostCooperative() const; ///< workgroups that the chip holds at once
 
   SimulatedEngine &engine;
   const unsigned ordinal;
