@@ -120,7 +120,7 @@ int runProgram(int count, char **words) {
     return 0;
   }
   if (!action)
-    throw heddle::inputError("no verb: say compile, run, inspect, simulate, bench or doctor",
+    throw heddle::inputError("no verb: say compile, run, inspect, simulate, check, mutate, bench or doctor",
                              {"`heddle --help` shows examples"});
   return action();
 }
