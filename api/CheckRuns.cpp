@@ -59,6 +59,8 @@ SimulationOptions optionsOf(const SimulatedKernel &kernel, const RunChoice &choi
   options.policy = parsePolicy(choice.policy);
   options.schedule = parseSchedule(choice.schedule);
   options.seed = choice.seed;
+  if (choice.instructionLimit)
+    options.instructionLimit = choice.instructionLimit;
   options.caches = true;
   return options;
 }
@@ -104,8 +106,7 @@ namespace {
 class Running {
 public:
   Running(const SimulatedKernel &kernel, const CheckRequest &request)
-      : kernel(kernel), request(request), deadline(request.timeLimitSeconds),
-        ignored(ignoredBuffers(kernel, request.allowDifferent)) {}
+      : kernel(kernel), request(request), deadline(request), ignored(ignoredBuffers(kernel, request.allowDifferent)) {}
 
   CheckedRuns makeAll();
 
@@ -129,9 +130,9 @@ constexpr uint64_t mostSlowdown = 64, leastLimit = 1 << 24;
 void Running::make(size_t index) {
   if (deadline.isOver())
     return;
+  if (kernel.request.instructionLimit == 0)
+    runs.plan[index].instructionLimit = limit;
   SimulationOptions options = optionsOf(kernel, runs.plan[index]);
-  if (options.instructionLimit == 0)
-    options.instructionLimit = limit;
   bool wasStopped = false;
   options.isCancelled = [&] { return wasStopped |= deadline.isOver(); };
   KernelOutcome outcome = kernel.run(kernel.object, options);
@@ -274,8 +275,10 @@ void Summary::addReasons(const CheckRequest &request) {
     result.reasons.push_back(fmt::format("{} of {} runs were not made, since an earlier one did not end",
                                          result.planned - result.ended, result.planned));
   else if (result.ended < result.planned)
-    result.reasons.push_back(fmt::format("{} of {} runs did not end within `--time-limit {}`",
-                                         result.planned - result.ended, result.planned, request.timeLimitSeconds));
+    result.reasons.push_back(fmt::format("{} of {} runs did not end {}", result.planned - result.ended, result.planned,
+                                         request.timeLimitSeconds > 0
+                                             ? fmt::format("within `--time-limit {}`", request.timeLimitSeconds)
+                                             : "before they were cancelled"));
   CheckSet checks = parseChecks(request.run.checks);
   std::vector<std::string> off;
   for (const CheckInfo &info : allChecks())

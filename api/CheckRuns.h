@@ -29,16 +29,17 @@ std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std
                                         const std::vector<std::string> &there, const std::vector<bool> &ignored);
 std::vector<bool> ignoredBuffers(const SimulatedKernel &kernel, const std::vector<std::string> &names);
 
-/// What is left of a time limit.
+/// Whether a check is to end: its time is over, or it is cancelled.
 class Deadline {
 public:
-  explicit Deadline(double seconds) : seconds(seconds) {}
+  explicit Deadline(const CheckRequest &request) : request(request) {}
   bool isOver() const {
-    return seconds > 0 && std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(seconds);
+    std::chrono::duration<double> limit(request.timeLimitSeconds), passed = std::chrono::steady_clock::now() - begin;
+    return (limit.count() > 0 && passed > limit) || (request.isCancelled && request.isCancelled());
   }
 
 private:
-  double seconds;
+  const CheckRequest &request;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 

@@ -69,6 +69,20 @@ __kernel void waits(__global volatile int *x, __global int *out) {
   out[ITEM] = 1;
 }
 
+// The second workgroup must not come first: then it runs for ever, and waits for nothing.
+__kernel void in_turn(__global int *ticket, __global int *out) {
+  if (ITEM == 0 && __scoped_atomic_fetch_add(ticket, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE) != GROUP)
+    for (;;)
+      __asm__ volatile("s_nop 0");
+  out[64 * GROUP + ITEM] = 1;
+}
+
+// Twelve bytes by value.
+struct three {
+  int a, b, c;
+};
+__kernel void of_three(__global int *out, struct three values) { out[ITEM] = values.a + values.b + values.c; }
+
 // Each of these waits is implied by the next one: taking one away changes nothing.
 __kernel void waits_twice(__global const int *x, __global int *out) {
   int value = x[ITEM];
