@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether a kernel of an AMD code object is right under every order of things that the machine allows: it runs under
-// many policies and schedules with all checks, and its results are compared bit for bit.
+// Whether a kernel of an AMD code object is right in many orders of things that the machine allows, the extreme ones
+// among them: it runs under many policies and schedules with all checks, and its results are compared bit for bit.
 #pragma once
 #include "api/Simulate.h"
 

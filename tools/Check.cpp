@@ -25,12 +25,13 @@ const char *const checkOptionsHelp =
 namespace {
 
 constexpr const char *help =
-    R"(heddle check OBJECT [options]: whether a kernel of an AMD code object is right in every order of things
+    R"(heddle check OBJECT [options]: whether a kernel of an AMD code object is right in many orders of things, the
+  extreme ones among them
 
   heddle check add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:1 --arg y=rand:f32[1024]:7 --arg out=f32[1024]
   heddle check --list
 
-  Runs the kernel under every policy and schedule of `heddle simulate` with all checks, and compares the bits of all
+  Runs the kernel under every policy and schedule of `heddle simulate` with --checks, and compares the bits of all
   buffers. Prints what it found with the command that shows it again, and `clean` only if everything ran.
 {}{})"
     R"(  --json               the verdict as JSON
