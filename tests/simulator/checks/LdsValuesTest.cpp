@@ -167,6 +167,21 @@ TEST(LdsValues, FlatStoresToLdsAreOverWithTheLocalCounter) {
   expectSeveral({first + "s_barrier\n" + end(0), second});
 }
 
+/// Also when nothing has waited for it before the wave ends.
+TEST(LdsValues, ALoadThatLandsBeyondLdsIsAFaultOfItsInstruction) {
+  AssembledKernel kernel({"s_mov_b32 m0, 0x8000\nglobal_load_lds_dword v[2:3], off", "s_nop 0"});
+  forEachRun([&](const SimulationOptions &options) {
+    SimulationReport report = kernel.run(options);
+    ASSERT_TRUE(report.error);
+    EXPECT_NE(std::string(report.error->what()).find("of LDS, of which the workgroup has 8192 bytes"),
+              std::string::npos)
+        << report.error->what();
+    EXPECT_NE(report.error->notes.at(0).find("global_load_lds_dword v[2:3], off  workgroup 0,0,0 wave 0 lane 0"),
+              std::string::npos)
+        << report.error->notes[0];
+  });
+}
+
 TEST(LdsValues, ScratchOfAWaveIsInOrder) {
   std::string program = begin(0) + "scratch_store_dword off, v12, off\nscratch_load_dword v10, off, off\n"
                                    "scratch_store_dword off, v1, off\n";
