@@ -18,8 +18,9 @@ constexpr const char *help =
 
   heddle mutate add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:1 --arg y=rand:f32[1024]:7 --arg out=f32[1024]
 
-  First the kernel itself must be without findings, and all its runs must end. Then each instruction that ran is changed in every way that its kind
-  allows, one at a time, and runs until a finding, another result, a fault or no end gives it away:
+  First the kernel itself must be without findings, and all its runs must end. Then each instruction that ran is changed
+  in every way that its kind allows, one at a time, and runs until a finding, another result, a fault or no end gives it
+  away:
 {}
   Score: those caught, of those that are not explained by --equivalent. A run of a mutant may take 16 times the
   instructions of the same run of the kernel itself, and 100000 more.
