@@ -23,10 +23,11 @@ struct Difference {
   size_t buffer = 0;
   int64_t element = 0, elements = 0; ///< the first one, and how many differ
   std::string here, there;
+  std::string unwritten; ///< a store that brought what nothing had written, when that is what the element holds
 };
-/// `ignored` are buffers that may differ.
-std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std::vector<std::string> &here,
-                                        const std::vector<std::string> &there, const std::vector<bool> &ignored);
+/// Compares contents; `ignored` are buffers that may differ.
+std::vector<Difference> compareOutcomes(const SimulatedKernel &kernel, const KernelOutcome &here,
+                                        const KernelOutcome &there, const std::vector<bool> &ignored);
 std::vector<bool> ignoredBuffers(const SimulatedKernel &kernel, const std::vector<std::string> &names);
 
 /// Whether a check is to end: its time is over, or it is cancelled.

@@ -112,8 +112,7 @@ bool Mutating::judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome
     mutant.detail = report.error->what();
     return true;
   }
-  std::vector<Difference> differences =
-      compareContents(kernel, outcome.contents, runs.outcomes[runs.reference]->contents, ignored);
+  std::vector<Difference> differences = compareOutcomes(kernel, outcome, *runs.outcomes[runs.reference], ignored);
   if (differences.empty())
     return false;
   const Difference &first = differences.front();

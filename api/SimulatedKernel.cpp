@@ -419,6 +419,18 @@ std::vector<uint64_t> SimulatedKernel::placeBuffers(Simulator &simulator) const 
   return places;
 }
 
+static UnwrittenStores unwrittenStores(Simulator &simulator, uint64_t address) {
+  UnwrittenStores stores;
+  const Allocation &allocation = *simulator.system.home.owner(address);
+  if (!allocation.unwritten || allocation.unwritten->firstStore.empty())
+    return stores;
+  stores.first = allocation.unwritten->firstStore;
+  stores.bytes.resize(allocation.sizeBytes);
+  for (size_t i = 0; i < stores.bytes.size(); ++i)
+    stores.bytes[i] = allocation.unwritten->flags[i] == UnwrittenBytes::Copied;
+  return stores;
+}
+
 KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOptions &given, const Tracer &tracer,
                                    const std::vector<bool> &wanted) const {
   Simulator simulator(code.chip, request.devices);
@@ -446,6 +458,7 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
     outcome.contents.emplace_back();
     if (wanted.empty() || wanted[i])
       outcome.contents.back().assign(memory.begin(), memory.end());
+    outcome.unwritten.push_back(unwrittenStores(simulator, places[i]));
   }
   for (const Instruction *instruction : loaded.reached())
     outcome.reached.push_back({instruction->pc - loaded.base, instruction->sizeBytes, instruction->mnemonic,
