@@ -244,6 +244,11 @@ void Summary::addDifference(size_t index, const Difference &difference) {
   if (!difference.unwritten.empty())
     text += kernel.withSources(difference.unwritten) +
             "\n  note   such a store left there what comes from registers, LDS or memory that nothing has written\n";
+  else if (isFloat(array.type))
+    text +=
+        fmt::format("  note   where bits may differ, as of sums by float atomics, `--allow-different {}` leaves the "
+                    "buffer out\n",
+                    array.name);
   addFinding(index, {.kind = "result", .text = text, .run = {}}, "result " + array.name);
 }
 

@@ -54,6 +54,12 @@ __kernel void first_come(__global int *ticket, __global int *out, __global int *
   }
 }
 
+// Sums whose bits depend on the order.
+__kernel void sum_floats(__global const float *x, __global float *sum) {
+  if (ITEM == 0)
+    __scoped_atomic_fetch_add(sum, x[GROUP], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
 __kernel void exponential(__global float *x) { x[ITEM] = __builtin_amdgcn_exp2f(x[ITEM]); }
 
 // An instruction that the simulator does not have.
