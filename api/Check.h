@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether a kernel of an AMD code object is right under every order of things that the machine allows: it runs under
-// many policies and schedules with all checks, and its results are compared bit for bit.
+// Whether a kernel of an AMD code object is right in many orders of things that the machine allows, the extreme ones
+// among them: it runs under many policies and schedules with all checks, and its results are compared bit for bit.
 #pragma once
 #include "api/Simulate.h"
 
@@ -16,6 +16,7 @@ struct CheckRequest {
   SimulateRequest run;                     ///< policy, schedule, seed, outputs, trace and step are ignored
   unsigned schedules = 8;                  ///< seeds of random runs; at most as many of leap-frog and frozen ones
   double timeLimitSeconds = 0;             ///< 0: none
+  std::function<bool()> isCancelled;       ///< asked now and then, on any thread; ends as the time limit does
   unsigned threads = 0;                    ///< 0: one for each core
   std::vector<std::string> allowDifferent; ///< buffers whose bits may differ between runs
   std::function<void(size_t done, size_t all)> progress; ///< called on any thread, one call at a time
@@ -25,7 +26,8 @@ struct CheckRequest {
 struct RunChoice {
   std::string policy, schedule;
   uint64_t seed = 0;
-  std::string text() const; ///< `latest, leap-frog, seed 2`
+  uint64_t instructionLimit = 0; ///< 0: the request's, or the default
+  std::string text() const;      ///< `latest, leap-frog, seed 2`
 };
 
 struct CheckFinding {

@@ -59,11 +59,19 @@ SimulationOptions optionsOf(const SimulatedKernel &kernel, const RunChoice &choi
   options.policy = parsePolicy(choice.policy);
   options.schedule = parseSchedule(choice.schedule);
   options.seed = choice.seed;
+  if (choice.instructionLimit)
+    options.instructionLimit = choice.instructionLimit;
   options.caches = true;
   return options;
 }
 
 // ---- Comparing ----
+
+static bool holdsUnwritten(const UnwrittenStores &stores, size_t at, size_t size) {
+  return !stores.bytes.empty() &&
+         std::find(stores.bytes.begin() + ptrdiff_t(at), stores.bytes.begin() + ptrdiff_t(at + size), true) !=
+             stores.bytes.begin() + ptrdiff_t(at + size);
+}
 
 std::vector<bool> ignoredBuffers(const SimulatedKernel &kernel, const std::vector<std::string> &names) {
   std::vector<bool> ignored(kernel.buffers.size());
@@ -73,15 +81,16 @@ std::vector<bool> ignoredBuffers(const SimulatedKernel &kernel, const std::vecto
   return ignored;
 }
 
-std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std::vector<std::string> &here,
-                                        const std::vector<std::string> &there, const std::vector<bool> &ignored) {
+std::vector<Difference> compareOutcomes(const SimulatedKernel &kernel, const KernelOutcome &hereOutcome,
+                                        const KernelOutcome &thereOutcome, const std::vector<bool> &ignored) {
+  const std::vector<std::string> &here = hereOutcome.contents, &there = thereOutcome.contents;
   std::vector<Difference> found;
   for (size_t i = 0; i < here.size(); ++i) {
     if (ignored[i] || here[i] == there[i])
       continue;
     const Array &array = kernel.buffers[i].array;
     size_t size = size_t(elementSizeBytes(array.type));
-    Difference difference{i, -1, 0, "", ""};
+    Difference difference{i, -1, 0, "", "", ""};
     for (size_t at = 0; at + size <= here[i].size(); at += size) {
       const char *mine = here[i].data() + at, *other = there[i].data() + at;
       if (std::memcmp(mine, other, size) == 0)
@@ -91,6 +100,9 @@ std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std
       difference.element = int64_t(at / size);
       difference.here = formatElement(array.type, mine);
       difference.there = formatElement(array.type, other);
+      for (const KernelOutcome *outcome : {&hereOutcome, &thereOutcome})
+        if (const UnwrittenStores &stores = outcome->unwritten[i]; holdsUnwritten(stores, at, size))
+          difference.unwritten = stores.first;
     }
     found.push_back(std::move(difference));
   }
@@ -104,8 +116,7 @@ namespace {
 class Running {
 public:
   Running(const SimulatedKernel &kernel, const CheckRequest &request)
-      : kernel(kernel), request(request), deadline(request.timeLimitSeconds),
-        ignored(ignoredBuffers(kernel, request.allowDifferent)) {}
+      : kernel(kernel), request(request), deadline(request), ignored(ignoredBuffers(kernel, request.allowDifferent)) {}
 
   CheckedRuns makeAll();
 
@@ -129,9 +140,9 @@ constexpr uint64_t mostSlowdown = 64, leastLimit = 1 << 24;
 void Running::make(size_t index) {
   if (deadline.isOver())
     return;
+  if (kernel.request.instructionLimit == 0)
+    runs.plan[index].instructionLimit = limit;
   SimulationOptions options = optionsOf(kernel, runs.plan[index]);
-  if (options.instructionLimit == 0)
-    options.instructionLimit = limit;
   bool wasStopped = false;
   options.isCancelled = [&] { return wasStopped |= deadline.isOver(); };
   KernelOutcome outcome = kernel.run(kernel.object, options);
@@ -174,9 +185,9 @@ CheckedRuns Running::makeAll() {
     std::optional<KernelOutcome> &outcome = runs.outcomes[index];
     if (!outcome || outcome->report.error)
       return;
-    runs.differences[index] =
-        compareContents(kernel, outcome->contents, runs.outcomes[runs.reference]->contents, ignored);
+    runs.differences[index] = compareOutcomes(kernel, *outcome, *runs.outcomes[runs.reference], ignored);
     outcome->contents.clear();
+    outcome->unwritten.clear();
   });
   return std::move(runs);
 }
@@ -230,6 +241,14 @@ void Summary::addDifference(size_t index, const Difference &difference) {
                                  "  {5} of {6} elements differ\n",
                                  place, difference.there, runs.plan[runs.reference].text(), difference.here,
                                  runs.plan[index].text(), difference.elements, countElements(array.shape), width);
+  if (!difference.unwritten.empty())
+    text += kernel.withSources(difference.unwritten) +
+            "\n  note   such a store left there what comes from registers, LDS or memory that nothing has written\n";
+  else if (isFloat(array.type))
+    text +=
+        fmt::format("  note   where bits may differ, as of sums by float atomics, `--allow-different {}` leaves the "
+                    "buffer out\n",
+                    array.name);
   addFinding(index, {.kind = "result", .text = text, .run = {}}, "result " + array.name);
 }
 
@@ -274,8 +293,10 @@ void Summary::addReasons(const CheckRequest &request) {
     result.reasons.push_back(fmt::format("{} of {} runs were not made, since an earlier one did not end",
                                          result.planned - result.ended, result.planned));
   else if (result.ended < result.planned)
-    result.reasons.push_back(fmt::format("{} of {} runs did not end within `--time-limit {}`",
-                                         result.planned - result.ended, result.planned, request.timeLimitSeconds));
+    result.reasons.push_back(fmt::format("{} of {} runs did not end {}", result.planned - result.ended, result.planned,
+                                         request.timeLimitSeconds > 0
+                                             ? fmt::format("within `--time-limit {}`", request.timeLimitSeconds)
+                                             : "before they were cancelled"));
   CheckSet checks = parseChecks(request.run.checks);
   std::vector<std::string> off;
   for (const CheckInfo &info : allChecks())

@@ -23,22 +23,24 @@ struct Difference {
   size_t buffer = 0;
   int64_t element = 0, elements = 0; ///< the first one, and how many differ
   std::string here, there;
+  std::string unwritten; ///< a store that brought what nothing had written, when that is what the element holds
 };
-/// `ignored` are buffers that may differ.
-std::vector<Difference> compareContents(const SimulatedKernel &kernel, const std::vector<std::string> &here,
-                                        const std::vector<std::string> &there, const std::vector<bool> &ignored);
+/// Compares contents; `ignored` are buffers that may differ.
+std::vector<Difference> compareOutcomes(const SimulatedKernel &kernel, const KernelOutcome &here,
+                                        const KernelOutcome &there, const std::vector<bool> &ignored);
 std::vector<bool> ignoredBuffers(const SimulatedKernel &kernel, const std::vector<std::string> &names);
 
-/// What is left of a time limit.
+/// Whether a check is to end: its time is over, or it is cancelled.
 class Deadline {
 public:
-  explicit Deadline(double seconds) : seconds(seconds) {}
+  explicit Deadline(const CheckRequest &request) : request(request) {}
   bool isOver() const {
-    return seconds > 0 && std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(seconds);
+    std::chrono::duration<double> limit(request.timeLimitSeconds), passed = std::chrono::steady_clock::now() - begin;
+    return (limit.count() > 0 && passed > limit) || (request.isCancelled && request.isCancelled());
   }
 
 private:
-  double seconds;
+  const CheckRequest &request;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 

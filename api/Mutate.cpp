@@ -3,6 +3,7 @@
 #include "api/CheckRuns.h"
 #include "api/Values.h"
 #include "simulator/mutations/Mutations.h"
+#include "support/Suggest.h"
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -29,12 +30,14 @@ AmdSegment &codeOf(AmdCodeObject &object) {
 
 class Mutating {
 public:
-  Mutating(const SimulatedKernel &kernel, const MutateRequest &request) : kernel(kernel), request(request) {}
+  Mutating(const SimulatedKernel &kernel, const MutateRequest &request)
+      : kernel(kernel), request(request), deadline(request.check) {}
 
   MutateResult execute();
 
 private:
   void findSites();
+  void checkExplanations() const;
   void orderRuns();
   void run(size_t index);
   bool judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome) const;
@@ -42,6 +45,7 @@ private:
 
   const SimulatedKernel &kernel;
   const MutateRequest &request;
+  Deadline deadline;
   MutateResult result;
   CheckedRuns runs;
   std::vector<Site> sites;
@@ -108,8 +112,7 @@ bool Mutating::judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome
     mutant.detail = report.error->what();
     return true;
   }
-  std::vector<Difference> differences =
-      compareContents(kernel, outcome.contents, runs.outcomes[runs.reference]->contents, ignored);
+  std::vector<Difference> differences = compareOutcomes(kernel, outcome, *runs.outcomes[runs.reference], ignored);
   if (differences.empty())
     return false;
   const Difference &first = differences.front();
@@ -129,43 +132,67 @@ void Mutating::run(size_t index) {
   for (size_t choice : order) {
     SimulationOptions options = optionsOf(kernel, runs.plan[choice]);
     uint64_t limit = slowdown * runs.outcomes[choice]->report.statistics.instructions + leastLimit;
-    options.instructionLimit = options.instructionLimit ? std::min(options.instructionLimit, limit) : limit;
-    if (judge(mutant, choice, kernel.run(object, options)))
+    uint64_t asked = kernel.request.instructionLimit;
+    options.instructionLimit = asked ? std::min(asked, limit) : limit;
+    bool wasStopped = false;
+    options.isCancelled = [&] { return wasStopped |= deadline.isOver(); };
+    KernelOutcome outcome = kernel.run(object, options);
+    if (wasStopped || judge(mutant, choice, outcome)) // what was stopped says nothing
       return;
   }
   mutant.fate = Mutant::Fate::Survived;
 }
 
+bool fits(const EquivalentMutant &known, const Mutant &mutant) {
+  bool isPlace = known.pc ? mutant.pc == *known.pc : mutant.before == known.text;
+  return isPlace && (known.kind.empty() || mutant.kind == known.kind);
+}
+
+/// An explanation that fits nothing is mistyped; that is known before any mutant has run.
+void Mutating::checkExplanations() const {
+  for (const EquivalentMutant &known : request.equivalents) {
+    if (std::any_of(result.mutants.begin(), result.mutants.end(),
+                    [&](const Mutant &mutant) { return fits(known, mutant); }))
+      continue;
+    std::vector<std::string> texts, notes;
+    for (const Mutant &mutant : result.mutants)
+      texts.push_back(mutant.before);
+    if (std::string close = known.pc ? "" : closestName(known.text, texts); !close.empty() && close != known.text)
+      notes.push_back(fmt::format("the closest is `{}`", close));
+    notes.push_back("`--json` lists every change with its kind, its pc and its instruction");
+    throw inputError(fmt::format("{}: no instruction that ran is `{}`{}", known.origin,
+                                 known.pc ? fmt::format("0x{:x}", *known.pc) : known.text,
+                                 known.kind.empty() ? "" : " and can be changed by " + known.kind),
+                     notes);
+  }
+}
+
 void Mutating::explain() {
   for (const EquivalentMutant &known : request.equivalents) {
-    size_t matching = 0, survivors = 0;
+    size_t survivors = 0, notRun = 0;
     for (Mutant &mutant : result.mutants) {
-      bool isPlace = known.pc ? mutant.pc == *known.pc : mutant.before == known.text;
-      if (!isPlace || (!known.kind.empty() && mutant.kind != known.kind))
+      if (!fits(known, mutant))
         continue;
-      ++matching;
+      notRun += mutant.fate == Mutant::Fate::NotRun;
       if (mutant.fate != Mutant::Fate::Survived)
         continue;
       ++survivors;
       mutant.equivalent = known.reason;
     }
-    if (matching == 0)
-      throw inputError(fmt::format("{}: no instruction that ran is `{}`{}", known.origin,
-                                   known.pc ? fmt::format("0x{:x}", *known.pc) : known.text,
-                                   known.kind.empty() ? "" : " and can be changed by " + known.kind));
     if (survivors == 0)
-      result.notes.push_back(fmt::format("{}: what it explains is caught", known.origin));
+      result.notes.push_back(
+          fmt::format("{}: what it explains {}", known.origin, notRun ? "did not run" : "is caught"));
   }
 }
 
 MutateResult Mutating::execute() {
   ignored = ignoredBuffers(kernel, request.check.allowDifferent);
-  Deadline deadline(request.check.timeLimitSeconds);
   runs = makeRuns(kernel, request.check);
   result.good = summarise(kernel, request.check, runs);
   if (!result.good.findings.empty() || result.good.ended < result.good.planned)
     return std::move(result);
   findSites();
+  checkExplanations();
   orderRuns();
   std::mutex progress;
   size_t done = 0;

@@ -38,11 +38,11 @@ struct Mutant {
 };
 
 struct MutateResult {
-  CheckResult good; ///< mutants are made only when it is clean
+  CheckResult good; ///< mutants are made only when it has no findings and all its runs ended
   size_t executed = 0;
   size_t notReached = 0; ///< instructions that could be changed, between those that ran, and did not run themselves
   std::vector<Mutant> mutants;
-  std::vector<std::string> notes; ///< of explanations for what is caught
+  std::vector<std::string> notes; ///< of explanations for what is caught, or did not run
 
   size_t count(Mutant::Fate fate) const;
   size_t caught() const;

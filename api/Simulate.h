@@ -34,7 +34,7 @@ struct SimulateRequest {
   unsigned devices = 1;
   std::string policy = "earliest";       ///< when memory operations take effect: a name of simulationPolicies()
   std::string schedule = "run-to-block"; ///< in which order waves run: a name of simulationSchedules()
-  std::string checks = "none";           ///< `all`, `none`, `a,b`, `all,-c`
+  std::string checks = "none";           ///< `all`, `default`, `none`, `a,b`, `all,-c`, `-c`
   bool caches = false;                   ///< also where nothing implies them
   bool preloads = true;
   uint64_t seed = 0;

@@ -103,10 +103,6 @@ SimulatedKernel::SimulatedKernel(const std::string &file, const std::string &nam
   std::map<std::string, Texts> values, extra;
   collect(request.arguments, "--arg", values);
   checkMissing(values);
-  std::vector<std::string> known;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    known.push_back(nameOf(i));
-  checkOwnNames(request.buffers, known, kernel.name);
   collect(request.buffers, "--buffer", extra);
   for (unsigned device = 0; device < request.devices; ++device) {
     segments[device].assign(kernel.kernargBytes, '\0');
@@ -183,8 +179,13 @@ void SimulatedKernel::collect(const std::vector<NamedValue> &given, const char *
   std::map<std::pair<std::string, std::optional<unsigned>>, const NamedValue *> seen;
   for (const NamedValue &value : given) {
     Target target = targetOf(value.name, option);
-    if (areArguments && !positionOf(target.name))
+    bool isArgument = positionOf(target.name).has_value();
+    if (areArguments && !isArgument)
       throw noArgument(target.name);
+    if (!areArguments && isArgument)
+      throw inputError(
+          fmt::format("`{} {}=...`: `{}` is an argument of kernel `{}`; a `--buffer` needs a name of its own", option,
+                      value.name, target.name, kernel.name));
     if (auto [before, isNew] = seen.try_emplace({target.name, target.device}, &value); !isNew)
       throw inputError(fmt::format("`{0} {1}=...` and `{0} {2}=...` are the same: `{3}` and `{4}`", option,
                                    before->second->name, value.name, before->second->value, value.value));
@@ -264,7 +265,6 @@ void SimulatedKernel::addBuffer(const std::string &name, const Value &value, uns
   }
   const BufferSpec &spec = value.spec;
   SimulatedBuffer made;
-  made.base = name;
   made.device = request.devices > 1 && !value.onHost ? int(device) : -1;
   made.placement = value.placement;
   Array &array = made.array;
@@ -371,7 +371,7 @@ void SimulatedKernel::resolvePointers() {
 void SimulatedKernel::makeGeometry() {
   auto extents = [](const char *option, const std::array<int64_t, 3> &given) {
     for (int64_t extent : given)
-      if (extent < 0 || extent > int64_t(UINT32_MAX))
+      if (extent < 1 || extent > int64_t(UINT32_MAX))
         throw inputError(fmt::format("`{} {}`: an extent is from 1 to {}", option, extent, UINT32_MAX));
     return Extents{uint32_t(given[0]), uint32_t(given[1]), uint32_t(given[2])};
   };
@@ -419,6 +419,18 @@ std::vector<uint64_t> SimulatedKernel::placeBuffers(Simulator &simulator) const 
   return places;
 }
 
+static UnwrittenStores unwrittenStores(Simulator &simulator, uint64_t address) {
+  UnwrittenStores stores;
+  const Allocation &allocation = *simulator.system.home.owner(address);
+  if (!allocation.unwritten || allocation.unwritten->firstStore.empty())
+    return stores;
+  stores.first = allocation.unwritten->firstStore;
+  stores.bytes.resize(allocation.sizeBytes);
+  for (size_t i = 0; i < stores.bytes.size(); ++i)
+    stores.bytes[i] = allocation.unwritten->flags[i] == UnwrittenBytes::Copied;
+  return stores;
+}
+
 KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOptions &given, const Tracer &tracer,
                                    const std::vector<bool> &wanted) const {
   Simulator simulator(code.chip, request.devices);
@@ -446,6 +458,7 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
     outcome.contents.emplace_back();
     if (wanted.empty() || wanted[i])
       outcome.contents.back().assign(memory.begin(), memory.end());
+    outcome.unwritten.push_back(unwrittenStores(simulator, places[i]));
   }
   for (const Instruction *instruction : loaded.reached())
     outcome.reached.push_back({instruction->pc - loaded.base, instruction->sizeBytes, instruction->mnemonic,

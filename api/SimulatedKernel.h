@@ -11,9 +11,8 @@ namespace heddle {
 
 /// A buffer of one device, or of the host.
 struct SimulatedBuffer {
-  Array array;      ///< the name is `out`, or `out@1` with several devices; without bytes: zeros
-  std::string base; ///< `out`
-  int device = -1;  ///< of several; -1: on the host, or the only one
+  Array array;     ///< the name is `out`, or `out@1` with several devices; without bytes: zeros
+  int device = -1; ///< of several; -1: on the host, or the only one
   simulator::Placement placement = simulator::Placement::Normal;
   bool isInitialised = true;    ///< false: only type and extents were given
   std::vector<size_t> pointers; ///< of the buffers whose addresses it holds
@@ -29,10 +28,17 @@ struct ReachedInstruction {
   bool isKnown = true; ///< whether the simulator has it
 };
 
+/// The bytes of a buffer in which a store left what nothing had written, as far as Check::Uninitialised knows.
+struct UnwrittenStores {
+  std::vector<bool> bytes; ///< empty when there are none
+  std::string first;       ///< the first such store, as a line of a report
+};
+
 /// What one run did.
 struct KernelOutcome {
   simulator::SimulationReport report;
-  std::vector<std::string> contents; ///< by index of SimulatedKernel::buffers; none after an error
+  std::vector<std::string> contents;      ///< by index of SimulatedKernel::buffers; none after an error
+  std::vector<UnwrittenStores> unwritten; ///< likewise
   std::vector<ReachedInstruction> reached;
   double seconds = 0; ///< of processor time, of the run alone
 };

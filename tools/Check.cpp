@@ -14,21 +14,24 @@ namespace heddle {
 
 const char *const checkOptionsHelp =
     R"(  --schedules N        seeds of random runs, and at most as many of those of leap-frog and frozen; default 8
-  --checks NAMES       default (all but lds-same-value), all, or some, as a,b or default,-c, which is never clean
+  --checks NAMES       default (all but lds-same-value), all, or some: a,b, or those of default and one more (+a) or but
+                         one (-a); without all of default it is never clean
   --allow-different NAME   a buffer whose bits may differ between runs, as of sums by float atomics
   --time-limit S       begin no run, and end those under way, after S seconds
   --threads N          runs at once; default one for each core
+  Without --limit a run may take 64 times the instructions of the first one, and 2^24 more.
 )";
 
 namespace {
 
 constexpr const char *help =
-    R"(heddle check OBJECT [options]: whether a kernel of an AMD code object is right in every order of things
+    R"(heddle check OBJECT [options]: whether a kernel of an AMD code object is right in many orders of things, the
+  extreme ones among them
 
   heddle check add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:1 --arg y=rand:f32[1024]:7 --arg out=f32[1024]
   heddle check --list
 
-  Runs the kernel under every policy and schedule of `heddle simulate` with all checks, and compares the bits of all
+  Runs the kernel under every policy and schedule of `heddle simulate` with --checks, and compares the bits of all
   buffers. Prints what it found with the command that shows it again, and `clean` only if everything ran.
 {}{})"
     R"(  --json               the verdict as JSON
@@ -54,8 +57,11 @@ int listChecks(bool asJson) {
 }
 
 std::string replayOf(const CheckFinding &finding, const KernelOptions &kernel) {
-  return fmt::format("{} --policy {} --schedule {} --seed {} --caches --checks {}", kernel.commandLine(),
-                     finding.run.policy, finding.run.schedule, finding.run.seed, quoteForShell(kernel.run.checks));
+  // What does not end would run for many minutes with the default limit.
+  bool isLimited = finding.kind == "no-end" && finding.run.instructionLimit > 0;
+  return fmt::format("{}{} --policy {} --schedule {} --seed {} --caches --checks {}", kernel.commandLine(),
+                     isLimited ? fmt::format(" --limit {}", finding.run.instructionLimit) : "", finding.run.policy,
+                     finding.run.schedule, finding.run.seed, quoteForShell(kernel.run.checks));
 }
 
 double parseSeconds(const std::string &option, const std::string &text) {
@@ -87,7 +93,7 @@ void CheckOptions::add(CLI::App &verb) {
   kernel.add(verb);
   kernel.run.checks = "default";
   verb.add_option_function<std::string>("--schedules", [this](const std::string &text) {
-    request.schedules = unsigned(parseIntegerOption("--schedules", text, 1));
+    request.schedules = unsigned(parseIntegerOption("--schedules", text, 1, 100000));
   });
   verb.add_option("--checks", kernel.run.checks);
   verb.add_option("--allow-different", request.allowDifferent)->allow_extra_args(false);

@@ -18,10 +18,12 @@ constexpr const char *help =
 
   heddle mutate add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:1 --arg y=rand:f32[1024]:7 --arg out=f32[1024]
 
-  First the kernel itself must be without findings. Then each instruction that ran is changed in every way that its kind
-  allows, one at a time, and runs until a finding, another result, a fault or no end gives it away:
+  First the kernel itself must be without findings, and all its runs must end. Then each instruction that ran is changed
+  in every way that its kind allows, one at a time, and runs until a finding, another result, a fault or no end gives it
+  away:
 {}
-  Score: those caught, of those that are not explained by --equivalent.
+  Score: those caught, of those that are not explained by --equivalent. A run of a mutant may take 16 times the
+  instructions of the same run of the kernel itself, and 100000 more.
 {}{})"
     R"(  --equivalent FILE    why mutants survive that are no fault: lines `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`
   --min-score PERCENT  below it the exit code is 1; default 100
@@ -164,7 +166,9 @@ int mutateVerb(MutateVerbRequest &request) {
     printJson(asJson(result, kernel));
   else
     printData(formatVerdict(result.good, kernel) +
-              (isGood ? "\n" + formatScore(result) : "no mutants: the kernel itself must be without findings first\n"));
+              (isGood                         ? "\n" + formatScore(result)
+               : result.good.findings.empty() ? "no mutants: all runs of the kernel itself must end first\n"
+                                              : "no mutants: the kernel itself must be without findings first\n"));
   bool isEnough = isGood && 100 * result.score() >= request.minimumPercent && result.count(Fate::NotRun) == 0;
   return isEnough ? 0 : int(ErrorClass::WrongResult);
 }

@@ -61,7 +61,7 @@ std::array<int64_t, 3> parseExtents(const std::string &option, const std::string
   for (int i = 0; i < 3; ++i) {
     auto [stop, status] = std::from_chars(at, end, extents[i]);
     if (status == std::errc::result_out_of_range)
-      throw inputError(fmt::format("`{} {}` is too large", option, text), {"a grid has below 2^31 program instances"});
+      throw inputError(fmt::format("`{} {}` is too large", option, text), {"the greatest extent is 4294967295"});
     if (status != std::errc() || stop == at)
       break;
     if (stop == end)
@@ -93,7 +93,12 @@ uint64_t parseUnsignedOption(const std::string &option, const std::string &text,
 std::string quoteForShell(const std::string &word) {
   bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                                        "0123456789_-+=:,./@%") == std::string::npos;
-  return plain ? word : "'" + word + "'";
+  if (plain)
+    return word;
+  std::string quoted = "'";
+  for (char letter : word)
+    quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
 }
 
 std::string fileOfRank(const std::string &file, size_t rank) {

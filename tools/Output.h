@@ -21,11 +21,11 @@ void printJson(const nlohmann::ordered_json &json);
 /// An option's value as an integer from `least` to `most`; Error{Input} with the option and its text when it is none.
 int parseIntegerOption(const std::string &option, const std::string &text, int least, int most = INT_MAX);
 
+/// The same for integers up to 2^64-1.
+uint64_t parseUnsignedOption(const std::string &option, const std::string &text, uint64_t least = 0);
+
 /// An option's value as X, X,Y or X,Y,Z, the rest 1; Error{Input} with the option and its text when it is none.
 std::array<int64_t, 3> parseExtents(const std::string &option, const std::string &text);
-
-/// The same for integers from 0 to 2^64-1.
-uint64_t parseUnsignedOption(const std::string &option, const std::string &text, uint64_t least = 0);
 
 /// Quoted where a shell would need it.
 std::string quoteForShell(const std::string &word);

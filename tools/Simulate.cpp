@@ -34,8 +34,8 @@ constexpr const char *help =
   --seed N             of random policies and schedules, of who is ahead or frozen, and of the patterns in registers, LDS
                          and scratch that nothing has written
   --caches             loads may find what caches keep, as with every policy but earliest and with every check
-  --checks NAMES       none (unless given), default (all but lds-same-value), all, a,b, or all,-c: `heddle check --list`
-                         shows them; findings end with 1
+  --checks NAMES       none (unless given), default (all but lds-same-value), all, a,b, all,-c, or -c, which is
+                         default,-c: `heddle check --list` shows them; findings end with 1
   --trace              each instruction to standard error
   --step               stops before each instruction, shows its registers, and reads commands: enter (one instruction),
                          n COUNT, c (to the end), v N and s N (a register), q

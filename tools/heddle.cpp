@@ -29,7 +29,7 @@ Verbs (each has --help):
   run       a kernel on a device, from its text or its package
   inspect   what is in a package, what each phase makes of a kernel, what a collective or a module does
   simulate  a kernel of an AMD code object, without such a device
-  check     whether such a kernel is right in every order of things that the device allows
+  check     whether such a kernel is right in many orders of things, the extreme ones among them
   mutate    whether `check` would notice what can be wrong in it
   bench     how fast a collective is, and whether its result is right
   doctor    what this machine has, and every setting with its origin
@@ -120,7 +120,7 @@ int runProgram(int count, char **words) {
     return 0;
   }
   if (!action)
-    throw heddle::inputError("no verb: say compile, run, inspect, simulate, bench or doctor",
+    throw heddle::inputError("no verb: say compile, run, inspect, simulate, check, mutate, bench or doctor",
                              {"`heddle --help` shows examples"});
   return action();
 }

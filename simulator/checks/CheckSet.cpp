@@ -46,7 +46,9 @@ std::span<const CheckInfo, checkCount> allChecks() {
 }
 
 CheckSet parseChecks(const std::string &text) {
-  CheckSet set = text.starts_with('-') ? CheckSet::usual() : CheckSet();
+  if (text.empty())
+    throw inputError("no check is named", {"`none` is none of them, and `default` all but lds-same-value"});
+  CheckSet set = text.starts_with('-') || text.starts_with('+') ? CheckSet::usual() : CheckSet();
   std::stringstream stream(text);
   std::string item;
   while (std::getline(stream, item, ',')) {
@@ -72,7 +74,7 @@ CheckSet parseChecks(const std::string &text) {
         names.push_back(info.name);
       throw inputError(fmt::format("there is no check `{}`", name),
                        {fmt::format("the checks are `all`, `default`, `none`, `{}`", fmt::join(names, "`, `")),
-                        "`-uninitialised` are those of `default` but one"});
+                        "`-uninitialised` are those of `default` but one, `+lds-same-value` those and one more"});
     }
     removes ? set.remove(found->check) : set.add(found->check);
   }

@@ -72,7 +72,7 @@ void maintainCaches(Wave &wave, const Instruction &instruction) {
 void addBufferMemory(InstructionTable &table) {
   VectorMemoryRows<BufferStyle> rows(table, "buffer_");
   rows.addLoadsAndStores();
-  rows.addAtomics();
+  rows.addAtomics(ChipSet::Gfx950);
   rows.addRow("wbl2", maintainCaches<RequestKind::WriteBack>, 0);
   rows.addRow("inv", maintainCaches<RequestKind::Invalidate>, 0);
 }

@@ -82,8 +82,10 @@ void addGlobalMemory(InstructionTable &table) {
   global.addRow("load_lds_sshort", executeLoadToLds<GlobalStyle, AccessForm{.bytes = 2, .signExtend = true}>, 0,
                 readsM0);
   global.addRow("load_lds_dword", executeLoadToLds<GlobalStyle, AccessForm{.bytes = 4}>, 0, readsM0);
-  global.addRow("load_lds_dwordx3", executeLoadToLds<GlobalStyle, AccessForm{.bytes = 12}>, 0, readsM0);
-  global.addRow("load_lds_dwordx4", executeLoadToLds<GlobalStyle, AccessForm{.bytes = 16}>, 0, readsM0);
+  global.addRow("load_lds_dwordx3", executeLoadToLds<GlobalStyle, AccessForm{.bytes = 12}>, 0, readsM0,
+                ChipSet::Gfx950);
+  global.addRow("load_lds_dwordx4", executeLoadToLds<GlobalStyle, AccessForm{.bytes = 16}>, 0, readsM0,
+                ChipSet::Gfx950);
   VectorMemoryRows<FlatStyle> flat(table, "flat_");
   flat.addLoadsAndStores();
   flat.addAtomics();

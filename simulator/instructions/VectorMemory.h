@@ -103,12 +103,14 @@ class VectorMemoryRows {
 public:
   VectorMemoryRows(InstructionTable &table, std::string prefix) : table(table), prefix(std::move(prefix)) {}
 
-  void addRow(const std::string &name, Execute execute, uint8_t destinations, uint16_t implicit = 0) {
+  void addRow(const std::string &name, Execute execute, uint8_t destinations, uint16_t implicit = 0,
+              ChipSet chips = ChipSet::Both) {
     table.add({.mnemonic = table.keep(prefix + name),
                .execute = execute,
                .types = allOf(DataType::B32),
                .destinations = destinations,
-               .implicit = implicit});
+               .implicit = implicit,
+               .chips = chips});
   }
   template <AccessForm form>
   void addLoad(const std::string &name) {
@@ -119,7 +121,8 @@ public:
     addRow(name, executeStore<Style, form>, 0);
   }
   void addLoadsAndStores();
-  void addAtomics();
+  /// `bfloats`: where there is a sum of bf16.
+  void addAtomics(ChipSet bfloats = ChipSet::Both);
 
 private:
   template <unsigned bytes>
@@ -168,12 +171,14 @@ void VectorMemoryRows<Style>::addIntegerAtomics(const std::string &suffix) {
 }
 
 template <typename Style>
-void VectorMemoryRows<Style>::addAtomics() {
+void VectorMemoryRows<Style>::addAtomics(ChipSet bfloats) {
   addIntegerAtomics<4>("");
   addIntegerAtomics<8>("_x2");
   forEachFloatAtomic([&]<typename T, auto operation>(const char *name) {
+    bool isBfloat = std::string_view(name).ends_with("bf16");
     addRow(std::string("atomic_") + name,
-           executeAtomic<Style, sizeof(T), sampleAtomic<Style::space, T, operation>, false>, 0);
+           executeAtomic<Style, sizeof(T), sampleAtomic<Style::space, T, operation>, false>, 0, 0,
+           isBfloat ? bfloats : ChipSet::Both);
   });
 }
 

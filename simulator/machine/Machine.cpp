@@ -169,7 +169,7 @@ bool Machine::admitAll(KernelRun &run) {
       continue;
     progressed |= runTurn({&run, run.residents.back().get()});
     if (!run.ended)
-      retire(run, run.residents.size() - 1, options.policy == Policy::Earliest);
+      retireFrom(run, run.residents.size() - 1, options.policy == Policy::Earliest);
   }
   return progressed;
 }
@@ -190,7 +190,7 @@ bool Machine::pass() {
       return resident->group.ended == resident->group.waves.size();
     });
     bool isFull = run->residents.size() >= run->residentGroups;
-    progressed |= retireAll(*run, options.policy == Policy::Earliest || allEnded || (isFull && !allStarted));
+    progressed |= retireFrom(*run, 0, options.policy == Policy::Earliest || allEnded || (isFull && !allStarted));
     progressed |= admitAll(*run);
     if (!run->ended && run->residents.empty() && run->next == run->launch->geometry.groupCount())
       end(*run);
@@ -246,13 +246,14 @@ bool Machine::retire(KernelRun &run, size_t index, bool force) {
   return true;
 }
 
-bool Machine::retireAll(KernelRun &run, bool force) {
+/// Those from `first` on. What they have under way may fault.
+bool Machine::retireFrom(KernelRun &run, size_t first, bool force) {
   bool any = false;
   try {
-    for (size_t i = run.residents.size(); i-- > 0;)
+    for (size_t i = run.residents.size(); i-- > first;)
       any |= retire(run, i, force);
   } catch (const Fault &fault) {
-    abandon(run, errorOf(run, *fault.wave, fault));
+    abandonFaulty(run, *fault.wave, fault);
   }
   return any;
 }
@@ -353,19 +354,27 @@ bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
   uint64_t before = wave.executed;
   port.startedTicks = executed - before;
   wave.yields = false;
-  port.disturb(*wave.unit);
   try {
+    port.disturb(*wave.unit); // what the unit has under way may fault
     if (options.trace || watcher)
       step<true>(*run.program, wave, most);
     else
       step<false>(*run.program, wave, most);
   } catch (const Fault &fault) {
-    abandon(run, errorOf(run, wave, fault));
+    abandonFaulty(run, wave, fault);
     return true;
   }
   executed += wave.executed - before;
   run.statistics.instructions += wave.executed - before;
   return wave.polls.repeated < 2 || wave.state == Wave::State::Ended || wave.state == Wave::State::AtBarrier;
+}
+
+/// What `wave` of `run` did may have made a request of another launch on the same device happen, which faults.
+void Machine::abandonFaulty(KernelRun &run, const Wave &wave, const Fault &fault) {
+  for (KernelRun *other : running)
+    if (fault.wave && other->number == fault.wave->workgroup->launch)
+      return abandon(*other, errorOf(*other, *fault.wave, fault));
+  abandon(run, errorOf(run, wave, fault));
 }
 
 // ---- When nothing goes on ----

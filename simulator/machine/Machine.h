@@ -104,7 +104,8 @@ private:
   void step(Program &program, Wave &wave, uint64_t most);
   void openBarrier(Workgroup &group);
   bool retire(KernelRun &run, size_t index, bool force);
-  bool retireAll(KernelRun &run, bool force);
+  bool retireFrom(KernelRun &run, size_t first, bool force);
+  void abandonFaulty(KernelRun &run, const Wave &wave, const Fault &fault);
   void end(KernelRun &run);
   void abandon(KernelRun &run, Error error);
   bool unblock();

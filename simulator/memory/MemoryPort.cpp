@@ -179,6 +179,18 @@ void MemoryPort::performEarlier(PendingRequest &pending) {
       perform(*issued[i]);
 }
 
+/// Faults of a request are those of its wave and instruction, whoever has made it happen.
+template <typename Action>
+static void faultsOf(const PendingRequest &pending, Action action) {
+  try {
+    action();
+  } catch (Fault &fault) {
+    fault.wave = pending.wave;
+    fault.instruction = pending.request.instruction;
+    throw;
+  }
+}
+
 void MemoryPort::perform(PendingRequest &pending) {
   if (pending.performed)
     return;
@@ -187,18 +199,14 @@ void MemoryPort::perform(PendingRequest &pending) {
   pending.performed = true;
   MemoryRequest &request = pending.request;
   Wave &wave = *pending.wave;
-  try {
+  faultsOf(pending, [&] {
     if (request.kind == RequestKind::WriteBack)
       system.writeBack(*wave.unit, request.scope);
     else if (request.kind == RequestKind::Invalidate)
       system.invalidate(*wave.unit, request.scope);
     else
       request.sample(wave, request);
-  } catch (Fault &fault) {
-    fault.wave = &wave;
-    fault.instruction = request.instruction;
-    throw;
-  }
+  });
   if (isGlobalVector(request))
     notePoll(wave, request);
   if (options.watcher)
@@ -211,7 +219,7 @@ void MemoryPort::land(PendingRequest &pending) {
   perform(pending);
   pending.landed = true;
   if (pending.request.land)
-    pending.request.land(*pending.wave, pending.request);
+    faultsOf(pending, [&] { pending.request.land(*pending.wave, pending.request); });
   if (options.watcher)
     options.watcher->landed(*pending.wave, pending.request);
 }

@@ -51,8 +51,8 @@ private:
   uint32_t bits = 0;
 };
 
-/// `all`, `default` (all but lds-same-value), `none`, or names with `+` or `-` before them: `all,-uninitialised`; one
-/// that begins with `-` takes from `default`. Throws Error{Input} that lists the names.
+/// `all`, `default` (all but lds-same-value), `none`, or names with `+` or `-` before them: `all,-uninitialised`; a
+/// list that begins with `+` or `-` starts from `default`. Throws Error{Input} that lists the names.
 CheckSet parseChecks(const std::string &text);
 
 } // namespace heddle::simulator

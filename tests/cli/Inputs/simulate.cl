@@ -54,6 +54,12 @@ __kernel void first_come(__global int *ticket, __global int *out, __global int *
   }
 }
 
+// Sums whose bits depend on the order.
+__kernel void sum_floats(__global const float *x, __global float *sum) {
+  if (ITEM == 0)
+    __scoped_atomic_fetch_add(sum, x[GROUP], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
 __kernel void exponential(__global float *x) { x[ITEM] = __builtin_amdgcn_exp2f(x[ITEM]); }
 
 // An instruction that the simulator does not have.
@@ -68,6 +74,20 @@ __kernel void waits(__global volatile int *x, __global int *out) {
     __builtin_amdgcn_s_sleep(1);
   out[ITEM] = 1;
 }
+
+// The second workgroup must not come first: then it runs for ever, and waits for nothing.
+__kernel void in_turn(__global int *ticket, __global int *out) {
+  if (ITEM == 0 && __scoped_atomic_fetch_add(ticket, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE) != GROUP)
+    for (;;)
+      __asm__ volatile("s_nop 0");
+  out[64 * GROUP + ITEM] = 1;
+}
+
+// Twelve bytes by value.
+struct three {
+  int a, b, c;
+};
+__kernel void of_three(__global int *out, struct three values) { out[ITEM] = values.a + values.b + values.c; }
 
 // Each of these waits is implied by the next one: taking one away changes nothing.
 __kernel void waits_twice(__global const int *x, __global int *out) {

@@ -2,21 +2,13 @@
 // Races in LDS: two accesses of the same bytes by one wave or two, with and without wait and barrier between them;
 // locks and flags; the end of waves; what the reports say. The verdict is the same under every policy and schedule.
 #include "tests/simulator/checks/AssembledKernel.h"
-#include <fmt/format.h>
+#include "tests/simulator/checks/LdsTable.h"
 #include <gmock/gmock.h>
 
 namespace heddle::simulator {
 namespace {
 
 using testing::HasSubstr;
-
-CheckSet ldsChecks() {
-  return parseChecks("none,+lds-race,+lds-same-value,+dma-at-end,+barrier-exit");
-}
-
-std::string describe(const SimulationOptions &options) {
-  return fmt::format("policy {} schedule {} seed {}", int(options.policy), int(options.schedule), options.seed);
-}
 
 std::string textOf(const SimulationReport &report) {
   std::string text;
@@ -60,50 +52,26 @@ constexpr const char *read = "ds_read_b32 v10, v1", *write = "ds_write_b32 v1, v
 constexpr const char *localWait = "s_waitcnt lgkmcnt(0)", *vectorWait = "s_waitcnt vmcnt(0)",
                      *bothWaits = "s_waitcnt vmcnt(0) lgkmcnt(0)";
 
-struct Pair {
-  const char *first, *second;
-};
-constexpr Pair pairs[] = {{write, read}, {read, write}, {write, write}, {load, read}, {load, write}, {read, load},
-                          {write, load}, {load, load},  {add, read},    {read, add},  {add, write},  {write, add},
-                          {add, load},   {load, add},   {add, add},     {read, read}};
-
-std::string lines(std::initializer_list<std::string> list) {
-  std::string text;
-  for (const std::string &line : list)
-    text += line + "\n";
-  return text;
-}
-
-enum class Wait { None, OfTheOther, Right };
+constexpr const char *texts[] = {read, write, load, add}; ///< by Access
 
 TEST(LdsRace, WithinAWave) {
-  for (const Pair &pair : pairs)
-    for (bool barrier : {false, true})
-      for (Wait wait : {Wait::None, Wait::OfTheOther, Wait::Right}) {
-        bool firstLoads = pair.first == load, secondLoads = pair.second == load;
-        std::string own = (wait == Wait::Right) == firstLoads ? vectorWait : localWait;
-        std::string program =
-            lines({pair.first, wait == Wait::None ? "" : own, barrier ? "s_barrier" : "", pair.second, bothWaits});
-        SCOPED_TRACE(program);
-        // DS operations of a wave are in order, and so are its loads to LDS; only a wait orders one with the other.
-        bool race = firstLoads != secondLoads && wait != Wait::Right;
-        race ? expectRace({program, barrier ? "s_barrier" : ""}) : expectNone({program, barrier ? "s_barrier" : ""});
-      }
+  forEachLdsCell([](const LdsCell &cell) {
+    std::string program = fmt::format("{}\n{}{}{}\n{}", texts[int(cell.first)], cell.waitText(), cell.barrierText(),
+                                      texts[int(cell.second)], bothWaits);
+    SCOPED_TRACE(program);
+    std::vector<std::string> programs = {program, cell.barrierText()};
+    cell.racesWithinAWave() ? expectRace(programs) : expectNone(programs);
+  });
 }
 
 TEST(LdsRace, BetweenWaves) {
-  for (const Pair &pair : pairs)
-    for (bool barrier : {false, true})
-      for (Wait wait : {Wait::None, Wait::OfTheOther, Wait::Right}) {
-        std::string own = (wait == Wait::Right) == (pair.first == load) ? vectorWait : localWait;
-        std::string meet = barrier ? "s_barrier" : "";
-        std::string first = lines({pair.first, wait == Wait::None ? "" : own, meet, bothWaits}),
-                    second = lines({meet, pair.second, bothWaits});
-        SCOPED_TRACE(first + "and\n" + second);
-        bool harmless = (pair.first == read && pair.second == read) || (pair.first == add && pair.second == add);
-        bool race = !harmless && !(barrier && wait == Wait::Right);
-        race ? expectRace({first, second}) : expectNone({first, second});
-      }
+  forEachLdsCell([](const LdsCell &cell) {
+    std::string first =
+                    fmt::format("{}\n{}{}{}", texts[int(cell.first)], cell.waitText(), cell.barrierText(), bothWaits),
+                second = fmt::format("{}{}\n{}", cell.barrierText(), texts[int(cell.second)], bothWaits);
+    SCOPED_TRACE(first + "\nand\n" + second);
+    cell.racesBetweenWaves() ? expectRace({first, second}) : expectNone({first, second});
+  });
 }
 
 TEST(LdsRace, OnlySharedBytesCount) {

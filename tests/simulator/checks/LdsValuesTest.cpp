@@ -3,7 +3,7 @@
 // accesses that nothing orders have several. This is the simulated machine, without checks: LdsCheckTest.cpp has the
 // same table.
 #include "tests/simulator/checks/AssembledKernel.h"
-#include <fmt/format.h>
+#include "tests/simulator/checks/LdsTable.h"
 #include <gtest/gtest.h>
 #include <map>
 
@@ -55,50 +55,23 @@ std::string end(unsigned wave) {
                        "offset:2560\n";
 }
 
-enum class Wait { None, OfTheOther, Right };
-
-struct Cell {
-  const char *first, *second;
-  bool barrier;
-  Wait wait;
-  std::string waitText() const {
-    if (wait == Wait::None)
-      return "";
-    return (wait == Wait::Right) == (first == load) ? "s_waitcnt vmcnt(0)\n" : "s_waitcnt lgkmcnt(0)\n";
-  }
-};
-
-template <typename Action>
-void forEachCell(Action action) {
-  constexpr std::pair<const char *, const char *> pairs[] = {
-      {write, read}, {read, write}, {write, write}, {load, read}, {load, write}, {read, load},
-      {write, load}, {load, load},  {add, read},    {read, add},  {add, write},  {write, add},
-      {add, load},   {load, add},   {add, add},     {read, read}};
-  for (auto [first, second] : pairs)
-    for (bool barrier : {false, true})
-      for (Wait wait : {Wait::None, Wait::OfTheOther, Wait::Right})
-        action(Cell{first, second, barrier, wait});
-}
+constexpr const char *texts[] = {read, write, load, add}; ///< by Access
 
 TEST(LdsValues, WithinAWave) {
-  forEachCell([](const Cell &cell) {
-    std::string meet = cell.barrier ? "s_barrier\n" : "";
-    std::string program = begin(0) + cell.first + "\n" + cell.waitText() + meet + cell.second + "\n" + end(0);
-    bool race = (cell.first == load) != (cell.second == load) && cell.wait != Wait::Right;
-    std::string other = begin(1) + meet + end(1);
-    race ? expectSeveral({program, other}) : expectOne({program, other});
+  forEachLdsCell([](const LdsCell &cell) {
+    std::string program = begin(0) + texts[int(cell.first)] + "\n" + cell.waitText() + cell.barrierText() +
+                          texts[int(cell.second)] + "\n" + end(0);
+    std::vector<std::string> programs = {program, begin(1) + cell.barrierText() + end(1)};
+    cell.racesWithinAWave() ? expectSeveral(programs) : expectOne(programs);
   });
 }
 
 TEST(LdsValues, BetweenWaves) {
-  forEachCell([](const Cell &cell) {
-    std::string meet = cell.barrier ? "s_barrier\n" : "";
-    std::string first = begin(0) + cell.first + "\n" + cell.waitText() + meet + end(0),
-                second = begin(1) + meet + cell.second + "\n" + end(1);
+  forEachLdsCell([](const LdsCell &cell) {
+    std::string first = begin(0) + texts[int(cell.first)] + "\n" + cell.waitText() + cell.barrierText() + end(0),
+                second = begin(1) + cell.barrierText() + texts[int(cell.second)] + "\n" + end(1);
     SCOPED_TRACE("and\n" + second);
-    bool harmless = cell.first == cell.second && (cell.first == read || cell.first == add);
-    bool race = !harmless && !(cell.barrier && cell.wait == Wait::Right);
-    race ? expectSeveral({first, second}) : expectOne({first, second});
+    cell.racesBetweenWaves() ? expectSeveral({first, second}) : expectOne({first, second});
   });
 }
 
@@ -165,6 +138,21 @@ TEST(LdsValues, FlatStoresToLdsAreOverWithTheLocalCounter) {
   std::string first = begin(0) + store, second = begin(1) + "s_barrier\n" + read + "\n" + end(1);
   expectOne({first + "s_waitcnt lgkmcnt(0)\ns_barrier\n" + end(0), second});
   expectSeveral({first + "s_barrier\n" + end(0), second});
+}
+
+/// Also when nothing has waited for it before the wave ends.
+TEST(LdsValues, ALoadThatLandsBeyondLdsIsAFaultOfItsInstruction) {
+  AssembledKernel kernel({"s_mov_b32 m0, 0x8000\nglobal_load_lds_dword v[2:3], off", "s_nop 0"});
+  forEachRun([&](const SimulationOptions &options) {
+    SimulationReport report = kernel.run(options);
+    ASSERT_TRUE(report.error);
+    EXPECT_NE(std::string(report.error->what()).find("of LDS, of which the workgroup has 8192 bytes"),
+              std::string::npos)
+        << report.error->what();
+    EXPECT_NE(report.error->notes.at(0).find("global_load_lds_dword v[2:3], off  workgroup 0,0,0 wave 0 lane 0"),
+              std::string::npos)
+        << report.error->notes[0];
+  });
 }
 
 TEST(LdsValues, ScratchOfAWaveIsInOrder) {

@@ -3,6 +3,7 @@
 #pragma once
 #include "simulator/Simulator.h"
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,14 @@ public:
   RunStatistics runBytes(const std::string &name, const Geometry &geometry, const std::vector<std::string> &arguments) {
     const AmdKernel &kernel = simulator.object().kernel(name);
     std::string segment(kernel.kernargBytes, '\0');
-    for (size_t i = 0; i < arguments.size(); ++i)
-      segment.replace(kernel.arguments.at(i).offset, arguments[i].size(), arguments[i]);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const AmdArgument &argument = kernel.arguments.at(i);
+      if (arguments[i].size() != argument.sizeBytes)
+        throw std::logic_error("argument " + std::to_string(i) + " of " + kernel.name + " has " +
+                               std::to_string(argument.sizeBytes) + " bytes, and is given " +
+                               std::to_string(arguments[i].size()));
+      segment.replace(argument.offset, argument.sizeBytes, arguments[i]);
+    }
     SimulationReport report = simulator.run(kernel, geometry, segment, options);
     for (const Finding &finding : report.findings)
       findings += finding.text();

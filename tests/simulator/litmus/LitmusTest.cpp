@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What two or four lanes may see of each other's accesses, near and far, on each kind of page: outcomes that the memory
 // model forbids never come, and those that it allows do come, or the simulated memory would hide what hardware does.
-#include "simulator/Simulator.h"
-#include "support/File.h"
-#include "support/TestPaths.h"
+#include "tests/simulator/kernels/SimulatedKernel.h"
 #include <cstring>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -63,7 +61,7 @@ class Litmus {
 public:
   explicit Litmus(const Case &given)
       : where(given), simulator(given.chip, given.near == Near::System ? mostRoles : 1),
-        loaded(simulator.load(read(given.chip))) {
+        loaded(simulator.load(parseAmdCodeObject(readObject("litmus-" + given.chip + ".hsaco"), "litmus"))) {
     for (uint64_t *address : {&x, &y})
       *address = simulator.allocate(256, address == &x ? "x" : "y", 0, given.placement);
     out = simulator.allocate(64, "out", hostOwner, Placement::Uncached);
@@ -94,10 +92,6 @@ public:
   int extra = 0; ///< last argument, of the kernels that have it
 
 private:
-  static AmdCodeObject read(const std::string &chip) {
-    std::string name = "litmus-" + chip + ".hsaco";
-    return parseAmdCodeObject(readFile(buildPath("test/simulator/" + name)), name);
-  }
   std::unique_ptr<KernelRun> prepare(const Shape &shape, const std::string &scope, unsigned device,
                                      const SimulationOptions &options) {
     struct {
