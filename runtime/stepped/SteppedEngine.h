@@ -119,6 +119,7 @@ private:
   std::condition_variable changed;                                 ///< commands came, or were run
   bool alone = false;                                              ///< the thread that steps is the only one
   bool stepping = false;                                           ///< some thread runs a turn
+  bool starting = false;                                           ///< a thread for a host function is on its way
   std::atomic<int> entering{0};                                    ///< threads that want the lock
   uint64_t arrivals = 0;                                           ///< what others have done up to now
   std::optional<std::chrono::steady_clock::time_point> stuckSince; ///< when nothing went on for the first time

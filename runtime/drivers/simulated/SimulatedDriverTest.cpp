@@ -98,6 +98,21 @@ TEST(SimulatedDevice, StreamsWaitForEventsOfOtherDevices) {
   EXPECT_CONTAINS(messageOf([&] { event->millisecondsSince(*never); }), "the start event was not recorded");
 }
 
+/// Their clocks differ, and their locks.
+TEST(SimulatedDevice, EventsOfAnotherChipAreRefused) {
+  TestStream one("sim:gfx942"), other("sim:gfx950");
+  auto own = one.device->createEvent(), foreign = other.device->createEvent();
+  EXPECT_EQ(messageOf([&] { one.stream->record(foreign); }), "the event belongs to a device of another driver");
+  EXPECT_EQ(messageOf([&] { one.stream->wait(foreign); }), "the event belongs to a device of another driver");
+  EXPECT_EQ(messageOf([&] { one.stream->wait(nullptr); }), "there is no event");
+  one.stream->record(own);
+  other.stream->record(foreign);
+  own->synchronize();
+  foreign->synchronize();
+  EXPECT_EQ(messageOf([&] { own->millisecondsSince(*foreign); }),
+            "elapsed time: the event belongs to a device of another driver");
+}
+
 TEST(SimulatedDevice, AskingAgainAndAgainEnds) {
   TestStream one("sim:gfx942");
   auto event = one.device->createEvent();
