@@ -197,17 +197,17 @@ void SteppedEngine::waitForOthers(Guard &guard, bool blocks) {
     if (blocks && !somebodyRuns)
       throw inputError("a stream waits for an event that no stream will reach");
     if (blocks)
-      waitForArrival(guard, patienceSeconds());
+      waitForArrival(guard, 1);
     return;
   }
-  auto now = std::chrono::steady_clock::now();
   if (!stuckSince)
-    stuckSince = now;
-  double left = patienceSeconds() - std::chrono::duration<double>(now - *stuckSince).count();
+    stuckSince = std::chrono::steady_clock::now();
+  auto waited = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - *stuckSince).count(); };
+  double left = secondsLeft(waited());
   if (left > 0 && (!blocks || (!isAlone() && waitForArrival(guard, left))))
     return;
+  giveUp(waited());
   stuckSince.reset();
-  giveUp();
   endLaunches();
 }
 

@@ -16,8 +16,8 @@ public:
 
 protected:
   bool runLaunches(Guard &) override { return false; }
-  void giveUp() override {}
-  double patienceSeconds() const override { return 0; }
+  double secondsLeft(double) const override { return 0; }
+  void giveUp(double) override {}
   void releaseMemory(uint64_t) override {}
 };
 

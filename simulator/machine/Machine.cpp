@@ -87,9 +87,14 @@ void Machine::begin(KernelRun &run) {
   run.number = nextLaunch++;
   run.device->launch = run.number;
   running.push_back(&run);
+  noteProgress();
   system.beginKernel(*run.device);
   if (watcher)
     watcher->kernelBegins(*run.device);
+}
+
+void Machine::noteProgress() {
+  idlePasses = 0, nextSkip = firstSkip, progressedAt = executed;
 }
 
 void Machine::admit(KernelRun &run) {
@@ -163,7 +168,7 @@ bool Machine::isFrozen(const Place &place, size_t index) const {
 bool Machine::admitAll(KernelRun &run) {
   bool progressed = false;
   while (!run.ended && run.next < run.launch->geometry.groupCount() && run.residents.size() < run.residentGroups &&
-         executed <= options.instructionLimit) {
+         !isOverLimit()) {
     admit(run);
     if (options.schedule != Schedule::RunToBlock)
       continue;
@@ -204,11 +209,11 @@ bool Machine::pass() {
     return false;
   if (options.isCancelled && options.isCancelled())
     endAll("is stopped", {});
-  else if (executed > options.instructionLimit)
-    endAll(fmt::format("has not ended after {} instructions of its waves", executed),
+  else if (isOverLimit())
+    endAll(fmt::format("has not ended after {} instructions of its waves", executed - countedFrom),
            {fmt::format("`--limit N` allows N instructions; now {}", options.instructionLimit)});
   else if (progressed)
-    idlePasses = 0, nextSkip = firstSkip, progressedAt = executed;
+    noteProgress();
   else if (!unblock()) {
     stuck = options.patient;
     if (!stuck)
@@ -222,8 +227,15 @@ void Machine::stop(KernelRun &run, Error error) {
   std::erase(running, &run);
 }
 
+static constexpr const char *waitsForEver = "waits for ever: nothing that its waves wait for changes any more";
+
 void Machine::giveUp() {
-  endAll("waits for ever: nothing that its waves wait for changes any more", {});
+  endAll(waitsForEver, {});
+}
+
+void Machine::giveUp(KernelRun &run) {
+  run.isEndless = true;
+  stop(run, endlessError(run, waitsForEver, describeWaiting()));
 }
 
 /// Takes a workgroup out if it has ended, and nothing of it is under way any more; with `force` that is completed.
@@ -259,6 +271,7 @@ bool Machine::retireAll(KernelRun &run, bool force) {
 
 void Machine::end(KernelRun &run) {
   run.ended = true;
+  countedFrom = executed;
   run.idle.clear();
   run.device->launch = run.number;
   system.endKernel(*run.device);
@@ -406,8 +419,9 @@ bool Machine::unblock() {
   if (!canRun)
     return false;
   if (readsClock && port.skippedTicks < mostSkip) {
-    port.skippedTicks += options.skip ? options.skip(nextSkip) : nextSkip;
-    nextSkip = std::min(2 * nextSkip, mostSkip);
+    uint64_t skipped = options.skip ? options.skip(nextSkip) : nextSkip;
+    port.skippedTicks += skipped;
+    nextSkip = std::clamp(2 * skipped, firstSkip, mostSkip);
     return true;
   }
   ++idlePasses;
@@ -418,6 +432,7 @@ bool Machine::unblock() {
 void Machine::abandon(KernelRun &run, Error error) {
   run.ended = true;
   run.error = std::move(error);
+  countedFrom = executed;
   for (auto &resident : run.residents)
     for (auto &wave : resident->group.waves)
       port.abandon(*wave);
@@ -464,18 +479,21 @@ std::vector<std::string> Machine::describeWaiting() const {
   return notes;
 }
 
+Error Machine::endlessError(const KernelRun &run, const std::string &message, std::vector<std::string> notes) const {
+  if (uint64_t left = run.launch->geometry.groupCount() - run.next)
+    notes.push_back(fmt::format("{} workgroups have not started; a kernel that waits for them needs more than {} alive "
+                                "at once, `--resident N`",
+                                left, run.residentGroups));
+  return Error(ErrorClass::WrongResult, fmt::format("kernel `{}` {}", run.launch->kernel.name, message), notes);
+}
+
 void Machine::endAll(const std::string &message, const std::vector<std::string> &extra) {
   std::vector<std::string> notes = describeWaiting();
   for (KernelRun *run : running) {
-    std::vector<std::string> all = notes;
-    if (uint64_t left = run->launch->geometry.groupCount() - run->next)
-      all.push_back(fmt::format("{} workgroups have not started; a kernel that waits for them needs more than {} alive "
-                                "at once, `--resident N`",
-                                left, run->residentGroups));
-    all.insert(all.end(), extra.begin(), extra.end());
+    Error error = endlessError(*run, message, notes);
+    error.notes.insert(error.notes.end(), extra.begin(), extra.end());
     run->isEndless = true;
-    abandon(*run,
-            Error(ErrorClass::WrongResult, fmt::format("kernel `{}` {}", run->launch->kernel.name, message), all));
+    abandon(*run, std::move(error));
   }
   running.clear();
 }

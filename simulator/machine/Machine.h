@@ -28,7 +28,7 @@ struct RunOptions {
   uint64_t seed = 0;             ///< of patterns in what nothing has written, of schedules and of Policy::Random
   bool preloads = true;          ///< whether the chip's firmware preloads kernel arguments
   uint32_t residentGroups = 0;   ///< workgroups alive at once on a device; 0: as many as the chip has compute units
-  uint64_t instructionLimit = 0; ///< wave-instructions of all launches; 0: 4 * 2^30
+  uint64_t instructionLimit = 0; ///< of all waves since a launch last ended; 0: 4 * 2^30
   uint64_t firstTick = 0;        ///< of the virtual clock
   /// Waiting for ever is no error of its own: Machine::isStuck() says it, and somebody outside may change memory, begin
   /// another kernel, or call giveUp().
@@ -83,6 +83,7 @@ public:
   bool pass();
   bool isStuck() const { return stuck; }             ///< nothing could go on in the last pass
   void giveUp();                                     ///< ends all kernels: they wait for ever
+  void giveUp(KernelRun &run);                       ///< one of them
   void stop(KernelRun &run, Error error);            ///< ends one that runs
   uint64_t instructions() const { return executed; } ///< of all waves of all kernels
   uint64_t ticks() const { return executed + port.skippedTicks; }
@@ -93,6 +94,7 @@ private:
     KernelRun *run;
     Resident *resident;
   };
+  void noteProgress();
   void admit(KernelRun &run);
   bool admitAll(KernelRun &run);
   std::vector<Place> order();
@@ -109,7 +111,9 @@ private:
   void abandon(KernelRun &run, Error error);
   bool unblock();
   bool performs(const std::function<bool()> &action);
-  void endAll(const std::string &message, const std::vector<std::string> &notes);
+  bool isOverLimit() const { return executed - countedFrom > options.instructionLimit; }
+  void endAll(const std::string &message, const std::vector<std::string> &extra);
+  Error endlessError(const KernelRun &run, const std::string &message, std::vector<std::string> notes) const;
   std::vector<std::string> describeWaiting() const;
 
   MemorySystem &system;
@@ -119,6 +123,7 @@ private:
   std::mt19937_64 random;
   std::vector<KernelRun *> running;
   uint64_t executed = 0;
+  uint64_t countedFrom = 0; ///< `executed` when a launch last ended
   uint32_t nextWave = 0, nextLaunch = 0;
   uint64_t agedAt = 0;       ///< `executed` when old requests were last performed
   uint64_t progressedAt = 0; ///< and when anything changed

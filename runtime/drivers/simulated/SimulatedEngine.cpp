@@ -84,7 +84,10 @@ public:
         *run, Error(ErrorClass::WrongResult, fmt::format("kernel `{}` has not ended within its time limit of {} s",
                                                          request.module->package().kernel, request.limitSeconds)));
   }
-  double limitSeconds() const { return request.limitSeconds; }
+  /// Of its own limit, or of the time for which launches may wait for others.
+  double secondsLeft(double waited) const {
+    return request.limitSeconds ? request.limitSeconds - secondsRun() : launchTimeoutSeconds() - waited;
+  }
 
 private:
   double secondsRun() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
@@ -119,8 +122,8 @@ std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &re
     options.firstTick = ticks;
     options.skip = [this](uint64_t wanted) { return passTime(wanted); };
     session = std::make_unique<simulator::Session>(*simulated, options);
-    waitedSeconds = 0;
   }
+  waitedSeconds = 0;
   auto launched = std::make_unique<Launched>(*this, request);
   simulator::RunOptions own = options;
   if (request.cooperative)
@@ -145,7 +148,7 @@ bool SimulatedEngine::runLaunches(Guard &guard) {
 /// as fast as it really does.
 uint64_t SimulatedEngine::passTime(uint64_t wanted) {
   constexpr uint64_t mostAtOnce = uint64_t(1) << 20;
-  if (waitedSeconds >= patienceSeconds() || isAlone())
+  if (secondsLeft(waitedSeconds) <= 0 || isAlone())
     return wanted;
   wanted = std::min(wanted, mostAtOnce);
   double seconds = double(wanted * nanosecondsPerTick) * 1e-9;
@@ -153,20 +156,29 @@ uint64_t SimulatedEngine::passTime(uint64_t wanted) {
   return wanted;
 }
 
-void SimulatedEngine::giveUp() {
-  session->machine().giveUp();
-}
-
-double SimulatedEngine::patienceSeconds() const {
-  double seconds = launchTimeoutSeconds();
+double SimulatedEngine::secondsLeft(double waited) const {
+  double seconds = launchTimeoutSeconds() - waited;
   for (const SteppedQueue *queue : queues)
     if (queue->running)
-      if (double own = static_cast<const Launched &>(*queue->running).limitSeconds())
-        seconds = std::min(seconds, own);
+      seconds = std::min(seconds, static_cast<const Launched &>(*queue->running).secondsLeft(waited));
   return seconds;
 }
 
+void SimulatedEngine::giveUp(double waited) {
+  constexpr double grain = 1e-3; // of waiting
+  bool any = false;
+  for (SteppedQueue *queue : queues)
+    if (queue->running)
+      if (auto &launched = static_cast<Launched &>(*queue->running); launched.secondsLeft(waited) <= grain) {
+        session->machine().giveUp(*launched.run);
+        any = true;
+      }
+  if (!any)
+    session->machine().giveUp();
+}
+
 void SimulatedEngine::launchEnded(SteppedQueue &) {
+  waitedSeconds = 0;
   if (!anyRunning())
     endSession();
 }

@@ -44,8 +44,8 @@ public:
 
 protected:
   bool runLaunches(Guard &guard) override;
-  void giveUp() override;
-  double patienceSeconds() const override;
+  double secondsLeft(double waited) const override;
+  void giveUp(double waited) override;
   void releaseMemory(uint64_t address) override;
   void launchEnded(SteppedQueue &queue) override;
   void becameIdle() override;
@@ -60,7 +60,7 @@ private:
   simulator::SimulationOptions options;        ///< of the session
   uint64_t ticks = 0;                          ///< of sessions that are over
   Guard *guardOfTurn = nullptr;
-  double waitedSeconds = 0; ///< for somebody outside, while time could have passed
+  double waitedSeconds = 0; ///< for somebody outside, while only time passed: since launches began, ended or were told
   std::mutex unloadMutex;
   std::vector<simulator::LoadedObject *> unloaded;
 };
