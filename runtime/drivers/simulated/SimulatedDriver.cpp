@@ -39,11 +39,11 @@ private:
       throw inputError(fmt::format("kernel `{}`: a cooperative launch of {} workgroups; {} runs at most {} at once",
                                    kernel, groups, device->name(), most));
     (void)simulationOptions(); // what is wrong with the environment shows here
-    (void)launchTimeoutSeconds();
     request.arguments = module->segmentOf(launch);
     request.ordinal = unsigned(device->ordinal());
     request.cooperative = launch.cooperative;
     request.limitSeconds = launch.timeoutSeconds;
+    request.waitSeconds = launchTimeoutSeconds();
     request.text = fmt::format("{}, grid {} x {} x {}, {} work-items each", device->name(), launch.grid[0],
                                launch.grid[1], launch.grid[2], request.geometry.itemsPerGroup());
     request.module = std::move(module);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <limits>
+#include <new>
 
 namespace heddle {
 namespace {
@@ -86,7 +88,7 @@ public:
   }
   /// Of its own limit, or of the time for which launches may wait for others.
   double secondsLeft(double waited) const {
-    return request.limitSeconds ? request.limitSeconds - secondsRun() : launchTimeoutSeconds() - waited;
+    return request.limitSeconds ? request.limitSeconds - secondsRun() : request.waitSeconds - waited;
   }
 
 private:
@@ -136,12 +138,26 @@ std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &re
 
 bool SimulatedEngine::runLaunches(Guard &guard) {
   guardOfTurn = &guard;
-  session->pass();
+  try {
+    session->pass();
+  } catch (const std::bad_alloc &) {
+    stopAll(environmentError("out of memory while the simulator ran"));
+  } catch (const std::exception &exception) {
+    stopAll(internalError(fmt::format("the simulator failed: {}", exception.what())));
+  }
   guardOfTurn = nullptr;
   for (SteppedQueue *queue : queues)
     if (queue->running)
       static_cast<Launched &>(*queue->running).checkLimit();
   return !session->machine().isStuck();
+}
+
+/// The machine stopped amid an instruction: what runs cannot go on.
+void SimulatedEngine::stopAll(const Error &error) {
+  for (SteppedQueue *queue : queues)
+    if (queue->running)
+      if (auto &launched = static_cast<Launched &>(*queue->running); !launched.isDone())
+        session->machine().stop(*launched.run, error);
 }
 
 /// All waves wait, and some of them until a time: time passes at once when nobody else can do anything meanwhile, else
@@ -157,7 +173,7 @@ uint64_t SimulatedEngine::passTime(uint64_t wanted) {
 }
 
 double SimulatedEngine::secondsLeft(double waited) const {
-  double seconds = launchTimeoutSeconds() - waited;
+  double seconds = std::numeric_limits<double>::max();
   for (const SteppedQueue *queue : queues)
     if (queue->running)
       seconds = std::min(seconds, static_cast<const Launched &>(*queue->running).secondsLeft(waited));

@@ -20,6 +20,7 @@ struct SimulatedRequest {
   unsigned ordinal = 0;
   bool cooperative = false;
   double limitSeconds = 0; ///< of real time; 0: none
+  double waitSeconds = 0;  ///< of waiting for others, where there is no limit
   std::string text;        ///< `sim:gfx942:1, grid 4 x 1 x 1`, for messages
 };
 
@@ -53,6 +54,7 @@ protected:
 private:
   class Launched;
   uint64_t passTime(uint64_t wanted);
+  void stopAll(const Error &error);
   void endSession();
 
   std::unique_ptr<simulator::Simulator> simulated;
