@@ -11,6 +11,9 @@ namespace {
 constexpr uint64_t instructionsPerSlice = 2048;
 constexpr unsigned slicesPerTurn = 16;
 constexpr uint64_t instructionsPerShortSlice = 8;
+/// Where new workgroups run at once, no more begin in a pass after so many: others get their turns, and who watches the
+/// time is asked.
+constexpr uint64_t instructionsPerAdmission = 1 << 20;
 /// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
 constexpr uint64_t instructionsToAge = 1 << 14;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
@@ -30,7 +33,7 @@ std::string nameOf(const Wave &wave) {
   return fmt::format("workgroup {},{},{} wave {}", id[0], id[1], id[2], wave.indexInGroup);
 }
 
-/// Of a fault while `wave` ran, or of its request that was performed later.
+/// Of a fault while `running` ran, or of a request that was performed later, and whose wave the fault names.
 Error errorOf(const KernelRun &run, const Wave &running, const Fault &fault) {
   const Wave &wave = fault.wave ? *fault.wave : running;
   const Instruction *instruction = fault.instruction ? fault.instruction : running.current;
@@ -77,6 +80,8 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
 }
 
 Machine::~Machine() {
+  for (KernelRun *run : running) // nobody waits for their end any more; the devices have to know it
+    system.endKernel(*run->device);
   for (auto &device : system.devices) // their compute units outlive the port's requests
     for (auto &unit : device->units)
       unit->issued.clear();
@@ -167,14 +172,15 @@ bool Machine::isFrozen(const Place &place, size_t index) const {
 /// serve the next one if it ends.
 bool Machine::admitAll(KernelRun &run) {
   bool progressed = false;
-  while (!run.ended && run.next < run.launch->geometry.groupCount() && run.residents.size() < run.residentGroups &&
-         !isOverLimit()) {
+  uint64_t began = executed;
+  while (!run.ended && executed - began < instructionsPerAdmission && run.next < run.launch->geometry.groupCount() &&
+         run.residents.size() < run.residentGroups && !isOverLimit()) {
     admit(run);
     if (options.schedule != Schedule::RunToBlock)
       continue;
     progressed |= runTurn({&run, run.residents.back().get()});
     if (!run.ended)
-      retire(run, run.residents.size() - 1, options.policy == Policy::Earliest);
+      retireGuarded(run, run.residents.size() - 1, options.policy == Policy::Earliest);
   }
   return progressed;
 }
@@ -203,7 +209,9 @@ bool Machine::pass() {
   std::erase_if(running, [](const KernelRun *run) { return run->ended; });
   if (executed - agedAt > instructionsToAge) {
     agedAt = executed;
-    performs([&] { return port.age(), true; });
+    port.age();
+    endAtFault();
+    std::erase_if(running, [](const KernelRun *run) { return run->ended; });
   }
   if (running.empty())
     return false;
@@ -251,6 +259,8 @@ bool Machine::retire(KernelRun &run, size_t index, bool force) {
       return false;
     port.finish(*wave);
   }
+  if (port.hasFaults()) // perhaps its own: its waves are to be found still
+    return false;
   if (watcher)
     watcher->groupEnds(group);
   run.idle.push_back(std::move(run.residents[index]));
@@ -258,14 +268,23 @@ bool Machine::retire(KernelRun &run, size_t index, bool force) {
   return true;
 }
 
+/// The same; what turns out to be at fault is over.
+bool Machine::retireGuarded(KernelRun &run, size_t index, bool force) {
+  bool retired = false;
+  try {
+    retired = retire(run, index, force);
+  } catch (const Fault &fault) {
+    endAtFault(); // happened before
+    if (!run.ended)
+      abandon(run, errorOf(run, *fault.wave, fault));
+  }
+  return endAtFault() || retired;
+}
+
 bool Machine::retireAll(KernelRun &run, bool force) {
   bool any = false;
-  try {
-    for (size_t i = run.residents.size(); i-- > 0;)
-      any |= retire(run, i, force);
-  } catch (const Fault &fault) {
-    abandon(run, errorOf(run, *fault.wave, fault));
-  }
+  for (size_t i = run.residents.size(); i-- > 0 && !run.ended;)
+    any |= retireGuarded(run, i, force);
   return any;
 }
 
@@ -364,6 +383,10 @@ void Machine::step(Program &program, Wave &wave, uint64_t most) {
 
 bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
   uint64_t before = wave.executed;
+  auto count = [&] {
+    executed += wave.executed - before;
+    run.statistics.instructions += wave.executed - before;
+  };
   port.startedTicks = executed - before;
   wave.yields = false;
   port.disturb(*wave.unit);
@@ -373,30 +396,39 @@ bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
     else
       step<false>(*run.program, wave, most);
   } catch (const Fault &fault) {
-    abandon(run, errorOf(run, wave, fault));
+    count();
+    endAtFault(); // happened before
+    if (!run.ended)
+      abandon(run, errorOf(run, wave, fault));
     return true;
   }
-  executed += wave.executed - before;
-  run.statistics.instructions += wave.executed - before;
+  count();
+  if (port.hasFaults() && endAtFault())
+    return true;
   return wave.polls.repeated < 2 || wave.state == Wave::State::Ended || wave.state == Wave::State::AtBarrier;
 }
 
 // ---- When nothing goes on ----
 
-/// Whether `action` performs anything. A kernel whose request faults is over.
-bool Machine::performs(const std::function<bool()> &action) {
-  try {
-    return action();
-  } catch (const Fault &fault) {
-    for (KernelRun *run : running)
-      for (auto &resident : run->residents)
-        for (auto &wave : resident->group.waves)
-          if (wave.get() == fault.wave) {
-            stop(*run, errorOf(*run, *wave, fault));
-            return true;
-          }
-    throw;
-  }
+KernelRun *Machine::runOf(const Wave &wave) const {
+  for (KernelRun *run : running)
+    for (auto &resident : run->residents)
+      for (auto &each : resident->group.waves)
+        if (each.get() == &wave)
+          return run;
+  return nullptr;
+}
+
+/// Ends the kernels whose requests were at fault when the port made them happen, whoever was running; one whose waves
+/// are gone is over already. Whether there were any.
+bool Machine::endAtFault() {
+  bool any = false;
+  for (const Fault &fault : port.takeFaults())
+    if (KernelRun *run = runOf(*fault.wave)) {
+      abandon(*run, errorOf(*run, *fault.wave, fault));
+      any = true;
+    }
+  return any;
 }
 
 /// Lets happen what must happen some time: the frozen run, memory is changed by what is on its way, and time passes.
@@ -405,8 +437,11 @@ bool Machine::unblock() {
     ++idlePasses;
     return thawed = true;
   }
-  if (performs([&] { return port.performAll(); }))
+  if (port.performAll()) {
+    endAtFault();
+    std::erase_if(running, [](const KernelRun *run) { return run->ended; });
     return true;
+  }
   bool readsClock = false, canRun = false;
   for (KernelRun *run : running)
     for (auto &resident : run->residents)

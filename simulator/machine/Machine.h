@@ -27,7 +27,7 @@ struct RunOptions {
   Schedule schedule = Schedule::RunToBlock;
   uint64_t seed = 0;             ///< of patterns in what nothing has written, of schedules and of Policy::Random
   bool preloads = true;          ///< whether the chip's firmware preloads kernel arguments
-  uint32_t residentGroups = 0;   ///< workgroups alive at once on a device; 0: as many as the chip has compute units
+  uint32_t residentGroups = 0;   ///< workgroups of a launch alive at once; 0: as many as the chip has compute units
   uint64_t instructionLimit = 0; ///< of all waves since a launch last ended; 0: 4 * 2^30
   uint64_t firstTick = 0;        ///< of the virtual clock
   /// Waiting for ever is no error of its own: Machine::isStuck() says it, and somebody outside may change memory, begin
@@ -76,7 +76,7 @@ public:
   Machine(MemorySystem &system, const RunOptions &options, Watcher *watcher);
   ~Machine();
 
-  /// From now on pass() runs it. It outlives its end, or the machine.
+  /// From now on pass() runs it, beside others on any devices. It outlives its end, or the machine.
   void begin(KernelRun &run);
   /// Every workgroup gets a turn. False when no kernel runs any more. A kernel that does what it must not, and all of
   /// them when nothing can go on or the limit is reached, end with their error.
@@ -106,11 +106,13 @@ private:
   void step(Program &program, Wave &wave, uint64_t most);
   void openBarrier(Workgroup &group);
   bool retire(KernelRun &run, size_t index, bool force);
+  bool retireGuarded(KernelRun &run, size_t index, bool force);
   bool retireAll(KernelRun &run, bool force);
   void end(KernelRun &run);
   void abandon(KernelRun &run, Error error);
   bool unblock();
-  bool performs(const std::function<bool()> &action);
+  KernelRun *runOf(const Wave &wave) const;
+  bool endAtFault();
   bool isOverLimit() const { return executed - countedFrom > options.instructionLimit; }
   void endAll(const std::string &message, const std::vector<std::string> &extra);
   Error endlessError(const KernelRun &run, const std::string &message, std::vector<std::string> notes) const;
