@@ -20,6 +20,12 @@ enum class Schedule : uint8_t {
   Random,
 };
 
+/// Throw Error{Input} `there is no policy `x`` with the names there are.
+Policy parsePolicy(const std::string &name);
+Schedule parseSchedule(const std::string &name);
+std::string nameOf(Policy policy);
+std::string nameOf(Schedule schedule);
+
 struct RunOptions {
   Policy policy = Policy::Earliest;
   /// Whether loads may find what caches keep. Always, except with Policy::Earliest and without checks.

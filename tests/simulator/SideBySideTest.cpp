@@ -87,7 +87,7 @@ TEST_F(SideBySide, SoItIsInEveryOrder) {
     for (Schedule schedule : schedules)
       for (uint64_t seed = 0; seed < 8; ++seed) {
         options.policy = policy, options.schedule = schedule, options.seed = seed;
-        SCOPED_TRACE(testing::Message() << int(policy) << " " << int(schedule) << " " << seed);
+        SCOPED_TRACE(testing::Message() << nameOf(policy) << " " << nameOf(schedule) << " " << seed);
         auto first = prepare("first", storeAndGoOn, 2), second = prepare("second", releaseAWord, 3),
              third = prepare("third", "global_load_dword v6, v[4:5], off\ns_nop 0\ns_waitcnt vmcnt(0)", 2);
         runToEnd({first.get(), second.get(), third.get()});
@@ -98,6 +98,17 @@ TEST_F(SideBySide, SoItIsInEveryOrder) {
         ASSERT_FALSE(second->error) << second->error->what();
         EXPECT_EQ(word(5), 78u);
       }
+}
+
+TEST(Names, ArePrintedAsTheyAreRead) {
+  for (Policy policy : policies)
+    EXPECT_EQ(parsePolicy(nameOf(policy)), policy);
+  for (Schedule schedule : schedules)
+    EXPECT_EQ(parseSchedule(nameOf(schedule)), schedule);
+  EXPECT_EQ(messageOf([] { parsePolicy("latets"); }),
+            "there is no policy `latets`\nthe closest is `latest`\nthe policies are `earliest`, `latest`, `reordered`, "
+            "`random`");
+  EXPECT_CONTAINS(messageOf([] { parseSchedule(""); }), "there is no schedule ``\nthe schedules are `run-to-block`");
 }
 
 TEST_F(SideBySide, AMachineThatGoesEndsWhatRuns) {

@@ -2,6 +2,7 @@
 #include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "runtime/Driver.h"
 #include "runtime/drivers/simulated/SimulatedModule.h"
+#include "runtime/drivers/simulated/SimulationSettings.h"
 #include "runtime/stepped/SteppedStream.h"
 #include "support/Error.h"
 #include "support/Knobs.h"
@@ -87,9 +88,8 @@ protected:
   uint64_t allocateCached(uint64_t sizeBytes, const std::string &bufferName, Caching caching) override {
     std::lock_guard guard(mutex);
     if (sizeBytes > freeBytes())
-      throw environmentError(
-          fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", name(),
-                      bufferName.empty() ? "" : " `" + bufferName + "`", sizeBytes, freeBytes()),
+      throw outOfMemory(
+          name(), bufferName, sizeBytes, freeBytes(),
           {fmt::format("the device has {} bytes in all, as far as this machine has them", engine.chip.memoryBytes)});
     uint64_t address = engine.allocate(name(), unsigned(number), sizeBytes, bufferName, caching);
     usedBytes += sizeBytes;

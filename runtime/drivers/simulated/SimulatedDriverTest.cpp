@@ -227,4 +227,21 @@ TEST(SimulatedModule, APackageTakesItsDescriptionFromTheCodeObject) {
   EXPECT_EQ(Package::parse(package.serialize(), "again").binary, package.binary);
 }
 
+TEST(SimulatedModule, TypesAreNamedInWordsOfSeveralLanguages) {
+  auto typeOf = [](const char *name, uint64_t size, const char *kind = "by_value") {
+    AmdArgument argument;
+    argument.typeName = name, argument.sizeBytes = size, argument.valueKind = kind;
+    return namedType(argument);
+  };
+  EXPECT_EQ(typeOf("float", 4), ElementType::F32);
+  EXPECT_EQ(typeOf("uint", 4), ElementType::UI32);
+  EXPECT_EQ(typeOf("bfloat", 2), ElementType::BF16);
+  EXPECT_EQ(typeOf("float*", 8, "global_buffer"), ElementType::F32);
+  EXPECT_EQ(typeOf("i8", 8, "global_buffer"), ElementType::I8);
+  EXPECT_EQ(typeOf("long", 4), std::nullopt); // of C on another system
+  EXPECT_EQ(typeOf("float*", 8), std::nullopt);
+  EXPECT_EQ(typeOf("Pair", 8), std::nullopt);
+  EXPECT_EQ(typeOf("", 4), std::nullopt);
+}
+
 } // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/simulated/SimulatedEngine.h"
 #include "runtime/drivers/simulated/SimulatedModule.h"
+#include "runtime/drivers/simulated/SimulationSettings.h"
 #include "simulator/state/Fault.h"
 #include "support/Error.h"
-#include "support/Knobs.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -16,16 +16,6 @@ namespace {
 constexpr uint64_t nanosecondsPerTick = 10;
 constexpr uint8_t fillOfNewMemory = 0xd5; // so that reading what nothing wrote shows
 
-const std::map<std::string, simulator::Policy> policies = {{"earliest", simulator::Policy::Earliest},
-                                                           {"latest", simulator::Policy::Latest},
-                                                           {"reordered", simulator::Policy::Reordered},
-                                                           {"random", simulator::Policy::Random}};
-const std::map<std::string, simulator::Schedule> schedules = {{"run-to-block", simulator::Schedule::RunToBlock},
-                                                              {"round-robin", simulator::Schedule::RoundRobin},
-                                                              {"leap-frog", simulator::Schedule::LeapFrog},
-                                                              {"frozen", simulator::Schedule::Frozen},
-                                                              {"random", simulator::Schedule::Random}};
-
 simulator::Placement placementOf(Caching caching) {
   return caching == Caching::Normal        ? simulator::Placement::Normal
          : caching == Caching::FineGrained ? simulator::Placement::FineGrained
@@ -33,19 +23,6 @@ simulator::Placement placementOf(Caching caching) {
 }
 
 } // namespace
-
-simulator::SimulationOptions simulationOptions() {
-  simulator::SimulationOptions options;
-  options.policy = policies.at(simulationPolicy());
-  options.schedule = schedules.at(simulationSchedule());
-  options.seed = simulationSeed();
-  try {
-    options.checks = simulator::parseChecks(simulationChecks());
-  } catch (const Error &error) {
-    throw Error(error.kind, fmt::format("environment variable HEDDLE_SIM_CHECKS: {}", error.what()), error.notes);
-  }
-  return options;
-}
 
 //===-- Launches -------------------------------------------------------------------------------------------------===//
 

@@ -6,7 +6,6 @@
 #include "runtime/Device.h"
 #include "runtime/stepped/SteppedEngine.h"
 #include "simulator/Simulator.h"
-#include <map>
 
 namespace heddle {
 
@@ -66,9 +65,5 @@ private:
   std::mutex unloadMutex;
   std::vector<simulator::LoadedObject *> unloaded;
 };
-
-/// What the environment asks for: HEDDLE_SIM_POLICY, HEDDLE_SIM_SCHEDULE, HEDDLE_SIM_SEED, HEDDLE_SIM_CHECKS. Throws
-/// Error{Input} for what is none of theirs.
-simulator::SimulationOptions simulationOptions();
 
 } // namespace heddle

@@ -15,7 +15,7 @@ CheckSet ldsChecks() {
 }
 
 std::string describe(const SimulationOptions &options) {
-  return fmt::format("policy {} schedule {} seed {}", int(options.policy), int(options.schedule), options.seed);
+  return fmt::format("policy {} schedule {} seed {}", nameOf(options.policy), nameOf(options.schedule), options.seed);
 }
 
 std::string textOf(const SimulationReport &report) {

@@ -51,7 +51,7 @@ private:
 };
 
 std::string describe(const KernelCase &each, const SimulationOptions &options) {
-  return fmt::format("{}, policy {}, schedule {}, seed {}", each.name, int(options.policy), int(options.schedule),
+  return fmt::format("{}, policy {}, schedule {}, seed {}", each.name, nameOf(options.policy), nameOf(options.schedule),
                      options.seed);
 }
 
