@@ -16,7 +16,7 @@ constexpr Schedule schedules[] = {Schedule::RunToBlock, Schedule::RoundRobin, Sc
 /// outside of every buffer. Group 0 of each is on the same compute unit.
 class SideBySide : public testing::Test {
 protected:
-  SideBySide() : buffer(simulator.allocate(256, "buffer")) {}
+  SideBySide() : buffer(simulator.allocate(256, "buffer")) { options.instructionLimit = 1'000'000; }
 
   std::unique_ptr<KernelRun> prepare(const std::string &name, const std::string &text, uint32_t groups = 1) {
     std::vector<uint8_t> code = assemble("gfx942", "s_load_dwordx2 s[4:5], s[0:1], 0x0\n"
@@ -82,7 +82,6 @@ TEST_F(SideBySide, AFaultIsThatOfTheKernelWhoseRequestItWas) {
 
 /// Also when it comes by chance, or when old requests are performed.
 TEST_F(SideBySide, SoItIsInEveryOrder) {
-  options.instructionLimit = 1'000'000;
   for (Policy policy : policies)
     for (Schedule schedule : schedules)
       for (uint64_t seed = 0; seed < 8; ++seed) {
@@ -123,6 +122,7 @@ TEST_F(SideBySide, AMachineThatGoesEndsWhatRuns) {
 
 /// A launch of many workgroups, each of which ends at once, is no reason to look at the time only when all have run.
 TEST_F(SideBySide, ManyGroupsGiveWayToOthers) {
+  options.instructionLimit = 0;
   options.isCancelled = [] { return true; };
   auto run = prepare(
       "many", "s_movk_i32 s6, 1000\nagain:\ns_sub_i32 s6, s6, 1\ns_cmp_lg_u32 s6, 0\ns_cbranch_scc1 again", 10'000);
