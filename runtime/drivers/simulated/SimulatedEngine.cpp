@@ -162,7 +162,8 @@ void SimulatedEngine::giveUp(double waited) {
   bool any = false;
   for (SteppedQueue *queue : queues)
     if (queue->running)
-      if (auto &launched = static_cast<Launched &>(*queue->running); launched.secondsLeft(waited) <= grain) {
+      if (auto &launched = static_cast<Launched &>(*queue->running);
+          !launched.isDone() && launched.secondsLeft(waited) <= grain) {
         session->machine().giveUp(*launched.run);
         any = true;
       }
