@@ -3,6 +3,7 @@
 #include "chips/Chip.h"
 #include "runtime/Driver.h"
 #include "runtime/drivers/simulated/SimulatedDriver.h"
+#include "runtime/drivers/simulated/SimulationSettings.h"
 #include "support/SystemMemory.h"
 #include <dlfcn.h>
 #include <fstream>
@@ -83,6 +84,9 @@ MachineReport examineMachine() {
     addDevices(*driver, report.devices);
   report.libraries = {cudaReport(), tryLibrary("libamdhip64.so", "AMD HIP runtime")};
   report.knobs = listKnobs();
+  for (Knob &knob : report.knobs)
+    if (knob.problem.empty())
+      knob.problem = simulationProblem(knob.name);
   report.unknownVariables = unknownVariables();
   report.version = version();
   report.llvmVersion = llvmVersion();

@@ -32,8 +32,8 @@ struct SimulateRequest {
   std::vector<NamedValue> buffers;
   std::vector<std::string> outputs; ///< also by position, and NAME@DEVICE for one of several devices
   unsigned devices = 1;
-  std::string policy = "earliest";       ///< when memory operations take effect: a name of simulationPolicies()
-  std::string schedule = "run-to-block"; ///< in which order waves run: a name of simulationSchedules()
+  std::string policy = "earliest";       ///< when memory operations take effect: simulator/machine/Names.cpp
+  std::string schedule = "run-to-block"; ///< in which order waves run: likewise
   std::string checks = "none";           ///< `all`, `default`, `none`, `a,b`, `all,-c`, `-c`
   bool caches = false;                   ///< also where nothing implies them
   bool preloads = true;
@@ -65,9 +65,6 @@ struct SimulateResult {
   uint64_t instructions = 0, waves = 0, groups = 0; ///< instructions are those of waves
   double seconds = 0;                               ///< of processor time, of the run alone
 };
-
-std::vector<std::string> simulationPolicies();
-std::vector<std::string> simulationSchedules();
 
 /// Runs a kernel of the code object in `file`; `name` stands for it in messages. Throws Error{Input} for an object or
 /// arguments that do not fit.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/SimulatedKernel.h"
 #include "api/Values.h"
+#include "binary/AmdPackage.h"
 #include "simulator/decode/Decoder.h"
 #include "support/Npy.h"
 #include "support/Suggest.h"
@@ -27,13 +28,8 @@ std::string describe(const AmdArgument &argument, const std::string &name) {
 /// The element type that an argument's type in the source language names, or of the size and form of the number.
 ElementType scalarType(const AmdArgument &argument, const std::string &text) {
   using enum ElementType;
-  static const std::map<std::string, ElementType> named = {
-      {"float", F32}, {"double", F64}, {"half", F16},    {"bfloat", BF16}, {"f32", F32},   {"f64", F64},   {"i1", I1},
-      {"i8", I8},     {"i16", I16},    {"i32", I32},     {"i64", I64},     {"char", I8},   {"short", I16}, {"int", I32},
-      {"long", I64},  {"uchar", UI8},  {"ushort", UI16}, {"uint", UI32},   {"ulong", UI64}};
-  if (auto found = named.find(argument.typeName); found != named.end())
-    if (uint64_t(elementSizeBytes(found->second)) == argument.sizeBytes)
-      return found->second;
+  if (auto named = namedType(argument))
+    return *named;
   bool isHex = text.find('x') != std::string::npos;
   bool isFloating = !isHex && text.find_first_of(".en") != std::string::npos; // also inf and nan
   switch (argument.sizeBytes) {

@@ -117,8 +117,4 @@ private:
   simulator::SourceLines lines;
 };
 
-/// Throw Error{Input} with the names there are.
-simulator::Policy parsePolicy(const std::string &name);
-simulator::Schedule parseSchedule(const std::string &name);
-
 } // namespace heddle

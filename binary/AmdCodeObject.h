@@ -40,7 +40,8 @@ struct AmdKernel {
   unsigned preloadedWords() const { return preload & 127; }
   unsigned preloadOffsetWords() const { return preload >> 7; }
   unsigned firstAccumulator() const { return ((resource3 & 63) + 1) * 4; } ///< accumulation registers begin here
-  unsigned vectorRegisters() const { return ((resource1 & 63) + 1) * 8; }  ///< both kinds together
+  unsigned scalarRegisters() const { return ((resource1 >> 6 & 15) / 2 + 1) * 16; }
+  unsigned vectorRegisters() const { return ((resource1 & 63) + 1) * 8; } ///< both kinds together
 };
 
 struct AmdSegment {

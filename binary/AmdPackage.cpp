@@ -8,29 +8,35 @@
 namespace heddle {
 namespace {
 
-/// In MLIR's notation, of a type of OpenCL C or HIP; empty when it is none of the plain ones.
-std::string elementTypeOf(std::string name) {
-  static const std::map<std::string, std::string> named = {
-      {"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"char", "i8"},    {"short", "i16"}, {"int", "i32"},
-      {"long", "i64"},  {"uchar", "i8"},   {"uint", "i32"}, {"ushort", "i16"}, {"ulong", "i64"}};
-  auto found = named.find(name);
-  return found == named.end() ? "" : found->second;
-}
-
 PackageArgument describe(const AmdArgument &argument, size_t position) {
   PackageArgument made;
   made.name = argument.name.empty() ? std::to_string(position) : argument.name;
   made.pointer = argument.isBuffer();
-  std::string type = argument.typeName;
-  if (made.pointer && type.ends_with('*'))
-    type.pop_back();
-  made.type = elementTypeOf(type);
-  if (made.type.empty())
-    made.type = made.pointer ? "i8" : fmt::format("i{}", 8 * argument.sizeBytes);
+  made.type = made.pointer ? "i8" : fmt::format("i{}", 8 * argument.sizeBytes);
+  if (auto type = namedType(argument)) {
+    made.type = elementTypeName(*type);
+    if (made.type.starts_with("ui")) // kernels take integers without a sign
+      made.type.erase(0, 1);
+  }
   return made;
 }
 
 } // namespace
+
+std::optional<ElementType> namedType(const AmdArgument &argument) {
+  using enum ElementType;
+  static const std::map<std::string, ElementType> named = {
+      {"float", F32}, {"double", F64}, {"half", F16},    {"bfloat", BF16}, {"f32", F32},   {"f64", F64},   {"i1", I1},
+      {"i8", I8},     {"i16", I16},    {"i32", I32},     {"i64", I64},     {"char", I8},   {"short", I16}, {"int", I32},
+      {"long", I64},  {"uchar", UI8},  {"ushort", UI16}, {"uint", UI32},   {"ulong", UI64}};
+  std::string name = argument.typeName;
+  if (argument.isBuffer() && name.ends_with('*'))
+    name.pop_back();
+  auto found = named.find(name);
+  if (found == named.end() || (!argument.isBuffer() && uint64_t(elementSizeBytes(found->second)) != argument.sizeBytes))
+    return std::nullopt;
+  return found->second;
+}
 
 std::vector<AmdArgument> explicitArguments(const AmdKernel &kernel) {
   std::vector<AmdArgument> arguments;

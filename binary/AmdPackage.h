@@ -3,6 +3,8 @@
 #pragma once
 #include "binary/AmdCodeObject.h"
 #include "binary/Package.h"
+#include "support/ElementType.h"
+#include <optional>
 
 namespace heddle {
 
@@ -12,6 +14,10 @@ namespace heddle {
 /// code object, a kernel that it lacks, and arguments that a package cannot describe.
 Package packageOfCodeObject(const std::string &file, const std::string &name, const std::string &kernel,
                             int64_t threads, uint64_t sharedBytes = 0);
+
+/// The type that the metadata names, in the words of OpenCL C, HIP or MLIR: of the number, or of what a buffer holds.
+/// Nothing for other types, and for one whose size is not the number's.
+std::optional<ElementType> namedType(const AmdArgument &argument);
 
 /// The kernel's arguments that a launch gives. Throws Error{Input} for one that is no pointer and no number.
 std::vector<AmdArgument> explicitArguments(const AmdKernel &kernel);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/Allocations.h"
-#include "support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -18,6 +17,13 @@ const char *plural(uint64_t count) {
 }
 
 } // namespace
+
+Error outOfMemory(const std::string &device, const std::string &buffer, uint64_t askedBytes, uint64_t availableBytes,
+                  std::vector<std::string> notes) {
+  return environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", device,
+                                      buffer.empty() ? "" : " `" + buffer + "`", askedBytes, availableBytes),
+                          std::move(notes));
+}
 
 const Allocation *findAllocation(const AllocationMap &map, uint64_t address, uint64_t sizeBytes) {
   auto after = std::upper_bound(map.begin(), map.end(), address,

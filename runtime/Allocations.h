@@ -2,6 +2,7 @@
 // Live buffers by address: which one holds a range, and which one a wrong address was probably meant for. The same
 // words for every driver.
 #pragma once
+#include "support/Error.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ struct Allocation {
     return start >= address && size <= sizeBytes && start - address <= sizeBytes - size;
   }
 };
+
+/// Error{Environment} `host:0: out of memory: buffer `x` asks for 400 bytes, 100 are available`.
+Error outOfMemory(const std::string &device, const std::string &buffer, uint64_t askedBytes, uint64_t availableBytes,
+                  std::vector<std::string> notes = {});
 
 /// Allocations at one moment, by address.
 using AllocationMap = std::vector<Allocation>;

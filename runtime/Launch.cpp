@@ -26,6 +26,13 @@ void checkGrid(const Launch &launch) {
                                  launch.kernel.package().kernel, x, y, z, largestGrid));
 }
 
+void checkTimeLimit(const Launch &launch) {
+  constexpr double most = 1e6;
+  if (launch.timeoutSeconds != 0 && !(launch.timeoutSeconds > 0 && launch.timeoutSeconds <= most))
+    throw inputError(fmt::format("kernel `{}`: a time limit of {} s: it must be above 0 and at most {:.0f}",
+                                 launch.kernel.package().kernel, launch.timeoutSeconds, most));
+}
+
 std::string listNames(const std::vector<PackageArgument> &arguments, size_t from) {
   std::string names;
   for (size_t i = from; i < arguments.size(); ++i)
@@ -92,6 +99,7 @@ void checkLaunch(const Launch &launch) {
   if (!launch.kernel.module)
     throw internalError("a launch names no kernel");
   checkGrid(launch);
+  checkTimeLimit(launch);
   checkCount(launch);
   for (size_t i = 0; i < launch.arguments.size(); ++i)
     checkArgument(launch, i);

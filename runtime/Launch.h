@@ -28,12 +28,15 @@ struct Launch {
   Kernel kernel;
   std::array<int64_t, 3> grid = {1, 1, 1};    ///< program instances along x, y, z
   std::vector<LaunchArgument> arguments = {}; ///< in the kernel's order
-  bool cooperative = false;  ///< every instance lives at once, so that instances may wait for each other
-  double timeoutSeconds = 0; ///< 0: HEDDLE_LAUNCH_TIMEOUT; a GPU's kernels cannot be stopped
+  bool cooperative = false; ///< every instance lives at once, so that instances may wait for each other
+  /// Of real time, where a kernel can be stopped: on the host (0: HEDDLE_LAUNCH_TIMEOUT) and on simulated devices (0:
+  /// HEDDLE_LAUNCH_TIMEOUT while it only waits, else as many instructions as a launch may have).
+  double timeoutSeconds = 0;
 };
 
-/// Throws Error{Input} for a grid out of range (1 to 2^31-1 each, below 2^31 in all), a missing or extra argument, a
-/// pointer for a scalar or the reverse, a scalar too wide for its type, or one that breaks its divisibility.
+/// Throws Error{Input} for a time limit that is neither 0 nor above 0 and at most 10^6, a grid out of range (1 to
+/// 2^31-1 each, below 2^31 in all), a missing or extra argument, a pointer for a scalar or the reverse, a scalar too
+/// wide for its type, or one that breaks its divisibility.
 void checkLaunch(const Launch &launch);
 
 /// The arguments' values, 8 bytes each.

@@ -2,6 +2,7 @@
 // Grids and arguments that a launch refuses.
 #include "runtime/Launch.h"
 #include "support/TestError.h"
+#include <cmath>
 
 using namespace heddle;
 
@@ -45,6 +46,18 @@ TEST(Launch, Grids) {
   EXPECT_CONTAINS(messageAfter([](Launch &l) { l.grid = {65536, 32768, 1}; }),
                   "has more than 2147483647 program instances");
   EXPECT_CONTAINS(messageAfter([](Launch &l) { l.grid = {2147483647, 2147483647, 2147483647}; }), "has more than");
+}
+
+TEST(Launch, TimeLimits) {
+  EXPECT_EQ(messageAfter([](Launch &l) { l.timeoutSeconds = -1; }),
+            "kernel `k`: a time limit of -1 s: it must be above 0 and at most 1000000");
+  EXPECT_CONTAINS(messageAfter([](Launch &l) { l.timeoutSeconds = 1e6 + 1; }), "a time limit of 1000001 s");
+  EXPECT_CONTAINS(messageAfter([](Launch &l) { l.timeoutSeconds = std::nan(""); }), "a time limit of nan s");
+  Launch launch = goodLaunch();
+  for (double good : {0.0, 0.001, 1e6}) {
+    launch.timeoutSeconds = good;
+    checkLaunch(launch);
+  }
 }
 
 TEST(Launch, ArgumentCounts) {

@@ -38,7 +38,9 @@ public:
   virtual void launch(Graph &graph); ///< all the work of a graph of this driver, on its own devices
   virtual void record(const std::shared_ptr<Event> &event) = 0;
   virtual void wait(const std::shared_ptr<Event> &event) = 0; ///< until the latest record of `event` so far is reached
-  /// Runs on a thread of the stream; what it throws is an error of the stream. It must not wait for its own stream.
+  /// Runs on a thread of the stream, or where devices are a program on that of somebody who waits for any of them, and
+  /// must wait for nothing that comes later on such a thread. What it throws is an error of the stream. It must not
+  /// wait for its own stream.
   virtual void hostFunction(std::function<void()> function) = 0;
 
   /// From here to endCapture the calls are checked and put into a graph instead of run; what one of them throws is not

@@ -66,6 +66,7 @@ public:
   LoadedObject &load(const AmdCodeObject &object, unsigned device = 0);
   void unload(LoadedObject &loaded); ///< when no session is left that ran its kernels
   const AmdCodeObject &object() const { return objects.front()->object; } ///< the first one
+  LoadedObject &loaded() { return *objects.front(); }                     ///< likewise
   uint64_t codeBase() const { return objects.front()->base; }
 
   /// A launch: `arguments` are the explicit part of the kernel's argument segment. Throws Error{Input} for a geometry

@@ -31,8 +31,10 @@ constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no 
 constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
 constexpr const char *folderForm = "a folder";
 constexpr const char *libraryForm = "a library's name or path";
-constexpr const char *policyForm = "earliest, latest, reordered or random";
-constexpr const char *scheduleForm = "run-to-block, round-robin, leap-frog, frozen or random";
+constexpr const char *policyForm = "a policy of the simulator";
+constexpr const char *scheduleForm = "a schedule of the simulator";
+constexpr const char *policyDefault = "earliest";
+constexpr const char *scheduleDefault = "run-to-block";
 constexpr const char *seedForm = "an integer from 0 to 2^64-1";
 constexpr const char *checksForm = "all, none, or checks with + or - before each, as all,-uninitialised";
 constexpr const char *cudaDefault = "libcuda.so.1";
@@ -65,20 +67,6 @@ std::optional<uint64_t> parseMemory(std::string_view text) {
 std::optional<double> parseTimeout(std::string_view text) {
   auto value = wholeNumber<double>(text);
   return value && *value > 0 && *value <= 1e6 ? value : std::nullopt;
-}
-
-std::optional<std::string> parsePolicy(std::string_view text) {
-  for (const char *name : {"earliest", "latest", "reordered", "random"})
-    if (text == name)
-      return name;
-  return std::nullopt;
-}
-
-std::optional<std::string> parseSchedule(std::string_view text) {
-  for (const char *name : {"run-to-block", "round-robin", "leap-frog", "frozen", "random"})
-    if (text == name)
-      return name;
-  return std::nullopt;
 }
 
 std::string defaultThreads() {
@@ -145,11 +133,11 @@ double launchTimeoutSeconds() {
 }
 
 std::string simulationPolicy() {
-  return readKnob<std::string>(policyName, policyForm, "earliest", parsePolicy);
+  return environmentText(policyName).value_or(policyDefault);
 }
 
 std::string simulationSchedule() {
-  return readKnob<std::string>(scheduleName, scheduleForm, "run-to-block", parseSchedule);
+  return environmentText(scheduleName).value_or(scheduleDefault);
 }
 
 uint64_t simulationSeed() {
@@ -207,7 +195,8 @@ std::vector<Knob> listKnobs() {
       describeKnob(threadsName, threadsForm, defaultThreads(),
                    "threads of one launch at most, its stream's own included; read once, at the first launch",
                    [] { hostThreads(); }),
-      describeKnob(timeoutName, timeoutForm, "60", "seconds after which a launch that names no limit is stopped",
+      describeKnob(timeoutName, timeoutForm, "60",
+                   "seconds after which a launch that names no limit is stopped; on simulated devices, of waiting",
                    [] { launchTimeoutSeconds(); }),
       describeKnob(ncclName, libraryForm, ncclDefault, "NCCL's library, for `heddle bench --peer nccl`",
                    [] { ncclLibrary(); }),
@@ -215,9 +204,9 @@ std::vector<Knob> listKnobs() {
                    [] { reproducerDirectory(); }),
       describeKnob(checksName, checksForm, "none", "what simulated devices check while kernels run",
                    [] { simulationChecks(); }),
-      describeKnob(policyName, policyForm, "earliest", "when memory operations of simulated devices happen",
+      describeKnob(policyName, policyForm, policyDefault, "when memory operations of simulated devices happen",
                    [] { simulationPolicy(); }),
-      describeKnob(scheduleName, scheduleForm, "run-to-block", "in which order waves of simulated devices run",
+      describeKnob(scheduleName, scheduleForm, scheduleDefault, "in which order waves of simulated devices run",
                    [] { simulationSchedule(); }),
       describeKnob(seedName, seedForm, "0", "chooses among the runs that policy and schedule allow",
                    [] { simulationSeed(); }),

@@ -17,7 +17,8 @@ struct Knob {
   std::string sentence; ///< what it does
   std::string value;    ///< in force now; the text of the variable even when ill-formed
   Origin origin = Origin::Default;
-  std::string problem; ///< the message of the error that using it would throw; empty when well-formed
+  /// The message of the error that using it would throw; empty when well-formed, or for others to read.
+  std::string problem;
 };
 
 /// The value of an option that stands in for HEDDLE_LAUNCH_TIMEOUT. Throws Error{Input} in that knob's words.
@@ -34,10 +35,10 @@ std::vector<Knob> listKnobs();
 int hostThreads();                 ///< HEDDLE_HOST_THREADS: threads of one launch at most; default the machine's
 uint64_t hostMemoryBytes();        ///< HEDDLE_HOST_MEMORY: memory of each host device in bytes; 0 is no limit
 double launchTimeoutSeconds();     ///< HEDDLE_LAUNCH_TIMEOUT
-std::string simulationPolicy();    ///< HEDDLE_SIM_POLICY: one of those that its form lists
-std::string simulationSchedule();  ///< HEDDLE_SIM_SCHEDULE: likewise
+std::string simulationPolicy();    ///< HEDDLE_SIM_POLICY, as the simulator reads it
+std::string simulationSchedule();  ///< HEDDLE_SIM_SCHEDULE, likewise
 uint64_t simulationSeed();         ///< HEDDLE_SIM_SEED
-std::string simulationChecks();    ///< HEDDLE_SIM_CHECKS, as the simulator reads it; default `none`
+std::string simulationChecks();    ///< HEDDLE_SIM_CHECKS, likewise
 std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR
 std::string cudaLibrary();         ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
 std::string ncclLibrary();         ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL

@@ -36,8 +36,9 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --device NAME        host (the default), host:1, ..., cuda:0, ...: text is compiled for it; sim:gfx942, sim:gfx950
   --block N            work-items of a workgroup, when KERNEL is an AMD code object; --kernel NAME is one of several
   --cooperative        all program instances live at once
-  --timeout SECONDS    stop a kernel of the host after this time; default HEDDLE_LAUNCH_TIMEOUT; of a module also each
-                       loop, and the waits of each collective (default 30)
+  --timeout SECONDS    stop a kernel of the host or of a simulated device after this time; a GPU's cannot be stopped;
+                       default HEDDLE_LAUNCH_TIMEOUT, on a simulated device only of waiting; of a module also each loop,
+                       and the waits of each collective (default 30)
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
   --check, --cpu NAME, --warps N, --stages N, --warp-groups, --exact-math, --kernel NAME, -O LEVEL

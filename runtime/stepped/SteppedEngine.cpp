@@ -4,10 +4,15 @@
 #include "support/Error.h"
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <fmt/format.h>
 
 namespace heddle {
 
-SteppedEngine::~SteppedEngine() = default;
+SteppedEngine::~SteppedEngine() {
+  Guard guard(mutex);
+  changed.wait(guard, [&] { return !starting; });
+}
 
 SteppedEngine::Guard SteppedEngine::lock() {
   ++entering;
@@ -68,7 +73,9 @@ static bool isHostFunctionNext(const SteppedQueue *queue) {
          queue->commands.front().kind == SteppedCommand::Kind::HostFunction;
 }
 
-/// One whose turn has come; the lock is open meanwhile, so that it may wait for other streams and threads.
+/// One whose turn has come, of whatever stream; the lock is open meanwhile, so that it may wait for other streams and
+/// threads. That it runs on the waiting caller's thread is what makes equal calls equal runs: on another thread it
+/// would run beside the turns, and a program of one thread would no longer know that nobody else can help who is stuck.
 bool SteppedEngine::runHostFunction(Guard &guard) {
   for (size_t i = 0; i < queues.size(); ++i) {
     SteppedQueue &queue = *queues[i];
@@ -78,14 +85,16 @@ bool SteppedEngine::runHostFunction(Guard &guard) {
     queue.commands.pop_front();
     queue.hostFunction = std::this_thread::get_id();
     std::exception_ptr thrown;
-    if (command.before)
-      command.before();
-    guard.unlock();
     try {
+      if (command.before)
+        command.before();
+      guard.unlock();
       command.body();
     } catch (...) {
       thrown = std::current_exception();
     }
+    if (guard.owns_lock())
+      guard.unlock();
     command = {};
     guard.lock();
     queue.hostFunction = {};
@@ -99,15 +108,24 @@ bool SteppedEngine::runHostFunction(Guard &guard) {
   return false;
 }
 
-/// For a caller who must not wait, and for whom the function may.
+/// For a caller who must not wait, and for whom the function may. One thread is on its way at most: who asks again and
+/// again does not make one each time.
 bool SteppedEngine::startHostFunction() {
-  if (std::none_of(queues.begin(), queues.end(), isHostFunctionNext))
+  if (starting || std::none_of(queues.begin(), queues.end(), isHostFunctionNext))
     return false;
-  std::thread([this] {
+  starting = true;
+  int reason = startHostThread(hostThreadStackBytes, "heddle-hostfn", [this] {
     Guard guard = lock();
+    starting = false;
+    changed.notify_all();
     runHostFunction(guard);
-  }).detach();
-  return true;
+  });
+  if (!reason)
+    return true;
+  starting = false;
+  throw environmentError(fmt::format("a host function needs 1 thread more than the {} of this process: {}",
+                                     processThreadCount(), std::strerror(reason)),
+                         {threadLimitNote(), "`synchronize` runs it without one"});
 }
 
 //===-- Turns ----------------------------------------------------------------------------------------------------===//
@@ -179,17 +197,17 @@ void SteppedEngine::waitForOthers(Guard &guard, bool blocks) {
     if (blocks && !somebodyRuns)
       throw inputError("a stream waits for an event that no stream will reach");
     if (blocks)
-      waitForArrival(guard, patienceSeconds());
+      waitForArrival(guard, 1);
     return;
   }
-  auto now = std::chrono::steady_clock::now();
   if (!stuckSince)
-    stuckSince = now;
-  double left = patienceSeconds() - std::chrono::duration<double>(now - *stuckSince).count();
+    stuckSince = std::chrono::steady_clock::now();
+  auto waited = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - *stuckSince).count(); };
+  double left = secondsLeft(waited());
   if (left > 0 && (!blocks || (!isAlone() && waitForArrival(guard, left))))
     return;
+  giveUp(waited());
   stuckSince.reset();
-  giveUp();
   endLaunches();
 }
 

@@ -86,9 +86,11 @@ protected:
   /// All launches that run go on for a while; each whose end has come is done then. False when none of them will ever
   /// go on unless somebody outside does something.
   virtual bool runLaunches(Guard &guard) = 0;
-  /// After runLaunches() was false, and nobody came in time: every launch is done then, with an error.
-  virtual void giveUp() = 0;
-  virtual double patienceSeconds() const = 0; ///< how long to wait for somebody outside
+  /// How long somebody outside still has when nothing has gone on for `waited` seconds.
+  virtual double secondsLeft(double waited) const = 0;
+  /// After runLaunches() was false, and nobody came in time: launches whose time is up are done then, with an error;
+  /// where nobody can come, all of them.
+  virtual void giveUp(double waited) = 0;
   virtual void releaseMemory(uint64_t address) = 0;
   virtual void launchEnded(SteppedQueue &) {}
   virtual void becameIdle() {} ///< nothing is queued or running
@@ -119,6 +121,7 @@ private:
   std::condition_variable changed;                                 ///< commands came, or were run
   bool alone = false;                                              ///< the thread that steps is the only one
   bool stepping = false;                                           ///< some thread runs a turn
+  bool starting = false;                                           ///< a thread for a host function is on its way
   std::atomic<int> entering{0};                                    ///< threads that want the lock
   uint64_t arrivals = 0;                                           ///< what others have done up to now
   std::optional<std::chrono::steady_clock::time_point> stuckSince; ///< when nothing went on for the first time

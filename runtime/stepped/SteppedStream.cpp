@@ -10,12 +10,7 @@ namespace {
 
 using Kind = SteppedCommand::Kind;
 
-std::shared_ptr<SteppedEvent> ownEvent(const std::shared_ptr<Event> &event) {
-  auto own = std::dynamic_pointer_cast<SteppedEvent>(event);
-  if (!own)
-    throw inputError(event ? "the event belongs to a device of another driver" : "there is no event");
-  return own;
-}
+const char *const foreignEvent = "the event belongs to a device of another driver";
 
 } // namespace
 
@@ -32,14 +27,14 @@ void SteppedEvent::synchronize() const {
 }
 
 double SteppedEvent::millisecondsSince(const Event &start) const {
-  SteppedEngine::Guard guard = engine.lock();
   const auto *from = dynamic_cast<const SteppedEvent *>(&start);
-  auto isReached = [](const SteppedEvent *event) {
-    return event && event->announced && event->reached >= event->announced;
-  };
-  if (!isReached(from) || !isReached(this))
+  if (!from || &from->engine != &engine)
+    throw inputError(fmt::format("elapsed time: {}", foreignEvent));
+  SteppedEngine::Guard guard = engine.lock();
+  auto isReached = [](const SteppedEvent &event) { return event.announced && event.reached >= event.announced; };
+  if (!isReached(*from) || !isReached(*this))
     throw inputError(fmt::format("elapsed time: the {} event was not recorded, or is not reached yet",
-                                 isReached(from) ? "end" : "start"),
+                                 isReached(*from) ? "end" : "start"),
                      {"record both events, and synchronize with the later one"});
   return double(int64_t(nanoseconds - from->nanoseconds)) * 1e-6;
 }
@@ -60,6 +55,14 @@ SteppedStream::~SteppedStream() {
   } catch (const Error &) { // dropped, as Stream.h says
   }
   engine.close(*queue);
+}
+
+/// Of this driver: the times of others are of another clock, and under another lock.
+std::shared_ptr<SteppedEvent> SteppedStream::ownEvent(const std::shared_ptr<Event> &event) const {
+  auto own = std::dynamic_pointer_cast<SteppedEvent>(event);
+  if (!own || &own->engine != &engine)
+    throw inputError(event ? foreignEvent : "there is no event");
+  return own;
 }
 
 void SteppedStream::push(Kind kind, std::function<void()> body) {

@@ -50,6 +50,7 @@ protected:
   const std::unique_ptr<SteppedQueue> queue;
 
 private:
+  std::shared_ptr<SteppedEvent> ownEvent(const std::shared_ptr<Event> &event) const;
   void push(SteppedCommand::Kind kind, std::function<void()> body);
 
   SteppedEngine &engine;

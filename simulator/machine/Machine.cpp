@@ -11,6 +11,9 @@ namespace {
 constexpr uint64_t instructionsPerSlice = 2048;
 constexpr unsigned slicesPerTurn = 16;
 constexpr uint64_t instructionsPerShortSlice = 8;
+/// Where new workgroups run at once, no more begin in a pass after so many: others get their turns, and who watches the
+/// time is asked.
+constexpr uint64_t instructionsPerAdmission = 1 << 20;
 /// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
 constexpr uint64_t instructionsToAge = 1 << 14;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
@@ -30,7 +33,7 @@ std::string nameOf(const Wave &wave) {
   return fmt::format("workgroup {},{},{} wave {}", id[0], id[1], id[2], wave.indexInGroup);
 }
 
-/// Of a fault while `wave` ran, or of its request that was performed later.
+/// Of a fault while `running` ran, or of a request that was performed later, and whose wave the fault names.
 Error errorOf(const KernelRun &run, const Wave &running, const Fault &fault) {
   const Wave &wave = fault.wave ? *fault.wave : running;
   const Instruction *instruction = fault.instruction ? fault.instruction : running.current;
@@ -77,6 +80,8 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
 }
 
 Machine::~Machine() {
+  for (KernelRun *run : running) // nobody waits for their end any more; the devices have to know it
+    system.endKernel(*run->device);
   for (auto &device : system.devices) // their compute units outlive the port's requests
     for (auto &unit : device->units)
       unit->issued.clear();
@@ -87,9 +92,14 @@ void Machine::begin(KernelRun &run) {
   run.number = nextLaunch++;
   run.device->launch = run.number;
   running.push_back(&run);
+  noteProgress();
   system.beginKernel(*run.device);
   if (watcher)
     watcher->kernelBegins(*run.device);
+}
+
+void Machine::noteProgress() {
+  idlePasses = 0, nextSkip = firstSkip, progressedAt = executed;
 }
 
 void Machine::admit(KernelRun &run) {
@@ -162,14 +172,15 @@ bool Machine::isFrozen(const Place &place, size_t index) const {
 /// serve the next one if it ends.
 bool Machine::admitAll(KernelRun &run) {
   bool progressed = false;
-  while (!run.ended && run.next < run.launch->geometry.groupCount() && run.residents.size() < run.residentGroups &&
-         executed <= options.instructionLimit) {
+  uint64_t began = executed;
+  while (!run.ended && executed - began < instructionsPerAdmission && run.next < run.launch->geometry.groupCount() &&
+         run.residents.size() < run.residentGroups && !isOverLimit()) {
     admit(run);
     if (options.schedule != Schedule::RunToBlock)
       continue;
     progressed |= runTurn({&run, run.residents.back().get()});
     if (!run.ended)
-      retireFrom(run, run.residents.size() - 1, options.policy == Policy::Earliest);
+      retireGuarded(run, run.residents.size() - 1, options.policy == Policy::Earliest);
   }
   return progressed;
 }
@@ -190,7 +201,7 @@ bool Machine::pass() {
       return resident->group.ended == resident->group.waves.size();
     });
     bool isFull = run->residents.size() >= run->residentGroups;
-    progressed |= retireFrom(*run, 0, options.policy == Policy::Earliest || allEnded || (isFull && !allStarted));
+    progressed |= retireAll(*run, options.policy == Policy::Earliest || allEnded || (isFull && !allStarted));
     progressed |= admitAll(*run);
     if (!run->ended && run->residents.empty() && run->next == run->launch->geometry.groupCount())
       end(*run);
@@ -198,17 +209,19 @@ bool Machine::pass() {
   std::erase_if(running, [](const KernelRun *run) { return run->ended; });
   if (executed - agedAt > instructionsToAge) {
     agedAt = executed;
-    performs([&] { return port.age(), true; });
+    port.age();
+    endAtFault();
+    std::erase_if(running, [](const KernelRun *run) { return run->ended; });
   }
   if (running.empty())
     return false;
   if (options.isCancelled && options.isCancelled())
     endAll("is stopped", {});
-  else if (executed > options.instructionLimit)
-    endAll(fmt::format("has not ended after {} instructions of its waves", executed),
+  else if (isOverLimit())
+    endAll(fmt::format("has not ended after {} instructions of its waves", executed - countedFrom),
            {fmt::format("`--limit N` allows N instructions; now {}", options.instructionLimit)});
   else if (progressed)
-    idlePasses = 0, nextSkip = firstSkip, progressedAt = executed;
+    noteProgress();
   else if (!unblock()) {
     stuck = options.patient;
     if (!stuck)
@@ -222,8 +235,15 @@ void Machine::stop(KernelRun &run, Error error) {
   std::erase(running, &run);
 }
 
+static constexpr const char *waitsForEver = "waits for ever: nothing that its waves wait for changes any more";
+
 void Machine::giveUp() {
-  endAll("waits for ever: nothing that its waves wait for changes any more", {});
+  endAll(waitsForEver, {});
+}
+
+void Machine::giveUp(KernelRun &run) {
+  run.isEndless = true;
+  stop(run, endlessError(run, waitsForEver, describeWaiting()));
 }
 
 /// Takes a workgroup out if it has ended, and nothing of it is under way any more; with `force` that is completed.
@@ -239,6 +259,8 @@ bool Machine::retire(KernelRun &run, size_t index, bool force) {
       return false;
     port.finish(*wave);
   }
+  if (port.hasFaults()) // perhaps its own: its waves are to be found still
+    return false;
   if (watcher)
     watcher->groupEnds(group);
   run.idle.push_back(std::move(run.residents[index]));
@@ -246,20 +268,29 @@ bool Machine::retire(KernelRun &run, size_t index, bool force) {
   return true;
 }
 
-/// Those from `first` on. What they have under way may fault.
-bool Machine::retireFrom(KernelRun &run, size_t first, bool force) {
-  bool any = false;
+/// The same; what turns out to be at fault is over.
+bool Machine::retireGuarded(KernelRun &run, size_t index, bool force) {
+  bool retired = false;
   try {
-    for (size_t i = run.residents.size(); i-- > first;)
-      any |= retire(run, i, force);
+    retired = retire(run, index, force);
   } catch (const Fault &fault) {
-    abandonFaulty(run, *fault.wave, fault);
+    endAtFault(); // happened before
+    if (!run.ended)
+      abandon(run, errorOf(run, *fault.wave, fault));
   }
+  return endAtFault() || retired;
+}
+
+bool Machine::retireAll(KernelRun &run, bool force) {
+  bool any = false;
+  for (size_t i = run.residents.size(); i-- > 0 && !run.ended;)
+    any |= retireGuarded(run, i, force);
   return any;
 }
 
 void Machine::end(KernelRun &run) {
   run.ended = true;
+  countedFrom = executed;
   run.idle.clear();
   run.device->launch = run.number;
   system.endKernel(*run.device);
@@ -352,47 +383,52 @@ void Machine::step(Program &program, Wave &wave, uint64_t most) {
 
 bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
   uint64_t before = wave.executed;
+  auto count = [&] {
+    executed += wave.executed - before;
+    run.statistics.instructions += wave.executed - before;
+  };
   port.startedTicks = executed - before;
   wave.yields = false;
+  port.disturb(*wave.unit);
   try {
-    port.disturb(*wave.unit); // what the unit has under way may fault
     if (options.trace || watcher)
       step<true>(*run.program, wave, most);
     else
       step<false>(*run.program, wave, most);
   } catch (const Fault &fault) {
-    abandonFaulty(run, wave, fault);
+    count();
+    endAtFault(); // happened before
+    if (!run.ended)
+      abandon(run, errorOf(run, wave, fault));
     return true;
   }
-  executed += wave.executed - before;
-  run.statistics.instructions += wave.executed - before;
+  count();
+  if (port.hasFaults() && endAtFault())
+    return true;
   return wave.polls.repeated < 2 || wave.state == Wave::State::Ended || wave.state == Wave::State::AtBarrier;
-}
-
-/// What `wave` of `run` did may have made a request of another launch on the same device happen, which faults.
-void Machine::abandonFaulty(KernelRun &run, const Wave &wave, const Fault &fault) {
-  for (KernelRun *other : running)
-    if (fault.wave && other->number == fault.wave->workgroup->launch)
-      return abandon(*other, errorOf(*other, *fault.wave, fault));
-  abandon(run, errorOf(run, wave, fault));
 }
 
 // ---- When nothing goes on ----
 
-/// Whether `action` performs anything. A kernel whose request faults is over.
-bool Machine::performs(const std::function<bool()> &action) {
-  try {
-    return action();
-  } catch (const Fault &fault) {
-    for (KernelRun *run : running)
-      for (auto &resident : run->residents)
-        for (auto &wave : resident->group.waves)
-          if (wave.get() == fault.wave) {
-            stop(*run, errorOf(*run, *wave, fault));
-            return true;
-          }
-    throw;
-  }
+KernelRun *Machine::runOf(const Wave &wave) const {
+  for (KernelRun *run : running)
+    for (auto &resident : run->residents)
+      for (auto &each : resident->group.waves)
+        if (each.get() == &wave)
+          return run;
+  return nullptr;
+}
+
+/// Ends the kernels whose requests were at fault when the port made them happen, whoever was running; one whose waves
+/// are gone is over already. Whether there were any.
+bool Machine::endAtFault() {
+  bool any = false;
+  for (const Fault &fault : port.takeFaults())
+    if (KernelRun *run = runOf(*fault.wave)) {
+      abandon(*run, errorOf(*run, *fault.wave, fault));
+      any = true;
+    }
+  return any;
 }
 
 /// Lets happen what must happen some time: the frozen run, memory is changed by what is on its way, and time passes.
@@ -401,8 +437,11 @@ bool Machine::unblock() {
     ++idlePasses;
     return thawed = true;
   }
-  if (performs([&] { return port.performAll(); }))
+  if (port.performAll()) {
+    endAtFault();
+    std::erase_if(running, [](const KernelRun *run) { return run->ended; });
     return true;
+  }
   bool readsClock = false, canRun = false;
   for (KernelRun *run : running)
     for (auto &resident : run->residents)
@@ -415,8 +454,9 @@ bool Machine::unblock() {
   if (!canRun)
     return false;
   if (readsClock && port.skippedTicks < mostSkip) {
-    port.skippedTicks += options.skip ? options.skip(nextSkip) : nextSkip;
-    nextSkip = std::min(2 * nextSkip, mostSkip);
+    uint64_t skipped = options.skip ? options.skip(nextSkip) : nextSkip;
+    port.skippedTicks += skipped;
+    nextSkip = std::clamp(2 * skipped, firstSkip, mostSkip);
     progressedAt = executed; // until a wave looks at the clock again
     return true;
   }
@@ -428,6 +468,7 @@ bool Machine::unblock() {
 void Machine::abandon(KernelRun &run, Error error) {
   run.ended = true;
   run.error = std::move(error);
+  countedFrom = executed;
   for (auto &resident : run.residents)
     for (auto &wave : resident->group.waves)
       port.abandon(*wave);
@@ -474,18 +515,21 @@ std::vector<std::string> Machine::describeWaiting() const {
   return notes;
 }
 
+Error Machine::endlessError(const KernelRun &run, const std::string &message, std::vector<std::string> notes) const {
+  if (uint64_t left = run.launch->geometry.groupCount() - run.next)
+    notes.push_back(fmt::format("{} workgroups have not started; a kernel that waits for them needs more than {} alive "
+                                "at once, `--resident N`",
+                                left, run.residentGroups));
+  return Error(ErrorClass::WrongResult, fmt::format("kernel `{}` {}", run.launch->kernel.name, message), notes);
+}
+
 void Machine::endAll(const std::string &message, const std::vector<std::string> &extra) {
   std::vector<std::string> notes = describeWaiting();
   for (KernelRun *run : running) {
-    std::vector<std::string> all = notes;
-    if (uint64_t left = run->launch->geometry.groupCount() - run->next)
-      all.push_back(fmt::format("{} workgroups have not started; a kernel that waits for them needs more than {} alive "
-                                "at once, `--resident N`",
-                                left, run->residentGroups));
-    all.insert(all.end(), extra.begin(), extra.end());
+    Error error = endlessError(*run, message, notes);
+    error.notes.insert(error.notes.end(), extra.begin(), extra.end());
     run->isEndless = true;
-    abandon(*run,
-            Error(ErrorClass::WrongResult, fmt::format("kernel `{}` {}", run->launch->kernel.name, message), all));
+    abandon(*run, std::move(error));
   }
   running.clear();
 }

@@ -20,6 +20,12 @@ enum class Schedule : uint8_t {
   Random,
 };
 
+/// Throw Error{Input} `there is no policy `x`` with the names there are.
+Policy parsePolicy(const std::string &name);
+Schedule parseSchedule(const std::string &name);
+std::string nameOf(Policy policy);
+std::string nameOf(Schedule schedule);
+
 struct RunOptions {
   Policy policy = Policy::Earliest;
   /// Whether loads may find what caches keep. Always, except with Policy::Earliest and without checks.
@@ -27,8 +33,8 @@ struct RunOptions {
   Schedule schedule = Schedule::RunToBlock;
   uint64_t seed = 0;             ///< of patterns in what nothing has written, of schedules and of Policy::Random
   bool preloads = true;          ///< whether the chip's firmware preloads kernel arguments
-  uint32_t residentGroups = 0;   ///< workgroups alive at once on a device; 0: as many as the chip has compute units
-  uint64_t instructionLimit = 0; ///< wave-instructions of all launches; 0: 4 * 2^30
+  uint32_t residentGroups = 0;   ///< workgroups of a launch alive at once; 0: as many as the chip has compute units
+  uint64_t instructionLimit = 0; ///< of all waves since a launch last ended; 0: 4 * 2^30
   uint64_t firstTick = 0;        ///< of the virtual clock
   /// Waiting for ever is no error of its own: Machine::isStuck() says it, and somebody outside may change memory, begin
   /// another kernel, or call giveUp().
@@ -76,13 +82,14 @@ public:
   Machine(MemorySystem &system, const RunOptions &options, Watcher *watcher);
   ~Machine();
 
-  /// From now on pass() runs it. It outlives its end, or the machine.
+  /// From now on pass() runs it, beside others on any devices. It outlives its end, or the machine.
   void begin(KernelRun &run);
   /// Every workgroup gets a turn. False when no kernel runs any more. A kernel that does what it must not, and all of
   /// them when nothing can go on or the limit is reached, end with their error.
   bool pass();
   bool isStuck() const { return stuck; }             ///< nothing could go on in the last pass
   void giveUp();                                     ///< ends all kernels: they wait for ever
+  void giveUp(KernelRun &run);                       ///< one of them
   void stop(KernelRun &run, Error error);            ///< ends one that runs
   uint64_t instructions() const { return executed; } ///< of all waves of all kernels
   uint64_t ticks() const { return executed + port.skippedTicks; }
@@ -93,6 +100,7 @@ private:
     KernelRun *run;
     Resident *resident;
   };
+  void noteProgress();
   void admit(KernelRun &run);
   bool admitAll(KernelRun &run);
   std::vector<Place> order();
@@ -104,13 +112,16 @@ private:
   void step(Program &program, Wave &wave, uint64_t most);
   void openBarrier(Workgroup &group);
   bool retire(KernelRun &run, size_t index, bool force);
-  bool retireFrom(KernelRun &run, size_t first, bool force);
-  void abandonFaulty(KernelRun &run, const Wave &wave, const Fault &fault);
+  bool retireGuarded(KernelRun &run, size_t index, bool force);
+  bool retireAll(KernelRun &run, bool force);
   void end(KernelRun &run);
   void abandon(KernelRun &run, Error error);
   bool unblock();
-  bool performs(const std::function<bool()> &action);
-  void endAll(const std::string &message, const std::vector<std::string> &notes);
+  KernelRun *runOf(const Wave &wave) const;
+  bool endAtFault();
+  bool isOverLimit() const { return executed - countedFrom > options.instructionLimit; }
+  void endAll(const std::string &message, const std::vector<std::string> &extra);
+  Error endlessError(const KernelRun &run, const std::string &message, std::vector<std::string> notes) const;
   std::vector<std::string> describeWaiting() const;
 
   MemorySystem &system;
@@ -120,6 +131,7 @@ private:
   std::mt19937_64 random;
   std::vector<KernelRun *> running;
   uint64_t executed = 0;
+  uint64_t countedFrom = 0; ///< `executed` when a launch last ended
   uint32_t nextWave = 0, nextLaunch = 0;
   uint64_t agedAt = 0;       ///< `executed` when old requests were last performed
   uint64_t progressedAt = 0; ///< and when anything changed

@@ -25,9 +25,23 @@ std::string describePlace(const Allocation &allocation, uint64_t address) {
 }
 
 uint64_t AddressSpace::reserve(uint64_t sizeBytes) {
-  uint64_t base = next;
-  next += (sizeBytes + pageBytes - 1) / pageBytes * pageBytes + gapBytes;
-  return base;
+  constexpr uint64_t all = endAddress - firstAddress;
+  uint64_t needed = (std::min(sizeBytes, all) + pageBytes - 1) / pageBytes * pageBytes + gapBytes;
+  bool isSecondRound = false;
+  for (;;) {
+    if (needed > endAddress - next) {
+      if (std::exchange(isSecondRound, true))
+        throw environmentError(fmt::format("out of memory: no {} addresses of simulated devices are free", sizeBytes));
+      next = firstAddress;
+    }
+    // The first allocation that lies there, or too near.
+    auto above = allocations.upper_bound(next < gapBytes ? 0 : next - gapBytes);
+    if (above != allocations.begin() && std::prev(above)->second.end() + gapBytes > next)
+      --above;
+    if (above == allocations.end() || above->first >= next + needed)
+      return std::exchange(next, next + needed);
+    next = (above->second.end() + pageBytes - 1) / pageBytes * pageBytes + gapBytes;
+  }
 }
 
 Allocation &AddressSpace::place(uint64_t address, uint64_t sizeBytes, const std::string &name) {

@@ -41,6 +41,7 @@ struct Allocation {
   std::unique_ptr<UnwrittenBytes> unwritten;       ///< null: as `initialised` says
   std::unique_ptr<uint8_t[], ReleaseMemory> bytes; ///< of calloc: pages that nothing touches cost nothing
 
+  uint64_t end() const { return base + sizeBytes; }
   bool contains(uint64_t address, uint64_t size) const {
     return address - base < sizeBytes && size <= sizeBytes - (address - base);
   }
@@ -53,7 +54,9 @@ class AddressSpace {
 public:
   /// Zeroed memory at a multiple of 4096. Throws heddle::Error{Environment} when the host has too little.
   Allocation &allocate(uint64_t sizeBytes, const std::string &name);
-  /// A range of addresses that nothing else will get; place() puts memory into it.
+  /// A range of addresses with gaps around it; place() puts memory into it. What was used once comes again when
+  /// all else was used, so that whoever uses it still hits nothing. Throws heddle::Error{Environment} when none are
+  /// left.
   uint64_t reserve(uint64_t sizeBytes);
   /// The memory behind it is whole lines of 128 bytes.
   Allocation &place(uint64_t address, uint64_t sizeBytes, const std::string &name);
@@ -93,7 +96,8 @@ private:
 
   std::map<uint64_t, Allocation> allocations; ///< by base
   const Allocation *recent = nullptr;
-  uint64_t next = uint64_t(0x7000) << 32;
+  static constexpr uint64_t firstAddress = uint64_t(0x7000) << 32, endAddress = uint64_t(1) << 47;
+  uint64_t next = firstAddress;
 };
 
 } // namespace heddle::simulator

@@ -34,6 +34,7 @@ struct CacheLine {
   uint64_t address = 0;    ///< of its first byte
   uint32_t generation = 0; ///< of the cache, when `valid` was true
   ByteMask valid, dirty;   ///< dirty bytes are valid
+  bool isListed = false;   ///< among those that the cache will clean
   alignas(64) uint8_t bytes[lineBytes];
 };
 
@@ -48,8 +49,9 @@ public:
   CacheLine &get(uint64_t address);
   /// Call before the first byte of a line becomes dirty.
   void makeDirty(CacheLine &line, const ByteMask &mask) {
-    if (!line.dirty.any())
+    if (!line.isListed)
       dirtyLines.push_back(&line);
+    line.isListed = true;
     line.dirty = line.dirty | mask;
     line.valid = line.valid | mask;
   }
@@ -76,6 +78,7 @@ public:
   /// Forgets everything, dirty or not.
   void clear();
   std::size_t size() const { return lines.size(); }
+  std::size_t listedCount() const { return dirtyLines.size(); } ///< lines to clean; some may be clean already
 
 private:
   CacheLine *lookup(uint64_t address);
@@ -83,6 +86,7 @@ private:
   template <typename Action>
   void cleanOne(CacheLine &line, Action action) {
     refresh(line);
+    line.isListed = false;
     if (!line.dirty.any()) // a store to a wider scope may have written them through
       return;
     action(line);

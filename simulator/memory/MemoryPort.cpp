@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/memory/MemoryPort.h"
 #include "simulator/state/Apertures.h"
-#include "simulator/state/Fault.h"
 #include <algorithm>
 #include <bit>
 
@@ -50,6 +49,19 @@ bool keepsOrder(const PendingRequest &earlier, const PendingRequest &later) {
   if (later.request.kind == RequestKind::WriteBack)
     return earlier.request.kind == RequestKind::Store || earlier.request.kind == RequestKind::Atomic;
   return shareLine(earlier, later);
+}
+
+/// Calls `action()`; a fault of it is one of the request's wave and instruction.
+template <typename Action>
+void asInstruction(PendingRequest &pending, Action action) {
+  try {
+    action();
+  } catch (Fault &fault) {
+    pending.failed = pending.landed = true;
+    fault.wave = pending.wave;
+    fault.instruction = pending.request.instruction;
+    throw;
+  }
 }
 
 void mix(uint64_t &hash, uint64_t value) {
@@ -147,7 +159,7 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
   pending.request = issued;
   pending.request.serial = wave.nextSerial++;
   pending.wave = &wave;
-  pending.performed = pending.landed = pending.isOld = false;
+  pending.performed = pending.landed = pending.failed = pending.isOld = false;
   pending.queuesLeft = unsigned(std::popcount(issued.queues));
   listLines(pending);
   if (options.watcher)
@@ -172,22 +184,28 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
   }
 }
 
-void MemoryPort::performEarlier(PendingRequest &pending) {
-  std::vector<PendingRequest *> &issued = pending.wave->unit->issued;
-  for (size_t i = 0; i < issued.size() && issued[i] != &pending; ++i)
-    if (!issued[i]->performed && keepsOrder(*issued[i], pending))
-      perform(*issued[i]);
-}
-
-/// Faults of a request are those of its wave and instruction, whoever has made it happen.
+/// What another wave's request does wrong is kept, so that whoever made it happen goes on. False then.
 template <typename Action>
-static void faultsOf(const PendingRequest &pending, Action action) {
+bool MemoryPort::apart(Action action) {
   try {
     action();
-  } catch (Fault &fault) {
-    fault.wave = pending.wave;
-    fault.instruction = pending.request.instruction;
-    throw;
+    return true;
+  } catch (const Fault &fault) {
+    faults.push_back(fault);
+    return false;
+  }
+}
+
+void MemoryPort::performEarlier(PendingRequest &pending) {
+  std::vector<PendingRequest *> &issued = pending.wave->unit->issued;
+  for (size_t i = 0; i < issued.size() && issued[i] != &pending; ++i) {
+    PendingRequest &earlier = *issued[i];
+    if (earlier.performed || !keepsOrder(earlier, pending))
+      continue;
+    if (earlier.wave == pending.wave)
+      perform(earlier);
+    else
+      apart([&] { perform(earlier); });
   }
 }
 
@@ -199,14 +217,12 @@ void MemoryPort::perform(PendingRequest &pending) {
   pending.performed = true;
   MemoryRequest &request = pending.request;
   Wave &wave = *pending.wave;
-  faultsOf(pending, [&] {
-    if (request.kind == RequestKind::WriteBack)
-      system.writeBack(*wave.unit, request.scope);
-    else if (request.kind == RequestKind::Invalidate)
-      system.invalidate(*wave.unit, request.scope);
-    else
-      request.sample(wave, request);
-  });
+  if (request.kind == RequestKind::WriteBack)
+    system.writeBack(*wave.unit, request.scope);
+  else if (request.kind == RequestKind::Invalidate)
+    system.invalidate(*wave.unit, request.scope);
+  else
+    asInstruction(pending, [&] { request.sample(wave, request); });
   if (isGlobalVector(request))
     notePoll(wave, request);
   if (options.watcher)
@@ -219,7 +235,7 @@ void MemoryPort::land(PendingRequest &pending) {
   perform(pending);
   pending.landed = true;
   if (pending.request.land)
-    faultsOf(pending, [&] { pending.request.land(*pending.wave, pending.request); });
+    asInstruction(pending, [&] { pending.request.land(*pending.wave, pending.request); });
   if (options.watcher)
     options.watcher->landed(*pending.wave, pending.request);
 }
@@ -231,23 +247,30 @@ void MemoryPort::forget(ComputeUnit &unit, PendingRequest &pending) {
 }
 
 void MemoryPort::complete(PendingRequest &pending) {
-  land(pending);
-  if (options.watcher)
+  auto release = [&] {
+    if (options.policy != Policy::Earliest)
+      forget(*pending.wave->unit, pending);
+    spare.push_back(&pending);
+  };
+  try {
+    land(pending);
+  } catch (const Fault &) {
+    release();
+    throw;
+  }
+  if (options.watcher && !pending.failed)
     options.watcher->completed(*pending.wave, pending.request);
-  if (options.policy != Policy::Earliest)
-    forget(*pending.wave->unit, pending);
-  spare.push_back(&pending);
+  release();
 }
 
 void MemoryPort::abandon(Wave &wave) {
+  std::erase_if(wave.unit->issued, [&](const PendingRequest *pending) { return pending->wave == &wave; });
   for (PendingRequests::Queue *queue : {&wave.pending->vector, &wave.pending->local, &wave.pending->scalar})
     while (!queue->empty()) {
       PendingRequest &pending = *queue->front();
       queue->pop_front();
-      if (--pending.queuesLeft)
-        continue;
-      forget(*wave.unit, pending);
-      spare.push_back(&pending);
+      if (--pending.queuesLeft == 0)
+        spare.push_back(&pending);
     }
 }
 
@@ -294,13 +317,15 @@ void MemoryPort::disturb(ComputeUnit &unit) {
   if (unit.issued.empty())
     return;
   PendingRequest &chosen = *unit.issued[random() % unit.issued.size()];
-  if (random() % 2)
-    perform(chosen);
-  if (random() % 4 == 0) {
-    landSome(chosen.wave->pending->vector);
-    landSome(chosen.wave->pending->local);
-    landSome(chosen.wave->pending->scalar);
-  }
+  apart([&] {
+    if (random() % 2)
+      perform(chosen);
+    if (random() % 4 == 0) {
+      landSome(chosen.wave->pending->vector);
+      landSome(chosen.wave->pending->local);
+      landSome(chosen.wave->pending->scalar);
+    }
+  });
   std::erase_if(unit.issued, [](const PendingRequest *pending) { return pending->performed; });
 }
 
@@ -316,7 +341,7 @@ void MemoryPort::age() {
     for (auto &unit : device->units) {
       for (size_t i = 0; i < unit->issued.size(); ++i)
         if (unit->issued[i]->isOld)
-          perform(*unit->issued[i]);
+          apart([&] { perform(*unit->issued[i]); });
         else
           unit->issued[i]->isOld = true;
       std::erase_if(unit->issued, [](const PendingRequest *pending) { return pending->performed; });
@@ -331,7 +356,7 @@ bool MemoryPort::performAll() {
     for (auto &unit : device->units) {
       for (size_t i = 0; i < unit->issued.size(); ++i)
         if (!unit->issued[i]->performed) {
-          perform(*unit->issued[i]);
+          apart([&] { perform(*unit->issued[i]); });
           any = true;
         }
       unit->issued.clear();

@@ -8,6 +8,7 @@
 #pragma once
 #include "simulator/memory/MemorySystem.h"
 #include "simulator/memory/Watcher.h"
+#include "simulator/state/Fault.h"
 #include <deque>
 #include <memory>
 
@@ -27,7 +28,8 @@ struct PendingRequest {
   MemoryRequest request;
   Wave *wave = nullptr;
   bool performed = false, landed = false;
-  bool isOld = false; ///< it was under way at the last call of age()
+  bool failed = false; ///< it faulted: nothing comes of it any more
+  bool isOld = false;  ///< it was under way at the last call of age()
   unsigned queuesLeft = 1;
   unsigned lineCount = 0; ///< of global memory that it touches
   uint64_t lineBits = 0;  ///< a few bits of each
@@ -81,6 +83,11 @@ public:
   void age();
   /// Performs all that is under way: nothing stays on its way for ever. Returns whether there was anything.
   bool performAll();
+  /// What requests did wrong that happened though their own wave did not ask for it: its instruction is not the one
+  /// that executes, and that one is not at fault. In the order of happening; each names its wave. To be asked after
+  /// each call of this port, and each instruction that may call it.
+  std::vector<Fault> takeFaults() { return std::exchange(faults, {}); }
+  bool hasFaults() const { return !faults.empty(); }
 
   // For the events of requests, at global addresses:
 
@@ -114,6 +121,8 @@ private:
   void complete(PendingRequest &pending);
   void perform(PendingRequest &pending);
   void performEarlier(PendingRequest &pending);
+  template <typename Action>
+  bool apart(Action action);
   void land(PendingRequest &pending);
   void landSome(PendingRequests::Queue &queue);
   void landUpTo(PendingRequest &pending);
@@ -129,6 +138,7 @@ private:
   unsigned storesAtIssue = 0, loadsAtIssue = 0, disturbance = 0; ///< of Policy::Random: chances in eighths
   std::vector<std::unique_ptr<PendingRequest>> made;
   std::vector<PendingRequest *> spare;
+  std::vector<Fault> faults;
 };
 
 } // namespace heddle::simulator

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/memory/MemorySystem.h"
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace heddle::simulator {
 namespace {
-
-/// Lines that are kept; beyond, clean ones are forgotten all at once and dirty ones written back, as may happen at any
-/// time.
-constexpr size_t mostVectorLines = 8192, mostL2Lines = 131072;
 
 constexpr uint64_t lineOf(uint64_t address) {
   return address & ~(lineBytes - 1);
@@ -68,7 +65,7 @@ const uint8_t *MemorySystem::readAgreed(Device &device, Scope scope, const Alloc
     copyMasked(agreed->bytes, home, ~agreed->dirty);
     return agreed->bytes;
   }
-  CacheLine &agreed = device.agreed.get(line);
+  CacheLine &agreed = agreedLine(device, line);
   copyMasked(agreed.bytes, home, scope == Scope::System ? ~agreed.dirty : ~agreed.valid);
   agreed.valid = ByteMask::all();
   return agreed.bytes;
@@ -98,7 +95,7 @@ const uint8_t *MemorySystem::readLine(ComputeUnit &unit, Scope scope, const Allo
   if (scope > Scope::Workgroup && !kept)
     return bytes;
   if (!kept) {
-    if (unit.vector.size() >= mostVectorLines)
+    if (unit.vector.size() >= limits.vector)
       unit.vector.clear();
     kept = &unit.vector.get(line);
   }
@@ -120,6 +117,8 @@ void MemorySystem::readScalar(ComputeUnit &unit, uint64_t address, unsigned size
     uint64_t line = lineOf(at);
     CacheLine *kept = unit.scalar.find(line);
     if (!kept) {
+      if (unit.scalar.size() >= limits.scalar)
+        unit.scalar.clear();
       kept = &unit.scalar.get(line);
       std::memcpy(kept->bytes, readThroughL2(unit, Scope::Wave, allocation, line), lineBytes);
       kept->valid = ByteMask::all();
@@ -165,7 +164,7 @@ void MemorySystem::writeLine(ComputeUnit &unit, Scope scope, const Allocation &a
     kept->valid = kept->valid | mask;
   }
   if (isCached && scope == Scope::Agent) {
-    CacheLine &agreed = device.agreed.get(line);
+    CacheLine &agreed = agreedLine(device, line);
     std::memcpy(agreed.bytes + offset, in, size);
     device.agreed.makeDirty(agreed, mask);
     return;
@@ -200,7 +199,7 @@ uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, 
   // What the XCD has not written back comes first.
   if (CacheLine *kept = device.l2[unit.xcd].find(line)) {
     if ((kept->dirty & mask).any()) {
-      CacheLine &agreed = device.agreed.get(line);
+      CacheLine &agreed = agreedLine(device, line);
       copyMasked(agreed.bytes, kept->bytes, kept->dirty & mask);
       device.agreed.makeDirty(agreed, kept->dirty & mask);
     }
@@ -217,7 +216,7 @@ uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, 
     return homeLine(allocation, line) + offset;
   }
   readAgreed(device, scope, allocation, page, line);
-  CacheLine &agreed = device.agreed.get(line);
+  CacheLine &agreed = agreedLine(device, line);
   copyMasked(agreed.bytes, homeLine(allocation, line), mask & ~agreed.valid);
   device.agreed.makeDirty(agreed, mask);
   return agreed.bytes + offset;
@@ -225,17 +224,31 @@ uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, 
 
 // ---- Maintenance ----
 
+/// The line's own first byte may lie before the allocation: not every one begins with a line.
+static uint64_t firstDirtyAddress(const CacheLine &line) {
+  unsigned half = line.dirty.bits[0] ? 0 : 1;
+  return line.address + 64 * half + unsigned(std::countr_zero(line.dirty.bits[half]));
+}
+
+/// To be used before the next call: lines are forgotten when there are too many.
+CacheLine &MemorySystem::agreedLine(Device &device, uint64_t line) {
+  if (device.agreed.size() >= limits.agreed) {
+    device.agreed.cleanAll([&](CacheLine &each) { moveHome(device, each); });
+    device.agreed.clear();
+  }
+  return device.agreed.get(line);
+}
+
 void MemorySystem::moveToAgreed(Device &device, CacheLine &line) {
-  const Allocation *allocation = home.owner(line.address);
-  if (!allocation) // freed
+  if (!home.owner(firstDirtyAddress(line))) // freed
     return;
-  CacheLine &agreed = device.agreed.get(line.address);
+  CacheLine &agreed = agreedLine(device, line.address);
   copyMasked(agreed.bytes, line.bytes, line.dirty);
   device.agreed.makeDirty(agreed, line.dirty);
 }
 
 void MemorySystem::moveHome(Device &device, const CacheLine &line) {
-  if (const Allocation *allocation = home.owner(line.address))
+  if (const Allocation *allocation = home.owner(firstDirtyAddress(line)))
     writeHome(*allocation, device, line.address, line.bytes, line.dirty);
 }
 
@@ -275,7 +288,7 @@ void MemorySystem::endKernel(Device &device) {
 }
 
 void MemorySystem::limit(Device &device, Cache &l2) {
-  if (l2.size() < mostL2Lines)
+  if (l2.size() < limits.l2)
     return;
   l2.cleanAll([&](CacheLine &line) { moveToAgreed(device, line); });
   l2.clear();

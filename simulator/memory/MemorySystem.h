@@ -53,6 +53,12 @@ struct Device {
   uint32_t launch = 0; ///< that which begins or ends, for Watcher
 };
 
+/// Lines that a cache keeps; beyond, clean ones are forgotten all at once and dirty ones written back, as may happen at
+/// any time.
+struct CacheLimits {
+  size_t vector = 8192, scalar = 8192, l2 = 131072, agreed = 1048576;
+};
+
 class MemorySystem {
 public:
   AddressSpace home; ///< what all devices and the host share
@@ -77,6 +83,7 @@ public:
   void disturb(ComputeUnit &unit, std::mt19937_64 &random);
 
   std::vector<std::unique_ptr<Device>> devices;
+  CacheLimits limits;
 
 private:
   const Allocation &holder(uint64_t address, unsigned size, bool writes);
@@ -93,6 +100,7 @@ private:
   void moveToAgreed(Device &device, CacheLine &line);
   void moveHome(Device &device, const CacheLine &line);
   void limit(Device &device, Cache &l2);
+  CacheLine &agreedLine(Device &device, uint64_t line);
 };
 
 } // namespace heddle::simulator

@@ -43,9 +43,7 @@ void Engine::changeRanges(const std::function<void()> &change) {
 uint64_t Engine::allocate(uint64_t sizeBytes, const std::string &name, const std::string &device) {
   constexpr uint64_t alignment = 256, mostBytes = uint64_t(1) << 32;
   if (sizeBytes > mostBytes)
-    throw environmentError(fmt::format("{}: out of memory: buffer `{}` asks for {} bytes, {} are available", device,
-                                       name, sizeBytes, mostBytes),
-                           {fmt::format("the device has {} bytes in all", mostBytes)});
+    throw outOfMemory(device, name, sizeBytes, mostBytes, {fmt::format("the device has {} bytes in all", mostBytes)});
   Guard guard = lock();
   releaseRetired();
   auto bytes = std::make_unique<uint8_t[]>(sizeBytes + 2 * alignment);

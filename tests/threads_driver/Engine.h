@@ -50,8 +50,8 @@ public:
 
 protected:
   bool runLaunches(Guard &guard) override;
-  void giveUp() override {} // the machine itself ends what waits for ever
-  double patienceSeconds() const override { return 0; }
+  double secondsLeft(double) const override { return 0; }
+  void giveUp(double) override {} // the machine itself ends what waits for ever
   void releaseMemory(uint64_t address) override;
 
 private:

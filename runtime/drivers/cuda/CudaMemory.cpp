@@ -18,9 +18,8 @@ uint64_t CudaMemory::allocate(const CudaContext &context, uint64_t sizeBytes, co
   if (result == cuda::result::outOfMemory) {
     size_t freeBytes = 0, totalBytes = 0;
     context.call(api.memoryGetInfo, &freeBytes, &totalBytes);
-    throw environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", context.name,
-                                       name.empty() ? "" : " `" + name + "`", sizeBytes, freeBytes),
-                           {fmt::format("the device has {} bytes in all; other processes may use some", totalBytes)});
+    throw outOfMemory(context.name, name, sizeBytes, freeBytes,
+                      {fmt::format("the device has {} bytes in all; other processes may use some", totalBytes)});
   }
   if (result)
     throw api.error(context.name, api.memoryAllocate.symbol, result);

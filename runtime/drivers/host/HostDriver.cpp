@@ -93,10 +93,8 @@ std::shared_ptr<Module> HostDevice::loadModule(const Package &package) {
 uint64_t HostDevice::allocateMemory(uint64_t sizeBytes, const std::string &bufferName) {
   std::lock_guard lock(mutex);
   if (limitBytes && sizeBytes > limitBytes - usedBytes)
-    throw environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", name(),
-                                       bufferName.empty() ? "" : " `" + bufferName + "`", sizeBytes,
-                                       limitBytes - usedBytes),
-                           {fmt::format("HEDDLE_HOST_MEMORY limits each host device to {} bytes", limitBytes)});
+    throw outOfMemory(name(), bufferName, sizeBytes, limitBytes - usedBytes,
+                      {fmt::format("HEDDLE_HOST_MEMORY limits each host device to {} bytes", limitBytes)});
   uint64_t address = HostMemory::shared().allocate(sizeBytes, bufferName, name());
   usedBytes += sizeBytes;
   return address;

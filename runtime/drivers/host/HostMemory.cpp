@@ -58,8 +58,7 @@ uint64_t HostMemory::allocate(uint64_t sizeBytes, const std::string &name, const
   bool fits = sizeBytes <= alwaysTried || sizeBytes <= availableMemoryBytes();
   uint64_t address = fits ? mapMemory(sizeBytes) : 0;
   if (!address)
-    throw environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", device,
-                                       name.empty() ? "" : " `" + name + "`", sizeBytes, availableMemoryBytes()));
+    throw outOfMemory(device, name, sizeBytes, availableMemoryBytes());
   std::lock_guard lock(mutex);
   live[address] = {address, sizeBytes, name, device};
   latest.reset();

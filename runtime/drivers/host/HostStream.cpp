@@ -28,15 +28,6 @@ void *pointerTo(uint64_t address) {
   return reinterpret_cast<void *>(address);
 }
 
-double timeoutOf(const Launch &launch) {
-  if (launch.timeoutSeconds == 0)
-    return launchTimeoutSeconds();
-  if (!(launch.timeoutSeconds > 0 && launch.timeoutSeconds <= 1e6))
-    throw inputError(fmt::format("kernel `{}`: a time limit of {} s: it must be above 0 and at most 1000000",
-                                 launch.kernel.package().kernel, launch.timeoutSeconds));
-  return launch.timeoutSeconds;
-}
-
 } // namespace
 
 bool HostEvent::query() const {
@@ -278,7 +269,7 @@ void HostStream::launch(const Launch &launch) {
     throw inputError(
         fmt::format("kernel `{}`: a cooperative launch of {} program instances; the host runs at most {} at once",
                     launch.kernel.package().kernel, instances, cooperativeLimit));
-  double seconds = timeoutOf(launch);
+  double seconds = launch.timeoutSeconds ? launch.timeoutSeconds : launchTimeoutSeconds();
   if (recordCall([launch](Stream &stream) { stream.launch(launch); }))
     return;
   HostPool &pool = HostPool::shared();

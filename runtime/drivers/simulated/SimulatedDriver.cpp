@@ -2,6 +2,7 @@
 #include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "runtime/Driver.h"
 #include "runtime/drivers/simulated/SimulatedModule.h"
+#include "runtime/drivers/simulated/SimulationSettings.h"
 #include "runtime/stepped/SteppedStream.h"
 #include "support/Error.h"
 #include "support/Knobs.h"
@@ -38,15 +39,12 @@ private:
         launch.cooperative && groups > most)
       throw inputError(fmt::format("kernel `{}`: a cooperative launch of {} workgroups; {} runs at most {} at once",
                                    kernel, groups, device->name(), most));
-    if (launch.timeoutSeconds != 0 && !(launch.timeoutSeconds > 0 && launch.timeoutSeconds <= 1e6))
-      throw inputError(fmt::format("kernel `{}`: a time limit of {} s: it must be above 0 and at most 1000000", kernel,
-                                   launch.timeoutSeconds));
     (void)simulationOptions(); // what is wrong with the environment shows here
-    (void)launchTimeoutSeconds();
     request.arguments = module->segmentOf(launch);
     request.ordinal = unsigned(device->ordinal());
     request.cooperative = launch.cooperative;
     request.limitSeconds = launch.timeoutSeconds;
+    request.waitSeconds = launchTimeoutSeconds();
     request.text = fmt::format("{}, grid {} x {} x {}, {} work-items each", device->name(), launch.grid[0],
                                launch.grid[1], launch.grid[2], request.geometry.itemsPerGroup());
     request.module = std::move(module);
@@ -90,9 +88,8 @@ protected:
   uint64_t allocateCached(uint64_t sizeBytes, const std::string &bufferName, Caching caching) override {
     std::lock_guard guard(mutex);
     if (sizeBytes > freeBytes())
-      throw environmentError(
-          fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", name(),
-                      bufferName.empty() ? "" : " `" + bufferName + "`", sizeBytes, freeBytes()),
+      throw outOfMemory(
+          name(), bufferName, sizeBytes, freeBytes(),
           {fmt::format("the device has {} bytes in all, as far as this machine has them", engine.chip.memoryBytes)});
     uint64_t address = engine.allocate(name(), unsigned(number), sizeBytes, bufferName, caching);
     usedBytes += sizeBytes;

@@ -4,6 +4,7 @@
 #include "chips/Chip.h"
 #include "runtime/PeerAccess.h"
 #include "runtime/SymmetricMemory.h"
+#include "runtime/drivers/simulated/SimulatedModule.h"
 #include "runtime/drivers/simulated/SimulatedTestSupport.h"
 #include <future>
 #include <thread>
@@ -98,6 +99,21 @@ TEST(SimulatedDevice, StreamsWaitForEventsOfOtherDevices) {
   EXPECT_CONTAINS(messageOf([&] { event->millisecondsSince(*never); }), "the start event was not recorded");
 }
 
+/// Their clocks differ, and their locks.
+TEST(SimulatedDevice, EventsOfAnotherChipAreRefused) {
+  TestStream one("sim:gfx942"), other("sim:gfx950");
+  auto own = one.device->createEvent(), foreign = other.device->createEvent();
+  EXPECT_EQ(messageOf([&] { one.stream->record(foreign); }), "the event belongs to a device of another driver");
+  EXPECT_EQ(messageOf([&] { one.stream->wait(foreign); }), "the event belongs to a device of another driver");
+  EXPECT_EQ(messageOf([&] { one.stream->wait(nullptr); }), "there is no event");
+  one.stream->record(own);
+  other.stream->record(foreign);
+  own->synchronize();
+  foreign->synchronize();
+  EXPECT_EQ(messageOf([&] { own->millisecondsSince(*foreign); }),
+            "elapsed time: the event belongs to a device of another driver");
+}
+
 TEST(SimulatedDevice, AskingAgainAndAgainEnds) {
   TestStream one("sim:gfx942");
   auto event = one.device->createEvent();
@@ -174,6 +190,31 @@ TEST(SimulatedModule, WhatDoesNotFitIsRefused) {
   EXPECT_CONTAINS(loadMessage([](Package &p) { p.arguments[3].pointer = true; }), "a pointer of 8 bytes");
 }
 
+/// Of a kernel with so many registers.
+int64_t groupsWith(unsigned vector, unsigned scalar, int64_t threads, uint32_t lds, const char *chip = "gfx942") {
+  AmdKernel kernel;
+  kernel.resource1 = (vector / 8 - 1) | (scalar / 16 - 1) * 2 << 6;
+  kernel.groupBytes = lds;
+  EXPECT_EQ(kernel.vectorRegisters(), vector);
+  EXPECT_EQ(kernel.scalarRegisters(), scalar);
+  return groupsPerUnit(kernel, lookupChip(chip), threads, 0);
+}
+
+TEST(SimulatedModule, RegistersWavesBarriersAndLdsSayHowManyGroupsAUnitHolds) {
+  EXPECT_EQ(groupsWith(64, 32, 64, 0), 32);
+  EXPECT_EQ(groupsWith(64, 32, 65, 0), 16);
+  EXPECT_EQ(groupsWith(72, 32, 64, 0), 28);
+  EXPECT_EQ(groupsWith(512, 32, 64, 0), 4);
+  EXPECT_EQ(groupsWith(512, 32, 256, 0), 1);
+  EXPECT_EQ(groupsWith(128, 32, 256, 0), 4);
+  EXPECT_EQ(groupsWith(64, 112, 64, 0), 28);
+  EXPECT_EQ(groupsWith(64, 32, 64, 4096), 16);
+  EXPECT_EQ(groupsWith(64, 32, 64, 4097), 14);
+  EXPECT_EQ(groupsWith(64, 32, 64, 4096, "gfx950"), 32);
+  EXPECT_EQ(groupsWith(64, 32, 64, 5121, "gfx950"), 25);
+  EXPECT_EQ(groupsWith(64, 32, 64, 65536), 1);
+}
+
 TEST(SimulatedModule, APackageTakesItsDescriptionFromTheCodeObject) {
   Package package = simulatedPackage("kernels", "vector_add", "gfx950", 256);
   EXPECT_EQ(package.target, "gfx950");
@@ -184,6 +225,23 @@ TEST(SimulatedModule, APackageTakesItsDescriptionFromTheCodeObject) {
   EXPECT_FALSE(package.arguments[3].pointer);
   EXPECT_EQ(package.arguments[3].type, "i32");
   EXPECT_EQ(Package::parse(package.serialize(), "again").binary, package.binary);
+}
+
+TEST(SimulatedModule, TypesAreNamedInWordsOfSeveralLanguages) {
+  auto typeOf = [](const char *name, uint64_t size, const char *kind = "by_value") {
+    AmdArgument argument;
+    argument.typeName = name, argument.sizeBytes = size, argument.valueKind = kind;
+    return namedType(argument);
+  };
+  EXPECT_EQ(typeOf("float", 4), ElementType::F32);
+  EXPECT_EQ(typeOf("uint", 4), ElementType::UI32);
+  EXPECT_EQ(typeOf("bfloat", 2), ElementType::BF16);
+  EXPECT_EQ(typeOf("float*", 8, "global_buffer"), ElementType::F32);
+  EXPECT_EQ(typeOf("i8", 8, "global_buffer"), ElementType::I8);
+  EXPECT_EQ(typeOf("long", 4), std::nullopt); // of C on another system
+  EXPECT_EQ(typeOf("float*", 8), std::nullopt);
+  EXPECT_EQ(typeOf("Pair", 8), std::nullopt);
+  EXPECT_EQ(typeOf("", 4), std::nullopt);
 }
 
 } // namespace

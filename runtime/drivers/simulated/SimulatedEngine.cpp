@@ -2,28 +2,20 @@
 #include "runtime/drivers/simulated/SimulatedEngine.h"
 #include "runtime/LaunchReport.h"
 #include "runtime/drivers/simulated/SimulatedModule.h"
+#include "runtime/drivers/simulated/SimulationSettings.h"
 #include "simulator/state/Fault.h"
 #include "support/Error.h"
-#include "support/Knobs.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <limits>
+#include <new>
 
 namespace heddle {
 namespace {
 
 constexpr uint64_t nanosecondsPerTick = 10;
 constexpr uint8_t fillOfNewMemory = 0xd5; // so that reading what nothing wrote shows
-
-const std::map<std::string, simulator::Policy> policies = {{"earliest", simulator::Policy::Earliest},
-                                                           {"latest", simulator::Policy::Latest},
-                                                           {"reordered", simulator::Policy::Reordered},
-                                                           {"random", simulator::Policy::Random}};
-const std::map<std::string, simulator::Schedule> schedules = {{"run-to-block", simulator::Schedule::RunToBlock},
-                                                              {"round-robin", simulator::Schedule::RoundRobin},
-                                                              {"leap-frog", simulator::Schedule::LeapFrog},
-                                                              {"frozen", simulator::Schedule::Frozen},
-                                                              {"random", simulator::Schedule::Random}};
 
 simulator::Placement placementOf(Caching caching) {
   return caching == Caching::Normal        ? simulator::Placement::Normal
@@ -32,19 +24,6 @@ simulator::Placement placementOf(Caching caching) {
 }
 
 } // namespace
-
-simulator::SimulationOptions simulationOptions() {
-  simulator::SimulationOptions options;
-  options.policy = policies.at(simulationPolicy());
-  options.schedule = schedules.at(simulationSchedule());
-  options.seed = simulationSeed();
-  try {
-    options.checks = simulator::parseChecks(simulationChecks());
-  } catch (const Error &error) {
-    throw Error(error.kind, fmt::format("environment variable HEDDLE_SIM_CHECKS: {}", error.what()), error.notes);
-  }
-  return options;
-}
 
 //===-- Launches -------------------------------------------------------------------------------------------------===//
 
@@ -86,7 +65,10 @@ public:
         *run, Error(ErrorClass::WrongResult, fmt::format("kernel `{}` has not ended within its time limit of {} s",
                                                          request.module->package().kernel, request.limitSeconds)));
   }
-  double limitSeconds() const { return request.limitSeconds; }
+  /// Of its own limit, or of the time for which launches may wait for others.
+  double secondsLeft(double waited) const {
+    return request.limitSeconds ? request.limitSeconds - secondsRun() : request.waitSeconds - waited;
+  }
 
 private:
   double secondsRun() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
@@ -134,8 +116,8 @@ std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &re
     options.firstTick = ticks;
     options.skip = [this](uint64_t wanted) { return passTime(wanted); };
     session = std::make_unique<simulator::Session>(*simulated, options);
-    waitedSeconds = 0;
   }
+  waitedSeconds = 0;
   auto launched = std::make_unique<Launched>(*this, request);
   simulator::RunOptions own = options;
   if (request.cooperative)
@@ -166,7 +148,13 @@ uint64_t SimulatedEngine::takeRecord(unsigned ordinal) {
 
 bool SimulatedEngine::runLaunches(Guard &guard) {
   guardOfTurn = &guard;
-  session->pass();
+  try {
+    session->pass();
+  } catch (const std::bad_alloc &) {
+    stopAll(environmentError("out of memory while the simulator ran"));
+  } catch (const std::exception &exception) {
+    stopAll(internalError(fmt::format("the simulator failed: {}", exception.what())));
+  }
   guardOfTurn = nullptr;
   for (SteppedQueue *queue : queues)
     if (queue->running)
@@ -174,11 +162,19 @@ bool SimulatedEngine::runLaunches(Guard &guard) {
   return !session->machine().isStuck();
 }
 
+/// The machine stopped amid an instruction: what runs cannot go on.
+void SimulatedEngine::stopAll(const Error &error) {
+  for (SteppedQueue *queue : queues)
+    if (queue->running)
+      if (auto &launched = static_cast<Launched &>(*queue->running); !launched.isDone())
+        session->machine().stop(*launched.run, error);
+}
+
 /// All waves wait, and some of them until a time: time passes at once when nobody else can do anything meanwhile, else
 /// as fast as it really does.
 uint64_t SimulatedEngine::passTime(uint64_t wanted) {
   constexpr uint64_t mostAtOnce = uint64_t(1) << 20;
-  if (waitedSeconds >= patienceSeconds() || isAlone())
+  if (secondsLeft(waitedSeconds) <= 0 || isAlone())
     return wanted;
   wanted = std::min(wanted, mostAtOnce);
   double seconds = double(wanted * nanosecondsPerTick) * 1e-9;
@@ -186,20 +182,30 @@ uint64_t SimulatedEngine::passTime(uint64_t wanted) {
   return wanted;
 }
 
-void SimulatedEngine::giveUp() {
-  session->machine().giveUp();
-}
-
-double SimulatedEngine::patienceSeconds() const {
-  double seconds = launchTimeoutSeconds();
+double SimulatedEngine::secondsLeft(double waited) const {
+  double seconds = std::numeric_limits<double>::max();
   for (const SteppedQueue *queue : queues)
     if (queue->running)
-      if (double own = static_cast<const Launched &>(*queue->running).limitSeconds())
-        seconds = std::min(seconds, own);
+      seconds = std::min(seconds, static_cast<const Launched &>(*queue->running).secondsLeft(waited));
   return seconds;
 }
 
+void SimulatedEngine::giveUp(double waited) {
+  constexpr double grain = 1e-3; // of waiting
+  bool any = false;
+  for (SteppedQueue *queue : queues)
+    if (queue->running)
+      if (auto &launched = static_cast<Launched &>(*queue->running);
+          !launched.isDone() && launched.secondsLeft(waited) <= grain) {
+        session->machine().giveUp(*launched.run);
+        any = true;
+      }
+  if (!any)
+    session->machine().giveUp();
+}
+
 void SimulatedEngine::launchEnded(SteppedQueue &) {
+  waitedSeconds = 0;
   if (!anyRunning())
     endSession();
 }

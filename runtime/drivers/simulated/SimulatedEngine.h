@@ -6,7 +6,6 @@
 #include "runtime/Device.h"
 #include "runtime/stepped/SteppedEngine.h"
 #include "simulator/Simulator.h"
-#include <map>
 
 namespace heddle {
 
@@ -20,6 +19,7 @@ struct SimulatedRequest {
   unsigned ordinal = 0;
   bool cooperative = false;
   double limitSeconds = 0; ///< of real time; 0: none
+  double waitSeconds = 0;  ///< of waiting for others, where there is no limit
   std::string text;        ///< `sim:gfx942:1, grid 4 x 1 x 1`, for messages
 };
 
@@ -44,8 +44,8 @@ public:
 
 protected:
   bool runLaunches(Guard &guard) override;
-  void giveUp() override;
-  double patienceSeconds() const override;
+  double secondsLeft(double waited) const override;
+  void giveUp(double waited) override;
   void releaseMemory(uint64_t address) override;
   void launchEnded(SteppedQueue &queue) override;
   void becameIdle() override;
@@ -55,6 +55,7 @@ private:
   /// Zeroed memory of a device for a launch's record, until it is put into `freeRecords`.
   uint64_t takeRecord(unsigned ordinal);
   uint64_t passTime(uint64_t wanted);
+  void stopAll(const Error &error);
   void endSession();
 
   std::unique_ptr<simulator::Simulator> simulated;
@@ -63,13 +64,9 @@ private:
   uint64_t ticks = 0;                            ///< of sessions that are over
   std::multimap<unsigned, uint64_t> freeRecords; ///< by the device
   Guard *guardOfTurn = nullptr;
-  double waitedSeconds = 0; ///< for somebody outside, while time could have passed
+  double waitedSeconds = 0; ///< for somebody outside, while only time passed: since launches began, ended or were told
   std::mutex unloadMutex;
   std::vector<simulator::LoadedObject *> unloaded;
 };
-
-/// What the environment asks for: HEDDLE_SIM_POLICY, HEDDLE_SIM_SCHEDULE, HEDDLE_SIM_SEED, HEDDLE_SIM_CHECKS. Throws
-/// Error{Input} for what is none of theirs.
-simulator::SimulationOptions simulationOptions();
 
 } // namespace heddle

@@ -2,6 +2,7 @@
 // Kernels on simulated devices: results, graphs, kernels of several devices that talk to each other, and what goes
 // wrong while they run. Where the policy could matter, each runs under two of them.
 #include "runtime/drivers/simulated/SimulatedTestSupport.h"
+#include <future>
 #include <thread>
 
 using namespace heddle;
@@ -221,13 +222,74 @@ TEST_P(OnChip, ATimeLimitEndsALaunch) {
                   "kernel `spin` has not ended within its time limit of 0.05 s");
 }
 
+/// Another thread, which could do anything as far as anyone knows.
+struct Somebody {
+  ~Somebody() { go.set_value(), thread.join(); }
+  std::promise<void> go;
+  std::thread thread{[&] { go.get_future().wait(); }};
+};
+
+/// Two wait for ever; the limit of one says nothing of the other, which hears its word later.
+TEST(SimulatedTime, ALimitEndsNoOtherLaunch) {
+  TestStream one("sim:gfx942:0"), two("sim:gfx942:1");
+  auto copies = one.device->createStream();
+  Buffer flags[] = {one.buffer(std::vector<uint32_t>(1), "flag", Caching::Uncached),
+                    two.buffer(std::vector<uint32_t>(1), "flag", Caching::Uncached)};
+  Buffer heard = two.device->allocate(256);
+  Somebody somebody;
+  Setting patience("HEDDLE_LAUNCH_TIMEOUT", "0.05"); // of the one without a limit of its own
+  Launch patient = two.launchOf(simulatedPackage("peers", "listen"), {flags[1], ScalarBits{9}, heard});
+  patient.timeoutSeconds = 1000;
+  two.stream->launch(patient);
+  one.stream->launch(one.launchOf(simulatedPackage("peers", "listen"), {flags[0], ScalarBits{9}, heard}));
+  std::string message = messageOf([&] { one.stream->synchronize(); });
+  EXPECT_CONTAINS(message, "kernel `listen` waits for ever");
+  EXPECT_CONTAINS(message, "launched on sim:gfx942:0");
+  uint32_t word = 9;
+  copies->copyToDevice(flags[1], &word);
+  EXPECT_EQ(two.read(heard), std::vector<uint32_t>(64, 9));
+}
+
+/// While somebody else could come, time passes as it really does, for so long as one waits for others. The end of a
+/// launch, and a begin, start that anew: `last` does not see its time pass though `first` and `second` used all of it.
+TEST(SimulatedTime, PatienceBeginsAnewWithEveryLaunch) {
+  TestStream streams[] = {TestStream("sim:gfx942:0"), TestStream("sim:gfx942:1"), TestStream("sim:gfx942:2")};
+  TestStream &first = streams[0], &last = streams[1], &second = streams[2];
+  Setting patience("HEDDLE_LAUNCH_TIMEOUT", "0.5"); // 50 million ticks
+  Buffer flag = first.buffer(std::vector<uint32_t>(1), "flag", Caching::Uncached), heard = first.device->allocate(256);
+  Somebody somebody;
+  auto launch = [&](TestStream &on, uint64_t ticks) {
+    on.stream->launch(
+        on.launchOf(simulatedPackage("peers", "listen_until"), {flag, ScalarBits{9}, heard, ScalarBits{ticks}}));
+  };
+  auto done = last.device->createEvent();
+  auto ask = [&] {
+    for (int i = 0; i < 40; ++i) // doubled each time, all of its ticks would have passed
+      EXPECT_FALSE(done->query());
+  };
+  launch(last, uint64_t(1) << 29);
+  last.stream->record(done);
+  launch(first, 60'000'000);
+  EXPECT_EQ(first.read(heard), std::vector<uint32_t>(64, 2));
+  ask();
+  launch(second, uint64_t(1) << 40);
+  ask();
+  uint32_t word = 9;
+  auto copies = first.device->createStream();
+  copies->copyToDevice(flag, &word);
+  for (TestStream *each : {&last, &second})
+    each->stream->synchronize();
+  EXPECT_EQ(first.read(heard), std::vector<uint32_t>(64, 1));
+}
+
 TEST_P(OnChip, LaunchesThatDoNotFitAreRefusedAtTheCall) {
   TestStream one(device(0)), two(device(1));
   Buffer out = one.device->allocate(256);
   Launch launch = one.launchOf(package("peers", "spin"), {out, ScalarBits{1}}, 1 << 20);
   launch.cooperative = true;
-  EXPECT_CONTAINS(messageOf([&] { one.stream->launch(launch); }),
-                  "a cooperative launch of 1048576 workgroups; " + device(0) + " runs at most");
+  EXPECT_CONTAINS(messageOf([&] { one.stream->launch(launch); }), "a cooperative launch of 1048576 workgroups; " +
+                                                                      device(0) + " runs at most " +
+                                                                      (GetParam().chip == "gfx942" ? "9728" : "8192"));
   launch.cooperative = false, launch.grid = {1, 1, 1};
   EXPECT_CONTAINS(messageOf([&] { two.stream->launch(launch); }),
                   "was loaded on " + device(0) + ", and the stream is of " + device(1));

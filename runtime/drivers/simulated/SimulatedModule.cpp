@@ -11,8 +11,6 @@
 namespace heddle {
 namespace {
 
-constexpr int64_t waveLanes = 64, wavesPerUnit = 32, mostGroupsPerUnit = 16;
-
 void checkPackage(const Package &package, const std::string &device, const Chip &chip) {
   std::string kernel = fmt::format("kernel `{}`", package.kernel);
   if (package.target != chip.name)
@@ -104,12 +102,26 @@ void SimulatedModule::setRecord(std::string &segment, uint64_t address) const {
   std::memcpy(segment.data() + arguments.back().offset, &address, sizeof address);
 }
 
+/// Sources: LLVM's AMDGPU user guide, "Kernel Descriptor" (granules of LDS), and its lib/Target/AMDGPU,
+/// Utils/AMDGPUBaseInfo.cpp, for GFX90A (waves of a SIMD, workgroups and barriers of a unit, registers of a SIMD).
+int64_t groupsPerUnit(const AmdKernel &kernel, const Chip &chip, int64_t threads, int64_t dynamicLdsBytes) {
+  constexpr int64_t simds = 4, wavesPerSimd = 8, barriers = 16;
+  constexpr int64_t vectorRegisters = 512, scalarRegisters = 800; // of each SIMD; a wave's registers are of one
+  int64_t ldsGranule = chip.name == std::string_view("gfx950") ? 1280 : 512;
+  int64_t waves = (threads + simulator::waveLanes - 1) / simulator::waveLanes;
+  int64_t resident = simds * std::min({wavesPerSimd, vectorRegisters / int64_t(kernel.vectorRegisters()),
+                                       scalarRegisters / int64_t(kernel.scalarRegisters())});
+  int64_t groups = resident / waves;
+  if (waves > 1) // one wave needs no barrier
+    groups = std::min(groups, barriers);
+  if (int64_t lds = int64_t(kernel.groupBytes) + dynamicLdsBytes)
+    groups = std::min(groups, chip.sharedMemoryBytes / ((lds + ldsGranule - 1) / ldsGranule * ldsGranule));
+  return std::max<int64_t>(1, groups); // it was checked that one fits
+}
+
 int64_t SimulatedModule::mostCooperative() const {
-  int64_t waves = (package().threads + waveLanes - 1) / waveLanes;
-  int64_t groups = std::min(mostGroupsPerUnit, std::max<int64_t>(1, wavesPerUnit / waves));
-  if (int64_t lds = int64_t(kernel.groupBytes + package().sharedBytes))
-    groups = std::max<int64_t>(1, std::min(groups, engine.chip.sharedMemoryBytes / lds));
-  return groups * engine.chip.computeUnits;
+  return groupsPerUnit(kernel, engine.chip, package().threads, int64_t(package().sharedBytes)) *
+         engine.chip.computeUnits;
 }
 
 } // namespace heddle

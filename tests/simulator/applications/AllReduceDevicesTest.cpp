@@ -3,6 +3,7 @@
 #include "support/TestPaths.h"
 #include "tests/reference/SoftFloat.h"
 #include "tests/simulator/kernels/SimulatedKernel.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace heddle::simulator {
@@ -113,8 +114,9 @@ std::vector<Way> allWays() {
   return ways;
 }
 INSTANTIATE_TEST_SUITE_P(All, AllReduceOfDevices, testing::ValuesIn(allWays()), [](const auto &info) {
-  return info.param.chip + "_" + std::to_string(int(info.param.policy)) + "_" +
-         std::to_string(int(info.param.schedule));
+  std::string name = info.param.chip + "_" + nameOf(info.param.policy) + "_" + nameOf(info.param.schedule);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 });
 
 } // namespace

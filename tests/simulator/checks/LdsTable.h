@@ -12,7 +12,7 @@ inline CheckSet ldsChecks() {
 }
 
 inline std::string describe(const SimulationOptions &options) {
-  return fmt::format("policy {} schedule {} seed {}", int(options.policy), int(options.schedule), options.seed);
+  return fmt::format("policy {} schedule {} seed {}", nameOf(options.policy), nameOf(options.schedule), options.seed);
 }
 
 enum class Access { Read, Write, Load, Add }; ///< Load: from memory straight to LDS; Add: an atomic operation

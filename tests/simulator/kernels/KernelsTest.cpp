@@ -19,10 +19,10 @@ struct Variant {
 };
 
 std::string nameOf(const Variant &variant) {
-  const char *policies[] = {"Earliest", "Latest", "Reordered", "Random"};
-  const char *schedules[] = {"RunToBlock", "RoundRobin", "LeapFrog", "Frozen", "Random"};
-  return variant.chip + variant.level + policies[int(variant.policy)] + schedules[int(variant.schedule)] +
-         (variant.checks ? "Checked" : "");
+  std::string name = variant.chip + "_" + variant.level + "_" + nameOf(variant.policy) + "_" +
+                     nameOf(variant.schedule) + (variant.checks ? "_checked" : "");
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 void PrintTo(const Variant &variant, std::ostream *stream) {
   *stream << nameOf(variant);

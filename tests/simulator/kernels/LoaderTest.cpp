@@ -100,6 +100,38 @@ TEST(Fault, KernelThatDoesNotEnd) {
   EXPECT_CONTAINS(message, "workgroup 0,0,0 wave 0 reads 0x0 again and again from byte 0 of `buffer`");
 }
 
+/// What ended before counts no more: a process may launch for as long as it lives.
+TEST(Fault, TheLimitIsNotOfLaunchesThatHaveEnded) {
+  SimulatedObject object("peers-gfx942.hsaco");
+  const AmdKernel &kernel = object.simulator.object().kernel("spin");
+  uint64_t out = object.buffer(std::vector<uint32_t>(64));
+  auto launch = [&](uint32_t steps) {
+    std::string segment(kernel.kernargBytes, '\0');
+    std::memcpy(segment.data() + kernel.arguments[0].offset, &out, 8);
+    std::memcpy(segment.data() + kernel.arguments[1].offset, &steps, 4);
+    return object.simulator.prepare(object.simulator.loaded(), kernel, {.items = {64}}, segment, 0, object.options);
+  };
+  object.options.instructionLimit = 10'000;
+  object.options.schedule = Schedule::RoundRobin; // many passes, each of which looks at the limit
+  Session session(object.simulator, object.options);
+  auto runToEnd = [&](uint32_t steps) {
+    auto run = launch(steps);
+    session.begin(*run);
+    while (session.pass())
+      ;
+    return run;
+  };
+  for (int i = 0; i < 3; ++i) {
+    auto run = runToEnd(1000);
+    EXPECT_FALSE(run->error) << run->error->what();
+    EXPECT_GT(run->statistics.instructions, 3'400u);
+    EXPECT_LT(run->statistics.instructions, 10'000u);
+  }
+  auto endless = runToEnd(1'000'000);
+  ASSERT_TRUE(endless->error);
+  EXPECT_CONTAINS(endless->error->what(), "kernel `spin` has not ended after 100");
+}
+
 TEST(Fault, KernelThatWaitsForAWorkgroupWithoutAPlace) {
   SimulatedObject object("kernels-gfx942-O3.hsaco");
   object.options.instructionLimit = 100'000;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What policies and schedules are called.
-#include "api/SimulatedKernel.h"
+// What policies and schedules are called, in options, settings and reports.
+#include "simulator/machine/Machine.h"
 #include "support/Suggest.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace heddle {
-
-using namespace simulator;
-
+namespace heddle::simulator {
 namespace {
 
 constexpr std::pair<const char *, Policy> policies[] = {{"earliest", Policy::Earliest},
@@ -21,39 +18,42 @@ constexpr std::pair<const char *, Schedule> schedules[] = {{"run-to-block", Sche
                                                            {"frozen", Schedule::Frozen},
                                                            {"random", Schedule::Random}};
 
-template <typename Table>
-std::vector<std::string> namesOf(const Table &table) {
-  std::vector<std::string> names;
-  for (const auto &[name, value] : table)
-    names.emplace_back(name);
-  return names;
-}
-
-template <typename Table>
-auto lookUp(const Table &table, const std::string &option, const std::string &given) {
-  for (const auto &[name, value] : table)
+template <typename Value, size_t count>
+Value parse(const std::pair<const char *, Value> (&table)[count], const char *one, const char *all,
+            const std::string &given) {
+  std::vector<std::string> known, notes;
+  for (const auto &[name, value] : table) {
     if (given == name)
       return value;
-  std::vector<std::string> known = namesOf(table), notes;
+    known.emplace_back(name);
+  }
   if (std::string close = closestName(given, known); !close.empty())
     notes.push_back(fmt::format("the closest is `{}`", close));
-  notes.push_back(fmt::format("`{}` takes `{}`", option, fmt::join(known, "`, `")));
-  throw inputError(fmt::format("there is no {} `{}`", option.substr(2), given), notes);
+  notes.push_back(fmt::format("the {} are `{}`", all, fmt::join(known, "`, `")));
+  throw inputError(fmt::format("there is no {} `{}`", one, given), notes);
+}
+
+template <typename Value, size_t count>
+std::string find(const std::pair<const char *, Value> (&table)[count], Value wanted) {
+  for (const auto &[name, value] : table)
+    if (value == wanted)
+      return name;
+  return "";
 }
 
 } // namespace
 
 Policy parsePolicy(const std::string &name) {
-  return lookUp(policies, "--policy", name);
+  return parse(policies, "policy", "policies", name);
 }
 Schedule parseSchedule(const std::string &name) {
-  return lookUp(schedules, "--schedule", name);
+  return parse(schedules, "schedule", "schedules", name);
 }
-std::vector<std::string> simulationPolicies() {
-  return namesOf(policies);
+std::string nameOf(Policy policy) {
+  return find(policies, policy);
 }
-std::vector<std::string> simulationSchedules() {
-  return namesOf(schedules);
+std::string nameOf(Schedule schedule) {
+  return find(schedules, schedule);
 }
 
-} // namespace heddle
+} // namespace heddle::simulator

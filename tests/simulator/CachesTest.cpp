@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What addresses and caches do not forget, and what they must not keep for ever: a process may run for days.
+#include "simulator/memory/MemorySystem.h"
+#include "support/TestError.h"
+#include <cstring>
+#include <random>
+
+namespace heddle::simulator {
+namespace {
+
+TEST(Addresses, ComeAgainWhenAllWereUsed) {
+  AddressSpace memory;
+  Allocation &kept = memory.allocate(5000, "kept");
+  uint64_t gone = memory.allocate(100, "gone").base;
+  memory.free(gone);
+  uint64_t before = memory.allocate(100, "next").base;
+  EXPECT_GT(before, gone); // not yet
+  memory.reserve(uint64_t(15) << 40);
+  uint64_t again = memory.reserve(uint64_t(1) << 40);
+  EXPECT_GT(again, kept.end());
+  EXPECT_GT(again, before);
+  for (int i = 0; i < 4; ++i) { // in what lies between the two, and nowhere else
+    uint64_t small = memory.allocate(100, "small").base;
+    EXPECT_TRUE(small > again || small + 100 < before);
+    EXPECT_GE(std::max(small, kept.base) - std::min(small, kept.base), uint64_t(1) << 20);
+  }
+  EXPECT_CONTAINS(messageOf([&] { memory.reserve(uint64_t(16) << 40); }),
+                  "out of memory: no 17592186044416 addresses of simulated devices are free");
+  EXPECT_CONTAINS(messageOf([&] { memory.reserve(~uint64_t(0)); }), "out of memory");
+}
+
+TEST(Caches, ListALineOnce) {
+  Cache cache;
+  CacheLine &line = cache.get(128);
+  for (int i = 0; i < 3; ++i) {
+    cache.makeDirty(line, ByteMask::of(0, 4));
+    line.dirty = {}; // written through
+  }
+  cache.makeDirty(line, ByteMask::of(8, 4));
+  EXPECT_EQ(cache.listedCount(), 1u);
+  int cleaned = 0;
+  cache.cleanAll([&](CacheLine &) { ++cleaned; });
+  EXPECT_EQ(cleaned, 1);
+  cache.makeDirty(line, ByteMask::of(8, 4));
+  EXPECT_EQ(cache.listedCount(), 1u);
+}
+
+/// Segments of code objects begin anywhere.
+TEST(Caches, WriteBackTheFirstLineOfMemoryThatBeginsInside) {
+  MemorySystem system;
+  ComputeUnit &unit = *system.addDevice({}).units[0];
+  Allocation &segment = system.home.place(system.home.reserve(4096) + 100, 300, "segment");
+  for (Scope scope : {Scope::Wave, Scope::Agent}) {
+    uint32_t value = 0x12345670 + uint32_t(scope), found = 0;
+    system.write(unit, scope, segment.base, 4, &value);
+    system.writeBack(unit, Scope::System);
+    std::memcpy(&found, segment.bytes.get(), 4);
+    EXPECT_EQ(found, value);
+  }
+}
+
+/// Full caches let go at any time, and nothing that was stored is lost.
+TEST(Caches, AreLimitedAndLoseNothing) {
+  MemorySystem system;
+  system.limits = {.vector = 4, .scalar = 4, .l2 = 4, .agreed = 4};
+  Device &device = system.addDevice({}), &other = system.addDevice({});
+  Allocation &own = system.home.allocate(128 * 64, "own"), &theirs = system.home.allocate(128 * 64, "theirs");
+  theirs.owner = int(other.index);
+  ComputeUnit &unit = *device.units[0];
+  system.beginKernel(device);
+  std::mt19937_64 random(1);
+  std::vector<uint32_t> expected[2] = {std::vector<uint32_t>(2048), std::vector<uint32_t>(2048)};
+  Allocation *buffers[] = {&own, &theirs};
+  for (int i = 0; i < 20000; ++i) {
+    size_t which = random() % 2, word = random() % 2048;
+    uint64_t address = buffers[which]->base + 4 * word;
+    uint32_t value = uint32_t(random()), found = 0;
+    Scope scope = Scope(random() % 4);
+    switch (random() % 4) {
+    case 0:
+      system.read(unit, scope, address, 4, &found);
+      ASSERT_EQ(found, expected[which][word]) << i;
+      break;
+    case 1:
+      system.write(unit, scope, address, 4, &(expected[which][word] = value));
+      break;
+    case 2:
+      std::memcpy(system.change(unit, random() % 2 ? Scope::System : Scope::Agent, address, 4), &value, 4);
+      expected[which][word] = value;
+      break;
+    default:
+      system.readScalar(unit, address, 4, &found); // may be old
+    }
+    ASSERT_LE(unit.vector.size(), 4u);
+    ASSERT_LE(unit.scalar.size(), 4u);
+    ASSERT_LE(device.l2[0].size(), 4u);
+    ASSERT_LE(device.agreed.size(), 4u);
+    ASSERT_LE(device.agreed.listedCount(), 4u);
+  }
+  system.endKernel(device);
+  for (size_t which : {0, 1})
+    EXPECT_EQ(std::memcmp(buffers[which]->bytes.get(), expected[which].data(), 8192), 0);
+}
+
+} // namespace
+} // namespace heddle::simulator
