@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Heddle.h"
 #include "binary/AmdCodeObject.h"
+#include "binary/AmdAbi.h"
 #include "binary/AmdPackage.h"
+#include "chips/Chip.h"
 #include "support/File.h"
 #include <cerrno>
 #include <cstdio>
@@ -66,6 +68,25 @@ CompileResult compileFile(const std::string &path, const CompileOptions &options
 
 Package loadCodeObject(const std::string &path, const std::string &kernel, int64_t threads) {
   return packageOfCodeObject(readSource(path), sourceName(path), kernel, threads);
+}
+
+CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &options) {
+  std::string bytes = readSource(path), name = sourceName(path);
+  if (isElf(bytes))
+    return {std::move(bytes), "", 0, 0};
+  Package package;
+  if (isPackage(path, bytes)) {
+    package = Package::parse(bytes, name);
+    if (package.binaryKind != amdBinaryKind)
+      throw inputError(fmt::format("{} is a package for {}, and its code is no AMD code object", name, package.target),
+                       {"compile the kernel with `--target gfx942` or `--target gfx950`"});
+  } else {
+    if (lookupChip(options.target).vendor != Vendor::Amd)
+      throw inputError(fmt::format("{} is no code object and no package, and there is no chip to compile it for", name),
+                       {"`--target gfx942` or `--target gfx950` compiles a kernel's text first"});
+    package = compile(bytes, name, options).package;
+  }
+  return {std::move(package.binary), package.entry, package.threads, package.sharedBytes};
 }
 
 Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption) {

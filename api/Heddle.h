@@ -41,6 +41,16 @@ Package loadOrCompile(const std::string &path, const CompileOptions &options, co
 /// the only one.
 Package loadCodeObject(const std::string &path, const std::string &kernel, int64_t threads);
 
+/// A code object from a file that is one, from a package, or from a kernel's text, which is compiled. Throws
+/// Error{Input} where the package or `options.target` is of no chip of AMD.
+struct CodeObjectFile {
+  std::string bytes;
+  std::string kernel;       ///< of a package or text: its only one, else empty
+  int64_t threads = 0;      ///< of a workgroup of that kernel, else 0
+  uint64_t sharedBytes = 0; ///< of dynamic LDS
+};
+CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &options);
+
 /// NAME and VALUE of one `--arg` or `--buffer`.
 struct NamedValue {
   std::string name;

@@ -16,5 +16,6 @@ namespace heddle {
 
 inline constexpr uint32_t amdAbiVersion = 2;
 inline constexpr const char *amdBinaryKind = "amd-code-object";
+inline constexpr const char *amdRecordName = "heddle.record";
 
 } // namespace heddle

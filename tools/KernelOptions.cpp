@@ -8,10 +8,11 @@
 namespace heddle {
 
 const char *const kernelOptionsHelp = R"(
-  OBJECT               a linked code object (.hsaco) for gfx942 or gfx950, of version 5 or 6
+  OBJECT               a linked code object (.hsaco) for gfx942 or gfx950, of version 5 or 6; a package (.hpkg), or
+                         a kernel's text with `--target gfx942` or `--target gfx950` and `--warps N` (4)
   --kernel NAME        which kernel, when there are several
   --grid X[,Y[,Z]]     workgroups
-  --block X[,Y[,Z]]    work-items of a workgroup, at most 1024
+  --block X[,Y[,Z]]    work-items of a workgroup, at most 1024; a package or text says it itself
   --arg NAME=VALUE     one for each argument, by its name or its position from 0; VALUE is a number or a buffer:
                          @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers);
                          zeros:f32[64] are zeros that the check `uninitialised` takes for written
@@ -29,6 +30,7 @@ const char *const kernelOptionsHelp = R"(
 void KernelOptions::add(CLI::App &verb) {
   verb.add_option("object", input);
   verb.add_option("--kernel", run.kernel);
+  verb.add_option("--target", compile.target);
   verb.add_option("--grid", grid);
   verb.add_option("--block", block);
   verb.add_option("--arg", arguments)->allow_extra_args(false);
@@ -36,6 +38,9 @@ void KernelOptions::add(CLI::App &verb) {
   auto onInteger = [&](const char *name, auto store) {
     verb.add_option_function<std::string>(name, [name, store](const std::string &text) { store(name, text); });
   };
+  onInteger("--warps", [this](const char *name, const std::string &text) {
+    compile.warps = int(parseIntegerOption(name, text, 1, 16));
+  });
   onInteger("--lds", [this](const char *name, const std::string &text) {
     run.dynamicLdsBytes = parseIntegerOption(name, text, 0);
   });
@@ -55,6 +60,14 @@ std::string KernelOptions::parse(const std::string &verb) {
   if (input.empty())
     throw inputError(fmt::format("no code object: `heddle {}` wants a file", verb),
                      {fmt::format("`heddle {} --help` shows the options", verb)});
+  compile.kernel = run.kernel;
+  CodeObjectFile file = readCodeObject(input, compile);
+  if (block.empty() && file.threads)
+    block = std::to_string(file.threads);
+  if (!file.kernel.empty())
+    run.kernel = file.kernel;
+  if (!run.dynamicLdsBytes)
+    run.dynamicLdsBytes = int64_t(file.sharedBytes);
   if (grid.empty() || block.empty())
     throw inputError(
         fmt::format("no {}: `heddle {}` wants `--grid X[,Y[,Z]]`, the workgroups, and `--block X[,Y[,Z]]`, "
@@ -66,7 +79,7 @@ std::string KernelOptions::parse(const std::string &verb) {
     run.arguments.push_back(parseNamedValue(text, "--arg"));
   for (const std::string &text : buffers)
     run.buffers.push_back(parseNamedValue(text, "--buffer"));
-  return readFile(input);
+  return file.bytes;
 }
 
 std::string KernelOptions::commandLine() const {
@@ -74,6 +87,10 @@ std::string KernelOptions::commandLine() const {
   auto add = [&line](const std::string &option, const std::string &value) {
     line += " " + option + " " + quoteForShell(value);
   };
+  if (compile.target != CompileOptions().target)
+    add("--target", compile.target);
+  if (compile.warps != CompileOptions().warps)
+    add("--warps", std::to_string(compile.warps));
   if (!run.kernel.empty())
     add("--kernel", run.kernel);
   add("--grid", grid);

@@ -2,6 +2,7 @@
 // The options that say which kernel of a code object runs with which arguments: the same for `heddle simulate`, `check`
 // and `mutate`.
 #pragma once
+#include "api/Heddle.h"
 #include "api/Simulate.h"
 
 namespace CLI {
@@ -14,6 +15,7 @@ struct KernelOptions {
   std::string input, grid, block;
   std::vector<std::string> arguments, buffers;
   SimulateRequest run;
+  CompileOptions compile; ///< for a kernel's text
 
   void add(CLI::App &verb);
   /// Fills `run` and reads the file. Throws Error{Input} for what is missing or no value.

@@ -179,12 +179,21 @@ std::unique_ptr<CodeGenerator> makeGenerator(const Compilation &compilation) {
   return CodeGenerator::forNvidia(*compilation.chip, level);
 }
 
+/// What the code object's description calls the arguments; the last is the launch's record.
+void nameForDescription(llvm::Module &module, const Compilation &compilation) {
+  llvm::Function *kernel = module.getFunction(compilation.threadKernel.entry);
+  for (auto [number, argument] : llvm::enumerate(kernel->args()))
+    argument.setName(number < compilation.arguments.size() ? compilation.arguments[number].name : amdRecordName);
+}
+
 LogicalResult translate(Compilation &compilation) {
   compilation.llvmContext = std::make_unique<llvm::LLVMContext>();
   compilation.llvmModule = translateModuleToLLVMIR(*compilation.module, *compilation.llvmContext, compilation.name,
                                                    /*disableVerification=*/true);
   if (!compilation.llvmModule)
     return failure();
+  if (compilation.chip->vendor == Vendor::Amd)
+    nameForDescription(*compilation.llvmModule, compilation);
   compilation.generator = makeGenerator(compilation);
   compilation.generator->prepare(*compilation.llvmModule);
   return success();
