@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Heddle.h"
-#include "binary/AmdCodeObject.h"
 #include "binary/AmdAbi.h"
+#include "binary/AmdCodeObject.h"
 #include "binary/AmdPackage.h"
 #include "chips/Chip.h"
 #include "support/File.h"

@@ -42,3 +42,8 @@ done
 heddle run examples/inputs.hlo --devices 4 --arg partial=rand:10 --arg residual=rand:20 \
   --out 0=$out/partial.npy --out 1=$out/residual.npy
 show python3 examples/demo_check.py layer "${inputs[@]}" $out/normal.{0,1,2,3}.npy $out/rows.{0,1,2,3}.npy
+
+printf '\n5. The same module on four simulated AMD MI300X, held against the same reference\n'
+show heddle run examples/layer.hlo --devices 4 --device sim:gfx942 --arg partial=rand:10 --arg residual=rand:20 \
+  --arg weight=1 --out 0=$out/sim.normal.npy --out 1=$out/sim.rows.npy
+show python3 examples/demo_check.py layer "${inputs[@]}" $out/sim.normal.{0,1,2,3}.npy $out/sim.rows.{0,1,2,3}.npy
