@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Instructions that waves execute on a simulated AMD chip: Heddle's code beside Triton's, of the same Triton IR.
+
+  bench/amd_instructions.py                     both chips, all kernels of tests/corpus
+  bench/amd_instructions.py --chip gfx950 --kernel matmul_f16
+
+Triton 3.6's objects are those that the build assembles for the tests (build/test/simulator/triton). Both run the same
+launch with the same inputs, four waves in a workgroup, as Triton compiled them.
+"""
+import argparse
+import math
+import re
+import struct
+import subprocess
+
+HEDDLE = "build/bin/heddle"
+
+
+def rand(kind, shape, seed):
+    return f"rand:{kind}[{shape}]:{seed}"
+
+
+# Grid, LDS bytes of Triton's object (gfx942, gfx950: what its metadata calls `shared`), arguments.
+KERNELS = {
+    "vector_add": ("98", (0, 0), [rand("f32", 100000, 1), rand("f32", 100000, 2), "f32[100000]", "100000"]),
+    "row_softmax": ("32", (16, 16), ["f32[64,1000]", rand("f32", "64,1000", 3), "1000", "1000", "64", "1000"]),
+    "layer_norm": ("32", (2048, 2048), [rand("bf16", "32,1100", 4), "bf16[32,1100]", rand("bf16", 1100, 5),
+                                        rand("bf16", 1100, 6), "f32[32]", "f32[32]", "1100", "1100", "1e-5"]),
+    "matmul_f16": ("16", (4096, 8192), [rand("f16", "256,256", 7), rand("f16", "256,256", 8), "f16[256,256]", "256",
+                                        "256", "256", "256", "256", "256"]),
+    "split_k_matmul_relaxed": ("8,4,4", (8192, 8192), [rand("bf16", "256,512", 9), rand("bf16", "512,256", 10),
+                                                       "zeros:f32[256,256]", "256", "256", "512"]),
+    "split_k_matmul_acq_rel": ("8,4,4", (8192, 8192), [rand("bf16", "256,512", 9), rand("bf16", "512,256", 10),
+                                                       "zeros:f32[256,256]", "256", "256", "512"]),
+    "rowwise_fp8": ("8", (128, 128), [rand("bf16", "128,1000", 11), "i8[128,1000]", "f32[128]", "128", "1000"]),
+    "amax_atomic": ("4,4", (1024, 1024), [rand("bf16", "256,256", 12), "zeros:f32[256]", "256", "256"]),
+    "jagged_rowsum": ("4,4", (1024, 1024), [rand("bf16", "300,256", 15), "@build/jagged_ends.npy", "f32[4,256]", "256",
+                                            "4"]),
+    "transpose_f16": ("4,4", (8192, 8192), [rand("f16", "256,256", 13), "f16[256,256]", "256", "256"]),
+    "spin_lock_sum": ("16", (16, 16), [rand("f32", 4096, 14), "zeros:f32[1]", "zeros:i32[1]", "4096"]),
+    "attention_causal": ("4,2", (24576, 24576), [rand("f16", "2,256,64", 16), rand("f16", "2,256,64", 17),
+                                                 rand("f16", "2,256,64", 18), "f16[2,256,64]", "256", "0.125"]),
+}
+
+
+def write_offsets(path, ends):
+    """Row offsets as a NumPy file of i32: where each group of rows ends."""
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({len(ends)},), }}".ljust(117) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(struct.pack(f"<{len(ends)}i", *ends))
+
+
+def count(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    found = re.search(r"(\d+) instructions", done.stderr + done.stdout)
+    if done.returncode or not found:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return int(found.group(1))
+
+
+def numbered(values):
+    return [text for i, value in enumerate(values) for text in ("--arg", f"{i}={value}")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chip", choices=["gfx942", "gfx950"], action="append")
+    parser.add_argument("--kernel", choices=sorted(KERNELS), action="append")
+    options = parser.parse_args()
+    write_offsets("build/jagged_ends.npy", [70, 75, 210, 300])
+    for chip in options.chip or ["gfx942", "gfx950"]:
+        print(f"{chip:24} {'Heddle':>10} {'Triton':>10} {'ratio':>7}")
+        logarithms = []
+        for name in options.kernel or KERNELS:
+            grid, lds, values = KERNELS[name]
+            ours = count([HEDDLE, "simulate", f"tests/corpus/{name}.gfx942.ttir", "--target", chip, "--grid", grid]
+                         + numbered(values))
+            theirs = count([HEDDLE, "simulate", f"build/test/simulator/triton/{name}.{chip}.hsaco", "--grid", grid,
+                            "--block", "256", "--lds", str(lds[chip == "gfx950"])] + numbered(values + ["i8[1]", "i8[1]"]))
+            logarithms.append(math.log(ours / theirs))
+            print(f"{name:24} {ours:10} {theirs:10} {ours / theirs:7.2f}")
+        print(f"{'geometric mean':24} {'':10} {'':10} {math.exp(sum(logarithms) / len(logarithms)):7.2f}")
+
+
+if __name__ == "__main__":
+    main()
