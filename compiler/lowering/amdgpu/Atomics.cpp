@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Updates of global memory, with order and scope. The machine's update has no order: fences before and after it give it
 // one, so that a relaxed one is the bare instruction, and LLVM's fault with releases is worked around in one place
-// (compiler/lowering/peer). What the chip cannot do in one instruction LLVM turns into a loop of compare-and-swaps.
+// (compiler/lowering/peer). What the chip cannot do in one instruction is a loop of compare-and-swaps: LLVM's own
+// begins with a plain load, which nothing orders with what others do.
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/peer/PeerTarget.h"
 
@@ -54,8 +55,24 @@ static Value ordered(ImplicitLocOpBuilder &b, MemSemantic semantic, MemScope sco
   return old;
 }
 
+// Which updates are one instruction. At system scope memory may be that of the host or of another device, where only
+// the first three are. Source: LLVM 22's AMDGPU back end, the fact sheet on the memory model.
+static bool isNative(RMWOp kind, Type type, MemScope scope) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits < 32)
+    return false;
+  if (kind == RMWOp::Exchange || kind == RMWOp::Add)
+    return true;
+  if (scope == MemScope::System)
+    return false;
+  return kind == RMWOp::FAdd || isa<IntegerType>(type) || bits == 64;
+}
+
 Value AmdTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
                               MemScope scope) const {
+  if (!isNative(kind, value.getType(), scope))
+    return ordered(b, semantic, scope,
+                   [&](StringRef) { return updateBySwapping(b, kind, pointer, value, MemSemantic::Relaxed, scope); });
   return ordered(b, semantic, scope, [&](StringRef name) -> Value {
     return LLVM::AtomicRMWOp::create(b, operationOf(kind, isa<FloatType>(value.getType())), pointer, value,
                                      LLVM::AtomicOrdering::monotonic, name);

@@ -77,8 +77,6 @@ private:
     return call(b, b.getI32Type(), "llvm.nvvm.read.ptx.sreg." + name, {});
   }
   static mlir::Value i32(Builder &b, int64_t value) { return mlir::arith::ConstantIntOp::create(b, value, 32); }
-  mlir::Value updateBySwapping(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
-                               triton::MemSemantic semantic, triton::MemScope scope) const;
   static mlir::Value assembly(Builder &b, mlir::Type result, const std::string &text, const std::string &constraints,
                               mlir::ValueRange operands);
 };

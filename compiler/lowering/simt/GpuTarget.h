@@ -74,6 +74,10 @@ public:
   virtual mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                                      triton::MemSemantic semantic, triton::MemScope scope) const = 0;
 
+  /// The same by a loop of compareAndSwap, for what the chip has no instruction.
+  mlir::Value updateBySwapping(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
+                               triton::MemSemantic semantic, triton::MemScope scope) const;
+
   /// The instruction for operands and accumulators of these types; nothing when the chip multiplies them otherwise.
   virtual std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot) const = 0;
   /// Of results and operands (0: A, 1: B) of tiles of `shape`, split among `warps` along each axis of the result.
