@@ -76,6 +76,7 @@ public:
   std::vector<LdsConflict> takeConflicts() { return std::exchange(conflicts, {}); }
   bool hasConflicts() const { return !conflicts.empty(); }
 
+  bool hasAtomics(uint32_t wave) const { return !atomics[wave].empty(); }
   /// Whether `wave` has done an atomic operation at the address later than `time`.
   bool hasAtomicAfter(uint64_t address, uint32_t wave, uint32_t time) const;
 

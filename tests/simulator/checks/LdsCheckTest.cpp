@@ -193,6 +193,24 @@ TEST(LdsLock, WithoutAWaitBeforeTheRelease) {
   });
 }
 
+/// Lane 0 has changed the place that it writes, as one does who takes a lock; the other lanes write data.
+TEST(LdsLock, IsNotWhatOneOfManyLanesWrites) {
+  std::string zero = "v_mov_b32 v20, 0\nv_mov_b32 v21, 1\n", own = "v_lshlrev_b32 v22, 3, v1\n";
+  std::string count = zero + own + "ds_add_u32 v20, v21\ns_waitcnt lgkmcnt(0)\n";
+  std::string inLast =
+      "s_mov_b32 exec_lo, 0\nv_mov_b32 v20, 0\n"; // not in lane 0, whose stores race with the other's addition
+  for (const char *store : {"ds_write_b32 v1, v0", "ds_write_b64 v20, v[0:1]", "ds_write2_b32 v20, v0, v0 offset1:9"}) {
+    SCOPED_TRACE(store);
+    std::string text = reportOf({count + store, inLast + "ds_read_b32 v10, v1\nds_read_b32 v10, v20 offset:4\n"
+                                                         "ds_read_b32 v10, v20 offset:36"});
+    EXPECT_THAT(text, testing::ContainsRegex("  write  pc 0x[0-9a-f]+  ds_write"));
+  }
+  expectRace({count + "ds_write_b32 v1, v0", inLast + "ds_read_b32 v10, v1"});
+  // Two locks at once, let go by one store.
+  std::string both = zero + "ds_add_u32 v20, v21\nds_add_u32 v20, v21 offset:36\ns_waitcnt lgkmcnt(0)\n";
+  expectNone({both + "ds_write2_b32 v20, v0, v0 offset1:9", both + "ds_write2_b32 v20, v0, v0 offset1:9"});
+}
+
 TEST(LdsLock, DoesNotOrderWhoDidNotTakeIt) {
   std::string release = "s_waitcnt lgkmcnt(0)\nds_write_b32 v20, v21\ns_waitcnt lgkmcnt(0)";
   AssembledKernel kernel({clearLock + "s_barrier\n" + underLock(release, "a"), "s_barrier\nds_write_b32 v1, v0"});
