@@ -5,21 +5,9 @@
 #include "simulator/state/Workgroup.h"
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
 
 namespace heddle::simulator {
 namespace {
-
-bool readsMemory(const MemoryRequest &request) {
-  return request.kind == RequestKind::Load || request.kind == RequestKind::LoadToLds ||
-         request.kind == RequestKind::Atomic;
-}
-bool writesMemory(const MemoryRequest &request) {
-  return request.kind == RequestKind::Store || request.kind == RequestKind::Atomic;
-}
-bool isOnChipAddress(uint64_t address) {
-  return address - sharedAperture < apertureSizeBytes || address - privateAperture < apertureSizeBytes;
-}
 
 /// Calls `action(lane, address, bytes)` for each run of bytes that the request accesses in global memory.
 template <typename Action>
@@ -38,7 +26,7 @@ void forAccesses(const MemoryRequest &request, Action action) {
   for (uint64_t rest = any; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint64_t address = request.address[lane];
-    if (request.space == Space::Flat && isOnChipAddress(address))
+    if (request.space == Space::Flat && isOnChip(address))
       continue;
     if (whole >> lane & 1)
       action(lane, address, unsigned(request.bytes));
@@ -71,10 +59,6 @@ OrderCheck::Epochs toWorkgroup(const OrderCheck::WaveState &state) {
   return epochs;
 }
 
-const char *bitsOf(Scope scope) {
-  return scope == Scope::System ? "sc0 sc1" : scope == Scope::Agent ? "sc1" : "sc0";
-}
-
 } // namespace
 
 // ---- What a wave publishes and sees ----
@@ -85,7 +69,7 @@ PageType OrderCheck::pageAt(const Wave &wave, uint64_t address) const {
 }
 
 Stream OrderCheck::streamOf(const MemoryRequest &request, PageType page) {
-  if (!writesMemory(request))
+  if (!request.writesMemory())
     return request.isScalar() ? Stream::ScalarRead : Stream::Everywhere;
   bool isCached = page == PageType::Local || page == PageType::Remote;
   if (!isCached || request.scope == Scope::System)
@@ -98,7 +82,6 @@ OrderCheck::ReleaseRef OrderCheck::makeRelease(const Wave &wave, const WaveState
   release->wave = wave.number;
   release->group = waves[wave.number].group;
   release->device = wave.workgroup->device;
-  release->scope = scope;
   release->workgroup = state.known;
   release->workgroup.join(entriesOf(wave.number, toWorkgroup(state)));
   if (scope >= Scope::Agent) {
@@ -166,7 +149,7 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   Scope scope = request.scope;
   if (scope >= Scope::Agent && (page == PageType::Uncached || page == PageType::Coherent))
     scope = Scope::System; // there is no nearer place
-  if (writesMemory(request) && scope >= Scope::Workgroup)
+  if (request.writesMemory() && scope >= Scope::Workgroup)
     entry.release = makeRelease(wave, state, scope);
   Stamp stamp;
   stamp.wave = wave.number;
@@ -174,22 +157,20 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   stamp.instruction = indexOf(*request.instruction);
   stamp.stream = uint8_t(entry.stream) & 3;
   stamp.scope = uint8_t(scope) & 3;
-  stamp.writes = writesMemory(request);
+  stamp.writes = request.writesMemory();
   stamp.isAtomic = scope >= Scope::Workgroup;
   check(wave, request, stamp);
 }
 
-static OrderCheck::Outstanding *findOutstanding(OrderCheck::WaveState &state, uint32_t serial) {
-  for (OrderCheck::Outstanding &entry : state.outstanding)
-    if (entry.serial == serial)
-      return &entry;
-  return nullptr;
+static auto findOutstanding(OrderCheck::WaveState &state, uint32_t serial) {
+  return std::find_if(state.outstanding.begin(), state.outstanding.end(),
+                      [&](const OrderCheck::Outstanding &entry) { return entry.serial == serial; });
 }
 
 void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
   WaveState &state = wave.checks->order;
-  Outstanding *entry = findOutstanding(state, request.serial);
-  if (!entry || request.scope < Scope::Workgroup)
+  auto entry = findOutstanding(state, request.serial);
+  if (entry == state.outstanding.end() || request.scope < Scope::Workgroup)
     return;
   std::map<const Release *, ReleaseRef> merged; // of read-modify-writes, by what was there
   forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
@@ -197,7 +178,7 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
       auto place = locations.find(cell);
       unsigned word = unsigned(cell - address / 4);
       uint32_t value = word < request.words ? request.data[word][lane] : 0;
-      if (readsMemory(request) && place != locations.end()) {
+      if (request.readsMemory() && place != locations.end()) {
         Location &location = place->second;
         bool isOlder =
             request.kind != RequestKind::Atomic && bytes >= 4 && location.valueKnown && location.value != value;
@@ -232,8 +213,8 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
 
 void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
   WaveState &state = wave.checks->order;
-  Outstanding *entry = findOutstanding(state, request.serial);
-  if (!entry)
+  auto entry = findOutstanding(state, request.serial);
+  if (entry == state.outstanding.end())
     return;
   auto raise = [](uint32_t &epoch, uint32_t to) { epoch = std::max(epoch, to); };
   if (request.kind == RequestKind::WriteBack) {
@@ -257,7 +238,7 @@ void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
       raise(state.toSystem[stream], entry->epoch);
     join(state, wave, *entry, request.scope);
   }
-  std::erase_if(state.outstanding, [&](const Outstanding &other) { return other.serial == request.serial; });
+  state.outstanding.erase(entry);
 }
 
 void OrderCheck::barrierOpens(Workgroup &group, bool) {
@@ -278,7 +259,6 @@ void OrderCheck::barrierOpens(Workgroup &group, bool) {
     WaveState &state = wave->checks->order;
     state.known = known, state.agent = agent, state.system = everywhere;
     state.seenAgent = seenAgent, state.seenSystem = seenSystem, state.all = all;
-    ++state.barrier;
   }
 }
 
@@ -368,13 +348,6 @@ uint32_t OrderCheck::indexOf(const Instruction &instruction) {
   return place->second;
 }
 
-Site OrderCheck::siteOf(const Stamp &stamp) const {
-  Site site = waves[stamp.wave].site;
-  site.instruction = instructions[stamp.instruction];
-  site.lane = stamp.stream == uint8_t(Stream::ScalarRead) ? -1 : stamp.lane;
-  return site;
-}
-
 void OrderCheck::check(Wave &wave, const MemoryRequest &request, const Stamp &kind) {
   // A store, and a load that passes the caches by, is done behind whatever the wave has seen.
   Order order(*this, wave, kind.writes || request.scope >= Scope::Agent);
@@ -412,7 +385,7 @@ void OrderCheck::checkCell(Order &order, Cell &cell, uint64_t address, const Sta
     // The scalar cache hears of no store of this launch, not even of the wave's own.
     bool isScalar = stamp.stream == uint8_t(Stream::ScalarRead) && other.writes;
     if (overlaps && conflicts && (!isBefore || (isScalar && waves[other.wave].launch == waves[stamp.wave].launch)))
-      reportRace(order, other, stamp, address);
+      reportRace(order.state, other, stamp, address);
     bool isCovered = isBefore && !(other.bytes & ~stamp.bytes) && (stamp.writes || !other.writes);
     if (isCovered) { // who is ordered behind the new one is ordered behind the old one
       if (place)
@@ -425,78 +398,6 @@ void OrderCheck::checkCell(Order &order, Cell &cell, uint64_t address, const Sta
   if (!place)
     place = empty ? empty : read ? read : &cell.stamps[stamp.epoch % 4];
   *place = stamp;
-}
-
-void OrderCheck::reportRace(Order &order, const Stamp &before, const Stamp &now, uint64_t address) {
-  bool sameGroup = waves[before.wave].group == waves[now.wave].group;
-  bool sameDevice = waves[before.wave].site.device == waves[now.wave].site.device;
-  Scope needed = sameGroup ? Scope::Workgroup : sameDevice ? Scope::Agent : Scope::System;
-  bool areAtomic = before.isAtomic && now.isAtomic;
-  if (areAtomic && Scope(before.scope) >= needed && Scope(now.scope) >= needed)
-    return;
-  Check kind = areAtomic ? Check::NarrowScope : Check::GlobalRace;
-  if (!checks.has(kind))
-    return;
-  Site first = siteOf(before), second = siteOf(now);
-  auto make = [&] {
-    const Allocation *allocation = system.home.owner(address);
-    std::string place = allocation ? describePlace(*allocation, address) : fmt::format("0x{:x}", address);
-    Finding finding;
-    auto verb = [](const Stamp &stamp) { return stamp.writes ? stamp.isAtomic ? "atomic" : "write" : "read"; };
-    finding.title = areAtomic ? "two atomic accesses whose scopes do not hold both waves"
-                              : "two accesses to the same memory that nothing orders";
-    finding.lines = {findings.line(verb(before), first, place), findings.line(verb(now), second, "")};
-    finding.needs = areAtomic ? fmt::format("{} on both: the waves are of two {}", bitsOf(needed),
-                                            sameDevice ? "workgroups" : "devices")
-                              : whatIsMissing(order, before, now);
-    return finding;
-  };
-  bool isDoubtful = (!before.writes && now.isAtomic) || (!now.writes && before.isAtomic);
-  const Stamp &reader = before.writes ? now : before;
-  if (isDoubtful && !areAtomic && reader.stream != uint8_t(Stream::ScalarRead) && !waves[reader.wave].ended)
-    doubts[reader.wave].push_back({address, before, now, make()});
-  else
-    findings.report(kind, first, second, make);
-}
-
-void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
-  if (auto place = doubts.find(wave); place != doubts.end())
-    std::erase_if(place->second, [&](const Doubt &doubt) { return doubt.address / 8 == address / 8; });
-}
-
-void OrderCheck::waveEnds(Wave &wave) {
-  waves[wave.number].ended = true;
-  auto place = doubts.find(wave.number);
-  if (place == doubts.end())
-    return;
-  for (const Doubt &doubt : place->second)
-    findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
-  doubts.erase(place);
-}
-
-/// In words, what would have ordered the first behind the second.
-std::string OrderCheck::whatIsMissing(const Order &order, const Stamp &before, const Stamp &now) const {
-  const WaveInfo &first = waves[before.wave], &second = waves[now.wave];
-  const WaveState &state = order.state;
-  uint32_t id = Knowledge::idOf(before.wave, Stream(before.stream));
-  if (now.stream == uint8_t(Stream::ScalarRead) && before.writes && first.launch == second.launch)
-    return "a vector load: the scalar cache is not told of stores of the same launch";
-  bool sameGroup = first.group == second.group, sameDevice = first.site.device == second.site.device;
-  const char *bits = bitsOf(sameDevice ? Scope::Agent : Scope::System);
-  if (state.all.epochOf(id) < before.epoch)
-    return sameGroup ? "s_barrier between the two, or a flag that is released behind the first and acquired before "
-                       "the second"
-                     : "a flag that is released behind the first and acquired before the second";
-  uint32_t seen = std::max(sameDevice ? state.seenAgent.epochOf(id) : 0, state.seenSystem.epochOf(id));
-  if (seen >= before.epoch)
-    return fmt::format("buffer_inv {} between the load that saw the flag and the second access", bits);
-  if (before.stream == uint8_t(Stream::Everywhere) || before.stream == uint8_t(Stream::ScalarRead))
-    return "s_waitcnt that proves the first access complete, before the flag is stored";
-  if (std::max(backToSystem.epochOf(id), sameDevice ? backToAgent.epochOf(id) : 0) >= before.epoch)
-    return fmt::format("s_waitcnt vmcnt(0) between buffer_wbl2 {} and the store of the flag, or the flag's own scope "
-                       "is too narrow ({} is needed)",
-                       bits, bits);
-  return fmt::format("buffer_wbl2 {} and s_waitcnt vmcnt(0) behind the first access, before the flag is stored", bits);
 }
 
 } // namespace heddle::simulator

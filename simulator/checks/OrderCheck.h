@@ -24,7 +24,6 @@ public:
   /// What a wave had published when it wrote.
   struct Release {
     uint32_t wave = 0, group = 0, device = 0; ///< numbers of the writer's
-    Scope scope = Scope::Wave;
     Knowledge workgroup, agent, system;
     Knowledge all; ///< had everything been written back and waited for, to say what is missing
   };
@@ -51,7 +50,6 @@ public:
     Knowledge agent, system;            ///< published: others' accesses that it passes on
     Knowledge all;
     std::deque<Outstanding> outstanding;
-    uint32_t barrier = 0; ///< of the workgroup: counts those passed
   };
 
   OrderCheck(Findings &findings, CheckSet checks, MemorySystem &system)
@@ -119,8 +117,8 @@ private:
   void checkCells(Order &order, uint64_t address, unsigned bytes, const Stamp &stamp);
   void checkCell(Order &order, Cell &cell, uint64_t address, const Stamp &stamp);
   void settleDoubts(uint32_t wave, uint64_t address);
-  void reportRace(Order &order, const Stamp &before, const Stamp &now, uint64_t address);
-  std::string whatIsMissing(const Order &order, const Stamp &before, const Stamp &now) const;
+  void reportRace(const WaveState &state, const Stamp &before, const Stamp &now, uint64_t address);
+  std::string whatIsMissing(const WaveState &state, const Stamp &before, const Stamp &now) const;
   Cell &cellAt(uint64_t address);
   uint32_t indexOf(const Instruction &instruction);
   Site siteOf(const Stamp &stamp) const;

@@ -27,10 +27,6 @@ bool mayReachGlobal(const MemoryRequest &request) {
   return request.space == Space::Global || request.space == Space::Flat;
 }
 
-bool hasResult(const MemoryRequest &request) {
-  return request.land && request.kind != RequestKind::Store && request.kind != RequestKind::LoadToLds;
-}
-
 /// What the load's name says of the form of its data.
 struct LoadForm {
   bool extendsSign = false, keepsOther = false, isHigh = false;
@@ -232,14 +228,14 @@ void PoisonCheck::landed(Wave &wave, MemoryRequest &request) {
   CarriedPoison *carried = state.carried.empty() ? nullptr : carriedBy(state, request);
   if (request.kind == RequestKind::LoadToLds)
     PoisonMemory(system.home, *state.lds, state.scratch).writeLds(request, carried);
-  else if (hasResult(request) && request.isScalar())
+  else if (request.hasResult() && request.isScalar())
     for (unsigned word = 0; word < request.words; ++word) {
       unsigned index = (request.destination + word) & 127;
       state.registers->scalars[index] = carried ? carried->scalars[word] : 0;
       if (state.registers->scalars[index])
         state.registers->scalarOrigins[index] = carried->origin;
     }
-  else if (hasResult(request))
+  else if (request.hasResult())
     landVector(wave, request, carried);
   if (carried)
     state.carried.erase(state.carried.begin() + (carried - state.carried.data()));

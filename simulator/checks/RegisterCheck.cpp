@@ -106,8 +106,7 @@ bool RegisterCheck::checkSpan(Wave &wave, const Instruction &instruction, const 
 }
 
 void RegisterCheck::issued(Wave &wave, MemoryRequest &request) {
-  bool hasResult = request.land && request.kind != RequestKind::LoadToLds && request.kind != RequestKind::Store;
-  if (!hasResult)
+  if (!request.hasResult())
     return;
   WaveState &state = stateOf(wave);
   RegisterSpan span{!request.isScalar(), true, request.destination, request.words};
