@@ -37,11 +37,60 @@ void forAccesses(const MemoryRequest &request, Action action) {
   }
 }
 
+/// The lanes that access global memory.
+uint64_t globalLanes(const MemoryRequest &request) {
+  uint64_t lanes = 0;
+  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
+    lanes |= request.inRange[word];
+  for (uint64_t rest = request.space == Space::Flat ? lanes : 0; rest; rest &= rest - 1)
+    if (isOnChip(request.address[std::countr_zero(rest)]))
+      lanes &= ~(rest & -rest);
+  return lanes;
+}
+
+/// Whether each lane accesses all of its words or none.
+bool hasWholeLanes(const MemoryRequest &request) {
+  bool whole = true;
+  for (unsigned word = 1; word < (request.bytes + 3u) / 4; ++word)
+    whole &= request.inRange[word] == request.inRange[0];
+  return whole;
+}
+
 /// The address of the first access, or 0.
 uint64_t firstAddress(const MemoryRequest &request) {
-  uint64_t first = 0;
-  forAccesses(request, [&](unsigned, uint64_t address, unsigned) { first = first ? first : address; });
-  return first;
+  if (request.isScalar())
+    return request.lanes ? request.address[0] + 4 * unsigned(std::countr_zero(request.lanes)) : 0;
+  uint64_t lanes = globalLanes(request);
+  if (!lanes)
+    return 0;
+  unsigned lane = unsigned(std::countr_zero(lanes)), word = 0;
+  while (!(request.inRange[word] >> lane & 1))
+    ++word;
+  return request.address[lane] + 4 * word;
+}
+
+/// Lanes that follow each other and access bytes that follow each other, whole cells of the shadow; or lanes at the
+/// same place, at least one.
+struct LaneRun {
+  uint64_t lanes = 0;
+  bool isSame = false;
+};
+
+LaneRun firstRun(const MemoryRequest &request, uint64_t lanes) {
+  unsigned first = unsigned(std::countr_zero(lanes)), bytes = request.bytes;
+  uint64_t address = request.address[first];
+  unsigned adjacent = unsigned(std::countr_one(lanes >> first)), count = 1;
+  while (count < adjacent && request.address[first + count] == address + count * bytes)
+    ++count;
+  if (bytes < 4)
+    count -= count % (4 / bytes);
+  if (count && address % 4 == 0 && (count > 1 || bytes >= 4) &&
+      (count > 1 || adjacent < 2 || request.address[first + 1] != address))
+    return {(count < waveLanes ? (uint64_t(1) << count) - 1 : allLanes) << first, false};
+  LaneRun run{0, true};
+  for (; lanes && request.address[std::countr_zero(lanes)] == address; lanes &= lanes - 1)
+    run.lanes |= lanes & -lanes;
+  return run;
 }
 
 std::vector<Knowledge::Entry> entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
@@ -64,7 +113,7 @@ OrderCheck::Epochs toWorkgroup(const OrderCheck::WaveState &state) {
 // ---- What a wave publishes and sees ----
 
 PageType OrderCheck::pageAt(const Wave &wave, uint64_t address) const {
-  const Allocation *allocation = system.home.owner(address);
+  const Allocation *allocation = system.home.around(address, false);
   return allocation ? system.pageTypeOf(*allocation, *system.devices[wave.workgroup->device]) : PageType::Uncached;
 }
 
@@ -168,9 +217,11 @@ static auto findOutstanding(OrderCheck::WaveState &state, uint32_t serial) {
 }
 
 void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
+  if (request.scope < Scope::Workgroup)
+    return;
   WaveState &state = wave.checks->order;
   auto entry = findOutstanding(state, request.serial);
-  if (entry == state.outstanding.end() || request.scope < Scope::Workgroup)
+  if (entry == state.outstanding.end())
     return;
   std::map<const Release *, ReleaseRef> merged; // of read-modify-writes, by what was there
   forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
@@ -278,11 +329,9 @@ void OrderCheck::groupBegins(Workgroup &group) {
 void OrderCheck::kernelBegins(Device &device) {
   bool isAlone = std::all_of(launches.begin(), launches.end(), [](const LaunchTimes &times) { return times.ended; });
   if (isAlone) {
-    pages.clear();
+    shadow.clear();
     locations.clear();
     backToAgent = backToSystem = {};
-    recentPage = nullptr;
-    recentNumber = ~uint64_t(0);
   }
   if (launches.size() <= device.launch)
     launches.resize(device.launch + 1);
@@ -295,109 +344,84 @@ void OrderCheck::kernelEnds(Device &device) {
 
 // ---- Races ----
 
-struct OrderCheck::Order {
-  const OrderCheck &check;
-  Wave &wave;
-  const WaveState &state;
-  bool seesAll; ///< no cache that may be old is read
-  struct Answer {
-    uint32_t id = ~0u, epoch = 0;
-  };
-  Answer answers[16] = {};
+class OrderCheck::Judge final : public AccessJudge {
+public:
+  /// `seesAll`: no cache that may be old is read.
+  Judge(OrderCheck &check, const Wave &wave, bool seesAll)
+      : check(check), launch(check.waves[wave.number].launch), state(wave.checks->order), seesAll(seesAll) {}
 
-  Order(const OrderCheck &check, Wave &wave, bool seesAll)
-      : check(check), wave(wave), state(wave.checks->order), seesAll(seesAll) {}
-
-  bool isBefore(const Stamp &stamp) {
-    uint32_t id = Knowledge::idOf(stamp.wave, Stream(stamp.stream));
-    Answer &answer = answers[id % 16];
-    if (answer.id != id)
-      answer = {id, find(stamp.wave, id)};
-    return stamp.epoch <= answer.epoch;
+  uint32_t knownEpoch(uint32_t other, Stream stream) const override {
+    const LaunchTimes &theirs = check.launches[check.waves[other].launch], &ours = check.launches[launch];
+    if (theirs.ended && theirs.ended < ours.began)
+      return ~0u;
+    uint32_t id = Knowledge::idOf(other, stream), epoch = state.known.epochOf(id);
+    return seesAll ? std::max({epoch, state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)}) : epoch;
+  }
+  bool isHidden(const Stamp &store, const Stamp &) const override { return check.waves[store.wave].launch == launch; }
+  void race(const Stamp &before, const Stamp &now, uint64_t address) override {
+    check.reportRace(state, before, now, address);
   }
 
 private:
-  uint32_t find(uint32_t other, uint32_t id) const {
-    const LaunchTimes &theirs = check.launches[check.waves[other].launch],
-                      &ours = check.launches[check.waves[wave.number].launch];
-    if (theirs.ended && theirs.ended < ours.began)
-      return ~0u;
-    uint32_t epoch = state.known.epochOf(id);
-    if (seesAll)
-      epoch = std::max({epoch, state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)});
-    return epoch;
-  }
+  OrderCheck &check;
+  uint32_t launch;
+  const WaveState &state;
+  bool seesAll;
 };
 
-OrderCheck::Cell &OrderCheck::cellAt(uint64_t address) {
-  uint64_t number = address / 4 / cellsPerPage;
-  if (number != recentNumber) {
-    std::unique_ptr<Page> &page = pages[number];
-    if (!page)
-      page = std::make_unique<Page>();
-    recentNumber = number;
-    recentPage = page.get();
-  }
-  return recentPage->cells[address / 4 % cellsPerPage];
-}
-
 uint32_t OrderCheck::indexOf(const Instruction &instruction) {
-  auto [place, isNew] = instructionIndex.try_emplace(&instruction, uint32_t(instructions.size()));
-  if (isNew)
-    instructions.push_back(&instruction);
-  return place->second;
+  RecentInstruction &recent = recentInstructions[(instruction.pc >> 2) % std::size(recentInstructions)];
+  if (recent.instruction != &instruction) {
+    auto [place, isNew] = instructionIndex.try_emplace(&instruction, uint32_t(instructions.size()));
+    if (isNew)
+      instructions.push_back(&instruction);
+    recent = {&instruction, place->second};
+  }
+  return recent.index;
 }
 
 void OrderCheck::check(Wave &wave, const MemoryRequest &request, const Stamp &kind) {
   // A store, and a load that passes the caches by, is done behind whatever the wave has seen.
-  Order order(*this, wave, kind.writes || request.scope >= Scope::Agent);
+  Judge judge(*this, wave, kind.writes || request.scope >= Scope::Agent);
   bool compares = request.kind == RequestKind::Atomic && !doubts.empty() &&
                   request.instruction->mnemonic.find("cmpswap") != std::string::npos;
-  forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
-    if (compares)
-      settleDoubts(wave.number, address);
-    Stamp stamp = kind;
-    stamp.lane = uint8_t(lane);
-    checkCells(order, address, bytes, stamp);
-  });
+  bool isWhole = !(request.lanes & (request.lanes + 1));
+  if (request.isScalar() && isWhole && request.address[0] % 4 == 0)
+    shadow.touchRow(judge, request.address[0], 4, unsigned(std::popcount(request.lanes)), kind);
+  else if (!request.isScalar() && !compares && hasWholeLanes(request))
+    checkLanes(judge, request, kind);
+  else
+    forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
+      if (compares)
+        settleDoubts(wave.number, address);
+      Stamp stamp = kind;
+      stamp.lane = uint8_t(lane);
+      shadow.touch(judge, address, bytes, stamp);
+    });
 }
 
-void OrderCheck::checkCells(Order &order, uint64_t address, unsigned bytes, const Stamp &kind) {
-  for (uint64_t end = address + bytes; address < end;) {
-    unsigned offset = address % 4, part = unsigned(std::min<uint64_t>(4 - offset, end - address));
-    Stamp stamp = kind;
-    stamp.bytes = uint8_t(((1u << part) - 1) << offset);
-    checkCell(order, cellAt(address), address, stamp);
-    address += part;
-  }
-}
-
-void OrderCheck::checkCell(Order &order, Cell &cell, uint64_t address, const Stamp &stamp) {
-  Stamp *place = nullptr, *empty = nullptr, *read = nullptr;
-  for (Stamp &other : cell.stamps) {
-    if (!other.epoch) {
-      empty = empty ? empty : &other;
+/// Lanes side by side at once, and those at the same place.
+void OrderCheck::checkLanes(Judge &judge, const MemoryRequest &request, const Stamp &kind) {
+  Stamp stamp = kind;
+  uint64_t rest = globalLanes(request);
+  while (rest) {
+    LaneRun run = firstRun(request, rest);
+    rest &= ~run.lanes;
+    stamp.lane = uint8_t(std::countr_zero(run.lanes));
+    uint64_t address = request.address[stamp.lane];
+    unsigned count = unsigned(std::popcount(run.lanes));
+    if (!run.isSame) {
+      shadow.touchRow(judge, address, request.bytes, count, stamp);
       continue;
     }
-    bool isOwn = other.wave == stamp.wave, overlaps = other.bytes & stamp.bytes,
-         conflicts = other.writes | stamp.writes;
-    bool isBefore = isOwn || order.isBefore(other);
-    // The scalar cache hears of no store of this launch, not even of the wave's own.
-    bool isScalar = stamp.stream == uint8_t(Stream::ScalarRead) && other.writes;
-    if (overlaps && conflicts && (!isBefore || (isScalar && waves[other.wave].launch == waves[stamp.wave].launch)))
-      reportRace(order.state, other, stamp, address);
-    bool isCovered = isBefore && !(other.bytes & ~stamp.bytes) && (stamp.writes || !other.writes);
-    if (isCovered) { // who is ordered behind the new one is ordered behind the old one
-      if (place)
-        other = {};
-      else
-        place = &other;
-    } else if (!other.writes)
-      read = &other;
+    bool races = shadow.touch(judge, address, request.bytes, stamp);
+    // Another lane of the wave finds what the first one left, and nothing new if nothing raced.
+    for (uint64_t others = run.lanes & (run.lanes - 1); others; others &= others - 1)
+      if (races || !(others & (others - 1))) {
+        stamp.lane = uint8_t(std::countr_zero(others));
+        shadow.touch(judge, address, request.bytes, stamp);
+      }
   }
-  if (!place)
-    place = empty ? empty : read ? read : &cell.stamps[stamp.epoch % 4];
-  *place = stamp;
 }
 
 } // namespace heddle::simulator
