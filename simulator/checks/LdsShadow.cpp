@@ -173,6 +173,44 @@ bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places)
   return true;
 }
 
+/// Reads of whole words, wherever each lane reads, all of whose writes are over. False when it is not so; then the
+/// lanes are looked at one by one, and what is noted already is noted again.
+template <unsigned words>
+bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
+  uint32_t *read = reads[operation.wave].data(), mark = operation.time << 1 | operation.uniform, late = 0;
+  uint64_t last = ~uint64_t(0);
+  for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {
+    uint64_t address = places.address[std::countr_zero(rest)];
+    if (address == last)
+      continue;
+    last = address;
+    for (unsigned word = 0; word < words; ++word) {
+      late |= written[address / 4 + word] > operation.floor;
+      read[address / 4 + word] = mark;
+    }
+  }
+  return !late;
+}
+
+bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
+  uint64_t bits = 0; // no address is greater
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    bits |= places.address[lane] & -(places.lanes >> lane & 1);
+  if (!splits.empty() || !atomics[0].empty() || bits & 3 || bits + places.bytes > ldsBytes)
+    return false;
+  switch (places.bytes) {
+  case 4:
+    return touchQuietReads<1>(operation, places);
+  case 8:
+    return touchQuietReads<2>(operation, places);
+  case 12:
+    return touchQuietReads<3>(operation, places);
+  case 16:
+    return touchQuietReads<4>(operation, places);
+  }
+  return false;
+}
+
 template <LdsAccess access>
 void LdsShadow::touchBytes(const LdsOperation &operation, const LdsPlaces &places, unsigned lane) {
   for (unsigned byte = 0; byte < places.bytes;) {
@@ -195,17 +233,6 @@ void LdsShadow::touchLane(const LdsOperation &operation, const LdsPlaces &places
     return;
   if ((address | places.bytes) & 3 || !splits.empty())
     return touchBytes<access>(operation, places, lane);
-  if constexpr (access == LdsAccess::Read) // the usual case is quick: all writes are over
-    if (atomics[0].empty()) {
-      uint32_t late = 0, *read = &reads[operation.wave][address / 4];
-      const uint32_t *write = &written[address / 4];
-      for (unsigned word = 0; word < places.bytes / 4; ++word) {
-        late |= write[word] > operation.floor;
-        read[word] = operation.time << 1 | operation.uniform;
-      }
-      if (!late)
-        return;
-    }
   for (unsigned word = 0; word < places.bytes / 4; ++word)
     touchCell<access>(
         operation, address / 4 + word,
@@ -218,6 +245,8 @@ void LdsShadow::touchAs(const LdsOperation &operation, const LdsPlaces &places) 
     for (uint32_t wave = 0; wave < waves; ++wave)
       atomics[wave].resize(writers.size());
   if (touchRow<access>(operation, places))
+    return;
+  if (access == LdsAccess::Read && touchQuietReads(operation, places))
     return;
   uint64_t last = ~uint64_t(0);
   for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {

@@ -103,6 +103,9 @@ private:
   void touchAs(const LdsOperation &operation, const LdsPlaces &places);
   template <LdsAccess access>
   bool touchRow(const LdsOperation &operation, const LdsPlaces &places);
+  template <unsigned words>
+  bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
+  bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
   template <LdsAccess access>
   void touchLane(const LdsOperation &operation, const LdsPlaces &places, unsigned lane);
   template <LdsAccess access>

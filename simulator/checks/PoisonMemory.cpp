@@ -2,6 +2,8 @@
 #include "simulator/checks/PoisonMemory.h"
 #include "simulator/state/Apertures.h"
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace heddle::simulator {
 namespace {
@@ -15,6 +17,19 @@ void forBits(uint64_t bits, Action action) {
 /// The lanes of the request whose word `word` exists.
 uint64_t lanesOfWord(const MemoryRequest &request, unsigned word) {
   return request.inRange[std::min(word, mostWordsPerLane - 1)];
+}
+
+uint64_t countUnwritten(const uint8_t *flags, size_t size) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < size; ++i)
+    count += flags[i] != UnwrittenBytes::Written;
+  return count;
+}
+bool isAllWritten(const uint8_t *flags, size_t size) {
+  uint8_t any = 0;
+  for (size_t i = 0; i < size; ++i)
+    any |= flags[i];
+  return any == UnwrittenBytes::Written;
 }
 
 } // namespace
@@ -59,6 +74,30 @@ PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, u
   return {allocation->unwritten->flags.get() + (address - allocation->base), nullptr, allocation};
 }
 
+PoisonMemory::Row PoisonMemory::findRow(const MemoryRequest &request, unsigned piece) {
+  uint64_t first = request.address[0], differs = 0;
+  Row row;
+  row.size = size_t(request.bytes) * waveLanes;
+  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
+    differs |= ~request.inRange[word];
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    differs |= request.address[lane] - first - lane * request.bytes;
+  if (differs)
+    return row;
+  first += request.pieceOffset[piece];
+  if (request.space == Space::Lds && first <= lds.flags.size() && row.size <= lds.flags.size() - first) {
+    row.found = true;
+    row.flags = lds.flags.data() + first;
+    row.bytes = &lds;
+  } else if (request.space == Space::Global)
+    if (const Allocation *allocation = global.around(first, false);
+        allocation && allocation->contains(first, row.size)) {
+      row.found = true;
+      row.flags = allocation->unwritten ? allocation->unwritten->flags.get() + (first - allocation->base) : nullptr;
+    }
+  return row;
+}
+
 bool PoisonMemory::isClean(Space space) const {
   return (space == Space::Lds && lds.count == 0) || (space == Space::Scratch && scratch.count == 0);
 }
@@ -67,7 +106,9 @@ UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, Carri
   UnwrittenRead first;
   if (isClean(request.space))
     return first;
-  for (unsigned piece = 0; piece < request.pieces; ++piece)
+  for (unsigned piece = 0; piece < request.pieces; ++piece) {
+    if (Row row = findRow(request, piece); row.found && (!row.flags || isAllWritten(row.flags, row.size)))
+      continue;
     forBits(request.inRange[0], [&](unsigned lane) {
       uint64_t address = request.address[lane] + request.pieceOffset[piece];
       Place place = find(wave, request.space, lane, address, false);
@@ -86,6 +127,7 @@ UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, Carri
       for (unsigned byte = 0; byte + 4 <= request.bytes && place.bytes && !place.bytes->partial.empty(); byte += 4)
         readPartial({place.flags + byte, place.bytes, nullptr}, (piece * request.bytes + byte) / 4, lane, carried);
     });
+  }
   return first;
 }
 
@@ -159,8 +201,18 @@ void PoisonMemory::writePiece(Wave &wave, const MemoryRequest &request, const Ca
 void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried) {
   if (!carried && isClean(request.space))
     return;
-  for (unsigned piece = 0; piece < request.pieces; ++piece)
-    forBits(request.inRange[0], [&](unsigned lane) { writePiece(wave, request, carried, lane, piece); });
+  for (unsigned piece = 0; piece < request.pieces; ++piece) {
+    Row row;
+    if (!carried && lds.partial.empty())
+      row = findRow(request, piece);
+    if (!row.found)
+      forBits(request.inRange[0], [&](unsigned lane) { writePiece(wave, request, carried, lane, piece); });
+    else if (row.flags) {
+      if (row.bytes)
+        row.bytes->count -= countUnwritten(row.flags, row.size);
+      std::memset(row.flags, UnwrittenBytes::Written, row.size);
+    }
+  }
 }
 
 void PoisonMemory::writeLds(const MemoryRequest &request, const CarriedPoison *carried) {

@@ -74,6 +74,8 @@ PoisonPlan poisonPlanOf(const Instruction &instruction) {
   bool isPlainControl = row->implicit & acceptsAnything && plan.kind == Kind::Scalar;
   if (isPlainControl)
     plan.kind = Kind::Nothing;
+  plan.staysClean = plan.kind != Kind::Index; // which clears M0, that it does not name
+  plan.registers = registerUseOf(instruction).all;
   bool readsCarry = name == "v_addc_co_u32" || name == "v_subb_co_u32" || name == "v_subbrev_co_u32";
   if (name == "v_cndmask_b32" || readsCarry)
     plan.mask = int8_t(plan.destinations + 2);
@@ -254,7 +256,7 @@ void PoisonStep::writeScalar(const Operand &operand, uint64_t bits) {
       sink(PoisonSink::Exec);
       part = 0;
     }
-    registers.scalars[index & 127] = part;
+    registers.setScalar(index & 127, part);
     if (part)
       registers.scalarOrigins[index & 127] = origin;
   }
@@ -265,6 +267,7 @@ void PoisonStep::writeRow(unsigned row, const PoisonRow &poison, uint64_t lanes)
   PoisonRow &target = registers.rows[row];
   for (unsigned byte = 0; byte < 4; ++byte)
     target.bytes[byte] = (target.bytes[byte] & ~lanes) | (poison.bytes[byte] & lanes);
+  registers.noteRow(row);
   if (poison.lanes() & lanes)
     registers.rowOrigins[row] = origin;
 }
@@ -390,7 +393,7 @@ void PoisonStep::jump() {
 }
 
 void PoisonStep::setIndex() {
-  uint32_t &m0 = registers.scalars[m0Register];
+  uint32_t m0 = registers.scalars[m0Register];
   auto bits = uint32_t(scalarBits(instruction.operands[0]));
   if (instruction.mnemonic == "s_set_gpr_idx_mode")
     m0 &= ~0xf000u;
@@ -398,6 +401,7 @@ void PoisonStep::setIndex() {
     m0 = (m0 & ~0xf0ffu) | (bits & 255);
   else if (instruction.mnemonic == "s_set_gpr_idx_idx")
     m0 = (m0 & ~255u) | (bits & 255);
+  registers.setScalar(m0Register, m0);
   if (bits)
     registers.scalarOrigins[m0Register] = origin;
 }

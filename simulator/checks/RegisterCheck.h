@@ -17,7 +17,7 @@ public:
   /// What it knows of a wave, in WaveChecks.
   struct WaveState {
     std::vector<const MemoryRequest *> loads; ///< under way, in order of issue
-    uint64_t rows[8] = {}, scalars[2] = {};   ///< registers into which any of them goes
+    RegisterSet destinations;                 ///< registers into which any of them goes
   };
 
   explicit RegisterCheck(Findings &findings) : findings(findings) {}
