@@ -93,11 +93,14 @@ LaneRun firstRun(const MemoryRequest &request, uint64_t lanes) {
   return run;
 }
 
-std::vector<Knowledge::Entry> entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
-  std::vector<Knowledge::Entry> entries;
+void addEntries(std::vector<Knowledge::Entry> &entries, uint32_t wave, const OrderCheck::Epochs &epochs) {
   for (unsigned stream = 0; stream < streamCount; ++stream)
     if (epochs[stream])
       entries.push_back({Knowledge::idOf(wave, Stream(stream)), epochs[stream]});
+}
+std::vector<Knowledge::Entry> entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
+  std::vector<Knowledge::Entry> entries;
+  addEntries(entries, wave, epochs);
   return entries;
 }
 
@@ -294,16 +297,18 @@ void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
 
 void OrderCheck::barrierOpens(Workgroup &group, bool) {
   Knowledge known, agent, everywhere, seenAgent, seenSystem, all;
+  std::vector<Knowledge::Entry> ownKnown, ownAgent, ownSystem, ownAll; // waves have their numbers in order
   for (auto &wave : group.waves) {
     if (wave->state == Wave::State::Ended)
       continue;
     const WaveState &state = wave->checks->order;
-    known.join(state.known), known.join(entriesOf(wave->number, toWorkgroup(state)));
-    agent.join(state.agent), agent.join(entriesOf(wave->number, state.toAgent));
-    everywhere.join(state.system), everywhere.join(entriesOf(wave->number, state.toSystem));
+    known.join(state.known), addEntries(ownKnown, wave->number, toWorkgroup(state));
+    agent.join(state.agent), addEntries(ownAgent, wave->number, state.toAgent);
+    everywhere.join(state.system), addEntries(ownSystem, wave->number, state.toSystem);
     seenAgent.join(state.seenAgent), seenSystem.join(state.seenSystem);
-    all.join(state.all), all.join(entriesOf(wave->number, state.issued));
+    all.join(state.all), addEntries(ownAll, wave->number, state.issued);
   }
+  known.join(ownKnown), agent.join(ownAgent), everywhere.join(ownSystem), all.join(ownAll);
   for (auto &wave : group.waves) {
     if (wave->state == Wave::State::Ended)
       continue;

@@ -52,6 +52,23 @@ Kind scalarKind(std::string_view name) {
   return Kind::Scalar;
 }
 
+/// Of an instruction on pairs of words: compilers give it one good word of a source and name it twice.
+RegisterSet packedRegisters(const Instruction &instruction) {
+  RegisterSet registers;
+  const Modifiers &modifiers = instruction.modifiers;
+  for (unsigned i = 0; i < instruction.operandCount; ++i) {
+    const Operand &operand = instruction.operands[i];
+    if (!operand.isVector() && operand.kind != Operand::Kind::Scalar)
+      continue;
+    for (unsigned part = 0; part < 2; ++part) {
+      bool higher = i == 0 ? part : (part ? modifiers.opSelHi : modifiers.opSel) >> (i - 1) & 1;
+      unsigned word = higher && operand.words > 1;
+      registers.add({operand.isVector(), false, uint16_t(operand.index + word), 1});
+    }
+  }
+  return registers;
+}
+
 } // namespace
 
 PoisonPlan poisonPlanOf(const Instruction &instruction) {
@@ -75,7 +92,8 @@ PoisonPlan poisonPlanOf(const Instruction &instruction) {
   if (isPlainControl)
     plan.kind = Kind::Nothing;
   plan.staysClean = plan.kind != Kind::Index; // which clears M0, that it does not name
-  plan.registers = registerUseOf(instruction).all;
+  plan.registers = plan.kind == Kind::Packed && row->types[0] == DataType::F32 ? packedRegisters(instruction)
+                                                                               : registerUseOf(instruction).all;
   bool readsCarry = name == "v_addc_co_u32" || name == "v_subb_co_u32" || name == "v_subbrev_co_u32";
   if (name == "v_cndmask_b32" || readsCarry)
     plan.mask = int8_t(plan.destinations + 2);

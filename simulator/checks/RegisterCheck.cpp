@@ -62,8 +62,20 @@ void RegisterCheck::beforeInstruction(Wave &wave, const Instruction &instruction
     return checkUse(wave, moved, instruction, registerUseOf(moved));
   }
   const RegisterUse &use = uses.of(instruction);
-  if (use.all.meets(stateOf(wave).destinations))
+  if (touchesLoads(stateOf(wave), use.all))
     checkUse(wave, instruction, instruction, use);
+}
+
+bool RegisterCheck::touchesLoads(WaveState &state, const RegisterSet &registers) {
+  if (!registers.meets(state.destinations))
+    return false;
+  if (!state.areOld)
+    return true;
+  state.areOld = false;
+  state.destinations = {};
+  for (const MemoryRequest *load : state.loads)
+    state.destinations.add(destinationOf(*load));
+  return registers.meets(state.destinations);
 }
 
 void RegisterCheck::checkUse(Wave &wave, const Instruction &executed, const Instruction &reported,
@@ -120,9 +132,7 @@ void RegisterCheck::completed(Wave &wave, MemoryRequest &request) {
   if (place == state.loads.end())
     return;
   state.loads.erase(place);
-  state.destinations = {};
-  for (const MemoryRequest *load : state.loads)
-    state.destinations.add(destinationOf(*load));
+  state.areOld = true;
 }
 
 void RegisterCheck::report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict,
