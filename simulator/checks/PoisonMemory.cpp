@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/PoisonMemory.h"
-#include "simulator/state/Apertures.h"
+#include "simulator/instructions/MemoryAccess.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -102,9 +102,19 @@ bool PoisonMemory::isClean(Space space) const {
   return (space == Space::Lds && lds.count == 0) || (space == Space::Scratch && scratch.count == 0);
 }
 
+/// Whether all lanes read one buffer all of which somebody has written.
+bool PoisonMemory::isWrittenBuffer(const MemoryRequest &request) {
+  uint64_t lanes = request.inRange[0];
+  if (request.space != Space::Global || !lanes)
+    return false;
+  const Allocation *allocation = global.around(request.address[std::countr_zero(lanes)], false);
+  return allocation && !allocation->unwritten && allocation->sizeBytes >= request.bytes &&
+         allWithin(request, lanes, allocation->base, allocation->sizeBytes - request.bytes);
+}
+
 UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, CarriedPoison &carried) {
   UnwrittenRead first;
-  if (isClean(request.space))
+  if (isClean(request.space) || isWrittenBuffer(request))
     return first;
   for (unsigned piece = 0; piece < request.pieces; ++piece) {
     if (Row row = findRow(request, piece); row.found && (!row.flags || isAllWritten(row.flags, row.size)))

@@ -72,6 +72,7 @@ private:
     size_t size = 0;
     PoisonBytes *bytes = nullptr;
   };
+  bool isWrittenBuffer(const MemoryRequest &request);
   Row findRow(const MemoryRequest &request, unsigned piece);
   bool isClean(Space space) const;
   void put(Place &place, unsigned index, uint8_t poison, PoisonOrigin origin);
