@@ -191,6 +191,7 @@ void PoisonCheck::performed(Wave &wave, MemoryRequest &request) {
     memory.write(wave, request, nullptr);
   if (!carried.any())
     return;
+  carried.transpose(*request.instruction);
   carried.request = &request;
   carried.origin = originOf(wave, request, read);
   state.carried.push_back(carried);

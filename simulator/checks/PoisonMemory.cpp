@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/PoisonMemory.h"
+#include "simulator/instructions/LocalTranspose.h"
 #include "simulator/instructions/MemoryAccess.h"
 #include <algorithm>
 #include <bit>
@@ -46,6 +47,25 @@ uint32_t CarriedPoison::bitsOf(unsigned word, unsigned lane) const {
     if (part.word == word && part.lane == lane)
       return part.bits;
   return words[word].bitsOf(lane);
+}
+
+void CarriedPoison::transpose(const Instruction &instruction) {
+  if (instruction.mnemonic.find("_tr_b") == std::string::npos)
+    return;
+  Row bits[mostWordsPerLane];
+  for (unsigned word = 0; word < mostWordsPerLane; ++word)
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      bits[word][lane] = bitsOf(word, lane);
+  transposeLanes(instruction.mnemonic, bits);
+  partial.clear();
+  for (unsigned word = 0; word < mostWordsPerLane; ++word) {
+    words[word] = {};
+    for (unsigned lane = 0; lane < waveLanes; ++lane) {
+      words[word].addBits(lane, bits[word][lane]);
+      if (bits[word][lane] != words[word].bitsOf(lane))
+        partial.push_back({uint8_t(word), uint8_t(lane), bits[word][lane]});
+    }
+  }
 }
 
 /// Flat addresses lead to LDS and scratch by their apertures. With `makes`, an allocation gets flags.

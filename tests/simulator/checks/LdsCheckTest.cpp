@@ -119,6 +119,19 @@ TEST(LdsRace, OnlySharedBytesCount) {
   expectNone({"ds_write2st64_b32 v1, v0, v0 offset0:1 offset1:3", "ds_read_b32 v10, v1 offset:512"});
 }
 
+TEST(LdsRace, ReadsThatTransposeCount) {
+  for (const char *tile : {"ds_read_b64_tr_b16 v[10:11], v12", "ds_read_b64_tr_b8 v[10:11], v12",
+                           "ds_read_b64_tr_b4 v[10:11], v12", "ds_read_b96_tr_b6 v[10:12], v12"}) {
+    std::string read = std::string("v_lshlrev_b32 v12, 2, v1\n") + tile, meet = "s_barrier\n";
+    SCOPED_TRACE(tile);
+    expectRace({std::string(write) + "\n" + localWait, read});
+    expectNone({std::string(write) + "\n" + localWait + "\n" + meet, meet + read});
+    expectRace({std::string(write) + "\n" + meet, meet + read});
+    expectRace({read + "\n" + meet, meet + write});
+    expectRace({std::string(load) + "\n" + read + "\n" + vectorWait});
+  }
+}
+
 TEST(LdsRace, InactiveLanesDoNothing) {
   std::string half = "s_mov_b32 exec_hi, 0\n", otherHalf = "s_mov_b32 exec_lo, 0\n";
   expectNone({half + write, otherHalf + read});
