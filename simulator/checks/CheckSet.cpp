@@ -34,6 +34,15 @@ static constexpr CheckInfo checks[checkCount] = {
      "The barrier counts waves and knows no site: when waves have ended, those that still wait go on without them, "
      "which hides a barrier that was missed. Waves that end before their first barrier are reported only when the "
      "others wait at different places."},
+    {Check::Bounds, "bounds",
+     "An access wholly beyond the range of its buffer descriptor reads 0 or is dropped: that is how masks are made, "
+     "and "
+     "no finding. One that the range cuts in two reads 0 for the rest or stores only its front, and one within the "
+     "range that leaves the buffer in which the descriptor begins finds another buffer or none: nobody means that."},
+    {Check::Misaligned, "misaligned",
+     "Scalar loads and buffer instructions drop the low bits of an address: the data are those of another place. LDS, "
+     "global and scratch accesses are right at any address only while the driver has switched the chip to its "
+     "unaligned mode, and slower there; without it they drop the low bits too."},
     {Check::LdsSameValue, "lds-same-value",
      "Two waves write the same bytes of LDS and nothing orders them, as in lds-race; both write the same value, so "
      "that "

@@ -15,6 +15,8 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
     order.emplace(findings, checks, system);
   if (checks.has(Check::Uninitialised))
     poison.emplace(findings, system);
+  if (checks.has(Check::Bounds) || checks.has(Check::Misaligned))
+    access.emplace(findings, checks, system.home);
 }
 
 void Checks::groupBegins(Workgroup &group) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All checks of a run: passes what happens on to those that are switched on.
 #pragma once
+#include "simulator/checks/AccessCheck.h"
 #include "simulator/checks/LdsCheck.h"
 #include "simulator/checks/OrderCheck.h"
 #include "simulator/checks/PoisonCheck.h"
@@ -49,12 +50,15 @@ private:
       action(*order);
     if (poison)
       action(*poison);
+    if (access)
+      action(*access);
   }
 
   std::optional<RegisterCheck> registers;
   std::optional<LdsCheck> lds;
   std::optional<OrderCheck> order;
   std::optional<PoisonCheck> poison;
+  std::optional<AccessCheck> access;
   std::unordered_map<const Wave *, std::unique_ptr<WaveChecks>> waves; ///< of the workgroups that are alive
 };
 

@@ -30,7 +30,6 @@ public:
   uint32_t epochOf(uint32_t id) const;
   void join(const Knowledge &other);
   void join(const std::vector<Entry> &sorted);
-  bool isEmpty() const { return !entries || entries->empty(); }
 
 private:
   std::shared_ptr<const std::vector<Entry>> entries; ///< sorted by id; null is empty

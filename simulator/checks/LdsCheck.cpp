@@ -29,16 +29,17 @@ bool reachesLds(const MemoryRequest &request) {
   return false;
 }
 
-/// Calls `action(lane, address)` for each active lane whose address differs from the one before.
+/// Calls `action(address)` for each place of each active lane, but for those that it shares with the lane before.
 template <typename Action>
 void forPlaces(const MemoryRequest &request, Action action) {
-  uint64_t last = ~uint64_t(0);
-  for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
-    unsigned lane = unsigned(std::countr_zero(rest));
-    uint64_t address = ldsAddress(request, lane);
-    if (address != last)
-      action(lane, address);
-    last = address;
+  for (unsigned piece = 0; piece < request.pieces; ++piece) {
+    uint64_t last = ~uint64_t(0);
+    for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
+      uint64_t address = ldsAddress(request, unsigned(std::countr_zero(rest))) + request.pieceOffset[piece];
+      if (address != last)
+        action(address);
+      last = address;
+    }
   }
 }
 
@@ -53,20 +54,26 @@ bool isUniform(const MemoryRequest &request) {
   return true;
 }
 
+/// Whether a store lets go locks, which the wave has taken by atomic operations: at all that every lane writes. A lane
+/// that writes anywhere else writes data.
+bool letsGo(const LdsCheck::WaveState &state, uint32_t wave, const MemoryRequest &request) {
+  bool all = request.lanes && state.shadow->hasAtomics(wave);
+  if (all)
+    forPlaces(request, [&](uint64_t address) {
+      for (uint64_t at = address; all && at < address + request.bytes; at += 4)
+        all = state.shadow->hasAtomicAfter(at, wave, state.timeAtBarrier);
+    });
+  return all;
+}
+
 LdsAccess accessOf(const LdsCheck::WaveState &state, uint32_t wave, const MemoryRequest &request) {
   switch (request.kind) {
   case RequestKind::LoadToLds:
     return LdsAccess::Load;
   case RequestKind::Atomic:
     return LdsAccess::Atomic;
-  case RequestKind::Store: {
-    // Who has taken a lock by an atomic operation may let it go by a store.
-    if (!request.lanes)
-      return LdsAccess::Write;
-    uint64_t address = ldsAddress(request, unsigned(std::countr_zero(request.lanes)));
-    bool letsGo = state.shadow->hasAtomicAfter(address, wave, state.timeAtBarrier);
-    return letsGo ? LdsAccess::Atomic : LdsAccess::Write;
-  }
+  case RequestKind::Store:
+    return letsGo(state, wave, request) ? LdsAccess::Atomic : LdsAccess::Write;
   default:
     return LdsAccess::Read;
   }
@@ -187,7 +194,7 @@ void LdsCheck::performed(Wave &wave, MemoryRequest &request) {
   auto handover = std::find_if(state.handovers.begin(), state.handovers.end(),
                                [&](const WaveState::Handover &each) { return each.request == &request; });
   if (handover != state.handovers.end()) {
-    forPlaces(request, [&](unsigned, uint64_t address) {
+    forPlaces(request, [&](uint64_t address) {
       if (address >= shadow.sizeBytes())
         return;
       LdsClock &clock = shadow.makeClockAt(address);

@@ -129,48 +129,97 @@ static bool anyAbove(const std::vector<uint32_t> &times, size_t first, size_t co
   return above;
 }
 
-/// Whether everything that these cells know is over, for whoever asks.
+/// Whether everything that these cells know is over, for whoever asks or for this operation.
 bool LdsShadow::isQuiet(const LdsOperation &operation, size_t cell, size_t count) const {
   if (anyAbove(written, cell, count, operation.floor))
-    return false;
+    for (size_t i = cell; i < cell + count; ++i)
+      if (written[i] > operation.before.over[writers[i].stream])
+        return false;
   bool reading = operation.access == LdsAccess::Read;
   for (uint32_t wave = 0; wave < waves; ++wave) {
-    if (!reading && anyAbove(reads[wave], cell, count, operation.floor << 1 | 1))
+    uint32_t over = operation.before.over[wave];
+    if (over == ~uint32_t(0))
+      continue;
+    if (!reading && anyAbove(reads[wave], cell, count, over << 1 | 1))
       return false;
-    if (!atomics[wave].empty() && anyAbove(atomics[wave], cell, count, operation.floor))
+    if (!atomics[wave].empty() && anyAbove(atomics[wave], cell, count, over))
       return false;
   }
   return true;
 }
 
-/// All lanes side by side, in order, with nothing to report: what most instructions do. False when it is not so.
+/// Lanes side by side, in order, with nothing to report: what most instructions do. False when it is not so.
 template <LdsAccess access>
 bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places) {
-  uint64_t first = places.address[0], differs = 0;
-  if (places.lanes != allLanes || (first | places.bytes) & 3 || !splits.empty() || first > ldsBytes ||
-      places.bytes * waveLanes > ldsBytes - first)
+  if (!places.lanes)
     return false;
-  for (unsigned lane = 0; lane < waveLanes; ++lane)
-    differs |= places.address[lane] - first - lane * places.bytes;
-  size_t cell = first / 4, words = places.bytes / 4, count = words * waveLanes;
+  unsigned firstLane = unsigned(std::countr_zero(places.lanes)), lanes = unsigned(std::popcount(places.lanes));
+  uint64_t first = places.address[firstLane], differs = places.lanes >> firstLane & (places.lanes >> firstLane) + 1;
+  if ((first | places.bytes) & 3 || !splits.empty() || first > ldsBytes || places.bytes * lanes > ldsBytes - first)
+    return false;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    differs |= places.address[firstLane + lane] - first - lane * places.bytes;
+  size_t cell = first / 4, words = places.bytes / 4, count = words * lanes;
+  bool isUniform = operation.uniform; // a single lane
   if (differs || !isQuiet(operation, cell, count))
     return false;
   if constexpr (access == LdsAccess::Read)
-    std::fill_n(&reads[operation.wave][cell], count, operation.time << 1);
+    std::fill_n(&reads[operation.wave][cell], count, operation.time << 1 | isUniform);
   else if constexpr (access == LdsAccess::Atomic)
     std::fill_n(&atomics[operation.wave][cell], count, operation.time);
   else {
     std::fill_n(&written[cell], count, operation.time);
     uint8_t stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave);
     Writer *writer = &writers[cell];
-    for (unsigned lane = 0; lane < waveLanes; ++lane)
+    for (unsigned lane = firstLane; lane < firstLane + lanes; ++lane)
       for (size_t word = 0; word < words; ++word)
         *writer++ = {.stream = stream,
                      .lane = uint8_t(lane),
+                     .uniform = isUniform,
                      .hasValue = places.data != nullptr,
                      .value = places.data ? places.data[word * waveLanes + lane] : 0};
   }
   return true;
+}
+
+/// Reads of whole words, wherever each lane reads, all of whose writes are over. False when it is not so; then the
+/// lanes are looked at one by one, and what is noted already is noted again.
+template <unsigned words>
+bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
+  uint32_t *read = reads[operation.wave].data(), mark = operation.time << 1 | operation.uniform, late = 0;
+  const uint32_t *write = written.data();
+  auto note = [&](uint64_t address) {
+    for (unsigned word = 0; word < words; ++word) {
+      late |= write[address / 4 + word] > operation.floor;
+      read[address / 4 + word] = mark;
+    }
+  };
+  if (places.lanes == allLanes)
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      note(places.address[lane]);
+  else
+    for (uint64_t rest = places.lanes; rest; rest &= rest - 1)
+      note(places.address[std::countr_zero(rest)]);
+  return !late;
+}
+
+bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
+  uint64_t bits = 0; // no address is greater
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    bits |= places.address[lane] & -(places.lanes >> lane & 1);
+  if (!splits.empty() || !atomics[0].empty() || bits & 3 || bits + places.bytes > ldsBytes)
+    return false;
+  switch (places.bytes) {
+  case 4:
+    return touchQuietReads<1>(operation, places);
+  case 8:
+    return touchQuietReads<2>(operation, places);
+  case 12:
+    return touchQuietReads<3>(operation, places);
+  case 16:
+    return touchQuietReads<4>(operation, places);
+  }
+  return false;
 }
 
 template <LdsAccess access>
@@ -195,17 +244,6 @@ void LdsShadow::touchLane(const LdsOperation &operation, const LdsPlaces &places
     return;
   if ((address | places.bytes) & 3 || !splits.empty())
     return touchBytes<access>(operation, places, lane);
-  if constexpr (access == LdsAccess::Read) // the usual case is quick: all writes are over
-    if (atomics[0].empty()) {
-      uint32_t late = 0, *read = &reads[operation.wave][address / 4];
-      const uint32_t *write = &written[address / 4];
-      for (unsigned word = 0; word < places.bytes / 4; ++word) {
-        late |= write[word] > operation.floor;
-        read[word] = operation.time << 1 | operation.uniform;
-      }
-      if (!late)
-        return;
-    }
   for (unsigned word = 0; word < places.bytes / 4; ++word)
     touchCell<access>(
         operation, address / 4 + word,
@@ -218,6 +256,8 @@ void LdsShadow::touchAs(const LdsOperation &operation, const LdsPlaces &places) 
     for (uint32_t wave = 0; wave < waves; ++wave)
       atomics[wave].resize(writers.size());
   if (touchRow<access>(operation, places))
+    return;
+  if (access == LdsAccess::Read && touchQuietReads(operation, places))
     return;
   uint64_t last = ~uint64_t(0);
   for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {

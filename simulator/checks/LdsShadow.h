@@ -76,6 +76,7 @@ public:
   std::vector<LdsConflict> takeConflicts() { return std::exchange(conflicts, {}); }
   bool hasConflicts() const { return !conflicts.empty(); }
 
+  bool hasAtomics(uint32_t wave) const { return !atomics[wave].empty(); }
   /// Whether `wave` has done an atomic operation at the address later than `time`.
   bool hasAtomicAfter(uint64_t address, uint32_t wave, uint32_t time) const;
 
@@ -102,6 +103,9 @@ private:
   void touchAs(const LdsOperation &operation, const LdsPlaces &places);
   template <LdsAccess access>
   bool touchRow(const LdsOperation &operation, const LdsPlaces &places);
+  template <unsigned words>
+  bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
+  bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
   template <LdsAccess access>
   void touchLane(const LdsOperation &operation, const LdsPlaces &places, unsigned lane);
   template <LdsAccess access>

@@ -5,21 +5,9 @@
 #include "simulator/state/Workgroup.h"
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
 
 namespace heddle::simulator {
 namespace {
-
-bool readsMemory(const MemoryRequest &request) {
-  return request.kind == RequestKind::Load || request.kind == RequestKind::LoadToLds ||
-         request.kind == RequestKind::Atomic;
-}
-bool writesMemory(const MemoryRequest &request) {
-  return request.kind == RequestKind::Store || request.kind == RequestKind::Atomic;
-}
-bool isOnChipAddress(uint64_t address) {
-  return address - sharedAperture < apertureSizeBytes || address - privateAperture < apertureSizeBytes;
-}
 
 /// Calls `action(lane, address, bytes)` for each run of bytes that the request accesses in global memory.
 template <typename Action>
@@ -38,7 +26,7 @@ void forAccesses(const MemoryRequest &request, Action action) {
   for (uint64_t rest = any; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint64_t address = request.address[lane];
-    if (request.space == Space::Flat && isOnChipAddress(address))
+    if (request.space == Space::Flat && isOnChip(address))
       continue;
     if (whole >> lane & 1)
       action(lane, address, unsigned(request.bytes));
@@ -49,18 +37,70 @@ void forAccesses(const MemoryRequest &request, Action action) {
   }
 }
 
-/// The address of the first access, or 0.
-uint64_t firstAddress(const MemoryRequest &request) {
-  uint64_t first = 0;
-  forAccesses(request, [&](unsigned, uint64_t address, unsigned) { first = first ? first : address; });
-  return first;
+/// The lanes that access global memory.
+uint64_t globalLanes(const MemoryRequest &request) {
+  uint64_t lanes = 0;
+  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
+    lanes |= request.inRange[word];
+  for (uint64_t rest = request.space == Space::Flat ? lanes : 0; rest; rest &= rest - 1)
+    if (isOnChip(request.address[std::countr_zero(rest)]))
+      lanes &= ~(rest & -rest);
+  return lanes;
 }
 
-std::vector<Knowledge::Entry> entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
-  std::vector<Knowledge::Entry> entries;
+/// Whether each lane accesses all of its words or none.
+bool hasWholeLanes(const MemoryRequest &request) {
+  bool whole = true;
+  for (unsigned word = 1; word < (request.bytes + 3u) / 4; ++word)
+    whole &= request.inRange[word] == request.inRange[0];
+  return whole;
+}
+
+/// The address of the first access, or 0.
+uint64_t firstAddress(const MemoryRequest &request) {
+  if (request.isScalar())
+    return request.lanes ? request.address[0] + 4 * unsigned(std::countr_zero(request.lanes)) : 0;
+  uint64_t lanes = globalLanes(request);
+  if (!lanes)
+    return 0;
+  unsigned lane = unsigned(std::countr_zero(lanes)), word = 0;
+  while (!(request.inRange[word] >> lane & 1))
+    ++word;
+  return request.address[lane] + 4 * word;
+}
+
+/// Lanes that follow each other and access bytes that follow each other, whole cells of the shadow; or lanes at the
+/// same place, at least one.
+struct LaneRun {
+  uint64_t lanes = 0;
+  bool isSame = false;
+};
+
+LaneRun firstRun(const MemoryRequest &request, uint64_t lanes) {
+  unsigned first = unsigned(std::countr_zero(lanes)), bytes = request.bytes;
+  uint64_t address = request.address[first];
+  unsigned adjacent = unsigned(std::countr_one(lanes >> first)), count = 1;
+  while (count < adjacent && request.address[first + count] == address + count * bytes)
+    ++count;
+  if (bytes < 4)
+    count -= count % (4 / bytes);
+  if (count && address % 4 == 0 && (count > 1 || bytes >= 4) &&
+      (count > 1 || adjacent < 2 || request.address[first + 1] != address))
+    return {(count < waveLanes ? (uint64_t(1) << count) - 1 : allLanes) << first, false};
+  LaneRun run{0, true};
+  for (; lanes && request.address[std::countr_zero(lanes)] == address; lanes &= lanes - 1)
+    run.lanes |= lanes & -lanes;
+  return run;
+}
+
+void addEntries(std::vector<Knowledge::Entry> &entries, uint32_t wave, const OrderCheck::Epochs &epochs) {
   for (unsigned stream = 0; stream < streamCount; ++stream)
     if (epochs[stream])
       entries.push_back({Knowledge::idOf(wave, Stream(stream)), epochs[stream]});
+}
+std::vector<Knowledge::Entry> entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
+  std::vector<Knowledge::Entry> entries;
+  addEntries(entries, wave, epochs);
   return entries;
 }
 
@@ -71,21 +111,17 @@ OrderCheck::Epochs toWorkgroup(const OrderCheck::WaveState &state) {
   return epochs;
 }
 
-const char *bitsOf(Scope scope) {
-  return scope == Scope::System ? "sc0 sc1" : scope == Scope::Agent ? "sc1" : "sc0";
-}
-
 } // namespace
 
 // ---- What a wave publishes and sees ----
 
 PageType OrderCheck::pageAt(const Wave &wave, uint64_t address) const {
-  const Allocation *allocation = system.home.owner(address);
+  const Allocation *allocation = system.home.around(address, false);
   return allocation ? system.pageTypeOf(*allocation, *system.devices[wave.workgroup->device]) : PageType::Uncached;
 }
 
 Stream OrderCheck::streamOf(const MemoryRequest &request, PageType page) {
-  if (!writesMemory(request))
+  if (!request.writesMemory())
     return request.isScalar() ? Stream::ScalarRead : Stream::Everywhere;
   bool isCached = page == PageType::Local || page == PageType::Remote;
   if (!isCached || request.scope == Scope::System)
@@ -98,7 +134,6 @@ OrderCheck::ReleaseRef OrderCheck::makeRelease(const Wave &wave, const WaveState
   release->wave = wave.number;
   release->group = waves[wave.number].group;
   release->device = wave.workgroup->device;
-  release->scope = scope;
   release->workgroup = state.known;
   release->workgroup.join(entriesOf(wave.number, toWorkgroup(state)));
   if (scope >= Scope::Agent) {
@@ -166,7 +201,7 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   Scope scope = request.scope;
   if (scope >= Scope::Agent && (page == PageType::Uncached || page == PageType::Coherent))
     scope = Scope::System; // there is no nearer place
-  if (writesMemory(request) && scope >= Scope::Workgroup)
+  if (request.writesMemory() && scope >= Scope::Workgroup)
     entry.release = makeRelease(wave, state, scope);
   Stamp stamp;
   stamp.wave = wave.number;
@@ -174,22 +209,22 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   stamp.instruction = indexOf(*request.instruction);
   stamp.stream = uint8_t(entry.stream) & 3;
   stamp.scope = uint8_t(scope) & 3;
-  stamp.writes = writesMemory(request);
+  stamp.writes = request.writesMemory();
   stamp.isAtomic = scope >= Scope::Workgroup;
   check(wave, request, stamp);
 }
 
-static OrderCheck::Outstanding *findOutstanding(OrderCheck::WaveState &state, uint32_t serial) {
-  for (OrderCheck::Outstanding &entry : state.outstanding)
-    if (entry.serial == serial)
-      return &entry;
-  return nullptr;
+static auto findOutstanding(OrderCheck::WaveState &state, uint32_t serial) {
+  return std::find_if(state.outstanding.begin(), state.outstanding.end(),
+                      [&](const OrderCheck::Outstanding &entry) { return entry.serial == serial; });
 }
 
 void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
+  if (request.scope < Scope::Workgroup)
+    return;
   WaveState &state = wave.checks->order;
-  Outstanding *entry = findOutstanding(state, request.serial);
-  if (!entry || request.scope < Scope::Workgroup)
+  auto entry = findOutstanding(state, request.serial);
+  if (entry == state.outstanding.end())
     return;
   std::map<const Release *, ReleaseRef> merged; // of read-modify-writes, by what was there
   forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
@@ -197,7 +232,7 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
       auto place = locations.find(cell);
       unsigned word = unsigned(cell - address / 4);
       uint32_t value = word < request.words ? request.data[word][lane] : 0;
-      if (readsMemory(request) && place != locations.end()) {
+      if (request.readsMemory() && place != locations.end()) {
         Location &location = place->second;
         bool isOlder =
             request.kind != RequestKind::Atomic && bytes >= 4 && location.valueKnown && location.value != value;
@@ -232,8 +267,8 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
 
 void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
   WaveState &state = wave.checks->order;
-  Outstanding *entry = findOutstanding(state, request.serial);
-  if (!entry)
+  auto entry = findOutstanding(state, request.serial);
+  if (entry == state.outstanding.end())
     return;
   auto raise = [](uint32_t &epoch, uint32_t to) { epoch = std::max(epoch, to); };
   if (request.kind == RequestKind::WriteBack) {
@@ -257,28 +292,29 @@ void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
       raise(state.toSystem[stream], entry->epoch);
     join(state, wave, *entry, request.scope);
   }
-  std::erase_if(state.outstanding, [&](const Outstanding &other) { return other.serial == request.serial; });
+  state.outstanding.erase(entry);
 }
 
 void OrderCheck::barrierOpens(Workgroup &group, bool) {
   Knowledge known, agent, everywhere, seenAgent, seenSystem, all;
+  std::vector<Knowledge::Entry> ownKnown, ownAgent, ownSystem, ownAll; // waves have their numbers in order
   for (auto &wave : group.waves) {
     if (wave->state == Wave::State::Ended)
       continue;
     const WaveState &state = wave->checks->order;
-    known.join(state.known), known.join(entriesOf(wave->number, toWorkgroup(state)));
-    agent.join(state.agent), agent.join(entriesOf(wave->number, state.toAgent));
-    everywhere.join(state.system), everywhere.join(entriesOf(wave->number, state.toSystem));
+    known.join(state.known), addEntries(ownKnown, wave->number, toWorkgroup(state));
+    agent.join(state.agent), addEntries(ownAgent, wave->number, state.toAgent);
+    everywhere.join(state.system), addEntries(ownSystem, wave->number, state.toSystem);
     seenAgent.join(state.seenAgent), seenSystem.join(state.seenSystem);
-    all.join(state.all), all.join(entriesOf(wave->number, state.issued));
+    all.join(state.all), addEntries(ownAll, wave->number, state.issued);
   }
+  known.join(ownKnown), agent.join(ownAgent), everywhere.join(ownSystem), all.join(ownAll);
   for (auto &wave : group.waves) {
     if (wave->state == Wave::State::Ended)
       continue;
     WaveState &state = wave->checks->order;
     state.known = known, state.agent = agent, state.system = everywhere;
     state.seenAgent = seenAgent, state.seenSystem = seenSystem, state.all = all;
-    ++state.barrier;
   }
 }
 
@@ -298,11 +334,9 @@ void OrderCheck::groupBegins(Workgroup &group) {
 void OrderCheck::kernelBegins(Device &device) {
   bool isAlone = std::all_of(launches.begin(), launches.end(), [](const LaunchTimes &times) { return times.ended; });
   if (isAlone) {
-    pages.clear();
+    shadow.clear();
     locations.clear();
     backToAgent = backToSystem = {};
-    recentPage = nullptr;
-    recentNumber = ~uint64_t(0);
   }
   if (launches.size() <= device.launch)
     launches.resize(device.launch + 1);
@@ -315,188 +349,84 @@ void OrderCheck::kernelEnds(Device &device) {
 
 // ---- Races ----
 
-struct OrderCheck::Order {
-  const OrderCheck &check;
-  Wave &wave;
-  const WaveState &state;
-  bool seesAll; ///< no cache that may be old is read
-  struct Answer {
-    uint32_t id = ~0u, epoch = 0;
-  };
-  Answer answers[16] = {};
+class OrderCheck::Judge final : public AccessJudge {
+public:
+  /// `seesAll`: no cache that may be old is read.
+  Judge(OrderCheck &check, const Wave &wave, bool seesAll)
+      : check(check), launch(check.waves[wave.number].launch), state(wave.checks->order), seesAll(seesAll) {}
 
-  Order(const OrderCheck &check, Wave &wave, bool seesAll)
-      : check(check), wave(wave), state(wave.checks->order), seesAll(seesAll) {}
-
-  bool isBefore(const Stamp &stamp) {
-    uint32_t id = Knowledge::idOf(stamp.wave, Stream(stamp.stream));
-    Answer &answer = answers[id % 16];
-    if (answer.id != id)
-      answer = {id, find(stamp.wave, id)};
-    return stamp.epoch <= answer.epoch;
+  uint32_t knownEpoch(uint32_t other, Stream stream) const override {
+    const LaunchTimes &theirs = check.launches[check.waves[other].launch], &ours = check.launches[launch];
+    if (theirs.ended && theirs.ended < ours.began)
+      return ~0u;
+    uint32_t id = Knowledge::idOf(other, stream), epoch = state.known.epochOf(id);
+    return seesAll ? std::max({epoch, state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)}) : epoch;
+  }
+  bool isHidden(const Stamp &store, const Stamp &) const override { return check.waves[store.wave].launch == launch; }
+  void race(const Stamp &before, const Stamp &now, uint64_t address) override {
+    check.reportRace(state, before, now, address);
   }
 
 private:
-  uint32_t find(uint32_t other, uint32_t id) const {
-    const LaunchTimes &theirs = check.launches[check.waves[other].launch],
-                      &ours = check.launches[check.waves[wave.number].launch];
-    if (theirs.ended && theirs.ended < ours.began)
-      return ~0u;
-    uint32_t epoch = state.known.epochOf(id);
-    if (seesAll)
-      epoch = std::max({epoch, state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)});
-    return epoch;
-  }
+  OrderCheck &check;
+  uint32_t launch;
+  const WaveState &state;
+  bool seesAll;
 };
 
-OrderCheck::Cell &OrderCheck::cellAt(uint64_t address) {
-  uint64_t number = address / 4 / cellsPerPage;
-  if (number != recentNumber) {
-    std::unique_ptr<Page> &page = pages[number];
-    if (!page)
-      page = std::make_unique<Page>();
-    recentNumber = number;
-    recentPage = page.get();
-  }
-  return recentPage->cells[address / 4 % cellsPerPage];
-}
-
 uint32_t OrderCheck::indexOf(const Instruction &instruction) {
-  auto [place, isNew] = instructionIndex.try_emplace(&instruction, uint32_t(instructions.size()));
-  if (isNew)
-    instructions.push_back(&instruction);
-  return place->second;
-}
-
-Site OrderCheck::siteOf(const Stamp &stamp) const {
-  Site site = waves[stamp.wave].site;
-  site.instruction = instructions[stamp.instruction];
-  site.lane = stamp.stream == uint8_t(Stream::ScalarRead) ? -1 : stamp.lane;
-  return site;
+  RecentInstruction &recent = recentInstructions[(instruction.pc >> 2) % std::size(recentInstructions)];
+  if (recent.instruction != &instruction) {
+    auto [place, isNew] = instructionIndex.try_emplace(&instruction, uint32_t(instructions.size()));
+    if (isNew)
+      instructions.push_back(&instruction);
+    recent = {&instruction, place->second};
+  }
+  return recent.index;
 }
 
 void OrderCheck::check(Wave &wave, const MemoryRequest &request, const Stamp &kind) {
   // A store, and a load that passes the caches by, is done behind whatever the wave has seen.
-  Order order(*this, wave, kind.writes || request.scope >= Scope::Agent);
+  Judge judge(*this, wave, kind.writes || request.scope >= Scope::Agent);
   bool compares = request.kind == RequestKind::Atomic && !doubts.empty() &&
                   request.instruction->mnemonic.find("cmpswap") != std::string::npos;
-  forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
-    if (compares)
-      settleDoubts(wave.number, address);
-    Stamp stamp = kind;
-    stamp.lane = uint8_t(lane);
-    checkCells(order, address, bytes, stamp);
-  });
+  bool isWhole = !(request.lanes & (request.lanes + 1));
+  if (request.isScalar() && isWhole && request.address[0] % 4 == 0)
+    shadow.touchRow(judge, request.address[0], 4, unsigned(std::popcount(request.lanes)), kind);
+  else if (!request.isScalar() && !compares && hasWholeLanes(request))
+    checkLanes(judge, request, kind);
+  else
+    forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
+      if (compares)
+        settleDoubts(wave.number, address);
+      Stamp stamp = kind;
+      stamp.lane = uint8_t(lane);
+      shadow.touch(judge, address, bytes, stamp);
+    });
 }
 
-void OrderCheck::checkCells(Order &order, uint64_t address, unsigned bytes, const Stamp &kind) {
-  for (uint64_t end = address + bytes; address < end;) {
-    unsigned offset = address % 4, part = unsigned(std::min<uint64_t>(4 - offset, end - address));
-    Stamp stamp = kind;
-    stamp.bytes = uint8_t(((1u << part) - 1) << offset);
-    checkCell(order, cellAt(address), address, stamp);
-    address += part;
-  }
-}
-
-void OrderCheck::checkCell(Order &order, Cell &cell, uint64_t address, const Stamp &stamp) {
-  Stamp *place = nullptr, *empty = nullptr, *read = nullptr;
-  for (Stamp &other : cell.stamps) {
-    if (!other.epoch) {
-      empty = empty ? empty : &other;
+/// Lanes side by side at once, and those at the same place.
+void OrderCheck::checkLanes(Judge &judge, const MemoryRequest &request, const Stamp &kind) {
+  Stamp stamp = kind;
+  uint64_t rest = globalLanes(request);
+  while (rest) {
+    LaneRun run = firstRun(request, rest);
+    rest &= ~run.lanes;
+    stamp.lane = uint8_t(std::countr_zero(run.lanes));
+    uint64_t address = request.address[stamp.lane];
+    unsigned count = unsigned(std::popcount(run.lanes));
+    if (!run.isSame) {
+      shadow.touchRow(judge, address, request.bytes, count, stamp);
       continue;
     }
-    bool isOwn = other.wave == stamp.wave, overlaps = other.bytes & stamp.bytes,
-         conflicts = other.writes | stamp.writes;
-    bool isBefore = isOwn || order.isBefore(other);
-    // The scalar cache hears of no store of this launch, not even of the wave's own.
-    bool isScalar = stamp.stream == uint8_t(Stream::ScalarRead) && other.writes;
-    if (overlaps && conflicts && (!isBefore || (isScalar && waves[other.wave].launch == waves[stamp.wave].launch)))
-      reportRace(order, other, stamp, address);
-    bool isCovered = isBefore && !(other.bytes & ~stamp.bytes) && (stamp.writes || !other.writes);
-    if (isCovered) { // who is ordered behind the new one is ordered behind the old one
-      if (place)
-        other = {};
-      else
-        place = &other;
-    } else if (!other.writes)
-      read = &other;
+    bool races = shadow.touch(judge, address, request.bytes, stamp);
+    // Another lane of the wave finds what the first one left, and nothing new if nothing raced.
+    for (uint64_t others = run.lanes & (run.lanes - 1); others; others &= others - 1)
+      if (races || !(others & (others - 1))) {
+        stamp.lane = uint8_t(std::countr_zero(others));
+        shadow.touch(judge, address, request.bytes, stamp);
+      }
   }
-  if (!place)
-    place = empty ? empty : read ? read : &cell.stamps[stamp.epoch % 4];
-  *place = stamp;
-}
-
-void OrderCheck::reportRace(Order &order, const Stamp &before, const Stamp &now, uint64_t address) {
-  bool sameGroup = waves[before.wave].group == waves[now.wave].group;
-  bool sameDevice = waves[before.wave].site.device == waves[now.wave].site.device;
-  Scope needed = sameGroup ? Scope::Workgroup : sameDevice ? Scope::Agent : Scope::System;
-  bool areAtomic = before.isAtomic && now.isAtomic;
-  if (areAtomic && Scope(before.scope) >= needed && Scope(now.scope) >= needed)
-    return;
-  Check kind = areAtomic ? Check::NarrowScope : Check::GlobalRace;
-  if (!checks.has(kind))
-    return;
-  Site first = siteOf(before), second = siteOf(now);
-  auto make = [&] {
-    const Allocation *allocation = system.home.owner(address);
-    std::string place = allocation ? describePlace(*allocation, address) : fmt::format("0x{:x}", address);
-    Finding finding;
-    auto verb = [](const Stamp &stamp) { return stamp.writes ? stamp.isAtomic ? "atomic" : "write" : "read"; };
-    finding.title = areAtomic ? "two atomic accesses whose scopes do not hold both waves"
-                              : "two accesses to the same memory that nothing orders";
-    finding.lines = {findings.line(verb(before), first, place), findings.line(verb(now), second, "")};
-    finding.needs = areAtomic ? fmt::format("{} on both: the waves are of two {}", bitsOf(needed),
-                                            sameDevice ? "workgroups" : "devices")
-                              : whatIsMissing(order, before, now);
-    return finding;
-  };
-  bool isDoubtful = (!before.writes && now.isAtomic) || (!now.writes && before.isAtomic);
-  const Stamp &reader = before.writes ? now : before;
-  if (isDoubtful && !areAtomic && reader.stream != uint8_t(Stream::ScalarRead) && !waves[reader.wave].ended)
-    doubts[reader.wave].push_back({address, before, now, make()});
-  else
-    findings.report(kind, first, second, make);
-}
-
-void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
-  if (auto place = doubts.find(wave); place != doubts.end())
-    std::erase_if(place->second, [&](const Doubt &doubt) { return doubt.address / 8 == address / 8; });
-}
-
-void OrderCheck::waveEnds(Wave &wave) {
-  waves[wave.number].ended = true;
-  auto place = doubts.find(wave.number);
-  if (place == doubts.end())
-    return;
-  for (const Doubt &doubt : place->second)
-    findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
-  doubts.erase(place);
-}
-
-/// In words, what would have ordered the first behind the second.
-std::string OrderCheck::whatIsMissing(const Order &order, const Stamp &before, const Stamp &now) const {
-  const WaveInfo &first = waves[before.wave], &second = waves[now.wave];
-  const WaveState &state = order.state;
-  uint32_t id = Knowledge::idOf(before.wave, Stream(before.stream));
-  if (now.stream == uint8_t(Stream::ScalarRead) && before.writes && first.launch == second.launch)
-    return "a vector load: the scalar cache is not told of stores of the same launch";
-  bool sameGroup = first.group == second.group, sameDevice = first.site.device == second.site.device;
-  const char *bits = bitsOf(sameDevice ? Scope::Agent : Scope::System);
-  if (state.all.epochOf(id) < before.epoch)
-    return sameGroup ? "s_barrier between the two, or a flag that is released behind the first and acquired before "
-                       "the second"
-                     : "a flag that is released behind the first and acquired before the second";
-  uint32_t seen = std::max(sameDevice ? state.seenAgent.epochOf(id) : 0, state.seenSystem.epochOf(id));
-  if (seen >= before.epoch)
-    return fmt::format("buffer_inv {} between the load that saw the flag and the second access", bits);
-  if (before.stream == uint8_t(Stream::Everywhere) || before.stream == uint8_t(Stream::ScalarRead))
-    return "s_waitcnt that proves the first access complete, before the flag is stored";
-  if (std::max(backToSystem.epochOf(id), sameDevice ? backToAgent.epochOf(id) : 0) >= before.epoch)
-    return fmt::format("s_waitcnt vmcnt(0) between buffer_wbl2 {} and the store of the flag, or the flag's own scope "
-                       "is too narrow ({} is needed)",
-                       bits, bits);
-  return fmt::format("buffer_wbl2 {} and s_waitcnt vmcnt(0) behind the first access, before the flag is stored", bits);
 }
 
 } // namespace heddle::simulator

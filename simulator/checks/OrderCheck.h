@@ -11,10 +11,9 @@
 // Source: LLVM's AMDGPU user guide, "Memory Model GFX942".
 #pragma once
 #include "simulator/checks/Findings.h"
-#include "simulator/checks/Knowledge.h"
+#include "simulator/checks/OrderShadow.h"
 #include "simulator/memory/MemorySystem.h"
 #include "simulator/memory/Watcher.h"
-#include <deque>
 #include <unordered_map>
 
 namespace heddle::simulator {
@@ -24,7 +23,6 @@ public:
   /// What a wave had published when it wrote.
   struct Release {
     uint32_t wave = 0, group = 0, device = 0; ///< numbers of the writer's
-    Scope scope = Scope::Wave;
     Knowledge workgroup, agent, system;
     Knowledge all; ///< had everything been written back and waited for, to say what is missing
   };
@@ -50,8 +48,7 @@ public:
     Knowledge seenAgent, seenSystem;    ///< what its other accesses are ordered behind too
     Knowledge agent, system;            ///< published: others' accesses that it passes on
     Knowledge all;
-    std::deque<Outstanding> outstanding;
-    uint32_t barrier = 0; ///< of the workgroup: counts those passed
+    std::vector<Outstanding> outstanding; ///< in order of issue
   };
 
   OrderCheck(Findings &findings, CheckSet checks, MemorySystem &system)
@@ -67,25 +64,7 @@ public:
   void kernelEnds(Device &device) override;
 
 private:
-  /// An access, as a cell of the shadow memory remembers it.
-  struct Stamp {
-    uint32_t wave = 0, epoch = 0; ///< epoch 0: no access
-    uint32_t instruction = 0;     ///< index
-    uint8_t lane = 0;
-    uint8_t bytes = 0; ///< a bit for each of the cell's four
-    uint8_t stream : 2 = 0;
-    uint8_t scope : 2 = 0;
-    uint8_t writes : 1 = 0;
-    uint8_t isAtomic : 1 = 0; ///< carries a scope, or is a read-modify-write
-  };
-  /// Four bytes of memory and the last accesses to them.
-  struct Cell {
-    Stamp stamps[4];
-  };
-  static constexpr uint64_t cellsPerPage = 1024;
-  struct Page {
-    Cell cells[cellsPerPage];
-  };
+  using Stamp = AccessStamp;
   struct WaveInfo {
     Site site;
     uint32_t group = 0, launch = 0;
@@ -108,20 +87,17 @@ private:
     Stamp before, now;
     Finding finding;
   };
-  /// Whether an earlier stamp is ordered before the access under way; remembers the last answers.
-  struct Order;
+  class Judge;
 
   static Stream streamOf(const MemoryRequest &request, PageType page);
   PageType pageAt(const Wave &wave, uint64_t address) const;
   ReleaseRef makeRelease(const Wave &wave, const WaveState &state, Scope scope) const;
   void join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope);
   void check(Wave &wave, const MemoryRequest &request, const Stamp &kind);
-  void checkCells(Order &order, uint64_t address, unsigned bytes, const Stamp &stamp);
-  void checkCell(Order &order, Cell &cell, uint64_t address, const Stamp &stamp);
+  void checkLanes(Judge &judge, const MemoryRequest &request, const Stamp &kind);
   void settleDoubts(uint32_t wave, uint64_t address);
-  void reportRace(Order &order, const Stamp &before, const Stamp &now, uint64_t address);
-  std::string whatIsMissing(const Order &order, const Stamp &before, const Stamp &now) const;
-  Cell &cellAt(uint64_t address);
+  void reportRace(const WaveState &state, const Stamp &before, const Stamp &now, uint64_t address);
+  std::string whatIsMissing(const WaveState &state, const Stamp &before, const Stamp &now) const;
   uint32_t indexOf(const Instruction &instruction);
   Site siteOf(const Stamp &stamp) const;
 
@@ -135,11 +111,14 @@ private:
   uint32_t nextGroup = 0;
   std::vector<const Instruction *> instructions;
   std::unordered_map<const Instruction *, uint32_t> instructionIndex;
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+  struct RecentInstruction {
+    const Instruction *instruction = nullptr;
+    uint32_t index = 0;
+  };
+  RecentInstruction recentInstructions[256];
+  OrderShadow shadow;
   std::unordered_map<uint32_t, std::vector<Doubt>> doubts; ///< by the number of the wave that loads
-  uint64_t recentNumber = ~uint64_t(0);
-  Page *recentPage = nullptr;
-  std::unordered_map<uint64_t, Location> locations; ///< by address / 4
+  std::unordered_map<uint64_t, Location> locations;        ///< by address / 4
 };
 
 } // namespace heddle::simulator

@@ -3,8 +3,10 @@
 // bit for each lane, and for each byte of a vector register and lane. Where only some bits of such a byte are poison,
 // as when a lane holds a spilled scalar register, they stand apart.
 #pragma once
-#include "simulator/state/Wave.h"
+#include "simulator/checks/RegisterUse.h"
+#include <bit>
 #include <unordered_map>
+#include <utility>
 
 namespace heddle::simulator {
 
@@ -53,22 +55,38 @@ struct PoisonRegisters {
   uint32_t scalars[128];
   std::unordered_map<uint32_t, uint32_t> partial; ///< bits by row * 64 + lane, where they are not whole bytes
   bool scc = true;
+  RegisterSet maybe; ///< all that have any poison, and perhaps others; SCC is not among them
   PoisonOrigin rowOrigins[512], scalarOrigins[128], sccFrom = sccOrigin; ///< of what is poison
 
   /// As a wave begins: `given` are scalar registers that the launch sets, and it sets v0 and EXEC.
   void begin(uint64_t given) {
     partial.clear();
     scc = true;
+    std::fill(std::begin(maybe.rows), std::end(maybe.rows), ~uint64_t(0));
+    std::fill(std::begin(maybe.scalars), std::end(maybe.scalars), ~uint64_t(0));
     sccFrom = sccOrigin;
-    for (unsigned index = 0; index < 512; ++index) {
-      rows[index] = PoisonRow::ofLanes(index ? allLanes : 0);
-      rowOrigins[index] = firstRowOrigin + index;
-    }
+    for (unsigned block = 0; block < std::size(changed); ++block) // most waves use few rows
+      for (uint64_t rest = std::exchange(changed[block], 0); rest; rest &= rest - 1) {
+        unsigned index = 64 * block + unsigned(std::countr_zero(rest));
+        rows[index] = PoisonRow::ofLanes(index ? allLanes : 0);
+        rowOrigins[index] = firstRowOrigin + index;
+      }
     for (unsigned index = 0; index < 128; ++index) {
       bool isGiven = index < 64 ? given >> index & 1 : index >= execRegister;
       scalars[index] = isGiven ? 0 : ~0u;
       scalarOrigins[index] = firstScalarOrigin + index;
     }
+  }
+  /// After a row has changed.
+  void noteRow(unsigned row) {
+    uint64_t bit = uint64_t(1) << row % 64;
+    changed[row / 64] |= bit;
+    maybe.rows[row / 64] = (maybe.rows[row / 64] & ~bit) | (rows[row].lanes() ? bit : 0);
+  }
+  void setScalar(unsigned index, uint32_t bits) {
+    uint64_t bit = uint64_t(1) << index % 64;
+    maybe.scalars[index / 64] = (maybe.scalars[index / 64] & ~bit) | (bits ? bit : 0);
+    scalars[index] = bits;
   }
   uint32_t bitsOf(unsigned row, unsigned lane) const {
     if (!partial.empty())
@@ -89,6 +107,9 @@ struct PoisonRegisters {
       partial[row * waveLanes + lane] = bits;
   }
   uint64_t scalar64(unsigned index) const { return uint64_t(scalars[index + 1]) << 32 | scalars[index]; }
+
+private:
+  uint64_t changed[8] = {~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull}; ///< rows, since a wave began
 };
 
 /// What must not depend on poison.

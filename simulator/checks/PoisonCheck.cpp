@@ -27,10 +27,6 @@ bool mayReachGlobal(const MemoryRequest &request) {
   return request.space == Space::Global || request.space == Space::Flat;
 }
 
-bool hasResult(const MemoryRequest &request) {
-  return request.land && request.kind != RequestKind::Store && request.kind != RequestKind::LoadToLds;
-}
-
 /// What the load's name says of the form of its data.
 struct LoadForm {
   bool extendsSign = false, keepsOther = false, isHigh = false;
@@ -73,7 +69,9 @@ void PoisonCheck::beforeInstruction(Wave &wave, const Instruction &instruction) 
     return executeIndexed(wave, instruction);
   WaveState &state = stateOf(wave);
   const PoisonPlan &plan = plans.of(instruction);
-  if (plan.kind != PoisonPlan::Kind::Nothing)
+  bool isClean =
+      plan.staysClean && !plan.registers.meets(state.registers->maybe) && !(plan.registers.scc && state.registers->scc);
+  if (plan.kind != PoisonPlan::Kind::Nothing && !isClean)
     state.scc = PoisonStep(wave, *state.registers, instruction, plan, *this).run();
 }
 
@@ -82,7 +80,7 @@ void PoisonCheck::executeIndexed(Wave &wave, const Instruction &instruction) {
   constexpr uint32_t read = 0xf0ff;
   if (registers.scalars[m0Register] & read) {
     reached(wave, instruction, PoisonSink::M0, registers.scalarOrigins[m0Register], -1);
-    registers.scalars[m0Register] = 0;
+    registers.setScalar(m0Register, 0);
   }
   Instruction moved = withRelativeRegisters(wave, instruction);
   stateOf(wave).scc = PoisonStep(wave, registers, moved, poisonPlanOf(moved), *this).run();
@@ -193,6 +191,7 @@ void PoisonCheck::performed(Wave &wave, MemoryRequest &request) {
     memory.write(wave, request, nullptr);
   if (!carried.any())
     return;
+  carried.transpose(*request.instruction);
   carried.request = &request;
   carried.origin = originOf(wave, request, read);
   state.carried.push_back(carried);
@@ -205,6 +204,8 @@ void PoisonCheck::finishStore(Wave &wave, const MemoryRequest &request, Allocati
 
 void PoisonCheck::landVector(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried) {
   PoisonRegisters &registers = *stateOf(wave).registers;
+  if (!carried && !registers.maybe.has({true, true, request.destination, request.words}))
+    return;
   LoadForm form(request.instruction->mnemonic);
   for (unsigned word = 0; word < request.words; ++word) {
     PoisonRow poison = carried ? carried->words[word] : PoisonRow();
@@ -218,6 +219,7 @@ void PoisonCheck::landVector(Wave &wave, const MemoryRequest &request, const Car
       uint64_t &lanes = row.bytes[first + byte];
       lanes = (lanes & ~request.lanes) | (poison.bytes[byte] & request.lanes);
     }
+    registers.noteRow(request.destination + word);
     if (poison.lanes() & request.lanes)
       registers.rowOrigins[request.destination + word] = carried->origin;
   }
@@ -232,14 +234,14 @@ void PoisonCheck::landed(Wave &wave, MemoryRequest &request) {
   CarriedPoison *carried = state.carried.empty() ? nullptr : carriedBy(state, request);
   if (request.kind == RequestKind::LoadToLds)
     PoisonMemory(system.home, *state.lds, state.scratch).writeLds(request, carried);
-  else if (hasResult(request) && request.isScalar())
+  else if (request.hasResult() && request.isScalar())
     for (unsigned word = 0; word < request.words; ++word) {
       unsigned index = (request.destination + word) & 127;
-      state.registers->scalars[index] = carried ? carried->scalars[word] : 0;
+      state.registers->setScalar(index, carried ? carried->scalars[word] : 0);
       if (state.registers->scalars[index])
         state.registers->scalarOrigins[index] = carried->origin;
     }
-  else if (hasResult(request))
+  else if (request.hasResult())
     landVector(wave, request, carried);
   if (carried)
     state.carried.erase(state.carried.begin() + (carried - state.carried.data()));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/PoisonMemory.h"
-#include "simulator/state/Apertures.h"
+#include "simulator/instructions/LocalTranspose.h"
+#include "simulator/instructions/MemoryAccess.h"
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace heddle::simulator {
 namespace {
@@ -15,6 +18,19 @@ void forBits(uint64_t bits, Action action) {
 /// The lanes of the request whose word `word` exists.
 uint64_t lanesOfWord(const MemoryRequest &request, unsigned word) {
   return request.inRange[std::min(word, mostWordsPerLane - 1)];
+}
+
+uint64_t countUnwritten(const uint8_t *flags, size_t size) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < size; ++i)
+    count += flags[i] != UnwrittenBytes::Written;
+  return count;
+}
+bool isAllWritten(const uint8_t *flags, size_t size) {
+  uint8_t any = 0;
+  for (size_t i = 0; i < size; ++i)
+    any |= flags[i];
+  return any == UnwrittenBytes::Written;
 }
 
 } // namespace
@@ -31,6 +47,25 @@ uint32_t CarriedPoison::bitsOf(unsigned word, unsigned lane) const {
     if (part.word == word && part.lane == lane)
       return part.bits;
   return words[word].bitsOf(lane);
+}
+
+void CarriedPoison::transpose(const Instruction &instruction) {
+  if (instruction.mnemonic.find("_tr_b") == std::string::npos)
+    return;
+  Row bits[mostWordsPerLane];
+  for (unsigned word = 0; word < mostWordsPerLane; ++word)
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      bits[word][lane] = bitsOf(word, lane);
+  transposeLanes(instruction.mnemonic, bits);
+  partial.clear();
+  for (unsigned word = 0; word < mostWordsPerLane; ++word) {
+    words[word] = {};
+    for (unsigned lane = 0; lane < waveLanes; ++lane) {
+      words[word].addBits(lane, bits[word][lane]);
+      if (bits[word][lane] != words[word].bitsOf(lane))
+        partial.push_back({uint8_t(word), uint8_t(lane), bits[word][lane]});
+    }
+  }
 }
 
 /// Flat addresses lead to LDS and scratch by their apertures. With `makes`, an allocation gets flags.
@@ -59,15 +94,51 @@ PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, u
   return {allocation->unwritten->flags.get() + (address - allocation->base), nullptr, allocation};
 }
 
+PoisonMemory::Row PoisonMemory::findRow(const MemoryRequest &request, unsigned piece) {
+  uint64_t first = request.address[0], differs = 0;
+  Row row;
+  row.size = size_t(request.bytes) * waveLanes;
+  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
+    differs |= ~request.inRange[word];
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    differs |= request.address[lane] - first - lane * request.bytes;
+  if (differs)
+    return row;
+  first += request.pieceOffset[piece];
+  if (request.space == Space::Lds && first <= lds.flags.size() && row.size <= lds.flags.size() - first) {
+    row.found = true;
+    row.flags = lds.flags.data() + first;
+    row.bytes = &lds;
+  } else if (request.space == Space::Global)
+    if (const Allocation *allocation = global.around(first, false);
+        allocation && allocation->contains(first, row.size)) {
+      row.found = true;
+      row.flags = allocation->unwritten ? allocation->unwritten->flags.get() + (first - allocation->base) : nullptr;
+    }
+  return row;
+}
+
 bool PoisonMemory::isClean(Space space) const {
   return (space == Space::Lds && lds.count == 0) || (space == Space::Scratch && scratch.count == 0);
 }
 
+/// Whether all lanes read one buffer all of which somebody has written.
+bool PoisonMemory::isWrittenBuffer(const MemoryRequest &request) {
+  uint64_t lanes = request.inRange[0];
+  if (request.space != Space::Global || !lanes)
+    return false;
+  const Allocation *allocation = global.around(request.address[std::countr_zero(lanes)], false);
+  return allocation && !allocation->unwritten && allocation->sizeBytes >= request.bytes &&
+         allWithin(request, lanes, allocation->base, allocation->sizeBytes - request.bytes);
+}
+
 UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, CarriedPoison &carried) {
   UnwrittenRead first;
-  if (isClean(request.space))
+  if (isClean(request.space) || isWrittenBuffer(request))
     return first;
-  for (unsigned piece = 0; piece < request.pieces; ++piece)
+  for (unsigned piece = 0; piece < request.pieces; ++piece) {
+    if (Row row = findRow(request, piece); row.found && (!row.flags || isAllWritten(row.flags, row.size)))
+      continue;
     forBits(request.inRange[0], [&](unsigned lane) {
       uint64_t address = request.address[lane] + request.pieceOffset[piece];
       Place place = find(wave, request.space, lane, address, false);
@@ -86,6 +157,7 @@ UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, Carri
       for (unsigned byte = 0; byte + 4 <= request.bytes && place.bytes && !place.bytes->partial.empty(); byte += 4)
         readPartial({place.flags + byte, place.bytes, nullptr}, (piece * request.bytes + byte) / 4, lane, carried);
     });
+  }
   return first;
 }
 
@@ -159,8 +231,18 @@ void PoisonMemory::writePiece(Wave &wave, const MemoryRequest &request, const Ca
 void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried) {
   if (!carried && isClean(request.space))
     return;
-  for (unsigned piece = 0; piece < request.pieces; ++piece)
-    forBits(request.inRange[0], [&](unsigned lane) { writePiece(wave, request, carried, lane, piece); });
+  for (unsigned piece = 0; piece < request.pieces; ++piece) {
+    Row row;
+    if (!carried && lds.partial.empty())
+      row = findRow(request, piece);
+    if (!row.found)
+      forBits(request.inRange[0], [&](unsigned lane) { writePiece(wave, request, carried, lane, piece); });
+    else if (row.flags) {
+      if (row.bytes)
+        row.bytes->count -= countUnwritten(row.flags, row.size);
+      std::memset(row.flags, UnwrittenBytes::Written, row.size);
+    }
+  }
 }
 
 void PoisonMemory::writeLds(const MemoryRequest &request, const CarriedPoison *carried) {

@@ -30,6 +30,8 @@ struct CarriedPoison {
   PoisonOrigin origin = 0;
 
   bool any() const;
+  /// What the instruction moves between lanes behind its read.
+  void transpose(const Instruction &instruction);
   uint32_t bitsOf(unsigned word, unsigned lane) const;
 };
 
@@ -65,6 +67,15 @@ private:
     Allocation *allocation = nullptr;
   };
   Place find(Wave &wave, Space space, unsigned lane, uint64_t address, bool makes);
+  /// The bytes of all lanes, when they lie side by side.
+  struct Row {
+    bool found = false;
+    uint8_t *flags = nullptr; ///< null: all written
+    size_t size = 0;
+    PoisonBytes *bytes = nullptr;
+  };
+  bool isWrittenBuffer(const MemoryRequest &request);
+  Row findRow(const MemoryRequest &request, unsigned piece);
   bool isClean(Space space) const;
   void put(Place &place, unsigned index, uint8_t poison, PoisonOrigin origin);
   static void readPartial(const Place &place, unsigned word, unsigned lane, CarriedPoison &carried);

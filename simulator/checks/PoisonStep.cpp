@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/PoisonStep.h"
 #include "simulator/instructions/LaneModifiers.h"
-#include "simulator/memory/MemoryRequest.h"
 #include <algorithm>
 
 namespace heddle::simulator {
@@ -53,6 +52,23 @@ Kind scalarKind(std::string_view name) {
   return Kind::Scalar;
 }
 
+/// Of an instruction on pairs of words: compilers give it one good word of a source and name it twice.
+RegisterSet packedRegisters(const Instruction &instruction) {
+  RegisterSet registers;
+  const Modifiers &modifiers = instruction.modifiers;
+  for (unsigned i = 0; i < instruction.operandCount; ++i) {
+    const Operand &operand = instruction.operands[i];
+    if (!operand.isVector() && operand.kind != Operand::Kind::Scalar)
+      continue;
+    for (unsigned part = 0; part < 2; ++part) {
+      bool higher = i == 0 ? part : (part ? modifiers.opSelHi : modifiers.opSel) >> (i - 1) & 1;
+      unsigned word = higher && operand.words > 1;
+      registers.add({operand.isVector(), false, uint16_t(operand.index + word), 1});
+    }
+  }
+  return registers;
+}
+
 } // namespace
 
 PoisonPlan poisonPlanOf(const Instruction &instruction) {
@@ -75,6 +91,9 @@ PoisonPlan poisonPlanOf(const Instruction &instruction) {
   bool isPlainControl = row->implicit & acceptsAnything && plan.kind == Kind::Scalar;
   if (isPlainControl)
     plan.kind = Kind::Nothing;
+  plan.staysClean = plan.kind != Kind::Index; // which clears M0, that it does not name
+  plan.registers = plan.kind == Kind::Packed && row->types[0] == DataType::F32 ? packedRegisters(instruction)
+                                                                               : registerUseOf(instruction).all;
   bool readsCarry = name == "v_addc_co_u32" || name == "v_subb_co_u32" || name == "v_subbrev_co_u32";
   if (name == "v_cndmask_b32" || readsCarry)
     plan.mask = int8_t(plan.destinations + 2);
@@ -255,7 +274,7 @@ void PoisonStep::writeScalar(const Operand &operand, uint64_t bits) {
       sink(PoisonSink::Exec);
       part = 0;
     }
-    registers.scalars[index & 127] = part;
+    registers.setScalar(index & 127, part);
     if (part)
       registers.scalarOrigins[index & 127] = origin;
   }
@@ -266,6 +285,7 @@ void PoisonStep::writeRow(unsigned row, const PoisonRow &poison, uint64_t lanes)
   PoisonRow &target = registers.rows[row];
   for (unsigned byte = 0; byte < 4; ++byte)
     target.bytes[byte] = (target.bytes[byte] & ~lanes) | (poison.bytes[byte] & lanes);
+  registers.noteRow(row);
   if (poison.lanes() & lanes)
     registers.rowOrigins[row] = origin;
 }
@@ -391,7 +411,7 @@ void PoisonStep::jump() {
 }
 
 void PoisonStep::setIndex() {
-  uint32_t &m0 = registers.scalars[m0Register];
+  uint32_t m0 = registers.scalars[m0Register];
   auto bits = uint32_t(scalarBits(instruction.operands[0]));
   if (instruction.mnemonic == "s_set_gpr_idx_mode")
     m0 &= ~0xf000u;
@@ -399,91 +419,9 @@ void PoisonStep::setIndex() {
     m0 = (m0 & ~0xf0ffu) | (bits & 255);
   else if (instruction.mnemonic == "s_set_gpr_idx_idx")
     m0 = (m0 & ~255u) | (bits & 255);
+  registers.setScalar(m0Register, m0);
   if (bits)
     registers.scalarOrigins[m0Register] = origin;
-}
-
-//===-- Memory ---------------------------------------------------------------------------------------------------===//
-
-/// All words of a vector operand in the active lanes.
-void PoisonStep::checkLanes(const Operand &operand, PoisonSink kind) {
-  if (!operand.isVector())
-    return checkScalars(operand, kind);
-  uint64_t lanes = 0;
-  for (unsigned word = 0; word < operand.words; ++word)
-    if (uint64_t poison = registers.rows[operand.index + word].lanes() & wave.exec()) {
-      lanes |= poison;
-      noteOrigin(operand, word);
-    }
-  if (lanes)
-    sink(kind, std::countr_zero(lanes));
-  origin = 0;
-}
-
-void PoisonStep::checkScalars(const Operand &operand, PoisonSink kind) {
-  if (operand.kind != Operand::Kind::Scalar)
-    return;
-  bool found = false;
-  for (unsigned word = 0; word < operand.words && operand.index + word < 128; ++word)
-    if (registers.scalars[operand.index + word]) {
-      noteOrigin(operand, word);
-      found = true;
-    }
-  if (found)
-    sink(kind);
-  origin = 0;
-}
-
-void PoisonStep::checkScalarMemory() {
-  bool hasDescriptor = instruction.mnemonic.starts_with("s_buffer_");
-  checkScalars(instruction.operands[1], hasDescriptor ? PoisonSink::Descriptor : PoisonSink::Address);
-  if (instruction.operandCount > 2)
-    checkScalars(instruction.operands[2], PoisonSink::Address);
-}
-
-void PoisonStep::checkLocalMemory() {
-  std::string_view name = instruction.mnemonic;
-  if (name.find("permute_") != std::string_view::npos || name == "ds_swizzle_b32")
-    return; // a wrong lane is no wrong place
-  unsigned first = plan.destinations;
-  if (first < instruction.operandCount)
-    checkLanes(instruction.operands[first], PoisonSink::Address);
-  bool isAtomic = !name.starts_with("ds_read") && !name.starts_with("ds_write");
-  for (unsigned i = first + 1; i < instruction.operandCount && isAtomic; ++i)
-    checkLanes(instruction.operands[i], PoisonSink::SharedStore);
-}
-
-void PoisonStep::checkVectorMemory() {
-  const Operand *operands = instruction.operands;
-  std::string_view name = instruction.mnemonic;
-  unsigned count = instruction.operandCount, first = plan.destinations;
-  if (count == 0) // cache operations
-    return;
-  bool isAtomic = name.find("_atomic_") != std::string_view::npos,
-       isLoad = name.find("_load_") != std::string_view::npos;
-  bool isPrivate = name.starts_with("scratch_"); // volatile, as its scope bits say
-  bool isShared =
-      isAtomic || (!isLoad && !isPrivate && scopeOf(instruction.modifiers, RequestKind::Store) >= Scope::Agent);
-  bool toLds = instruction.modifiers.lds || name.starts_with("global_load_lds_");
-  if (toLds && registers.scalars[m0Register]) {
-    origin = registers.scalarOrigins[m0Register];
-    sink(PoisonSink::M0);
-    origin = 0;
-  }
-  if (name.starts_with("buffer_")) {
-    unsigned address = instruction.modifiers.lds ? 0 : 1;
-    checkLanes(operands[address], PoisonSink::Address);
-    checkScalars(operands[address + 1], PoisonSink::Descriptor);
-    checkScalars(operands[address + 2], PoisonSink::Address);
-    if (isShared)
-      checkLanes(operands[0], PoisonSink::SharedStore);
-    return;
-  }
-  checkLanes(operands[first], PoisonSink::Address);
-  if (count > first + 1)
-    checkScalars(operands[count - 1], PoisonSink::Address);
-  if (isShared)
-    checkLanes(operands[first + 1], PoisonSink::SharedStore);
 }
 
 } // namespace heddle::simulator

@@ -30,6 +30,8 @@ struct PoisonPlan {
     LocalMemory,
   };
   Kind kind = Kind::Nothing;
+  bool staysClean = false; ///< when nothing that it names is poison, nothing becomes so
+  RegisterSet registers;   ///< that it names
   PoisonRule rule = nullptr;
   uint8_t destinations = 0;
   bool carries = false; ///< SCC is a carry or an overflow, not whether the result is 0

@@ -15,19 +15,8 @@ WaveState &stateOf(Wave &wave) {
   return wave.checks->registers;
 }
 
-void mark(WaveState &state, const MemoryRequest &load) {
-  uint64_t *bits = load.isScalar() ? state.scalars : state.rows;
-  for (unsigned index = load.destination; index < unsigned(load.destination + load.words); ++index)
-    bits[index / 64] |= uint64_t(1) << index % 64;
-}
-
-bool isMarked(const WaveState &state, const RegisterSpan &span) {
-  const uint64_t *bits = span.isVector ? state.rows : state.scalars;
-  unsigned limit = span.isVector ? 512 : 128;
-  for (unsigned index = span.first; index < unsigned(span.first + span.words) && index < limit; ++index)
-    if (bits[index / 64] >> index % 64 & 1)
-      return true;
-  return false;
+RegisterSpan destinationOf(const MemoryRequest &load) {
+  return {!load.isScalar(), true, load.destination, load.words};
 }
 
 /// The first register of the span into which the load goes, or -1.
@@ -72,7 +61,21 @@ void RegisterCheck::beforeInstruction(Wave &wave, const Instruction &instruction
     Instruction moved = withRelativeRegisters(wave, instruction);
     return checkUse(wave, moved, instruction, registerUseOf(moved));
   }
-  checkUse(wave, instruction, instruction, uses.of(instruction));
+  const RegisterUse &use = uses.of(instruction);
+  if (touchesLoads(stateOf(wave), use.all))
+    checkUse(wave, instruction, instruction, use);
+}
+
+bool RegisterCheck::touchesLoads(WaveState &state, const RegisterSet &registers) {
+  if (!registers.meets(state.destinations))
+    return false;
+  if (!state.areOld)
+    return true;
+  state.areOld = false;
+  state.destinations = {};
+  for (const MemoryRequest *load : state.loads)
+    state.destinations.add(destinationOf(*load));
+  return registers.meets(state.destinations);
 }
 
 void RegisterCheck::checkUse(Wave &wave, const Instruction &executed, const Instruction &reported,
@@ -81,7 +84,7 @@ void RegisterCheck::checkUse(Wave &wave, const Instruction &executed, const Inst
   bool found = false;
   for (bool writes : {false, true}) // what it reads too early it need not be told to write too early
     for (const RegisterSpan &span : use) {
-      if (found || span.isWritten != writes || !isMarked(state, span))
+      if (found || span.isWritten != writes || !state.destinations.has(span))
         continue;
       // What a request writes is looked at when it is issued; the half that a load leaves alone is not read.
       bool isMemoryResult = use.landsLater && span.isWritten;
@@ -106,12 +109,11 @@ bool RegisterCheck::checkSpan(Wave &wave, const Instruction &instruction, const 
 }
 
 void RegisterCheck::issued(Wave &wave, MemoryRequest &request) {
-  bool hasResult = request.land && request.kind != RequestKind::LoadToLds && request.kind != RequestKind::Store;
-  if (!hasResult)
+  if (!request.hasResult())
     return;
   WaveState &state = stateOf(wave);
-  RegisterSpan span{!request.isScalar(), true, request.destination, request.words};
-  if (isMarked(state, span))
+  RegisterSpan span = destinationOf(request);
+  if (state.destinations.has(span))
     for (const MemoryRequest *load : state.loads) {
       int index = sharedRegister(*load, span);
       uint64_t shared = span.isVector ? load->lanes & request.lanes : allLanes;
@@ -121,7 +123,7 @@ void RegisterCheck::issued(Wave &wave, MemoryRequest &request) {
                span.isVector ? std::countr_zero(shared) : -1);
     }
   state.loads.push_back(&request);
-  mark(state, request);
+  state.destinations.add(span);
 }
 
 void RegisterCheck::completed(Wave &wave, MemoryRequest &request) {
@@ -130,10 +132,7 @@ void RegisterCheck::completed(Wave &wave, MemoryRequest &request) {
   if (place == state.loads.end())
     return;
   state.loads.erase(place);
-  std::fill(std::begin(state.rows), std::end(state.rows), 0);
-  std::fill(std::begin(state.scalars), std::end(state.scalars), 0);
-  for (const MemoryRequest *load : state.loads)
-    mark(state, *load);
+  state.areOld = true;
 }
 
 void RegisterCheck::report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict,

@@ -17,7 +17,8 @@ public:
   /// What it knows of a wave, in WaveChecks.
   struct WaveState {
     std::vector<const MemoryRequest *> loads; ///< under way, in order of issue
-    uint64_t rows[8] = {}, scalars[2] = {};   ///< registers into which any of them goes
+    RegisterSet destinations;                 ///< registers into which any of them goes,
+    bool areOld = false;                      ///< and perhaps others, of loads that are over
   };
 
   explicit RegisterCheck(Findings &findings) : findings(findings) {}
@@ -27,6 +28,7 @@ public:
   void completed(Wave &wave, MemoryRequest &request) override;
 
 private:
+  static bool touchesLoads(WaveState &state, const RegisterSet &registers);
   enum class Conflict { Read, Write, SecondLoad };
   void checkUse(Wave &wave, const Instruction &executed, const Instruction &reported, const RegisterUse &use);
   bool checkSpan(Wave &wave, const Instruction &instruction, const RegisterSpan &span, uint64_t lanes);

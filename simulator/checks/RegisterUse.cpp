@@ -21,7 +21,8 @@ public:
   explicit Collector(RegisterUse &use) : use(use) {}
 
   void add(bool isVector, bool isWritten, unsigned first, unsigned words) {
-    use.spans[use.count++] = {isVector, isWritten, uint16_t(first), uint8_t(words)};
+    use.spans[use.count] = {isVector, isWritten, uint16_t(first), uint8_t(words)};
+    use.all.add(use.spans[use.count++]);
   }
   void addOperand(const Operand &operand, bool isWritten) {
     if (operand.isVector())

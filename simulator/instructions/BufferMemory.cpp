@@ -2,21 +2,12 @@
 // Buffer instructions: a descriptor in four scalar registers, with a range check. Source: AMD Instinct MI300 (CDNA3)
 // and CDNA4 Instruction Set Architecture, "Vector Memory Buffer Instructions"; the range rules are those that
 // https://github.com/ROCm/rocm-systems/pull/10928 matched to gfx950.
+#include "simulator/instructions/BufferDescriptor.h"
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/VectorMemory.h"
 
 namespace heddle::simulator {
 namespace {
-
-struct Descriptor {
-  Descriptor(const uint32_t *words)
-      : base(words[0] | uint64_t(words[1] & 0xffff) << 32), stride(words[1] >> 16 & 0x3fff), records(words[2]),
-        swizzles(words[1] >> 31), addsLane(words[3] >> 23 & 1), type(words[3] >> 30) {}
-  uint64_t base;
-  uint32_t stride, records;
-  bool swizzles, addsLane;
-  unsigned type;
-};
 
 /// Operands: data, address, descriptor, offset of all lanes.
 struct BufferStyle {
@@ -31,7 +22,7 @@ struct BufferStyle {
                       MemoryRequest &request) {
     const Modifiers &modifiers = instruction.modifiers;
     const Operand &address = instruction.operands[place];
-    Descriptor descriptor(wave.s + instruction.operands[place + 1].index);
+    BufferDescriptor descriptor(wave.s + instruction.operands[place + 1].index);
     if (descriptor.swizzles || descriptor.addsLane || descriptor.type != 0)
       throw Fault("uses a buffer descriptor that swizzles, adds the lane or is of another type than 0, which the "
                   "simulator does not have");

@@ -3,6 +3,7 @@
 // rocRoller's tests on such chips (TransposeLoadsTest) and from Triton's lowering of `ds_read_tr`, which agree: what 16
 // lanes read, one lane after the other, is a matrix with rows of 16 elements, and each of the lanes gets a column.
 // rocjitsu has other groups for 4, 6 and 8 bits.
+#include "simulator/instructions/LocalTranspose.h"
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/MemoryAccess.h"
 
@@ -12,17 +13,16 @@ namespace {
 constexpr unsigned lanesOfMatrix = 16, columns = 16;
 
 /// The element number `item` of the words of a lane.
-uint32_t elementAt(const MemoryRequest &request, unsigned bits, unsigned lane, unsigned item) {
+uint32_t elementAt(const Row *data, unsigned bits, unsigned lane, unsigned item) {
   unsigned bit = item * bits, word = bit / 32;
-  uint64_t pair = request.data[word][lane];
+  uint64_t pair = data[word][lane];
   if (bit % 32 + bits > 32) // 6 bits on both sides of a word's end
-    pair |= uint64_t(request.data[word + 1][lane]) << 32;
+    pair |= uint64_t(data[word + 1][lane]) << 32;
   return uint32_t(pair >> bit % 32) & ((1u << bits) - 1);
 }
 
 template <unsigned bits, unsigned words>
-void sampleTransposed(Wave &wave, MemoryRequest &request) {
-  sampleLoad<Space::Lds, AccessForm{.bytes = 4 * words}>(wave, request);
+void transpose(Row *data) {
   constexpr unsigned perLane = 32 * words / bits;
   uint32_t transposed[words + 1][waveLanes] =
       {}; // one more: the last element of 6 bits is written with what follows it
@@ -30,12 +30,18 @@ void sampleTransposed(Wave &wave, MemoryRequest &request) {
     unsigned firstLane = lane / lanesOfMatrix * lanesOfMatrix, column = lane % lanesOfMatrix;
     for (unsigned row = 0; row < perLane; ++row) {
       unsigned place = row * columns + column, bit = row * bits;
-      uint64_t element = elementAt(request, bits, firstLane + place / perLane, place % perLane);
+      uint64_t element = elementAt(data, bits, firstLane + place / perLane, place % perLane);
       transposed[bit / 32][lane] |= uint32_t(element << bit % 32);
       transposed[bit / 32 + 1][lane] |= uint32_t(element << bit % 32 >> 32);
     }
   }
-  std::memcpy(request.data, transposed, words * sizeof(Row));
+  std::memcpy(data, transposed, words * sizeof(Row));
+}
+
+template <unsigned bits, unsigned words>
+void sampleTransposed(Wave &wave, MemoryRequest &request) {
+  sampleLoad<Space::Lds, AccessForm{.bytes = 4 * words}>(wave, request);
+  transpose<bits, words>(request.data);
 }
 
 /// The manual wants every lane active and addresses that are multiples of the data's size; 96 bits need multiples of 16
@@ -49,6 +55,10 @@ void readTransposed(Wave &wave, const Instruction &instruction) {
     throw Fault("reads a transposed matrix with inactive lanes");
   MemoryRequest request;
   request.instruction = &instruction;
+  request.kind = RequestKind::Load;
+  request.space = Space::Lds;
+  request.scope = Scope::Workgroup;
+  request.bytes = 4 * words;
   request.queues = MemoryRequest::Lds;
   request.lanes = allLanes;
   const uint32_t *lanes = wave.v[instruction.operands[1].index];
@@ -69,6 +79,17 @@ void readTransposed(Wave &wave, const Instruction &instruction) {
 }
 
 } // namespace
+
+void transposeLanes(std::string_view mnemonic, Row (&words)[mostWordsPerLane]) {
+  if (mnemonic == "ds_read_b64_tr_b16")
+    transpose<16, 2>(words);
+  else if (mnemonic == "ds_read_b64_tr_b8")
+    transpose<8, 2>(words);
+  else if (mnemonic == "ds_read_b64_tr_b4")
+    transpose<4, 2>(words);
+  else if (mnemonic == "ds_read_b96_tr_b6")
+    transpose<6, 3>(words);
+}
 
 void addLocalTranspose(InstructionTable &table) {
   auto add = [&](const char *mnemonic, Execute execute) {

@@ -31,10 +31,6 @@ uint8_t *flatBytesAt(Wave &wave, unsigned lane, uint64_t address, unsigned size,
   return wave.memory->global.at(address, size, writes);
 }
 
-bool isOnChip(uint64_t address) {
-  return address - sharedAperture < apertureSizeBytes || address - privateAperture < apertureSizeBytes;
-}
-
 const uint8_t *LineReader::at(uint64_t address, unsigned size) {
   if (address >= first && address + size <= end)
     return bytes + (address - first);

@@ -4,6 +4,7 @@
 #pragma once
 #include "simulator/instructions/InstructionTable.h"
 #include "simulator/memory/MemoryPort.h"
+#include "simulator/state/Apertures.h"
 #include "simulator/state/Fault.h"
 #include "simulator/state/Workgroup.h"
 
@@ -18,8 +19,6 @@ struct AccessForm {
   constexpr unsigned words() const { return (bytes + 3u) / 4; }
 };
 
-/// Whether a flat address leads to LDS or scratch.
-bool isOnChip(uint64_t flatAddress);
 uint8_t *flatBytesAt(Wave &wave, unsigned lane, uint64_t address, unsigned size, bool writes);
 uint8_t *scratchBytesAt(Wave &wave, unsigned lane, uint64_t offset, unsigned size);
 uint8_t *ldsBytesAt(Wave &wave, uint64_t offset, unsigned size);

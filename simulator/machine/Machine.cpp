@@ -389,8 +389,8 @@ bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
   };
   port.startedTicks = executed - before;
   wave.yields = false;
-  port.disturb(*wave.unit);
   try {
+    port.disturb(*wave.unit); // what the unit has under way may fault
     if (options.trace || watcher)
       step<true>(*run.program, wave, most);
     else

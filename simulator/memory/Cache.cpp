@@ -5,10 +5,9 @@
 namespace heddle::simulator {
 
 ByteMask ByteMask::of(unsigned offset, unsigned size) {
-  ByteMask mask;
-  for (unsigned byte = offset; byte < offset + size; ++byte)
-    mask.bits[byte / 64] |= uint64_t(1) << byte % 64;
-  return mask;
+  auto below = [](unsigned end) { return end >= 64 ? ~uint64_t(0) : (uint64_t(1) << end) - 1; };
+  unsigned end = offset + size;
+  return {{below(end) & ~below(offset), end > 64 ? below(end - 64) & ~below(offset > 64 ? offset - 64 : 0) : 0}};
 }
 
 void copyMasked(uint8_t *destination, const uint8_t *source, const ByteMask &mask) {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <vector>
 
 namespace heddle::simulator {
@@ -36,6 +36,27 @@ struct CacheLine {
   ByteMask valid, dirty;   ///< dirty bytes are valid
   bool isListed = false;   ///< among those that the cache will clean
   alignas(64) uint8_t bytes[lineBytes];
+};
+
+/// Lines that stay where they are, many to an allocation.
+class CacheLines {
+public:
+  CacheLine &operator[](std::size_t index) { return chunks[index / linesPerChunk][index % linesPerChunk]; }
+  CacheLine &emplace_back() {
+    if (count == chunks.size() * linesPerChunk) // their bytes count for nothing until they are valid
+      chunks.push_back(std::make_unique_for_overwrite<CacheLine[]>(linesPerChunk));
+    return (*this)[count++];
+  }
+  std::size_t size() const { return count; }
+  void clear() {
+    chunks.clear();
+    count = 0;
+  }
+
+private:
+  static constexpr std::size_t linesPerChunk = 64;
+  std::vector<std::unique_ptr<CacheLine[]>> chunks;
+  std::size_t count = 0;
 };
 
 class Cache {
@@ -101,7 +122,7 @@ private:
 
   // Open addressing: places in `lines` plus one, 0 for none.
   std::vector<uint32_t> slots;
-  std::deque<CacheLine> lines;
+  CacheLines lines;
   std::vector<CacheLine *> dirtyLines;
   uint32_t generation = 0;
 };

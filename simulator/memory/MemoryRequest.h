@@ -68,6 +68,12 @@ struct MemoryRequest {
 
   /// A scalar load reads `words` from address[0]; what lanes access is in inRange.
   bool isScalar() const { return queues & Scalar; }
+  bool readsMemory() const {
+    return kind == RequestKind::Load || kind == RequestKind::LoadToLds || kind == RequestKind::Atomic;
+  }
+  bool writesMemory() const { return kind == RequestKind::Store || kind == RequestKind::Atomic; }
+  /// In registers, when it lands.
+  bool hasResult() const { return land && kind != RequestKind::LoadToLds && kind != RequestKind::Store; }
   MemoryRequest() {} // the arrays stay uninitialised: a request is filled where it is issued
 };
 

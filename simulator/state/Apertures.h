@@ -10,4 +10,9 @@ inline constexpr uint64_t sharedAperture = uint64_t(1) << 48;
 inline constexpr uint64_t privateAperture = uint64_t(2) << 48;
 inline constexpr uint64_t apertureSizeBytes = uint64_t(1) << 32;
 
+/// Whether a flat address leads to LDS or scratch.
+constexpr bool isOnChip(uint64_t flatAddress) {
+  return flatAddress - sharedAperture < apertureSizeBytes || flatAddress - privateAperture < apertureSizeBytes;
+}
+
 } // namespace heddle::simulator

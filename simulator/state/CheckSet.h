@@ -15,9 +15,11 @@ enum class Check : uint8_t {
   NarrowScope,   ///< atomic accesses of two waves, of a scope that does not hold both
   Uninitialised, ///< something that nothing has written decides a branch, an address or what is stored
   BarrierExit,   ///< a barrier opens only because waves have ended
+  Bounds,        ///< an access through a descriptor that its range holds in part, or that leaves the buffer
+  Misaligned,    ///< an address that is no multiple of what the instruction moves
   LdsSameValue,  ///< two waves write the same value to the same bytes of LDS, and nothing orders them
 };
-inline constexpr unsigned checkCount = 8;
+inline constexpr unsigned checkCount = 10;
 
 struct CheckInfo {
   Check check;

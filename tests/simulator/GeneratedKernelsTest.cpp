@@ -76,6 +76,8 @@ void checkAll(const std::string &chip) {
   CheckSet checks;
   checks.add(Check::RegisterWait);
   checks.add(Check::Uninitialised);
+  checks.add(Check::Bounds);
+  checks.add(Check::Misaligned);
   std::vector<GeneratedKernel> kernels = generateKernels();
   std::set<std::string> mnemonics;
   for (const auto &[name, outcome] : simulate(kernels, compileForChip(kernels, chip), mnemonics, checks))

@@ -47,7 +47,7 @@ std::vector<Out> runWave(const std::string &text, const std::string &chip, const
   for (Policy policy : {Policy::Earliest, Policy::Latest}) {
     SimulationOptions options;
     options.policy = policy;
-    for (Check check : {Check::RegisterWait, Check::Uninitialised})
+    for (Check check : {Check::RegisterWait, Check::Uninitialised, Check::Bounds, Check::Misaligned})
       options.checks.add(check);
     simulator.setUninitialised(addresses[2]);
     SimulationReport report =

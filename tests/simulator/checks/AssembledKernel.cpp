@@ -8,17 +8,19 @@ namespace {
 
 constexpr uint32_t bufferWords = 1024;
 
-std::string programOf(const std::vector<std::string> &programs) {
-  std::string text = "s_load_dwordx2 s[4:5], s[0:1], 0x0\n"
-                     "v_readfirstlane_b32 s2, v0\n"
-                     "s_lshr_b32 s2, s2, 6\n"
-                     "v_and_b32 v1, 63, v0\n"
-                     "v_lshlrev_b32 v1, 2, v1\n"
-                     "s_mov_b32 m0, 0\n"
-                     "s_waitcnt lgkmcnt(0)\n"
-                     "v_mov_b32 v3, s5\n"
-                     "v_add_co_u32 v2, vcc, s4, v1\n"
-                     "v_addc_co_u32 v3, vcc, 0, v3, vcc\n";
+/// Where the number of a wave's program comes from: its work-items, its workgroup (s2), an argument.
+constexpr const char *numberOf[] = {"v_readfirstlane_b32 s2, v0\ns_lshr_b32 s2, s2, 6\n", "",
+                                    "s_load_dword s2, s[0:1], 0x8\n"};
+
+std::string programOf(const std::vector<std::string> &programs, Together together) {
+  std::string text = std::string(numberOf[unsigned(together)]) + "s_load_dwordx2 s[4:5], s[0:1], 0x0\n"
+                                                                 "v_and_b32 v1, 63, v0\n"
+                                                                 "v_lshlrev_b32 v1, 2, v1\n"
+                                                                 "s_mov_b32 m0, 0\n"
+                                                                 "s_waitcnt lgkmcnt(0)\n"
+                                                                 "v_mov_b32 v3, s5\n"
+                                                                 "v_add_co_u32 v2, vcc, s4, v1\n"
+                                                                 "v_addc_co_u32 v3, vcc, 0, v3, vcc\n";
   for (size_t wave = 0; wave < programs.size(); ++wave) {
     std::string next = "wave_" + std::to_string(wave + 1);
     text += "s_cmp_lg_u32 s2, " + std::to_string(wave) + "\ns_cbranch_scc1 " + next + "\n" + programs[wave] +
@@ -27,8 +29,8 @@ std::string programOf(const std::vector<std::string> &programs) {
   return text + "s_endpgm\n";
 }
 
-AmdCodeObject objectOf(const std::vector<std::string> &programs, const std::string &chip) {
-  std::vector<uint8_t> code = assemble(chip, programOf(programs));
+AmdCodeObject objectOf(const std::vector<std::string> &programs, Together together, const std::string &chip) {
+  std::vector<uint8_t> code = assemble(chip, programOf(programs, together));
   AmdCodeObject object;
   object.chip = chip;
   object.version = 6;
@@ -38,9 +40,9 @@ AmdCodeObject objectOf(const std::vector<std::string> &programs, const std::stri
   kernel.name = "test";
   kernel.groupBytes = 8192;
   kernel.privateBytes = 16;
-  kernel.kernargBytes = 8;
+  kernel.kernargBytes = 12;
   kernel.resource1 = 15 | 0xc0 << 12; // 128 vector registers, denormals
-  kernel.resource2 = 2 << 1;          // user registers: the argument pointer
+  kernel.resource2 = 2 << 1 | 1 << 7; // user registers: the argument pointer; then the workgroup
   kernel.resource3 = 15;              // accumulation registers begin at 64
   kernel.properties = 1 << 3;         // which is asked for
   kernel.mostWorkItems = 1024;
@@ -50,17 +52,25 @@ AmdCodeObject objectOf(const std::vector<std::string> &programs, const std::stri
 
 } // namespace
 
-AssembledKernel::AssembledKernel(const std::vector<std::string> &programs, const std::string &chip)
-    : simulator(objectOf(programs, chip)), waves(uint32_t(programs.size())),
+AssembledKernel::AssembledKernel(const std::vector<std::string> &programs, Together together, const std::string &chip)
+    : together(together), waves(uint32_t(programs.size())), simulator(chip, together == Together::System ? waves : 1),
+      loaded(simulator.load(objectOf(programs, together, chip))),
       buffer(simulator.allocate(4 * bufferWords, "buffer")) {}
 
 SimulationReport AssembledKernel::run(const SimulationOptions &options) {
   std::span<uint8_t> bytes = simulator.bytes(buffer);
   for (uint32_t i = 0; i < bufferWords; ++i)
     std::memcpy(&bytes[4 * i], &i, 4);
-  std::string arguments(8, '\0');
-  std::memcpy(arguments.data(), &buffer, 8);
-  return simulator.run(simulator.object().kernel("test"), {.items = {64 * waves}}, arguments, options);
+  Geometry geometry = {.groups = {together == Together::Device ? waves : 1},
+                       .items = {together == Together::Group ? 64 * waves : 64}};
+  std::vector<std::unique_ptr<KernelRun>> runs;
+  for (uint32_t device = 0; device < simulator.deviceCount(); ++device) {
+    std::string arguments(12, '\0');
+    std::memcpy(arguments.data(), &buffer, 8);
+    std::memcpy(arguments.data() + 8, &device, 4);
+    runs.push_back(simulator.prepare(loaded, loaded.object.kernel("test"), geometry, arguments, device, options));
+  }
+  return simulator.run(runs, options);
 }
 
 uint32_t AssembledKernel::word(size_t index) {

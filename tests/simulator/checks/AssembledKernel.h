@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// For tests: a kernel from assembly text, one program for each of a few waves, run with checks under a policy and a
-// schedule.
+// For tests: a kernel from assembly text, one program for each of a few waves, near each other or far, run with checks
+// under a policy and a schedule.
 #pragma once
 #include "simulator/Simulator.h"
 #include <string>
@@ -8,20 +8,27 @@
 
 namespace heddle::simulator {
 
-/// Waves of one workgroup with 8 KiB of LDS and 16 bytes of scratch for each lane. Where a program begins:
+/// What the waves have in common.
+enum class Together { Group, Device, System };
+
+/// Waves of one workgroup, or each in a workgroup or on a device of its own, with 8 KiB of LDS and 16 bytes of scratch
+/// for each lane. Where a program begins:
 ///   v0 the work-item, v1 the lane times 4, v[2:3] the address of the lane's word of a buffer of 4 KiB whose words are
-///   their number, s2 the wave, s[4:5] the buffer, m0 0
+///   their number, in the memory of the first device, s2 the number of the program, s[4:5] the buffer, m0 0
 /// Labels are one name space for all programs; each ends with `s_endpgm` that is added here.
 class AssembledKernel {
 public:
-  explicit AssembledKernel(const std::vector<std::string> &programs, const std::string &chip = "gfx950");
+  explicit AssembledKernel(const std::vector<std::string> &programs, Together together = Together::Group,
+                           const std::string &chip = "gfx950");
   SimulationReport run(const SimulationOptions &options);
   /// Word `index` of the buffer, after the run.
   uint32_t word(size_t index);
 
 private:
-  Simulator simulator;
+  Together together;
   uint32_t waves;
+  Simulator simulator;
+  LoadedObject &loaded;
   uint64_t buffer;
 };
 

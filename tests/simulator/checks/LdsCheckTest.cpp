@@ -87,6 +87,19 @@ TEST(LdsRace, OnlySharedBytesCount) {
   expectNone({"ds_write2st64_b32 v1, v0, v0 offset0:1 offset1:3", "ds_read_b32 v10, v1 offset:512"});
 }
 
+TEST(LdsRace, ReadsThatTransposeCount) {
+  for (const char *tile : {"ds_read_b64_tr_b16 v[10:11], v12", "ds_read_b64_tr_b8 v[10:11], v12",
+                           "ds_read_b64_tr_b4 v[10:11], v12", "ds_read_b96_tr_b6 v[10:12], v12"}) {
+    std::string read = std::string("v_lshlrev_b32 v12, 2, v1\n") + tile, meet = "s_barrier\n";
+    SCOPED_TRACE(tile);
+    expectRace({std::string(write) + "\n" + localWait, read});
+    expectNone({std::string(write) + "\n" + localWait + "\n" + meet, meet + read});
+    expectRace({std::string(write) + "\n" + meet, meet + read});
+    expectRace({read + "\n" + meet, meet + write});
+    expectRace({std::string(load) + "\n" + read + "\n" + vectorWait});
+  }
+}
+
 TEST(LdsRace, InactiveLanesDoNothing) {
   std::string half = "s_mov_b32 exec_hi, 0\n", otherHalf = "s_mov_b32 exec_lo, 0\n";
   expectNone({half + write, otherHalf + read});
@@ -159,6 +172,24 @@ TEST(LdsLock, WithoutAWaitBeforeTheRelease) {
     ASSERT_FALSE(report.error) << report.error->what();
     EXPECT_FALSE(report.findings.empty()) << describe(options);
   });
+}
+
+/// Lane 0 has changed the place that it writes, as one does who takes a lock; the other lanes write data.
+TEST(LdsLock, IsNotWhatOneOfManyLanesWrites) {
+  std::string zero = "v_mov_b32 v20, 0\nv_mov_b32 v21, 1\n", own = "v_lshlrev_b32 v22, 3, v1\n";
+  std::string count = zero + own + "ds_add_u32 v20, v21\ns_waitcnt lgkmcnt(0)\n";
+  std::string inLast =
+      "s_mov_b32 exec_lo, 0\nv_mov_b32 v20, 0\n"; // not in lane 0, whose stores race with the other's addition
+  for (const char *store : {"ds_write_b32 v1, v0", "ds_write_b64 v20, v[0:1]", "ds_write2_b32 v20, v0, v0 offset1:9"}) {
+    SCOPED_TRACE(store);
+    std::string text = reportOf({count + store, inLast + "ds_read_b32 v10, v1\nds_read_b32 v10, v20 offset:4\n"
+                                                         "ds_read_b32 v10, v20 offset:36"});
+    EXPECT_THAT(text, testing::ContainsRegex("  write  pc 0x[0-9a-f]+  ds_write"));
+  }
+  expectRace({count + "ds_write_b32 v1, v0", inLast + "ds_read_b32 v10, v1"});
+  // Two locks at once, let go by one store.
+  std::string both = zero + "ds_add_u32 v20, v21\nds_add_u32 v20, v21 offset:36\ns_waitcnt lgkmcnt(0)\n";
+  expectNone({both + "ds_write2_b32 v20, v0, v0 offset1:9", both + "ds_write2_b32 v20, v0, v0 offset1:9"});
 }
 
 TEST(LdsLock, DoesNotOrderWhoDidNotTakeIt) {

@@ -246,6 +246,23 @@ TEST(UninitialisedBytes, AreCarried) {
   }
 }
 
+/// Lane 5 of 16 lanes holds elements 20 to 23 of 16 bits: row 1, columns 4 to 7.
+TEST(UninitialisedBytes, MoveWithTheElementsThatATransposingReadMoves) {
+  auto isFound = [](unsigned word, unsigned lane, const char *mask) {
+    CheckedProgram program(only(Check::Uninitialised), Policy::Earliest, "gfx950");
+    program.run("v_lshlrev_b32 v3, 1, v2\nv_mov_b32 v4, 0\nv_mov_b32 v5, 0\ns_mov_b64 exec, 0xffffffffffffffdf\n"
+                "ds_write_b64 v3, v[4:5]\ns_mov_b64 exec, -1\nds_read_b64_tr_b16 v[10:11], v3\ns_waitcnt lgkmcnt(0)\n");
+    program.run("v_readlane_b32 s8, v" + std::to_string(10 + word) + ", " + std::to_string(lane) +
+                "\ns_and_b32 s8, s8, " + mask + "\ns_cbranch_scc1 0");
+    return !program.report().empty();
+  };
+  for (unsigned lane = 0; lane < 20; ++lane) {
+    EXPECT_EQ(isFound(0, lane, "0xffff0000"), lane >= 4 && lane < 8) << lane;
+    EXPECT_FALSE(isFound(0, lane, "0xffff")) << lane;
+    EXPECT_FALSE(isFound(1, lane, "-1")) << lane;
+  }
+}
+
 TEST(UninitialisedBytes, OfMatrixProducts) {
   CheckedProgram program(only(Check::Uninitialised));
   const PoisonRegisters *registers = nullptr;

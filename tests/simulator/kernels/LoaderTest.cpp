@@ -92,6 +92,19 @@ TEST(Fault, AccessOutsideEveryBuffer) {
   EXPECT_CONTAINS(message, "0 bytes behind `x`, 400 bytes at");
 }
 
+/// A store may fault when its wave does something else, and then not by itself but as something that happens to caches.
+TEST(Fault, OfAStoreOnItsWay) {
+  SimulatedObject object("kernels-gfx942-O3.hsaco");
+  uint64_t x = object.buffer(std::vector<float>(1024), "x"), nowhere = 256;
+  for (uint64_t seed = 0; seed < 32; ++seed) {
+    object.options.policy = Policy::Random;
+    object.options.schedule = Schedule::Random;
+    object.options.seed = seed;
+    EXPECT_CONTAINS(messageOf([&] { object.run("vector_add", {.groups = {4}, .items = {256}}, x, x, nowhere, 1024); }),
+                    "kernel `vector_add`: writes 4 bytes at 0x");
+  }
+}
+
 TEST(Fault, KernelThatDoesNotEnd) {
   SimulatedObject object("kernels-gfx942-O3.hsaco");
   object.options.instructionLimit = 10'000;

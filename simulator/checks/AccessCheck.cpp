@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/checks/AccessCheck.h"
+#include "simulator/instructions/BufferDescriptor.h"
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+namespace heddle::simulator {
+namespace {
+
+/// Calls `action(lane)` for each of the lanes until it returns false.
+template <typename Action>
+void forLanesWhile(uint64_t lanes, Action action) {
+  while (lanes && action(unsigned(std::countr_zero(lanes))))
+    lanes &= lanes - 1;
+}
+
+const char *verbOf(const MemoryRequest &request) {
+  return request.kind == RequestKind::Atomic ? "atomic" : request.writesMemory() ? "write" : "read";
+}
+
+/// The least power of two whose multiples its addresses must be.
+unsigned demandedAlignment(const MemoryRequest &request) {
+  unsigned most = request.space == Space::Lds ? 16 : 4;
+  return std::min(std::bit_ceil(unsigned(request.bytes)), most);
+}
+
+/// The address of a lane of a buffer instruction, before any bits are dropped.
+uint64_t bufferAddress(const Wave &wave, const Instruction &instruction, const AccessPlan &plan, unsigned lane) {
+  const Modifiers &modifiers = instruction.modifiers;
+  const Operand &address = instruction.operands[plan.address];
+  BufferDescriptor descriptor(wave.s + instruction.operands[plan.address + 1].index);
+  uint32_t index = modifiers.idxen ? wave.v[address.index][lane] : 0;
+  uint32_t offset = uint32_t(modifiers.offset) + (modifiers.offen ? wave.v[address.index + modifiers.idxen][lane] : 0);
+  return descriptor.base + uint64_t(descriptor.stride) * index + offset +
+         readUniform32(wave, instruction.operands[plan.address + 2]);
+}
+
+uint64_t scalarAddress(const Wave &wave, const Instruction &instruction) {
+  const Operand &base = instruction.operands[1], &operand = instruction.operands[2];
+  uint64_t start = instruction.mnemonic.starts_with("s_buffer_") ? BufferDescriptor(wave.s + base.index).base
+                                                                 : readUniform64(wave, base);
+  uint64_t offset = operand.kind == Operand::Kind::Constant ? uint64_t(int64_t(int32_t(operand.constant)))
+                                                            : readUniform32(wave, operand);
+  return start + offset + uint64_t(int64_t(instruction.modifiers.offset));
+}
+
+} // namespace
+
+AccessPlan accessPlanOf(const Instruction &instruction) {
+  if (instruction.mnemonic.starts_with("s_"))
+    return {AccessPlan::Kind::Scalar, 1};
+  if (instruction.mnemonic.starts_with("buffer_"))
+    return {AccessPlan::Kind::Buffer, uint8_t(!instruction.modifiers.lds)};
+  return {};
+}
+
+void AccessCheck::issued(Wave &wave, MemoryRequest &request) {
+  if (request.space == Space::None)
+    return;
+  const AccessPlan &plan = plans.of(*request.instruction);
+  if (checks.has(Check::Misaligned) && request.kind != RequestKind::Atomic)
+    checkAlignment(wave, request, plan);
+  if (checks.has(Check::Bounds) && plan.kind == AccessPlan::Kind::Buffer)
+    checkBuffer(wave, request, plan);
+}
+
+// ---- Alignment ----
+
+void AccessCheck::checkAlignment(Wave &wave, const MemoryRequest &request, const AccessPlan &plan) {
+  unsigned demanded = demandedAlignment(request);
+  if (demanded == 1)
+    return;
+  if (plan.kind == AccessPlan::Kind::Scalar) {
+    if (uint64_t address = scalarAddress(wave, *request.instruction); address % 4)
+      reportMisaligned(wave, request, address, 4, -1);
+    return;
+  }
+  bool isBuffer = plan.kind == AccessPlan::Kind::Buffer && demanded > 2; // whose addresses are rounded already
+  uint64_t bits = 0;
+  for (unsigned lane = 0; lane < waveLanes && !isBuffer; ++lane)
+    bits |= request.address[lane];
+  if (!isBuffer && !(bits % demanded))
+    return;
+  forLanesWhile(request.inRange[0], [&](unsigned lane) {
+    uint64_t address = isBuffer ? bufferAddress(wave, *request.instruction, plan, lane) : request.address[lane];
+    if (address % demanded)
+      reportMisaligned(wave, request, address, demanded, int(lane));
+    return address % demanded == 0;
+  });
+}
+
+void AccessCheck::reportMisaligned(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned demanded,
+                                   int lane) {
+  Site site = Site::of(wave, *request.instruction, lane);
+  findings.report(Check::Misaligned, site, {}, [&] {
+    bool isGlobal = request.space == Space::Global || request.space == Space::Flat;
+    const Allocation *allocation = isGlobal ? memory.owner(address) : nullptr;
+    std::string place = allocation                        ? describePlace(*allocation, address)
+                        : request.space == Space::Lds     ? fmt::format("LDS 0x{:x}", address)
+                        : request.space == Space::Scratch ? fmt::format("scratch 0x{:x}", address)
+                                                          : fmt::format("0x{:x}", address);
+    Finding finding;
+    finding.title =
+        fmt::format("{} bytes are accessed at an address that is no multiple of {}", request.bytes, demanded);
+    finding.lines = {findings.line(verbOf(request), site, place)};
+    finding.needs = fmt::format("addresses that are multiples of {}, or accesses of fewer bytes", demanded);
+    return finding;
+  });
+}
+
+// ---- Ranges of descriptors ----
+
+void AccessCheck::checkBuffer(Wave &wave, const MemoryRequest &request, const AccessPlan &plan) {
+  const Instruction &instruction = *request.instruction;
+  BufferDescriptor descriptor(wave.s + instruction.operands[plan.address + 1].index);
+  uint64_t any = 0, all = request.lanes;
+  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
+    any |= request.inRange[word], all &= request.inRange[word];
+  bool isStructured = instruction.modifiers.idxen && descriptor.stride;
+  if (all != request.lanes && !isStructured)
+    forLanesWhile(request.lanes & ~all, [&](unsigned lane) {
+      uint64_t first = request.address[lane] - descriptor.base, end = descriptor.records;
+      bool isCut = first < end && first + request.bytes > end;
+      if (isCut)
+        reportBuffer(wave, request, plan, "an access is in part beyond the range of its descriptor", lane,
+                     "a range that ends where an access does, or narrower accesses at its end");
+      return !isCut;
+    });
+  const Allocation *buffer = any ? memory.around(descriptor.base, false) : nullptr;
+  if (!buffer)
+    return;
+  forLanesWhile(any, [&](unsigned lane) {
+    unsigned words = 0;
+    for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
+      words += request.inRange[word] >> lane & 1;
+    bool isInside = buffer->contains(request.address[lane], std::min<unsigned>(request.bytes, 4 * words));
+    if (!isInside)
+      reportBuffer(wave, request, plan,
+                   "an access within the range of its descriptor leaves the buffer in which the descriptor begins",
+                   lane,
+                   fmt::format("a range of at most {} bytes, which the buffer has behind the descriptor's base",
+                               buffer->base + buffer->sizeBytes - descriptor.base));
+    return isInside;
+  });
+}
+
+void AccessCheck::reportBuffer(Wave &wave, const MemoryRequest &request, const AccessPlan &plan, const char *title,
+                               unsigned lane, const std::string &needs) {
+  Site site = Site::of(wave, *request.instruction, int(lane));
+  findings.report(Check::Bounds, site, {}, [&] {
+    BufferDescriptor descriptor(wave.s + request.instruction->operands[plan.address + 1].index);
+    const Allocation *buffer = memory.owner(descriptor.base);
+    uint64_t offset = request.address[lane] - descriptor.base;
+    Finding finding;
+    finding.title = title;
+    finding.lines = {
+        findings.line(verbOf(request), site,
+                      fmt::format("bytes 0x{:x}..0x{:x} behind its base", offset, offset + request.bytes - 1)),
+        fmt::format("  note   the descriptor's range: {} {} from {}", descriptor.records,
+                    descriptor.stride && request.instruction->modifiers.idxen ? "elements" : "bytes",
+                    buffer ? describePlace(*buffer, descriptor.base) : fmt::format("0x{:x}", descriptor.base))};
+    finding.needs = needs;
+    return finding;
+  });
+}
+
+} // namespace heddle::simulator

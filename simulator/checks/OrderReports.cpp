@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What OrderCheck says about what it found.
+#include "simulator/checks/Checks.h"
+#include <fmt/format.h>
+
+namespace heddle::simulator {
+
+static const char *bitsOf(Scope scope) {
+  return scope == Scope::System ? "sc0 sc1" : scope == Scope::Agent ? "sc1" : "sc0";
+}
+
+Site OrderCheck::siteOf(const Stamp &stamp) const {
+  Site site = waves[stamp.wave].site;
+  site.instruction = instructions[stamp.instruction];
+  site.lane = stamp.stream == uint8_t(Stream::ScalarRead) ? -1 : stamp.lane;
+  return site;
+}
+
+void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const Stamp &now, uint64_t address) {
+  bool sameGroup = waves[before.wave].group == waves[now.wave].group;
+  bool sameDevice = waves[before.wave].site.device == waves[now.wave].site.device;
+  Scope needed = sameGroup ? Scope::Workgroup : sameDevice ? Scope::Agent : Scope::System;
+  bool areAtomic = before.isAtomic && now.isAtomic;
+  if (areAtomic && Scope(before.scope) >= needed && Scope(now.scope) >= needed)
+    return;
+  Check kind = areAtomic ? Check::NarrowScope : Check::GlobalRace;
+  if (!checks.has(kind))
+    return;
+  Site first = siteOf(before), second = siteOf(now);
+  auto make = [&] {
+    const Allocation *allocation = system.home.owner(address);
+    std::string place = allocation ? describePlace(*allocation, address) : fmt::format("0x{:x}", address);
+    Finding finding;
+    auto verb = [](const Stamp &stamp) { return stamp.writes ? stamp.isAtomic ? "atomic" : "write" : "read"; };
+    finding.title = areAtomic ? "two atomic accesses whose scopes do not hold both waves"
+                              : "two accesses to the same memory that nothing orders";
+    finding.lines = {findings.line(verb(before), first, place), findings.line(verb(now), second, "")};
+    finding.needs = areAtomic ? fmt::format("{} on both: the waves are of two {}", bitsOf(needed),
+                                            sameDevice ? "workgroups" : "devices")
+                              : whatIsMissing(state, before, now);
+    return finding;
+  };
+  bool isDoubtful = (!before.writes && now.isAtomic) || (!now.writes && before.isAtomic);
+  const Stamp &reader = before.writes ? now : before;
+  if (isDoubtful && !areAtomic && reader.stream != uint8_t(Stream::ScalarRead) && !waves[reader.wave].ended)
+    doubts[reader.wave].push_back({address, before, now, make()});
+  else
+    findings.report(kind, first, second, make);
+}
+
+void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
+  if (auto place = doubts.find(wave); place != doubts.end())
+    std::erase_if(place->second, [&](const Doubt &doubt) { return doubt.address / 8 == address / 8; });
+}
+
+void OrderCheck::waveEnds(Wave &wave) {
+  waves[wave.number].ended = true;
+  auto place = doubts.find(wave.number);
+  if (place == doubts.end())
+    return;
+  for (const Doubt &doubt : place->second)
+    findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
+  doubts.erase(place);
+}
+
+/// In words, what would have ordered the first behind the second.
+std::string OrderCheck::whatIsMissing(const WaveState &state, const Stamp &before, const Stamp &now) const {
+  const WaveInfo &first = waves[before.wave], &second = waves[now.wave];
+  uint32_t id = Knowledge::idOf(before.wave, Stream(before.stream));
+  if (now.stream == uint8_t(Stream::ScalarRead) && before.writes && first.launch == second.launch)
+    return "a vector load: the scalar cache is not told of stores of the same launch";
+  bool sameGroup = first.group == second.group, sameDevice = first.site.device == second.site.device;
+  const char *bits = bitsOf(sameDevice ? Scope::Agent : Scope::System);
+  if (state.all.epochOf(id) < before.epoch)
+    return sameGroup ? "s_barrier between the two, or a flag that is released behind the first and acquired before "
+                       "the second"
+                     : "a flag that is released behind the first and acquired before the second";
+  uint32_t seen = std::max(sameDevice ? state.seenAgent.epochOf(id) : 0, state.seenSystem.epochOf(id));
+  if (seen >= before.epoch)
+    return fmt::format("buffer_inv {} between the load that saw the flag and the second access", bits);
+  if (before.stream == uint8_t(Stream::Everywhere) || before.stream == uint8_t(Stream::ScalarRead))
+    return "s_waitcnt that proves the first access complete, before the flag is stored";
+  if (std::max(backToSystem.epochOf(id), sameDevice ? backToAgent.epochOf(id) : 0) >= before.epoch)
+    return fmt::format("s_waitcnt vmcnt(0) between buffer_wbl2 {} and the store of the flag, or the flag's own scope "
+                       "is too narrow ({} is needed)",
+                       bits, bits);
+  return fmt::format("buffer_wbl2 {} and s_waitcnt vmcnt(0) behind the first access, before the flag is stored", bits);
+}
+
+} // namespace heddle::simulator

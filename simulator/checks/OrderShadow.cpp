@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulator/checks/OrderShadow.h"
+#include <algorithm>
+#include <bit>
+
+namespace heddle::simulator {
+
+void OrderShadow::clear() {
+  pages.clear();
+  manySegments.clear();
+  manyCells.clear();
+  std::fill(std::begin(recent), std::end(recent), RecentPage());
+}
+
+OrderShadow::Block &OrderShadow::blockOf(uint64_t cell) {
+  uint64_t number = cell / (cellsPerBlock * blocksPerPage);
+  RecentPage &place = recent[number % std::size(recent)];
+  if (place.number != number) {
+    std::unique_ptr<Page> &page = pages[number];
+    if (!page)
+      page = std::make_unique<Page>();
+    place = {number, page.get()};
+  }
+  return place.page->blocks[cell / cellsPerBlock % blocksPerPage];
+}
+
+// ---- Segments ----
+
+OrderShadow::Cell OrderShadow::Segment::cellAt(unsigned index) const {
+  Cell cell = *this;
+  for (unsigned i = 0; i < stampsPerCell; ++i)
+    cell.stamps[i].lane = uint8_t(cell.stamps[i].lane + rules[i].lanesBefore(index));
+  return cell;
+}
+
+void OrderShadow::splitInCells(Block &block) {
+  Cell *cells = manyCells.emplace_back().data();
+  unsigned index = 0;
+  for (const Segment *segment = block.begin(); index < cellsPerBlock; ++segment)
+    for (; index < segment->end; ++index)
+      cells[index] = segment->cellAt(index);
+  block.cells = cells;
+}
+
+/// A segment ends there; false when there are too many.
+bool OrderShadow::cutAt(Block &block, unsigned cell) {
+  Segment *segment = block.begin();
+  while (segment->end < cell)
+    ++segment;
+  if (cell == 0 || segment->end == cell)
+    return true;
+  if (block.count == mostSegments)
+    return false;
+  if (!block.segments) {
+    block.segments = manySegments.emplace_back().data();
+    block.segments[0] = block.first;
+    segment = block.segments;
+  }
+  std::copy_backward(segment, block.segments + block.count, block.segments + block.count + 1);
+  segment->end = uint8_t(cell);
+  ++block.count;
+  return true;
+}
+
+// ---- Accesses ----
+
+/// What becomes of the stamps of a cell.
+OrderShadow::Verdict OrderShadow::judgeStamps(AccessJudge &judge, const Cell &cell, const AccessStamp &now) {
+  Verdict verdict;
+  unsigned empty = stampsPerCell, read = stampsPerCell;
+  for (unsigned i = 0; i < stampsPerCell; ++i) {
+    const AccessStamp &other = cell.stamps[i];
+    if (!other.epoch) {
+      empty = std::min(empty, i);
+      continue;
+    }
+    bool overlaps = other.bytes & now.bytes, conflicts = other.writes | now.writes;
+    bool isBefore = other.wave == now.wave || judge.isBefore(other);
+    // The scalar cache hears of no store of this launch, not even of the wave's own.
+    bool isScalar = now.stream == uint8_t(Stream::ScalarRead) && other.writes;
+    if (overlaps && conflicts && (!isBefore || (isScalar && judge.isHidden(other, now))))
+      verdict.races |= uint8_t(1u << i);
+    bool isCovered = isBefore && !(other.bytes & ~now.bytes) && (now.writes || !other.writes);
+    if (!isCovered)
+      read = other.writes ? read : i;
+    else if (verdict.place == stampsPerCell) // who is ordered behind the new one is ordered behind the old one
+      verdict.place = uint8_t(i);
+    else
+      verdict.cleared |= uint8_t(1u << i);
+  }
+  if (verdict.place == stampsPerCell)
+    verdict.place = uint8_t(empty < stampsPerCell ? empty : read < stampsPerCell ? read : now.epoch % stampsPerCell);
+  return verdict;
+}
+
+bool OrderShadow::touchCell(AccessJudge &judge, Cell &cell, uint64_t address, unsigned index, const Touch &touch) {
+  bool races = false;
+  for (unsigned number = 0; number < touch.count; ++number) {
+    AccessStamp now = touch.stamps[number];
+    now.lane = uint8_t(now.lane + touch.rule.lanesBefore(index));
+    Verdict verdict = judgeStamps(judge, cell, now);
+    for (unsigned i = 0; i < stampsPerCell; ++i) {
+      if (verdict.races >> i & 1)
+        judge.race(cell.stamps[i], now, address + touch.offset + number * touch.step);
+      if (verdict.cleared >> i & 1)
+        cell.stamps[i] = {};
+    }
+    cell.stamps[verdict.place] = now;
+    races |= verdict.races;
+  }
+  return races;
+}
+
+/// False, and nothing is changed, when anything races: then each cell has its own report.
+bool OrderShadow::touchSegment(AccessJudge &judge, Segment &segment, const Touch &touch) {
+  Segment changed = segment;
+  for (unsigned number = 0; number < touch.count; ++number) {
+    Verdict verdict = judgeStamps(judge, changed, touch.stamps[number]);
+    if (verdict.races)
+      return false;
+    for (unsigned i = 0; i < stampsPerCell; ++i)
+      if (verdict.cleared >> i & 1)
+        changed.stamps[i] = {};
+    changed.stamps[verdict.place] = touch.stamps[number];
+    changed.rules[verdict.place] = touch.rule;
+  }
+  segment = changed;
+  return true;
+}
+
+/// `address` is the block's.
+bool OrderShadow::touchBlock(AccessJudge &judge, Block &block, uint64_t address, unsigned first, unsigned end,
+                             const Touch &touch) {
+  if (!block.cells && (!cutAt(block, first) || !cutAt(block, end)))
+    splitInCells(block);
+  if (!block.cells) {
+    Segment *segment = block.begin();
+    while (segment->end <= first)
+      ++segment;
+    for (; first < end && touchSegment(judge, *segment, touch); ++segment)
+      first = segment->end;
+    if (first < end)
+      splitInCells(block);
+  }
+  bool races = false;
+  for (unsigned index = first; index < end; ++index)
+    races |= touchCell(judge, block.cells[index], address + 4 * index, index, touch);
+  return races;
+}
+
+bool OrderShadow::touchCells(AccessJudge &judge, uint64_t firstCell, unsigned count, Touch &touch) {
+  bool races = false;
+  for (uint64_t cell = firstCell, end = firstCell + count; cell < end;) {
+    uint64_t start = cell / cellsPerBlock * cellsPerBlock;
+    uint64_t last = std::min<uint64_t>(end, start + cellsPerBlock);
+    touch.rule.origin = int16_t(int64_t(firstCell - start));
+    races |= touchBlock(judge, blockOf(cell), 4 * start, unsigned(cell - start), unsigned(last - start), touch);
+    cell = last;
+  }
+  return races;
+}
+
+bool OrderShadow::touchRow(AccessJudge &judge, uint64_t address, unsigned bytes, unsigned count,
+                           const AccessStamp &stamp) {
+  Touch touch;
+  bool isScalar = stamp.stream == uint8_t(Stream::ScalarRead);
+  touch.count = bytes < 4 ? 4 / bytes : 1;
+  touch.step = bytes;
+  touch.rule.perCell = uint8_t(isScalar ? 0 : touch.count);
+  touch.rule.cellsPerLane = uint8_t(std::max(1u, bytes / 4));
+  for (unsigned i = 0; i < touch.count; ++i) {
+    touch.stamps[i] = stamp;
+    touch.stamps[i].bytes = uint8_t(bytes < 4 ? ((1u << bytes) - 1) << i * bytes : 0xf);
+    touch.stamps[i].lane = uint8_t(stamp.lane + i);
+  }
+  return touchCells(judge, address / 4, count * bytes / 4, touch);
+}
+
+bool OrderShadow::touch(AccessJudge &judge, uint64_t address, unsigned bytes, const AccessStamp &stamp) {
+  bool races = false;
+  for (uint64_t end = address + bytes; address < end;) {
+    Touch touch;
+    touch.offset = address % 4;
+    unsigned part = unsigned(std::min<uint64_t>(4 - touch.offset, end - address));
+    unsigned cells = part < 4 ? 1 : unsigned(end - address) / 4;
+    touch.stamps[0] = stamp;
+    touch.stamps[0].bytes = uint8_t(((1u << part) - 1) << touch.offset);
+    races |= touchCells(judge, address / 4, cells, touch);
+    address += part < 4 ? part : 4 * cells;
+  }
+  return races;
+}
+
+} // namespace heddle::simulator

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The order of accesses to global memory: for each thing that may be missing, a program that lacks it and is told so,
+// beside the one that has it and is told nothing, under every policy and schedule.
+#include "tests/simulator/checks/AssembledKernel.h"
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+namespace heddle::simulator {
+namespace {
+
+using testing::HasSubstr;
+
+std::string reportOf(AssembledKernel &kernel, SimulationOptions options) {
+  options.checks = parseChecks("none,+global-race,+narrow-scope");
+  SimulationReport report = kernel.run(options);
+  EXPECT_FALSE(report.error) << report.error->what();
+  std::string text;
+  for (const Finding &finding : report.findings)
+    text += finding.text();
+  return text;
+}
+
+std::string describe(const SimulationOptions &options) {
+  return fmt::format("policy {} schedule {} seed {}", int(options.policy), int(options.schedule), options.seed);
+}
+
+void expectNone(Together together, const std::vector<std::string> &programs) {
+  AssembledKernel kernel(programs, together);
+  forEachRun([&](const SimulationOptions &options) { ASSERT_EQ(reportOf(kernel, options), "") << describe(options); });
+}
+
+/// That every run has a finding that needs this.
+void expectNeed(Together together, const std::vector<std::string> &programs, const std::string &need) {
+  AssembledKernel kernel(programs, together);
+  forEachRun([&](const SimulationOptions &options) {
+    ASSERT_THAT(reportOf(kernel, options), HasSubstr("  needs  " + need + "\n")) << describe(options);
+  });
+}
+
+// ---- Data, and a flag behind it ----
+
+const std::string store = "global_store_dword v[2:3], v0, off\n", load = "global_load_dword v10, v[2:3], off\n",
+                  wait = "s_waitcnt vmcnt(0)\n";
+
+/// Lane 0 stores 1 to the flag.
+std::string setFlag(const std::string &scope) {
+  return "s_mov_b64 s[8:9], exec\ns_mov_b64 exec, 1\nv_mov_b32 v11, 1\n"
+         "global_store_dword v[2:3], v11, off offset:1024 " +
+         scope + "\ns_mov_b64 exec, s[8:9]\n";
+}
+/// Lane 0 reads it until it is there.
+std::string awaitFlag(const std::string &scope) {
+  return "s_mov_b64 s[8:9], exec\ns_mov_b64 exec, 1\npoll:\nglobal_load_dword v11, v[2:3], off offset:1024 " + scope +
+         "\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s3, v11\ns_cmp_lg_u32 s3, 1\ns_cbranch_scc1 poll\n"
+         "s_mov_b64 exec, s[8:9]\n";
+}
+
+struct Distance {
+  Together together;
+  std::string scope;
+};
+class Flag : public testing::TestWithParam<Distance> {
+protected:
+  Together together = GetParam().together;
+  std::string scope = GetParam().scope, writeBack = "buffer_wbl2 " + scope + "\n",
+              invalidate = "buffer_inv " + scope + "\n", set = setFlag(scope), await = awaitFlag(scope);
+};
+
+TEST_P(Flag, Orders) {
+  expectNone(together, {store + writeBack + wait + set, await + invalidate + load});
+  expectNone(together, {store + writeBack + wait + set, await + invalidate + store});
+  expectNone(together, {load + wait + set, await + invalidate + store});
+  // A store that goes where all find it needs no writing back, and no cache stands before another store.
+  expectNone(together, {"global_store_dword v[2:3], v0, off " + scope + "\n" + wait + set, await + invalidate + load});
+  expectNone(together, {store + writeBack + wait + set, await + store});
+}
+
+TEST_P(Flag, WithoutInvalidation) {
+  expectNeed(together, {store + writeBack + wait + set, await + load},
+             "buffer_inv " + scope + " between the load that saw the flag and the second access");
+}
+
+TEST_P(Flag, WithoutWritingBack) {
+  std::string need =
+      "buffer_wbl2 " + scope + " and s_waitcnt vmcnt(0) behind the first access, before the flag is stored";
+  expectNeed(together, {store + wait + set, await + invalidate + load}, need);
+  expectNeed(together, {writeBack + wait + store + wait + set, await + invalidate + load}, need);
+}
+
+TEST_P(Flag, WithoutWaitingForTheWriteBack) {
+  std::string need = fmt::format("s_waitcnt vmcnt(0) between buffer_wbl2 {0} and the store of the flag, or the flag's "
+                                 "own scope is too narrow ({0} is needed)",
+                                 scope);
+  expectNeed(together, {store + writeBack + set, await + invalidate + load}, need);
+  expectNeed(together, {store + writeBack + "s_waitcnt vmcnt(1)\n" + set, await + invalidate + load}, need);
+}
+
+TEST_P(Flag, WithoutWaitingForALoad) {
+  expectNeed(together, {load + set, await + invalidate + store},
+             "s_waitcnt that proves the first access complete, before the flag is stored");
+}
+
+TEST_P(Flag, ThatNobodyReads) {
+  expectNeed(together, {store + writeBack + wait + set, load},
+             "a flag that is released behind the first and acquired before the second");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Flag,
+                         testing::Values(Distance{Together::Device, "sc1"}, Distance{Together::System, "sc0 sc1"}),
+                         [](const auto &info) {
+                           return info.param.together == Together::Device ? "InADevice" : "BetweenDevices";
+                         });
+
+TEST(NarrowScope, NamesTheScopeThatIsNeeded) {
+  std::string writeBack = "buffer_wbl2 sc1\n", invalidate = "buffer_inv sc1\n";
+  expectNeed(Together::Device,
+             {store + writeBack + wait + setFlag("sc0"), "global_load_dword v11, v[2:3], off "
+                                                         "offset:1024 sc1"},
+             "sc1 on both: the waves are of two workgroups");
+  expectNeed(Together::System,
+             {store + writeBack + wait + setFlag("sc1"), "global_load_dword v11, v[2:3], off offset:1024 sc0 sc1"},
+             "sc0 sc1 on both: the waves are of two devices");
+  std::string add = "s_mov_b64 exec, 1\nglobal_atomic_add v[2:3], v0, off\n", addForAll = "s_mov_b64 exec, 1\n"
+                                                                                          "global_atomic_add v[2:3], "
+                                                                                          "v0, off sc1\n";
+  expectNone(Together::Device, {add, add});
+  expectNeed(Together::System, {add, addForAll}, "sc0 sc1 on both: the waves are of two devices");
+  expectNone(Together::System, {addForAll, addForAll});
+}
+
+// ---- A workgroup ----
+
+TEST(GlobalRace, InAWorkgroup) {
+  std::string barrier = "s_barrier\n";
+  for (const auto &[first, second] : {std::pair{store, load}, {load, store}, {store, store}}) {
+    expectNone(Together::Group, {first + barrier, barrier + second});
+    expectNeed(Together::Group, {first, second},
+               "s_barrier between the two, or a flag that is released behind the first and acquired before the second");
+  }
+  expectNone(Together::Group, {load, load});
+  expectNone(Together::Group, {store, "global_store_dword v[2:3], v0, off offset:256\n"});
+  expectNone(Together::Group, {store + setFlag("sc0"), awaitFlag("sc0") + load});
+}
+
+/// The bytes decide, not the words; three words a lane, and lanes that are not side by side.
+TEST(GlobalRace, OnlySharedBytesCount) {
+  auto expect = [](bool race, const std::string &first, const std::string &second) {
+    AssembledKernel kernel({first, second});
+    EXPECT_EQ(reportOf(kernel, {}).empty(), !race) << first << "and\n" << second;
+  };
+  std::string third = "v_mul_u32_u24 v12, 12, v0\nv_and_b32 v12, 0x3ff, v12\n";
+  expect(false, "global_store_short v[2:3], v0, off", "global_store_short v[2:3], v0, off offset:2");
+  expect(true, "global_store_short v[2:3], v0, off", "global_store_byte v[2:3], v0, off offset:1");
+  expect(true, "global_store_dword v[2:3], v0, off", "global_load_ushort v10, v[2:3], off offset:2");
+  expect(true, "global_store_dwordx2 v[2:3], v[0:1], off offset:2", "global_load_dword v10, v[2:3], off offset:256");
+  expect(false, "global_store_dword v[2:3], v0, off", "global_load_dwordx2 v[10:11], v[2:3], off offset:256");
+  expect(true, third + "global_store_dwordx3 v12, v[0:2], s[4:5]",
+         "s_mov_b64 exec, 1\nglobal_load_dword v10, v1, s[4:5] "
+         "offset:764");
+  expect(false, "s_mov_b32 exec_hi, 0\n" + store, "s_mov_b32 exec_lo, 0\n" + load);
+  expect(true, "s_mov_b32 exec_hi, 0\n" + store, load);
+}
+
+TEST(GlobalRace, ScalarLoadBehindAStore) {
+  std::string need = "a vector load: the scalar cache is not told of stores of the same launch",
+              scalar = "s_load_dword s10, s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\n";
+  expectNeed(Together::Group, {store + wait + scalar}, need);
+  expectNeed(Together::Group, {store + wait + "s_barrier\n", "s_barrier\n" + scalar}, need);
+  expectNeed(Together::Device,
+             {store + "buffer_wbl2 sc1\n" + wait + setFlag("sc1"), awaitFlag("sc1") + "buffer_inv sc1\n" + scalar},
+             need);
+  expectNone(Together::Group, {"s_mov_b64 exec, -2\n" + store + wait + scalar}); // of another word
+  expectNone(Together::Group, {scalar + store});
+}
+
+// ---- Read-modify-writes that the chip lacks ----
+
+/// What LLVM makes of one: a plain load, and a compare-and-swap that expects what it has brought.
+TEST(GlobalRace, PlainLoadOfWhatACompareAndSwapExpects) {
+  std::string lane = "s_mov_b64 exec, 1\n", add = lane + "global_atomic_add v[2:3], v0, off\n",
+              plain = lane + "global_load_dword v13, v[2:3], off\n" + wait,
+              swap = "v_add_u32 v12, 1, v13\nglobal_atomic_cmpswap v10, v[2:3], v[12:13], off sc0\n" + wait,
+              elsewhere = "global_atomic_cmpswap v10, v[2:3], v[12:13], off offset:8 sc0\n" + wait;
+  std::string need = "a flag that is released behind the first and acquired before the second";
+  expectNone(Together::Device, {add, plain + swap});
+  expectNone(Together::Device, {plain + swap, add});
+  expectNone(Together::Device, {plain + swap, plain + swap});
+  expectNeed(Together::Device, {add, plain}, need);
+  expectNeed(Together::Device, {add, plain + elsewhere}, need);
+}
+
+} // namespace
+} // namespace heddle::simulator
