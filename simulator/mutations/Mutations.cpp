@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/mutations/Mutations.h"
 #include "simulator/instructions/InstructionTable.h"
+#include "simulator/instructions/WaitCounts.h"
 #include "support/Error.h"
 #include <cstring>
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ constexpr MutationKindInfo kinds[mutationKindCount] = {
 
 // ---- Encodings: fields of the first dword ----
 
-constexpr uint32_t noOperation = 0xbf800000, waitCounts = 0xbf8c0000;
+constexpr uint32_t noOperation = 0xbf800000, waitOperation = 0xbf8c0000;
 constexpr uint32_t sourceExec = 126, sourceLiteral = 255, inlineZero = 128, inlineSixtyFour = 192;
 
 struct Field {
@@ -61,6 +62,11 @@ bool startsWithAny(const std::string &text, std::initializer_list<const char *> 
   return false;
 }
 
+/// Whether anything but what stands behind it may be next.
+bool jumps(const Instruction &instruction) {
+  return startsWithAny(instruction.mnemonic, {"s_branch", "s_cbranch_", "s_setpc", "s_swappc", "s_call", "s_rfe"});
+}
+
 std::string bytesOf(uint64_t word, uint32_t sizeBytes) {
   std::string bytes(sizeBytes, '\0');
   std::memcpy(bytes.data(), &word, std::min<size_t>(sizeBytes, sizeof word));
@@ -75,15 +81,6 @@ std::string paddedBytes(uint32_t dword, uint32_t sizeBytes) {
   return bytes;
 }
 
-struct WaitFields {
-  unsigned vector, local;
-  explicit WaitFields(uint16_t bits) : vector((bits & 15) | (bits >> 14 & 3) << 4), local(bits >> 8 & 15) {}
-  uint32_t encode(uint16_t old) const {
-    return waitCounts | (old & 0x0070u) | (vector & 15) | (vector >> 4) << 14 | local << 8;
-  }
-};
-constexpr unsigned anyVector = 63, anyLocal = 15;
-
 } // namespace
 
 std::span<const MutationKindInfo, mutationKindCount> allMutationKinds() {
@@ -97,25 +94,22 @@ struct MutationMaker::Patch {
 };
 
 void MutationMaker::addWaits(const Instruction &instruction, std::vector<Patch> &patches) const {
-  uint16_t old = instruction.immediate;
-  const WaitFields now(old);
-  bool waitsVector = now.vector < anyVector, waitsLocal = now.local < anyLocal;
-  if (!waitsVector && !waitsLocal)
+  const WaitCounts now = WaitCounts::of(instruction.immediate);
+  if (!now.waitsVector() && !now.waitsLocal())
     return;
   auto add = [&](MutationKind kind, unsigned vector, unsigned local) {
-    WaitFields changed = now;
-    changed.vector = vector;
-    changed.local = local;
-    patches.push_back({kind, bytesOf(changed.encode(old), 4), "s_waitcnt"});
+    uint16_t changed = WaitCounts{vector, local}.into(instruction.immediate);
+    patches.push_back({kind, bytesOf(waitOperation | changed, 4), "s_waitcnt"});
   };
   patches.push_back({MutationKind::WaitRemoved, bytesOf(noOperation, 4), "s_nop"});
-  if (waitsVector && (now.vector + 1 < anyVector || waitsLocal))
+  // One more than the largest count is no wait: that mutant is there already.
+  if (now.waitsVector() && (now.vector + 1 < WaitCounts::anyVector || now.waitsLocal()))
     add(MutationKind::VectorCountWeakened, now.vector + 1, now.local);
-  if (waitsLocal && (now.local + 1 < anyLocal || waitsVector))
+  if (now.waitsLocal() && (now.local + 1 < WaitCounts::anyLocal || now.waitsVector()))
     add(MutationKind::LocalCountWeakened, now.vector, now.local + 1);
-  if (waitsVector && waitsLocal) {
-    add(MutationKind::WaitFieldDropped, anyVector, now.local);
-    add(MutationKind::WaitFieldDropped, now.vector, anyLocal);
+  if (now.waitsVector() && now.waitsLocal()) {
+    add(MutationKind::WaitFieldDropped, WaitCounts::anyVector, now.local);
+    add(MutationKind::WaitFieldDropped, now.vector, WaitCounts::anyLocal);
   }
 }
 
@@ -139,19 +133,18 @@ void MutationMaker::addScopes(const Instruction &instruction, std::vector<Patch>
   add(false);
 }
 
-/// Whether nothing reads SCC before it is written again. What cannot be seen counts as reading.
+/// Whether nothing reads SCC before it is written again, on the way that is straight on. What cannot be seen counts as
+/// reading.
 bool MutationMaker::isSccDead(std::span<const uint8_t> code) {
   constexpr unsigned most = 256;
   for (unsigned i = 0; i < most && code.size() >= 4; ++i) {
     Instruction instruction = decoder.decode(code, 0);
-    if (!instruction.row || instruction.row->implicit & readsScc)
-      return false;
-    // A scalar instruction says what it writes by its name where its row does not.
-    if (instruction.row->implicit & writesScc || instruction.mnemonic.starts_with("s_cmp") ||
-        instruction.mnemonic == "s_endpgm")
+    if (instruction.mnemonic == "s_endpgm")
       return true;
-    if (instruction.mnemonic == "s_branch")
+    if (!instruction.row || instruction.row->implicit & readsScc || jumps(instruction))
       return false;
+    if (instruction.row->implicit & writesScc)
+      return true;
     code = code.subspan(std::min<size_t>(instruction.sizeBytes, code.size()));
   }
   return false;

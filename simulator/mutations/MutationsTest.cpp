@@ -96,6 +96,10 @@ TEST(Mutations, LdsBase) {
   EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cmp_eq_u32 s0, s1\ns_cbranch_scc1 1"),
               ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
   EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_nop 0\ns_cbranch_scc1 1\ns_endpgm"), IsEmpty());
+  // What a jump leads to is not looked at, and may read it.
+  for (const char *jump : {"s_branch 4", "s_cbranch_execz 4", "s_cbranch_vccnz 4", "s_setpc_b64 s[4:5]",
+                           "s_swappc_b64 s[30:31], s[4:5]", "s_call_b64 s[30:31], 4"})
+    EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\n" + std::string(jump) + "\ns_endpgm"), IsEmpty()) << jump;
   EXPECT_THAT(mutantsOf("s_mov_b32 s2, s3\ns_endpgm"), IsEmpty());
 }
 
