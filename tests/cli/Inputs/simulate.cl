@@ -89,3 +89,14 @@ __kernel void first_of_three(__global int *x) {
   if (ITEM < 3)
     x[ITEM] = 1;
 }
+
+// Two lanes write each place.
+__kernel void collide(__global int *out, int apart) {
+  __local int shared[64];
+  shared[ITEM] = 0;
+  __builtin_amdgcn_s_waitcnt(0xc07f);
+  shared[ITEM >> 1] = ITEM * apart;
+  __builtin_amdgcn_s_waitcnt(0xc07f);
+  out[64 + ITEM] = shared[ITEM];
+  out[ITEM >> 1] = ITEM * apart;
+}
