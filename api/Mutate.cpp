@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Mutate.h"
 #include "api/CheckRuns.h"
+#include "api/Equivalence.h"
 #include "api/Values.h"
 #include "simulator/mutations/Mutations.h"
 #include <algorithm>
@@ -13,19 +14,6 @@ namespace heddle {
 namespace {
 
 using namespace simulator;
-
-/// A mutant that runs longer than this many times the good kernel does not end.
-constexpr uint64_t slowdown = 16, leastLimit = 100000;
-
-struct Site {
-  uint64_t pc = 0;
-  Mutation mutation;
-};
-
-AmdSegment &codeOf(AmdCodeObject &object) {
-  return *std::find_if(object.segments.begin(), object.segments.end(),
-                       [](const AmdSegment &segment) { return segment.executable; });
-}
 
 class Mutating {
 public:
@@ -44,7 +32,7 @@ private:
   const MutateRequest &request;
   MutateResult result;
   CheckedRuns runs;
-  std::vector<Site> sites;
+  std::vector<MutantSite> sites;
   std::vector<size_t> order; ///< of the plan's runs: what catches most comes first
   std::vector<bool> ignored;
 };
@@ -73,13 +61,14 @@ void Mutating::findSites() {
         sites.push_back({pc, std::move(mutation)});
     pc += size;
   }
-  for (const Site &site : sites)
+  for (const MutantSite &site : sites)
     result.mutants.push_back({.kind = infoOf(site.mutation.kind).name,
                               .pc = site.pc,
                               .before = site.mutation.before,
                               .after = site.mutation.after,
                               .source = kernel.sourceOf(site.pc),
                               .detail = "",
+                              .proof = "",
                               .equivalent = ""});
 }
 
@@ -121,15 +110,10 @@ bool Mutating::judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome
 }
 
 void Mutating::run(size_t index) {
-  const Site &site = sites[index];
   Mutant &mutant = result.mutants[index];
-  AmdCodeObject object = kernel.object;
-  AmdSegment &code = codeOf(object);
-  code.bytes.replace(site.pc - code.address, site.mutation.bytes.size(), site.mutation.bytes);
+  AmdCodeObject object = mutate(kernel.object, sites[index]);
   for (size_t choice : order) {
-    SimulationOptions options = optionsOf(kernel, runs.plan[choice]);
-    uint64_t limit = slowdown * runs.outcomes[choice]->report.statistics.instructions + leastLimit;
-    options.instructionLimit = options.instructionLimit ? std::min(options.instructionLimit, limit) : limit;
+    SimulationOptions options = optionsOfMutant(kernel, runs, choice);
     if (judge(mutant, choice, kernel.run(object, options)))
       return;
   }
@@ -140,13 +124,16 @@ void Mutating::explain() {
   for (const EquivalentMutant &known : request.equivalents) {
     size_t matching = 0, survivors = 0;
     for (Mutant &mutant : result.mutants) {
-      bool isPlace = known.pc ? mutant.pc == *known.pc : mutant.before == known.text;
+      bool isPlace = known.pc ? mutant.pc == *known.pc : mutant.before == known.text || mutant.source == known.text;
       if (!isPlace || (!known.kind.empty() && mutant.kind != known.kind))
         continue;
       ++matching;
       if (mutant.fate != Mutant::Fate::Survived)
         continue;
       ++survivors;
+      if (mutant.equivalence != Mutant::Equivalence::Unknown)
+        continue; // what is shown need not be believed
+      mutant.equivalence = Mutant::Equivalence::Stated;
       mutant.equivalent = known.reason;
     }
     if (matching == 0)
@@ -177,6 +164,8 @@ MutateResult Mutating::execute() {
     if (request.check.progress)
       request.check.progress(done, sites.size());
   });
+  if (!deadline.isOver())
+    findEquivalents(kernel, runs, sites, request.check.threads, result.mutants);
   explain();
   return std::move(result);
 }
@@ -194,8 +183,8 @@ std::vector<EquivalentMutant> parseEquivalents(const std::string &text, const st
     mutant.origin = fmt::format("{}:{}", name, number);
     size_t colon = line.find(": ");
     if (colon == std::string::npos || line.find_first_not_of(" \t", colon + 1) == std::string::npos)
-      throw inputError(
-          fmt::format("{}: `{}` is not `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`", mutant.origin, line));
+      throw inputError(fmt::format("{}: `{}` is not `[KIND] PLACE: REASON`", mutant.origin, line),
+                       {"PLACE is an address, `FILE:LINE` of the source, or the instruction"});
     mutant.reason = line.substr(line.find_first_not_of(" \t", colon + 1));
     std::string place = line.substr(0, colon);
     for (const MutationKindInfo &info : allMutationKinds())
@@ -228,11 +217,15 @@ size_t MutateResult::count(Mutant::Fate fate) const {
 size_t MutateResult::caught() const {
   return mutants.size() - count(Mutant::Fate::Survived) - count(Mutant::Fate::NotRun);
 }
-size_t MutateResult::explained() const {
-  return size_t(std::count_if(mutants.begin(), mutants.end(), [](const Mutant &m) { return !m.equivalent.empty(); }));
+size_t MutateResult::count(Mutant::Equivalence equivalence) const {
+  return size_t(
+      std::count_if(mutants.begin(), mutants.end(), [&](const Mutant &m) { return m.equivalence == equivalence; }));
+}
+size_t MutateResult::equivalent() const {
+  return mutants.size() - count(Mutant::Equivalence::Unknown);
 }
 double MutateResult::score() const {
-  size_t counted = mutants.size() - explained() - count(Mutant::Fate::NotRun);
+  size_t counted = mutants.size() - equivalent() - count(Mutant::Fate::NotRun);
   return counted == 0 ? 1 : double(caught()) / double(counted);
 }
 

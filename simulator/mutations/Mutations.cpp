@@ -239,7 +239,15 @@ std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> code, uint32_t 
     if (changed.mnemonic != patch.mnemonic || changed.text == instruction.text)
       throw internalError(fmt::format("`{}` was to become `{}` ({}), and became `{}`", instruction.text, patch.mnemonic,
                                       infoOf(patch.kind).name, changed.text));
-    mutations.push_back({patch.kind, patch.bytes, instruction.text, changed.text});
+    Mutation mutation{patch.kind, patch.bytes, instruction.text, changed.text, {}, {}};
+    if (name == "s_waitcnt") {
+      mutation.demanded = WaitCounts::of(instruction.immediate);
+      if (changed.mnemonic == name)
+        mutation.left = WaitCounts::of(changed.immediate);
+    }
+    mutation.scope = scopeOf(instruction.modifiers, RequestKind::Load);
+    mutation.narrowed = scopeOf(changed.modifiers, RequestKind::Load);
+    mutations.push_back(std::move(mutation));
   }
   return mutations;
 }

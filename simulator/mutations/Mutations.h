@@ -3,6 +3,8 @@
 // Encodings: AMD Instinct MI300 (CDNA3) Instruction Set Architecture, "Microcode Formats".
 #pragma once
 #include "simulator/decode/Decoder.h"
+#include "simulator/instructions/WaitCounts.h"
+#include "simulator/memory/MemoryRequest.h"
 #include <span>
 #include <string>
 #include <vector>
@@ -37,8 +39,10 @@ inline const MutationKindInfo &infoOf(MutationKind kind) {
 
 struct Mutation {
   MutationKind kind;
-  std::string bytes;         ///< in place of the instruction's, as many
-  std::string before, after; ///< as LLVM prints them
+  std::string bytes;                                 ///< in place of the instruction's, as many
+  std::string before, after;                         ///< as LLVM prints them
+  WaitCounts demanded, left;                         ///< of a wait: what it demanded, and what is left of that
+  Scope scope = Scope::Wave, narrowed = Scope::Wave; ///< of what has a scope that is another, or gone with it
 };
 
 class MutationMaker {

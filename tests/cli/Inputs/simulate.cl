@@ -69,11 +69,12 @@ __kernel void waits(__global volatile int *x, __global int *out) {
   out[ITEM] = 1;
 }
 
-// Each of these waits is implied by the next one: taking one away changes nothing.
-__kernel void waits_twice(__global const int *x, __global int *out) {
-  int value = x[ITEM];
-  __asm__ volatile("s_waitcnt vmcnt(0)\n\ts_waitcnt vmcnt(0)\n\ts_waitcnt vmcnt(0)" : "+v"(value));
-  out[ITEM] = value + 1;
+// A load that nobody needs.
+__kernel void for_nobody(__global const int *x, __global int *out) {
+  __global const int *place = x + ITEM;
+  int value;
+  __asm__ volatile("global_load_dword %0, %1, off\n\ts_waitcnt vmcnt(0)\n\tv_mov_b32 %0, 1" : "=v"(value) : "v"(place));
+  out[ITEM] = value;
 }
 
 // A path that is taken only when it is asked for.
