@@ -8,12 +8,30 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <mutex>
+#include <set>
 #include <sstream>
 
 namespace heddle {
 namespace {
 
 using namespace simulator;
+
+/// Where the instructions that ran may jump to.
+std::set<uint64_t> jumpTargets(const std::string &chip, std::span<const uint8_t> code, uint64_t address,
+                               const std::map<uint64_t, uint32_t> &reached) {
+  std::set<uint64_t> targets;
+  Decoder decoder(chip);
+  for (auto [pc, size] : reached) {
+    Instruction instruction = decoder.decode(code.subspan(pc - address), pc);
+    const std::string &name = instruction.mnemonic;
+    if (name.starts_with("s_cbranch_") || name == "s_branch")
+      targets.insert(pc + size + uint64_t(int64_t(int16_t(instruction.immediate)) * 4));
+    if (name.starts_with("s_setpc") || name.starts_with("s_swappc") || name.starts_with("s_call")) // anywhere
+      for (auto [other, unused] : reached)
+        targets.insert(other);
+  }
+  return targets;
+}
 
 class Mutating {
 public:
@@ -61,6 +79,12 @@ void Mutating::findSites() {
         sites.push_back({pc, std::move(mutation)});
     pc += size;
   }
+  // Where several instructions change places, nobody may jump between them.
+  std::set<uint64_t> targets = jumpTargets(object.chip, bytes, code.address, reached);
+  std::erase_if(sites, [&](const MutantSite &site) {
+    auto inside = targets.upper_bound(site.pc);
+    return inside != targets.end() && *inside < site.pc + site.mutation.bytes.size();
+  });
   for (const MutantSite &site : sites)
     result.mutants.push_back({.kind = infoOf(site.mutation.kind).name,
                               .pc = site.pc,

@@ -20,6 +20,7 @@ struct WaitCounts {
   }
   constexpr bool waitsVector() const { return vector < anyVector; }
   constexpr bool waitsLocal() const { return local < anyLocal; }
+  constexpr bool demandsNothing() const { return !waitsVector() && !waitsLocal(); }
 };
 
 } // namespace heddle::simulator

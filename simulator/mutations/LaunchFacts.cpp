@@ -9,7 +9,8 @@ namespace {
 
 bool isWait(MutationKind kind) {
   return kind == MutationKind::WaitRemoved || kind == MutationKind::VectorCountWeakened ||
-         kind == MutationKind::LocalCountWeakened || kind == MutationKind::WaitFieldDropped;
+         kind == MutationKind::LocalCountWeakened || kind == MutationKind::WaitFieldDropped ||
+         kind == MutationKind::WaitLate; // which demands no more, for a while, than one that is gone
 }
 
 /// What holds of a site until a run shows otherwise.

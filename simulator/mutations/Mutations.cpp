@@ -2,6 +2,7 @@
 #include "simulator/mutations/Mutations.h"
 #include "simulator/instructions/InstructionTable.h"
 #include "simulator/instructions/WaitCounts.h"
+#include "simulator/mutations/Sequence.h"
 #include "support/Error.h"
 #include <cstring>
 #include <fmt/format.h>
@@ -22,6 +23,11 @@ constexpr MutationKindInfo kinds[mutationKindCount] = {
     {MutationKind::MaskRemoved, "mask-removed", "`s_and_saveexec_b64 d, m` becomes `s_mov_b64 d, exec`"},
     {MutationKind::LdsBaseMoved, "m0-moved", "what is written to M0 is another place"},
     {MutationKind::OffsetMoved, "offset-moved", "the offset of a memory instruction is 16 bytes further"},
+    {MutationKind::WaitLate, "wait-late",
+     "`s_waitcnt` stands behind the barrier or memory instruction that follows it"},
+    {MutationKind::WriteBackEarly, "write-back-early",
+     "`buffer_wbl2` stands before the last store that it writes back"},
+    {MutationKind::InvalidateLate, "invalidate-late", "`buffer_inv` stands behind the first load that follows it"},
 };
 
 // ---- Encodings: fields of the first dword ----
@@ -53,18 +59,6 @@ Format formatOf(const Instruction &instruction) {
   default:
     return Format::Other;
   }
-}
-
-bool startsWithAny(const std::string &text, std::initializer_list<const char *> prefixes) {
-  for (const char *prefix : prefixes)
-    if (text.starts_with(prefix))
-      return true;
-  return false;
-}
-
-/// Whether anything but what stands behind it may be next.
-bool jumps(const Instruction &instruction) {
-  return startsWithAny(instruction.mnemonic, {"s_branch", "s_cbranch_", "s_setpc", "s_swappc", "s_call", "s_rfe"});
 }
 
 std::string bytesOf(uint64_t word, uint32_t sizeBytes) {
@@ -249,6 +243,7 @@ std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> code, uint32_t 
     mutation.narrowed = scopeOf(changed.modifiers, RequestKind::Load);
     mutations.push_back(std::move(mutation));
   }
+  addMoves(code, mutations);
   return mutations;
 }
 

@@ -23,8 +23,11 @@ enum class MutationKind : uint8_t {
   MaskRemoved,
   LdsBaseMoved,
   OffsetMoved,
+  WaitLate,
+  WriteBackEarly,
+  InvalidateLate,
 };
-inline constexpr unsigned mutationKindCount = 11;
+inline constexpr unsigned mutationKindCount = 14;
 
 struct MutationKindInfo {
   MutationKind kind;
@@ -59,6 +62,7 @@ private:
   void addScopes(const Instruction &instruction, std::vector<Patch> &patches) const;
   void addLdsBase(const Instruction &instruction, std::span<const uint8_t> behind, std::vector<Patch> &patches);
   void addOffsets(const Instruction &instruction, std::vector<Patch> &patches) const;
+  void addMoves(std::span<const uint8_t> code, std::vector<Mutation> &mutations);
   bool isSccDead(std::span<const uint8_t> code);
 
   Decoder decoder;

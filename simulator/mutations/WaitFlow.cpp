@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/mutations/WaitFlow.h"
+#include "simulator/mutations/Sequence.h"
 #include <algorithm>
 #include <set>
 
 namespace heddle::simulator {
 namespace {
-
-bool startsWithAny(std::string_view text, std::initializer_list<std::string_view> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return text.starts_with(prefix); });
-}
 
 bool countsInVector(const Instruction &instruction) {
   return startsWithAny(instruction.mnemonic, {"global_", "flat_", "scratch_", "buffer_"});

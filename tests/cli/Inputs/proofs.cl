@@ -124,3 +124,12 @@ __kernel void for_nobody(__global const int *x, __global int *out) {
   __asm__ volatile("global_load_dword %0, %1, off\n\ts_waitcnt vmcnt(0)" : "=v"(value) : "v"(place));
   out[ITEM] = 1;
 }
+
+// Somebody jumps between a wait and the barrier behind it.
+__kernel void jump_between(__global int *out) {
+  int turns;
+  __asm__ volatile("s_mov_b32 %0, 2\n\ts_waitcnt vmcnt(1)\n1:\n\ts_barrier\n\ts_sub_u32 %0, %0, 1\n\ts_cmp_lg_u32 %0, 0\n\ts_cbranch_scc1 1b\n\t"
+                   "s_waitcnt vmcnt(2)\n\ts_barrier"
+                   : "=s"(turns));
+  out[ITEM] = turns;
+}
