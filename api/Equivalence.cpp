@@ -166,7 +166,8 @@ bool Equivalents::hasSameTrace(size_t index, const std::vector<GoodTrace> &good)
   return true;
 }
 
-/// A mask that is gone lets more lanes through: no matter, if all waves do the same as before in every run.
+/// A mask that is gone lets more lanes through: no matter, if all waves do the same as before
+/// in every run.
 void Equivalents::compareMasks() {
   std::vector<size_t> open;
   for (size_t i = 0; i < sites.size(); ++i)

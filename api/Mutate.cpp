@@ -71,7 +71,7 @@ void Mutating::findSites() {
   uint64_t last = reached.rbegin()->first;
   for (uint64_t pc = reached.begin()->first; pc <= last;) {
     uint32_t size = 4;
-    std::vector<Mutation> mutations = maker.of(bytes.subspan(pc - code.address), size);
+    std::vector<Mutation> mutations = maker.of(bytes, pc - code.address, size);
     if (!reached.contains(pc))
       result.notReached += !mutations.empty();
     else

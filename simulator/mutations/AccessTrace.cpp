@@ -57,6 +57,15 @@ bool countsLanes(const MemoryRequest &request, const std::vector<LaneAccess> &ac
   return false;
 }
 
+/// What EXEC becomes by the instructions that mutations unmask.
+uint64_t lanesAfter(const Wave &wave, const Instruction &instruction) {
+  if (instruction.mnemonic == "s_and_saveexec_b64")
+    return wave.exec() & readUniform64(wave, instruction.operands[1]);
+  if (instruction.mnemonic == "s_and_b64" && instruction.operands[0].index == execRegister)
+    return readUniform64(wave, instruction.operands[1]) & readUniform64(wave, instruction.operands[2]);
+  return wave.exec();
+}
+
 } // namespace
 
 void AccessTrace::add(const Wave &wave, uint64_t value) {
@@ -67,7 +76,7 @@ void AccessTrace::add(const Wave &wave, uint64_t value) {
 void AccessTrace::beforeInstruction(Wave &wave, const Instruction &instruction) {
   if (instruction.mnemonic == "s_waitcnt" || instruction.mnemonic == "s_barrier" || instruction.mnemonic == "s_endpgm")
     add(wave, instruction.pc);
-  if (instruction.mnemonic == "s_and_saveexec_b64" && wave.exec() & ~readUniform64(wave, instruction.operands[1]))
+  if (wave.exec() & ~lanesAfter(wave, instruction))
     masked.insert(instruction.pc);
 }
 

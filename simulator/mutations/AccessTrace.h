@@ -20,7 +20,7 @@ public:
     bool operator==(const Digest &) const = default;
   };
   Digest digest() const { return total; }
-  /// Whether the s_and_saveexec_b64 at this address ever left out a lane that was active.
+  /// Whether the mask at this address ever left out a lane that was active.
   bool masks(uint64_t pc) const { return masked.contains(pc); }
 
 private:

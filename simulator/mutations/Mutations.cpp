@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include <cstring>
 #include <fmt/format.h>
+#include <set>
 
 namespace heddle::simulator {
 namespace {
@@ -20,7 +21,8 @@ constexpr MutationKindInfo kinds[mutationKindCount] = {
     {MutationKind::InvalidateRemoved, "invalidate-removed", "`buffer_inv` becomes `s_nop`"},
     {MutationKind::ScopeNarrowed, "scope-narrowed",
      "a load, store, `buffer_wbl2` or `buffer_inv` of the system's or the device's scope gets a narrower one"},
-    {MutationKind::MaskRemoved, "mask-removed", "`s_and_saveexec_b64 d, m` becomes `s_mov_b64 d, exec`"},
+    {MutationKind::MaskRemoved, "mask-removed",
+     "`s_and_saveexec_b64 d, m` becomes `s_mov_b64 d, exec`, and `s_and_b64 exec, exec, m` becomes `s_nop`"},
     {MutationKind::LdsBaseMoved, "m0-moved", "what is written to M0 is another place"},
     {MutationKind::OffsetMoved, "offset-moved", "the offset of a memory instruction is 16 bytes further"},
     {MutationKind::WaitLate, "wait-late",
@@ -127,25 +129,53 @@ void MutationMaker::addScopes(const Instruction &instruction, std::vector<Patch>
   add(false);
 }
 
-/// Whether nothing reads SCC before it is written again, on the way that is straight on. What cannot be seen counts as
-/// reading.
-bool MutationMaker::isSccDead(std::span<const uint8_t> code) {
-  constexpr unsigned most = 256;
-  for (unsigned i = 0; i < most && code.size() >= 4; ++i) {
-    Instruction instruction = decoder.decode(code, 0);
-    if (instruction.mnemonic == "s_endpgm")
-      return true;
-    if (!instruction.row || instruction.row->implicit & readsScc || jumps(instruction))
+/// Whether nothing reads SCC before it is written again, whatever way is taken from `first` on. What cannot be seen
+/// counts as reading: what lies outside the code or behind jumps to computed addresses, and what is too far.
+bool MutationMaker::isSccDead(std::span<const uint8_t> code, size_t first) {
+  constexpr size_t most = 1024; // instructions
+  std::vector<size_t> left = {first};
+  std::set<size_t> seen;
+  while (!left.empty()) {
+    size_t at = left.back();
+    left.pop_back();
+    if (!seen.insert(at).second)
+      continue;
+    if (at > code.size() || code.size() - at < 4 || seen.size() > most)
+      return false;
+    Instruction instruction = decoder.decode(code.subspan(at), 0);
+    const std::string &name = instruction.mnemonic;
+    if (name == "s_endpgm")
+      continue;
+    bool isBranch = name == "s_branch" || name.starts_with("s_cbranch_");
+    if (!instruction.row || instruction.row->implicit & readsScc || (jumps(instruction) && !isBranch))
       return false;
     if (instruction.row->implicit & writesScc)
-      return true;
-    code = code.subspan(std::min<size_t>(instruction.sizeBytes, code.size()));
+      continue;
+    size_t behind = at + instruction.sizeBytes;
+    if (isBranch)
+      left.push_back(behind + size_t(int64_t(int16_t(instruction.immediate)) * 4));
+    if (name != "s_branch")
+      left.push_back(behind);
   }
-  return false;
+  return true;
 }
 
-void MutationMaker::addLdsBase(const Instruction &instruction, std::span<const uint8_t> behind,
-                               std::vector<Patch> &patches) {
+void MutationMaker::addMasks(const Instruction &instruction, bool isSccFree, std::vector<Patch> &patches) const {
+  const std::string &name = instruction.mnemonic;
+  auto isExec = [&](unsigned operand) {
+    return operand < instruction.operandCount && instruction.operands[operand].kind == Operand::Kind::Scalar &&
+           instruction.operands[operand].index == execRegister;
+  };
+  bool isSave = name == "s_and_saveexec_b64", isChange = name == "s_and_b64" && isExec(0) && (isExec(1) || isExec(2));
+  if ((!isSave && !isChange) || !isSccFree)
+    return;
+  constexpr uint32_t move64 = 0xbe800100, destinationMask = 0x7f << 16;
+  uint32_t move = move64 | (uint32_t(instruction.encoding) & destinationMask) | sourceExec;
+  patches.push_back({MutationKind::MaskRemoved, paddedBytes(isSave ? move : noOperation, instruction.sizeBytes),
+                     isSave ? "s_mov_b64" : "s_nop"});
+}
+
+void MutationMaker::addLdsBase(const Instruction &instruction, bool isSccFree, std::vector<Patch> &patches) const {
   constexpr uint32_t slotBytes = 256; // of a wave's dwords
   if (instruction.operandCount == 0 || instruction.operands[0].kind != Operand::Kind::Scalar ||
       instruction.operands[0].index != m0Register || !instruction.row || instruction.row->destinations == 0)
@@ -164,7 +194,7 @@ void MutationMaker::addLdsBase(const Instruction &instruction, std::span<const u
     add(source1.set(word, source1.get(word) == inlineSixtyFour ? inlineSixtyFour / 2 + 64 : inlineSixtyFour), name);
   else if (name == "s_movk_i32")
     add(immediate.set(word, immediate.get(word) + slotBytes), name);
-  else if (isMove && isSccDead(behind)) // s_add_u32 m0, x, 64 writes SCC too
+  else if (isMove && isSccFree) // s_add_u32 m0, x, 64 writes SCC too
     add(uint32_t(1) << 31 | uint32_t(m0Register) << 16 | inlineSixtyFour << 8 | source0.get(word), "s_add_u32");
 }
 
@@ -202,7 +232,8 @@ void MutationMaker::addOffsets(const Instruction &instruction, std::vector<Patch
   }
 }
 
-std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> code, uint32_t &sizeBytes) {
+std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> all, size_t at, uint32_t &sizeBytes) {
+  std::span<const uint8_t> code = all.subspan(at);
   Instruction instruction = decoder.decode(code, 0);
   sizeBytes = std::min<uint32_t>(instruction.sizeBytes, uint32_t(code.size()));
   const std::string &name = instruction.mnemonic;
@@ -216,14 +247,12 @@ std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> code, uint32_t 
     remove(MutationKind::WriteBackRemoved);
   else if (name == "buffer_inv")
     remove(MutationKind::InvalidateRemoved);
-  else if (name == "s_and_saveexec_b64") {
-    constexpr uint32_t move64 = 0xbe800100, destinationMask = 0x7f << 16;
-    uint32_t word = move64 | (uint32_t(instruction.encoding) & destinationMask) | sourceExec;
-    patches.push_back({MutationKind::MaskRemoved, paddedBytes(word, sizeBytes), "s_mov_b64"});
-  }
   if (sizeBytes == 4 || sizeBytes == 8) {
+    bool mayWriteScc = name == "s_and_saveexec_b64" || name == "s_and_b64" || name == "s_mov_b32";
+    bool isSccFree = mayWriteScc && isSccDead(all, at + sizeBytes);
+    addMasks(instruction, isSccFree, patches);
     addScopes(instruction, patches);
-    addLdsBase(instruction, code.subspan(sizeBytes), patches);
+    addLdsBase(instruction, isSccFree, patches);
     addOffsets(instruction, patches);
   }
   std::vector<Mutation> mutations;

@@ -52,18 +52,19 @@ class MutationMaker {
 public:
   explicit MutationMaker(const std::string &chip) : decoder(chip) {}
 
-  /// All that can be done to the instruction at the start of `code`; `sizeBytes` gets its size. What is made is decoded
-  /// again and held against what was meant: Error{Internal} when they differ.
-  std::vector<Mutation> of(std::span<const uint8_t> code, uint32_t &sizeBytes);
+  /// All that can be done to the instruction at offset `at` of the code; `sizeBytes` gets its size. What is made is
+  /// decoded again and held against what was meant: Error{Internal} when they differ.
+  std::vector<Mutation> of(std::span<const uint8_t> code, size_t at, uint32_t &sizeBytes);
 
 private:
   struct Patch;
   void addWaits(const Instruction &instruction, std::vector<Patch> &patches) const;
   void addScopes(const Instruction &instruction, std::vector<Patch> &patches) const;
-  void addLdsBase(const Instruction &instruction, std::span<const uint8_t> behind, std::vector<Patch> &patches);
+  void addLdsBase(const Instruction &instruction, bool isSccFree, std::vector<Patch> &patches) const;
+  void addMasks(const Instruction &instruction, bool isSccFree, std::vector<Patch> &patches) const;
   void addOffsets(const Instruction &instruction, std::vector<Patch> &patches) const;
   void addMoves(std::span<const uint8_t> code, std::vector<Mutation> &mutations);
-  bool isSccDead(std::span<const uint8_t> code);
+  bool isSccDead(std::span<const uint8_t> code, size_t at);
 
   Decoder decoder;
 };

@@ -75,7 +75,7 @@ void WaitFlow::read(Decoder &decoder, std::span<const uint8_t> code, uint64_t ad
     left.pop_back();
     if (places.contains(pc))
       continue;
-    if (pc < address || pc + 4 > address + code.size()) {
+    if (pc < address || pc - address >= code.size() || code.size() - (pc - address) < 4) {
       isKnown = false;
       return;
     }
