@@ -58,21 +58,22 @@ const Proof &proofOf(LaunchReason reason) {
   throw internalError("there is no proof of nothing");
 }
 
-/// Runs without checks, under an observer. Returns where the file's address 0 lay.
-template <typename Observer>
-KernelOutcome observe(const SimulatedKernel &kernel, const AmdCodeObject &object, SimulationOptions options,
-                      Observer &observer, uint64_t &codeBase) {
+/// Runs without checks, under an observer. `codeBase` gets where the file's address 0 lies. Returns whether it got to
+/// its end in time; else nothing may be concluded.
+bool observe(const SimulatedKernel &kernel, const AmdCodeObject &object, SimulationOptions options,
+             const Deadline &deadline, Watcher &observer, uint64_t &codeBase) {
   options.checks = {};
   options.observer = &observer;
-  return kernel.run(object, options,
-                    [&](const Wave &, const Instruction &instruction, uint64_t pc) { codeBase = instruction.pc - pc; });
+  options.isCancelled = [&] { return deadline.isOver(); };
+  auto findBase = [&](const Wave &, const Instruction &instruction, uint64_t pc) { codeBase = instruction.pc - pc; };
+  return !deadline.isOver() && !kernel.run(object, options, findBase).report.error;
 }
 
 class Equivalents {
 public:
   Equivalents(const SimulatedKernel &kernel, const CheckedRuns &runs, const std::vector<MutantSite> &sites,
-              unsigned threads, std::vector<Mutant> &mutants)
-      : kernel(kernel), runs(runs), sites(sites), threads(threads), mutants(mutants) {}
+              unsigned threads, const Deadline &deadline, std::vector<Mutant> &mutants)
+      : kernel(kernel), runs(runs), sites(sites), threads(threads), deadline(deadline), mutants(mutants) {}
 
   void readCode();
   void askLaunch();
@@ -82,6 +83,7 @@ private:
   struct GoodTrace {
     AccessTrace trace;
     uint64_t codeBase = 0;
+    bool isWhole = false;
   };
   bool isOpen(size_t index) const {
     return mutants[index].fate == Mutant::Fate::Survived && mutants[index].equivalence == Mutant::Equivalence::Unknown;
@@ -97,6 +99,7 @@ private:
   const CheckedRuns &runs;
   const std::vector<MutantSite> &sites;
   unsigned threads;
+  const Deadline &deadline;
   std::vector<Mutant> &mutants;
 };
 
@@ -138,8 +141,9 @@ void Equivalents::askLaunch() {
   std::vector<std::vector<LaunchReason>> answers(runs.plan.size());
   runInParallel(runs.plan.size(), threads, [&](size_t choice) {
     LaunchFacts facts(asked);
-    observe(kernel, kernel.object, optionsOf(kernel, runs.plan[choice]), facts, facts.codeBase);
-    answers[choice] = facts.reasons();
+    answers[choice].resize(asked.size(), LaunchReason::None);
+    if (observe(kernel, kernel.object, optionsOf(kernel, runs.plan[choice]), deadline, facts, facts.codeBase))
+      answers[choice] = facts.reasons();
   });
   for (size_t i = 0; i < open.size(); ++i) {
     LaunchReason reason = answers[0][i];
@@ -159,8 +163,8 @@ bool Equivalents::hasSameTrace(size_t index, const std::vector<GoodTrace> &good)
   for (size_t choice = 0; choice < runs.plan.size(); ++choice) {
     AccessTrace trace;
     uint64_t codeBase = 0;
-    observe(kernel, object, optionsOfMutant(kernel, runs, choice), trace, codeBase);
-    if (!(trace.digest() == good[choice].trace.digest()))
+    if (!observe(kernel, object, optionsOfMutant(kernel, runs, choice), deadline, trace, codeBase) ||
+        !(trace.digest() == good[choice].trace.digest()))
       return false;
   }
   return true;
@@ -177,8 +181,12 @@ void Equivalents::compareMasks() {
     return;
   std::vector<GoodTrace> good(runs.plan.size());
   runInParallel(good.size(), threads, [&](size_t choice) {
-    observe(kernel, kernel.object, optionsOf(kernel, runs.plan[choice]), good[choice].trace, good[choice].codeBase);
+    GoodTrace &each = good[choice];
+    each.isWhole =
+        observe(kernel, kernel.object, optionsOf(kernel, runs.plan[choice]), deadline, each.trace, each.codeBase);
   });
+  if (!std::all_of(good.begin(), good.end(), [](const GoodTrace &each) { return each.isWhole; }))
+    return;
   runInParallel(open.size(), threads, [&](size_t i) {
     size_t index = open[i];
     if (!hasSameTrace(index, good))
@@ -211,8 +219,8 @@ SimulationOptions optionsOfMutant(const SimulatedKernel &kernel, const CheckedRu
 }
 
 void findEquivalents(const SimulatedKernel &kernel, const CheckedRuns &runs, const std::vector<MutantSite> &sites,
-                     unsigned threads, std::vector<Mutant> &mutants) {
-  Equivalents equivalents(kernel, runs, sites, threads, mutants);
+                     unsigned threads, const Deadline &deadline, std::vector<Mutant> &mutants) {
+  Equivalents equivalents(kernel, runs, sites, threads, deadline, mutants);
   equivalents.readCode();
   equivalents.askLaunch();
   equivalents.compareMasks();

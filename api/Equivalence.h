@@ -14,8 +14,10 @@ AmdCodeObject mutate(const AmdCodeObject &object, const simulator::MutantSite &s
 /// Of the plan's run `choice`; a mutant may take so much longer than the good kernel.
 simulator::SimulationOptions optionsOfMutant(const SimulatedKernel &kernel, const CheckedRuns &runs, size_t choice);
 
-/// Says of survivors why they are equivalent. `mutants` are those of `sites`; `runs` are the good kernel's.
+/// Says of survivors why they are equivalent, as far as the time reaches. `mutants` are those of `sites`; `runs` are
+/// the good kernel's.
 void findEquivalents(const SimulatedKernel &kernel, const CheckedRuns &runs,
-                     const std::vector<simulator::MutantSite> &sites, unsigned threads, std::vector<Mutant> &mutants);
+                     const std::vector<simulator::MutantSite> &sites, unsigned threads, const Deadline &deadline,
+                     std::vector<Mutant> &mutants);
 
 } // namespace heddle

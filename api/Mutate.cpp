@@ -188,8 +188,7 @@ MutateResult Mutating::execute() {
     if (request.check.progress)
       request.check.progress(done, sites.size());
   });
-  if (!deadline.isOver())
-    findEquivalents(kernel, runs, sites, request.check.threads, result.mutants);
+  findEquivalents(kernel, runs, sites, request.check.threads, deadline, result.mutants);
   explain();
   return std::move(result);
 }
