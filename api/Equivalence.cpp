@@ -28,13 +28,15 @@ constexpr Proof emptyWait{"empty-wait", "whatever way leads there, no more can b
     nothingStored{"nothing-stored", "its workgroup had stored nothing that it would write back, each time it ran"},
     nothingRead{"nothing-read", "its workgroup loads nothing behind it that a cache may have"},
     uncached{"uncached", "all that it accesses lies in uncached pages, which are in no L2"},
+    systemScope{"system-scope",
+                "all that it is accessed by has the scope of everybody, for which no page keeps anything"},
     oneDevice{"one-device", "one device runs, and the device's scope holds all of its waves"},
     fullMask{"full-mask", "it held every lane that was active, each time it ran"},
     sameAccesses{"same-accesses", "the lanes that it would let through access only what others do, with the same data"};
 
 constexpr const Proof *ofCode[] = {&emptyWait, &repeatedWait};
-constexpr const Proof *ofLaunch[] = {&idleWait, &freeWait,  &freeBarrier, &nothingStored, &nothingRead,
-                                     &uncached, &oneDevice, &fullMask,    &sameAccesses,  &noLane};
+constexpr const Proof *ofLaunch[] = {&idleWait,    &freeWait,  &freeBarrier, &nothingStored, &nothingRead, &uncached,
+                                     &systemScope, &oneDevice, &fullMask,    &sameAccesses,  &noLane};
 
 const Proof &proofOf(LaunchReason reason) {
   switch (reason) {
@@ -52,6 +54,8 @@ const Proof &proofOf(LaunchReason reason) {
     return nothingRead;
   case LaunchReason::Uncached:
     return uncached;
+  case LaunchReason::SystemScope:
+    return systemScope;
   case LaunchReason::None:
     break;
   }
@@ -206,6 +210,8 @@ AmdSegment &codeOf(AmdCodeObject &object) {
 
 AmdCodeObject mutate(const AmdCodeObject &object, const MutantSite &site) {
   AmdCodeObject changed = object;
+  if (site.mutation.bytes.empty())
+    return changed;
   AmdSegment &code = codeOf(changed);
   code.bytes.replace(site.pc - code.address, site.mutation.bytes.size(), site.mutation.bytes);
   return changed;

@@ -35,18 +35,21 @@ std::set<uint64_t> jumpTargets(const std::string &chip, std::span<const uint8_t>
 
 class Mutating {
 public:
-  Mutating(const SimulatedKernel &kernel, const MutateRequest &request) : kernel(kernel), request(request) {}
+  Mutating(const std::string &file, const std::string &name, const MutateRequest &request)
+      : file(file), name(name), kernel(file, name, request.check.run), request(request) {}
 
   MutateResult execute();
 
 private:
   void findSites();
+  void findPages();
   void orderRuns();
   void run(size_t index);
   bool judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome) const;
   void explain();
 
-  const SimulatedKernel &kernel;
+  const std::string &file, &name;
+  const SimulatedKernel kernel;
   const MutateRequest &request;
   MutateResult result;
   CheckedRuns runs;
@@ -76,7 +79,7 @@ void Mutating::findSites() {
       result.notReached += !mutations.empty();
     else
       for (Mutation &mutation : mutations)
-        sites.push_back({pc, std::move(mutation)});
+        sites.push_back({pc, std::move(mutation), ""});
     pc += size;
   }
   // Where several instructions change places, nobody may jump between them.
@@ -85,15 +88,26 @@ void Mutating::findSites() {
     auto inside = targets.upper_bound(site.pc);
     return inside != targets.end() && *inside < site.pc + site.mutation.bytes.size();
   });
+  findPages();
   for (const MutantSite &site : sites)
     result.mutants.push_back({.kind = infoOf(site.mutation.kind).name,
                               .pc = site.pc,
                               .before = site.mutation.before,
                               .after = site.mutation.after,
-                              .source = kernel.sourceOf(site.pc),
+                              .source = site.pc ? kernel.sourceOf(site.pc) : "",
                               .detail = "",
                               .proof = "",
                               .equivalent = ""});
+}
+
+/// Buffers that are kept out of caches.
+void Mutating::findPages() {
+  std::map<std::string, const char *> special;
+  for (const SimulatedBuffer &buffer : kernel.buffers)
+    if (buffer.placement != Placement::Normal)
+      special[buffer.base] = buffer.placement == Placement::Uncached ? "uncached:" : "fine:";
+  for (const auto &[base, prefix] : special)
+    sites.push_back({0, {MutationKind::PageCached, "", base + "=" + prefix, base + "=", {}, {}}, base});
 }
 
 void Mutating::orderRuns() {
@@ -136,9 +150,16 @@ bool Mutating::judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome
 void Mutating::run(size_t index) {
   Mutant &mutant = result.mutants[index];
   AmdCodeObject object = mutate(kernel.object, sites[index]);
+  std::unique_ptr<SimulatedKernel> other;
+  if (const std::string &base = sites[index].buffer; !base.empty()) {
+    other = std::make_unique<SimulatedKernel>(file, name, request.check.run);
+    for (SimulatedBuffer &buffer : other->buffers)
+      if (buffer.base == base)
+        buffer.placement = Placement::Normal;
+  }
   for (size_t choice : order) {
     SimulationOptions options = optionsOfMutant(kernel, runs, choice);
-    if (judge(mutant, choice, kernel.run(object, options)))
+    if (judge(mutant, choice, (other ? *other : kernel).run(object, options)))
       return;
   }
   mutant.fate = Mutant::Fate::Survived;
@@ -253,8 +274,7 @@ double MutateResult::score() const {
 }
 
 MutateResult mutateKernel(const std::string &file, const std::string &name, const MutateRequest &request) {
-  SimulatedKernel kernel(file, name, request.check.run);
-  return Mutating(kernel, request).execute();
+  return Mutating(file, name, request).execute();
 }
 
 } // namespace heddle

@@ -38,7 +38,7 @@ struct MutateRequest {
 struct Mutant {
   enum class Fate { Finding, WrongResult, Fault, NoEnd, Survived, NotRun };
   std::string kind;
-  uint64_t pc = 0; ///< in the file
+  uint64_t pc = 0; ///< in the file; 0: the launch is changed, not the code
   std::string before, after, source;
   Fate fate = Fate::NotRun;
   std::string detail; ///< what gave it away: a check's name, an element, an error

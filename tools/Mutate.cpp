@@ -146,7 +146,8 @@ std::string formatMutants(const MutateResult &result) {
   std::string text = formatTable(rows);
   for (const Mutant &mutant : result.mutants)
     if (mutant.fate == Fate::Survived)
-      text += fmt::format("{:<10} 0x{:x}{}  {}  `{}` -> `{}`{}\n", headOf(mutant), mutant.pc,
+      text += fmt::format("{:<10} {}{}  {}  `{}` -> `{}`{}\n", headOf(mutant),
+                          mutant.pc ? fmt::format("0x{:x}", mutant.pc) : "launch",
                           mutant.source.empty() ? "" : " (" + mutant.source + ")", mutant.kind, mutant.before,
                           mutant.after, reasonOf(mutant));
   return text;

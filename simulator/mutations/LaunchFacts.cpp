@@ -29,6 +29,8 @@ LaunchReason firstReason(const MutantSite &site) {
     if (text.starts_with("buffer_inv"))
       return LaunchReason::NothingRead;
     return site.mutation.narrowed == Scope::Agent ? LaunchReason::Uncached : LaunchReason::None;
+  case MutationKind::PageCached:
+    return LaunchReason::SystemScope;
   default:
     return isWait(site.mutation.kind) ? LaunchReason::NothingUnderWay : LaunchReason::None;
   }
@@ -49,7 +51,8 @@ bool isInUncachedPages(const Wave &wave, const MemoryRequest &request) {
 LaunchFacts::LaunchFacts(const std::vector<MutantSite> &sites) : sites(sites), hadLanes(sites.size()) {
   for (size_t i = 0; i < sites.size(); ++i) {
     answers.push_back(firstReason(sites[i]));
-    atPc[sites[i].pc].push_back(i);
+    if (sites[i].buffer.empty())
+      atPc[sites[i].pc].push_back(i);
   }
 }
 
@@ -134,11 +137,25 @@ void LaunchFacts::judgeAccess(Wave &wave, const MemoryRequest &request, size_t i
   }
 }
 
+/// A buffer is one for each device, `flags@3`, where there are several.
+void LaunchFacts::judgePages(const Wave &wave, const MemoryRequest &request) {
+  uint64_t lanes = request.isScalar() ? 1 : request.lanes;
+  for (size_t i = 0; i < sites.size(); ++i)
+    for (uint64_t rest = answers[i] == LaunchReason::SystemScope ? lanes : 0; rest; rest &= rest - 1) {
+      const Allocation *allocation = wave.memory->system.home.owner(request.address[std::countr_zero(rest)]);
+      if (allocation && allocation->name.substr(0, allocation->name.find('@')) == sites[i].buffer)
+        return forget(i);
+    }
+}
+
 void LaunchFacts::issued(Wave &wave, MemoryRequest &request) {
   groups[wave.workgroup].log->request(wave, request);
   if (auto found = atPc.find(request.instruction->pc - codeBase); found != atPc.end())
     for (size_t index : found->second)
       judgeAccess(wave, request, index);
+  bool isGlobal = request.space == Space::Global || request.space == Space::Flat || request.isScalar();
+  if (isGlobal && request.scope < Scope::System)
+    judgePages(wave, request);
   bool isVector = request.queues & MemoryRequest::Vector && request.space != Space::Scratch;
   if (isVector && (request.kind == RequestKind::Store || request.kind == RequestKind::Atomic))
     noteStore(wave, request);

@@ -16,6 +16,7 @@ namespace heddle::simulator {
 struct MutantSite {
   uint64_t pc = 0; ///< in the file
   Mutation mutation;
+  std::string buffer; ///< whose pages are others; then there is no instruction
 };
 
 /// Why a mutant is one that this launch cannot tell from the good kernel.
@@ -28,6 +29,7 @@ enum class LaunchReason : uint8_t {
   NothingStored,   ///< that buffer_wbl2 would write back
   NothingRead,     ///< behind buffer_inv
   Uncached,        ///< the pages are in no L2
+  SystemScope,     ///< of all accesses, so that pages mean nothing
 };
 
 class LaunchFacts final : public Watcher {
@@ -54,6 +56,7 @@ private:
   void noteStore(Wave &wave, const MemoryRequest &request);
   void noteLoad(Wave &wave, const MemoryRequest &request);
   void judgeAccess(Wave &wave, const MemoryRequest &request, size_t index);
+  void judgePages(const Wave &wave, const MemoryRequest &request);
   void forget(size_t index) { answers[index] = LaunchReason::None; }
 
   size_t left = size_t(1) << 23; ///< 128 MB for the logs of the workgroups that are alive

@@ -30,6 +30,7 @@ constexpr MutationKindInfo kinds[mutationKindCount] = {
     {MutationKind::WriteBackEarly, "write-back-early",
      "`buffer_wbl2` stands before the last store that it writes back"},
     {MutationKind::InvalidateLate, "invalidate-late", "`buffer_inv` stands behind the first load that follows it"},
+    {MutationKind::PageCached, "page-cached", "a buffer given as `uncached:` or `fine:` lies in normal pages"},
 };
 
 // ---- Encodings: fields of the first dword ----

@@ -26,8 +26,9 @@ enum class MutationKind : uint8_t {
   WaitLate,
   WriteBackEarly,
   InvalidateLate,
+  PageCached, ///< of the launch, not of an instruction
 };
-inline constexpr unsigned mutationKindCount = 14;
+inline constexpr unsigned mutationKindCount = 15;
 
 struct MutationKindInfo {
   MutationKind kind;

@@ -117,6 +117,18 @@ __kernel void for_everybody(__global atomic_int *flag) {
   __opencl_atomic_store(flag, 0, __ATOMIC_RELAXED, EVERYBODY);
 }
 
+// And one of the device's scope, that needs its pages if another device looks.
+__kernel void for_device(__global atomic_int *flag) { __opencl_atomic_store(flag, 0, __ATOMIC_RELAXED, DEVICE); }
+
+// Device 0 tells device 1, by the scope of a device: enough where no cache keeps the page.
+__kernel void tell_device(__global atomic_int *__global *flags, int rank) {
+  if (rank == 0)
+    __opencl_atomic_store(flags[0], 1, __ATOMIC_RELAXED, DEVICE);
+  else
+    while (__opencl_atomic_load(flags[0], __ATOMIC_RELAXED, DEVICE) == 0)
+      __builtin_amdgcn_s_sleep(1);
+}
+
 // A load that nobody needs.
 __kernel void for_nobody(__global const int *x, __global int *out) {
   __global const int *place = x + ITEM;
