@@ -170,6 +170,12 @@ const RegisterUse &GroupLog::useOf(const Instruction &instruction) {
   return place->second;
 }
 
+std::span<const LoggedRequest> LoggedWave::between(uint32_t from, uint32_t to) const {
+  auto isBehind = [](uint32_t step, const LoggedRequest &request) { return step < request.step; };
+  auto begin = std::upper_bound(requests.begin(), requests.end(), from, isBehind);
+  return {begin, std::upper_bound(begin, requests.end(), to, isBehind)};
+}
+
 // ---- Waits ----
 
 Order GroupLog::withWait(uint64_t pc, WaitCounts weaker) {
@@ -210,9 +216,8 @@ bool GroupLog::isFreeInMemory(const LoggedWave &wave, const LoggedRequest &reque
   bool mayBePassed = request.kind == RequestKind::WriteBack || request.kind == RequestKind::Store ||
                      (request.isPlainLoad() && request.queues == MemoryRequest::Vector) ||
                      (request.kind == RequestKind::LoadToLds && request.scope == Scope::Wave);
-  for (const LoggedRequest &other : wave.requests)
-    if (other.step > from && other.step < to &&
-        !(mayBePassed && other.isPlainLoad() && other.queues == MemoryRequest::Vector))
+  for (const LoggedRequest &other : wave.between(from, to - 1))
+    if (!mayBePassed || !other.isPlainLoad() || other.queues != MemoryRequest::Vector)
       return false;
   for (uint32_t step = from + 1; step < to; ++step)
     if (wave.steps[step]->mnemonic.starts_with("s_dcache"))
@@ -233,14 +238,13 @@ bool GroupLog::usesResult(const LoggedWave &wave, const LoggedRequest &request, 
 /// over. What tells others by a flag that an operation is over needs it to be.
 bool GroupLog::isFreeInLds(size_t number, const LoggedRequest &request, uint32_t from, uint32_t to) {
   const LoggedWave &wave = waves[number];
-  for (const LoggedRequest &other : wave.requests) {
-    if (other.step <= from || other.step > to)
-      continue;
+  for (const LoggedRequest &other : wave.between(from, to)) {
     if (other.tells() || (other.kind == RequestKind::LoadToLds && meetInLds(request, other)))
       return false;
   }
-  uint32_t first = intervalOf(wave, from),
-           last = std::min<uint32_t>(intervalOf(wave, to), uint32_t(intervals.size()) - 1);
+  // What its wave never waits for is never known to be over.
+  uint32_t first = intervalOf(wave, from), end = uint32_t(intervals.size()) - 1,
+           last = to == wave.steps.size() ? end : std::min(intervalOf(wave, to), end);
   for (uint32_t interval = first; interval <= last; ++interval)
     for (const Access &access : intervals[interval]) {
       if (access.request->space == Space::Lds && access.request->kind == RequestKind::Atomic)

@@ -6,6 +6,7 @@
 #include "simulator/checks/RegisterUse.h"
 #include "simulator/instructions/WaitCounts.h"
 #include "simulator/memory/MemoryRequest.h"
+#include <span>
 #include <unordered_map>
 
 namespace heddle::simulator {
@@ -45,8 +46,11 @@ struct LoggedRequest {
 
 struct LoggedWave {
   std::vector<const Instruction *> steps;
-  std::vector<LoggedRequest> requests;
-  std::vector<uint32_t> barriers; ///< steps
+  std::vector<LoggedRequest> requests; ///< in the order of their steps
+  std::vector<uint32_t> barriers;      ///< steps
+
+  /// The requests of the steps behind `from` up to `to`.
+  std::span<const LoggedRequest> between(uint32_t from, uint32_t to) const;
 };
 
 /// What a wait or a barrier did for a workgroup.
