@@ -163,8 +163,10 @@ std::string formatScore(const MutateResult &result) {
   for (const std::string &note : result.notes)
     text += note + "\n";
   if (size_t ofLaunch = result.count(Equivalence::Launch))
-    text += fmt::format("{} of {} equivalent mutants are so for this launch alone: other arguments may tell them\n",
-                        ofLaunch, result.equivalent());
+    text +=
+        fmt::format("{} of {} equivalent mutants are so for this launch alone: other arguments may tell them; if they "
+                    "counted, the score would be {:.1f} %\n",
+                    ofLaunch, result.equivalent(), 100 * double(result.caught()) / double(counted + ofLaunch));
   return text + fmt::format("score {:.1f} % ({} of {})\n", 100 * result.score(), result.caught(), counted);
 }
 
