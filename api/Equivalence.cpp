@@ -3,6 +3,7 @@
 #include "simulator/mutations/AccessTrace.h"
 #include "simulator/mutations/WaitFlow.h"
 #include <algorithm>
+#include <fmt/format.h>
 #include <mutex>
 
 namespace heddle {
@@ -27,7 +28,7 @@ constexpr Proof emptyWait{"empty-wait", "whatever way leads there, no more can b
     freeBarrier{"free-barrier", "what two waves access before and behind it never meets, nor tells others of it"},
     nothingStored{"nothing-stored", "its workgroup had stored nothing that it would write back, each time it ran"},
     nothingRead{"nothing-read", "its workgroup loads nothing behind it that a cache may have"},
-    uncached{"uncached", "all that it accesses lies in uncached pages, which are in no L2"},
+    uncached{"uncached", "all that it stores lies in uncached pages, which are in no L2"},
     systemScope{"system-scope",
                 "all that it is accessed by has the scope of everybody, for which no page keeps anything"},
     oneDevice{"one-device", "one device runs, and the device's scope holds all of its waves"},
@@ -76,12 +77,14 @@ bool observe(const SimulatedKernel &kernel, const AmdCodeObject &object, Simulat
 class Equivalents {
 public:
   Equivalents(const SimulatedKernel &kernel, const CheckedRuns &runs, const std::vector<MutantSite> &sites,
-              unsigned threads, const Deadline &deadline, std::vector<Mutant> &mutants)
-      : kernel(kernel), runs(runs), sites(sites), threads(threads), deadline(deadline), mutants(mutants) {}
+              const MutateRequest &request, const Deadline &deadline, std::vector<Mutant> &mutants)
+      : kernel(kernel), runs(runs), sites(sites), threads(request.check.threads), crossChecks(request.crossCheck),
+        deadline(deadline), mutants(mutants), wrong(mutants.size()) {}
 
   void readCode();
   void askLaunch();
   void compareMasks();
+  void throwWrong() const;
 
 private:
   struct GoodTrace {
@@ -90,12 +93,20 @@ private:
     bool isWhole = false;
   };
   bool isOpen(size_t index) const {
-    return mutants[index].fate == Mutant::Fate::Survived && mutants[index].equivalence == Mutant::Equivalence::Unknown;
+    const Mutant &mutant = mutants[index];
+    return mutant.equivalence == Mutant::Equivalence::Unknown && !wrong[index] &&
+           (crossChecks ? mutant.fate != Mutant::Fate::NotRun : mutant.fate == Mutant::Fate::Survived);
   }
+  /// Of another index by each thread.
   void say(size_t index, Mutant::Equivalence equivalence, const Proof &proof) {
-    mutants[index].equivalence = equivalence;
-    mutants[index].proof = proof.name;
-    mutants[index].equivalent = proof.what;
+    Mutant &mutant = mutants[index];
+    if (mutant.fate != Mutant::Fate::Survived) {
+      wrong[index] = &proof;
+      return;
+    }
+    mutant.equivalence = equivalence;
+    mutant.proof = proof.name;
+    mutant.equivalent = proof.what;
   }
   bool hasSameTrace(size_t index, const std::vector<GoodTrace> &good) const;
 
@@ -103,8 +114,10 @@ private:
   const CheckedRuns &runs;
   const std::vector<MutantSite> &sites;
   unsigned threads;
+  bool crossChecks;
   const Deadline &deadline;
   std::vector<Mutant> &mutants;
+  std::vector<const Proof *> wrong; ///< what is said of mutants that are caught
 };
 
 void Equivalents::readCode() {
@@ -201,6 +214,15 @@ void Equivalents::compareMasks() {
   });
 }
 
+void Equivalents::throwWrong() const {
+  for (size_t i = 0; i < wrong.size(); ++i)
+    if (wrong[i])
+      throw internalError(fmt::format("`{}` -> `{}` at 0x{:x} ({}) is caught, and {} calls it equivalent",
+                                      mutants[i].before, mutants[i].after, mutants[i].pc, mutants[i].kind,
+                                      wrong[i]->name),
+                          {mutants[i].detail, wrong[i]->what});
+}
+
 } // namespace
 
 AmdSegment &codeOf(AmdCodeObject &object) {
@@ -225,11 +247,12 @@ SimulationOptions optionsOfMutant(const SimulatedKernel &kernel, const CheckedRu
 }
 
 void findEquivalents(const SimulatedKernel &kernel, const CheckedRuns &runs, const std::vector<MutantSite> &sites,
-                     unsigned threads, const Deadline &deadline, std::vector<Mutant> &mutants) {
-  Equivalents equivalents(kernel, runs, sites, threads, deadline, mutants);
+                     const MutateRequest &request, const Deadline &deadline, std::vector<Mutant> &mutants) {
+  Equivalents equivalents(kernel, runs, sites, request, deadline, mutants);
   equivalents.readCode();
   equivalents.askLaunch();
   equivalents.compareMasks();
+  equivalents.throwWrong();
 }
 
 std::vector<EquivalenceText> equivalences() {

@@ -17,7 +17,7 @@ simulator::SimulationOptions optionsOfMutant(const SimulatedKernel &kernel, cons
 /// Says of survivors why they are equivalent, as far as the time reaches. `mutants` are those of `sites`; `runs` are
 /// the good kernel's.
 void findEquivalents(const SimulatedKernel &kernel, const CheckedRuns &runs,
-                     const std::vector<simulator::MutantSite> &sites, unsigned threads, const Deadline &deadline,
-                     std::vector<Mutant> &mutants);
+                     const std::vector<simulator::MutantSite> &sites, const MutateRequest &request,
+                     const Deadline &deadline, std::vector<Mutant> &mutants);
 
 } // namespace heddle

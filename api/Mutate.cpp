@@ -209,7 +209,7 @@ MutateResult Mutating::execute() {
     if (request.check.progress)
       request.check.progress(done, sites.size());
   });
-  findEquivalents(kernel, runs, sites, request.check.threads, deadline, result.mutants);
+  findEquivalents(kernel, runs, sites, request, deadline, result.mutants);
   explain();
   return std::move(result);
 }

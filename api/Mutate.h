@@ -33,6 +33,7 @@ std::vector<EquivalenceText> equivalences();
 struct MutateRequest {
   CheckRequest check;
   std::vector<EquivalentMutant> equivalents;
+  bool crossCheck = false; ///< ask also of mutants that are caught whether they are equivalent: Error{Internal} if so
 };
 
 struct Mutant {

@@ -28,6 +28,7 @@ constexpr const char *help =
     R"(  --equivalent FILE    why mutants survive that are no fault: lines `[KIND] PLACE: REASON`; PLACE is an address, FILE:LINE
                        of the source, or the instruction
   --min-score PERCENT  below it the exit code is 1; default 100
+  --cross-check        ask also of mutants that are caught whether they are equivalent, which must never be: tests the tool
   --json               everything as JSON, mutant by mutant
   --list               the kinds of changes and of equivalences, and nothing else
 
@@ -38,7 +39,7 @@ struct MutateVerbRequest {
   CheckOptions options;
   std::string equivalents;
   double minimumPercent = 100;
-  bool list = false, json = false;
+  bool crossCheck = false, list = false, json = false;
 };
 
 using Fate = Mutant::Fate;
@@ -220,6 +221,7 @@ int mutateVerb(MutateVerbRequest &request) {
   if (!request.equivalents.empty())
     mutate.equivalents = parseEquivalents(readFile(request.equivalents), request.equivalents);
   mutate.check = request.options.request;
+  mutate.crossCheck = request.crossCheck;
   mutate.check.progress = makeProgress("step");
   const KernelOptions &kernel = request.options.kernel;
   MutateResult result = mutateKernel(file, kernel.input, mutate);
@@ -246,6 +248,7 @@ void addMutate(CLI::App &program, VerbAction &action) {
   verb->add_option_function<std::string>("--min-score", [request](const std::string &text) {
     request->minimumPercent = parsePercent("--min-score", text);
   });
+  verb->add_flag("--cross-check", request->crossCheck);
   verb->add_flag("--list", request->list);
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return mutateVerb(*request); }; });

@@ -28,7 +28,9 @@ LaunchReason firstReason(const MutantSite &site) {
       return LaunchReason::NothingStored;
     if (text.starts_with("buffer_inv"))
       return LaunchReason::NothingRead;
-    return site.mutation.narrowed == Scope::Agent ? LaunchReason::Uncached : LaunchReason::None;
+    // Of loads the order is not given up: whether they acquire is said by their scope.
+    return site.mutation.narrowed == Scope::Agent && text.find("_store_") != std::string::npos ? LaunchReason::Uncached
+                                                                                               : LaunchReason::None;
   case MutationKind::PageCached:
     return LaunchReason::SystemScope;
   default:
