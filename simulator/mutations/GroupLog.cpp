@@ -207,17 +207,18 @@ bool GroupLog::isFree(size_t number, const LoggedRequest &request, uint32_t from
   return request.isEmpty() || isFreeInMemory(wave, request, from, to);
 }
 
-/// Of global memory little is known: the wave may compute meanwhile, and read what nobody hands over. A plain load
-/// needs no earlier store to be over, nor a write-back, nor another plain load.
+/// Of global memory little is known: the wave may compute meanwhile, and load and store what nobody hands over. Plain
+/// accesses need no earlier one to be over, which is kept in order where it is of the same line, nor a store or a
+/// write-back that others learn of.
 bool GroupLog::isFreeInMemory(const LoggedWave &wave, const LoggedRequest &request, uint32_t from, uint32_t to) const {
   bool endsHere = to == wave.steps.size() && request.kind == RequestKind::LoadToLds;
   if (endsHere || intervalOf(wave, from) != intervalOf(wave, to))
     return false;
-  bool mayBePassed = request.kind == RequestKind::WriteBack || request.kind == RequestKind::Store ||
-                     (request.isPlainLoad() && request.queues == MemoryRequest::Vector) ||
+  bool mayBePassed = request.isPlain() || request.kind == RequestKind::WriteBack ||
+                     request.kind == RequestKind::Store ||
                      (request.kind == RequestKind::LoadToLds && request.scope == Scope::Wave);
   for (const LoggedRequest &other : wave.between(from, to - 1))
-    if (!mayBePassed || !other.isPlainLoad() || other.queues != MemoryRequest::Vector)
+    if (!mayBePassed || !other.isPlain())
       return false;
   for (uint32_t step = from + 1; step < to; ++step)
     if (wave.steps[step]->mnemonic.starts_with("s_dcache"))

@@ -32,7 +32,11 @@ struct LoggedRequest {
   bool isGlobal() const { return queues & (MemoryRequest::Vector | MemoryRequest::Scalar) && space != Space::Scratch; }
   bool writesLds() const { return kind != RequestKind::Load; }
   bool writesGlobal() const { return kind == RequestKind::Store || kind == RequestKind::Atomic; }
-  bool isPlainLoad() const { return kind == RequestKind::Load && space == Space::Global && scope == Scope::Wave; }
+  /// A load or store that tells nobody anything, and learns nothing from others.
+  bool isPlain() const {
+    return (kind == RequestKind::Load || kind == RequestKind::Store) && space == Space::Global &&
+           scope == Scope::Wave && queues == MemoryRequest::Vector;
+  }
   /// May be how others learn of something.
   bool tells() const {
     return isGlobal() && (kind == RequestKind::Atomic || kind == RequestKind::WriteBack ||
