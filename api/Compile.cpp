@@ -81,6 +81,9 @@ CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &opt
       throw inputError(fmt::format("{} is a package for {}, and its code is no AMD code object", name, package.target),
                        {"compile the kernel with `--target gfx942` or `--target gfx950`"});
   } else {
+    bool isText = path.ends_with(".ttir") || path.ends_with(".mlir");
+    if (lookupChip(options.target).vendor != Vendor::Amd && !isText)
+      return {std::move(bytes), "", 0, 0}; // who reads it says what it is not
     if (lookupChip(options.target).vendor != Vendor::Amd)
       throw inputError(fmt::format("{} is no code object and no package, and there is no chip to compile it for", name),
                        {"`--target gfx942` or `--target gfx950` compiles a kernel's text first"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Mutate.h"
 #include "api/CheckRuns.h"
+#include "api/Equivalence.h"
 #include "api/Values.h"
 #include "simulator/mutations/Mutations.h"
 #include "support/Suggest.h"
@@ -8,6 +9,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <mutex>
+#include <set>
 #include <sstream>
 
 namespace heddle {
@@ -15,40 +17,46 @@ namespace {
 
 using namespace simulator;
 
-/// A mutant that runs longer than this many times the good kernel does not end.
-constexpr uint64_t slowdown = 16, leastLimit = 100000;
-
-struct Site {
-  uint64_t pc = 0;
-  Mutation mutation;
-};
-
-AmdSegment &codeOf(AmdCodeObject &object) {
-  return *std::find_if(object.segments.begin(), object.segments.end(),
-                       [](const AmdSegment &segment) { return segment.executable; });
+/// Where the instructions that ran may jump to.
+std::set<uint64_t> jumpTargets(const std::string &chip, std::span<const uint8_t> code, uint64_t address,
+                               const std::map<uint64_t, uint32_t> &reached) {
+  std::set<uint64_t> targets;
+  Decoder decoder(chip);
+  for (auto [pc, size] : reached) {
+    Instruction instruction = decoder.decode(code.subspan(pc - address), pc);
+    const std::string &name = instruction.mnemonic;
+    if (name.starts_with("s_cbranch_") || name == "s_branch")
+      targets.insert(pc + size + uint64_t(int64_t(int16_t(instruction.immediate)) * 4));
+    if (name.starts_with("s_setpc") || name.starts_with("s_swappc") || name.starts_with("s_call")) // anywhere
+      for (auto [other, unused] : reached)
+        targets.insert(other);
+  }
+  return targets;
 }
 
 class Mutating {
 public:
-  Mutating(const SimulatedKernel &kernel, const MutateRequest &request)
-      : kernel(kernel), request(request), deadline(request.check) {}
+  Mutating(const std::string &file, const std::string &name, const MutateRequest &request)
+      : file(file), name(name), kernel(file, name, request.check.run), request(request), deadline(request.check) {}
 
   MutateResult execute();
 
 private:
   void findSites();
+  void findPages();
   void checkExplanations() const;
   void orderRuns();
   void run(size_t index);
   bool judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome) const;
   void explain();
 
-  const SimulatedKernel &kernel;
+  const std::string &file, &name;
+  const SimulatedKernel kernel;
   const MutateRequest &request;
   Deadline deadline;
   MutateResult result;
   CheckedRuns runs;
-  std::vector<Site> sites;
+  std::vector<MutantSite> sites;
   std::vector<size_t> order; ///< of the plan's runs: what catches most comes first
   std::vector<bool> ignored;
 };
@@ -69,22 +77,40 @@ void Mutating::findSites() {
   uint64_t last = reached.rbegin()->first;
   for (uint64_t pc = reached.begin()->first; pc <= last;) {
     uint32_t size = 4;
-    std::vector<Mutation> mutations = maker.of(bytes.subspan(pc - code.address), size);
+    std::vector<Mutation> mutations = maker.of(bytes, pc - code.address, size);
     if (!reached.contains(pc))
       result.notReached += !mutations.empty();
     else
       for (Mutation &mutation : mutations)
-        sites.push_back({pc, std::move(mutation)});
+        sites.push_back({pc, std::move(mutation), ""});
     pc += size;
   }
-  for (const Site &site : sites)
+  // Where several instructions change places, nobody may jump between them.
+  std::set<uint64_t> targets = jumpTargets(object.chip, bytes, code.address, reached);
+  std::erase_if(sites, [&](const MutantSite &site) {
+    auto inside = targets.upper_bound(site.pc);
+    return inside != targets.end() && *inside < site.pc + site.mutation.bytes.size();
+  });
+  findPages();
+  for (const MutantSite &site : sites)
     result.mutants.push_back({.kind = infoOf(site.mutation.kind).name,
                               .pc = site.pc,
                               .before = site.mutation.before,
                               .after = site.mutation.after,
-                              .source = kernel.sourceOf(site.pc),
+                              .source = site.pc ? kernel.sourceOf(site.pc) : "",
                               .detail = "",
+                              .proof = "",
                               .equivalent = ""});
+}
+
+/// Buffers that are kept out of caches.
+void Mutating::findPages() {
+  std::map<std::string, const char *> special;
+  for (const SimulatedBuffer &buffer : kernel.buffers)
+    if (buffer.placement != Placement::Normal)
+      special[buffer.base] = buffer.placement == Placement::Uncached ? "uncached:" : "fine:";
+  for (const auto &[base, prefix] : special)
+    sites.push_back({0, {MutationKind::PageCached, "", base + "=" + prefix, base + "=", {}, {}}, base});
 }
 
 void Mutating::orderRuns() {
@@ -124,19 +150,20 @@ bool Mutating::judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome
 }
 
 void Mutating::run(size_t index) {
-  const Site &site = sites[index];
   Mutant &mutant = result.mutants[index];
-  AmdCodeObject object = kernel.object;
-  AmdSegment &code = codeOf(object);
-  code.bytes.replace(site.pc - code.address, site.mutation.bytes.size(), site.mutation.bytes);
+  AmdCodeObject object = mutate(kernel.object, sites[index]);
+  std::unique_ptr<SimulatedKernel> other;
+  if (const std::string &base = sites[index].buffer; !base.empty()) {
+    other = std::make_unique<SimulatedKernel>(file, name, request.check.run);
+    for (SimulatedBuffer &buffer : other->buffers)
+      if (buffer.base == base)
+        buffer.placement = Placement::Normal;
+  }
   for (size_t choice : order) {
-    SimulationOptions options = optionsOf(kernel, runs.plan[choice]);
-    uint64_t limit = slowdown * runs.outcomes[choice]->report.statistics.instructions + leastLimit;
-    uint64_t asked = kernel.request.instructionLimit;
-    options.instructionLimit = asked ? std::min(asked, limit) : limit;
+    SimulationOptions options = optionsOfMutant(kernel, runs, choice);
     bool wasStopped = false;
     options.isCancelled = [&] { return wasStopped |= deadline.isOver(); };
-    KernelOutcome outcome = kernel.run(object, options);
+    KernelOutcome outcome = (other ? *other : kernel).run(object, options);
     if (wasStopped || judge(mutant, choice, outcome)) // what was stopped says nothing
       return;
   }
@@ -144,7 +171,7 @@ void Mutating::run(size_t index) {
 }
 
 bool fits(const EquivalentMutant &known, const Mutant &mutant) {
-  bool isPlace = known.pc ? mutant.pc == *known.pc : mutant.before == known.text;
+  bool isPlace = known.pc ? mutant.pc == *known.pc : mutant.before == known.text || mutant.source == known.text;
   return isPlace && (known.kind.empty() || mutant.kind == known.kind);
 }
 
@@ -177,6 +204,9 @@ void Mutating::explain() {
       if (mutant.fate != Mutant::Fate::Survived)
         continue;
       ++survivors;
+      if (mutant.equivalence != Mutant::Equivalence::Unknown)
+        continue; // what is shown need not be believed
+      mutant.equivalence = Mutant::Equivalence::Stated;
       mutant.equivalent = known.reason;
     }
     if (survivors == 0)
@@ -204,6 +234,7 @@ MutateResult Mutating::execute() {
     if (request.check.progress)
       request.check.progress(done, sites.size());
   });
+  findEquivalents(kernel, runs, sites, request, deadline, result.mutants);
   explain();
   return std::move(result);
 }
@@ -221,8 +252,8 @@ std::vector<EquivalentMutant> parseEquivalents(const std::string &text, const st
     mutant.origin = fmt::format("{}:{}", name, number);
     size_t colon = line.find(": ");
     if (colon == std::string::npos || line.find_first_not_of(" \t", colon + 1) == std::string::npos)
-      throw inputError(
-          fmt::format("{}: `{}` is not `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`", mutant.origin, line));
+      throw inputError(fmt::format("{}: `{}` is not `[KIND] PLACE: REASON`", mutant.origin, line),
+                       {"PLACE is an address, `FILE:LINE` of the source, or the instruction"});
     mutant.reason = line.substr(line.find_first_not_of(" \t", colon + 1));
     std::string place = line.substr(0, colon);
     for (const MutationKindInfo &info : allMutationKinds())
@@ -255,17 +286,20 @@ size_t MutateResult::count(Mutant::Fate fate) const {
 size_t MutateResult::caught() const {
   return mutants.size() - count(Mutant::Fate::Survived) - count(Mutant::Fate::NotRun);
 }
-size_t MutateResult::explained() const {
-  return size_t(std::count_if(mutants.begin(), mutants.end(), [](const Mutant &m) { return !m.equivalent.empty(); }));
+size_t MutateResult::count(Mutant::Equivalence equivalence) const {
+  return size_t(
+      std::count_if(mutants.begin(), mutants.end(), [&](const Mutant &m) { return m.equivalence == equivalence; }));
+}
+size_t MutateResult::equivalent() const {
+  return mutants.size() - count(Mutant::Equivalence::Unknown);
 }
 double MutateResult::score() const {
-  size_t counted = mutants.size() - explained() - count(Mutant::Fate::NotRun);
+  size_t counted = mutants.size() - equivalent() - count(Mutant::Fate::NotRun);
   return counted == 0 ? 1 : double(caught()) / double(counted);
 }
 
 MutateResult mutateKernel(const std::string &file, const std::string &name, const MutateRequest &request) {
-  SimulatedKernel kernel(file, name, request.check.run);
-  return Mutating(kernel, request).execute();
+  return Mutating(file, name, request).execute();
 }
 
 } // namespace heddle

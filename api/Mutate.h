@@ -10,11 +10,12 @@ namespace heddle {
 struct EquivalentMutant {
   std::string kind;           ///< empty: of every kind
   std::optional<uint64_t> pc; ///< in the file
-  std::string text;           ///< of the instruction, when there is no pc
+  std::string text;           ///< of the instruction, or `FILE:LINE` of its source, when there is no pc
   std::string reason;
   std::string origin; ///< `FILE:LINE`, for messages
 };
-/// Lines `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`; `#` begins a comment. Throws Error{Input} with the line.
+/// Lines `[KIND] PLACE: REASON`, where PLACE is an address, `FILE:LINE` or an instruction; `#` begins a comment. Throws
+/// Error{Input} with the line.
 std::vector<EquivalentMutant> parseEquivalents(const std::string &text, const std::string &name);
 
 struct MutationKindText {
@@ -22,19 +23,37 @@ struct MutationKindText {
 };
 std::vector<MutationKindText> mutationKinds();
 
+struct EquivalenceText {
+  std::string name, what;
+  bool always = false; ///< for every launch, not for this one alone
+};
+/// What is shown of survivors, and why such a change makes no difference.
+std::vector<EquivalenceText> equivalences();
+
 struct MutateRequest {
   CheckRequest check;
   std::vector<EquivalentMutant> equivalents;
+  bool crossCheck = false; ///< ask also of mutants that are caught whether they are equivalent: Error{Internal} if so
 };
 
 struct Mutant {
   enum class Fate { Finding, WrongResult, Fault, NoEnd, Survived, NotRun };
   std::string kind;
-  uint64_t pc = 0; ///< in the file
+  uint64_t pc = 0; ///< in the file; 0: the launch is changed, not the code
   std::string before, after, source;
   Fate fate = Fate::NotRun;
-  std::string detail;     ///< what gave it away: a check's name, an element, an error
-  std::string equivalent; ///< why it may survive
+  std::string detail; ///< what gave it away: a check's name, an element, an error
+
+  /// Whether a survivor is no fault, and who says so.
+  enum class Equivalence {
+    Unknown, ///< missed, for all that is known
+    Always,  ///< the machine code: no launch can tell it from the good kernel
+    Launch,  ///< what the good kernel did in the runs of this launch, and in no other
+    Stated,  ///< the request
+  };
+  Equivalence equivalence = Equivalence::Unknown;
+  std::string proof;      ///< its name, when it was shown
+  std::string equivalent; ///< why
 };
 
 struct MutateResult {
@@ -46,8 +65,9 @@ struct MutateResult {
 
   size_t count(Mutant::Fate fate) const;
   size_t caught() const;
-  size_t explained() const; ///< survivors with a reason
-  /// Of those that ran and are not explained, the part that was caught; 1 when there are none.
+  size_t count(Mutant::Equivalence equivalence) const;
+  size_t equivalent() const; ///< survivors that are no fault
+  /// Of those that ran and are not equivalent, the part that was caught; 1 when there are none.
   double score() const;
 };
 

@@ -264,6 +264,7 @@ void SimulatedKernel::addBuffer(const std::string &name, const Value &value, uns
   }
   const BufferSpec &spec = value.spec;
   SimulatedBuffer made;
+  made.base = name;
   made.device = request.devices > 1 && !value.onHost ? int(device) : -1;
   made.placement = value.placement;
   Array &array = made.array;

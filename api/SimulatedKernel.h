@@ -11,8 +11,9 @@ namespace heddle {
 
 /// A buffer of one device, or of the host.
 struct SimulatedBuffer {
-  Array array;     ///< the name is `out`, or `out@1` with several devices; without bytes: zeros
-  int device = -1; ///< of several; -1: on the host, or the only one
+  std::string base; ///< `out`
+  Array array;      ///< the name is `out`, or `out@1` with several devices; without bytes: zeros
+  int device = -1;  ///< of several; -1: on the host, or the only one
   simulator::Placement placement = simulator::Placement::Normal;
   bool isInitialised = true;    ///< false: only type and extents were given
   std::vector<size_t> pointers; ///< of the buffers whose addresses it holds

@@ -211,7 +211,8 @@ Session::Session(Simulator &theSimulator, const SimulationOptions &options) : si
     checks = std::make_unique<Checks>(simulator.system, options.checks);
   if (!options.checks.has(Check::Uninitialised))
     simulator.system.home.setAllWritten(); // from now on nobody knows
-  runner = std::make_unique<Machine>(simulator.system, options, checks.get());
+  Watcher *watcher = checks ? checks.get() : options.observer;
+  runner = std::make_unique<Machine>(simulator.system, options, watcher);
 }
 
 Session::~Session() = default;

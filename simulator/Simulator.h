@@ -14,7 +14,8 @@ class Checks;
 
 /// How a run goes, and what is checked.
 struct SimulationOptions : RunOptions {
-  CheckSet checks; ///< any of them implies `caches`
+  CheckSet checks;             ///< any of them implies `caches`
+  Watcher *observer = nullptr; ///< sees all that happens; only without checks
 };
 
 struct SimulationReport {

@@ -22,13 +22,17 @@ constexpr const char *help =
   in every way that its kind allows, one at a time, and runs until a finding, another result, a fault or no end gives it
   away:
 {}
-  Score: those caught, of those that are not explained by --equivalent. A run of a mutant may take 16 times the
-  instructions of the same run of the kernel itself, and 100000 more.
+  Score: those caught, of those that are not equivalent to the good kernel: by --equivalent, or because the machine code
+  or the runs of the good kernel show it:
+{}
+  A run of a mutant may take 16 times the instructions of the same run of the kernel itself, and 100000 more.
 {}{})"
-    R"(  --equivalent FILE    why mutants survive that are no fault: lines `[KIND] PC: REASON` or `[KIND] INSTRUCTION: REASON`
+    R"(  --equivalent FILE    why mutants survive that are no fault: lines `[KIND] PLACE: REASON`; PLACE is an address, FILE:LINE
+                       of the source, or the instruction
   --min-score PERCENT  below it the exit code is 1; default 100
+  --cross-check        ask also of mutants that are caught whether they are equivalent, which must never be: tests the tool
   --json               everything as JSON, mutant by mutant
-  --list               the kinds of changes, and nothing else
+  --list               the kinds of changes and of equivalences, and nothing else
 
 Exit codes: 0 good enough, 1 below --min-score, or the kernel itself has findings, or not all mutants ran; 2 bad input
 )";
@@ -37,7 +41,7 @@ struct MutateVerbRequest {
   CheckOptions options;
   std::string equivalents;
   double minimumPercent = 100;
-  bool list = false, json = false;
+  bool crossCheck = false, list = false, json = false;
 };
 
 using Fate = Mutant::Fate;
@@ -67,17 +71,67 @@ std::string formatKinds() {
   return text;
 }
 
+std::string formatEquivalences() {
+  std::string text;
+  for (const EquivalenceText &each : equivalences())
+    text += fmt::format("    {:<19}{}{}\n", each.name, each.always ? "" : "for this launch: ", each.what);
+  return text;
+}
+
+using Equivalence = Mutant::Equivalence;
+
+const char *headOf(const Mutant &survivor) {
+  switch (survivor.equivalence) {
+  case Equivalence::Unknown:
+    return "survived";
+  case Equivalence::Stated:
+    return "explained";
+  case Equivalence::Always:
+  case Equivalence::Launch:
+    return "equivalent";
+  }
+  return "";
+}
+
+std::string reasonOf(const Mutant &survivor) {
+  switch (survivor.equivalence) {
+  case Equivalence::Unknown:
+    return "";
+  case Equivalence::Stated:
+    return ": " + survivor.equivalent;
+  case Equivalence::Always:
+    return fmt::format(": {} ({})", survivor.equivalent, survivor.proof);
+  case Equivalence::Launch:
+    return fmt::format(": for this launch: {} ({})", survivor.equivalent, survivor.proof);
+  }
+  return "";
+}
+
+const char *nameOf(Equivalence equivalence) {
+  switch (equivalence) {
+  case Equivalence::Unknown:
+    return "";
+  case Equivalence::Stated:
+    return "stated";
+  case Equivalence::Always:
+    return "always";
+  case Equivalence::Launch:
+    return "launch";
+  }
+  return "";
+}
+
 std::string formatMutants(const MutateResult &result) {
   constexpr Fate fates[] = {Fate::Finding, Fate::WrongResult, Fate::Fault, Fate::NoEnd, Fate::Survived};
   std::vector<std::vector<std::string>> rows = {{"kind", "applied", "caught", "by finding", "by result", "by fault",
-                                                 "by no end", "survived", "of them explained"}};
+                                                 "by no end", "survived", "of them equivalent"}};
   auto addRow = [&](const std::string &name, auto belongs) {
-    size_t applied = 0, explained = 0, count[std::size(fates)] = {};
+    size_t applied = 0, equivalent = 0, count[std::size(fates)] = {};
     for (const Mutant &mutant : result.mutants) {
       if (!belongs(mutant) || mutant.fate == Fate::NotRun)
         continue;
       ++applied;
-      explained += !mutant.equivalent.empty();
+      equivalent += mutant.equivalence != Mutant::Equivalence::Unknown;
       for (size_t i = 0; i < std::size(fates); ++i)
         count[i] += mutant.fate == fates[i];
     }
@@ -86,7 +140,7 @@ std::string formatMutants(const MutateResult &result) {
     std::vector<std::string> row = {name, std::to_string(applied), std::to_string(applied - count[4])};
     for (size_t each : count)
       row.push_back(std::to_string(each));
-    row.push_back(std::to_string(explained));
+    row.push_back(std::to_string(equivalent));
     rows.push_back(row);
   };
   for (const MutationKindText &kind : mutationKinds())
@@ -95,14 +149,15 @@ std::string formatMutants(const MutateResult &result) {
   std::string text = formatTable(rows);
   for (const Mutant &mutant : result.mutants)
     if (mutant.fate == Fate::Survived)
-      text += fmt::format("{} 0x{:x}{}  {}  `{}` -> `{}`{}\n", mutant.equivalent.empty() ? "survived " : "explained",
-                          mutant.pc, mutant.source.empty() ? "" : " (" + mutant.source + ")", mutant.kind,
-                          mutant.before, mutant.after, mutant.equivalent.empty() ? "" : ": " + mutant.equivalent);
+      text += fmt::format("{:<10} {}{}  {}  `{}` -> `{}`{}\n", headOf(mutant),
+                          mutant.pc ? fmt::format("0x{:x}", mutant.pc) : "launch",
+                          mutant.source.empty() ? "" : " (" + mutant.source + ")", mutant.kind, mutant.before,
+                          mutant.after, reasonOf(mutant));
   return text;
 }
 
 std::string formatScore(const MutateResult &result) {
-  size_t notRun = result.count(Fate::NotRun), counted = result.mutants.size() - result.explained() - notRun;
+  size_t notRun = result.count(Fate::NotRun), counted = result.mutants.size() - result.equivalent() - notRun;
   std::string text = formatMutants(result);
   text += fmt::format("{} instructions ran; {} between them did not, and were not changed\n", result.executed,
                       result.notReached);
@@ -110,6 +165,11 @@ std::string formatScore(const MutateResult &result) {
     text += fmt::format("{} of {} mutants did not run within the time limit\n", notRun, result.mutants.size());
   for (const std::string &note : result.notes)
     text += note + "\n";
+  if (size_t ofLaunch = result.count(Equivalence::Launch))
+    text +=
+        fmt::format("{} of {} equivalent mutants are so for this launch alone: other arguments may tell them; if they "
+                    "counted, the score would be {:.1f} %\n",
+                    ofLaunch, result.equivalent(), 100 * double(result.caught()) / double(counted + ofLaunch));
   return text + fmt::format("score {:.1f} % ({} of {})\n", 100 * result.score(), result.caught(), counted);
 }
 
@@ -118,7 +178,7 @@ nlohmann::ordered_json asJson(const MutateResult &result, const KernelOptions &k
                                  {"executed", result.executed},
                                  {"notReached", result.notReached},
                                  {"caught", result.caught()},
-                                 {"explained", result.explained()},
+                                 {"equivalent", result.equivalent()},
                                  {"score", result.score()},
                                  {"notes", result.notes}};
   json["mutants"] = nlohmann::ordered_json::array();
@@ -130,6 +190,8 @@ nlohmann::ordered_json asJson(const MutateResult &result, const KernelOptions &k
                                {"source", mutant.source},
                                {"fate", nameOf(mutant.fate)},
                                {"detail", mutant.detail},
+                               {"equivalence", nameOf(mutant.equivalence)},
+                               {"proof", mutant.proof},
                                {"equivalent", mutant.equivalent}});
   return json;
 }
@@ -143,10 +205,13 @@ double parsePercent(const std::string &option, const std::string &text) {
 }
 
 int listKinds(bool asJson) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  nlohmann::ordered_json json;
   for (const MutationKindText &kind : mutationKinds())
-    json.push_back({{"name", kind.name}, {"what", kind.what}});
-  asJson ? printJson(json) : printData(formatKinds());
+    json["changes"].push_back({{"name", kind.name}, {"what", kind.what}});
+  for (const EquivalenceText &each : equivalences())
+    json["equivalences"].push_back(
+        {{"name", each.name}, {"for", each.always ? "every launch" : "this launch"}, {"what", each.what}});
+  asJson ? printJson(json) : printData("changes\n" + formatKinds() + "equivalences\n" + formatEquivalences());
   return 0;
 }
 
@@ -158,6 +223,7 @@ int mutateVerb(MutateVerbRequest &request) {
   if (!request.equivalents.empty())
     mutate.equivalents = parseEquivalents(readFile(request.equivalents), request.equivalents);
   mutate.check = request.options.request;
+  mutate.crossCheck = request.crossCheck;
   mutate.check.progress = makeProgress("step");
   const KernelOptions &kernel = request.options.kernel;
   MutateResult result = mutateKernel(file, kernel.input, mutate);
@@ -178,13 +244,15 @@ int mutateVerb(MutateVerbRequest &request) {
 void addMutate(CLI::App &program, VerbAction &action) {
   auto request = std::make_shared<MutateVerbRequest>();
   CLI::App *verb = program.add_subcommand("mutate");
-  verb->footer(fmt::format(fmt::runtime(help), formatKinds(), kernelOptionsHelp, checkOptionsHelp));
+  verb->footer(
+      fmt::format(fmt::runtime(help), formatKinds(), formatEquivalences(), kernelOptionsHelp, checkOptionsHelp));
   verb->set_help_flag("-h,--help");
   request->options.add(*verb);
   verb->add_option("--equivalent", request->equivalents);
   verb->add_option_function<std::string>("--min-score", [request](const std::string &text) {
     request->minimumPercent = parsePercent("--min-score", text);
   });
+  verb->add_flag("--cross-check", request->crossCheck);
   verb->add_flag("--list", request->list);
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return mutateVerb(*request); }; });

@@ -42,7 +42,8 @@ std::string SourceLines::at(uint64_t address) const {
                                             llvm::DILineInfoSpecifier(Kind::BaseNameOnly, llvm::DINameKind::None));
   if (!line || line->Line == 0 || line->FileName == llvm::DILineInfo::BadString)
     return "";
-  return line->FileName + ":" + std::to_string(line->Line);
+  // What debug information calls a base name is a whole path where the compiler was given one.
+  return line->FileName.substr(line->FileName.rfind('/') + 1) + ":" + std::to_string(line->Line);
 }
 
 } // namespace heddle::simulator

@@ -3,6 +3,7 @@
 // SOPP.
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/InstructionTable.h"
+#include "simulator/instructions/WaitCounts.h"
 #include "simulator/memory/MemoryPort.h"
 #include "simulator/state/Fault.h"
 #include "simulator/state/Workgroup.h"
@@ -26,10 +27,9 @@ void end(Wave &wave, const Instruction &) {
   wave.state = Wave::State::Ended;
 }
 
-/// vmcnt in bits 3:0 and 15:14, lgkmcnt in bits 11:8; a field of ones is no wait.
 void waitForCounts(Wave &wave, const Instruction &instruction) {
-  unsigned bits = instruction.immediate;
-  wave.memory->wait(wave, (bits & 15) | (bits >> 14 & 3) << 4, bits >> 8 & 15);
+  WaitCounts counts = WaitCounts::of(instruction.immediate);
+  wave.memory->wait(wave, counts.vector, counts.local);
 }
 
 void waitAtBarrier(Wave &wave, const Instruction &) {

@@ -64,6 +64,31 @@ void asInstruction(PendingRequest &pending, Action action) {
   }
 }
 
+/// Lane 63 for lane 0, and so on.
+void mirrorLanes(MemoryRequest &request) {
+  auto mirror = [](uint64_t &bits) { bits = __builtin_bitreverse64(bits); };
+  mirror(request.lanes);
+  for (uint64_t &lanes : request.inRange)
+    mirror(lanes);
+  std::reverse(std::begin(request.address), std::end(request.address));
+  for (unsigned word = 0; word < request.words && word < mostWordsPerLane; ++word)
+    std::reverse(std::begin(request.data[word]), std::end(request.data[word]));
+}
+
+/// Nobody says which of a store's lanes comes last where two write the same bytes: here it is the first.
+void sampleMirrored(Wave &wave, MemoryRequest &request) {
+  mirrorLanes(request);
+  try {
+    request.sample(wave, request);
+  } catch (Fault &fault) {
+    mirrorLanes(request);
+    if (fault.lane >= 0)
+      fault.lane = int(waveLanes) - 1 - fault.lane;
+    throw;
+  }
+  mirrorLanes(request);
+}
+
 void mix(uint64_t &hash, uint64_t value) {
   hash = (std::rotl(hash, 5) ^ value) * 0x9e3779b97f4a7c15u;
 }
@@ -221,6 +246,9 @@ void MemoryPort::perform(PendingRequest &pending) {
     system.writeBack(*wave.unit, request.scope);
   else if (request.kind == RequestKind::Invalidate)
     system.invalidate(*wave.unit, request.scope);
+  else if (options.policy == Policy::Latest && request.kind == RequestKind::Store &&
+           (request.space == Space::Global || request.space == Space::Lds))
+    asInstruction(pending, [&] { sampleMirrored(wave, request); });
   else
     asInstruction(pending, [&] { request.sample(wave, request); });
   if (isGlobalVector(request))

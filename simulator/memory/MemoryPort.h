@@ -16,7 +16,7 @@ namespace heddle::simulator {
 
 enum class Policy : uint8_t {
   Earliest,  ///< everything at issue
-  Latest,    ///< everything when a wait forces it
+  Latest,    ///< everything when a wait forces it; a store's lanes from the last to the first
   Reordered, ///< at issue what carries a scope (flags, locks), and loads to LDS; else as late as Latest
   Random,    ///< anywhere in between, and caches write back and forget at any time
 };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/mutations/Mutations.h"
 #include "simulator/instructions/InstructionTable.h"
+#include "simulator/instructions/WaitCounts.h"
+#include "simulator/mutations/Sequence.h"
 #include "support/Error.h"
 #include <cstring>
 #include <fmt/format.h>
+#include <set>
 
 namespace heddle::simulator {
 namespace {
@@ -18,14 +21,21 @@ constexpr MutationKindInfo kinds[mutationKindCount] = {
     {MutationKind::InvalidateRemoved, "invalidate-removed", "`buffer_inv` becomes `s_nop`"},
     {MutationKind::ScopeNarrowed, "scope-narrowed",
      "a load, store, `buffer_wbl2` or `buffer_inv` of the system's or the device's scope gets a narrower one"},
-    {MutationKind::MaskRemoved, "mask-removed", "`s_and_saveexec_b64 d, m` becomes `s_mov_b64 d, exec`"},
+    {MutationKind::MaskRemoved, "mask-removed",
+     "`s_and_saveexec_b64 d, m` becomes `s_mov_b64 d, exec`, and `s_and_b64 exec, exec, m` becomes `s_nop`"},
     {MutationKind::LdsBaseMoved, "m0-moved", "what is written to M0 is another place"},
     {MutationKind::OffsetMoved, "offset-moved", "the offset of a memory instruction is 16 bytes further"},
+    {MutationKind::WaitLate, "wait-late",
+     "`s_waitcnt` stands behind the barrier or memory instruction that follows it"},
+    {MutationKind::WriteBackEarly, "write-back-early",
+     "`buffer_wbl2` stands before the last store that it writes back"},
+    {MutationKind::InvalidateLate, "invalidate-late", "`buffer_inv` stands behind the first load that follows it"},
+    {MutationKind::PageCached, "page-cached", "a buffer given as `uncached:` or `fine:` lies in normal pages"},
 };
 
 // ---- Encodings: fields of the first dword ----
 
-constexpr uint32_t noOperation = 0xbf800000, waitCounts = 0xbf8c0000;
+constexpr uint32_t noOperation = 0xbf800000, waitOperation = 0xbf8c0000;
 constexpr uint32_t sourceExec = 126, sourceLiteral = 255, inlineZero = 128, inlineSixtyFour = 192;
 
 struct Field {
@@ -54,13 +64,6 @@ Format formatOf(const Instruction &instruction) {
   }
 }
 
-bool startsWithAny(const std::string &text, std::initializer_list<const char *> prefixes) {
-  for (const char *prefix : prefixes)
-    if (text.starts_with(prefix))
-      return true;
-  return false;
-}
-
 std::string bytesOf(uint64_t word, uint32_t sizeBytes) {
   std::string bytes(sizeBytes, '\0');
   std::memcpy(bytes.data(), &word, std::min<size_t>(sizeBytes, sizeof word));
@@ -75,15 +78,6 @@ std::string paddedBytes(uint32_t dword, uint32_t sizeBytes) {
   return bytes;
 }
 
-struct WaitFields {
-  unsigned vector, local;
-  explicit WaitFields(uint16_t bits) : vector((bits & 15) | (bits >> 14 & 3) << 4), local(bits >> 8 & 15) {}
-  uint32_t encode(uint16_t old) const {
-    return waitCounts | (old & 0x0070u) | (vector & 15) | (vector >> 4) << 14 | local << 8;
-  }
-};
-constexpr unsigned anyVector = 63, anyLocal = 15;
-
 } // namespace
 
 std::span<const MutationKindInfo, mutationKindCount> allMutationKinds() {
@@ -97,25 +91,22 @@ struct MutationMaker::Patch {
 };
 
 void MutationMaker::addWaits(const Instruction &instruction, std::vector<Patch> &patches) const {
-  uint16_t old = instruction.immediate;
-  const WaitFields now(old);
-  bool waitsVector = now.vector < anyVector, waitsLocal = now.local < anyLocal;
-  if (!waitsVector && !waitsLocal)
+  const WaitCounts now = WaitCounts::of(instruction.immediate);
+  if (!now.waitsVector() && !now.waitsLocal())
     return;
   auto add = [&](MutationKind kind, unsigned vector, unsigned local) {
-    WaitFields changed = now;
-    changed.vector = vector;
-    changed.local = local;
-    patches.push_back({kind, bytesOf(changed.encode(old), 4), "s_waitcnt"});
+    uint16_t changed = WaitCounts{vector, local}.into(instruction.immediate);
+    patches.push_back({kind, bytesOf(waitOperation | changed, 4), "s_waitcnt"});
   };
   patches.push_back({MutationKind::WaitRemoved, bytesOf(noOperation, 4), "s_nop"});
-  if (waitsVector && (now.vector + 1 < anyVector || waitsLocal))
+  // One more than the largest count is no wait: that mutant is there already.
+  if (now.waitsVector() && (now.vector + 1 < WaitCounts::anyVector || now.waitsLocal()))
     add(MutationKind::VectorCountWeakened, now.vector + 1, now.local);
-  if (waitsLocal && (now.local + 1 < anyLocal || waitsVector))
+  if (now.waitsLocal() && (now.local + 1 < WaitCounts::anyLocal || now.waitsVector()))
     add(MutationKind::LocalCountWeakened, now.vector, now.local + 1);
-  if (waitsVector && waitsLocal) {
-    add(MutationKind::WaitFieldDropped, anyVector, now.local);
-    add(MutationKind::WaitFieldDropped, now.vector, anyLocal);
+  if (now.waitsVector() && now.waitsLocal()) {
+    add(MutationKind::WaitFieldDropped, WaitCounts::anyVector, now.local);
+    add(MutationKind::WaitFieldDropped, now.vector, WaitCounts::anyLocal);
   }
 }
 
@@ -139,26 +130,53 @@ void MutationMaker::addScopes(const Instruction &instruction, std::vector<Patch>
   add(false);
 }
 
-/// Whether nothing reads SCC before it is written again. What cannot be seen counts as reading.
-bool MutationMaker::isSccDead(std::span<const uint8_t> code) {
-  constexpr unsigned most = 256;
-  for (unsigned i = 0; i < most && code.size() >= 4; ++i) {
-    Instruction instruction = decoder.decode(code, 0);
-    if (!instruction.row || instruction.row->implicit & readsScc)
+/// Whether nothing reads SCC before it is written again, whatever way is taken from `first` on. What cannot be seen
+/// counts as reading: what lies outside the code or behind jumps to computed addresses, and what is too far.
+bool MutationMaker::isSccDead(std::span<const uint8_t> code, size_t first) {
+  constexpr size_t most = 1024; // instructions
+  std::vector<size_t> left = {first};
+  std::set<size_t> seen;
+  while (!left.empty()) {
+    size_t at = left.back();
+    left.pop_back();
+    if (!seen.insert(at).second)
+      continue;
+    if (at > code.size() || code.size() - at < 4 || seen.size() > most)
       return false;
-    // A scalar instruction says what it writes by its name where its row does not.
-    if (instruction.row->implicit & writesScc || instruction.mnemonic.starts_with("s_cmp") ||
-        instruction.mnemonic == "s_endpgm")
-      return true;
-    if (instruction.mnemonic == "s_branch")
+    Instruction instruction = decoder.decode(code.subspan(at), 0);
+    const std::string &name = instruction.mnemonic;
+    if (name == "s_endpgm")
+      continue;
+    bool isBranch = name == "s_branch" || name.starts_with("s_cbranch_");
+    if (!instruction.row || instruction.row->implicit & readsScc || (jumps(instruction) && !isBranch))
       return false;
-    code = code.subspan(std::min<size_t>(instruction.sizeBytes, code.size()));
+    if (instruction.row->implicit & writesScc)
+      continue;
+    size_t behind = at + instruction.sizeBytes;
+    if (isBranch)
+      left.push_back(behind + size_t(int64_t(int16_t(instruction.immediate)) * 4));
+    if (name != "s_branch")
+      left.push_back(behind);
   }
-  return false;
+  return true;
 }
 
-void MutationMaker::addLdsBase(const Instruction &instruction, std::span<const uint8_t> behind,
-                               std::vector<Patch> &patches) {
+void MutationMaker::addMasks(const Instruction &instruction, bool isSccFree, std::vector<Patch> &patches) const {
+  const std::string &name = instruction.mnemonic;
+  auto isExec = [&](unsigned operand) {
+    return operand < instruction.operandCount && instruction.operands[operand].kind == Operand::Kind::Scalar &&
+           instruction.operands[operand].index == execRegister;
+  };
+  bool isSave = name == "s_and_saveexec_b64", isChange = name == "s_and_b64" && isExec(0) && (isExec(1) || isExec(2));
+  if ((!isSave && !isChange) || !isSccFree)
+    return;
+  constexpr uint32_t move64 = 0xbe800100, destinationMask = 0x7f << 16;
+  uint32_t move = move64 | (uint32_t(instruction.encoding) & destinationMask) | sourceExec;
+  patches.push_back({MutationKind::MaskRemoved, paddedBytes(isSave ? move : noOperation, instruction.sizeBytes),
+                     isSave ? "s_mov_b64" : "s_nop"});
+}
+
+void MutationMaker::addLdsBase(const Instruction &instruction, bool isSccFree, std::vector<Patch> &patches) const {
   constexpr uint32_t slotBytes = 256; // of a wave's dwords
   if (instruction.operandCount == 0 || instruction.operands[0].kind != Operand::Kind::Scalar ||
       instruction.operands[0].index != m0Register || !instruction.row || instruction.row->destinations == 0)
@@ -177,7 +195,7 @@ void MutationMaker::addLdsBase(const Instruction &instruction, std::span<const u
     add(source1.set(word, source1.get(word) == inlineSixtyFour ? inlineSixtyFour / 2 + 64 : inlineSixtyFour), name);
   else if (name == "s_movk_i32")
     add(immediate.set(word, immediate.get(word) + slotBytes), name);
-  else if (isMove && isSccDead(behind)) // s_add_u32 m0, x, 64 writes SCC too
+  else if (isMove && isSccFree) // s_add_u32 m0, x, 64 writes SCC too
     add(uint32_t(1) << 31 | uint32_t(m0Register) << 16 | inlineSixtyFour << 8 | source0.get(word), "s_add_u32");
 }
 
@@ -215,7 +233,8 @@ void MutationMaker::addOffsets(const Instruction &instruction, std::vector<Patch
   }
 }
 
-std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> code, uint32_t &sizeBytes) {
+std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> all, size_t at, uint32_t &sizeBytes) {
+  std::span<const uint8_t> code = all.subspan(at);
   Instruction instruction = decoder.decode(code, 0);
   sizeBytes = std::min<uint32_t>(instruction.sizeBytes, uint32_t(code.size()));
   const std::string &name = instruction.mnemonic;
@@ -229,14 +248,12 @@ std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> code, uint32_t 
     remove(MutationKind::WriteBackRemoved);
   else if (name == "buffer_inv")
     remove(MutationKind::InvalidateRemoved);
-  else if (name == "s_and_saveexec_b64") {
-    constexpr uint32_t move64 = 0xbe800100, destinationMask = 0x7f << 16;
-    uint32_t word = move64 | (uint32_t(instruction.encoding) & destinationMask) | sourceExec;
-    patches.push_back({MutationKind::MaskRemoved, paddedBytes(word, sizeBytes), "s_mov_b64"});
-  }
   if (sizeBytes == 4 || sizeBytes == 8) {
+    bool mayWriteScc = name == "s_and_saveexec_b64" || name == "s_and_b64" || name == "s_mov_b32";
+    bool isSccFree = mayWriteScc && isSccDead(all, at + sizeBytes);
+    addMasks(instruction, isSccFree, patches);
     addScopes(instruction, patches);
-    addLdsBase(instruction, code.subspan(sizeBytes), patches);
+    addLdsBase(instruction, isSccFree, patches);
     addOffsets(instruction, patches);
   }
   std::vector<Mutation> mutations;
@@ -246,8 +263,17 @@ std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> code, uint32_t 
     if (changed.mnemonic != patch.mnemonic || changed.text == instruction.text)
       throw internalError(fmt::format("`{}` was to become `{}` ({}), and became `{}`", instruction.text, patch.mnemonic,
                                       infoOf(patch.kind).name, changed.text));
-    mutations.push_back({patch.kind, patch.bytes, instruction.text, changed.text});
+    Mutation mutation{patch.kind, patch.bytes, instruction.text, changed.text, {}, {}};
+    if (name == "s_waitcnt") {
+      mutation.demanded = WaitCounts::of(instruction.immediate);
+      if (changed.mnemonic == name)
+        mutation.left = WaitCounts::of(changed.immediate);
+    }
+    mutation.scope = scopeOf(instruction.modifiers, RequestKind::Load);
+    mutation.narrowed = scopeOf(changed.modifiers, RequestKind::Load);
+    mutations.push_back(std::move(mutation));
   }
+  addMoves(code, mutations);
   return mutations;
 }
 

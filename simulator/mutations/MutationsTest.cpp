@@ -16,8 +16,8 @@ std::vector<std::string> mutantsOf(const std::string &text, const std::string &c
   std::vector<uint8_t> code = assemble(chip, text);
   uint32_t size = 0;
   std::vector<std::string> texts;
-  for (const Mutation &mutation : MutationMaker(chip).of(code, size)) {
-    EXPECT_EQ(mutation.bytes.size(), size);
+  for (const Mutation &mutation : MutationMaker(chip).of(code, 0, size)) {
+    EXPECT_TRUE(mutation.bytes.size() == size || mutation.before.find("; ") != std::string::npos);
     texts.push_back(std::string(infoOf(mutation.kind).name) + ": " + mutation.after);
   }
   return texts;
@@ -81,8 +81,15 @@ TEST(Mutations, OffsetsInLds) {
 }
 
 TEST(Mutations, Masks) {
-  EXPECT_THAT(mutantsOf("s_and_saveexec_b64 s[4:5], vcc"), ElementsAre("mask-removed: s_mov_b64 s[4:5], exec"));
+  EXPECT_THAT(mutantsOf("s_and_saveexec_b64 s[4:5], vcc\ns_endpgm"),
+              ElementsAre("mask-removed: s_mov_b64 s[4:5], exec"));
   EXPECT_THAT(mutantsOf("s_mov_b64 s[4:5], vcc"), IsEmpty());
+  EXPECT_THAT(mutantsOf("s_and_b64 exec, exec, vcc\ns_endpgm"), ElementsAre("mask-removed: s_nop 0"));
+  // It writes SCC, too: only where nobody reads that.
+  EXPECT_THAT(mutantsOf("s_and_b64 exec, exec, vcc\ns_cbranch_scc1 1\ns_endpgm\ns_endpgm"), IsEmpty());
+  EXPECT_THAT(mutantsOf("s_and_b64 s[4:5], exec, vcc\ns_endpgm"), IsEmpty());
+  EXPECT_THAT(mutantsOf("s_and_b64 exec, s[6:7], s[4:5]\ns_endpgm"), IsEmpty());
+  EXPECT_THAT(mutantsOf("s_or_b64 exec, exec, s[4:5]\ns_endpgm"), IsEmpty());
 }
 
 TEST(Mutations, LdsBase) {
@@ -96,7 +103,66 @@ TEST(Mutations, LdsBase) {
   EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cmp_eq_u32 s0, s1\ns_cbranch_scc1 1"),
               ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
   EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_nop 0\ns_cbranch_scc1 1\ns_endpgm"), IsEmpty());
+  // What a jump out of sight leads to may read it.
+  for (const char *jump : {"s_branch 4", "s_cbranch_execz 4", "s_cbranch_vccnz 4", "s_setpc_b64 s[4:5]",
+                           "s_swappc_b64 s[30:31], s[4:5]", "s_call_b64 s[30:31], 4"})
+    EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\n" + std::string(jump) + "\ns_endpgm"), IsEmpty()) << jump;
+  // All ways are looked at, loops too.
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cbranch_execz 1\ns_nop 0\ns_endpgm"),
+              ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cbranch_execz 1\ns_endpgm\ns_cselect_b32 s4, 1, 0\ns_endpgm"), IsEmpty());
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cbranch_execz 1\ns_cselect_b32 s4, 1, 0\ns_endpgm"), IsEmpty());
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_branch 1\ns_cselect_b32 s4, 1, 0\ns_endpgm"),
+              ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cbranch_execz 65534\ns_endpgm"),
+              ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_branch 1\ns_cselect_b32 s4, 1, 0\ns_cbranch_execz 65534\ns_endpgm"),
+              IsEmpty());
+  EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cbranch_execz 65533\ns_endpgm"), IsEmpty()); // out of the code
   EXPECT_THAT(mutantsOf("s_mov_b32 s2, s3\ns_endpgm"), IsEmpty());
+}
+
+/// Those of the first line that make instructions change places; their bytes are decoded again.
+std::vector<std::string> movesOf(const std::string &text) {
+  std::vector<uint8_t> code = assemble("gfx942", text);
+  uint32_t size = 0;
+  Decoder decoder("gfx942");
+  std::vector<std::string> texts;
+  for (const Mutation &mutation : MutationMaker("gfx942").of(code, 0, size)) {
+    if (mutation.before.find("; ") == std::string::npos)
+      continue;
+    std::string all = std::string(infoOf(mutation.kind).name) + ":";
+    std::span bytes(reinterpret_cast<const uint8_t *>(mutation.bytes.data()), mutation.bytes.size());
+    while (!bytes.empty()) {
+      Instruction instruction = decoder.decode(bytes, 0);
+      all += " " + instruction.mnemonic;
+      bytes = bytes.subspan(instruction.sizeBytes);
+    }
+    texts.push_back(all);
+  }
+  return texts;
+}
+
+TEST(Mutations, Moves) {
+  const std::string wait = "s_waitcnt vmcnt(0)\n", store = "global_store_dword v[2:3], v1, off\n",
+                    move = "v_mov_b32 v1, 0\n", load = "global_load_dword v1, v[2:3], off\n", barrier = "s_barrier\n",
+                    writeBack = "buffer_wbl2 sc1\n", invalidate = "buffer_inv sc1\n";
+  EXPECT_THAT(movesOf(wait + barrier), ElementsAre("wait-late: s_barrier s_waitcnt"));
+  EXPECT_THAT(movesOf(wait + store), ElementsAre("wait-late: global_store_dword s_waitcnt"));
+  EXPECT_THAT(movesOf(wait + writeBack), ElementsAre("wait-late: buffer_wbl2 s_waitcnt"));
+  EXPECT_THAT(movesOf(wait + move + barrier), IsEmpty()); // as if it were gone
+  EXPECT_THAT(movesOf("s_waitcnt expcnt(0)\n" + barrier), IsEmpty());
+  EXPECT_THAT(movesOf(store + move + writeBack),
+              ElementsAre("write-back-early: buffer_wbl2 global_store_dword v_mov_b32"));
+  EXPECT_THAT(movesOf(store + store + writeBack), IsEmpty());                              // of the last one
+  EXPECT_THAT(movesOf("global_store_dword v[2:3], v1, off sc1\n" + writeBack), IsEmpty()); // which needs none
+  EXPECT_THAT(movesOf(invalidate + move + load),
+              ElementsAre("invalidate-late: v_mov_b32 global_load_dword buffer_inv"));
+  EXPECT_THAT(movesOf(invalidate + store + load), IsEmpty());
+  for (const char *between : {"s_cbranch_scc0 4\n", "s_barrier\n", "s_endpgm\n", "s_getpc_b64 s[4:5]\n"}) {
+    EXPECT_THAT(movesOf(store + between + writeBack), IsEmpty()) << between;
+    EXPECT_THAT(movesOf(invalidate + between + load), IsEmpty()) << between;
+  }
 }
 
 } // namespace

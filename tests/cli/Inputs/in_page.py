@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""in_page.py LIST.json PAGE.md: every entry of the list is a row `| name | sentence |` of the page, and the table that
-holds the first of them holds no other."""
+"""in_page.py LIST.json PAGE.md [KEY]: every entry of the list, or of that at KEY, is a row of the page with a cell for each
+of its values, the name first, and the table that holds the first of them holds no other."""
 import json
 import sys
 
-wanted = [tuple(entry.values()) for entry in json.load(open(sys.argv[1]))]
+entries = json.load(open(sys.argv[1]))
+if len(sys.argv) > 3:
+    entries = entries[sys.argv[3]]
+wanted = [tuple(entry.values()) for entry in entries]
 tables, table = [], []
 for line in open(sys.argv[2]).read().splitlines() + [""]:
     if line.startswith("|"):
@@ -17,7 +20,7 @@ if len(found) != 1 or found[0] != wanted:
     have = found[0] if found else []
     for row in wanted:
         if row not in have:
-            print("missing: | `%s` | %s |" % row)
+            print("missing: | `%s` | %s |" % (row[0], " | ".join(row[1:])))
     for row in have:
         if row not in wanted:
             print("not in the program: " + " | ".join(row))

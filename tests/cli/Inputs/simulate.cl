@@ -96,6 +96,14 @@ __kernel void waits_twice(__global const int *x, __global int *out) {
   out[ITEM] = value + 1;
 }
 
+// A load that nobody needs.
+__kernel void for_nobody(__global const int *x, __global int *out) {
+  __global const int *place = x + ITEM;
+  int value;
+  __asm__ volatile("global_load_dword %0, %1, off\n\ts_waitcnt vmcnt(0)\n\tv_mov_b32 %0, 1" : "=v"(value) : "v"(place));
+  out[ITEM] = value;
+}
+
 // A path that is taken only when it is asked for.
 __kernel void seldom(__global int *out, int asked) {
   if (asked) {
@@ -108,4 +116,15 @@ __kernel void seldom(__global int *out, int asked) {
 __kernel void first_of_three(__global int *x) {
   if (ITEM < 3)
     x[ITEM] = 1;
+}
+
+// Two lanes write each place.
+__kernel void collide(__global int *out, int apart) {
+  __local int shared[64];
+  shared[ITEM] = 0;
+  __builtin_amdgcn_s_waitcnt(0xc07f);
+  shared[ITEM >> 1] = ITEM * apart;
+  __builtin_amdgcn_s_waitcnt(0xc07f);
+  out[64 + ITEM] = shared[ITEM];
+  out[ITEM >> 1] = ITEM * apart;
 }

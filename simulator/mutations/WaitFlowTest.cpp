@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which waits the machine code shows to be needless, and which near misses it does not.
+#include "simulator/mutations/WaitFlow.h"
+#include "simulator/decode/TestAssembler.h"
+#include <gtest/gtest.h>
+
+namespace heddle::simulator {
+namespace {
+
+/// What is said of taking away the wait that is marked by `s_nop 9` before it.
+WaitReason ofMarked(const std::string &text, WaitCounts weaker = {}) {
+  std::vector<uint8_t> code = assemble("gfx942", text);
+  Decoder decoder("gfx942");
+  for (uint64_t pc = 0; pc < code.size();) {
+    Instruction instruction = decoder.decode(std::span(code).subspan(pc), pc);
+    pc += instruction.sizeBytes;
+    if (instruction.text != "s_nop 9")
+      continue;
+    Instruction wait = decoder.decode(std::span(code).subspan(pc), pc);
+    EXPECT_EQ(wait.mnemonic, "s_waitcnt");
+    constexpr uint64_t base = 0x1000;
+    return WaitFlow("gfx942", code, base, {base}).reasonToWeaken(base + pc, WaitCounts::of(wait.immediate), weaker);
+  }
+  ADD_FAILURE() << "there is no mark in\n" << text;
+  return WaitReason::None;
+}
+
+const std::string load = "global_load_dword v1, v[2:3], off\n", read = "ds_read_b32 v1, v2\n",
+                  scalar = "s_load_dwordx2 s[4:5], s[0:1], 0x0\n", mark = "s_nop 9\n", vector0 = "s_waitcnt vmcnt(0)\n",
+                  local0 = "s_waitcnt lgkmcnt(0)\n", end = "s_endpgm\n";
+
+TEST(WaitFlow, NothingUnderWay) {
+  EXPECT_EQ(ofMarked(mark + vector0 + end), WaitReason::NothingUnderWay);
+  EXPECT_EQ(ofMarked(load + vector0 + mark + vector0 + end), WaitReason::NothingUnderWay);
+  EXPECT_EQ(ofMarked(load + load + mark + "s_waitcnt vmcnt(2)\n" + end), WaitReason::NothingUnderWay);
+  EXPECT_EQ(ofMarked(read + mark + vector0 + end), WaitReason::NothingUnderWay) << "it counts in the other counter";
+  EXPECT_EQ(ofMarked(load + mark + vector0 + end), WaitReason::None);
+  EXPECT_EQ(ofMarked(load + load + load + mark + "s_waitcnt vmcnt(2)\n" + end), WaitReason::None);
+  EXPECT_EQ(ofMarked(scalar + mark + local0 + end), WaitReason::None);
+  EXPECT_EQ(ofMarked("buffer_wbl2 sc1\n" + mark + vector0 + end), WaitReason::None);
+  EXPECT_EQ(ofMarked(load + mark + "s_waitcnt vmcnt(0) lgkmcnt(0)\n" + end, {0, WaitCounts::anyLocal}),
+            WaitReason::NothingUnderWay)
+      << "only one of its fields goes";
+}
+
+TEST(WaitFlow, OnEveryWay) {
+  EXPECT_EQ(ofMarked("s_cbranch_scc0 2\n" + load + mark + vector0 + end), WaitReason::None) << "one way has the load";
+  EXPECT_EQ(ofMarked("s_cbranch_scc0 3\n" + load + vector0 + mark + vector0 + end), WaitReason::NothingUnderWay);
+  // A loop: what its end leaves is there at its begin.
+  EXPECT_EQ(ofMarked(mark + vector0 + load + "s_cbranch_scc0 65531\n" + vector0 + end), WaitReason::None);
+  EXPECT_EQ(ofMarked(mark + vector0 + load + vector0 + "s_cbranch_scc0 65530\n" + end), WaitReason::NothingUnderWay);
+}
+
+TEST(WaitFlow, DemandedAgain) {
+  const WaitReason again = WaitReason::DemandedAgain, none = WaitReason::None;
+  EXPECT_EQ(ofMarked(load + mark + vector0 + "v_add_u32 v8, v9, v9\n" + vector0 + end), again);
+  EXPECT_EQ(ofMarked(load + mark + vector0 + "v_add_u32 v8, v1, v9\n" + vector0 + end), none) << "its result is read";
+  EXPECT_EQ(ofMarked(load + mark + vector0 + "v_mov_b32 v1, 0\n" + vector0 + end), none) << "and written";
+  EXPECT_EQ(ofMarked(load + mark + vector0 + "s_waitcnt vmcnt(1)\n" + end), none) << "not as much";
+  EXPECT_EQ(ofMarked(load + mark + vector0 + local0 + end), none) << "the other counter";
+  EXPECT_EQ(ofMarked(load + mark + vector0 + "s_barrier\n" + vector0 + end), none);
+  EXPECT_EQ(ofMarked(load + mark + vector0 + load + vector0 + end), none) << "an operation between them";
+  EXPECT_EQ(ofMarked(load + mark + vector0 + end), none) << "the end";
+  EXPECT_EQ(ofMarked(scalar + mark + local0 + "s_add_u32 s8, s4, s5\n" + local0 + end), none);
+  EXPECT_EQ(ofMarked(scalar + mark + local0 + "s_add_u32 s8, s9, s9\n" + local0 + end), again);
+  // Two ways, and both must demand it.
+  EXPECT_EQ(ofMarked(load + mark + vector0 + "s_cbranch_scc0 2\n" + vector0 + end + vector0 + end), again);
+  EXPECT_EQ(ofMarked(load + mark + vector0 + "s_cbranch_scc0 2\n" + vector0 + end + end), none);
+}
+
+TEST(WaitFlow, UnknownWays) {
+  EXPECT_EQ(ofMarked(mark + vector0 + "s_setpc_b64 s[4:5]\n"), WaitReason::None);
+  EXPECT_EQ(ofMarked(mark + vector0 + "s_swappc_b64 s[30:31], s[4:5]\n" + end), WaitReason::None);
+  EXPECT_EQ(ofMarked(mark + vector0 + "s_set_gpr_idx_on s4, gpr_idx(SRC0)\n" + end), WaitReason::None);
+  EXPECT_EQ(ofMarked(mark + vector0 + "s_branch 100\n"), WaitReason::None) << "out of the code";
+}
+
+} // namespace
+} // namespace heddle::simulator
