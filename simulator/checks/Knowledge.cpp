@@ -46,6 +46,15 @@ void Knowledge::join(const std::vector<Entry> &sorted) {
   entries = std::move(joined);
 }
 
+std::vector<Entry> Knowledge::of(const std::function<bool(uint32_t wave)> &isWanted) const {
+  std::vector<Entry> found;
+  if (entries)
+    for (const Entry &entry : *entries)
+      if (entry.id != endedLaunches && isWanted(entry.id / streamCount))
+        found.push_back(entry);
+  return found;
+}
+
 void Knowledge::join(const Knowledge &other) {
   if (!other.entries || other.entries == entries)
     return;

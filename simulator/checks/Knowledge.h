@@ -3,6 +3,7 @@
 // anything is known. Cheap to copy.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,12 +25,16 @@ public:
     uint32_t epoch; ///< everything up to it is known
   };
 
+  /// The entry whose epoch is a time: everything of launches that had ended by then is known.
+  static constexpr uint32_t endedLaunches = ~0u;
   static uint32_t idOf(uint32_t wave, Stream stream) { return wave * streamCount + uint32_t(stream); }
 
   /// 0 when nothing is known.
   uint32_t epochOf(uint32_t id) const;
   void join(const Knowledge &other);
   void join(const std::vector<Entry> &sorted);
+  /// Of these waves only.
+  std::vector<Entry> of(const std::function<bool(uint32_t wave)> &isWanted) const;
 
 private:
   std::shared_ptr<const std::vector<Entry>> entries; ///< sorted by id; null is empty

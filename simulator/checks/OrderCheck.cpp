@@ -5,6 +5,7 @@
 #include "simulator/state/Workgroup.h"
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace heddle::simulator {
 namespace {
@@ -327,6 +328,8 @@ void OrderCheck::groupBegins(Workgroup &group) {
     info.site.instruction = nullptr;
     info.group = nextGroup;
     info.launch = group.launch;
+    WaveState &state = wave->checks->order;
+    state.known = state.agent = state.system = state.all = launches[group.launch].knownAtBegin;
   }
   ++nextGroup;
 }
@@ -337,14 +340,36 @@ void OrderCheck::kernelBegins(Device &device) {
     shadow.clear();
     locations.clear();
     backToAgent = backToSystem = {};
+    passedOn = {};
   }
   if (launches.size() <= device.launch)
     launches.resize(device.launch + 1);
-  launches[device.launch].began = ++time;
+  LaunchTimes &times = launches[device.launch];
+  times.began = ++time;
+  times.knownAtBegin = passedOn;
+  times.knownAtBegin.join({{Knowledge::endedLaunches, uint32_t(time)}});
 }
 
 void OrderCheck::kernelEnds(Device &device) {
-  launches[device.launch].ended = ++time;
+  LaunchTimes &times = launches[device.launch];
+  times.ended = ++time;
+  passedOn.join(std::exchange(times.passedOn, {}));
+}
+
+/// The end of a launch is a release, the begin of the next one an acquire: what its waves knew of launches that still
+/// run, the waves of later launches know.
+void OrderCheck::passOn(const Wave &wave) {
+  uint32_t launch = waves[wave.number].launch;
+  bool isAlone = std::all_of(launches.begin(), launches.end(),
+                             [&](const LaunchTimes &times) { return times.ended || &times == &launches[launch]; });
+  if (isAlone)
+    return;
+  auto isRunning = [&](uint32_t other) {
+    return waves[other].launch != launch && !launches[waves[other].launch].ended;
+  };
+  const WaveState &state = wave.checks->order;
+  for (const Knowledge *each : {&state.known, &state.system, &state.seenSystem})
+    launches[launch].passedOn.join(each->of(isRunning));
 }
 
 // ---- Races ----
@@ -357,7 +382,7 @@ public:
 
   uint32_t knownEpoch(uint32_t other, Stream stream) const override {
     const LaunchTimes &theirs = check.launches[check.waves[other].launch], &ours = check.launches[launch];
-    if (theirs.ended && theirs.ended < ours.began)
+    if (theirs.ended && (theirs.ended < ours.began || theirs.ended < timeKnown()))
       return ~0u;
     uint32_t id = Knowledge::idOf(other, stream), epoch = state.known.epochOf(id);
     return seesAll ? std::max({epoch, state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)}) : epoch;
@@ -368,6 +393,12 @@ public:
   }
 
 private:
+  /// Launches that had ended then are over for this wave, whose devices told it so.
+  uint32_t timeKnown() const {
+    uint32_t id = Knowledge::endedLaunches;
+    return std::max({state.known.epochOf(id), state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)});
+  }
+
   OrderCheck &check;
   uint32_t launch;
   const WaveState &state;

@@ -64,6 +64,8 @@ public:
   void kernelEnds(Device &device) override;
 
 private:
+  void passOn(const Wave &wave);
+
   using Stamp = AccessStamp;
   struct WaveInfo {
     Site site;
@@ -72,6 +74,7 @@ private:
   };
   struct LaunchTimes {
     uint64_t began = 0, ended = 0; ///< ended 0: it runs
+    Knowledge knownAtBegin, passedOn;
   };
   /// What a location holds that can be synchronised with.
   struct Location {
@@ -106,6 +109,7 @@ private:
   MemorySystem &system;
   std::vector<WaveInfo> waves; ///< by number
   std::vector<LaunchTimes> launches;
+  Knowledge passedOn; ///< by launches that have ended
   uint64_t time = 0;
   Knowledge backToAgent, backToSystem; ///< what any buffer_wbl2 covered when it was issued
   uint32_t nextGroup = 0;

@@ -55,6 +55,7 @@ void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
 
 void OrderCheck::waveEnds(Wave &wave) {
   waves[wave.number].ended = true;
+  passOn(wave);
   auto place = doubts.find(wave.number);
   if (place == doubts.end())
     return;
