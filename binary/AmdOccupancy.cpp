@@ -36,8 +36,7 @@ AmdOccupancy occupancyOf(const AmdKernel &kernel, const Chip &chip, int64_t work
   result.byScalarRegisters = groupsOf(scalarRegistersPerSimd / int64_t(kernel.scalarRegisters()));
   int64_t lds = int64_t(kernel.groupBytes) + dynamicLdsBytes;
   result.byLds = lds ? chip.sharedMemoryBytes / roundUp(lds, ldsGranule) : result.byWaves;
-  result.groupsPerUnit =
-      std::min({result.byWaves, result.byVectorRegisters, result.byScalarRegisters, result.byLds});
+  result.groupsPerUnit = std::min({result.byWaves, result.byVectorRegisters, result.byScalarRegisters, result.byLds});
   result.wavesPerSimd = (result.groupsPerUnit * result.wavesPerGroup + simds - 1) / simds;
   return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How many workgroups of a kernel a compute unit holds at once, and what keeps it from more. Sources: LLVM's AMDGPU user
-// guide, "Kernel Descriptor" (granules of LDS), and its lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp, for GFX90A (waves
-// and registers of a SIMD, workgroups and barriers of a unit).
+// How many workgroups of a kernel a compute unit holds at once, and what keeps it from more. Sources: LLVM's AMDGPU
+// user guide, "Kernel Descriptor" (granules of LDS), and its lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp, for GFX90A
+// (waves and registers of a SIMD, workgroups and barriers of a unit).
 #pragma once
 #include "binary/AmdCodeObject.h"
 #include "chips/Chip.h"
