@@ -19,7 +19,9 @@ const char *AmdOccupancy::limit() const {
     return "waves";
   if (byVectorRegisters == groupsPerUnit)
     return "vector registers";
-  return byLds == groupsPerUnit ? "LDS" : "scalar registers";
+  if (byLds == groupsPerUnit)
+    return "LDS";
+  return byScalarRegisters == groupsPerUnit ? "scalar registers" : "allocated registers";
 }
 
 AmdOccupancy occupancyOf(const AmdKernel &kernel, const Chip &chip, int64_t workItems, int64_t dynamicLdsBytes) {
@@ -32,11 +34,18 @@ AmdOccupancy occupancyOf(const AmdKernel &kernel, const Chip &chip, int64_t work
   result.byWaves = groupsOf(mostWavesPerSimd);
   if (result.wavesPerGroup > 1) // one wave needs no barrier
     result.byWaves = std::min(result.byWaves, barriers);
-  result.byVectorRegisters = groupsOf(vectorRegistersPerSimd / int64_t(kernel.vectorRegisters()));
-  result.byScalarRegisters = groupsOf(scalarRegistersPerSimd / int64_t(kernel.scalarRegisters()));
+  auto groupsByRegisters = [&](int64_t ofSimd, int64_t ofWave) { return groupsOf(ofSimd / ofWave); };
+  auto used = [](uint32_t count, int64_t granule, int64_t allocated) {
+    return count ? std::min(roundUp(count, granule), allocated) : allocated;
+  };
+  int64_t vector = kernel.vectorRegisters(), scalar = kernel.scalarRegisters();
+  result.byVectorRegisters = groupsByRegisters(vectorRegistersPerSimd, used(kernel.registers.vector, 8, vector));
+  result.byScalarRegisters = groupsByRegisters(scalarRegistersPerSimd, used(kernel.registers.scalar, 16, scalar));
   int64_t lds = int64_t(kernel.groupBytes) + dynamicLdsBytes;
   result.byLds = lds ? chip.sharedMemoryBytes / roundUp(lds, ldsGranule) : result.byWaves;
-  result.groupsPerUnit = std::min({result.byWaves, result.byVectorRegisters, result.byScalarRegisters, result.byLds});
+  result.groupsPerUnit =
+      std::min({result.byWaves, result.byVectorRegisters, result.byScalarRegisters, result.byLds,
+                groupsByRegisters(vectorRegistersPerSimd, vector), groupsByRegisters(scalarRegistersPerSimd, scalar)});
   result.wavesPerSimd = (result.groupsPerUnit * result.wavesPerGroup + simds - 1) / simds;
   return result;
 }

@@ -12,9 +12,11 @@ struct AmdOccupancy {
   int64_t groupsPerUnit = 0; ///< 0: not even one fits
   int64_t wavesPerGroup = 0;
   int64_t wavesPerSimd = 0; ///< of the fullest of the unit's four; 8 are the most
-  /// Workgroups that each of these alone would allow; the least is groupsPerUnit.
+  /// Workgroups that each of these alone would allow, registers by what the kernel uses: LLVM allocates more when
+  /// something else keeps the waves away anyway.
   int64_t byWaves = 0, byVectorRegisters = 0, byScalarRegisters = 0, byLds = 0;
-  /// `waves`, `vector registers`, `scalar registers`, `LDS`: the scarcest; the first of them when several are.
+  /// `waves`, `vector registers`, `LDS`, `scalar registers`: the scarcest, the first of them when several are; or
+  /// `allocated registers`, of which there are more than the kernel uses.
   const char *limit() const;
 };
 

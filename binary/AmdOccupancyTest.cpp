@@ -52,5 +52,14 @@ TEST(AmdOccupancy, LdsInGranules) {
   expect(occupancyOf(kernelOf(8), gfx942Chip, 256, 65537), 0, 0, "LDS");
 }
 
+TEST(AmdOccupancy, MoreAllocatedThanUsed) {
+  AmdKernel kernel = kernelOf(264, 112, 40000);
+  kernel.registers.vector = 20;
+  kernel.registers.scalar = 8;
+  expect(occupancyOf(kernel, gfx942Chip, 256, 0), 1, 1, "LDS");
+  kernel.groupBytes = 0;
+  expect(occupancyOf(kernel, gfx942Chip, 256, 0), 1, 1, "allocated registers");
+}
+
 } // namespace
 } // namespace heddle
