@@ -298,10 +298,10 @@ void warnOfSpills(const Compilation &compilation, const Package &package) {
   constexpr int64_t simds = 4; // of a compute unit, which a block's warps share
   int64_t warps = package.threads / compilation.chip->threadsPerWarp, perSimd = (warps + simds - 1) / simds;
   emitWarning(UnknownLoc::get(compilation.context))
-      << "kernel `" << package.kernel << "` needs " << kernel.registers.vector + kernel.registers.vectorSpills
-      << " vector registers for each thread, and a block of " << warps << " warps on " << compilation.chip->name
-      << " allows " << compilation.chip->registersPerThread / perSimd << ": " << kernel.registers.vectorSpills
-      << " are kept in memory, " << kernel.privateBytes
+      << "kernel `" << package.kernel << "` needs about " << kernel.registers.vector + kernel.registers.vectorSpills
+      << " vector registers for each thread, and a block of " << warps << (warps == 1 ? " warp on " : " warps on ")
+      << compilation.chip->name << " allows " << compilation.chip->registersPerThread / perSimd << ": "
+      << kernel.registers.vectorSpills << " are kept in memory, " << kernel.privateBytes
       << " bytes for each thread; smaller tiles or another number of warps may avoid that";
 }
 
