@@ -41,21 +41,26 @@ std::string version() {
   return HEDDLE_VERSION;
 }
 
-KernelFile readKernelFile(const std::string &path) {
+KernelFile readAnyKernelFile(const std::string &path) {
   std::string bytes = readSource(path);
-  bool package = isPackage(path, bytes);
-  if (!package && isElf(bytes))
+  bool package = isPackage(path, bytes), elf = !package && isElf(bytes);
+  return {std::move(bytes), package, elf};
+}
+
+KernelFile readKernelFile(const std::string &path) {
+  KernelFile file = readAnyKernelFile(path);
+  if (file.isElf)
     throw inputError(
         fmt::format("{} is an ELF file, neither a kernel's text nor a package", sourceName(path)),
         {"a code object for AMD GPUs runs with `heddle simulate`, or with `--block N` on a device `sim:CHIP`"});
-  return {std::move(bytes), package};
+  return file;
 }
 
 std::string readKernelText(const std::string &path) {
-  auto [text, isPackage] = readKernelFile(path);
-  if (isPackage)
+  KernelFile file = readKernelFile(path);
+  if (file.isPackage)
     throw inputError(sourceName(path) + " is a kernel package, which is compiled already", {"give the kernel's text"});
-  return text;
+  return file.bytes;
 }
 
 std::string sourceName(const std::string &path) {
@@ -93,11 +98,11 @@ CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &opt
 }
 
 Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption) {
-  auto [bytes, isPackage] = readKernelFile(path);
+  KernelFile file = readKernelFile(path);
   std::string name = sourceName(path);
-  if (!isPackage)
-    return compile(bytes, name, options).package;
-  Package package = Package::parse(bytes, name);
+  if (!file.isPackage)
+    return compile(file.bytes, name, options).package;
+  Package package = Package::parse(file.bytes, name);
   if (options.checkAccesses && !package.checked)
     throw inputError(name + " was compiled without bounds checks",
                      {"compile it with `heddle compile --check`, or run the kernel's text"});

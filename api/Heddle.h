@@ -25,11 +25,14 @@ std::string sourceName(const std::string &path);
 
 CompileResult compileFile(const std::string &path, const CompileOptions &options);
 
-/// The bytes of a file, or of standard input for `-`, and whether they are a package: by name or by content.
+/// The bytes of a file, or of standard input for `-`, and whether they are a package (by name or by content) or an ELF
+/// file: a code object, perhaps.
 struct KernelFile {
   std::string bytes;
-  bool isPackage = false;
+  bool isPackage = false, isElf = false;
 };
+KernelFile readAnyKernelFile(const std::string &path);
+/// The same; throws Error{Input} for an ELF file.
 KernelFile readKernelFile(const std::string &path);
 
 /// A package from a `.hpkg` file, or from kernel text by compiling it with `options`. For a package file

@@ -170,6 +170,22 @@ void readDescriptor(const ElfImage &image, const AmdCodeObject &object, AmdKerne
     image.fail(fmt::format("enters kernel `{}` at 0x{:x}, where it has no code", kernel.name, kernel.entry));
 }
 
+/// Without numbers in the metadata they are those of the descriptor.
+AmdRegisterCounts readRegisterCounts(const nlohmann::json &entry, const AmdKernel &kernel) {
+  auto count = [&](const char *key) { return uint32_t(std::min<uint64_t>(numberOf(entry, key), UINT32_MAX)); };
+  AmdRegisterCounts counts;
+  counts.vector = entry.contains(".vgpr_count") ? count(".vgpr_count") : kernel.vectorRegisters();
+  if (entry.contains(".agpr_count"))
+    counts.accumulation = count(".agpr_count");
+  else if (counts.vector > kernel.firstAccumulator())
+    counts.accumulation = counts.vector - kernel.firstAccumulator();
+  counts.accumulation = std::min(counts.accumulation, counts.vector);
+  counts.scalar = entry.contains(".sgpr_count") ? count(".sgpr_count") : kernel.scalarRegisters();
+  counts.vectorSpills = count(".vgpr_spill_count");
+  counts.scalarSpills = count(".sgpr_spill_count");
+  return counts;
+}
+
 void readKernels(const ElfImage &image, AmdCodeObject &object) {
   nlohmann::json metadata = readMetadata(image);
   auto kernels = metadata.find("amdhsa.kernels");
@@ -193,6 +209,7 @@ void readKernels(const ElfImage &image, AmdCodeObject &object) {
                              kernel.name, mostKernargBytes));
     kernel.mostWorkItems = uint32_t(numberOf(entry, ".max_flat_workgroup_size"));
     readRequiredWorkgroup(image, entry, kernel);
+    kernel.registers = readRegisterCounts(entry, kernel);
     kernel.dynamicStack = entry.value(".uses_dynamic_stack", nlohmann::json(false)) == true;
     readArguments(image, entry, kernel);
     object.kernels.push_back(std::move(kernel));

@@ -21,6 +21,15 @@ struct AmdArgument {
   bool isBuffer() const { return valueKind == "global_buffer"; }
 };
 
+/// What the compiler says that it used. The descriptor has only what is allocated.
+struct AmdRegisterCounts {
+  uint32_t vector = 0;       ///< of both kinds; with accumulation registers those in front are a multiple of 4
+  uint32_t accumulation = 0; ///< of these
+  uint32_t scalar = 0;       ///< with VCC and what else the wave has beside s0, s1, ...
+  uint32_t vectorSpills = 0, scalarSpills = 0; ///< registers kept elsewhere: in scratch, or in lanes of vector ones
+  uint32_t architected() const { return vector - accumulation; }
+};
+
 /// The 64 bytes of a kernel descriptor, and where the metadata says more. Addresses are those of the file.
 struct AmdKernel {
   std::string name;
@@ -34,6 +43,7 @@ struct AmdKernel {
   bool dynamicStack = false;
   uint32_t mostWorkItems = 0;                  ///< of a workgroup; 0 when not said
   std::array<uint32_t, 3> requiredWorkgroup{}; ///< work-items along x, y, z; zeros when any are right
+  AmdRegisterCounts registers;
   std::vector<AmdArgument> arguments;
 
   unsigned userRegisters() const { return resource2 >> 1 & 31; }

@@ -2,8 +2,10 @@
 // `heddle inspect`
 #include "api/Collectives.h"
 #include "api/Heddle.h"
+#include "api/InspectCodeObject.h"
 #include "api/Module.h"
 #include "support/File.h"
+#include "tools/InspectCodeObject.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
@@ -16,11 +18,13 @@ namespace heddle {
 namespace {
 
 constexpr const char *help =
-    R"(heddle inspect KERNEL|MODULE|COLLECTIVE [options]: what is in a package, what becomes of a text, what a collective does
+    R"(heddle inspect KERNEL|OBJECT|MODULE|COLLECTIVE [options]: what is in a package or a code object, what becomes of a text,
+what a collective does
 
   heddle inspect matmul.hpkg
   heddle inspect matmul.hpkg --asm | less
   heddle inspect matmul.hpkg --dump-binary matmul.so
+  heddle inspect matmul.hsaco --waits            what each wait of AMD code waits for
   heddle inspect matmul.ttir                     the phases: what each took and left
   heddle inspect matmul.ttir --phase expand-math
   heddle inspect layer.hlo                       the launches of a module: what is fused, each collective's plan
@@ -33,6 +37,13 @@ constexpr const char *help =
   --asm                the instructions
   --json               description and counts as JSON; of a text the phases
   --dump-binary FILE   write the binary alone
+  --waits              AMD code: for each s_waitcnt the instructions that it waits for, the first one that needs that, and
+                       the count that would be enough for it; also with --json
+
+  OBJECT               a linked AMD code object (.hsaco) for gfx942 or gfx950: --asm, --json, --waits as above
+  --kernel NAME        which kernel, when there are several
+  --block N            work-items of a workgroup; default as many as the kernel was compiled for
+  --lds BYTES          dynamic LDS beside what the kernel declares; default 0
 
   MODULE               HLO text: its launches, on as many devices as it says or --devices N; --kernel, --asm, --json,
                        --algorithm NAME; --device cuda needs no GPU
@@ -47,7 +58,10 @@ constexpr const char *help =
 
 struct InspectRequest {
   std::string input, binaryFile, phase, processor;
-  bool assembly = false, json = false, kernel = false, model = false, noFuse = false;
+  std::string kernelName; ///< behind `--kernel`
+  CodeObjectRequest object;
+  std::string objectOption; ///< the first option given that only a code object has
+  bool assembly = false, json = false, kernel = false, model = false, noFuse = false, waits = false;
   std::string collectiveOption; ///< the first option given that only a collective has
   bool devicesGiven = false;
   BenchmarkRequest collective;
@@ -69,7 +83,8 @@ std::string describeSite(const PackageSite &site) {
   return site.operation + place + (site.message.empty() ? "" : " \"" + site.message + "\"");
 }
 
-std::string describeForPeople(const Package &package, const CodeCounts &counts) {
+/// `code` is that of an AMD package; else null.
+std::string describeForPeople(const Package &package, const CodeCounts &counts, const InspectedKernel *code) {
   std::vector<std::vector<std::string>> rows = {
       {"kernel", package.kernel},
       {"target", fmt::format("{}, processor {}", package.target, package.processor)},
@@ -77,7 +92,10 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts) 
       {"entry", package.entry},
       {"binary", fmt::format("{}, {} bytes", package.binaryKind, package.binary.size())},
   };
-  if (package.threads > 0) {
+  if (code) {
+    for (auto &row : describeCode(*code))
+      rows.push_back(std::move(row));
+  } else if (package.threads > 0) {
     rows.push_back(
         {"block",
          fmt::format("{} threads, {} bytes of dynamic shared memory{}", package.threads, package.sharedBytes,
@@ -86,10 +104,9 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts) 
     rows.push_back({"instructions", formatCounts(counts)});
     rows.push_back({"scratch", fmt::format("{} bytes for each program instance", package.scratchBytes)});
   }
-  rows.insert(rows.end(), {
-                              {"checked", package.checked ? "yes: every memory access asks the device" : "no"},
-                              {"needs", fmt::format("{}", fmt::join(package.features, " "))},
-                          });
+  rows.push_back({"checked", package.checked ? "yes: every memory access asks the device" : "no"});
+  if (!package.features.empty())
+    rows.push_back({"needs", fmt::format("{}", fmt::join(package.features, " "))});
   if (package.peers)
     rows.push_back({"peers", "yes: works with other devices"});
   for (const PackageArgument &argument : package.arguments)
@@ -151,9 +168,9 @@ std::optional<Package> inspectText(const InspectRequest &request, const std::str
 }
 
 /// A word without a dot or slash that is no file was perhaps meant as a collective.
-auto readNamedFile(const std::string &name) {
+KernelFile readNamedFile(const std::string &name) {
   try {
-    return readKernelFile(name);
+    return readAnyKernelFile(name);
   } catch (Error &error) {
     if (name != "-" && name.find_first_of("./") == std::string::npos)
       error.notes.push_back(
@@ -162,17 +179,97 @@ auto readNamedFile(const std::string &name) {
   }
 }
 
-/// The package to look into; none when everything has been shown.
-std::optional<Package> findPackage(const InspectRequest &request) {
-  auto [bytes, isPackage] = readNamedFile(request.input);
-  if (!isPackage)
-    return inspectText(request, bytes, request.assembly || !request.binaryFile.empty());
+void refuseOptionsOfText(const InspectRequest &request, const std::string &what) {
   for (const auto &[option, value] : {std::pair("--phase", request.phase), std::pair("--cpu", request.processor)})
     if (!value.empty())
       throw inputError(
-          fmt::format("{} is a package, which `{} {}` cannot look behind", sourceName(request.input), option, value),
+          fmt::format("{} is {}, which `{} {}` cannot look behind", sourceName(request.input), what, option, value),
           {"give the kernel's text"});
-  return Package::parse(bytes, sourceName(request.input));
+}
+
+int inspectObject(const InspectRequest &request, const std::string &file) {
+  refuseOptionsOfText(request, "a code object");
+  if (!request.binaryFile.empty())
+    throw inputError(fmt::format("`--dump-binary` is for packages, and {} is the binary", sourceName(request.input)));
+  CodeObjectRequest wanted = request.object;
+  wanted.kernel = request.kernelName;
+  InspectedKernel code = inspectCodeObject(file, sourceName(request.input), wanted);
+  std::string target = fmt::format("{}, code object version {}", code.chip, code.codeObjectVersion);
+  std::vector<std::vector<std::string>> rows = {{"kernel", code.kernel.name}, {"target", target}};
+  nlohmann::ordered_json json = {{"kernel", code.kernel.name}, {"target", code.chip}, {"binaryBytes", file.size()}};
+  if (request.json) {
+    addCode(json, code, request.waits);
+    printJson(json);
+  } else if (request.assembly || request.waits)
+    printData(request.waits ? describeWaits(code) : listInstructions(code));
+  else {
+    for (auto &row : describeCode(code))
+      rows.push_back(std::move(row));
+    printData(formatTable(rows));
+  }
+  return 0;
+}
+
+int inspectAmdPackage(const InspectRequest &request, const Package &package) {
+  CodeObjectRequest wanted{package.entry, package.threads, int64_t(package.sharedBytes)};
+  InspectedKernel code = inspectCodeObject(package.binary, sourceName(request.input), wanted);
+  if (request.json) {
+    auto json = nlohmann::ordered_json::parse(package.describe());
+    json["binaryBytes"] = package.binary.size();
+    addCode(json, code, request.waits);
+    printJson(json);
+  } else if (request.waits)
+    printData(describeWaits(code));
+  else
+    printData(request.assembly ? listInstructions(code) : describeForPeople(package, {}, &code));
+  return 0;
+}
+
+int inspectPackage(const InspectRequest &request, const Package &package) {
+  if (!request.binaryFile.empty()) {
+    if (request.binaryFile == "-") {
+      printData(package.binary);
+      return 0;
+    }
+    writeFileAtomically(request.binaryFile, package.binary);
+    say(fmt::format("{}: {} bytes", request.binaryFile, package.binary.size()));
+    return 0;
+  }
+  if (hasCodeObject(package))
+    return inspectAmdPackage(request, package);
+  if (request.waits)
+    throw inputError(
+        fmt::format("`--waits` is for AMD code, and {} is for `{}`", sourceName(request.input), package.target),
+        {"`heddle compile K.ttir --target gfx942 -o K.hpkg` makes such code"});
+  Disassembly code = disassemblePackage(package);
+  if (request.assembly)
+    printData(code.text);
+  else if (request.json)
+    printJson(describeAsJson(package, code.counts));
+  else
+    printData(describeForPeople(package, code.counts, nullptr));
+  return 0;
+}
+
+int inspectFile(const InspectRequest &request) {
+  KernelFile file = readNamedFile(request.input);
+  if (file.isElf)
+    return inspectObject(request, file.bytes);
+  if (request.kernel)
+    throw inputError(fmt::format("`--kernel` is for collectives, modules and code objects, and `{}` is none",
+                                 sourceName(request.input)),
+                     {"the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast"});
+  if (!request.objectOption.empty())
+    throw inputError(
+        fmt::format("`{}` is for code objects, and {} is none", request.objectOption, sourceName(request.input)));
+  if (file.isPackage) {
+    refuseOptionsOfText(request, "a package");
+    return inspectPackage(request, Package::parse(file.bytes, sourceName(request.input)));
+  }
+  bool wantsPackage = request.assembly || request.waits || !request.binaryFile.empty();
+  if (std::optional<Package> package = inspectText(request, file.bytes, wantsPackage))
+    return inspectPackage(request, *package);
+  return 0;
 }
 
 nlohmann::ordered_json describeAsJson(const Plan &plan) {
@@ -276,13 +373,15 @@ int inspectVerb(const InspectRequest &request) {
     throw inputError("no input: `heddle inspect` wants a file or a collective",
                      {"`heddle inspect --help` shows the options"});
   std::vector<std::string> views;
-  if (request.kernel)
+  if (request.kernel && request.kernelName.empty())
     views.push_back("`--kernel`");
   if (request.model)
     views.push_back("`--model`");
   if (request.assembly)
     views.push_back("`--asm`");
-  if (request.json)
+  if (request.waits)
+    views.push_back("`--waits`");
+  else if (request.json) // the waits may be JSON too
     views.push_back("`--json`");
   if (!request.binaryFile.empty())
     views.push_back("`--dump-binary`");
@@ -293,6 +392,10 @@ int inspectVerb(const InspectRequest &request) {
                      {"run `heddle inspect` for each"});
   if (request.noFuse && !isModuleFile(request.input))
     throw inputError(fmt::format("`--no-fuse` is for HLO modules, and `{}` is none", sourceName(request.input)));
+  if (!request.kernelName.empty() && (findCollective(request.input) || isModuleFile(request.input)))
+    throw inputError(
+        fmt::format("`{}` has a kernel without a name: unexpected `{}`", sourceName(request.input), request.kernelName),
+        {"`--kernel` alone shows it"});
   if (const CollectiveKind *kind = findCollective(request.input))
     return inspectCollective(request, *kind);
   if (isModuleFile(request.input))
@@ -301,27 +404,7 @@ int inspectVerb(const InspectRequest &request) {
     throw inputError(
         fmt::format("`{}` is for collectives, and `{}` is a file", request.collectiveOption, sourceName(request.input)),
         {"the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast"});
-  std::optional<Package> found = findPackage(request);
-  if (!found)
-    return 0;
-  const Package &package = *found;
-  if (!request.binaryFile.empty()) {
-    if (request.binaryFile == "-") {
-      printData(package.binary);
-      return 0;
-    }
-    writeFileAtomically(request.binaryFile, package.binary);
-    say(fmt::format("{}: {} bytes", request.binaryFile, package.binary.size()));
-    return 0;
-  }
-  Disassembly code = disassemblePackage(package);
-  if (request.assembly)
-    printData(code.text);
-  else if (request.json)
-    printJson(describeAsJson(package, code.counts));
-  else
-    printData(describeForPeople(package, code.counts));
-  return 0;
+  return inspectFile(request);
 }
 
 void addCollectiveOptions(CLI::App &verb, const std::shared_ptr<InspectRequest> &request) {
@@ -351,14 +434,27 @@ void addInspect(CLI::App &program, VerbAction &action) {
   verb->add_option("--cpu", request->processor);
   verb->add_flag("--asm", request->assembly);
   verb->add_flag("--json", request->json);
+  verb->add_flag("--waits", request->waits);
+  verb->add_option_function<std::string>("--block", [request](const std::string &text) {
+    request->object.workItems = parseIntegerOption("--block", text, 1, 1024);
+  });
+  verb->add_option_function<std::string>("--lds", [request](const std::string &text) {
+    request->object.dynamicLdsBytes = parseIntegerOption("--lds", text, 0);
+  });
   verb->add_option("--dump-binary", request->binaryFile);
-  verb->add_flag("--kernel", request->kernel);
+  verb->add_option("--kernel", request->kernelName)->expected(0, 1); // a collective's has no name
   verb->add_flag("--model", request->model);
   verb->add_flag("--no-fuse", request->noFuse);
   addCollectiveOptions(*verb, request);
   verb->callback([request, verb, &action] {
+    request->kernel = verb->get_option("--kernel")->count() > 0;
+    if (request->input.empty()) // `--kernel all-reduce`
+      std::swap(request->input, request->kernelName);
+    for (const char *name : {"--block", "--lds"})
+      if (verb->get_option(name)->count() && request->objectOption.empty())
+        request->objectOption = name;
     for (const char *name :
-         {"--kernel", "--model", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks"})
+         {"--model", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;

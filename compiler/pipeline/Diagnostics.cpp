@@ -6,6 +6,7 @@
 #include "mlir/IR/Location.h"
 #include "mlir/IR/OperationSupport.h"
 #include "support/Suggest.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/SourceMgr.h"
 #include <optional>
 
@@ -97,7 +98,10 @@ void DiagnosticCollection::collect(Diagnostic &diagnostic) {
     text = text.substr(0, text.find(" ; for more info")); // MLIR's advice is for its own users
     message.notes.push_back((at.empty() || at == place ? "" : at + ": ") + withoutOpWord(text));
   }
-  (isError ? errors : warnings).push_back(std::move(message));
+  // Code that was repeated (a loop whose loads run ahead) is warned of once.
+  bool isKnown = !isError && llvm::any_of(warnings, [&](const Message &other) { return other.text == message.text; });
+  if (!isKnown)
+    (isError ? errors : warnings).push_back(std::move(message));
 }
 
 /// When the operation's position is one in the kernel's source: reads the text once more, remembering where each

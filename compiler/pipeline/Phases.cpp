@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Phases.h"
 #include "binary/AmdAbi.h"
+#include "binary/AmdCodeObject.h"
 #include "binary/CudaAbi.h"
 #include "binary/HostAbi.h"
 #include "chips/Chip.h"
@@ -297,12 +298,29 @@ LogicalResult makeCudaPackage(Compilation &compilation) {
   return success();
 }
 
+/// Registers that the chip's compiler had to keep in memory: it says nothing itself.
+void warnOfSpills(const Compilation &compilation, const Package &package) {
+  AmdCodeObject object = parseAmdCodeObject(package.binary, "the code of kernel `" + package.kernel + "`");
+  const AmdKernel &kernel = object.kernel(package.entry);
+  if (!kernel.registers.vectorSpills)
+    return;
+  constexpr int64_t simds = 4; // of a compute unit, which a block's warps share
+  int64_t warps = package.threads / compilation.chip->threadsPerWarp, perSimd = (warps + simds - 1) / simds;
+  emitWarning(UnknownLoc::get(compilation.context))
+      << "kernel `" << package.kernel << "` needs about " << kernel.registers.vector + kernel.registers.vectorSpills
+      << " vector registers for each thread, and a block of " << warps << (warps == 1 ? " warp on " : " warps on ")
+      << compilation.chip->name << " allows " << compilation.chip->registersPerThread / perSimd << ": "
+      << kernel.registers.vectorSpills << " are kept in memory, " << kernel.privateBytes
+      << " bytes for each thread; smaller tiles or another number of warps may avoid that";
+}
+
 LogicalResult makeAmdPackage(Compilation &compilation) {
   Package package = startGpuPackage(compilation);
   package.processor = compilation.chip->name;
   package.binaryKind = amdBinaryKind;
   package.abiVersion = amdAbiVersion;
   package.binary = linkCodeObject(compilation.object);
+  warnOfSpills(compilation, package);
   compilation.package = std::move(package);
   return success();
 }

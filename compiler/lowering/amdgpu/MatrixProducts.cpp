@@ -107,6 +107,28 @@ std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
   return std::nullopt;
 }
 
+std::string AmdTarget::adviceFor(DotOp dot) const {
+  Type a = elementTypeOf(dot.getA().getType()), b = elementTypeOf(dot.getB().getType());
+  bool native = isNativeFp8(a) && isNativeFp8(b);
+  std::optional<Multiplied> type = multipliedAs(dot, native, &chip == &gfx942Chip);
+  bool viaHalf = type && isFp8(a) && !native && matrixInstruction(dot);
+  if (type && !viaHalf)
+    return "";
+  std::string text, known;
+  llvm::raw_string_ostream stream(text);
+  for (ElementType each : chip.matrixTypes)
+    if (!viaHalf || StringRef(elementTypeName(each)).starts_with("f8"))
+      known += (known.empty() ? "" : ", ") + std::string(elementTypeName(each));
+  stream << "`tt.dot` of " << a << " and " << b << " into " << elementTypeOf(dot.getType());
+  if (viaHalf)
+    stream << " is multiplied as f16 on " << chip.name << ", whose matrix instructions read 8-bit floats as " << known
+           << ": convert the operands to these formats, or to f16, before they are stored";
+  else
+    stream << " has no matrix instruction on " << chip.name
+           << " and is multiplied element by element: convert both operands to one of " << known;
+  return text;
+}
+
 layout::LinearLayout AmdTarget::accumulatorLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
                                                   const layout::Shape &warps) const {
   return layout::mfmaAccumulator(shape, warps, instruction.m, instruction.n, /*transposed=*/true,

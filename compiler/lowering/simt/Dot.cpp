@@ -13,6 +13,8 @@ using layout::tileDim;
 void ThreadEmitter::emitDot(DotOp op) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch that not all threads take");
+  if (std::string advice = target.adviceFor(op); !advice.empty())
+    op.emitWarning(advice);
   if (std::optional<MatrixInstruction> instruction = target.matrixInstruction(op))
     emitMatrixDot(op, *instruction);
   else

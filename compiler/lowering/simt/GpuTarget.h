@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <optional>
+#include <string>
 
 namespace heddle::simt {
 
@@ -80,6 +81,9 @@ public:
 
   /// The instruction for operands and accumulators of these types; nothing when the chip multiplies them otherwise.
   virtual std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot) const = 0;
+  /// What its author is told of a product whose element types the chip does not multiply as they are: what becomes of
+  /// it, and which types to convert to. Empty for others.
+  virtual std::string adviceFor(triton::DotOp dot) const { return {}; }
   /// Of results and operands (0: A, 1: B) of tiles of `shape`, split among `warps` along each axis of the result.
   virtual layout::LinearLayout accumulatorLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
                                                  const layout::Shape &warps) const = 0;

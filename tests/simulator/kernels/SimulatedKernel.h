@@ -50,6 +50,8 @@ public:
                                std::to_string(arguments[i].size()));
       segment.replace(argument.offset, argument.sizeBytes, arguments[i]);
     }
+    if (watcher)
+      return runWatched(kernel, geometry, segment);
     SimulationReport report = simulator.run(kernel, geometry, segment, options);
     for (const Finding &finding : report.findings)
       findings += finding.text();
@@ -61,6 +63,24 @@ public:
   Simulator simulator;
   SimulationOptions options;
   std::string findings; ///< of all runs, as text
+  /// Is told of all that happens, in place of the checks. Its addresses are those of another copy of the code: the
+  /// file's plus `watchedBase`.
+  Watcher *watcher = nullptr;
+  uint64_t watchedBase = 0;
+
+private:
+  RunStatistics runWatched(const AmdKernel &kernel, const Geometry &geometry, const std::string &arguments) {
+    LoadedObject &loaded = simulator.load(simulator.object());
+    watchedBase = loaded.base;
+    auto run = simulator.prepare(loaded, kernel, geometry, arguments, 0, options);
+    Machine machine(simulator.system, options, watcher);
+    machine.begin(*run);
+    while (machine.pass())
+      ;
+    if (run->error)
+      throw *run->error;
+    return run->statistics;
+  }
 };
 
 } // namespace heddle::simulator

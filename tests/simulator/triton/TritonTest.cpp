@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The machine code that Triton 3.6 made of the corpus, on the simulator, against the host's code of the same Triton IR:
-// both chips, results early and late, arguments preloaded and not.
+// both chips, results early and late, arguments preloaded and not. In passing, what its waits wait for is held against
+// the static analysis.
 #include "examples/builder/PlainKernels.h"
 #include "tests/executors/Executor.h"
 #include "tests/reference/TestSupport.h"
 #include "tests/simulator/kernels/SimulatedKernel.h"
+#include "tests/simulator/triton/WaitWatcher.h"
 #include <cmath>
+#include <fmt/format.h>
 
 namespace heddle::simulator {
 namespace {
@@ -47,6 +50,9 @@ std::vector<Argument> simulate(const Kernel &kernel, const std::string &chip, Wa
   object.options.preloads = way.preloads;
   object.options.instructionLimit = 50'000'000;
   const AmdKernel &found = object.simulator.object().kernel("");
+  WaitWatcher watcher;
+  if (way.policy == Policy::Latest) // where nothing is over before a wait forces it
+    object.watcher = &watcher;
   std::vector<uint64_t> addresses;
   std::vector<std::string> bytes;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -60,6 +66,13 @@ std::vector<Argument> simulate(const Kernel &kernel, const std::string &chip, Wa
                    .items = {warps * waveLanes},
                    .dynamicLdsBytes = chip == "gfx942" ? kernel.ldsBytesOfGfx942 : kernel.ldsBytes},
                   bytes);
+  auto possible = possibleWaits(object.simulator.object(), found);
+  for (const auto &[wait, operations] : watcher.seen)
+    for (uint64_t operation : operations)
+      EXPECT_TRUE(possible[wait - object.watchedBase].contains(operation - object.watchedBase))
+          << fmt::format("the analysis does not know that the wait at 0x{:x} waits for 0x{:x}",
+                         wait - object.watchedBase, operation - object.watchedBase);
+  EXPECT_EQ(watcher.seen.empty(), way.policy != Policy::Latest);
   for (size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].isBuffer)
       arguments[i].bytes = object.read<uint8_t>(addresses[i]);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/InspectCodeObject.h"
+#include "binary/AmdAbi.h"
+#include "chips/Chip.h"
+#include "simulator/analysis/Waits.h"
+#include "simulator/decode/SourceLines.h"
+#include "support/Error.h"
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace heddle {
+namespace {
+
+using namespace simulator;
+
+/// Throws Error{Input} with the chips there are.
+const Chip &chipOf(const AmdCodeObject &object, const std::string &name) {
+  std::vector<std::string> known;
+  for (const Chip *chip : allChips()) {
+    if (chip->vendor == Vendor::Amd && chip->name == object.chip)
+      return *chip;
+    if (chip->vendor == Vendor::Amd)
+      known.push_back(chip->name);
+  }
+  throw inputError(fmt::format("`{}` is for {}, whose instructions are not known", name, object.chip),
+                   {fmt::format("those of `{}` are", fmt::join(known, "` and `"))});
+}
+
+MachineCode readCode(const AmdCodeObject &object, const AmdKernel &kernel) {
+  constexpr uint64_t preloadingPart = 256; // bytes at the entry, for firmware that preloads nothing
+  uint64_t entry = kernel.entry + (kernel.preloadedWords() ? preloadingPart : 0);
+  for (const AmdSegment &segment : object.segments)
+    if (segment.executable && entry >= segment.address && entry < segment.address + segment.bytes.size())
+      return readMachineCode(object.chip,
+                             std::span(reinterpret_cast<const uint8_t *>(segment.bytes.data()), segment.bytes.size()),
+                             segment.address, entry);
+  throw inputError(fmt::format("kernel `{}` begins at 0x{:x}, where the file has no code", kernel.name, entry));
+}
+
+void describeInstructions(const MachineCode &code, const SourceLines &lines, InspectedKernel &made) {
+  std::array<InstructionCount, instructionClassCount> counts;
+  InstructionCount all{"all"};
+  for (const CodeBlock &block : code.blocks)
+    for (uint32_t i = block.first; i < block.end; ++i) {
+      const Instruction &instruction = code.instructions[i];
+      made.instructions.push_back(
+          {instruction.pc, instruction.sizeBytes, instruction.text, lines.at(instruction.pc), block.isInLoop});
+      for (InstructionCount *count : {&counts[unsigned(classOf(instruction))], &all}) {
+        ++count->all;
+        count->inLoops += block.isInLoop;
+      }
+    }
+  for (unsigned kind = 0; kind < instructionClassCount; ++kind) {
+    counts[kind].name = nameOf(InstructionClass(kind));
+    made.counts.push_back(counts[kind]);
+  }
+  made.counts.push_back(all);
+}
+
+InspectedWait describe(const Wait &wait) {
+  InspectedWait made{wait.instruction, {}, wait.waitsForNothing(), wait.waitsTooLong()};
+  for (const CounterWait &counter : wait.counters)
+    made.counters.push_back({counter.isVector ? "vmcnt" : "lgkmcnt", counter.count,
+                             std::vector<size_t>(counter.waitsFor.begin(), counter.waitsFor.end()), counter.enough,
+                             counter.user, counter.waitsTooLong()});
+  return made;
+}
+
+} // namespace
+
+int64_t InspectedKernel::codeBytes() const {
+  int64_t bytes = 0;
+  for (const InspectedInstruction &instruction : instructions)
+    bytes += instruction.sizeBytes;
+  return bytes;
+}
+
+const InstructionCount &InspectedKernel::count(const std::string &name) const {
+  return *std::find_if(counts.begin(), counts.end(), [&](const auto &count) { return count.name == name; });
+}
+
+bool hasCodeObject(const Package &package) {
+  return package.binaryKind == amdBinaryKind;
+}
+
+InspectedKernel inspectCodeObject(const std::string &file, const std::string &name, const CodeObjectRequest &request) {
+  AmdCodeObject object = parseAmdCodeObject(file, name);
+  const Chip &chip = chipOf(object, name);
+  InspectedKernel made;
+  made.chip = object.chip;
+  made.codeObjectVersion = object.version;
+  made.kernel = object.kernel(request.kernel);
+  const auto &required = made.kernel.requiredWorkgroup;
+  made.workItems = request.workItems ? request.workItems
+                   : required[0]     ? int64_t(required[0]) * required[1] * required[2]
+                                     : made.kernel.mostWorkItems;
+  made.dynamicLdsBytes = request.dynamicLdsBytes;
+  made.ldsBytesOfUnit = chip.sharedMemoryBytes;
+  if (made.workItems)
+    made.occupancy = occupancyOf(made.kernel, chip, made.workItems, made.dynamicLdsBytes);
+  MachineCode code = readCode(object, made.kernel);
+  made.isComplete = code.isComplete;
+  describeInstructions(code, SourceLines(file), made);
+  for (const Wait &wait : analyseWaits(code))
+    made.waits.push_back(describe(wait));
+  return made;
+}
+
+} // namespace heddle
