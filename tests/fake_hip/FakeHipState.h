@@ -8,6 +8,7 @@
 #include "runtime/drivers/hip/HipApi.h"
 #include "runtime/stepped/SteppedStream.h"
 #include "tests/fake_hip/FakeHip.h"
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -15,10 +16,10 @@
 namespace heddle::gpu {
 
 struct StreamHandle {
-  int device;
+  int device = 0;
   std::unique_ptr<heddle::Stream> stream;
-  bool capturing = false;
-  int asked = 0; ///< how often in a row whether it is idle, and it was not
+  std::atomic<bool> capturing = false;
+  std::atomic<int> asked = 0; ///< how often in a row whether it is idle, and it was not
 
   bool isIdle() const { return static_cast<SteppedStream &>(*stream).isIdle(); }
 };

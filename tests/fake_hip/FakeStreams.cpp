@@ -50,7 +50,9 @@ Result hipMemsetD8Async(Address destination, unsigned char value, size_t bytes, 
 
 Result hipStreamCreateWithPriority(Stream *stream, unsigned, int) {
   ENTER(hipStreamCreateWithPriority);
-  *stream = new StreamHandle{current, deviceOf(current).createStream()};
+  *stream = new StreamHandle;
+  (*stream)->device = current;
+  (*stream)->stream = deviceOf(current).createStream();
   std::lock_guard lock(state().mutex);
   state().streams.insert(*stream);
   ++state().control.liveStreams;

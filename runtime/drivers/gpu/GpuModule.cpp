@@ -22,8 +22,9 @@ GpuModule::GpuModule(std::shared_ptr<GpuDevice> device, const Package &package)
 GpuModule::~GpuModule() {
   if (!handle)
     return;
-  context().gate.whenIdle(
-      [&context = context(), handle = handle] { context.giveBack(context.api.moduleUnload, handle); });
+  context().gate.whenIdle([&context = context(), handle = handle, image = std::move(image)] {
+    context.giveBack(context.api.moduleUnload, handle);
+  });
 }
 
 void GpuModule::findEntry() {

@@ -40,6 +40,7 @@ protected:
 
   std::shared_ptr<GpuDevice> device;
   gpu::Module handle = nullptr;
+  std::shared_ptr<const std::string> image; ///< kept until the code is given back; may be null
   gpu::Function entry = nullptr;
 };
 

@@ -19,18 +19,22 @@ std::shared_ptr<HipModule> HipModule::load(std::shared_ptr<HipDevice> device, co
   requireAmdArguments(package, explicitArguments(kernel));
   GpuScope scope(context);
   std::shared_ptr<HipModule> module(new HipModule(std::move(device), package, workgroupShape(package, kernel)));
-  module->loadCode(package.binary);
+  module->image = std::make_shared<const std::string>(package.binary);
+  module->loadCode();
   module->findEntry();
   module->checkLimits();
   return module;
 }
 
-void HipModule::loadCode(const std::string &code) {
+/// HIP takes no copy of the image, and does not say how long it reads it.
+void HipModule::loadCode() {
   const auto &api = static_cast<const HipApi &>(context().api);
   gpu::Result result = gpu::result::success;
-  context().gate.whileIdle(context(), [&] { result = api.moduleLoad(&handle, code.data()); });
-  if (result)
-    throw api.error(fmt::format("{}: kernel `{}`", context().name, package().kernel), api.moduleLoad.symbol, result);
+  context().gate.whileIdle(context(), [&] { result = api.moduleLoad(&handle, image->data()); });
+  if (result == gpu::result::success)
+    return;
+  handle = nullptr; // whatever it may have become
+  throw api.error(fmt::format("{}: kernel `{}`", context().name, package().kernel), api.moduleLoad.symbol, result);
 }
 
 void HipModule::checkGrid(const Launch &launch) const {

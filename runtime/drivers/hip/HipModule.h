@@ -17,7 +17,7 @@ public:
 
 private:
   HipModule(std::shared_ptr<HipDevice> device, const Package &package, const std::array<uint32_t, 3> &shape);
-  void loadCode(const std::string &code);
+  void loadCode();
 
   const std::array<uint32_t, 3> shape; ///< of a workgroup
 };
