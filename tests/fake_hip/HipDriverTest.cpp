@@ -49,8 +49,7 @@ TEST_F(HipDriverTest, TheVersionsOfTheLibraryAreTriedInTurn) {
   HipDriver none("libamdhip64.so");
   if (none.deviceCount() > 0 || none.description() != "")
     GTEST_SKIP() << "this machine has one";
-  for (const char *name : {"libamdhip64.so.7: ", "libamdhip64.so.6: ", "libamdhip64.so: "})
-    EXPECT_CONTAINS(none.problem(), name);
+  EXPECT_CONTAINS(none.problem(), "cannot be opened: libamdhip64.so.7, libamdhip64.so.6, libamdhip64.so: cannot open");
 }
 
 TEST_F(HipDriverTest, AMissingEntryPointIsNamed) {

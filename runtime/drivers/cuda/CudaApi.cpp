@@ -47,7 +47,6 @@ constexpr gpu::Advice advice[] = {
 constexpr gpu::Vendor vendorOfCuda = {
     .title = "CUDA",
     .library = "CUDA driver",
-    .device = "cuda",
     .hint = "it comes with NVIDIA's driver; HEDDLE_CUDA_LIBRARY names it when it lies elsewhere",
     .old = "Heddle needs a driver for CUDA 12.0 or newer",
     .unitWord = "multiprocessors",

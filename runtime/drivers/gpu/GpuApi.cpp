@@ -6,15 +6,21 @@
 namespace heddle {
 
 void GpuApi::open(std::span<const std::string> names) {
-  std::string reasons;
+  std::string tried, reasons;
   for (const std::string &name : names) {
     path = name;
     handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle)
       return;
-    const char *reason = ::dlerror();
-    reasons += (reasons.empty() ? "" : "; ") + std::string(reason ? reason : name);
+    const char *said = ::dlerror();
+    std::string reason = said ? said : name;
+    if (reason == name + ": cannot open shared object file: No such file or directory")
+      tried += (tried.empty() ? "" : ", ") + name;
+    else
+      reasons += (reasons.empty() ? "" : "; ") + reason;
   }
+  if (!tried.empty())
+    reasons += (reasons.empty() ? "" : "; ") + tried + ": cannot open shared object file: No such file or directory";
   throw environmentError(fmt::format("the {} cannot be opened: {}", vendor.library, reasons), {vendor.hint});
 }
 

@@ -54,7 +54,6 @@ struct Advice {
 struct Vendor {
   const char *title;    ///< `CUDA`
   const char *library;  ///< `CUDA driver`
-  const char *device;   ///< `cuda`
   const char *hint;     ///< what to do when the library cannot be opened
   const char *old;      ///< when it lacks an entry point
   const char *unitWord; ///< `multiprocessors`

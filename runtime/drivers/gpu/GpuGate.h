@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of a GPU's library that wait for running kernels: giving back memory, pinned memory and code, and loading code.
 // A kernel may itself be waiting for a launch that another thread is about to make, and the library lets that launch
-// wait for the call. `probe-waits` of the device tests says which calls of CUDA these are; HIP documents the same ones.
+// wait for the call. `probe-waits` of the device tests says which calls of CUDA these are; HIP's are taken to be the
+// same.
 #pragma once
 #include "runtime/drivers/gpu/GpuContext.h"
 #include <chrono>

@@ -37,7 +37,6 @@ constexpr gpu::Advice advice[] = {
 constexpr gpu::Vendor vendorOfHip = {
     .title = "HIP",
     .library = "HIP runtime",
-    .device = "hip",
     .hint = "it comes with ROCm; HEDDLE_HIP_LIBRARY names it when it lies elsewhere",
     .old = "Heddle needs HIP of ROCm 6.0 or newer",
     .unitWord = "compute units",
