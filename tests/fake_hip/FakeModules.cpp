@@ -70,7 +70,6 @@ extern "C" {
 
 Result hipModuleLoadData(Module *module, const void *image) {
   ENTER(hipModuleLoadData);
-  waitForTheDevice("hipModuleLoadData");
   auto made = std::make_unique<ModuleHandle>();
   made->device = current;
   if (Result failure = attempt("hipModuleLoadData", result::invalidImage, [&] {
