@@ -5,7 +5,6 @@
 #include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "runtime/drivers/simulated/SimulationSettings.h"
 #include "support/SystemMemory.h"
-#include <dlfcn.h>
 #include <fstream>
 #include <thread>
 
@@ -19,18 +18,6 @@ std::string processorModel() {
       if (size_t colon = line.find(": "); colon != std::string::npos)
         return line.substr(colon + 2);
   return "unknown";
-}
-
-/// Opened and closed again: nothing of it is called, so no driver starts up.
-MachineReport::Library tryLibrary(const char *name, const char *purpose) {
-  MachineReport::Library library{name, purpose, "", ""};
-  if (void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
-    dlclose(handle);
-  } else {
-    const char *reason = dlerror();
-    library.problem = reason ? reason : "not found";
-  }
-  return library;
 }
 
 /// Every device of a driver of GPUs; one of those that are all the same.
@@ -57,10 +44,10 @@ void addDevices(Driver &driver, std::vector<MachineReport::Device> &devices) {
 }
 
 /// Asked of the driver, which has opened the library already.
-MachineReport::Library cudaReport() {
+MachineReport::Library reportOf(const std::string &name, const std::string &library, const std::string &purpose) {
   for (Driver *driver : allDrivers())
-    if (driver->name() == "cuda")
-      return {cudaLibrary(), "NVIDIA CUDA driver", driver->description(), driver->problem()};
+    if (driver->name() == name)
+      return {library, purpose, driver->description(), driver->problem()};
   return {};
 }
 
@@ -82,7 +69,8 @@ MachineReport examineMachine() {
   report.memoryBytes = physicalMemoryBytes();
   for (Driver *driver : allDrivers())
     addDevices(*driver, report.devices);
-  report.libraries = {cudaReport(), tryLibrary("libamdhip64.so", "AMD HIP runtime")};
+  report.libraries = {reportOf("cuda", cudaLibrary(), "NVIDIA CUDA driver"),
+                      reportOf("hip", hipLibrary(), "AMD HIP runtime")};
   report.knobs = listKnobs();
   for (Knob &knob : report.knobs)
     if (knob.problem.empty())

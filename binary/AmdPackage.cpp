@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "binary/AmdPackage.h"
 #include "binary/AmdAbi.h"
+#include "support/ElementType.h"
 #include "support/Error.h"
 #include <fmt/format.h>
 #include <map>
@@ -70,6 +71,52 @@ Package packageOfCodeObject(const std::string &file, const std::string &name, co
     package.arguments.push_back(describe(argument, package.arguments.size()));
   package.binary = file;
   return package;
+}
+
+void requireAmdPackage(const Package &package, const std::string &device, const std::string &chip) {
+  std::string kernel = fmt::format("kernel `{}`", package.kernel);
+  if (package.target != chip)
+    throw inputError(
+        fmt::format("{} was compiled for target {}, the device {} is {}", kernel, package.target, device, chip));
+  if (package.binaryKind != amdBinaryKind)
+    throw inputError(fmt::format("{}: its binary is of kind `{}`, and devices of {} load `{}`", kernel,
+                                 package.binaryKind, chip, amdBinaryKind));
+  if (package.abiVersion != amdAbiVersion)
+    throw inputError(fmt::format("{} was compiled for version {} of the AMD interface, this runtime has version {}",
+                                 kernel, package.abiVersion, amdAbiVersion),
+                     {"compile it again"});
+}
+
+void requireAmdArguments(const Package &package, const std::vector<AmdArgument> &arguments) {
+  bool hasRecord = arguments.size() == package.arguments.size() + 1 && arguments.back().sizeBytes == sizeof(uint64_t);
+  if (!hasRecord && arguments.size() != package.arguments.size())
+    throw inputError(fmt::format("kernel `{}`: the package describes {} arguments, its code object {}", package.kernel,
+                                 package.arguments.size(), arguments.size()));
+  if (!hasRecord && !package.sites.empty())
+    throw inputError(fmt::format("kernel `{}` prints or asserts, and its code object has no argument for the record of "
+                                 "that",
+                                 package.kernel));
+  for (size_t i = 0; i < package.arguments.size(); ++i) {
+    const PackageArgument &wanted = package.arguments[i];
+    auto type = findElementType(wanted.type);
+    uint64_t size = wanted.pointer || !type ? 8 : uint64_t(elementSizeBytes(*type));
+    if (wanted.pointer != arguments[i].isBuffer() || arguments[i].sizeBytes < size)
+      throw inputError(fmt::format("kernel `{}`, argument `{}`: the package describes {} of {} bytes, its code object "
+                                   "{} of {}",
+                                   package.kernel, wanted.name, wanted.pointer ? "a pointer" : "a number", size,
+                                   arguments[i].isBuffer() ? "a pointer" : "a number", arguments[i].sizeBytes));
+  }
+}
+
+std::array<uint32_t, 3> workgroupShape(const Package &package, const AmdKernel &kernel) {
+  const auto &shape = kernel.requiredWorkgroup;
+  if (!shape[0])
+    return {uint32_t(package.threads), 1, 1};
+  if (uint64_t(shape[0]) * shape[1] * shape[2] != uint64_t(package.threads))
+    throw inputError(fmt::format("kernel `{}` is compiled for workgroups of {} x {} x {} work-items, its package says "
+                                 "{} work-items",
+                                 package.kernel, shape[0], shape[1], shape[2], package.threads));
+  return shape;
 }
 
 } // namespace heddle

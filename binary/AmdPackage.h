@@ -22,4 +22,12 @@ std::optional<ElementType> namedType(const AmdArgument &argument);
 /// The kernel's arguments that a launch gives. Throws Error{Input} for one that is no pointer and no number.
 std::vector<AmdArgument> explicitArguments(const AmdKernel &kernel);
 
+/// For those who load packages: throws Error{Input} for one of another chip than that of `device`, of another kind of
+/// binary, or of another version of binary/AmdAbi.h.
+void requireAmdPackage(const Package &package, const std::string &device, const std::string &chip);
+/// Throws Error{Input} where what a launch gives is not what the kernel reads: `arguments` are its explicit ones.
+void requireAmdArguments(const Package &package, const std::vector<AmdArgument> &arguments);
+/// Work-items of a workgroup along x, y and z. Throws Error{Input} for a kernel that was compiled for another number.
+std::array<uint32_t, 3> workgroupShape(const Package &package, const AmdKernel &kernel);
+
 } // namespace heddle

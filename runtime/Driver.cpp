@@ -2,6 +2,7 @@
 // The table of drivers and the parsing of device names.
 #include "runtime/Driver.h"
 #include "runtime/drivers/cuda/CudaDriver.h"
+#include "runtime/drivers/hip/HipDriver.h"
 #include "runtime/drivers/host/HostDriver.h"
 #include "support/Error.h"
 #include <charconv>
@@ -35,8 +36,6 @@ Error unknownDriver(const std::string &device, const std::string &name) {
     if (driver->name().starts_with(name + ":") && !name.empty())
       return inputError(fmt::format("device `{}`: `{}` takes a chip, as in `{}`", device, name, driver->name()),
                         {listDevices()});
-  if (name == "hip")
-    return environmentError(fmt::format("device `{}`: the driver {} is not built yet", device, name), {listDevices()});
   if (name == "sim")
     return environmentError(fmt::format("device `{}`: this program has no simulated devices", device), {listDevices()});
   return inputError(fmt::format("device `{}`: unknown driver `{}`", device, name), {listDevices()});
@@ -52,7 +51,7 @@ std::string driverNameOf(const std::string &device) {
 }
 
 static std::vector<Driver *> &knownDrivers() {
-  static std::vector<Driver *> drivers = {&hostDriver(), &cudaDriver()};
+  static std::vector<Driver *> drivers = {&hostDriver(), &cudaDriver(), &hipDriver()};
   return drivers;
 }
 

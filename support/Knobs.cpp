@@ -20,6 +20,7 @@ constexpr const char *memoryName = "HEDDLE_HOST_MEMORY";
 constexpr const char *timeoutName = "HEDDLE_LAUNCH_TIMEOUT";
 constexpr const char *reproducerName = "HEDDLE_REPRODUCER_DIR";
 constexpr const char *cudaName = "HEDDLE_CUDA_LIBRARY";
+constexpr const char *hipName = "HEDDLE_HIP_LIBRARY";
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
 constexpr const char *policyName = "HEDDLE_SIM_POLICY";
@@ -177,6 +178,10 @@ std::string cudaLibrary() {
   return environmentText(cudaName).value_or(cudaDefault);
 }
 
+std::string hipLibrary() {
+  return environmentText(hipName).value_or(hipLibraryDefault);
+}
+
 std::string ncclLibrary() {
   return environmentText(ncclName).value_or(ncclDefault);
 }
@@ -191,6 +196,8 @@ std::vector<Knob> listKnobs() {
                    [] { cacheDirectory(); }),
       describeKnob(cudaName, libraryForm, cudaDefault,
                    "the CUDA driver's library; read once, when a device is looked for", [] { cudaLibrary(); }),
+      describeKnob(hipName, libraryForm, hipLibraryDefault,
+                   "the HIP runtime's library; read once, when a device is looked for", [] { hipLibrary(); }),
       describeKnob(memoryName, memoryForm, "0", "memory of each host device", [] { hostMemoryBytes(); }),
       describeKnob(threadsName, threadsForm, defaultThreads(),
                    "threads of one launch at most, its stream's own included; read once, at the first launch",

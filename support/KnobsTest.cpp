@@ -21,6 +21,7 @@ TEST(Knobs, Defaults) {
   EXPECT_EQ(launchTimeoutSeconds(), 60.0);
   EXPECT_EQ(reproducerDirectory(), ".");
   EXPECT_EQ(cudaLibrary(), "libcuda.so.1");
+  EXPECT_EQ(hipLibrary(), "libamdhip64.so");
   EXPECT_EQ(ncclLibrary(), "libnccl.so.2");
   EXPECT_EQ(simulationPolicy(), "earliest");
   EXPECT_EQ(simulationSchedule(), "run-to-block");
@@ -37,6 +38,7 @@ TEST(Knobs, Values) {
   Setting threads("HEDDLE_HOST_THREADS", "3"), memory("HEDDLE_HOST_MEMORY", "64M"),
       timeout("HEDDLE_LAUNCH_TIMEOUT", "0.5");
   Setting reproducer("HEDDLE_REPRODUCER_DIR", "/elsewhere"), cuda("HEDDLE_CUDA_LIBRARY", "/opt/libcuda.so");
+  Setting hip("HEDDLE_HIP_LIBRARY", "/opt/libamdhip64.so");
   Setting cache("HEDDLE_CACHE_DIR", "/cache"), nccl("HEDDLE_NCCL_LIBRARY", "/opt/libnccl.so");
   Setting policy("HEDDLE_SIM_POLICY", "reordered"), schedule("HEDDLE_SIM_SCHEDULE", "leap-frog");
   Setting seed("HEDDLE_SIM_SEED", "7"), checks("HEDDLE_SIM_CHECKS", "all");
@@ -49,6 +51,7 @@ TEST(Knobs, Values) {
   EXPECT_EQ(launchTimeoutSeconds(), 0.5);
   EXPECT_EQ(reproducerDirectory(), "/elsewhere");
   EXPECT_EQ(cudaLibrary(), "/opt/libcuda.so");
+  EXPECT_EQ(hipLibrary(), "/opt/libamdhip64.so");
   EXPECT_EQ(ncclLibrary(), "/opt/libnccl.so");
   EXPECT_EQ(cacheDirectory(), "/cache");
   for (const Knob &knob : listKnobs())

@@ -5,10 +5,10 @@
 
 namespace heddle {
 
-/// HEDDLE_TEST_DEVICE (`host`, `threads`, `cuda:0`, `sim:gfx942`), or `host`.
+/// HEDDLE_TEST_DEVICE (`host`, `threads`, `cuda:0`, `hip:0`, `sim:gfx942`), or `host`.
 std::string testDevice();
 
-/// The runtime's driver for tests of several devices: `cuda`, `sim:gfx942`, `threads` (tests/threads_driver/) or
+/// The runtime's driver for tests of several devices: `cuda`, `hip`, `sim:gfx942`, `threads` (tests/threads_driver/) or
 /// `host`.
 std::string testDriver();
 

@@ -27,6 +27,7 @@ config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
 config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
 
 config.substitutions.append(("%fake_cuda", os.path.join(config.heddle_binary_dir, "test", "fake-cuda.so")))
+config.substitutions.append(("%fake_hip", os.path.join(config.heddle_binary_dir, "test", "libamdhip64.so")))
 config.substitutions.append(("%fake_nccl", os.path.join(config.heddle_binary_dir, "test", "fake-nccl.so")))
 config.substitutions.append(("%corpus", os.path.join(config.heddle_source_dir, "tests", "corpus")))
 

@@ -33,7 +33,7 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --buffer NAME=VALUE  a buffer that is no argument
   --out NAME=FILE      write a buffer after the run as .npy; - prints it
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
-  --device NAME        host (the default), host:1, ..., cuda:0, ...: text is compiled for it; sim:gfx942, sim:gfx950
+  --device NAME        host (the default), host:1, ..., cuda:0, hip:0, ...: text is compiled for it; sim:gfx942, sim:gfx950
   --block N            work-items of a workgroup, when KERNEL is an AMD code object; --kernel NAME is one of several
   --cooperative        all program instances live at once
   --timeout SECONDS    stop a kernel of the host or of a simulated device after this time; a GPU's cannot be stopped;

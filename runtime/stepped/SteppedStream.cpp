@@ -49,6 +49,11 @@ SteppedStream::SteppedStream(std::shared_ptr<Device> theDevice, SteppedEngine &t
   engine.open(*queue);
 }
 
+bool SteppedStream::isIdle() const {
+  SteppedEngine::Guard guard = engine.lock();
+  return queue->isIdle();
+}
+
 SteppedStream::~SteppedStream() {
   try {
     engine.runUntil([&] { return queue->isIdle(); });

@@ -41,6 +41,8 @@ public:
   void hostFunction(std::function<void()> function) override;
   void synchronize() override;
 
+  bool isIdle() const; ///< everything has run; asking lets nothing go on
+
 protected:
   using Start = std::function<std::unique_ptr<SteppedLaunch>()>;
   /// Called when the launch is put into the stream: checks it, and returns what begins it when its turn has come.

@@ -42,6 +42,13 @@ inline std::vector<std::shared_ptr<Device>> openDevices(const std::vector<int> &
   return openDevices(driverName(), ordinals);
 }
 
+/// Whether the devices are a program that runs while somebody waits for them.
+inline bool runWhenWaitedFor() {
+  std::string driver = driverName();
+  return driver == "threads" || driver.starts_with("sim:") ||
+         (driver == "hip" && openDevice("hip:0")->description().starts_with("Simulated GPU"));
+}
+
 /// Devices 0 to count - 1.
 inline std::vector<std::shared_ptr<Device>> openFirstDevices(int64_t count) {
   std::vector<int> ordinals;

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opening the library, and what is known about each of its errors.
 #include "runtime/drivers/cuda/CudaApi.h"
-#include <dlfcn.h>
+#include "runtime/drivers/gpu/GpuContext.h"
+#include <array>
 #include <fmt/format.h>
 
 namespace heddle {
 namespace {
 
-struct Advice {
-  cuda::Result result;
-  const char *text;
-};
-
 constexpr const char *lostContext =
     "the CUDA context of this process is lost, and every later call fails: start the program again";
 
-constexpr Advice advice[] = {
+constexpr gpu::Advice advice[] = {
     {3, "CUDA cannot be used in a process that was forked after it was initialised"},
     {100, "is a GPU in this machine, and does CUDA_VISIBLE_DEVICES leave it visible"},
     {101, "is a GPU in this machine, and does CUDA_VISIBLE_DEVICES leave it visible"},
@@ -48,46 +44,73 @@ constexpr Advice advice[] = {
     {999, "the kernel's log (dmesg) may say more; are the files /dev/nvidia* there"},
 };
 
+constexpr gpu::Vendor vendorOfCuda = {
+    .title = "CUDA",
+    .library = "CUDA driver",
+    .hint = "it comes with NVIDIA's driver; HEDDLE_CUDA_LIBRARY names it when it lies elsewhere",
+    .old = "Heddle needs a driver for CUDA 12.0 or newer",
+    .unitWord = "multiprocessors",
+    .advice = advice,
+    .unitCount = cuda::attribute::multiprocessorCount,
+    .sharedPerBlock = cuda::attribute::maxSharedPerBlock,
+};
+
 } // namespace
 
 std::string cudaVersionText(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-CudaApi::CudaApi(const std::string &libraryPath) : path(libraryPath) {
-  void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char *reason = ::dlerror();
-    throw environmentError(fmt::format("the CUDA driver cannot be opened: {}", reason ? reason : path),
-                           {"it comes with NVIDIA's driver; HEDDLE_CUDA_LIBRARY names it when it lies elsewhere"});
-  }
-  auto load = [&](auto &function, bool required) {
-    function.pointer = reinterpret_cast<decltype(function.pointer)>(::dlsym(library, function.symbol));
-    if (required && !function)
-      throw environmentError(fmt::format("the CUDA driver {} has no `{}`", path, function.symbol),
-                             {"Heddle needs a driver for CUDA 12.0 or newer"});
-  };
-#define HEDDLE_CUDA_LOAD(name, ...) load(name, true);
-  HEDDLE_CUDA_REQUIRED(HEDDLE_CUDA_LOAD)
-#undef HEDDLE_CUDA_LOAD
-#define HEDDLE_CUDA_LOAD(name, ...) load(name, false);
-  HEDDLE_CUDA_OPTIONAL(HEDDLE_CUDA_LOAD)
-#undef HEDDLE_CUDA_LOAD
-  call("CUDA driver", init, 0u);
-  call("CUDA driver", driverGetVersion, &driverVersion);
+CudaApi::CudaApi(const std::string &libraryPath) : GpuApi(vendorOfCuda) {
+  open(std::array{libraryPath});
+#define HEDDLE_CUDA_FIND(name, symbol, ...) find(name, #symbol);
+#define HEDDLE_GPU_FIND(name, cudaSymbol, hipSymbol, ...) find(name, #cudaSymbol);
+#define HEDDLE_CUDA_FIND_OPTIONAL(name, symbol, ...) find(name, #symbol, false);
+  HEDDLE_GPU_ENTRIES(HEDDLE_GPU_FIND)
+  HEDDLE_CUDA_REQUIRED(HEDDLE_CUDA_FIND)
+  HEDDLE_CUDA_OPTIONAL(HEDDLE_CUDA_FIND_OPTIONAL)
+#undef HEDDLE_CUDA_FIND
+#undef HEDDLE_GPU_FIND
+#undef HEDDLE_CUDA_FIND_OPTIONAL
+  if (eventElapsedTimeV2)
+    eventElapsedTime = eventElapsedTimeV2;
+  initialise();
 }
 
-Error CudaApi::error(const std::string &where, const char *symbol, cuda::Result result) const {
-  const char *name = nullptr, *meaning = nullptr;
-  if (getErrorName(result, &name) != cuda::result::success || !name)
-    name = "unknown error";
-  if (getErrorString(result, &meaning) != cuda::result::success || !meaning)
-    meaning = "this driver does not know its meaning";
-  std::vector<std::string> notes;
-  for (const Advice &each : advice)
-    if (each.result == result)
-      notes.emplace_back(each.text);
-  return environmentError(fmt::format("{}: {}: {} ({}): {}", where, symbol, name, result, meaning), std::move(notes));
+std::string CudaApi::versionText() const {
+  return "CUDA " + cudaVersionText(version());
+}
+
+std::optional<uintptr_t> CudaApi::makeCurrent(const GpuContext &context) const {
+  cuda::Context before = nullptr;
+  context.call(contextGetCurrent, &before);
+  if (before == context.handle)
+    return std::nullopt;
+  context.call(contextSetCurrent, static_cast<cuda::Context>(context.handle));
+  return reinterpret_cast<uintptr_t>(before);
+}
+
+void CudaApi::putBack(uintptr_t before) const {
+  contextSetCurrent(reinterpret_cast<cuda::Context>(before));
+}
+
+void CudaApi::release(const GpuContext &context) const {
+  primaryContextRelease(context.number);
+}
+
+GpuResult CudaApi::enablePeer(const GpuContext &, const GpuContext &to) const {
+  return {contextEnablePeerAccess.symbol, contextEnablePeerAccess(static_cast<cuda::Context>(to.handle), 0u)};
+}
+
+GpuResult CudaApi::copyPeer(gpu::Address destination, const GpuContext &to, gpu::Address source, const GpuContext &from,
+                            size_t sizeBytes, gpu::Stream stream) const {
+  return {copyBetween.symbol, copyBetween(destination, static_cast<cuda::Context>(to.handle), source,
+                                          static_cast<cuda::Context>(from.handle), sizeBytes, stream)};
+}
+
+/// CUDA's devices keep all their memory coherent for their peers.
+GpuResult CudaApi::allocate(gpu::Address *address, size_t sizeBytes, Caching) const {
+  return {memoryAllocate.symbol, memoryAllocate(address, sizeBytes)};
 }
 
 } // namespace heddle

@@ -30,6 +30,8 @@ using namespace heddle;
 
 #define HEDDLE_CUDA_COMPARE(name, symbol, ...)                                                                         \
   static_assert(Same<heddle::CudaFunction<__VA_ARGS__>, decltype(&::symbol)>::value, #symbol);
+#define HEDDLE_GPU_COMPARE(name, symbol, hipSymbol, ...) HEDDLE_CUDA_COMPARE(name, symbol, __VA_ARGS__)
+HEDDLE_GPU_ENTRIES(HEDDLE_GPU_COMPARE)
 HEDDLE_CUDA_REQUIRED(HEDDLE_CUDA_COMPARE)
 HEDDLE_CUDA_OPTIONAL(HEDDLE_CUDA_COMPARE)
 

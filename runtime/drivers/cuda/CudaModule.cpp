@@ -14,7 +14,7 @@
 namespace heddle {
 namespace {
 
-void checkPackage(const CudaContext &context, const Package &package) {
+void checkPackage(const GpuContext &context, const Package &package) {
   const std::string &chip = context.chip->name;
   if (package.target != chip)
     throw inputError(fmt::format("kernel `{}` was compiled for target {}, the device {} is {}", package.kernel,
@@ -42,7 +42,8 @@ void checkPackage(const CudaContext &context, const Package &package) {
 /// The driver's compiler, with its messages.
 class Compilation {
 public:
-  Compilation(const CudaContext &context, const Package &package) : context(context), package(package) {
+  Compilation(const GpuContext &context, const Package &package)
+      : context(context), api(static_cast<const CudaApi &>(context.api)), package(package) {
     void *sizes[2];
     for (int i = 0; i < 2; ++i)
       sizes[i] = reinterpret_cast<void *>(uintptr_t(logs[size_t(i)].size()));
@@ -51,18 +52,18 @@ public:
     void *values[] = {logs[0].data(), sizes[0], logs[1].data(), sizes[1],
                       reinterpret_cast<void *>(uintptr_t(acceleratedTarget()))};
     // What a chip alone has (`.target sm_90a`) is asked for by name; else the device decides.
-    context.call(context.api.linkCreate, acceleratedTarget() ? 5u : 4u, options, values, &link);
+    context.call(api.linkCreate, acceleratedTarget() ? 5u : 4u, options, values, &link);
   }
   Compilation(const Compilation &) = delete;
-  ~Compilation() { context.api.linkDestroy(link); }
+  ~Compilation() { api.linkDestroy(link); }
 
   std::string run() {
     std::string text = package.binary; // ends with a zero
-    check(context.api.linkAddData, link, cuda::jit::inputPtx, text.data(), text.size() + 1, package.kernel.c_str(), 0u,
-          nullptr, nullptr);
+    check(api.linkAddData, link, cuda::jit::inputPtx, text.data(), text.size() + 1, package.kernel.c_str(), 0u, nullptr,
+          nullptr);
     void *code = nullptr;
     size_t sizeBytes = 0;
-    check(context.api.linkComplete, link, &code, &sizeBytes);
+    check(api.linkComplete, link, &code, &sizeBytes);
     return std::string(static_cast<const char *>(code), sizeBytes);
   }
 
@@ -79,8 +80,7 @@ private:
     cuda::Result result = function(arguments...);
     if (result == cuda::result::success)
       return;
-    Error error =
-        context.api.error(fmt::format("{}: kernel `{}`", context.name, package.kernel), function.symbol, result);
+    Error error = api.error(fmt::format("{}: kernel `{}`", context.name, package.kernel), function.symbol, result);
     std::string_view log(logs[0].data());
     while (!log.empty()) {
       std::string_view line = log.substr(0, log.find('\n'));
@@ -88,20 +88,16 @@ private:
       if (!line.empty())
         error.notes.emplace_back(line);
     }
-    error.notes.push_back(fmt::format("the driver is for CUDA {}", cudaVersionText(context.api.version())));
+    error.notes.push_back(fmt::format("the driver is for CUDA {}", cudaVersionText(api.version())));
     throw error;
   }
 
-  const CudaContext &context;
+  const GpuContext &context;
+  const CudaApi &api;
   const Package &package;
   std::array<std::array<char, 8192>, 2> logs = {};
   cuda::Link link = nullptr;
 };
-
-Package withoutBinary(Package package) {
-  package.binary.clear();
-  return package;
-}
 
 int64_t parameterBytes(const PackageArgument &argument) {
   auto type = findElementType(argument.type);
@@ -110,19 +106,9 @@ int64_t parameterBytes(const PackageArgument &argument) {
 
 } // namespace
 
-CudaModule::CudaModule(std::shared_ptr<CudaDevice> device, const Package &package)
-    : Module(withoutBinary(package)), device(std::move(device)) {}
-
-CudaModule::~CudaModule() {
-  if (!handle)
-    return;
-  context().gate.whenIdle(
-      [&context = context(), handle = handle] { context.giveBack(context.api.moduleUnload, handle); });
-}
-
 std::shared_ptr<CudaModule> CudaModule::load(std::shared_ptr<CudaDevice> device, const Package &package) {
   checkPackage(device->context(), package);
-  CudaScope scope(device->context());
+  GpuScope scope(device->context());
   std::shared_ptr<CudaModule> module(new CudaModule(std::move(device), package));
   module->loadCode(package.binary);
   module->findEntry();
@@ -133,14 +119,12 @@ std::shared_ptr<CudaModule> CudaModule::load(std::shared_ptr<CudaDevice> device,
 }
 
 bool CudaModule::tryLoad(const std::string &code, cuda::Result &result) {
-  context().gate.whileIdle(context(),
-                           [&] { result = context().api.moduleLoad(&handle, code.c_str(), 0u, nullptr, nullptr); });
+  context().gate.whileIdle(context(), [&] { result = api().moduleLoad(&handle, code.c_str(), 0u, nullptr, nullptr); });
   return result == cuda::result::success;
 }
 
 void CudaModule::loadCode(const std::string &ptx) {
-  const CudaApi &api = context().api;
-  CubinCache cache(cacheDirectory(), fmt::format("{}-{}", context().chip->name, api.version()));
+  CubinCache cache(cacheDirectory(), fmt::format("{}-{}", context().chip->name, api().version()));
   cuda::Result result;
   if (auto cubin = cache.find(ptx); cubin && tryLoad(*cubin, result))
     return;
@@ -155,23 +139,14 @@ void CudaModule::loadCode(const std::string &ptx) {
     return;
   }
   if (!tryLoad(cubin, result))
-    throw api.error(fmt::format("{}: kernel `{}`", context().name, package().kernel), api.moduleLoad.symbol, result);
+    throw api().error(fmt::format("{}: kernel `{}`", context().name, package().kernel), api().moduleLoad.symbol,
+                      result);
   cache.store(ptx, cubin);
-}
-
-void CudaModule::findEntry() {
-  const CudaApi &api = context().api;
-  cuda::Result result = api.moduleGetFunction(&entry, handle, package().entry.c_str());
-  if (result == cuda::result::notFound)
-    throw inputError(fmt::format("kernel `{}`: its binary has no entry `{}`", package().kernel, package().entry));
-  if (result)
-    throw api.error(context().name, api.moduleGetFunction.symbol, result);
 }
 
 /// Drivers before CUDA 12.4 cannot tell.
 void CudaModule::checkParameters() const {
-  const CudaApi &api = context().api;
-  if (!api.functionGetParamInfo)
+  if (!api().functionGetParamInfo)
     return;
   std::vector<int64_t> wanted;
   for (const PackageArgument &argument : package().arguments)
@@ -179,7 +154,7 @@ void CudaModule::checkParameters() const {
   wanted.push_back(8); // the launch's record
   for (size_t i = 0; i <= wanted.size(); ++i) {
     size_t offset = 0, sizeBytes = 0;
-    bool there = api.functionGetParamInfo(entry, i, &offset, &sizeBytes) == cuda::result::success;
+    bool there = api().functionGetParamInfo(entry, i, &offset, &sizeBytes) == cuda::result::success;
     if (i == wanted.size() ? there : !there)
       throw inputError(fmt::format("kernel `{}`: its PTX has {} parameters than the {} that its description says",
                                    package().kernel, there ? "more" : "fewer", wanted.size()),
@@ -190,63 +165,38 @@ void CudaModule::checkParameters() const {
   }
 }
 
-void CudaModule::checkLimits() const {
-  const CudaApi &api = context().api;
-  int threads = 0, registers = 0, staticBytes = 0;
-  context().call(api.functionGetAttribute, &threads, cuda::function::maxThreadsPerBlock, entry);
-  context().call(api.functionGetAttribute, &registers, cuda::function::registers, entry);
-  context().call(api.functionGetAttribute, &staticBytes, cuda::function::sharedBytes, entry);
-  if (package().threads > threads)
-    throw inputError(fmt::format("kernel `{}` has {} threads in a block, and its code allows {} with {} registers each",
-                                 package().kernel, package().threads, threads, registers));
-  uint64_t sharedBytes = package().sharedBytes + uint64_t(staticBytes);
-  if (sharedBytes > uint64_t(context().sharedBytesPerBlock))
-    throw inputError(fmt::format("kernel `{}` needs {} bytes of shared memory in a block, {} has {}", package().kernel,
-                                 sharedBytes, context().name, context().sharedBytesPerBlock),
-                     {fmt::format("{} are dynamic, {} static", package().sharedBytes, staticBytes)});
-}
-
 void CudaModule::prepare() {
-  const CudaApi &api = context().api;
   if (package().sharedBytes > 0)
-    context().call(api.functionSetAttribute, entry, cuda::function::maxDynamicShared, int(package().sharedBytes));
+    context().call(api().functionSetAttribute, entry, cuda::function::maxDynamicShared, int(package().sharedBytes));
   if (package().clusterSize > cudaPortableCluster)
-    context().call(api.functionSetAttribute, entry, cuda::function::nonPortableCluster, 1);
+    context().call(api().functionSetAttribute, entry, cuda::function::nonPortableCluster, 1);
   // Otherwise the first launch loads it, and may wait for kernels that wait for this launch.
-  if (api.functionLoad)
-    context().call(api.functionLoad, entry);
+  if (api().functionLoad)
+    context().call(api().functionLoad, entry);
   reserveLocalMemory();
 }
 
 /// A thread's local memory is part of the device's memory, cut up for all threads that can live. Otherwise the first
 /// launch of a kernel that wants more than all before would wait for them, and cut it up anew.
 void CudaModule::reserveLocalMemory() {
-  const CudaApi &api = context().api;
   int localBytes = 0;
-  context().call(api.functionGetAttribute, &localBytes, cuda::function::localBytes, entry);
+  context().call(api().functionGetAttribute, &localBytes, cuda::function::localBytes, entry);
   auto isEnough = [&] {
     size_t limitBytes = 0;
-    context().call(api.contextGetLimit, &limitBytes, cuda::limitStackBytes);
+    context().call(api().contextGetLimit, &limitBytes, cuda::limitStackBytes);
     return size_t(localBytes) <= limitBytes;
   };
   if (!isEnough())
     context().gate.whileIdle(context(), [&] {
       if (!isEnough()) // another thread may have asked for more
-        context().call(api.contextSetLimit, cuda::limitStackBytes, size_t(localBytes));
+        context().call(api().contextSetLimit, cuda::limitStackBytes, size_t(localBytes));
     });
-}
-
-int CudaModule::residentBlocksPerMultiprocessor() const {
-  CudaScope scope(context());
-  int blocks = 0;
-  context().call(context().api.maxActiveBlocks, &blocks, entry, int(package().threads), size_t(package().sharedBytes));
-  return blocks;
 }
 
 int64_t CudaModule::residentBlocks() const {
   if (package().clusterSize == 1)
-    return int64_t(residentBlocksPerMultiprocessor()) * context().multiprocessors;
-  CudaScope scope(context());
+    return GpuModule::residentBlocks();
+  GpuScope scope(context());
   cuda::LaunchAttribute attribute = {};
   attribute.id = cuda::launchCluster;
   attribute.value.clusterDimension[0] = uint32_t(package().clusterSize);
@@ -258,8 +208,41 @@ int64_t CudaModule::residentBlocks() const {
                                &attribute,
                                1};
   int clusters = 0;
-  context().call(context().api.maxActiveClusters, &clusters, entry, static_cast<const cuda::LaunchConfig *>(&config));
+  context().call(api().maxActiveClusters, &clusters, entry, static_cast<const cuda::LaunchConfig *>(&config));
   return clusters * package().clusterSize;
+}
+
+void CudaModule::checkGrid(const Launch &launch) const {
+  const auto &[x, y, z] = launch.grid;
+  if (y > cudaMaxGridYZ || z > cudaMaxGridYZ)
+    throw inputError(fmt::format("kernel `{}`: grid {} x {} x {}: on a CUDA device y and z are at most {}",
+                                 package().kernel, x, y, z, cudaMaxGridYZ));
+  if (x % package().clusterSize != 0)
+    throw inputError(fmt::format("kernel `{}`: grid {} x {} x {}: x must be a multiple of {}, the size of a cluster",
+                                 package().kernel, x, y, z, package().clusterSize));
+  if (launch.cooperative)
+    checkCooperative(launch, package().clusterSize > 1
+                                 ? fmt::format("{} clusters of {} blocks", residentBlocks() / package().clusterSize,
+                                               package().clusterSize)
+                                 : residentText());
+}
+
+GpuResult CudaModule::launch(const Launch &launch, gpu::Stream stream, void **parameters) const {
+  if (package().clusterSize == 1)
+    return launchBlocks(launch, {unsigned(package().threads), 1, 1}, stream, parameters);
+  cuda::LaunchAttribute attributes[2] = {};
+  attributes[0].id = cuda::launchCluster;
+  attributes[0].value.clusterDimension[0] = uint32_t(package().clusterSize);
+  attributes[0].value.clusterDimension[1] = attributes[0].value.clusterDimension[2] = 1;
+  attributes[1].id = cuda::launchCooperative;
+  attributes[1].value.cooperative = 1;
+  cuda::LaunchConfig config = {{uint32_t(launch.grid[0]), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])},
+                               {uint32_t(package().threads), 1, 1},
+                               uint32_t(package().sharedBytes),
+                               stream,
+                               attributes,
+                               needsWholeDevice(launch) ? 2u : 1u};
+  return {api().launchKernelEx.symbol, api().launchKernelEx(&config, entry, parameters, nullptr)};
 }
 
 } // namespace heddle

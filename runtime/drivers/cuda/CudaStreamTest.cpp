@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Order, copies, events, host functions, graphs and errors of streams, on the fake.
-#include "runtime/drivers/cuda/CudaStream.h"
 #include "runtime/drivers/cuda/CudaTestSupport.h"
+#include "runtime/drivers/gpu/GpuStream.h"
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -32,7 +32,7 @@ TEST_F(CudaStreamTest, CopiesRoundTrip) {
 }
 
 TEST_F(CudaStreamTest, LargeCopiesGoInPieces) {
-  uint64_t count = 3 * CudaStaging::sizeBytes / 4 + 5;
+  uint64_t count = 3 * GpuStaging::sizeBytes / 4 + 5;
   Buffer buffer = device->allocate(count * 4);
   std::vector<int32_t> values(count);
   std::iota(values.begin(), values.end(), 0);
@@ -54,7 +54,7 @@ TEST_F(CudaStreamTest, CopiesOfOrdinaryMemoryReturnAtOnce) {
 
 TEST_F(CudaStreamTest, PinnedMemoryIsCopiedDirectly) {
   Buffer buffer = device->allocate(64);
-  CudaStaging pinned(static_cast<CudaDevice &>(*device).context());
+  GpuStaging pinned(static_cast<CudaDevice &>(*device).context());
   int64_t before = fake.count("cuLaunchHostFunc");
   stream->copyToDevice(buffer, pinned.memory());
   stream->copyToHost(pinned.memory(), buffer);
@@ -220,15 +220,15 @@ TEST_F(CudaStreamTest, PinningThatFailsIsNamed) {
   std::vector<std::unique_ptr<Stream>> streams;
   fake.failures = {{"cuMemHostAlloc", {1, 2}}};
   std::string message = messageOf([&] {
-    for (int i = 0; i < CudaStagingPool::slabPieces; ++i)
+    for (int i = 0; i < GpuStagingPool::slabPieces; ++i)
       streams.push_back(device->createStream());
   });
   EXPECT_CONTAINS(message, "cuda:0: cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)");
-  EXPECT_EQ(streams.size(), size_t(CudaStagingPool::slabPieces - 1));
+  EXPECT_EQ(streams.size(), size_t(GpuStagingPool::slabPieces - 1));
 }
 
 TEST_F(CudaStreamTest, PinnedMemoryIsKeptForTheNextStream) {
-  for (int i = 0; i < 3 * CudaStagingPool::slabPieces; ++i)
+  for (int i = 0; i < 3 * GpuStagingPool::slabPieces; ++i)
     device->createStream();
   EXPECT_EQ(fake.count("cuMemHostAlloc"), 1);
   EXPECT_EQ(fake.count("cuMemFreeHost"), 0);

@@ -9,11 +9,8 @@
 #include <mutex>
 #include <set>
 
-namespace heddle::cuda {
+namespace heddle::gpu {
 
-struct ContextHandle {
-  int device;
-};
 struct GraphHandle {
   std::vector<std::function<void()>> work;
 };
@@ -37,6 +34,14 @@ struct ModuleHandle {
   std::string text;
   std::vector<std::unique_ptr<FunctionHandle>> functions;
 };
+
+} // namespace heddle::gpu
+
+namespace heddle::cuda {
+
+struct ContextHandle {
+  int device;
+};
 struct LinkHandle {
   std::string text, cubin;
   char *log = nullptr;
@@ -48,6 +53,8 @@ struct LinkHandle {
 namespace heddle::fake {
 
 using namespace heddle::cuda;
+using gpu::StreamHandle, gpu::GraphHandle, gpu::GraphExecHandle, gpu::EventHandle, gpu::FunctionHandle,
+    gpu::ModuleHandle;
 
 struct State {
   std::recursive_mutex mutex;
@@ -82,8 +89,10 @@ T *pointerTo(Address address) {
 }
 
 // The entry points have the signatures of the table, or their definitions would not compile.
+#define FAKE_GPU_DECLARE(name, symbol, hipSymbol, ...) FAKE_CUDA_DECLARE(name, symbol, __VA_ARGS__)
 #define FAKE_CUDA_DECLARE(name, symbol, ...)                                                                           \
   extern "C" __attribute__((visibility("default"))) Result symbol(__VA_ARGS__);
+HEDDLE_GPU_ENTRIES(FAKE_GPU_DECLARE)
 HEDDLE_CUDA_REQUIRED(FAKE_CUDA_DECLARE)
 HEDDLE_CUDA_OPTIONAL(FAKE_CUDA_DECLARE)
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cuda/Nccl.h"
-#include "runtime/drivers/cuda/CudaStream.h"
+#include "runtime/drivers/cuda/CudaDriver.h"
 #include "runtime/drivers/cuda/NcclApi.h"
+#include "runtime/drivers/gpu/GpuStream.h"
 #include "support/Knobs.h"
 #include <fmt/format.h>
 #include <optional>
@@ -69,7 +70,7 @@ struct Elements {
   uint64_t partBytes;
 };
 
-const CudaContext &contextOf(Device &device) {
+const GpuContext &contextOf(Device &device) {
   auto *own = dynamic_cast<CudaDevice *>(&device);
   if (!own)
     throw inputError(fmt::format("NCCL runs on CUDA devices, not on {}", device.name()));
@@ -86,7 +87,7 @@ NcclGroup::NcclGroup(const std::vector<std::shared_ptr<Device>> &theDevices, con
   api = std::make_unique<NcclApi>(library.empty() ? ncclLibrary() : library);
   for (const auto &device : devices)
     streams.push_back(device->createStream());
-  CudaScope scope(contextOf(*devices.front())); // NCCL leaves another context current
+  GpuScope scope(contextOf(*devices.front())); // NCCL leaves another context current
   std::vector<nccl::Communicator> made(devices.size());
   api->call(api->initAll, made.data(), int(ordinals.size()), static_cast<const int *>(ordinals.data()));
   communicators = std::move(made);
@@ -105,7 +106,7 @@ NcclGroup::~NcclGroup() {
   if (failed || communicators.empty())
     return;
   try {
-    CudaScope scope(contextOf(*devices.front()));
+    GpuScope scope(contextOf(*devices.front()));
     for (nccl::Communicator communicator : communicators)
       api->destroy(communicator);
   } catch (const Error &) { // the context is lost
@@ -123,10 +124,10 @@ void NcclGroup::check(const NcclCollective &collective) {
 }
 
 void NcclGroup::launchRank(const NcclCollective &collective, size_t rank, const Operands &operands) {
-  CudaScope scope(contextOf(*devices[rank]));
+  GpuScope scope(contextOf(*devices[rank]));
   Elements elements(collective);
   nccl::Communicator communicator = communicators[rank];
-  cuda::Stream stream = static_cast<CudaStream &>(*streams[rank]).raw();
+  cuda::Stream stream = static_cast<GpuStream &>(*streams[rank]).raw();
   const auto *input = reinterpret_cast<const char *>(operands.input);
   auto *output = reinterpret_cast<char *>(operands.output);
   int reduction = reductionOf(collective.reduction);
@@ -154,8 +155,8 @@ void NcclGroup::launchRank(const NcclCollective &collective, size_t rank, const 
 void NcclGroup::launch(const NcclCollective &collective, const std::vector<Operands> &operands) {
   check(collective);
   try {
-    const CudaContext &context = contextOf(*devices.front());
-    CudaScope scope(context);
+    const GpuContext &context = contextOf(*devices.front());
+    GpuScope scope(context);
     auto admitted = context.gate.admit();
     api->call(api->groupStart);
     // Without its end the group would swallow all later calls.

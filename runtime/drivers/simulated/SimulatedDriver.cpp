@@ -136,14 +136,8 @@ private:
 
 } // namespace
 
-void addSimulatedDrivers() {
-  static const bool once = [] {
-    for (const Chip *chip : allChips())
-      if (chip->vendor == Vendor::Amd)
-        addDriver(*new SimulatedDriver(*chip)); // devices of static objects may outlive a static one
-    return true;
-  }();
-  (void)once;
+std::unique_ptr<Driver> makeSimulatedDriver(const Chip &chip) {
+  return std::make_unique<SimulatedDriver>(chip);
 }
 
 } // namespace heddle

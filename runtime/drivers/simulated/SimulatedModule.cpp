@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/simulated/SimulatedModule.h"
-#include "binary/AmdAbi.h"
 #include "binary/AmdPackage.h"
-#include "support/ElementType.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <cstring>
@@ -10,42 +8,6 @@
 
 namespace heddle {
 namespace {
-
-void checkPackage(const Package &package, const std::string &device, const Chip &chip) {
-  std::string kernel = fmt::format("kernel `{}`", package.kernel);
-  if (package.target != chip.name)
-    throw inputError(
-        fmt::format("{} was compiled for target {}, the device {} is {}", kernel, package.target, device, chip.name));
-  if (package.binaryKind != amdBinaryKind)
-    throw inputError(fmt::format("{}: its binary is of kind `{}`, and devices of {} load `{}`", kernel,
-                                 package.binaryKind, chip.name, amdBinaryKind));
-  if (package.abiVersion != amdAbiVersion)
-    throw inputError(fmt::format("{} was compiled for version {} of the AMD interface, this runtime has version {}",
-                                 kernel, package.abiVersion, amdAbiVersion),
-                     {"compile it again"});
-}
-
-/// What a launch gives must be what the kernel reads.
-void checkArguments(const Package &package, const std::vector<AmdArgument> &arguments) {
-  bool hasRecord = arguments.size() == package.arguments.size() + 1 && arguments.back().sizeBytes == sizeof(uint64_t);
-  if (!hasRecord && arguments.size() != package.arguments.size())
-    throw inputError(fmt::format("kernel `{}`: the package describes {} arguments, its code object {}", package.kernel,
-                                 package.arguments.size(), arguments.size()));
-  if (!hasRecord && !package.sites.empty())
-    throw inputError(fmt::format("kernel `{}` prints or asserts, and its code object has no argument for the record of "
-                                 "that",
-                                 package.kernel));
-  for (size_t i = 0; i < package.arguments.size(); ++i) {
-    const PackageArgument &wanted = package.arguments[i];
-    auto type = findElementType(wanted.type);
-    uint64_t size = wanted.pointer || !type ? 8 : uint64_t(elementSizeBytes(*type));
-    if (wanted.pointer != arguments[i].isBuffer() || arguments[i].sizeBytes < size)
-      throw inputError(fmt::format("kernel `{}`, argument `{}`: the package describes {} of {} bytes, its code object "
-                                   "{} of {}",
-                                   package.kernel, wanted.name, wanted.pointer ? "a pointer" : "a number", size,
-                                   arguments[i].isBuffer() ? "a pointer" : "a number", arguments[i].sizeBytes));
-  }
-}
 
 Package withoutBinary(Package package) {
   package.binary.clear();
@@ -61,10 +23,10 @@ SimulatedModule::SimulatedModule(SimulatedEngine &engine, const std::string &dev
 
 std::shared_ptr<SimulatedModule> SimulatedModule::load(SimulatedEngine &engine, const std::string &device,
                                                        unsigned ordinal, const Package &package) {
-  checkPackage(package, device, engine.chip);
+  requireAmdPackage(package, device, engine.chip.name);
   AmdCodeObject object = parseAmdCodeObject(package.binary, fmt::format("the code of kernel `{}`", package.kernel));
   const AmdKernel &kernel = object.kernel(package.entry);
-  checkArguments(package, explicitArguments(kernel));
+  requireAmdArguments(package, explicitArguments(kernel));
   simulator::Geometry geometry;
   geometry.items.x = uint32_t(std::clamp<int64_t>(package.threads, 0, UINT32_MAX));
   geometry.dynamicLdsBytes = uint32_t(std::min<uint64_t>(package.sharedBytes, INT32_MAX));

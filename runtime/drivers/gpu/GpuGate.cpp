@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/drivers/cuda/CudaGate.h"
+#include "runtime/drivers/gpu/GpuGate.h"
 #include <algorithm>
 #include <iterator>
 #include <thread>
@@ -11,32 +11,32 @@ namespace {
 enum class Activity { None, Capture, Work, Unknown };
 
 // To ask a capturing stream whether it has work would end the capture.
-Activity activityOf(const CudaContext &context, cuda::Stream stream) {
-  CudaScope scope(context);
-  int status = cuda::captureNone;
+Activity activityOf(const GpuContext &context, gpu::Stream stream) {
+  GpuScope scope(context);
+  int status = gpu::captureNone;
   if (context.api.streamIsCapturing(stream, &status))
     return Activity::Unknown;
-  if (status != cuda::captureNone)
+  if (status != gpu::captureNone)
     return Activity::Capture;
-  cuda::Result result = context.api.streamQuery(stream);
-  return result == cuda::result::success    ? Activity::None
-         : result == cuda::result::notReady ? Activity::Work
-                                            : Activity::Unknown;
+  gpu::Result result = context.api.streamQuery(stream);
+  return result == gpu::result::success    ? Activity::None
+         : result == gpu::result::notReady ? Activity::Work
+                                           : Activity::Unknown;
 }
 
 } // namespace
 
-void CudaGate::addStream(const CudaContext &context, cuda::Stream stream) {
+void GpuGate::addStream(const GpuContext &context, gpu::Stream stream) {
   std::lock_guard lock(callMutex);
   streams.push_back({&context, stream});
 }
 
-void CudaGate::removeStream(cuda::Stream stream) noexcept {
+void GpuGate::removeStream(gpu::Stream stream) noexcept {
   std::lock_guard lock(callMutex);
   std::erase_if(streams, [&](const LiveStream &each) { return each.stream == stream; });
 }
 
-void CudaGate::whenIdle(Action action) noexcept {
+void GpuGate::whenIdle(Action action) noexcept {
   {
     std::lock_guard lock(mutex);
     retired.push_back(std::move(action));
@@ -44,14 +44,14 @@ void CudaGate::whenIdle(Action action) noexcept {
   collect();
 }
 
-void CudaGate::soon(Action action) noexcept {
-  if (!insideCudaHostFunction())
+void GpuGate::soon(Action action) noexcept {
+  if (!insideGpuHostFunction())
     return action();
   std::lock_guard lock(mutex);
   postponed.push_back(std::move(action));
 }
 
-void CudaGate::whileIdle(const CudaContext &context, const Action &action) {
+void GpuGate::whileIdle(const GpuContext &context, const Action &action) {
   auto end = std::chrono::steady_clock::now() + patience;
   while (!tryWhileIdle(context, action)) {
     if (std::chrono::steady_clock::now() >= end)
@@ -61,7 +61,7 @@ void CudaGate::whileIdle(const CudaContext &context, const Action &action) {
 }
 
 /// False when the device has work, or somebody is just putting some in.
-bool CudaGate::tryWhileIdle(const CudaContext &context, const Action &action) {
+bool GpuGate::tryWhileIdle(const GpuContext &context, const Action &action) {
   std::lock_guard calls(callMutex);
   std::unique_lock closed(entrance, std::try_to_lock);
   bool idle = closed && std::none_of(streams.begin(), streams.end(), [&](const LiveStream &each) {
@@ -72,8 +72,8 @@ bool CudaGate::tryWhileIdle(const CudaContext &context, const Action &action) {
   return idle;
 }
 
-void CudaGate::collect() noexcept {
-  if (insideCudaHostFunction())
+void GpuGate::collect() noexcept {
+  if (insideGpuHostFunction())
     return;
   runPostponed();
   std::lock_guard calls(callMutex);
@@ -98,16 +98,16 @@ void CudaGate::collect() noexcept {
   retired.insert(retired.end(), std::make_move_iterator(waiting.begin()), std::make_move_iterator(waiting.end()));
 }
 
-bool CudaGate::collectAfterWaiting() {
+bool GpuGate::collectAfterWaiting() {
   std::lock_guard calls(callMutex);
   std::vector<Action> waiting = takeRetired();
   if (waiting.empty())
     return false;
   for (const LiveStream &each : streams) {
-    CudaScope scope(*each.context);
-    int status = cuda::captureNone;
+    GpuScope scope(*each.context);
+    int status = gpu::captureNone;
     each.context->call(each.context->api.streamIsCapturing, each.stream, &status);
-    if (status == cuda::captureNone)
+    if (status == gpu::captureNone)
       each.context->api.streamSynchronize(each.stream); // its error stays with the stream
   }
   for (const Action &action : waiting)
@@ -115,7 +115,7 @@ bool CudaGate::collectAfterWaiting() {
   return true;
 }
 
-void CudaGate::runPostponed() noexcept {
+void GpuGate::runPostponed() noexcept {
   std::vector<Action> actions;
   {
     std::lock_guard lock(mutex);
@@ -125,7 +125,7 @@ void CudaGate::runPostponed() noexcept {
     action();
 }
 
-std::vector<CudaGate::Action> CudaGate::takeRetired() {
+std::vector<GpuGate::Action> GpuGate::takeRetired() {
   std::lock_guard lock(mutex);
   return std::exchange(retired, {});
 }

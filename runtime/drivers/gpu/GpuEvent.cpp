@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/drivers/cuda/CudaEvent.h"
+#include "runtime/drivers/gpu/GpuEvent.h"
 #include <fmt/format.h>
 
 namespace heddle {
 
-CudaEvent::CudaEvent(std::shared_ptr<CudaDevice> theDevice) : device(std::move(theDevice)) {
-  CudaScope scope(context());
+GpuEvent::GpuEvent(std::shared_ptr<GpuDevice> theDevice) : device(std::move(theDevice)) {
+  GpuScope scope(context());
   context().call(context().api.eventCreate, &handle, 0u);
 }
 
-CudaEvent::~CudaEvent() {
+GpuEvent::~GpuEvent() {
   context().gate.soon(
       [device = device, handle = handle] { device->context().giveBack(device->context().api.eventDestroy, handle); });
 }
 
 /// After an error of the device everything counts as reached: the error is its stream's.
-bool CudaEvent::query() const {
-  CudaScope scope(context());
-  return context().api.eventQuery(handle) != cuda::result::notReady;
+bool GpuEvent::query() const {
+  GpuScope scope(context());
+  return context().api.eventQuery(handle) != gpu::result::notReady;
 }
 
-void CudaEvent::synchronize() const {
-  CudaScope scope(context());
+void GpuEvent::synchronize() const {
+  GpuScope scope(context());
   context().api.eventSynchronize(handle);
 }
 
-void CudaEvent::markRecorded(std::shared_ptr<const void> capture) {
+void GpuEvent::markRecorded(std::shared_ptr<const void> capture) {
   std::lock_guard lock(mutex);
   recorded = true;
   wasCaptured = capture != nullptr;
   captured = std::move(capture);
 }
 
-CudaEvent::Place CudaEvent::recordedIn(const std::shared_ptr<const void> &capture) const {
+GpuEvent::Place GpuEvent::recordedIn(const std::shared_ptr<const void> &capture) const {
   std::lock_guard lock(mutex);
   if (!recorded)
     return Place::Nowhere;
@@ -41,8 +41,8 @@ CudaEvent::Place CudaEvent::recordedIn(const std::shared_ptr<const void> &captur
   return capture && captured.lock() == capture ? Place::SameCapture : Place::OtherCapture;
 }
 
-double CudaEvent::millisecondsSince(const Event &start) const {
-  const auto *other = dynamic_cast<const CudaEvent *>(&start);
+double GpuEvent::millisecondsSince(const Event &start) const {
+  const auto *other = dynamic_cast<const GpuEvent *>(&start);
   bool reachedHere = recordedIn(nullptr) == Place::Stream && query();
   bool reachedThere = other && other->recordedIn(nullptr) == Place::Stream && other->query();
   if (!reachedHere || !reachedThere)
@@ -53,17 +53,16 @@ double CudaEvent::millisecondsSince(const Event &start) const {
     throw inputError(fmt::format("elapsed time: the start event is of {}, the end event of {}", other->context().name,
                                  context().name),
                      {"take both times on one device: each has a clock of its own"});
-  CudaScope scope(context());
-  const CudaApi &api = context().api;
+  GpuScope scope(context());
+  const GpuApi &api = context().api;
   float milliseconds = 0;
-  context().call(api.eventElapsedTimeV2 ? api.eventElapsedTimeV2 : api.eventElapsedTime, &milliseconds, other->handle,
-                 handle);
+  context().call(api.eventElapsedTime, &milliseconds, other->handle, handle);
   return milliseconds;
 }
 
-std::shared_ptr<CudaEvent> requireCudaEvent(const std::shared_ptr<Event> &event) {
-  auto own = std::dynamic_pointer_cast<CudaEvent>(event);
-  if (!own)
+std::shared_ptr<GpuEvent> requireGpuEvent(const std::shared_ptr<Event> &event, const GpuContext &gpu) {
+  auto own = std::dynamic_pointer_cast<GpuEvent>(event);
+  if (!own || &own->context().api != &gpu.api)
     throw inputError(event ? "the event belongs to a device of another driver" : "there is no event");
   return own;
 }

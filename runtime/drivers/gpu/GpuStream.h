@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Streams of CUDA devices. Every call returns at once, also copies of ordinary host memory, which the CUDA driver
+// Streams of GPUs. Every call returns at once, also copies of ordinary host memory, which the vendor's library
 // itself would wait for: a thread that launches on several devices in turn must not wait for the first.
 #pragma once
 #include "runtime/Stream.h"
-#include "runtime/drivers/cuda/CudaEvent.h"
-#include "runtime/drivers/cuda/CudaGraph.h"
-#include "runtime/drivers/cuda/CudaModule.h"
+#include "runtime/drivers/gpu/GpuEvent.h"
+#include "runtime/drivers/gpu/GpuGraph.h"
+#include "runtime/drivers/gpu/GpuModule.h"
 
 namespace heddle {
 
 /// Work on the device behind an error of a host function runs; later host functions are skipped. After an error of the
 /// device itself the context is lost, and every call throws.
-class CudaStream : public Stream {
+class GpuStream : public Stream {
 public:
-  explicit CudaStream(std::shared_ptr<CudaDevice> device);
-  ~CudaStream() override;
+  explicit GpuStream(std::shared_ptr<GpuDevice> device);
+  ~GpuStream() override;
 
   using Stream::copyToDevice, Stream::copyToHost, Stream::fill;
   void copyToDevice(uint64_t destination, const void *source, uint64_t sizeBytes) override;
@@ -30,13 +30,13 @@ public:
   std::unique_ptr<Graph> endCapture() override;
   void synchronize() override;
 
-  cuda::Stream raw() const { return handle; } ///< for other libraries of the process
+  gpu::Stream raw() const { return handle; } ///< for other libraries of the process
 
 private:
-  CudaWork &work() { return capture ? capture->work : pending; }
+  GpuWork &work() { return capture ? capture->work : pending; }
   /// Calls what puts work into the stream, while nothing is given back that would wait for it.
   template <typename... Parameters, typename... Arguments>
-  void enqueue(const CudaFunction<Parameters...> &function, Arguments... arguments) {
+  void enqueue(const GpuFunction<Parameters...> &function, Arguments... arguments) {
     auto admitted = gpu.gate.admit();
     gpu.call(function, arguments...);
   }
@@ -44,19 +44,19 @@ private:
   /// The record (binary/LaunchRecord.h) for the launch that comes next: its address, and after the launch what is made
   /// of it. Called with the mutex held.
   uint64_t clearRecord();
-  void readRecord(std::shared_ptr<CudaModule> module, std::array<int64_t, 3> grid);
+  void readRecord(std::shared_ptr<GpuModule> module, std::array<int64_t, 3> grid);
   void addCall(std::function<void()> function, bool isCopy);
   bool isPinned(const void *memory, uint64_t sizeBytes) const;
   void close();
 
-  std::shared_ptr<CudaDevice> device;
-  const CudaContext &gpu;
-  cuda::Stream handle = nullptr;
+  std::shared_ptr<GpuDevice> device;
+  const GpuContext &gpu;
+  gpu::Stream handle = nullptr;
   std::mutex mutex;
-  CudaWork pending;
-  std::unique_ptr<CudaStaging> staging;
-  Buffer launchRecord;                       ///< for kernels with prints or assertions, from the first on
-  std::shared_ptr<CudaGraph::State> capture; ///< null when not capturing
+  GpuWork pending;
+  std::unique_ptr<GpuStaging> staging;
+  Buffer launchRecord;                      ///< for kernels with prints or assertions, from the first on
+  std::shared_ptr<GpuGraph::State> capture; ///< null when not capturing
 };
 
 } // namespace heddle

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The memory of all CUDA devices of a driver: one table, because their addresses are of one space.
+// The memory of all devices of a driver: one table, because their addresses are of one space.
 #pragma once
 #include "runtime/Allocations.h"
-#include "runtime/drivers/cuda/CudaContext.h"
+#include "runtime/drivers/gpu/GpuContext.h"
 #include <map>
 #include <memory>
 #include <mutex>
 
 namespace heddle {
 
-class CudaMemory {
+class GpuMemory {
 public:
   /// Throws Error{Environment} naming bytes asked and free, after giving back what can be.
-  uint64_t allocate(const CudaContext &context, uint64_t sizeBytes, const std::string &name);
+  uint64_t allocate(const GpuContext &context, uint64_t sizeBytes, const std::string &name, Caching caching);
   /// Takes the buffer out of the table; its memory goes back when it may.
   void retire(uint64_t address) noexcept;
   std::shared_ptr<const AllocationMap> snapshot();
   /// The device of a live buffer, or null.
-  const CudaContext *contextOf(uint64_t address);
+  const GpuContext *contextOf(uint64_t address);
 
 private:
-  std::mutex mutex; ///< never held over a call of CUDA, which may wait for a host function
-  std::map<uint64_t, std::pair<Allocation, const CudaContext *>> live;
+  std::mutex mutex; ///< never held over a call of the library, which may wait for a host function
+  std::map<uint64_t, std::pair<Allocation, const GpuContext *>> live;
   std::shared_ptr<const AllocationMap> latest; ///< null after a change
 };
 

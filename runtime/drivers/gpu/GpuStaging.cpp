@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/drivers/cuda/CudaStaging.h"
+#include "runtime/drivers/gpu/GpuStaging.h"
 
 namespace heddle {
 
-void *CudaStagingPool::take(const CudaContext &context) {
+void *GpuStagingPool::take(const GpuContext &context) {
   std::lock_guard lock(mutex);
   if (unused.empty()) {
-    CudaScope scope(context);
+    GpuScope scope(context);
     void *start = nullptr;
-    context.call(context.api.hostAllocate, &start, size_t(slabPieces * pieceBytes), cuda::hostAllocPortable);
+    context.call(context.api.hostAllocate, &start, size_t(slabPieces * pieceBytes), gpu::hostAllocPortable);
     slabs.push_back({&context, start});
     for (int i = slabPieces; i-- > 0;)
       unused.push_back(static_cast<char *>(start) + uint64_t(i) * pieceBytes);
@@ -18,12 +18,12 @@ void *CudaStagingPool::take(const CudaContext &context) {
   return piece;
 }
 
-void CudaStagingPool::give(void *piece) noexcept {
+void GpuStagingPool::give(void *piece) noexcept {
   std::lock_guard lock(mutex);
   unused.push_back(piece);
 }
 
-void CudaStagingPool::freeAll() noexcept {
+void GpuStagingPool::freeAll() noexcept {
   std::lock_guard lock(mutex);
   for (const Slab &slab : slabs)
     slab.context->giveBack(slab.context->api.hostFree, slab.start);

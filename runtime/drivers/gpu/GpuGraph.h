@@ -2,8 +2,8 @@
 // What work in a stream or a graph needs until it has run: host functions and their errors, kernels, pinned memory.
 #pragma once
 #include "runtime/Graph.h"
-#include "runtime/drivers/cuda/CudaDriver.h"
-#include "runtime/drivers/cuda/CudaStaging.h"
+#include "runtime/drivers/gpu/GpuDriver.h"
+#include "runtime/drivers/gpu/GpuStaging.h"
 #include <atomic>
 #include <deque>
 #include <exception>
@@ -13,7 +13,7 @@
 namespace heddle {
 
 /// The first exception of the host functions of a stream or a graph.
-class CudaErrors {
+class GpuErrors {
 public:
   void keep(std::exception_ptr error);
   bool failed() const;
@@ -25,9 +25,9 @@ private:
 };
 
 /// One call in a stream, which the driver makes on a thread of its own.
-struct CudaHostCall {
+struct GpuHostCall {
   std::function<void()> function;
-  std::shared_ptr<CudaErrors> errors;
+  std::shared_ptr<GpuErrors> errors;
   bool isCopy; ///< part of a copy, which also runs after an error
   std::atomic<bool> done = false;
 
@@ -35,32 +35,32 @@ struct CudaHostCall {
 };
 
 /// Kept until the stream is synchronized, or while the graph lives.
-struct CudaWork {
-  std::shared_ptr<CudaErrors> errors = std::make_shared<CudaErrors>();
-  std::deque<std::unique_ptr<CudaHostCall>> calls;
-  std::set<std::shared_ptr<const void>> objects;     ///< modules, graphs, events
-  std::set<std::shared_ptr<CudaErrors>> graphErrors; ///< of graphs launched
+struct GpuWork {
+  std::shared_ptr<GpuErrors> errors = std::make_shared<GpuErrors>();
+  std::deque<std::unique_ptr<GpuHostCall>> calls;
+  std::set<std::shared_ptr<const void>> objects;    ///< modules, graphs, events
+  std::set<std::shared_ptr<GpuErrors>> graphErrors; ///< of graphs launched
 
   void forgetDone(); ///< calls at the front that have run
   /// After an error of the device, which may or may not still make them: they are never freed.
   void abandonCalls();
 };
 
-class CudaGraph : public Graph {
+class GpuGraph : public Graph {
 public:
   struct State {
-    explicit State(std::shared_ptr<CudaDevice> device) : device(std::move(device)) {}
+    explicit State(std::shared_ptr<GpuDevice> device) : device(std::move(device)) {}
     State(const State &) = delete;
     ~State();
 
-    std::shared_ptr<CudaDevice> device;
-    cuda::GraphExec handle = nullptr;
-    CudaWork work;
-    std::unique_ptr<CudaStaging> staging; ///< its own: it may run beside the stream that made it
-    Buffer launchRecord;                  ///< likewise
+    std::shared_ptr<GpuDevice> device;
+    gpu::GraphExec handle = nullptr;
+    GpuWork work;
+    std::unique_ptr<GpuStaging> staging; ///< its own: it may run beside the stream that made it
+    Buffer launchRecord;                 ///< likewise
   };
 
-  explicit CudaGraph(std::shared_ptr<State> state) : content(std::move(state)) {}
+  explicit GpuGraph(std::shared_ptr<State> state) : content(std::move(state)) {}
   const std::shared_ptr<State> &state() const { return content; }
 
 private:

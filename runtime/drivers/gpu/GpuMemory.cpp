@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/drivers/cuda/CudaMemory.h"
-#include "runtime/drivers/cuda/CudaGate.h"
+#include "runtime/drivers/gpu/GpuMemory.h"
+#include "runtime/drivers/gpu/GpuGate.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace heddle {
 
-uint64_t CudaMemory::allocate(const CudaContext &context, uint64_t sizeBytes, const std::string &name) {
+uint64_t GpuMemory::allocate(const GpuContext &context, uint64_t sizeBytes, const std::string &name, Caching caching) {
   context.gate.collect();
-  CudaScope scope(context);
-  const CudaApi &api = context.api;
-  cuda::Address address = 0;
+  GpuScope scope(context);
+  const GpuApi &api = context.api;
+  gpu::Address address = 0;
   size_t wanted = std::max<uint64_t>(1, sizeBytes);
-  cuda::Result result = api.memoryAllocate(&address, wanted);
-  if (result == cuda::result::outOfMemory && context.gate.collectAfterWaiting())
-    result = api.memoryAllocate(&address, wanted);
-  if (result == cuda::result::outOfMemory) {
+  GpuResult done = api.allocate(&address, wanted, caching);
+  if (done.result == gpu::result::outOfMemory && context.gate.collectAfterWaiting())
+    done = api.allocate(&address, wanted, caching);
+  if (done.result == gpu::result::outOfMemory) {
     size_t freeBytes = 0, totalBytes = 0;
     context.call(api.memoryGetInfo, &freeBytes, &totalBytes);
     throw outOfMemory(context.name, name, sizeBytes, freeBytes,
                       {fmt::format("the device has {} bytes in all; other processes may use some", totalBytes)});
   }
-  if (result)
-    throw api.error(context.name, api.memoryAllocate.symbol, result);
+  api.check(context.name, done);
   std::lock_guard lock(mutex);
   live[address] = {{address, sizeBytes, name, context.name}, &context};
   latest.reset();
   return address;
 }
 
-void CudaMemory::retire(uint64_t address) noexcept {
-  const CudaContext *context = nullptr;
+void GpuMemory::retire(uint64_t address) noexcept {
+  const GpuContext *context = nullptr;
   {
     std::lock_guard lock(mutex);
     auto found = live.find(address);
@@ -43,7 +42,7 @@ void CudaMemory::retire(uint64_t address) noexcept {
   context->gate.whenIdle([context, address] { context->giveBack(context->api.memoryFree, address); });
 }
 
-std::shared_ptr<const AllocationMap> CudaMemory::snapshot() {
+std::shared_ptr<const AllocationMap> GpuMemory::snapshot() {
   std::lock_guard lock(mutex);
   if (!latest) {
     auto map = std::make_shared<AllocationMap>();
@@ -54,7 +53,7 @@ std::shared_ptr<const AllocationMap> CudaMemory::snapshot() {
   return latest;
 }
 
-const CudaContext *CudaMemory::contextOf(uint64_t address) {
+const GpuContext *GpuMemory::contextOf(uint64_t address) {
   std::lock_guard lock(mutex);
   auto after = live.upper_bound(address);
   return after == live.begin() ? nullptr : std::prev(after)->second.second;

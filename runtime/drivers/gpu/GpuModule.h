@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Code on a GPU. A vendor adds how it is loaded, what may be launched, and the launch.
+#pragma once
+#include "runtime/Launch.h"
+#include "runtime/drivers/gpu/GpuDriver.h"
+
+namespace heddle {
+
+class GpuModule : public Module {
+public:
+  ~GpuModule() override;
+
+  const GpuContext &context() const { return device->context(); }
+  gpu::Function function() const { return entry; }
+  /// Throws Error{Input} for a grid that the device or the kernel does not allow. For a launch that has passed
+  /// heddle::checkLaunch.
+  virtual void checkGrid(const Launch &launch) const = 0;
+  /// Puts the launch into the stream; `parameters` are the addresses of its arguments, each in 8 bytes, and of that of
+  /// the launch's record.
+  virtual GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters) const = 0;
+  virtual int64_t residentBlocks() const; ///< that live on the device at once
+  int residentBlocksPerMultiprocessor() const;
+
+protected:
+  GpuModule(std::shared_ptr<GpuDevice> device, const Package &package);
+  /// Finds the package's entry in the loaded code. Throws Error{Input} when it has none.
+  void findEntry();
+  /// Throws Error{Input} for more threads, or more shared memory, than the code or the device allows.
+  void checkLimits() const;
+  /// Throws Error{Input} for a cooperative launch whose blocks do not fit on the device at once; `how` explains.
+  void checkCooperative(const Launch &launch, const std::string &how) const;
+  /// Whether the driver has to start all blocks of a launch at once. A grid of which two fit is launched as any other:
+  /// its blocks find room, and it may run beside another of its kind on another stream, which cooperative launches are
+  /// kept from. Two collectives whose ranks start them in different orders would then wait for each other.
+  bool needsWholeDevice(const Launch &launch) const;
+  /// A launch of blocks of `threads` along x, y and z.
+  GpuResult launchBlocks(const Launch &launch, const std::array<unsigned, 3> &threads, gpu::Stream stream,
+                         void **parameters) const;
+  std::string residentText() const; ///< `4 multiprocessors with 2 blocks each`
+
+  std::shared_ptr<GpuDevice> device;
+  gpu::Module handle = nullptr;
+  std::shared_ptr<const std::string> image; ///< kept until the code is given back; may be null
+  gpu::Function entry = nullptr;
+};
+
+} // namespace heddle
