@@ -61,13 +61,13 @@ TEST_F(HipModuleTest, CooperativeLaunchesMustFit) {
   };
   launch(1);
   EXPECT_EQ(fake.count("hipModuleLaunchKernel"), 1) << "two of these fit";
-  launch(304 * 16);
+  launch(304 * 32);
   EXPECT_EQ(fake.count("hipModuleLaunchCooperativeKernel"), 1);
-  Error error = errorOf([&] { launch(304 * 16 + 1); });
+  Error error = errorOf([&] { launch(304 * 32 + 1); });
   EXPECT_EQ(error.kind, ErrorClass::Input);
   EXPECT_EQ(std::string(error.what()),
-            "kernel `early_end`: a cooperative launch of 4865 blocks; hip:0 runs at most 4864 at once");
-  EXPECT_EQ(error.notes, std::vector<std::string>{"304 compute units with 16 blocks each"});
+            "kernel `early_end`: a cooperative launch of 9729 blocks; hip:0 runs at most 9728 at once");
+  EXPECT_EQ(error.notes, std::vector<std::string>{"304 compute units with 32 blocks each"});
 }
 
 TEST_F(HipModuleTest, Refusals) {
@@ -122,7 +122,7 @@ TEST_F(HipModuleTest, EveryFailingCallIsNamed) {
       {"hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
        [&] { stream->launch({.kernel = kernel, .arguments = {out}, .cooperative = true}); }},
       {"hipModuleLaunchCooperativeKernel",
-       [&] { stream->launch({.kernel = kernel, .grid = {304 * 16, 1, 1}, .arguments = {out}, .cooperative = true}); }},
+       [&] { stream->launch({.kernel = kernel, .grid = {304 * 32, 1, 1}, .arguments = {out}, .cooperative = true}); }},
   };
   for (const auto &[symbol, action] : cases) {
     fake.failures = {{symbol, {1, 1}}};
