@@ -80,10 +80,9 @@ void sampleMirrored(Wave &wave, MemoryRequest &request) {
   mirrorLanes(request);
   try {
     request.sample(wave, request);
-  } catch (Fault &fault) {
+  } catch (const Fault &) {
     mirrorLanes(request);
-    if (fault.lane >= 0)
-      fault.lane = int(waveLanes) - 1 - fault.lane;
+    request.sample(wave, request); // names the lowest of the lanes that are at fault
     throw;
   }
   mirrorLanes(request);
