@@ -76,7 +76,7 @@ bool AmdTarget::isBarrier(Operation *op) const {
 }
 
 // A word for each wave, which its lanes write alike.
-Value AmdTarget::barrierOr(Builder &b, Value bit) const {
+Value AmdTarget::barrierOr(Builder &b, Value bit, int warps) const {
   constexpr int64_t mostWaves = 16;
   constexpr const char *name = "heddle_votes";
   auto function = b.getInsertionBlock()->getParentOp();
@@ -100,15 +100,9 @@ Value AmdTarget::barrierOr(Builder &b, Value bit) const {
   Value wave = arith::ShRUIOp::create(b, threadId(b), i32(b, llvm::Log2_32(unsigned(lanesPerWarp()))));
   LLVM::StoreOp::create(b, arith::ExtUIOp::create(b, word, any), placeOf(wave));
   barrier(b);
-  auto kernel = cast<LLVM::LLVMFuncOp>(function);
-  int64_t threads = 0;
-  for (Attribute each : kernel.getPassthroughAttr())
-    if (auto pair = dyn_cast<ArrayAttr>(each);
-        pair && cast<StringAttr>(pair[0]).getValue() == "amdgpu-flat-work-group-size")
-      (void)cast<StringAttr>(pair[1]).getValue().split(',').first.getAsInteger(10, threads);
   Value result;
-  for (int64_t i = 0; i < threads / lanesPerWarp(); ++i) {
-    Value one = LLVM::LoadOp::create(b, word, placeOf(int32_t(i)));
+  for (int32_t i = 0; i < warps; ++i) {
+    Value one = LLVM::LoadOp::create(b, word, placeOf(i));
     result = result ? Value(arith::OrIOp::create(b, result, one)) : one;
   }
   barrier(b); // the words are free for the next vote

@@ -24,7 +24,7 @@ public:
   void warpBarrier(Builder &b) const override;
   bool isBarrier(mlir::Operation *op) const override;
   void eraseBarrier(mlir::Operation *op) const override;
-  mlir::Value barrierOr(Builder &b, mlir::Value bit) const override;
+  mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,

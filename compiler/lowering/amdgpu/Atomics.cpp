@@ -12,32 +12,6 @@ using namespace heddle::amdgpu;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-static LLVM::AtomicBinOp operationOf(RMWOp kind, bool real) {
-  switch (kind) {
-  case RMWOp::And:
-    return LLVM::AtomicBinOp::_and;
-  case RMWOp::Or:
-    return LLVM::AtomicBinOp::_or;
-  case RMWOp::Xor:
-    return LLVM::AtomicBinOp::_xor;
-  case RMWOp::Add:
-    return LLVM::AtomicBinOp::add;
-  case RMWOp::FAdd:
-    return LLVM::AtomicBinOp::fadd;
-  case RMWOp::Max:
-    return real ? LLVM::AtomicBinOp::fmax : LLVM::AtomicBinOp::max;
-  case RMWOp::Min:
-    return real ? LLVM::AtomicBinOp::fmin : LLVM::AtomicBinOp::min;
-  case RMWOp::UMax:
-    return LLVM::AtomicBinOp::umax;
-  case RMWOp::UMin:
-    return LLVM::AtomicBinOp::umin;
-  case RMWOp::Exchange:
-    break;
-  }
-  return LLVM::AtomicBinOp::xchg;
-}
-
 /// `update`, between the fences that the order asks for.
 static Value ordered(ImplicitLocOpBuilder &b, MemSemantic semantic, MemScope scope,
                      llvm::function_ref<Value(StringRef scope)> update) {
@@ -74,8 +48,8 @@ Value AmdTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value
     return ordered(b, semantic, scope,
                    [&](StringRef) { return updateBySwapping(b, kind, pointer, value, MemSemantic::Relaxed, scope); });
   return ordered(b, semantic, scope, [&](StringRef name) -> Value {
-    return LLVM::AtomicRMWOp::create(b, operationOf(kind, isa<FloatType>(value.getType())), pointer, value,
-                                     LLVM::AtomicOrdering::monotonic, name);
+    return LLVM::AtomicRMWOp::create(b, peer::atomicOperation(kind), pointer, value, LLVM::AtomicOrdering::monotonic,
+                                     name);
   });
 }
 

@@ -91,6 +91,7 @@ std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
       continue;
     Builder context(dot.getLoc(), dot.getContext());
     MatrixInstruction made{.m = side, .n = side, .k = lanesAlongK * row.kPerLane, .kPerLane = row.kPerLane};
+    made.name = isLarge ? row.large : row.small;
     bool viaHalf = isFp8(a) && *type == Multiplied::F16;
     made.a = viaHalf ? Type(context.getF16Type()) : a;
     made.b = viaHalf ? Type(context.getF16Type()) : b;
@@ -143,17 +144,7 @@ layout::LinearLayout AmdTarget::operandLayout(const MatrixInstruction &instructi
 SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction &shape, ValueRange a, ValueRange b,
                                        ValueRange c) const {
   Type element = shape.a;
-  std::string name;
-  for (const Row &row : table) {
-    bool fits = element.isF16()        ? row.type == Multiplied::F16
-                : element.isBF16()     ? row.type == Multiplied::BF16
-                : element.isInteger(8) ? row.type == Multiplied::I8
-                : element.isF64()      ? row.type == Multiplied::F64
-                : element.isF32()      ? row.type == Multiplied::F32 || row.type == Multiplied::TF32
-                                       : row.type == Multiplied::Fp8;
-    if (fits && row.kPerLane == shape.kPerLane)
-      name = shape.m == 32 ? row.large : row.small;
-  }
+  std::string name = shape.name;
   auto suffix = [](Type type) { return isBf8(type) ? ".bf8" : ".fp8"; };
   if (isFp8(element)) // A and B change places
     name += std::string(suffix(shape.b)) + suffix(shape.a);

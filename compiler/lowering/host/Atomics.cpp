@@ -2,6 +2,7 @@
 // Atomics and polls of a tile program: one element after the other, in the order of the tile.
 #include "compiler/lowering/host/HostEmitter.h"
 #include "compiler/lowering/peer/ExternCalls.h"
+#include "compiler/lowering/peer/PeerTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -23,32 +24,6 @@ static LLVM::AtomicOrdering orderingOf(MemSemantic semantic) {
   llvm_unreachable("unknown memory semantic");
 }
 
-static LLVM::AtomicBinOp binOpOf(RMWOp kind) {
-  switch (kind) {
-  case RMWOp::And:
-    return LLVM::AtomicBinOp::_and;
-  case RMWOp::Or:
-    return LLVM::AtomicBinOp::_or;
-  case RMWOp::Xor:
-    return LLVM::AtomicBinOp::_xor;
-  case RMWOp::Add:
-    return LLVM::AtomicBinOp::add;
-  case RMWOp::FAdd:
-    return LLVM::AtomicBinOp::fadd;
-  case RMWOp::Max:
-    return LLVM::AtomicBinOp::max;
-  case RMWOp::Min:
-    return LLVM::AtomicBinOp::min;
-  case RMWOp::UMax:
-    return LLVM::AtomicBinOp::umax;
-  case RMWOp::UMin:
-    return LLVM::AtomicBinOp::umin;
-  case RMWOp::Exchange:
-    return LLVM::AtomicBinOp::xchg;
-  }
-  llvm_unreachable("unknown atomic operation");
-}
-
 // One element. Every scope is at least as wide as the process here, so scopes need no names.
 Value HostEmitter::atomicStep(Operation *op, Value address, Value value, Value compare) {
   Value pointer = toPointer(address);
@@ -67,7 +42,8 @@ Value HostEmitter::atomicStep(Operation *op, Value address, Value value, Value c
   auto rmw = cast<AtomicRMWOp>(op);
   if (rmw.getAtomicRmwOp() == RMWOp::FAdd && isNarrowFloat(element))
     return atomicNarrowAdd(rmw, pointer, value);
-  return LLVM::AtomicRMWOp::create(b, loc, binOpOf(rmw.getAtomicRmwOp()), pointer, value, orderingOf(rmw.getSem()));
+  return LLVM::AtomicRMWOp::create(b, loc, peer::atomicOperation(rmw.getAtomicRmwOp()), pointer, value,
+                                   orderingOf(rmw.getSem()));
 }
 
 // No processor adds f16 or bf16 in memory: compare and exchange until nobody came between.

@@ -34,7 +34,7 @@ bool NvptxTarget::isBarrier(Operation *op) const {
   return called && called.getIntrin().starts_with("llvm.nvvm.barrier.cta.");
 }
 
-Value NvptxTarget::barrierOr(Builder &b, Value bit) const {
+Value NvptxTarget::barrierOr(Builder &b, Value bit, int) const {
   return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.all", {i32(b, 0), bit});
 }
 

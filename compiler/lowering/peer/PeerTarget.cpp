@@ -7,6 +7,7 @@
 using namespace mlir;
 using namespace heddle::peer;
 using heddle::triton::MemScope;
+using heddle::triton::RMWOp;
 
 // clang-format off
 static constexpr PeerTarget targets[] = {
@@ -51,6 +52,32 @@ StringRef heddle::peer::syncScope(const PeerTarget &target, MemScope scope) {
     return target.ctaScope;
   }
   llvm::report_fatal_error("peer: unknown memory sync scope");
+}
+
+LLVM::AtomicBinOp heddle::peer::atomicOperation(RMWOp kind) {
+  switch (kind) {
+  case RMWOp::And:
+    return LLVM::AtomicBinOp::_and;
+  case RMWOp::Or:
+    return LLVM::AtomicBinOp::_or;
+  case RMWOp::Xor:
+    return LLVM::AtomicBinOp::_xor;
+  case RMWOp::Add:
+    return LLVM::AtomicBinOp::add;
+  case RMWOp::FAdd:
+    return LLVM::AtomicBinOp::fadd;
+  case RMWOp::Max:
+    return LLVM::AtomicBinOp::max;
+  case RMWOp::Min:
+    return LLVM::AtomicBinOp::min;
+  case RMWOp::UMax:
+    return LLVM::AtomicBinOp::umax;
+  case RMWOp::UMin:
+    return LLVM::AtomicBinOp::umin;
+  case RMWOp::Exchange:
+    return LLVM::AtomicBinOp::xchg;
+  }
+  llvm::report_fatal_error("peer: unknown atomic operation");
 }
 
 Value heddle::peer::callLibrary(ImplicitLocOpBuilder &b, StringRef name, ValueRange arguments) {

@@ -35,6 +35,8 @@ std::string peerTargetNames();
 
 /// LLVM's name of a scope, checked by this table because LLVM may take a wrong one without a word.
 llvm::StringRef syncScope(const PeerTarget &target, triton::MemScope scope);
+/// LLVM's name of an update; the language's maxima and minima are of integers.
+mlir::LLVM::AtomicBinOp atomicOperation(triton::RMWOp kind);
 /// The steady clock in nanoseconds, i64.
 mlir::Value emitClock(mlir::ImplicitLocOpBuilder &b, const PeerTarget &target);
 /// Waits until everything this thread stored can be seen in `scope`.

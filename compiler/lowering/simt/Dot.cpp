@@ -192,7 +192,7 @@ void ThreadEmitter::emitPlainDot(DotOp op) {
     sums.push_back(isInteger ? value : convertFloat(value, dElement, computed, false));
   for (int64_t start = 0; start < depth; start += piece.depth) {
     Value base = scratch(piece.bytes());
-    // The place of an element in its operand's part of the scratch, in elements.
+    // Elements of the piece, row-major from `firstByte` on.
     auto write = [&](Value source, RankedTensorType tile, int axisK, int64_t firstByte) {
       LinearLayout layout = layoutOf(tile);
       Type element = tile.getElementType();

@@ -291,7 +291,7 @@ void ThreadEmitter::emitPoll(AtomicPollOp op) {
     emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
     return;
   }
-  came = target.barrierOr(b, came);
+  came = target.barrierOr(b, came, options.warps);
   pending.clear();
   if (mayFail && !op.getTimeout()) {
     Value isGone = arith::XOrIOp::create(b, came, constantOf(b.getI1Type(), 1));

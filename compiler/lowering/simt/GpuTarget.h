@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the code of a thread needs of its chip, as one interface: numbers of threads, exchange between lanes, barriers,
-// atomics, matrix instructions. One implementation per vendor (compiler/lowering/nvptx).
+// atomics, matrix instructions. One implementation per vendor (compiler/lowering/nvptx,
+// compiler/lowering/amdgpu).
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/Encodings.h"
@@ -17,6 +18,7 @@ struct MatrixInstruction {
   int64_t m = 0, n = 0, k = 0;
   int64_t kWidth = 0;                ///< neighbours along k that the operands' layouts keep in one thread
   int64_t kPerLane = 0;              ///< elements of a row of A, or of a column of B, that a thread gives
+  const char *name = nullptr;        ///< the target's own
   mlir::Type a = {}, b = {}, d = {}; ///< the types that are multiplied and added; elements of others are converted
   llvm::SmallVector<int64_t, 2> aRows = {0}; ///< rows of A of which a thread gives elements, counted from its first
   /// Row and column of each result of a thread, counted from its first.
@@ -54,10 +56,10 @@ public:
   virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32
   /// All threads of the block meet and see each other's accesses to shared and global memory.
   virtual void barrier(Builder &b) const = 0;
-  /// The same for the lanes of a warp and shared memory.
+  /// The lanes of a warp meet and see each other's accesses to shared memory.
   virtual void warpBarrier(Builder &b) const = 0;
-  /// The same, and whether `bit` is set in any thread.
-  virtual mlir::Value barrierOr(Builder &b, mlir::Value bit) const = 0;
+  /// As barrier(), and whether `bit` is set in any thread of the block of `warps`.
+  virtual mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const = 0;
   /// Whether all threads of the block meet at `op`, which barrier() or barrierOr() made.
   virtual bool isBarrier(mlir::Operation *op) const = 0;
   /// Removes `op`, which isBarrier, and what barrier() made with it.

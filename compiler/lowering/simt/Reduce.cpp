@@ -216,7 +216,7 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
     Value some;
     for (Value bit : of(op.getSrcs()[0]))
       some = some ? Value(arith::OrIOp::create(b, some, bit)) : bit;
-    emitted[op.getResult()[0]] = {target.barrierOr(b, some)};
+    emitted[op.getResult()[0]] = {target.barrierOr(b, some, options.warps)};
     pending.clear();
     return;
   }

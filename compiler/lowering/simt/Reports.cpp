@@ -159,7 +159,7 @@ void ThreadEmitter::emitAssert(AssertOp op) {
 }
 
 void ThreadEmitter::endProgramIf(Value anyThread, llvm::function_ref<void()> before) {
-  Value isOver = target.barrierOr(b, anyThread);
+  Value isOver = target.barrierOr(b, anyThread, options.warps);
   pending.clear();
   when(isOver, {},
        [&]() -> Values {

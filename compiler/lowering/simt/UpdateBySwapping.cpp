@@ -10,7 +10,6 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 
 static Value combine(ImplicitLocOpBuilder &b, RMWOp kind, Value old, Value value) {
-  bool real = isa<FloatType>(value.getType());
   switch (kind) {
   case RMWOp::And:
     return arith::AndIOp::create(b, old, value);
@@ -23,9 +22,9 @@ static Value combine(ImplicitLocOpBuilder &b, RMWOp kind, Value old, Value value
   case RMWOp::FAdd:
     return arith::AddFOp::create(b, old, value);
   case RMWOp::Max:
-    return real ? Value(arith::MaxNumFOp::create(b, old, value)) : Value(arith::MaxSIOp::create(b, old, value));
+    return arith::MaxSIOp::create(b, old, value);
   case RMWOp::Min:
-    return real ? Value(arith::MinNumFOp::create(b, old, value)) : Value(arith::MinSIOp::create(b, old, value));
+    return arith::MinSIOp::create(b, old, value);
   case RMWOp::UMax:
     return arith::MaxUIOp::create(b, old, value);
   case RMWOp::UMin:

@@ -190,31 +190,6 @@ TEST(SimulatedModule, WhatDoesNotFitIsRefused) {
   EXPECT_CONTAINS(loadMessage([](Package &p) { p.arguments[3].pointer = true; }), "a pointer of 8 bytes");
 }
 
-/// Of a kernel with so many registers.
-int64_t groupsWith(unsigned vector, unsigned scalar, int64_t threads, uint32_t lds, const char *chip = "gfx942") {
-  AmdKernel kernel;
-  kernel.resource1 = (vector / 8 - 1) | (scalar / 16 - 1) * 2 << 6;
-  kernel.groupBytes = lds;
-  EXPECT_EQ(kernel.vectorRegisters(), vector);
-  EXPECT_EQ(kernel.scalarRegisters(), scalar);
-  return groupsPerUnit(kernel, lookupChip(chip), threads, 0);
-}
-
-TEST(SimulatedModule, RegistersWavesBarriersAndLdsSayHowManyGroupsAUnitHolds) {
-  EXPECT_EQ(groupsWith(64, 32, 64, 0), 32);
-  EXPECT_EQ(groupsWith(64, 32, 65, 0), 16);
-  EXPECT_EQ(groupsWith(72, 32, 64, 0), 28);
-  EXPECT_EQ(groupsWith(512, 32, 64, 0), 4);
-  EXPECT_EQ(groupsWith(512, 32, 256, 0), 1);
-  EXPECT_EQ(groupsWith(128, 32, 256, 0), 4);
-  EXPECT_EQ(groupsWith(64, 112, 64, 0), 28);
-  EXPECT_EQ(groupsWith(64, 32, 64, 4096), 16);
-  EXPECT_EQ(groupsWith(64, 32, 64, 4097), 14);
-  EXPECT_EQ(groupsWith(64, 32, 64, 4096, "gfx950"), 32);
-  EXPECT_EQ(groupsWith(64, 32, 64, 5121, "gfx950"), 25);
-  EXPECT_EQ(groupsWith(64, 32, 64, 65536), 1);
-}
-
 TEST(SimulatedModule, APackageTakesItsDescriptionFromTheCodeObject) {
   Package package = simulatedPackage("kernels", "vector_add", "gfx950", 256);
   EXPECT_EQ(package.target, "gfx950");

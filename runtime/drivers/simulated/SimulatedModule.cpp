@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/simulated/SimulatedModule.h"
+#include "binary/AmdOccupancy.h"
 #include "binary/AmdPackage.h"
 #include "support/Error.h"
 #include <algorithm>
@@ -64,26 +65,9 @@ void SimulatedModule::setRecord(std::string &segment, uint64_t address) const {
   std::memcpy(segment.data() + arguments.back().offset, &address, sizeof address);
 }
 
-/// Sources: LLVM's AMDGPU user guide, "Kernel Descriptor" (granules of LDS), and its lib/Target/AMDGPU,
-/// Utils/AMDGPUBaseInfo.cpp, for GFX90A (waves of a SIMD, workgroups and barriers of a unit, registers of a SIMD).
-int64_t groupsPerUnit(const AmdKernel &kernel, const Chip &chip, int64_t threads, int64_t dynamicLdsBytes) {
-  constexpr int64_t simds = 4, wavesPerSimd = 8, barriers = 16;
-  constexpr int64_t vectorRegisters = 512, scalarRegisters = 800; // of each SIMD; a wave's registers are of one
-  int64_t ldsGranule = chip.name == std::string_view("gfx950") ? 1280 : 512;
-  int64_t waves = (threads + simulator::waveLanes - 1) / simulator::waveLanes;
-  int64_t resident = simds * std::min({wavesPerSimd, vectorRegisters / int64_t(kernel.vectorRegisters()),
-                                       scalarRegisters / int64_t(kernel.scalarRegisters())});
-  int64_t groups = resident / waves;
-  if (waves > 1) // one wave needs no barrier
-    groups = std::min(groups, barriers);
-  if (int64_t lds = int64_t(kernel.groupBytes) + dynamicLdsBytes)
-    groups = std::min(groups, chip.sharedMemoryBytes / ((lds + ldsGranule - 1) / ldsGranule * ldsGranule));
-  return std::max<int64_t>(1, groups); // it was checked that one fits
-}
-
 int64_t SimulatedModule::mostCooperative() const {
-  return groupsPerUnit(kernel, engine.chip, package().threads, int64_t(package().sharedBytes)) *
-         engine.chip.computeUnits;
+  AmdOccupancy occupancy = occupancyOf(kernel, engine.chip, package().threads, int64_t(package().sharedBytes));
+  return std::max<int64_t>(1, occupancy.groupsPerUnit) * engine.chip.computeUnits; // it was checked that one fits
 }
 
 } // namespace heddle

@@ -6,10 +6,6 @@
 
 namespace heddle {
 
-/// Workgroups of `threads` work-items that a compute unit holds at once, by waves, registers, barriers and LDS; the
-/// geometry is one that checkGeometry allows.
-int64_t groupsPerUnit(const AmdKernel &kernel, const Chip &chip, int64_t threads, int64_t dynamicLdsBytes);
-
 class SimulatedModule : public Module {
 public:
   /// Errors as Device::loadModule; `device` is the name of the device `ordinal`.
