@@ -30,7 +30,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --stages N           GPUs: iterations of a loop over matrix products whose loads are under way at once; 1 is none,
                        default 3; a loop's own tt.num_stages goes before it
   --exact-math         GPUs: f32 division, exp, exp2 and sqrt as on the host, not by approximations
-  --warp-groups        GPUs: groups of four warps multiply large tiles from shared memory (wgmma)
+  --no-warp-groups     sm_90: no products by groups of four warps from shared memory (wgmma), only by single warps
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              host: ask the device before each memory access
   --kernel NAME        the kernel, when the text has several
@@ -174,7 +174,7 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option_function<std::string>("--stages", [request](const std::string &text) {
     request->options.stages = parseIntegerOption("--stages", text, 1, 16);
   });
-  verb->add_flag("--warp-groups", options.warpGroups);
+  verb->add_flag_callback("--no-warp-groups", [request] { request->options.warpGroups = false; });
   verb->add_flag("--exact-math", options.exactMath);
   verb->add_option_function<std::string>("-O", [request](const std::string &text) {
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);

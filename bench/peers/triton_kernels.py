@@ -192,6 +192,20 @@ def matmul_bf16(columns, shrink):
                 stages=[3, 4])
 
 
+def fp8_numbers(count, seed):
+    """Codes of numbers between 1/32 and 2, of both signs."""
+    codes = np.random.default_rng(seed).integers(0x10, 0x40, min(count, (1 << 20) + 12345), np.uint8)
+    return np.resize(codes | (codes & 1) << 7, count)
+
+
+def matmul_fp8(shrink):
+    m = n = k = 8192 // min(shrink, 16)
+    arguments = [fp8_numbers(m * k, 22), fp8_numbers(k * n, 23), np.zeros(m * n, np.uint16), integer(m), integer(n),
+                 integer(k), integer(k), integer(k), integer(n)]
+    return Case(ROOT / "bench" / "kernels" / "matmul_fp8_128x256x128.ttir", (m // 128 * (n // 256), 1, 1), arguments,
+                [(2, "bf16", 0.02)], teraflop=2e-12 * m * n * k, stages=[3, 4])
+
+
 CASES = {
     "vector_add": vector_add,
     "row_softmax": row_softmax,
@@ -206,6 +220,7 @@ CASES = {
     "split_k_matmul_acq_rel": lambda shrink: split_k_matmul("acq_rel", shrink),
     "matmul_bf16_128x128x64": lambda shrink: matmul_bf16(128, shrink),
     "matmul_bf16_128x256x64": lambda shrink: matmul_bf16(256, shrink),
+    "matmul_fp8_128x256x128": matmul_fp8,
     "spin_lock_sum": spin_lock_sum,
 }
 
@@ -285,7 +300,7 @@ def compile_with_heddle(arguments, case, warps, stages, extra):
 def compile_all(arguments, name, case):
     """Both sides with each set of options; what one of them refuses is said and left out."""
     candidates = []
-    group_words = [[], ["--warp-groups"]] if case.teraflop else [[]]
+    group_words = [[], ["--no-warp-groups"]] if case.teraflop else [[]]
     for warps in arguments.warps:
         for stages in case.stages:
             tries = [lambda: compile_with_triton(arguments, case, warps, stages)]

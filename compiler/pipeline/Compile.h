@@ -15,7 +15,7 @@ struct CompileOptions {
   int warps = 4;                    ///< GPUs: warps of a block, a power of two from 1 to 32
   bool exactMath = false;           ///< GPUs: f32 division, exp and sqrt as on the host, not by approximations
   int stages = 3;                   ///< GPUs: tiles on their way in loops over matrix products; fewer than 2: none
-  bool warpGroups = false;          ///< GPUs: products by groups of four warps where the chip can (wgmma)
+  bool warpGroups = true;           ///< GPUs: products by groups of four warps where the chip can (wgmma)
   bool checkAccesses = false;       ///< host: ask the driver before each memory access
   std::string kernel;               ///< which public function; needed only when there are several
   std::string dumpFolder;           ///< write NN-PHASE.mlir, .ll, .s after each phase; created when missing

@@ -88,7 +88,10 @@ std::string loopText(const Loop &loop, const std::string &name, const std::strin
     %next = arith.addi %moved, %ck : i32
     scf.yield %d, %next : {5}, i32
   }})",
-                      b, loop.m, loop.n, loop.k, e, sum, e == "f32" ? ", inputPrecision = tf32" : "");
+                      b, loop.m, loop.n, loop.k, e, sum,
+                      e == "f32"             ? ", inputPrecision = tf32"
+                      : e.starts_with("f8E") ? " {maxNumImpreciseAcc = 1073741824 : i32}"
+                                             : "");
   return text + (loop.stages ? fmt::format(" {{tt.num_stages = {} : i32}}", loop.stages) : "");
 }
 
@@ -277,6 +280,22 @@ TEST(Pipeline, warp_groups_take_operands_in_every_order) {
         loop.bAlongK = order & 2;
         checkWarpGroups(loop, 4, 3);
       }
+}
+
+// What does not lie along K is copied there.
+TEST(Pipeline, warp_groups_take_fp8_in_every_order) {
+  for (auto [element, order] : {std::pair{"f8E4M3FN", 0}, {"f8E4M3FN", 1}, {"f8E4M3FN", 2}, {"f8E5M2", 3}}) {
+    Loop loop;
+    loop.element = element;
+    loop.m = 64;
+    loop.n = 32;
+    loop.k = 64;
+    loop.aAlongK = order & 1;
+    loop.bAlongK = order & 2;
+    checkWarpGroups(loop, 4, 3);
+    loop.transposed = true;
+    checkWarpGroups(loop, 4, 2, 80);
+  }
 }
 
 TEST(Pipeline, warp_groups_share_tiles_of_many_sizes) {

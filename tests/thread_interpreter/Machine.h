@@ -29,7 +29,8 @@ struct AsyncCopy {
 /// Bytes of shared memory that a product of warp groups reads until it is waited for.
 struct GroupRead {
   const Op *op;
-  uint32_t offset, lane;
+  uint32_t offset, lane, bytes;
+  uint64_t group; ///< of products, counted by the warp
 };
 
 struct Range {
@@ -131,6 +132,7 @@ struct Warp {
   std::array<std::deque<std::vector<AsyncCopy>>, warpSize> copyGroups;
   std::array<std::vector<AsyncCopy>, warpSize> copies; ///< not yet in a group
   std::vector<GroupRead> groupReads;                   ///< that wgmma may still make
+  uint64_t productGroups = 0;                          ///< that are closed
 
   unsigned stepsSincePoll = 0;
   uint64_t polledAddress = 0, polledValue = 0; ///< by the last atomic load of device memory

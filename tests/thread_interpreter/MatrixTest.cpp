@@ -209,11 +209,15 @@ TEST(Matrix, LoadMatrix) {
   }
 }
 
-// 64 x 16 ones times 16 x 8 ones, rows of 32 bytes; then thread T writes two bytes of the first operand, behind a
-// barrier.
-static std::string multiplyGroup(bool waitsFirst) {
-  std::string wait = R"(
-  %done = call { float, float, float, float } asm sideeffect "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,~{memory}"(float %d0, float %d1, float %d2, float %d3))";
+// 64 x 16 ones times 16 x 8 ones, rows of 32 bytes: `products` times, a group each. Then thread T writes two bytes of
+// the first operand, behind a barrier: behind the wait that leaves `pending` groups, or before it.
+static std::string multiplyGroup(bool waitsFirst, int products = 1, int pending = 0) {
+  std::string last = std::to_string(products - 1);
+  auto waitFor = [&](const std::string &name, int left) {
+    return "\n  %" + name + R"( = call { float, float, float, float } asm sideeffect "wgmma.wait_group.sync.aligned )" +
+           std::to_string(left) + R"(;", "=f,=f,=f,=f,0,1,2,3,~{memory}"(float %d)" + last + "_0, float %d" + last +
+           "_1, float %d" + last + "_2, float %d" + last + "_3)";
+  };
   std::string touch = R"(
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   %byte = mul i32 %tid, 2
@@ -234,14 +238,25 @@ define ptx_kernel void @kernel(ptr addrspace(1) %out) {
   }
   text += R"(
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  call void @llvm.nvvm.wgmma.fence.sync.aligned()
-  %d = call { float, float, float, float } asm sideeffect "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l,~{memory}"(float 0.0, float 1.0, float 2.0, float 3.0, i64 -4611685949707911168, i64 -4611685949707911040)
-  call void @llvm.nvvm.wgmma.commit_group.sync.aligned()
-  %d0 = extractvalue { float, float, float, float } %d, 0
-  %d1 = extractvalue { float, float, float, float } %d, 1
-  %d2 = extractvalue { float, float, float, float } %d, 2
-  %d3 = extractvalue { float, float, float, float } %d, 3)";
+  call void @llvm.nvvm.wgmma.fence.sync.aligned())";
+  for (int product = 0; product < products; ++product) {
+    std::string n = std::to_string(product), before = std::to_string(product - 1);
+    std::string sums = product ? "float %d" + before + "_0, float %d" + before + "_1, float %d" + before +
+                                     "_2, float %d" + before + "_3"
+                               : "float 0.0, float 1.0, float 2.0, float 3.0";
+    text +=
+        "\n  %d" + n +
+        R"( = call { float, float, float, float } asm sideeffect "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l,~{memory}"()" +
+        sums + R"(, i64 -4611685949707911168, i64 -4611685949707911040)
+  call void @llvm.nvvm.wgmma.commit_group.sync.aligned())";
+    for (int i = 0; i < 4; ++i)
+      text += "\n  %d" + n + "_" + std::to_string(i) + " = extractvalue { float, float, float, float } %d" + n + ", " +
+              std::to_string(i);
+  }
+  std::string wait = waitFor("done", pending);
   text += waitsFirst ? wait + touch : touch + wait;
+  if (pending)
+    text += waitFor("all", 0);
   return text + R"(
   %to = getelementptr { float, float, float, float }, ptr addrspace(1) %out, i32 %tid
   store { float, float, float, float } %done, ptr addrspace(1) %to, align 4
@@ -257,4 +272,17 @@ TEST(Matrix, GroupProductReadsUntilItsWait) {
   for (unsigned i = 0; i < 128; ++i)
     EXPECT_EQ(out[i], float(16 + i % 4));
   EXPECT_TRUE(wrong.run(1, 32, {wrong.buffer(out)}).has(FindingKind::SharedRace));
+}
+
+// What is pending still reads: a wait that leaves one group is enough for the operands of the group before only.
+TEST(Matrix, PendingGroupProductsStillRead) {
+  std::vector<float> out(128);
+  TestKernel both(multiplyGroup(true, 2, 0)), first(multiplyGroup(true, 2, 1)), none(multiplyGroup(true, 1, 1));
+  Report report = both.run(1, 32, {both.buffer(out)});
+  EXPECT_TRUE(report.clean()) << report.text();
+  for (unsigned i = 0; i < 128; ++i)
+    EXPECT_EQ(out[i], float(32 + i % 4));
+  EXPECT_TRUE(
+      first.run(1, 32, {first.buffer(out)}).has(FindingKind::SharedRace)); // the last group reads the same bytes
+  EXPECT_TRUE(none.run(1, 32, {none.buffer(out)}).has(FindingKind::SharedRace));
 }

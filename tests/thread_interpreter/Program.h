@@ -81,6 +81,7 @@ std::span<const Entry> asyncCopyTable();
 Handler findMatrixOp(std::string_view name);
 /// wgmma and its waits, by the normalised text of its inline assembly; null for an unknown one.
 Handler findGroupMatrixOp(std::string_view text);
+Flow closeProductGroup(Warp &warp, const Op &op);
 /// One space for each run of white space, none at the ends.
 std::string normaliseAssembly(std::string_view text);
 /// The inline assembly that needs no define(), by its normalised text.

@@ -136,10 +136,14 @@ def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypes
 }
 
 def Simt_DotWaitOp : Simt_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["started", "d"]>]> {
-  let summary = "waits for the products that this thread began";
-  let arguments = (ins TT_Tensor:$started);
+  let summary = "waits for the products that this thread began, but for the last `pending` of them";
+  let description = [{
+    While products are pending the result goes nowhere but into the sum of the next one, or to another wait.
+  }];
+  let arguments = (ins TT_Tensor:$started, DefaultValuedAttr<I64Attr, "0">:$pending);
   let results = (outs TT_Tensor:$d);
-  let assemblyFormat = "$started attr-dict `:` type($started)";
+  let assemblyFormat = "$started (`pending` $pending^)? attr-dict `:` type($started)";
+  let hasVerifier = 1;
 }
 
 #endif

@@ -155,10 +155,12 @@ LogicalResult AsyncWaitOp::verify() {
 LogicalResult DotSharedOp::verify() {
   SharedType a = getA().getType(), b = getB().getType();
   auto tile = cast<RankedTensorType>(getC().getType());
-  // Rule S10: shapes as of a product, in f32 with a layout.
+  // Rule S10: shapes as of a product, in f32 with a layout, and elements of one size.
+  auto bits = [](SharedType ring) { return ring.getElementType().getIntOrFloatBitWidth(); };
   if (a.getShape().size() != 2 || b.getShape().size() != 2 || tile.getRank() != 2 || !hasLayout(tile) ||
-      !tile.getElementType().isF32() || a.getElementType() != b.getElementType())
-    return emitOpError() << "multiplies matrices of one type into f32 with a layout, not " << a << " and " << b;
+      !tile.getElementType().isF32() || bits(a) != bits(b))
+    return emitOpError() << "multiplies matrices of elements of one size into f32 with a layout, not " << a << " and "
+                         << b;
   int64_t m = a.getShape()[getATurned() ? 1 : 0], k = a.getShape()[getATurned() ? 0 : 1];
   int64_t n = b.getShape()[getBTurned() ? 0 : 1], kOfB = b.getShape()[getBTurned() ? 1 : 0];
   if (k != kOfB || tile.getDimSize(0) != m || tile.getDimSize(1) != n)
@@ -167,6 +169,17 @@ LogicalResult DotSharedOp::verify() {
   for (SharedType operand : {a, b})
     if (!operandLayout(operand))
       return emitOpError() << "reads swizzled rows of 32, 64 or 128 bytes, not " << operand;
+  return success();
+}
+
+LogicalResult DotWaitOp::verify() {
+  int64_t pending = int64_t(getPending());
+  if (pending < 0)
+    return emitOpError() << "leaves " << pending << " products pending";
+  // Rule S12: what may be pending goes to those that leave it so.
+  for (Operation *user : getD().getUsers())
+    if (pending && !isa<DotSharedOp, DotWaitOp>(user) && !user->hasTrait<mlir::OpTrait::IsTerminator>())
+      return emitOpError() << "leaves a product pending, which " << user->getName() << " uses";
   return success();
 }
 

@@ -8,15 +8,18 @@ using namespace heddle::nvptx;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
+static constexpr unsigned bytesOfDepth = 32; ///< of a row of A that an instruction multiplies
+
 std::optional<GroupInstruction> NvptxTarget::groupInstruction(DotOp dot, int warps) const {
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
-  Type element = aType.getElementType();
-  bool fits = dType.getRank() == 2 && (element.isF16() || element.isBF16()) &&
-              element == elementTypeOf(dot.getB().getType()) && dType.getElementType().isF32() && warps % 4 == 0;
-  if (!fits)
-    return std::nullopt;
+  Type a = aType.getElementType(), b = elementTypeOf(dot.getB().getType());
   int64_t m = dType.getDimSize(0), n = dType.getDimSize(1), k = aType.getDimSize(1);
-  if (m < 64 || k < 16)
+  auto isFp8 = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
+  // Sums of products of 8 bits are kept in fewer bits than f32 has.
+  bool areNarrow = isFp8(a) && isFp8(b) && int64_t(dot.getMaxNumImpreciseAcc()) >= k;
+  bool fits = dType.getRank() == 2 && ((a == b && (a.isF16() || a.isBF16())) || areNarrow) &&
+              dType.getElementType().isF32() && warps % 4 == 0;
+  if (!fits || m < 64 || k < bytesOfDepth * 8 / a.getIntOrFloatBitWidth())
     return std::nullopt;
   GroupInstruction instruction;
   instruction.groupsAlongM = std::min<int64_t>(warps / 4, m / 64);
@@ -52,17 +55,20 @@ static SmallVector<Value> fieldsOf(ImplicitLocOpBuilder &b, Value whole, size_t 
   return results;
 }
 
-SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, Type element, GroupOperand a, GroupOperand b,
+SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, GroupOperand b,
                                               ValueRange accumulators) const {
   size_t count = accumulators.size();
-  std::string type = matrixTypeName(element), list;
+  std::string list;
   for (size_t i = 0; i < count; ++i)
     list += (i ? ", $" : "$") + std::to_string(i);
+  unsigned bits = a.element.getIntOrFloatBitWidth();
+  std::string shape = "m64n" + std::to_string(2 * count) + "k" + std::to_string(bytesOfDepth * 8 / bits);
+  // Only elements of 16 bits may lie across K.
+  std::string turns = bits != 16 ? "" : std::string(a.alongK ? ", 0" : ", 1") + (b.alongK ? ", 0" : ", 1");
   // The accumulators count as operands a second time.
-  std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n" +
-                     std::to_string(2 * count) + "k16.f32." + type + "." + type + " {" + list + "}, $" +
-                     std::to_string(2 * count) + ", $" + std::to_string(2 * count + 1) + ", p, 1, 1, " +
-                     (a.alongK ? "0, " : "1, ") + (b.alongK ? "0; }" : "1; }");
+  std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape + ".f32." +
+                     matrixTypeName(a.element) + "." + matrixTypeName(b.element) + " {" + list + "}, $" +
+                     std::to_string(2 * count) + ", $" + std::to_string(2 * count + 1) + ", p, 1, 1" + turns + "; }";
   SmallVector<Value> operands = llvm::to_vector(accumulators);
   operands.append({a.descriptor, b.descriptor});
   Type result =
@@ -71,11 +77,10 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, Type element, Gr
 }
 
 // Reading the registers through the wait keeps their uses behind it.
-SmallVector<Value> NvptxTarget::waitGroups(Builder &b, ValueRange accumulators) const {
+SmallVector<Value> NvptxTarget::waitGroups(Builder &b, ValueRange accumulators, int64_t pending) const {
   size_t count = accumulators.size();
   Type result =
       LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, accumulators.front().getType()));
-  return fieldsOf(
-      b, assembly(b, result, "wgmma.wait_group.sync.aligned 0;", tiedConstraints(count) + "~{memory}", accumulators),
-      count);
+  std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
+  return fieldsOf(b, assembly(b, result, text, tiedConstraints(count) + "~{memory}", accumulators), count);
 }

@@ -50,9 +50,9 @@ public:
   mlir::Value operandDescriptor(Builder &b, mlir::Value address, const simt::OperandLayout &layout) const override;
   void beginGroup(Builder &b) const override { call(b, "llvm.nvvm.wgmma.fence.sync.aligned", {}); }
   void endGroup(Builder &b) const override { call(b, "llvm.nvvm.wgmma.commit_group.sync.aligned", {}); }
-  mlir::SmallVector<mlir::Value> multiplyGroup(Builder &builder, mlir::Type element, simt::GroupOperand a,
-                                               simt::GroupOperand b, mlir::ValueRange accumulators) const override;
-  mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators) const override;
+  mlir::SmallVector<mlir::Value> multiplyGroup(Builder &builder, simt::GroupOperand a, simt::GroupOperand b,
+                                               mlir::ValueRange accumulators) const override;
+  mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators, int64_t pending) const override;
   const char *blockScope() const override { return "block"; }
   const char *deviceScope() const override { return "device"; }
   mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;

@@ -25,15 +25,16 @@ struct MatrixInstruction {
   llvm::SmallVector<std::pair<int64_t, int64_t>, 16> results = {};
 };
 
-/// A product by four warps: 64 rows, n columns, depth 16.
+/// A product by four warps: 64 rows, n columns, as deep as 32 bytes of a row are.
 struct GroupInstruction {
   int64_t n = 0;
   int64_t groupsAlongM = 1, groupsAlongN = 1; ///< of four warps, in the block
 };
 
-/// An operand of such a product.
+/// An operand of such a product. Elements of 8 bits always lie along K.
 struct GroupOperand {
   mlir::Value descriptor;
+  mlir::Type element;
   bool alongK;
 };
 
@@ -122,14 +123,15 @@ public:
   }
   virtual void beginGroup(Builder &b) const {} ///< before the first of a group of products
   virtual void endGroup(Builder &b) const {}   ///< after the last
-  /// 64 x n accumulators of four warps, += a * b of depth 16 and elements of type `element`. An operand is along K when
-  /// that is what is contiguous.
-  virtual mlir::SmallVector<mlir::Value> multiplyGroup(Builder &b, mlir::Type element, GroupOperand a, GroupOperand bb,
+  /// 64 x n accumulators of four warps, += a * b, 32 bytes deep. An operand is along K when that is what is contiguous.
+  virtual mlir::SmallVector<mlir::Value> multiplyGroup(Builder &b, GroupOperand a, GroupOperand bb,
                                                        mlir::ValueRange accumulators) const {
     return {};
   }
-  /// The accumulators when all groups are done.
-  virtual mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators) const { return {}; }
+  /// The accumulators when all groups but the last `pending` are done.
+  virtual mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators, int64_t pending) const {
+    return {};
+  }
 
   /// Whether x * y + z of f16 or bf16 is rounded once by the chip's instruction.
   virtual bool hasFusedMultiplyAdd(mlir::Type narrow) const { return true; }

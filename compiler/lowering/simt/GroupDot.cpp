@@ -7,7 +7,7 @@ using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-static constexpr int64_t depthOfInstruction = 16;
+static constexpr int64_t bytesOfDepth = 32; ///< of a row of A that an instruction multiplies
 
 /// The byte of an element of a tile in its stage.
 static int64_t byteAt(SharedType ring, const layout::LinearLayout &inverse, int64_t row, int64_t column) {
@@ -50,6 +50,7 @@ void ThreadEmitter::emitDotShared(DotSharedOp op) {
          1 << inside < 128)
     ++inside;
   int64_t count = int64_t(1) << inside, depth = a.getShape()[aTurned ? 0 : 1];
+  int64_t bits = a.getElementType().getIntOrFloatBitWidth();
   auto moved = [&](Value start, int64_t bytes) -> Value {
     return bytes ? Value(arith::AddIOp::create(b, start, i64(bytes / 16))) : start;
   };
@@ -57,13 +58,13 @@ void ThreadEmitter::emitDotShared(DotSharedOp op) {
   target.beginGroup(b);
   for (int64_t first = 0; first < layout.inputSize(Dim::Register); first += count) {
     int64_t row = registerPart(layout, first, Dim::Dim0), column = registerPart(layout, first, Dim::Dim1);
-    for (int64_t k = 0; k < depth; k += depthOfInstruction) {
+    for (int64_t k = 0; k < depth; k += bytesOfDepth * 8 / bits) {
       int64_t aByte = aTurned ? byteAt(a, aInverse, k, row) : byteAt(a, aInverse, row, k);
       int64_t bByte = bTurned ? byteAt(bb, bInverse, column, k) : byteAt(bb, bInverse, k, column);
-      GroupOperand left{moved(aStart, aByte), operandLayout(a)->columnMajor == aTurned};
-      GroupOperand right{moved(bStart, bByte), operandLayout(bb)->columnMajor != bTurned};
+      GroupOperand left{moved(aStart, aByte), a.getElementType(), operandLayout(a)->columnMajor == aTurned};
+      GroupOperand right{moved(bStart, bByte), bb.getElementType(), operandLayout(bb)->columnMajor != bTurned};
       ValueRange accumulators = ValueRange(results).slice(size_t(first), size_t(count));
-      SmallVector<Value> next = target.multiplyGroup(b, a.getElementType(), left, right, accumulators);
+      SmallVector<Value> next = target.multiplyGroup(b, left, right, accumulators);
       llvm::copy(next, results.begin() + first);
     }
   }
@@ -72,5 +73,5 @@ void ThreadEmitter::emitDotShared(DotSharedOp op) {
 }
 
 void ThreadEmitter::emitDotWait(DotWaitOp op) {
-  emitted[op.getD()] = target.waitGroups(b, of(op.getStarted()));
+  emitted[op.getD()] = target.waitGroups(b, of(op.getStarted()), op.getPending());
 }

@@ -181,14 +181,14 @@ std::vector<llvm::SmallVector<unsigned, 4>> SharedFlow::findNeighbours() const {
   return result;
 }
 
-int64_t SharedFlow::placeBuffers(int64_t first, int64_t budget) {
+int64_t SharedFlow::placeBuffers(int64_t limit) {
   auto neighbours = findNeighbours();
   std::vector<unsigned> order(buffers.size());
   std::iota(order.begin(), order.end(), 0u);
   llvm::sort(order,
              [&](unsigned x, unsigned y) { return std::pair(buffers[y].bytes, x) < std::pair(buffers[x].bytes, y); });
   std::vector<bool> placed(buffers.size());
-  int64_t end = first;
+  int64_t end = 0;
   for (unsigned number : order) {
     SharedBuffer &buffer = buffers[number];
     std::vector<std::pair<int64_t, int64_t>> taken;
@@ -196,12 +196,12 @@ int64_t SharedFlow::placeBuffers(int64_t first, int64_t budget) {
       if (placed[other])
         taken.push_back({buffers[other].start, buffers[other].start + buffers[other].bytes});
     std::sort(taken.begin(), taken.end());
-    buffer.start = first;
+    buffer.start = buffer.first;
     for (auto [from, to] : taken)
       if (from < buffer.start + buffer.bytes && buffer.start < to)
         buffer.start = (to + 15) / 16 * 16;
-    if (buffer.start + buffer.bytes > first + budget)
-      buffer.start = first; // over something: a meeting more
+    if (buffer.start + buffer.bytes > limit)
+      buffer.start = buffer.first; // over something: a meeting more
     placed[number] = true;
     end = std::max(end, buffer.start + buffer.bytes);
   }

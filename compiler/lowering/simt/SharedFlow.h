@@ -16,6 +16,7 @@ struct SharedBuffer {
   int64_t bytes = 0;
   /// Each warp writes and reads bytes of its own, the same at every use.
   bool perWarp = false;
+  int64_t first = 0; ///< it may lie from here on
   int64_t start = 0; ///< chosen by placeBuffers
 };
 
@@ -42,10 +43,9 @@ public:
   unsigned place(); ///< an empty step, to link to
   void link(const Ends &from, unsigned to);
 
-  /// Chooses where the buffers lie, from `first` on: buffers that are used one right after the other apart, so that the
-  /// second need not wait for readers of the first, as far as all end before `first` + `budget`. Returns the end of
-  /// all.
-  int64_t placeBuffers(int64_t first, int64_t budget);
+  /// Chooses where the buffers lie: those that are used one right after the other apart, so that the second need not
+  /// wait for readers of the first, as far as all end before `limit`. Returns the end of all.
+  int64_t placeBuffers(int64_t limit);
 
   /// The smallest sets of the proposed meetings such that any two accesses of different threads to one byte, of which
   /// one writes, are ordered on every path. No single one of them can be left out or made smaller.

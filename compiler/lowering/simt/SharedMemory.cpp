@@ -32,7 +32,7 @@ Value SharedMemory::allocate(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp entry, Op
   Value pointer =
       LLVM::GEPOp::create(b, from.getType(), b.getI8Type(), from, ArrayRef<LLVM::GEPArg>{start.getResult()});
   numbers[pointer] = unsigned(buffers.size());
-  buffers.push_back({start, int64_t(llvm::alignTo(uint64_t(bytes), 16)), perWarp});
+  buffers.push_back({start, int64_t(llvm::alignTo(uint64_t(bytes), 16)), perWarp, firstByte});
   return pointer;
 }
 
@@ -148,13 +148,14 @@ int64_t SharedMemory::finish(LLVM::LLVMFuncOp entry) {
   SharedFlow flow;
   flow.oneWarp = warps == 1;
   for (const Buffer &buffer : buffers)
-    flow.buffers.push_back({buffer.bytes, buffer.perWarp, 0});
+    flow.buffers.push_back({buffer.bytes, buffer.perWarp, buffer.first});
   SharedFlowBuilder builder(*this, flow);
   builder.visitFunction(entry);
   int64_t largest = cheapBytes;
   for (const Buffer &buffer : buffers)
     largest = std::max(largest, buffer.bytes);
-  int64_t end = flow.placeBuffers(firstByte, std::min(largest, target.sharedMemoryBytes() - firstByte));
+  int64_t others = std::max(ownedBytes, firstByte);
+  int64_t end = std::max(others, flow.placeBuffers(std::min(others + largest, target.sharedMemoryBytes())));
   for (auto [buffer, place] : llvm::zip(buffers, flow.buffers))
     buffer.start.setValueAttr(IntegerAttr::get(buffer.start.getType(), place.start));
   for (auto [op, meeting] : llvm::zip(builder.proposed, flow.chooseMeetings())) {

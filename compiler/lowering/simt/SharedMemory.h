@@ -15,8 +15,11 @@ class SharedMemory {
 public:
   SharedMemory(const GpuTarget &target, int warps) : target(target), warps(warps) {}
 
-  /// The first byte that finish() may use. Whoever has bytes below it orders the accesses to them himself.
+  /// The first byte that new buffers may use. Whoever has bytes below it orders the accesses to them himself.
   int64_t firstByte = 0;
+  /// Nobody has the bytes below `firstByte` any more: all threads have met since their last use. There is no way back
+  /// to where they were used.
+  void freeBytesBelow() { ownedBytes = std::exchange(firstByte, 0); }
   int64_t alignment = 16; ///< of byte 0
 
   /// The kernel's shared memory as a whole, from byte 0; made at `prologue`.
@@ -38,11 +41,13 @@ private:
     mlir::arith::ConstantOp start;
     int64_t bytes;
     bool perWarp;
+    int64_t first;
   };
   friend class SharedFlowBuilder;
 
   const GpuTarget &target;
   int warps;
+  int64_t ownedBytes = 0; ///< were not for buffers until they were freed
   mlir::LLVM::GlobalOp symbol;
   mlir::Value whole;
   std::vector<Buffer> buffers;

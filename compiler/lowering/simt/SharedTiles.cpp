@@ -57,9 +57,17 @@ void ThreadEmitter::placeRings() {
     ringBytes = std::max(ringBytes, ring.start + ring.bytes);
     rings.push_back(ring);
   });
+  if (rings.empty())
+    return;
   shared.firstByte = ringBytes;
-  if (ringBytes)
-    shared.alignment = ringAlignment;
+  shared.alignment = ringAlignment;
+  int last = llvm::max_element(rings, [](const Ring &x, const Ring &y) { return x.last < y.last; })->last;
+  if (source.getBody().hasOneBlock())
+    for (BarrierOp barrier : source.getBody().getOps<BarrierOp>())
+      if (firstNumbers[barrier] > last) {
+        ringsEnd = barrier;
+        break;
+      }
 }
 
 Value ThreadEmitter::sharedStart() {

@@ -170,7 +170,11 @@ void ThreadEmitter::emitOp(Operation *op) {
       })
       .Case([&](DotSharedOp dot) { emitDotShared(dot); })
       .Case([&](DotWaitOp wait) { emitDotWait(wait); })
-      .Case([&](BarrierOp) { meet(); })
+      .Case([&](BarrierOp barrier) {
+        meet();
+        if (barrier == ringsEnd)
+          shared.freeBytesBelow();
+      })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
       .Case(
           [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })

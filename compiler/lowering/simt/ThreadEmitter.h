@@ -234,6 +234,7 @@ private:
   std::map<uint64_t, Value> owners;                      ///< by the bits of the thread's number that must be 0
   llvm::DenseMap<mlir::Operation *, int64_t> ringStarts; ///< of simt.alloc, in bytes
   int64_t ringBytes = 0;                                 ///< scratch memory lies behind so many
+  mlir::Operation *ringsEnd = nullptr;                   ///< or, behind this barrier, anywhere
   struct SharedRead;
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<SharedRead>> sharedReads; ///< of simt.load_shared
   SharedMemory shared;

@@ -55,9 +55,11 @@ private:
   void emitPrologue();
   void rebuildLoop();
   void readShared(Copy &copy, Value stage);
+  DotOp findOpenProduct();
 
   scf::ForOp loop;
   int64_t stages;
+  DotOp open; ///< the product that may go on while the next iteration begins, if there is one
   ImplicitLocOpBuilder b;
   SmallVector<Copy> copies;
   llvm::SetVector<Operation *> slice; ///< what computes addresses, masks and carried scalars
@@ -192,8 +194,27 @@ void LoopPipeliner::rewrite(int64_t mostBytes) {
   stages = std::min(stages, mostBytes / stageBytes());
   if (stages < 2)
     return;
+  if ((open = findOpenProduct()))
+    open->setAttr(staysOpenAttr, b.getUnitAttr());
   emitPrologue();
   rebuildLoop();
+}
+
+// None when anything else would have to wait for it.
+DotOp LoopPipeliner::findOpenProduct() {
+  auto dots = llvm::to_vector(loop.getBody()->getOps<DotOp>());
+  if (dots.size() != 1 || !dots.front()->hasAttr("simt.group"))
+    return {};
+  DotOp dot = dots.front();
+  auto sum = dyn_cast<BlockArgument>(dot.getC());
+  bool carries = sum && sum.getOwner() == loop.getBody() && sum.hasOneUse() && dot->hasOneUse() &&
+                 loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getD();
+  auto isCopied = [&](Value operand) {
+    while (auto pure = dyn_cast_or_null<TransOp>(operand.getDefiningOp()))
+      operand = pure.getSrc();
+    return llvm::any_of(copies, [&](const Copy &copy) { return copy.load == operand.getDefiningOp(); });
+  };
+  return carries && isCopied(dot.getA()) && isCopied(dot.getB()) ? dot : DotOp();
 }
 
 //===-- Rewriting ------------------------------------------------------------------------------------------------===//
@@ -289,6 +310,9 @@ void LoopPipeliner::rebuildLoop() {
   AsyncWaitOp::create(b, uint64_t(stages - 2));
   BarrierOp::create(b);
   SmallVector<Value> scalars = llvm::to_vector(added.drop_back(2));
+  Operation *meeting = &made.getBody()->back();
+  if (open)
+    BarrierOp::create(b); // behind the wait for the last product, which read the stage
   emitCopies(counterAt(stages - 1, made.getInductionVar()), isActive(counter64At(stages - 1, made.getInductionVar())),
              scalars, writeStage);
 
@@ -297,15 +321,16 @@ void LoopPipeliner::rebuildLoop() {
   llvm::append_range(yielded, scalars);
   yielded.push_back(nextStage(readStage));
   yielded.push_back(nextStage(writeStage));
-  made.getBody()->getOperations().splice(made.getBody()->end(), loop.getBody()->getOperations());
+  Block::iterator place = open ? std::next(meeting->getIterator()) : made.getBody()->end();
+  made.getBody()->getOperations().splice(place, loop.getBody()->getOperations());
   for (auto [from, to] : llvm::zip(loop.getBody()->getArguments(), made.getBody()->getArguments()))
     from.replaceAllUsesWith(to);
   for (Value &value : yielded)
     if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == loop.getBody())
       value = made.getBody()->getArgument(argument.getArgNumber());
-  b.setInsertionPoint(yield);
-  scf::YieldOp::create(b, yielded);
   yield.erase();
+  b.setInsertionPointToEnd(made.getBody());
+  scf::YieldOp::create(b, yielded);
   for (Copy &copy : copies)
     readShared(copy, readStage);
   loop->replaceAllUsesWith(made.getResults().take_front(before));
@@ -347,9 +372,22 @@ void LoopPipeliner::readShared(Copy &copy, Value stage) {
 
 //===-- The function ---------------------------------------------------------------------------------------------===//
 
-// At most what the rest of the kernel exchanges through shared memory at once, and what products of groups of warps
-// keep there besides.
-static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const DenseSet<Operation *> &copied) {
+// Behind the last loop the rings' memory is free for others.
+static Operation *lastLoop(FuncOp function, ArrayRef<scf::ForOp> loops) {
+  Operation *last = nullptr;
+  for (scf::ForOp loop : loops) {
+    if (loop->getParentOp() != function || !function.getBody().hasOneBlock())
+      return nullptr;
+    if (!last || last->isBeforeInBlock(loop))
+      last = loop;
+  }
+  return last;
+}
+
+// At most what the kernel exchanges through shared memory at once while there are rings, and what products of groups of
+// warps keep there besides.
+static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const DenseSet<Operation *> &copied,
+                            Operation *last) {
   int64_t bytes = 0, operandBytes = 0;
   auto tileBytes = [](Value value) -> int64_t {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
@@ -359,6 +397,9 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
     return tile.getNumElements() * (element.isIntOrFloat() ? std::max(8u, element.getIntOrFloatBitWidth()) : 64) / 8;
   };
   function.walk([&](Operation *op) {
+    if (Operation *here = last ? last->getBlock()->findAncestorOpInBlock(*op) : nullptr;
+        here && last->isBeforeInBlock(here))
+      return;
     if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
       Operation *source = convert.getSrc().getDefiningOp();
       if (auto trans = dyn_cast_or_null<TransOp>(source))
@@ -398,7 +439,7 @@ LogicalResult simt::pipelineLoops(ModuleOp module, const GpuTarget &target, int 
   FuncOp function = findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
-  SmallVector<LoopPipeliner> pipeliners;
+  std::vector<LoopPipeliner> pipeliners;
   function.walk([&](scf::ForOp loop) {
     bool innermost =
         !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -406,11 +447,15 @@ LogicalResult simt::pipelineLoops(ModuleOp module, const GpuTarget &target, int 
       pipeliners.emplace_back(loop, stages).findCopies();
   });
   DenseSet<Operation *> copied;
+  SmallVector<scf::ForOp> loops;
   for (LoopPipeliner &pipeliner : pipeliners)
-    for (const Copy &copy : pipeliner.getCopies())
+    for (const Copy &copy : pipeliner.getCopies()) {
       copied.insert(copy.load);
+      loops.push_back(copy.load->getParentOfType<scf::ForOp>());
+    }
   // Loops come one after the other, and their rings share memory.
-  int64_t bytes = (target.sharedMemoryBytes() - scratchBytes(function, target, copied)) / 1024 * 1024;
+  int64_t bytes =
+      (target.sharedMemoryBytes() - scratchBytes(function, target, copied, lastLoop(function, loops))) / 1024 * 1024;
   for (LoopPipeliner &pipeliner : pipeliners)
     pipeliner.rewrite(bytes);
   return success();

@@ -4,15 +4,20 @@
 // A ring of `stages` tiles holds what is on its way. Before the loop the copies of the first stages - 1 iterations
 // begin; iteration i waits for its own, meets the other threads once, begins those of iteration i + stages - 1, into
 // the stage that all threads finished reading before they met, and computes. Copies beyond the last iteration are
-// masked. Only innermost loops that write no memory are changed, and only loads whose addresses and masks are
-// arithmetic on the loop's counter and carried scalars, with other = 0 or none, and of whose tile a thread has 4
-// neighbouring bytes or more.
+// masked. When the loop's product is summed by groups of warps and by nothing else, the product of an iteration goes on
+// until the next one's has begun, so that the matrix units always have one waiting: threads then meet a second time,
+// and copies begin behind that. Only innermost loops that write no memory are changed, and only loads whose addresses
+// and masks are arithmetic on the loop's counter and carried scalars, with other = 0 or none, and of whose tile a
+// thread has 4 neighbouring bytes or more.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 
 namespace heddle::simt {
 
 class GpuTarget;
+
+/// Marks products by groups of warps of which one is still on its way while the next iteration's begins.
+inline constexpr const char *staysOpenAttr = "simt.stays_open";
 
 /// Works on the one public tt.func of `module`. A loop's attribute `tt.num_stages` goes before `stages`; with fewer
 /// than 2 it stays as it is. Stages that shared memory has no room for are left out.

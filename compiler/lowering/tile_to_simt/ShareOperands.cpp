@@ -2,6 +2,7 @@
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/MatrixLoad.h"
+#include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -26,18 +27,25 @@ static layout::Order memoryOrder(Value tile) {
   return axis && axis.getInt() == 0 ? layout::Order{0, 1} : layout::Order{1, 0};
 }
 
-static Operand shareOperand(ImplicitLocOpBuilder &b, Value operand) {
+/// `axisK`: that of the operand which products sum over.
+static Operand shareOperand(ImplicitLocOpBuilder &b, Value operand, int axisK) {
   bool turned = false;
   if (auto trans = operand.getDefiningOp<TransOp>()) {
     turned = trans.getOrder() == ArrayRef<int32_t>{1, 0};
-    if (turned)
+    if (turned) {
       operand = trans.getSrc();
+      axisK = 1 - axisK;
+    }
   }
-  if (auto load = operand.getDefiningOp<LoadSharedOp>(); load && operandLayout(load.getRing().getType()))
-    return {load.getRing(), load.getStage(), turned, false};
   auto tile = cast<RankedTensorType>(operand.getType());
+  // Narrow elements must lie along K.
+  bool mayLieAcross = tile.getElementTypeBitWidth() == 16;
+  if (auto load = operand.getDefiningOp<LoadSharedOp>())
+    if (auto found = operandLayout(load.getRing().getType()); found && (mayLieAcross || found->columnMajor == !axisK))
+      return {load.getRing(), load.getStage(), turned, false};
   layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
-  layout::LinearLayout layout = layout::matrixShared(shape, int(tile.getElementTypeBitWidth()), memoryOrder(operand));
+  layout::Order order = mayLieAcross ? memoryOrder(operand) : layout::Order{axisK, 1 - axisK};
+  layout::LinearLayout layout = layout::matrixShared(shape, int(tile.getElementTypeBitWidth()), order);
   Value ring = AllocOp::create(b, SharedType::get(b.getContext(), 1, tile.getShape(), tile.getElementType(), layout));
   return {ring, arith::ConstantIntOp::create(b, 0, 32), turned, true};
 }
@@ -56,9 +64,21 @@ static Operation *earlyPlace(DotOp dot) {
   return nullptr;
 }
 
+// The last product of a loop is still on its way when the loop ends.
+static void finishBehindLoop(ImplicitLocOpBuilder &b, Value open) {
+  auto loop = cast<scf::ForOp>(open.getDefiningOp()->getParentOp());
+  for (OpOperand &use : open.getUses())
+    if (isa<scf::YieldOp>(use.getOwner())) {
+      Value sum = loop.getResult(use.getOperandNumber());
+      b.setInsertionPointAfter(loop);
+      Value done = DotWaitOp::create(b, sum.getType(), sum, 0);
+      sum.replaceAllUsesExcept(done, done.getDefiningOp());
+    }
+}
+
 static void share(DotOp dot) {
   ImplicitLocOpBuilder b(dot.getLoc(), dot);
-  Operand a = shareOperand(b, dot.getA()), bb = shareOperand(b, dot.getB());
+  Operand a = shareOperand(b, dot.getA(), 1), bb = shareOperand(b, dot.getB(), 0);
   if (a.copied || bb.copied)
     BarrierOp::create(b); // who reads what was there before
   for (auto [operand, value] : {std::pair(a, dot.getA()), std::pair(bb, dot.getB())}) {
@@ -77,8 +97,11 @@ static void share(DotOp dot) {
   Value started =
       DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.turned, bb.turned);
   b.setInsertionPoint(dot);
-  Value done = DotWaitOp::create(b, dot.getType(), started);
+  bool staysOpen = dot->hasAttr(staysOpenAttr) && !a.copied && !bb.copied;
+  Value done = DotWaitOp::create(b, dot.getType(), started, staysOpen ? 1 : 0);
   dot.getD().replaceAllUsesWith(done);
+  if (staysOpen)
+    finishBehindLoop(b, done);
   Operation *reads[] = {dot.getA().getDefiningOp(), dot.getB().getDefiningOp()};
   dot.erase();
   if (reads[0] == reads[1])

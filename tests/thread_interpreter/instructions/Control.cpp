@@ -127,7 +127,7 @@ std::span<const Entry> heddle::threads::controlTable() {
       forAll("llvm.nvvm.fence.proxy.async.shared_cta", nothing),
       forAll("llvm.nvvm.fence.proxy.async.global", nothing),
       forAll("llvm.nvvm.wgmma.fence.sync.aligned", nothing),
-      forAll("llvm.nvvm.wgmma.commit_group.sync.aligned", nothing),
+      forAll("llvm.nvvm.wgmma.commit_group.sync.aligned", closeProductGroup),
       forAll("llvm.nvvm.griddepcontrol.wait", nothing),
       forAll("llvm.nvvm.griddepcontrol.launch.dependents", nothing),
       forAll("llvm.nvvm.nanosleep", rest),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wgmma.mma_async m64nNk16 with both operands in shared memory, from the text of its inline assembly. Each warp
-// computes its 16 rows when it comes by, which is the earliest that the hardware may read; that the group's other warps
-// come too is not checked. Source: PTX ISA, "Asynchronous warpgroup level matrix instructions": the matrix descriptor,
-// the canonical layouts, and the accumulators' fragments.
-#include "tests/thread_interpreter/instructions/Elementwise.h"
+// wgmma.mma_async m64nNk16 and m64nNk32 with both operands in shared memory, from the text of its inline assembly. Each
+// warp computes its 16 rows when it comes by, which is the earliest that the hardware may read; that the group's other
+// warps come too is not checked. Source: PTX ISA, "Asynchronous warpgroup level matrix instructions": the matrix
+// descriptor, the canonical layouts, and the accumulators' fragments.
+#include "tests/thread_interpreter/instructions/MatrixOperands.h"
 #include <cstring>
 #include <fmt/format.h>
 
@@ -19,20 +19,20 @@ struct Descriptor {
       : start((bits & 0x3fff) << 4), leading((bits >> 16 & 0x3fff) << 4), stride((bits >> 32 & 0x3fff) << 4),
         swizzle(std::array<uint32_t, 4>{0, 128, 64, 32}[bits >> 62]) {}
 
-  /// The address of an element of 16 bits: `outer` along M or N, `k` along the depth.
-  uint32_t address(uint32_t outer, uint32_t k, bool alongK) const {
-    uint32_t at = start;
+  /// The address of an element of so many bytes: `outer` along M or N, `k` along the depth.
+  uint32_t address(uint32_t outer, uint32_t k, bool alongK, uint32_t bytes) const {
+    uint32_t at = start, row = swizzle / bytes;
     if (alongK)
-      at += outer / 8 * stride + outer % 8 * swizzle + 2 * k;
+      at += outer / 8 * stride + outer % 8 * swizzle + bytes * k;
     else
-      at += outer / (swizzle / 2) * leading + k / 8 * stride + k % 8 * swizzle + outer % (swizzle / 2) * 2;
+      at += outer / row * leading + k / 8 * stride + k % 8 * swizzle + outer % row * bytes;
     return at ^ (at >> 3 & (swizzle - 16)); // bits 4 ... by bits 7 ...
   }
 };
 
 } // namespace
 
-template <class Format, bool AAlongK, bool BAlongK>
+template <class A, class B, bool AAlongK, bool BAlongK>
 static Flow multiplyGroup(Warp &warp, const Op &op) {
   return converge(
       warp, op, [&](unsigned) { return ~0u; },
@@ -43,28 +43,30 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
         Descriptor a(warp.reg(op.in[op.ins - 2])[0]), b(warp.reg(op.in[op.ins - 1])[0]);
         if (!a.swizzle || !b.swizzle)
           warp.fail(op, 0, "only swizzled operands are known");
-        auto read = [&](const Descriptor &matrix, unsigned outer, unsigned k, bool alongK, unsigned lane) {
-          uint32_t offset = matrix.address(outer, k, alongK);
-          if (offset + 2 > warp.block.shared.size())
+        constexpr unsigned depth = 32 / A::bytes;
+        auto read = [&]<class Format>(Format, const Descriptor &matrix, unsigned outer, unsigned k, bool alongK,
+                                      unsigned lane) {
+          uint32_t offset = matrix.address(outer, k, alongK, Format::bytes);
+          if (offset + Format::bytes > warp.block.shared.size())
             warp.fail(op, lane, fmt::format("the operand's byte {} is outside shared memory", offset));
-          warp.block.checks.read(warp, lane, op, offset, 2);
-          warp.groupReads.push_back({&op, offset, lane});
-          uint16_t bits;
-          std::memcpy(&bits, warp.block.shared.data() + offset, 2);
-          return double(Format::get(bits));
+          warp.block.checks.read(warp, lane, op, offset, Format::bytes);
+          warp.groupReads.push_back({&op, offset, lane, Format::bytes, warp.productGroups});
+          uint16_t bits = 0;
+          std::memcpy(&bits, warp.block.shared.data() + offset, Format::bytes);
+          return Format::value(bits);
         };
-        std::vector<std::array<double, 16>> left(16), right(columns);
-        for (unsigned k = 0; k < 16; ++k) {
+        std::vector<std::array<double, depth>> left(16), right(columns);
+        for (unsigned k = 0; k < depth; ++k) {
           for (unsigned row = 0; row < 16; ++row)
-            left[row][k] = read(a, warp.index % 4 * 16 + row, k, AAlongK, row);
+            left[row][k] = read(A(), a, warp.index % 4 * 16 + row, k, AAlongK, row);
           for (unsigned column = 0; column < columns; ++column)
-            right[column][k] = read(b, column, k, BAlongK, column % warpSize);
+            right[column][k] = read(B(), b, column, k, BAlongK, column % warpSize);
         }
         for (unsigned lane = 0; lane < warpSize; ++lane)
           for (unsigned i = 0; i < op.outs; ++i) {
             const auto &row = left[lane / 4 + i / 2 % 2 * 8], &column = right[i / 4 * 8 + lane % 4 * 2 + i % 2];
             double sum = F32::get(warp.reg(op.in[i])[lane]);
-            for (unsigned k = 0; k < 16; ++k)
+            for (unsigned k = 0; k < depth; ++k)
               sum += row[k] * column[k];
             warp.reg(op.out[i])[lane] = F32::put(float(sum));
           }
@@ -73,41 +75,57 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
 
 template <class Format>
 static Handler handlerOf(bool aAlongK, bool bAlongK) {
-  return aAlongK   ? bAlongK ? multiplyGroup<Format, true, true> : multiplyGroup<Format, true, false>
-         : bAlongK ? multiplyGroup<Format, false, true>
-                   : multiplyGroup<Format, false, false>;
+  return aAlongK   ? bAlongK ? multiplyGroup<Format, Format, true, true> : multiplyGroup<Format, Format, true, false>
+         : bAlongK ? multiplyGroup<Format, Format, false, true>
+                   : multiplyGroup<Format, Format, false, false>;
 }
 
-// The accumulators go through, each tied to its register.
+Flow heddle::threads::closeProductGroup(Warp &warp, const Op &) {
+  ++warp.productGroups;
+  return Flow::Next;
+}
+
+// All groups but the last `Pending` made their reads, any time until now. The accumulators go through, each tied to its
+// register.
+template <unsigned Pending>
 static Flow waitGroups(Warp &warp, const Op &op) {
+  auto isOver = [&](const GroupRead &read) { return read.group + Pending < warp.productGroups; };
   for (const GroupRead &read : warp.groupReads)
-    warp.block.checks.read(warp, read.lane, *read.op, read.offset, 2);
-  warp.groupReads.clear();
+    if (isOver(read))
+      warp.block.checks.read(warp, read.lane, *read.op, read.offset, read.bytes);
+  std::erase_if(warp.groupReads, isOver);
   for (unsigned i = 0; i < op.outs; ++i)
     eachLane(warp.active, [&](unsigned lane) { warp.reg(op.out[i])[lane] = warp.reg(op.in[i])[lane]; });
   return Flow::Next;
 }
 
-/// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the descriptors.
-static std::string textOf(unsigned n, const char *type, bool aAlongK, bool bAlongK) {
+/// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the descriptors. `turns`: what
+/// says of elements of 16 bits which operand lies across the depth.
+static std::string textOf(unsigned n, const char *types, const std::string &turns) {
   std::string list = "$0";
   for (unsigned i = 1; i < n / 2; ++i)
     list += fmt::format(", ${}", i);
-  return fmt::format(
-      "{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} {{{2}}}, "
-      "${3}, ${4}, p, 1, 1, {5}, {6}; }}",
-      n, type, list, n, n + 1, aAlongK ? 0 : 1, bAlongK ? 0 : 1);
+  return fmt::format("{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, ${}, ${}, p, "
+                     "1, 1{}; }}",
+                     n, types, list, n, n + 1, turns);
 }
 
 Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
   static const std::map<std::string, Handler, std::less<>> rows = [] {
-    std::map<std::string, Handler, std::less<>> made = {{"wgmma.wait_group.sync.aligned 0;", waitGroups}};
-    for (unsigned n = 8; n <= 256; n += 8)
+    std::map<std::string, Handler, std::less<>> made = {{"wgmma.wait_group.sync.aligned 0;", waitGroups<0>},
+                                                        {"wgmma.wait_group.sync.aligned 1;", waitGroups<1>}};
+    for (unsigned n = 8; n <= 256; n += 8) {
       for (bool a : {false, true})
         for (bool b : {false, true}) {
-          made[textOf(n, "f16", a, b)] = handlerOf<F16>(a, b);
-          made[textOf(n, "bf16", a, b)] = handlerOf<BF16>(a, b);
+          std::string turns = fmt::format(", {}, {}", a ? 0 : 1, b ? 0 : 1);
+          made[textOf(n, "k16.f32.f16.f16", turns)] = handlerOf<Half>(a, b);
+          made[textOf(n, "k16.f32.bf16.bf16", turns)] = handlerOf<Bfloat>(a, b);
         }
+      made[textOf(n, "k32.f32.e4m3.e4m3", "")] = multiplyGroup<E4M3, E4M3, true, true>;
+      made[textOf(n, "k32.f32.e4m3.e5m2", "")] = multiplyGroup<E4M3, E5M2, true, true>;
+      made[textOf(n, "k32.f32.e5m2.e4m3", "")] = multiplyGroup<E5M2, E4M3, true, true>;
+      made[textOf(n, "k32.f32.e5m2.e5m2", "")] = multiplyGroup<E5M2, E5M2, true, true>;
+    }
     return made;
   }();
   auto row = rows.find(text);

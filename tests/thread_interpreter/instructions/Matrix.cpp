@@ -5,53 +5,11 @@
 //   B: register r holds column g, rows p * t + 4 * p * r + 0 .. p - 1
 //   C, D: element i is row g + 8 * (i / 2), column 2 * t + i % 2
 // Products are summed in double and rounded once to the accumulator, which the hardware does not promise to do better.
-#include "tests/thread_interpreter/instructions/Elementwise.h"
+#include "tests/thread_interpreter/instructions/MatrixOperands.h"
 #include <cstring>
 #include <unordered_map>
 
 using namespace heddle::threads;
-namespace formats = heddle::reference;
-
-template <unsigned Bits, class Decode>
-static auto tabulate(Decode decode) {
-  std::vector<double> values(1u << Bits);
-  for (unsigned i = 0; i < values.size(); ++i)
-    values[i] = decode(i);
-  return values;
-}
-
-// The formats of operands: bytes in a register, and the value of an element's bits.
-struct Half {
-  static constexpr unsigned bytes = 2;
-  static double value(uint32_t bits) { return halfToFloat(bits); }
-};
-struct Bfloat {
-  static constexpr unsigned bytes = 2;
-  static double value(uint32_t bits) { return bfloatToFloat(bits); }
-};
-struct Tf32 {
-  static constexpr unsigned bytes = 4;
-  static double value(uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000); } // the hardware drops the rest
-};
-template <const formats::FloatFormat &Format>
-struct Fp8 {
-  static constexpr unsigned bytes = 1;
-  static double value(uint32_t bits) {
-    static const std::vector<double> values = tabulate<8>([](unsigned i) { return decode(Format, i); });
-    return values[bits];
-  }
-};
-using E4M3 = Fp8<formats::formatE4M3FN>;
-using E5M2 = Fp8<formats::formatE5M2>;
-struct S8 {
-  static constexpr unsigned bytes = 1;
-  static double value(uint32_t bits) { return int8_t(bits); }
-};
-struct U8 {
-  static constexpr unsigned bytes = 1;
-  static double value(uint32_t bits) { return uint8_t(bits); }
-};
-
 struct FloatSum {
   static double get(uint64_t bits) { return std::bit_cast<float>(uint32_t(bits)); }
   static uint64_t put(double value) { return F32::put(float(value)); }

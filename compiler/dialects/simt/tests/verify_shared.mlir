@@ -85,7 +85,7 @@ tt.func @s10(%s: i32, %c: tensor<64x16xf32, #sums>, %a: !simt.shared<1 * 64x16xf
 // -----
 #sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
 tt.func @s10_types(%s: i32, %c: tensor<64x16xf16, #sums>, %a: !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>) {
-  // expected-error @+1 {{multiplies matrices of one type into f32 with a layout}}
+  // expected-error @+1 {{multiplies matrices of elements of one size into f32 with a layout}}
   %d = simt.dot_shared %a[%s], %a[%s], %c : !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]> -> tensor<64x16xf16, #sums>
   tt.return
 }
@@ -94,5 +94,20 @@ tt.func @s10_types(%s: i32, %c: tensor<64x16xf16, #sums>, %a: !simt.shared<1 * 6
 tt.func @s11(%s: i32, %c: tensor<64x16xf32, #sums>, %a: !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, %b: !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]>) {
   // expected-error @+1 {{reads swizzled rows of 32, 64 or 128 bytes, not '!simt.shared<1 * 16x16xf16,}}
   %d = simt.dot_shared %a[%s], %b[%s], %c : !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]> -> tensor<64x16xf32, #sums>
+  tt.return
+}
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s12(%c: tensor<64x16xf32, #sums>) {
+  // expected-error @+1 {{leaves a product pending, which arith.addf uses}}
+  %d = simt.dot_wait %c pending 1 : tensor<64x16xf32, #sums>
+  %e = arith.addf %d, %d : tensor<64x16xf32, #sums>
+  tt.return
+}
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s12_negative(%c: tensor<64x16xf32, #sums>) {
+  // expected-error @+1 {{leaves -1 products pending}}
+  %d = simt.dot_wait %c pending -1 : tensor<64x16xf32, #sums>
   tt.return
 }
