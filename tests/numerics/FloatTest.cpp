@@ -15,6 +15,8 @@ static std::vector<T> specialValues() {
                         T(1.5),
                         T(3),
                         T(0.1),
+                        T(4),
+                        T(2) - Limits::epsilon(), // its reciprocal is beside a tie, as that of the largest
                         Limits::min(),
                         Limits::denorm_min(),
                         Limits::min() / 2,
