@@ -133,9 +133,17 @@ public:
 
   /// Whether x * y + z of f16 or bf16 is rounded once by the chip's instruction.
   virtual bool hasFusedMultiplyAdd(mlir::Type narrow) const { return true; }
-  /// f32 to two f8 of type `to`, and back; null when the chip has no such instruction. Values are i8 and f32.
-  virtual mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const { return {}; }
-  virtual mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const { return {}; }
+  /// Whether sums, products and fused products of two neighbours of this type are one instruction.
+  virtual bool computesPairs(mlir::Type element) const { return false; }
+  /// Whether two f32 become two of this type in one instruction.
+  virtual bool narrowsPairs(mlir::Type element) const { return false; }
+  /// Whether conversions of f8 take several neighbours.
+  virtual bool convertsFp8Together() const { return false; }
+  using Values = llvm::SmallVector<mlir::Value>;
+  /// f32 to f8 of type `to`, and back; empty when the chip has no such instruction. As many values, i8 and f32.
+  /// `isWithinRange`: none is beyond the largest number of `to`, but for NaN.
+  virtual Values toFp8(Builder &b, mlir::ValueRange values, mlir::Type to, bool isWithinRange) const { return {}; }
+  virtual Values fromFp8(Builder &b, mlir::ValueRange values, mlir::Type from) const { return {}; }
 
   /// `flushes`: a result below the smallest normal number may be 0, which takes fewer instructions.
   virtual mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const = 0;

@@ -84,11 +84,17 @@ private:
   Value divide(mlir::Operation *op, Value x, Value y);
   Value shift(mlir::Operation *op, Value x, Value amount);
   Value convertFloat(Value value, Type from, Type to, bool towardZero);
-  Value toFp8(Value f32, Type to);
-  Value fromFp8(Value bits, Type from);
+  /// As many values, i8 and f32. `isWithinRange`: none is beyond the largest number of `to`, but for NaN.
+  Values toFp8(mlir::ValueRange f32, Type to, bool isWithinRange = false);
+  Values fromFp8(mlir::ValueRange bits, Type from);
   Value cloneOn(mlir::Operation *op, mlir::ValueRange operands, Type result);
   Values runRegion(mlir::Region &region, mlir::ValueRange arguments);
   Value as(Type type, Value value); ///< bits of the same width as another type
+
+  //===-- Pairs.cpp ----------------------------------------------------------------------------------------------===//
+  int64_t togetherIn(mlir::Operation *op);                 ///< registers that one step of `op` takes
+  bool emitTogether(mlir::Operation *op, Values &results); ///< whether it did
+  Values computeTogether(mlir::Operation *op, llvm::ArrayRef<Values> operands);
 
   //===-- GlobalMemory.cpp ---------------------------------------------------------------------------------------===//
   Type memoryType(Type element); ///< i1 as i8, pointers as i64, floats as integers of their width
