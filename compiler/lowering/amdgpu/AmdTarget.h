@@ -29,6 +29,12 @@ public:
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                            triton::MemSemantic semantic, triton::MemScope scope) const override;
+  bool updatesPairs(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const override;
+  Values atomicUpdatePair(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::ValueRange values,
+                          triton::MemSemantic semantic, triton::MemScope scope) const override;
+  bool ordersByFences() const override { return true; }
+  void fenceBefore(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;
+  void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;
   mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;

@@ -77,6 +77,19 @@ public:
   virtual mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                                      triton::MemSemantic semantic, triton::MemScope scope) const = 0;
 
+  /// Whether one update does two neighbours of `element`, the first of which is aligned to both.
+  virtual bool updatesPairs(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const { return false; }
+  /// The old values.
+  virtual llvm::SmallVector<mlir::Value> atomicUpdatePair(Builder &b, triton::RMWOp kind, mlir::Value pointer,
+                                                          mlir::ValueRange values, triton::MemSemantic semantic,
+                                                          triton::MemScope scope) const {
+    return {};
+  }
+  /// Whether updates have no order of their own, and these fences around one or more that are relaxed give it to them.
+  virtual bool ordersByFences() const { return false; }
+  virtual void fenceBefore(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const {}
+  virtual void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const {}
+
   /// The same by a loop of compareAndSwap, for what the chip has no instruction.
   mlir::Value updateBySwapping(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                                triton::MemSemantic semantic, triton::MemScope scope) const;

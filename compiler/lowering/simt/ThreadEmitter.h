@@ -105,7 +105,6 @@ private:
   Value zeroMemory(); ///< 16 bytes of zeros to read instead of what a mask forbids
   void emitLoad(triton::LoadOp op);
   void emitStore(triton::StoreOp op);
-  void emitAtomic(mlir::Operation *op);
   void emitPoll(triton::AtomicPollOp op);
   /// Waits in this one thread; whether the value came. `mayEnd`: a failed assertion of some program ends the wait.
   Value waitForValue(triton::AtomicPollOp op, bool mayEnd);
@@ -115,8 +114,15 @@ private:
   /// Runs `body` in the threads whose bit is set, which may be null; the results, or `otherwise`.
   Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
   Value both(Value a, Value b); ///< and of two bits, either of which may be null
-  /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its result.
-  Values once(Type tile, Type result, llvm::function_ref<Value(int64_t reg)> body, const Values &masks);
+
+  //===-- Atomics.cpp --------------------------------------------------------------------------------------------===//
+  void emitAtomic(mlir::Operation *op);
+  Values updateAll(triton::AtomicRMWOp op, triton::MemSemantic semantic);
+  Values swapAll(triton::AtomicCASOp op, triton::MemSemantic semantic);
+  /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its results, those of so
+  /// many registers `together`, which have one mask.
+  Values once(Type tile, Type result, llvm::function_ref<Values(int64_t reg)> body, const Values &masks,
+              int64_t together = 1);
 
   //===-- Order.cpp ----------------------------------------------------------------------------------------------===//
   /// An access to global memory since the threads last met.
