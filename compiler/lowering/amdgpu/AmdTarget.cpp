@@ -161,6 +161,18 @@ AmdTarget::Values AmdTarget::toFp8(Builder &b, ValueRange values, Type to, bool 
   return results;
 }
 
+// Words of four elements, each half of which is one instruction: `convert` gives the two of a half.
+static AmdTarget::Values fromWords(ImplicitLocOpBuilder &b, ValueRange values,
+                                   llvm::function_ref<Value(Value word, Value isUpper)> convert) {
+  AmdTarget::Values results;
+  for (size_t first = 0; first < values.size(); first += 4) {
+    Value word = bitcast(b, b.getI32Type(), joined(b, values.slice(first, 4)));
+    for (bool isUpper : {false, true})
+      llvm::append_range(results, apart(b, convert(word, arith::ConstantIntOp::create(b, isUpper, 1))));
+  }
+  return results;
+}
+
 AmdTarget::Values AmdTarget::fromFp8(Builder &b, ValueRange values, Type from) const {
   if (!isNativeFp8(from))
     return {};
@@ -170,16 +182,27 @@ AmdTarget::Values AmdTarget::fromFp8(Builder &b, ValueRange values, Type from) c
       Value word = arith::ExtUIOp::create(b, b.getI32Type(), value);
       return call(b, b.getF32Type(), isBf8 ? "llvm.amdgcn.cvt.f32.bf8" : "llvm.amdgcn.cvt.f32.fp8", {word, i32(b, 0)});
     });
-  Values results;
-  for (size_t first = 0; first < values.size(); first += 4) {
-    Value word = bitcast(b, b.getI32Type(), simt::joined(b, values.slice(first, 4)));
-    for (bool isUpper : {false, true}) {
-      Value half = arith::ConstantIntOp::create(b, isUpper, 1);
-      Value pair = call(b, VectorType::get(2, b.getF32Type()),
-                        isBf8 ? "llvm.amdgcn.cvt.pk.f32.bf8" : "llvm.amdgcn.cvt.pk.f32.fp8", {word, half});
-      llvm::append_range(results, apart(b, pair));
-    }
+  const char *name = isBf8 ? "llvm.amdgcn.cvt.pk.f32.bf8" : "llvm.amdgcn.cvt.pk.f32.fp8";
+  Type pair = VectorType::get(2, b.getF32Type());
+  return fromWords(b, values, [&](Value word, Value isUpper) { return call(b, pair, name, {word, isUpper}); });
+}
+
+// gfx950 scales, here by 1. On gfx942 two f32 become two f16 in one instruction that rounds toward zero: nothing is
+// cut.
+AmdTarget::Values AmdTarget::fromFp8ToHalf(Builder &b, ValueRange values, Type from, Type to) const {
+  bool isGfx950 = &chip == &gfx950Chip, isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(from);
+  if (!isNativeFp8(from) || values.size() % 4 != 0 || !(to.isF16() || (to.isBF16() && isGfx950)))
+    return {};
+  Type pair = VectorType::get(2, to);
+  if (isGfx950) {
+    std::string name =
+        std::string("llvm.amdgcn.cvt.scalef32.pk.") + (to.isF16() ? "f16" : "bf16") + (isBf8 ? ".bf8" : ".fp8");
+    Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+    return fromWords(b, values, [&](Value word, Value isUpper) { return call(b, pair, name, {word, one, isUpper}); });
   }
+  Values wide = fromFp8(b, values, from), results;
+  for (size_t i = 0; i < wide.size(); i += 2)
+    llvm::append_range(results, apart(b, call(b, pair, "llvm.amdgcn.cvt.pkrtz", {wide[i], wide[i + 1]})));
   return results;
 }
 

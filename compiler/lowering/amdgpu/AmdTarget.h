@@ -53,6 +53,7 @@ public:
   bool convertsFp8Together() const override { return true; }
   Values toFp8(Builder &b, mlir::ValueRange values, mlir::Type to, bool isWithinRange) const override;
   Values fromFp8(Builder &b, mlir::ValueRange values, mlir::Type from) const override;
+  Values fromFp8ToHalf(Builder &b, mlir::ValueRange values, mlir::Type from, mlir::Type to) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;
   mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;

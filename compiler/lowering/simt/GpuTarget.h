@@ -157,6 +157,8 @@ public:
   /// `isWithinRange`: none is beyond the largest number of `to`, but for NaN.
   virtual Values toFp8(Builder &b, mlir::ValueRange values, mlir::Type to, bool isWithinRange) const { return {}; }
   virtual Values fromFp8(Builder &b, mlir::ValueRange values, mlir::Type from) const { return {}; }
+  /// The same to f16 or bf16, which hold every f8; empty unless that takes fewer instructions than by f32.
+  virtual Values fromFp8ToHalf(Builder &b, mlir::ValueRange values, mlir::Type from, mlir::Type to) const { return {}; }
 
   /// `flushes`: a result below the smallest normal number may be 0, which takes fewer instructions.
   virtual mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const = 0;

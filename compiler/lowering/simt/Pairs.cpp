@@ -88,6 +88,8 @@ ThreadEmitter::Values ThreadEmitter::computeTogether(Operation *op, ArrayRef<Val
     return toFp8(wide, to, isWithinRange(op->getOperand(0), cast<FloatType>(to)));
   }
   if (isFp8(from)) {
+    if (Values halves = target.fromFp8ToHalf(b, operands.front(), from, threadType(to)); !halves.empty())
+      return halves;
     Values wide = fromFp8(operands.front(), from);
     for (Value &value : wide)
       value = convertFloat(value, b.getF32Type(), to, false);
