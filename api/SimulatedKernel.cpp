@@ -476,7 +476,7 @@ std::string SimulatedKernel::withSources(const std::string &text) const {
   for (std::sregex_iterator match(text.begin(), text.end(), place), end; match != end; ++match) {
     result.append(last, text.begin() + match->position() + match->length());
     last = text.begin() + match->position() + match->length();
-    if (std::string source = lines.at(std::stoull((*match)[1].str(), nullptr, 16)); !source.empty())
+    if (std::string source = lines.at(std::stoull((*match)[1].str(), nullptr, 16), true); !source.empty())
       result += " (" + source + ")";
   }
   return result.append(last, text.end());

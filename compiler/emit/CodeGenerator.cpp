@@ -181,6 +181,10 @@ void initializeTargets() {
     // Pointers to shared memory have 32 bits: half the registers.
     if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
       static_cast<llvm::cl::opt<bool> *>(option)->setValue(true);
+    // What LLVM moved to another block has no line any more: none in the table either, not that of what it stands
+    // behind.
+    if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("use-unknown-locations"))
+      option->addOccurrence(0, "use-unknown-locations", "Enable");
   });
 }
 

@@ -13,9 +13,7 @@
 using namespace mlir;
 
 namespace heddle {
-namespace {
 
-/// The innermost position: a call site's callee, the first part of a fused location that has one.
 std::optional<FileLineColLoc> innermost(Location location) {
   if (auto file = dyn_cast<FileLineColLoc>(location))
     return file;
@@ -33,6 +31,8 @@ std::optional<FileLineColLoc> innermost(Location location) {
         return found;
   return std::nullopt;
 }
+
+namespace {
 
 std::string format(FileLineColLoc location) {
   return location.getFilename().str() + ":" + std::to_string(location.getLine()) + ":" +

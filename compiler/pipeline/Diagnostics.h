@@ -33,6 +33,9 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
+/// The innermost position: a call site's callee, the first part of a fused location that has one.
+std::optional<mlir::FileLineColLoc> innermost(mlir::Location location);
+
 /// `file:line:column` of the innermost source position in `location`; empty when it has none.
 std::string formatLocation(mlir::Location location);
 

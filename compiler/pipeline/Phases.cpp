@@ -16,6 +16,7 @@
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "compiler/pipeline/Compilation.h"
 #include "compiler/pipeline/KernelArguments.h"
+#include "compiler/pipeline/LineTables.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -189,6 +190,8 @@ void nameForDescription(llvm::Module &module, const Compilation &compilation) {
 
 LogicalResult translate(Compilation &compilation) {
   compilation.llvmContext = std::make_unique<llvm::LLVMContext>();
+  if (compilation.chip->vendor == Vendor::Amd)
+    addLineTable(*compilation.module, compilation.threadKernel.entry, compilation.name, "heddle " HEDDLE_VERSION);
   compilation.llvmModule = translateModuleToLLVMIR(*compilation.module, *compilation.llvmContext, compilation.name,
                                                    /*disableVerification=*/true);
   if (!compilation.llvmModule)

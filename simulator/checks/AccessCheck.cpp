@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/AccessCheck.h"
 #include "simulator/instructions/BufferDescriptor.h"
+#include "simulator/state/Workgroup.h"
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
@@ -48,11 +49,19 @@ uint64_t scalarAddress(const Wave &wave, const Instruction &instruction) {
 } // namespace
 
 AccessPlan accessPlanOf(const Instruction &instruction) {
-  if (instruction.mnemonic.starts_with("s_"))
-    return {AccessPlan::Kind::Scalar, 1};
-  if (instruction.mnemonic.starts_with("buffer_"))
-    return {AccessPlan::Kind::Buffer, uint8_t(!instruction.modifiers.lds)};
-  return {};
+  AccessPlan plan;
+  std::string_view name = instruction.mnemonic;
+  if (name.starts_with("s_")) {
+    plan.kind = AccessPlan::Kind::Scalar;
+    plan.address = 1;
+  } else if (name.starts_with("buffer_")) {
+    plan.kind = AccessPlan::Kind::Buffer;
+    plan.address = uint8_t(!instruction.modifiers.lds);
+  }
+  constexpr std::string_view everywhere[] = {"add", "add_x2", "swap", "swap_x2", "cmpswap", "cmpswap_x2"};
+  if (size_t at = name.find("_atomic_"); at != std::string_view::npos)
+    plan.isForAnyMemory = std::ranges::count(everywhere, name.substr(at + std::string_view("_atomic_").size())) > 0;
+  return plan;
 }
 
 void AccessCheck::issued(Wave &wave, MemoryRequest &request) {
@@ -63,6 +72,31 @@ void AccessCheck::issued(Wave &wave, MemoryRequest &request) {
     checkAlignment(wave, request, plan);
   if (checks.has(Check::Bounds) && plan.kind == AccessPlan::Kind::Buffer)
     checkBuffer(wave, request, plan);
+  if (checks.has(Check::LostUpdate) && !plan.isForAnyMemory && request.scope == Scope::System)
+    checkUpdate(wave, request);
+}
+
+// ---- Memory ----
+
+void AccessCheck::checkUpdate(Wave &wave, const MemoryRequest &request) {
+  forLanesWhile(request.inRange[0], [&](unsigned lane) {
+    const Allocation *allocation = memory.owner(request.address[lane]);
+    if (!allocation || (allocation->placement == Placement::Normal && allocation->owner == int(wave.workgroup->device)))
+      return true;
+    Site site = Site::of(wave, *request.instruction, int(lane));
+    findings.report(Check::LostUpdate, site, {}, [&] {
+      const char *kind = allocation->placement == Placement::FineGrained ? "fine-grained memory"
+                         : allocation->placement == Placement::Uncached  ? "uncached memory"
+                         : allocation->owner == hostOwner                ? "memory of the host"
+                                                                         : "memory of another device";
+      Finding finding;
+      finding.title = fmt::format("an atomic operation for all devices may be lost in {}", kind);
+      finding.lines = {findings.line("atomic", site, describePlace(*allocation, request.address[lane]))};
+      finding.needs = "a loop of compare-and-swaps, or ordinary memory of the device";
+      return finding;
+    });
+    return false;
+  });
 }
 
 // ---- Alignment ----

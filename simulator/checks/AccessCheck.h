@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where single accesses lead (Check::Bounds, Misaligned): what the range of a buffer descriptor makes of them, and
-// whether their addresses are multiples of what they move. What lies outside every allocation, and atomic operations
-// that are not aligned, are faults of the run and none of this.
+// Where single accesses lead (Check::Bounds, Misaligned, LostUpdate): what the range of a buffer descriptor makes of
+// them, whether their addresses are multiples of what they move, and whether the memory there carries them out. What
+// lies outside every allocation, and atomic operations that are not aligned, are faults of the run and none of this.
 #pragma once
 #include "simulator/checks/Findings.h"
 #include "simulator/checks/PerInstruction.h"
@@ -14,7 +14,8 @@ namespace heddle::simulator {
 struct AccessPlan {
   enum class Kind : uint8_t { Other, Scalar, Buffer };
   Kind kind = Kind::Other;
-  uint8_t address = 0; ///< place of the operand; of buffers, descriptor and the offset of all lanes follow
+  bool isForAnyMemory = true; ///< but an atomic operation that only a device's ordinary memory carries out
+  uint8_t address = 0;        ///< place of the operand; of buffers, descriptor and the offset of all lanes follow
 };
 AccessPlan accessPlanOf(const Instruction &instruction);
 
@@ -28,6 +29,7 @@ public:
 private:
   void checkAlignment(Wave &wave, const MemoryRequest &request, const AccessPlan &plan);
   void reportMisaligned(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned demanded, int lane);
+  void checkUpdate(Wave &wave, const MemoryRequest &request);
   void checkBuffer(Wave &wave, const MemoryRequest &request, const AccessPlan &plan);
   void reportBuffer(Wave &wave, const MemoryRequest &request, const AccessPlan &plan, const char *title, unsigned lane,
                     const std::string &needs);

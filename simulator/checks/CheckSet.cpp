@@ -43,6 +43,10 @@ static constexpr CheckInfo checks[checkCount] = {
      "Scalar loads and buffer instructions drop the low bits of an address: the data are those of another place. LDS, "
      "global and scratch accesses are right at any address only while the driver has switched the chip to its "
      "unaligned mode, and slower there; without it they drop the low bits too."},
+    {Check::LostUpdate, "lost-update",
+     "Only an integer addition, an exchange and a compare-and-swap reach memory outside the device, and what is kept "
+     "coherent with others, when they are for all devices (sc1): other atomic operations, such as sums of floats, may "
+     "be dropped there without a trace."},
     {Check::LdsSameValue, "lds-same-value",
      "Two waves write the same bytes of LDS and nothing orders them, as in lds-race; both write the same value, so "
      "that "

@@ -33,7 +33,7 @@ SourceLines::SourceLines(std::string file) : state(std::make_unique<State>()) {
 }
 SourceLines::~SourceLines() = default;
 
-std::string SourceLines::at(uint64_t address) const {
+std::string SourceLines::at(uint64_t address, bool withColumn) const {
   if (!state->context)
     return "";
   using Kind = llvm::DILineInfoSpecifier::FileLineInfoKind;
@@ -43,7 +43,8 @@ std::string SourceLines::at(uint64_t address) const {
   if (!line || line->Line == 0 || line->FileName == llvm::DILineInfo::BadString)
     return "";
   // What debug information calls a base name is a whole path where the compiler was given one.
-  return line->FileName.substr(line->FileName.rfind('/') + 1) + ":" + std::to_string(line->Line);
+  std::string place = line->FileName.substr(line->FileName.rfind('/') + 1) + ":" + std::to_string(line->Line);
+  return withColumn && line->Column ? place + ":" + std::to_string(line->Column) : place;
 }
 
 } // namespace heddle::simulator

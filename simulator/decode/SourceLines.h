@@ -13,8 +13,9 @@ public:
   explicit SourceLines(std::string file);
   ~SourceLines();
 
-  /// `softmax.cl:12`, without folders; empty where nothing is known.
-  std::string at(uint64_t address) const;
+  /// `softmax.cl:12`, or `softmax.cl:12:5` if the column is wanted and known, without folders; empty where nothing is
+  /// known.
+  std::string at(uint64_t address, bool withColumn = false) const;
 
 private:
   struct State;

@@ -136,6 +136,30 @@ TEST(Division, IsExactForAllOperands) {
   checkDivision<double>();
 }
 
+/// Quotients that are powers of two or their neighbours, down to the denormals; mantissas of ones, near which
+/// reciprocals are near ties, among the denominators.
+template <typename T>
+void checkQuotientsAround(int exponent) {
+  constexpr auto ones = (uint64_t(1) << Fields<T>::mantissaBits) - 1;
+  for (int power : {-2, 0, 2, 100, Fields<T>::bias})
+    for (uint64_t mantissa : {uint64_t(0), uint64_t(1), uint64_t(2), ones / 3, ones / 2, ones - 1, ones})
+      for (int64_t units = -3; units <= 3; ++units)
+        for (T sign : {T(1), T(-1)}) {
+          T denominator = sign * fromBits<T>((uint64_t(power + Fields<T>::bias) << Fields<T>::mantissaBits) | mantissa);
+          T whole = std::ldexp(T(1), exponent), quotient = fromBits<T>(bitsOf(whole) + BitsOf<T>(units));
+          for (T numerator : {quotient * denominator, std::ldexp(sign, exponent + power + 1)})
+            ASSERT_EQ(bitsOf(divide(numerator, denominator)), bitsOf(T(numerator / denominator)))
+                << double(numerator) << " / " << double(denominator);
+        }
+}
+
+TEST(Division, IsExactAroundTheSmallestNormal) {
+  for (int exponent : {-149, -140, -128, -127, -126, -125, -124, -100, -1, 0, 1})
+    checkQuotientsAround<float>(exponent);
+  for (int exponent : {-1074, -1030, -1024, -1023, -1022, -1021, -1020, -900, -1, 0, 1})
+    checkQuotientsAround<double>(exponent);
+}
+
 /// Distance from the exact result in units of the last place of T.
 template <typename T>
 double unitsOff(T found, double exact) {
@@ -178,6 +202,8 @@ TEST(Transcendentals, Edges) {
   EXPECT_EQ(logarithm2(HUGE_VALF), HUGE_VALF);
   EXPECT_EQ(logarithm2(_Float16(0x1p-24)), _Float16(-24));
   EXPECT_EQ(bitsOf(reciprocal(-0.0f)), bitsOf(-HUGE_VALF));
+  EXPECT_EQ(bitsOf(reciprocal(fromBits<float>(0x807FFFFF))), bitsOf(-HUGE_VALF)) << "a denormal counts as 0";
+  EXPECT_EQ(bitsOf(reciprocal(fromBits<float>(0xFF7FFFFF))), bitsOf(-0.0f)) << "and is given as 0";
   EXPECT_EQ((waveOfTurns<float, false>(1000.5f)), 0);
   EXPECT_EQ((waveOfTurns<float, true>(-0.5f)), -1);
   EXPECT_TRUE(isNan(waveOfTurns<float, false>(HUGE_VALF)));

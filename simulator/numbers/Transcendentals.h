@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The vector unit's approximations. The manuals give error bounds, not bits. v_rcp, v_rsq and v_sqrt err as far as
 // their bounds allow, 1 unit in the last place of f32 and 2^29 of f64, so that a missing Newton step shows; exact
-// results stay exact. The others are rounded once. v_rcp, v_rsq, v_sqrt, v_exp and v_log of f32 take and give denormals
-// as 0 whatever MODE says, because LLVM's sequences scale around them and a kernel may not rely on more.
+// results stay exact, and v_rcp is right where LLVM's division depends on it. The others are rounded once. v_rcp,
+// v_rsq, v_sqrt, v_exp and v_log of f32 take and give denormals as 0 whatever MODE says, because LLVM's sequences scale
+// around them and a kernel may not rely on more.
 #pragma once
 
 #include "simulator/numbers/Float.h"
@@ -99,9 +100,19 @@ T approximate(T value, Function function) {
 }
 } // namespace detail
 
+/// Fused Newton steps end right from any start, but for a mantissa of ones: the reciprocal lies beside a tie there, and
+/// they stay below it. LLVM's division, which is exact on the chips, so needs the nearest number of v_rcp.
 template <typename T>
 T reciprocal(T value) {
-  return detail::approximate(value, [](double x) { return 1 / x; });
+  auto inverse = [](double x) { return 1 / x; };
+  T approximate = detail::approximate(value, inverse);
+  if constexpr (sizeof(T) == 2) {
+    return approximate; // rounded once
+  } else {
+    constexpr auto ones = BitsOf<T>((BitsOf<T>(1) << Fields<T>::mantissaBits) - 1);
+    bool isBesideTie = (bitsOf(value) & ones) == ones && !isDenormal(value) && !isDenormal(approximate);
+    return isBesideTie ? flushDenormal(T(inverse(double(value)))) : approximate;
+  }
 }
 template <typename T>
 T squareRoot(T value) {

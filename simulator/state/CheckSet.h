@@ -17,9 +17,10 @@ enum class Check : uint8_t {
   BarrierExit,   ///< a barrier opens only because waves have ended
   Bounds,        ///< an access through a descriptor that its range holds in part, or that leaves the buffer
   Misaligned,    ///< an address that is no multiple of what the instruction moves
+  LostUpdate,    ///< an atomic operation for all devices that memory which is not ordinary may drop
   LdsSameValue,  ///< two waves write the same value to the same bytes of LDS, and nothing orders them
 };
-inline constexpr unsigned checkCount = 10;
+inline constexpr unsigned checkCount = 11;
 
 struct CheckInfo {
   Check check;

@@ -105,6 +105,40 @@ TEST_P(Atomics, float_sums_under_contention) {
   }
 }
 
+// Neighbours, by one mask for each sixteen: which are updated together, and which is which. Old values and sums with
+// every special value at either place; what lies beside the mask stays.
+TEST(AtomicPairs, neighbouring_halves_are_added_as_alone) {
+  const int32_t count = 2000;
+  for (const PlainFormat &format : {plainF16, plainBF16}) {
+    uint16_t negativeZero = uint16_t(format.signBit()), one = uint16_t(format.nearest(1, false)),
+             largest = uint16_t(format.largestCode()), infinity = uint16_t(largest + 1);
+    std::vector<uint16_t> special = {0, negativeZero, 1, uint16_t(negativeZero | 1), one, largest, infinity};
+    auto [first, second] = allPairs(special);
+    auto x = randomValues<uint16_t>(2048, 1, first), start = randomValues<uint16_t>(2048, 2, second);
+    for (size_t i = 0; i < x.size(); ++i) { // NaN has many codes
+      if (format.isNan(x[i]) || (std::isinf(format.valueOf(x[i])) && std::isinf(format.valueOf(start[i]))))
+        x[i] = one;
+      if (format.isNan(start[i]))
+        start[i] = largest;
+    }
+    std::string parameters;
+    for (std::string name : {"x", "o", "old"})
+      parameters += "%" + name + ": !tt.ptr<" + format.name + "> {tt.divisibility = 16 : i32}, ";
+    std::string tile = "tensor<2048x" + format.name + ">", pointers = "tensor<2048x!tt.ptr<" + format.name + ">>";
+    std::string body = "  %i = tt.make_range {end = 2048 : i32, start = 0 : i32} : tensor<2048xi32>\n"
+                       "  %bound = tt.splat %n : i32 -> tensor<2048xi32>\n"
+                       "  %m = arith.cmpi slt, %i, %bound : tensor<2048xi32>\n";
+    for (std::string name : {"x", "o", "old"})
+      body += "  %" + name + "s = tt.splat %" + name + " : !tt.ptr<" + format.name + "> -> " + pointers + "\n  %" +
+              name + "p = tt.addptr %" + name + "s, %i : " + pointers + ", tensor<2048xi32>\n";
+    body += "  %v = tt.load %xp : " + pointers + "\n  %before = tt.atomic_rmw fadd, acq_rel, gpu, %op, %v, %m : (" +
+            pointers + ", " + tile + ", tensor<2048xi1>) -> " + tile + "\n  tt.store %oldp, %before, %m : " + pointers +
+            "\n";
+    expectAsReference(parameters + "%n: i32 {tt.divisibility = 16 : i32}", body,
+                      {bufferOf(x), bufferOf(start), zeros<uint16_t>(2048), scalarI32(count)});
+  }
+}
+
 TEST_P(Atomics, masked_lanes_change_nothing_and_old_values_differ) {
   // Each instance takes a ticket with every even lane from one counter: all tickets are distinct.
   auto result = run("%counter: !tt.ptr<i32>, %taken: !tt.ptr<i32>", R"(

@@ -137,6 +137,29 @@ TEST(Conversion, f32_narrows_to_fp8) {
     narrow<float, uint8_t>(format, /*saturate=*/true);
 }
 
+// Bounds within the format make a later clamp needless, bounds beyond it do not; NaN passes or becomes a bound.
+TEST(Conversion, clamped_f32_narrows_to_fp8) {
+  for (const PlainFormat &format : plainFp8)
+    for (double share : {0.5, 1.0, 2.0})
+      for (bool propagates : {false, true}) {
+        auto values = randomValues<float>(20000, 2, boundaries<float>(format));
+        float bound = float(share * format.valueOf(format.largestCode()));
+        std::vector<uint32_t> expected;
+        for (float value : values) {
+          float within = std::isnan(value) ? (propagates ? value : -bound) : std::clamp(value, -bound, bound);
+          expected.push_back(format.nearest(within, /*saturate=*/true));
+        }
+        std::string number = std::to_string(bound);
+        std::string body =
+            "  %low = arith.constant dense<-" + number + "> : @f32\n  %high = arith.constant dense<" + number +
+            "> : @f32\n  %c = tt.clampf %a, %low, %high, propagateNan = " + (propagates ? "all" : "none") +
+            " : @f32\n" + convert("tt.fp_to_fp %c, rounding = rtne", "f32", format.name);
+        SCOPED_TRACE(body);
+        expectCodes(format, mapOnDevice<uint8_t>({"f32", format.name}, body, values), expected,
+                    [&](size_t i) { return double(values[i]); });
+      }
+}
+
 // A value just above the middle of two codes, by less than an f32 step, must not be rounded twice.
 TEST(Conversion, f64_narrows_once) {
   for (const PlainFormat &format : plainFp8)

@@ -15,6 +15,8 @@ static std::vector<T> specialValues() {
                         T(1.5),
                         T(3),
                         T(0.1),
+                        T(4),
+                        T(2) - Limits::epsilon(), // its reciprocal is beside a tie, as that of the largest
                         Limits::min(),
                         Limits::denorm_min(),
                         Limits::min() / 2,
@@ -247,6 +249,12 @@ TEST_P(Narrow, arithmetic) {
       sum = std::nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
     return sum;
   });
+  expect("arith.subf", [](double a, double b) {
+    double sum = a - b, back = sum - a, lost = (a - (sum - back)) + (-b - back);
+    if (std::isfinite(sum) && lost != 0 && std::bit_cast<uint64_t>(sum) % 2 == 0)
+      sum = std::nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
+    return sum;
+  });
   expect("arith.mulf", [](double a, double b) { return a * b; });
   Bounds bounds = boundsOfDevice();
   expect("arith.divf", [](double a, double b) { return a / b; }, bounds.divide > 0);
@@ -261,6 +269,14 @@ TEST_P(Narrow, extremes) {
   expect("arith.minnumf", numberMinimum);
   expect("arith.maximumf", maximum);
   expect("arith.minimumf", minimum);
+}
+
+// The product of f32 may be fused with nothing: -0 would become +0.
+TEST_P(Narrow, a_product_of_f32_is_rounded_with_its_sign) {
+  std::string type = GetParam().name;
+  expect("  %x = arith.extf %a : @" + type + " to @f32\n  %y = arith.extf %b : @" + type +
+             " to @f32\n  %p = arith.mulf %x, %y : @f32\n  %r = arith.truncf %p : @f32 to @" + type,
+         [](double a, double b) { return double(float(a) * float(b)); });
 }
 
 TEST_P(Narrow, remainder_is_fmod) {

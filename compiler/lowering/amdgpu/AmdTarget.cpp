@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/amdgpu/AmdTarget.h"
+#include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "support/Error.h"
 #include "llvm/ADT/Twine.h"
@@ -116,29 +117,93 @@ bool AmdTarget::isNativeFp8(Type type) const {
                                      : isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type);
 }
 
-// The instruction makes NaN or infinity of what is too large; the language wants the largest number.
-Value AmdTarget::toFp8(Builder &b, Value value, Type to) const {
-  if (!isNativeFp8(to))
-    return {};
-  Type f32 = b.getF32Type();
-  double largest = llvm::APFloat::getLargest(cast<FloatType>(to).getFloatSemantics()).convertToDouble();
-  auto constant = [&](double number) -> Value { return arith::ConstantOp::create(b, b.getFloatAttr(f32, number)); };
-  Value within = call(b, f32, "llvm.amdgcn.fmed3.f32", {value, constant(-largest), constant(largest)});
-  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
-  within = arith::SelectOp::create(b, isNumber, within, value);
-  bool isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(to);
-  Value none = arith::ConstantIntOp::create(b, 0, 1);
-  Value pair = call(b, b.getI32Type(), isBf8 ? "llvm.amdgcn.cvt.pk.bf8.f32" : "llvm.amdgcn.cvt.pk.fp8.f32",
-                    {within, within, i32(b, 0), none});
-  return arith::TruncIOp::create(b, b.getI8Type(), pair);
+bool AmdTarget::narrowsPairs(Type element) const {
+  return &chip == &gfx950Chip && (element.isF16() || element.isBF16());
 }
 
-Value AmdTarget::fromFp8(Builder &b, Value value, Type from) const {
+// gfx950 has extrema that keep NaN.
+Value AmdTarget::clamp(Builder &b, Value value, double largest) const {
+  Type f32 = b.getF32Type();
+  auto constant = [&](double number) -> Value { return arith::ConstantOp::create(b, b.getFloatAttr(f32, number)); };
+  if (&chip == &gfx950Chip)
+    return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, value, constant(-largest)), constant(largest));
+  Value within = call(b, f32, "llvm.amdgcn.fmed3.f32", {value, constant(-largest), constant(largest)});
+  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
+  return arith::SelectOp::create(b, isNumber, within, value);
+}
+
+static Value bitcast(ImplicitLocOpBuilder &b, Type type, Value value) {
+  return LLVM::BitcastOp::create(b, type, value);
+}
+
+// One instruction writes a half of a word, and makes NaN or infinity of what is too large; the language wants the
+// largest number.
+AmdTarget::Values AmdTarget::toFp8(Builder &b, ValueRange values, Type to, bool isWithinRange) const {
+  if (!isNativeFp8(to))
+    return {};
+  double largest = llvm::APFloat::getLargest(cast<FloatType>(to).getFloatSemantics()).convertToDouble();
+  const char *name =
+      isa<Float8E5M2Type, Float8E5M2FNUZType>(to) ? "llvm.amdgcn.cvt.pk.bf8.f32" : "llvm.amdgcn.cvt.pk.fp8.f32";
+  Values results, within;
+  for (Value value : values)
+    within.push_back(isWithinRange ? value : clamp(b, value, largest));
+  constexpr size_t inWord = 4;
+  for (size_t first = 0; first < within.size(); first += inWord) {
+    size_t count = std::min(inWord, within.size() - first);
+    Value word = LLVM::PoisonOp::create(b, b.getI32Type());
+    for (size_t i = 0; i < count; i += 2) {
+      Value high = within[first + std::min(i + 1, count - 1)], isUpper = arith::ConstantIntOp::create(b, i > 0, 1);
+      word = call(b, b.getI32Type(), name, {within[first + i], high, word, isUpper});
+    }
+    Values bytes = apart(b, bitcast(b, VectorType::get(inWord, b.getI8Type()), word));
+    results.append(bytes.begin(), bytes.begin() + ptrdiff_t(count));
+  }
+  return results;
+}
+
+// Words of four elements, each half of which is one instruction: `convert` gives the two of a half.
+static AmdTarget::Values fromWords(ImplicitLocOpBuilder &b, ValueRange values,
+                                   llvm::function_ref<Value(Value word, Value isUpper)> convert) {
+  AmdTarget::Values results;
+  for (size_t first = 0; first < values.size(); first += 4) {
+    Value word = bitcast(b, b.getI32Type(), joined(b, values.slice(first, 4)));
+    for (bool isUpper : {false, true})
+      llvm::append_range(results, apart(b, convert(word, arith::ConstantIntOp::create(b, isUpper, 1))));
+  }
+  return results;
+}
+
+AmdTarget::Values AmdTarget::fromFp8(Builder &b, ValueRange values, Type from) const {
   if (!isNativeFp8(from))
     return {};
   bool isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(from);
-  Value word = arith::ExtUIOp::create(b, b.getI32Type(), value);
-  return call(b, b.getF32Type(), isBf8 ? "llvm.amdgcn.cvt.f32.bf8" : "llvm.amdgcn.cvt.f32.fp8", {word, i32(b, 0)});
+  if (values.size() % 4 != 0)
+    return llvm::map_to_vector(values, [&](Value value) {
+      Value word = arith::ExtUIOp::create(b, b.getI32Type(), value);
+      return call(b, b.getF32Type(), isBf8 ? "llvm.amdgcn.cvt.f32.bf8" : "llvm.amdgcn.cvt.f32.fp8", {word, i32(b, 0)});
+    });
+  const char *name = isBf8 ? "llvm.amdgcn.cvt.pk.f32.bf8" : "llvm.amdgcn.cvt.pk.f32.fp8";
+  Type pair = VectorType::get(2, b.getF32Type());
+  return fromWords(b, values, [&](Value word, Value isUpper) { return call(b, pair, name, {word, isUpper}); });
+}
+
+// gfx950 scales, here by 1. On gfx942 two f32 become two f16 in one instruction that rounds toward zero: nothing is
+// cut.
+AmdTarget::Values AmdTarget::fromFp8ToHalf(Builder &b, ValueRange values, Type from, Type to) const {
+  bool isGfx950 = &chip == &gfx950Chip, isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(from);
+  if (!isNativeFp8(from) || values.size() % 4 != 0 || !(to.isF16() || (to.isBF16() && isGfx950)))
+    return {};
+  Type pair = VectorType::get(2, to);
+  if (isGfx950) {
+    std::string name =
+        std::string("llvm.amdgcn.cvt.scalef32.pk.") + (to.isF16() ? "f16" : "bf16") + (isBf8 ? ".bf8" : ".fp8");
+    Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+    return fromWords(b, values, [&](Value word, Value isUpper) { return call(b, pair, name, {word, one, isUpper}); });
+  }
+  Values wide = fromFp8(b, values, from), results;
+  for (size_t i = 0; i < wide.size(); i += 2)
+    llvm::append_range(results, apart(b, call(b, pair, "llvm.amdgcn.cvt.pkrtz", {wide[i], wide[i + 1]})));
+  return results;
 }
 
 // The bare instruction takes subnormal numbers for 0; LLVM's operation scales them.

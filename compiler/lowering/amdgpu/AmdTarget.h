@@ -29,6 +29,12 @@ public:
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                            triton::MemSemantic semantic, triton::MemScope scope) const override;
+  bool updatesPairs(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const override;
+  Values atomicUpdatePair(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::ValueRange values,
+                          triton::MemSemantic semantic, triton::MemScope scope) const override;
+  bool ordersByFences() const override { return true; }
+  void fenceBefore(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;
+  void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;
   mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
@@ -42,8 +48,12 @@ public:
   bool hasFusedMultiplyAdd(mlir::Type narrow) const override { return narrow.isF16(); }
   const char *blockScope() const override { return "workgroup"; }
   const char *deviceScope() const override { return "agent"; }
-  mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;
-  mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const override;
+  bool computesPairs(mlir::Type element) const override { return element.isF32() || element.isF16(); }
+  bool narrowsPairs(mlir::Type element) const override;
+  bool convertsFp8Together() const override { return true; }
+  Values toFp8(Builder &b, mlir::ValueRange values, mlir::Type to, bool isWithinRange) const override;
+  Values fromFp8(Builder &b, mlir::ValueRange values, mlir::Type from) const override;
+  Values fromFp8ToHalf(Builder &b, mlir::ValueRange values, mlir::Type from, mlir::Type to) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;
   mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
@@ -58,6 +68,8 @@ private:
     mlir::LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
   }
   static mlir::Value i32(Builder &b, int64_t value) { return mlir::arith::ConstantIntOp::create(b, value, 32); }
+  /// A number of f32 that is not beyond `largest`, or NaN.
+  mlir::Value clamp(Builder &b, mlir::Value value, double largest) const;
   /// Whether the chip's instructions read and write this format of 8 bits.
   bool isNativeFp8(mlir::Type type) const;
 

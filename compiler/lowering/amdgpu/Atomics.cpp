@@ -5,6 +5,7 @@
 // begins with a plain load, which nothing orders with what others do.
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/peer/PeerTarget.h"
+#include "compiler/lowering/simt/Vectors.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -12,25 +13,34 @@ using namespace heddle::amdgpu;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-/// `update`, between the fences that the order asks for.
-static Value ordered(ImplicitLocOpBuilder &b, MemSemantic semantic, MemScope scope,
-                     llvm::function_ref<Value(StringRef scope)> update) {
+void AmdTarget::fenceBefore(Builder &b, MemSemantic semantic, MemScope scope) const {
   const peer::PeerTarget &chip = *peer::findPeerTarget("amdgpu");
-  bool releases = semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease;
-  bool acquires = semantic == MemSemantic::Acquire || semantic == MemSemantic::AcquireRelease;
-  StringRef name = peer::syncScope(chip, scope);
-  if (releases && scope == MemScope::Cta)
-    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, name);
-  else if (releases)
+  if (semantic != MemSemantic::Release && semantic != MemSemantic::AcquireRelease)
+    return;
+  if (scope == MemScope::Cta)
+    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, peer::syncScope(chip, scope));
+  else
     peer::emitReleaseFence(b, chip, scope);
-  Value old = update(name);
-  if (acquires)
-    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, name);
+}
+
+void AmdTarget::fenceAfter(Builder &b, MemSemantic semantic, MemScope scope) const {
+  if (semantic == MemSemantic::Acquire || semantic == MemSemantic::AcquireRelease)
+    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, peer::syncScope(*peer::findPeerTarget("amdgpu"), scope));
+}
+
+/// `update`, between the fences that the order asks for.
+static Value ordered(const AmdTarget &target, ImplicitLocOpBuilder &b, MemSemantic semantic, MemScope scope,
+                     llvm::function_ref<Value(StringRef scope)> update) {
+  target.fenceBefore(b, semantic, scope);
+  Value old = update(peer::syncScope(*peer::findPeerTarget("amdgpu"), scope));
+  target.fenceAfter(b, semantic, scope);
   return old;
 }
 
 // Which updates are one instruction. At system scope memory may be that of the host or of another device, where only
-// the first three are. Source: LLVM 22's AMDGPU back end, the fact sheet on the memory model.
+// the first three are: LLVM takes a loop there unless metadata promises ordinary memory, and nobody here can. Sums of
+// floats that are one instruction are so without a promise at device scope, and are lost on fine-grained memory.
+// Source: LLVM 22's AMDGPU back end, the fact sheet on the memory model.
 static bool isNative(RMWOp kind, Type type, MemScope scope) {
   unsigned bits = type.getIntOrFloatBitWidth();
   if (bits < 32)
@@ -45,17 +55,33 @@ static bool isNative(RMWOp kind, Type type, MemScope scope) {
 Value AmdTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
                               MemScope scope) const {
   if (!isNative(kind, value.getType(), scope))
-    return ordered(b, semantic, scope,
+    return ordered(*this, b, semantic, scope,
                    [&](StringRef) { return updateBySwapping(b, kind, pointer, value, MemSemantic::Relaxed, scope); });
-  return ordered(b, semantic, scope, [&](StringRef name) -> Value {
+  return ordered(*this, b, semantic, scope, [&](StringRef name) -> Value {
     return LLVM::AtomicRMWOp::create(b, peer::atomicOperation(kind), pointer, value, LLVM::AtomicOrdering::monotonic,
                                      name);
   });
 }
 
+// A single f16 would be a pair whose other half adds -0, but for one thing: what lies there may be no number, and a
+// signalling NaN's bits do not survive.
+bool AmdTarget::updatesPairs(RMWOp kind, Type element, MemScope scope) const {
+  return kind == RMWOp::FAdd && (element.isF16() || element.isBF16()) && scope != MemScope::System;
+}
+
+AmdTarget::Values AmdTarget::atomicUpdatePair(Builder &b, RMWOp kind, Value pointer, ValueRange values,
+                                              MemSemantic semantic, MemScope scope) const {
+  Value both = joined(b, values);
+  Value old = ordered(*this, b, semantic, scope, [&](StringRef name) -> Value {
+    return LLVM::AtomicRMWOp::create(b, peer::atomicOperation(kind), pointer, both, LLVM::AtomicOrdering::monotonic,
+                                     name);
+  });
+  return apart(b, old);
+}
+
 Value AmdTarget::compareAndSwap(Builder &b, Value pointer, Value expected, Value value, MemSemantic semantic,
                                 MemScope scope) const {
-  return ordered(b, semantic, scope, [&](StringRef name) -> Value {
+  return ordered(*this, b, semantic, scope, [&](StringRef name) -> Value {
     Value both = LLVM::AtomicCmpXchgOp::create(b, pointer, expected, value, LLVM::AtomicOrdering::monotonic,
                                                LLVM::AtomicOrdering::monotonic, name);
     return LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});

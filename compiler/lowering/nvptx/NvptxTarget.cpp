@@ -68,27 +68,32 @@ void NvptxTarget::asyncCopy(Builder &b, Value shared, Value global, int64_t byte
 
 //===-- Numbers --------------------------------------------------------------------------------------------------===//
 
-Value NvptxTarget::toFp8(Builder &b, Value value, Type to) const {
+// The instruction gives the largest number for what is larger.
+NvptxTarget::Values NvptxTarget::toFp8(Builder &b, ValueRange values, Type to, bool isWithinRange) const {
   const char *name = isa<Float8E4M3FNType>(to) ? "llvm.nvvm.ff.to.e4m3x2.rn"
                      : isa<Float8E5M2Type>(to) ? "llvm.nvvm.ff.to.e5m2x2.rn"
                                                : nullptr;
   if (!name)
     return {};
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  Value pair = call(b, b.getI16Type(), name, {zero, value}); // the second operand is the low byte
-  return arith::TruncIOp::create(b, b.getI8Type(), pair);
+  return llvm::map_to_vector(values, [&](Value value) -> Value {
+    Value pair = call(b, b.getI16Type(), name, {zero, value}); // the second operand is the low byte
+    return arith::TruncIOp::create(b, b.getI8Type(), pair);
+  });
 }
 
-Value NvptxTarget::fromFp8(Builder &b, Value value, Type from) const {
+NvptxTarget::Values NvptxTarget::fromFp8(Builder &b, ValueRange values, Type from) const {
   const char *name = isa<Float8E4M3FNType>(from) ? "llvm.nvvm.e4m3x2.to.f16x2.rn"
                      : isa<Float8E5M2Type>(from) ? "llvm.nvvm.e5m2x2.to.f16x2.rn"
                                                  : nullptr;
   if (!name)
     return {};
-  Value wide = arith::ExtUIOp::create(b, b.getI16Type(), value);
-  Value pair = call(b, VectorType::get(2, b.getF16Type()), name, {wide});
-  Value half = LLVM::ExtractElementOp::create(b, pair, i32(b, 0));
-  return arith::ExtFOp::create(b, b.getF32Type(), half);
+  return llvm::map_to_vector(values, [&](Value value) -> Value {
+    Value wide = arith::ExtUIOp::create(b, b.getI16Type(), value);
+    Value pair = call(b, VectorType::get(2, b.getF16Type()), name, {wide});
+    Value half = LLVM::ExtractElementOp::create(b, pair, i32(b, 0));
+    return arith::ExtFOp::create(b, b.getF32Type(), half);
+  });
 }
 
 Value NvptxTarget::approximateExp2(Builder &b, Value f32, bool flushes) const {

@@ -55,8 +55,8 @@ public:
   mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators, int64_t pending) const override;
   const char *blockScope() const override { return "block"; }
   const char *deviceScope() const override { return "device"; }
-  mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const override;
-  mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const override;
+  Values toFp8(Builder &b, mlir::ValueRange values, mlir::Type to, bool isWithinRange) const override;
+  Values fromFp8(Builder &b, mlir::ValueRange values, mlir::Type from) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;
   mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Element operations, one register at a time. f16 and bf16 are the machine's own; f8 travels as bytes and is computed
-// in f32. What LLVM leaves undefined is defined as on the host (compiler/arithmetic, docs/host.md).
+// Element operations, one register at a time; Pairs.cpp has those of several. f16 and bf16 are the machine's own; f8
+// travels as bytes and is computed in f32. What LLVM leaves undefined is defined as on the host (compiler/arithmetic,
+// docs/host.md).
 #include "compiler/arithmetic/Numbers.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -50,6 +51,8 @@ ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
   auto count = size_t(registersOf(result));
   Values results;
   if (auto add = dyn_cast<AddPtrOp>(op); add && emitColumnsFirst(add, results))
+    return results;
+  if (emitTogether(op, results))
     return results;
   // Registers that hold one value, as of a splat, are computed once.
   for (size_t reg = 0; reg < count; ++reg) {
@@ -155,14 +158,20 @@ ThreadEmitter::Values ThreadEmitter::runRegion(Region &region, ValueRange argume
   return results;
 }
 
-Value ThreadEmitter::toFp8(Value f32, Type to) {
-  Value native = target.toFp8(b, f32, to);
-  return native ? native : arithmetic::Numbers(b).narrow(f32, to);
+ThreadEmitter::Values ThreadEmitter::toFp8(ValueRange f32, Type to, bool isWithinRange) {
+  Values results = target.toFp8(b, f32, to, isWithinRange);
+  if (results.empty())
+    for (Value value : f32)
+      results.push_back(arithmetic::Numbers(b).narrow(value, to));
+  return results;
 }
 
-Value ThreadEmitter::fromFp8(Value bits, Type from) {
-  Value native = target.fromFp8(b, bits, from);
-  return native ? native : arithmetic::Numbers(b).widen(bits, from);
+ThreadEmitter::Values ThreadEmitter::fromFp8(ValueRange bits, Type from) {
+  Values results = target.fromFp8(b, bits, from);
+  if (results.empty())
+    for (Value value : bits)
+      results.push_back(arithmetic::Numbers(b).widen(value, from));
+  return results;
 }
 
 Value ThreadEmitter::convertFloat(Value value, Type from, Type to, bool towardZero) {
@@ -170,7 +179,7 @@ Value ThreadEmitter::convertFloat(Value value, Type from, Type to, bool towardZe
     return value;
   Type f32 = b.getF32Type();
   if (isFp8(from)) {
-    value = fromFp8(value, from);
+    value = fromFp8(value, from).front();
     from = f32;
   }
   if (from == to)
@@ -183,7 +192,7 @@ Value ThreadEmitter::convertFloat(Value value, Type from, Type to, bool towardZe
       had = 32;
     }
     if (isFp8(to) && !towardZero && had == 32)
-      return toFp8(value, to);
+      return toFp8(value, to).front();
     if (width < 32)
       return as(threadType(to), numbers.narrow(value, to, towardZero));
     return numbers.convertFloat(value, value.getType(), to, towardZero);
@@ -203,7 +212,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
   // Narrow floats through f32, rounded once; f8 always, others where the machine has no such operation.
   auto wide = [&](Value value) -> Value {
     Type element = elementTypeOf(op->getOperand(0).getType());
-    return isFp8(element) ? fromFp8(value, element) : Value(arith::ExtFOp::create(b, f32, value));
+    return isFp8(element) ? fromFp8(value, element).front() : Value(arith::ExtFOp::create(b, f32, value));
   };
   auto inF32 = [&](llvm::function_ref<Value(ArrayRef<Value>)> body) -> Value {
     SmallVector<Value> operands;
@@ -213,7 +222,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
     Value made = body(operands);
     if (!isNarrowFloat(result))
       return made;
-    return isFp8(result) ? toFp8(made, result) : Value(arith::TruncFOp::create(b, type, made));
+    return isFp8(result) ? toFp8(made, result).front() : Value(arith::TruncFOp::create(b, type, made));
   };
   auto sameType = [&](ArrayRef<Value> operands) {
     Type computed = isa<FloatType>(result) && !operands.empty() && isa<FloatType>(operands.back().getType())

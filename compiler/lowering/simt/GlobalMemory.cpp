@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Global memory. Neighbouring registers that are neighbours in memory travel in one access of up to 16 bytes. A load
-// that its mask forbids reads zeros from a place of ours, so that loads need no branch. What has an effect is done once
-// for each element, by its owner.
+// that its mask forbids reads zeros from a place of ours, so that loads need no branch. Effects are in Atomics.cpp.
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 #include "mlir/IR/Matchers.h"
@@ -191,63 +190,6 @@ void ThreadEmitter::emitStore(StoreOp op) {
   }
 }
 
-//===-- Effects, once for each element ---------------------------------------------------------------------------===//
-
-ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function_ref<Value(int64_t)> body,
-                                          const Values &masks) {
-  bool isTile = isa<RankedTensorType>(tile);
-  LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
-  Value owner = isOwner(layout);
-  Values results;
-  Type type = threadType(result);
-  for (int64_t reg = 0; reg < registersOf(tile); ++reg) {
-    if (int64_t copy = isTile ? firstCopy(layout, reg) : reg; copy != reg) {
-      results.push_back(results[size_t(copy)]);
-      continue;
-    }
-    Value bit = both(owner, masks.empty() ? Value() : masks[size_t(reg)]);
-    results.push_back(when(bit, {type}, [&]() -> Values { return {body(reg)}; }, {zeroOf(type)}).front());
-  }
-  return results;
-}
-
-void ThreadEmitter::emitAtomic(Operation *op) {
-  orderAccess(op);
-  Value pointer = op->getOperand(0), result = op->getResult(0);
-  Type tile = pointer.getType(), element = elementTypeOf(result.getType());
-  const Values &pointers = of(pointer);
-  Values masks;
-  Values results;
-  if (auto update = dyn_cast<AtomicRMWOp>(op)) {
-    if (update.getMask())
-      masks = of(update.getMask());
-    const Values &values = of(update.getVal());
-    results = once(
-        tile, element,
-        [&](int64_t reg) {
-          auto at = size_t(reg);
-          return target.atomicUpdate(b, update.getAtomicRmwOp(), pointers[at], values[at], update.getSem(),
-                                     update.getScope());
-        },
-        masks);
-  } else {
-    auto swap = cast<AtomicCASOp>(op);
-    const Values &expected = of(swap.getCmp()), &values = of(swap.getVal());
-    results = once(
-        tile, element,
-        [&](int64_t reg) {
-          auto at = size_t(reg);
-          Value old = target.compareAndSwap(b, pointers[at], toMemory(expected[at], element),
-                                            toMemory(values[at], element), swap.getSem(), swap.getScope());
-          return fromMemory(old, element);
-        },
-        masks);
-  }
-  if (!result.use_empty() && !divergent)
-    results = broadcastFromOwners(results, tile, element);
-  emitted[result] = results;
-}
-
 // One poll always; without a limit, until the value is there.
 Value ThreadEmitter::waitForValue(AtomicPollOp op, bool mayEnd) {
   Value expected = scalar(op.getExpected()), pointer = scalar(op.getPtr());
@@ -332,7 +274,8 @@ void ThreadEmitter::emitExternCall(ExternElementwiseOp op) {
   };
   bool isWrite = op.getSymbol().contains("_atomicwrite_");
   if (isWrite) {
-    emitted[op.getResult()] = once(op.getType(), elementTypeOf(op.getType()), call, {});
+    emitted[op.getResult()] =
+        once(op.getType(), elementTypeOf(op.getType()), [&](int64_t reg) -> Values { return {call(reg)}; }, {});
     return;
   }
   Values results;

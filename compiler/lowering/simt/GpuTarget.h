@@ -78,6 +78,19 @@ public:
   virtual mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                                      triton::MemSemantic semantic, triton::MemScope scope) const = 0;
 
+  /// Whether one update does two neighbours of `element`, the first of which is aligned to both.
+  virtual bool updatesPairs(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const { return false; }
+  /// The old values.
+  virtual llvm::SmallVector<mlir::Value> atomicUpdatePair(Builder &b, triton::RMWOp kind, mlir::Value pointer,
+                                                          mlir::ValueRange values, triton::MemSemantic semantic,
+                                                          triton::MemScope scope) const {
+    return {};
+  }
+  /// Whether updates have no order of their own, and these fences around one or more that are relaxed give it to them.
+  virtual bool ordersByFences() const { return false; }
+  virtual void fenceBefore(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const {}
+  virtual void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const {}
+
   /// The same by a loop of compareAndSwap, for what the chip has no instruction.
   mlir::Value updateBySwapping(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                                triton::MemSemantic semantic, triton::MemScope scope) const;
@@ -135,9 +148,19 @@ public:
 
   /// Whether x * y + z of f16 or bf16 is rounded once by the chip's instruction.
   virtual bool hasFusedMultiplyAdd(mlir::Type narrow) const { return true; }
-  /// f32 to two f8 of type `to`, and back; null when the chip has no such instruction. Values are i8 and f32.
-  virtual mlir::Value toFp8(Builder &b, mlir::Value value, mlir::Type to) const { return {}; }
-  virtual mlir::Value fromFp8(Builder &b, mlir::Value value, mlir::Type from) const { return {}; }
+  /// Whether sums, products and fused products of two neighbours of this type are one instruction.
+  virtual bool computesPairs(mlir::Type element) const { return false; }
+  /// Whether two f32 become two of this type in one instruction.
+  virtual bool narrowsPairs(mlir::Type element) const { return false; }
+  /// Whether conversions of f8 take several neighbours.
+  virtual bool convertsFp8Together() const { return false; }
+  using Values = llvm::SmallVector<mlir::Value>;
+  /// f32 to f8 of type `to`, and back; empty when the chip has no such instruction. As many values, i8 and f32.
+  /// `isWithinRange`: none is beyond the largest number of `to`, but for NaN.
+  virtual Values toFp8(Builder &b, mlir::ValueRange values, mlir::Type to, bool isWithinRange) const { return {}; }
+  virtual Values fromFp8(Builder &b, mlir::ValueRange values, mlir::Type from) const { return {}; }
+  /// The same to f16 or bf16, which hold every f8; empty unless that takes fewer instructions than by f32.
+  virtual Values fromFp8ToHalf(Builder &b, mlir::ValueRange values, mlir::Type from, mlir::Type to) const { return {}; }
 
   /// `flushes`: a result below the smallest normal number may be 0, which takes fewer instructions.
   virtual mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const = 0;

@@ -53,9 +53,9 @@ void ThreadEmitter::emitPiece(int32_t site, int32_t operand, Value value) {
   int64_t elementBytes = value ? memoryType(elementTypeOf(type)).getIntOrFloatBitWidth() / 8 : 0;
   int64_t size = printPieceBytes(lines, elementBytes);
   Values place = once(word, word,
-                      [&](int64_t) {
+                      [&](int64_t) -> Values {
                         addToRecord(offsetof(LaunchRecord, lines), lines);
-                        return addToRecord(offsetof(LaunchRecord, bytes), size);
+                        return {addToRecord(offsetof(LaunchRecord, bytes), size)};
                       },
                       {});
   place = broadcastFromOwners(place, word, word);

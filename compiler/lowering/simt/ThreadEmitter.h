@@ -84,11 +84,17 @@ private:
   Value divide(mlir::Operation *op, Value x, Value y);
   Value shift(mlir::Operation *op, Value x, Value amount);
   Value convertFloat(Value value, Type from, Type to, bool towardZero);
-  Value toFp8(Value f32, Type to);
-  Value fromFp8(Value bits, Type from);
+  /// As many values, i8 and f32. `isWithinRange`: none is beyond the largest number of `to`, but for NaN.
+  Values toFp8(mlir::ValueRange f32, Type to, bool isWithinRange = false);
+  Values fromFp8(mlir::ValueRange bits, Type from);
   Value cloneOn(mlir::Operation *op, mlir::ValueRange operands, Type result);
   Values runRegion(mlir::Region &region, mlir::ValueRange arguments);
   Value as(Type type, Value value); ///< bits of the same width as another type
+
+  //===-- Pairs.cpp ----------------------------------------------------------------------------------------------===//
+  int64_t togetherIn(mlir::Operation *op);                 ///< registers that one step of `op` takes
+  bool emitTogether(mlir::Operation *op, Values &results); ///< whether it did
+  Values computeTogether(mlir::Operation *op, llvm::ArrayRef<Values> operands);
 
   //===-- GlobalMemory.cpp ---------------------------------------------------------------------------------------===//
   Type memoryType(Type element); ///< i1 as i8, pointers as i64, floats as integers of their width
@@ -99,7 +105,6 @@ private:
   Value zeroMemory(); ///< 16 bytes of zeros to read instead of what a mask forbids
   void emitLoad(triton::LoadOp op);
   void emitStore(triton::StoreOp op);
-  void emitAtomic(mlir::Operation *op);
   void emitPoll(triton::AtomicPollOp op);
   /// Waits in this one thread; whether the value came. `mayEnd`: a failed assertion of some program ends the wait.
   Value waitForValue(triton::AtomicPollOp op, bool mayEnd);
@@ -109,8 +114,15 @@ private:
   /// Runs `body` in the threads whose bit is set, which may be null; the results, or `otherwise`.
   Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
   Value both(Value a, Value b); ///< and of two bits, either of which may be null
-  /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its result.
-  Values once(Type tile, Type result, llvm::function_ref<Value(int64_t reg)> body, const Values &masks);
+
+  //===-- Atomics.cpp --------------------------------------------------------------------------------------------===//
+  void emitAtomic(mlir::Operation *op);
+  Values updateAll(triton::AtomicRMWOp op, triton::MemSemantic semantic);
+  Values swapAll(triton::AtomicCASOp op, triton::MemSemantic semantic);
+  /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its results, those of so
+  /// many registers `together`, which have one mask.
+  Values once(Type tile, Type result, llvm::function_ref<Values(int64_t reg)> body, const Values &masks,
+              int64_t together = 1);
 
   //===-- Order.cpp ----------------------------------------------------------------------------------------------===//
   /// An access to global memory since the threads last met.

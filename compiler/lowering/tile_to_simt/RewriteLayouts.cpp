@@ -79,8 +79,9 @@ void LayoutAssigner::rewriteAccess(Operation *op) {
   if (!tileOf(pointer))
     return;
   analysis::AccessLayout access = accesses.chooseAccess(op, threads());
-  if (!access.order.empty() && isa<LoadOp, StoreOp>(op)) {
-    Value mask = isa<LoadOp>(op) ? cast<LoadOp>(op).getMask() : cast<StoreOp>(op).getMask();
+  if (!access.order.empty() && isa<LoadOp, StoreOp, AtomicRMWOp>(op)) {
+    Value mask = llvm::TypeSwitch<Operation *, Value>(op).Case<LoadOp, StoreOp, AtomicRMWOp>(
+        [](auto access) { return access.getMask(); });
     int64_t width = analysis::alignedElements(facts, pointer, mask, access.order);
     Builder b(op->getContext());
     op->setAttr("simt.vector", b.getI64IntegerAttr(std::min<int64_t>(width, 16)));

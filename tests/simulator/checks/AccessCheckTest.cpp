@@ -178,5 +178,39 @@ TEST(Misaligned, Report) {
                               "  needs  addresses that are multiples of 8, or accesses of fewer bytes\n");
 }
 
+// ---- Atomic operations and memory ----
+
+std::string lostUpdate(const std::string &use, Placement placement, int owner) {
+  CheckedProgram program(only(Check::LostUpdate));
+  program.system.addDevice({});
+  program.memory->placement = placement;
+  program.memory->owner = owner;
+  program.run("v_mov_b32 v4, 0\nv_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0\n" + use);
+  return program.summary();
+}
+
+TEST(LostUpdate, SumsOfFloatsForAllDevicesWhereMemoryIsNotOrdinary) {
+  struct Memory {
+    Placement placement;
+    int owner;
+    std::string name;
+  };
+  for (const Memory &memory :
+       {Memory{Placement::FineGrained, 0, "fine-grained memory"}, Memory{Placement::Uncached, 0, "uncached memory"},
+        Memory{Placement::Normal, hostOwner, "memory of the host"},
+        Memory{Placement::Normal, 1, "memory of another device"}}) {
+    std::string lost = "an atomic operation for all devices may be lost in " + memory.name +
+                       ": a loop of compare-and-swaps, or ordinary memory of the device";
+    for (std::string use : {"pk_add_f16 v[0:1], v4, off", "pk_add_bf16 v[0:1], v4, off", "add_f32 v[0:1], v4, off",
+                            "umax v[0:1], v4, off", "or v[0:1], v4, off"}) {
+      EXPECT_EQ(lostUpdate("global_atomic_" + use + " sc1", memory.placement, memory.owner), lost) << use;
+      EXPECT_EQ(lostUpdate("global_atomic_" + use, memory.placement, memory.owner), "") << use << ", on one device";
+    }
+    for (std::string use : {"add v[0:1], v4, off", "swap v[0:1], v4, off", "cmpswap v[0:1], v[4:5], off"})
+      EXPECT_EQ(lostUpdate("global_atomic_" + use + " sc1", memory.placement, memory.owner), "") << use;
+  }
+  EXPECT_EQ(lostUpdate("global_atomic_add_f32 v[0:1], v4, off sc1", Placement::Normal, 0), "");
+}
+
 } // namespace
 } // namespace heddle::simulator

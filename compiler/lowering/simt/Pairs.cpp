@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Element operations on neighbouring registers at once, where the chip has instructions for two values. Such registers
+// travel as one vector between these operations; what takes one value at a time takes it out of the vector, which is no
+// instruction. Each element is computed as alone.
+#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/Vectors.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+namespace {
+
+bool isFp8(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+/// Functions that become sums and products (expand-math), unless the chip has an approximation.
+bool isExpanded(Operation *op, bool approximates) {
+  if (isa<math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::TanhOp, math::ErfOp>(op))
+    return true;
+  return isa<math::ExpOp, math::Exp2Op>(op) && !approximates;
+}
+
+/// Whether a conversion to nearest of numbers that f32 holds.
+bool isRoundedToNearest(Operation *op) {
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op))
+    return truncate.getRoundingmode() != arith::RoundingMode::toward_zero;
+  auto convert = dyn_cast<FpToFpOp>(op);
+  return isa<arith::ExtFOp>(op) || (convert && convert.getRounding() != RoundingMode::TowardZero);
+}
+
+/// Whether all elements of `tile` are within the largest numbers of `type`, or NaN: they need no clamp then.
+bool isWithinRange(Value tile, FloatType type) {
+  auto clamp = tile.getDefiningOp<ClampFOp>();
+  double largest = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  auto isBound = [&](Value bound) {
+    FloatAttr number;
+    if (auto splat = bound.getDefiningOp<SplatOp>())
+      bound = splat.getSrc();
+    SplatElementsAttr all;
+    if (matchPattern(bound, m_Constant(&all)) && isa<FloatType>(all.getElementType()))
+      return std::abs(all.getSplatValue<APFloat>().convertToDouble()) <= largest;
+    return matchPattern(bound, m_Constant(&number)) && std::abs(number.getValueAsDouble()) <= largest;
+  };
+  return clamp && isBound(clamp.getMin()) && isBound(clamp.getMax());
+}
+
+/// bf16 in f32, by bits: of an extension LLVM would make arithmetic of bf16 again, one element at a time.
+Value widened(ImplicitLocOpBuilder &b, Value vector) {
+  auto like = [&](Type element) { return cast<VectorType>(vector.getType()).clone(element); };
+  Value bits = LLVM::BitcastOp::create(b, like(b.getI16Type()), vector);
+  Value wide = arith::ExtUIOp::create(b, like(b.getI32Type()), bits);
+  Value shift =
+      arith::ConstantOp::create(b, DenseElementsAttr::get(cast<ShapedType>(wide.getType()), b.getI32IntegerAttr(16)));
+  return LLVM::BitcastOp::create(b, like(b.getF32Type()), Value(arith::ShLIOp::create(b, wide, shift)));
+}
+
+} // namespace
+
+// Conversions of f8 take four neighbours, a word of memory; other operations two.
+int64_t ThreadEmitter::togetherIn(Operation *op) {
+  if (!isa<RankedTensorType>(op->getResult(0).getType()) || op->getNumOperands() == 0)
+    return 1;
+  Type from = elementTypeOf(op->getOperand(0).getType()), to = elementTypeOf(op->getResult(0).getType());
+  if (isRoundedToNearest(op)) {
+    if (isFp8(from) != isFp8(to) && !from.isF64() && !to.isF64())
+      return target.convertsFp8Together() ? 4 : 1;
+    return from.isF32() && target.narrowsPairs(to) ? 2 : 1;
+  }
+  bool isPlain = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op);
+  if (to.isBF16())
+    return isPlain && target.computesPairs(b.getF32Type()) ? 2 : 1;
+  bool isPaired = isPlain || isa<math::FmaOp>(op) || (to.isF32() && isExpanded(op, options.approximates));
+  return isPaired && target.computesPairs(to) ? 2 : 1;
+}
+
+ThreadEmitter::Values ThreadEmitter::computeTogether(Operation *op, ArrayRef<Values> operands) {
+  Type from = elementTypeOf(op->getOperand(0).getType()), to = elementTypeOf(op->getResult(0).getType());
+  auto count = int64_t(operands.front().size());
+  if (isFp8(to)) {
+    Values wide;
+    for (Value value : operands.front())
+      wide.push_back(convertFloat(value, from, b.getF32Type(), false));
+    return toFp8(wide, to, isWithinRange(op->getOperand(0), cast<FloatType>(to)));
+  }
+  if (isFp8(from)) {
+    if (Values halves = target.fromFp8ToHalf(b, operands.front(), from, threadType(to)); !halves.empty())
+      return halves;
+    Values wide = fromFp8(operands.front(), from);
+    for (Value &value : wide)
+      value = convertFloat(value, b.getF32Type(), to, false);
+    return wide;
+  }
+  Type vector = VectorType::get(count, threadType(to)), wide = VectorType::get(count, b.getF32Type());
+  auto narrowed = [&](Value f32) {
+    if (target.narrowsPairs(to))
+      return apart(b, arith::TruncFOp::create(b, vector, f32));
+    return llvm::map_to_vector(apart(b, f32),
+                               [&](Value value) { return convertFloat(value, b.getF32Type(), to, false); });
+  };
+  if (isRoundedToNearest(op))
+    return narrowed(joined(b, operands.front()));
+  bool viaF32 = to.isBF16(); // the chips have no arithmetic of bf16; f32 has digits enough to round twice
+  Values vectors;
+  for (const Values &values : operands)
+    vectors.push_back(viaF32 ? widened(b, joined(b, values)) : joined(b, values));
+  Value made = cloneOn(op, vectors, viaF32 ? wide : vector);
+  return viaF32 ? narrowed(made) : apart(b, made);
+}
+
+bool ThreadEmitter::emitTogether(Operation *op, Values &results) {
+  auto count = size_t(registersOf(op->getResult(0).getType()));
+  auto together = std::min(size_t(togetherIn(op)), count);
+  if (together < 2)
+    return false;
+  for (size_t first = 0; first < count; first += together) {
+    SmallVector<Values> operands;
+    bool isOneValue = true, repeats = first > 0;
+    for (Value operand : op->getOperands()) {
+      ArrayRef<Value> all = of(operand), values = all.slice(first, together);
+      operands.push_back(llvm::to_vector(values));
+      isOneValue &= llvm::all_equal(values);
+      repeats &= values == all.take_front(together);
+    }
+    if (repeats) {
+      results.append(results.begin(), results.begin() + together);
+    } else if (isOneValue) {
+      Values alone = llvm::map_to_vector(operands, [](const Values &values) { return values.front(); });
+      results.append(together, compute(op, alone, elementTypeOf(op->getResult(0).getType())));
+    } else {
+      llvm::append_range(results, computeTogether(op, operands));
+    }
+  }
+  return true;
+}
