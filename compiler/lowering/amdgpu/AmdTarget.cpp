@@ -58,13 +58,22 @@ void AmdTarget::barrier(Builder &b) const {
   fence(b, LLVM::AtomicOrdering::acquire, "workgroup");
 }
 
+static void eraseFences(Operation *barrier) {
+  barrier->getPrevNode()->erase();
+  barrier->getNextNode()->erase();
+}
+
 void AmdTarget::eraseBarrier(Operation *op) const {
-  op->getPrevNode()->erase();
-  op->getNextNode()->erase();
+  eraseFences(op);
   op->erase();
 }
 
-// LDS operations of a wave happen in their order: the compiler only must keep it.
+void AmdTarget::narrowBarrier(Operation *op) const {
+  eraseFences(op);
+  GpuTarget::narrowBarrier(op);
+}
+
+// LDS operations of a wave happen in their order: the compiler only must keep it, and nothing has to wait.
 void AmdTarget::warpBarrier(Builder &b) const {
   fence(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
   call(b, "llvm.amdgcn.wave.barrier", {});
