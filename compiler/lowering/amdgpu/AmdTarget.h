@@ -41,6 +41,7 @@ public:
                                          const layout::Shape &warps) const override;
   layout::LinearLayout operandLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
                                      const layout::Shape &warps, int operand) const override;
+  bool storesResultsInPlace() const override { return true; }
   mlir::SmallVector<mlir::Value> multiply(Builder &builder, const simt::MatrixInstruction &instruction,
                                           mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const override;
   bool hasFusedMultiplyAdd(mlir::Type narrow) const override { return narrow.isF16(); }

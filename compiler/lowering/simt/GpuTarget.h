@@ -99,6 +99,9 @@ public:
                                                  const layout::Shape &warps) const = 0;
   virtual layout::LinearLayout operandLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
                                              const layout::Shape &warps, int operand) const = 0;
+  /// Whether results go to memory from where the instruction leaves them. Otherwise they are exchanged first, so that
+  /// the lanes of a warp write neighbours.
+  virtual bool storesResultsInPlace() const { return false; }
   /// One instruction: `a`, `b` are registers (i32; i64 for elements of 64 bits) with neighbours along k packed, those
   /// of the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
   virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, const MatrixInstruction &instruction,
