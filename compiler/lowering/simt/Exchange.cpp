@@ -182,37 +182,41 @@ ThreadEmitter::Values ThreadEmitter::convertThroughShared(const Values &values, 
   return results;
 }
 
-ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(const Values &values, Type tile, Type element) {
+ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(Type tile, Type element,
+                                                         llvm::function_ref<Value(int64_t)> valueOf) {
   bool isTile = isa<RankedTensorType>(tile);
   LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
+  SmallVector<int64_t> firsts;
+  for (int64_t reg = 0; reg < registersOf(tile); ++reg)
+    firsts.push_back(isTile ? firstCopy(layout, reg) : reg);
+  auto eachElement = [&](llvm::function_ref<Value(int64_t)> make) {
+    Values made;
+    for (auto [reg, first] : llvm::enumerate(firsts))
+      made.push_back(int64_t(reg) == first ? make(first) : made[size_t(first)]);
+    return made;
+  };
   Value owner = isOwner(layout);
   if (!owner)
-    return values;
+    return eachElement(valueOf);
   Type stored = memoryType(element);
   int64_t bytes = stored.getIntOrFloatBitWidth() / 8;
-  int64_t elements = isTile ? cast<RankedTensorType>(tile).getNumElements() : 1;
-  Value base = scratch(elements * bytes);
-  auto pointerOf = [&](int64_t reg) -> Value {
-    if (!isTile)
-      return base;
-    return sharedPointer(base, arith::MulIOp::create(b, flatIndex(tile, reg), i32(bytes)));
-  };
-  Values pointers;
-  for (size_t reg = 0; reg < values.size(); ++reg)
-    pointers.push_back(pointerOf(int64_t(reg)));
+  Value base = scratch((isTile ? cast<RankedTensorType>(tile).getNumElements() : 1) * bytes);
+  Values pointers = eachElement([&](int64_t reg) -> Value {
+    return isTile ? sharedPointer(base, arith::MulIOp::create(b, flatIndex(tile, reg), i32(bytes))) : base;
+  });
   when(owner, {},
        [&]() -> Values {
-         for (auto [reg, value] : llvm::enumerate(values))
-           if (!isTile || firstCopy(layout, int64_t(reg)) == int64_t(reg))
-             storeShared(pointers[reg], toMemory(value, element));
+         eachElement([&](int64_t reg) -> Value {
+           storeShared(pointers[size_t(reg)], toMemory(valueOf(reg), element));
+           return {};
+         });
          return {};
        },
        {});
   meetForScratch();
-  Values results;
-  for (Value pointer : pointers)
-    results.push_back(fromMemory(loadShared(pointer, stored, 1).front(), element));
-  return results;
+  return eachElement([&](int64_t reg) {
+    return fromMemory(loadShared(pointers[size_t(reg)], stored, 1).front(), element);
+  });
 }
 
 //===-- Between lanes --------------------------------------------------------------------------------------------===//

@@ -141,7 +141,7 @@ void ThreadEmitter::emitLoad(LoadOp op) {
     }
   }
   if (agree)
-    results = broadcastFromOwners(results, op.getPtr().getType(), element);
+    results = broadcastFromOwners(op.getPtr().getType(), element, [&](int64_t reg) { return results[size_t(reg)]; });
   emitted[op.getResult()] = results;
 }
 
@@ -216,36 +216,26 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   Value pointer = op->getOperand(0), result = op->getResult(0);
   Type tile = pointer.getType(), element = elementTypeOf(result.getType());
   const Values &pointers = of(pointer);
-  Values masks;
-  Values results;
-  if (auto update = dyn_cast<AtomicRMWOp>(op)) {
-    if (update.getMask())
-      masks = of(update.getMask());
-    const Values &values = of(update.getVal());
-    results = once(
-        tile, element,
-        [&](int64_t reg) {
-          auto at = size_t(reg);
-          return target.atomicUpdate(b, update.getAtomicRmwOp(), pointers[at], values[at], update.getSem(),
-                                     update.getScope());
-        },
-        masks);
-  } else {
+  auto update = dyn_cast<AtomicRMWOp>(op);
+  Values masks = update && update.getMask() ? of(update.getMask()) : Values();
+  auto access = [&](int64_t reg) -> Value {
+    auto at = size_t(reg);
+    if (update)
+      return target.atomicUpdate(b, update.getAtomicRmwOp(), pointers[at], of(update.getVal())[at], update.getSem(),
+                                 update.getScope());
     auto swap = cast<AtomicCASOp>(op);
-    const Values &expected = of(swap.getCmp()), &values = of(swap.getVal());
-    results = once(
-        tile, element,
-        [&](int64_t reg) {
-          auto at = size_t(reg);
-          Value old = target.compareAndSwap(b, pointers[at], toMemory(expected[at], element),
-                                            toMemory(values[at], element), swap.getSem(), swap.getScope());
-          return fromMemory(old, element);
-        },
-        masks);
+    Value expected = toMemory(of(swap.getCmp())[at], element), value = toMemory(of(swap.getVal())[at], element);
+    return fromMemory(target.compareAndSwap(b, pointers[at], expected, value, swap.getSem(), swap.getScope()), element);
+  };
+  if (result.use_empty() || divergent) {
+    emitted[result] = once(tile, element, access, masks);
+    return;
   }
-  if (!result.use_empty() && !divergent)
-    results = broadcastFromOwners(results, tile, element);
-  emitted[result] = results;
+  Type type = threadType(element);
+  emitted[result] = broadcastFromOwners(tile, element, [&](int64_t reg) {
+    Value mask = masks.empty() ? Value() : masks[size_t(reg)];
+    return when(mask, {type}, [&]() -> Values { return {access(reg)}; }, {zeroOf(type)}).front();
+  });
 }
 
 // One poll always; without a limit, until the value is there.

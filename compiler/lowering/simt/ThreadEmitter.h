@@ -161,7 +161,8 @@ private:
   Values loadShared(Value pointer, Type type, int64_t count);
   Values convert(const Values &values, Type from, Type to);
   Values convertThroughShared(const Values &values, Type from, Type to);
-  Values broadcastFromOwners(const Values &values, Type tile, Type element);
+  /// What `valueOf` gives for the registers of the owners, where alone it is emitted, in all threads.
+  Values broadcastFromOwners(Type tile, Type element, llvm::function_ref<Value(int64_t reg)> valueOf);
 
   //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
   void placeRings();   ///< below the scratch memory, each where no other lives at the same time
