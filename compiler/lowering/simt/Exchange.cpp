@@ -214,9 +214,8 @@ ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(Type tile, Type element
        },
        {});
   meetForScratch();
-  return eachElement([&](int64_t reg) {
-    return fromMemory(loadShared(pointers[size_t(reg)], stored, 1).front(), element);
-  });
+  return eachElement(
+      [&](int64_t reg) { return fromMemory(loadShared(pointers[size_t(reg)], stored, 1).front(), element); });
 }
 
 //===-- Between lanes --------------------------------------------------------------------------------------------===//
