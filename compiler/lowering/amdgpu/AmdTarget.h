@@ -21,9 +21,6 @@ public:
   bool ownsSharedMemory() const override { return true; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const override;
   mlir::Value threadId(Builder &b) const override { return call(b, b.getI32Type(), "llvm.amdgcn.workitem.id.x", {}); }
-  mlir::Value sameInWarp(Builder &b, mlir::Value number) const override {
-    return call(b, b.getI32Type(), "llvm.amdgcn.readfirstlane", {number});
-  }
   mlir::Value programId(Builder &b, int axis) const override;
   mlir::Value programCount(Builder &b, int axis) const override;
   void barrier(Builder &b) const override;

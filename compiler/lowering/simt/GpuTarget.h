@@ -53,9 +53,7 @@ public:
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const = 0;
 
   using Builder = mlir::ImplicitLocOpBuilder;
-  virtual mlir::Value threadId(Builder &b) const = 0; ///< i32, in the block
-  /// `number` (i32), which all lanes of a warp have alike, where one register can hold it for all.
-  virtual mlir::Value sameInWarp(Builder &b, mlir::Value number) const { return number; }
+  virtual mlir::Value threadId(Builder &b) const = 0;               ///< i32, in the block
   virtual mlir::Value programId(Builder &b, int axis) const = 0;    ///< i32
   virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32
   /// All threads of the block meet and see each other's accesses to shared and global memory.

@@ -43,13 +43,6 @@ LogicalResult ThreadEmitter::refuse(Operation *op, const llvm::Twine &why) {
 
 //===-- Entry ----------------------------------------------------------------------------------------------------===//
 
-static bool hasMatrixProducts(FuncOp function, const GpuTarget &target) {
-  auto find = [&](DotOp dot) {
-    return target.matrixInstruction(dot) ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  return function.walk(find).wasInterrupted();
-}
-
 void ThreadEmitter::createEntry() {
   b.setInsertionPoint(source);
   // Scalars of fewer than 32 bits come as words; the last argument is the launch's record (binary/LaunchRecord.h).
@@ -81,8 +74,6 @@ void ThreadEmitter::createEntry() {
   int lanes = target.lanesPerWarp();
   lane = arith::AndIOp::create(b, thread, i32(lanes - 1));
   warp = arith::ShRUIOp::create(b, thread, i32(llvm::Log2_32(uint32_t(lanes))));
-  if (hasMatrixProducts(source, target)) // they fill the registers that each lane has of its own
-    warp = arith::AndIOp::create(b, target.sameInWarp(b, warp), i32(options.warps - 1));
   prologueEnd = arith::ConstantIntOp::create(b, 0, 1);
 }
 
