@@ -29,16 +29,17 @@ Value Numbers::divide(Operation *op, Value a, Value d) {
     return cloneOn(op, {a, d}, type);
   auto value = [&](int64_t number) { return constantLike(type, number, a); };
   auto equal = [&](Value x, Value y) -> Value { return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y); };
-  Value isZero = equal(d, value(0)), safe = arith::SelectOp::create(b, loc, isZero, value(1), d);
-  Value overflow;
+  // The divisor that is really divided by does not depend on the dividend, so that one that all threads share stays so.
+  Value isZero = equal(d, value(0)), isMinusOne, isOdd = isZero;
   if (isSignedOp(op) && bits > 1) {
-    overflow = arith::AndIOp::create(b, loc, equal(a, value(int64_t(1) << (bits - 1))), equal(d, value(-1)));
-    safe = arith::SelectOp::create(b, loc, overflow, value(1), safe);
+    isMinusOne = equal(d, value(-1));
+    isOdd = arith::OrIOp::create(b, loc, isZero, isMinusOne);
   }
+  Value safe = arith::SelectOp::create(b, loc, isOdd, value(1), d);
   bool vector = isa<VectorType>(a.getType());
   Value result = vector && bits > 1 && bits <= 32 ? divideNarrow(op, a, safe) : cloneOn(op, {a, safe}, type);
-  if (overflow && isRemainder)
-    result = arith::SelectOp::create(b, loc, overflow, value(0), result);
+  if (isMinusOne && !isRemainder)
+    result = arith::SelectOp::create(b, loc, isMinusOne, arith::SubIOp::create(b, loc, value(0), a), result);
   return arith::SelectOp::create(b, loc, isZero, isRemainder ? a : value(-1), result);
 }
 

@@ -122,8 +122,9 @@ struct Search {
 
   /// Vectors outside of what either side's lanes span, together with the vector part: what both sides keep in registers
   /// first, which can become repetitions; then others that no lane moves along; then sums of a lane vector of one side
-  /// and one of the other.
-  Vectors segment(const Vectors &vector, const Vectors &fromLanes, const Vectors &toLanes, size_t size) const {
+  /// and one of the other. Nothing where there are too few.
+  std::optional<Vectors> segment(const Vectors &vector, const Vectors &fromLanes, const Vectors &toLanes,
+                                 size_t size) const {
     BitSpan all = spanOf({&vector, &fromLanes, &toLanes});
     Vectors candidates = common;
     append(candidates, unitVectors());
@@ -142,9 +143,7 @@ struct Search {
     Vectors onlyFrom = own(fromLanes), onlyTo = own(toLanes);
     for (size_t i = 0; i < std::min(onlyFrom.size(), onlyTo.size()) && chosen.size() < size; ++i)
       chosen.push_back(onlyFrom[i] ^ onlyTo[i]);
-    if (chosen.size() != size)
-      throw internalError("layout: no segment without conflicts:\n" + from.flat.toString() + to.flat.toString());
-    return chosen;
+    return chosen.size() == size ? std::optional(chosen) : std::nullopt;
   }
 
   /// Elements of the vector part, from the first on, that a thread of the side has.
@@ -154,25 +153,72 @@ struct Search {
     return int64_t(1) << (end - vector.begin());
   }
 
-  ScratchLayout choose() const {
+  /// The vector part that both sides keep in registers, filled up to a word.
+  Vectors commonRun() const {
     BitSpan taken;
-    Vectors vector = independentOf(taken, common, size_t(log2Of(128 / elementBits)));
+    Vectors vector = independentOf(taken, common, mostVectors());
+    size_t wordVectors = size_t(std::max(0, log2Of(32) - log2Of(elementBits)));
+    if (vector.size() < wordVectors)
+      append(vector, independentOf(taken, fillers(), wordVectors - vector.size()));
+    return vector;
+  }
+
+  size_t mostVectors() const { return size_t(log2Of(128 / elementBits)); }
+
+  /// What a side takes, in instructions on registers: an access is one and as many more as memory is busy with its
+  /// words, and one takes a word apart or puts it together whose elements are not neighbours among the registers.
+  int64_t costOf(const Side &side, const Vectors &vector, int64_t run) const {
+    constexpr int64_t perWordAccessed = 2;
+    int64_t registers = int64_t(1) << side.registers.size();
+    int64_t perWord = std::min<int64_t>(run, std::max(1, 32 / elementBits));
+    int64_t words = std::max<int64_t>(1, run * elementBits / 32);
+    auto wordVectors = vector.begin() + log2Of(perWord);
+    bool neighbours = std::equal(vector.begin(), wordVectors, side.registers.begin());
+    return registers / run * (1 + perWordAccessed * words) + (neighbours ? 0 : registers / perWord);
+  }
+
+  /// Both sides access what `common` has, or one side as much as it can at once, and the other less: whichever takes
+  /// the least.
+  ScratchLayout choose() const {
+    std::optional<Candidate> best = scratchOf(commonRun(), /*mostRepetitions=*/int64_t(1) << tileBits);
+    if (!best)
+      throw internalError("layout: no segment without conflicts:\n" + from.flat.toString() + to.flat.toString());
+    int64_t repetitions = best->scratch.repetitions(); // each takes two meetings of the threads
+    for (const Side *side : {&to, &from})
+      for (size_t count = 1; count <= std::min(mostVectors(), side->registers.size()); ++count) {
+        if (elementBits << count < 32)
+          continue;
+        auto first = side->registers.begin();
+        std::optional<Candidate> other = scratchOf({first, first + ptrdiff_t(count)}, repetitions);
+        if (other && other->cost < best->cost)
+          best = std::move(other);
+      }
+    return best->scratch;
+  }
+
+  struct Candidate {
     ScratchLayout scratch;
-    scratch.vectorElements = int64_t(1) << vector.size();
-    size_t wordBits = size_t(std::max(0, log2Of(32) - log2Of(elementBits)));
-    if (vector.size() < wordBits)
-      append(vector, independentOf(taken, fillers(), wordBits - vector.size()));
+    int64_t cost = 0;
+  };
+
+  /// With this vector part; nothing where lanes would meet in a bank.
+  std::optional<Candidate> scratchOf(const Vectors &vector, int64_t mostRepetitions) const {
+    ScratchLayout scratch;
     scratch.writeElements = runIn(from, vector);
     scratch.readElements = runIn(to, vector);
-
-    int vectorBits = elementBits << vector.size(), rowBits = banks * 32;
-    int transactionLaneBits = log2Of(rowBits / std::max(32, vectorBits));
-    Vectors fromLanes = from.lanes(transactionLaneBits), toLanes = to.lanes(transactionLaneBits);
+    int rowBits = banks * 32, vectorBits = elementBits << vector.size();
+    auto lanesOf = [&](const Side &side, int64_t run) {
+      return side.lanes(log2Of(rowBits / std::max<int64_t>(32, elementBits * run)));
+    };
+    Vectors fromLanes = lanesOf(from, scratch.writeElements), toLanes = lanesOf(to, scratch.readElements);
     int rest = tileBits - int(vector.size());
-    Vectors far = segment(vector, fromLanes, toLanes, size_t(rest - std::min(log2Of(rowBits / vectorBits), rest)));
+    size_t farSize = size_t(rest - std::min(log2Of(rowBits / vectorBits), rest));
+    std::optional<Vectors> far = segment(vector, fromLanes, toLanes, farSize);
+    if (!far)
+      return std::nullopt;
 
     // The bank part is free; with the lanes of `from` its addresses are plain.
-    BitSpan used = spanOf({&vector, &far});
+    BitSpan used = spanOf({&vector, &*far});
     Vectors near = vector, bank = fromLanes;
     append(bank, toLanes);
     append(bank, unitVectors());
@@ -180,13 +226,13 @@ struct Search {
 
     BitSpan inRegisters = spanOf({&common});
     Vectors pieces, whole = near;
-    append(whole, far);
-    for (uint64_t each : far)
-      (inRegisters.contains(each) ? pieces : near).push_back(each);
+    append(whole, *far);
+    for (uint64_t each : *far)
+      (inRegisters.contains(each) && int64_t(2) << pieces.size() <= mostRepetitions ? pieces : near).push_back(each);
     scratch.layout = layoutOf(near, pieces);
     if (!registersDecidePieces(scratch.layout))
       scratch.layout = layoutOf(whole, {});
-    return scratch;
+    return Candidate{scratch, costOf(from, vector, scratch.writeElements) + costOf(to, vector, scratch.readElements)};
   }
 
   LinearLayout layoutOf(const Vectors &offsets, const Vectors &pieces) const {

@@ -16,7 +16,6 @@ struct ScratchLayout {
   /// larger identity of registers may access more; that stays free of conflicts.
   int64_t writeElements = 1;
   int64_t readElements = 1;
-  int64_t vectorElements = 1; ///< on both sides
   int64_t offsets() const { return layout.inputSize(Dim::Offset); }
   int64_t repetitions() const { return layout.inputSize(Dim::Register); }
 };

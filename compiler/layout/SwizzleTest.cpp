@@ -43,15 +43,13 @@ void expectNoConflicts(const LinearLayout &from, const LinearLayout &to, int ele
   ScratchLayout scratch = chooseScratch(from, to, elementBits, banks);
   EXPECT_TRUE(scratch.layout.isInvertible());
   EXPECT_EQ(scratch.offsets() * scratch.repetitions(), int64_t(1) << from.totalOutputBits());
-  EXPECT_LE(scratch.vectorElements * elementBits, 128);
-  EXPECT_EQ(scratch.vectorElements, std::min(scratch.writeElements, scratch.readElements));
+  EXPECT_LE(std::max(scratch.writeElements, scratch.readElements) * elementBits, 128);
   for (bool writes : {true, false}) {
     int64_t elements = writes ? scratch.writeElements : scratch.readElements;
     LinearLayout access = accessOf(writes ? from : to, scratch, elements);
     EXPECT_GE(access.consecutive(), elements);
     EXPECT_TRUE(access.sublayoutIsZero({Dim::Lane, Dim::Warp}, {Dim::Register}));
     EXPECT_EQ(countConflicts(access, elementBits, elements, banks), 0);
-    EXPECT_EQ(countConflicts(access, elementBits, scratch.vectorElements, banks), 0);
     LinearLayout widest = widestAccess(access);
     EXPECT_EQ(countConflicts(widest, elementBits, std::min<int64_t>(widest.consecutive(), 128 / elementBits), banks),
               0);
@@ -114,22 +112,40 @@ std::vector<int64_t> sortedOffsets(const ScratchLayout &scratch, int first, int 
 
 TEST(LayoutSwizzle, worked_examples) {
   Transposition eight(8), four(4);
+  // Words of neighbours along the columns, which one side reads several at a time.
   ScratchLayout f16 = chooseScratch(eight.from, eight.to, 16);
-  EXPECT_EQ(sortedOffsets(f16, 0, 1), (std::vector<int64_t>{2}));
-  EXPECT_EQ(sortedOffsets(f16, 6, 14), (std::vector<int64_t>{4, 9, 256, 512, 1040, 2080, 4160, 8320}));
+  EXPECT_EQ(sortedOffsets(f16, 0, 2), (std::vector<int64_t>{128, 256}));
+  EXPECT_EQ(f16.writeElements, 1);
+  EXPECT_EQ(f16.readElements, 4);
   ScratchLayout f8 = chooseScratch(eight.from, eight.to, 8);
-  EXPECT_EQ(sortedOffsets(f8, 0, 2), (std::vector<int64_t>{2, 4}));
-  EXPECT_EQ(sortedOffsets(f8, 7, 14), (std::vector<int64_t>{9, 256, 512, 1040, 2080, 4160, 8320}));
+  EXPECT_EQ(sortedOffsets(f8, 0, 4), (std::vector<int64_t>{8, 128, 256, 512}));
+  EXPECT_EQ(f8.writeElements, 1);
+  EXPECT_EQ(f8.readElements, 16);
   ScratchLayout f32 = chooseScratch(four.from, four.to, 32);
   EXPECT_EQ(sortedOffsets(f32, 5, 14), (std::vector<int64_t>{1, 2, 128, 256, 516, 1032, 2064, 4128, 8256}));
-  EXPECT_EQ(f16.writeElements, 2);
-  EXPECT_EQ(f8.writeElements, 4);
   EXPECT_EQ(f32.writeElements, 1);
-  for (const ScratchLayout *scratch : {&f16, &f8, &f32})
-    EXPECT_EQ(scratch->readElements, 1);
+  EXPECT_EQ(f32.readElements, 1);
   expectNoConflicts(eight.from, eight.to, 16, 32);
   expectNoConflicts(eight.from, eight.to, 8, 32);
   expectNoConflicts(four.from, four.to, 32, 32);
+}
+
+TEST(LayoutSwizzle, the_side_with_more_accesses_has_wide_ones) {
+  // Rows of a tile go to a matrix product along columns: every warp reads all that four of them wrote together.
+  LinearLayout loaded = blocked({64, 64}, {1, 8}, {8, 8}, {4, 1}, {1, 0});
+  LinearLayout operand = mfmaOperand({64, 64}, {4, 1}, 1, 8, 16, 16);
+  ScratchLayout scratch = chooseScratch(loaded, operand, 16);
+  EXPECT_EQ(scratch.writeElements, 1);
+  EXPECT_EQ(scratch.readElements, 8);
+  expectNoConflicts(loaded, operand, 16, 32);
+  ScratchLayout back = chooseScratch(operand, loaded, 16);
+  EXPECT_EQ(back.writeElements, 8);
+  EXPECT_EQ(back.readElements, 1);
+  expectNoConflicts(operand, loaded, 16, 32);
+  // No more pieces than with what both sides have in common, each of which the threads meet for twice.
+  LinearLayout rows = mfmaOperand({64, 64}, {4, 1}, 0, 8, 16, 16);
+  EXPECT_EQ(chooseScratch(loaded, rows, 16).writeElements, 8);
+  EXPECT_EQ(chooseScratch(loaded, rows, 16).repetitions(), 1);
 }
 
 TEST(LayoutSwizzle, nvidia_pairs) {
@@ -187,7 +203,7 @@ TEST(LayoutSwizzle, random_sums) {
     for (const LinearLayout &each : {from, to}) {
       LinearLayout access = each.compose(inverse);
       EXPECT_TRUE(access.sublayoutIsZero({Dim::Lane, Dim::Warp}, {Dim::Register}));
-      if (scratch.vectorElements == 1)
+      if (scratch.writeElements == 1 && scratch.readElements == 1)
         EXPECT_EQ(countConflicts(access, elementBits, 1, banks), 0);
     }
   }
@@ -197,7 +213,8 @@ TEST(LayoutSwizzle, a_tile_comes_through_piece_by_piece) {
   LinearLayout from = blocked({64, 64}, {1, 4}, {2, 16}, {2, 1}, {1, 0});
   LinearLayout to = blocked({64, 64}, {1, 4}, {16, 2}, {1, 2}, {1, 0});
   ScratchLayout scratch = chooseScratch(from, to, 32);
-  EXPECT_EQ(scratch.vectorElements, 4);
+  EXPECT_EQ(scratch.writeElements, 4);
+  EXPECT_EQ(scratch.readElements, 4);
   EXPECT_GT(scratch.repetitions(), 1);
   LinearLayout inverse = scratch.layout.pseudoinvert();
   LinearLayout store = from.flattenOutputs(Dim::Dim0).compose(inverse);

@@ -52,20 +52,33 @@ static void fence(ImplicitLocOpBuilder &b, LLVM::AtomicOrdering order, const cha
   LLVM::FenceOp::create(b, order, scope);
 }
 
-// The instruction waits for nothing: the fences do, each thread for what it did itself.
+// The instruction waits for nothing: the fences do, each thread for what it did itself. Products that come before stay
+// before: between the fence and the barrier they would begin with a wait for all that the fence waits for.
 void AmdTarget::barrier(Builder &b) const {
+  call(b, "llvm.amdgcn.sched.barrier", {i32(b, 0)});
   fence(b, LLVM::AtomicOrdering::release, "workgroup");
   call(b, "llvm.amdgcn.s.barrier", {});
   fence(b, LLVM::AtomicOrdering::acquire, "workgroup");
 }
 
+// And what keeps products before them.
+static void eraseFences(Operation *barrier) {
+  barrier->getPrevNode()->erase();
+  barrier->getPrevNode()->erase();
+  barrier->getNextNode()->erase();
+}
+
 void AmdTarget::eraseBarrier(Operation *op) const {
-  op->getPrevNode()->erase();
-  op->getNextNode()->erase();
+  eraseFences(op);
   op->erase();
 }
 
-// LDS operations of a wave happen in their order: the compiler only must keep it.
+void AmdTarget::narrowBarrier(Operation *op) const {
+  eraseFences(op);
+  GpuTarget::narrowBarrier(op);
+}
+
+// LDS operations of a wave happen in their order: the compiler only must keep it, and nothing has to wait.
 void AmdTarget::warpBarrier(Builder &b) const {
   fence(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
   call(b, "llvm.amdgcn.wave.barrier", {});

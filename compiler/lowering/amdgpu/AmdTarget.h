@@ -15,6 +15,9 @@ public:
 
   int lanesPerWarp() const override { return chip.threadsPerWarp; }
   int64_t sharedMemoryBytes() const override { return chip.sharedMemoryBytes; }
+  /// A compute unit has 2 KiB for each of its waves (CDNA 4: 5), half of what an operand of a small product takes: the
+  /// more workgroups fit, the less a meeting of one of them costs.
+  int64_t cheapSharedBytes() const override { return 0; }
   bool ownsSharedMemory() const override { return true; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const override;
   mlir::Value threadId(Builder &b) const override { return call(b, b.getI32Type(), "llvm.amdgcn.workitem.id.x", {}); }
@@ -24,6 +27,7 @@ public:
   void warpBarrier(Builder &b) const override;
   bool isBarrier(mlir::Operation *op) const override;
   void eraseBarrier(mlir::Operation *op) const override;
+  void narrowBarrier(mlir::Operation *op) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
@@ -43,6 +47,7 @@ public:
                                          const layout::Shape &warps) const override;
   layout::LinearLayout operandLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
                                      const layout::Shape &warps, int operand) const override;
+  bool storesResultsInPlace() const override { return true; }
   mlir::SmallVector<mlir::Value> multiply(Builder &builder, const simt::MatrixInstruction &instruction,
                                           mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const override;
   bool hasFusedMultiplyAdd(mlir::Type narrow) const override { return narrow.isF16(); }

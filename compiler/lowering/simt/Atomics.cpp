@@ -27,32 +27,28 @@ ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function
   return results;
 }
 
-ThreadEmitter::Values ThreadEmitter::updateAll(AtomicRMWOp op, MemSemantic semantic) {
-  Type tile = op.getPtr().getType(), element = elementTypeOf(op.getType());
-  const Values &pointers = of(op.getPtr()), &values = of(op.getVal());
-  Values masks = op.getMask() ? of(op.getMask()) : Values();
-  RMWOp kind = op.getAtomicRmwOp();
-  bool inPairs = target.updatesPairs(kind, threadType(element), op.getScope()) && vectorWidth(op, tile) > 1;
-  auto update = [&](int64_t reg) -> Values {
-    auto at = size_t(reg);
-    if (!inPairs)
-      return {target.atomicUpdate(b, kind, pointers[at], values[at], semantic, op.getScope())};
-    ValueRange pair = ArrayRef<Value>(values).slice(at, 2);
-    return target.atomicUpdatePair(b, kind, pointers[at], pair, semantic, op.getScope());
-  };
-  return once(tile, element, update, masks, inPairs ? 2 : 1);
+bool ThreadEmitter::updatesPairs(AtomicRMWOp op) {
+  Type element = threadType(elementTypeOf(op.getType()));
+  return target.updatesPairs(op.getAtomicRmwOp(), element, op.getScope()) && vectorWidth(op, op.getPtr().getType()) > 1;
 }
 
-ThreadEmitter::Values ThreadEmitter::swapAll(AtomicCASOp op, MemSemantic semantic) {
-  Type tile = op.getPtr().getType(), element = elementTypeOf(op.getType());
-  const Values &pointers = of(op.getPtr()), &expected = of(op.getCmp()), &values = of(op.getVal());
-  auto swap = [&](int64_t reg) -> Values {
-    auto at = size_t(reg);
-    Value old = target.compareAndSwap(b, pointers[at], toMemory(expected[at], element), toMemory(values[at], element),
-                                      semantic, op.getScope());
-    return {fromMemory(old, element)};
-  };
-  return once(tile, element, swap, {});
+ThreadEmitter::Values ThreadEmitter::updateAt(AtomicRMWOp op, MemSemantic semantic, int64_t reg) {
+  auto at = size_t(reg);
+  Value pointer = of(op.getPtr())[at];
+  const Values &values = of(op.getVal());
+  RMWOp kind = op.getAtomicRmwOp();
+  if (!updatesPairs(op))
+    return {target.atomicUpdate(b, kind, pointer, values[at], semantic, op.getScope())};
+  ValueRange pair = ArrayRef<Value>(values).slice(at, 2);
+  return target.atomicUpdatePair(b, kind, pointer, pair, semantic, op.getScope());
+}
+
+ThreadEmitter::Values ThreadEmitter::swapAt(AtomicCASOp op, MemSemantic semantic, int64_t reg) {
+  auto at = size_t(reg);
+  Type element = elementTypeOf(op.getType());
+  Value expected = toMemory(of(op.getCmp())[at], element), value = toMemory(of(op.getVal())[at], element);
+  Value old = target.compareAndSwap(b, of(op.getPtr())[at], expected, value, semantic, op.getScope());
+  return {fromMemory(old, element)};
 }
 
 // Where fences give updates their order, one before all elements of a thread and one behind them are enough: nothing is
@@ -62,17 +58,23 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   auto update = dyn_cast<AtomicRMWOp>(op);
   auto swap = dyn_cast<AtomicCASOp>(op);
   Value result = op->getResult(0);
-  Type tile = op->getOperand(0).getType();
+  Type tile = op->getOperand(0).getType(), element = elementTypeOf(result.getType());
   MemSemantic semantic = update ? update.getSem() : swap.getSem();
   MemScope scope = update ? update.getScope() : swap.getScope();
+  Values masks = update && update.getMask() ? of(update.getMask()) : Values();
+  int64_t together = update && updatesPairs(update) ? 2 : 1;
   bool fencesAll = target.ordersByFences() && registersOf(tile) > 1;
   if (fencesAll)
     target.fenceBefore(b, semantic, scope);
   MemSemantic each = fencesAll ? MemSemantic::Relaxed : semantic;
-  Values results = update ? updateAll(update, each) : swapAll(swap, each);
+  auto access = [&](int64_t reg) { return update ? updateAt(update, each, reg) : swapAt(swap, each, reg); };
+  SmallVector<Type> types(size_t(together), threadType(element));
+  Values nothing(size_t(together), zeroOf(types.front()));
+  auto masked = [&](int64_t reg) {
+    return when(masks.empty() ? Value() : masks[size_t(reg)], types, [&] { return access(reg); }, nothing);
+  };
+  emitted[result] = result.use_empty() || divergent ? once(tile, element, access, masks, together)
+                                                    : broadcastFromOwners(tile, element, masked, together);
   if (fencesAll)
     target.fenceAfter(b, semantic, scope);
-  if (!result.use_empty() && !divergent)
-    results = broadcastFromOwners(results, tile, elementTypeOf(result.getType()));
-  emitted[result] = results;
 }

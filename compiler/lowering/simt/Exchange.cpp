@@ -182,37 +182,48 @@ ThreadEmitter::Values ThreadEmitter::convertThroughShared(const Values &values, 
   return results;
 }
 
-ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(const Values &values, Type tile, Type element) {
+ThreadEmitter::Values ThreadEmitter::broadcastFromOwners(Type tile, Type element,
+                                                         llvm::function_ref<Values(int64_t)> valuesOf,
+                                                         int64_t together) {
   bool isTile = isa<RankedTensorType>(tile);
   LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
+  // Copies of a register are made of the first one's.
+  auto eachElement = [&](llvm::function_ref<Values(int64_t)> make, int64_t step) {
+    Values made;
+    for (int64_t reg = 0; reg < registersOf(tile); reg += step) {
+      int64_t first = isTile ? firstCopy(layout, reg) : reg;
+      Values more = first == reg ? make(reg) : Values(ArrayRef<Value>(made).slice(size_t(first), size_t(step)));
+      made.append(more.begin(), more.end());
+    }
+    return made;
+  };
   Value owner = isOwner(layout);
   if (!owner)
-    return values;
+    return eachElement(valuesOf, together);
   Type stored = memoryType(element);
   int64_t bytes = stored.getIntOrFloatBitWidth() / 8;
-  int64_t elements = isTile ? cast<RankedTensorType>(tile).getNumElements() : 1;
-  Value base = scratch(elements * bytes);
-  auto pointerOf = [&](int64_t reg) -> Value {
-    if (!isTile)
-      return base;
-    return sharedPointer(base, arith::MulIOp::create(b, flatIndex(tile, reg), i32(bytes)));
+  Value base = scratch((isTile ? cast<RankedTensorType>(tile).getNumElements() : 1) * bytes);
+  auto pointerTo = [&](int64_t reg) -> Values {
+    return {isTile ? sharedPointer(base, arith::MulIOp::create(b, flatIndex(tile, reg), i32(bytes))) : base};
   };
-  Values pointers;
-  for (size_t reg = 0; reg < values.size(); ++reg)
-    pointers.push_back(pointerOf(int64_t(reg)));
+  Values pointers = eachElement(pointerTo, 1);
   when(owner, {},
        [&]() -> Values {
-         for (auto [reg, value] : llvm::enumerate(values))
-           if (!isTile || firstCopy(layout, int64_t(reg)) == int64_t(reg))
-             storeShared(pointers[reg], toMemory(value, element));
+         auto storeAll = [&](int64_t reg) {
+           Values values = valuesOf(reg);
+           for (auto [i, value] : llvm::enumerate(values))
+             storeShared(pointers[size_t(reg) + i], toMemory(value, element));
+           return values;
+         };
+         eachElement(storeAll, together);
          return {};
        },
        {});
   meetForScratch();
-  Values results;
-  for (Value pointer : pointers)
-    results.push_back(fromMemory(loadShared(pointer, stored, 1).front(), element));
-  return results;
+  auto load = [&](int64_t reg) -> Values {
+    return {fromMemory(loadShared(pointers[size_t(reg)], stored, 1).front(), element)};
+  };
+  return eachElement(load, 1);
 }
 
 //===-- Between lanes --------------------------------------------------------------------------------------------===//

@@ -140,7 +140,7 @@ void ThreadEmitter::emitLoad(LoadOp op) {
     }
   }
   if (agree)
-    results = broadcastFromOwners(results, op.getPtr().getType(), element);
+    results = broadcastFromOwners(op.getPtr().getType(), element, [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
   emitted[op.getResult()] = results;
 }
 

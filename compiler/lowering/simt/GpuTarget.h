@@ -45,6 +45,8 @@ public:
   virtual int lanesPerWarp() const = 0;
   virtual int64_t sharedMemoryBytes() const = 0; ///< most that a block may have
   virtual int sharedMemoryBanks() const { return 32; }
+  /// So much a kernel's buffers may take together before they share bytes, which takes more meetings of the threads.
+  virtual int64_t cheapSharedBytes() const { return int64_t(32) * 1024; }
   /// Whether a kernel's shared memory is part of its code; otherwise a launch says how much it gets.
   virtual bool ownsSharedMemory() const { return false; }
 
@@ -65,6 +67,12 @@ public:
   virtual bool isBarrier(mlir::Operation *op) const = 0;
   /// Removes `op`, which isBarrier, and what barrier() made with it.
   virtual void eraseBarrier(mlir::Operation *op) const { op->erase(); }
+  /// The lanes of a warp meet in its place.
+  virtual void narrowBarrier(mlir::Operation *op) const {
+    Builder b(op->getLoc(), op);
+    warpBarrier(b);
+    op->erase();
+  }
   /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.
   virtual mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const = 0;
   /// The value (i32) of lane `lane` (i32, of the same warp).
@@ -105,6 +113,9 @@ public:
                                                  const layout::Shape &warps) const = 0;
   virtual layout::LinearLayout operandLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
                                              const layout::Shape &warps, int operand) const = 0;
+  /// Whether results go to memory from where the instruction leaves them. Otherwise they are exchanged first, so that
+  /// the lanes of a warp write neighbours.
+  virtual bool storesResultsInPlace() const { return false; }
   /// One instruction: `a`, `b` are registers (i32; i64 for elements of 64 bits) with neighbours along k packed, those
   /// of the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
   virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, const MatrixInstruction &instruction,

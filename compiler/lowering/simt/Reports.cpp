@@ -52,13 +52,10 @@ void ThreadEmitter::emitPiece(int32_t site, int32_t operand, Value value) {
   int64_t lines = tile ? tile.getNumElements() : 1;
   int64_t elementBytes = value ? memoryType(elementTypeOf(type)).getIntOrFloatBitWidth() / 8 : 0;
   int64_t size = printPieceBytes(lines, elementBytes);
-  Values place = once(word, word,
-                      [&](int64_t) -> Values {
-                        addToRecord(offsetof(LaunchRecord, lines), lines);
-                        return {addToRecord(offsetof(LaunchRecord, bytes), size)};
-                      },
-                      {});
-  place = broadcastFromOwners(place, word, word);
+  Values place = broadcastFromOwners(word, word, [&](int64_t) -> Values {
+    addToRecord(offsetof(LaunchRecord, lines), lines);
+    return {addToRecord(offsetof(LaunchRecord, bytes), size)};
+  });
   Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, place.front(), i64(recordedPieceBytes - size));
   when(fits, {},
        [&]() -> Values {

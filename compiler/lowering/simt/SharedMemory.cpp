@@ -7,10 +7,6 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 
-/// Buffers may together take so much before they share bytes: as many blocks then fit on a processor as registers
-/// allow.
-static constexpr int64_t cheapBytes = 32 * 1024;
-
 Value SharedMemory::base(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp entry, Operation *prologue) {
   OpBuilder::InsertionGuard guard(b);
   if (!symbol) {
@@ -151,7 +147,7 @@ int64_t SharedMemory::finish(LLVM::LLVMFuncOp entry) {
     flow.buffers.push_back({buffer.bytes, buffer.perWarp, buffer.first});
   SharedFlowBuilder builder(*this, flow);
   builder.visitFunction(entry);
-  int64_t largest = cheapBytes;
+  int64_t largest = target.cheapSharedBytes();
   for (const Buffer &buffer : buffers)
     largest = std::max(largest, buffer.bytes);
   int64_t others = std::max(ownedBytes, firstByte);
@@ -159,13 +155,10 @@ int64_t SharedMemory::finish(LLVM::LLVMFuncOp entry) {
   for (auto [buffer, place] : llvm::zip(buffers, flow.buffers))
     buffer.start.setValueAttr(IntegerAttr::get(buffer.start.getType(), place.start));
   for (auto [op, meeting] : llvm::zip(builder.proposed, flow.chooseMeetings())) {
-    if (meeting == Meeting::Block)
-      continue;
-    if (meeting == Meeting::Warp) {
-      ImplicitLocOpBuilder b(op->getLoc(), op);
-      target.warpBarrier(b);
-    }
-    target.eraseBarrier(op);
+    if (meeting == Meeting::Warp)
+      target.narrowBarrier(op);
+    else if (meeting == Meeting::None)
+      target.eraseBarrier(op);
   }
   if (symbol && target.ownsSharedMemory()) {
     symbol.setGlobalType(LLVM::LLVMArrayType::get(IntegerType::get(entry.getContext(), 8), unsigned(end)));

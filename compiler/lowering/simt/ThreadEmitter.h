@@ -117,8 +117,10 @@ private:
 
   //===-- Atomics.cpp --------------------------------------------------------------------------------------------===//
   void emitAtomic(mlir::Operation *op);
-  Values updateAll(triton::AtomicRMWOp op, triton::MemSemantic semantic);
-  Values swapAll(triton::AtomicCASOp op, triton::MemSemantic semantic);
+  /// The element of a register, or where updatesPairs() those of two; old values.
+  Values updateAt(triton::AtomicRMWOp op, triton::MemSemantic semantic, int64_t reg);
+  Values swapAt(triton::AtomicCASOp op, triton::MemSemantic semantic, int64_t reg);
+  bool updatesPairs(triton::AtomicRMWOp op);
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its results, those of so
   /// many registers `together`, which have one mask.
   Values once(Type tile, Type result, llvm::function_ref<Values(int64_t reg)> body, const Values &masks,
@@ -173,7 +175,10 @@ private:
   Values loadShared(Value pointer, Type type, int64_t count);
   Values convert(const Values &values, Type from, Type to);
   Values convertThroughShared(const Values &values, Type from, Type to);
-  Values broadcastFromOwners(const Values &values, Type tile, Type element);
+  /// What `valuesOf` gives for the registers of the owners, where alone it is emitted, in all threads; for `together`
+  /// neighbouring registers at once.
+  Values broadcastFromOwners(mlir::Type tile, mlir::Type element,
+                             llvm::function_ref<Values(int64_t reg)> valuesOf, int64_t together = 1);
 
   //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
   void placeRings();   ///< below the scratch memory, each where no other lives at the same time

@@ -137,6 +137,28 @@ bool LayoutAssigner::visitMerges(bool last) {
   return changed;
 }
 
+// Where the first of its users stands, or what that is in; nothing when one of them is in no such operation.
+static Operation *firstUser(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!here)
+      return nullptr;
+    if (!first || here->isBeforeInBlock(first))
+      first = here;
+  }
+  return first;
+}
+
+// Exchanges come right before they are needed: loads in between are then under way while threads wait for each other.
+static void sinkConversions(FuncOp function) {
+  SmallVector<ConvertLayoutOp> conversions;
+  function.walk([&](ConvertLayoutOp op) { conversions.push_back(op); });
+  for (ConvertLayoutOp op : conversions)
+    if (Operation *first = firstUser(op))
+      op->moveBefore(first);
+}
+
 void LayoutAssigner::run() {
   SmallVector<Operation *> ops;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
@@ -159,6 +181,7 @@ void LayoutAssigner::run() {
     if (unplaced && op->use_empty())
       op->erase();
   }
+  sinkConversions(function);
 }
 
 LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int warps, bool warpGroups) {

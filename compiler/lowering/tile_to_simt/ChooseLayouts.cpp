@@ -14,6 +14,10 @@ static int64_t countOf(const layout::Shape &shape) {
   return count;
 }
 
+static int64_t memoryBits(Type element) {
+  return element.isIntOrFloat() ? std::max(8u, element.getIntOrFloatBitWidth()) : 64;
+}
+
 LinearLayout LayoutAssigner::defaultLayout(const layout::Shape &shape, int64_t perThread) {
   layout::Shape size(shape.size(), 1);
   if (!shape.empty())
@@ -21,11 +25,45 @@ LinearLayout LayoutAssigner::defaultLayout(const layout::Shape &shape, int64_t p
   return layout::defaultBlocked(shape, size, layout::rowMajor(shape.size()), target.lanesPerWarp(), warps);
 }
 
+// The axis K of a product of the loaded tile, and how many neighbours on it a thread reads at once.
+std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfProduct(LoadOp load) {
+  SmallVector<Value> work = {load.getResult()};
+  while (!work.empty())
+    for (OpOperand &use : work.pop_back_val().getUses()) {
+      if (auto dot = dyn_cast<DotOp>(use.getOwner()); dot && use.getOperandNumber() < 2) {
+        if (std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot))
+          return std::pair(int(tileOf(dot.getD()).getRank()) - 1 - int(use.getOperandNumber()), instruction->kWidth);
+      } else if (isElementwise(use.getOwner())) {
+        work.push_back(use.getOwner()->getResult(0));
+      }
+    }
+  return std::nullopt;
+}
+
+// Which rows a thread loads is all the same to memory: let them be those that it can write to shared memory at once.
+// What comes in words of neighbours would have to be taken apart for that.
+void LayoutAssigner::takeRunAlongK(LoadOp load, analysis::AccessLayout &access) {
+  auto run = runOfProduct(load);
+  if (!run || run->first == access.order[0])
+    return;
+  auto fastest = size_t(access.order[0]);
+  int64_t neighbours = facts.of(load.getPtr()).axes[fastest].contiguity;
+  if (load.getMask())
+    neighbours = std::min(neighbours, facts.of(load.getMask()).axes[fastest].constancy);
+  if (neighbours < access.sizePerThread[fastest])
+    access.sizePerThread[fastest] = 1; // asked for by other accesses, and of no use here
+  int64_t share = countOf(shapeOf(load.getResult())) / threads() / access.sizePerThread[fastest];
+  if (access.sizePerThread[fastest] * memoryBits(elementTypeOf(load.getType())) < 32)
+    access.sizePerThread[size_t(run->first)] = std::clamp<int64_t>(share, 1, run->second);
+}
+
 LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
   analysis::AccessLayout access = accesses.chooseAccess(op, threads());
   layout::Shape shape = shapeOf(pointer);
   if (access.order.empty())
     return defaultLayout(shape);
+  if (auto load = dyn_cast<LoadOp>(op); load && !target.hasAsyncCopies())
+    takeRunAlongK(load, access);
   return layout::defaultBlocked(shape, access.sizePerThread, access.order, target.lanesPerWarp(), warps);
 }
 
@@ -108,7 +146,14 @@ LinearLayout LayoutAssigner::dotLayout(DotOp op) {
     }
     return layout::defaultBlocked(shape, size, layout::rowMajor(rank), target.lanesPerWarp(), warps);
   }
-  return target.accumulatorLayout(*instruction, shape, warpsOf(op));
+  resultLayouts.push_back(target.accumulatorLayout(*instruction, shape, warpsOf(op)));
+  return resultLayouts.back();
+}
+
+LinearLayout LayoutAssigner::storeLayout(StoreOp op) {
+  const LinearLayout *layout = own(op.getValue());
+  bool inPlace = target.storesResultsInPlace() && layout && llvm::is_contained(resultLayouts, *layout);
+  return inPlace ? *layout : accessLayout(op, op.getPtr());
 }
 
 LinearLayout LayoutAssigner::reduceLayout(ReduceOp op) {

@@ -48,8 +48,12 @@ private:
 
   //===-- ChooseLayouts.cpp --------------------------------------------------------------------------------------===//
   LinearLayout accessLayout(mlir::Operation *op, mlir::Value pointer);
+  std::optional<std::pair<int, int64_t>> runOfProduct(triton::LoadOp load);
+  void takeRunAlongK(triton::LoadOp load, analysis::AccessLayout &access);
   layout::Shape warpsOf(triton::DotOp op); ///< of a matrix instruction's result, along each axis
   LinearLayout dotLayout(triton::DotOp op);
+  /// Where a store's elements are to be: as its access wants it, or as matrix instructions left them.
+  LinearLayout storeLayout(triton::StoreOp op);
   /// The instruction for groups of warps, where both operands come from memory in the same block.
   std::optional<GroupInstruction> groupInstruction(triton::DotOp op);
   LinearLayout reduceLayout(triton::ReduceOp op);
@@ -78,6 +82,7 @@ private:
   analysis::AxisAnalysis facts;
   analysis::AccessAnalysis accesses;
   llvm::DenseMap<mlir::Value, LinearLayout> layouts;
+  std::vector<LinearLayout> resultLayouts; ///< of matrix instructions
   /// Of the operands of reductions, joins, ...: chosen once, when the results get theirs.
   llvm::DenseMap<mlir::Operation *, LinearLayout> operandLayouts;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> made;

@@ -87,7 +87,8 @@ void LayoutAssigner::rewriteAccess(Operation *op) {
     op->setAttr("simt.vector", b.getI64IntegerAttr(std::min<int64_t>(width, 16)));
     op->setAttr("simt.axis", b.getI64IntegerAttr(access.order[0]));
   }
-  setAll(op, accessLayout(op, pointer));
+  auto store = dyn_cast<StoreOp>(op);
+  setAll(op, store ? storeLayout(store) : accessLayout(op, pointer));
 }
 
 void LayoutAssigner::rewriteDot(DotOp dot) {
