@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/BufferAccesses.h"
+#include "compiler/emit/AddressParts.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+using namespace heddle;
+
+namespace {
+
+constexpr unsigned globalSpace = 1, bufferSpace = 8;
+/// A buffer has 2 GB. An offset that no constant of an instruction brings back into it marks what a mask forbids; as a
+/// float it is -2, which an instruction holds without a register.
+constexpr int64_t bufferBytes = int64_t(1) << 31, outside = 0xC0000000, mostAddend = int64_t(1) << 29;
+/// Offsets are in bytes, of plain memory.
+constexpr int64_t descriptorFlags = (7 << 12) | (4 << 15);
+constexpr int64_t widestAccess = 16;
+/// Above, a block stays a branch: it is more than stores and what they alone need.
+constexpr long mostFlattened = 48;
+
+/// What decides an access: it happens where the bit is set, or where it is not.
+struct Guard {
+  Value *bit;
+  bool inverted;
+  bool operator==(const Guard &other) const { return bit == other.bit && inverted == other.inverted; }
+};
+
+/// Where an access goes: the wave's pointer + the lane's offset + a constant.
+struct Place {
+  AddressParts parts;
+  int64_t ofPointer = 0; ///< added to what the wave shares
+  int64_t ofOffset = 0;  ///< added to the lane's part, which is then 0 or more
+  int64_t constant = 0;  ///< the instruction's
+};
+
+/// An access to global memory, as it was found.
+struct Access {
+  Instruction *instruction;
+  WeakTrackingVH pointer;
+  SmallVector<Guard, 2> guards; ///< all of them have to allow it
+  std::optional<Place> place;   ///< only if the lane's part is proven to fit into a buffer
+};
+
+class AccessWriter {
+public:
+  AccessWriter(Function &function, FunctionAnalysisManager &analyses)
+      : function(function), addresses(function, analyses), loops(analyses.getResult<LoopAnalysis>(function)),
+        zeros(function.getParent()->getGlobalVariable("heddle_zeros", /*AllowInternal=*/true)) {}
+
+  bool run();
+
+private:
+  void collect();
+  void addAccess(Instruction &instruction, Value *pointer);
+  std::optional<Place> placeOf(Value *pointer, const Instruction *at) const;
+  bool isOfWave(const Guard &guard, const Instruction *at) const { return addresses.isOfWave(guard.bit, at); }
+
+  Value *pointerOf(IRBuilder<> &b, const Place &place) const;
+  Value *offsetOf(IRBuilder<> &b, const Place &place) const;
+  void writeBuffer(Access &access);
+  void writeSplit(Access &access);
+  bool canFlatten(BasicBlock &block) const;
+  void planFlattening();
+  void flatten(BasicBlock *block);
+  void writeBranches();
+  void writeBranch(ArrayRef<Access *> group);
+
+  Function &function;
+  AddressAnalysis addresses;
+  LoopInfo &loops;
+  GlobalVariable *zeros;
+  MapVector<Instruction *, Access> accesses;
+  SmallVector<std::pair<BasicBlock *, Guard>> flattened;
+};
+
+} // namespace
+
+//===-- Finding --------------------------------------------------------------------------------------------------===//
+
+// What travels: whole words as words, less as it is; null when no buffer instruction moves it.
+static Type *carrierOf(Type *type, const DataLayout &layout) {
+  if (type->isAggregateType() || (type->isVectorTy() && type->getScalarType()->isPointerTy()))
+    return nullptr;
+  uint64_t bits = layout.getTypeSizeInBits(type).getFixedValue();
+  LLVMContext &context = type->getContext();
+  if (bits == 64 || bits == 96 || bits == 128)
+    return FixedVectorType::get(Type::getInt32Ty(context), unsigned(bits / 32));
+  if (bits == 8 || bits == 16 || bits == 32)
+    return type->isVectorTy() ? Type::getIntNTy(context, unsigned(bits)) : type;
+  return nullptr;
+}
+
+static void addGuards(SmallVectorImpl<Guard> &guards, Value *bit, bool inverted) {
+  Value *x = nullptr, *y = nullptr;
+  if (!inverted &&
+      PatternMatch::match(bit, PatternMatch::m_LogicalAnd(PatternMatch::m_Value(x), PatternMatch::m_Value(y)))) {
+    addGuards(guards, x, false);
+    addGuards(guards, y, false);
+  } else {
+    guards.push_back({bit, inverted});
+  }
+}
+
+// The lane's part as an offset of 32 bits that is 0 or more and within the buffer.
+std::optional<Place> AccessWriter::placeOf(Value *pointer, const Instruction *at) const {
+  std::optional<AddressParts> parts = addresses.split(pointer, at);
+  int64_t low = 0, high = 0, spread = 0;
+  if (!parts || AddOverflow(parts->least, parts->constant, low) || AddOverflow(parts->most, parts->constant, high) ||
+      SubOverflow(parts->most, parts->least, spread) || spread > bufferBytes - widestAccess)
+    return std::nullopt;
+  Place place{std::move(*parts)};
+  bool fits = low >= 0 && high <= bufferBytes - widestAccess;
+  if (fits && place.parts.least >= 0 && place.parts.constant >= 0 && place.parts.constant <= mostAddend) {
+    place.constant = place.parts.constant;
+  } else if (fits) {
+    place.ofOffset = place.parts.constant;
+  } else {
+    place.ofPointer = low;
+    place.ofOffset = -place.parts.least;
+  }
+  return place;
+}
+
+void AccessWriter::addAccess(Instruction &instruction, Value *pointer) {
+  Access access{&instruction, pointer, {}, std::nullopt};
+  if (auto *choice = dyn_cast<SelectInst>(pointer); zeros && choice && isa<LoadInst>(instruction)) {
+    bool inverted = choice->getTrueValue() == zeros;
+    if (inverted || choice->getFalseValue() == zeros) {
+      access.pointer = inverted ? choice->getFalseValue() : choice->getTrueValue();
+      addGuards(access.guards, choice->getCondition(), inverted);
+    }
+  }
+  access.place = placeOf(access.pointer, &instruction);
+  accesses.insert({&instruction, std::move(access)});
+}
+
+void AccessWriter::collect() {
+  const DataLayout &layout = function.getDataLayout();
+  for (Instruction &instruction : instructions(function)) {
+    if (auto *load = dyn_cast<LoadInst>(&instruction)) {
+      if (load->isSimple() && load->getPointerAddressSpace() == globalSpace && carrierOf(load->getType(), layout))
+        addAccess(instruction, load->getPointerOperand());
+    } else if (auto *store = dyn_cast<StoreInst>(&instruction)) {
+      if (store->isSimple() && store->getPointerAddressSpace() == globalSpace &&
+          carrierOf(store->getValueOperand()->getType(), layout))
+        addAccess(instruction, store->getPointerOperand());
+    }
+  }
+}
+
+//===-- Writing --------------------------------------------------------------------------------------------------===//
+
+static Value *scaled(IRBuilder<> &b, Value *value, int64_t factor) {
+  if (factor > 0 && isPowerOf2_64(uint64_t(factor)))
+    return factor == 1 ? value : b.CreateShl(value, Log2_64(uint64_t(factor)));
+  return b.CreateMul(value, ConstantInt::getSigned(value->getType(), factor));
+}
+
+// What changes least comes first, so that it can leave loops.
+Value *AccessWriter::pointerOf(IRBuilder<> &b, const Place &place) const {
+  auto depth = [&](const AddressTerm &term) {
+    auto *instruction = dyn_cast<Instruction>((Value *)term.value);
+    return instruction ? loops.getLoopDepth(instruction->getParent()) : 0;
+  };
+  SmallVector<AddressTerm, 4> terms;
+  for (const AddressTerm &term : place.parts.ofWave)
+    terms.insert(llvm::find_if(terms, [&](const AddressTerm &other) { return depth(other) > depth(term); }), term);
+  Value *pointer = place.parts.base;
+  Type *word = b.getInt64Ty(), *byte = b.getInt8Ty();
+  for (const AddressTerm &term : terms) {
+    Value *value = b.CreateIntCast(term.value, word, term.isSigned);
+    value = scaled(b, value, term.factor);
+    pointer = b.CreateGEP(byte, pointer, value);
+  }
+  return place.ofPointer ? b.CreateGEP(byte, pointer, ConstantInt::getSigned(word, place.ofPointer)) : pointer;
+}
+
+Value *AccessWriter::offsetOf(IRBuilder<> &b, const Place &place) const {
+  Type *type = b.getInt32Ty();
+  Value *offset = nullptr;
+  for (const AddressTerm &term : place.parts.ofLane) {
+    Value *value = b.CreateIntCast(term.value, type, term.isSigned);
+    value = scaled(b, value, int32_t(term.factor));
+    offset = offset ? b.CreateAdd(offset, value) : value;
+  }
+  if (!offset)
+    return ConstantInt::getSigned(type, place.ofOffset);
+  return place.ofOffset ? b.CreateAdd(offset, ConstantInt::getSigned(type, int64_t(int32_t(place.ofOffset)))) : offset;
+}
+
+static Value *conjunction(IRBuilder<> &b, ArrayRef<Guard> guards) {
+  Value *all = nullptr;
+  for (const Guard &guard : guards) {
+    Value *bit = guard.inverted ? b.CreateNot(guard.bit) : guard.bit;
+    all = all ? b.CreateAnd(all, bit) : bit;
+  }
+  return all;
+}
+
+static Value *convert(IRBuilder<> &b, Value *value, Type *to) {
+  if (value->getType()->isPointerTy())
+    value = b.CreatePtrToInt(value, b.getInt64Ty());
+  if (to->isPointerTy())
+    return b.CreateIntToPtr(b.CreateBitCast(value, b.getInt64Ty()), to);
+  return b.CreateBitCast(value, to);
+}
+
+// What all lanes are forbidden empties the buffer; what one lane is forbidden lies outside.
+void AccessWriter::writeBuffer(Access &access) {
+  Instruction *old = access.instruction;
+  IRBuilder<> b(old);
+  SmallVector<Guard, 2> ofWave, ofLane;
+  for (const Guard &guard : access.guards)
+    (isOfWave(guard, old) ? ofWave : ofLane).push_back(guard);
+  Value *size = b.getInt64(bufferBytes), *offset = offsetOf(b, *access.place);
+  if (!ofWave.empty())
+    size = b.CreateSelect(conjunction(b, ofWave), size, b.getInt64(0));
+  if (!ofLane.empty())
+    offset = b.CreateSelect(conjunction(b, ofLane), offset, b.getInt32(uint32_t(outside)));
+  if (access.place->constant)
+    offset = b.CreateAdd(offset, b.getInt32(uint32_t(access.place->constant)), "", /*HasNUW=*/true);
+  Value *pointer = pointerOf(b, *access.place);
+  Type *descriptor = PointerType::get(b.getContext(), bufferSpace);
+  Value *buffer = b.CreateIntrinsic(Intrinsic::amdgcn_make_buffer_rsrc, {descriptor, pointer->getType()},
+                                    {pointer, b.getInt16(0), size, b.getInt32(descriptorFlags)});
+  auto *load = dyn_cast<LoadInst>(old);
+  bool streams = old->hasMetadata(LLVMContext::MD_nontemporal);
+  Value *none = b.getInt32(0), *policy = b.getInt32(streams ? 2 : 0);
+  CallInst *access_ = nullptr;
+  if (load) {
+    Type *carrier = carrierOf(load->getType(), function.getDataLayout());
+    access_ = b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_load, {carrier}, {buffer, offset, none, policy});
+    old->replaceAllUsesWith(convert(b, access_, load->getType()));
+  } else {
+    Value *value = cast<StoreInst>(old)->getValueOperand();
+    value = convert(b, value, carrierOf(value->getType(), function.getDataLayout()));
+    access_ = b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_store, {value->getType()},
+                                {value, buffer, offset, none, policy});
+  }
+  access_->copyMetadata(*old, {LLVMContext::MD_alias_scope, LLVMContext::MD_noalias, LLVMContext::MD_invariant_load});
+  old->eraseFromParent();
+}
+
+// Without a mask: the wave's address in scalar registers, the lane's offset in one of vectors.
+void AccessWriter::writeSplit(Access &access) {
+  IRBuilder<> b(access.instruction);
+  Value *offset = b.CreateZExt(offsetOf(b, *access.place), b.getInt64Ty(), "", /*IsNonNeg=*/true);
+  Value *pointer = b.CreateGEP(b.getInt8Ty(), pointerOf(b, *access.place), offset);
+  if (access.place->constant)
+    pointer = b.CreateGEP(b.getInt8Ty(), pointer, b.getInt64(uint64_t(access.place->constant)));
+  access.instruction->setOperand(isa<LoadInst>(access.instruction) ? 0 : 1, pointer);
+}
+
+//===-- Stores in branches ---------------------------------------------------------------------------------------===//
+
+// What may be computed although nobody asked. The chip's own functions have no undefined behaviour.
+static bool isHarmless(const Instruction &instruction) {
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (call && call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn() &&
+      call->getCalledFunction()->getName().starts_with("llvm.amdgcn."))
+    return true;
+  return isSafeToSpeculativelyExecute(&instruction);
+}
+
+bool AccessWriter::canFlatten(BasicBlock &block) const {
+  bool stores = false;
+  if (block.sizeWithoutDebug() > mostFlattened || isa<PHINode>(block.front()))
+    return false;
+  for (Instruction &instruction : block) {
+    if (instruction.isTerminator())
+      break;
+    stores |= isa<StoreInst>(instruction);
+    auto found = accesses.find(&instruction);
+    // One lane's store to a place of the wave is done sooner in its branch.
+    bool isBounded = found != accesses.end() && found->second.place && !found->second.place->parts.ofLane.empty();
+    if (!isBounded && (instruction.mayReadOrWriteMemory() || !isHarmless(instruction)))
+      return false;
+  }
+  return stores;
+}
+
+// A branch that lanes take apart, around a block of stores. Waves that go together save the block when they jump.
+void AccessWriter::planFlattening() {
+  for (BasicBlock &head : function) {
+    auto *branch = dyn_cast<BranchInst>(head.getTerminator());
+    if (!branch || !branch->isConditional() || addresses.isOfWave(branch->getCondition(), branch))
+      continue;
+    for (bool inverted : {false, true}) {
+      BasicBlock *block = branch->getSuccessor(inverted), *next = branch->getSuccessor(!inverted);
+      if (block == next || next == &head || block->getSinglePredecessor() != &head ||
+          block->getSingleSuccessor() != next || isa<PHINode>(next->front()) || !canFlatten(*block))
+        continue;
+      flattened.push_back({block, {branch->getCondition(), inverted}});
+      for (Instruction &instruction : *block)
+        if (auto found = accesses.find(&instruction); found != accesses.end())
+          addGuards(found->second.guards, branch->getCondition(), inverted);
+      break;
+    }
+  }
+}
+
+void AccessWriter::flatten(BasicBlock *block) {
+  BasicBlock *head = block->getSinglePredecessor(), *next = block->getSingleSuccessor();
+  Instruction *branch = head->getTerminator();
+  for (Instruction &instruction : make_early_inc_range(*block)) {
+    if (instruction.isTerminator())
+      continue;
+    instruction.moveBefore(branch->getIterator());
+    if (!instruction.mayReadOrWriteMemory())
+      instruction.dropUBImplyingAttrsAndMetadata();
+  }
+  IRBuilder<>(branch).CreateBr(next);
+  branch->eraseFromParent();
+  DeleteDeadBlock(block);
+}
+
+//===-- Loads in branches ----------------------------------------------------------------------------------------===//
+
+// `%x = load ...; %y = select bit, %x, other` with the load's own bit: %y, if nobody else reads %x.
+static SelectInst *otherwiseOf(Instruction *load, ArrayRef<Guard> guards) {
+  auto *choice = load->hasOneUse() ? dyn_cast<SelectInst>(load->user_back()) : nullptr;
+  if (!choice || guards.size() != 1 || guards.front().inverted || choice->getCondition() != guards.front().bit ||
+      choice->getTrueValue() != load || !isa<Constant>(choice->getFalseValue()))
+    return nullptr;
+  return choice;
+}
+
+// Loads under one mask share its branch.
+void AccessWriter::writeBranch(ArrayRef<Access *> group) {
+  Instruction *first = group.front()->instruction;
+  IRBuilder<> b(first);
+  Value *bit = conjunction(b, group.front()->guards);
+  Instruction *end = SplitBlockAndInsertIfThen(bit, first->getIterator(), /*Unreachable=*/false);
+  BasicBlock *then = end->getParent(), *head = then->getSinglePredecessor(), *tail = then->getSingleSuccessor();
+  for (Access *access : group) {
+    Instruction *load = access->instruction;
+    Instruction *result = load;
+    Value *other = Constant::getNullValue(load->getType());
+    if (SelectInst *choice = otherwiseOf(load, access->guards)) {
+      result = choice;
+      other = choice->getFalseValue();
+    }
+    auto *phi = PHINode::Create(load->getType(), 2, "", tail->begin());
+    result->replaceAllUsesWith(phi);
+    load->moveBefore(end->getIterator());
+    load->setOperand(0, access->pointer);
+    phi->addIncoming(load, then);
+    phi->addIncoming(other, head);
+    if (result != load)
+      result->eraseFromParent();
+  }
+}
+
+void AccessWriter::writeBranches() {
+  SmallVector<Access *> rest;
+  for (auto &[instruction, access] : accesses)
+    if (instruction && !access.guards.empty() && !access.place)
+      rest.push_back(&access);
+  while (!rest.empty()) {
+    Access *first = rest.front();
+    SmallVector<Access *> group = {first};
+    for (Access *next : ArrayRef(rest).drop_front()) {
+      Instruction *last = group.back()->instruction;
+      if (next->instruction->getParent() != last->getParent() || !(next->guards == first->guards))
+        break;
+      auto between = make_range(std::next(last->getIterator()), next->instruction->getIterator());
+      auto *address = dyn_cast<Instruction>((Value *)next->pointer);
+      if (any_of(between, [](Instruction &i) { return i.mayWriteToMemory(); }) ||
+          (address && address->getParent() == last->getParent() && !address->comesBefore(first->instruction)))
+        break;
+      group.push_back(next);
+    }
+    writeBranch(group);
+    rest.erase(rest.begin(), rest.begin() + ptrdiff_t(group.size()));
+  }
+}
+
+bool AccessWriter::run() {
+  collect();
+  planFlattening();
+  for (auto &[instruction, access] : accesses) {
+    // A uniform load under a uniform mask is the scalar unit's, behind a branch.
+    bool isScalar = access.place && access.place->parts.ofLane.empty() && isa<LoadInst>(instruction) &&
+                    all_of(access.guards, [&](const Guard &guard) { return isOfWave(guard, access.instruction); });
+    if (isScalar)
+      access.place.reset();
+    if (!access.place)
+      continue;
+    if (access.guards.empty() && access.place->parts.ofLane.empty())
+      continue;
+    if (access.guards.empty())
+      writeSplit(access);
+    else
+      writeBuffer(access);
+  }
+  for (auto &[block, guard] : flattened)
+    flatten(block);
+  writeBranches();
+  return !accesses.empty();
+}
+
+PreservedAnalyses BufferAccessesPass::run(Function &function, FunctionAnalysisManager &analyses) {
+  if (function.isDeclaration() || !AccessWriter(function, analyses).run())
+    return PreservedAnalyses::all();
+  return PreservedAnalyses::none();
+}
