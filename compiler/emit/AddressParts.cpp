@@ -55,10 +55,10 @@ ConstantRange AddressAnalysis::rangeOf(Value *value, bool isSigned, const Instru
 // Whether a sum or product is what it would be in numbers without end, of operands read as signed or unsigned. Modulo
 // 2^64 it always is.
 bool AddressAnalysis::isExact(Instruction *sum, bool isSigned, const Instruction *at) const {
-  if (sum->getType()->isIntegerTy(64))
-    return true;
   if (auto *either = dyn_cast<PossiblyDisjointInst>(sum))
     return either->isDisjoint();
+  if (sum->getType()->isIntegerTy(64))
+    return true;
   auto *operation = dyn_cast<OverflowingBinaryOperator>(sum);
   if (!operation)
     return false;

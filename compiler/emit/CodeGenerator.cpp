@@ -64,8 +64,9 @@ constexpr const char *hostTriple = "x86_64-pc-linux-gnu", *nvidiaTriple = "nvptx
                      *amdTriple = "amdgcn-amd-amdhsa";
 /// What the kernels need at least: one-sided fences, conversions of f8. CUDA 12.7 and later load it.
 constexpr const char *ptxVersion = "+ptx86";
-/// LLVM 22 makes a fused multiply-add with +0 of a product that is rounded to f16, and -0 becomes +0.
-constexpr const char *amdFeatures = "-fma-mix-insts";
+/// LLVM 22 makes a fused multiply-add with +0 of a product that is rounded to f16, and -0 becomes +0. It writes 12
+/// bytes of shared memory at multiples of 4, which chips allow in one of their modes only.
+constexpr const char *amdFeatures = "-fma-mix-insts,-unaligned-access-mode";
 
 /// Collects error diagnostics of a context; the default handler would end the process.
 class DiagnosticCollector {
