@@ -61,7 +61,7 @@ public:
 
 private:
   void collect();
-  void addAccess(Instruction &instruction, Value *pointer);
+  void addAccess(Instruction &instruction, Value *pointer, Type *type);
   std::optional<Place> placeOf(Value *pointer, const Instruction *at) const;
   bool isOfWave(const Guard &guard, const Instruction *at) const { return addresses.isOfWave(guard.bit, at); }
 
@@ -100,6 +100,12 @@ static Type *carrierOf(Type *type, const DataLayout &layout) {
   return nullptr;
 }
 
+// Neither volatile nor atomic.
+static bool isSimple(const Instruction &instruction) {
+  auto *load = dyn_cast<LoadInst>(&instruction);
+  return load ? load->isSimple() : cast<StoreInst>(instruction).isSimple();
+}
+
 static void addGuards(SmallVectorImpl<Guard> &guards, Value *bit, bool inverted) {
   Value *x = nullptr, *y = nullptr;
   if (!inverted &&
@@ -131,7 +137,7 @@ std::optional<Place> AccessWriter::placeOf(Value *pointer, const Instruction *at
   return place;
 }
 
-void AccessWriter::addAccess(Instruction &instruction, Value *pointer) {
+void AccessWriter::addAccess(Instruction &instruction, Value *pointer, Type *type) {
   Access access{&instruction, pointer, {}, std::nullopt};
   if (auto *choice = dyn_cast<SelectInst>(pointer); zeros && choice && isa<LoadInst>(instruction)) {
     bool inverted = choice->getTrueValue() == zeros;
@@ -140,21 +146,17 @@ void AccessWriter::addAccess(Instruction &instruction, Value *pointer) {
       addGuards(access.guards, choice->getCondition(), inverted);
     }
   }
-  access.place = placeOf(access.pointer, &instruction);
+  if (isSimple(instruction) && carrierOf(type, function.getDataLayout()))
+    access.place = placeOf(access.pointer, &instruction);
   accesses.insert({&instruction, std::move(access)});
 }
 
 void AccessWriter::collect() {
-  const DataLayout &layout = function.getDataLayout();
   for (Instruction &instruction : instructions(function)) {
-    if (auto *load = dyn_cast<LoadInst>(&instruction)) {
-      if (load->isSimple() && load->getPointerAddressSpace() == globalSpace && carrierOf(load->getType(), layout))
-        addAccess(instruction, load->getPointerOperand());
-    } else if (auto *store = dyn_cast<StoreInst>(&instruction)) {
-      if (store->isSimple() && store->getPointerAddressSpace() == globalSpace &&
-          carrierOf(store->getValueOperand()->getType(), layout))
-        addAccess(instruction, store->getPointerOperand());
-    }
+    if (auto *load = dyn_cast<LoadInst>(&instruction); load && load->getPointerAddressSpace() == globalSpace)
+      addAccess(instruction, load->getPointerOperand(), load->getType());
+    if (auto *store = dyn_cast<StoreInst>(&instruction); store && store->getPointerAddressSpace() == globalSpace)
+      addAccess(instruction, store->getPointerOperand(), store->getValueOperand()->getType());
   }
 }
 
@@ -371,7 +373,8 @@ void AccessWriter::writeBranches() {
     SmallVector<Access *> group = {first};
     for (Access *next : ArrayRef(rest).drop_front()) {
       Instruction *last = group.back()->instruction;
-      if (next->instruction->getParent() != last->getParent() || !(next->guards == first->guards))
+      if (!isSimple(*last) || !isSimple(*next->instruction) || next->instruction->getParent() != last->getParent() ||
+          !(next->guards == first->guards))
         break;
       auto between = make_range(std::next(last->getIterator()), next->instruction->getIterator());
       auto *address = dyn_cast<Instruction>((Value *)next->pointer);

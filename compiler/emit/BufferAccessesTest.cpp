@@ -122,11 +122,11 @@ struct Inputs {
 
 class Compiled {
 public:
-  Compiled(const std::string &body, bool optimised) {
+  explicit Compiled(const std::string &text, bool optimised = false) {
     llvm::SMDiagnostic error;
-    module = llvm::parseAssemblyString(kernelOf(body), error, context);
+    module = llvm::parseAssemblyString(text, error, context);
     if (!module)
-      throw std::runtime_error(error.getMessage().str() + "\n" + kernelOf(body));
+      throw std::runtime_error(error.getMessage().str() + "\n" + text);
     auto generator = CodeGenerator::forAmd(gfx942Chip, 2);
     generator->prepare(*module);
     if (optimised)
@@ -210,7 +210,7 @@ std::vector<Inputs> someInputs() {
 
 void expectBuffer(const std::string &body) {
   for (bool optimised : {false, true}) {
-    Compiled code(std::string(mask) + body, optimised);
+    Compiled code(kernelOf(mask + body), optimised);
     ASSERT_TRUE(code.bufferLoad()) << code.text();
     EXPECT_EQ(code.text().find("heddle_zeros"), std::string::npos);
     for (const Inputs &inputs : someInputs())
@@ -220,7 +220,7 @@ void expectBuffer(const std::string &body) {
 
 void expectWholeAddress(const std::string &body) {
   for (bool optimised : {false, true}) {
-    Compiled code(std::string(mask) + body, optimised);
+    Compiled code(kernelOf(mask + body), optimised);
     EXPECT_FALSE(code.bufferLoad()) << code.text();
     EXPECT_NE(code.text().find("load i32, ptr addrspace(1)"), std::string::npos) << code.text();
     EXPECT_EQ(code.text().find("heddle_zeros"), std::string::npos) << "the mask is a branch";
@@ -246,9 +246,8 @@ TEST(BufferAccesses, WhatLiesBeforeTheWavesPlaceMovesTheBuffer) {
 }
 
 TEST(BufferAccesses, MasksOfTheWaveEmptyTheBuffer) {
-  Compiled code("  %of = icmp slt i32 %b, %m\n  %at = icmp slt i32 %t, %n\n  %bit = and i1 %of, %at\n"
-                "  %z = zext i32 %t to i64\n  %p = getelementptr i32, ptr addrspace(1) %x, i64 %z\n",
-                false);
+  Compiled code(kernelOf("  %of = icmp slt i32 %b, %m\n  %at = icmp slt i32 %t, %n\n  %bit = and i1 %of, %at\n"
+                         "  %z = zext i32 %t to i64\n  %p = getelementptr i32, ptr addrspace(1) %x, i64 %z\n"));
   ASSERT_TRUE(code.bufferLoad());
   auto *buffer = llvm::cast<llvm::IntrinsicInst>(code.bufferLoad()->getArgOperand(0));
   EXPECT_TRUE(llvm::isa<llvm::SelectInst>(buffer->getArgOperand(2))) << code.text();
@@ -282,9 +281,18 @@ TEST(BufferAccesses, AnIndexFromMemory) {
       "  %i = zext i32 %j to i64\n  %p = getelementptr i32, ptr addrspace(1) %x, i64 %i\n");
 }
 
-TEST(BufferAccesses, VolatileAccessesStay) {
-  Compiled code(std::string(mask) + "  %p = getelementptr i32, ptr addrspace(1) %x, i32 %t\n", false);
-  EXPECT_NE(code.text().find("store volatile i32"), std::string::npos) << code.text();
+TEST(BufferAccesses, VolatileAndAtomicLoadsStayInBranches) {
+  for (std::string load : {"load volatile i32", "load atomic i32"}) {
+    std::string text = kernelOf(mask + std::string("  %p = getelementptr i32, ptr addrspace(1) %x, i32 %t\n"));
+    text.replace(text.find("load i32"), 8, load);
+    if (load == "load atomic i32")
+      text.replace(text.find("%q, align 4"), 2, "%q monotonic");
+    Compiled code(text);
+    EXPECT_FALSE(code.bufferLoad());
+    EXPECT_NE(code.text().find(load), std::string::npos) << code.text();
+    EXPECT_NE(code.text().find("br i1 %bit"), std::string::npos) << code.text();
+    EXPECT_EQ(code.text().find("heddle_zeros"), std::string::npos) << code.text();
+  }
 }
 
 /// Sums, products and shifts of anything, as programs write them and as nobody would.
@@ -362,7 +370,7 @@ TEST(BufferAccesses, EveryBufferReachesThePlaceOfTheAddress) {
   for (unsigned seed = 0; seed < 400 && !::testing::Test::HasFailure(); ++seed) {
     std::string body = RandomAddresses(seed).body();
     SCOPED_TRACE(body);
-    Compiled code(body, seed % 2);
+    Compiled code(kernelOf(body), seed % 2);
     if (!code.bufferLoad())
       continue;
     ++buffers;
