@@ -69,6 +69,9 @@ private:
   Value *offsetOf(IRBuilder<> &b, const Place &place) const;
   void writeBuffer(Access &access);
   void writeSplit(Access &access);
+  bool isOfNumber(Value *value, const Instruction *at, unsigned depth) const;
+  Value *scalarOf(Value *value, const Instruction *at);
+  void shareRows(Access &access);
   bool canFlatten(BasicBlock &block) const;
   void planFlattening();
   void flatten(BasicBlock *block);
@@ -81,6 +84,7 @@ private:
   GlobalVariable *zeros;
   MapVector<Instruction *, Access> accesses;
   SmallVector<std::pair<BasicBlock *, Guard>> flattened;
+  DenseMap<Instruction *, Value *> scalars; ///< what they are in scalar registers
 };
 
 } // namespace
@@ -326,6 +330,74 @@ void AccessWriter::flatten(BasicBlock *block) {
   DeleteDeadBlock(block);
 }
 
+//===-- What depends on a wave's number --------------------------------------------------------------------------===//
+
+// Waves are 64 consecutive threads: what is above the number's low bits is the same in all of one's lanes, which LLVM
+// does not know of a block whose shape it does not know.
+bool AccessWriter::isOfNumber(Value *value, const Instruction *at, unsigned depth) const {
+  constexpr unsigned laneBits = 6, deepest = 6;
+  if (isa<Constant>(value) || addresses.isOfWave(value, at))
+    return true;
+  auto *operation = dyn_cast<BinaryOperator>(value);
+  if (!operation || depth == deepest)
+    return false;
+  auto *by = dyn_cast<ConstantInt>(operation->getOperand(1));
+  bool isThread =
+      PatternMatch::match(operation->getOperand(0), PatternMatch::m_Intrinsic<Intrinsic::amdgcn_workitem_id_x>());
+  if (isThread && by && operation->getOpcode() == Instruction::LShr)
+    return by->getValue().uge(laneBits);
+  if (isThread && by && operation->getOpcode() == Instruction::And)
+    return by->getValue().countr_zero() >= laneBits;
+  return !isThread && isOfNumber(operation->getOperand(0), at, depth + 1) &&
+         isOfNumber(operation->getOperand(1), at, depth + 1);
+}
+
+// The value in a scalar register; null when it differs between lanes, or changes in the loop.
+Value *AccessWriter::scalarOf(Value *value, const Instruction *at) {
+  auto *instruction = dyn_cast<Instruction>(value);
+  if (!instruction || addresses.isOfWave(value, at))
+    return value;
+  Loop *loop = loops.getLoopFor(at->getParent());
+  if (!value->getType()->isIntegerTy(32) || !loop || loop->contains(instruction) || !isOfNumber(value, at, 0))
+    return nullptr;
+  Value *&scalar = scalars[instruction];
+  if (!scalar) {
+    IRBuilder<> b(instruction->getNextNode());
+    scalar = b.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {value->getType()}, {value});
+  }
+  return scalar;
+}
+
+// In loops, rows of a wave are scalars, and their masks branches of the wave.
+void AccessWriter::shareRows(Access &access) {
+  Instruction *at = access.instruction;
+  for (auto *step = dyn_cast<GEPOperator>((Value *)access.pointer); step;
+       step = dyn_cast<GEPOperator>(step->getPointerOperand())) {
+    auto *index = dyn_cast<CastInst>(step->getOperand(1));
+    if (Value *scalar = index && isa<SExtInst, ZExtInst>(index) ? scalarOf(index->getOperand(0), at) : nullptr)
+      index->setOperand(0, scalar);
+  }
+  // One guard of lanes makes the branch one of lanes.
+  auto scalarOperands = [&](const Guard &guard) {
+    auto *compared = dyn_cast<ICmpInst>(guard.bit);
+    return isOfWave(guard, at) ||
+           (compared && scalarOf(compared->getOperand(0), at) && scalarOf(compared->getOperand(1), at));
+  };
+  if (!all_of(access.guards, scalarOperands))
+    return;
+  for (Guard &guard : access.guards) {
+    if (isOfWave(guard, at))
+      continue;
+    auto *compared = cast<ICmpInst>(guard.bit);
+    Value *&bit = scalars[compared];
+    if (!bit) {
+      Value *x = scalarOf(compared->getOperand(0), at), *y = scalarOf(compared->getOperand(1), at);
+      bit = IRBuilder<>(compared).CreateICmp(compared->getPredicate(), x, y);
+    }
+    guard.bit = bit;
+  }
+}
+
 //===-- Loads in branches ----------------------------------------------------------------------------------------===//
 
 // `%x = load ...; %y = select bit, %x, other` with the load's own bit: %y, if nobody else reads %x.
@@ -397,6 +469,8 @@ bool AccessWriter::run() {
                     all_of(access.guards, [&](const Guard &guard) { return isOfWave(guard, access.instruction); });
     if (isScalar)
       access.place.reset();
+    if (!access.place && isa<LoadInst>(instruction))
+      shareRows(access);
     if (!access.place)
       continue;
     if (access.guards.empty() && access.place->parts.ofLane.empty())
