@@ -28,11 +28,14 @@ constexpr int64_t widestAccess = 16;
 /// Above, a block stays a branch: it is more than stores and what they alone need.
 constexpr long mostFlattened = 48;
 
+/// A wave is 64 threads.
+constexpr unsigned laneBits = 6;
+
 /// What decides an access: it happens where the bit is set, or where it is not.
 struct Guard {
   Value *bit;
   bool inverted;
-  bool operator==(const Guard &other) const { return bit == other.bit && inverted == other.inverted; }
+  bool operator==(const Guard &) const = default;
 };
 
 /// Where an access goes: the wave's pointer + the lane's offset + a constant.
@@ -47,8 +50,10 @@ struct Place {
 struct Access {
   Instruction *instruction;
   WeakTrackingVH pointer;
-  SmallVector<Guard, 2> guards; ///< all of them have to allow it
-  std::optional<Place> place;   ///< only if the lane's part is proven to fit into a buffer
+  SmallVector<Guard, 2> guards;         ///< all of them have to allow it
+  SmallVector<Guard, 2> ofWave, ofLane; ///< the same, apart; known when all accesses have been found
+  SelectInst *otherwise;                ///< chooses a constant in the place of what is not loaded; null: that is 0
+  std::optional<Place> place;           ///< only if the lane's part is proven to fit into a buffer
 };
 
 class AccessWriter {
@@ -70,6 +75,8 @@ private:
   void writeBuffer(Access &access);
   void writeSplit(Access &access);
   bool isOfNumber(Value *value, const Instruction *at, unsigned depth) const;
+  Value *waveNumber(Instruction *thread);
+  Value *scalarCopy(BinaryOperator *operation, const Instruction *at);
   Value *scalarOf(Value *value, const Instruction *at);
   void shareRows(Access &access);
   bool canFlatten(BasicBlock &block) const;
@@ -142,7 +149,7 @@ std::optional<Place> AccessWriter::placeOf(Value *pointer, const Instruction *at
 }
 
 void AccessWriter::addAccess(Instruction &instruction, Value *pointer, Type *type) {
-  Access access{&instruction, pointer, {}, std::nullopt};
+  Access access{&instruction, pointer, {}, {}, {}, nullptr, std::nullopt};
   if (auto *choice = dyn_cast<SelectInst>(pointer); zeros && choice && isa<LoadInst>(instruction)) {
     bool inverted = choice->getTrueValue() == zeros;
     if (inverted || choice->getFalseValue() == zeros) {
@@ -225,14 +232,11 @@ static Value *convert(IRBuilder<> &b, Value *value, Type *to) {
 void AccessWriter::writeBuffer(Access &access) {
   Instruction *old = access.instruction;
   IRBuilder<> b(old);
-  SmallVector<Guard, 2> ofWave, ofLane;
-  for (const Guard &guard : access.guards)
-    (isOfWave(guard, old) ? ofWave : ofLane).push_back(guard);
   Value *size = b.getInt64(bufferBytes), *offset = offsetOf(b, *access.place);
-  if (!ofWave.empty())
-    size = b.CreateSelect(conjunction(b, ofWave), size, b.getInt64(0));
-  if (!ofLane.empty())
-    offset = b.CreateSelect(conjunction(b, ofLane), offset, b.getInt32(uint32_t(outside)));
+  if (!access.ofWave.empty())
+    size = b.CreateSelect(conjunction(b, access.ofWave), size, b.getInt64(0));
+  if (!access.ofLane.empty())
+    offset = b.CreateSelect(conjunction(b, access.ofLane), offset, b.getInt32(uint32_t(outside)));
   if (access.place->constant)
     offset = b.CreateAdd(offset, b.getInt32(uint32_t(access.place->constant)), "", /*HasNUW=*/true);
   Value *pointer = pointerOf(b, *access.place);
@@ -335,7 +339,7 @@ void AccessWriter::flatten(BasicBlock *block) {
 // Waves are 64 consecutive threads: what is above the number's low bits is the same in all of one's lanes, which LLVM
 // does not know of a block whose shape it does not know.
 bool AccessWriter::isOfNumber(Value *value, const Instruction *at, unsigned depth) const {
-  constexpr unsigned laneBits = 6, deepest = 6;
+  constexpr unsigned deepest = 6;
   if (isa<Constant>(value) || addresses.isOfWave(value, at))
     return true;
   auto *operation = dyn_cast<BinaryOperator>(value);
@@ -352,23 +356,50 @@ bool AccessWriter::isOfNumber(Value *value, const Instruction *at, unsigned dept
          isOfNumber(operation->getOperand(1), at, depth + 1);
 }
 
-// The value in a scalar register; null when it differs between lanes, or changes in the loop.
-Value *AccessWriter::scalarOf(Value *value, const Instruction *at) {
-  auto *instruction = dyn_cast<Instruction>(value);
-  if (!instruction || addresses.isOfWave(value, at))
-    return value;
-  Loop *loop = loops.getLoopFor(at->getParent());
-  if (!value->getType()->isIntegerTy(32) || !loop || loop->contains(instruction) || !isOfNumber(value, at, 0))
-    return nullptr;
-  Value *&scalar = scalars[instruction];
-  if (!scalar) {
-    IRBuilder<> b(instruction->getNextNode());
-    scalar = b.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {value->getType()}, {value});
+// The number of the wave that a thread is in.
+Value *AccessWriter::waveNumber(Instruction *thread) {
+  Value *&number = scalars[thread];
+  if (!number) {
+    IRBuilder<> b(thread->getNextNode());
+    number = b.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {thread->getType()}, {b.CreateLShr(thread, laneBits)});
   }
-  return scalar;
+  return number;
 }
 
-// In loops, rows of a wave are scalars, and their masks branches of the wave.
+// The same computation on scalars.
+Value *AccessWriter::scalarCopy(BinaryOperator *operation, const Instruction *at) {
+  if (Value *known = scalars.lookup(operation))
+    return known;
+  IRBuilder<> b(operation);
+  Value *copy = nullptr;
+  auto *thread = dyn_cast<IntrinsicInst>(operation->getOperand(0));
+  if (thread && thread->getIntrinsicID() == Intrinsic::amdgcn_workitem_id_x) {
+    uint64_t by = cast<ConstantInt>(operation->getOperand(1))->getZExtValue();
+    Value *number = waveNumber(thread);
+    copy = operation->getOpcode() == Instruction::LShr
+               ? b.CreateLShr(number, by - laneBits)
+               : b.CreateShl(b.CreateAnd(number, by >> laneBits), laneBits, "", /*HasNUW=*/true, /*HasNSW=*/true);
+  } else {
+    Value *x = scalarOf(operation->getOperand(0), at), *y = scalarOf(operation->getOperand(1), at);
+    copy = b.CreateBinOp(operation->getOpcode(), x, y);
+    if (auto *made = dyn_cast<Instruction>(copy))
+      made->copyIRFlags(operation);
+  }
+  scalars[operation] = copy;
+  return copy;
+}
+
+// The value in a scalar register; null when it differs between lanes.
+Value *AccessWriter::scalarOf(Value *value, const Instruction *at) {
+  if (isa<Constant>(value) || addresses.isOfWave(value, at))
+    return value;
+  auto *operation = dyn_cast<BinaryOperator>(value);
+  if (!operation || !value->getType()->isIntegerTy(32) || !isOfNumber(value, at, 0))
+    return nullptr;
+  return scalarCopy(operation, at);
+}
+
+// Rows of a wave are scalars, and so are their masks.
 void AccessWriter::shareRows(Access &access) {
   Instruction *at = access.instruction;
   for (auto *step = dyn_cast<GEPOperator>((Value *)access.pointer); step;
@@ -377,18 +408,12 @@ void AccessWriter::shareRows(Access &access) {
     if (Value *scalar = index && isa<SExtInst, ZExtInst>(index) ? scalarOf(index->getOperand(0), at) : nullptr)
       index->setOperand(0, scalar);
   }
-  // One guard of lanes makes the branch one of lanes.
-  auto scalarOperands = [&](const Guard &guard) {
-    auto *compared = dyn_cast<ICmpInst>(guard.bit);
-    return isOfWave(guard, at) ||
-           (compared && scalarOf(compared->getOperand(0), at) && scalarOf(compared->getOperand(1), at));
-  };
-  if (!all_of(access.guards, scalarOperands))
-    return;
   for (Guard &guard : access.guards) {
-    if (isOfWave(guard, at))
+    auto *compared = dyn_cast<ICmpInst>(guard.bit);
+    Loop *loop = loops.getLoopFor(at->getParent());
+    if (!compared || (loop && !loop->contains(compared)) || isOfWave(guard, at) || !scalarOf(compared->getOperand(0), at) ||
+        !scalarOf(compared->getOperand(1), at))
       continue;
-    auto *compared = cast<ICmpInst>(guard.bit);
     Value *&bit = scalars[compared];
     if (!bit) {
       Value *x = scalarOf(compared->getOperand(0), at), *y = scalarOf(compared->getOperand(1), at);
@@ -409,29 +434,70 @@ static SelectInst *otherwiseOf(Instruction *load, ArrayRef<Guard> guards) {
   return choice;
 }
 
-// Loads under one mask share its branch.
+// Moves the loads into a block before `at` that is entered where `bit` is set; `values` are what they are behind it.
+static void moveIntoBranch(Value *bit, ArrayRef<Instruction *> loads, Instruction *at, MutableArrayRef<Value *> values,
+                           ArrayRef<Value *> others) {
+  Instruction *end = SplitBlockAndInsertIfThen(bit, at->getIterator(), /*Unreachable=*/false);
+  BasicBlock *then = end->getParent(), *head = then->getSinglePredecessor(), *tail = then->getSingleSuccessor();
+  for (size_t i = 0; i < loads.size(); ++i) {
+    loads[i]->moveBefore(end->getIterator());
+    auto *phi = PHINode::Create(loads[i]->getType(), 2, "", tail->begin());
+    phi->addIncoming(loads[i], then);
+    phi->addIncoming(others[i], head);
+    values[i] = phi;
+  }
+}
+
+// Loads whose lanes have one mask share its branch; in it, each mask of the wave has a branch of its own.
 void AccessWriter::writeBranch(ArrayRef<Access *> group) {
   Instruction *first = group.front()->instruction;
-  IRBuilder<> b(first);
-  Value *bit = conjunction(b, group.front()->guards);
-  Instruction *end = SplitBlockAndInsertIfThen(bit, first->getIterator(), /*Unreachable=*/false);
-  BasicBlock *then = end->getParent(), *head = then->getSinglePredecessor(), *tail = then->getSingleSuccessor();
+  SmallVector<Instruction *> loads;
+  SmallVector<Value *> values, others;
   for (Access *access : group) {
     Instruction *load = access->instruction;
-    Instruction *result = load;
-    Value *other = Constant::getNullValue(load->getType());
-    if (SelectInst *choice = otherwiseOf(load, access->guards)) {
-      result = choice;
-      other = choice->getFalseValue();
+    loads.push_back(load);
+    values.push_back(load);
+    others.push_back(access->otherwise ? access->otherwise->getFalseValue() : Constant::getNullValue(load->getType()));
+  }
+  // Behind the loads, in the place where their values are used from now on.
+  SmallVector<Instruction *> marks;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    Instruction *used = group[i]->otherwise ? group[i]->otherwise : loads[i];
+    auto *mark = new FreezeInst(PoisonValue::get(loads[i]->getType()), "", first->getIterator());
+    used->replaceAllUsesWith(mark);
+    if (used != loads[i])
+      used->eraseFromParent();
+    marks.push_back(mark);
+    loads[i]->setOperand(0, group[i]->pointer);
+  }
+  ArrayRef<Guard> ofLane = group.front()->ofLane;
+  IRBuilder<> b(marks.front());
+  Instruction *at = marks.front(), *end = nullptr;
+  if (!ofLane.empty())
+    at = end = SplitBlockAndInsertIfThen(conjunction(b, ofLane), at->getIterator(), /*Unreachable=*/false);
+  BasicBlock *outside = end ? end->getParent()->getSinglePredecessor() : nullptr;
+  for (size_t from = 0, to = 0; from < group.size(); from = to) {
+    ArrayRef<Guard> ofWave = group[from]->ofWave;
+    for (to = from + 1; to < group.size() && ArrayRef<Guard>(group[to]->ofWave) == ofWave;)
+      ++to;
+    auto part = [&](auto &all) { return MutableArrayRef(all).slice(from, to - from); };
+    b.SetInsertPoint(at);
+    if (!ofWave.empty())
+      moveIntoBranch(conjunction(b, ofWave), part(loads), at, part(values), part(others));
+    else
+      for (Instruction *load : part(loads))
+        load->moveBefore(at->getIterator());
+  }
+  for (size_t i = 0; i < group.size(); ++i) {
+    Value *value = values[i];
+    if (end) {
+      auto *phi = PHINode::Create(value->getType(), 2, "", end->getParent()->getSingleSuccessor()->begin());
+      phi->addIncoming(value, end->getParent());
+      phi->addIncoming(others[i], outside);
+      value = phi;
     }
-    auto *phi = PHINode::Create(load->getType(), 2, "", tail->begin());
-    result->replaceAllUsesWith(phi);
-    load->moveBefore(end->getIterator());
-    load->setOperand(0, access->pointer);
-    phi->addIncoming(load, then);
-    phi->addIncoming(other, head);
-    if (result != load)
-      result->eraseFromParent();
+    marks[i]->replaceAllUsesWith(value);
+    marks[i]->eraseFromParent();
   }
 }
 
@@ -446,12 +512,15 @@ void AccessWriter::writeBranches() {
     for (Access *next : ArrayRef(rest).drop_front()) {
       Instruction *last = group.back()->instruction;
       if (!isSimple(*last) || !isSimple(*next->instruction) || next->instruction->getParent() != last->getParent() ||
-          !(next->guards == first->guards))
+          next->ofLane != first->ofLane)
         break;
       auto between = make_range(std::next(last->getIterator()), next->instruction->getIterator());
-      auto *address = dyn_cast<Instruction>((Value *)next->pointer);
-      if (any_of(between, [](Instruction &i) { return i.mayWriteToMemory(); }) ||
-          (address && address->getParent() == last->getParent() && !address->comesBefore(first->instruction)))
+      auto isLate = [&](Value *value) {
+        auto *made = dyn_cast<Instruction>(value);
+        return made && made->getParent() == last->getParent() && !made->comesBefore(first->instruction);
+      };
+      if (any_of(between, [](Instruction &i) { return i.mayWriteToMemory(); }) || isLate(next->pointer) ||
+          any_of(next->guards, [&](const Guard &guard) { return isLate(guard.bit); }))
         break;
       group.push_back(next);
     }
@@ -469,8 +538,12 @@ bool AccessWriter::run() {
                     all_of(access.guards, [&](const Guard &guard) { return isOfWave(guard, access.instruction); });
     if (isScalar)
       access.place.reset();
-    if (!access.place && isa<LoadInst>(instruction))
+    if (!access.place && isa<LoadInst>(instruction)) {
+      access.otherwise = otherwiseOf(instruction, access.guards);
       shareRows(access);
+    }
+    for (const Guard &guard : access.guards)
+      (isOfWave(guard, instruction) ? access.ofWave : access.ofLane).push_back(guard);
     if (!access.place)
       continue;
     if (access.guards.empty() && access.place->parts.ofLane.empty())
