@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/BufferAccesses.h"
 #include "compiler/emit/AddressParts.h"
+#include "compiler/emit/WaveScalars.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -28,9 +29,6 @@ constexpr int64_t widestAccess = 16;
 /// Above, a block stays a branch: it is more than stores and what they alone need.
 constexpr long mostFlattened = 48;
 
-/// A wave is 64 threads.
-constexpr unsigned laneBits = 6;
-
 /// What decides an access: it happens where the bit is set, or where it is not.
 struct Guard {
   Value *bit;
@@ -56,10 +54,18 @@ struct Access {
   std::optional<Place> place;           ///< only if the lane's part is proven to fit into a buffer
 };
 
+/// A branch around a block that only stores.
+struct StoreBranch {
+  BranchInst *branch;
+  BasicBlock *block, *next;
+  SmallVector<Guard, 2> ofWave, ofLane;
+};
+
 class AccessWriter {
 public:
   AccessWriter(Function &function, FunctionAnalysisManager &analyses)
-      : function(function), addresses(function, analyses), loops(analyses.getResult<LoopAnalysis>(function)),
+      : function(function), addresses(function, analyses), scalars(addresses),
+        loops(analyses.getResult<LoopAnalysis>(function)),
         zeros(function.getParent()->getGlobalVariable("heddle_zeros", /*AllowInternal=*/true)) {}
 
   bool run();
@@ -74,24 +80,24 @@ private:
   Value *offsetOf(IRBuilder<> &b, const Place &place) const;
   void writeBuffer(Access &access);
   void writeSplit(Access &access);
-  bool isOfNumber(Value *value, const Instruction *at, unsigned depth) const;
-  Value *waveNumber(Instruction *thread);
-  Value *scalarCopy(BinaryOperator *operation, const Instruction *at);
-  Value *scalarOf(Value *value, const Instruction *at);
-  void shareRows(Access &access);
+  void shareRows(const Access &access);
+  void shareMasks(MutableArrayRef<Guard> guards, const Instruction *at);
   bool canFlatten(BasicBlock &block) const;
   void planFlattening();
   void flatten(BasicBlock *block);
   void writeBranches();
+  void planRows();
+  void writeRows(ArrayRef<StoreBranch> chain);
   void writeBranch(ArrayRef<Access *> group);
 
   Function &function;
   AddressAnalysis addresses;
+  WaveScalars scalars;
   LoopInfo &loops;
   GlobalVariable *zeros;
   MapVector<Instruction *, Access> accesses;
   SmallVector<std::pair<BasicBlock *, Guard>> flattened;
-  DenseMap<Instruction *, Value *> scalars; ///< what they are in scalar registers
+  std::vector<SmallVector<StoreBranch>> rows;
 };
 
 } // namespace
@@ -334,92 +340,28 @@ void AccessWriter::flatten(BasicBlock *block) {
   DeleteDeadBlock(block);
 }
 
-//===-- What depends on a wave's number --------------------------------------------------------------------------===//
+//===-- Rows of waves --------------------------------------------------------------------------------------------===//
 
-// Waves are 64 consecutive threads: what is above the number's low bits is the same in all of one's lanes, which LLVM
-// does not know of a block whose shape it does not know.
-bool AccessWriter::isOfNumber(Value *value, const Instruction *at, unsigned depth) const {
-  constexpr unsigned deepest = 6;
-  if (isa<Constant>(value) || addresses.isOfWave(value, at))
-    return true;
-  auto *operation = dyn_cast<BinaryOperator>(value);
-  if (!operation || depth == deepest)
-    return false;
-  auto *by = dyn_cast<ConstantInt>(operation->getOperand(1));
-  bool isThread =
-      PatternMatch::match(operation->getOperand(0), PatternMatch::m_Intrinsic<Intrinsic::amdgcn_workitem_id_x>());
-  if (isThread && by && operation->getOpcode() == Instruction::LShr)
-    return by->getValue().uge(laneBits);
-  if (isThread && by && operation->getOpcode() == Instruction::And)
-    return by->getValue().countr_zero() >= laneBits;
-  return !isThread && isOfNumber(operation->getOperand(0), at, depth + 1) &&
-         isOfNumber(operation->getOperand(1), at, depth + 1);
-}
-
-// The number of the wave that a thread is in.
-Value *AccessWriter::waveNumber(Instruction *thread) {
-  Value *&number = scalars[thread];
-  if (!number) {
-    IRBuilder<> b(thread->getNextNode());
-    number = b.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {thread->getType()}, {b.CreateLShr(thread, laneBits)});
-  }
-  return number;
-}
-
-// The same computation on scalars.
-Value *AccessWriter::scalarCopy(BinaryOperator *operation, const Instruction *at) {
-  if (Value *known = scalars.lookup(operation))
-    return known;
-  IRBuilder<> b(operation);
-  Value *copy = nullptr;
-  auto *thread = dyn_cast<IntrinsicInst>(operation->getOperand(0));
-  if (thread && thread->getIntrinsicID() == Intrinsic::amdgcn_workitem_id_x) {
-    uint64_t by = cast<ConstantInt>(operation->getOperand(1))->getZExtValue();
-    Value *number = waveNumber(thread);
-    copy = operation->getOpcode() == Instruction::LShr
-               ? b.CreateLShr(number, by - laneBits)
-               : b.CreateShl(b.CreateAnd(number, by >> laneBits), laneBits, "", /*HasNUW=*/true, /*HasNSW=*/true);
-  } else {
-    Value *x = scalarOf(operation->getOperand(0), at), *y = scalarOf(operation->getOperand(1), at);
-    copy = b.CreateBinOp(operation->getOpcode(), x, y);
-    if (auto *made = dyn_cast<Instruction>(copy))
-      made->copyIRFlags(operation);
-  }
-  scalars[operation] = copy;
-  return copy;
-}
-
-// The value in a scalar register; null when it differs between lanes.
-Value *AccessWriter::scalarOf(Value *value, const Instruction *at) {
-  if (isa<Constant>(value) || addresses.isOfWave(value, at))
-    return value;
-  auto *operation = dyn_cast<BinaryOperator>(value);
-  if (!operation || !value->getType()->isIntegerTy(32) || !isOfNumber(value, at, 0))
-    return nullptr;
-  return scalarCopy(operation, at);
-}
-
-// Rows of a wave are scalars, and so are their masks.
-void AccessWriter::shareRows(Access &access) {
+// Rows of a wave are scalars.
+void AccessWriter::shareRows(const Access &access) {
   Instruction *at = access.instruction;
   for (auto *step = dyn_cast<GEPOperator>((Value *)access.pointer); step;
        step = dyn_cast<GEPOperator>(step->getPointerOperand())) {
     auto *index = dyn_cast<CastInst>(step->getOperand(1));
-    if (Value *scalar = index && isa<SExtInst, ZExtInst>(index) ? scalarOf(index->getOperand(0), at) : nullptr)
+    if (Value *scalar = index && isa<SExtInst, ZExtInst>(index) ? scalars.scalarOf(index->getOperand(0), at) : nullptr)
       index->setOperand(0, scalar);
   }
-  for (Guard &guard : access.guards) {
+}
+
+// So are their masks, but for those that a loop only reads.
+void AccessWriter::shareMasks(MutableArrayRef<Guard> guards, const Instruction *at) {
+  Loop *loop = loops.getLoopFor(at->getParent());
+  for (Guard &guard : guards) {
     auto *compared = dyn_cast<ICmpInst>(guard.bit);
-    Loop *loop = loops.getLoopFor(at->getParent());
-    if (!compared || (loop && !loop->contains(compared)) || isOfWave(guard, at) || !scalarOf(compared->getOperand(0), at) ||
-        !scalarOf(compared->getOperand(1), at))
+    if (!compared || (loop && !loop->contains(compared)) || isOfWave(guard, at))
       continue;
-    Value *&bit = scalars[compared];
-    if (!bit) {
-      Value *x = scalarOf(compared->getOperand(0), at), *y = scalarOf(compared->getOperand(1), at);
-      bit = IRBuilder<>(compared).CreateICmp(compared->getPredicate(), x, y);
-    }
-    guard.bit = bit;
+    if (Value *bit = scalars.comparisonOf(compared, at))
+      guard.bit = bit;
   }
 }
 
@@ -529,9 +471,70 @@ void AccessWriter::writeBranches() {
   }
 }
 
+//===-- Stores of rows -------------------------------------------------------------------------------------------===//
+
+// Branches around stores, one behind the other, whose lanes have one mask and whose rows have masks of the wave.
+void AccessWriter::planRows() {
+  auto found = [&](BasicBlock &head) -> std::optional<StoreBranch> {
+    auto *branch = dyn_cast<BranchInst>(head.getTerminator());
+    if (!branch || !branch->isConditional())
+      return std::nullopt;
+    StoreBranch row{branch, branch->getSuccessor(0), branch->getSuccessor(1), {}, {}};
+    bool isStore = any_of(*row.block, [&](Instruction &i) { return isa<StoreInst>(i) && accesses.contains(&i); });
+    if (!isStore || row.block->getSinglePredecessor() != &head || row.block->getSingleSuccessor() != row.next ||
+        row.next == &head || isa<PHINode>(row.next->front()) || isa<PHINode>(row.block->front()))
+      return std::nullopt;
+    SmallVector<Guard, 2> guards;
+    addGuards(guards, branch->getCondition(), false);
+    shareMasks(guards, branch);
+    for (const Guard &guard : guards)
+      (isOfWave(guard, branch) ? row.ofWave : row.ofLane).push_back(guard);
+    return row;
+  };
+  auto isBare = [](BasicBlock &block) { return block.sizeWithoutDebug() == 1; };
+  DenseSet<BasicBlock *> taken;
+  for (auto &[block, guard] : flattened)
+    taken.insert(block->getSinglePredecessor());
+  for (BasicBlock &head : function) {
+    SmallVector<StoreBranch> chain;
+    for (BasicBlock *at = &head; !taken.contains(at);) {
+      std::optional<StoreBranch> row = found(*at);
+      bool fits = row && !row->ofWave.empty() && !row->ofLane.empty();
+      if (!fits ||
+          (!chain.empty() && (!isBare(*at) || !at->hasNPredecessors(2) || row->ofLane != chain.front().ofLane)))
+        break;
+      taken.insert(at);
+      at = row->next;
+      chain.push_back(std::move(*row));
+    }
+    if (chain.size() < 2)
+      continue;
+    for (StoreBranch &row : chain)
+      for (Instruction &instruction : *row.block)
+        if (auto access = accesses.find(&instruction); access != accesses.end() && isa<StoreInst>(instruction))
+          shareRows(access->second);
+    rows.push_back(std::move(chain));
+  }
+}
+
+// The lanes' mask is tested once, in front of all.
+void AccessWriter::writeRows(ArrayRef<StoreBranch> chain) {
+  BranchInst *first = chain.front().branch;
+  BasicBlock *inner = BasicBlock::Create(function.getContext(), "", &function, first->getSuccessor(0));
+  IRBuilder<> b(first);
+  b.CreateCondBr(conjunction(b, chain.front().ofLane), inner, chain.back().next);
+  first->removeFromParent();
+  first->insertInto(inner, inner->end());
+  for (const StoreBranch &row : chain) {
+    b.SetInsertPoint(row.branch);
+    row.branch->setCondition(conjunction(b, row.ofWave));
+  }
+}
+
 bool AccessWriter::run() {
   collect();
   planFlattening();
+  planRows();
   for (auto &[instruction, access] : accesses) {
     // A uniform load under a uniform mask is the scalar unit's, behind a branch.
     bool isScalar = access.place && access.place->parts.ofLane.empty() && isa<LoadInst>(instruction) &&
@@ -541,6 +544,7 @@ bool AccessWriter::run() {
     if (!access.place && isa<LoadInst>(instruction)) {
       access.otherwise = otherwiseOf(instruction, access.guards);
       shareRows(access);
+      shareMasks(access.guards, instruction);
     }
     for (const Guard &guard : access.guards)
       (isOfWave(guard, instruction) ? access.ofWave : access.ofLane).push_back(guard);
@@ -555,6 +559,8 @@ bool AccessWriter::run() {
   }
   for (auto &[block, guard] : flattened)
     flatten(block);
+  for (ArrayRef<StoreBranch> chain : rows)
+    writeRows(chain);
   writeBranches();
   return !accesses.empty();
 }
