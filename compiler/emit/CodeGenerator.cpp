@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/CodeGenerator.h"
 #include "chips/Chip.h"
+#include "compiler/emit/BufferAccesses.h"
 #include "compiler/emit/Guard.h"
 #include "support/Error.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -11,6 +12,7 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -55,12 +57,16 @@ constexpr const char *shortPipeline =
     "loop(indvars,loop-deletion,loop-unroll-full),sroa,early-cse<memssa>,dse,loop-mssa(licm),"
     "early-cse<memssa>,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
+/// Buffers and offsets are written anew for each access: one of each is kept, outside of loops where it can be.
+constexpr const char *behindAccesses = "function(simplifycfg,early-cse<memssa>,loop-mssa(licm),early-cse<memssa>,adce)";
+
 constexpr const char *hostTriple = "x86_64-pc-linux-gnu", *nvidiaTriple = "nvptx64-nvidia-cuda",
                      *amdTriple = "amdgcn-amd-amdhsa";
 /// What the kernels need at least: one-sided fences, conversions of f8. CUDA 12.7 and later load it.
 constexpr const char *ptxVersion = "+ptx86";
-/// LLVM 22 makes a fused multiply-add with +0 of a product that is rounded to f16, and -0 becomes +0.
-constexpr const char *amdFeatures = "-fma-mix-insts";
+/// LLVM 22 makes a fused multiply-add with +0 of a product that is rounded to f16, and -0 becomes +0. It writes 12
+/// bytes of shared memory at multiples of 4, which chips allow in one of their modes only.
+constexpr const char *amdFeatures = "-fma-mix-insts,-unaligned-access-mode";
 
 /// Collects error diagnostics of a context; the default handler would end the process.
 class DiagnosticCollector {
@@ -131,6 +137,24 @@ public:
   bool isEnabled() const override { return true; }
 };
 constexpr unsigned manyInstructions = 800;
+
+/// Runs the passes that `fill` adds; none when it returns false.
+void runPasses(llvm::Module &module, llvm::TargetMachine &machine,
+               llvm::function_ref<bool(llvm::PassBuilder &, llvm::ModulePassManager &)> fill) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::ModulePassManager manager;
+  if (fill(builder, manager))
+    manager.run(module, modules);
+}
 
 std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
   llvm::SmallString<0> bytes;
@@ -236,12 +260,16 @@ static void markMatrixInstructions(llvm::Function &function) {
 // and its block do not overlap, and offsets of registers become those of instructions.
 static void boundThreadNumbers(llvm::Function &function) {
   unsigned threads = 0;
-  if (function.getFnAttribute("nvvm.reqntid").getValueAsString().getAsInteger(10, threads) || !threads)
+  bool isAmd = function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL;
+  llvm::StringRef text =
+      function.getFnAttribute(isAmd ? "amdgpu-flat-work-group-size" : "nvvm.reqntid").getValueAsString();
+  if (text.split(',').first.getAsInteger(10, threads) || !threads)
     return;
+  const llvm::Intrinsic::ID amd = llvm::Intrinsic::amdgcn_workitem_id_x,
+                            nvidia = llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, number = isAmd ? amd : nvidia;
   for (llvm::Instruction &instruction : llvm::instructions(function))
-    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
-      if (call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x)
-        call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threads)));
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction); call && call->getIntrinsicID() == number)
+      call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threads)));
 }
 
 void CodeGenerator::prepare(llvm::Module &module) const {
@@ -272,25 +300,27 @@ void CodeGenerator::optimize(llvm::Module &module, const std::string &passes) co
     return;
   std::string malformed;
   runStep(module, "optimisation", [&] {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager sccs;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder(machine.get());
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(sccs);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, sccs, modules);
-    llvm::ModulePassManager manager;
-    if (llvm::Error error = builder.parsePassPipeline(manager, pipeline)) {
-      malformed = llvm::toString(std::move(error));
-      return;
-    }
-    manager.run(module, modules);
+    runPasses(module, *machine, [&](llvm::PassBuilder &builder, llvm::ModulePassManager &manager) {
+      if (llvm::Error error = builder.parsePassPipeline(manager, pipeline))
+        malformed = llvm::toString(std::move(error));
+      return malformed.empty();
+    });
   });
   if (!malformed.empty())
     throw inputError("LLVM does not know the passes `" + pipeline + "`: " + malformed);
+}
+
+void CodeGenerator::useBuffers(llvm::Module &module) const {
+  runStep(module, "the choice of memory accesses", [&] {
+    runPasses(module, *machine, [&](llvm::PassBuilder &builder, llvm::ModulePassManager &manager) {
+      manager.addPass(llvm::createModuleToFunctionPassAdaptor(BufferAccessesPass()));
+      llvm::cantFail(builder.parsePassPipeline(manager, behindAccesses));
+      return true;
+    });
+    llvm::GlobalVariable *zeros = module.getGlobalVariable("heddle_zeros", /*AllowInternal=*/true);
+    if (zeros && zeros->use_empty())
+      zeros->eraseFromParent();
+  });
 }
 
 std::string CodeGenerator::object(llvm::Module &module) const {

@@ -28,6 +28,8 @@ public:
   void prepare(llvm::Module &module) const;
   /// Runs the level's optimiser pipeline, or `passes` (LLVM's textual notation) when that is not empty.
   void optimize(llvm::Module &module, const std::string &passes = "") const;
+  /// For AMD's chips: makes buffer instructions of accesses to global memory where that is right (BufferAccesses.h).
+  void useBuffers(llvm::Module &module) const;
   /// The bytes of an ELF object; not for PTX, which is text. Changes `module`: nothing may follow.
   std::string object(llvm::Module &module) const;
   /// Assembly text; `module` stays as it is.

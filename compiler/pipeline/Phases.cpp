@@ -274,6 +274,11 @@ LogicalResult predicate(Compilation &compilation) {
   return success();
 }
 
+LogicalResult useBuffers(Compilation &compilation) {
+  compilation.generator->useBuffers(*compilation.llvmModule);
+  return success();
+}
+
 LogicalResult emitPtx(Compilation &compilation) {
   compilation.assembly = compilation.generator->assembly(*compilation.llvmModule);
   return success();
@@ -436,6 +441,8 @@ static const std::vector<Phase> &nvidiaPhases() {
 static const std::vector<Phase> &amdPhases() {
   // clang-format off
   static const std::vector<Phase> table = gpuPhases("heddle-implement-peer-calls{target=amdgpu}", {
+    {"use-buffers", Level::LlvmIr, "makes buffer instructions of accesses whose lanes are near each other", nullptr,
+     useBuffers, ours, {}},
     {"object", Level::Binary, "generates machine code (`--to asm` prints it)", nullptr, emitObject, ours, {}},
     {"package", Level::Binary, "links a code object and describes it", nullptr, makeAmdPackage, ours, {}},
   });

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the number of a wave decides is the same in all of its lanes: rows of a tile whose columns are lanes, and their
+// masks. Computed once more, of the number in a scalar register, it takes no vector registers and no mask of lanes.
+#pragma once
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/IR/Instructions.h"
+
+namespace heddle {
+
+class AddressAnalysis;
+
+class WaveScalars {
+public:
+  explicit WaveScalars(const AddressAnalysis &addresses) : addresses(addresses) {}
+
+  /// `value`, of 32 bits, in a scalar register where `at` uses it; null when lanes of a wave may differ there.
+  llvm::Value *scalarOf(llvm::Value *value, const llvm::Instruction *at);
+  /// The same comparison of scalars; null when one of its operands has none.
+  llvm::Value *comparisonOf(llvm::ICmpInst *comparison, const llvm::Instruction *at);
+
+private:
+  bool isOfNumber(llvm::Value *value, const llvm::Instruction *at, unsigned depth) const;
+  llvm::Value *waveNumber(llvm::Instruction *thread);
+  llvm::Value *scalarCopy(llvm::BinaryOperator *operation, const llvm::Instruction *at);
+
+  const AddressAnalysis &addresses;
+  llvm::DenseMap<llvm::Instruction *, llvm::Value *> copies; ///< by what they are copies of
+};
+
+} // namespace heddle
