@@ -21,9 +21,12 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
 
 void Checks::groupBegins(Workgroup &group) {
   for (auto &wave : group.waves) {
-    auto &made = waves[wave.get()];
-    made = std::make_unique<WaveChecks>();
-    wave->checks = made.get();
+    if (spare.empty())
+      spare.push_back(std::make_unique<WaveChecks>());
+    else
+      *spare.back() = WaveChecks();
+    wave->checks = (waves[wave.get()] = std::move(spare.back())).get();
+    spare.pop_back();
   }
   each([&](auto &check) { check.groupBegins(group); });
 }
@@ -31,7 +34,9 @@ void Checks::groupBegins(Workgroup &group) {
 void Checks::groupEnds(Workgroup &group) {
   each([&](auto &check) { check.groupEnds(group); });
   for (auto &wave : group.waves) {
-    waves.erase(wave.get());
+    auto found = waves.find(wave.get());
+    spare.push_back(std::move(found->second));
+    waves.erase(found);
     wave->checks = nullptr;
   }
 }

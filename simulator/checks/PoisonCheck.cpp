@@ -27,14 +27,20 @@ bool mayReachGlobal(const MemoryRequest &request) {
   return request.space == Space::Global || request.space == Space::Flat;
 }
 
-/// What the load's name says of the form of its data.
-struct LoadForm {
-  bool extendsSign = false, keepsOther = false, isHigh = false;
-  explicit LoadForm(std::string_view name)
-      : extendsSign(name.find("_sbyte") != name.npos || name.find("_sshort") != name.npos ||
-                    name.find("_i8") != name.npos || name.find("_i16") != name.npos),
-        keepsOther(name.find("_d16") != name.npos), isHigh(name.ends_with("_d16_hi")) {}
-};
+/// No source is poison: neither is what the instruction writes.
+void overwrite(const Wave &wave, PoisonRegisters &registers, const Instruction &instruction, const PoisonPlan &plan) {
+  for (unsigned i = 0; i < plan.destinations; ++i) {
+    const Operand &operand = instruction.operands[i];
+    if (operand.isVector())
+      for (unsigned row = operand.index; row < unsigned(operand.index + operand.words); ++row)
+        registers.cleanRow(row, wave.exec());
+    else if (operand.kind == Operand::Kind::Scalar && operand.index < 128)
+      for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word)
+        registers.setScalar((operand.index + word) & 127, 0);
+  }
+  if (instruction.row->implicit & writesScc)
+    registers.scc = false;
+}
 
 } // namespace
 
@@ -69,9 +75,13 @@ void PoisonCheck::beforeInstruction(Wave &wave, const Instruction &instruction) 
     return executeIndexed(wave, instruction);
   WaveState &state = stateOf(wave);
   const PoisonPlan &plan = plans.of(instruction);
-  bool isClean =
-      plan.staysClean && !plan.registers.meets(state.registers->maybe) && !(plan.registers.scc && state.registers->scc);
-  if (plan.kind != PoisonPlan::Kind::Nothing && !isClean)
+  PoisonRegisters &registers = *state.registers;
+  if (plan.kind == PoisonPlan::Kind::Nothing ||
+      (plan.staysClean && !plan.registers.meets(registers.maybe) && !(plan.namesScc && registers.scc)))
+    return;
+  if (plan.overwrites && !plan.sources.meets(registers.maybe) && !(plan.readsScc && registers.scc))
+    overwrite(wave, registers, instruction, plan);
+  else
     state.scc = PoisonStep(wave, *state.registers, instruction, plan, *this).run();
 }
 
@@ -155,9 +165,14 @@ void PoisonCheck::moveBetweenLanes(Wave &wave, const MemoryRequest &request, Car
     lanes |= chosen ? isForward ? allLanes : chosen : 0;
 }
 
+/// Whether any register that it reads may be poison.
+bool PoisonCheck::mayCarry(Wave &wave, const MemoryRequest &request) {
+  return plans.of(*request.instruction).sources.meets(stateOf(wave).registers->maybe);
+}
+
 void PoisonCheck::issued(Wave &wave, MemoryRequest &request) {
   bool moves = request.kind == RequestKind::Other && request.queues == MemoryRequest::Lds;
-  if (request.kind != RequestKind::Store && !moves)
+  if ((request.kind != RequestKind::Store && !moves) || !mayCarry(wave, request))
     return;
   CarriedPoison carried;
   carried.request = &request;
@@ -206,7 +221,7 @@ void PoisonCheck::landVector(Wave &wave, const MemoryRequest &request, const Car
   PoisonRegisters &registers = *stateOf(wave).registers;
   if (!carried && !registers.maybe.has({true, true, request.destination, request.words}))
     return;
-  LoadForm form(request.instruction->mnemonic);
+  const LoadForm &form = plans.of(*request.instruction).load;
   for (unsigned word = 0; word < request.words; ++word) {
     PoisonRow poison = carried ? carried->words[word] : PoisonRow();
     PoisonRow &row = registers.rows[request.destination + word];

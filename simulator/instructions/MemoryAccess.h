@@ -166,10 +166,35 @@ private:
   uint8_t bytes[lineBytes];
 };
 
+/// Whether the lanes' `size` bytes lie side by side, all in one buffer.
+inline bool lieSideBySide(const Wave &wave, const MemoryRequest &request, unsigned size, bool writes) {
+  uint64_t first = request.address[0], differs = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    differs |= request.address[lane] - first - lane * size;
+  if (differs)
+    return false;
+  const Allocation *allocation = wave.memory->global.around(first, writes);
+  return allocation && allocation->contains(first, waveLanes * size);
+}
+
+/// forPlaces of all lanes, side by side: one access of the caches for each line.
+template <typename Action>
+void forCachedRow(Wave &wave, const MemoryRequest &request, unsigned size, bool writes, Action action) {
+  alignas(64) uint8_t row[waveLanes * 4 * mostWordsPerLane];
+  if (!writes)
+    wave.memory->read(wave, request, request.address[0], waveLanes * size, row);
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    action(lane, row + lane * size);
+  if (writes)
+    wave.memory->write(wave, request, request.address[0], waveLanes * size, row);
+}
+
 /// forPlaces, and forPieces, through the caches.
 template <Space space, typename Action>
 void forCachedPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned offset, unsigned size,
                      bool writes, Action action) {
+  if (lanes == allLanes && !offset && lieSideBySide(wave, request, size, writes))
+    return forCachedRow(wave, request, size, writes, action);
   LineReader reader(wave, request);
   LineWriter writer(wave, request);
   unsigned current = 0;
