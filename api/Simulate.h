@@ -40,6 +40,7 @@ struct SimulateRequest {
   uint64_t seed = 0;
   uint32_t resident = 0;         ///< workgroups alive at once; 0: the chip's compute units
   uint64_t instructionLimit = 0; ///< 0: the default
+  unsigned threads = 1;             ///< threads, for runs without caches and checks; 0: one for each processor
   std::function<void(const std::string &line)> trace;
   /// Called before each instruction; what it throws ends the simulation.
   std::function<void(const SimulatedStop &stop)> step;

@@ -36,6 +36,8 @@ constexpr const char *help =
   --caches             loads may find what caches keep, as with every policy but earliest and with every check
   --checks NAMES       none (unless given), default (all but lds-same-value), all, a,b, all,-c, or -c, which is
                          default,-c: `heddle check --list` shows them; findings end with 1
+  --threads N          of this processor, for runs without caches and checks whose workgroups do not wait for each other;
+                       results are the same for every number. As many as there are processors, unless given
   --trace              each instruction to standard error
   --step               stops before each instruction, shows its registers, and reads commands: enter (one instruction),
                          n COUNT, c (to the end), v N and s N (a register), q
@@ -144,6 +146,7 @@ void addSimulate(CLI::App &program, VerbAction &action) {
   verb->set_help_flag("-h,--help");
   request->kernel.add(*verb);
   SimulateRequest &run = request->kernel.run;
+  run.threads = 0;
   verb->add_option("--out", request->outputs)->allow_extra_args(false);
   verb->add_option("--policy", run.policy);
   verb->add_option("--schedule", run.schedule);
@@ -151,6 +154,9 @@ void addSimulate(CLI::App &program, VerbAction &action) {
   verb->add_flag("--caches", run.caches);
   verb->add_option_function<std::string>(
       "--seed", [&run](const std::string &text) { run.seed = parseUnsignedOption("--seed", text); });
+  verb->add_option_function<std::string>("--threads", [&run](const std::string &text) {
+    run.threads = unsigned(parseIntegerOption("--threads", text, 1, 1024));
+  });
   verb->add_flag("--trace", request->trace);
   verb->add_flag("--step", request->step);
   verb->add_option("--list-instructions", request->listedChip);

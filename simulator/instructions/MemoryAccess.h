@@ -238,10 +238,13 @@ void forPieces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigne
 /// Calls `action(lane, bytes)` with the place of each lane's `size` bytes.
 template <Space space, typename Action>
 void forPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned size, bool writes, Action action) {
-  if (goesThroughCaches<space>(wave))
+  Speculation *speculation = space == Space::Global && !writes ? wave.memory->speculation() : nullptr;
+  if (!speculation && goesThroughCaches<space>(wave))
     return forCachedPlaces<space>(wave, request, lanes, 0, size, writes, action);
   constexpr bool strided = space == Space::Scratch;
   CommonPlace common = findCommonPlace<space>(wave, request, lanes, size, writes);
+  if (speculation && !(common.found && speculation->readsHome(request, lanes, size)))
+    return forCachedPlaces<space>(wave, request, lanes, 0, size, writes, action);
   if (common.found)
     forLanes(lanes, [&](unsigned lane) { action(lane, common.at(request.address[lane], strided ? lane : 0)); });
   else

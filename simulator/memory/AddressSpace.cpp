@@ -69,6 +69,19 @@ void AddressSpace::free(uint64_t base) {
   allocations.erase(base);
 }
 
+void AddressSpace::share(const AddressSpace &other) {
+  std::fill(std::begin(recent), std::end(recent), nullptr);
+  allocations.clear();
+  for (const auto &[base, theirs] : other.allocations) {
+    Allocation &mine = allocations[base];
+    mine.base = base;
+    mine.sizeBytes = theirs.sizeBytes;
+    mine.name = theirs.name;
+    mine.writable = theirs.writable;
+    mine.bytes = {theirs.bytes.get(), ReleaseMemory{.isOwner = false}};
+  }
+}
+
 const Allocation *AddressSpace::owner(uint64_t address) const {
   auto above = allocations.upper_bound(address);
   if (above == allocations.begin())

@@ -21,8 +21,12 @@ enum class Placement : uint8_t {
 inline constexpr int hostOwner = -1;
 
 struct ReleaseMemory {
-  uint64_t front = 0; ///< bytes of the first line before those that are used
-  void operator()(uint8_t *memory) const { std::free(memory - front); }
+  uint64_t front = 0;  ///< bytes of the first line before those that are used
+  bool isOwner = true; ///< else somebody else frees it
+  void operator()(uint8_t *memory) const {
+    if (isOwner)
+      std::free(memory - front);
+  }
 };
 
 /// Which bytes of an allocation hold what nothing has written. Kept by PoisonCheck.
@@ -63,6 +67,8 @@ public:
   /// The memory behind it is whole lines of 128 bytes.
   Allocation &place(uint64_t address, uint64_t sizeBytes, const std::string &name);
   void free(uint64_t base);
+  /// Becomes a second view of the other's memory, until that allocates or frees any: lookups of two threads need two.
+  void share(const AddressSpace &other);
 
   /// The memory at `address`, or a Fault that names the address and the nearest allocation.
   uint8_t *at(uint64_t address, uint64_t size, bool writes) {
