@@ -15,7 +15,7 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
     order.emplace(findings, checks, system);
   if (checks.has(Check::Uninitialised))
     poison.emplace(findings, system);
-  if (checks.has(Check::Bounds) || checks.has(Check::Misaligned))
+  if (checks.has(Check::Bounds) || checks.has(Check::Misaligned) || checks.has(Check::MisalignedSlow))
     access.emplace(findings, checks, system.home);
 }
 

@@ -23,6 +23,12 @@ CarriedPoison *carriedBy(WaveState &state, const MemoryRequest &request) {
   return nullptr;
 }
 
+/// It leaves what it was given, whatever was there.
+bool isExchange(const Instruction &instruction) {
+  return instruction.mnemonic.find("wrxchg") != std::string::npos ||
+         instruction.mnemonic.find("_atomic_swap") != std::string::npos;
+}
+
 bool mayReachGlobal(const MemoryRequest &request) {
   return request.space == Space::Global || request.space == Space::Flat;
 }
@@ -201,15 +207,33 @@ void PoisonCheck::performed(Wave &wave, MemoryRequest &request) {
     return;
   CarriedPoison carried;
   UnwrittenRead read = request.isScalar() ? memory.readScalars(request, carried) : memory.read(wave, request, carried);
-  if (request.kind == RequestKind::Atomic && request.instruction->mnemonic.find("swap") != std::string::npos &&
-      request.instruction->mnemonic.find("cmpswap") == std::string::npos)
+  if (request.kind == RequestKind::Atomic) {
+    bool isUsed = carried.any() && !isExchange(*request.instruction);
+    if (isUsed) // once is enough
+      reportChange(wave, request, originOf(wave, request, read), read.lane);
     memory.write(wave, request, nullptr);
+    if (isUsed)
+      return;
+  }
   if (!carried.any())
     return;
   carried.transpose(*request.instruction);
   carried.request = &request;
   carried.origin = originOf(wave, request, read);
   state.carried.push_back(carried);
+}
+
+/// What the other read-modify-writes leave, and whether they do anything, depends on what was there; only an exchange
+/// may be the first to write a place.
+void PoisonCheck::reportChange(Wave &wave, const MemoryRequest &request, PoisonOrigin origin, int lane) {
+  ListedOrigin from = describe(origin);
+  Site use = Site::of(wave, *request.instruction, lane);
+  findings.report(Check::Uninitialised, use, from.site, [&] {
+    Finding finding;
+    finding.title = "what nothing has written is changed by an atomic operation";
+    finding.lines = {findings.line("atomic", use, from.place)};
+    return finding;
+  });
 }
 
 void PoisonCheck::finishStore(Wave &wave, const MemoryRequest &request, Allocation *buffer, PoisonOrigin origin) {

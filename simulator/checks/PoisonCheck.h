@@ -60,6 +60,7 @@ private:
   void gather(Wave &wave, const MemoryRequest &request, CarriedPoison &carried);
   void moveBetweenLanes(Wave &wave, const MemoryRequest &request, CarriedPoison &carried);
   void finishStore(Wave &wave, const MemoryRequest &request, Allocation *firstCopy, PoisonOrigin origin);
+  void reportChange(Wave &wave, const MemoryRequest &request, PoisonOrigin origin, int lane);
   void landVector(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried);
   ListedOrigin describe(PoisonOrigin origin) const;
 

@@ -126,6 +126,7 @@ const uint8_t *MemorySystem::readThroughL2(ComputeUnit &unit, Scope scope, const
   limit(device, device.l2[unit.xcd]);
   CacheLine &kept = device.l2[unit.xcd].get(line);
   ByteMask wanted = scope >= Scope::Agent ? ~kept.dirty : ~kept.valid;
+  ++(wanted.any() ? l2Counts.misses : l2Counts.hits);
   if (wanted.isAll())
     fill(device.l2[unit.xcd], kept, allocation, readAgreed(device, scope, allocation, page, line));
   else if (wanted.any())
@@ -199,6 +200,7 @@ void MemorySystem::writeLine(ComputeUnit &unit, Scope scope, const Allocation &a
   bool isCached = page == PageType::Local || page == PageType::Remote;
   if (isCached && scope <= Scope::Workgroup) {
     Cache &l2 = device.l2[unit.xcd];
+    ++l2Counts.writes;
     limit(device, l2);
     CacheLine &kept = l2.get(line);
     std::memcpy(l2.ownBytes(kept) + offset, in, size);

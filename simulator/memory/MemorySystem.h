@@ -63,6 +63,12 @@ struct CacheLimits {
   size_t vector = 8192, scalar = 8192, l2 = 131072, agreed = 1048576;
 };
 
+/// Lines that were asked of the L2s.
+struct CacheCounts {
+  uint64_t hits = 0, misses = 0; ///< by reads of vector and scalar caches
+  uint64_t writes = 0;           ///< by stores, of lines or parts of them
+};
+
 class MemorySystem {
 public:
   AddressSpace home; ///< what all devices and the host share
@@ -93,6 +99,7 @@ public:
 
   std::vector<std::unique_ptr<Device>> devices;
   CacheLimits limits;
+  CacheCounts l2Counts;
 
 private:
   std::shared_ptr<LinePool> lines = std::make_shared<LinePool>();
