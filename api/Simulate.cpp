@@ -2,6 +2,7 @@
 #include "api/Simulate.h"
 #include "api/SimulatedKernel.h"
 #include "api/SimulatedStop.h"
+#include "simulator/memory/TransactionCounter.h"
 #include <fmt/format.h>
 
 namespace heddle {
@@ -50,9 +51,34 @@ std::vector<std::vector<size_t>> findOutputs(const SimulatedKernel &kernel) {
 
 } // namespace
 
+namespace {
+
+SimulatedTransactions transactionsOf(const Transactions &counts) {
+  auto count = [](const Transactions::Count &each) {
+    return SimulatedTransactions::Count{each.instructions, each.lines};
+  };
+  return {.reads = count(counts.reads),
+          .writes = count(counts.writes),
+          .atomics = count(counts.atomics),
+          .scalarReads = count(counts.scalarReads),
+          .lineBytes = lineBytes,
+          .ldsInstructions = counts.lds,
+          .scratchInstructions = counts.scratch,
+          .l2Hits = counts.l2.hits,
+          .l2Misses = counts.l2.misses,
+          .l2Writes = counts.l2.writes};
+}
+
+} // namespace
+
 SimulateResult simulateKernel(const std::string &file, const std::string &name, const SimulateRequest &request) {
   SimulatedKernel kernel(file, name, request);
   SimulationOptions options = kernel.options();
+  TransactionCounter counter;
+  if (request.transactions && options.checks.any())
+    throw inputError("transactions are counted in runs without checks", {"give `--transactions` or `--checks`"});
+  if (request.transactions)
+    options.observer = &counter;
   std::vector<std::vector<size_t>> outputs = findOutputs(kernel);
   std::vector<bool> wanted(kernel.buffers.size() + 1); // not empty: that would be all
   for (const std::vector<size_t> &indices : outputs)
@@ -66,6 +92,8 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
   result.waves = outcome.report.statistics.waves;
   result.groups = outcome.report.statistics.groups;
   result.seconds = outcome.seconds;
+  if (request.transactions)
+    result.transactions = transactionsOf(counter.counts);
   for (const Finding &finding : outcome.report.findings)
     result.findings.push_back({infoOf(finding.check).name, kernel.withSources(finding.text()), finding.firstPc,
                                finding.secondPc, finding.count});

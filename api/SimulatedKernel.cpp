@@ -4,6 +4,7 @@
 #include "binary/AmdAbi.h"
 #include "binary/AmdPackage.h"
 #include "simulator/decode/Decoder.h"
+#include "support/Knobs.h"
 #include "support/Npy.h"
 #include "support/Suggest.h"
 #include <algorithm>
@@ -58,9 +59,10 @@ bool isLdsSize(const AmdArgument &argument) {
   return argument.valueKind == "dynamic_shared_pointer";
 }
 
-double processorSeconds() {
+/// Of this thread, or of all where a run has several to itself.
+double processorSeconds(bool ofAll) {
   timespec time = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  clock_gettime(ofAll ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &time);
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
@@ -397,6 +399,7 @@ SimulationOptions SimulatedKernel::options() const {
   options.preloads = request.preloads;
   options.residentGroups = request.resident;
   options.instructionLimit = request.instructionLimit;
+  options.threads = request.threads ? request.threads : unsigned(hostThreads());
   return options;
 }
 
@@ -450,9 +453,9 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
     runs.push_back(simulator.prepare(loaded, entry, geometry, segment, device, options));
   }
   KernelOutcome outcome;
-  double begin = processorSeconds();
+  double begin = processorSeconds(options.threads > 1);
   outcome.report = simulator.run(runs, options);
-  outcome.seconds = processorSeconds() - begin;
+  outcome.seconds = processorSeconds(options.threads > 1) - begin;
   for (size_t i = 0; i < places.size() && !outcome.report.error; ++i) {
     std::span<uint8_t> memory = simulator.bytes(places[i]);
     outcome.contents.emplace_back();

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Instructions that waves execute on a simulated AMD chip: Heddle's code beside Triton's, of the same Triton IR.
+"""Instructions that waves execute, and lines of 128 bytes that their vector instructions touch, on a simulated AMD chip:
+Heddle's code beside Triton's, of the same Triton IR.
 
   bench/amd_instructions.py                     both chips, all kernels of tests/corpus
   bench/amd_instructions.py --chip gfx950 --kernel matmul_f16
@@ -9,8 +10,8 @@ Triton 3.6's objects are those that the build assembles for the tests (build/tes
 launch with the same inputs, four waves in a workgroup, as Triton compiled them.
 """
 import argparse
+import json
 import math
-import re
 import struct
 import subprocess
 
@@ -53,11 +54,17 @@ def write_offsets(path, ends):
 
 
 def count(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    found = re.search(r"(\d+) instructions", done.stderr + done.stdout)
-    if done.returncode or not found:
+    """Instructions of waves, and lines of memory that their vector instructions touch."""
+    done = subprocess.run(command + ["--transactions", "--json"], capture_output=True, text=True)
+    if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return int(found.group(1))
+    result = json.loads(done.stdout)
+    lines = sum(result["transactions"][kind]["lines"] for kind in ("reads", "writes", "atomics"))
+    return result["instructions"], lines
+
+
+def geometric_mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def numbered(values):
@@ -71,17 +78,19 @@ def main():
     options = parser.parse_args()
     write_offsets("build/jagged_ends.npy", [70, 75, 210, 300])
     for chip in options.chip or ["gfx942", "gfx950"]:
-        print(f"{chip:24} {'Heddle':>10} {'Triton':>10} {'ratio':>7}")
-        logarithms = []
+        print(f"{chip:24} {'instructions':>12} {'Triton':>10} {'ratio':>7} {'lines':>12} {'Triton':>10} {'ratio':>7}")
+        ratios = []
         for name in options.kernel or KERNELS:
             grid, lds, values = KERNELS[name]
             ours = count([HEDDLE, "simulate", f"tests/corpus/{name}.gfx942.ttir", "--target", chip, "--grid", grid]
                          + numbered(values))
             theirs = count([HEDDLE, "simulate", f"build/test/simulator/triton/{name}.{chip}.hsaco", "--grid", grid,
                             "--block", "256", "--lds", str(lds[chip == "gfx950"])] + numbered(values + ["i8[1]", "i8[1]"]))
-            logarithms.append(math.log(ours / theirs))
-            print(f"{name:24} {ours:10} {theirs:10} {ours / theirs:7.2f}")
-        print(f"{'geometric mean':24} {'':10} {'':10} {math.exp(sum(logarithms) / len(logarithms)):7.2f}")
+            ratios.append([mine / other for mine, other in zip(ours, theirs)])
+            print(f"{name:24} {ours[0]:12} {theirs[0]:10} {ratios[-1][0]:7.2f} {ours[1]:12} {theirs[1]:10} "
+                  f"{ratios[-1][1]:7.2f}")
+        means = [geometric_mean(column) for column in zip(*ratios)]
+        print(f"{'geometric mean':24} {'':12} {'':10} {means[0]:7.2f} {'':12} {'':10} {means[1]:7.2f}")
 
 
 if __name__ == "__main__":

@@ -172,6 +172,7 @@ std::unique_ptr<KernelRun> Simulator::prepare(LoadedObject &loaded, const AmdKer
 
 SimulationReport Simulator::run(std::span<const std::unique_ptr<KernelRun>> runs, const SimulationOptions &options) {
   Session session(*this, options);
+  LendingMemory lending(system);
   for (const auto &run : runs)
     session.begin(*run);
   while (session.pass())

@@ -34,8 +34,12 @@ constexpr const char *help =
   --seed N             of random policies and schedules, of who is ahead or frozen, and of the patterns in registers, LDS
                          and scratch that nothing has written
   --caches             loads may find what caches keep, as with every policy but earliest and with every check
-  --checks NAMES       none (unless given), default (all but lds-same-value), all, a,b, all,-c, or -c, which is
+  --checks NAMES       none (unless given), default (`heddle check` says which), all, a,b, all,-c, or -c, which is
                          default,-c: `heddle check --list` shows them; findings end with 1
+  --threads N          of this processor, for runs without caches and checks whose workgroups do not wait for each other;
+                       results are the same for every number. As many as there are processors, unless given
+  --transactions       counts what is asked of memory: lines of 128 bytes that the lanes of each instruction touch, and
+                       what L2 has of them; not with --checks
   --trace              each instruction to standard error
   --step               stops before each instruction, shows its registers, and reads commands: enter (one instruction),
                          n COUNT, c (to the end), v N and s N (a register), q
@@ -57,6 +61,31 @@ std::string describeRun(const SimulateResult &result) {
       double(result.instructions) / std::max(result.seconds, 1e-9) * 1e-6);
 }
 
+std::string describeTransactions(const SimulatedTransactions &counts) {
+  auto count = [](const char *name, const SimulatedTransactions::Count &each) {
+    return fmt::format("  {:<14} {:>12} lines by {} instructions\n", name, each.lines, each.instructions);
+  };
+  return fmt::format("transactions, in lines of {} bytes:\n", counts.lineBytes) + count("reads", counts.reads) +
+         count("writes", counts.writes) + count("atomics", counts.atomics) + count("scalar reads", counts.scalarReads) +
+         fmt::format("  {:<14} {:>12} hits, {} misses, {} writes\n  {:<14} {:>12} instructions; scratch {}\n", "L2",
+                     counts.l2Hits, counts.l2Misses, counts.l2Writes, "LDS", counts.ldsInstructions,
+                     counts.scratchInstructions);
+}
+
+nlohmann::ordered_json describeAsJson(const SimulatedTransactions &counts) {
+  auto count = [](const SimulatedTransactions::Count &each) {
+    return nlohmann::ordered_json{{"instructions", each.instructions}, {"lines", each.lines}};
+  };
+  return {{"lineBytes", counts.lineBytes},
+          {"reads", count(counts.reads)},
+          {"writes", count(counts.writes)},
+          {"atomics", count(counts.atomics)},
+          {"scalarReads", count(counts.scalarReads)},
+          {"l2", {{"hits", counts.l2Hits}, {"misses", counts.l2Misses}, {"writes", counts.l2Writes}}},
+          {"ldsInstructions", counts.ldsInstructions},
+          {"scratchInstructions", counts.scratchInstructions}};
+}
+
 nlohmann::ordered_json describeAsJson(const SimulateResult &result) {
   nlohmann::ordered_json json = {{"kernel", result.kernel},
                                  {"chip", result.chip},
@@ -64,6 +93,8 @@ nlohmann::ordered_json describeAsJson(const SimulateResult &result) {
                                  {"waves", result.waves},
                                  {"instructions", result.instructions},
                                  {"seconds", result.seconds}};
+  if (result.transactions)
+    json["transactions"] = describeAsJson(*result.transactions);
   json["findings"] = nlohmann::ordered_json::array();
   for (const SimulatedFinding &finding : result.findings)
     json["findings"].push_back({{"check", finding.check},
@@ -94,7 +125,12 @@ void printResult(const SimulateResult &result, const std::vector<NamedValue> &fi
     return printJson(json);
   for (const SimulatedFinding &finding : result.findings)
     say(finding.text);
-  printData(text + (result.error ? "" : describeRun(result)));
+  if (!result.error) {
+    text += describeRun(result);
+    if (result.transactions)
+      text += describeTransactions(*result.transactions);
+  }
+  printData(text);
 }
 
 int listInstructions(const std::string &chip, bool asJson) {
@@ -144,6 +180,7 @@ void addSimulate(CLI::App &program, VerbAction &action) {
   verb->set_help_flag("-h,--help");
   request->kernel.add(*verb);
   SimulateRequest &run = request->kernel.run;
+  run.threads = 0;
   verb->add_option("--out", request->outputs)->allow_extra_args(false);
   verb->add_option("--policy", run.policy);
   verb->add_option("--schedule", run.schedule);
@@ -151,6 +188,10 @@ void addSimulate(CLI::App &program, VerbAction &action) {
   verb->add_flag("--caches", run.caches);
   verb->add_option_function<std::string>(
       "--seed", [&run](const std::string &text) { run.seed = parseUnsignedOption("--seed", text); });
+  verb->add_option_function<std::string>("--threads", [&run](const std::string &text) {
+    run.threads = unsigned(parseIntegerOption("--threads", text, 1, 1024));
+  });
+  verb->add_flag("--transactions", run.transactions);
   verb->add_flag("--trace", request->trace);
   verb->add_flag("--step", request->step);
   verb->add_option("--list-instructions", request->listedChip);

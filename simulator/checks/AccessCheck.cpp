@@ -48,6 +48,12 @@ uint64_t scalarAddress(const Wave &wave, const Instruction &instruction) {
 
 } // namespace
 
+/// What rounds addresses finds other data; the others do as they are told.
+static Check alignmentCheckOf(const AccessPlan &plan, const MemoryRequest &request) {
+  bool rounds = plan.kind == AccessPlan::Kind::Scalar || (plan.kind == AccessPlan::Kind::Buffer && request.bytes > 2);
+  return rounds ? Check::Misaligned : Check::MisalignedSlow;
+}
+
 AccessPlan accessPlanOf(const Instruction &instruction) {
   AccessPlan plan;
   std::string_view name = instruction.mnemonic;
@@ -68,7 +74,7 @@ void AccessCheck::issued(Wave &wave, MemoryRequest &request) {
   if (request.space == Space::None)
     return;
   const AccessPlan &plan = plans.of(*request.instruction);
-  if (checks.has(Check::Misaligned) && request.kind != RequestKind::Atomic)
+  if (checks.has(alignmentCheckOf(plan, request)) && request.kind != RequestKind::Atomic)
     checkAlignment(wave, request, plan);
   if (checks.has(Check::Bounds) && plan.kind == AccessPlan::Kind::Buffer)
     checkBuffer(wave, request, plan);
@@ -107,7 +113,7 @@ void AccessCheck::checkAlignment(Wave &wave, const MemoryRequest &request, const
     return;
   if (plan.kind == AccessPlan::Kind::Scalar) {
     if (uint64_t address = scalarAddress(wave, *request.instruction); address % 4)
-      reportMisaligned(wave, request, address, 4, -1);
+      reportMisaligned(wave, request, plan, address, 4, -1);
     return;
   }
   bool isBuffer = plan.kind == AccessPlan::Kind::Buffer && demanded > 2; // whose addresses are rounded already
@@ -119,15 +125,15 @@ void AccessCheck::checkAlignment(Wave &wave, const MemoryRequest &request, const
   forLanesWhile(request.inRange[0], [&](unsigned lane) {
     uint64_t address = isBuffer ? bufferAddress(wave, *request.instruction, plan, lane) : request.address[lane];
     if (address % demanded)
-      reportMisaligned(wave, request, address, demanded, int(lane));
+      reportMisaligned(wave, request, plan, address, demanded, int(lane));
     return address % demanded == 0;
   });
 }
 
-void AccessCheck::reportMisaligned(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned demanded,
-                                   int lane) {
+void AccessCheck::reportMisaligned(Wave &wave, const MemoryRequest &request, const AccessPlan &plan, uint64_t address,
+                                   unsigned demanded, int lane) {
   Site site = Site::of(wave, *request.instruction, lane);
-  findings.report(Check::Misaligned, site, {}, [&] {
+  findings.report(alignmentCheckOf(plan, request), site, {}, [&] {
     bool isGlobal = request.space == Space::Global || request.space == Space::Flat;
     const Allocation *allocation = isGlobal ? memory.owner(address) : nullptr;
     std::string place = allocation                        ? describePlace(*allocation, address)

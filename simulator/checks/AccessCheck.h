@@ -28,7 +28,8 @@ public:
 
 private:
   void checkAlignment(Wave &wave, const MemoryRequest &request, const AccessPlan &plan);
-  void reportMisaligned(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned demanded, int lane);
+  void reportMisaligned(Wave &wave, const MemoryRequest &request, const AccessPlan &plan, uint64_t address,
+                        unsigned demanded, int lane);
   void checkUpdate(Wave &wave, const MemoryRequest &request);
   void checkBuffer(Wave &wave, const MemoryRequest &request, const AccessPlan &plan);
   void reportBuffer(Wave &wave, const MemoryRequest &request, const AccessPlan &plan, const char *title, unsigned lane,

@@ -40,9 +40,8 @@ static constexpr CheckInfo checks[checkCount] = {
      "no finding. One that the range cuts in two reads 0 for the rest or stores only its front, and one within the "
      "range that leaves the buffer in which the descriptor begins finds another buffer or none: nobody means that."},
     {Check::Misaligned, "misaligned",
-     "Scalar loads and buffer instructions drop the low bits of an address: the data are those of another place. LDS, "
-     "global and scratch accesses are right at any address only while the driver has switched the chip to its "
-     "unaligned mode, and slower there; without it they drop the low bits too."},
+     "Scalar loads and buffer instructions of more than 2 bytes drop the low bits of an address: the data are those of "
+     "another place. Atomic operations that are not aligned are faults."},
     {Check::LostUpdate, "lost-update",
      "Only an integer addition, an exchange and a compare-and-swap reach memory outside the device, and what is kept "
      "coherent with others, when they are for all devices (sc1): other atomic operations, such as sums of floats, may "
@@ -52,6 +51,10 @@ static constexpr CheckInfo checks[checkCount] = {
      "that "
      "it is a race by the rules but every order has the same result. Compilers do it where a tile is replicated over "
      "waves, and then it is meant."},
+    {Check::MisalignedSlow, "misaligned-slow",
+     "LDS, global, flat and scratch accesses are right at any address in the mode into which ROCm puts the chips "
+     "(SH_MEM_CONFIG.alignment_mode is unaligned), and compilers rely on it for packed structures; but one that is "
+     "no multiple of what it moves takes more cycles, and without that mode it drops the low bits."},
 };
 
 std::span<const CheckInfo, checkCount> allChecks() {
@@ -60,7 +63,8 @@ std::span<const CheckInfo, checkCount> allChecks() {
 
 CheckSet parseChecks(const std::string &text) {
   if (text.empty())
-    throw inputError("no check is named", {"`none` is none of them, and `default` all but lds-same-value"});
+    throw inputError("no check is named",
+                     {"`none` is none of them, and `default` all but lds-same-value and misaligned-slow"});
   CheckSet set = text.starts_with('-') || text.starts_with('+') ? CheckSet::usual() : CheckSet();
   std::stringstream stream(text);
   std::string item;

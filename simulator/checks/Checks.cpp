@@ -15,15 +15,19 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
     order.emplace(findings, checks, system);
   if (checks.has(Check::Uninitialised))
     poison.emplace(findings, system);
-  if (checks.has(Check::Bounds) || checks.has(Check::Misaligned) || checks.has(Check::LostUpdate))
+  if (checks.has(Check::LostUpdate) || checks.has(Check::Bounds) || checks.has(Check::Misaligned) ||
+      checks.has(Check::MisalignedSlow))
     access.emplace(findings, checks, system.home);
 }
 
 void Checks::groupBegins(Workgroup &group) {
   for (auto &wave : group.waves) {
-    auto &made = waves[wave.get()];
-    made = std::make_unique<WaveChecks>();
-    wave->checks = made.get();
+    if (spare.empty())
+      spare.push_back(std::make_unique<WaveChecks>());
+    else
+      *spare.back() = WaveChecks();
+    wave->checks = (waves[wave.get()] = std::move(spare.back())).get();
+    spare.pop_back();
   }
   each([&](auto &check) { check.groupBegins(group); });
 }
@@ -31,7 +35,9 @@ void Checks::groupBegins(Workgroup &group) {
 void Checks::groupEnds(Workgroup &group) {
   each([&](auto &check) { check.groupEnds(group); });
   for (auto &wave : group.waves) {
-    waves.erase(wave.get());
+    auto found = waves.find(wave.get());
+    spare.push_back(std::move(found->second));
+    waves.erase(found);
     wave->checks = nullptr;
   }
 }

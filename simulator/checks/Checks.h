@@ -60,6 +60,7 @@ private:
   std::optional<PoisonCheck> poison;
   std::optional<AccessCheck> access;
   std::unordered_map<const Wave *, std::unique_ptr<WaveChecks>> waves; ///< of the workgroups that are alive
+  std::vector<std::unique_ptr<WaveChecks>> spare;
 };
 
 } // namespace heddle::simulator

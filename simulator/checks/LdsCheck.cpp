@@ -94,14 +94,19 @@ bool endsWave(const Wave &wave) {
 void LdsHistory::add(const Entry &entry) {
   constexpr size_t most = 1 << 16;
   if (entries.size() == most) // a kernel without barriers: reports about its first half lack an instruction
-    entries.erase(entries.begin(), entries.begin() + most / 2);
+    dropFirst(most / 2);
   entries.push_back(entry);
 }
 
 void LdsHistory::forget(uint32_t time) {
   auto first = std::upper_bound(entries.begin(), entries.end(), time,
                                 [](uint32_t value, const Entry &entry) { return value < entry.time; });
-  entries.erase(entries.begin(), first);
+  dropFirst(size_t(first - entries.begin()));
+}
+
+void LdsHistory::dropFirst(size_t count) {
+  entries.erase(entries.begin(), entries.begin() + ptrdiff_t(count));
+  open -= std::min(open, count);
 }
 
 const LdsHistory::Entry *LdsHistory::at(uint32_t time) const {
@@ -110,12 +115,12 @@ const LdsHistory::Entry *LdsHistory::at(uint32_t time) const {
   return found != entries.end() && found->time == time ? &*found : nullptr;
 }
 
-uint32_t LdsHistory::overBy(uint32_t sequence, uint32_t now) const {
-  if (entries.empty() || entries.back().sequence <= sequence)
-    return now;
-  auto first = std::upper_bound(entries.begin(), entries.end(), sequence,
-                                [](uint32_t value, const Entry &entry) { return value < entry.sequence; });
-  return first->time - 1;
+uint32_t LdsHistory::overBy(uint32_t sequence, uint32_t now) {
+  while (open > 0 && entries[open - 1].sequence > sequence)
+    --open;
+  while (open < entries.size() && entries[open].sequence <= sequence)
+    ++open;
+  return open < entries.size() ? entries[open].time - 1 : now;
 }
 
 // ---- Workgroups and waves ----
@@ -138,10 +143,12 @@ void LdsCheck::groupBegins(Workgroup &group) {
 
 void LdsCheck::issued(Wave &wave, MemoryRequest &request) {
   WaveState &state = stateOf(wave);
+  if (!state.shadow->sizeBytes())
+    return;
   updateOver(wave);
   state.localIssued += bool(request.queues & MemoryRequest::Lds);
   state.vectorIssued += bool(request.queues & MemoryRequest::Vector);
-  if (!state.shadow->sizeBytes() || !reachesLds(request))
+  if (!reachesLds(request))
     return;
   uint32_t number = wave.indexInGroup;
   LdsOperation operation;
@@ -215,6 +222,8 @@ void LdsCheck::performed(Wave &wave, MemoryRequest &request) {
 
 void LdsCheck::completed(Wave &wave, MemoryRequest &request) {
   WaveState &state = stateOf(wave);
+  if (!state.shadow->sizeBytes())
+    return;
   if (endsWave(wave)) { // nothing waited for it
     if (request.kind == RequestKind::LoadToLds && checks.has(Check::DmaAtEnd))
       reportLoadAtEnd(wave, request);

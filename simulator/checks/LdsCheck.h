@@ -25,11 +25,13 @@ public:
   void forget(uint32_t time);
   const Entry *at(uint32_t time) const; ///< null when it was too long ago
   /// Up to which time all is over, when the operations up to `sequence` are, and it is `now`.
-  uint32_t overBy(uint32_t sequence, uint32_t now) const;
+  uint32_t overBy(uint32_t sequence, uint32_t now);
   bool hasLaterThan(uint32_t time) const { return !entries.empty() && entries.back().time > time; }
 
 private:
+  void dropFirst(size_t count);
   std::vector<Entry> entries; ///< by time, and so by sequence
+  size_t open = 0;            ///< those before it were over when overBy() was asked last
 };
 
 class LdsCheck final : public Watcher {

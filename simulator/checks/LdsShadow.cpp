@@ -157,6 +157,8 @@ bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places)
   uint64_t first = places.address[firstLane], differs = places.lanes >> firstLane & (places.lanes >> firstLane) + 1;
   if ((first | places.bytes) & 3 || !splits.empty() || first > ldsBytes || places.bytes * lanes > ldsBytes - first)
     return false;
+  if (places.address[firstLane + lanes - 1] - first != (lanes - 1) * places.bytes) // most that differ do so there
+    return false;
   for (unsigned lane = 0; lane < lanes; ++lane)
     differs |= places.address[firstLane + lane] - first - lane * places.bytes;
   size_t cell = first / 4, words = places.bytes / 4, count = words * lanes;

@@ -6,6 +6,8 @@
 namespace heddle::simulator {
 
 void OrderShadow::clear() {
+  for (auto &[number, page] : pages)
+    pool.give(page);
   pages.clear();
   manySegments.clear();
   manyCells.clear();
@@ -16,10 +18,10 @@ OrderShadow::Block &OrderShadow::blockOf(uint64_t cell) {
   uint64_t number = cell / (cellsPerBlock * blocksPerPage);
   RecentPage &place = recent[number % std::size(recent)];
   if (place.number != number) {
-    std::unique_ptr<Page> &page = pages[number];
+    Page *&page = pages[number];
     if (!page)
-      page = std::make_unique<Page>();
-    place = {number, page.get()};
+      page = new (pool.take()) Page;
+    place = {number, page};
   }
   return place.page->blocks[cell / cellsPerBlock % blocksPerPage];
 }

@@ -3,6 +3,7 @@
 // access side by side is kept as one record for all its cells, until something happens to a part of them.
 #pragma once
 #include "simulator/checks/Knowledge.h"
+#include "simulator/memory/LinePool.h"
 #include "simulator/state/Wave.h"
 #include <array>
 #include <deque>
@@ -58,7 +59,7 @@ public:
   bool touch(AccessJudge &judge, uint64_t address, unsigned bytes, const AccessStamp &stamp);
 
 private:
-  static constexpr unsigned stampsPerCell = 4, cellsPerBlock = 64, blocksPerPage = 16, mostSegments = 4;
+  static constexpr unsigned stampsPerCell = 4, cellsPerBlock = 64, blocksPerPage = 32, mostSegments = 4;
 
   struct Cell {
     AccessStamp stamps[stampsPerCell];
@@ -111,7 +112,9 @@ private:
   void splitInCells(Block &block);
   Block &blockOf(uint64_t cell);
 
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+  static_assert(sizeof(Page) <= LinePool::pieceBytes);
+  std::unordered_map<uint64_t, Page *> pages;
+  LinePool pool; ///< where they lie
   RecentPage recent[64];
   std::deque<std::array<Segment, mostSegments>> manySegments; ///< that blocks point to
   std::deque<std::array<Cell, cellsPerBlock>> manyCells;

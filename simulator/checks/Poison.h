@@ -62,8 +62,8 @@ struct PoisonRegisters {
   void begin(uint64_t given) {
     partial.clear();
     scc = true;
-    std::fill(std::begin(maybe.rows), std::end(maybe.rows), ~uint64_t(0));
-    std::fill(std::begin(maybe.scalars), std::end(maybe.scalars), ~uint64_t(0));
+    maybe.addAll();
+    maybe.set(true, 0, false);
     sccFrom = sccOrigin;
     for (unsigned block = 0; block < std::size(changed); ++block) // most waves use few rows
       for (uint64_t rest = std::exchange(changed[block], 0); rest; rest &= rest - 1) {
@@ -73,19 +73,24 @@ struct PoisonRegisters {
       }
     for (unsigned index = 0; index < 128; ++index) {
       bool isGiven = index < 64 ? given >> index & 1 : index >= execRegister;
-      scalars[index] = isGiven ? 0 : ~0u;
+      setScalar(index, isGiven ? 0 : ~0u);
       scalarOrigins[index] = firstScalarOrigin + index;
     }
   }
   /// After a row has changed.
   void noteRow(unsigned row) {
-    uint64_t bit = uint64_t(1) << row % 64;
-    changed[row / 64] |= bit;
-    maybe.rows[row / 64] = (maybe.rows[row / 64] & ~bit) | (rows[row].lanes() ? bit : 0);
+    changed[row / 64] |= uint64_t(1) << row % 64;
+    maybe.set(true, row, rows[row].lanes());
+  }
+  /// These lanes of a row are written with what is not poison.
+  void cleanRow(unsigned row, uint64_t lanes) {
+    forgetPartial(row, lanes);
+    for (uint64_t &bytes : rows[row].bytes)
+      bytes &= ~lanes;
+    noteRow(row);
   }
   void setScalar(unsigned index, uint32_t bits) {
-    uint64_t bit = uint64_t(1) << index % 64;
-    maybe.scalars[index / 64] = (maybe.scalars[index / 64] & ~bit) | (bits ? bit : 0);
+    maybe.set(false, index, bits);
     scalars[index] = bits;
   }
   uint32_t bitsOf(unsigned row, unsigned lane) const {

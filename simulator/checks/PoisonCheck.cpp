@@ -23,18 +23,30 @@ CarriedPoison *carriedBy(WaveState &state, const MemoryRequest &request) {
   return nullptr;
 }
 
+/// It leaves what it was given, whatever was there.
+bool isExchange(const Instruction &instruction) {
+  return instruction.mnemonic.find("wrxchg") != std::string::npos ||
+         instruction.mnemonic.find("_atomic_swap") != std::string::npos;
+}
+
 bool mayReachGlobal(const MemoryRequest &request) {
   return request.space == Space::Global || request.space == Space::Flat;
 }
 
-/// What the load's name says of the form of its data.
-struct LoadForm {
-  bool extendsSign = false, keepsOther = false, isHigh = false;
-  explicit LoadForm(std::string_view name)
-      : extendsSign(name.find("_sbyte") != name.npos || name.find("_sshort") != name.npos ||
-                    name.find("_i8") != name.npos || name.find("_i16") != name.npos),
-        keepsOther(name.find("_d16") != name.npos), isHigh(name.ends_with("_d16_hi")) {}
-};
+/// No source is poison: neither is what the instruction writes.
+void overwrite(const Wave &wave, PoisonRegisters &registers, const Instruction &instruction, const PoisonPlan &plan) {
+  for (unsigned i = 0; i < plan.destinations; ++i) {
+    const Operand &operand = instruction.operands[i];
+    if (operand.isVector())
+      for (unsigned row = operand.index; row < unsigned(operand.index + operand.words); ++row)
+        registers.cleanRow(row, wave.exec());
+    else if (operand.kind == Operand::Kind::Scalar && operand.index < 128)
+      for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word)
+        registers.setScalar((operand.index + word) & 127, 0);
+  }
+  if (instruction.row->implicit & writesScc)
+    registers.scc = false;
+}
 
 } // namespace
 
@@ -69,9 +81,13 @@ void PoisonCheck::beforeInstruction(Wave &wave, const Instruction &instruction) 
     return executeIndexed(wave, instruction);
   WaveState &state = stateOf(wave);
   const PoisonPlan &plan = plans.of(instruction);
-  bool isClean =
-      plan.staysClean && !plan.registers.meets(state.registers->maybe) && !(plan.registers.scc && state.registers->scc);
-  if (plan.kind != PoisonPlan::Kind::Nothing && !isClean)
+  PoisonRegisters &registers = *state.registers;
+  if (plan.kind == PoisonPlan::Kind::Nothing ||
+      (plan.staysClean && !plan.registers.meets(registers.maybe) && !(plan.namesScc && registers.scc)))
+    return;
+  if (plan.overwrites && !plan.sources.meets(registers.maybe) && !(plan.readsScc && registers.scc))
+    overwrite(wave, registers, instruction, plan);
+  else
     state.scc = PoisonStep(wave, *state.registers, instruction, plan, *this).run();
 }
 
@@ -155,9 +171,14 @@ void PoisonCheck::moveBetweenLanes(Wave &wave, const MemoryRequest &request, Car
     lanes |= chosen ? isForward ? allLanes : chosen : 0;
 }
 
+/// Whether any register that it reads may be poison.
+bool PoisonCheck::mayCarry(Wave &wave, const MemoryRequest &request) {
+  return plans.of(*request.instruction).sources.meets(stateOf(wave).registers->maybe);
+}
+
 void PoisonCheck::issued(Wave &wave, MemoryRequest &request) {
   bool moves = request.kind == RequestKind::Other && request.queues == MemoryRequest::Lds;
-  if (request.kind != RequestKind::Store && !moves)
+  if ((request.kind != RequestKind::Store && !moves) || !mayCarry(wave, request))
     return;
   CarriedPoison carried;
   carried.request = &request;
@@ -186,15 +207,33 @@ void PoisonCheck::performed(Wave &wave, MemoryRequest &request) {
     return;
   CarriedPoison carried;
   UnwrittenRead read = request.isScalar() ? memory.readScalars(request, carried) : memory.read(wave, request, carried);
-  if (request.kind == RequestKind::Atomic && request.instruction->mnemonic.find("swap") != std::string::npos &&
-      request.instruction->mnemonic.find("cmpswap") == std::string::npos)
+  if (request.kind == RequestKind::Atomic) {
+    bool isUsed = carried.any() && !isExchange(*request.instruction);
+    if (isUsed) // once is enough
+      reportChange(wave, request, originOf(wave, request, read), read.lane);
     memory.write(wave, request, nullptr);
+    if (isUsed)
+      return;
+  }
   if (!carried.any())
     return;
   carried.transpose(*request.instruction);
   carried.request = &request;
   carried.origin = originOf(wave, request, read);
   state.carried.push_back(carried);
+}
+
+/// What the other read-modify-writes leave, and whether they do anything, depends on what was there; only an exchange
+/// may be the first to write a place.
+void PoisonCheck::reportChange(Wave &wave, const MemoryRequest &request, PoisonOrigin origin, int lane) {
+  ListedOrigin from = describe(origin);
+  Site use = Site::of(wave, *request.instruction, lane);
+  findings.report(Check::Uninitialised, use, from.site, [&] {
+    Finding finding;
+    finding.title = "what nothing has written is changed by an atomic operation";
+    finding.lines = {findings.line("atomic", use, from.place)};
+    return finding;
+  });
 }
 
 void PoisonCheck::finishStore(Wave &wave, const MemoryRequest &request, Allocation *buffer, PoisonOrigin origin) {
@@ -206,7 +245,7 @@ void PoisonCheck::landVector(Wave &wave, const MemoryRequest &request, const Car
   PoisonRegisters &registers = *stateOf(wave).registers;
   if (!carried && !registers.maybe.has({true, true, request.destination, request.words}))
     return;
-  LoadForm form(request.instruction->mnemonic);
+  const LoadForm &form = plans.of(*request.instruction).load;
   for (unsigned word = 0; word < request.words; ++word) {
     PoisonRow poison = carried ? carried->words[word] : PoisonRow();
     PoisonRow &row = registers.rows[request.destination + word];

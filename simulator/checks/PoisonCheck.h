@@ -55,10 +55,12 @@ private:
   void reached(Wave &wave, const Instruction &instruction, PoisonSink sink, PoisonOrigin origin, int lane) override;
   std::string originLine(const ListedOrigin &origin) const;
   PoisonOrigin originOf(Wave &wave, const MemoryRequest &request, const UnwrittenRead &read);
+  bool mayCarry(Wave &wave, const MemoryRequest &request);
   void executeIndexed(Wave &wave, const Instruction &instruction);
   void gather(Wave &wave, const MemoryRequest &request, CarriedPoison &carried);
   void moveBetweenLanes(Wave &wave, const MemoryRequest &request, CarriedPoison &carried);
   void finishStore(Wave &wave, const MemoryRequest &request, Allocation *firstCopy, PoisonOrigin origin);
+  void reportChange(Wave &wave, const MemoryRequest &request, PoisonOrigin origin, int lane);
   void landVector(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried);
   ListedOrigin describe(PoisonOrigin origin) const;
 

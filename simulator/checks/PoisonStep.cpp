@@ -52,6 +52,16 @@ Kind scalarKind(std::string_view name) {
   return Kind::Scalar;
 }
 
+/// Whether it gives each active lane of its destination a whole new value, or is a scalar instruction.
+bool isOverwriting(const Instruction &instruction, Kind kind) {
+  const Modifiers &modifiers = instruction.modifiers;
+  if (kind == Kind::Scalar)
+    return true;
+  return kind == Kind::Vector && instruction.operands[0].isVector() && !isHalfWide(instruction.row->types[0]) &&
+         !modifiers.sdwa.present && modifiers.dpp.control == Dpp::Control::None &&
+         !(instruction.row->implicit & placesByte);
+}
+
 /// Of an instruction on pairs of words: compilers give it one good word of a source and name it twice.
 RegisterSet packedRegisters(const Instruction &instruction) {
   RegisterSet registers;
@@ -70,6 +80,11 @@ RegisterSet packedRegisters(const Instruction &instruction) {
 }
 
 } // namespace
+
+LoadForm::LoadForm(std::string_view name)
+    : extendsSign(name.find("_sbyte") != name.npos || name.find("_sshort") != name.npos ||
+                  name.find("_i8") != name.npos || name.find("_i16") != name.npos),
+      keepsOther(name.find("_d16") != name.npos), isHigh(name.ends_with("_d16_hi")) {}
 
 PoisonPlan poisonPlanOf(const Instruction &instruction) {
   PoisonPlan plan;
@@ -92,8 +107,20 @@ PoisonPlan poisonPlanOf(const Instruction &instruction) {
   if (isPlainControl)
     plan.kind = Kind::Nothing;
   plan.staysClean = plan.kind != Kind::Index; // which clears M0, that it does not name
-  plan.registers = plan.kind == Kind::Packed && row->types[0] == DataType::F32 ? packedRegisters(instruction)
-                                                                               : registerUseOf(instruction).all;
+  plan.load = LoadForm(name);
+  plan.overwrites = isOverwriting(instruction, plan.kind);
+  RegisterUse use = registerUseOf(instruction);
+  RegisterSet sources, named;
+  for (const RegisterSpan &span : use)
+    (span.isWritten ? named : sources).add(span);
+  plan.sources = plan.registers = RegisterMask(sources);
+  plan.readsScc = sources.words[RegisterSet::sccWord];
+  plan.namesScc = plan.readsScc || named.words[RegisterSet::sccWord];
+  bool isMemory = plan.kind == Kind::ScalarMemory || plan.kind == Kind::VectorMemory || plan.kind == Kind::LocalMemory;
+  if (plan.kind == Kind::Packed && row->types[0] == DataType::F32)
+    plan.registers = RegisterMask(packedRegisters(instruction));
+  else if (!isMemory) // whose results are written when they land
+    plan.registers = use.all;
   bool readsCarry = name == "v_addc_co_u32" || name == "v_subb_co_u32" || name == "v_subbrev_co_u32";
   if (name == "v_cndmask_b32" || readsCarry)
     plan.mask = int8_t(plan.destinations + 2);

@@ -7,6 +7,13 @@
 
 namespace heddle::simulator {
 
+/// What a load's name says of the form of its data.
+struct LoadForm {
+  bool extendsSign = false, keepsOther = false, isHigh = false;
+  LoadForm() = default;
+  explicit LoadForm(std::string_view name);
+};
+
 /// What is known of an instruction before it executes.
 struct PoisonPlan {
   enum class Kind : uint8_t {
@@ -30,8 +37,12 @@ struct PoisonPlan {
     LocalMemory,
   };
   Kind kind = Kind::Nothing;
-  bool staysClean = false; ///< when nothing that it names is poison, nothing becomes so
-  RegisterSet registers;   ///< that it names
+  bool staysClean = false; ///< when none of `registers` is poison, nothing becomes so, and nothing is reported
+  RegisterMask registers;  ///< that it names; of memory instructions, those that it reads
+  RegisterMask sources;    ///< that it reads
+  bool namesScc = false, readsScc = false;
+  bool overwrites = false; ///< when no source is poison, its destinations become clean as they are written
+  LoadForm load;
   PoisonRule rule = nullptr;
   uint8_t destinations = 0;
   bool carries = false; ///< SCC is a carry or an overflow, not whether the result is 0

@@ -66,7 +66,7 @@ void RegisterCheck::beforeInstruction(Wave &wave, const Instruction &instruction
     checkUse(wave, instruction, instruction, use);
 }
 
-bool RegisterCheck::touchesLoads(WaveState &state, const RegisterSet &registers) {
+bool RegisterCheck::touchesLoads(WaveState &state, const RegisterMask &registers) {
   if (!registers.meets(state.destinations))
     return false;
   if (!state.areOld)

@@ -28,7 +28,7 @@ public:
   void completed(Wave &wave, MemoryRequest &request) override;
 
 private:
-  static bool touchesLoads(WaveState &state, const RegisterSet &registers);
+  static bool touchesLoads(WaveState &state, const RegisterMask &registers);
   enum class Conflict { Read, Write, SecondLoad };
   void checkUse(Wave &wave, const Instruction &executed, const Instruction &reported, const RegisterUse &use);
   bool checkSpan(Wave &wave, const Instruction &instruction, const RegisterSpan &span, uint64_t lanes);

@@ -21,8 +21,7 @@ public:
   explicit Collector(RegisterUse &use) : use(use) {}
 
   void add(bool isVector, bool isWritten, unsigned first, unsigned words) {
-    use.spans[use.count] = {isVector, isWritten, uint16_t(first), uint8_t(words)};
-    use.all.add(use.spans[use.count++]);
+    use.spans[use.count++] = {isVector, isWritten, uint16_t(first), uint8_t(words)};
   }
   void addOperand(const Operand &operand, bool isWritten) {
     if (operand.isVector())
@@ -92,6 +91,10 @@ RegisterUse registerUseOf(const Instruction &instruction) {
   if (instruction.modifiers.lds)
     implicit |= readsM0;
   collector.addImplicit(implicit);
+  RegisterSet all;
+  for (const RegisterSpan &span : use)
+    all.add(span);
+  use.all = RegisterMask(all);
   if (mnemonic == "v_readfirstlane_b32")
     use.lanes = RegisterUse::Lanes::First;
   else if (mnemonic == "v_readlane_b32" || mnemonic == "v_writelane_b32")

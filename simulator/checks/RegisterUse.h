@@ -2,6 +2,7 @@
 // Which registers an instruction reads and writes: those of its text, and what its row calls implicit.
 #pragma once
 #include "simulator/instructions/InstructionTable.h"
+#include <algorithm>
 #include <string>
 
 namespace heddle::simulator {
@@ -15,29 +16,58 @@ struct RegisterSpan {
 
 /// A set of registers, vector and scalar ones and SCC, as bits.
 struct RegisterSet {
-  uint64_t rows[8] = {}, scalars[2] = {}, scc = 0;
+  static constexpr unsigned firstScalarWord = 8, sccWord = 10, wordCount = 11;
+  uint64_t words[wordCount] = {}; ///< of vector registers, scalar ones, and SCC
 
+  static unsigned wordOf(bool isVector, unsigned index) { return (isVector ? 0 : firstScalarWord) + index / 64; }
+  /// Leaves SCC as it is.
+  void addAll() { std::fill(words, words + sccWord, ~uint64_t(0)); }
+  void set(bool isVector, unsigned index, bool value) {
+    uint64_t &word = words[wordOf(isVector, index)], bit = uint64_t(1) << index % 64;
+    word = (word & ~bit) | (value ? bit : 0);
+  }
   void add(const RegisterSpan &span) {
-    uint64_t *bits = span.isVector ? rows : scalars;
-    unsigned limit = span.isVector ? 512 : 128;
-    for (unsigned index = span.first; index < unsigned(span.first + span.words) && index < limit; ++index)
-      bits[index / 64] |= uint64_t(1) << index % 64;
-    scc |= !span.isVector && span.first == sccRegister;
+    forEach(span, [&](unsigned index) { set(span.isVector, index, true); });
+    words[sccWord] |= !span.isVector && span.first == sccRegister;
   }
   bool has(const RegisterSpan &span) const { ///< any of them
-    const uint64_t *bits = span.isVector ? rows : scalars;
+    bool any = false;
+    forEach(span, [&](unsigned index) { any |= words[wordOf(span.isVector, index)] >> index % 64 & 1; });
+    return any;
+  }
+
+private:
+  template <typename Action>
+  static void forEach(const RegisterSpan &span, Action action) {
     unsigned limit = span.isVector ? 512 : 128;
     for (unsigned index = span.first; index < unsigned(span.first + span.words) && index < limit; ++index)
-      if (bits[index / 64] >> index % 64 & 1)
-        return true;
-    return false;
+      action(index);
   }
-  bool meets(const RegisterSet &other) const {
-    uint64_t both = (scalars[0] & other.scalars[0]) | (scalars[1] & other.scalars[1]) | (scc & other.scc);
-    for (unsigned i = 0; i < std::size(rows); ++i)
-      both |= rows[i] & other.rows[i];
+};
+
+/// The few registers of an instruction, to be asked for in larger sets.
+class RegisterMask {
+public:
+  RegisterMask() = default;
+  explicit RegisterMask(const RegisterSet &set) {
+    for (uint8_t word = 0; word < RegisterSet::wordCount; ++word)
+      if (set.words[word])
+        places[count++] = {set.words[word], word};
+  }
+  bool meets(const RegisterSet &set) const {
+    uint64_t both = 0;
+    for (unsigned i = 0; i < count; ++i)
+      both |= places[i].bits & set.words[places[i].word];
     return both;
   }
+
+private:
+  struct Place {
+    uint64_t bits;
+    uint8_t word;
+  };
+  Place places[RegisterSet::wordCount];
+  uint8_t count = 0;
 };
 
 struct RegisterUse {
@@ -50,7 +80,7 @@ struct RegisterUse {
   };
   RegisterSpan spans[16];
   uint8_t count = 0;
-  RegisterSet all; ///< of the spans
+  RegisterMask all; ///< of the spans
   Lanes lanes = Lanes::Active;
   bool landsLater = false; ///< what it writes is written by a memory request, not when it executes
 

@@ -166,10 +166,35 @@ private:
   uint8_t bytes[lineBytes];
 };
 
+/// Whether the lanes' `size` bytes lie side by side, all in one buffer.
+inline bool lieSideBySide(const Wave &wave, const MemoryRequest &request, unsigned size, bool writes) {
+  uint64_t first = request.address[0], differs = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    differs |= request.address[lane] - first - lane * size;
+  if (differs)
+    return false;
+  const Allocation *allocation = wave.memory->global.around(first, writes);
+  return allocation && allocation->contains(first, waveLanes * size);
+}
+
+/// forPlaces of all lanes, side by side: one access of the caches for each line.
+template <typename Action>
+void forCachedRow(Wave &wave, const MemoryRequest &request, unsigned size, bool writes, Action action) {
+  alignas(64) uint8_t row[waveLanes * 4 * mostWordsPerLane];
+  if (!writes)
+    wave.memory->read(wave, request, request.address[0], waveLanes * size, row);
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    action(lane, row + lane * size);
+  if (writes)
+    wave.memory->write(wave, request, request.address[0], waveLanes * size, row);
+}
+
 /// forPlaces, and forPieces, through the caches.
 template <Space space, typename Action>
 void forCachedPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned offset, unsigned size,
                      bool writes, Action action) {
+  if (lanes == allLanes && !offset && lieSideBySide(wave, request, size, writes))
+    return forCachedRow(wave, request, size, writes, action);
   LineReader reader(wave, request);
   LineWriter writer(wave, request);
   unsigned current = 0;
@@ -213,10 +238,13 @@ void forPieces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigne
 /// Calls `action(lane, bytes)` with the place of each lane's `size` bytes.
 template <Space space, typename Action>
 void forPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned size, bool writes, Action action) {
-  if (goesThroughCaches<space>(wave))
+  Speculation *speculation = space == Space::Global && !writes ? wave.memory->speculation() : nullptr;
+  if (!speculation && goesThroughCaches<space>(wave))
     return forCachedPlaces<space>(wave, request, lanes, 0, size, writes, action);
   constexpr bool strided = space == Space::Scratch;
   CommonPlace common = findCommonPlace<space>(wave, request, lanes, size, writes);
+  if (speculation && !(common.found && speculation->readsHome(request, lanes, size)))
+    return forCachedPlaces<space>(wave, request, lanes, 0, size, writes, action);
   if (common.found)
     forLanes(lanes, [&](unsigned lane) { action(lane, common.at(request.address[lane], strided ? lane : 0)); });
   else

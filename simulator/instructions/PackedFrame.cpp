@@ -11,6 +11,10 @@ void choosePart(const Wave &wave, const Operand &operand, DataType type, bool hi
   const uint32_t *row = readRow(wave, operand, words && higher ? 1 : 0, storage);
   unsigned shift = !words && higher ? 16 : 0;
   uint32_t mask = words ? ~0u : 0xFFFF, flipped = !negate ? 0 : words ? 0x80000000u : 0x8000u;
+  if (words && !negate) {
+    std::memcpy(part, row, sizeof(Row));
+    return;
+  }
   for (unsigned lane = 0; lane < waveLanes; ++lane)
     part[lane] = (row[lane] >> shift & mask) ^ flipped;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/machine/Machine.h"
 #include "simulator/instructions/RelativeRegisters.h"
+#include "simulator/machine/Resident.h"
+#include "simulator/machine/Together.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -9,6 +11,8 @@ namespace {
 
 /// A wave runs on until it waits, so that its registers stay in the cache; a wave that spins gives way after so many.
 constexpr uint64_t instructionsPerSlice = 2048;
+/// And so does a workgroup that never waits for another one.
+constexpr uint64_t instructionsPerTurn = 1 << 20;
 constexpr unsigned slicesPerTurn = 16;
 constexpr uint64_t instructionsPerShortSlice = 8;
 /// Where new workgroups run at once, no more begin in a pass after so many: others get their turns, and who watches the
@@ -17,36 +21,12 @@ constexpr uint64_t instructionsPerAdmission = 1 << 20;
 /// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
 constexpr uint64_t instructionsToAge = 1 << 14;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
-/// While all waves find what they wait for unchanged: a kernel that counts its polls gives up some time.
-constexpr uint64_t mostIdleInstructions = 1 << 22;
-constexpr uint64_t firstSkip = 1024, mostSkip = uint64_t(1) << 60; ///< ticks of the clock
 
 void executeIndexed(Wave &wave, const Instruction &instruction) {
   if (!instruction.row || !instruction.mnemonic.starts_with("v_"))
     return instruction.execute(wave, instruction);
   Instruction moved = withRelativeRegisters(wave, instruction);
   moved.execute(wave, moved);
-}
-
-std::string nameOf(const Wave &wave) {
-  const uint32_t *id = wave.workgroup->id;
-  return fmt::format("workgroup {},{},{} wave {}", id[0], id[1], id[2], wave.indexInGroup);
-}
-
-/// Of a fault while `running` ran, or of a request that was performed later, and whose wave the fault names.
-Error errorOf(const KernelRun &run, const Wave &running, const Fault &fault) {
-  const Wave &wave = fault.wave ? *fault.wave : running;
-  const Instruction *instruction = fault.instruction ? fault.instruction : running.current;
-  // The counter is behind the instruction unless the fault is that there is none.
-  bool isFetch =
-      !fault.instruction &&
-      (!instruction || (instruction->pc + instruction->sizeBytes != running.pc && instruction->pc != running.pc));
-  uint64_t pc = isFetch ? wave.pc : instruction->pc;
-  std::vector<std::string> notes = {fmt::format(
-      "pc 0x{:x}  {}  {}{}", pc - run.codeBase, isFetch || instruction->text.empty() ? "-" : instruction->text,
-      nameOf(wave), fault.lane < 0 ? "" : fmt::format(" lane {}", fault.lane))};
-  notes.insert(notes.end(), fault.notes.begin(), fault.notes.end());
-  return Error(ErrorClass::WrongResult, fmt::format("kernel `{}`: {}", run.launch->kernel.name, fault.what()), notes);
 }
 
 PortOptions portOptions(const RunOptions &options, Watcher *watcher) {
@@ -60,12 +40,6 @@ PortOptions portOptions(const RunOptions &options, Watcher *watcher) {
 
 } // namespace
 
-/// A workgroup and what its waves have under way, used again for later workgroups.
-struct KernelRun::Resident {
-  Workgroup group;
-  std::vector<PendingRequests> pending;
-};
-
 KernelRun::KernelRun() = default;
 KernelRun::~KernelRun() = default;
 
@@ -77,6 +51,8 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
   if (options.instructionLimit == 0)
     options.instructionLimit = defaultLimit;
   port.skippedTicks = options.firstTick;
+  if (options.threads > 1 && options.schedule == Schedule::RunToBlock && port.isDirect() && !options.trace)
+    together = std::make_unique<Together>(system, options);
 }
 
 Machine::~Machine() {
@@ -168,13 +144,23 @@ bool Machine::isFrozen(const Place &place, size_t index) const {
   return index == options.seed % std::max<size_t>(1, place.run->residents.size());
 }
 
+bool Machine::mayAdmit(const KernelRun &run, uint64_t until) const {
+  return !run.ended && executed < until && run.next < run.launch->geometry.groupCount() &&
+         run.residents.size() < run.residentGroups && !isOverLimit();
+}
+
 /// Starts workgroups while there is room. Where each runs until it waits, it has its first turn at once, and its waves
 /// serve the next one if it ends.
 bool Machine::admitAll(KernelRun &run) {
-  bool progressed = false;
-  uint64_t began = executed;
-  while (!run.ended && executed - began < instructionsPerAdmission && run.next < run.launch->geometry.groupCount() &&
-         run.residents.size() < run.residentGroups && !isOverLimit()) {
+  bool progressed = false, isAlone = running.size() == 1 && run.residents.empty();
+  uint64_t until = executed + instructionsPerAdmission * (together && isAlone ? 8 : 1);
+  if (together)
+    together->refresh();
+  while (mayAdmit(run, until)) {
+    if (together && admitTogether(run, until)) {
+      progressed = true;
+      continue;
+    }
     admit(run);
     if (options.schedule != Schedule::RunToBlock)
       continue;
@@ -184,6 +170,54 @@ bool Machine::admitAll(KernelRun &run) {
   }
   return progressed;
 }
+
+// ---- Several workgroups at once ----
+
+std::optional<uint64_t> Machine::runAlone(KernelRun &run, uint64_t number, Speculation &speculation) {
+  speculation.begin(system.home);
+  port.speculate(&speculation);
+  run.next = number;
+  uint64_t before = executed;
+  admit(run);
+  runTurn({&run, run.residents.back().get()});
+  if (run.ended)
+    std::erase(running, &run);
+  if (run.ended || !retire(run, run.residents.size() - 1, true))
+    return {};
+  return executed - before;
+}
+
+/// Admits workgroups that have run to their ends, in their order. False when the next one has to run in its turn.
+bool Machine::admitTogether(KernelRun &run, uint64_t until) {
+  constexpr uint64_t groupsPerThread = 8;
+  bool isUseless = run.badBatches > 4 && run.badBatches * 4 > run.batches;
+  if (std::exchange(run.needsTurn, false) || isUseless || run.next == 0) // the first one has the code decoded
+    return false;
+  uint64_t average = run.statistics.instructions / run.statistics.groups + 1;
+  uint64_t count = std::min({groupsPerThread * options.threads, run.launch->geometry.groupCount() - run.next,
+                             (until - executed) / average + 1});
+  if (count < 2)
+    return false;
+  together->run(run, count);
+  ++run.batches;
+  for (size_t i = 0; i < count && mayAdmit(run, until); ++i) {
+    if (!together->isGood(i)) {
+      ++run.badBatches;
+      run.needsTurn = i > 0;
+      return i > 0;
+    }
+    together->stores(i).commit(system.home);
+    executed += together->instructions(i);
+    run.statistics.instructions += together->instructions(i);
+    run.statistics.waves += run.launch->wavesPerGroup();
+    ++run.statistics.groups;
+    ++run.next;
+    nextWave += run.launch->wavesPerGroup();
+  }
+  return true;
+}
+
+// ---- One pass ----
 
 bool Machine::pass() {
   bool progressed = false;
@@ -309,6 +343,8 @@ bool Machine::runTurn(const Place &place) {
     return runSlices(place, 1, instructionsPerShortSlice);
   case Schedule::Random:
     return runSlices(place, 1 + unsigned(random() % 4), 1 + random() % mostInSlice);
+  case Schedule::RunToBlock:
+    return runSlices(place, ~0u, instructionsPerSlice);
   default:
     return runSlices(place, slicesPerTurn, instructionsPerSlice);
   }
@@ -321,7 +357,8 @@ bool Machine::runSlices(const Place &place, unsigned slices, uint64_t instructio
   if (options.schedule == Schedule::LeapFrog)
     first = options.seed % count;
   bool progressed = false;
-  for (unsigned slice = 0; slice < slices && !place.run->ended; ++slice) {
+  uint64_t until = executed + instructionsPerTurn;
+  for (unsigned slice = 0; slice < slices && executed < until && !place.run->ended; ++slice) {
     bool ran = false;
     for (size_t i = 0; i < count && !place.run->ended; ++i) {
       Wave &wave = *group.waves[options.schedule == Schedule::Random ? random() % count : (first + i) % count];
@@ -406,132 +443,6 @@ bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
   if (port.hasFaults() && endAtFault())
     return true;
   return wave.polls.repeated < 2 || wave.state == Wave::State::Ended || wave.state == Wave::State::AtBarrier;
-}
-
-// ---- When nothing goes on ----
-
-KernelRun *Machine::runOf(const Wave &wave) const {
-  for (KernelRun *run : running)
-    for (auto &resident : run->residents)
-      for (auto &each : resident->group.waves)
-        if (each.get() == &wave)
-          return run;
-  return nullptr;
-}
-
-/// Ends the kernels whose requests were at fault when the port made them happen, whoever was running; one whose waves
-/// are gone is over already. Whether there were any.
-bool Machine::endAtFault() {
-  bool any = false;
-  for (const Fault &fault : port.takeFaults())
-    if (KernelRun *run = runOf(*fault.wave)) {
-      abandon(*run, errorOf(*run, *fault.wave, fault));
-      any = true;
-    }
-  return any;
-}
-
-/// Lets happen what must happen some time: the frozen run, memory is changed by what is on its way, and time passes.
-bool Machine::unblock() {
-  if (options.schedule == Schedule::Frozen && idlePasses % 2 == 0) {
-    ++idlePasses;
-    return thawed = true;
-  }
-  if (port.performAll()) {
-    endAtFault();
-    std::erase_if(running, [](const KernelRun *run) { return run->ended; });
-    return true;
-  }
-  bool readsClock = false, canRun = false;
-  for (KernelRun *run : running)
-    for (auto &resident : run->residents)
-      for (auto &wave : resident->group.waves) {
-        bool runs = wave->state == Wave::State::Running || wave->state == Wave::State::Sleeping;
-        canRun |= runs;
-        readsClock |= runs && wave->polls.readsClock;
-        wave->polls.readsClock = false;
-      }
-  if (!canRun)
-    return false;
-  if (readsClock && port.skippedTicks < mostSkip) {
-    uint64_t skipped = options.skip ? options.skip(nextSkip) : nextSkip;
-    port.skippedTicks += skipped;
-    nextSkip = std::clamp(2 * skipped, firstSkip, mostSkip);
-    progressedAt = executed; // until a wave looks at the clock again
-    return true;
-  }
-  ++idlePasses;
-  return executed - progressedAt < mostIdleInstructions;
-}
-
-/// The kernel is over; what its waves have under way is forgotten.
-void Machine::abandon(KernelRun &run, Error error) {
-  run.ended = true;
-  run.error = std::move(error);
-  countedFrom = executed;
-  for (auto &resident : run.residents)
-    for (auto &wave : resident->group.waves)
-      port.abandon(*wave);
-  run.residents.clear();
-  run.idle.clear();
-  run.device->launch = run.number;
-  system.endKernel(*run.device);
-  if (watcher)
-    watcher->kernelEnds(*run.device);
-}
-
-std::vector<std::string> Machine::describeWaiting() const {
-  constexpr size_t most = 8;
-  std::vector<std::string> notes;
-  size_t more = 0;
-  for (const KernelRun *run : running)
-    for (const auto &resident : run->residents) {
-      const Workgroup &group = resident->group;
-      for (const auto &wave : group.waves) {
-        if (wave->state == Wave::State::Ended)
-          continue;
-        if (notes.size() == most) {
-          ++more;
-          continue;
-        }
-        std::string what =
-            wave->current ? fmt::format("pc 0x{:x}  {}  ", wave->current->pc - run->codeBase, wave->current->text) : "";
-        if (system.devices.size() > 1)
-          what += fmt::format("device {} ", run->device->index);
-        what += nameOf(*wave);
-        if (wave->state == Wave::State::AtBarrier)
-          what += fmt::format(" waits at a barrier with {} of {} waves{}", group.arrived, group.waves.size(),
-                              group.ended ? fmt::format(", {} have ended", group.ended) : "");
-        else if (wave->polls.repeated > 1) {
-          const Allocation *allocation = system.home.owner(wave->polls.address);
-          what += fmt::format(" reads 0x{:x} again and again{}", wave->polls.value,
-                              allocation ? " from " + describePlace(*allocation, wave->polls.address) : "");
-        }
-        notes.push_back(what);
-      }
-    }
-  if (more)
-    notes.push_back(fmt::format("and {} more waves", more));
-  return notes;
-}
-
-Error Machine::endlessError(const KernelRun &run, const std::string &message, std::vector<std::string> notes) const {
-  if (uint64_t left = run.launch->geometry.groupCount() - run.next)
-    notes.push_back(fmt::format("{} workgroups have not started; a kernel that waits for them needs more than {} alive "
-                                "at once, `--resident N`",
-                                left, run.residentGroups));
-  return Error(ErrorClass::WrongResult, fmt::format("kernel `{}` {}", run.launch->kernel.name, message), notes);
-}
-
-void Machine::endAll(const std::string &message, const std::vector<std::string> &extra) {
-  std::vector<std::string> notes = describeWaiting();
-  for (KernelRun *run : running) {
-    Error error = endlessError(*run, message, notes);
-    error.notes.insert(error.notes.end(), extra.begin(), extra.end());
-    run->isEndless = true;
-    abandon(*run, std::move(error));
-  }
-  running.clear();
 }
 
 } // namespace heddle::simulator

@@ -34,6 +34,7 @@ struct RunOptions {
   uint64_t seed = 0;             ///< of patterns in what nothing has written, of schedules and of Policy::Random
   bool preloads = true;          ///< whether the chip's firmware preloads kernel arguments
   uint32_t residentGroups = 0;   ///< workgroups of a launch alive at once; 0: as many as the chip has compute units
+  unsigned threads = 1;          ///< threads; more than one help where workgroups run each as if alone (Together)
   uint64_t instructionLimit = 0; ///< of all waves since a launch last ended; 0: 4 * 2^30
   uint64_t firstTick = 0;        ///< of the virtual clock
   /// Waiting for ever is no error of its own: Machine::isStuck() says it, and somebody outside may change memory, begin
@@ -57,7 +58,7 @@ struct KernelRun {
   Device *device = nullptr;
   Program *program = nullptr;
   uint64_t codeBase = 0; ///< where the file's address 0 lies, for messages
-  std::unique_ptr<const Launch> launch;
+  std::shared_ptr<const Launch> launch;
   uint32_t residentGroups = 1; ///< at most
 
   RunStatistics statistics;   ///< up to now
@@ -67,14 +68,19 @@ struct KernelRun {
 
   KernelRun();
   ~KernelRun();
+  uint64_t nextGroup() const { return next; } ///< to be admitted
 
 private:
   friend class Machine;
   struct Resident;
-  uint64_t next = 0;   ///< workgroup to admit
-  uint32_t number = 0; ///< in the order of begin()
+  uint64_t next = 0;                    ///< workgroup to admit
+  uint32_t batches = 0, badBatches = 0; ///< of workgroups that ran together
+  bool needsTurn = false;               ///< the next one cannot run with others
+  uint32_t number = 0;                  ///< in the order of begin()
   std::vector<std::unique_ptr<Resident>> residents, idle;
 };
+
+class Together;
 
 class Machine {
 public:
@@ -93,6 +99,9 @@ public:
   void stop(KernelRun &run, Error error);            ///< ends one that runs
   uint64_t instructions() const { return executed; } ///< of all waves of all kernels
   uint64_t ticks() const { return executed + port.skippedTicks; }
+  /// Of a machine that serves Together: one workgroup of the run that was begun. How many instructions it took; none
+  /// when it did not simply come to its end, and the machine is of no use any more.
+  std::optional<uint64_t> runAlone(KernelRun &run, uint64_t number, Speculation &speculation);
 
 private:
   using Resident = KernelRun::Resident;
@@ -100,9 +109,12 @@ private:
     KernelRun *run;
     Resident *resident;
   };
+  static Error errorOf(const KernelRun &run, const Wave &running, const Fault &fault);
   void noteProgress();
   void admit(KernelRun &run);
   bool admitAll(KernelRun &run);
+  bool mayAdmit(const KernelRun &run, uint64_t until) const;
+  bool admitTogether(KernelRun &run, uint64_t until);
   std::vector<Place> order();
   bool isFrozen(const Place &place, size_t index) const;
   bool runTurn(const Place &place);
@@ -130,11 +142,13 @@ private:
   MemoryPort port;
   std::mt19937_64 random;
   std::vector<KernelRun *> running;
+  std::unique_ptr<Together> together; ///< null with one thread
   uint64_t executed = 0;
   uint64_t countedFrom = 0; ///< `executed` when a launch last ended
   uint32_t nextWave = 0, nextLaunch = 0;
-  uint64_t agedAt = 0;       ///< `executed` when old requests were last performed
-  uint64_t progressedAt = 0; ///< and when anything changed
+  uint64_t agedAt = 0;                        ///< `executed` when old requests were last performed
+  uint64_t progressedAt = 0;                  ///< and when anything changed
+  static constexpr uint64_t firstSkip = 1024; ///< ticks of the clock
   uint64_t idlePasses = 0, nextSkip = 0;
   unsigned mostInSlice = 1; ///< instructions, of Schedule::Random
   bool thawed = false;      ///< what is frozen may run in this pass

@@ -65,8 +65,21 @@ Allocation &AddressSpace::allocate(uint64_t sizeBytes, const std::string &name) 
 }
 
 void AddressSpace::free(uint64_t base) {
-  recent = nullptr;
+  std::fill(std::begin(recent), std::end(recent), nullptr);
   allocations.erase(base);
+}
+
+void AddressSpace::share(const AddressSpace &other) {
+  std::fill(std::begin(recent), std::end(recent), nullptr);
+  allocations.clear();
+  for (const auto &[base, theirs] : other.allocations) {
+    Allocation &mine = allocations[base];
+    mine.base = base;
+    mine.sizeBytes = theirs.sizeBytes;
+    mine.name = theirs.name;
+    mine.writable = theirs.writable;
+    mine.bytes = {theirs.bytes.get(), ReleaseMemory{.isOwner = false}};
+  }
 }
 
 const Allocation *AddressSpace::owner(uint64_t address) const {
@@ -80,7 +93,7 @@ const Allocation *AddressSpace::owner(uint64_t address) const {
 uint8_t *AddressSpace::find(uint64_t address, uint64_t size, bool writes) {
   const Allocation *allocation = owner(address);
   if (allocation && allocation->contains(address, size) && (!writes || allocation->writable)) {
-    recent = allocation;
+    recentNear(address) = allocation;
     return allocation->bytes.get() + (address - allocation->base);
   }
   const char *verb = writes ? "writes" : "reads";

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,8 +21,12 @@ enum class Placement : uint8_t {
 inline constexpr int hostOwner = -1;
 
 struct ReleaseMemory {
-  uint64_t front = 0; ///< bytes of the first line before those that are used
-  void operator()(uint8_t *memory) const { std::free(memory - front); }
+  uint64_t front = 0;  ///< bytes of the first line before those that are used
+  bool isOwner = true; ///< else somebody else frees it
+  void operator()(uint8_t *memory) const {
+    if (isOwner)
+      std::free(memory - front);
+  }
 };
 
 /// Which bytes of an allocation hold what nothing has written. Kept by PoisonCheck.
@@ -37,6 +42,7 @@ struct Allocation {
   bool writable = true;
   Placement placement = Placement::Normal;
   int owner = 0;                                   ///< the device in whose memory it lies, or hostOwner
+  mutable bool lends = false;                      ///< caches may borrow its bytes while nobody writes them
   bool initialised = true;                         ///< else reading what no kernel has written is an error
   std::unique_ptr<UnwrittenBytes> unwritten;       ///< null: as `initialised` says
   std::unique_ptr<uint8_t[], ReleaseMemory> bytes; ///< of calloc: pages that nothing touches cost nothing
@@ -61,22 +67,26 @@ public:
   /// The memory behind it is whole lines of 128 bytes.
   Allocation &place(uint64_t address, uint64_t sizeBytes, const std::string &name);
   void free(uint64_t base);
+  /// Becomes a second view of the other's memory, until that allocates or frees any: lookups of two threads need two.
+  void share(const AddressSpace &other);
 
   /// The memory at `address`, or a Fault that names the address and the nearest allocation.
   uint8_t *at(uint64_t address, uint64_t size, bool writes) {
-    if (recent && recent->contains(address, size) && (!writes || recent->writable))
-      return recent->bytes.get() + (address - recent->base);
+    const Allocation *near = recentNear(address);
+    if (near && near->contains(address, size) && (!writes || near->writable))
+      return near->bytes.get() + (address - near->base);
     return find(address, size, writes);
   }
   /// The allocation that holds the address and may be written if `writes`, or null.
   const Allocation *around(uint64_t address, bool writes) {
-    if (!recent || !recent->contains(address, 1)) {
+    const Allocation *&near = recentNear(address);
+    if (!near || !near->contains(address, 1)) {
       const Allocation *allocation = owner(address);
       if (!allocation)
         return nullptr;
-      recent = allocation;
+      near = allocation;
     }
-    return writes && !recent->writable ? nullptr : recent;
+    return writes && !near->writable ? nullptr : near;
   }
   /// The allocation that holds the address, or null.
   const Allocation *owner(uint64_t address) const;
@@ -88,6 +98,11 @@ public:
   static void setWritten(Allocation &allocation);
   /// The same of all: something ran that nobody looked at.
   void setAllWritten();
+  template <typename Action>
+  void forEach(Action action) {
+    for (auto &[base, allocation] : allocations)
+      action(allocation);
+  }
   /// Whether any allocation has bytes that nothing has written; makes their flags.
   bool prepareUnwritten();
 
@@ -95,7 +110,9 @@ private:
   uint8_t *find(uint64_t address, uint64_t size, bool writes);
 
   std::map<uint64_t, Allocation> allocations; ///< by base
-  const Allocation *recent = nullptr;
+  /// The last one that was found near the address: between two allocations lies more than a megabyte.
+  const Allocation *&recentNear(uint64_t address) { return recent[(address >> 20) % std::size(recent)]; }
+  const Allocation *recent[16] = {};
   static constexpr uint64_t firstAddress = uint64_t(0x7000) << 32, endAddress = uint64_t(1) << 47;
   uint64_t next = firstAddress;
 };

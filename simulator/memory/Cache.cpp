@@ -22,46 +22,64 @@ void copyMasked(uint8_t *destination, const uint8_t *source, const ByteMask &mas
     }
 }
 
-static size_t hash(uint64_t address) {
-  return size_t((address / lineBytes) * 0x9e3779b97f4a7c15u >> 24);
+/// Eight neighbours have eight slots that are neighbours.
+static uint32_t hash(uint64_t address) {
+  uint64_t line = address / lineBytes;
+  return uint32_t((line / 8) * 0x9e3779b97f4a7c15u >> 32) / 8 * 8 | (line % 8);
 }
 
 CacheLine *Cache::lookup(uint64_t address) {
   if (slots.empty())
     return nullptr;
+  uint32_t hashed = hash(address);
   size_t last = slots.size() - 1; // a power of two
-  for (size_t slot = hash(address) & last; slots[slot]; slot = (slot + 1) & last)
-    if (CacheLine &line = lines[slots[slot] - 1]; line.address == address) {
-      refresh(line);
-      return &line;
-    }
+  for (size_t at = hashed & last; slots[at].place; at = (at + 1) & last)
+    if (slots[at].hash == hashed)
+      if (CacheLine &line = lines[slots[at].place - 1]; line.address == address) {
+        refresh(line);
+        return &line;
+      }
   return nullptr;
 }
 
 void Cache::grow() {
-  slots.assign(slots.empty() ? 64 : 2 * slots.size(), 0);
+  std::vector<Slot> old(slots.empty() ? 64 : 2 * slots.size());
+  old.swap(slots);
   size_t last = slots.size() - 1;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    size_t slot = hash(lines[i].address) & last;
-    while (slots[slot])
-      slot = (slot + 1) & last;
-    slots[slot] = uint32_t(i + 1);
+  for (const Slot &slot : old) {
+    size_t at = slot.hash & last;
+    while (slot.place && slots[at].place)
+      at = (at + 1) & last;
+    if (slot.place)
+      slots[at] = slot;
   }
 }
 
 CacheLine &Cache::get(uint64_t address) {
-  if (CacheLine *line = lookup(address))
-    return *line;
   if (2 * (lines.size() + 1) > slots.size())
     grow();
-  size_t last = slots.size() - 1, slot = hash(address) & last;
-  while (slots[slot])
-    slot = (slot + 1) & last;
+  uint32_t hashed = hash(address);
+  size_t last = slots.size() - 1, at = hashed & last;
+  for (; slots[at].place; at = (at + 1) & last)
+    if (slots[at].hash == hashed)
+      if (CacheLine &line = lines[slots[at].place - 1]; line.address == address) {
+        refresh(line);
+        return line;
+      }
   CacheLine &line = lines.emplace_back();
   line.address = address;
   line.generation = generation;
-  slots[slot] = uint32_t(lines.size());
+  slots[at] = {uint32_t(lines.size()), hashed};
   return line;
+}
+
+void Cache::takeOver(CacheLine &line) {
+  const uint8_t *borrowed = line.borrows() ? line.bytes : nullptr;
+  if (!line.own)
+    line.own = lines.makeBytes();
+  if (borrowed && line.generation == generation)
+    std::memcpy(line.own, borrowed, lineBytes);
+  line.bytes = line.own;
 }
 
 void Cache::clear() {

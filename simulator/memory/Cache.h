@@ -2,10 +2,13 @@
 // A cache that keeps what it has for as long as nobody tells it to let go, and knows byte by byte what is there and
 // what is newer than the memory behind it.
 #pragma once
+#include "simulator/memory/LinePool.h"
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulator {
@@ -30,37 +33,62 @@ struct ByteMask {
 /// Copies the bytes of a line that `mask` names.
 void copyMasked(uint8_t *destination, const uint8_t *source, const ByteMask &mask);
 
-struct CacheLine {
-  uint64_t address = 0;    ///< of its first byte
-  uint32_t generation = 0; ///< of the cache, when `valid` was true
-  ByteMask valid, dirty;   ///< dirty bytes are valid
-  bool isListed = false;   ///< among those that the cache will clean
-  alignas(64) uint8_t bytes[lineBytes];
+struct alignas(64) CacheLine {
+  uint64_t address = 0;           ///< of its first byte
+  const uint8_t *bytes = nullptr; ///< its own ones, or those that it borrows; null when none is valid
+  uint8_t *own = nullptr;         ///< null as long as it needs none
+  ByteMask valid, dirty;          ///< dirty bytes are valid, and its own
+  uint32_t generation = 0;        ///< of the cache, when `valid` was true
+  bool isListed = false;          ///< among those that the cache will clean
+  bool borrows() const { return bytes != own; }
 };
 
-/// Lines that stay where they are, many to an allocation.
+/// Lines that stay where they are, in pieces of a pool.
 class CacheLines {
 public:
-  CacheLine &operator[](std::size_t index) { return chunks[index / linesPerChunk][index % linesPerChunk]; }
+  explicit CacheLines(std::shared_ptr<LinePool> pool) : pool(std::move(pool)) {}
+  CacheLines(CacheLines &&) = default;
+  CacheLines &operator=(CacheLines &&) = delete;
+  ~CacheLines() { clear(); }
+
+  CacheLine &operator[](std::size_t index) { return pieces[index / linesPerPiece][index % linesPerPiece]; }
   CacheLine &emplace_back() {
-    if (count == chunks.size() * linesPerChunk) // their bytes count for nothing until they are valid
-      chunks.push_back(std::make_unique_for_overwrite<CacheLine[]>(linesPerChunk));
-    return (*this)[count++];
+    if (count == pieces.size() * linesPerPiece)
+      pieces.push_back(static_cast<CacheLine *>(pool->take()));
+    return *new (&(*this)[count++]) CacheLine;
+  }
+  /// Memory for the bytes of a line, uninitialised.
+  uint8_t *makeBytes() {
+    if (bytesUsed == bytePieces.size() * LinePool::pieceBytes)
+      bytePieces.push_back(static_cast<uint8_t *>(pool->take()));
+    uint8_t *made = bytePieces.back() + bytesUsed % LinePool::pieceBytes;
+    bytesUsed += lineBytes;
+    return made;
   }
   std::size_t size() const { return count; }
   void clear() {
-    chunks.clear();
-    count = 0;
+    for (CacheLine *piece : pieces)
+      pool->give(piece);
+    for (uint8_t *piece : bytePieces)
+      pool->give(piece);
+    pieces.clear(), bytePieces.clear();
+    count = bytesUsed = 0;
   }
 
 private:
-  static constexpr std::size_t linesPerChunk = 64;
-  std::vector<std::unique_ptr<CacheLine[]>> chunks;
-  std::size_t count = 0;
+  static constexpr std::size_t linesPerPiece = LinePool::pieceBytes / sizeof(CacheLine);
+  static_assert(sizeof(CacheLine) == 64 && LinePool::pieceBytes % lineBytes == 0);
+  std::shared_ptr<LinePool> pool;
+  std::vector<CacheLine *> pieces;
+  std::vector<uint8_t *> bytePieces;
+  std::size_t count = 0, bytesUsed = 0;
 };
 
 class Cache {
 public:
+  /// Caches of one device memory share a pool.
+  explicit Cache(std::shared_ptr<LinePool> pool = std::make_shared<LinePool>()) : lines(std::move(pool)) {}
+
   /// The line if any of its bytes is valid, else null.
   CacheLine *find(uint64_t address) {
     CacheLine *line = lookup(address);
@@ -68,6 +96,23 @@ public:
   }
   /// The line, made when there is none.
   CacheLine &get(uint64_t address);
+  /// The line's own bytes, to be written: what it borrowed is copied.
+  uint8_t *ownBytes(CacheLine &line) {
+    if (line.borrows() || !line.own)
+      takeOver(line);
+    return line.own;
+  }
+  /// All of a line without dirty bytes is what lies at `bytes`, for as long as that does not change.
+  static void borrow(CacheLine &line, const uint8_t *bytes) {
+    line.bytes = bytes;
+    line.valid = ByteMask::all();
+  }
+  /// What lies there changes, or goes away.
+  void stopBorrowing(const uint8_t *begin, const uint8_t *end) {
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      if (CacheLine &line = lines[i]; line.borrows() && line.bytes >= begin && line.bytes < end)
+        takeOver(line);
+  }
   /// Call before the first byte of a line becomes dirty.
   void makeDirty(CacheLine &line, const ByteMask &mask) {
     if (!line.isListed)
@@ -102,8 +147,13 @@ public:
   std::size_t listedCount() const { return dirtyLines.size(); } ///< lines to clean; some may be clean already
 
 private:
+  /// A place in `lines` plus one, 0 for none, and the address's hash, so that few lines are looked at in vain.
+  struct Slot {
+    uint32_t place = 0, hash = 0;
+  };
   CacheLine *lookup(uint64_t address);
   void grow();
+  void takeOver(CacheLine &line);
   template <typename Action>
   void cleanOne(CacheLine &line, Action action) {
     refresh(line);
@@ -120,8 +170,7 @@ private:
     }
   }
 
-  // Open addressing: places in `lines` plus one, 0 for none.
-  std::vector<uint32_t> slots;
+  std::vector<Slot> slots; ///< open addressing
   CacheLines lines;
   std::vector<CacheLine *> dirtyLines;
   uint32_t generation = 0;

@@ -3,6 +3,8 @@
 #include "simulator/state/Apertures.h"
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstring>
 
 namespace heddle::simulator {
 namespace {
@@ -86,6 +88,15 @@ void sampleMirrored(Wave &wave, MemoryRequest &request) {
     throw;
   }
   mirrorLanes(request);
+}
+
+/// What is known of a request at its issue: only some have data by then.
+void copyIssued(MemoryRequest &to, const MemoryRequest &from) {
+  static_assert(std::is_trivially_copyable_v<MemoryRequest>);
+  std::memcpy(static_cast<void *>(&to), &from, offsetof(MemoryRequest, data));
+  bool hasData = from.kind != RequestKind::Load && from.kind != RequestKind::LoadToLds;
+  if (hasData)
+    std::memcpy(to.data, from.data, sizeof from.data);
 }
 
 void mix(uint64_t &hash, uint64_t value) {
@@ -180,12 +191,13 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
   if (issued.queues & MemoryRequest::Scalar)
     shrink(queues.scalar, localCapacity - 1);
   PendingRequest &pending = make();
-  pending.request = issued;
+  copyIssued(pending.request, issued);
   pending.request.serial = wave.nextSerial++;
   pending.wave = &wave;
   pending.performed = pending.landed = pending.failed = pending.isOld = false;
   pending.queuesLeft = unsigned(std::popcount(issued.queues));
-  listLines(pending);
+  if (options.policy != Policy::Earliest) // else nothing overtakes anything
+    listLines(pending);
   if (options.watcher)
     options.watcher->issued(wave, pending.request);
   if (issued.queues & MemoryRequest::Vector)
@@ -400,6 +412,15 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
       polls.repeated = 0;
     return;
   }
+  unsigned firstLane = request.lanes ? unsigned(std::countr_zero(request.lanes)) : 0;
+  uint64_t first = request.lanes ? request.address[firstLane] : 0;
+  Polls::Site *site = std::find_if(std::begin(polls.sites), std::end(polls.sites),
+                                   [&](const Polls::Site &each) { return each.first == first; });
+  if (site == std::end(polls.sites)) { // most loads never come back
+    polls.repeated = 0;
+    polls.sites[polls.next++ % std::size(polls.sites)] = {first};
+    return;
+  }
   uint64_t addresses = request.lanes | 1, values = 0;
   for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
@@ -407,21 +428,14 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
     for (unsigned word = 0; word < request.words; ++word)
       mix(values, request.data[word][lane]);
   }
-  for (Polls::Site &site : polls.sites)
-    if (site.addresses == addresses) {
-      bool same = site.values == values;
-      site.values = values;
-      polls.repeated = same ? polls.repeated + 1 : 0;
-      if (same && request.lanes) {
-        unsigned lane = unsigned(std::countr_zero(request.lanes));
-        polls.address = request.address[lane];
-        polls.value = request.data[0][lane];
-        wave.yields = polls.repeated > 1;
-      }
-      return;
-    }
-  polls.repeated = 0;
-  polls.sites[polls.next++ % 8] = {addresses, values};
+  bool same = site->addresses == addresses && site->values == values;
+  *site = {first, addresses, values};
+  polls.repeated = same ? polls.repeated + 1 : 0;
+  if (!same || !request.lanes)
+    return;
+  polls.address = first;
+  polls.value = request.data[0][firstLane];
+  wave.yields = polls.repeated > 1;
 }
 
 } // namespace heddle::simulator

@@ -7,6 +7,7 @@
 //   - results land in the order of issue, queue by queue.
 #pragma once
 #include "simulator/memory/MemorySystem.h"
+#include "simulator/memory/Speculation.h"
 #include "simulator/memory/Watcher.h"
 #include "simulator/state/Fault.h"
 #include <deque>
@@ -47,6 +48,7 @@ struct PortOptions {
   bool direct = true; ///< no caches: memory is what was stored last. Only with Earliest, and without a watcher
   uint64_t seed = 0;
   Watcher *watcher = nullptr;
+  Speculation *speculation = nullptr; ///< of the workgroup that runs; only when direct
 };
 
 class MemoryPort {
@@ -62,6 +64,8 @@ public:
     if (request.land)
       request.land(wave, request);
   }
+  /// From now on memory is what it says; null: memory itself. Only when direct.
+  void speculate(Speculation *speculation) { options.speculation = speculation; }
   /// s_waitcnt: at most so many operations may remain. vectorCapacity and localCapacity mean no wait.
   void wait(Wave &wave, unsigned vectorCount, unsigned localCount) {
     if (!options.direct)
@@ -91,20 +95,30 @@ public:
 
   // For the events of requests, at global addresses:
 
-  bool isDirect() const { return options.direct; }
+  /// Whether memory is accessed where it lies.
+  bool isDirect() const { return options.direct && !options.speculation; }
+  Speculation *speculation() const { return options.speculation; }
   void read(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, void *out) {
+    if (options.speculation)
+      return options.speculation->read(address, size, out);
     request.isScalar() ? system.readScalar(*wave.unit, address, size, out)
                        : system.read(*wave.unit, request.scope, address, size, out);
   }
   void write(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, const void *in) {
+    if (options.speculation)
+      return options.speculation->write(address, size, in);
     system.write(*wave.unit, request.scope, address, size, in);
   }
   uint8_t *change(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size) {
+    if (options.speculation)
+      throw Fault("changes memory, which needs its turn");
     return options.direct ? global.at(address, size, true) : system.change(*wave.unit, request.scope, address, size);
   }
 
   /// The virtual clock: a tick for every instruction of every wave, and what was skipped while all waited.
   uint64_t now(Wave &wave) const {
+    if (options.speculation)
+      throw Fault("reads the clock, which needs its turn");
     wave.polls.readsClock = true;
     return startedTicks + skippedTicks + wave.executed;
   }

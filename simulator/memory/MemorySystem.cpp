@@ -24,12 +24,13 @@ void forLines(uint64_t address, unsigned size, Bytes *bytes, Action action) {
 } // namespace
 
 Device &MemorySystem::addDevice(const DeviceShape &shape) {
-  auto device = std::make_unique<Device>();
+  auto device = std::make_unique<Device>(lines);
   device->index = unsigned(devices.size());
   device->shape = shape;
-  device->l2.resize(shape.xcds);
+  for (unsigned xcd = 0; xcd < shape.xcds; ++xcd)
+    device->l2.emplace_back(lines);
   for (unsigned unit = 0; unit < shape.xcds * shape.unitsPerXcd; ++unit) {
-    device->units.push_back(std::make_unique<ComputeUnit>());
+    device->units.push_back(std::make_unique<ComputeUnit>(lines));
     device->units.back()->device = device.get();
     device->units.back()->xcd = unit % shape.xcds;
   }
@@ -53,6 +54,46 @@ const Allocation &MemorySystem::holder(uint64_t address, unsigned size, bool wri
   return *home.around(address, writes);
 }
 
+// ---- Lending ----
+
+/// Less is not worth the search for who borrows it.
+static constexpr uint64_t leastToLend = 1 << 16;
+
+void MemorySystem::beginLending() {
+  home.forEach([](const Allocation &allocation) { allocation.lends = allocation.sizeBytes >= leastToLend; });
+}
+
+void MemorySystem::endLending() {
+  home.forEach([](const Allocation &allocation) { allocation.lends = false; });
+  forEachCache([](Cache &cache) { cache.clear(); });
+}
+
+template <typename Action>
+void MemorySystem::forEachCache(Action action) {
+  for (auto &device : devices) {
+    for (Cache &l2 : device->l2)
+      action(l2);
+    action(device->agreed);
+    for (auto &unit : device->units)
+      action(unit->vector), action(unit->scalar);
+  }
+}
+
+/// Its first write in the memory that all share.
+void MemorySystem::stopLending(const Allocation &allocation) {
+  allocation.lends = false;
+  const uint8_t *begin = homeLine(allocation, lineOf(allocation.base));
+  forEachCache([&](Cache &cache) { cache.stopBorrowing(begin, allocation.bytes.get() + allocation.sizeBytes); });
+}
+
+/// The line, of which nothing is valid, gets the bytes, which may be those of home.
+void MemorySystem::fill(Cache &cache, CacheLine &line, const Allocation &allocation, const uint8_t *bytes) {
+  if (allocation.lends && bytes == homeLine(allocation, line.address))
+    return Cache::borrow(line, bytes);
+  std::memcpy(cache.ownBytes(line), bytes, lineBytes);
+  line.valid = ByteMask::all();
+}
+
 // ---- Reading ----
 
 const uint8_t *MemorySystem::readAgreed(Device &device, Scope scope, const Allocation &allocation, PageType page,
@@ -62,11 +103,16 @@ const uint8_t *MemorySystem::readAgreed(Device &device, Scope scope, const Alloc
     CacheLine *agreed = device.agreed.find(line);
     if (!agreed)
       return home;
-    copyMasked(agreed->bytes, home, ~agreed->dirty);
-    return agreed->bytes;
+    if (agreed->dirty.any())
+      copyMasked(device.agreed.ownBytes(*agreed), home, ~agreed->dirty);
+    return agreed->dirty.any() ? agreed->bytes : home;
   }
   CacheLine &agreed = agreedLine(device, line);
-  copyMasked(agreed.bytes, home, scope == Scope::System ? ~agreed.dirty : ~agreed.valid);
+  ByteMask wanted = scope == Scope::System ? ~agreed.dirty : ~agreed.valid;
+  if (wanted.isAll())
+    fill(device.agreed, agreed, allocation, home);
+  else if (wanted.any())
+    copyMasked(device.agreed.ownBytes(agreed), home, wanted);
   agreed.valid = ByteMask::all();
   return agreed.bytes;
 }
@@ -80,28 +126,28 @@ const uint8_t *MemorySystem::readThroughL2(ComputeUnit &unit, Scope scope, const
   limit(device, device.l2[unit.xcd]);
   CacheLine &kept = device.l2[unit.xcd].get(line);
   ByteMask wanted = scope >= Scope::Agent ? ~kept.dirty : ~kept.valid;
-  if (wanted.any()) {
-    copyMasked(kept.bytes, readAgreed(device, scope, allocation, page, line), wanted);
-    kept.valid = ByteMask::all();
-  }
+  ++(wanted.any() ? l2Counts.misses : l2Counts.hits);
+  if (wanted.isAll())
+    fill(device.l2[unit.xcd], kept, allocation, readAgreed(device, scope, allocation, page, line));
+  else if (wanted.any())
+    copyMasked(device.l2[unit.xcd].ownBytes(kept), readAgreed(device, scope, allocation, page, line), wanted);
+  kept.valid = ByteMask::all();
   return kept.bytes;
 }
 
 const uint8_t *MemorySystem::readLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t line) {
-  CacheLine *kept = unit.vector.find(line);
-  if (scope <= Scope::Workgroup && kept)
-    return kept->bytes;
-  const uint8_t *bytes = readThroughL2(unit, scope, allocation, line);
-  if (scope > Scope::Workgroup && !kept)
+  if (scope > Scope::Workgroup) {
+    const uint8_t *bytes = readThroughL2(unit, scope, allocation, line);
+    if (CacheLine *kept = unit.vector.find(line))
+      fill(unit.vector, *kept, allocation, bytes);
     return bytes;
-  if (!kept) {
-    if (unit.vector.size() >= limits.vector)
-      unit.vector.clear();
-    kept = &unit.vector.get(line);
   }
-  std::memcpy(kept->bytes, bytes, lineBytes);
-  kept->valid = ByteMask::all();
-  return kept->bytes;
+  if (unit.vector.size() >= limits.vector)
+    unit.vector.clear();
+  CacheLine &kept = unit.vector.get(line);
+  if (!kept.valid.any())
+    fill(unit.vector, kept, allocation, readThroughL2(unit, scope, allocation, line));
+  return kept.bytes;
 }
 
 void MemorySystem::read(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out) {
@@ -120,8 +166,7 @@ void MemorySystem::readScalar(ComputeUnit &unit, uint64_t address, unsigned size
       if (unit.scalar.size() >= limits.scalar)
         unit.scalar.clear();
       kept = &unit.scalar.get(line);
-      std::memcpy(kept->bytes, readThroughL2(unit, Scope::Wave, allocation, line), lineBytes);
-      kept->valid = ByteMask::all();
+      fill(unit.scalar, *kept, allocation, readThroughL2(unit, Scope::Wave, allocation, line));
     }
     std::memcpy(bytes, kept->bytes + (at - line), part);
   });
@@ -131,6 +176,8 @@ void MemorySystem::readScalar(ComputeUnit &unit, uint64_t address, unsigned size
 
 void MemorySystem::writeHome(const Allocation &allocation, const Device &writer, uint64_t line, const uint8_t *bytes,
                              const ByteMask &mask) {
+  if (allocation.lends)
+    stopLending(allocation);
   copyMasked(homeLine(allocation, line), bytes, mask);
   // The only L2 of a device hears of writes of others to the device's own memory.
   if (allocation.owner < 0 || allocation.owner == int(writer.index))
@@ -148,29 +195,31 @@ void MemorySystem::writeLine(ComputeUnit &unit, Scope scope, const Allocation &a
   unsigned offset = unsigned(address - line);
   ByteMask mask = ByteMask::of(offset, size);
   if (CacheLine *kept = unit.vector.find(line))
-    std::memcpy(kept->bytes + offset, in, size);
+    std::memcpy(unit.vector.ownBytes(*kept) + offset, in, size);
   PageType page = pageTypeOf(allocation, device);
   bool isCached = page == PageType::Local || page == PageType::Remote;
   if (isCached && scope <= Scope::Workgroup) {
-    limit(device, device.l2[unit.xcd]);
-    CacheLine &kept = device.l2[unit.xcd].get(line);
-    std::memcpy(kept.bytes + offset, in, size);
-    device.l2[unit.xcd].makeDirty(kept, mask);
+    Cache &l2 = device.l2[unit.xcd];
+    ++l2Counts.writes;
+    limit(device, l2);
+    CacheLine &kept = l2.get(line);
+    std::memcpy(l2.ownBytes(kept) + offset, in, size);
+    l2.makeDirty(kept, mask);
     return;
   }
   if (CacheLine *kept = device.l2[unit.xcd].find(line)) {
-    std::memcpy(kept->bytes + offset, in, size);
+    std::memcpy(device.l2[unit.xcd].ownBytes(*kept) + offset, in, size);
     kept->dirty = kept->dirty & ~mask;
     kept->valid = kept->valid | mask;
   }
   if (isCached && scope == Scope::Agent) {
     CacheLine &agreed = agreedLine(device, line);
-    std::memcpy(agreed.bytes + offset, in, size);
+    std::memcpy(device.agreed.ownBytes(agreed) + offset, in, size);
     device.agreed.makeDirty(agreed, mask);
     return;
   }
   if (CacheLine *agreed = device.agreed.find(line)) {
-    std::memcpy(agreed->bytes + offset, in, size);
+    std::memcpy(device.agreed.ownBytes(*agreed) + offset, in, size);
     agreed->dirty = agreed->dirty & ~mask;
   }
   uint8_t bytes[lineBytes];
@@ -194,13 +243,16 @@ uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, 
   if (CacheLine *kept = unit.vector.find(line))
     kept->valid = {};
   PageType page = pageTypeOf(allocation, device);
-  if (page == PageType::Uncached || page == PageType::Coherent)
+  bool isAtHome = page == PageType::Uncached || page == PageType::Coherent;
+  if (allocation.lends && (isAtHome || scope == Scope::System))
+    stopLending(allocation);
+  if (isAtHome)
     return homeLine(allocation, line) + offset;
   // What the XCD has not written back comes first.
   if (CacheLine *kept = device.l2[unit.xcd].find(line)) {
     if ((kept->dirty & mask).any()) {
       CacheLine &agreed = agreedLine(device, line);
-      copyMasked(agreed.bytes, kept->bytes, kept->dirty & mask);
+      copyMasked(device.agreed.ownBytes(agreed), kept->bytes, kept->dirty & mask);
       device.agreed.makeDirty(agreed, kept->dirty & mask);
     }
     kept->dirty = kept->dirty & ~mask;
@@ -217,9 +269,10 @@ uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, 
   }
   readAgreed(device, scope, allocation, page, line);
   CacheLine &agreed = agreedLine(device, line);
-  copyMasked(agreed.bytes, homeLine(allocation, line), mask & ~agreed.valid);
+  uint8_t *bytes = device.agreed.ownBytes(agreed);
+  copyMasked(bytes, homeLine(allocation, line), mask & ~agreed.valid);
   device.agreed.makeDirty(agreed, mask);
-  return agreed.bytes + offset;
+  return bytes + offset;
 }
 
 // ---- Maintenance ----
@@ -243,8 +296,20 @@ void MemorySystem::moveToAgreed(Device &device, CacheLine &line) {
   if (!home.owner(firstDirtyAddress(line))) // freed
     return;
   CacheLine &agreed = agreedLine(device, line.address);
-  copyMasked(agreed.bytes, line.bytes, line.dirty);
+  copyMasked(device.agreed.ownBytes(agreed), line.bytes, line.dirty);
   device.agreed.makeDirty(agreed, line.dirty);
+}
+
+/// The same as moveToAgreed(), of which moveHome() of the agreed lines follows: the device's own memory has nothing
+/// clean between L2 and home.
+void MemorySystem::moveToHome(Device &device, CacheLine &line) {
+  const Allocation *allocation = home.owner(firstDirtyAddress(line));
+  if (!allocation) // freed
+    return;
+  if (pageTypeOf(*allocation, device) == PageType::Local && !device.agreed.find(line.address))
+    writeHome(*allocation, device, line.address, line.bytes, line.dirty);
+  else
+    moveToAgreed(device, line);
 }
 
 void MemorySystem::moveHome(Device &device, const CacheLine &line) {
@@ -256,9 +321,10 @@ void MemorySystem::writeBack(ComputeUnit &unit, Scope scope) {
   Device &device = *unit.device;
   if (scope < Scope::Agent)
     return;
-  device.l2[unit.xcd].cleanAll([&](CacheLine &line) { moveToAgreed(device, line); });
-  if (scope == Scope::System)
-    device.agreed.cleanAll([&](CacheLine &line) { moveHome(device, line); });
+  if (scope == Scope::Agent)
+    return device.l2[unit.xcd].cleanAll([&](CacheLine &line) { moveToAgreed(device, line); });
+  device.l2[unit.xcd].cleanAll([&](CacheLine &line) { moveToHome(device, line); });
+  device.agreed.cleanAll([&](CacheLine &line) { moveHome(device, line); });
 }
 
 void MemorySystem::invalidate(ComputeUnit &unit, Scope scope) {
@@ -283,7 +349,7 @@ void MemorySystem::beginKernel(Device &device) {
 void MemorySystem::endKernel(Device &device) {
   --device.runningKernels;
   for (Cache &l2 : device.l2)
-    l2.cleanAll([&](CacheLine &line) { moveToAgreed(device, line); });
+    l2.cleanAll([&](CacheLine &line) { moveToHome(device, line); });
   device.agreed.cleanAll([&](CacheLine &line) { moveHome(device, line); });
 }
 

@@ -31,6 +31,8 @@ struct Device;
 struct PendingRequest;
 
 struct ComputeUnit {
+  explicit ComputeUnit(const std::shared_ptr<LinePool> &pool) : vector(pool), scalar(pool) {}
+
   Device *device = nullptr;
   unsigned xcd = 0;
   Cache vector, scalar;
@@ -44,6 +46,8 @@ struct DeviceShape {
 };
 
 struct Device {
+  explicit Device(const std::shared_ptr<LinePool> &pool) : agreed(pool) {}
+
   unsigned index = 0;
   DeviceShape shape;
   std::vector<Cache> l2;                           ///< by XCD
@@ -57,6 +61,12 @@ struct Device {
 /// any time.
 struct CacheLimits {
   size_t vector = 8192, scalar = 8192, l2 = 131072, agreed = 1048576;
+};
+
+/// Lines that were asked of the L2s.
+struct CacheCounts {
+  uint64_t hits = 0, misses = 0; ///< by reads of vector and scalar caches
+  uint64_t writes = 0;           ///< by stores, of lines or parts of them
 };
 
 class MemorySystem {
@@ -82,10 +92,18 @@ public:
   /// Something that caches may do at any time, or nothing.
   void disturb(ComputeUnit &unit, std::mt19937_64 &random);
 
+  /// Between these nobody writes memory but by the functions here, so that caches need no copies of what does not
+  /// change. No kernel runs at either.
+  void beginLending();
+  void endLending();
+
   std::vector<std::unique_ptr<Device>> devices;
   CacheLimits limits;
+  CacheCounts l2Counts;
 
 private:
+  std::shared_ptr<LinePool> lines = std::make_shared<LinePool>();
+
   const Allocation &holder(uint64_t address, unsigned size, bool writes);
   uint8_t *homeLine(const Allocation &allocation, uint64_t line) const {
     return allocation.bytes.get() + (line - allocation.base);
@@ -97,10 +115,25 @@ private:
                  const uint8_t *in);
   void writeHome(const Allocation &allocation, const Device &writer, uint64_t line, const uint8_t *bytes,
                  const ByteMask &mask);
+  template <typename Action>
+  void forEachCache(Action action);
+  void stopLending(const Allocation &allocation);
+  void fill(Cache &cache, CacheLine &line, const Allocation &allocation, const uint8_t *bytes);
   void moveToAgreed(Device &device, CacheLine &line);
+  void moveToHome(Device &device, CacheLine &line);
   void moveHome(Device &device, const CacheLine &line);
   void limit(Device &device, Cache &l2);
   CacheLine &agreedLine(Device &device, uint64_t line);
+};
+
+class LendingMemory {
+public:
+  explicit LendingMemory(MemorySystem &system) : system(system) { system.beginLending(); }
+  ~LendingMemory() { system.endLending(); }
+  LendingMemory(const LendingMemory &) = delete;
+
+private:
+  MemorySystem &system;
 };
 
 } // namespace heddle::simulator

@@ -23,6 +23,9 @@ public:
     return decodeAt(pc);
   }
 
+  /// While several threads read it: what was not reached before faults.
+  void setFrozen(bool value) { isFrozen = value; }
+
   /// Calls `visit` with each instruction that was reached, by address.
   template <typename Visit>
   void forEachReached(Visit visit) const {
@@ -39,12 +42,15 @@ private:
     uint64_t slot = (pc - base) >> 2;
     if (slot >= slots.size() || pc & 3)
       throw Fault("the program counter points to no code");
+    if (isFrozen)
+      throw Fault("comes to an instruction that is not decoded yet");
     slots[slot] = std::make_unique<Instruction>(decode(code.subspan(pc - base), pc));
     return *slots[slot];
   }
 
   std::span<const uint8_t> code;
   uint64_t base;
+  bool isFrozen = false;
   std::vector<std::unique_ptr<Instruction>> slots;
 };
 

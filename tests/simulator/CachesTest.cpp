@@ -102,5 +102,55 @@ TEST(Caches, AreLimitedAndLoseNothing) {
     EXPECT_EQ(std::memcmp(buffers[which]->bytes.get(), expected[which].data(), 8192), 0);
 }
 
+/// A copy and what is borrowed until it changes are the same to whoever reads.
+TEST(Caches, ReadTheSameWhetherTheyCopyOrBorrow) {
+  MemorySystem copying, borrowing;
+  std::vector<Allocation *> buffers[2];
+  for (MemorySystem *system : {&copying, &borrowing}) {
+    for (int device = 0; device < 2; ++device)
+      system->addDevice({.cachesHostMemory = true});
+    for (int owner : {0, 1, hostOwner}) {
+      Allocation &buffer = system->home.allocate(1 << 16, "buffer");
+      buffer.owner = owner;
+      for (uint32_t i = 0; i < 1 << 14; ++i)
+        std::memcpy(buffer.bytes.get() + 4 * i, &i, 4);
+      buffers[system == &borrowing].push_back(&buffer);
+    }
+  }
+  borrowing.beginLending();
+  for (MemorySystem *system : {&copying, &borrowing})
+    for (auto &device : system->devices)
+      system->beginKernel(*device);
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 30000; ++i) {
+    uint64_t device = random() % 2, number = random() % 24, buffer = random() % 3, kind = random() % 32,
+             offset = random() % 16 * 128 + random() % 32 * 4;
+    Scope scope = Scope(random() % 4);
+    uint32_t value = uint32_t(random()), found[2] = {0, 0};
+    for (MemorySystem *system : {&copying, &borrowing}) {
+      ComputeUnit &unit = *system->devices[device]->units[number];
+      uint64_t address = buffers[system == &borrowing][buffer]->base + offset;
+      uint32_t &result = found[system == &borrowing];
+      if (kind < 20)
+        system->read(unit, scope, address, 4, &result);
+      else if (kind < 22)
+        system->readScalar(unit, address, 4, &result);
+      else if (kind < 26 && i > 2000) // much is borrowed by then
+        system->write(unit, scope, address, 4, &value);
+      else if (kind < 28 && i > 2000)
+        std::memcpy(system->change(unit, kind == 26 ? Scope::System : Scope::Agent, address, 4), &value, 4);
+      else
+        kind < 30 ? system->writeBack(unit, scope) : system->invalidate(unit, scope);
+    }
+    ASSERT_EQ(found[0], found[1]) << i;
+  }
+  for (MemorySystem *system : {&copying, &borrowing})
+    for (auto &device : system->devices)
+      system->endKernel(*device);
+  borrowing.endLending();
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(std::memcmp(buffers[0][i]->bytes.get(), buffers[1][i]->bytes.get(), 1 << 16), 0);
+}
+
 } // namespace
 } // namespace heddle::simulator

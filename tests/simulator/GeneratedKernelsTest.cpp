@@ -78,6 +78,7 @@ void checkAll(const std::string &chip) {
   checks.add(Check::Uninitialised);
   checks.add(Check::Bounds);
   checks.add(Check::Misaligned);
+  checks.add(Check::MisalignedSlow);
   std::vector<GeneratedKernel> kernels = generateKernels();
   std::set<std::string> mnemonics;
   for (const auto &[name, outcome] : simulate(kernels, compileForChip(kernels, chip), mnemonics, checks))

@@ -47,7 +47,8 @@ std::vector<Out> runWave(const std::string &text, const std::string &chip, const
   for (Policy policy : {Policy::Earliest, Policy::Latest}) {
     SimulationOptions options;
     options.policy = policy;
-    for (Check check : {Check::RegisterWait, Check::Uninitialised, Check::Bounds, Check::Misaligned})
+    for (Check check :
+         {Check::RegisterWait, Check::Uninitialised, Check::Bounds, Check::Misaligned, Check::MisalignedSlow})
       options.checks.add(check);
     simulator.setUninitialised(addresses[2]);
     SimulationReport report =

@@ -36,6 +36,7 @@ SimulationOptions simulationOptions() {
   for (const Setting &setting : settings)
     read(setting, options);
   options.seed = simulationSeed();
+  options.threads = unsigned(hostThreads());
   return options;
 }
 

@@ -93,8 +93,14 @@ TEST(Bounds, Report) {
 
 // ---- Alignment ----
 
-std::string misaligned(const std::string &text) {
-  CheckedProgram program(only(Check::Misaligned));
+CheckSet bothAlignments() {
+  CheckSet checks = only(Check::Misaligned);
+  checks.add(Check::MisalignedSlow);
+  return checks;
+}
+
+std::string misaligned(const std::string &text, CheckSet checks = bothAlignments()) {
+  CheckedProgram program(checks);
   program.run("s_mov_b32 s4, s0\ns_and_b32 s5, s1, 0xffff\ns_movk_i32 s6, 0x1000\ns_mov_b32 s7, 0x27000\n" + text);
   return program.summary();
 }
@@ -169,10 +175,24 @@ TEST(Misaligned, ScalarLoads) {
   EXPECT_EQ(misaligned("s_mov_b32 s9, 6\ns_buffer_load_dword s12, s[4:7], s9"), expected);
 }
 
+TEST(Misaligned, WrongOrSlow) {
+  CheckSet wrong = only(Check::Misaligned), slow = only(Check::MisalignedSlow);
+  std::string odd = "v_or_b32 v3, 1, v2\n";
+  for (const char *access : {"ds_read_b32 v10, v3", "ds_write_b64 v3, v[10:11]", "global_load_dword v10, v3, s[0:1]",
+                             "global_store_short v3, v10, s[0:1]"}) {
+    EXPECT_EQ(misaligned(odd + access, wrong), "") << access;
+    EXPECT_NE(misaligned(odd + access, slow), "") << access;
+  }
+  for (const char *access : {"s_load_dword s12, s[0:1], 0x2", "buffer_load_dword v10, v3, s[4:7], 0 offen"}) {
+    EXPECT_NE(misaligned(odd + access, wrong), "") << access;
+    EXPECT_EQ(misaligned(odd + access, slow), "") << access;
+  }
+}
+
 TEST(Misaligned, Report) {
-  CheckedProgram program(only(Check::Misaligned));
+  CheckedProgram program(only(Check::MisalignedSlow));
   program.run("ds_read_b64 v[10:11], v2");
-  EXPECT_EQ(program.report(), "error: 8 bytes are accessed at an address that is no multiple of 8 (misaligned)\n"
+  EXPECT_EQ(program.report(), "error: 8 bytes are accessed at an address that is no multiple of 8 (misaligned-slow)\n"
                               "  read   pc 0x0  ds_read_b64 v[10:11], v2                  workgroup 0,0,0 wave 0 lane "
                               "1   LDS 0x4\n"
                               "  needs  addresses that are multiples of 8, or accesses of fewer bytes\n");

@@ -12,7 +12,7 @@ constexpr uint32_t bufferWords = 1024;
 constexpr const char *numberOf[] = {"v_readfirstlane_b32 s2, v0\ns_lshr_b32 s2, s2, 6\n", "",
                                     "s_load_dword s2, s[0:1], 0x8\n"};
 
-std::string programOf(const std::vector<std::string> &programs, Together together) {
+std::string programOf(const std::vector<std::string> &programs, WavesOf together) {
   std::string text = std::string(numberOf[unsigned(together)]) + "s_load_dwordx2 s[4:5], s[0:1], 0x0\n"
                                                                  "v_and_b32 v1, 63, v0\n"
                                                                  "v_lshlrev_b32 v1, 2, v1\n"
@@ -29,7 +29,7 @@ std::string programOf(const std::vector<std::string> &programs, Together togethe
   return text + "s_endpgm\n";
 }
 
-AmdCodeObject objectOf(const std::vector<std::string> &programs, Together together, const std::string &chip) {
+AmdCodeObject objectOf(const std::vector<std::string> &programs, WavesOf together, const std::string &chip) {
   std::vector<uint8_t> code = assemble(chip, programOf(programs, together));
   AmdCodeObject object;
   object.chip = chip;
@@ -52,8 +52,8 @@ AmdCodeObject objectOf(const std::vector<std::string> &programs, Together togeth
 
 } // namespace
 
-AssembledKernel::AssembledKernel(const std::vector<std::string> &programs, Together together, const std::string &chip)
-    : together(together), waves(uint32_t(programs.size())), simulator(chip, together == Together::System ? waves : 1),
+AssembledKernel::AssembledKernel(const std::vector<std::string> &programs, WavesOf together, const std::string &chip)
+    : together(together), waves(uint32_t(programs.size())), simulator(chip, together == WavesOf::System ? waves : 1),
       loaded(simulator.load(objectOf(programs, together, chip))),
       buffer(simulator.allocate(4 * bufferWords, "buffer")) {}
 
@@ -61,8 +61,8 @@ SimulationReport AssembledKernel::run(const SimulationOptions &options) {
   std::span<uint8_t> bytes = simulator.bytes(buffer);
   for (uint32_t i = 0; i < bufferWords; ++i)
     std::memcpy(&bytes[4 * i], &i, 4);
-  Geometry geometry = {.groups = {together == Together::Device ? waves : 1},
-                       .items = {together == Together::Group ? 64 * waves : 64}};
+  Geometry geometry = {.groups = {together == WavesOf::Device ? waves : 1},
+                       .items = {together == WavesOf::Group ? 64 * waves : 64}};
   std::vector<std::unique_ptr<KernelRun>> runs;
   for (uint32_t device = 0; device < simulator.deviceCount(); ++device) {
     std::string arguments(12, '\0');

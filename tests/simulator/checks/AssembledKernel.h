@@ -9,7 +9,7 @@
 namespace heddle::simulator {
 
 /// What the waves have in common.
-enum class Together { Group, Device, System };
+enum class WavesOf { Group, Device, System };
 
 /// Waves of one workgroup, or each in a workgroup or on a device of its own, with 8 KiB of LDS and 16 bytes of scratch
 /// for each lane. Where a program begins:
@@ -18,14 +18,14 @@ enum class Together { Group, Device, System };
 /// Labels are one name space for all programs; each ends with `s_endpgm` that is added here.
 class AssembledKernel {
 public:
-  explicit AssembledKernel(const std::vector<std::string> &programs, Together together = Together::Group,
+  explicit AssembledKernel(const std::vector<std::string> &programs, WavesOf together = WavesOf::Group,
                            const std::string &chip = "gfx950");
   SimulationReport run(const SimulationOptions &options);
   /// Word `index` of the buffer, after the run.
   uint32_t word(size_t index);
 
 private:
-  Together together;
+  WavesOf together;
   uint32_t waves;
   Simulator simulator;
   LoadedObject &loaded;

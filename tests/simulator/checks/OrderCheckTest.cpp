@@ -24,13 +24,13 @@ std::string describe(const SimulationOptions &options) {
   return fmt::format("policy {} schedule {} seed {}", int(options.policy), int(options.schedule), options.seed);
 }
 
-void expectNone(Together together, const std::vector<std::string> &programs) {
+void expectNone(WavesOf together, const std::vector<std::string> &programs) {
   AssembledKernel kernel(programs, together);
   forEachRun([&](const SimulationOptions &options) { ASSERT_EQ(reportOf(kernel, options), "") << describe(options); });
 }
 
 /// That every run has a finding that needs this.
-void expectNeed(Together together, const std::vector<std::string> &programs, const std::string &need) {
+void expectNeed(WavesOf together, const std::vector<std::string> &programs, const std::string &need) {
   AssembledKernel kernel(programs, together);
   forEachRun([&](const SimulationOptions &options) {
     ASSERT_THAT(reportOf(kernel, options), HasSubstr("  needs  " + need + "\n")) << describe(options);
@@ -56,12 +56,12 @@ std::string awaitFlag(const std::string &scope) {
 }
 
 struct Distance {
-  Together together;
+  WavesOf together;
   std::string scope;
 };
 class Flag : public testing::TestWithParam<Distance> {
 protected:
-  Together together = GetParam().together;
+  WavesOf together = GetParam().together;
   std::string scope = GetParam().scope, writeBack = "buffer_wbl2 " + scope + "\n",
               invalidate = "buffer_inv " + scope + "\n", set = setFlag(scope), await = awaitFlag(scope);
 };
@@ -106,26 +106,26 @@ TEST_P(Flag, ThatNobodyReads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Flag,
-                         testing::Values(Distance{Together::Device, "sc1"}, Distance{Together::System, "sc0 sc1"}),
+                         testing::Values(Distance{WavesOf::Device, "sc1"}, Distance{WavesOf::System, "sc0 sc1"}),
                          [](const auto &info) {
-                           return info.param.together == Together::Device ? "InADevice" : "BetweenDevices";
+                           return info.param.together == WavesOf::Device ? "InADevice" : "BetweenDevices";
                          });
 
 TEST(NarrowScope, NamesTheScopeThatIsNeeded) {
   std::string writeBack = "buffer_wbl2 sc1\n", invalidate = "buffer_inv sc1\n";
-  expectNeed(Together::Device,
+  expectNeed(WavesOf::Device,
              {store + writeBack + wait + setFlag("sc0"), "global_load_dword v11, v[2:3], off "
                                                          "offset:1024 sc1"},
              "sc1 on both: the waves are of two workgroups");
-  expectNeed(Together::System,
+  expectNeed(WavesOf::System,
              {store + writeBack + wait + setFlag("sc1"), "global_load_dword v11, v[2:3], off offset:1024 sc0 sc1"},
              "sc0 sc1 on both: the waves are of two devices");
   std::string add = "s_mov_b64 exec, 1\nglobal_atomic_add v[2:3], v0, off\n", addForAll = "s_mov_b64 exec, 1\n"
                                                                                           "global_atomic_add v[2:3], "
                                                                                           "v0, off sc1\n";
-  expectNone(Together::Device, {add, add});
-  expectNeed(Together::System, {add, addForAll}, "sc0 sc1 on both: the waves are of two devices");
-  expectNone(Together::System, {addForAll, addForAll});
+  expectNone(WavesOf::Device, {add, add});
+  expectNeed(WavesOf::System, {add, addForAll}, "sc0 sc1 on both: the waves are of two devices");
+  expectNone(WavesOf::System, {addForAll, addForAll});
 }
 
 // ---- A workgroup ----
@@ -133,13 +133,13 @@ TEST(NarrowScope, NamesTheScopeThatIsNeeded) {
 TEST(GlobalRace, InAWorkgroup) {
   std::string barrier = "s_barrier\n";
   for (const auto &[first, second] : {std::pair{store, load}, {load, store}, {store, store}}) {
-    expectNone(Together::Group, {first + barrier, barrier + second});
-    expectNeed(Together::Group, {first, second},
+    expectNone(WavesOf::Group, {first + barrier, barrier + second});
+    expectNeed(WavesOf::Group, {first, second},
                "s_barrier between the two, or a flag that is released behind the first and acquired before the second");
   }
-  expectNone(Together::Group, {load, load});
-  expectNone(Together::Group, {store, "global_store_dword v[2:3], v0, off offset:256\n"});
-  expectNone(Together::Group, {store + setFlag("sc0"), awaitFlag("sc0") + load});
+  expectNone(WavesOf::Group, {load, load});
+  expectNone(WavesOf::Group, {store, "global_store_dword v[2:3], v0, off offset:256\n"});
+  expectNone(WavesOf::Group, {store + setFlag("sc0"), awaitFlag("sc0") + load});
 }
 
 /// The bytes decide, not the words; three words a lane, and lanes that are not side by side.
@@ -164,13 +164,13 @@ TEST(GlobalRace, OnlySharedBytesCount) {
 TEST(GlobalRace, ScalarLoadBehindAStore) {
   std::string need = "a vector load: the scalar cache is not told of stores of the same launch",
               scalar = "s_load_dword s10, s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\n";
-  expectNeed(Together::Group, {store + wait + scalar}, need);
-  expectNeed(Together::Group, {store + wait + "s_barrier\n", "s_barrier\n" + scalar}, need);
-  expectNeed(Together::Device,
+  expectNeed(WavesOf::Group, {store + wait + scalar}, need);
+  expectNeed(WavesOf::Group, {store + wait + "s_barrier\n", "s_barrier\n" + scalar}, need);
+  expectNeed(WavesOf::Device,
              {store + "buffer_wbl2 sc1\n" + wait + setFlag("sc1"), awaitFlag("sc1") + "buffer_inv sc1\n" + scalar},
              need);
-  expectNone(Together::Group, {"s_mov_b64 exec, -2\n" + store + wait + scalar}); // of another word
-  expectNone(Together::Group, {scalar + store});
+  expectNone(WavesOf::Group, {"s_mov_b64 exec, -2\n" + store + wait + scalar}); // of another word
+  expectNone(WavesOf::Group, {scalar + store});
 }
 
 // ---- Read-modify-writes that the chip lacks ----
@@ -182,11 +182,11 @@ TEST(GlobalRace, PlainLoadOfWhatACompareAndSwapExpects) {
               swap = "v_add_u32 v12, 1, v13\nglobal_atomic_cmpswap v10, v[2:3], v[12:13], off sc0\n" + wait,
               elsewhere = "global_atomic_cmpswap v10, v[2:3], v[12:13], off offset:8 sc0\n" + wait;
   std::string need = "a flag that is released behind the first and acquired before the second";
-  expectNone(Together::Device, {add, plain + swap});
-  expectNone(Together::Device, {plain + swap, add});
-  expectNone(Together::Device, {plain + swap, plain + swap});
-  expectNeed(Together::Device, {add, plain}, need);
-  expectNeed(Together::Device, {add, plain + elsewhere}, need);
+  expectNone(WavesOf::Device, {add, plain + swap});
+  expectNone(WavesOf::Device, {plain + swap, add});
+  expectNone(WavesOf::Device, {plain + swap, plain + swap});
+  expectNeed(WavesOf::Device, {add, plain}, need);
+  expectNeed(WavesOf::Device, {add, plain + elsewhere}, need);
 }
 
 } // namespace

@@ -13,7 +13,8 @@ const std::string branch = "what nothing has written decides a branch",
                   descriptor = "what nothing has written is in a buffer descriptor",
                   exec = "what nothing has written becomes EXEC",
                   m0 = "what nothing has written is in M0, which is read",
-                  shared = "what nothing has written is stored where other waves look for it";
+                  shared = "what nothing has written is stored where other waves look for it",
+                  changed = "what nothing has written is changed by an atomic operation";
 
 struct Case {
   const char *name;
@@ -49,7 +50,10 @@ const Case cases[] = {
     {"LdsBaseInM0", "s_mov_b32 s40, 0", "s_mov_b32 m0, s40\ns_nop 0\nglobal_load_lds_dword v[0:1], off", m0},
     {"IndexInM0", "s_mov_b32 s40, 0", "s_set_gpr_idx_on s40, gpr_idx(SRC0)\nv_mov_b32 v3, v2", m0},
     {"Atomic", "v_mov_b32 v10, 0", "global_atomic_add v[0:1], v10, off", shared},
-    {"LdsAtomic", "v_mov_b32 v10, 0", "ds_add_u32 v2, v10", shared},
+    {"LdsAtomic", "v_mov_b32 v10, 0", "ds_write_b32 v2, v2\nds_add_u32 v2, v10", shared},
+    {"AtomicSumOfNothing", "ds_write_b32 v2, v2", "ds_add_u32 v2, v2\ns_waitcnt lgkmcnt(0)", changed},
+    {"ComparedWithNothing", "ds_write_b32 v2, v2", "ds_cmpst_b32 v2, v2, v2\ns_waitcnt lgkmcnt(0)", changed},
+    {"ExchangedFirst", "ds_wrxchg_rtn_b32 v12, v2, v2", "ds_add_u32 v2, v2\ns_waitcnt lgkmcnt(0)", changed},
     {"StoreForTheDevice", "v_mov_b32 v10, 0", "global_store_dword v[0:1], v10, off sc1", shared},
 };
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A workgroup that is alive on a machine.
+#pragma once
+#include "simulator/machine/Machine.h"
+
+namespace heddle::simulator {
+
+/// A workgroup and what its waves have under way, used again for later workgroups.
+struct KernelRun::Resident {
+  Workgroup group;
+  std::vector<PendingRequests> pending;
+};
+
+} // namespace heddle::simulator

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Workgroups on several threads: memory, counts and faults are those of one thread, whatever the workgroups have to do
+// with each other.
+#include "tests/simulator/kernels/SimulatedKernel.h"
+#include <bit>
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace heddle::simulator {
+namespace {
+
+struct Result {
+  std::vector<uint32_t> memory;
+  RunStatistics statistics;
+  std::string error;
+  bool operator==(const Result &other) const {
+    return memory == other.memory && error == other.error && statistics.instructions == other.statistics.instructions &&
+           statistics.waves == other.statistics.waves && statistics.groups == other.statistics.groups;
+  }
+};
+
+std::vector<uint32_t> numbers(size_t count) {
+  std::vector<uint32_t> values(count);
+  std::iota(values.begin(), values.end(), 1u);
+  for (uint32_t &value : values)
+    value = std::bit_cast<uint32_t>(float(value % 251));
+  return values;
+}
+
+/// `act(object, buffer)` launches on a buffer of 2^16 numbers.
+template <typename Act>
+Result runOn(unsigned threads, Act act) {
+  SimulatedObject object("kernels-gfx942-O3.hsaco");
+  object.options.threads = threads;
+  uint64_t buffer = object.buffer(numbers(1 << 16), "numbers");
+  Result result;
+  try {
+    result.statistics = act(object, buffer);
+  } catch (const Error &error) {
+    result.error = error.what();
+    for (const std::string &note : error.notes)
+      result.error += "; " + note;
+  }
+  result.memory = object.read<uint32_t>(buffer);
+  return result;
+}
+
+template <typename Act>
+void expectSame(Act act) {
+  Result one = runOn(1, act);
+  for (unsigned threads : {2, 3, 8}) {
+    Result several = runOn(threads, act);
+    EXPECT_TRUE(several == one) << threads << " threads: " << several.error << " instead of " << one.error;
+  }
+}
+
+constexpr Geometry hundredGroups = {{100}, {256}};
+
+TEST(Together, WorkgroupsWithPlacesOfTheirOwn) {
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    return object.run("vector_add", hundredGroups, buffer, buffer + 4 * 30000, buffer + 4 * 60000 / 2, 25600);
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) { // in place
+    return object.run("vector_add", hundredGroups, buffer, buffer, buffer, 25600);
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    return object.run("softmax_row", Geometry{{32}, {256}}, buffer, buffer, 1024);
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    return object.run("matmul", Geometry{{8, 8}, {256}}, buffer, buffer + 4 * 16384, buffer + 8 * 16384, 128);
+  });
+}
+
+/// Each reads what the one before has stored: what ran ahead has read something older.
+TEST(Together, WorkgroupsThatFollowEachOther) {
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    return object.run("vector_add", hundredGroups, buffer, buffer + 4 * 30000, buffer + 4 * 256, 25600);
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) { // half of each
+    return object.run("vector_add", hundredGroups, buffer, buffer + 4 * 30000, buffer + 4 * 128, 25600);
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) { // and now and then
+    return object.run("vector_add", hundredGroups, buffer, buffer + 4 * 30000, buffer + 4 * 2560, 25600);
+  });
+}
+
+/// All store to the same places: the last one's stay.
+TEST(Together, WorkgroupsThatStoreOverEachOther) {
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    object.run("vector_add", hundredGroups, buffer, buffer + 4 * 30000, buffer + 4 * 26000, 25600);
+    return object.run("reduce_sum", Geometry{{64}, {256}}, buffer, buffer);
+  });
+}
+
+TEST(Together, WhatNeedsItsTurn) {
+  expectSame([](SimulatedObject &object, uint64_t buffer) { // atomic operations
+    return object.run("histogram", hundredGroups, buffer, buffer + 4 * 60000, 25600);
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    return object.run("clock_advances", Geometry{{16}, {64}}, buffer);
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) { // each waits for the one before
+    std::memset(object.simulator.bytes(buffer).data(), 0, 4 * 4096);
+    return object.run("chain", Geometry{{8}, {64}}, buffer, buffer + 4 * 8192);
+  });
+}
+
+TEST(Together, FaultsAreThoseOfTheFirst) {
+  EXPECT_NE(runOn(1,
+                  [](SimulatedObject &object, uint64_t buffer) {
+                    return object.run("vector_add", Geometry{{100}, {256}}, buffer, buffer, buffer + 4 * 51200, 25600);
+                  })
+                .error,
+            "");
+  expectSame([](SimulatedObject &object, uint64_t buffer) { // group 56 is the first behind the end
+    return object.run("vector_add", Geometry{{100}, {256}}, buffer, buffer, buffer + 4 * 51200, 25600);
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    object.options.instructionLimit = 3000;
+    return object.run("vector_add", hundredGroups, buffer, buffer, buffer, 25600);
+  });
+}
+
+} // namespace
+} // namespace heddle::simulator
