@@ -189,11 +189,11 @@ void layOutArena(Plan &plan) {
   arena.counters = 0;
   arena.signals = alignUp(maxCollectiveBlocks * 8, 256);
   arena.operands = arena.signals + alignUp(int64_t(maxCollectiveBlocks) * ranks * 8, 256);
-  arena.staging = arena.operands +
-                  (plan.algorithm->direct ? alignUp(int64_t(maxCollectiveBlocks) * ranks * operandSlotBytes, 256) : 0);
+  arena.inbox = arena.operands +
+                (plan.algorithm->direct ? alignUp(int64_t(maxCollectiveBlocks) * ranks * operandSlotBytes, 256) : 0);
   arena.stagingSlot = alignUp(bytes, 256);
   arena.stagingParity = arena.stagingSlot * plan.algorithm->stagingSlots(ranks);
-  arena.inbox = arena.staging + 2 * arena.stagingParity;
+  arena.stagingBytes = 2 * arena.stagingParity;
   arena.inboxSlot = alignUp(divideUp(bytes, 4) * 8, 256);
   arena.inboxParity = arena.inboxSlot * plan.algorithm->inboxSlots(ranks);
   arena.sizeBytes = arena.inbox + 2 * arena.inboxParity;
@@ -347,7 +347,8 @@ std::string describe(const Plan &plan) {
       describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
       plan.blocks == 1 ? "" : "s", plan.target == "host" ? "" : fmt::format(" of {} warps", plan.warps), plan.rounds,
       plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s", plan.tileStride(), plan.tileStride() * size,
-      plan.arena.sizeBytes, 2 * plan.arena.stagingParity, 2 * plan.arena.inboxParity, plan.arena.staging, steps.text);
+      plan.arena.sizeBytes + plan.arena.stagingBytes, plan.arena.stagingBytes, 2 * plan.arena.inboxParity,
+      plan.arena.inbox, steps.text);
 }
 
 std::string planKey(const Plan &plan) {

@@ -90,7 +90,8 @@ protected:
     if (sizeBytes > freeBytes())
       throw outOfMemory(
           name(), bufferName, sizeBytes, freeBytes(),
-          {fmt::format("the device has {} bytes in all, as far as this machine has them", engine.chip.memoryBytes)});
+          {fmt::format("the device has {} bytes in all, as far as this machine has them", engine.chip.memoryBytes)},
+          kindOfMemory(caching));
     uint64_t address = engine.allocate(name(), unsigned(number), sizeBytes, bufferName, caching);
     usedBytes += sizeBytes;
     return address;
