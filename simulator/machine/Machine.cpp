@@ -55,6 +55,7 @@ PortOptions portOptions(const RunOptions &options, Watcher *watcher) {
   port.direct = !options.caches && options.policy == Policy::Earliest && !watcher;
   port.seed = options.seed;
   port.watcher = watcher;
+  port.links = options.links;
   return port;
 }
 

@@ -6,6 +6,7 @@
 //   - buffer_wbl2 is performed behind all earlier stores of its compute unit;
 //   - results land in the order of issue, queue by queue.
 #pragma once
+#include "simulator/memory/LinkTraffic.h"
 #include "simulator/memory/MemorySystem.h"
 #include "simulator/memory/Watcher.h"
 #include "simulator/state/Fault.h"
@@ -47,6 +48,7 @@ struct PortOptions {
   bool direct = true; ///< no caches: memory is what was stored last. Only with Earliest, and without a watcher
   uint64_t seed = 0;
   Watcher *watcher = nullptr;
+  LinkTraffic *links = nullptr; ///< null: nobody counts
 };
 
 class MemoryPort {
@@ -54,6 +56,8 @@ public:
   MemoryPort(MemorySystem &system, const PortOptions &options);
 
   void issue(Wave &wave, MemoryRequest &request) {
+    if (options.links)
+      options.links->count(global, wave.unit->device->index, request);
     if (!options.direct)
       return issuePending(wave, request);
     request.sample(wave, request);

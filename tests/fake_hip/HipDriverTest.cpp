@@ -143,6 +143,18 @@ TEST_F(HipDriverTest, AKindOfMemoryThatIsRefusedIsNamed) {
                   "hipErrorInvalidValue (1)");
 }
 
+TEST_F(HipDriverTest, LinksAreAsTheRuntimeSays) {
+  EXPECT_EQ(driver.linkBetween(0, 1).kind, "xGMI");
+  EXPECT_EQ(driver.linkBetween(0, 1).hops, 1);
+  fake.linkType = 2, fake.hops = 3;
+  EXPECT_EQ(driver.linkBetween(1, 0).kind, "PCIe");
+  EXPECT_EQ(driver.linkBetween(1, 0).hops, 3);
+  EXPECT_EQ(driver.linkBetween(0, 0).kind, "") << "of itself";
+  EXPECT_EQ(driver.linkBetween(0, 2).kind, "") << "there is none";
+  fake.failures = {{"hipExtGetLinkTypeAndHopCount", {1, 1}}};
+  EXPECT_EQ(driver.linkBetween(0, 1).kind, "") << "it fails";
+}
+
 TEST_F(HipDriverTest, FreedMemoryStaysUntilQueuedWorkHasRun) {
   auto device = driver.open(0);
   auto stream = driver.open(1)->createStream();
