@@ -104,6 +104,19 @@ TEST_P(Links, OfTheSourceCarryABroadcast) {
   EXPECT_GE((traffic[{0, 1}].bytes), uint64_t(4 * 2 * 256 * 4));
 }
 
+/// As plans have it, it goes by slices: those that leave the source, then all between all.
+TEST_P(Links, OfAllCarryABroadcastOfPlans) {
+  int ranks = GetParam();
+  for (const Chip *chip : {&gfx942Chip, &gfx950Chip}) {
+    Plan plan = makePlan(makeCollective(K::Broadcast, ranks, 1, 1 << 20), *chip, {});
+    EXPECT_EQ(plan.algorithm, &broadcastScatter);
+    LinkLoads loads = linkLoads(*plan.algorithm, plan.collective);
+    ASSERT_EQ(loads.phases.size(), 2u);
+    EXPECT_EQ(loads.phases[0].largest(), 1);
+    EXPECT_EQ(loads.phases[1].smallest(ranks), loads.phases[1].largest());
+  }
+}
+
 /// The least and the greatest part of a link's bytes that one quarter of all bytes has. A quarter is where all is
 /// alike.
 std::pair<double, double> shareOfAQuarter(const PeerTraffic &link) {
