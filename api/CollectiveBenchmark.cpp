@@ -59,6 +59,7 @@ struct CollectiveBenchmark::State {
     std::vector<std::string> expected;
   };
   void check(const Collective &collective, uint64_t seed, BenchmarkRow &row);
+  std::vector<PeerTraffic> countLinks(); ///< of a call out of place
   void checkPlace(const Check &given, int place, const CollectiveCalls &calls, BenchmarkTimes &times, bool isNccl);
 
   BenchmarkRequest request;
@@ -180,6 +181,19 @@ void CollectiveBenchmark::State::check(const Collective &c, uint64_t seed, Bench
     checkPlace(given, 1, ncclCalls(c, 1), *row.ncclInPlace, true);
 }
 
+std::vector<PeerTraffic> CollectiveBenchmark::State::countLinks() {
+  Driver &driver = group.device(0)->driver();
+  if (!driver.countTraffic(true))
+    throw inputError(fmt::format("`--links`: devices of `{}` do not count what they send each other", driver.name()),
+                     {"simulated ones do: `--device sim:gfx942` or `--device sim:gfx950`"});
+  CollectiveCalls calls = ownCalls(0);
+  calls.launch();
+  calls.finish();
+  std::vector<PeerTraffic> seen = driver.traffic();
+  driver.countTraffic(false);
+  return seen;
+}
+
 CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
   if (request.iterations < 1 || request.warmup < 0 || request.checks < 0 || request.graphReplays < 0)
     throw inputError(fmt::format("{} iterations, {} to warm up, {} checks, {} replays: there is at least one iteration",
@@ -215,6 +229,8 @@ BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
   state->say(row.plan, "compiling");
   state->operation = &state->group.prepare(row.plan);
   state->memory = state->allocate(collective);
+  if (request.links)
+    row.links = state->countLinks();
   state->say(row.plan, "timing");
   row.outOfPlace = state->time(collective, state->ownCalls(0));
   row.inPlace = state->time(collective, state->ownCalls(1));

@@ -3,6 +3,7 @@
 // it runs. Sizes, counts and bandwidths are those of nccl-tests, so that tables can be laid side by side.
 #pragma once
 #include "collectives/Plan.h"
+#include "runtime/Driver.h"
 #include <functional>
 #include <memory>
 #include <optional>
@@ -69,6 +70,7 @@ struct BenchmarkRequest {
   int graphReplays = 0;
   int checks = 1;             ///< calls with fresh inputs whose every element is compared, after timing
   double timeoutSeconds = 30; ///< of the waits of one call
+  bool links = false;         ///< one more call, of which is counted what the devices send each other
   /// Told what is going on, for people who wait; may be empty.
   std::function<void(const std::string &)> progress;
 };
@@ -88,6 +90,7 @@ struct BenchmarkRow {
   BenchmarkTimes outOfPlace, inPlace;
   /// With the peer `nccl`. What it has wrong is beyond the tolerance of sums in another order.
   std::optional<BenchmarkTimes> ncclOutOfPlace, ncclInPlace;
+  std::vector<PeerTraffic> links; ///< of one call, with BenchmarkRequest::links
 };
 
 /// The group of one run with its devices.

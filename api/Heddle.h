@@ -125,7 +125,8 @@ struct MachineReport {
     std::string target;            ///< its chip's name
     uint64_t memoryBytes = 0, freeBytes = 0;
     std::vector<bool> peers; ///< whether its kernels can use the memory of each device of its driver; host: empty
-    std::string problem;     ///< why it cannot be opened; then only the name is known
+    std::vector<std::string> links; ///< by peer: `xGMI`, `PCIe, 2 hops`; empty where nobody says
+    std::string problem;            ///< why it cannot be opened; then only the name is known
   };
   std::vector<Device> devices; ///< the first of the host's, all of the others
   struct Library {
@@ -135,6 +136,12 @@ struct MachineReport {
     std::string problem;     ///< why it cannot be opened, or has no device; empty when it can
   };
   std::vector<Library> libraries;
+  struct Links { ///< of a chip whose devices have links for each pair: what plans of collectives count on
+    std::string chip;
+    int perPair = 0;
+    int64_t bytesPerSecond = 0; ///< of each, in each direction
+  };
+  std::vector<Links> links;
   std::vector<Knob> knobs;
   std::vector<std::string> unknownVariables; ///< that look like a knob's but are none
   std::string version, llvmVersion;

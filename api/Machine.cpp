@@ -20,6 +20,12 @@ std::string processorModel() {
   return "unknown";
 }
 
+void addPeer(const Driver &driver, int ordinal, int other, MachineReport::Device &entry) {
+  entry.peers.push_back(driver.canAccessPeer(ordinal, other));
+  PeerLink link = ordinal == other ? PeerLink() : driver.linkBetween(ordinal, other);
+  entry.links.push_back(link.hops > 1 ? link.kind + ", " + std::to_string(link.hops) + " hops" : link.kind);
+}
+
 /// Every device of a driver of GPUs; one of those that are all the same.
 void addDevices(Driver &driver, std::vector<MachineReport::Device> &devices) {
   bool virtualDevices = driver.isVirtual();
@@ -35,7 +41,7 @@ void addDevices(Driver &driver, std::vector<MachineReport::Device> &devices) {
       entry.memoryBytes = memory.totalBytes;
       entry.freeBytes = memory.freeBytes;
       for (int other = 0; other < count && !virtualDevices; ++other)
-        entry.peers.push_back(driver.canAccessPeer(ordinal, other));
+        addPeer(driver, ordinal, other, entry);
     } catch (const Error &error) {
       entry.problem = error.what();
     }
@@ -71,6 +77,9 @@ MachineReport examineMachine() {
     addDevices(*driver, report.devices);
   report.libraries = {reportOf("cuda", cudaLibrary(), "NVIDIA CUDA driver"),
                       reportOf("hip", hipLibrary(), "AMD HIP runtime")};
+  for (const Chip *chip : allChips())
+    if (chip->links.perPair)
+      report.links.push_back({chip->name, chip->links.perPair, chip->links.bytesPerSecond});
   report.knobs = listKnobs();
   for (Knob &knob : report.knobs)
     if (knob.problem.empty())

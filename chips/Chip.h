@@ -17,6 +17,14 @@ enum class Fp8Formats {
   Fnuz, ///< f8E4M3FNUZ and f8E5M2FNUZ
 };
 
+/// The devices of one machine, when any two of them have links of their own, so that a device reaches all others at
+/// once.
+struct PeerLinks {
+  int perPair = 0;                  ///< 0: a switch joins all of them, or they share memory
+  int64_t bytesPerSecond = 0;       ///< of a link, each direction, as its maker has it
+  int64_t usableBytesPerSecond = 0; ///< what copies get of that
+};
+
 struct Chip {
   std::string name;        ///< what `--target` says: `sm_90`, `gfx950`, `host`
   std::string description; ///< the products that carry it
@@ -30,6 +38,7 @@ struct Chip {
   std::vector<ElementType> matrixTypes = {}; ///< operand types of its matrix instructions
   bool peerAtomics =
       false; ///< devices of one machine see each other's atomics; kernels that wait for them hang without
+  PeerLinks links = {};
 };
 
 /// Every chip, by name.

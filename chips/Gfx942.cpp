@@ -18,6 +18,8 @@ const Chip gfx942Chip = {
     .fp8 = Fp8Formats::Fnuz,
     .matrixTypes = {F64, F32, F16, BF16, F8E4M3FNUZ, F8E5M2FNUZ, I8},
     .peerAtomics = true,
+    // xGMI: eight MI300X have a link for each pair; 46 to 50 GB/s of it are seen.
+    .links = {.perPair = 1, .bytesPerSecond = 64'000'000'000, .usableBytesPerSecond = 48'000'000'000},
 };
 
 } // namespace heddle

@@ -18,6 +18,8 @@ const Chip gfx950Chip = {
     .fp8 = Fp8Formats::Ocp,
     .matrixTypes = {F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I8},
     .peerAtomics = true,
+    // xGMI: eight MI350X have a link for each pair; 52 to 56 GB/s of it are seen.
+    .links = {.perPair = 1, .bytesPerSecond = 76'800'000'000, .usableBytesPerSecond = 54'000'000'000},
 };
 
 } // namespace heddle

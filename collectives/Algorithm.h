@@ -11,8 +11,8 @@ struct Algorithm {
   const char *name;     ///< `one_shot_pull`
   const char *sentence; ///< for help and documentation
   std::vector<CollectiveKind> kinds;
-  /// Whether the elements are cut into one slice per rank (the parts of `input` and `output` are then slices of an
-  /// all-reduce's single part).
+  /// Whether the elements are cut into one slice per rank (the parts of `input` and `output` are then slices of the
+  /// single part of an all-reduce or a broadcast).
   bool slices;
   int (*stagingSlots)(int ranks); ///< of each parity
   int (*inboxSlots)(int ranks);   ///< of each parity
@@ -27,7 +27,7 @@ extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets,
 extern const Algorithm gatherPackets, gatherPush, gatherPull, gatherDirectPush, gatherDirectPull; // all-gather
 extern const Algorithm scatterPackets, scatterPull, scatterDirect;                                // reduce-scatter
 extern const Algorithm exchangePackets, exchangePush, exchangeDirect;                             // all-to-all
-extern const Algorithm permutePull, broadcastPull;
+extern const Algorithm permutePull, broadcastPull, broadcastScatter;
 
 /// Every algorithm, in the order of the collectives.
 const std::vector<const Algorithm *> &allAlgorithms();

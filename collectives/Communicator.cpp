@@ -59,9 +59,12 @@ Communicator::~Communicator() {
 /// streams, and a round does not care how large the call is that it belongs to.
 struct Communicator::Protocol {
   std::string key;
-  std::vector<Kernel> kernels;            ///< by rank
-  std::unique_ptr<SymmetricMemory> arena; ///< Plan::arena
-  std::vector<Buffer> groups;             ///< a PeerGroup by rank
+  std::vector<Kernel> kernels;              ///< by rank
+  std::unique_ptr<SymmetricMemory> arena;   ///< Plan::arena
+  std::unique_ptr<SymmetricMemory> staging; ///< null when the algorithm stages nothing
+  std::vector<Buffer> groups;               ///< two PeerGroups by rank: of arena and staging
+
+  const SymmetricMemory &stagingOrArena() const { return staging ? *staging : *arena; }
 };
 
 // Packets tell rounds apart by 32 bits, so a slot must not go unwritten while others count on: calls of different sizes
@@ -120,10 +123,13 @@ Communicator::Operation &Communicator::add(const Plan &plan, const std::string &
 std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &plan, const Package &kernel) {
   auto protocol = std::make_shared<Protocol>();
   protocol->arena = std::make_unique<SymmetricMemory>(devices, uint64_t(plan.arena.sizeBytes), "collective arena");
+  if (plan.arena.stagingBytes)
+    protocol->staging = std::make_unique<SymmetricMemory>(devices, uint64_t(plan.arena.stagingBytes),
+                                                          "collective staging", Caching::Normal);
   for (int rank = 0; rank < ranks(); ++rank) {
     Device &device = *devices[size_t(rank)];
     protocol->kernels.push_back({device.loadModule(kernel)});
-    protocol->groups.push_back(device.allocate(sizeof(PeerGroup), "collective group"));
+    protocol->groups.push_back(device.allocate(2 * sizeof(PeerGroup), "collective group"));
     PeerGroup group{};
     group.rank = uint64_t(rank);
     group.worldSize = uint64_t(ranks());
@@ -132,9 +138,12 @@ std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &p
     group.abort = control->address(rank) + offsetof(Control, abort);
     group.limitNs = uint64_t(std::clamp(options.deadlineSeconds * 1e9, 1.0, double(maxLimitNs)));
     group.error = control->address(rank) + offsetof(Control, error);
+    PeerGroup both[] = {group, group};
+    for (int peer = 0; peer < ranks(); ++peer)
+      both[1].arena[peer] = protocol->stagingOrArena().address(peer);
     std::vector<uint64_t> counters(maxCollectiveBlocks, options.firstEpoch - 1);
     Stream &stream = *service[size_t(rank)];
-    stream.copyToDevice(protocol->groups.back(), &group);
+    stream.copyToDevice(protocol->groups.back(), both);
     stream.copyToDevice(protocol->arena->address(rank) + uint64_t(plan.arena.counters), counters.data(),
                         counters.size() * sizeof(uint64_t));
     stream.synchronize();
@@ -196,8 +205,14 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
     std::lock_guard lock(mutex);
     tag = launched[size_t(rank)];
   }
-  launch.arguments = {protocol.groups[size_t(rank)], DeviceAddress(protocol.arena->address(rank)), ScalarBits{tag},
-                      ScalarBits{uint64_t(plan.collective.outer)}, ScalarBits{uint64_t(plan.collective.inner)}};
+  const Buffer &group = protocol.groups[size_t(rank)];
+  launch.arguments = {group,
+                      DeviceAddress(protocol.arena->address(rank)),
+                      DeviceAddress(group.address() + sizeof(PeerGroup)),
+                      DeviceAddress(protocol.stagingOrArena().address(rank)),
+                      ScalarBits{tag},
+                      ScalarBits{uint64_t(plan.collective.outer)},
+                      ScalarBits{uint64_t(plan.collective.inner)}};
   launch.arguments.insert(launch.arguments.end(), operands.begin(), operands.end());
   streams[size_t(rank)]->launch(launch);
 }

@@ -2,6 +2,7 @@
 #include "collectives/Plan.h"
 #include "binary/PeerAbi.h"
 #include "chips/Chip.h"
+#include "collectives/LinkLoads.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <bit>
@@ -47,15 +48,46 @@ constexpr GpuTable sm90Pair = {{256 << 10, 512 << 10, 1 << 20, 512 << 10}, maxCo
 /// number of blocks carry and their barriers cost.
 constexpr GpuTable sm90Group = {{128 << 10, 128 << 10, 1 << 20, 512 << 10}, 64, 64 << 10, 4 << 20};
 
-const GpuTable &gpuTable(const Collective &collective) {
-  return collective.ranks <= 2 ? sm90Pair : sm90Group;
+/// Devices with a link for each pair: what is best is computed (LinkLoads.h), and the limits say nothing.
+constexpr GpuTable meshTable = {{0, 0, 0, 0}, 64, 64 << 10, 256 << 10};
+/// Of a direct algorithm, for each peer: what fills a link. Some 32 compute units fill the links of four MI300X, 48 to
+/// 80 those of eight.
+constexpr int meshBlocksPerPeer = 12;
+
+bool isMesh(const Chip &chip) {
+  return chip.links.perPair > 0;
+}
+
+const GpuTable &gpuTable(const Collective &collective, const Chip &chip) {
+  return isMesh(chip) ? meshTable : collective.ranks <= 2 ? sm90Pair : sm90Group;
 }
 
 Crossovers crossoversOf(const Collective &collective, const Chip &chip) {
-  return chip.vendor == Vendor::Host ? hostCrossovers : gpuTable(collective).limits;
+  return chip.vendor == Vendor::Host ? hostCrossovers : gpuTable(collective, chip).limits;
+}
+
+int64_t linkPartBytes(const Collective &collective, const Algorithm &algorithm) {
+  int64_t elements =
+      algorithm.slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
+  return elements * elementSizeBytes(collective.type);
+}
+
+const Algorithm &chooseByLinks(const Collective &collective, const PeerLinks &links, bool direct) {
+  const Algorithm *best = nullptr;
+  double least = 0;
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    if (!algorithm->does(collective.kind) || (algorithm->direct && !direct))
+      continue;
+    double time = estimateNanoseconds(linkLoads(*algorithm, collective), links, linkPartBytes(collective, *algorithm));
+    if (!best || time < least)
+      best = algorithm, least = time;
+  }
+  return *best;
 }
 
 const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip, bool direct) {
+  if (isMesh(chip))
+    return chooseByLinks(collective, chip.links, direct);
   Crossovers limits = crossoversOf(collective, chip);
   int64_t bytes = collective.inputElements() * elementSizeBytes(collective.type);
   int64_t larger =
@@ -113,6 +145,11 @@ int64_t threadTurns(const Plan &plan, int64_t waves) {
   return std::clamp<int64_t>(int64_t(std::bit_floor(uint64_t(waves))), 1, turns);
 }
 
+int mostBlocksOf(const Collective &collective, const Chip &chip) {
+  return isMesh(chip) ? std::min(maxCollectiveBlocks, meshBlocksPerPeer * std::max(1, collective.ranks - 1))
+                      : maxCollectiveBlocks;
+}
+
 /// A row is a tile: whoever takes it in has all of it at hand.
 void chooseRowGeometry(Plan &plan, int64_t blocks, int64_t roundBytes) {
   int64_t rows = plan.sliceElements / plan.rowElements, size = elementSizeBytes(plan.collective.type);
@@ -129,7 +166,7 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
     return chooseRowGeometry(plan, mostBlocks, gpuRoundBytes);
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
-  const GpuTable &table = gpuTable(plan.collective);
+  const GpuTable &table = gpuTable(plan.collective, chip);
   bool many = plan.algorithm->direct && bytes >= table.manyBlocksBytes;
   int64_t perThread = !packets ? threadBytes : bytes <= table.singlePacketBytes ? packetBytes : 2 * packetBytes;
   int64_t perWarp = perThread * chip.threadsPerWarp;
@@ -137,12 +174,13 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   plan.warps = options.warps
                    ? options.warps
                    : int(std::clamp<int64_t>(warps, fewestWarps,
-                                             bytes >= manyBlocksWarpsBytes && many ? manyBlocksWarps : mostWarps));
+                                             bytes >= manyBlocksWarpsBytes && many && !isMesh(chip) ? manyBlocksWarps
+                                                                                                    : mostWarps));
   int64_t perBlock = perWarp * plan.warps;
   int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
   plan.blocks = options.blocks ? options.blocks
                                : int(std::min<int64_t>(blocks, packets ? table.packetBlocks
-                                                               : many  ? maxCollectiveBlocks
+                                                               : many  ? mostBlocksOf(plan.collective, chip)
                                                                        : mostBlocks));
   int64_t tileBytes = perBlock * threadTurns(plan, bytes / (perBlock * plan.blocks));
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
@@ -189,11 +227,11 @@ void layOutArena(Plan &plan) {
   arena.counters = 0;
   arena.signals = alignUp(maxCollectiveBlocks * 8, 256);
   arena.operands = arena.signals + alignUp(int64_t(maxCollectiveBlocks) * ranks * 8, 256);
-  arena.staging = arena.operands +
-                  (plan.algorithm->direct ? alignUp(int64_t(maxCollectiveBlocks) * ranks * operandSlotBytes, 256) : 0);
+  arena.inbox = arena.operands +
+                (plan.algorithm->direct ? alignUp(int64_t(maxCollectiveBlocks) * ranks * operandSlotBytes, 256) : 0);
   arena.stagingSlot = alignUp(bytes, 256);
   arena.stagingParity = arena.stagingSlot * plan.algorithm->stagingSlots(ranks);
-  arena.inbox = arena.staging + 2 * arena.stagingParity;
+  arena.stagingBytes = 2 * arena.stagingParity;
   arena.inboxSlot = alignUp(divideUp(bytes, 4) * 8, 256);
   arena.inboxParity = arena.inboxSlot * plan.algorithm->inboxSlots(ranks);
   arena.sizeBytes = arena.inbox + 2 * arena.inboxParity;
@@ -333,6 +371,26 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
   return plan;
 }
 
+/// The line on the links of a mesh; nothing for devices that are joined otherwise.
+static std::string describeLinks(const Plan &plan) {
+  const PeerLinks &links = lookupChip(plan.target).links;
+  int ranks = plan.collective.ranks;
+  if (links.perPair == 0 || ranks == 1)
+    return "";
+  int64_t partBytes = plan.sliceElements * elementSizeBytes(plan.collective.type);
+  LinkLoads loads = linkLoads(*plan.algorithm, plan.collective);
+  std::vector<std::string> phases;
+  for (const LinkLoads::Phase &phase : loads.phases)
+    if (!phase.isIdle()) {
+      auto bytes = [&](double parts) { return int64_t(parts * double(partBytes)); };
+      int64_t least = bytes(phase.smallest(ranks)), most = bytes(phase.largest());
+      phases.push_back(least == most ? std::to_string(most) : fmt::format("{} to {}", least, most));
+    }
+  return fmt::format("links           {} of {:.1f} GB/s, {} for each rank and peer; bytes on each: {}\n",
+                     ranks * (ranks - 1) * links.perPair, double(links.bytesPerSecond) * 1e-9, links.perPair,
+                     fmt::join(phases, ", then "));
+}
+
 std::string describe(const Plan &plan) {
   int64_t size = elementSizeBytes(plan.collective.type);
   StepPrinter steps(plan);
@@ -342,12 +400,13 @@ std::string describe(const Plan &plan) {
       "{}\n"
       "algorithm       {}: {}\n"
       "launch          {} block{}{} per rank, {} round{} of {} tile{} of {} elements ({} bytes) per block\n"
-      "symmetric bytes {}: {} staging, {} inbox, {} counters and signals\n"
+      "symmetric bytes {}: {} staging, {} inbox, {} counters and signals\n{}"
       "each round, on every rank (me):\n{}",
       describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
       plan.blocks == 1 ? "" : "s", plan.target == "host" ? "" : fmt::format(" of {} warps", plan.warps), plan.rounds,
       plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s", plan.tileStride(), plan.tileStride() * size,
-      plan.arena.sizeBytes, 2 * plan.arena.stagingParity, 2 * plan.arena.inboxParity, plan.arena.staging, steps.text);
+      plan.arena.sizeBytes + plan.arena.stagingBytes, plan.arena.stagingBytes, 2 * plan.arena.inboxParity,
+      plan.arena.inbox, describeLinks(plan), steps.text);
 }
 
 std::string planKey(const Plan &plan) {

@@ -35,18 +35,19 @@ inline constexpr int64_t largestRow = 1 << 14;
 /// in an aligned buffer.
 inline constexpr int64_t directSliceBytes = 64;
 
-/// Where things lie in a rank's part of the symmetric memory, in bytes.
+/// Where things lie in a rank's part of the symmetric memory, in bytes. What ranks poll, flags and packets, is in the
+/// arena, which no cache keeps; staged data, which barriers order, have ordinary memory of their own.
 struct ArenaLayout {
   int64_t counters = 0; ///< one u64 per block: the epoch of its last round; all ones when it has missed a peer
   int64_t signals = 0;  ///< u64 [block][rank]: what the block barrier writes
   int64_t operands = 0; ///< of direct algorithms: packets [block][rank][4] with the addresses of its input and output
-  int64_t staging = 0;  ///< [parity][slot][element of the round]
   int64_t stagingSlot = 0;   ///< size of a slot
   int64_t stagingParity = 0; ///< size of all slots of one parity
+  int64_t stagingBytes = 0;  ///< of the staging memory, [parity][slot][element of the round]; 0: there is none
   int64_t inbox = 0;         ///< [parity][slot][packet of the round], 8 bytes each
   int64_t inboxSlot = 0;     ///< size of a slot
   int64_t inboxParity = 0;   ///< size of all slots of one parity
-  int64_t sizeBytes = 0;
+  int64_t sizeBytes = 0;     ///< of the arena
 };
 
 /// The elements of a part (of a slice, for an algorithm with slices) are cut into tiles; round q gives tile

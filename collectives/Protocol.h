@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The language in which an algorithm says what a rank does in one round. An algorithm is written once, against this
-// interface, and read three ways: as the code of the kernel (kernel/), as text for people (Plan.h), and as a model
-// whose every interleaving is checked (model/). All ranks run the same program; places are relative to the rank.
+// interface, and read four ways: as the code of the kernel (kernel/), as text for people (Plan.h), as what it puts on
+// the links between ranks (LinkLoads.h), and as a model whose every interleaving is checked (model/). All ranks run the
+// same program; places are relative to the rank.
 #pragma once
 #include "collectives/Collective.h"
 #include <functional>

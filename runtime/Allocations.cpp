@@ -19,9 +19,9 @@ const char *plural(uint64_t count) {
 } // namespace
 
 Error outOfMemory(const std::string &device, const std::string &buffer, uint64_t askedBytes, uint64_t availableBytes,
-                  std::vector<std::string> notes) {
-  return environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes, {} are available", device,
-                                      buffer.empty() ? "" : " `" + buffer + "`", askedBytes, availableBytes),
+                  std::vector<std::string> notes, const char *kind) {
+  return environmentError(fmt::format("{}: out of memory: buffer{} asks for {} bytes{}, {} are available", device,
+                                      buffer.empty() ? "" : " `" + buffer + "`", askedBytes, kind, availableBytes),
                           std::move(notes));
 }
 

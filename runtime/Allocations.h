@@ -20,9 +20,10 @@ struct Allocation {
   }
 };
 
-/// Error{Environment} `host:0: out of memory: buffer `x` asks for 400 bytes, 100 are available`.
+/// Error{Environment} `host:0: out of memory: buffer `x` asks for 400 bytes, 100 are available`; `kind` follows the
+/// bytes, ` of uncached memory`.
 Error outOfMemory(const std::string &device, const std::string &buffer, uint64_t askedBytes, uint64_t availableBytes,
-                  std::vector<std::string> notes = {});
+                  std::vector<std::string> notes = {}, const char *kind = "");
 
 /// Allocations at one moment, by address.
 using AllocationMap = std::vector<Allocation>;

@@ -44,6 +44,12 @@ std::exception_ptr synchronizeAll(const std::vector<Stream *> &streams) {
   return first;
 }
 
+const char *kindOfMemory(Caching caching) {
+  return caching == Caching::Normal        ? ""
+         : caching == Caching::FineGrained ? " of fine-grained memory"
+                                           : " of uncached memory";
+}
+
 Buffer Device::allocate(uint64_t sizeBytes, const std::string &name, Caching caching) {
   return Buffer(shared_from_this(), allocateCached(sizeBytes, name, caching), sizeBytes);
 }

@@ -21,7 +21,8 @@ struct MemoryInfo {
 };
 
 /// Which caches of devices may keep a buffer. What else than Normal is for memory in which devices talk to each other;
-/// a driver whose devices need no such difference takes no notice.
+/// a driver whose devices need no such difference takes no notice. Atomics on it are of integers only: what AMD's chips
+/// do for floats in a cache is lost where there is none.
 enum class Caching {
   Normal,
   FineGrained, ///< those of its own device, which are kept coherent
@@ -60,5 +61,8 @@ protected:
   }
   virtual void freeMemory(uint64_t address) noexcept = 0;
 };
+
+/// ` of uncached memory`, for messages; empty for Normal.
+const char *kindOfMemory(Caching caching);
 
 } // namespace heddle

@@ -8,6 +8,21 @@
 
 namespace heddle {
 
+/// What joins two devices.
+struct PeerLink {
+  std::string kind; ///< `xGMI`, `PCIe`; empty: nobody says
+  int hops = 0;     ///< links in a row; 1 is a link of the two
+};
+
+/// What went from one device to another.
+struct PeerTraffic {
+  int from = 0, to = 0; ///< ordinals
+  uint64_t bytes = 0;   ///< that kernels read from there, or wrote there
+  uint64_t requests = 0;
+  /// The bytes in stretches of time, in each of which all devices together sent about as much; the same for all pairs.
+  std::vector<uint64_t> windows;
+};
+
 class Driver {
 public:
   virtual ~Driver() = default;
@@ -18,6 +33,11 @@ public:
   virtual std::string problem() const { return ""; }     ///< why deviceCount() is 0
   /// Whether kernels on device `from` may address memory of device `to`; both are ordinals of this driver.
   virtual bool canAccessPeer(int from, int to) const = 0;
+  virtual PeerLink linkBetween(int /*from*/, int /*to*/) const { return {}; }
+  /// From now on counts what devices send each other, from nothing; or does so no more. False where it cannot. To be
+  /// called while no kernel runs.
+  virtual bool countTraffic(bool /*on*/) { return false; }
+  virtual std::vector<PeerTraffic> traffic() const { return {}; } ///< of each pair that sent something
   /// The same object for the same ordinal while it lives. `ordinal` is from 0 to deviceCount() - 1.
   virtual std::shared_ptr<Device> open(int ordinal) = 0;
 };

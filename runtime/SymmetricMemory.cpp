@@ -8,12 +8,12 @@
 namespace heddle {
 
 SymmetricMemory::SymmetricMemory(const std::vector<std::shared_ptr<Device>> &devices, uint64_t sizeBytes,
-                                 const std::string &name) {
+                                 const std::string &name, Caching caching) {
   requirePeerAccess(devices);
   std::vector<std::unique_ptr<Stream>> streams;
   for (size_t rank = 0; rank < devices.size(); ++rank) {
-    buffers.push_back(devices[rank]->allocate(std::max<uint64_t>(1, sizeBytes),
-                                              name + " of rank " + std::to_string(rank), Caching::Uncached));
+    buffers.push_back(
+        devices[rank]->allocate(std::max<uint64_t>(1, sizeBytes), name + " of rank " + std::to_string(rank), caching));
     streams.push_back(devices[rank]->createStream());
     streams.back()->fill(buffers.back(), 0);
   }

@@ -43,6 +43,7 @@ saves in HLO modules
   --blocks N, --warps N, --tile N   program instances on each rank, warps of each (GPUs), elements of a tile: instead of
                             what the plan chooses
   --timeout SECONDS         how long one call may wait for other ranks; default 30
+  --links                   one more call, and the bytes that each device sent to each other in it; simulated devices
   --json, --csv             the same and the p50, min and max of single calls, for programs
 
   MODULE                    HLO text, as heddle run takes it: runs of it, and of the same with its collectives and the code
@@ -94,6 +95,8 @@ int benchVerb(BenchVerbRequest &request) {
                      {"`heddle bench --help` shows the options"});
   if (request.json && request.csv)
     throw inputError("`--json` and `--csv` exclude each other", {"run `heddle bench` for each"});
+  if (request.run.links && request.csv)
+    throw inputError("`--links` and `--csv` exclude each other", {"`--json` has both the times and the links"});
   if (isModuleFile(request.inputs.front())) {
     if (!request.collectiveOption.empty())
       throw inputError(fmt::format("`{}` is for collectives, and {} is a module", request.collectiveOption,
@@ -173,11 +176,12 @@ void addBench(CLI::App &program, VerbAction &action) {
   verb->add_option_function<std::string>("--timeout", [request](const std::string &text) {
     request->run.timeoutSeconds = parseTimeoutOption("--timeout", text);
   });
+  verb->add_flag("--links", request->run.links);
   verb->add_flag("--json", request->json);
   verb->add_flag("--csv", request->csv);
   verb->callback([request, verb, &action] {
     for (const char *name : {"--minbytes", "--maxbytes", "--stepbytes", "--stepfactor", "--op", "--datatype", "--peer",
-                             "--blocks", "--warps", "--tile"})
+                             "--blocks", "--warps", "--tile", "--links"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;

@@ -5,6 +5,7 @@
 #include "tools/Output.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace heddle {
 
@@ -160,7 +161,8 @@ void BenchReport::add(const BenchmarkRow &row) {
     printData(fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}  {}\n", sizeColumn(c), countColumn(c),
                           elementTypeName(c.type), reductionText(), root(),
                           formatTimes(row.outOfPlace, row.ncclOutOfPlace), formatTimes(row.inPlace, row.ncclInPlace),
-                          row.plan.algorithm->name));
+                          row.plan.algorithm->name) +
+              formatLinks(row));
 }
 
 nlohmann::ordered_json BenchReport::rowAsJson(const BenchmarkRow &row) const {
@@ -182,7 +184,41 @@ nlohmann::ordered_json BenchReport::rowAsJson(const BenchmarkRow &row) const {
   };
   addPeer(all["outOfPlace"], row.outOfPlace, row.ncclOutOfPlace);
   addPeer(all["inPlace"], row.inPlace, row.ncclInPlace);
+  for (const PeerTraffic &each : row.links)
+    all["links"].push_back({{"from", each.from},
+                            {"to", each.to},
+                            {"bytes", each.bytes},
+                            {"requests", each.requests},
+                            {"windows", each.windows}});
   return all;
+}
+
+/// What went from each device (rows) to each other, and how far links were from each other on the way.
+std::string BenchReport::formatLinks(const BenchmarkRow &row) const {
+  if (!request.run.links)
+    return "";
+  int ranks = row.plan.collective.ranks;
+  std::vector<uint64_t> bytes(size_t(ranks) * size_t(ranks));
+  size_t halfway = row.links.empty() ? 0 : row.links.front().windows.size() / 2;
+  double least = 1, most = 0; // shares that a link had carried when half of all was
+  for (const PeerTraffic &link : row.links) {
+    bytes[size_t(link.from * ranks + link.to)] = link.bytes;
+    uint64_t before = std::accumulate(link.windows.begin(), link.windows.begin() + int64_t(halfway), uint64_t(0));
+    double share = double(before) / double(std::max<uint64_t>(1, link.bytes));
+    least = std::min(least, share), most = std::max(most, share);
+  }
+  std::string text = "#   bytes to";
+  for (int to = 0; to < ranks; ++to)
+    text += fmt::format("  {:>12}", to);
+  for (int from = 0; from < ranks; ++from) {
+    text += fmt::format("\n# from {:>5}", from);
+    for (int to = 0; to < ranks; ++to)
+      text += fmt::format("  {:>12}", from == to ? "-" : std::to_string(bytes[size_t(from * ranks + to)]));
+  }
+  if (row.links.empty() || halfway == 0)
+    return text + "\n";
+  return text + fmt::format("\n# halfway   each of {} had carried {:.0f} to {:.0f} % of its bytes\n", row.links.size(),
+                            100 * least, 100 * most);
 }
 
 int BenchReport::finish() {

@@ -54,6 +54,7 @@ private:
   bool hasPeer() const { return !request.run.peer.empty(); }
   using PeerTimes = std::optional<BenchmarkTimes>;
   std::string formatTimes(const BenchmarkTimes &times, const PeerTimes &peer) const;
+  std::string formatLinks(const BenchmarkRow &row) const;
   std::string formatCsv(const BenchmarkTimes &times) const;
   std::string formatPeerCsv(const BenchmarkTimes &times, const PeerTimes &peer) const;
   nlohmann::ordered_json timesAsJson(const BenchmarkTimes &times) const;

@@ -41,8 +41,10 @@ std::string peerMatrix(const MachineReport &report) {
     if (device.peers.size() > 1) {
       rows.front().push_back(device.name);
       rows.push_back({device.name});
-      for (bool able : device.peers)
-        rows.back().push_back(able ? "yes" : "no");
+      for (size_t peer = 0; peer < device.peers.size(); ++peer)
+        rows.back().push_back(!device.peers[peer]          ? "no"
+                              : device.links[peer].empty() ? "yes"
+                                                           : "yes (" + device.links[peer] + ")");
     }
   return rows.size() > 1 ? "\nWhich device's kernels (rows) reach whose memory:\n" + formatTable(rows) : "";
 }
@@ -63,6 +65,9 @@ std::string describeForPeople(const MachineReport &report) {
   }
   for (const auto &library : report.libraries)
     rows.push_back({library.name, fmt::format("{}: {}", library.purpose, libraryState(library))});
+  for (const auto &links : report.links)
+    rows.push_back({"links", fmt::format("{}: {} of {:.1f} GB/s each way between any two devices", links.chip,
+                                         links.perPair, double(links.bytesPerSecond) * 1e-9)});
   for (const auto &device : report.devices)
     rows.push_back({"device", fmt::format("{}: {}", device.name, deviceState(device))});
   std::vector<std::vector<std::string>> knobs = {{"SETTING", "VALUE", "ORIGIN", "WHAT IT DOES"}};
@@ -93,7 +98,11 @@ nlohmann::ordered_json describeAsJson(const MachineReport &report) {
                                {"memoryBytes", device.memoryBytes},
                                {"freeBytes", device.freeBytes},
                                {"peers", device.peers},
+                               {"links", device.links},
                                {"problem", device.problem}});
+  for (const auto &links : report.links)
+    json["links"].push_back(
+        {{"target", links.chip}, {"perPair", links.perPair}, {"bytesPerSecond", links.bytesPerSecond}});
   for (const auto &library : report.libraries)
     json["libraries"].push_back({{"name", library.name},
                                  {"purpose", library.purpose},

@@ -287,8 +287,8 @@ nlohmann::ordered_json describeAsJson(const Plan &plan) {
           {"tilesPerRound", plan.tilesPerRound},
           {"tileElements", plan.tileElements},
           {"barriersPerRound", plan.algorithm->barriers},
-          {"symmetricBytes", plan.arena.sizeBytes},
-          {"stagingBytes", 2 * plan.arena.stagingParity},
+          {"symmetricBytes", plan.arena.sizeBytes + plan.arena.stagingBytes},
+          {"stagingBytes", plan.arena.stagingBytes},
           {"inboxBytes", 2 * plan.arena.inboxParity},
           {"key", planKey(plan)}};
 }

@@ -41,14 +41,16 @@ static constexpr int64_t failedCounter = -1;
 OwningOpRef<ModuleOp> KernelWriter::run() {
   Type words = w.pointerTo(w.b.getI64Type());
   Type integer = w.b.getI64Type();
-  SmallVector<TileWriter::Argument> arguments = {
-      {"group", words}, {"arena", words}, {"tag", integer}, {"outer", integer}, {"inner", integer}};
+  SmallVector<TileWriter::Argument> arguments = {{"group", words},   {"arena", words}, {"staging_group", words},
+                                                 {"staging", words}, {"tag", integer}, {"outer", integer},
+                                                 {"inner", integer}};
   llvm::append_range(arguments, operands.arguments(w));
   std::string name = collectiveName(collective.kind);
   std::replace(name.begin(), name.end(), '-', '_');
   SmallVector<Value> values = w.begin(name, arguments);
-  group = values[0], arena = values[1], tag = values[2], inner = values[4];
-  Value outer = values[3];
+  group = values[0], arena = values[1], stagingGroup = values[2], staging = values[3], tag = values[4];
+  inner = values[6];
+  Value outer = values[5];
   if (!operands.arePlainBuffers()) // a kernel of one size
     outer = w.i64(collective.outer), inner = w.i64(collective.inner);
   extra.assign(values.begin() + protocolArguments, values.end());

@@ -51,10 +51,11 @@ private:
   bool streams; ///< Plan::streams
 };
 
-/// Arguments of the protocol: `group` (PeerGroup, binary/PeerAbi.h), `arena` (this rank's arena, Plan::arena), `tag`
-/// (i64, goes into the error record), `outer` and `inner` (i64, Collective's sizes); then those of `operands`. One
-/// kernel serves all plans of one kernelKey. Launch it cooperatively with a grid of Plan::blocks.
-inline constexpr int protocolArguments = 5;
+/// Arguments of the protocol: `group` (PeerGroup, binary/PeerAbi.h) and `arena` (this rank's, Plan::arena);
+/// `staging_group` and `staging`, the same for the staging memory, whose addresses stand where a PeerGroup has those of
+/// arenas; `tag` (i64, goes into the error record), `outer` and `inner` (i64, Collective's sizes); then those of
+/// `operands`. One kernel serves all plans of one kernelKey. Launch it cooperatively with a grid of Plan::blocks.
+inline constexpr int protocolArguments = 7;
 mlir::OwningOpRef<mlir::ModuleOp> writeKernel(mlir::MLIRContext &context, const Plan &plan,
                                               const CollectiveOperands &operands);
 

@@ -120,27 +120,27 @@ KernelWriter::Place KernelWriter::place(const Rank &rank) {
   llvm_unreachable("unknown form of a rank");
 }
 
-Value KernelWriter::slotPointer(int64_t areaBytes, int64_t parityBytes, int64_t slotBytes, const Slot &slot,
-                                const Place &at, Type pointee) {
+Value KernelWriter::slotPointer(const Area &area, const Slot &slot, const Place &at, Type pointee) {
   Value number = w.add(place(slot.rank).rank, w.i64(slot.base));
-  Value bytes = w.add(w.i64(areaBytes), w.add(w.mul(parity, w.i64(parityBytes)), w.mul(number, w.i64(slotBytes))));
-  Value pointer = w.offset(arena, w.shiftRight(bytes, w.i64(3))); // areas and slots are multiples of 256 bytes
+  Value bytes =
+      w.add(w.i64(area.firstByte), w.add(w.mul(parity, w.i64(area.parityBytes)), w.mul(number, w.i64(area.slotBytes))));
+  Value pointer = w.offset(area.memory, w.shiftRight(bytes, w.i64(3))); // areas and slots are multiples of 256 bytes
   if (!at.isOwn)
-    pointer = peer::AddressOp::create(w.b, pointer.getType(), pointer, w.truncate(at.rank, 32), group);
+    pointer = peer::AddressOp::create(w.b, pointer.getType(), pointer, w.truncate(at.rank, 32), area.group);
   return w.bitcast(isGpu() ? aligned(pointer, slotAlignment) : pointer, w.pointerTo(pointee));
 }
 
 Value KernelWriter::stagingTile(const Place &at, const Slot &slot) {
-  const ArenaLayout &arena = plan.arena;
-  Value first = slotPointer(arena.staging, arena.stagingParity, arena.stagingSlot, slot, at, element);
+  Value first =
+      slotPointer({staging, stagingGroup, 0, plan.arena.stagingParity, plan.arena.stagingSlot}, slot, at, element);
   return w.offset(first, w.add(lanes, tileInRound));
 }
 
 // Of 8-byte elements the low words' packets of a tile come before those of the high words.
 SmallVector<Value, 2> KernelWriter::packetTiles(const Place &at, const Slot &slot) {
-  const ArenaLayout &arena = plan.arena;
   int64_t size = elementSizeBytes(collective.type), packets = plan.tileElements * std::min<int64_t>(size, 4) / 4;
-  Value first = slotPointer(arena.inbox, arena.inboxParity, arena.inboxSlot, slot, at, w.b.getI64Type());
+  Value first = slotPointer({arena, group, plan.arena.inbox, plan.arena.inboxParity, plan.arena.inboxSlot}, slot, at,
+                            w.b.getI64Type());
   Value start = w.shiftRight(w.mul(tileInRound, w.i64(size)), w.i64(2));
   SmallVector<Value, 2> result;
   for (int64_t half = 0; half < (size == 8 ? 2 : 1); ++half)

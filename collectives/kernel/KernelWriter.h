@@ -46,9 +46,13 @@ private:
     bool isOwn = false;
   };
   Place place(const Rank &rank);
+  /// Slots in a rank's symmetric memory; both parities of them.
+  struct Area {
+    mlir::Value memory, group; ///< this rank's memory, and the record of where that of the others is
+    int64_t firstByte, parityBytes, slotBytes;
+  };
   /// The first byte of a slot of this rank's memory, as the same place in the memory of `at`.
-  mlir::Value slotPointer(int64_t areaBytes, int64_t parityBytes, int64_t slotBytes, const Slot &slot, const Place &at,
-                          mlir::Type pointee);
+  mlir::Value slotPointer(const Area &area, const Slot &slot, const Place &at, mlir::Type pointee);
   mlir::Value stagingTile(const Place &at, const Slot &slot);
   llvm::SmallVector<mlir::Value, 2> packetTiles(const Place &at, const Slot &slot);
   /// `pointer`, which is a multiple of `bytes`, in a form that shows it.
@@ -102,7 +106,7 @@ private:
   /// GPUs, plain operands: whether all that a tile of these addresses begins with is a multiple of accessBytes (i1).
   mlir::Value isAligned;
   bool knowsAligned = false; ///< in the code for tiles where that holds
-  mlir::Value group, arena, tag, deadline, self, block;
+  mlir::Value group, arena, stagingGroup, staging, tag, deadline, self, block;
   mlir::Value inner, partElements, sliceElements;                   ///< i64
   mlir::Value epoch;                                                ///< i64, the first epoch of the round
   mlir::Value parity;                                               ///< i64, 0 or 1

@@ -432,7 +432,7 @@ int ModelWriter::expectedOutput(int part) const {
   case CollectiveKind::Permute:
     return c.sources[size_t(me)] < 0 ? valueOf(zerosTag) : inputValue(c.sources[size_t(me)], 0);
   case CollectiveKind::Broadcast:
-    return inputValue(0, 0);
+    return inputValue(0, part);
   }
   return 0;
 }

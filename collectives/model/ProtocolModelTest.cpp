@@ -221,6 +221,7 @@ const std::map<std::string, std::string> faultTable = {
     {"exchange_direct", "caught caught caught - caught caught -"},
     {"permute_pull", "caught caught caught caught caught - caught"},
     {"broadcast_pull", "caught caught caught caught caught - caught"},
+    {"broadcast_scatter", "caught caught caught caught caught - -"},
 };
 
 /// The model with a fault, or nothing where it is the same as without.

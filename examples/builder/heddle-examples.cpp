@@ -2,6 +2,7 @@
 // The example program: prints a kernel's text, or runs all kernels on a device and compares each with plain
 // loops.
 #include "examples/builder/Cases.h"
+#include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "support/Error.h"
 #include <cstdio>
 #include <cstring>
@@ -10,7 +11,7 @@ using namespace heddle;
 using namespace heddle::examples;
 
 static const char usage[] =
-    "usage: heddle-examples [--device D]   run all kernels on a device (host) and compare them with plain loops\n"
+    "usage: heddle-examples [--device D]   run all kernels on a device (host), compare with plain loops\n"
     "       heddle-examples --emit KERNEL  print a kernel's Triton IR, for `heddle compile` and `heddle run`\n";
 
 static int emitKernel(const std::string &name) {
@@ -38,6 +39,7 @@ static int runAll(const std::string &device) {
 
 int main(int count, char **arguments) {
   try {
+    addSimulatedDrivers();
     if (count == 1)
       return runAll("host:0");
     if (count == 3 && !std::strcmp(arguments[1], "--device"))

@@ -384,8 +384,7 @@ public:
     const LaunchTimes &theirs = check.launches[check.waves[other].launch], &ours = check.launches[launch];
     if (theirs.ended && (theirs.ended < ours.began || theirs.ended < timeKnown()))
       return ~0u;
-    uint32_t id = Knowledge::idOf(other, stream), epoch = state.known.epochOf(id);
-    return seesAll ? std::max({epoch, state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)}) : epoch;
+    return epochOf(Knowledge::idOf(other, stream));
   }
   bool isHidden(const Stamp &store, const Stamp &) const override { return check.waves[store.wave].launch == launch; }
   void race(const Stamp &before, const Stamp &now, uint64_t address) override {
@@ -394,9 +393,10 @@ public:
 
 private:
   /// Launches that had ended then are over for this wave, whose devices told it so.
-  uint32_t timeKnown() const {
-    uint32_t id = Knowledge::endedLaunches;
-    return std::max({state.known.epochOf(id), state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)});
+  uint32_t timeKnown() const { return epochOf(Knowledge::endedLaunches); }
+  uint32_t epochOf(uint32_t id) const {
+    uint32_t epoch = state.known.epochOf(id);
+    return seesAll ? std::max({epoch, state.seenAgent.epochOf(id), state.seenSystem.epochOf(id)}) : epoch;
   }
 
   OrderCheck &check;

@@ -35,6 +35,7 @@ PortOptions portOptions(const RunOptions &options, Watcher *watcher) {
   port.direct = !options.caches && options.policy == Policy::Earliest && !watcher;
   port.seed = options.seed;
   port.watcher = watcher;
+  port.links = options.links;
   return port;
 }
 
@@ -51,7 +52,8 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
   if (options.instructionLimit == 0)
     options.instructionLimit = defaultLimit;
   port.skippedTicks = options.firstTick;
-  if (options.threads > 1 && options.schedule == Schedule::RunToBlock && port.isDirect() && !options.trace)
+  if (options.threads > 1 && options.schedule == Schedule::RunToBlock && port.isDirect() && !options.trace &&
+      !options.links)
     together = std::make_unique<Together>(system, options);
 }
 

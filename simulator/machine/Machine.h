@@ -44,6 +44,7 @@ struct RunOptions {
   std::function<uint64_t(uint64_t)> skip;
   /// Called before each instruction; slows the run down.
   std::function<void(const Wave &, const Instruction &)> trace;
+  LinkTraffic *links = nullptr; ///< counts what goes between devices
   /// Asked now and then; when it is true, all launches end with an error.
   std::function<bool()> isCancelled;
 };

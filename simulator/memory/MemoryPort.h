@@ -6,6 +6,7 @@
 //   - buffer_wbl2 is performed behind all earlier stores of its compute unit;
 //   - results land in the order of issue, queue by queue.
 #pragma once
+#include "simulator/memory/LinkTraffic.h"
 #include "simulator/memory/MemorySystem.h"
 #include "simulator/memory/Speculation.h"
 #include "simulator/memory/Watcher.h"
@@ -49,6 +50,7 @@ struct PortOptions {
   uint64_t seed = 0;
   Watcher *watcher = nullptr;
   Speculation *speculation = nullptr; ///< of the workgroup that runs; only when direct
+  LinkTraffic *links = nullptr;       ///< null: nobody counts
 };
 
 class MemoryPort {
@@ -56,6 +58,8 @@ public:
   MemoryPort(MemorySystem &system, const PortOptions &options);
 
   void issue(Wave &wave, MemoryRequest &request) {
+    if (options.links)
+      options.links->count(global, wave.unit->device->index, request);
     if (!options.direct)
       return issuePending(wave, request);
     request.sample(wave, request);

@@ -213,6 +213,13 @@ Result hipDeviceCanAccessPeer(int *able, DeviceNumber from, DeviceNumber to) {
   return result::success;
 }
 
+Result hipExtGetLinkTypeAndHopCount(int, int, uint32_t *type, uint32_t *hops) {
+  ENTER(hipExtGetLinkTypeAndHopCount);
+  *type = state().control.linkType;
+  *hops = state().control.hops;
+  return result::success;
+}
+
 Result hipDeviceEnablePeerAccess(int peer, unsigned) {
   ENTER(hipDeviceEnablePeerAccess);
   std::lock_guard lock(state().mutex);

@@ -13,6 +13,7 @@ struct FakeHip {
   int devices = 2, version = 60342131;
   std::string architecture = "gfx942:sramecc+:xnack-"; ///< of all devices
   bool peers = true;
+  uint32_t linkType = 4, hops = 1; ///< between any two; 4 is xGMI
 
   struct Failure {
     int call;   ///< the first is 1

@@ -90,6 +90,7 @@ Result drain(Stream stream);
 #define FAKE_GPU_DECLARE(name, cudaSymbol, symbol, ...) FAKE_HIP_DECLARE(name, symbol, __VA_ARGS__)
 HEDDLE_GPU_ENTRIES(FAKE_GPU_DECLARE)
 HEDDLE_HIP_ENTRIES(FAKE_HIP_DECLARE)
+HEDDLE_HIP_OPTIONAL(FAKE_HIP_DECLARE)
 
 } // namespace heddle::fake_hip
 

@@ -128,8 +128,31 @@ TEST_F(HipDriverTest, MemoryThatRunsOutIsNamed) {
     Error error =
         errorOf([&] { device->allocate(1 << 20, "big", symbol[3] == 'M' ? Caching::Normal : Caching::Uncached); });
     EXPECT_EQ(error.kind, ErrorClass::Environment);
-    EXPECT_CONTAINS(error.what(), "hip:0: out of memory: buffer `big` asks for 1048576 bytes, ");
+    EXPECT_CONTAINS(error.what(),
+                    symbol[3] == 'M'
+                        ? "hip:0: out of memory: buffer `big` asks for 1048576 bytes, "
+                        : "hip:0: out of memory: buffer `big` asks for 1048576 bytes of uncached memory, ");
   }
+}
+
+TEST_F(HipDriverTest, AKindOfMemoryThatIsRefusedIsNamed) {
+  auto device = driver.open(0);
+  fake.failures = {{"hipExtMallocWithFlags", {1, 1}}};
+  EXPECT_CONTAINS(messageOf([&] { device->allocate(4096, "flags", Caching::Uncached); }),
+                  "hip:0: 4096 bytes of uncached memory for buffer `flags`: hipExtMallocWithFlags: "
+                  "hipErrorInvalidValue (1)");
+}
+
+TEST_F(HipDriverTest, LinksAreAsTheRuntimeSays) {
+  EXPECT_EQ(driver.linkBetween(0, 1).kind, "xGMI");
+  EXPECT_EQ(driver.linkBetween(0, 1).hops, 1);
+  fake.linkType = 2, fake.hops = 3;
+  EXPECT_EQ(driver.linkBetween(1, 0).kind, "PCIe");
+  EXPECT_EQ(driver.linkBetween(1, 0).hops, 3);
+  EXPECT_EQ(driver.linkBetween(0, 0).kind, "") << "of itself";
+  EXPECT_EQ(driver.linkBetween(0, 2).kind, "") << "there is none";
+  fake.failures = {{"hipExtGetLinkTypeAndHopCount", {1, 1}}};
+  EXPECT_EQ(driver.linkBetween(0, 1).kind, "") << "it fails";
 }
 
 TEST_F(HipDriverTest, FreedMemoryStaysUntilQueuedWorkHasRun) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/gpu/GpuMemory.h"
+#include "runtime/Device.h"
 #include "runtime/drivers/gpu/GpuGate.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,9 +20,12 @@ uint64_t GpuMemory::allocate(const GpuContext &context, uint64_t sizeBytes, cons
     size_t freeBytes = 0, totalBytes = 0;
     context.call(api.memoryGetInfo, &freeBytes, &totalBytes);
     throw outOfMemory(context.name, name, sizeBytes, freeBytes,
-                      {fmt::format("the device has {} bytes in all; other processes may use some", totalBytes)});
+                      {fmt::format("the device has {} bytes in all; other processes may use some", totalBytes)},
+                      kindOfMemory(caching));
   }
-  api.check(context.name, done);
+  api.check(fmt::format("{}: {} bytes{}{}", context.name, sizeBytes, kindOfMemory(caching),
+                        name.empty() ? "" : " for buffer `" + name + "`"),
+            done);
   std::lock_guard lock(mutex);
   live[address] = {{address, sizeBytes, name, context.name}, &context};
   latest.reset();

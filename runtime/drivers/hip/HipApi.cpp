@@ -51,10 +51,13 @@ HipApi::HipApi(std::span<const std::string> libraries) : GpuApi(vendorOfHip) {
   open(libraries);
 #define HEDDLE_GPU_FIND(name, cudaSymbol, hipSymbol, ...) find(name, #hipSymbol);
 #define HEDDLE_HIP_FIND(name, symbol, ...) find(name, #symbol);
+#define HEDDLE_HIP_FIND_OPTIONAL(name, symbol, ...) find(name, #symbol, false);
   HEDDLE_GPU_ENTRIES(HEDDLE_GPU_FIND)
   HEDDLE_HIP_ENTRIES(HEDDLE_HIP_FIND)
+  HEDDLE_HIP_OPTIONAL(HEDDLE_HIP_FIND_OPTIONAL)
 #undef HEDDLE_GPU_FIND
 #undef HEDDLE_HIP_FIND
+#undef HEDDLE_HIP_FIND_OPTIONAL
   initialise();
 }
 

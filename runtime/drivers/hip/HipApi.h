@@ -22,7 +22,12 @@ inline constexpr int computeUnits = 63, maxSharedPerBlock = 74;
 /// For hipExtMallocWithFlags.
 inline constexpr unsigned mallocFineGrained = 1, mallocUncached = 3;
 
+/// What hipExtGetLinkTypeAndHopCount calls a link, as HSA numbers them.
+inline constexpr uint32_t linkOfPcie = 2, linkOfXgmi = 4;
+
 } // namespace hip
+
+#define HEDDLE_HIP_OPTIONAL(X) X(getLink, hipExtGetLinkTypeAndHopCount, int, int, uint32_t *, uint32_t *)
 
 #define HEDDLE_HIP_ENTRIES(X)                                                                                          \
   X(getDevice, hipGetDevice, int *)                                                                                    \
@@ -51,6 +56,7 @@ public:
 
 #define HEDDLE_HIP_MEMBER(name, symbol, ...) GpuFunction<__VA_ARGS__> name{nullptr};
   HEDDLE_HIP_ENTRIES(HEDDLE_HIP_MEMBER)
+  HEDDLE_HIP_OPTIONAL(HEDDLE_HIP_MEMBER)
 #undef HEDDLE_HIP_MEMBER
 };
 

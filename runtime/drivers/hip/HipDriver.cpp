@@ -34,6 +34,20 @@ const Chip *HipDriver::identify(const std::string &device, gpu::DeviceNumber num
       fmt::format("{}: {} is a {}, and Heddle makes code for {}", device, product, chipName, listChips(Vendor::Amd)));
 }
 
+PeerLink HipDriver::linkBetween(int from, int to) const {
+  int count = deviceCount();
+  if (from == to || from < 0 || to < 0 || from >= count || to >= count)
+    return {};
+  const auto &api = static_cast<const HipApi &>(library());
+  uint32_t type = 0, hops = 0;
+  if (!api.getLink || api.getLink(from, to, &type, &hops) != gpu::result::success)
+    return {};
+  std::string kind = type == hip::linkOfXgmi   ? "xGMI"
+                     : type == hip::linkOfPcie ? "PCIe"
+                                               : fmt::format("link type {}", type);
+  return {kind, int(hops)};
+}
+
 std::shared_ptr<GpuDevice> HipDriver::makeDevice(const GpuContext &context) {
   return std::make_shared<HipDevice>(*this, context);
 }

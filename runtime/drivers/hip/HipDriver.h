@@ -11,6 +11,8 @@ public:
   /// Opens nothing yet. `library` is the name or path of libamdhip64; empty is what HEDDLE_HIP_LIBRARY says.
   explicit HipDriver(std::string library = "") : GpuDriver("hip", "HIP"), libraryPath(std::move(library)) {}
   ~HipDriver() override { close(); }
+  /// Nothing is known where the runtime lacks hipExtGetLinkTypeAndHopCount, or it fails.
+  PeerLink linkBetween(int from, int to) const override;
 
 protected:
   std::unique_ptr<GpuApi> openLibrary() const override;

@@ -90,7 +90,8 @@ protected:
     if (sizeBytes > freeBytes())
       throw outOfMemory(
           name(), bufferName, sizeBytes, freeBytes(),
-          {fmt::format("the device has {} bytes in all, as far as this machine has them", engine.chip.memoryBytes)});
+          {fmt::format("the device has {} bytes in all, as far as this machine has them", engine.chip.memoryBytes)},
+          kindOfMemory(caching));
     uint64_t address = engine.allocate(name(), unsigned(number), sizeBytes, bufferName, caching);
     usedBytes += sizeBytes;
     return address;
@@ -119,6 +120,12 @@ public:
   int deviceCount() const override { return simulatedDeviceCount; }
   bool isVirtual() const override { return true; }
   bool canAccessPeer(int, int) const override { return true; }
+  PeerLink linkBetween(int, int) const override { return {"xGMI", 1}; }
+  bool countTraffic(bool on) override {
+    engine.countTraffic(on);
+    return true;
+  }
+  std::vector<PeerTraffic> traffic() const override;
   std::shared_ptr<Device> open(int ordinal) override {
     std::lock_guard guard(mutex);
     std::weak_ptr<Device> &known = devices.at(size_t(ordinal));
@@ -129,10 +136,22 @@ public:
   }
 
 private:
-  SimulatedEngine engine;
+  mutable SimulatedEngine engine;
   std::mutex mutex;
   std::array<std::weak_ptr<Device>, simulatedDeviceCount> devices;
 };
+
+std::vector<PeerTraffic> SimulatedDriver::traffic() const {
+  std::vector<PeerTraffic> all;
+  std::optional<simulator::LinkTraffic> links = engine.traffic();
+  if (!links)
+    return all;
+  for (const auto &[pair, link] : links->links()) {
+    all.push_back({int(pair.first), int(pair.second), link.bytes, link.requests, link.windows});
+    all.back().windows.resize(links->windowCount());
+  }
+  return all;
+}
 
 } // namespace
 

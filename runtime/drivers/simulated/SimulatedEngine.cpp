@@ -113,6 +113,9 @@ std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &re
   if (!session) {
     options = simulationOptions();
     options.patient = true;
+    options.links = links.get();
+    if (links && options.schedule == simulator::Schedule::RunToBlock)
+      options.schedule = simulator::Schedule::RoundRobin; // what is at once on devices is at once in the windows too
     options.firstTick = ticks;
     options.skip = [this](uint64_t wanted) { return passTime(wanted); };
     session = std::make_unique<simulator::Session>(*simulated, options);
@@ -131,6 +134,18 @@ std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &re
                                      request.ordinal, own);
   session->begin(*launched->run);
   return launched;
+}
+
+void SimulatedEngine::countTraffic(bool on) {
+  Guard guard = lock();
+  if (session)
+    throw internalError("counting cannot begin or end while kernels run");
+  links = on ? std::make_unique<simulator::LinkTraffic>() : nullptr;
+}
+
+std::optional<simulator::LinkTraffic> SimulatedEngine::traffic() {
+  Guard guard = lock();
+  return links ? std::optional(*links) : std::nullopt;
 }
 
 uint64_t SimulatedEngine::takeRecord(unsigned ordinal) {

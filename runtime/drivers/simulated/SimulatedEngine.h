@@ -37,6 +37,10 @@ public:
   /// When the launch's turn has come.
   std::unique_ptr<SteppedLaunch> begin(const SimulatedRequest &request);
 
+  /// Of what kernels move between devices; from the next kernel on that runs alone.
+  void countTraffic(bool on);
+  std::optional<simulator::LinkTraffic> traffic();
+
   uint8_t *access(SteppedQueue &queue, const char *what, uint64_t address, uint64_t sizeBytes, bool writes) override;
   uint64_t nanoseconds() override; ///< 10 for a tick, which is an instruction of a wave
 
@@ -62,6 +66,7 @@ private:
   std::unique_ptr<simulator::Session> session;   ///< null while no kernel runs
   simulator::SimulationOptions options;          ///< of the session
   uint64_t ticks = 0;                            ///< of sessions that are over
+  std::unique_ptr<simulator::LinkTraffic> links; ///< null: nobody counts
   std::multimap<unsigned, uint64_t> freeRecords; ///< by the device
   Guard *guardOfTurn = nullptr;
   double waitedSeconds = 0; ///< for somebody outside, while only time passed: since launches began, ended or were told
