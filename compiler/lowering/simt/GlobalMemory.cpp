@@ -140,7 +140,8 @@ void ThreadEmitter::emitLoad(LoadOp op) {
     }
   }
   if (agree)
-    results = broadcastFromOwners(op.getPtr().getType(), element, [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
+    results = broadcastFromOwners(op.getPtr().getType(), element,
+                                  [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
   emitted[op.getResult()] = results;
 }
 

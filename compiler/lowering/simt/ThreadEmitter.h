@@ -177,8 +177,8 @@ private:
   Values convertThroughShared(const Values &values, Type from, Type to);
   /// What `valuesOf` gives for the registers of the owners, where alone it is emitted, in all threads; for `together`
   /// neighbouring registers at once.
-  Values broadcastFromOwners(mlir::Type tile, mlir::Type element,
-                             llvm::function_ref<Values(int64_t reg)> valuesOf, int64_t together = 1);
+  Values broadcastFromOwners(mlir::Type tile, mlir::Type element, llvm::function_ref<Values(int64_t reg)> valuesOf,
+                             int64_t together = 1);
 
   //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
   void placeRings();   ///< below the scratch memory, each where no other lives at the same time
