@@ -105,9 +105,12 @@ struct heddle::WrappingSum {
   int64_t least = 0, most = 0; ///< bounds of the lane's part
 };
 
+/// An address of more terms stays whole: sums that share operands would be as many as there are ways through them.
+static constexpr size_t mostTerms = 16;
+
 bool AddressAnalysis::collect(Value *value, int64_t factor, const Instruction *at, WrappingSum &sum) const {
   constexpr int64_t limit = int64_t(1) << 31;
-  if (factor <= -limit || factor >= limit)
+  if (factor <= -limit || factor >= limit || sum.ofWave.size() + sum.ofLane.size() >= mostTerms)
     return false;
   if (auto *number = dyn_cast<ConstantInt>(value))
     return addScaled(sum.constant, number->getSExtValue(), factor);
@@ -182,6 +185,8 @@ bool AddressAnalysis::addWrapping(Value *value, bool isSigned, int64_t factor, c
 
 bool AddressAnalysis::addLeaf(Value *value, bool isSigned, int64_t factor, const Instruction *at,
                               AddressParts &parts) const {
+  if (parts.ofWave.size() + parts.ofLane.size() >= mostTerms)
+    return false;
   if (isOfWave(value, at)) {
     parts.ofWave.push_back({value, isSigned, factor});
     return true;

@@ -221,7 +221,7 @@ static Value *conjunction(IRBuilder<> &b, ArrayRef<Guard> guards) {
   Value *all = nullptr;
   for (const Guard &guard : guards) {
     Value *bit = guard.inverted ? b.CreateNot(guard.bit) : guard.bit;
-    all = all ? b.CreateAnd(all, bit) : bit;
+    all = all ? b.CreateLogicalAnd(all, bit) : bit;
   }
   return all;
 }

@@ -3,6 +3,7 @@
 #include "chips/Chip.h"
 #include "compiler/emit/BufferAccesses.h"
 #include "compiler/emit/Guard.h"
+#include "compiler/emit/LlvmOptions.h"
 #include "support/Error.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -20,7 +21,6 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
@@ -170,6 +170,7 @@ std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::C
     machine.setOptLevel(level);
     module.getContext().setOptPassGate(usual);
   });
+  auto options = keepLlvmOptions();
   runStep(module, "code generation", [&] {
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;
@@ -202,13 +203,7 @@ void initializeTargets() {
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
     LLVMInitializeAMDGPUAsmParser();
-    // Pointers to shared memory have 32 bits: half the registers.
-    if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
-      static_cast<llvm::cl::opt<bool> *>(option)->setValue(true);
-    // What LLVM moved to another block has no line any more: none in the table either, not that of what it stands
-    // behind.
-    if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("use-unknown-locations"))
-      option->addOccurrence(0, "use-unknown-locations", "Enable");
+    setLlvmOptions();
   });
 }
 
@@ -235,6 +230,7 @@ CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::str
     throw internalError("LLVM has no back end for " + this->triple + ": " + message);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a fused product is asked for by name, never found
+  auto held = keepLlvmOptions();
   machine.reset(target->createTargetMachine(llvm::Triple(this->triple), this->processor, this->features, options,
                                             llvm::Reloc::PIC_, std::nullopt, codeGenLevel(level)));
   if (!machine)

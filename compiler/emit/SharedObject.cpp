@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/SharedObject.h"
 #include "compiler/emit/Guard.h"
+#include "compiler/emit/LlvmOptions.h"
 #include "lld/Common/Driver.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -11,7 +12,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
@@ -71,12 +71,10 @@ std::string link(const std::string &object, std::vector<const char *> arguments)
   llvm::raw_string_ostream stream(messages);
   int status = 1;
   std::string failure;
-  {
-    static std::mutex oneLinkAtATime; // LLD keeps global state
-    std::lock_guard lock(oneLinkAtATime);
+  withLld([&] {
     failure =
         runGuarded([&] { status = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}}).retCode; });
-  }
+  });
   if (!failure.empty() || status != 0)
     throw internalError("LLD failed: " + (failure.empty() ? messages : failure));
   return readFile(output);

@@ -26,7 +26,7 @@ struct DeviceOptions {
   bool checked = false;     ///< compiled with bounds checks; for `host` only
   bool cooperative = false; ///< every program instance lives at once
   int warps = 4;            ///< of a block of a GPU
-  bool warpGroups = false;  ///< CompileOptions::warpGroups
+  bool warpGroups = true;   ///< CompileOptions::warpGroups
   bool exactMath = false;   ///< CompileOptions::exactMath
 };
 /// A device of the runtime (`host:0`, `cuda:1`), and the compiler's target for it. Keeps the kernel of the last text,
@@ -38,7 +38,7 @@ struct ThreadsOptions {
   bool predicated = false;  ///< the code that becomes PTX, with accesses in inline assembly
   bool cooperative = false; ///< every program instance lives at once
   int warps = 4;            ///< of a block
-  bool warpGroups = false;  ///< CompileOptions::warpGroups
+  bool warpGroups = true;   ///< CompileOptions::warpGroups
 };
 /// The code for `sm_90`, one thread's LLVM IR, in the thread interpreter. A race in shared memory or a fault of a
 /// barrier is an error.

@@ -8,18 +8,16 @@ using namespace heddle::nvptx;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-static constexpr unsigned bytesOfDepth = 32; ///< of a row of A that an instruction multiplies
-
 std::optional<GroupInstruction> NvptxTarget::groupInstruction(DotOp dot, int warps) const {
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
   Type a = aType.getElementType(), b = elementTypeOf(dot.getB().getType());
   int64_t m = dType.getDimSize(0), n = dType.getDimSize(1), k = aType.getDimSize(1);
   auto isFp8 = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
   // Sums of products of 8 bits are kept in fewer bits than f32 has.
-  bool areNarrow = isFp8(a) && isFp8(b) && int64_t(dot.getMaxNumImpreciseAcc()) >= k;
+  bool areNarrow = isFp8(a) && isFp8(b) && int64_t(dot.getMaxNumImpreciseAcc()) > k;
   bool fits = dType.getRank() == 2 && ((a == b && (a.isF16() || a.isBF16())) || areNarrow) &&
               dType.getElementType().isF32() && warps % 4 == 0;
-  if (!fits || m < 64 || k < bytesOfDepth * 8 / a.getIntOrFloatBitWidth())
+  if (!fits || m < 64 || k < bytesOfGroupDepth * 8 / a.getIntOrFloatBitWidth())
     return std::nullopt;
   GroupInstruction instruction;
   instruction.groupsAlongM = std::min<int64_t>(warps / 4, m / 64);
@@ -62,7 +60,7 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, 
   for (size_t i = 0; i < count; ++i)
     list += (i ? ", $" : "$") + std::to_string(i);
   unsigned bits = a.element.getIntOrFloatBitWidth();
-  std::string shape = "m64n" + std::to_string(2 * count) + "k" + std::to_string(bytesOfDepth * 8 / bits);
+  std::string shape = "m64n" + std::to_string(2 * count) + "k" + std::to_string(bytesOfGroupDepth * 8 / bits);
   // Only elements of 16 bits may lie across K.
   std::string turns = bits != 16 ? "" : std::string(a.alongK ? ", 0" : ", 1") + (b.alongK ? ", 0" : ", 1");
   // The accumulators count as operands a second time.

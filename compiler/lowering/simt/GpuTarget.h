@@ -25,7 +25,8 @@ struct MatrixInstruction {
   llvm::SmallVector<std::pair<int64_t, int64_t>, 16> results = {};
 };
 
-/// A product by four warps: 64 rows, n columns, as deep as 32 bytes of a row are.
+/// A product by four warps: 64 rows, n columns, as deep as so many bytes of a row are.
+inline constexpr int64_t bytesOfGroupDepth = 32;
 struct GroupInstruction {
   int64_t n = 0;
   int64_t groupsAlongM = 1, groupsAlongN = 1; ///< of four warps, in the block
@@ -147,7 +148,7 @@ public:
   }
   virtual void beginGroup(Builder &b) const {} ///< before the first of a group of products
   virtual void endGroup(Builder &b) const {}   ///< after the last
-  /// 64 x n accumulators of four warps, += a * b, 32 bytes deep. An operand is along K when that is what is contiguous.
+  /// 64 x n accumulators of four warps, += a * b, bytesOfGroupDepth deep. An operand is along K when that is what is contiguous.
   virtual mlir::SmallVector<mlir::Value> multiplyGroup(Builder &b, GroupOperand a, GroupOperand bb,
                                                        mlir::ValueRange accumulators) const {
     return {};

@@ -7,8 +7,6 @@ using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-static constexpr int64_t bytesOfDepth = 32; ///< of a row of A that an instruction multiplies
-
 /// The byte of an element of a tile in its stage.
 static int64_t byteAt(SharedType ring, const layout::LinearLayout &inverse, int64_t row, int64_t column) {
   using layout::Dim;
@@ -58,7 +56,7 @@ void ThreadEmitter::emitDotShared(DotSharedOp op) {
   target.beginGroup(b);
   for (int64_t first = 0; first < layout.inputSize(Dim::Register); first += count) {
     int64_t row = registerPart(layout, first, Dim::Dim0), column = registerPart(layout, first, Dim::Dim1);
-    for (int64_t k = 0; k < depth; k += bytesOfDepth * 8 / bits) {
+    for (int64_t k = 0; k < depth; k += bytesOfGroupDepth * 8 / bits) {
       int64_t aByte = aTurned ? byteAt(a, aInverse, k, row) : byteAt(a, aInverse, row, k);
       int64_t bByte = bTurned ? byteAt(bb, bInverse, column, k) : byteAt(bb, bInverse, k, column);
       GroupOperand left{moved(aStart, aByte), a.getElementType(), operandLayout(a)->columnMajor == aTurned};

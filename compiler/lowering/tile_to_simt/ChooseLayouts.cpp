@@ -27,14 +27,15 @@ LinearLayout LayoutAssigner::defaultLayout(const layout::Shape &shape, int64_t p
 
 // The axis K of a product of the loaded tile, and how many neighbours on it a thread reads at once.
 std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfProduct(LoadOp load) {
-  SmallVector<Value> work = {load.getResult()};
-  while (!work.empty())
-    for (OpOperand &use : work.pop_back_val().getUses()) {
+  llvm::SetVector<Value> seen;
+  seen.insert(load.getResult());
+  for (size_t i = 0; i < seen.size(); ++i)
+    for (OpOperand &use : seen[i].getUses()) {
       if (auto dot = dyn_cast<DotOp>(use.getOwner()); dot && use.getOperandNumber() < 2) {
         if (std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot))
           return std::pair(int(tileOf(dot.getD()).getRank()) - 1 - int(use.getOperandNumber()), instruction->kWidth);
       } else if (isElementwise(use.getOwner())) {
-        work.push_back(use.getOwner()->getResult(0));
+        seen.insert(use.getOwner()->getResult(0));
       }
     }
   return std::nullopt;

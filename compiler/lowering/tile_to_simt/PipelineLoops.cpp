@@ -5,6 +5,7 @@
 #include "compiler/layout/MatrixLoad.h"
 #include "compiler/layout/Swizzle.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -28,6 +29,11 @@ struct Copy {
   int64_t elements; ///< that a thread copies at once
   LinearLayout shared;
   AllocOp ring;
+
+  SharedType ringType(int64_t stages) {
+    auto tile = cast<RankedTensorType>(load.getType());
+    return SharedType::get(load.getContext(), stages, tile.getShape(), tile.getElementType(), shared);
+  }
 };
 
 class LoopPipeliner {
@@ -35,7 +41,7 @@ public:
   LoopPipeliner(scf::ForOp loop, int64_t stages) : loop(loop), stages(stages), b(loop.getLoc(), loop.getContext()) {}
 
   void findCopies();
-  ArrayRef<Copy> getCopies() const { return copies; }
+  MutableArrayRef<Copy> getCopies() { return copies; }
   /// With rings of at most so many bytes.
   void rewrite(int64_t mostBytes);
 
@@ -209,12 +215,13 @@ DotOp LoopPipeliner::findOpenProduct() {
   auto sum = dyn_cast<BlockArgument>(dot.getC());
   bool carries = sum && sum.getOwner() == loop.getBody() && sum.hasOneUse() && dot->hasOneUse() &&
                  loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getD();
-  auto isCopied = [&](Value operand) {
-    while (auto pure = dyn_cast_or_null<TransOp>(operand.getDefiningOp()))
-      operand = pure.getSrc();
-    return llvm::any_of(copies, [&](const Copy &copy) { return copy.load == operand.getDefiningOp(); });
+  auto isRead = [&](int number) {
+    OperandTile operand = operandTile(dot, number);
+    return llvm::any_of(copies, [&](Copy &copy) {
+      return copy.load == operand.tile.getDefiningOp() && groupsReadRing(copy.ringType(stages), operand.axisK);
+    });
   };
-  return carries && isCopied(dot.getA()) && isCopied(dot.getB()) ? dot : DotOp();
+  return carries && isRead(0) && isRead(1) ? dot : DotOp();
 }
 
 //===-- Rewriting ------------------------------------------------------------------------------------------------===//
@@ -279,11 +286,8 @@ Value LoopPipeliner::nextStage(Value stage) {
 
 void LoopPipeliner::emitPrologue() {
   b.setInsertionPoint(loop);
-  for (Copy &copy : copies) {
-    auto tile = cast<RankedTensorType>(copy.load.getType());
-    copy.ring = AllocOp::create(
-        b, SharedType::get(b.getContext(), stages, tile.getShape(), tile.getElementType(), copy.shared));
-  }
+  for (Copy &copy : copies)
+    copy.ring = AllocOp::create(b, copy.ringType(stages));
   for (unsigned number : carried)
     scalarsAhead.push_back(loop.getInitArgs()[number]);
   for (int64_t stage = 0; stage + 1 < stages; ++stage) {
@@ -372,9 +376,15 @@ void LoopPipeliner::readShared(Copy &copy, Value stage) {
 
 //===-- The function ---------------------------------------------------------------------------------------------===//
 
-// Behind the last loop the rings' memory is free for others.
+// Behind the last loop the rings' memory is free for others, unless a product there has its operands in rings too.
 static Operation *lastLoop(FuncOp function, ArrayRef<scf::ForOp> loops) {
   Operation *last = nullptr;
+  auto groups = function.walk([&](DotOp dot) {
+    bool isOutside = dot->hasAttr("simt.group") && !llvm::is_contained(loops, dot->getParentOp());
+    return isOutside ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (groups.wasInterrupted())
+    return nullptr;
   for (scf::ForOp loop : loops) {
     if (loop->getParentOp() != function || !function.getBody().hasOneBlock())
       return nullptr;
@@ -386,7 +396,7 @@ static Operation *lastLoop(FuncOp function, ArrayRef<scf::ForOp> loops) {
 
 // At most what the kernel exchanges through shared memory at once while there are rings, and what products of groups of
 // warps keep there besides.
-static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const DenseSet<Operation *> &copied,
+static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const DenseMap<Operation *, SharedType> &copied,
                             Operation *last) {
   int64_t bytes = 0, operandBytes = 0;
   auto tileBytes = [](Value value) -> int64_t {
@@ -413,12 +423,11 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
       bytes = std::max(bytes, scratch.offsets() * elementBytes);
     } else if (op->hasAttr("simt.group")) {
       int64_t all = 0;
-      for (Value operand : op->getOperands().take_front(2)) {
-        Operation *from = operand.getDefiningOp();
-        if (auto trans = dyn_cast<TransOp>(from))
-          from = trans.getSrc().getDefiningOp();
-        if (!copied.contains(from))
-          all += int64_t(llvm::alignTo(uint64_t(tileBytes(operand)), 1024));
+      for (int number : {0, 1}) {
+        OperandTile operand = operandTile(cast<DotOp>(op), number);
+        auto ring = copied.find(operand.tile.getDefiningOp());
+        if (ring == copied.end() || !groupsReadRing(ring->second, operand.axisK))
+          all += int64_t(llvm::alignTo(uint64_t(tileBytes(operand.tile)), 1024));
       }
       operandBytes = std::max(operandBytes, all);
     } else if (isa<ReduceOp, ScanOp, GatherOp, HistogramOp, AtomicRMWOp, AtomicCASOp>(op) ||
@@ -446,11 +455,11 @@ LogicalResult simt::pipelineLoops(ModuleOp module, const GpuTarget &target, int 
     if (innermost)
       pipeliners.emplace_back(loop, stages).findCopies();
   });
-  DenseSet<Operation *> copied;
+  DenseMap<Operation *, SharedType> copied;
   SmallVector<scf::ForOp> loops;
   for (LoopPipeliner &pipeliner : pipeliners)
-    for (const Copy &copy : pipeliner.getCopies()) {
-      copied.insert(copy.load);
+    for (Copy &copy : pipeliner.getCopies()) {
+      copied[copy.load] = copy.ringType(1);
       loops.push_back(copy.load->getParentOfType<scf::ForOp>());
     }
   // Loops come one after the other, and their rings share memory.

@@ -27,24 +27,32 @@ static layout::Order memoryOrder(Value tile) {
   return axis && axis.getInt() == 0 ? layout::Order{0, 1} : layout::Order{1, 0};
 }
 
-/// `axisK`: that of the operand which products sum over.
-static Operand shareOperand(ImplicitLocOpBuilder &b, Value operand, int axisK) {
-  bool turned = false;
-  if (auto trans = operand.getDefiningOp<TransOp>()) {
-    turned = trans.getOrder() == ArrayRef<int32_t>{1, 0};
-    if (turned) {
-      operand = trans.getSrc();
-      axisK = 1 - axisK;
-    }
-  }
+OperandTile simt::operandTile(DotOp dot, int operand) {
+  Value tile = operand == 0 ? dot.getA() : dot.getB();
+  int axisK = operand == 0 ? 1 : 0;
+  auto trans = tile.getDefiningOp<TransOp>();
+  if (!trans)
+    return {tile, false, axisK};
+  bool turned = trans.getOrder() == ArrayRef<int32_t>{1, 0};
+  return {trans.getSrc(), turned, turned ? 1 - axisK : axisK};
+}
+
+static bool mayLieAcross(Type element) {
+  return element.getIntOrFloatBitWidth() == 16;
+}
+
+bool simt::groupsReadRing(SharedType ring, int axisK) {
+  std::optional<OperandLayout> found = operandLayout(ring);
+  return found && (mayLieAcross(ring.getElementType()) || found->columnMajor == (axisK == 0));
+}
+
+static Operand shareOperand(ImplicitLocOpBuilder &b, DotOp dot, int number) {
+  auto [operand, turned, axisK] = operandTile(dot, number);
+  if (auto load = operand.getDefiningOp<LoadSharedOp>(); load && groupsReadRing(load.getRing().getType(), axisK))
+    return {load.getRing(), load.getStage(), turned, false};
   auto tile = cast<RankedTensorType>(operand.getType());
-  // Narrow elements must lie along K.
-  bool mayLieAcross = tile.getElementTypeBitWidth() == 16;
-  if (auto load = operand.getDefiningOp<LoadSharedOp>())
-    if (auto found = operandLayout(load.getRing().getType()); found && (mayLieAcross || found->columnMajor == !axisK))
-      return {load.getRing(), load.getStage(), turned, false};
   layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
-  layout::Order order = mayLieAcross ? memoryOrder(operand) : layout::Order{axisK, 1 - axisK};
+  layout::Order order = mayLieAcross(tile.getElementType()) ? memoryOrder(operand) : layout::Order{axisK, 1 - axisK};
   layout::LinearLayout layout = layout::matrixShared(shape, int(tile.getElementTypeBitWidth()), order);
   Value ring = AllocOp::create(b, SharedType::get(b.getContext(), 1, tile.getShape(), tile.getElementType(), layout));
   return {ring, arith::ConstantIntOp::create(b, 0, 32), turned, true};
@@ -78,7 +86,7 @@ static void finishBehindLoop(ImplicitLocOpBuilder &b, Value open) {
 
 static void share(DotOp dot) {
   ImplicitLocOpBuilder b(dot.getLoc(), dot);
-  Operand a = shareOperand(b, dot.getA(), 1), bb = shareOperand(b, dot.getB(), 0);
+  Operand a = shareOperand(b, dot, 0), bb = shareOperand(b, dot, 1);
   if (a.copied || bb.copied)
     BarrierOp::create(b); // who reads what was there before
   for (auto [operand, value] : {std::pair(a, dot.getA()), std::pair(bb, dot.getB())}) {
@@ -97,7 +105,7 @@ static void share(DotOp dot) {
   Value started =
       DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.turned, bb.turned);
   b.setInsertionPoint(dot);
-  bool staysOpen = dot->hasAttr(staysOpenAttr) && !a.copied && !bb.copied;
+  bool staysOpen = dot->hasAttr(staysOpenAttr);
   Value done = DotWaitOp::create(b, dot.getType(), started, staysOpen ? 1 : 0);
   dot.getD().replaceAllUsesWith(done);
   if (staysOpen)
