@@ -148,7 +148,8 @@ public:
   }
   virtual void beginGroup(Builder &b) const {} ///< before the first of a group of products
   virtual void endGroup(Builder &b) const {}   ///< after the last
-  /// 64 x n accumulators of four warps, += a * b, bytesOfGroupDepth deep. An operand is along K when that is what is contiguous.
+  /// 64 x n accumulators of four warps, += a * b, bytesOfGroupDepth deep. An operand is along K when that is what is
+  /// contiguous.
   virtual mlir::SmallVector<mlir::Value> multiplyGroup(Builder &b, GroupOperand a, GroupOperand bb,
                                                        mlir::ValueRange accumulators) const {
     return {};
