@@ -100,7 +100,7 @@ public:
     system.write(*wave.unit, request.scope, address, size, in);
   }
   uint8_t *change(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size) {
-    return options.direct ? global.at(address, size, true) : system.change(*wave.unit, request.scope, address, size);
+    return options.direct ? global.toChange(address, size) : system.change(*wave.unit, request.scope, address, size);
   }
 
   /// The virtual clock: a tick for every instruction of every wave, and what was skipped while all waited.
