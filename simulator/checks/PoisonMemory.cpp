@@ -85,10 +85,8 @@ PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, u
   auto *allocation = const_cast<Allocation *>(global.around(address, false));
   if (!allocation)
     return {};
-  if (!allocation->unwritten && makes) {
-    allocation->unwritten = std::make_unique<UnwrittenBytes>();
-    allocation->unwritten->flags = std::make_unique<uint8_t[]>(allocation->sizeBytes);
-  }
+  if (!allocation->unwritten && makes)
+    allocation->unwritten = UnwrittenBytes::make(allocation->sizeBytes, UnwrittenBytes::Written);
   if (!allocation->unwritten)
     return {};
   return {allocation->unwritten->flags.get() + (address - allocation->base), nullptr, allocation};

@@ -34,6 +34,14 @@ void setRequestValue(MemoryRequest &request, unsigned lane, T value) {
 
 [[noreturn]] void faultMisaligned(uint64_t address, unsigned size, unsigned lane);
 
+/// Whether changing a lane's word would change bytes behind the allocation that it begins in.
+template <Space space, typename T>
+bool changesBehind(Wave &wave, uint64_t address, T old, T changed) {
+  if constexpr (sizeof(T) == 4 && (space == Space::Global || space == Space::Flat))
+    return (std::bit_cast<uint32_t>(old) ^ std::bit_cast<uint32_t>(changed)) & wave.memory->global.bitsBehind(address);
+  return false;
+}
+
 /// `operation(old, data)` is the new value; one of three parameters also gets the value to compare with, which lies in
 /// the words behind the data.
 template <Space space, typename T, auto operation>
@@ -49,6 +57,8 @@ void sampleAtomic(Wave &wave, MemoryRequest &request) {
       changed = operation(old, data, requestValue<T>(request, sizeof(T) / 4, lane));
     else
       changed = operation(old, data);
+    if (changesBehind<space>(wave, request.address[lane], old, changed))
+      bytesAt(wave, space, lane, request.address[lane], sizeof(T), true); // is the fault of any other write
     std::memcpy(place, &changed, sizeof changed);
     setRequestValue(request, lane, old);
   });

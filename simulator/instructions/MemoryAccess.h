@@ -109,7 +109,7 @@ template <Space space>
 uint8_t *placeToChange(Wave &wave, const MemoryRequest &request, unsigned lane, unsigned size) {
   uint64_t address = request.address[lane];
   bool isGlobal = space == Space::Global || (space == Space::Flat && !isOnChip(address));
-  if (!isGlobal || wave.memory->isDirect())
+  if (!isGlobal)
     return bytesAt(wave, space, lane, address, size, true);
   try {
     return wave.memory->change(wave, request, address, size);

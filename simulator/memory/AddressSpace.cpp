@@ -15,6 +15,14 @@ constexpr uint64_t gapBytes = uint64_t(1) << 20;
 
 } // namespace
 
+std::unique_ptr<UnwrittenBytes> UnwrittenBytes::make(uint64_t sizeBytes, uint8_t flag) {
+  auto made = std::make_unique<UnwrittenBytes>();
+  made->flags = std::make_unique_for_overwrite<uint8_t[]>(sizeBytes + 3);
+  std::fill_n(made->flags.get(), sizeBytes, flag);
+  std::fill_n(made->flags.get() + sizeBytes, 3, uint8_t(Written));
+  return made;
+}
+
 std::string describePlace(const Allocation &allocation, uint64_t address) {
   std::string name = fmt::format("`{}`, {} bytes at 0x{:x}", allocation.name, allocation.sizeBytes, allocation.base);
   if (address < allocation.base)
@@ -132,11 +140,8 @@ void AddressSpace::setAllWritten() {
 bool AddressSpace::prepareUnwritten() {
   bool any = false;
   for (auto &[base, allocation] : allocations) {
-    if (!allocation.initialised && !allocation.unwritten) {
-      allocation.unwritten = std::make_unique<UnwrittenBytes>();
-      allocation.unwritten->flags = std::make_unique_for_overwrite<uint8_t[]>(allocation.sizeBytes);
-      std::fill_n(allocation.unwritten->flags.get(), allocation.sizeBytes, uint8_t(UnwrittenBytes::Never));
-    }
+    if (!allocation.initialised && !allocation.unwritten)
+      allocation.unwritten = UnwrittenBytes::make(allocation.sizeBytes, UnwrittenBytes::Never);
     any |= allocation.unwritten != nullptr;
   }
   return any;

@@ -32,8 +32,10 @@ struct ReleaseMemory {
 /// Which bytes of an allocation hold what nothing has written. Kept by PoisonCheck.
 struct UnwrittenBytes {
   enum : uint8_t { Written, Never, Copied }; ///< Copied: a store brought what nothing had written
-  std::unique_ptr<uint8_t[]> flags;          ///< one of these for each byte
-  std::string firstStore;                    ///< the report's line of the first store of such
+  std::unique_ptr<uint8_t[]> flags; ///< one of these for each byte, and for three behind (AddressSpace::toChange)
+  std::string firstStore;           ///< the report's line of the first store of such
+
+  static std::unique_ptr<UnwrittenBytes> make(uint64_t sizeBytes, uint8_t flag);
 };
 
 struct Allocation {
@@ -76,6 +78,19 @@ public:
     if (near && near->contains(address, size) && (!writes || near->writable))
       return near->bytes.get() + (address - near->base);
     return find(address, size, writes);
+  }
+  /// The memory of a read-modify-write of aligned bytes. Chips have none of fewer than four, so that compilers make one
+  /// of one or two bytes of the word around them, whose last may lie behind an allocation: on a device none ends inside
+  /// a word. Those bytes are 0, and whoever would change them is at fault.
+  uint8_t *toChange(uint64_t address, uint64_t size) {
+    const Allocation *allocation = size == 4 ? around(address, true) : nullptr;
+    return allocation ? allocation->bytes.get() + (address - allocation->base) : at(address, size, true);
+  }
+  /// Which bits of the word at `address` lie behind the allocation that it begins in.
+  uint32_t bitsBehind(uint64_t address) {
+    const Allocation *allocation = around(address, false);
+    uint64_t inside = allocation ? allocation->end() - address : 4;
+    return inside < 4 ? ~uint32_t(0) << (8 * inside) : 0;
   }
   /// The allocation that holds the address and may be written if `writes`, or null.
   const Allocation *around(uint64_t address, bool writes) {

@@ -116,7 +116,7 @@ public:
   uint8_t *change(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size) {
     if (options.speculation)
       throw Fault("changes memory, which needs its turn");
-    return options.direct ? global.at(address, size, true) : system.change(*wave.unit, request.scope, address, size);
+    return options.direct ? global.toChange(address, size) : system.change(*wave.unit, request.scope, address, size);
   }
 
   /// The virtual clock: a tick for every instruction of every wave, and what was skipped while all waited.

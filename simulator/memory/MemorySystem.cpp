@@ -235,7 +235,8 @@ void MemorySystem::write(ComputeUnit &unit, Scope scope, uint64_t address, unsig
 }
 
 uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size) {
-  const Allocation &allocation = holder(address, size, true);
+  home.toChange(address, size); // throws when there is none
+  const Allocation &allocation = *home.around(address, true);
   Device &device = *unit.device;
   uint64_t line = lineOf(address);
   unsigned offset = unsigned(address - line);

@@ -82,7 +82,7 @@ public:
   void readScalar(ComputeUnit &unit, uint64_t address, unsigned size, void *out);
   void write(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
   /// The bytes where a read-modify-write of `scope` is done, for the caller to read and change at once. Aligned, so
-  /// that they lie in one line.
+  /// that they lie in one line; AddressSpace::toChange says which may lie behind an allocation.
   uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size);
 
   void writeBack(ComputeUnit &unit, Scope scope);  ///< buffer_wbl2

@@ -12,7 +12,7 @@ using namespace executors;
 /// Why two executors disagree about a program.
 struct Difference {
   std::string message; ///< buffer, first differing element, both values; or the error of one executor
-  std::string failure; ///< that error without line numbers; empty for a wrong value
+  std::string failure; ///< that error without numbers of places; empty for a wrong value
 };
 
 std::optional<Difference> compareOutputs(const FuzzProgram &program, const std::vector<reference::Argument> &expected,

@@ -39,6 +39,23 @@ private:
   std::string word, as;
 };
 
+/// Fails where a word occurs, at another address each time.
+class FaultingExecutor : public Executor {
+public:
+  explicit FaultingExecutor(std::string word) : word(std::move(word)) {}
+  std::string name() const override { return "faults"; }
+  void run(const std::string &text, const Grid &grid, std::vector<Argument> &arguments) override {
+    static const char *const addresses[] = {"0x7000", "0xdec5", "0x7fab"};
+    if (text.find(word) != std::string::npos)
+      throw heddle::internalError(std::string("writes 4 bytes at ") + addresses[count++ % 3]);
+    makeReferenceExecutor()->run(text, grid, arguments);
+  }
+
+private:
+  std::string word;
+  int count = 0;
+};
+
 /// A reference evaluator whose result has one bit wrong.
 class BitFlippingExecutor : public Executor {
 public:
@@ -158,6 +175,16 @@ TEST(Fuzz, a_failing_program_shrinks_around_its_fault) {
   ASSERT_TRUE(difference);
   FuzzProgram smaller = reduceProgram(program, executor, *difference);
   EXPECT_TRUE(checkProgram(smaller, executor));
+  EXPECT_LT(smaller.text.size(), program.text.size() / 2);
+  EXPECT_NE(smaller.text.find("arith.muli"), std::string::npos);
+}
+
+TEST(Fuzz, so_does_one_whose_fault_has_an_address) {
+  FaultingExecutor executor("arith.muli");
+  FuzzProgram program = programOf(1);
+  auto difference = checkProgram(program, executor);
+  ASSERT_TRUE(difference);
+  FuzzProgram smaller = reduceProgram(program, executor, *difference);
   EXPECT_LT(smaller.text.size(), program.text.size() / 2);
   EXPECT_NE(smaller.text.find("arith.muli"), std::string::npos);
 }
