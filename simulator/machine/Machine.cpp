@@ -16,6 +16,9 @@ constexpr uint64_t instructionsPerShortSlice = 8;
 constexpr uint64_t instructionsPerAdmission = 1 << 20;
 /// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
 constexpr uint64_t instructionsToAge = 1 << 14;
+/// What is frozen gets a turn after so many of the others also when these never seem to wait: a wave that polls many
+/// places looks like one that works.
+constexpr uint64_t instructionsToThaw = 1 << 20;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
 /// While all waves find what they wait for unchanged: a kernel that counts its polls gives up some time.
 constexpr uint64_t mostIdleInstructions = 1 << 22;
@@ -100,7 +103,7 @@ void Machine::begin(KernelRun &run) {
 }
 
 void Machine::noteProgress() {
-  idlePasses = 0, nextSkip = firstSkip, progressedAt = executed;
+  hasThawed = false, nextSkip = firstSkip, progressedAt = executed;
 }
 
 void Machine::admit(KernelRun &run) {
@@ -189,6 +192,9 @@ bool Machine::admitAll(KernelRun &run) {
 bool Machine::pass() {
   bool progressed = false;
   stuck = false;
+  thawed |= executed - thawedAt > instructionsToThaw;
+  if (thawed)
+    thawedAt = executed;
   std::vector<Place> places = order();
   for (size_t i = 0; i < places.size(); ++i)
     if (options.schedule == Schedule::Random && random() % 2)
@@ -434,10 +440,10 @@ bool Machine::endAtFault() {
 
 /// Lets happen what must happen some time: the frozen run, memory is changed by what is on its way, and time passes.
 bool Machine::unblock() {
-  if (options.schedule == Schedule::Frozen && idlePasses % 2 == 0) {
-    ++idlePasses;
-    return thawed = true;
-  }
+  // Before anything else, and again behind each of the others: what arrives, or the time, may matter to it alone.
+  if (options.schedule == Schedule::Frozen && !hasThawed)
+    return hasThawed = thawed = true;
+  hasThawed = false;
   if (port.performAll()) {
     endAtFault();
     std::erase_if(running, [](const KernelRun *run) { return run->ended; });
@@ -461,7 +467,6 @@ bool Machine::unblock() {
     progressedAt = executed; // until a wave looks at the clock again
     return true;
   }
-  ++idlePasses;
   return executed - progressedAt < mostIdleInstructions;
 }
 

@@ -136,9 +136,11 @@ private:
   uint32_t nextWave = 0, nextLaunch = 0;
   uint64_t agedAt = 0;       ///< `executed` when old requests were last performed
   uint64_t progressedAt = 0; ///< and when anything changed
-  uint64_t idlePasses = 0, nextSkip = 0;
+  uint64_t nextSkip = 0;
+  uint64_t thawedAt = 0;    ///< `executed` when what is frozen last ran
   unsigned mostInSlice = 1; ///< instructions, of Schedule::Random
   bool thawed = false;      ///< what is frozen may run in this pass
+  bool hasThawed = false;   ///< it has run, and nothing went on
   bool stuck = false;
 };
 
