@@ -16,8 +16,8 @@ enum class Schedule : uint8_t {
   RunToBlock, ///< each until it waits
   RoundRobin, ///< a few instructions each
   LeapFrog,   ///< the first runs as far ahead as it can, then the second, ...; the seed says which is first
-  Frozen,     ///< one device (with one device: one workgroup) runs only when nothing else can, or has for long; the seed
-              ///< says which
+  /// One device (with one device: one workgroup) runs only when nothing else can, or has for long; the seed says which.
+  Frozen,
   Random,
 };
 
