@@ -60,10 +60,10 @@ bool Machine::endAtFault() {
 
 /// Lets happen what must happen some time: the frozen run, memory is changed by what is on its way, and time passes.
 bool Machine::unblock() {
-  if (options.schedule == Schedule::Frozen && idlePasses % 2 == 0) {
-    ++idlePasses;
-    return thawed = true;
-  }
+  // Before anything else, and again behind each of the others: what arrives, or the time, may matter to it alone.
+  if (options.schedule == Schedule::Frozen && !hasThawed)
+    return hasThawed = thawed = true;
+  hasThawed = false;
   if (port.performAll()) {
     endAtFault();
     std::erase_if(running, [](const KernelRun *run) { return run->ended; });
@@ -87,7 +87,6 @@ bool Machine::unblock() {
     progressedAt = executed; // until a wave looks at the clock again
     return true;
   }
-  ++idlePasses;
   return executed - progressedAt < mostIdleInstructions;
 }
 

@@ -20,6 +20,9 @@ constexpr uint64_t instructionsPerShortSlice = 8;
 constexpr uint64_t instructionsPerAdmission = 1 << 20;
 /// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
 constexpr uint64_t instructionsToAge = 1 << 14;
+/// What is frozen gets a turn after so many of the others also when these never seem to wait: a wave that polls many
+/// places looks like one that works.
+constexpr uint64_t instructionsToThaw = 1 << 20;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
 
 void executeIndexed(Wave &wave, const Instruction &instruction) {
@@ -77,7 +80,7 @@ void Machine::begin(KernelRun &run) {
 }
 
 void Machine::noteProgress() {
-  idlePasses = 0, nextSkip = firstSkip, progressedAt = executed;
+  hasThawed = false, nextSkip = firstSkip, progressedAt = executed;
 }
 
 void Machine::admit(KernelRun &run) {
@@ -224,6 +227,9 @@ bool Machine::admitTogether(KernelRun &run, uint64_t until) {
 bool Machine::pass() {
   bool progressed = false;
   stuck = false;
+  thawed |= executed - thawedAt > instructionsToThaw;
+  if (thawed)
+    thawedAt = executed;
   std::vector<Place> places = order();
   for (size_t i = 0; i < places.size(); ++i)
     if (options.schedule == Schedule::Random && random() % 2)

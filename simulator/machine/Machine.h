@@ -16,7 +16,8 @@ enum class Schedule : uint8_t {
   RunToBlock, ///< each until it waits
   RoundRobin, ///< a few instructions each
   LeapFrog,   ///< the first runs as far ahead as it can, then the second, ...; the seed says which is first
-  Frozen,     ///< one device (with one device: one workgroup) runs only when nothing else can; the seed says which
+  /// One device (with one device: one workgroup) runs only when nothing else can, or has for long; the seed says which.
+  Frozen,
   Random,
 };
 
@@ -149,10 +150,12 @@ private:
   uint32_t nextWave = 0, nextLaunch = 0;
   uint64_t agedAt = 0;                        ///< `executed` when old requests were last performed
   uint64_t progressedAt = 0;                  ///< and when anything changed
+  uint64_t thawedAt = 0;                      ///< and when what is frozen last ran
   static constexpr uint64_t firstSkip = 1024; ///< ticks of the clock
-  uint64_t idlePasses = 0, nextSkip = 0;
+  uint64_t nextSkip = 0;
   unsigned mostInSlice = 1; ///< instructions, of Schedule::Random
   bool thawed = false;      ///< what is frozen may run in this pass
+  bool hasThawed = false;   ///< it has run, and nothing went on
   bool stuck = false;
 };
 

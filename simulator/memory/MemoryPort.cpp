@@ -15,6 +15,10 @@ bool isLocal(const MemoryRequest &request) {
 bool writes(const MemoryRequest &request) {
   return request.kind == RequestKind::Store || request.kind == RequestKind::Atomic;
 }
+/// Whether others may find something else behind it.
+bool changesMemory(const MemoryRequest &request) {
+  return writes(request) || request.kind == RequestKind::WriteBack;
+}
 bool isGlobalVector(const MemoryRequest &request) {
   return request.queues & MemoryRequest::Vector && request.space != Space::Scratch;
 }
@@ -394,9 +398,9 @@ bool MemoryPort::performAll() {
       continue;
     for (auto &unit : device->units) {
       for (size_t i = 0; i < unit->issued.size(); ++i)
-        if (!unit->issued[i]->performed) {
-          apart([&] { perform(*unit->issued[i]); });
-          any = true;
+        if (PendingRequest &pending = *unit->issued[i]; !pending.performed) {
+          bool performed = apart([&] { perform(pending); });
+          any |= !performed || changesMemory(pending.request) || pending.wave->polls.repeated == 0;
         }
       unit->issued.clear();
     }

@@ -89,7 +89,9 @@ public:
   void endWave(Wave &wave);
   /// Performs what has been under way since the last call: nothing stays on its way for ever.
   void age();
-  /// Performs all that is under way: nothing stays on its way for ever. Returns whether there was anything.
+  /// Performs all that is under way: nothing stays on its way for ever. Returns whether anybody may find something else
+  /// now: a load that brings what it brought before is no such thing, and who polls several places has one under way
+  /// whenever it is asked.
   bool performAll();
   /// What requests did wrong that happened though their own wave did not ask for it: its instruction is not the one
   /// that executes, and that one is not at fault. In the order of happening; each names its wave. To be asked after
