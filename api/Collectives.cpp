@@ -7,6 +7,7 @@
 #include "runtime/Driver.h"
 #include "support/Error.h"
 #include "support/Suggest.h"
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -171,7 +172,17 @@ const Chip &chipOfDriver(const std::string &driver) {
   return driver == "cuda" ? sm90Chip : openDevice(driver + ":0")->chip();
 }
 
+static void requireDriver(const std::string &device) {
+  std::string name = driverNameOf(device);
+  bool exists = std::any_of(allDrivers().begin(), allDrivers().end(),
+                            [&](const Driver *driver) { return driver->name() == name; });
+  if (exists && name != device)
+    throw inputError(fmt::format("`--device {}`: a collective takes a driver's devices from 0 on", device),
+                     {fmt::format("`--device {} --devices N`", name)});
+}
+
 Plan planFor(const Collective &collective, const std::string &driver, const PlanOptions &options) {
+  requireDriver(driver);
   PlanOptions onBuffers = options;
   onBuffers.direct = true;
   return makePlan(collective, chipOfDriver(driver), onBuffers);

@@ -35,6 +35,10 @@ bool isPackage(const std::string &path, const std::string &bytes) {
   return path.ends_with(".hpkg") || bytes.starts_with("HEDDLEPK");
 }
 
+bool isTextName(const std::string &path) {
+  return path.ends_with(".ttir") || path.ends_with(".mlir");
+}
+
 } // namespace
 
 std::string version() {
@@ -72,7 +76,15 @@ CompileResult compileFile(const std::string &path, const CompileOptions &options
 }
 
 Package loadCodeObject(const std::string &path, const std::string &kernel, int64_t threads) {
-  return packageOfCodeObject(readSource(path), sourceName(path), kernel, threads);
+  KernelFile file = readAnyKernelFile(path);
+  if (file.isPackage)
+    throw inputError(fmt::format("{} is a package, and `--block {}` is for code objects", sourceName(path), threads),
+                     {"a package says its own block: leave `--block` out"});
+  if (isTextName(path))
+    throw inputError(
+        fmt::format("{} is a kernel's text, and `--block {}` is for code objects", sourceName(path), threads),
+        {"`--warps N` says how many warps a text is compiled for: leave `--block` out"});
+  return packageOfCodeObject(file.bytes, sourceName(path), kernel, threads);
 }
 
 CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &options) {
@@ -86,10 +98,13 @@ CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &opt
       throw inputError(fmt::format("{} is a package for {}, and its code is no AMD code object", name, package.target),
                        {"compile the kernel with `--target gfx942` or `--target gfx950`"});
   } else {
-    bool isText = path.ends_with(".ttir") || path.ends_with(".mlir");
-    if (lookupChip(options.target).vendor != Vendor::Amd && !isText)
+    bool compiles = lookupChip(options.target).vendor == Vendor::Amd;
+    if (!compiles && !isTextName(path))
       return {std::move(bytes), "", 0, 0}; // who reads it says what it is not
-    if (lookupChip(options.target).vendor != Vendor::Amd)
+    if (!compiles && options.target != CompileOptions().target)
+      throw inputError(fmt::format("`--target {}`: only gfx942 and gfx950 are simulated", options.target),
+                       {"give `--target gfx942` or `--target gfx950`"});
+    if (!compiles)
       throw inputError(fmt::format("{} is no code object and no package, and there is no chip to compile it for", name),
                        {"`--target gfx942` or `--target gfx950` compiles a kernel's text first"});
     package = compile(bytes, name, options).package;

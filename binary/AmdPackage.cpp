@@ -77,7 +77,8 @@ void requireAmdPackage(const Package &package, const std::string &device, const 
   std::string kernel = fmt::format("kernel `{}`", package.kernel);
   if (package.target != chip)
     throw inputError(
-        fmt::format("{} was compiled for target {}, the device {} is {}", kernel, package.target, device, chip));
+        fmt::format("{} was compiled for target {}, the device {} is {}", kernel, package.target, device, chip),
+        {fmt::format("compile it with `--target {}`", chip)});
   if (package.binaryKind != amdBinaryKind)
     throw inputError(fmt::format("{}: its binary is of kind `{}`, and devices of {} load `{}`", kernel,
                                  package.binaryKind, chip, amdBinaryKind));

@@ -88,7 +88,8 @@ static void checkSources(const Collective &collective) {
 void checkCollective(const Collective &collective) {
   if (collective.ranks < 1 || collective.ranks > maxWorldSize)
     throw inputError(fmt::format("{} over {} ranks: a group has 1 to {}", collectiveName(collective.kind),
-                                 collective.ranks, maxWorldSize));
+                                 collective.ranks, maxWorldSize),
+                     {fmt::format("give 1 to {} `--devices`, or divide the ranks into such groups", maxWorldSize)});
   int64_t elements = 0;
   if (collective.outer < 0 || collective.inner < 0 ||
       __builtin_mul_overflow(collective.outer, collective.inner, &elements) || elements >= int64_t(1) << 56)

@@ -37,7 +37,7 @@ saves in HLO modules
   -o, --op NAME             sum (the default), prod, min, max, and, or
   -d, --datatype NAME       f32 (the default), bf16, f16, i32, ui8, f8E4M3FN, ...; nccl's names also
   --devices N               ranks, 1 to 8; default 4
-  --device NAME             whose devices: host (the default), cuda or hip
+  --device NAME             whose devices: host (the default), cuda, hip, sim:gfx942 or sim:gfx950
   --peer nccl               time NCCL as well, in this process, on the same buffers; GPUs
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
   --blocks N, --warps N, --tile N   program instances on each rank, warps of each (GPUs), elements of a tile: instead of

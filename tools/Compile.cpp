@@ -27,9 +27,10 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --target NAME        host (the default); sm_90: PTX for NVIDIA H100 and H200; gfx942, gfx950: AMD MI300X, MI350X
   --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
   --warps N            GPUs: warps of a block, a power of two up to 32 (AMD: 16); default 4
-  --stages N           GPUs: iterations of a loop over matrix products whose loads are under way at once; 1 is none,
+  --stages N           sm_90: iterations of a loop over matrix products whose loads are under way at once; 1 is none,
                        default 3; a loop's own tt.num_stages goes before it
-  --exact-math         GPUs: f32 division, exp, exp2 and sqrt as on the host, not by approximations
+  --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,
+                       which on AMD is always exact
   --no-warp-groups     sm_90: no products by groups of four warps from shared memory (wgmma), only by single warps
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              host: ask the device before each memory access

@@ -31,7 +31,8 @@ what a collective does
   heddle inspect all-reduce --devices 4 --bytes 1K --datatype bf16
   heddle inspect all-reduce --devices 2 --model > m.pml
 
-  KERNEL               the package, or a kernel's text, which is compiled; - reads standard input
+  KERNEL               the package, or a kernel's text, which is compiled for the host (what phases leave for sm_90,
+                       gfx942 and gfx950 shows `heddle compile --target NAME --to PHASE`); - reads standard input
   --phase NAME         what a phase leaves of the text
   --cpu NAME           processor to compile the text for; default native
   --asm                the instructions

@@ -24,13 +24,13 @@ const char *const kernelOptionsHelp = R"(
                          before a buffer: host: (one of the host's for all), fine: (kept coherent), uncached:
   --no-preload         the firmware preloads no arguments: the kernel loads them itself
   --resident N         workgroups alive at once; default the chip's compute units
-  --limit N            stop after N instructions of waves; default 4294967296
+  --limit N            stop a run after N instructions of waves; default of `simulate` and of the first run of `check` and
+                         `mutate` 4294967296
 )";
 
 void KernelOptions::add(CLI::App &verb) {
   verb.add_option("object", input);
   verb.add_option("--kernel", run.kernel);
-  verb.add_option("--target", compile.target);
   verb.add_option("--grid", grid);
   verb.add_option("--block", block);
   verb.add_option("--arg", arguments)->allow_extra_args(false);
@@ -38,8 +38,17 @@ void KernelOptions::add(CLI::App &verb) {
   auto onInteger = [&](const char *name, auto store) {
     verb.add_option_function<std::string>(name, [name, store](const std::string &text) { store(name, text); });
   };
-  onInteger("--warps", [this](const char *name, const std::string &text) {
+  auto noteCompileOption = [this](const std::string &name, const std::string &text) {
+    if (compileOption.empty())
+      compileOption = name + " " + text;
+  };
+  verb.add_option_function<std::string>("--target", [this, noteCompileOption](const std::string &text) {
+    compile.target = text;
+    noteCompileOption("--target", text);
+  });
+  onInteger("--warps", [this, noteCompileOption](const char *name, const std::string &text) {
     compile.warps = int(parseIntegerOption(name, text, 1, 16));
+    noteCompileOption(name, text);
   });
   onInteger("--lds", [this](const char *name, const std::string &text) {
     run.dynamicLdsBytes = parseIntegerOption(name, text, 0);
@@ -56,14 +65,38 @@ void KernelOptions::add(CLI::App &verb) {
   verb.add_flag_callback("--no-preload", [this] { run.preloads = false; });
 }
 
+/// What is compiled already would run as it is, whatever the option says.
+static void refuseCompileOption(const std::string &input, const std::string &option) {
+  KernelFile file = readAnyKernelFile(input);
+  if (file.isPackage || file.isElf)
+    throw inputError(fmt::format("{} is compiled already: `{}` cannot change it", sourceName(input), option),
+                     {fmt::format("leave `{}` out, or give the kernel's text", option)});
+}
+
+/// A package and a text say their block themselves; the same one may be repeated.
+void KernelOptions::takeBlock(const CodeObjectFile &file) {
+  if (!file.threads)
+    return;
+  if (block.empty())
+    block = std::to_string(file.threads);
+  else if (parseExtents("--block", block) != std::array<int64_t, 3>{file.threads, 1, 1})
+    throw inputError(
+        fmt::format("`--block {}`: kernel `{}` is compiled for {} work-items", block, file.kernel, file.threads),
+        {"leave `--block` out"});
+}
+
 std::string KernelOptions::parse(const std::string &verb) {
   if (input.empty())
     throw inputError(fmt::format("no code object: `heddle {}` wants a file", verb),
                      {fmt::format("`heddle {} --help` shows the options", verb)});
   compile.kernel = run.kernel;
+  if (!compileOption.empty())
+    refuseCompileOption(input, compileOption);
   CodeObjectFile file = readCodeObject(input, compile);
-  if (block.empty() && file.threads)
-    block = std::to_string(file.threads);
+  takeBlock(file);
+  if (!file.kernel.empty() && !run.kernel.empty() && run.kernel != file.kernel)
+    throw inputError(fmt::format("`--kernel {}`: {} has kernel `{}`", run.kernel, sourceName(input), file.kernel),
+                     {"leave `--kernel` out"});
   if (!file.kernel.empty())
     run.kernel = file.kernel;
   if (!run.dynamicLdsBytes)

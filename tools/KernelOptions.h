@@ -15,13 +15,17 @@ struct KernelOptions {
   std::string input, grid, block;
   std::vector<std::string> arguments, buffers;
   SimulateRequest run;
-  CompileOptions compile; ///< for a kernel's text
+  CompileOptions compile;    ///< for a kernel's text
+  std::string compileOption; ///< the first option given that only a kernel's text can obey, with its value
 
   void add(CLI::App &verb);
   /// Fills `run` and reads the file. Throws Error{Input} for what is missing or no value.
   std::string parse(const std::string &verb);
   /// `heddle simulate K.hsaco --grid ...`: all that parse() has read.
   std::string commandLine() const;
+
+private:
+  void takeBlock(const CodeObjectFile &file);
 };
 
 /// What --help says of them.

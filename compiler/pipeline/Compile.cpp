@@ -16,6 +16,7 @@
 #include "support/File.h"
 #include "support/Hash.h"
 #include "support/Knobs.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -45,7 +46,12 @@ void checkPhaseName(const Chip &chip, const std::string &name) {
   std::string names;
   for (const Phase &phase : phasesOf(chip))
     names += (names.empty() ? "" : ", ") + std::string(phase.name);
-  throw inputError("there is no phase `" + name + "`", {"the phases are " + names});
+  std::vector<std::string> notes = {"the phases are " + names};
+  for (const Chip *other : allChips())
+    if (notes.size() == 1 && findPhase(*other, name))
+      notes.push_back(
+          llvm::formatv("target {0} has it: `heddle compile KERNEL.ttir --target {0} --to {1}`", other->name, name));
+  throw inputError("there is no phase `" + name + "` for target " + std::string(chip.name), notes);
 }
 
 constexpr int mostBlockThreads = 1024; // of either vendor

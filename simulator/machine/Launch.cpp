@@ -64,12 +64,14 @@ void checkGeometry(const AmdKernel &kernel, const Chip &chip, const Geometry &ge
   }
   if (kernel.mostWorkItems && items > kernel.mostWorkItems)
     throw inputError(fmt::format("a workgroup of {} work-items, and kernel `{}` is compiled for at most {}", items,
-                                 kernel.name, kernel.mostWorkItems));
+                                 kernel.name, kernel.mostWorkItems),
+                     {fmt::format("give `--block {}` or less, or compile the kernel for more", kernel.mostWorkItems)});
   if (const auto &wanted = kernel.requiredWorkgroup;
       wanted[0] && wanted != std::array{geometry.items[0], geometry.items[1], geometry.items[2]})
     throw inputError(fmt::format("a workgroup of {} x {} x {} work-items, and kernel `{}` is compiled for {} x {} x {}",
                                  geometry.items[0], geometry.items[1], geometry.items[2], kernel.name, wanted[0],
-                                 wanted[1], wanted[2]));
+                                 wanted[1], wanted[2]),
+                     {fmt::format("give `--block {},{},{}`", wanted[0], wanted[1], wanted[2])});
   if (kernel.privateBytes > mostPrivateBytes)
     throw inputError(fmt::format("kernel `{}` takes {} bytes of scratch for each work-item, and {} are the most",
                                  kernel.name, kernel.privateBytes, mostPrivateBytes));

@@ -39,9 +39,10 @@ TEST(Refusals, ReductionsWithoutMeaning) {
 
 TEST(Refusals, RanksAndSizes) {
   const std::string sizes = "\nneither number is negative, and their product is below 2^56";
+  const std::string groups = "\ngive 1 to 8 `--devices`, or divide the ranks into such groups";
   for (int ranks : {-1, 0, 9})
     EXPECT_EQ(refusal(makeCollective(CollectiveKind::AllGather, ranks, 1, 8)),
-              "all-gather over " + std::to_string(ranks) + " ranks: a group has 1 to 8");
+              "all-gather over " + std::to_string(ranks) + " ranks: a group has 1 to 8" + groups);
   EXPECT_EQ(refusal(makeCollective(CollectiveKind::AllReduce, 2, int64_t(1) << 40, int64_t(1) << 40)),
             "all-reduce of 1099511627776 times 1099511627776 elements does not fit the address space" + sizes);
   EXPECT_EQ(refusal(makeCollective(CollectiveKind::Broadcast, 2, 1, -1)),
