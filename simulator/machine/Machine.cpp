@@ -16,8 +16,9 @@ constexpr uint64_t instructionsPerTurn = 1 << 20;
 constexpr unsigned slicesPerTurn = 16;
 constexpr uint64_t instructionsPerShortSlice = 8;
 /// Where new workgroups run at once, no more begin in a pass after so many: others get their turns, and who watches the
-/// time is asked.
-constexpr uint64_t instructionsPerAdmission = 1 << 20;
+/// time is asked. Several times as many when there are no others. The number of threads must not count here: it would
+/// say which workgroups begin before one that is in its second turn.
+constexpr uint64_t instructionsPerAdmission = 1 << 20, admissionsAlone = 8;
 /// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
 constexpr uint64_t instructionsToAge = 1 << 14;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
@@ -155,7 +156,7 @@ bool Machine::mayAdmit(const KernelRun &run, uint64_t until) const {
 /// serve the next one if it ends.
 bool Machine::admitAll(KernelRun &run) {
   bool progressed = false, isAlone = running.size() == 1 && run.residents.empty();
-  uint64_t until = executed + instructionsPerAdmission * (together && isAlone ? 8 : 1);
+  uint64_t until = executed + instructionsPerAdmission * (isAlone ? admissionsAlone : 1);
   if (together)
     together->refresh();
   while (mayAdmit(run, until)) {

@@ -105,6 +105,18 @@ TEST(Together, WhatNeedsItsTurn) {
   });
 }
 
+/// Workgroup 1 does not end in its first turn: which others begin before its next one does not depend on threads.
+TEST(Together, AWorkgroupOfTwoTurns) {
+  constexpr int steps = 270'000;
+  auto act = [](SimulatedObject &object, uint64_t buffer) {
+    return object.run("late_exchange", Geometry{{16}, {64}}, buffer, steps);
+  };
+  uint64_t instructions = runOn(1, act).statistics.instructions;
+  EXPECT_GT(instructions, 1u << 20);
+  EXPECT_LT(instructions, 1u << 21);
+  expectSame(act);
+}
+
 TEST(Together, FaultsAreThoseOfTheFirst) {
   EXPECT_NE(runOn(1,
                   [](SimulatedObject &object, uint64_t buffer) {
