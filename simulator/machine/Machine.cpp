@@ -53,9 +53,8 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
   if (options.instructionLimit == 0)
     options.instructionLimit = defaultLimit;
   port.skippedTicks = options.firstTick;
-  if (options.threads > 1 && options.schedule == Schedule::RunToBlock && port.isDirect() && !options.trace &&
-      !options.links)
-    together = std::make_unique<Together>(system, options);
+  mayRunTogether = options.threads > 1 && options.schedule == Schedule::RunToBlock && port.isDirect() &&
+                   !options.trace && !options.links;
 }
 
 Machine::~Machine() {
@@ -160,7 +159,7 @@ bool Machine::admitAll(KernelRun &run) {
   if (together)
     together->refresh();
   while (mayAdmit(run, until)) {
-    if (together && admitTogether(run, until)) {
+    if (mayRunTogether && admitTogether(run, until)) {
       progressed = true;
       continue;
     }
@@ -201,6 +200,8 @@ bool Machine::admitTogether(KernelRun &run, uint64_t until) {
                              (until - executed) / average + 1});
   if (count < 2)
     return false;
+  if (!together)
+    together = std::make_unique<Together>(system, options);
   together->run(run, count);
   ++run.batches;
   for (size_t i = 0; i < count && mayAdmit(run, until); ++i) {
