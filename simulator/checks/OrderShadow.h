@@ -8,6 +8,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <type_traits>
 #include <unordered_map>
 
 namespace heddle::simulator {
@@ -112,7 +113,8 @@ private:
   void splitInCells(Block &block);
   Block &blockOf(uint64_t cell);
 
-  static_assert(sizeof(Page) <= LinePool::pieceBytes);
+  static_assert(sizeof(Page) <= LinePool::pieceBytes && alignof(Page) <= LinePool::alignment &&
+                std::is_trivially_destructible_v<Page>);
   std::unordered_map<uint64_t, Page *> pages;
   LinePool pool; ///< where they lie
   RecentPage recent[64];

@@ -16,8 +16,9 @@ constexpr uint64_t instructionsPerTurn = 1 << 20;
 constexpr unsigned slicesPerTurn = 16;
 constexpr uint64_t instructionsPerShortSlice = 8;
 /// Where new workgroups run at once, no more begin in a pass after so many: others get their turns, and who watches the
-/// time is asked.
-constexpr uint64_t instructionsPerAdmission = 1 << 20;
+/// time is asked. Several times as many when there are no others. The number of threads must not count here: it would
+/// say which workgroups begin before one that is in its second turn.
+constexpr uint64_t instructionsPerAdmission = 1 << 20, admissionsAlone = 8;
 /// A request is performed when so many, of all waves, have been executed since its issue, or soon after.
 constexpr uint64_t instructionsToAge = 1 << 14;
 /// What is frozen gets a turn after so many of the others also when these never seem to wait: a wave that polls many
@@ -55,9 +56,8 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
   if (options.instructionLimit == 0)
     options.instructionLimit = defaultLimit;
   port.skippedTicks = options.firstTick;
-  if (options.threads > 1 && options.schedule == Schedule::RunToBlock && port.isDirect() && !options.trace &&
-      !options.links)
-    together = std::make_unique<Together>(system, options);
+  mayRunTogether = options.threads > 1 && options.schedule == Schedule::RunToBlock && port.isDirect() &&
+                   !options.trace && !options.links;
 }
 
 Machine::~Machine() {
@@ -158,11 +158,11 @@ bool Machine::mayAdmit(const KernelRun &run, uint64_t until) const {
 /// serve the next one if it ends.
 bool Machine::admitAll(KernelRun &run) {
   bool progressed = false, isAlone = running.size() == 1 && run.residents.empty();
-  uint64_t until = executed + instructionsPerAdmission * (together && isAlone ? 8 : 1);
+  uint64_t until = executed + instructionsPerAdmission * (isAlone ? admissionsAlone : 1);
   if (together)
     together->refresh();
   while (mayAdmit(run, until)) {
-    if (together && admitTogether(run, until)) {
+    if (mayRunTogether && admitTogether(run, until)) {
       progressed = true;
       continue;
     }
@@ -203,6 +203,8 @@ bool Machine::admitTogether(KernelRun &run, uint64_t until) {
                              (until - executed) / average + 1});
   if (count < 2)
     return false;
+  if (!together)
+    together = std::make_unique<Together>(system, options);
   together->run(run, count);
   ++run.batches;
   for (size_t i = 0; i < count && mayAdmit(run, until); ++i) {

@@ -144,7 +144,8 @@ private:
   MemoryPort port;
   std::mt19937_64 random;
   std::vector<KernelRun *> running;
-  std::unique_ptr<Together> together; ///< null with one thread
+  bool mayRunTogether = false;
+  std::unique_ptr<Together> together; ///< made when there is something for it
   uint64_t executed = 0;
   uint64_t countedFrom = 0; ///< `executed` when a launch last ended
   uint32_t nextWave = 0, nextLaunch = 0;

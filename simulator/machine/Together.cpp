@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/machine/Together.h"
+#include <algorithm>
+#include <system_error>
 
 namespace heddle::simulator {
 
@@ -10,11 +12,8 @@ static RunOptions optionsOfWorker(RunOptions options) {
 }
 
 Together::Together(const MemorySystem &system, const RunOptions &given)
-    : system(system), options(optionsOfWorker(given)) {
-  for (unsigned i = 0; i < given.threads; ++i)
-    workers.push_back(std::make_unique<Worker>());
-  for (unsigned i = 1; i < given.threads; ++i)
-    threads.emplace_back([this, i] { serve(*workers[i]); });
+    : system(system), options(optionsOfWorker(given)), mostWorkers(given.threads) {
+  workers.push_back(std::make_unique<Worker>());
 }
 
 Together::~Together() {
@@ -25,6 +24,19 @@ Together::~Together() {
   begins.notify_all();
   for (std::thread &thread : threads)
     thread.join();
+}
+
+/// No more than there are workgroups for, and than the host gives: results are the same for every number.
+void Together::hire(size_t count) {
+  while (workers.size() < std::min(count, mostWorkers)) {
+    workers.push_back(std::make_unique<Worker>());
+    try {
+      threads.emplace_back([this, &worker = *workers.back(), seen = round] { serve(worker, seen); });
+    } catch (const std::system_error &) {
+      workers.pop_back();
+      mostWorkers = workers.size();
+    }
+  }
 }
 
 /// A machine with the run on it, which sees the memory of all.
@@ -57,8 +69,7 @@ void Together::work(Worker &worker) {
   }
 }
 
-void Together::serve(Worker &worker) {
-  uint64_t seen = 0;
+void Together::serve(Worker &worker, uint64_t seen) {
   std::unique_lock lock(mutex);
   for (;;) {
     begins.wait(lock, [&] { return isOver || round != seen; });
@@ -77,6 +88,7 @@ void Together::run(KernelRun &run, size_t count) {
   if (!isFresh || current != &run)
     for (auto &worker : workers)
       worker->machine.reset();
+  hire(count);
   isFresh = true;
   current = &run;
   firstGroup = run.nextGroup();

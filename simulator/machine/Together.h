@@ -41,10 +41,12 @@ private:
   };
   void prepare(Worker &worker, const KernelRun &run);
   void work(Worker &worker);
-  void serve(Worker &worker);
+  void hire(size_t count);
+  void serve(Worker &worker, uint64_t seen); ///< rounds behind `seen`
 
   const MemorySystem &system;
   RunOptions options;
+  size_t mostWorkers;
   std::vector<std::unique_ptr<Worker>> workers; ///< the first is the caller's
   std::vector<Outcome> outcomes;
   bool isFresh = false;

@@ -86,6 +86,9 @@ void AddressSpace::share(const AddressSpace &other) {
     mine.sizeBytes = theirs.sizeBytes;
     mine.name = theirs.name;
     mine.writable = theirs.writable;
+    mine.placement = theirs.placement;
+    mine.owner = theirs.owner;
+    mine.initialised = theirs.initialised;
     mine.bytes = {theirs.bytes.get(), ReleaseMemory{.isOwner = false}};
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -77,7 +78,8 @@ public:
 
 private:
   static constexpr std::size_t linesPerPiece = LinePool::pieceBytes / sizeof(CacheLine);
-  static_assert(sizeof(CacheLine) == 64 && LinePool::pieceBytes % lineBytes == 0);
+  static_assert(sizeof(CacheLine) == 64 && LinePool::pieceBytes % lineBytes == 0 &&
+                alignof(CacheLine) <= LinePool::alignment && std::is_trivially_destructible_v<CacheLine>);
   std::shared_ptr<LinePool> pool;
   std::vector<CacheLine *> pieces;
   std::vector<uint8_t *> bytePieces;

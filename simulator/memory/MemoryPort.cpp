@@ -418,9 +418,9 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
   }
   unsigned firstLane = request.lanes ? unsigned(std::countr_zero(request.lanes)) : 0;
   uint64_t first = request.lanes ? request.address[firstLane] : 0;
-  Polls::Site *site = std::find_if(std::begin(polls.sites), std::end(polls.sites),
-                                   [&](const Polls::Site &each) { return each.first == first; });
-  if (site == std::end(polls.sites)) { // most loads never come back
+  auto begin = std::begin(polls.sites), end = std::end(polls.sites);
+  auto isThere = [&](const Polls::Site &each) { return each.first == first; };
+  if (std::none_of(begin, end, isThere)) { // most loads never come back
     polls.repeated = 0;
     polls.sites[polls.next++ % std::size(polls.sites)] = {first};
     return;
@@ -431,6 +431,14 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
     mix(addresses, request.address[lane]);
     for (unsigned word = 0; word < request.words; ++word)
       mix(values, request.data[word][lane]);
+  }
+  Polls::Site *site = std::find_if(begin, end, [&](const Polls::Site &each) {
+    return isThere(each) && (!each.addresses || each.addresses == addresses);
+  });
+  if (site == end) { // another load of the loop, whose first lane only is the same
+    polls.repeated = 0;
+    polls.sites[polls.next++ % std::size(polls.sites)] = {first, addresses, values};
+    return;
   }
   bool same = site->addresses == addresses && site->values == values;
   *site = {first, addresses, values};

@@ -271,7 +271,8 @@ uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, 
   readAgreed(device, scope, allocation, page, line);
   CacheLine &agreed = agreedLine(device, line);
   uint8_t *bytes = device.agreed.ownBytes(agreed);
-  copyMasked(bytes, homeLine(allocation, line), mask & ~agreed.valid);
+  // What is clean is as old as it may be: of the device's own memory nothing but stores is kept between L2 and home.
+  copyMasked(bytes, homeLine(allocation, line), mask & ~(page == PageType::Local ? agreed.dirty : agreed.valid));
   device.agreed.makeDirty(agreed, mask);
   return bytes + offset;
 }

@@ -19,7 +19,6 @@ struct Transactions {
   CacheCounts l2;
 
   static constexpr uint64_t scalarLineBytes = 64;
-  uint64_t lines() const { return reads.lines + writes.lines + atomics.lines; } ///< of vector instructions
 };
 
 class TransactionCounter final : public Watcher {

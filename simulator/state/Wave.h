@@ -22,7 +22,7 @@ struct Workgroup;
 /// What a wave does over and over without anything changing: the loads of a loop that waits for another wave.
 struct Polls {
   struct Site {
-    uint64_t first = 0;                 ///< address of the lowest lane
+    uint64_t first = 0;                 ///< address of the lowest lane; several sites may have the same
     uint64_t addresses = 0, values = 0; ///< as hashes, from the second load on: loops may be unrolled, so that
                                         ///< instructions say nothing
   };

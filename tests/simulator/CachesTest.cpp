@@ -102,6 +102,27 @@ TEST(Caches, AreLimitedAndLoseNothing) {
     EXPECT_EQ(std::memcmp(buffers[which]->bytes.get(), expected[which].data(), 8192), 0);
 }
 
+/// What a device has stored and written back is no newer than what another one stores then.
+TEST(Caches, ReadModifyWritesBeginFromWhatOthersStoreAtHome) {
+  MemorySystem system;
+  ComputeUnit &own = *system.addDevice({}).units[0], &other = *system.addDevice({}).units[0];
+  Allocation &buffer = system.home.allocate(4096, "buffer");
+  auto add = [&](uint32_t number) {
+    uint8_t *bytes = system.change(own, Scope::Agent, buffer.base, 4);
+    uint32_t value;
+    std::memcpy(&value, bytes, 4);
+    value += number;
+    std::memcpy(bytes, &value, 4);
+    return value;
+  };
+  EXPECT_EQ(add(5), 5u);
+  EXPECT_EQ(add(2), 7u); // which nobody else has yet
+  system.writeBack(own, Scope::System);
+  uint32_t theirs = 100;
+  system.write(other, Scope::System, buffer.base, 4, &theirs);
+  EXPECT_EQ(add(1), 101u);
+}
+
 /// A copy and what is borrowed until it changes are the same to whoever reads.
 TEST(Caches, ReadTheSameWhetherTheyCopyOrBorrow) {
   MemorySystem copying, borrowing;

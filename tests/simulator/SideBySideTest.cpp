@@ -129,7 +129,7 @@ TEST_F(SideBySide, ManyGroupsGiveWayToOthers) {
   runToEnd({run.get()});
   ASSERT_TRUE(run->error);
   EXPECT_CONTAINS(run->error->what(), "kernel `many` is stopped");
-  EXPECT_LT(run->statistics.instructions, 2'000'000u);
+  EXPECT_LT(run->statistics.instructions, 10'000'000u); // of 30 million
 }
 
 } // namespace

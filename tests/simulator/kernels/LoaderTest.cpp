@@ -113,6 +113,16 @@ TEST(Fault, KernelThatDoesNotEnd) {
   EXPECT_CONTAINS(message, "workgroup 0,0,0 wave 0 reads 0x0 again and again from byte 0 of `buffer`");
 }
 
+TEST(Fault, KernelThatWaitsForEver) {
+  SimulatedObject object("kernels-gfx942-O3.hsaco");
+  object.options.instructionLimit = 50'000'000;
+  for (const char *name : {"forever", "forever_in_two_places"}) {
+    std::string message = messageOf([&] { object.run(name, {.items = {64}}, object.buffer(std::vector<int>(64))); });
+    EXPECT_CONTAINS(message, std::string("kernel `") + name + "` waits for ever");
+    EXPECT_CONTAINS(message, "reads 0x0 again and again from byte 0 of `buffer`");
+  }
+}
+
 /// What ended before counts no more: a process may launch for as long as it lives.
 TEST(Fault, TheLimitIsNotOfLaunchesThatHaveEnded) {
   SimulatedObject object("peers-gfx942.hsaco");

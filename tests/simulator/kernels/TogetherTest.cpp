@@ -3,8 +3,12 @@
 // with each other.
 #include "tests/simulator/kernels/SimulatedKernel.h"
 #include <bit>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <pthread.h>
+#include <system_error>
+#include <thread>
 
 namespace heddle::simulator {
 namespace {
@@ -103,6 +107,54 @@ TEST(Together, WhatNeedsItsTurn) {
     std::memset(object.simulator.bytes(buffer).data(), 0, 4 * 4096);
     return object.run("chain", Geometry{{8}, {64}}, buffer, buffer + 4 * 8192);
   });
+}
+
+/// Workgroup 1 does not end in its first turn: which others begin before its next one does not depend on threads.
+TEST(Together, AWorkgroupOfTwoTurns) {
+  constexpr int steps = 270'000;
+  auto act = [](SimulatedObject &object, uint64_t buffer) {
+    return object.run("late_exchange", Geometry{{16}, {64}}, buffer, steps);
+  };
+  uint64_t instructions = runOn(1, act).statistics.instructions;
+  EXPECT_GT(instructions, 1u << 20);
+  EXPECT_LT(instructions, 1u << 21);
+  expectSame(act);
+}
+
+size_t countThreads() {
+  std::filesystem::directory_iterator tasks("/proc/self/task"), end;
+  return size_t(std::distance(tasks, end));
+}
+
+TEST(Together, NoMoreThreadsThanWorkgroups) {
+  size_t before = countThreads(), most = 0;
+  SimulatedObject object("kernels-gfx942-O3.hsaco");
+  object.options.threads = 100;
+  object.options.isCancelled = [&] {
+    most = std::max(most, countThreads());
+    return false;
+  };
+  uint64_t buffer = object.buffer(numbers(64));
+  object.run("late_exchange", Geometry{{2}, {64}}, buffer, 270'000); // the second has to wait for the first one's code
+  EXPECT_EQ(most, before);
+  object.run("late_exchange", Geometry{{9}, {64}}, buffer, 270'000);
+  EXPECT_GT(most, before);
+  EXPECT_LT(most, before + 9);
+}
+
+/// Where the host gives no thread, whoever asks does all the work.
+TEST(Together, WorksWithoutThreads) {
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t(1) << 60), 0); // more than there are addresses
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    return object.run("vector_add", hundredGroups, buffer, buffer, buffer, 25600);
+  });
+  EXPECT_EQ(pthread_setattr_default_np(&usual), 0);
+  pthread_attr_destroy(&usual), pthread_attr_destroy(&huge);
 }
 
 TEST(Together, FaultsAreThoseOfTheFirst) {

@@ -239,6 +239,20 @@ __kernel void forever(__global volatile int *x) {
     __builtin_amdgcn_s_sleep(1);
 }
 
+// The same with two loads, whose first lanes read the same word.
+__kernel void forever_in_two_places(__global volatile int *x) {
+  while (x[ITEM] + x[ITEM / 2] == 0)
+    __builtin_amdgcn_s_sleep(1);
+}
+
+// Workgroup 1 is late.
+__kernel void late_exchange(__global u32 *last, int steps) {
+  for (int i = 0; i < (GROUP == 1 ? steps : 1); ++i)
+    __asm__ volatile("s_nop 0\n\ts_nop 0\n\ts_nop 0\n\ts_nop 0");
+  if (ITEM == 0)
+    __atomic_exchange_n(last, GROUP, __ATOMIC_RELAXED);
+}
+
 __kernel void traps(void) { __builtin_trap(); }
 
 // An instruction that the simulator does not have, on a path that is taken if `taken`.
