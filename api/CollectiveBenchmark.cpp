@@ -25,6 +25,12 @@ std::vector<std::shared_ptr<Device>> openDevices(const BenchmarkRequest &request
   return devices;
 }
 
+void checkCounts(Driver &driver) {
+  if (!TrafficCount(driver).isOn())
+    throw inputError(fmt::format("`--links`: devices of `{}` do not count what they send each other", driver.name()),
+                     {"simulated ones do: `--device sim:gfx942` or `--device sim:gfx950`"});
+}
+
 } // namespace
 
 struct CollectiveBenchmark::State {
@@ -183,15 +189,11 @@ void CollectiveBenchmark::State::check(const Collective &c, uint64_t seed, Bench
 
 std::vector<PeerTraffic> CollectiveBenchmark::State::countLinks() {
   Driver &driver = group.device(0)->driver();
-  if (!driver.countTraffic(true))
-    throw inputError(fmt::format("`--links`: devices of `{}` do not count what they send each other", driver.name()),
-                     {"simulated ones do: `--device sim:gfx942` or `--device sim:gfx950`"});
+  TrafficCount count(driver);
   CollectiveCalls calls = ownCalls(0);
   calls.launch();
   calls.finish();
-  std::vector<PeerTraffic> seen = driver.traffic();
-  driver.countTraffic(false);
-  return seen;
+  return driver.traffic();
 }
 
 CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
@@ -201,6 +203,8 @@ CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
   checkPeer(request);
   request.plan.direct = true;
   state = std::make_unique<State>(std::move(request));
+  if (state->request.links)
+    checkCounts(state->group.device(0)->driver());
 }
 
 CollectiveBenchmark::~CollectiveBenchmark() = default;

@@ -49,10 +49,6 @@ std::vector<std::vector<size_t>> findOutputs(const SimulatedKernel &kernel) {
   return found;
 }
 
-} // namespace
-
-namespace {
-
 SimulatedTransactions transactionsOf(const Transactions &counts) {
   auto count = [](const Transactions::Count &each) {
     return SimulatedTransactions::Count{each.instructions, each.lines};
@@ -62,6 +58,7 @@ SimulatedTransactions transactionsOf(const Transactions &counts) {
           .atomics = count(counts.atomics),
           .scalarReads = count(counts.scalarReads),
           .lineBytes = lineBytes,
+          .scalarLineBytes = Transactions::scalarLineBytes,
           .ldsInstructions = counts.lds,
           .scratchInstructions = counts.scratch,
           .l2Hits = counts.l2.hits,

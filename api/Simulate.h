@@ -41,7 +41,7 @@ struct SimulateRequest {
   uint64_t seed = 0;
   uint32_t resident = 0;         ///< workgroups alive at once; 0: the chip's compute units
   uint64_t instructionLimit = 0; ///< 0: the default
-  unsigned threads = 1;          ///< threads, for runs without caches and checks; 0: one for each processor
+  unsigned threads = 1; ///< for runs without caches and checks; 0: HEDDLE_HOST_THREADS, else one for each processor
   std::function<void(const std::string &line)> trace;
   /// Called before each instruction; what it throws ends the simulation.
   std::function<void(const SimulatedStop &stop)> step;
@@ -65,8 +65,8 @@ struct SimulatedTransactions {
     uint64_t instructions = 0, lines = 0;
   };
   Count reads, writes, atomics; ///< of global memory by vector instructions, in lines of `lineBytes`
-  Count scalarReads;            ///< in lines of 64 bytes
-  uint64_t lineBytes = 128;
+  Count scalarReads;            ///< in lines of `scalarLineBytes`
+  uint64_t lineBytes = 128, scalarLineBytes = 64;
   uint64_t ldsInstructions = 0, scratchInstructions = 0;
   uint64_t l2Hits = 0, l2Misses = 0, l2Writes = 0; ///< lines that were asked of L2
 };
@@ -78,7 +78,7 @@ struct SimulateResult {
   std::optional<Error> error; ///< Error{WrongResult}: what ended the kernel early; then there are no outputs
   uint64_t instructions = 0, waves = 0, groups = 0;  ///< instructions are those of waves
   std::optional<SimulatedTransactions> transactions; ///< where they were asked for
-  double seconds = 0;                                ///< of processor time, of the run alone
+  double seconds = 0; ///< of processor time, of the run alone; with several threads the whole process's
 };
 
 /// Runs a kernel of the code object in `file`; `name` stands for it in messages. Throws Error{Input} for an object or

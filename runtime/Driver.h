@@ -34,12 +34,28 @@ public:
   /// Whether kernels on device `from` may address memory of device `to`; both are ordinals of this driver.
   virtual bool canAccessPeer(int from, int to) const = 0;
   virtual PeerLink linkBetween(int /*from*/, int /*to*/) const { return {}; }
-  /// From now on counts what devices send each other, from nothing; or does so no more. False where it cannot. To be
-  /// called while no kernel runs.
+  /// From now on counts what devices send each other, from nothing, or does so no more. False where it cannot. Throws
+  /// Error{Internal} when it is to begin while kernels run; it may end at any time.
   virtual bool countTraffic(bool /*on*/) { return false; }
   virtual std::vector<PeerTraffic> traffic() const { return {}; } ///< of each pair that sent something
   /// The same object for the same ordinal while it lives. `ordinal` is from 0 to deviceCount() - 1.
   virtual std::shared_ptr<Device> open(int ordinal) = 0;
+};
+
+/// Counts as long as it lives, however that ends.
+class TrafficCount {
+public:
+  explicit TrafficCount(Driver &driver) : driver(driver), on(driver.countTraffic(true)) {}
+  ~TrafficCount() {
+    if (on)
+      driver.countTraffic(false);
+  }
+  TrafficCount(const TrafficCount &) = delete;
+  bool isOn() const { return on; } ///< else the driver cannot
+
+private:
+  Driver &driver;
+  bool on;
 };
 
 /// The drivers of this build, and those that were added.

@@ -37,9 +37,10 @@ constexpr const char *help =
   --checks NAMES       none (unless given), default (`heddle check` says which), all, a,b, all,-c, or -c, which is
                          default,-c: `heddle check --list` shows them; findings end with 1
   --threads N          of this processor, for runs without caches and checks whose workgroups do not wait for each other;
-                       results are the same for every number. As many as there are processors, unless given
-  --transactions       counts what is asked of memory: lines of 128 bytes that the lanes of each instruction touch, and
-                       what L2 has of them; not with --checks
+                       results are the same for every number. HEDDLE_HOST_THREADS unless given, else as many as there are
+                       processors
+  --transactions       counts what is asked of memory: lines of 128 bytes that the lanes of each instruction touch, of 64
+                       bytes for scalar reads, and what L2 has of them; implies --caches, and goes not with --checks
   --trace              each instruction to standard error
   --step               stops before each instruction, shows its registers, and reads commands: enter (one instruction),
                          n COUNT, c (to the end), v N and s N (a register), q
@@ -62,11 +63,13 @@ std::string describeRun(const SimulateResult &result) {
 }
 
 std::string describeTransactions(const SimulatedTransactions &counts) {
-  auto count = [](const char *name, const SimulatedTransactions::Count &each) {
-    return fmt::format("  {:<14} {:>12} lines by {} instructions\n", name, each.lines, each.instructions);
+  auto count = [](const char *name, const SimulatedTransactions::Count &each, const std::string &unit = "lines") {
+    return fmt::format("  {:<14} {:>12} {} by {} instructions\n", name, each.lines, unit, each.instructions);
   };
+  std::string scalarUnit = fmt::format("lines of {} bytes", counts.scalarLineBytes);
   return fmt::format("transactions, in lines of {} bytes:\n", counts.lineBytes) + count("reads", counts.reads) +
-         count("writes", counts.writes) + count("atomics", counts.atomics) + count("scalar reads", counts.scalarReads) +
+         count("writes", counts.writes) + count("atomics", counts.atomics) +
+         count("scalar reads", counts.scalarReads, scalarUnit) +
          fmt::format("  {:<14} {:>12} hits, {} misses, {} writes\n  {:<14} {:>12} instructions; scratch {}\n", "L2",
                      counts.l2Hits, counts.l2Misses, counts.l2Writes, "LDS", counts.ldsInstructions,
                      counts.scratchInstructions);
@@ -77,6 +80,7 @@ nlohmann::ordered_json describeAsJson(const SimulatedTransactions &counts) {
     return nlohmann::ordered_json{{"instructions", each.instructions}, {"lines", each.lines}};
   };
   return {{"lineBytes", counts.lineBytes},
+          {"scalarLineBytes", counts.scalarLineBytes},
           {"reads", count(counts.reads)},
           {"writes", count(counts.writes)},
           {"atomics", count(counts.atomics)},

@@ -13,23 +13,14 @@ namespace {
 
 using K = CollectiveKind;
 
-/// Ends the counting however the test ends.
-class Counting {
-public:
-  explicit Counting(Driver &driver) : driver(driver) { EXPECT_TRUE(driver.countTraffic(true)); }
-  ~Counting() { driver.countTraffic(false); }
-
-private:
-  Driver &driver;
-};
-
 std::map<std::pair<int, int>, PeerTraffic> trafficOf(const Plan &plan, const std::string &chip) {
   Communicator group(amdDevices(chip, plan.collective.ranks));
   Driver &driver = group.device(0)->driver();
   CheckedRun run(group, plan, 2);
   group.synchronize();
   SimulatedOrder now("earliest", "round-robin", 0, "none");
-  Counting counting(driver);
+  TrafficCount count(driver);
+  EXPECT_TRUE(count.isOn());
   run.run();
   run.expectRight();
   std::map<std::pair<int, int>, PeerTraffic> traffic;

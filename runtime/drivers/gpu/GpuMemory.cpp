@@ -23,9 +23,10 @@ uint64_t GpuMemory::allocate(const GpuContext &context, uint64_t sizeBytes, cons
                       {fmt::format("the device has {} bytes in all; other processes may use some", totalBytes)},
                       kindOfMemory(caching));
   }
-  api.check(fmt::format("{}: {} bytes{}{}", context.name, sizeBytes, kindOfMemory(caching),
-                        name.empty() ? "" : " for buffer `" + name + "`"),
-            done);
+  if (done.result)
+    api.check(fmt::format("{}: {} bytes{}{}", context.name, sizeBytes, kindOfMemory(caching),
+                          name.empty() ? "" : " for buffer `" + name + "`"),
+              done);
   std::lock_guard lock(mutex);
   live[address] = {{address, sizeBytes, name, context.name}, &context};
   latest.reset();

@@ -111,6 +111,8 @@ private:
 
 std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &request) {
   if (!session) {
+    if (!counts)
+      links.reset();
     options = simulationOptions();
     options.patient = true;
     options.links = links.get();
@@ -138,14 +140,16 @@ std::unique_ptr<SteppedLaunch> SimulatedEngine::begin(const SimulatedRequest &re
 
 void SimulatedEngine::countTraffic(bool on) {
   Guard guard = lock();
-  if (session)
-    throw internalError("counting cannot begin or end while kernels run");
-  links = on ? std::make_unique<simulator::LinkTraffic>() : nullptr;
+  if (on && session)
+    throw internalError("counting cannot begin while kernels run");
+  counts = on; // a session that counts goes on with it
+  if (on)
+    links = std::make_unique<simulator::LinkTraffic>();
 }
 
 std::optional<simulator::LinkTraffic> SimulatedEngine::traffic() {
   Guard guard = lock();
-  return links ? std::optional(*links) : std::nullopt;
+  return counts ? std::optional(*links) : std::nullopt;
 }
 
 uint64_t SimulatedEngine::takeRecord(unsigned ordinal) {

@@ -37,7 +37,7 @@ public:
   /// When the launch's turn has come.
   std::unique_ptr<SteppedLaunch> begin(const SimulatedRequest &request);
 
-  /// Of what kernels move between devices; from the next kernel on that runs alone.
+  /// Of what kernels move between devices. It begins while none runs, and ends with the next that begins alone.
   void countTraffic(bool on);
   std::optional<simulator::LinkTraffic> traffic();
 
@@ -66,7 +66,8 @@ private:
   std::unique_ptr<simulator::Session> session;   ///< null while no kernel runs
   simulator::SimulationOptions options;          ///< of the session
   uint64_t ticks = 0;                            ///< of sessions that are over
-  std::unique_ptr<simulator::LinkTraffic> links; ///< null: nobody counts
+  std::unique_ptr<simulator::LinkTraffic> links; ///< of the session, if it counts
+  bool counts = false;                           ///< whether the next session does
   std::multimap<unsigned, uint64_t> freeRecords; ///< by the device
   Guard *guardOfTurn = nullptr;
   double waitedSeconds = 0; ///< for somebody outside, while only time passed: since launches began, ended or were told

@@ -91,6 +91,23 @@ TEST_P(OnChip, TwoDevicesTalkToEachOther) {
   }
 }
 
+/// As it does when what was to be counted fails on another device.
+TEST_P(OnChip, CountingEndsWhileKernelsRun) {
+  Pair pair(device(0), device(1), package("peers", "exchange"));
+  Driver &driver = pair.streams[0].device->driver();
+  {
+    TrafficCount count(driver);
+    ASSERT_TRUE(count.isOn());
+    pair.streams[0].stream->launch(pair.launch(0));
+    pair.streams[1].read(pair.inputs[1]); // the first one's kernel waits by now
+    EXPECT_CONTAINS(messageOf([&] { driver.countTraffic(true); }), "counting cannot begin while kernels run");
+  }
+  EXPECT_TRUE(driver.traffic().empty());
+  pair.streams[1].stream->launch(pair.launch(1));
+  pair.expectSums(1);
+  EXPECT_TRUE(driver.traffic().empty());
+}
+
 TEST_P(OnChip, EveryScheduleLetsThemMeet) {
   for (const char *schedule : {"run-to-block", "round-robin", "leap-frog", "frozen", "random"})
     for (const char *seed : {"0", "1"}) {
