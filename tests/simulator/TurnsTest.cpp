@@ -43,7 +43,7 @@ std::vector<std::string> flagsToAndFro(const std::function<std::string(int)> &aw
 
 void expectBothEnd(const std::vector<std::string> &programs, SimulationOptions options) {
   SCOPED_TRACE(describe(options));
-  AssembledKernel kernel(programs, Together::System);
+  AssembledKernel kernel(programs, WavesOf::System);
   options.instructionLimit = 16'000'000;
   std::optional<Error> error = kernel.run(options).error;
   EXPECT_FALSE(error) << error->what();
@@ -79,7 +79,7 @@ TEST(Turns, TimePassesForThoseWhoPollSeveralPlaces) {
     text.insert(text.find("s_waitcnt"), "global_load_dword v21, v[2:3], off offset:2048 sc0 sc1\n");
     return takeTime + text.replace(text.find("vmcnt(0)"), 8, "vmcnt(1)");
   };
-  AssembledKernel kernel({poll(1), poll(2) + send(15)}, Together::System);
+  AssembledKernel kernel({poll(1), poll(2) + send(15)}, WavesOf::System);
   forEachRun([&](const SimulationOptions &options) {
     if (options.schedule == Schedule::Random) // hardly ever nobody has a turn that comes
       return;
