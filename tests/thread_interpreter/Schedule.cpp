@@ -170,7 +170,8 @@ static void shuffle(Machine &machine, std::vector<T> &list) {
     std::swap(list[i - 1], list[randomBelow(machine, i)]);
 }
 
-static constexpr unsigned stepsOfPoll = 64; ///< at most, from one read of a loop that waits to the next
+static constexpr uint64_t firstSkip = 16'000'000; ///< nanoseconds
+static constexpr unsigned stepsOfPoll = 64;       ///< at most, from one read of a loop that waits to the next
 
 /// Every warp of the rank has a slice.
 static void runRank(Machine &machine, Rank &rank) {
@@ -202,6 +203,8 @@ static void runRank(Machine &machine, Rank &rank) {
   }
   bool busy = works || ended || machine.progress != progress;
   rank.idleTurns = busy ? 0 : rank.idleTurns + 1;
+  if (busy)
+    machine.nextSkip = firstSkip;
   if (machine.progress != progress) // what others poll may have come
     for (const auto &other : machine.ranks)
       other->idleTurns = 0;
@@ -209,16 +212,17 @@ static void runRank(Machine &machine, Rank &rank) {
 
 static constexpr unsigned turnsToIdle = 3; ///< a poll that fails, and what lies around it
 
-/// While everybody polls, time passes: ever more of it at each look at the clock.
+/// While everybody polls, time passes: ever more of it. Each rank has its turns before the next jump: what it waits for
+/// may have come, and few steps between two polls look like none.
 static void passTime(Machine &machine, const std::vector<Rank *> &ranks, uint64_t clockReads) {
-  constexpr uint64_t firstSkip = 16'000'000;
   bool idle = std::all_of(ranks.begin(), ranks.end(), [](Rank *rank) { return rank->idleTurns >= turnsToIdle; });
-  if (!idle) {
-    machine.nextSkip = firstSkip;
-  } else if (machine.clockReads != clockReads) {
-    machine.skippedNanoseconds += machine.nextSkip;
-    machine.nextSkip *= 16;
-  }
+  if (!idle || machine.clockReads == clockReads)
+    return;
+  machine.nextSkip = std::max(machine.nextSkip, firstSkip);
+  machine.skippedNanoseconds += machine.nextSkip;
+  machine.nextSkip *= 16;
+  for (Rank *rank : ranks)
+    rank->idleTurns = 0;
 }
 
 static constexpr uint64_t mostOrdered = 8; ///< ranks of a group
