@@ -2,7 +2,6 @@
 #include "simulator/memory/LinkTraffic.h"
 #include "simulator/memory/AddressSpace.h"
 #include "simulator/memory/MemoryRequest.h"
-#include "simulator/state/Apertures.h"
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -36,12 +35,7 @@ void addLanes(const MemoryRequest &request, BytesByOwner &owners) {
       owners.add(request.address[0] + 4 * unsigned(std::countr_zero(rest)), 4);
     return;
   }
-  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
-    for (uint64_t rest = request.inRange[word]; rest; rest &= rest - 1) {
-      uint64_t address = request.address[std::countr_zero(rest)];
-      if (request.space != Space::Flat || !isOnChip(address))
-        owners.add(address + 4 * word, std::min<unsigned>(4, request.bytes));
-    }
+  forGlobalWords(request, [&](uint64_t address, unsigned bytes) { owners.add(address, bytes); });
 }
 
 } // namespace

@@ -3,7 +3,10 @@
 // decides when each happens: at `sample` memory is read or changed, at `land` registers or LDS get the result. An
 // instruction family computes addresses and data at issue and says what the events do; it never touches memory itself.
 #pragma once
+#include "simulator/state/Apertures.h"
 #include "simulator/state/Wave.h"
+#include <algorithm>
+#include <bit>
 
 namespace heddle::simulator {
 
@@ -76,5 +79,16 @@ struct MemoryRequest {
   bool hasResult() const { return land && kind != RequestKind::LoadToLds && kind != RequestKind::Store; }
   MemoryRequest() {} // the arrays stay uninitialised: a request is filled where it is issued
 };
+
+/// action(address, bytes) for each word of global memory, or part of one, that a lane accesses. No scalar loads.
+template <class Action>
+void forGlobalWords(const MemoryRequest &request, Action action) {
+  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
+    for (uint64_t rest = request.inRange[word]; rest; rest &= rest - 1) {
+      uint64_t address = request.address[std::countr_zero(rest)];
+      if (request.space != Space::Flat || !isOnChip(address))
+        action(address + 4 * word, std::min<unsigned>(4, request.bytes));
+    }
+}
 
 } // namespace heddle::simulator

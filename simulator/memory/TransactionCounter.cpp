@@ -36,19 +36,11 @@ void add(Transactions::Count &count, uint64_t lines) {
 /// Lanes that are masked by a descriptor's range, or lead to LDS or scratch, touch nothing.
 void TransactionCounter::countGlobal(const MemoryRequest &request) {
   LineSet lines;
-  unsigned words = (request.bytes + 3u) / 4, bytes = request.bytes < 4 ? request.bytes : 4;
+  forGlobalWords(request, [&](uint64_t address, unsigned bytes) { lines.add(address, bytes); });
   bool touchesLds = false, touchesScratch = false;
-  for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
-    unsigned lane = unsigned(std::countr_zero(rest));
-    uint64_t address = request.address[lane];
-    if (request.space == Space::Flat && isOnChip(address)) {
+  for (uint64_t rest = request.space == Space::Flat ? request.lanes : 0; rest; rest &= rest - 1)
+    if (uint64_t address = request.address[std::countr_zero(rest)]; isOnChip(address))
       (address - sharedAperture < apertureSizeBytes ? touchesLds : touchesScratch) = true;
-      continue;
-    }
-    for (unsigned word = 0; word < words; ++word)
-      if (request.inRange[word] >> lane & 1)
-        lines.add(address + 4 * word, bytes);
-  }
   counts.lds += touchesLds;
   counts.scratch += touchesScratch;
   add(request.kind == RequestKind::Atomic  ? counts.atomics

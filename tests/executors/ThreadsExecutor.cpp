@@ -16,7 +16,7 @@ namespace {
 /// The code of one thread, and its package.
 class ThreadCode {
 public:
-  ThreadCode(const std::string &moduleText, const std::string &phase, int warps, bool warpGroups = false) {
+  ThreadCode(const std::string &moduleText, const std::string &phase, int warps, bool warpGroups) {
     CompileOptions options;
     options.target = "sm_90";
     options.warps = warps;
@@ -105,7 +105,7 @@ std::unique_ptr<executors::Executor> executors::makeThreadsExecutor(ThreadsOptio
 
 executors::BarrierTrial executors::tryBarriers(const std::string &moduleText, const reference::Grid &grid,
                                                const std::vector<reference::Argument> &arguments, int warps) {
-  ThreadCode code(moduleText, "llvm-ir", warps);
+  ThreadCode code(moduleText, "llvm-ir", warps, /*warpGroups=*/false);
   auto run = [&](std::optional<unsigned> without) {
     std::vector<reference::Argument> own = arguments;
     std::vector<uint64_t> record;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Several kernels at once on one device: whose fault a fault is, and what goes on.
 #include "simulator/Simulator.h"
-#include "simulator/decode/TestAssembler.h"
 #include "support/TestError.h"
+#include "tests/simulator/AssembledObject.h"
 #include <cstring>
 
 namespace heddle::simulator {
@@ -19,27 +19,17 @@ protected:
   SideBySide() : buffer(simulator.allocate(256, "buffer")) { options.instructionLimit = 1'000'000; }
 
   std::unique_ptr<KernelRun> prepare(const std::string &name, const std::string &text, uint32_t groups = 1) {
-    std::vector<uint8_t> code = assemble("gfx942", "s_load_dwordx2 s[4:5], s[0:1], 0x0\n"
-                                                   "v_lshlrev_b32 v1, 2, v0\n"
-                                                   "s_waitcnt lgkmcnt(0)\n"
-                                                   "v_mov_b32 v3, s5\n"
-                                                   "v_add_co_u32 v2, vcc, s4, v1\n"
-                                                   "v_addc_co_u32 v3, vcc, 0, v3, vcc\n"
-                                                   "v_mov_b32 v4, v1\n"
-                                                   "v_mov_b32 v5, 1\n" +
-                                                       text + "\ns_endpgm\n");
-    AmdCodeObject object;
-    object.chip = "gfx942";
-    object.segments.push_back(
-        {.sizeBytes = code.size(), .executable = true, .bytes = std::string(code.begin(), code.end())});
-    AmdKernel kernel;
-    kernel.name = name;
-    kernel.kernargBytes = 8;
-    kernel.resource1 = 15;
-    kernel.resource2 = 2 << 1; // user registers: the argument pointer, which is asked for
-    kernel.resource3 = 15;
-    kernel.properties = 1 << 3;
-    object.kernels.push_back(kernel);
+    AmdCodeObject object = assembledObject("gfx942", name,
+                                           "s_load_dwordx2 s[4:5], s[0:1], 0x0\n"
+                                           "v_lshlrev_b32 v1, 2, v0\n"
+                                           "s_waitcnt lgkmcnt(0)\n"
+                                           "v_mov_b32 v3, s5\n"
+                                           "v_add_co_u32 v2, vcc, s4, v1\n"
+                                           "v_addc_co_u32 v3, vcc, 0, v3, vcc\n"
+                                           "v_mov_b32 v4, v1\n"
+                                           "v_mov_b32 v5, 1\n" +
+                                               text + "\ns_endpgm\n",
+                                           8);
     LoadedObject &loaded = simulator.load(object);
     std::string arguments(8, '\0');
     std::memcpy(arguments.data(), &buffer, 8);

@@ -40,10 +40,6 @@ bool isBf8(Type type) {
   return isa<Float8E5M2Type, Float8E5M2FNUZType>(type);
 }
 
-bool isFp8(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
-}
-
 /// What the elements are multiplied as; f8 that the chip does not know are exact as f16.
 std::optional<Multiplied> multipliedAs(DotOp dot, bool nativeFp8, bool hasTf32) {
   Type a = elementTypeOf(dot.getA().getType()), b = elementTypeOf(dot.getB().getType());

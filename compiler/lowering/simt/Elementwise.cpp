@@ -13,10 +13,6 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::tileDim;
 
-static bool isFp8(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
-}
-
 static bool isNarrowFloat(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
 }

@@ -12,6 +12,16 @@
 
 namespace heddle::simt {
 
+/// Whether `type` is a floating-point type of 8 bits.
+inline bool isFp8(mlir::Type type) {
+  return mlir::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+/// Bits of an element in memory, of pointers too.
+inline int64_t memoryBits(mlir::Type element) {
+  return element.isIntOrFloat() ? std::max(8u, element.getIntOrFloatBitWidth()) : 64;
+}
+
 /// How a matrix instruction of a target multiplies: C[m, n] += A[m, k] * B[k, n] by one warp. Which lane has what is
 /// the layouts' matter (accumulatorLayout, operandLayout); this says what one thread gives and gets.
 struct MatrixInstruction {
@@ -25,8 +35,10 @@ struct MatrixInstruction {
   llvm::SmallVector<std::pair<int64_t, int64_t>, 16> results = {};
 };
 
-/// A product by four warps: 64 rows, n columns, as deep as so many bytes of a row are.
+/// How deep a product by four warps is: so many bytes of a row of A.
 inline constexpr int64_t bytesOfGroupDepth = 32;
+
+/// A product by four warps: 64 rows, n columns.
 struct GroupInstruction {
   int64_t n = 0;
   int64_t groupsAlongM = 1, groupsAlongN = 1; ///< of four warps, in the block

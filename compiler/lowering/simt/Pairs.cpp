@@ -14,10 +14,6 @@ using namespace heddle::triton;
 
 namespace {
 
-bool isFp8(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
-}
-
 /// Functions that become sums and products (expand-math), unless the chip has an approximation.
 bool isExpanded(Operation *op, bool approximates) {
   if (isa<math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::TanhOp, math::ErfOp>(op))

@@ -14,10 +14,6 @@ static int64_t countOf(const layout::Shape &shape) {
   return count;
 }
 
-static int64_t memoryBits(Type element) {
-  return element.isIntOrFloat() ? std::max(8u, element.getIntOrFloatBitWidth()) : 64;
-}
-
 LinearLayout LayoutAssigner::defaultLayout(const layout::Shape &shape, int64_t perThread) {
   layout::Shape size(shape.size(), 1);
   if (!shape.empty())

@@ -404,7 +404,7 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
     if (!tile)
       return 16;
     Type element = tile.getElementType();
-    return tile.getNumElements() * (element.isIntOrFloat() ? std::max(8u, element.getIntOrFloatBitWidth()) : 64) / 8;
+    return tile.getNumElements() * memoryBits(element) / 8;
   };
   function.walk([&](Operation *op) {
     if (Operation *here = last ? last->getBlock()->findAncestorOpInBlock(*op) : nullptr;

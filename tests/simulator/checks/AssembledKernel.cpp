@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tests/simulator/checks/AssembledKernel.h"
-#include "simulator/decode/TestAssembler.h"
+#include "tests/simulator/AssembledObject.h"
 #include <cstring>
 
 namespace heddle::simulator {
@@ -30,23 +30,13 @@ std::string programOf(const std::vector<std::string> &programs, WavesOf together
 }
 
 AmdCodeObject objectOf(const std::vector<std::string> &programs, WavesOf together, const std::string &chip) {
-  std::vector<uint8_t> code = assemble(chip, programOf(programs, together));
-  AmdCodeObject object;
-  object.chip = chip;
-  object.version = 6;
-  object.segments.push_back(
-      {.sizeBytes = code.size(), .executable = true, .bytes = std::string(code.begin(), code.end())});
-  AmdKernel kernel;
-  kernel.name = "test";
+  AmdCodeObject object = assembledObject(chip, "test", programOf(programs, together), 12);
+  AmdKernel &kernel = object.kernels.front();
   kernel.groupBytes = 8192;
   kernel.privateBytes = 16;
-  kernel.kernargBytes = 12;
-  kernel.resource1 = 15 | 0xc0 << 12; // 128 vector registers, denormals
-  kernel.resource2 = 2 << 1 | 1 << 7; // user registers: the argument pointer; then the workgroup
-  kernel.resource3 = 15;              // accumulation registers begin at 64
-  kernel.properties = 1 << 3;         // which is asked for
+  kernel.resource1 |= 0xc0 << 12; // denormals
+  kernel.resource2 |= 1 << 7;     // the workgroup, behind the argument pointer
   kernel.mostWorkItems = 1024;
-  object.kernels.push_back(kernel);
   return object;
 }
 

@@ -3,7 +3,7 @@
 // of kernels that still run, and that launches have ended of which it was told. Two devices; which launch begins when
 // is the test's.
 #include "simulator/Simulator.h"
-#include "simulator/decode/TestAssembler.h"
+#include "tests/simulator/AssembledObject.h"
 #include <cstring>
 #include <gmock/gmock.h>
 
@@ -41,19 +41,7 @@ public:
     session.emplace(simulator, options);
   }
   KernelRun &start(unsigned device, const std::string &text) {
-    std::vector<uint8_t> code = assemble("gfx942", begin + text + "s_endpgm\n");
-    AmdCodeObject object;
-    object.chip = "gfx942";
-    object.segments.push_back(
-        {.sizeBytes = code.size(), .executable = true, .bytes = std::string(code.begin(), code.end())});
-    AmdKernel kernel;
-    kernel.name = "launch";
-    kernel.kernargBytes = 8;
-    kernel.resource1 = 15;
-    kernel.resource2 = 2 << 1; // user registers: the argument pointer, which is asked for
-    kernel.resource3 = 15;
-    kernel.properties = 1 << 3;
-    object.kernels.push_back(kernel);
+    AmdCodeObject object = assembledObject("gfx942", "launch", begin + text + "s_endpgm\n", 8);
     LoadedObject &loaded = simulator.load(object, device);
     std::string arguments(8, '\0');
     std::memcpy(arguments.data(), &buffer, 8);
