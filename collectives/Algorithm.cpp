@@ -12,10 +12,10 @@ bool Algorithm::does(CollectiveKind kind) const {
 
 const std::vector<const Algorithm *> &allAlgorithms() {
   static const std::vector<const Algorithm *> all = {
-      &oneShotPackets, &oneShotPull, &twoShotPackets, &twoShotPull,      &twoShotDirect,
-      &gatherPackets,  &gatherPush,  &gatherPull,     &gatherDirectPush, &gatherDirectPull,
-      &scatterPackets, &scatterPull, &scatterDirect,  &exchangePackets,  &exchangePush,
-      &exchangeDirect, &permutePull, &broadcastPull,  &broadcastScatter};
+      &oneShotPackets,   &oneShotPull,    &twoShotPackets, &twoShotPull,   &twoShotDirect,
+      &twoShotPush,      &gatherPackets,  &gatherPush,     &gatherPull,    &gatherDirectPush,
+      &gatherDirectPull, &scatterPackets, &scatterPull,    &scatterDirect, &exchangePackets,
+      &exchangePush,     &exchangeDirect, &permutePull,    &broadcastPull, &broadcastScatter};
   return all;
 }
 

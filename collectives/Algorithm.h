@@ -23,7 +23,8 @@ struct Algorithm {
   bool does(CollectiveKind kind) const;
 };
 
-extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets, twoShotDirect;   // all-reduce
+extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets, twoShotDirect,
+    twoShotPush;                                                                                  // all-reduce
 extern const Algorithm gatherPackets, gatherPush, gatherPull, gatherDirectPush, gatherDirectPull; // all-gather
 extern const Algorithm scatterPackets, scatterPull, scatterDirect;                                // reduce-scatter
 extern const Algorithm exchangePackets, exchangePush, exchangeDirect;                             // all-to-all

@@ -25,11 +25,12 @@ struct Crossovers {
   int64_t oneShot; ///< all-reduce: one shot up to here, when two shots can be direct
   int64_t staged;  ///< all-reduce: one shot up to here, when they cannot
   int64_t copied;  ///< other collectives: staged up to here, when they can be direct; of the larger array
+  int64_t read;    ///< all-reduce: two shots, when they can be direct, read inputs up to here, and push them above
 };
 
 /// The host's ranks share memory and caches: a barrier costs no more than a packet that somebody waits for, so packets,
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
-constexpr Crossovers hostCrossovers = {256, 16 << 10, 64 << 10, 128 << 10};
+constexpr Crossovers hostCrossovers = {256, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
 
 /// What is best on GPUs depends on how many ranks share the links and have to be met.
 struct GpuTable {
@@ -42,14 +43,15 @@ struct GpuTable {
 /// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
 /// Two ranks: measured on two H200 by `heddle bench COLLECTIVE -d bf16 --device cuda --devices 2 -G 6 -n 50` with
 /// `--algorithm`, `--blocks`, `--warps` and `--tile`; they take one shot whatever is `staged`.
-constexpr GpuTable sm90Pair = {{256 << 10, 512 << 10, 1 << 20, 512 << 10}, maxCollectiveBlocks, 1 << 20, 512 << 10};
+constexpr GpuTable sm90Pair = {
+    {256 << 10, 512 << 10, 1 << 20, 512 << 10, 8 << 20}, maxCollectiveBlocks, 1 << 20, 512 << 10};
 /// More: on four H200, with plain kernels of the same steps. Estimated are `staged`, that a second barrier takes as
-/// long as 1 MB from three peers, `copied`, as for two ranks, and `manyBlocksBytes`, from what reads and writes of any
-/// number of blocks carry and their barriers cost.
-constexpr GpuTable sm90Group = {{128 << 10, 128 << 10, 1 << 20, 512 << 10}, 64, 64 << 10, 4 << 20};
+/// long as 1 MB from three peers, `copied` and `read`, as for two ranks, whose links carry more when they are written,
+/// and `manyBlocksBytes`, from what reads and writes of any number of blocks carry and their barriers cost.
+constexpr GpuTable sm90Group = {{128 << 10, 128 << 10, 1 << 20, 512 << 10, 16 << 20}, 64, 64 << 10, 4 << 20};
 
 /// Devices with a link for each pair: what is best is computed (LinkLoads.h), and the limits say nothing.
-constexpr GpuTable meshTable = {{0, 0, 0, 0}, 64, 64 << 10, 256 << 10};
+constexpr GpuTable meshTable = {{0, 0, 0, 0, 0}, 64, 64 << 10, 256 << 10};
 /// Of a direct algorithm, for each peer: what fills a link. Some 32 compute units fill the links of four MI300X, 48 to
 /// 80 those of eight.
 constexpr int meshBlocksPerPeer = 12;
@@ -98,7 +100,7 @@ const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip,
     if (packets)
       return oneShotPackets;
     if (direct)
-      return bytes <= limits.oneShot ? oneShotPull : twoShotDirect;
+      return bytes <= limits.oneShot ? oneShotPull : bytes <= limits.read ? twoShotDirect : twoShotPush;
     return bytes <= limits.staged || collective.ranks <= 2 ? oneShotPull : twoShotPull;
   case CollectiveKind::AllGather:
     return packets ? gatherPackets : copies ? gatherPull : gatherDirectPush;
@@ -124,6 +126,10 @@ constexpr int64_t tileBytes = 512, directTileBytes = 256;
 constexpr int64_t streamBytes = 64 << 20;
 /// Nothing is staged, so nothing limits a round, and each has two barriers.
 constexpr int64_t directTilesPerRound = 1 << 20;
+
+bool stagesNothing(const Plan &plan) {
+  return plan.algorithm->direct && plan.algorithm->stagingSlots(plan.collective.ranks) == 0;
+}
 
 /// GPUs: what a thread takes of a tile, and how many threads a block has at most.
 constexpr int64_t threadBytes = 16, packetBytes = 4;
@@ -187,9 +193,9 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
   int64_t fewest = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, tiles))));
   int64_t fitting = std::max<int64_t>(1, gpuRoundBytes / (plan.tileElements * plan.blocks * size));
-  plan.tilesPerRound = options.tilesPerRound    ? options.tilesPerRound
-                       : plan.algorithm->direct ? directTilesPerRound
-                                                : std::min(fewest, fitting);
+  plan.tilesPerRound = options.tilesPerRound ? options.tilesPerRound
+                       : stagesNothing(plan) ? directTilesPerRound
+                                             : std::min(fewest, fitting);
   plan.rounds = divideUp(elements, plan.roundElements());
 }
 
@@ -203,7 +209,7 @@ void chooseHostGeometry(Plan &plan, const PlanOptions &options) {
                           ? options.tileElements
                           : std::min<int64_t>((plan.algorithm->direct ? directTileBytes : tileBytes) / size,
                                               int64_t(std::bit_ceil(uint64_t(share))));
-  if (plan.algorithm->direct) {
+  if (stagesNothing(plan)) {
     plan.tilesPerRound = options.tilesPerRound ? options.tilesPerRound : directTilesPerRound;
     plan.rounds = divideUp(elements, plan.roundElements());
     return;

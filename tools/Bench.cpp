@@ -40,8 +40,8 @@ saves in HLO modules
   --device NAME             whose devices: host (the default), cuda, hip, sim:gfx942 or sim:gfx950
   --peer nccl               time NCCL as well, in this process, on the same buffers; GPUs
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
-  --blocks N, --warps N, --tile N   program instances on each rank, warps of each (GPUs), elements of a tile: instead of
-                            what the plan chooses
+  --blocks N, --warps N, --tile N, --round N   program instances on each rank, warps of each (GPUs), elements of a tile,
+                            tiles of an instance in a round: instead of what the plan chooses
   --timeout SECONDS         how long one call may wait for other ranks; default 30
   --links                   one more call, and the bytes that each device sent to each other in it; simulated devices
   --json, --csv             the same and the p50, min and max of single calls, for programs
@@ -167,6 +167,9 @@ void addBench(CLI::App &program, VerbAction &action) {
   verb->add_option_function<std::string>("--tile", [request](const std::string &text) {
     request->run.plan.tileElements = parseIntegerOption("--tile", text, 4, 1 << 16);
   });
+  verb->add_option_function<std::string>("--round", [request](const std::string &text) {
+    request->run.plan.tilesPerRound = parseIntegerOption("--round", text, 1, 1 << 16);
+  });
   addInteger("--blocks", "--blocks", &request->run.plan.blocks, 1, maxCollectiveBlocks);
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);
@@ -181,7 +184,7 @@ void addBench(CLI::App &program, VerbAction &action) {
   verb->add_flag("--csv", request->csv);
   verb->callback([request, verb, &action] {
     for (const char *name : {"--minbytes", "--maxbytes", "--stepbytes", "--stepfactor", "--op", "--datatype", "--peer",
-                             "--blocks", "--warps", "--tile", "--links"})
+                             "--blocks", "--warps", "--tile", "--round", "--links"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;

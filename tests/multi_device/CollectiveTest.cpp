@@ -97,7 +97,7 @@ TEST(Collectives, AcrossTheWrapOfTheEpochs) {
     options.firstEpoch = firstEpoch;
     Communicator communicator(openDevices({0, 1, 2}), options);
     for (const char *algorithm :
-         {"one_shot_packets", "one_shot_pull", "two_shot_packets", "two_shot_pull", "two_shot_direct"})
+         {"one_shot_packets", "one_shot_pull", "two_shot_packets", "two_shot_pull", "two_shot_direct", "two_shot_push"})
       expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 50), {algorithm, 1, 4, 1}, 3, 4);
   }
 }
