@@ -2,12 +2,11 @@
 // Ranks that reach into each other's operands: what happens to those when a rank does not come.
 #include "chips/Chip.h"
 #include "collectives/Communicator.h"
+#include "runtime/DeviceTestSupport.h"
 #include "runtime/Driver.h"
-#include "runtime/Stream.h"
 #include "support/Error.h"
 #include <chrono>
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 #include <thread>
 
 using namespace heddle;
@@ -52,11 +51,8 @@ public:
     return "none";
   }
   std::string contents(const Buffer &buffer) {
-    std::string bytes(buffer.sizeBytes(), '\0');
-    std::unique_ptr<Stream> stream = devices[0]->createStream();
-    stream->copyToHost(bytes.data(), buffer);
-    stream->synchronize();
-    return bytes;
+    std::vector<char> bytes = readBack<char>(*devices[0]->createStream(), buffer);
+    return {bytes.begin(), bytes.end()};
   }
 
   Collective collective;

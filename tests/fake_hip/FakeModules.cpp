@@ -8,7 +8,7 @@
 #include <cstring>
 #include <elf.h>
 
-namespace heddle::fake_hip {
+namespace heddle::fake {
 namespace {
 
 /// HIP is given an address alone: the file reaches to the end of its section table, or of a section behind it.
@@ -40,14 +40,15 @@ std::shared_ptr<heddle::Module> loadFor(FunctionHandle &function, unsigned items
   return module;
 }
 
-heddle::Launch launchOf(FunctionHandle &function, const std::array<unsigned, 3> &grid,
-                        const std::array<unsigned, 3> &items, unsigned sharedBytes, void **parameters) {
+heddle::Launch launchOf(FunctionHandle &function, const FakeLaunch &asked, void **parameters) {
   const auto &wanted = function.kernel.requiredWorkgroup;
-  if (wanted[0] ? !std::equal(items.begin(), items.end(), wanted.begin()) : items[1] != 1 || items[2] != 1)
+  const auto &[x, y, z] = asked.block;
+  if (wanted[0] ? !std::equal(wanted.begin(), wanted.end(), asked.block) : y != 1 || z != 1)
     throw inputError("the workgroup's shape is not the kernel's");
   heddle::Launch launch;
-  launch.kernel.module = loadFor(function, items[0] * items[1] * items[2], sharedBytes);
-  launch.grid = {grid[0], grid[1], grid[2]};
+  launch.kernel.module = loadFor(function, x * y * z, asked.sharedBytes);
+  launch.grid = {asked.grid[0], asked.grid[1], asked.grid[2]};
+  launch.cooperative = asked.cooperative;
   size_t i = 0;
   for (const AmdArgument &argument : explicitArguments(function.kernel)) {
     uint64_t bits = 0;
@@ -66,47 +67,38 @@ int64_t residentBlocks(FunctionHandle &function, unsigned items, unsigned shared
 
 } // namespace
 
+std::unique_ptr<FunctionHandle> findFunction(gpu::Module module, const std::string &name) {
+  for (const AmdKernel &kernel : module->object.kernels)
+    if (kernel.name == name)
+      return std::make_unique<FunctionHandle>(FunctionHandle{module, kernel, {}});
+  return nullptr;
+}
+
+Result launch(const char *symbol, Function function, FakeLaunch launch, Stream stream, void **parameters) {
+  stream->asked = 0;
+  return attempt(symbol, launch.cooperative ? result::cooperativeTooLarge : 9,
+                 [&] { stream->stream->launch(launchOf(*function, launch, parameters)); });
+}
+
 extern "C" {
 
-Result hipModuleLoadData(Module *module, const void *image) {
-  ENTER(hipModuleLoadData);
+Result moduleLoad(gpu::Module *module, const void *image) {
+  ENTER(moduleLoad);
   auto made = std::make_unique<ModuleHandle>();
-  made->device = current;
-  if (Result failure = attempt("hipModuleLoadData", result::invalidImage, [&] {
+  made->device = currentDevice();
+  if (Result failure = attempt(symbol::moduleLoad, result::invalidImage, [&] {
         made->code = fileAt(image);
         made->object = parseAmdCodeObject(made->code, "the image");
       }))
     return failure;
-  if (made->object.chip != deviceOf(current).chip().name)
+  if (made->object.chip != deviceOf(currentDevice()).chip().name)
     return result::noBinaryForGpu;
   *module = made.release();
-  std::lock_guard lock(state().mutex);
-  ++state().control.liveModules;
-  return result::success;
+  return count(&FakeGpu::liveModules, 1);
 }
 
-Result hipModuleUnload(Module module) {
-  ENTER(hipModuleUnload);
-  waitForTheDevice("hipModuleUnload");
-  delete module;
-  std::lock_guard lock(state().mutex);
-  --state().control.liveModules;
-  return result::success;
-}
-
-Result hipModuleGetFunction(Function *function, Module module, const char *name) {
-  ENTER(hipModuleGetFunction);
-  for (const AmdKernel &kernel : module->object.kernels)
-    if (kernel.name == name) {
-      module->functions.push_back(std::make_unique<FunctionHandle>(FunctionHandle{module, kernel, {}}));
-      *function = module->functions.back().get();
-      return result::success;
-    }
-  return result::notFound;
-}
-
-Result hipFuncGetAttribute(int *value, int which, Function function) {
-  ENTER(hipFuncGetAttribute);
+Result functionGetAttribute(int *value, int which, Function function) {
+  ENTER(functionGetAttribute);
   const AmdKernel &kernel = function->kernel;
   *value = which == gpu::function::maxThreadsPerBlock ? int(kernel.mostWorkItems ? kernel.mostWorkItems : 1024)
            : which == gpu::function::sharedBytes      ? int(kernel.groupBytes)
@@ -116,35 +108,14 @@ Result hipFuncGetAttribute(int *value, int which, Function function) {
   return result::success;
 }
 
-Result hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function function, int items, size_t shared) {
-  ENTER(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor);
-  return attempt("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", result::invalidValue, [&] {
+Result maxActiveBlocks(int *blocks, Function function, int items, size_t shared) {
+  ENTER(maxActiveBlocks);
+  return attempt(symbol::maxActiveBlocks, result::invalidValue, [&] {
     int units = deviceOf(function->module->device).chip().computeUnits;
     *blocks = int(residentBlocks(*function, unsigned(items), unsigned(shared)) / units);
   });
 }
 
-Result hipModuleLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned x, unsigned y,
-                             unsigned z, unsigned sharedBytes, Stream stream, void **parameters, void **) {
-  ENTER(hipModuleLaunchKernel);
-  stream->asked = 0;
-  return attempt("hipModuleLaunchKernel", 9, [&] {
-    stream->stream->launch(launchOf(*function, {gridX, gridY, gridZ}, {x, y, z}, sharedBytes, parameters));
-  });
-}
-
-Result hipModuleLaunchCooperativeKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned x,
-                                        unsigned y, unsigned z, unsigned sharedBytes, Stream stream,
-                                        void **parameters) {
-  ENTER(hipModuleLaunchCooperativeKernel);
-  stream->asked = 0;
-  return attempt("hipModuleLaunchCooperativeKernel", result::cooperativeTooLarge, [&] {
-    heddle::Launch launch = launchOf(*function, {gridX, gridY, gridZ}, {x, y, z}, sharedBytes, parameters);
-    launch.cooperative = true;
-    stream->stream->launch(launch);
-  });
-}
-
 } // extern "C"
 
-} // namespace heddle::fake_hip
+} // namespace heddle::fake

@@ -1,27 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Machines of all kinds, by the fake: none, other chips, broken and several GPUs; memory of each kind.
+// What GpuDriverTest.cpp does not test for both vendors: chips, versions, links, and memory of each kind.
 #include "chips/Chip.h"
 #include "tests/fake_hip/HipTestSupport.h"
 
 using namespace heddle;
 
+const GpuVendor &heddle::testedVendor() {
+  static const GpuVendor vendor = {
+      .name = "hip",
+      .title = "HIP",
+      .library = "HIP runtime",
+      .fakeLibrary = "test/libamdhip64.so",
+      .version = "HIP 6.3",
+      .chip = "gfx942",
+      .description = "Simulated GPU, gfx942, 304 compute units, 196608 MiB of memory",
+      .setting = "HEDDLE_HIP_LIBRARY",
+      .visibleDevices = "HIP_VISIBLE_DEVICES",
+      .tooOld = "Heddle needs HIP of ROCm 6.0 or newer",
+      .invalidValue = "hipErrorInvalidValue (1)",
+      .outOfMemory = "hipErrorOutOfMemory (2)",
+      .noDevice = "hipErrorNoDevice (100)",
+      .captureInvalidated = "hipErrorStreamCaptureInvalidated (901)",
+      .fault = "hipErrorLaunchFailure (719)",
+      .init = "hipInit",
+      .deviceGetName = "hipDeviceGetName",
+      .currentDevice = "hipGetDevice",
+      .deviceCanAccessPeer = "hipDeviceCanAccessPeer",
+      .enablePeer = "hipDeviceEnablePeerAccess",
+      .memoryGetInfo = "hipMemGetInfo",
+      .memoryAllocate = "hipMalloc",
+      .memoryFree = "hipFree",
+      .hostAllocate = "hipHostMalloc",
+      .hostFree = "hipHostFree",
+      .copyToDevice = "hipMemcpyHtoDAsync",
+      .copyToHost = "hipMemcpyDtoHAsync",
+      .copyOnDevice = "hipMemcpyDtoDAsync",
+      .copyBetween = "hipMemcpyPeerAsync",
+      .fillBytes = "hipMemsetD8Async",
+      .streamCreate = "hipStreamCreateWithPriority",
+      .streamSynchronize = "hipStreamSynchronize",
+      .streamWaitEvent = "hipStreamWaitEvent",
+      .streamBeginCapture = "hipStreamBeginCapture",
+      .streamEndCapture = "hipStreamEndCapture",
+      .graphInstantiate = "hipGraphInstantiateWithFlags",
+      .eventCreate = "hipEventCreateWithFlags",
+      .eventRecord = "hipEventRecord",
+      .launchHostFunction = "hipLaunchHostFunc",
+      .launchKernel = "hipModuleLaunchKernel",
+      .launchCooperative = "hipModuleLaunchCooperativeKernel",
+      .maxActiveBlocks = "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
+      .openingCalls = {"hipDeviceGet", "hipDeviceGetName", "hipGetDevicePropertiesR0600", "hipDeviceGetAttribute"},
+      .loadingCalls = {"hipModuleLoadData", "hipModuleGetFunction", "hipFuncGetAttribute"},
+      .kernel = hipPackage("early_end"),
+      .anotherKernel = hipPackage("vector_add", 256),
+      .faultyKernel = hipPackage("traps"),
+      .residentBlocks = 304 * 32,
+      .residentText = "304 compute units with 32 blocks each",
+      .freshFake = []() -> FakeGpu & { return fakeHip() = FakeHip(); },
+      .makeDriver = [](const std::string &library) -> std::unique_ptr<GpuDriver> {
+        return std::make_unique<HipDriver>(library);
+      }};
+  return vendor;
+}
+
 namespace {
 
 class HipDriverTest : public HipTest {};
-
-TEST_F(HipDriverTest, DevicesAndTheirDescription) {
-  EXPECT_EQ(driver.deviceCount(), 2);
-  EXPECT_EQ(driver.problem(), "");
-  EXPECT_CONTAINS(driver.description(), "HIP 6.3 in ");
-  auto device = driver.open(1);
-  EXPECT_EQ(device->name(), "hip:1");
-  EXPECT_EQ(device->ordinal(), 1);
-  EXPECT_EQ(device->chip().name, "gfx942") << "without the features behind it";
-  EXPECT_EQ(device->description(), "Simulated GPU, gfx942, 304 compute units, 196608 MiB of memory");
-  EXPECT_EQ(device, driver.open(1));
-  EXPECT_EQ(&device->driver(), &driver);
-  EXPECT_CONTAINS(messageOf([&] { driver.open(2); }), "device `hip:2`: there are 2 HIP devices");
-}
 
 TEST_F(HipDriverTest, TheOtherChip) {
   fake.architecture = "gfx950";
@@ -35,78 +79,11 @@ TEST_F(HipDriverTest, AChipWithoutCodeIsNamedWithThoseThatHaveSome) {
   EXPECT_EQ(std::string(error.what()), "hip:0: Simulated GPU is a gfx90a, and Heddle makes code for gfx942, gfx950");
 }
 
-TEST_F(HipDriverTest, WithoutALibrary) {
-  HipDriver none("/nowhere/libamdhip64.so.6");
-  EXPECT_EQ(none.deviceCount(), 0);
-  EXPECT_EQ(none.description(), "");
-  EXPECT_CONTAINS(none.problem(), "the HIP runtime cannot be opened: /nowhere/libamdhip64.so.6");
-  EXPECT_CONTAINS(none.problem(), "HEDDLE_HIP_LIBRARY");
-  EXPECT_EQ(errorOf([&] { none.open(0); }).kind, ErrorClass::Environment);
-  EXPECT_FALSE(none.canAccessPeer(0, 1));
-}
-
 TEST_F(HipDriverTest, TheVersionsOfTheLibraryAreTriedInTurn) {
   HipDriver none("libamdhip64.so");
   if (none.deviceCount() > 0 || none.description() != "")
     GTEST_SKIP() << "this machine has one";
   EXPECT_CONTAINS(none.problem(), "cannot be opened: libamdhip64.so.7, libamdhip64.so.6, libamdhip64.so: cannot open");
-}
-
-TEST_F(HipDriverTest, AMissingEntryPointIsNamed) {
-  HipDriver wrong("libdl.so.2");
-  EXPECT_CONTAINS(wrong.problem(),
-                  "the HIP runtime libdl.so.2 has no `hipInit`; Heddle needs HIP of ROCm 6.0 or newer");
-}
-
-TEST_F(HipDriverTest, WithoutAGpu) {
-  fake.failures["hipInit"] = {1, 100};
-  EXPECT_EQ(driver.deviceCount(), 0);
-  EXPECT_CONTAINS(driver.problem(), "HIP runtime: hipInit: hipErrorNoDevice (100)");
-  EXPECT_CONTAINS(driver.problem(), "HIP_VISIBLE_DEVICES");
-  fake = FakeHip();
-  fake.devices = 0;
-  HipDriver empty(buildPath("test/libamdhip64.so"));
-  EXPECT_EQ(empty.problem(), "the HIP runtime has no device");
-}
-
-TEST_F(HipDriverTest, EveryFailingCallOfOpeningIsNamed) {
-  for (const char *symbol :
-       {"hipDeviceGet", "hipDeviceGetName", "hipGetDevicePropertiesR0600", "hipDeviceGetAttribute"}) {
-    fake.failures = {{symbol, {1, 1}}};
-    EXPECT_CONTAINS(messageOf([&] { driver.open(0); }), std::string("hip:0: ") + symbol + ": hipErrorInvalidValue (1)");
-  }
-  driver.open(0);
-  for (const char *symbol : {"hipDeviceCanAccessPeer", "hipDeviceEnablePeerAccess"}) {
-    fake.failures = {{symbol, {1, 1}}};
-    EXPECT_CONTAINS(messageOf([&] { driver.open(1); }), std::string(symbol) + ": hipErrorInvalidValue (1)");
-  }
-  fake.failures = {{"hipDeviceGetName", {1, 4711}}};
-  EXPECT_CONTAINS(messageOf([&] { driver.open(1); }), "hip:1: hipDeviceGetName: unknown error (4711)");
-  EXPECT_EQ(driver.open(1)->name(), "hip:1");
-}
-
-TEST_F(HipDriverTest, PeerAccessIsAskedAndEnabledOnce) {
-  auto first = driver.open(0), second = driver.open(1);
-  second.reset();
-  driver.open(1);
-  EXPECT_TRUE(driver.canAccessPeer(0, 1));
-  EXPECT_TRUE(driver.canAccessPeer(1, 1));
-  EXPECT_FALSE(driver.canAccessPeer(0, 2));
-  EXPECT_EQ(fake.count("hipDeviceCanAccessPeer"), 2);
-  EXPECT_EQ(fake.count("hipDeviceEnablePeerAccess"), 2);
-}
-
-TEST_F(HipDriverTest, DevicesThatDoNotReachEachOther) {
-  fake.peers = false;
-  auto first = driver.open(0), second = driver.open(1);
-  EXPECT_FALSE(driver.canAccessPeer(0, 1));
-  EXPECT_EQ(fake.count("hipDeviceEnablePeerAccess"), 0);
-  Buffer from = first->allocate(64), to = second->allocate(64);
-  auto stream = first->createStream();
-  stream->fill(from, 5);
-  stream->copy(to.address(), from.address(), 64);
-  EXPECT_EQ(readBack<uint8_t>(*stream, to), std::vector<uint8_t>(64, 5));
-  EXPECT_EQ(fake.count("hipMemcpyPeerAsync"), 1);
 }
 
 // 1 is hipDeviceMallocFinegrained, 3 hipDeviceMallocUncached.
@@ -153,45 +130,6 @@ TEST_F(HipDriverTest, LinksAreAsTheRuntimeSays) {
   EXPECT_EQ(driver.linkBetween(0, 2).kind, "") << "there is none";
   fake.failures = {{"hipExtGetLinkTypeAndHopCount", {1, 1}}};
   EXPECT_EQ(driver.linkBetween(0, 1).kind, "") << "it fails";
-}
-
-TEST_F(HipDriverTest, FreedMemoryStaysUntilQueuedWorkHasRun) {
-  auto device = driver.open(0);
-  auto stream = driver.open(1)->createStream();
-  {
-    Buffer buffer = device->allocate(256);
-    stream->fill(buffer, 1);
-  }
-  EXPECT_EQ(fake.count("hipFree"), 0);
-  EXPECT_CONTAINS(messageOf([&] { stream->fill(4096, 0, 4); }), "there are no buffers");
-  stream->synchronize();
-  EXPECT_EQ(fake.count("hipFree"), 1);
-  EXPECT_EQ(fake.liveAllocations, 0);
-  EXPECT_EQ(fake.waits, std::vector<std::string>());
-}
-
-TEST_F(HipDriverTest, EverythingIsGivenBack) {
-  {
-    HipDriver shortLived(buildPath("test/libamdhip64.so"));
-    auto device = shortLived.open(0);
-    auto stream = device->createStream();
-    auto event = device->createEvent();
-    Buffer buffer = device->allocate(1024);
-    stream->fill(buffer, 1);
-    stream->record(event);
-    stream->beginCapture();
-    stream->fill(buffer, 2);
-    auto graph = stream->endCapture();
-    stream->launch(*graph);
-    stream->launch({.kernel = {device->loadModule(hipPackage("early_end"))}, .arguments = {buffer}});
-  }
-  EXPECT_EQ(fake.liveAllocations, 0);
-  EXPECT_EQ(fake.livePinned, 0);
-  EXPECT_EQ(fake.liveStreams, 0);
-  EXPECT_EQ(fake.liveEvents, 0);
-  EXPECT_EQ(fake.liveModules, 0);
-  EXPECT_EQ(fake.liveGraphs, 0);
-  EXPECT_EQ(fake.lost, 0);
 }
 
 TEST_F(HipDriverTest, TheCallersDeviceIsPutBack) {

@@ -7,11 +7,8 @@ using namespace heddle;
 
 namespace {
 
-class HipModuleTest : public HipTest {
+class HipModuleTest : public WithStream<HipTest> {
 protected:
-  std::shared_ptr<Device> device = driver.open(0);
-  std::unique_ptr<Stream> stream = device->createStream();
-
   std::string refusal(const Package &package) {
     return messageOf([&] { device->loadModule(package); });
   }
@@ -53,23 +50,6 @@ TEST_F(HipModuleTest, TakesTheShapeThatAKernelIsCompiledFor) {
                   "kernel `of_one_size` is compiled for workgroups of 128 x 2 x 1 work-items, its package says 128");
 }
 
-TEST_F(HipModuleTest, CooperativeLaunchesMustFit) {
-  Kernel kernel{device->loadModule(hipPackage("early_end"))};
-  Buffer out = device->allocate(1 << 20);
-  auto launch = [&](int64_t groups) {
-    stream->launch({.kernel = kernel, .grid = {groups, 1, 1}, .arguments = {out}, .cooperative = true});
-  };
-  launch(1);
-  EXPECT_EQ(fake.count("hipModuleLaunchKernel"), 1) << "two of these fit";
-  launch(304 * 32);
-  EXPECT_EQ(fake.count("hipModuleLaunchCooperativeKernel"), 1);
-  Error error = errorOf([&] { launch(304 * 32 + 1); });
-  EXPECT_EQ(error.kind, ErrorClass::Input);
-  EXPECT_EQ(std::string(error.what()),
-            "kernel `early_end`: a cooperative launch of 9729 blocks; hip:0 runs at most 9728 at once");
-  EXPECT_EQ(error.notes, std::vector<std::string>{"304 compute units with 32 blocks each"});
-}
-
 TEST_F(HipModuleTest, Refusals) {
   Package good = hipPackage("vector_add", 256), package = good;
   package.target = "sm_90";
@@ -100,37 +80,11 @@ TEST_F(HipModuleTest, Refusals) {
 }
 
 TEST_F(HipModuleTest, LaunchesThatDoNotFit) {
-  Kernel kernel{device->loadModule(hipPackage("early_end"))},
-      elsewhere{driver.open(1)->loadModule(hipPackage("early_end"))};
+  Kernel kernel{device->loadModule(hipPackage("early_end"))};
   Buffer out = device->allocate(1024);
   EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = kernel, .grid = {1 << 26, 1, 1}, .arguments = {out}}); }),
                   "67108864 workgroups of 64 work-items along x are 4294967296 work-items, and 2^32-1 are the most");
-  EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = elsewhere, .arguments = {out}}); }),
-                  "was loaded on hip:1, the stream is of hip:0");
   EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = kernel}); }), "early_end");
-}
-
-TEST_F(HipModuleTest, EveryFailingCallIsNamed) {
-  Buffer out = device->allocate(1 << 20);
-  Kernel kernel{device->loadModule(hipPackage("early_end"))};
-  auto load = [&] { device->loadModule(hipPackage("early_end")); };
-  const std::vector<std::pair<const char *, std::function<void()>>> cases = {
-      {"hipModuleLoadData", load},
-      {"hipModuleGetFunction", load},
-      {"hipFuncGetAttribute", load},
-      {"hipModuleLaunchKernel", [&] { stream->launch({.kernel = kernel, .arguments = {out}}); }},
-      {"hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",
-       [&] { stream->launch({.kernel = kernel, .arguments = {out}, .cooperative = true}); }},
-      {"hipModuleLaunchCooperativeKernel",
-       [&] { stream->launch({.kernel = kernel, .grid = {304 * 32, 1, 1}, .arguments = {out}, .cooperative = true}); }},
-  };
-  for (const auto &[symbol, action] : cases) {
-    fake.failures = {{symbol, {1, 1}}};
-    Error error = errorOf(action);
-    EXPECT_EQ(error.kind, ErrorClass::Environment) << symbol;
-    EXPECT_CONTAINS(error.what(), std::string(symbol) + ": hipErrorInvalidValue (1)");
-    EXPECT_CONTAINS(error.what(), "hip:0");
-  }
 }
 
 TEST_F(HipModuleTest, AnObjectOfOtherSettingsIsExplained) {
@@ -138,15 +92,6 @@ TEST_F(HipModuleTest, AnObjectOfOtherSettingsIsExplained) {
   Error error = errorOf([&] { device->loadModule(hipPackage("early_end")); });
   EXPECT_CONTAINS(error.what(), "hip:0: kernel `early_end`: hipModuleLoadData: hipErrorNoBinaryForGpu (209)");
   EXPECT_CONTAINS(error.notes.at(0), "xnack or sramecc");
-}
-
-TEST_F(HipModuleTest, CodeIsGivenBackWhenItsWorkHasRun) {
-  Buffer out = device->allocate(1024);
-  stream->launch({.kernel = {device->loadModule(hipPackage("early_end"))}, .arguments = {out}});
-  EXPECT_EQ(fake.liveModules, 1);
-  stream->synchronize();
-  EXPECT_EQ(fake.liveModules, 0);
-  EXPECT_EQ(fake.waits, std::vector<std::string>());
 }
 
 } // namespace

@@ -2,17 +2,15 @@
 // The CUDA driver on real GPUs, with PTX written by hand. A program of its own, which needs nothing but the GPU's
 // driver; without a GPU every test is skipped. The last test ends the process's use of the device.
 #include "binary/CudaAbi.h"
+#include "runtime/DeviceTestSupport.h"
 #include "runtime/Driver.h"
-#include "runtime/Stream.h"
 #include "runtime/drivers/cuda/CubinCache.h"
 #include "runtime/drivers/cuda/CudaModule.h"
 #include "support/Knobs.h"
-#include "support/TestError.h"
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
-#include <numeric>
 #include <thread>
 #include <unistd.h>
 
@@ -102,13 +100,6 @@ constexpr const char *cluster = R"(
 
 constexpr const char *nothing = "\n.visible .entry nothing(.param .u64 record)\n{ ret; }\n";
 
-PackageArgument pointerTo(const std::string &name, const std::string &type = "i32") {
-  return {name, type, true, 1};
-}
-PackageArgument scalarOf(const std::string &name, const std::string &type = "i32") {
-  return {name, type, false, 1};
-}
-
 Package packageOf(const std::string &entry, const char *body, int64_t threads, std::vector<PackageArgument> wanted) {
   Package package;
   package.kernel = package.entry = entry;
@@ -122,8 +113,9 @@ Package packageOf(const std::string &entry, const char *body, int64_t threads, s
 }
 
 Package addPackage() {
-  return packageOf("vector_add", vectorAdd, 256,
-                   {pointerTo("out", "f32"), pointerTo("x", "f32"), pointerTo("y", "f32"), scalarOf("n")});
+  return packageOf(
+      "vector_add", vectorAdd, 256,
+      {pointerArgument("out", "f32"), pointerArgument("x", "f32"), pointerArgument("y", "f32"), scalarArgument("n")});
 }
 
 double milliseconds(const std::function<void()> &action) {
@@ -147,10 +139,7 @@ protected:
   int driverVersion() const { return static_cast<CudaDevice &>(*device).context().api.version(); }
   template <typename T>
   std::vector<T> download(const Buffer &buffer, Stream *from = nullptr) {
-    std::vector<T> values(buffer.sizeBytes() / sizeof(T));
-    (from ? from : stream.get())->copyToHost(values.data(), buffer);
-    (from ? from : stream.get())->synchronize();
-    return values;
+    return readBack<T>(from ? *from : *stream, buffer);
   }
 
   std::shared_ptr<Device> device;
@@ -167,8 +156,7 @@ TEST_F(CudaHardware, Describes) {
 
 TEST_F(CudaHardware, VectorAddAndTheCache) {
   constexpr uint32_t count = 1000003;
-  std::vector<float> x(count), y(count, 0.5f);
-  std::iota(x.begin(), x.end(), 0.0f);
+  std::vector<float> x = countUp<float>(count), y(count, 0.5f);
   Buffer out = device->allocate(count * 4, "out"), xs = device->allocate(count * 4, "x"),
          ys = device->allocate(count * 4, "y");
   stream->copyToDevice(xs, x.data());
@@ -186,8 +174,7 @@ TEST_F(CudaHardware, VectorAddAndTheCache) {
 
 TEST_F(CudaHardware, LargeCopiesOfOrdinaryMemory) {
   constexpr uint64_t count = (uint64_t(100) << 20) / 4 + 3;
-  std::vector<uint32_t> values(count);
-  std::iota(values.begin(), values.end(), 1u);
+  auto values = countUp<uint32_t>(count, 1);
   Buffer buffer = device->allocate(count * 4);
   double up = milliseconds([&] {
     stream->copyToDevice(buffer, values.data());
@@ -200,7 +187,7 @@ TEST_F(CudaHardware, LargeCopiesOfOrdinaryMemory) {
 }
 
 TEST_F(CudaHardware, SharedMemoryOfAWholeBlock) {
-  Package package = packageOf("reverse", reverse, 1024, {pointerTo("out"), scalarOf("offset")});
+  Package package = packageOf("reverse", reverse, 1024, {pointerArgument("out"), scalarArgument("offset")});
   package.sharedBytes = 227 * 1024;
   Buffer out = device->allocate(4096);
   stream->launch({.kernel = {device->loadModule(package)}, .arguments = {out, ScalarBits{package.sharedBytes - 4096}}});
@@ -213,20 +200,21 @@ TEST_F(CudaHardware, SharedMemoryOfAWholeBlock) {
 }
 
 TEST_F(CudaHardware, ArgumentsArrive) {
-  Kernel kernel{device->loadModule(packageOf("arguments", arguments, 1,
-                                             {pointerTo("out", "i64"), scalarOf("a", "i1"), scalarOf("b", "f16"),
-                                              scalarOf("c", "f32"), scalarOf("d", "f64")}))};
+  Kernel kernel{device->loadModule(
+      packageOf("arguments", arguments, 1,
+                {pointerArgument("out", "i64"), scalarArgument("a", "i1"), scalarArgument("b", "f16"),
+                 scalarArgument("c", "f32"), scalarArgument("d", "f64")}))};
   Buffer out = device->allocate(40);
   stream->launch(
       {.kernel = kernel,
        .arguments = {out, ScalarBits{1}, ScalarBits{0x3c00}, ScalarBits{0x3f800000}, ScalarBits{0x3ff0000000000001}}});
   EXPECT_EQ(download<uint64_t>(out), (std::vector<uint64_t>{1, 0x3c00, 0x3f800000, 0x3ff0000000000001, 0}));
-  Package wrong = packageOf("arguments", arguments, 1, {pointerTo("out", "i64"), scalarOf("a", "i64")});
+  Package wrong = packageOf("arguments", arguments, 1, {pointerArgument("out", "i64"), scalarArgument("a", "i64")});
   EXPECT_EQ(errorOf([&] { device->loadModule(wrong); }).kind, ErrorClass::Input);
 }
 
 TEST_F(CudaHardware, CooperativeBlocksLiveAtOnce) {
-  Kernel kernel{device->loadModule(packageOf("meet", meet, 1, {pointerTo("out"), pointerTo("counter")}))};
+  Kernel kernel{device->loadModule(packageOf("meet", meet, 1, {pointerArgument("out"), pointerArgument("counter")}))};
   int64_t blocks = static_cast<CudaModule &>(*kernel.module).residentBlocks();
   fmt::print("{} blocks of one thread at once\n", blocks);
   Buffer out = device->allocate(uint64_t(blocks) * 4), counter = device->allocate(4);
@@ -239,7 +227,7 @@ TEST_F(CudaHardware, CooperativeBlocksLiveAtOnce) {
 }
 
 TEST_F(CudaHardware, Clusters) {
-  Package package = packageOf("cluster", cluster, 32, {pointerTo("out")});
+  Package package = packageOf("cluster", cluster, 32, {pointerArgument("out")});
   for (int64_t size : {2, 4, 8, 16}) {
     package.clusterSize = size;
     Buffer out = device->allocate(64 * 4);
@@ -321,10 +309,7 @@ void allocateAndLetGo(Device &device, const Kernel &add) {
   stream->launch({.kernel = add, .grid = {4, 1, 1}, .arguments = {buffer, buffer, buffer, ScalarBits{1024}}});
   auto graph = stream->endCapture();
   stream->launch(*graph);
-  std::vector<float> sums(1024, 1.0f);
-  stream->copyToHost(sums.data(), buffer);
-  stream->synchronize();
-  EXPECT_EQ(sums, std::vector<float>(1024, 0.0f));
+  EXPECT_EQ(readBack<float>(*stream, buffer), std::vector<float>(1024, 0.0f));
 }
 
 TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
@@ -334,7 +319,7 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
     all.push_back(openDevice(fmt::format("cuda:{}", i)));
     adds.push_back({all.back()->loadModule(freshPackage())});
   }
-  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerTo("out"), pointerTo("flag")}))};
+  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerArgument("out"), pointerArgument("flag")}))};
   Buffer out = device->allocate(4), flag = device->allocate(4);
   std::vector<uint32_t> big(2 << 20);
   Buffer bigBuffer = device->allocate(big.size() * 4);
@@ -367,7 +352,7 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
 
 // Loading waits for what runs on the device, and must not keep out what that waits for.
 TEST_F(CudaHardware, OneThreadLoadsWhileAnotherHasMoreToLaunch) {
-  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerTo("out"), pointerTo("flag")}))};
+  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerArgument("out"), pointerArgument("flag")}))};
   Buffer out = device->allocate(4), flag = device->allocate(4);
   auto other = device->createStream();
   for (int time = 0; time < 10; ++time) {
@@ -392,8 +377,7 @@ TEST_F(CudaHardware, DevicesReachEachOther) {
     GTEST_SKIP() << "one GPU";
   auto second = openDevice("cuda:1");
   constexpr uint32_t count = 1 << 20;
-  std::vector<float> values(count);
-  std::iota(values.begin(), values.end(), 0.0f);
+  auto values = countUp<float>(count);
   Buffer here = device->allocate(count * 4, "here"), there = second->allocate(count * 4, "there"),
          sum = second->allocate(count * 4, "sum");
   stream->copyToDevice(here, values.data());

@@ -12,7 +12,7 @@ using namespace heddle;
 
 namespace {
 
-class CudaModuleTest : public CudaTest {
+class CudaModuleTest : public WithStream<CudaTest> {
 protected:
   Error loadError(const std::function<void(Package &)> &change) {
     Package package = fillPackage();
@@ -34,8 +34,8 @@ uint64_t bitsOf(const std::string &bytes) {
 }
 
 TEST_F(CudaModuleTest, RunsAKernel) {
-  auto device = driver.open(1);
-  auto stream = device->createStream();
+  device = driver.open(1);
+  stream = device->createStream();
   Buffer out = device->allocate(400, "out");
   stream->fill(out, 0);
   Kernel kernel{device->loadModule(Package::parse(fillPackage().serialize(), "k.hpkg"))};
@@ -56,8 +56,6 @@ TEST_F(CudaModuleTest, ParametersArePackedByTheInterface) {
   Package package = cudaPackage("k", ptx, arguments);
   package.threads = 256;
   package.sharedBytes = 100000;
-  auto device = driver.open(0);
-  auto stream = device->createStream();
   stream->launch({.kernel = {device->loadModule(package)},
                   .grid = {5, 6, 7},
                   .arguments = {DeviceAddress{0x123456789a00}, ScalarBits{1}, ScalarBits{0xff}, ScalarBits{0x3c00},
@@ -130,7 +128,6 @@ TEST_F(CudaModuleTest, TheCompilersMessagesAreNotes) {
 }
 
 TEST_F(CudaModuleTest, CodeForOneChipAloneIsAskedForByName) {
-  auto device = driver.open(0);
   device->loadModule(fillPackage());
   EXPECT_EQ(fake.jitTarget, 0);
   Package package = fillPackage();
@@ -142,13 +139,11 @@ TEST_F(CudaModuleTest, CodeForOneChipAloneIsAskedForByName) {
 TEST_F(CudaModuleTest, WhatTheLinkerRefusesTheLoaderMayTake) {
   fake.loadsPtx = true;
   fake.failures["cuLinkComplete"] = {1, 1};
-  auto device = driver.open(0);
   device->loadModule(fillPackage());
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_F(CudaModuleTest, CodeIsKeptOnDisk) {
-  auto device = driver.open(0);
   device->loadModule(fillPackage());
   EXPECT_EQ(fake.count("cuLinkComplete"), 1);
   device->loadModule(fillPackage());
@@ -165,7 +160,6 @@ TEST_F(CudaModuleTest, CodeIsKeptOnDisk) {
 }
 
 TEST_F(CudaModuleTest, EveryDamagedEntryIsMadeAgain) {
-  auto device = driver.open(0);
   device->loadModule(fillPackage());
   std::string path = entryPath(), good = readFile(path);
   for (size_t at = 0; at < good.size(); at += 7) {
@@ -192,7 +186,6 @@ TEST_F(CudaModuleTest, AnEntryThatTheDriverRefusesIsMadeAgain) {
 
 TEST_F(CudaModuleTest, WithoutAFolderNothingIsKept) {
   writeFileAtomically(folder, "a file in the way");
-  auto device = driver.open(0);
   device->loadModule(fillPackage());
   device->loadModule(fillPackage());
   EXPECT_EQ(fake.count("cuLinkComplete"), 2);
@@ -202,8 +195,6 @@ TEST_F(CudaModuleTest, WithoutAFolderNothingIsKept) {
 }
 
 TEST_F(CudaModuleTest, GridLimits) {
-  auto device = driver.open(0);
-  auto stream = device->createStream();
   Kernel kernel{device->loadModule(emptyPackage())};
   stream->launch({.kernel = kernel, .grid = {70000, 1, 1}});
   for (std::array<int64_t, 3> grid : {std::array<int64_t, 3>{1, 65536, 1}, {1, 1, 65536}}) {
@@ -213,25 +204,7 @@ TEST_F(CudaModuleTest, GridLimits) {
   }
 }
 
-TEST_F(CudaModuleTest, CooperativeLaunchesMustFit) {
-  auto device = driver.open(0);
-  auto stream = device->createStream();
-  Kernel kernel{device->loadModule(emptyPackage())};
-  stream->launch({.kernel = kernel, .grid = {8, 1, 1}, .cooperative = true});
-  stream->synchronize();
-  EXPECT_TRUE(fake.launches.at(0).cooperative);
-  stream->launch({.kernel = kernel, .grid = {4, 1, 1}, .cooperative = true}); // another of these has room beside it
-  stream->synchronize();
-  EXPECT_FALSE(fake.launches.at(1).cooperative);
-  Error error = errorOf([&] { stream->launch({.kernel = kernel, .grid = {3, 3, 1}, .cooperative = true}); });
-  EXPECT_EQ(error.kind, ErrorClass::Input);
-  EXPECT_CONTAINS(error.what(), "a cooperative launch of 9 blocks; cuda:0 runs at most 8 at once");
-  EXPECT_EQ(error.notes.at(0), "4 multiprocessors with 2 blocks each");
-}
-
 TEST_F(CudaModuleTest, Clusters) {
-  auto device = driver.open(0);
-  auto stream = device->createStream();
   Package package = emptyPackage();
   package.clusterSize = 2;
   Kernel kernel{device->loadModule(package)};
@@ -249,8 +222,6 @@ TEST_F(CudaModuleTest, Clusters) {
 
 // On a GPU the load would wait for what runs on the device, and launches there for the load.
 TEST_F(CudaModuleTest, CodeIsLoadedWhenTheDeviceIsIdle) {
-  auto device = driver.open(0);
-  auto stream = device->createStream();
   Buffer buffer = device->allocate(64);
   fake.hold = true;
   stream->fill(buffer, 1);
@@ -265,8 +236,6 @@ TEST_F(CudaModuleTest, CodeIsLoadedWhenTheDeviceIsIdle) {
 }
 
 TEST_F(CudaModuleTest, WorkOfAnotherDeviceKeepsNoCodeOut) {
-  auto device = driver.open(0);
-  auto stream = device->createStream();
   fake.hold = true;
   stream->hostFunction([] {});
   auto loaded = driver.open(1)->loadModule(emptyPackage());
@@ -275,8 +244,6 @@ TEST_F(CudaModuleTest, WorkOfAnotherDeviceKeepsNoCodeOut) {
 }
 
 TEST_F(CudaModuleTest, CodeIsLoadedInTheEndWhenTheDeviceIsNeverIdle) {
-  auto device = driver.open(0);
-  auto stream = device->createStream();
   static_cast<CudaDevice &>(*device).context().gate.patience = std::chrono::milliseconds(5);
   fake.hold = true;
   stream->hostFunction([] {});
@@ -286,8 +253,6 @@ TEST_F(CudaModuleTest, CodeIsLoadedInTheEndWhenTheDeviceIsNeverIdle) {
 }
 
 TEST_F(CudaModuleTest, LocalMemoryIsCutUpBeforeTheFirstLaunch) {
-  auto device = driver.open(0);
-  auto stream = device->createStream();
   Package package = emptyPackage();
   package.binary.insert(package.binary.find("ret;"), ".local .b8 far[8192]; ");
   fake.failures = {{"cuCtxSetLimit", {1, 2}}};
@@ -301,13 +266,6 @@ TEST_F(CudaModuleTest, LocalMemoryIsCutUpBeforeTheFirstLaunch) {
   EXPECT_EQ(fake.waits, std::vector<std::string>());
   device->loadModule(package);
   EXPECT_EQ(fake.count("cuCtxSetLimit"), 2);
-}
-
-TEST_F(CudaModuleTest, AKernelRunsWhereItWasLoaded) {
-  auto device = driver.open(0);
-  auto stream = driver.open(1)->createStream();
-  EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = {device->loadModule(emptyPackage())}}); }),
-                  "kernel `nothing` was loaded on cuda:0, the stream is of cuda:1");
 }
 
 } // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-class CudaReport : public CudaTest {
+class CudaReport : public WithStream<CudaTest> {
 protected:
   CudaReport() {
     before = setPrintSink([this](const std::string &line) { lines.push_back(line); });
@@ -31,8 +31,6 @@ protected:
     return {"pid (0, 0, 0) idx () n: " + number, "pid (1, 0, 0) idx () n: " + number};
   }
 
-  std::shared_ptr<Device> device = driver.open(0);
-  std::unique_ptr<Stream> stream = device->createStream();
   Kernel kernel;
   Lines lines;
   PrintSink before;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libcuda for machines without a GPU: the entry points of CudaApi.h on host memory. Work runs when it is enqueued, or
 // when somebody waits; it can be told to fail (FakeCuda.h, or FAKE_CUDA_FAIL=symbol:result in the environment, with
-// FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY=80 and FAKE_CUDA_PEERS=0). Here devices, contexts and memory; streams, graphs
-// and events in FakeStreams.cpp, code and launches in FakeModules.cpp.
+// FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY=80 and FAKE_CUDA_PEERS=0). Here devices, contexts, memory, streams and
+// events, as far as they are not those of FakeGpuEntries.h; code and launches in FakeModules.cpp.
 #include "runtime/drivers/cuda/FakeCudaState.h"
-#include <cstdlib>
-#include <cstring>
+#include "runtime/drivers/gpu/FakeGpuEntries.h"
 
 namespace heddle::fake {
 
@@ -14,83 +13,19 @@ State &state() {
     auto *fresh = new State;
     for (int i = 0; i < 16; ++i)
       fresh->contexts[i].device = i;
-    if (const char *devices = std::getenv("FAKE_CUDA_DEVICES"))
-      fresh->control.devices = std::atoi(devices);
+    readEnvironment(fresh->control, "FAKE_CUDA_");
     if (const char *capability = std::getenv("FAKE_CUDA_CAPABILITY")) {
       fresh->control.major = std::atoi(capability) / 10;
       fresh->control.minor = std::atoi(capability) % 10;
     }
-    if (const char *peers = std::getenv("FAKE_CUDA_PEERS"))
-      fresh->control.peers = std::atoi(peers) != 0;
-    if (const char *failure = std::getenv("FAKE_CUDA_FAIL"))
-      if (const char *colon = std::strchr(failure, ':'))
-        fresh->control.failures[std::string(failure, colon)] = {1, std::atoi(colon + 1)};
     return fresh;
   }();
   return *all;
 }
 
-thread_local ContextHandle *current = nullptr;
+const char *const productName = "Fake GPU";
 
-Result enter(const char *symbol) {
-  FakeCuda &control = state().control;
-  control.calls.emplace_back(symbol);
-  // What destroys goes on, unlike with the real one, or the tests would leak.
-  bool always = false;
-  for (const char *part : {"Current", "Destroy", "Unload", "Free"})
-    always |= std::strstr(symbol, part) != nullptr;
-  if (control.lost && !always)
-    return control.lost;
-  auto failure = control.failures.find(symbol);
-  if (failure != control.failures.end() && --failure->second.call == 0)
-    return failure->second.result;
-  return result::success;
-}
-
-void drain() {
-  auto &queue = state().queue;
-  while (!queue.empty()) {
-    auto work = std::move(queue.front().second);
-    queue.pop_front();
-    work();
-  }
-}
-
-/// What CUDA does only when the current device has nothing to do.
-void waitForTheDevice(const char *symbol) {
-  for (const auto &[stream, work] : state().queue)
-    if (stream->device == current->device) {
-      state().control.waits.emplace_back(symbol);
-      return drain();
-    }
-}
-
-size_t &stackLimit(int device) {
-  return state().stackLimits.try_emplace(device, 1024).first->second;
-}
-
-Result enqueue(Stream stream, std::function<void()> work) {
-  if (stream->capture)
-    stream->capture->work.push_back(std::move(work));
-  else
-    state().queue.emplace_back(stream, std::move(work));
-  if (!state().control.hold)
-    drain();
-  return result::success;
-}
-
-int deviceOf(Address address) {
-  auto after = state().memory.upper_bound(address);
-  return after == state().memory.begin() ? -1 : std::prev(after)->second.second;
-}
-
-extern "C" {
-
-__attribute__((visibility("default"))) FakeCuda *fakeCuda() {
-  return &state().control;
-}
-
-Result cuGetErrorName(Result result, const char **name) {
+const std::map<Result, const char *> &errorNames() {
   static const std::map<Result, const char *> names = {{1, "CUDA_ERROR_INVALID_VALUE"},
                                                        {2, "CUDA_ERROR_OUT_OF_MEMORY"},
                                                        {100, "CUDA_ERROR_NO_DEVICE"},
@@ -103,182 +38,211 @@ Result cuGetErrorName(Result result, const char **name) {
                                                        {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"},
                                                        {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
                                                        {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"}};
-  auto found = names.find(result);
-  *name = found == names.end() ? nullptr : found->second;
-  return found == names.end() ? result::invalidValue : result::success;
+  return names;
 }
 
-Result cuGetErrorString(Result result, const char **text) {
-  const char *name = nullptr;
-  if (cuGetErrorName(result, &name))
-    return result::invalidValue;
-  *text = "what the fake says of it";
-  return result::success;
+static thread_local Context current = nullptr;
+
+int currentDevice() {
+  return current->device;
 }
 
-Result cuInit(unsigned) {
-  ENTER(cuInit);
-  return result::success;
+MemoryInfo memoryInfo() {
+  MemoryInfo info = {state().control.memoryBytes, state().control.memoryBytes};
+  for (const auto &[address, entry] : state().memory)
+    if (entry.second == current->device)
+      info.freeBytes -= entry.first.bytes;
+  return info;
 }
 
-Result cuDriverGetVersion(int *version) {
-  ENTER(cuDriverGetVersion);
-  *version = state().control.version;
-  return result::success;
+Result drain() {
+  auto &queue = state().queue;
+  while (!queue.empty()) {
+    auto work = std::move(queue.front().second);
+    queue.pop_front();
+    work();
+  }
+  return state().control.lost;
 }
 
-Result cuDeviceGetCount(int *count) {
-  ENTER(cuDeviceGetCount);
-  *count = state().control.devices;
-  return result::success;
+void waitForTheDevice(const char *symbol) {
+  for (const auto &[stream, work] : state().queue)
+    if (stream->device == current->device) {
+      state().control.waits.emplace_back(symbol);
+      drain();
+      return;
+    }
 }
 
-Result cuDeviceGet(DeviceNumber *device, int ordinal) {
-  ENTER(cuDeviceGet);
-  *device = ordinal;
-  return result::success;
+size_t &stackLimit(int device) {
+  return state().stackLimits.try_emplace(device, 1024).first->second;
 }
 
-Result cuDeviceGetName(char *name, int size, DeviceNumber) {
-  ENTER(cuDeviceGetName);
-  std::strncpy(name, "Fake GPU", size_t(size));
-  return result::success;
+extern "C" {
+
+__attribute__((visibility("default"))) FakeCuda *fakeCuda() {
+  return &state().control;
 }
 
-Result cuDeviceGetAttribute(int *value, int which, DeviceNumber) {
-  ENTER(cuDeviceGetAttribute);
+Result deviceGetAttribute(int *value, int which, DeviceNumber) {
+  ENTER(deviceGetAttribute);
   const FakeCuda &control = state().control;
-  *value = which == attribute::capabilityMajor       ? control.major
-           : which == attribute::capabilityMinor     ? control.minor
-           : which == attribute::multiprocessorCount ? control.multiprocessors
-           : which == attribute::maxSharedPerBlock   ? control.sharedPerBlock
-                                                     : 0;
+  *value = which == cuda::attribute::capabilityMajor       ? control.major
+           : which == cuda::attribute::capabilityMinor     ? control.minor
+           : which == cuda::attribute::multiprocessorCount ? control.multiprocessors
+           : which == cuda::attribute::maxSharedPerBlock   ? control.sharedPerBlock
+                                                           : 0;
   return result::success;
 }
 
-Result cuDeviceTotalMem_v2(size_t *bytes, DeviceNumber) {
-  ENTER(cuDeviceTotalMem_v2);
+Result deviceTotalMemory(size_t *bytes, DeviceNumber) {
+  ENTER(deviceTotalMemory);
   *bytes = state().control.memoryBytes;
   return result::success;
 }
 
-Result cuDeviceCanAccessPeer(int *able, DeviceNumber, DeviceNumber) {
-  ENTER(cuDeviceCanAccessPeer);
-  *able = state().control.peers;
-  return result::success;
-}
-
-Result cuDevicePrimaryCtxRetain(Context *context, DeviceNumber device) {
-  ENTER(cuDevicePrimaryCtxRetain);
+Result primaryContextRetain(Context *context, DeviceNumber device) {
+  ENTER(primaryContextRetain);
   *context = &state().contexts[device];
   return result::success;
 }
 
-Result cuDevicePrimaryCtxRelease_v2(DeviceNumber device) {
-  ENTER(cuDevicePrimaryCtxRelease_v2);
+Result primaryContextRelease(DeviceNumber device) {
+  ENTER(primaryContextRelease);
   std::erase_if(state().enabledPeers, [&](const auto &pair) { return pair.first == device || pair.second == device; });
   state().stackLimits.erase(device);
   return result::success;
 }
 
-Result cuCtxSetCurrent(Context context) {
-  ENTER(cuCtxSetCurrent);
+Result contextSetCurrent(Context context) {
+  ENTER(contextSetCurrent);
   current = context;
   return result::success;
 }
 
-Result cuCtxGetCurrent(Context *context) {
-  ENTER(cuCtxGetCurrent);
+Result contextGetCurrent(Context *context) {
+  ENTER(contextGetCurrent);
   *context = current;
   return result::success;
 }
 
-Result cuCtxSynchronize() {
-  ENTER(cuCtxSynchronize);
-  drain();
-  return state().control.lost;
+Result contextSynchronize() {
+  ENTER(contextSynchronize);
+  return drain();
 }
 
-Result cuCtxEnablePeerAccess(Context peer, unsigned) {
-  ENTER(cuCtxEnablePeerAccess);
-  return state().enabledPeers.insert({current->device, peer->device}).second ? result::success
-                                                                             : result::peerAlreadyEnabled;
+Result contextEnablePeerAccess(Context peer, unsigned) {
+  ENTER(contextEnablePeerAccess);
+  return enablePeer(peer->device);
 }
 
-Result cuCtxGetLimit(size_t *value, int limit) {
-  ENTER(cuCtxGetLimit);
-  *value = limit == limitStackBytes ? stackLimit(current->device) : 0;
+Result contextGetLimit(size_t *value, int limit) {
+  ENTER(contextGetLimit);
+  *value = limit == cuda::limitStackBytes ? stackLimit(current->device) : 0;
   return result::success;
 }
 
-Result cuCtxSetLimit(int limit, size_t value) {
-  ENTER(cuCtxSetLimit);
-  if (limit != limitStackBytes)
+Result contextSetLimit(int limit, size_t value) {
+  ENTER(contextSetLimit);
+  if (limit != cuda::limitStackBytes)
     return result::invalidValue;
-  waitForTheDevice("cuCtxSetLimit");
+  waitForTheDevice(symbol::contextSetLimit);
   stackLimit(current->device) = value;
   return result::success;
 }
 
-Result cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
-  ENTER(cuMemGetInfo_v2);
-  *freeBytes = *totalBytes = state().control.memoryBytes;
-  for (const auto &[address, entry] : state().memory)
-    if (entry.second == current->device)
-      *freeBytes -= entry.first;
-  return result::success;
-}
-
-Result cuMemAlloc_v2(Address *address, size_t bytes) {
-  ENTER(cuMemAlloc_v2);
-  size_t freeBytes = 0, totalBytes = 0;
-  cuMemGetInfo_v2(&freeBytes, &totalBytes);
-  if (bytes > freeBytes)
+Result memoryAllocate(Address *address, size_t bytes) {
+  ENTER(memoryAllocate);
+  if (bytes > memoryInfo().freeBytes)
     return result::outOfMemory;
-  *address = Address(std::aligned_alloc(256, (bytes + 511) / 256 * 256));
-  state().memory[*address] = {bytes, current->device};
-  ++state().control.liveAllocations;
+  Allocation made{bytes, {std::aligned_alloc(256, (bytes + 511) / 256 * 256), std::free}};
+  *address = Address(made.memory.get());
+  state().memory.emplace(*address, std::pair(std::move(made), current->device));
+  return count(&FakeGpu::liveAllocations, 1);
+}
+
+Result copyBetween(Address destination, Context to, Address source, Context from, size_t bytes, Stream stream) {
+  ENTER(copyBetween);
+  return copyPeer(destination, to->device, source, from->device, bytes, stream);
+}
+
+static Result queryStream(Stream stream) {
+  ENTER(streamQuery);
+  if (stream->isCapturing())
+    return result::captureUnsupported;
+  for (const auto &[owner, work] : state().queue)
+    if (owner == stream)
+      return result::notReady;
   return result::success;
 }
 
-Result cuMemFree_v2(Address address) {
-  ENTER(cuMemFree_v2);
-  waitForTheDevice("cuMemFree_v2");
-  if (!state().memory.erase(address))
-    return result::invalidValue;
-  std::free(pointerTo<void>(address));
-  --state().control.liveAllocations;
+Result streamQuery(Stream stream) {
+  Result result = queryStream(stream);
+  if (auto call = std::exchange(state().control.afterQuery, nullptr))
+    call(); // outside of the lock: other threads may go on
+  return result;
+}
+
+Result streamWaitEvent(Stream, Event, unsigned) {
+  ENTER(streamWaitEvent);
+  return result::success; // all work is in one queue
+}
+
+Result eventRecord(Event event, Stream stream) {
+  ENTER(eventRecord);
+  int64_t number = ++state().clock;
+  event->recorded = number;
+  stream->hostFunction([event, number] { event->reached = number; });
   return result::success;
 }
 
-Result cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
-  ENTER(cuMemHostAlloc);
-  *memory = std::malloc(bytes);
-  state().pinned[*memory] = bytes;
-  ++state().control.livePinned;
+Result eventElapsedTime(float *milliseconds, Event start, Event end) {
+  ENTER(eventElapsedTime);
+  *milliseconds = float(end->reached - start->reached);
   return result::success;
-}
-
-Result cuMemFreeHost(void *memory) {
-  ENTER(cuMemFreeHost);
-  waitForTheDevice("cuMemFreeHost");
-  if (!state().pinned.erase(memory))
-    return result::invalidValue;
-  std::free(memory);
-  --state().control.livePinned;
-  return result::success;
-}
-
-Result cuPointerGetAttribute(void *value, int which, Address address) {
-  ENTER(cuPointerGetAttribute);
-  for (const auto &[start, bytes] : state().pinned)
-    if (which == pointerMemoryType && address >= Address(start) && address < Address(start) + bytes) {
-      *static_cast<int *>(value) = memoryTypeHost;
-      return result::success;
-    }
-  return result::invalidValue;
 }
 
 } // extern "C"
 
 } // namespace heddle::fake
+
+namespace heddle::gpu {
+
+using fake::state;
+
+StreamHandle::~StreamHandle() {
+  fake::drain();
+}
+
+Result StreamHandle::beginCapture() {
+  capture = std::make_shared<fake::CapturedGraph>();
+  return result::success;
+}
+
+std::shared_ptr<fake::CapturedGraph> StreamHandle::endCapture() {
+  std::lock_guard lock(state().mutex);
+  return std::exchange(capture, nullptr);
+}
+
+Result StreamHandle::synchronize() {
+  return fake::drain();
+}
+
+void StreamHandle::hostFunction(std::function<void()> work) {
+  if (capture)
+    capture->push_back(std::move(work));
+  else
+    state().queue.emplace_back(this, std::move(work));
+  if (!state().control.hold)
+    fake::drain();
+}
+
+EventHandle::~EventHandle() {
+  fake::drain();
+}
+
+Result EventHandle::synchronize() {
+  return fake::drain();
+}
+
+} // namespace heddle::gpu

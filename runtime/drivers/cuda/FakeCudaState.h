@@ -3,26 +3,67 @@
 #pragma once
 #include "runtime/drivers/cuda/CudaApi.h"
 #include "runtime/drivers/cuda/FakeCuda.h"
+#include "runtime/drivers/gpu/FakeGpuState.h"
+#include <cstring>
 #include <deque>
 #include <functional>
-#include <memory>
-#include <mutex>
-#include <set>
+
+namespace heddle::fake {
+
+using CapturedGraph = std::vector<std::function<void()>>;
+
+template <typename T>
+T *pointerTo(Address address) {
+  return reinterpret_cast<T *>(address);
+}
+
+} // namespace heddle::fake
 
 namespace heddle::gpu {
 
 struct GraphHandle {
-  std::vector<std::function<void()>> work;
+  std::shared_ptr<fake::CapturedGraph> graph;
 };
-struct GraphExecHandle {
-  std::vector<std::function<void()>> work;
-};
+struct GraphExecHandle : GraphHandle {};
 struct StreamHandle {
-  GraphHandle *capture = nullptr;
-  int device = 0;
+  const int device = fake::currentDevice();
+  std::shared_ptr<fake::CapturedGraph> capture = nullptr;
+
+  ~StreamHandle();
+  bool isCapturing() const { return capture != nullptr; }
+  Result beginCapture();
+  std::shared_ptr<fake::CapturedGraph> endCapture();
+  Result synchronize();
+  /// Work of any kind is host code.
+  void hostFunction(std::function<void()> work);
+  void copyBytes(void *destination, const void *source, size_t bytes) {
+    hostFunction([=] { std::memmove(destination, source, bytes); });
+  }
+  void copyToDevice(Address destination, const void *source, size_t bytes) {
+    copyBytes(fake::pointerTo<void>(destination), source, bytes);
+  }
+  void copyToHost(void *destination, Address source, size_t bytes) {
+    copyBytes(destination, fake::pointerTo<void>(source), bytes);
+  }
+  void copy(Address destination, Address source, size_t bytes) {
+    copyToHost(fake::pointerTo<void>(destination), source, bytes);
+  }
+  void fill(Address destination, int value, size_t bytes) {
+    hostFunction([=] { std::memset(fake::pointerTo<void>(destination), value, bytes); });
+  }
+  void launch(const fake::CapturedGraph &graph) {
+    hostFunction([&graph] {
+      for (const auto &work : graph)
+        work();
+    });
+  }
 };
 struct EventHandle {
   int64_t recorded = 0, reached = 0;
+
+  ~EventHandle();
+  bool isReached() const { return reached == recorded; }
+  Result synchronize();
 };
 struct FunctionHandle {
   std::string entry;
@@ -52,53 +93,43 @@ struct LinkHandle {
 
 namespace heddle::fake {
 
-using namespace heddle::cuda;
-using gpu::StreamHandle, gpu::GraphHandle, gpu::GraphExecHandle, gpu::EventHandle, gpu::FunctionHandle,
-    gpu::ModuleHandle;
+using cuda::Context, cuda::Link, cuda::LinkHandle, cuda::LaunchConfig;
 
-struct State {
-  std::recursive_mutex mutex;
+struct Allocation {
+  size_t bytes;
+  std::unique_ptr<void, decltype(&std::free)> memory;
+};
+
+struct State : GpuState {
   FakeCuda control;
-  ContextHandle contexts[16];
-  std::deque<std::pair<StreamHandle *, std::function<void()>>> queue;
-  std::map<Address, std::pair<size_t, int>> memory;
-  std::map<void *, size_t> pinned;
-  std::set<std::pair<int, int>> enabledPeers;
-  std::map<int, size_t> stackLimits; ///< by device; 1024 for one that is not there
+  cuda::ContextHandle contexts[16];
+  std::deque<std::pair<Stream, std::function<void()>>> queue;
+  std::map<Address, std::pair<Allocation, int>> memory; ///< with the device
+  std::map<int, size_t> stackLimits;                    ///< by device; 1024 for one that is not there
   int64_t clock = 0;
 };
 
 /// Never destroyed: work may come after main.
 State &state();
 
-extern thread_local ContextHandle *current;
-
-/// Counts a call; what it is to give instead of working, or success.
-Result enter(const char *symbol);
-/// Does all work that is queued.
-void drain();
-/// What CUDA does only when the device has nothing to do.
-void waitForTheDevice(const char *symbol);
+/// Does all work that is queued; what a kernel's error then leaves to every call.
+Result drain();
 size_t &stackLimit(int device);
-Result enqueue(Stream stream, std::function<void()> work);
-int deviceOf(Address address);
 
-template <typename T>
-T *pointerTo(Address address) {
-  return reinterpret_cast<T *>(address);
+template <typename Work>
+Result enqueue(const char *, Stream stream, Work work) {
+  work(*stream);
+  return result::success;
 }
 
-// The entry points have the signatures of the table, or their definitions would not compile.
-#define FAKE_GPU_DECLARE(name, symbol, hipSymbol, ...) FAKE_CUDA_DECLARE(name, symbol, __VA_ARGS__)
-#define FAKE_CUDA_DECLARE(name, symbol, ...)                                                                           \
-  extern "C" __attribute__((visibility("default"))) Result symbol(__VA_ARGS__);
-HEDDLE_GPU_ENTRIES(FAKE_GPU_DECLARE)
-HEDDLE_CUDA_REQUIRED(FAKE_CUDA_DECLARE)
-HEDDLE_CUDA_OPTIONAL(FAKE_CUDA_DECLARE)
+#define FAKE_CUDA_DECLARE(name, exported, hipSymbol, ...) FAKE_GPU_DECLARE(name, exported, __VA_ARGS__)
+HEDDLE_GPU_ENTRIES(FAKE_CUDA_DECLARE)
+HEDDLE_CUDA_REQUIRED(FAKE_GPU_DECLARE)
+HEDDLE_CUDA_OPTIONAL(FAKE_GPU_DECLARE)
 
 } // namespace heddle::fake
 
-#define ENTER(symbol)                                                                                                  \
+#define ENTER(name)                                                                                                    \
   std::lock_guard lock(state().mutex);                                                                                 \
-  if (Result failure = enter(#symbol))                                                                                 \
+  if (Result failure = enter(symbol::name))                                                                            \
   return failure

@@ -2,8 +2,6 @@
 // The fake libcuda: compiled text, functions, and kernels, of which a few do something.
 #include "binary/LaunchRecord.h"
 #include "runtime/drivers/cuda/FakeCudaState.h"
-#include <cstdlib>
-#include <cstring>
 
 namespace heddle::fake {
 namespace {
@@ -43,7 +41,9 @@ void runKernel(const FakeLaunch &launch) {
       pointerTo<uint32_t>(value(0))[i] = uint32_t(value(1));
 }
 
-Result launchAny(Function function, FakeLaunch launch, Stream stream, void **parameters) {
+} // namespace
+
+Result launch(const char *symbol, Function function, FakeLaunch launch, Stream stream, void **parameters) {
   FakeCuda &control = state().control;
   uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   if (launch.sharedBytes > unsigned(function->dynamicLimit) || (launch.cluster > 8 && !function->anyCluster))
@@ -51,17 +51,18 @@ Result launchAny(Function function, FakeLaunch launch, Stream stream, void **par
   if (launch.cooperative && blocks > uint64_t(control.blocksPerMultiprocessor) * uint64_t(control.multiprocessors))
     return result::cooperativeTooLarge;
   if (size_t(function->localBytes) > stackLimit(stream->device)) {
-    waitForTheDevice("cuLaunchKernel");
+    waitForTheDevice(symbol);
     stackLimit(stream->device) = size_t(function->localBytes);
   }
   launch.entry = function->entry;
   for (size_t i = 0; i < function->sizes.size(); ++i)
     launch.parameters.emplace_back(static_cast<const char *>(parameters[i]), function->sizes[i]);
-  return enqueue(stream, [launch] { runKernel(launch); });
+  stream->hostFunction([launch] { runKernel(launch); });
+  return result::success;
 }
 
-/// The entry's parameters and static shared memory, or null.
-std::unique_ptr<FunctionHandle> findFunction(const std::string &text, const std::string &name) {
+std::unique_ptr<FunctionHandle> findFunction(gpu::Module module, const std::string &name) {
+  const std::string &text = module->text;
   size_t at = text.find(".entry " + name + "(");
   if (at == std::string::npos)
     return nullptr;
@@ -79,102 +80,81 @@ std::unique_ptr<FunctionHandle> findFunction(const std::string &text, const std:
   return function;
 }
 
-} // namespace
-
 extern "C" {
 
-Result cuLinkCreate_v2(unsigned count, int *options, void **values, Link *link) {
-  ENTER(cuLinkCreate_v2);
+Result linkCreate(unsigned count, int *options, void **values, Link *link) {
+  ENTER(linkCreate);
   *link = new LinkHandle;
   for (unsigned i = 0; i < count; ++i)
-    if (options[i] == jit::errorLog)
+    if (options[i] == cuda::jit::errorLog)
       (*link)->log = static_cast<char *>(values[i]);
-    else if (options[i] == jit::target)
+    else if (options[i] == cuda::jit::target)
       state().control.jitTarget = int(reinterpret_cast<uintptr_t>(values[i]));
-    else if (options[i] == jit::errorLogSize)
+    else if (options[i] == cuda::jit::errorLogSize)
       (*link)->logSize = size_t(reinterpret_cast<uintptr_t>(values[i]));
   return result::success;
 }
 
-Result cuLinkAddData_v2(Link link, int type, void *data, size_t bytes, const char *, unsigned, int *, void **) {
-  ENTER(cuLinkAddData_v2);
+Result linkAddData(Link link, int type, void *data, size_t bytes, const char *, unsigned, int *, void **) {
+  ENTER(linkAddData);
   link->text.assign(static_cast<const char *>(data), bytes - 1);
-  if (type != jit::inputPtx || link->text.find("nonsense") != std::string::npos) {
+  if (type != cuda::jit::inputPtx || link->text.find("nonsense") != std::string::npos) {
     std::strncpy(link->log, "ptxas application ptx input, line 7; error : Unknown symbol 'nonsense'\nptxas fatal",
                  link->logSize);
-    return result::invalidPtx;
+    return cuda::result::invalidPtx;
   }
-  return link->text.find(".version 99") == std::string::npos ? result::success : result::unsupportedPtxVersion;
+  return link->text.find(".version 99") == std::string::npos ? result::success : cuda::result::unsupportedPtxVersion;
 }
 
-Result cuLinkComplete(Link link, void **cubin, size_t *bytes) {
-  ENTER(cuLinkComplete);
+Result linkComplete(Link link, void **cubin, size_t *bytes) {
+  ENTER(linkComplete);
   link->cubin = cubinMagic + link->text;
   *cubin = link->cubin.data();
   *bytes = link->cubin.size();
   return result::success;
 }
 
-Result cuLinkDestroy(Link link) {
-  ENTER(cuLinkDestroy);
+Result linkDestroy(Link link) {
+  ENTER(linkDestroy);
   delete link;
   return result::success;
 }
 
-Result cuModuleLoadDataEx(heddle::cuda::Module *module, const void *image, unsigned, int *, void **) {
-  ENTER(cuModuleLoadDataEx);
+Result moduleLoad(gpu::Module *module, const void *image, unsigned, int *, void **) {
+  ENTER(moduleLoad);
   const char *text = static_cast<const char *>(image);
   if (std::strncmp(text, cubinMagic, std::strlen(cubinMagic)) != 0 && !state().control.loadsPtx)
     return result::invalidImage;
-  waitForTheDevice("cuModuleLoadDataEx");
+  waitForTheDevice(symbol::moduleLoad);
   *module = new ModuleHandle{text, {}};
-  ++state().control.liveModules;
-  return result::success;
+  return count(&FakeGpu::liveModules, 1);
 }
 
-Result cuModuleUnload(heddle::cuda::Module module) {
-  ENTER(cuModuleUnload);
-  waitForTheDevice("cuModuleUnload");
-  delete module;
-  --state().control.liveModules;
-  return result::success;
-}
-
-Result cuModuleGetFunction(Function *function, heddle::cuda::Module module, const char *name) {
-  ENTER(cuModuleGetFunction);
-  auto found = findFunction(module->text, name);
-  if (!found)
-    return result::notFound;
-  *function = found.get();
-  module->functions.push_back(std::move(found));
-  return result::success;
-}
-
-Result cuFuncSetAttribute(Function function, int which, int value) {
-  ENTER(cuFuncSetAttribute);
-  if (which == function::maxDynamicShared)
+Result functionSetAttribute(Function function, int which, int value) {
+  ENTER(functionSetAttribute);
+  if (which == cuda::function::maxDynamicShared)
     function->dynamicLimit = value;
-  if (which == function::nonPortableCluster)
+  if (which == cuda::function::nonPortableCluster)
     function->anyCluster = value != 0;
   return result::success;
 }
 
-Result cuFuncGetAttribute(int *value, int which, Function function) {
-  ENTER(cuFuncGetAttribute);
-  *value = which == function::maxThreadsPerBlock ? state().control.maxThreads
-           : which == function::sharedBytes      ? function->staticBytes
-           : which == function::localBytes       ? function->localBytes
-                                                 : 40;
+Result functionGetAttribute(int *value, int which, Function function) {
+  ENTER(functionGetAttribute);
+  *value = which == cuda::function::maxThreadsPerBlock ? state().control.maxThreads
+           : which == cuda::function::sharedBytes      ? function->staticBytes
+           : which == cuda::function::localBytes       ? function->localBytes
+                                                       : 40;
   return result::success;
 }
 
-Result cuFuncLoad(Function) {
-  ENTER(cuFuncLoad);
+Result functionLoad(Function) {
+  ENTER(functionLoad);
   return result::success;
 }
 
-Result cuFuncGetParamInfo(Function function, size_t index, size_t *offset, size_t *bytes) {
-  ENTER(cuFuncGetParamInfo);
+Result functionGetParamInfo(Function function, size_t index, size_t *offset, size_t *bytes) {
+  ENTER(functionGetParamInfo);
   if (index >= function->sizes.size())
     return result::invalidValue;
   *offset = 8 * index;
@@ -182,33 +162,21 @@ Result cuFuncGetParamInfo(Function function, size_t index, size_t *offset, size_
   return result::success;
 }
 
-Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function, int, size_t) {
-  ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+Result maxActiveBlocks(int *blocks, Function, int, size_t) {
+  ENTER(maxActiveBlocks);
   *blocks = state().control.blocksPerMultiprocessor;
   return result::success;
 }
 
-Result cuOccupancyMaxActiveClusters(int *clusters, Function, const LaunchConfig *config) {
-  ENTER(cuOccupancyMaxActiveClusters);
+Result maxActiveClusters(int *clusters, Function, const LaunchConfig *config) {
+  ENTER(maxActiveClusters);
   *clusters = state().control.blocksPerMultiprocessor * state().control.multiprocessors /
               int(config->attributes[0].value.clusterDimension[0]);
   return result::success;
 }
 
-Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned x, unsigned y,
-                      unsigned z, unsigned shared, Stream stream, void **parameters, void **) {
-  ENTER(cuLaunchKernel);
-  return launchAny(function, {"", {gridX, gridY, gridZ}, {x, y, z}, shared, false, 1, {}}, stream, parameters);
-}
-
-Result cuLaunchCooperativeKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned x,
-                                 unsigned y, unsigned z, unsigned shared, Stream stream, void **parameters) {
-  ENTER(cuLaunchCooperativeKernel);
-  return launchAny(function, {"", {gridX, gridY, gridZ}, {x, y, z}, shared, true, 1, {}}, stream, parameters);
-}
-
-Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **parameters, void **) {
-  ENTER(cuLaunchKernelEx);
+Result launchKernelEx(const LaunchConfig *config, Function function, void **parameters, void **) {
+  ENTER(launchKernelEx);
   FakeLaunch launch{"",
                     {config->grid[0], config->grid[1], config->grid[2]},
                     {config->block[0], config->block[1], config->block[2]},
@@ -217,11 +185,11 @@ Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **pa
                     1,
                     {}};
   for (unsigned i = 0; i < config->attributeCount; ++i)
-    if (config->attributes[i].id == launchCluster)
+    if (config->attributes[i].id == cuda::launchCluster)
       launch.cluster = config->attributes[i].value.clusterDimension[0];
-    else if (config->attributes[i].id == launchCooperative)
+    else if (config->attributes[i].id == cuda::launchCooperative)
       launch.cooperative = config->attributes[i].value.cooperative != 0;
-  return launchAny(function, launch, config->stream, parameters);
+  return fake::launch(symbol::launchKernelEx, function, launch, config->stream, parameters);
 }
 
 } // extern "C"

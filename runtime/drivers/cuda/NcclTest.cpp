@@ -5,7 +5,6 @@
 #include "runtime/drivers/cuda/FakeNccl.h"
 #include "runtime/drivers/cuda/NcclApi.h"
 #include <cstdlib>
-#include <numeric>
 
 using namespace heddle;
 
@@ -14,11 +13,7 @@ namespace {
 using Kind = NcclCollective::Kind;
 
 FakeNccl &fakeNccl() {
-  static auto *fake = [] {
-    void *library = ::dlopen(buildPath("test/fake-nccl.so").c_str(), RTLD_NOW);
-    return reinterpret_cast<FakeNccl *(*)()>(::dlsym(library, "fakeNccl"))();
-  }();
-  return *fake;
+  return fakeOf<FakeNccl>("test/fake-nccl.so", "fakeNccl");
 }
 
 class NcclTest : public CudaTest {
@@ -32,8 +27,7 @@ protected:
     std::vector<NcclGroup::Operands> operands;
     buffers.clear();
     for (int rank = 0; rank < 2; ++rank) {
-      std::vector<float> values(inputs);
-      std::iota(values.begin(), values.end(), float(100 * rank + 1));
+      auto values = countUp<float>(inputs, float(100 * rank + 1));
       Buffer input = devices[size_t(rank)]->allocate(4 * inputs), output = devices[size_t(rank)]->allocate(4 * outputs);
       group->stream(rank).copyToDevice(input, values.data());
       group->stream(rank).synchronize();

@@ -26,7 +26,7 @@ TEST(HostExecution, EveryInstanceRunsOnce) {
     Buffer visits = device->allocate(uint64_t(grid[0] * grid[1] * grid[2] * 4));
     stream->fill(visits, 0);
     stream->launch(testLaunch(testPackage({pointerArgument("x")}), countVisits, grid, {visits}));
-    for (int32_t count : download<int32_t>(*stream, visits))
+    for (int32_t count : readBack<int32_t>(*stream, visits))
       ASSERT_EQ(count, 1);
   }
 }
@@ -52,7 +52,7 @@ TEST(HostExecution, ScratchIsAlignedAndPrivate) {
     Launch launch = testLaunch(package, writeScratch, {200, 1, 1}, {good});
     launch.cooperative = cooperative;
     stream->launch(launch);
-    for (int32_t value : download<int32_t>(*stream, good))
+    for (int32_t value : readBack<int32_t>(*stream, good))
       ASSERT_EQ(value, 1);
   }
   package.scratchBytes = uint64_t(1) << 60;
@@ -186,7 +186,7 @@ TEST(HostExecution, KernelThatNeverPollsIsAbandoned) {
   Buffer visits = device->allocate(100 * 4);
   stream->fill(visits, 0);
   stream->launch(testLaunch(testPackage({pointerArgument("x")}), countVisits, {100, 1, 1}, {visits}));
-  EXPECT_EQ(download<int32_t>(*stream, visits), std::vector<int32_t>(100, 1));
+  EXPECT_EQ(readBack<int32_t>(*stream, visits), std::vector<int32_t>(100, 1));
   letGo = true;
 }
 

@@ -24,7 +24,7 @@ void expectSum(Device &device, const std::shared_ptr<Module> &module) {
   stream->copyToDevice(x, values.data());
   Launch launch{.kernel = {module}, .grid = {100, 1, 1}, .arguments = {out, x, ScalarBits{0xffffffff}}};
   stream->launch(launch);
-  EXPECT_EQ(download<float>(*stream, out), std::vector<float>(100, -0.5f));
+  EXPECT_EQ(readBack<float>(*stream, out), std::vector<float>(100, -0.5f));
 }
 
 TEST(HostModule, RunsARealBinary) {
@@ -57,7 +57,7 @@ TEST(HostModule, KernelKeepsItsCodeLoaded) {
     Kernel kernel{device->loadModule(realPackage())};
     stream->launch({.kernel = kernel, .grid = {100, 1, 1}, .arguments = {out, x, ScalarBits{2}}});
   }
-  EXPECT_EQ(download<float>(*stream, out), std::vector<float>(100, 2.0f));
+  EXPECT_EQ(readBack<float>(*stream, out), std::vector<float>(100, 2.0f));
 }
 
 Error loadError(const std::function<void(Package &)> &change) {

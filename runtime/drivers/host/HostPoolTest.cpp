@@ -45,7 +45,7 @@ TEST(HostPool, CooperativeInstancesMeet) {
     for (int repeat = 0; repeat < 3; ++repeat) {
       stream->fill(arrivals, 0);
       stream->launch(barrierLaunch(arrivals, out, instances));
-      EXPECT_EQ(download<int32_t>(*stream, out), std::vector<int32_t>(size_t(instances), int32_t(3 * instances)));
+      EXPECT_EQ(readBack<int32_t>(*stream, out), std::vector<int32_t>(size_t(instances), int32_t(3 * instances)));
     }
   }
 }
@@ -104,7 +104,7 @@ TEST(HostPool, ThousandLaunchesFromFourStreams) {
         launch.cooperative = repeat % 50 == 0;
         stream->launch(launch);
       }
-      EXPECT_EQ(download<int32_t>(*stream, buffer), std::vector<int32_t>(100, 250));
+      EXPECT_EQ(readBack<int32_t>(*stream, buffer), std::vector<int32_t>(100, 250));
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -223,7 +223,7 @@ TEST(HostPool, LostThreadsThatCannotBeReplacedAreNamed) {
   Buffer buffer = device->allocate(100 * 4);
   stream->fill(buffer, 0);
   stream->launch(testLaunch(testPackage({pointerArgument("x")}), addOne, {100, 1, 1}, {buffer}));
-  EXPECT_EQ(download<int32_t>(*stream, buffer), std::vector<int32_t>(100, 1));
+  EXPECT_EQ(readBack<int32_t>(*stream, buffer), std::vector<int32_t>(100, 1));
   letGo = true;
 }
 

@@ -20,18 +20,7 @@ void failAssert(const HostProgram *program, const uint64_t *) {
 
 TEST(HostStream, CopiesRoundTrip) {
   auto device = openDevice("host:0");
-  auto stream = device->createStream();
-  Buffer a = device->allocate(4000, "a"), b = device->allocate(4000, "b");
-  std::vector<int32_t> values(1000);
-  for (int i = 0; i < 1000; ++i)
-    values[size_t(i)] = i;
-  stream->copyToDevice(a, values.data());
-  stream->fill(b, 0xff);
-  stream->copy(b.address(), a.address() + 40, 400);
-  auto back = download<int32_t>(*stream, b);
-  EXPECT_EQ(back[0], 10);
-  EXPECT_EQ(back[99], 109);
-  EXPECT_EQ(back[100], -1);
+  expectCopiesRoundTrip(*device, *device);
 }
 
 TEST(HostStream, WorkRunsInOrder) {
@@ -45,7 +34,7 @@ TEST(HostStream, WorkRunsInOrder) {
     stream->launch(launch);
     stream->hostFunction([&order, i] { order.push_back(i); });
   }
-  for (int32_t value : download<int32_t>(*stream, buffer))
+  for (int32_t value : readBack<int32_t>(*stream, buffer))
     EXPECT_EQ(value, 50);
   for (int i = 0; i < 50; ++i)
     EXPECT_EQ(order[size_t(i)], i);
@@ -126,21 +115,7 @@ TEST(HostStream, HostFunctionsThrowAtSynchronize) {
 }
 
 TEST(HostStream, RangesAreCheckedAtTheCall) {
-  auto device = openDevice("host:0");
-  auto stream = device->createStream();
-  Buffer buffer = device->allocate(100, "x");
-  char host[200] = {};
-  Error error = errorOf([&] { stream->copyToDevice(buffer.address(), host, 101); });
-  EXPECT_EQ(error.kind, ErrorClass::Input);
-  EXPECT_CONTAINS(error.what(), "copy to the device: 101 bytes from byte 0 on do not fit buffer `x` of 100 bytes");
-  EXPECT_CONTAINS(messageOf([&] { stream->copyToHost(host, buffer.address() + 112, 4); }),
-                  "12 bytes past the end of buffer `x` of 100 bytes");
-  EXPECT_CONTAINS(messageOf([&] { stream->fill(buffer.address() + 90, 0, 20); }),
-                  "20 bytes from byte 90 on do not fit");
-  EXPECT_CONTAINS(messageOf([&] { stream->copy(0, buffer.address(), 4); }),
-                  "copy, destination: address 0x0 lies in no live buffer");
-  stream->copyToHost(host, buffer.address() + 100, 0);
-  stream->synchronize();
+  expectRangesAreChecked(*openDevice("host:0"));
 }
 
 TEST(HostStream, DestructionWaitsForTheWork) {
@@ -191,14 +166,7 @@ TEST(HostStream, GraphsReplayWhatWasCaptured) {
 }
 
 TEST(HostStream, MisusedCaptures) {
-  auto stream = openDevice("host:0")->createStream();
-  EXPECT_CONTAINS(messageOf([&] { stream->endCapture(); }), "the stream is not being captured");
-  stream->beginCapture();
-  EXPECT_CONTAINS(messageOf([&] { stream->beginCapture(); }), "is being captured already");
-  EXPECT_CONTAINS(messageOf([&] { stream->synchronize(); }), "cannot be waited for");
-  auto graph = stream->endCapture();
-  stream->beginCapture();
-  EXPECT_CONTAINS(messageOf([&] { stream->launch(*graph); }), "a graph cannot be launched into a capture");
+  expectMisusedCapturesAreRefused(*openDevice("host:0")->createStream());
 }
 
 } // namespace

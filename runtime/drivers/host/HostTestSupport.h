@@ -2,10 +2,9 @@
 // For the host driver's tests: packages and launches around functions of the test program, which stand for kernels.
 #pragma once
 #include "binary/HostAbi.h"
+#include "runtime/DeviceTestSupport.h"
 #include "runtime/Driver.h"
-#include "runtime/Stream.h"
 #include "runtime/drivers/host/HostModule.h"
-#include "support/TestError.h"
 
 namespace heddle {
 
@@ -17,14 +16,6 @@ inline Package testPackage(std::vector<PackageArgument> arguments = {}) {
   package.abiVersion = hostAbiVersion;
   package.arguments = std::move(arguments);
   return package;
-}
-
-inline PackageArgument pointerArgument(const std::string &name, const std::string &type = "i32") {
-  return {name, type, true, 1};
-}
-
-inline PackageArgument scalarArgument(const std::string &name, const std::string &type = "i32") {
-  return {name, type, false, 1};
 }
 
 inline Launch testLaunch(const Package &package, HostEntry entry, std::array<int64_t, 3> grid,
@@ -41,14 +32,6 @@ inline void runTest(const Launch &launch) {
   auto stream = openDevice("host")->createStream();
   stream->launch(launch);
   stream->synchronize();
-}
-
-template <typename T>
-std::vector<T> download(Stream &stream, const Buffer &buffer) {
-  std::vector<T> values(buffer.sizeBytes() / sizeof(T));
-  stream.copyToHost(values.data(), buffer);
-  stream.synchronize();
-  return values;
 }
 
 template <typename T>

@@ -2,11 +2,10 @@
 // For the tests of simulated devices: kernels of code objects that the build made, and buffers with contents.
 #pragma once
 #include "binary/AmdPackage.h"
+#include "runtime/DeviceTestSupport.h"
 #include "runtime/Driver.h"
-#include "runtime/Stream.h"
 #include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "support/File.h"
-#include "support/TestError.h"
 #include "support/TestPaths.h"
 #include <cstdlib>
 
@@ -44,10 +43,7 @@ struct TestStream {
   }
   template <typename T = uint32_t>
   std::vector<T> read(const Buffer &buffer) {
-    std::vector<T> values(buffer.sizeBytes() / sizeof(T));
-    stream->copyToHost(values.data(), buffer);
-    stream->synchronize();
-    return values;
+    return readBack<T>(*stream, buffer);
   }
   Launch launchOf(const Package &package, std::vector<LaunchArgument> arguments, int64_t grid = 1) {
     return {.kernel = {device->loadModule(package)}, .grid = {grid, 1, 1}, .arguments = std::move(arguments)};
