@@ -93,7 +93,6 @@ private:
   class Judge;
 
   static Stream streamOf(const MemoryRequest &request, PageType page);
-  PageType pageAt(const Wave &wave, uint64_t address) const;
   ReleaseRef makeRelease(const Wave &wave, const WaveState &state, Scope scope) const;
   void join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope);
   void check(Wave &wave, const MemoryRequest &request, const Stamp &kind);

@@ -57,6 +57,7 @@ struct MemoryRequest {
   uint32_t pieceOffset[2] = {0, 0};
   uint32_t serial = 0; ///< no other request of the wave has it
   uint8_t queues = 0;
+  bool isRow = false;                      ///< isRowOfLanes(), as far as MemoryPort::issue() found it out
   uint8_t words = 1;                       ///< 32-bit words per lane; of a scalar load in all
   uint16_t destination = 0;                ///< first row, or first scalar register
   uint32_t ldsBase = 0;                    ///< of a load to LDS: where the wave's data go, `words` of each lane
@@ -79,6 +80,16 @@ struct MemoryRequest {
   bool hasResult() const { return land && kind != RequestKind::LoadToLds && kind != RequestKind::Store; }
   MemoryRequest() {} // the arrays stay uninitialised: a request is filled where it is issued
 };
+
+/// Whether all lanes are active, and each one's address lies `bytes` behind that of the lane before.
+inline bool isRowOfLanes(const MemoryRequest &request) {
+  if (request.lanes != allLanes || !request.bytes || request.isScalar())
+    return false;
+  uint64_t first = request.address[0], differs = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane) // no early end: vector code
+    differs |= request.address[lane] - first - lane * request.bytes;
+  return !differs;
+}
 
 /// action(address, bytes) for each word of global memory, or part of one, that a lane accesses. No scalar loads.
 template <class Action>
