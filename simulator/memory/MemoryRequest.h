@@ -83,9 +83,10 @@ struct MemoryRequest {
 
 /// Whether all lanes are active, and each one's address lies `bytes` behind that of the lane before.
 inline bool isRowOfLanes(const MemoryRequest &request) {
-  if (request.lanes != allLanes || !request.bytes || request.isScalar())
-    return false;
   uint64_t first = request.address[0], differs = 0;
+  if (request.lanes != allLanes || !request.bytes || request.isScalar() ||
+      request.address[waveLanes - 1] - first != (waveLanes - 1) * request.bytes)
+    return false;
   for (unsigned lane = 0; lane < waveLanes; ++lane) // no early end: vector code
     differs |= request.address[lane] - first - lane * request.bytes;
   return !differs;
