@@ -21,6 +21,7 @@ struct Proof {
 };
 constexpr Proof emptyWait{"empty-wait", "whatever way leads there, no more can be under way than it lets go on"},
     repeatedWait{"repeated-wait", "on every way, another wait demands as much before anything depends on it"},
+    sameWaits{"same-waits", "on every way, each wait lets go of both loads or of none before anything depends on one"},
     noLane{"no-lane", "no lane was active, each time it ran"},
     idleWait{"idle-wait", "no more was under way than it lets go on, each time it ran"},
     freeWait{"free-wait", "until the next wait for the same, the wave uses nothing that is under way, and no other "
@@ -35,7 +36,7 @@ constexpr Proof emptyWait{"empty-wait", "whatever way leads there, no more can b
     fullMask{"full-mask", "it held every lane that was active, each time it ran"},
     sameAccesses{"same-accesses", "the lanes that it would let through access only what others do, with the same data"};
 
-constexpr const Proof *ofCode[] = {&emptyWait, &repeatedWait};
+constexpr const Proof *ofCode[] = {&emptyWait, &repeatedWait, &sameWaits};
 constexpr const Proof *ofLaunch[] = {&idleWait,    &freeWait,  &freeBarrier, &nothingStored, &nothingRead, &uncached,
                                      &systemScope, &oneDevice, &fullMask,    &sameAccesses,  &noLane};
 
@@ -129,7 +130,11 @@ void Equivalents::readCode() {
     entries.push_back(kernel.kernel.entry + preloadPrologueBytes);
   WaitFlow flow(object.chip, bytes, code.address, entries);
   for (size_t i = 0; i < sites.size(); ++i) {
-    if (!isOpen(i) || sites[i].mutation.before.find("s_waitcnt") != 0)
+    if (!isOpen(i))
+      continue;
+    if (sites[i].mutation.kind == MutationKind::LoadsSwapped && flow.maySwapLoads(sites[i].pc))
+      say(i, Mutant::Equivalence::Always, sameWaits);
+    if (sites[i].mutation.before.find("s_waitcnt") != 0)
       continue;
     WaitReason reason = flow.reasonToWeaken(sites[i].pc, sites[i].mutation.demanded, sites[i].mutation.left);
     if (reason != WaitReason::None)

@@ -430,7 +430,7 @@ static UnwrittenStores unwrittenStores(Simulator &simulator, uint64_t address) {
   stores.first = allocation.unwritten->firstStore;
   stores.bytes.resize(allocation.sizeBytes);
   for (size_t i = 0; i < stores.bytes.size(); ++i)
-    stores.bytes[i] = allocation.unwritten->flags[i] == UnwrittenBytes::Copied;
+    stores.bytes[i] = allocation.unwritten->at(i) == UnwrittenBytes::Copied;
   return stores;
 }
 

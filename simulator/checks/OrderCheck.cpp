@@ -78,6 +78,8 @@ struct LaneRun {
 };
 
 LaneRun firstRun(const MemoryRequest &request, uint64_t lanes) {
+  if (lanes == allLanes && request.isRow && request.address[0] % 4 == 0)
+    return {allLanes, false};
   unsigned first = unsigned(std::countr_zero(lanes)), bytes = request.bytes;
   uint64_t address = request.address[first];
   unsigned adjacent = unsigned(std::countr_one(lanes >> first)), count = 1;
@@ -115,11 +117,6 @@ OrderCheck::Epochs toWorkgroup(const OrderCheck::WaveState &state) {
 } // namespace
 
 // ---- What a wave publishes and sees ----
-
-PageType OrderCheck::pageAt(const Wave &wave, uint64_t address) const {
-  const Allocation *allocation = system.home.around(address, false);
-  return allocation ? system.pageTypeOf(*allocation, *system.devices[wave.workgroup->device]) : PageType::Uncached;
-}
 
 Stream OrderCheck::streamOf(const MemoryRequest &request, PageType page) {
   if (!request.writesMemory())
@@ -194,7 +191,11 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   uint64_t address = firstAddress(request);
   if (!address)
     return;
-  PageType page = pageAt(wave, address);
+  const Allocation *allocation = system.home.around(address, false);
+  if (request.isScalar() && allocation && !allocation->writable) // no kernel can write what all of them read there
+    return;
+  PageType page =
+      allocation ? system.pageTypeOf(*allocation, *system.devices[wave.workgroup->device]) : PageType::Uncached;
   Outstanding &entry = state.outstanding.emplace_back();
   entry.serial = request.serial;
   entry.stream = streamOf(request, page);

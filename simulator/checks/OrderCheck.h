@@ -84,20 +84,22 @@ private:
   };
   /// A plain load that races with atomic accesses is harmless when all that comes of it is the value that a
   /// compare-and-swap expects, as LLVM expands read-modify-writes which the chip lacks. So it is reported when its wave
-  /// has ended without that.
+  /// has ended without that, or does the same again: then it polls.
   struct Doubt {
     uint64_t address;
     Stamp before, now;
     Finding finding;
+    bool isReported = false;
+    const Stamp &reader() const { return before.writes ? now : before; }
   };
   class Judge;
 
   static Stream streamOf(const MemoryRequest &request, PageType page);
-  PageType pageAt(const Wave &wave, uint64_t address) const;
   ReleaseRef makeRelease(const Wave &wave, const WaveState &state, Scope scope) const;
   void join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope);
   void check(Wave &wave, const MemoryRequest &request, const Stamp &kind);
   void checkLanes(Judge &judge, const MemoryRequest &request, const Stamp &kind);
+  Doubt *earlierDoubt(const Stamp &reader, uint64_t address);
   void settleDoubts(uint32_t wave, uint64_t address);
   void reportRace(const WaveState &state, const Stamp &before, const Stamp &now, uint64_t address);
   std::string whatIsMissing(const WaveState &state, const Stamp &before, const Stamp &now) const;

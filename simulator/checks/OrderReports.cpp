@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What OrderCheck says about what it found.
 #include "simulator/checks/Checks.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace heddle::simulator {
@@ -23,7 +24,14 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
   bool areAtomic = before.isAtomic && now.isAtomic;
   if (areAtomic && Scope(before.scope) >= needed && Scope(now.scope) >= needed)
     return;
-  Check kind = areAtomic ? Check::NarrowScope : Check::GlobalRace;
+  bool isDoubtful = (!before.writes && now.isAtomic) || (!now.writes && before.isAtomic);
+  const Stamp &reader = before.writes ? now : before;
+  isDoubtful &= !areAtomic && reader.stream != uint8_t(Stream::ScalarRead) && !waves[reader.wave].ended;
+  Doubt *earlier = isDoubtful ? earlierDoubt(reader, address) : nullptr;
+  if (earlier && earlier->isReported)
+    return;
+  bool polls = earlier && checks.has(Check::NarrowScope) && earlier->reader().epoch != reader.epoch;
+  Check kind = areAtomic || polls ? Check::NarrowScope : Check::GlobalRace;
   if (!checks.has(kind))
     return;
   Site first = siteOf(before), second = siteOf(now);
@@ -33,19 +41,34 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
     Finding finding;
     auto verb = [](const Stamp &stamp) { return stamp.writes ? stamp.isAtomic ? "atomic" : "write" : "read"; };
     finding.title = areAtomic ? "two atomic accesses whose scopes do not hold both waves"
+                    : polls   ? "a load polls without a scope that holds the wave which stores"
                               : "two accesses to the same memory that nothing orders";
     finding.lines = {findings.line(verb(before), first, place), findings.line(verb(now), second, "")};
     finding.needs = areAtomic ? fmt::format("{} on both: the waves are of two {}", bitsOf(needed),
                                             sameDevice ? "workgroups" : "devices")
+                    : polls   ? fmt::format("{} on the load: a cache may keep what it found first", bitsOf(needed))
                               : whatIsMissing(state, before, now);
     return finding;
   };
-  bool isDoubtful = (!before.writes && now.isAtomic) || (!now.writes && before.isAtomic);
-  const Stamp &reader = before.writes ? now : before;
-  if (isDoubtful && !areAtomic && reader.stream != uint8_t(Stream::ScalarRead) && !waves[reader.wave].ended)
-    doubts[reader.wave].push_back({address, before, now, make()});
-  else
-    findings.report(kind, first, second, make);
+  if (isDoubtful && !polls) {
+    if (!earlier)
+      doubts[reader.wave].push_back({address, before, now, make()});
+    return;
+  }
+  findings.report(kind, first, second, make);
+  if (earlier)
+    earlier->isReported = true;
+}
+
+/// Of the same load at the same place, of which no compare-and-swap has come since.
+OrderCheck::Doubt *OrderCheck::earlierDoubt(const Stamp &reader, uint64_t address) {
+  auto place = doubts.find(reader.wave);
+  if (place == doubts.end())
+    return nullptr;
+  auto found = std::find_if(place->second.begin(), place->second.end(), [&](const Doubt &doubt) {
+    return doubt.address == address && doubt.reader().instruction == reader.instruction;
+  });
+  return found == place->second.end() ? nullptr : &*found;
 }
 
 void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
@@ -60,7 +83,8 @@ void OrderCheck::waveEnds(Wave &wave) {
   if (place == doubts.end())
     return;
   for (const Doubt &doubt : place->second)
-    findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
+    if (!doubt.isReported)
+      findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
   doubts.erase(place);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/OrderShadow.h"
 #include <algorithm>
-#include <bit>
+#include <utility>
 
 namespace heddle::simulator {
 
@@ -9,6 +9,7 @@ void OrderShadow::clear() {
   for (auto &[number, page] : pages)
     pool.give(page);
   pages.clear();
+  oneSegments.clear();
   manySegments.clear();
   manyCells.clear();
   std::fill(std::begin(recent), std::end(recent), RecentPage());
@@ -35,29 +36,41 @@ OrderShadow::Cell OrderShadow::Segment::cellAt(unsigned index) const {
   return cell;
 }
 
+/// One segment, of what the block has seen as a whole.
+void OrderShadow::splitInSegments(Block &block) {
+  block.segments = &oneSegments.emplace_back();
+  block.count = block.room = 1;
+  if (!block.only.epoch)
+    return;
+  block.segments->stamps[0] = block.only;
+  block.segments->rules[0] = block.rule;
+}
+
 void OrderShadow::splitInCells(Block &block) {
   Cell *cells = manyCells.emplace_back().data();
   unsigned index = 0;
-  for (const Segment *segment = block.begin(); index < cellsPerBlock; ++segment)
+  for (const Segment *segment = block.segments; index < cellsPerBlock; ++segment)
     for (; index < segment->end; ++index)
       cells[index] = segment->cellAt(index);
   block.cells = cells;
+  block.isInCells = true;
 }
 
 /// A segment ends there; false when there are too many.
 bool OrderShadow::cutAt(Block &block, unsigned cell) {
-  Segment *segment = block.begin();
-  while (segment->end < cell)
-    ++segment;
-  if (cell == 0 || segment->end == cell)
+  unsigned index = 0;
+  while (block.segments[index].end < cell)
+    ++index;
+  if (cell == 0 || block.segments[index].end == cell)
     return true;
   if (block.count == mostSegments)
     return false;
-  if (!block.segments) {
-    block.segments = manySegments.emplace_back().data();
-    block.segments[0] = block.first;
-    segment = block.segments;
+  if (block.room == 1) {
+    Segment *one = std::exchange(block.segments, manySegments.emplace_back().data());
+    block.segments[0] = *one;
+    block.room = mostSegments;
   }
+  Segment *segment = block.segments + index;
   std::copy_backward(segment, block.segments + block.count, block.segments + block.count + 1);
   segment->end = uint8_t(cell);
   ++block.count;
@@ -65,6 +78,15 @@ bool OrderShadow::cutAt(Block &block, unsigned cell) {
 }
 
 // ---- Accesses ----
+
+OrderShadow::Relation OrderShadow::relate(AccessJudge &judge, const AccessStamp &other, const AccessStamp &now) {
+  bool overlaps = other.bytes & now.bytes, conflicts = other.writes | now.writes;
+  bool isBefore = other.wave == now.wave || judge.isBefore(other);
+  // The scalar cache hears of no store of this launch, not even of the wave's own.
+  bool isScalar = now.stream == uint8_t(Stream::ScalarRead) && other.writes;
+  return {overlaps && conflicts && (!isBefore || (isScalar && judge.isHidden(other, now))),
+          isBefore && !(other.bytes & ~now.bytes) && (now.writes || !other.writes)};
+}
 
 /// What becomes of the stamps of a cell.
 OrderShadow::Verdict OrderShadow::judgeStamps(AccessJudge &judge, const Cell &cell, const AccessStamp &now) {
@@ -76,16 +98,11 @@ OrderShadow::Verdict OrderShadow::judgeStamps(AccessJudge &judge, const Cell &ce
       empty = std::min(empty, i);
       continue;
     }
-    bool overlaps = other.bytes & now.bytes, conflicts = other.writes | now.writes;
-    bool isBefore = other.wave == now.wave || judge.isBefore(other);
-    // The scalar cache hears of no store of this launch, not even of the wave's own.
-    bool isScalar = now.stream == uint8_t(Stream::ScalarRead) && other.writes;
-    if (overlaps && conflicts && (!isBefore || (isScalar && judge.isHidden(other, now))))
-      verdict.races |= uint8_t(1u << i);
-    bool isCovered = isBefore && !(other.bytes & ~now.bytes) && (now.writes || !other.writes);
-    if (!isCovered)
+    Relation relation = relate(judge, other, now);
+    verdict.races |= uint8_t(relation.races << i);
+    if (!relation.isCovered)
       read = other.writes ? read : i;
-    else if (verdict.place == stampsPerCell) // who is ordered behind the new one is ordered behind the old one
+    else if (verdict.place == stampsPerCell)
       verdict.place = uint8_t(i);
     else
       verdict.cleared |= uint8_t(1u << i);
@@ -113,6 +130,20 @@ bool OrderShadow::touchCell(AccessJudge &judge, Cell &cell, uint64_t address, un
   return races;
 }
 
+/// All cells of a block that nothing but one access has seen as yet. False, and nothing is changed, when more has to be
+/// kept.
+bool OrderShadow::touchWhole(AccessJudge &judge, Block &block, const Touch &touch) {
+  const AccessStamp &now = touch.stamps[0];
+  if (touch.count > 1)
+    return false;
+  if (block.only.epoch)
+    if (Relation relation = relate(judge, block.only, now); relation.races || !relation.isCovered)
+      return false;
+  block.only = now;
+  block.rule = touch.rule;
+  return true;
+}
+
 /// False, and nothing is changed, when anything races: then each cell has its own report.
 bool OrderShadow::touchSegment(AccessJudge &judge, Segment &segment, const Touch &touch) {
   Segment changed = segment;
@@ -133,10 +164,14 @@ bool OrderShadow::touchSegment(AccessJudge &judge, Segment &segment, const Touch
 /// `address` is the block's.
 bool OrderShadow::touchBlock(AccessJudge &judge, Block &block, uint64_t address, unsigned first, unsigned end,
                              const Touch &touch) {
-  if (!block.cells && (!cutAt(block, first) || !cutAt(block, end)))
+  if (!block.count && first == 0 && end == cellsPerBlock && touchWhole(judge, block, touch))
+    return false;
+  if (!block.count)
+    splitInSegments(block);
+  if (!block.isInCells && (!cutAt(block, first) || !cutAt(block, end)))
     splitInCells(block);
-  if (!block.cells) {
-    Segment *segment = block.begin();
+  if (!block.isInCells) {
+    Segment *segment = block.segments;
     while (segment->end <= first)
       ++segment;
     for (; first < end && touchSegment(judge, *segment, touch); ++segment)

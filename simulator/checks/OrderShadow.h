@@ -60,7 +60,7 @@ public:
   bool touch(AccessJudge &judge, uint64_t address, unsigned bytes, const AccessStamp &stamp);
 
 private:
-  static constexpr unsigned stampsPerCell = 4, cellsPerBlock = 64, blocksPerPage = 32, mostSegments = 4;
+  static constexpr unsigned stampsPerCell = 4, cellsPerBlock = 64, blocksPerPage = 128, mostSegments = 4;
 
   struct Cell {
     AccessStamp stamps[stampsPerCell];
@@ -78,13 +78,19 @@ private:
     uint8_t end = cellsPerBlock;
     Cell cellAt(unsigned index) const;
   };
+  /// What most memory of a kernel has seen is one access, of all cells of the block alike.
   struct Block {
-    Segment first;
-    Segment *segments = nullptr; ///< instead of `first`, when there are several
-    Cell *cells = nullptr;       ///< instead of both
-    uint8_t count = 1;           ///< of segments
-    Segment *begin() { return segments ? segments : &first; }
+    AccessStamp only;
+    LaneRule rule;          ///< of `only`
+    uint8_t count = 0;      ///< of segments; 0: `only` is all there is
+    uint8_t room = 0;       ///< for segments
+    bool isInCells = false; ///< instead of segments
+    union {
+      Segment *segments = nullptr;
+      Cell *cells;
+    };
   };
+  static_assert(sizeof(Block) == 32);
   struct Page {
     Block blocks[blocksPerPage];
   };
@@ -103,12 +109,18 @@ private:
     uint8_t races = 0, cleared = 0; ///< a bit for each stamp
     uint8_t place = stampsPerCell;
   };
+  struct Relation {
+    bool races = false, isCovered = false; ///< who is ordered behind the new one is ordered behind the old one
+  };
 
   bool touchCells(AccessJudge &judge, uint64_t firstCell, unsigned count, Touch &touch);
   bool touchBlock(AccessJudge &judge, Block &block, uint64_t address, unsigned first, unsigned end, const Touch &touch);
   bool touchCell(AccessJudge &judge, Cell &cell, uint64_t address, unsigned index, const Touch &touch);
+  static bool touchWhole(AccessJudge &judge, Block &block, const Touch &touch);
   static bool touchSegment(AccessJudge &judge, Segment &segment, const Touch &touch);
+  static Relation relate(AccessJudge &judge, const AccessStamp &other, const AccessStamp &now);
   static Verdict judgeStamps(AccessJudge &judge, const Cell &cell, const AccessStamp &now);
+  void splitInSegments(Block &block);
   bool cutAt(Block &block, unsigned cell);
   void splitInCells(Block &block);
   Block &blockOf(uint64_t cell);
@@ -118,7 +130,8 @@ private:
   std::unordered_map<uint64_t, Page *> pages;
   LinePool pool; ///< where they lie
   RecentPage recent[64];
-  std::deque<std::array<Segment, mostSegments>> manySegments; ///< that blocks point to
+  std::deque<Segment> oneSegments; ///< that blocks point to
+  std::deque<std::array<Segment, mostSegments>> manySegments;
   std::deque<std::array<Cell, cellsPerBlock>> manyCells;
 };
 

@@ -71,11 +71,16 @@ struct PoisonRegisters {
         rows[index] = PoisonRow::ofLanes(index ? allLanes : 0);
         rowOrigins[index] = firstRowOrigin + index;
       }
-    for (unsigned index = 0; index < 128; ++index) {
-      bool isGiven = index < 64 ? given >> index & 1 : index >= execRegister;
-      setScalar(index, isGiven ? 0 : ~0u);
+    // Three loops, for each to become vector code: this is done for every wave.
+    for (unsigned index = 0; index < 64; ++index)
+      scalars[index] = uint32_t(given >> index & 1) - 1;
+    for (unsigned index = 64; index < 128; ++index)
+      scalars[index] = index < execRegister ? ~0u : 0;
+    for (unsigned index = 0; index < 128; ++index)
       scalarOrigins[index] = firstScalarOrigin + index;
-    }
+    uint64_t *maybeScalar = maybe.words + RegisterSet::firstScalarWord;
+    maybeScalar[0] = ~given;
+    maybeScalar[1] = (uint64_t(1) << (execRegister - 64)) - 1;
   }
   /// After a row has changed.
   void noteRow(unsigned row) {

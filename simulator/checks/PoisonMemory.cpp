@@ -68,8 +68,9 @@ void CarriedPoison::transpose(const Instruction &instruction) {
   }
 }
 
-/// Flat addresses lead to LDS and scratch by their apertures. With `makes`, an allocation gets flags.
-PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, uint64_t address, bool makes) {
+/// Flat addresses lead to LDS and scratch by their apertures.
+PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, uint64_t address, unsigned size,
+                                       bool makes) {
   if (space == Space::Flat) {
     bool isLds = address - sharedAperture < apertureSizeBytes,
          isScratch = address - privateAperture < apertureSizeBytes;
@@ -85,24 +86,38 @@ PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, u
   auto *allocation = const_cast<Allocation *>(global.around(address, false));
   if (!allocation)
     return {};
-  if (!allocation->unwritten && makes)
-    allocation->unwritten = UnwrittenBytes::make(allocation->sizeBytes, UnwrittenBytes::Written);
-  if (!allocation->unwritten)
+  std::unique_ptr<UnwrittenBytes> &unwritten = allocation->unwritten;
+  if (!unwritten && makes)
+    unwritten = std::make_unique<UnwrittenBytes>(allocation->sizeBytes, UnwrittenBytes::Written);
+  uint64_t offset = address - allocation->base;
+  size = unsigned(std::min<uint64_t>(size, allocation->sizeBytes - offset + UnwrittenBytes::bytesBehind));
+  if (!unwritten || (!makes && unwritten->areWritten(offset, size)))
     return {};
-  return {allocation->unwritten->flags.get() + (address - allocation->base), nullptr, allocation};
+  return {unwritten->flagsOf(offset, size), nullptr, allocation};
+}
+
+bool PoisonMemory::Row::areWritten() const {
+  return bytes ? isAllWritten(flags, size) : !unwritten || unwritten->areWritten(offset, size);
+}
+
+void PoisonMemory::Row::setWritten() {
+  if (unwritten)
+    unwritten->setWritten(offset, size);
+  if (!bytes)
+    return;
+  bytes->count -= countUnwritten(flags, size);
+  std::memset(flags, UnwrittenBytes::Written, size);
 }
 
 PoisonMemory::Row PoisonMemory::findRow(const MemoryRequest &request, unsigned piece) {
-  uint64_t first = request.address[0], differs = 0;
+  uint64_t missing = 0;
   Row row;
   row.size = size_t(request.bytes) * waveLanes;
   for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
-    differs |= ~request.inRange[word];
-  for (unsigned lane = 0; lane < waveLanes; ++lane)
-    differs |= request.address[lane] - first - lane * request.bytes;
-  if (differs)
+    missing |= ~request.inRange[word];
+  if (missing || !request.isRow)
     return row;
-  first += request.pieceOffset[piece];
+  uint64_t first = request.address[0] + request.pieceOffset[piece];
   if (request.space == Space::Lds && first <= lds.flags.size() && row.size <= lds.flags.size() - first) {
     row.found = true;
     row.flags = lds.flags.data() + first;
@@ -111,7 +126,8 @@ PoisonMemory::Row PoisonMemory::findRow(const MemoryRequest &request, unsigned p
     if (const Allocation *allocation = global.around(first, false);
         allocation && allocation->contains(first, row.size)) {
       row.found = true;
-      row.flags = allocation->unwritten ? allocation->unwritten->flags.get() + (first - allocation->base) : nullptr;
+      row.unwritten = allocation->unwritten.get();
+      row.offset = first - allocation->base;
     }
   return row;
 }
@@ -135,11 +151,11 @@ UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, Carri
   if (isClean(request.space) || isWrittenBuffer(request))
     return first;
   for (unsigned piece = 0; piece < request.pieces; ++piece) {
-    if (Row row = findRow(request, piece); row.found && (!row.flags || isAllWritten(row.flags, row.size)))
+    if (Row row = findRow(request, piece); row.found && row.areWritten())
       continue;
     forBits(request.inRange[0], [&](unsigned lane) {
       uint64_t address = request.address[lane] + request.pieceOffset[piece];
-      Place place = find(wave, request.space, lane, address, false);
+      Place place = find(wave, request.space, lane, address, request.bytes, false);
       if (!place.flags)
         return;
       for (unsigned byte = 0; byte < request.bytes; ++byte) {
@@ -177,12 +193,12 @@ UnwrittenRead PoisonMemory::readScalars(const MemoryRequest &request, CarriedPoi
     const Allocation *allocation = global.around(address, false);
     if (!allocation || !allocation->unwritten)
       return;
-    const uint8_t *flags = allocation->unwritten->flags.get() + (address - allocation->base);
+    uint64_t offset = address - allocation->base;
     for (unsigned byte = 0; byte < 4; ++byte)
-      if (flags[byte]) {
+      if (uint8_t flag = allocation->unwritten->at(offset + byte); flag != UnwrittenBytes::Written) {
         carried.scalars[word] |= 0xFFu << (8 * byte);
         if (!first.allocation)
-          first = {-1, nullptr, allocation, address + byte, flags[byte] == UnwrittenBytes::Copied};
+          first = {-1, nullptr, allocation, address + byte, flag == UnwrittenBytes::Copied};
       }
   });
   return first;
@@ -215,7 +231,8 @@ void PoisonMemory::writePiece(Wave &wave, const MemoryRequest &request, const Ca
   unsigned first = piece * request.bytes;
   for (unsigned byte = 0; carried && byte < request.bytes; ++byte)
     isPoison |= carried->words[(first + byte) / 4].bytes[(first + byte) % 4] >> lane & 1;
-  Place place = find(wave, request.space, lane, request.address[lane] + request.pieceOffset[piece], isPoison);
+  uint64_t address = request.address[lane] + request.pieceOffset[piece];
+  Place place = find(wave, request.space, lane, address, request.bytes, isPoison);
   if (!place.flags)
     return;
   for (unsigned byte = 0; byte < request.bytes; ++byte) {
@@ -235,11 +252,8 @@ void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const Carried
       row = findRow(request, piece);
     if (!row.found)
       forBits(request.inRange[0], [&](unsigned lane) { writePiece(wave, request, carried, lane, piece); });
-    else if (row.flags) {
-      if (row.bytes)
-        row.bytes->count -= countUnwritten(row.flags, row.size);
-      std::memset(row.flags, UnwrittenBytes::Written, row.size);
-    }
+    else
+      row.setWritten();
   }
 }
 

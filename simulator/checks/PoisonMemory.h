@@ -66,13 +66,19 @@ private:
     PoisonBytes *bytes = nullptr;
     Allocation *allocation = nullptr;
   };
-  Place find(Wave &wave, Space space, unsigned lane, uint64_t address, bool makes);
-  /// The bytes of all lanes, when they lie side by side.
+  /// With `makes`, an allocation without flags gets them, and so does what is all written.
+  Place find(Wave &wave, Space space, unsigned lane, uint64_t address, unsigned size, bool makes);
+  /// The bytes of all lanes, when they lie side by side in LDS or in an allocation.
   struct Row {
     bool found = false;
-    uint8_t *flags = nullptr; ///< null: all written
     size_t size = 0;
-    PoisonBytes *bytes = nullptr;
+    uint8_t *flags = nullptr;            ///< of `bytes`
+    PoisonBytes *bytes = nullptr;        ///< of LDS,
+    UnwrittenBytes *unwritten = nullptr; ///< or of an allocation; both null: all written
+    uint64_t offset = 0;                 ///< in `unwritten`
+
+    bool areWritten() const;
+    void setWritten();
   };
   bool isWrittenBuffer(const MemoryRequest &request);
   Row findRow(const MemoryRequest &request, unsigned piece);

@@ -167,12 +167,10 @@ private:
 };
 
 /// Whether the lanes' `size` bytes lie side by side, all in one buffer.
-inline bool lieSideBySide(const Wave &wave, const MemoryRequest &request, unsigned size, bool writes) {
-  uint64_t first = request.address[0], differs = 0;
-  for (unsigned lane = 0; lane < waveLanes; ++lane)
-    differs |= request.address[lane] - first - lane * size;
-  if (differs)
+inline bool lieInOneBuffer(const Wave &wave, const MemoryRequest &request, unsigned size, bool writes) {
+  if (!request.isRow || size != request.bytes)
     return false;
+  uint64_t first = request.address[0];
   const Allocation *allocation = wave.memory->global.around(first, writes);
   return allocation && allocation->contains(first, waveLanes * size);
 }
@@ -193,7 +191,7 @@ void forCachedRow(Wave &wave, const MemoryRequest &request, unsigned size, bool 
 template <Space space, typename Action>
 void forCachedPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned offset, unsigned size,
                      bool writes, Action action) {
-  if (lanes == allLanes && !offset && lieSideBySide(wave, request, size, writes))
+  if (lanes == allLanes && !offset && lieInOneBuffer(wave, request, size, writes))
     return forCachedRow(wave, request, size, writes, action);
   LineReader reader(wave, request);
   LineWriter writer(wave, request);

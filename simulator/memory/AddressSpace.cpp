@@ -15,14 +15,6 @@ constexpr uint64_t gapBytes = uint64_t(1) << 20;
 
 } // namespace
 
-std::unique_ptr<UnwrittenBytes> UnwrittenBytes::make(uint64_t sizeBytes, uint8_t flag) {
-  auto made = std::make_unique<UnwrittenBytes>();
-  made->flags = std::make_unique_for_overwrite<uint8_t[]>(sizeBytes + 3);
-  std::fill_n(made->flags.get(), sizeBytes, flag);
-  std::fill_n(made->flags.get() + sizeBytes, 3, uint8_t(Written));
-  return made;
-}
-
 std::string describePlace(const Allocation &allocation, uint64_t address) {
   std::string name = fmt::format("`{}`, {} bytes at 0x{:x}", allocation.name, allocation.sizeBytes, allocation.base);
   if (address < allocation.base)
@@ -126,8 +118,7 @@ uint64_t AddressSpace::countUnwritten(uint64_t address, uint64_t size) const {
     return 0;
   if (!allocation->unwritten)
     return allocation->initialised ? 0 : size;
-  const uint8_t *flags = allocation->unwritten->flags.get() + (address - allocation->base);
-  return size - uint64_t(std::count(flags, flags + size, uint8_t(UnwrittenBytes::Written)));
+  return allocation->unwritten->countUnwritten(address - allocation->base, size);
 }
 
 void AddressSpace::setWritten(Allocation &allocation) {
@@ -144,7 +135,7 @@ bool AddressSpace::prepareUnwritten() {
   bool any = false;
   for (auto &[base, allocation] : allocations) {
     if (!allocation.initialised && !allocation.unwritten)
-      allocation.unwritten = UnwrittenBytes::make(allocation.sizeBytes, UnwrittenBytes::Never);
+      allocation.unwritten = std::make_unique<UnwrittenBytes>(allocation.sizeBytes, UnwrittenBytes::Never);
     any |= allocation.unwritten != nullptr;
   }
   return any;

@@ -2,6 +2,7 @@
 // The global memory of a simulated device. Addresses are the simulator's own, the same in every run, and between two
 // allocations lies a gap, so that an access beyond one's end hits nothing.
 #pragma once
+#include "simulator/memory/UnwrittenBytes.h"
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
@@ -27,15 +28,6 @@ struct ReleaseMemory {
     if (isOwner)
       std::free(memory - front);
   }
-};
-
-/// Which bytes of an allocation hold what nothing has written. Kept by PoisonCheck.
-struct UnwrittenBytes {
-  enum : uint8_t { Written, Never, Copied }; ///< Copied: a store brought what nothing had written
-  std::unique_ptr<uint8_t[]> flags; ///< one of these for each byte, and for three behind (AddressSpace::toChange)
-  std::string firstStore;           ///< the report's line of the first store of such
-
-  static std::unique_ptr<UnwrittenBytes> make(uint64_t sizeBytes, uint8_t flag);
 };
 
 struct Allocation {

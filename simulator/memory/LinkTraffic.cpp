@@ -4,7 +4,6 @@
 #include "simulator/memory/MemoryRequest.h"
 #include <algorithm>
 #include <array>
-#include <bit>
 
 namespace heddle::simulator {
 namespace {
@@ -29,15 +28,6 @@ private:
   const Allocation *recent = nullptr;
 };
 
-void addLanes(const MemoryRequest &request, BytesByOwner &owners) {
-  if (request.isScalar()) {
-    for (uint64_t rest = request.lanes; rest; rest &= rest - 1)
-      owners.add(request.address[0] + 4 * unsigned(std::countr_zero(rest)), 4);
-    return;
-  }
-  forGlobalWords(request, [&](uint64_t address, unsigned bytes) { owners.add(address, bytes); });
-}
-
 } // namespace
 
 void LinkTraffic::count(const AddressSpace &space, unsigned device, const MemoryRequest &request) {
@@ -45,7 +35,7 @@ void LinkTraffic::count(const AddressSpace &space, unsigned device, const Memory
   if (!isGlobal || !(request.readsMemory() || request.writesMemory()))
     return;
   BytesByOwner owners(space);
-  addLanes(request, owners);
+  forGlobalWords(request, [&](uint64_t address, unsigned bytes) { owners.add(address, bytes); });
   for (unsigned owner = 0; owner < mostOwners; ++owner) {
     if (owner == device || !owners.counts[owner])
       continue;

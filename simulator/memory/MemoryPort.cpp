@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 namespace heddle::simulator {
 namespace {
@@ -83,6 +84,7 @@ void mirrorLanes(MemoryRequest &request) {
 
 /// Nobody says which of a store's lanes comes last where two write the same bytes: here it is the first.
 void sampleMirrored(Wave &wave, MemoryRequest &request) {
+  bool isRow = std::exchange(request.isRow, false);
   mirrorLanes(request);
   try {
     request.sample(wave, request);
@@ -92,6 +94,7 @@ void sampleMirrored(Wave &wave, MemoryRequest &request) {
     throw;
   }
   mirrorLanes(request);
+  request.isRow = isRow;
 }
 
 /// What is known of a request at its issue: only some have data by then.

@@ -60,6 +60,8 @@ public:
   void issue(Wave &wave, MemoryRequest &request) {
     if (options.links)
       options.links->count(global, wave.unit->device->index, request);
+    if (!isDirect())
+      request.isRow = isRowOfLanes(request);
     if (!options.direct)
       return issuePending(wave, request);
     request.sample(wave, request);

@@ -57,6 +57,7 @@ struct MemoryRequest {
   uint32_t pieceOffset[2] = {0, 0};
   uint32_t serial = 0; ///< no other request of the wave has it
   uint8_t queues = 0;
+  bool isRow = false;                      ///< isRowOfLanes(), as far as MemoryPort::issue() found it out
   uint8_t words = 1;                       ///< 32-bit words per lane; of a scalar load in all
   uint16_t destination = 0;                ///< first row, or first scalar register
   uint32_t ldsBase = 0;                    ///< of a load to LDS: where the wave's data go, `words` of each lane
@@ -80,10 +81,23 @@ struct MemoryRequest {
   MemoryRequest() {} // the arrays stay uninitialised: a request is filled where it is issued
 };
 
-/// action(address, bytes) for each word of global memory, or part of one, that a lane accesses. No scalar loads.
+/// Whether all lanes are active, and each one's address lies `bytes` behind that of the lane before.
+inline bool isRowOfLanes(const MemoryRequest &request) {
+  uint64_t first = request.address[0], differs = 0;
+  if (request.lanes != allLanes || !request.bytes || request.isScalar() ||
+      request.address[waveLanes - 1] - first != (waveLanes - 1) * request.bytes)
+    return false;
+  for (unsigned lane = 0; lane < waveLanes; ++lane) // no early end: vector code
+    differs |= request.address[lane] - first - lane * request.bytes;
+  return !differs;
+}
+
+/// action(address, bytes) for each word of global memory, or part of one, that the request accesses.
 template <class Action>
 void forGlobalWords(const MemoryRequest &request, Action action) {
-  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
+  for (uint64_t rest = request.isScalar() ? request.lanes : 0; rest; rest &= rest - 1)
+    action(request.address[0] + 4 * uint64_t(std::countr_zero(rest)), 4u);
+  for (unsigned word = 0; !request.isScalar() && word < (request.bytes + 3u) / 4; ++word)
     for (uint64_t rest = request.inRange[word]; rest; rest &= rest - 1) {
       uint64_t address = request.address[std::countr_zero(rest)];
       if (request.space != Space::Flat || !isOnChip(address))

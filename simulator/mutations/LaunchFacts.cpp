@@ -171,7 +171,7 @@ std::vector<LaunchReason> LaunchFacts::reasons() const {
     MutationKind kind = sites[i].mutation.kind;
     const std::string &text = sites[i].mutation.before;
     bool isAccess =
-        kind == MutationKind::OffsetMoved ||
+        kind == MutationKind::OffsetMoved || kind == MutationKind::LoadsSwapped ||
         (kind == MutationKind::ScopeNarrowed && !text.starts_with("buffer_wbl2") && !text.starts_with("buffer_inv"));
     if (isAccess && !hadLanes[i])
       result[i] = LaunchReason::NothingThere;

@@ -30,6 +30,8 @@ constexpr MutationKindInfo kinds[mutationKindCount] = {
     {MutationKind::WriteBackEarly, "write-back-early",
      "`buffer_wbl2` stands before the last store that it writes back"},
     {MutationKind::InvalidateLate, "invalidate-late", "`buffer_inv` stands behind the first load that follows it"},
+    {MutationKind::LoadsSwapped, "loads-swapped",
+     "two plain loads that follow each other, and do not need each other, change places"},
     {MutationKind::PageCached, "page-cached", "a buffer given as `uncached:` or `fine:` lies in normal pages"},
 };
 

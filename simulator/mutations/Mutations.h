@@ -26,9 +26,10 @@ enum class MutationKind : uint8_t {
   WaitLate,
   WriteBackEarly,
   InvalidateLate,
+  LoadsSwapped,
   PageCached, ///< of the launch, not of an instruction
 };
-inline constexpr unsigned mutationKindCount = 15;
+inline constexpr unsigned mutationKindCount = 16;
 
 struct MutationKindInfo {
   MutationKind kind;

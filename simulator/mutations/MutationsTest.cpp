@@ -165,5 +165,33 @@ TEST(Mutations, Moves) {
   }
 }
 
+TEST(Mutations, LoadsThatChangePlaces) {
+  const std::string swapped = "loads-swapped: global_load_dword global_load_dwordx2",
+                    load = "global_load_dwordx2 v[4:5], v[2:3], off\n";
+  EXPECT_THAT(movesOf(load + "global_load_dword v6, v[2:3], off\n"), ElementsAre(swapped));
+  EXPECT_THAT(movesOf(load + "buffer_load_dword v6, v7, s[4:7], 0 offen\n"),
+              ElementsAre("loads-swapped: buffer_load_dword global_load_dwordx2"));
+  EXPECT_THAT(movesOf("ds_read_b32 v1, v2\nds_read_b64 v[4:5], v2\n"),
+              ElementsAre("loads-swapped: ds_read_b64 ds_read_b32"));
+  EXPECT_THAT(movesOf("global_load_lds_dword v[2:3], off\nglobal_load_lds_dword v[4:5], off offset:1024\n"),
+              ElementsAre("loads-swapped: global_load_lds_dword global_load_lds_dword"));
+  for (const char *other : {
+           "global_load_dword v5, v[2:3], off",         // the same register
+           "global_load_dword v6, v[4:5], off",         // an address that the first one brings
+           "global_load_dword v3, v[6:7], off",         // another one's address
+           "global_load_short_d16 v4, v[2:3], off",     // half of the same register
+           "global_load_dword v6, v[2:3], off sc0",     // others may see its order
+           "global_load_dword v6, v[2:3], off sc0 sc1", //
+           "flat_load_dword v6, v[2:3]",                // two counters
+           "ds_read_b32 v6, v2",                        // another counter
+           "s_load_dword s4, s[0:1], 0x0",              //
+           "global_store_dword v[2:3], v6, off",
+           "v_mov_b32 v8, v9\nglobal_load_dword v6, v[2:3], off", // not the next one
+       })
+    EXPECT_THAT(movesOf(load + other + "\n"), IsEmpty()) << other;
+  EXPECT_THAT(movesOf("global_load_lds_dword v[2:3], off\nglobal_load_lds_dword v[4:5], off offset:1020\n"), IsEmpty());
+  EXPECT_THAT(movesOf("ds_read_b32 v1, v2\nds_write_b32 v3, v4\n"), IsEmpty());
+}
+
 } // namespace
 } // namespace heddle::simulator

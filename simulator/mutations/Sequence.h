@@ -14,6 +14,10 @@ inline bool startsWithAny(std::string_view text, std::initializer_list<std::stri
   return false;
 }
 
+inline bool loadsToLds(const Instruction &instruction) {
+  return instruction.modifiers.lds || instruction.mnemonic.find("_load_lds_") != std::string::npos;
+}
+
 /// Whether anything but what stands behind it may be next.
 inline bool jumps(const Instruction &instruction) {
   return startsWithAny(instruction.mnemonic, {"s_branch", "s_cbranch_", "s_setpc", "s_swappc", "s_call", "s_rfe"});

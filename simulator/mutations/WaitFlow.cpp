@@ -175,6 +175,53 @@ bool WaitFlow::isDemandedAgain(uint64_t pc, WaitCounts now, WaitCounts weaker) c
   return true;
 }
 
+bool WaitFlow::maySwapLoads(uint64_t pc) const {
+  struct State {
+    uint64_t pc;
+    unsigned newer; ///< operations behind both, in their counter
+    bool isSplit;   ///< a wait has let go of the first one alone: in the other order, that one is under way still
+    auto operator<=>(const State &) const = default;
+  };
+  auto found = places.find(pc);
+  if (!isKnown || found == places.end() || found->second.next.size() != 1)
+    return false;
+  const Place &first = found->second, &second = places.at(first.next.front());
+  bool isLocal = countsInLocal(first.instruction);
+  unsigned most = isLocal ? WaitCounts::anyLocal : WaitCounts::anyVector;
+  RegisterSet brought;
+  for (const RegisterSpan &span : first.use)
+    if (span.isWritten)
+      brought.add(span);
+  std::vector<State> left;
+  for (uint64_t next : second.next)
+    left.push_back({next, 0, false});
+  std::set<State> seen;
+  while (!left.empty()) {
+    State state = left.back();
+    left.pop_back();
+    if (!seen.insert(state).second)
+      continue;
+    const Place &place = places.at(state.pc);
+    const Instruction &instruction = place.instruction;
+    if (instruction.mnemonic == "s_waitcnt") {
+      WaitCounts counts = WaitCounts::of(instruction.immediate);
+      unsigned count = isLocal ? counts.local : counts.vector;
+      if (count <= state.newer)
+        continue;
+      state.isSplit |= count == state.newer + 1;
+    } else {
+      if (state.isSplit && (loadsToLds(first.instruction) || place.use.all.meets(brought)))
+        return false;
+      state.newer += isLocal ? countsInLocal(instruction) : countsInVector(instruction);
+      if (state.newer + 2 >= most) // a full counter lets go as well
+        return false;
+    }
+    for (uint64_t next : place.next)
+      left.push_back({next, state.newer, state.isSplit});
+  }
+  return true;
+}
+
 WaitReason WaitFlow::reasonToWeaken(uint64_t pc, WaitCounts now, WaitCounts weaker) const {
   auto found = places.find(pc);
   if (!isKnown || found == places.end() || found->second.instruction.mnemonic != "s_waitcnt")

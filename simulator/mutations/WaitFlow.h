@@ -28,6 +28,9 @@ public:
   /// Why the wait at `pc`, which demands `now`, may demand no more than `weaker`. Of code that jumps to computed
   /// addresses or addresses registers relatively nothing is known.
   WaitReason reasonToWeaken(uint64_t pc, WaitCounts now, WaitCounts weaker) const;
+  /// Whether the load at `pc` and the one behind it, which need nothing of each other, may change places: on every way,
+  /// each wait lets go of both or of none, or nothing touches what the first one brings before a wait lets go of both.
+  bool maySwapLoads(uint64_t pc) const;
 
 private:
   /// What may be under way: at most so many operations, and the registers that they may bring.

@@ -75,5 +75,46 @@ TEST(WaitFlow, UnknownWays) {
   EXPECT_EQ(ofMarked(mark + vector0 + "s_branch 100\n"), WaitReason::None) << "out of the code";
 }
 
+const std::string globalLoads = "global_load_dword v1, v[8:9], off\nglobal_load_dword v2, v[8:9], off\n",
+                  ldsLoads = "ds_read_b32 v1, v8\nds_read_b32 v2, v9\n",
+                  loadsToLds = "global_load_lds_dword v[8:9], off\nglobal_load_lds_dword v[8:9], off offset:1024\n";
+
+/// Of two loads, into v1 and v2 or to LDS, with `behind` behind them.
+bool maySwap(const std::string &behind, const std::string &loads = globalLoads) {
+  std::vector<uint8_t> code = assemble("gfx942", loads + behind);
+  constexpr uint64_t base = 0x1000;
+  return WaitFlow("gfx942", code, base, {base}).maySwapLoads(base);
+}
+
+TEST(WaitFlow, LoadsThatMayChangePlaces) {
+  const std::string useFirst = "v_mov_b32 v5, v1\n", useSecond = "v_mov_b32 v5, v2\n",
+                    third = "global_load_dword v3, v[8:9], off\n", store = "global_store_dword v[8:9], v5, off\n",
+                    vector1 = "s_waitcnt vmcnt(1)\n", vector2 = "s_waitcnt vmcnt(2)\n";
+  EXPECT_TRUE(maySwap(vector0 + useFirst + useSecond + end));
+  EXPECT_TRUE(maySwap(end));
+  EXPECT_FALSE(maySwap(vector1 + useFirst + vector0 + useSecond + end));
+  EXPECT_TRUE(maySwap(vector1 + useSecond + vector0 + end)) << "wrong in the one order, but not in the other";
+  EXPECT_TRUE(maySwap(vector1 + vector0 + useFirst + end)) << "not used while it is late";
+  EXPECT_TRUE(maySwap(third + vector1 + useFirst + end)) << "lets go of both";
+  EXPECT_FALSE(maySwap(third + vector2 + useFirst + vector0 + end));
+  EXPECT_FALSE(maySwap(store + vector2 + "v_mov_b32 v1, 0\n" + vector0 + end)) << "written while it is late";
+  EXPECT_FALSE(maySwap("buffer_inv sc1\n" + vector2 + useFirst + vector0 + end)) << "counts too";
+  EXPECT_TRUE(maySwap("ds_read_b32 v3, v8\n" + vector2 + useFirst + vector0 + end)) << "the other counter";
+  EXPECT_FALSE(maySwap("s_waitcnt lgkmcnt(1)\n" + useFirst + local0 + end, ldsLoads));
+  EXPECT_TRUE(maySwap("s_waitcnt lgkmcnt(0)\n" + useFirst + useSecond + end, ldsLoads));
+  EXPECT_TRUE(maySwap(vector1 + useFirst + local0 + end, ldsLoads)) << "no wait for either";
+  EXPECT_FALSE(maySwap(vector1 + "s_barrier\n" + vector0 + end, loadsToLds)) << "nobody knows who reads LDS";
+  EXPECT_TRUE(maySwap(vector0 + "s_barrier\n" + end, loadsToLds));
+  // On one of two ways.
+  EXPECT_FALSE(maySwap("s_cbranch_scc0 2\n" + vector0 + end + vector1 + useFirst + vector0 + end));
+  EXPECT_FALSE(maySwap("s_cbranch_scc0 2\n" + third + vector1 + useFirst + vector0 + end)) << "with one more, or not";
+  // More than a counter counts, and a way that nobody knows.
+  std::string many = "s_nop 0\n";
+  for (unsigned i = 0; i < 61; ++i)
+    many += third;
+  EXPECT_FALSE(maySwap(many + vector0 + useFirst + end));
+  EXPECT_FALSE(maySwap("s_setpc_b64 s[4:5]\n"));
+}
+
 } // namespace
 } // namespace heddle::simulator

@@ -128,3 +128,13 @@ __kernel void collide(__global int *out, int apart) {
   out[64 + ITEM] = shared[ITEM];
   out[ITEM >> 1] = ITEM * apart;
 }
+
+// What is loaded first is used first: the wait between counts on the order of the loads.
+__kernel void in_order(__global const int *x, __global const int *y, __global int *out) {
+  int first = x[ITEM], second = y[ITEM];
+  out[ITEM] = 3 * first;
+  out[64 + ITEM] = 5 * second;
+}
+
+// Both are used at once.
+__kernel void at_once(__global const int *x, __global const int *y, __global int *out) { out[ITEM] = x[ITEM] ^ y[ITEM]; }

@@ -128,6 +128,41 @@ TEST(NarrowScope, NamesTheScopeThatIsNeeded) {
   expectNone(WavesOf::System, {addForAll, addForAll});
 }
 
+/// The findings about the flag, of a load of it with another scope than its store has. A wave that polls what a cache
+/// keeps may wait for ever.
+std::string reportOfFlag(const Distance &store, const std::string &scope, const SimulationOptions &given, bool &ended) {
+  SimulationOptions options = given;
+  options.checks = parseChecks("none,+global-race,+narrow-scope");
+  options.instructionLimit = 20'000;
+  AssembledKernel kernel({setFlag(store.scope), awaitFlag(scope)}, store.together);
+  SimulationReport report = kernel.run(options);
+  ended = !report.error;
+  std::string text;
+  for (const Finding &finding : report.findings)
+    text += finding.text();
+  return text;
+}
+
+TEST(NarrowScope, OfALoadThatPolls) {
+  for (const Distance &flag : {Distance{WavesOf::Device, "sc1"}, Distance{WavesOf::System, "sc0 sc1"}}) {
+    size_t endless = 0;
+    forEachRun([&](const SimulationOptions &options) {
+      bool ended = false;
+      for (std::string scope : {"sc0", "sc1"})
+        if (flag.scope != scope)
+          EXPECT_THAT(reportOfFlag(flag, scope, options, ended), HasSubstr(flag.scope + " on both: the waves are of"))
+              << scope << ", " << describe(options);
+      // Without any, one load is a race like others; the second one says that it polls.
+      std::string text = reportOfFlag(flag, "", options, ended);
+      endless += !ended;
+      EXPECT_THAT(text,
+                  HasSubstr(ended ? "error: " : flag.scope + " on the load: a cache may keep what it found first"))
+          << describe(options);
+    });
+    EXPECT_GT(endless, 0u);
+  }
+}
+
 // ---- A workgroup ----
 
 TEST(GlobalRace, InAWorkgroup) {
@@ -185,6 +220,7 @@ TEST(GlobalRace, PlainLoadOfWhatACompareAndSwapExpects) {
   expectNone(WavesOf::Device, {add, plain + swap});
   expectNone(WavesOf::Device, {plain + swap, add});
   expectNone(WavesOf::Device, {plain + swap, plain + swap});
+  expectNone(WavesOf::Device, {plain + swap + plain + swap, plain + swap + plain + swap});
   expectNeed(WavesOf::Device, {add, plain}, need);
   expectNeed(WavesOf::Device, {add, plain + elsewhere}, need);
 }

@@ -2,7 +2,9 @@
 // What nothing has written: where it must not decide, each with the write that makes it right, and how instructions
 // carry it.
 #include "CheckedProgram.h"
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <random>
 
 namespace heddle::simulator {
 namespace {
@@ -157,6 +159,35 @@ TEST(UninitialisedBuffer, IsCounted) {
   EXPECT_EQ(program.report(), ""); // only stored
   AddressSpace::setWritten(*program.memory);
   EXPECT_EQ(home.countUnwritten(program.memory->base, 4096), 0u);
+}
+
+/// Blocks whose bytes are alike and those that have flags of their own say what one flag for each byte says.
+TEST(UninitialisedBuffer, IsThatOfEveryByte) {
+  constexpr uint64_t size = 1500;
+  for (uint8_t first : {UnwrittenBytes::Written, UnwrittenBytes::Never}) {
+    UnwrittenBytes bytes(size, first);
+    std::vector<uint8_t> flags(size, first);
+    std::mt19937 random(1);
+    for (unsigned round = 0; round < 2000; ++round) {
+      uint64_t offset = random() % size, length = 1 + random() % (random() % 2 ? 8 : size - offset);
+      length = std::min(length, size - offset);
+      if (random() % 4 == 0) // what a row of lanes stores
+        offset = offset / 256 * 256, length = std::min<uint64_t>(256, size - offset);
+      if (uint8_t *changed = random() % 3 == 0 ? bytes.flagsOf(offset, length) : nullptr) {
+        uint8_t flag = random() % 3;
+        changed[length / 2] = flags[offset + length / 2] = flag;
+      } else if (random() % 3 == 0) {
+        bytes.setWritten(offset, length);
+        std::fill_n(flags.begin() + ptrdiff_t(offset), length, uint8_t(UnwrittenBytes::Written));
+      }
+      auto begin = flags.begin() + ptrdiff_t(offset), end = begin + ptrdiff_t(length);
+      uint64_t written = uint64_t(std::count(begin, end, uint8_t(UnwrittenBytes::Written)));
+      ASSERT_EQ(bytes.countUnwritten(offset, length), length - written) << round;
+      ASSERT_EQ(bytes.areWritten(offset, length), written == length) << round;
+      ASSERT_EQ(bytes.at(offset), flags[offset]) << round;
+    }
+    EXPECT_TRUE(bytes.areWritten(size, UnwrittenBytes::bytesBehind));
+  }
 }
 
 //===-- How instructions carry it --------------------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 #include "tests/simulator/kernels/SimulatedKernel.h"
 #include <bit>
 #include <filesystem>
+#include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <pthread.h>
@@ -124,6 +125,56 @@ TEST(Together, AWorkgroupOfTwoTurns) {
 size_t countThreads() {
   std::filesystem::directory_iterator tasks("/proc/self/task"), end;
   return size_t(std::distance(tasks, end));
+}
+
+/// The same kernel on three devices at once; `arguments(device)` are its pointers, and the number behind them.
+Result runOnDevices(unsigned threads, const std::string &name, const Geometry &geometry, int number,
+                    const std::function<std::vector<uint64_t>(uint64_t buffer, unsigned device)> &pointers,
+                    const std::function<bool()> &look = {}) {
+  SimulatedObject object("kernels-gfx942-O3.hsaco");
+  Simulator &simulator = object.simulator;
+  object.options.threads = threads;
+  object.options.isCancelled = look;
+  uint64_t buffer = object.buffer(numbers(1 << 17), "numbers");
+  const AmdKernel &kernel = simulator.object().kernel(name);
+  std::vector<std::unique_ptr<KernelRun>> runs;
+  for (unsigned device = 0; device < 3; ++device) {
+    if (device > 0)
+      simulator.addDevice();
+    std::vector<uint64_t> own = pointers(buffer, device);
+    std::string segment(kernel.kernargBytes, '\0');
+    std::memcpy(segment.data(), own.data(), own.size() * sizeof own[0]);
+    std::memcpy(segment.data() + kernel.arguments.at(own.size()).offset, &number, sizeof number);
+    runs.push_back(simulator.prepare(simulator.loaded(), kernel, geometry, segment, device, object.options));
+  }
+  SimulationReport report = simulator.run(runs, object.options);
+  return {object.read<uint32_t>(buffer), report.statistics, report.error ? report.error->what() : ""};
+}
+
+/// The workgroups of each device's launch are spread, whatever the devices have to do with each other.
+TEST(Together, SeveralDevices) {
+  constexpr uint64_t out = 4 * 90000;
+  auto apart = [](uint64_t buffer, unsigned device) -> std::vector<uint64_t> {
+    return {buffer + 40000 * device, buffer + 4 * 40000, buffer + out + 40000 * device};
+  };
+  auto meeting = [](uint64_t buffer, unsigned device) -> std::vector<uint64_t> { // each reads what the last one stored
+    return {device ? buffer + out + 400 * (device - 1) : buffer, buffer + 4 * 40000, buffer + out + 400 * device};
+  };
+  for (auto pointers : {+apart, +meeting}) {
+    auto run = [&](unsigned threads) { return runOnDevices(threads, "vector_add", {{40}, {256}}, 10000, pointers); };
+    Result one = run(1);
+    EXPECT_EQ(one.statistics.groups, 120u);
+    EXPECT_EQ(one.error, "");
+    for (unsigned threads : {2, 5})
+      EXPECT_TRUE(run(threads) == one) << threads << " threads, " << (pointers == +apart ? "apart" : "meeting");
+  }
+  size_t before = countThreads(), most = 0;
+  auto own = [](uint64_t buffer, unsigned device) { return std::vector{buffer + 4096 * device}; };
+  runOnDevices(4, "late_exchange", {{9}, {64}}, 270'000, own, [&] {
+    most = std::max(most, countThreads());
+    return false;
+  });
+  EXPECT_EQ(most, before + 3);
 }
 
 TEST(Together, NoMoreThreadsThanWorkgroups) {
