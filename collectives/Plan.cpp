@@ -38,20 +38,21 @@ struct GpuTable {
   int packetBlocks;          ///< at most
   int64_t singlePacketBytes; ///< up to here a thread sends one packet, whose neighbours are its warp's; then two
   int64_t manyBlocksBytes;   ///< direct algorithms: from here, of a slice or part, with as many blocks as there may be
+  int mostWarps;             ///< of a block that would otherwise take a second turn
 };
 
 /// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
 /// Two ranks: measured on two H200 by `heddle bench COLLECTIVE -d bf16 --device cuda --devices 2 -G 6 -n 50` with
 /// `--algorithm`, `--blocks`, `--warps` and `--tile`; they take one shot whatever is `staged`.
 constexpr GpuTable sm90Pair = {
-    {256 << 10, 512 << 10, 1 << 20, 512 << 10, 8 << 20}, maxCollectiveBlocks, 1 << 20, 512 << 10};
+    {256 << 10, 2 << 20, 1 << 20, 512 << 10, 8 << 20}, maxCollectiveBlocks, 1 << 20, 512 << 10, 16};
 /// More: on four H200, with plain kernels of the same steps. Estimated are `staged`, that a second barrier takes as
 /// long as 1 MB from three peers, `copied` and `read`, as for two ranks, whose links carry more when they are written,
 /// and `manyBlocksBytes`, from what reads and writes of any number of blocks carry and their barriers cost.
-constexpr GpuTable sm90Group = {{128 << 10, 128 << 10, 1 << 20, 512 << 10, 16 << 20}, 64, 64 << 10, 4 << 20};
+constexpr GpuTable sm90Group = {{128 << 10, 128 << 10, 1 << 20, 512 << 10, 16 << 20}, 64, 64 << 10, 4 << 20, 8};
 
 /// Devices with a link for each pair: what is best is computed (LinkLoads.h), and the limits say nothing.
-constexpr GpuTable meshTable = {{0, 0, 0, 0, 0}, 64, 64 << 10, 256 << 10};
+constexpr GpuTable meshTable = {{0, 0, 0, 0, 0}, 64, 64 << 10, 256 << 10, 8};
 /// Of a direct algorithm, for each peer: what fills a link. Some 32 compute units fill the links of four MI300X, 48 to
 /// 80 those of eight.
 constexpr int meshBlocksPerPeer = 12;
@@ -135,7 +136,7 @@ bool stagesNothing(const Plan &plan) {
 constexpr int64_t threadBytes = 16, packetBytes = 4;
 /// Eight warps and more blocks are faster than sixteen: 4.1 against 4.5 us for 64 KB of packets. Many blocks of a
 /// direct algorithm have sixteen: there are some loads more on the way.
-constexpr int mostWarps = 8, fewestWarps = 4, manyBlocksWarps = 16, mostBlocks = 64;
+constexpr int usualWarps = 8, fewestWarps = 4, manyBlocksWarps = 16, mostBlocks = 64;
 constexpr int64_t manyBlocksWarpsBytes = 8 << 20;
 /// What one round stages in a slot at most: rounds are there for memory, not for caches.
 constexpr int64_t gpuRoundBytes = 8 << 20;
@@ -167,27 +168,32 @@ void chooseRowGeometry(Plan &plan, int64_t blocks, int64_t roundBytes) {
   plan.rounds = divideUp(plan.sliceElements, plan.roundElements());
 }
 
+/// `bytes` are those of a slice or part; one shot moves a whole part for each slice that two move.
+bool hasManyBlocks(const Plan &plan, const Chip &chip, int64_t bytes) {
+  int64_t least = gpuTable(plan.collective, chip).manyBlocksBytes;
+  bool pulls = plan.algorithm == &oneShotPull && !isMesh(chip);
+  return (plan.algorithm->direct && bytes >= least) || (pulls && bytes >= least * plan.collective.ranks);
+}
+
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
   if (plan.rowElements)
-    return chooseRowGeometry(plan, mostBlocks, gpuRoundBytes);
+    return chooseRowGeometry(plan, plan.algorithm == &oneShotPull && !isMesh(chip) ? maxCollectiveBlocks : mostBlocks,
+                             gpuRoundBytes);
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
   const GpuTable &table = gpuTable(plan.collective, chip);
-  bool many = plan.algorithm->direct && bytes >= table.manyBlocksBytes;
+  bool many = hasManyBlocks(plan, chip, bytes);
+  int blocksAtMost = packets ? table.packetBlocks : many ? mostBlocksOf(plan.collective, chip) : mostBlocks;
   int64_t perThread = !packets ? threadBytes : bytes <= table.singlePacketBytes ? packetBytes : 2 * packetBytes;
   int64_t perWarp = perThread * chip.threadsPerWarp;
   int64_t warps = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perWarp)))));
-  plan.warps = options.warps
-                   ? options.warps
-                   : int(std::clamp<int64_t>(warps, fewestWarps,
-                                             bytes >= manyBlocksWarpsBytes && many && !isMesh(chip) ? manyBlocksWarps
-                                                                                                    : mostWarps));
+  int64_t warpsAtMost = bytes > perWarp * usualWarps * blocksAtMost && !plan.algorithm->direct ? table.mostWarps
+                        : bytes >= manyBlocksWarpsBytes && many && !isMesh(chip)               ? manyBlocksWarps
+                                                                                               : usualWarps;
+  plan.warps = options.warps ? options.warps : int(std::clamp<int64_t>(warps, fewestWarps, warpsAtMost));
   int64_t perBlock = perWarp * plan.warps;
   int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
-  plan.blocks = options.blocks ? options.blocks
-                               : int(std::min<int64_t>(blocks, packets ? table.packetBlocks
-                                                               : many  ? mostBlocksOf(plan.collective, chip)
-                                                                       : mostBlocks));
+  plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, blocksAtMost));
   int64_t tileBytes = perBlock * threadTurns(plan, bytes / (perBlock * plan.blocks));
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);

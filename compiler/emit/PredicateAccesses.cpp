@@ -102,6 +102,20 @@ static Value *emit(IRBuilder<> &b, Type *result, const std::string &text, const 
 
 //===-- Loads ----------------------------------------------------------------------------------------------------===//
 
+/// The instruction of a load that may be under a predicate, up to its type; null: it stays as it is.
+static const char *nameOf(const LoadInst *load) {
+  if (load->isVolatile())
+    return nullptr;
+  if (!load->isAtomic())
+    return load->hasMetadata(LLVMContext::MD_invariant_load) ? "ld.global.nc" : "ld.global";
+  if (load->getOrdering() != AtomicOrdering::Monotonic || load->getType()->isVectorTy())
+    return nullptr;
+  if (load->getSyncScopeID() == SyncScope::System)
+    return "ld.relaxed.sys.global";
+  return load->getSyncScopeID() == load->getContext().getOrInsertSyncScopeID("device") ? "ld.relaxed.gpu.global"
+                                                                                       : nullptr;
+}
+
 static Value *emitLoad(IRBuilder<> &b, LoadInst *load, Value *pointer, const Guard &guard, Value *other) {
   Carrier carrier = *carrierOf(load->getType(), load->getDataLayout());
   bool isInvariant = load->hasMetadata(LLVMContext::MD_invariant_load); // nobody writes what it reads
@@ -115,15 +129,15 @@ static Value *emitLoad(IRBuilder<> &b, LoadInst *load, Value *pointer, const Gua
   Type *result = carrier.part;
   if (carrier.parts > 1)
     result = StructType::get(b.getContext(), SmallVector<Type *>(carrier.parts, carrier.part));
-  std::string text = accessText(isInvariant ? "ld.global.nc" : "ld.global", carrier.parts + 1, guard, carrier) +
-                     registerList(0, carrier) + ", [$" + std::to_string(carrier.parts) + "];";
+  std::string text = accessText(nameOf(load), carrier.parts + 1, guard, carrier) + registerList(0, carrier) + ", [$" +
+                     std::to_string(carrier.parts) + "];";
   Value *loaded = emit(b, result, text, constraints + "l,b" + tied, operands, /*hasOrder=*/!isInvariant);
   return fromParts(b, loaded, carrier, load->getType());
 }
 
 static std::optional<Guard> guardOf(LoadInst *load, const GlobalVariable *zeros) {
   auto *choice = dyn_cast<SelectInst>(load->getPointerOperand());
-  if (!zeros || !choice || !load->isSimple())
+  if (!zeros || !choice || !nameOf(load))
     return std::nullopt;
   if (choice->getFalseValue() == zeros)
     return Guard{choice->getCondition(), false};

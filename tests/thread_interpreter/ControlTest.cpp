@@ -287,16 +287,20 @@ TEST(Control, AccessesUnderAPredicate) {
 define ptx_kernel void @kernel(ptr addrspace(1) %from, ptr addrspace(1) %to) {
   %two = call { i32, i32 } asm sideeffect "@$3 ld.global.v2.b32 {$0, $1}, [$2];", "=r,=r,l,b,0,1"(ptr addrspace(1) %from, i1 true, i32 8, i32 9)
   %none = call i32 asm sideeffect "@!$2 ld.global.b32 $0, [$1];", "=r,l,b,0"(ptr addrspace(1) null, i1 true, i32 7)
+  %seen = call i64 asm sideeffect "@$2 ld.relaxed.sys.global.b64 $0, [$1];", "=r,l,b,0"(ptr addrspace(1) %from, i1 true, i64 0)
+  %unseen = call i64 asm sideeffect "@$2 ld.relaxed.sys.global.b64 $0, [$1];", "=r,l,b,0"(ptr addrspace(1) null, i1 false, i64 3)
+  %sum = add i64 %seen, %unseen
+  %six = trunc i64 %sum to i32
   %x = extractvalue { i32, i32 } %two, 0
   %y = extractvalue { i32, i32 } %two, 1
-  call void asm sideeffect "@!$0 st.global.v4.b32 [$1], {$2, $3, $4, $5};", "b,l,r,r,r,r"(i1 false, ptr addrspace(1) %to, i32 %y, i32 %x, i32 %none, i32 6)
+  call void asm sideeffect "@!$0 st.global.v4.b32 [$1], {$2, $3, $4, $5};", "b,l,r,r,r,r"(i1 false, ptr addrspace(1) %to, i32 %y, i32 %x, i32 %none, i32 %six)
   call void asm sideeffect "@$0 st.global.b32 [$1], $2;", "b,l,r"(i1 false, ptr addrspace(1) null, i32 1)
   ret void
 })");
   std::vector<uint32_t> from = {1, 2}, to(4);
   Report report = kernel.run(1, 1, {kernel.buffer(from), kernel.buffer(to)});
   EXPECT_TRUE(report.clean()) << report.text();
-  EXPECT_EQ(to, (std::vector<uint32_t>{2, 1, 7, 6}));
+  EXPECT_EQ(to, (std::vector<uint32_t>{2, 1, 7, 4}));
 }
 
 TEST(Control, AtomicsByInlineAssembly) {

@@ -5,6 +5,7 @@
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/lowering/peer/Passes.h"
 #include "compiler/lowering/peer/PeerTarget.h"
+#include "compiler/lowering/peer/ZeroMemory.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_IMPLEMENTPEERCALLSPASS
@@ -148,7 +149,8 @@ private:
 
   // entry -> loop(count) -> miss -> [yield ->] again -> loop, or now and then again -> slow -> loop;
   // loop and slow leave by done(values), which enters exit(values). Of one masked wait entry may go to exit at once; of
-  // several, those that are masked off read a word of the group and hold.
+  // several, those that are masked off hold, and read nothing where the target has predicates, else a word of the
+  // group.
   void spinWait() {
     Type type = op.getResult().getType(), i32 = b.getI32Type();
     SmallVector<Type> types(ops.size(), type);
@@ -171,7 +173,7 @@ private:
         continue;
       masks.push_back(mask(wait));
       if (!isAlone)
-        places.back() = LLVM::SelectOp::create(b, masks.back(), places.back(), pointer(op.getArgOperands()[3]));
+        places.back() = LLVM::SelectOp::create(b, masks.back(), places.back(), placeOfNothing());
     }
     if (call.masked && isAlone)
       LLVM::CondBrOp::create(b, masks[0], loop, ValueRange{none}, exit, ValueRange{zero});
@@ -213,6 +215,14 @@ private:
       call.getResult().replaceAllUsesWith(result);
       call.erase();
     }
+  }
+
+  /// What a wait reads that is masked off.
+  Value placeOfNothing() {
+    if (!target.predicatesLoads)
+      return pointer(op.getArgOperands()[3]);
+    auto type = LLVM::LLVMPointerType::get(b.getContext(), target.addressSpace);
+    return LLVM::AddressOfOp::create(b, type, zeroMemory(op).getSymName());
   }
 
   /// On the host: spares the core, and after a while gives it to whom this thread may be waiting for.

@@ -24,6 +24,8 @@ struct PeerTarget {
   const char *streamFence;
   /// Waits for several words poll all of them in each turn. On the host one after the other is better: threads yield.
   bool joinsWaits;
+  /// Loads under a mask become instructions under a predicate (compiler/emit/PredicateAccesses.h).
+  bool predicatesLoads;
   int64_t pollsPerClock; ///< polls without success before the clock is read, and again; a power of two
   const char *pause;     ///< intrinsic that spares the other hardware thread while polling; then other threads run too
 };

@@ -2,6 +2,7 @@
 // Global memory. Neighbouring registers that are neighbours in memory travel in one access of up to 16 bytes. A load
 // that its mask forbids reads zeros from a place of ours, so that loads need no branch. Effects are in Atomics.cpp.
 #include "compiler/lowering/peer/ExternCalls.h"
+#include "compiler/lowering/peer/ZeroMemory.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 #include "mlir/IR/Matchers.h"
 
@@ -75,20 +76,10 @@ int64_t ThreadEmitter::vectorWidth(Operation *op, Type pointer) {
 
 Value ThreadEmitter::zeroMemory() {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  if (!zeros) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(entry);
-    Type type = LLVM::LLVMArrayType::get(b.getI32Type(), 4);
-    zeros = LLVM::GlobalOp::create(b, type, /*isConstant=*/false, LLVM::Linkage::Internal, "heddle_zeros", Attribute(),
-                                   /*alignment=*/16, /*addrSpace=*/1);
-    Block *block = b.createBlock(&zeros.getInitializerRegion());
-    b.setInsertionPointToStart(block);
-    LLVM::ReturnOp::create(b, ValueRange{LLVM::ZeroOp::create(b, type).getResult()});
-  }
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(prologueEnd);
   if (!zerosAddress)
-    zerosAddress = LLVM::AddressOfOp::create(b, pointer, zeros.getSymName());
+    zerosAddress = LLVM::AddressOfOp::create(b, pointer, peer::zeroMemory(entry).getSymName());
   return zerosAddress;
 }
 

@@ -255,7 +255,6 @@ private:
   struct SharedRead;
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<SharedRead>> sharedReads; ///< of simt.load_shared
   SharedMemory shared;
-  mlir::LLVM::GlobalOp zeros;
   Value zerosAddress;
   llvm::SmallVector<Access> pending;
   bool publishes = false;    ///< what is written to shared memory is read by products of warp groups

@@ -95,14 +95,14 @@ static void addAtomics(std::map<std::string, LaneFunction> &texts, const std::st
 static void addPredicated(std::map<std::string, LaneFunction> &texts, bool inverted, unsigned elements, unsigned bits) {
   std::string width = fmt::format("{}.b{}", elements > 1 ? fmt::format(".v{}", elements) : "", bits);
   const char *sign = inverted ? "!" : "";
-  for (const char *cache : {"", ".nc"})
-    texts[fmt::format("@{}${} ld.global{}{} {}, [${}];", sign, elements + 1, cache, width, list(0, elements),
-                      elements)] = [=](LaneCall &call) {
-      if (bool(call.operands[1] & 1) != inverted)
-        return readElements(call, elements, bits / 8);
-      for (unsigned i = 0; i < elements; ++i)
-        call.results[i] = call.operands[2 + i];
-    };
+  for (const char *load : {"ld.global", "ld.global.nc", "ld.relaxed.gpu.global", "ld.relaxed.sys.global"})
+    texts[fmt::format("@{}${} {}{} {}, [${}];", sign, elements + 1, load, width, list(0, elements), elements)] =
+        [=](LaneCall &call) {
+          if (bool(call.operands[1] & 1) != inverted)
+            return readElements(call, elements, bits / 8);
+          for (unsigned i = 0; i < elements; ++i)
+            call.results[i] = call.operands[2 + i];
+        };
   texts[fmt::format("@{}$0 st.global{} [$1], {};", sign, width, list(2, elements))] = [=](LaneCall &call) {
     if (bool(call.operands[0] & 1) != inverted)
       writeElements(call, 1, 2, elements, bits / 8);

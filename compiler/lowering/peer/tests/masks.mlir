@@ -1,5 +1,5 @@
-// RUN: heddle-opt %s -heddle-implement-peer-calls=target=amdgpu | FileCheck %s
-// RUN: heddle-opt %s -heddle-implement-peer-calls=target=nvptx | FileCheck %s
+// RUN: heddle-opt %s -heddle-implement-peer-calls=target=amdgpu | FileCheck %s --check-prefixes=CHECK,AMD
+// RUN: heddle-opt %s -heddle-implement-peer-calls=target=nvptx | FileCheck %s --check-prefixes=CHECK,NVPTX
 // A masked write jumps over its store, a masked wait over its loop with 0; masks are i1 or were widened to i32. Masked and
 // unmasked calls live in one module.
 
@@ -58,5 +58,21 @@ llvm.func @wait_wide(%p: !llvm.ptr<1>, %v: i64, %d: i64, %g: !llvm.ptr<1>, %m: i
   // CHECK: llvm.cond_br %[[ON]], ^{{.*}}(%{{.*}} : i32), ^{{.*}}(%{{.*}} : i64)
   %0 = llvm.call @__heddle_atomicspinwait_i64_relaxed_system_eq_mask(%p, %v, %d, %g, %m) : (!llvm.ptr<1>, i64, i64, !llvm.ptr<1>, i32) -> i64
   llvm.return
+}
+
+// Of two waits in one loop, what is masked off reads a word of the group, or zeros, which becomes a load under a predicate.
+// CHECK-LABEL: @wait_for_two
+llvm.func @wait_for_two(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %v: i32, %d: i64, %g: !llvm.ptr<1>, %m: i1, %n: i1) -> i32 {
+  // AMD: llvm.select %arg5, %arg0, %arg4
+  // AMD: llvm.select %arg6, %arg1, %arg4
+  // NVPTX: %[[FIRST:.*]] = llvm.mlir.addressof @heddle_zeros : !llvm.ptr<1>
+  // NVPTX: llvm.select %arg5, %arg0, %[[FIRST]]
+  // NVPTX: llvm.select %arg6, %arg1, %
+  // CHECK: llvm.load {{.*}} atomic monotonic
+  // CHECK: llvm.load {{.*}} atomic monotonic
+  %0 = llvm.call @__heddle_atomicspinwait_i32_relaxed_system_eq_mask(%p, %v, %d, %g, %m) : (!llvm.ptr<1>, i32, i64, !llvm.ptr<1>, i1) -> i32
+  %1 = llvm.call @__heddle_atomicspinwait_i32_relaxed_system_eq_mask(%q, %v, %d, %g, %n) : (!llvm.ptr<1>, i32, i64, !llvm.ptr<1>, i1) -> i32
+  %2 = llvm.add %0, %1 : i32
+  llvm.return %2 : i32
 }
 // CHECK-NOT: __heddle_
