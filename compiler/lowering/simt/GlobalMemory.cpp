@@ -96,13 +96,12 @@ static bool isZero(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
 }
 
-void ThreadEmitter::emitLoad(LoadOp op) {
-  orderAccess(op);
+ThreadEmitter::Values ThreadEmitter::loadRegisters(LoadOp op, bool atomically) {
   Type element = elementTypeOf(op.getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
   const Values &pointers = of(op.getPtr());
   Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
-  bool isTile = isa<RankedTensorType>(op.getType()), agree = mustAgree(op);
+  bool isTile = isa<RankedTensorType>(op.getType());
   Values results(pointers.size());
   for (size_t first = 0; first < pointers.size(); first += size_t(width)) {
     if (auto copy = isTile ? size_t(firstCopy(layoutOf(op.getType()), int64_t(first))) : first; copy != first) {
@@ -120,7 +119,7 @@ void ThreadEmitter::emitLoad(LoadOp op) {
                               : Type(b.getIntegerType(unsigned(total)));
     auto loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile(),
                                        /*isNonTemporal=*/false, /*isInvariant=*/op->hasAttr("peer.invariant"));
-    if (agree && width == 1 && !op.getIsVolatile()) { // what others write by atomics at the same time
+    if (atomically && width == 1 && !op.getIsVolatile()) { // what others write by atomics at the same time
       loaded.setOrdering(LLVM::AtomicOrdering::monotonic);
       loaded.setSyncscope(target.deviceScope());
     }
@@ -139,7 +138,16 @@ void ThreadEmitter::emitLoad(LoadOp op) {
       results[first + i] = value;
     }
   }
-  if (agree)
+  return results;
+}
+
+void ThreadEmitter::emitLoad(LoadOp op) {
+  orderAccess(op);
+  Type element = elementTypeOf(op.getType()), type = threadType(element);
+  bool agree = mustAgree(op), forOwner = isForOwner(op);
+  auto load = [&] { return loadRegisters(op, agree); };
+  Values results = forOwner ? when(isOwner(LinearLayout()), {type}, load, {zeroOf(type)}) : load();
+  if (agree && !forOwner)
     results = broadcastFromOwners(op.getPtr().getType(), element,
                                   [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
   emitted[op.getResult()] = results;

@@ -54,7 +54,8 @@ ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
   access.reads = !isa<StoreOp>(op);
   access.writes = !isa<LoadOp, AtomicPollOp, AsyncCopyOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
-  access.byOwner = !isa<LoadOp>(op);
+  auto load = dyn_cast<LoadOp>(op);
+  access.byOwner = !load || isForOwner(load);
   if (auto update = dyn_cast<AtomicRMWOp>(op); update && op->getResult(0).use_empty())
     access.unorderedUpdate = update.getAtomicRmwOp();
   return access;
@@ -144,6 +145,28 @@ bool ThreadEmitter::mustAgree(LoadOp op) {
     isShared |= isa<AtomicRMWOp, AtomicCASOp, AtomicPollOp>(other) && rootOf(other->getOperand(0)) == root;
   });
   return isShared;
+}
+
+// A counter or a sum in memory that a program adds to: nobody else loads it, and nobody waits until the others have
+// loaded it before it is stored. What is only read may come early, and into scalar registers.
+bool ThreadEmitter::isForOwner(LoadOp op) {
+  auto isScalar = [](Type type) { return !isa<RankedTensorType>(type); };
+  SmallVector<Operation *> users(op->user_begin(), op->user_end());
+  bool result = !users.empty() && isScalar(op.getType()) && !op.getIsVolatile();
+  for (SmallPtrSet<Operation *, 8> seen; result && !users.empty();) {
+    Operation *user = users.pop_back_val();
+    if (!seen.insert(user).second || isa<StoreOp, AtomicRMWOp, AtomicCASOp>(user))
+      continue; // the pointer is a scalar as well
+    result = isPure(user) && !user->hasTrait<mlir::OpTrait::IsTerminator>() && user->getNumRegions() == 0 &&
+             llvm::all_of(user->getResultTypes(), isScalar);
+    users.append(user->user_begin(), user->user_end());
+  }
+  Value root = result ? rootOf(op.getPtr()) : Value();
+  auto isWrite = [&](Operation *other) {
+    bool writes = isa<StoreOp, AtomicRMWOp, AtomicCASOp>(other) && rootOf(other->getOperand(0)) == root;
+    return writes ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return result && source.walk(isWrite).wasInterrupted();
 }
 
 bool ThreadEmitter::usesPeerCalls() {

@@ -104,6 +104,7 @@ private:
   int64_t vectorWidth(mlir::Operation *op, Type pointer);
   Value zeroMemory(); ///< 16 bytes of zeros to read instead of what a mask forbids
   void emitLoad(triton::LoadOp op);
+  Values loadRegisters(triton::LoadOp op, bool atomically); ///< in this thread
   void emitStore(triton::StoreOp op);
   void emitPoll(triton::AtomicPollOp op);
   /// Waits in this one thread; whether the value came. `mayEnd`: a failed assertion of some program ends the wait.
@@ -148,6 +149,7 @@ private:
   Access globalAccess(mlir::Operation *op);
   bool mayMeet(const Access &earlier, const Access &later);
   bool mustAgree(triton::LoadOp op);
+  bool isForOwner(triton::LoadOp op); ///< only the one thread that does the program's scalar effects needs it
   bool usesPeerCalls();
 
   //===-- Reports.cpp --------------------------------------------------------------------------------------------===//
