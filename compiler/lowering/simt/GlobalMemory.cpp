@@ -53,6 +53,18 @@ ThreadEmitter::Values ThreadEmitter::when(Value bit, ArrayRef<Type> types, llvm:
   return branch.getResults();
 }
 
+ThreadEmitter::Values ThreadEmitter::inOwner(TypeRange scalars, llvm::function_ref<Values()> body) {
+  SmallVector<Type> types = threadTypes(scalars);
+  Values nothing;
+  for (Type type : types)
+    nothing.push_back(LLVM::PoisonOp::create(b, type));
+  auto inBranch = [&] {
+    target.stayInBranch(b);
+    return body();
+  };
+  return when(isOwner(LinearLayout()), types, inBranch, nothing);
+}
+
 int64_t ThreadEmitter::vectorWidth(Operation *op, Type pointer) {
   auto tile = dyn_cast<RankedTensorType>(pointer);
   auto hint = op->getAttrOfType<IntegerAttr>("simt.vector");
@@ -143,13 +155,17 @@ ThreadEmitter::Values ThreadEmitter::loadRegisters(LoadOp op, bool atomically) {
 
 void ThreadEmitter::emitLoad(LoadOp op) {
   orderAccess(op);
-  Type element = elementTypeOf(op.getType()), type = threadType(element);
-  bool agree = mustAgree(op), forOwner = isForOwner(op);
-  auto load = [&] { return loadRegisters(op, agree); };
-  Values results = forOwner ? when(isOwner(LinearLayout()), {type}, load, {zeroOf(type)}) : load();
-  if (agree && !forOwner)
-    results = broadcastFromOwners(op.getPtr().getType(), element,
-                                  [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
+  Type type = op.getType(), element = elementTypeOf(type);
+  bool agree = mustAgree(op);
+  Values results;
+  if (isLoadedByOwner(op)) {
+    results = inOwner(type, [&] { return loadRegisters(op, agree); });
+  } else {
+    results = loadRegisters(op, agree);
+    if (agree)
+      results = broadcastFromOwners(op.getPtr().getType(), element,
+                                    [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
+  }
   emitted[op.getResult()] = results;
 }
 

@@ -55,7 +55,7 @@ ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
   access.writes = !isa<LoadOp, AtomicPollOp, AsyncCopyOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
   auto load = dyn_cast<LoadOp>(op);
-  access.byOwner = !load || isForOwner(load);
+  access.byOwner = !load || isLoadedByOwner(load);
   if (auto update = dyn_cast<AtomicRMWOp>(op); update && op->getResult(0).use_empty())
     access.unorderedUpdate = update.getAtomicRmwOp();
   return access;
@@ -147,26 +147,40 @@ bool ThreadEmitter::mustAgree(LoadOp op) {
   return isShared;
 }
 
-// A counter or a sum in memory that a program adds to: nobody else loads it, and nobody waits until the others have
-// loaded it before it is stored. What is only read may come early, and into scalar registers.
-bool ThreadEmitter::isForOwner(LoadOp op) {
+// A sum over a tile that is stored, or a number in memory that a program adds to. Other threads have nothing in its
+// place, so that it must not decide whether they store.
+bool ThreadEmitter::isForOwner(Operation *op) {
   auto isScalar = [](Type type) { return !isa<RankedTensorType>(type); };
-  SmallVector<Operation *> users(op->user_begin(), op->user_end());
-  bool result = !users.empty() && isScalar(op.getType()) && !op.getIsVolatile();
-  for (SmallPtrSet<Operation *, 8> seen; result && !users.empty();) {
-    Operation *user = users.pop_back_val();
-    if (!seen.insert(user).second || isa<StoreOp, AtomicRMWOp, AtomicCASOp>(user))
-      continue; // the pointer is a scalar as well
+  auto uses = [](Operation *of) { return llvm::make_pointer_range(of->getUses()); };
+  bool result = !op->use_empty() && llvm::all_of(op->getResultTypes(), isScalar);
+  SmallVector<OpOperand *> next(uses(op));
+  for (SmallPtrSet<Operation *, 8> seen; result && !next.empty();) {
+    OpOperand &use = *next.pop_back_val();
+    Operation *user = use.getOwner();
+    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(user)) { // by a pointer that is a scalar as well
+      constexpr unsigned maskNumber = 2;
+      result = isa<AtomicCASOp>(user) || use.getOperandNumber() < maskNumber;
+      continue;
+    }
     result = isPure(user) && !user->hasTrait<mlir::OpTrait::IsTerminator>() && user->getNumRegions() == 0 &&
              llvm::all_of(user->getResultTypes(), isScalar);
-    users.append(user->user_begin(), user->user_end());
+    if (seen.insert(user).second)
+      llvm::append_range(next, uses(user));
   }
-  Value root = result ? rootOf(op.getPtr()) : Value();
+  return result;
+}
+
+// Then nobody else loads it, and nobody waits until the others have before it is stored. What the program only reads
+// may come early, and into scalar registers.
+bool ThreadEmitter::isLoadedByOwner(LoadOp op) {
+  if (op.getIsVolatile() || !isForOwner(op))
+    return false;
+  Value root = rootOf(op.getPtr());
   auto isWrite = [&](Operation *other) {
     bool writes = isa<StoreOp, AtomicRMWOp, AtomicCASOp>(other) && rootOf(other->getOperand(0)) == root;
     return writes ? WalkResult::interrupt() : WalkResult::advance();
   };
-  return result && source.walk(isWrite).wasInterrupted();
+  return source.walk(isWrite).wasInterrupted();
 }
 
 bool ThreadEmitter::usesPeerCalls() {
