@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rows of a tile whose columns are lanes: where nothing proves how far they lie apart, a wave's row, its offset and its
-// mask are computed in scalar registers, and its mask is a branch of the wave.
+// mask are computed in scalar registers, and its mask is a branch of the wave. A buffer that begins at a wave's row
+// would keep the mask too, but making one for each row takes more instructions than its branch.
 #pragma once
 #include "compiler/emit/MaskBranches.h"
 #include "compiler/emit/WaveScalars.h"
