@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/BufferAccesses.h"
-#include "compiler/emit/AddressParts.h"
-#include "compiler/emit/WaveScalars.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/IRBuilder.h"
+#include "compiler/emit/RowBranches.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PatternMatch.h"
-#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
 using namespace heddle;
@@ -25,46 +17,12 @@ constexpr int64_t bufferBytes = int64_t(1) << 31, outside = 0xC0000000, mostAdde
 /// Offsets are in bytes, of plain memory.
 constexpr int64_t descriptorFlags = (7 << 12) | (4 << 15);
 constexpr int64_t widestAccess = 16;
-/// Above, a block stays a branch: it is more than stores and what they alone need.
-constexpr long mostFlattened = 48;
-
-/// What decides an access: it happens where the bit is set, or where it is not.
-struct Guard {
-  Value *bit;
-  bool inverted;
-  bool operator==(const Guard &) const = default;
-};
-
-/// Where an access goes: the wave's pointer + the lane's offset + a constant.
-struct Place {
-  AddressParts parts;
-  int64_t ofPointer = 0; ///< added to what the wave shares
-  int64_t ofOffset = 0;  ///< added to the lane's part, which is then 0 or more
-  int64_t constant = 0;  ///< the instruction's
-};
-
-/// An access to global memory, as it was found.
-struct Access {
-  Instruction *instruction;
-  WeakTrackingVH pointer;
-  SmallVector<Guard, 2> guards;         ///< all of them have to allow it
-  SmallVector<Guard, 2> ofWave, ofLane; ///< the same, apart; known when all accesses have been found
-  SelectInst *otherwise;                ///< chooses a constant in the place of what is not loaded; null: that is 0
-  std::optional<Place> place;           ///< only if the lane's part is proven to fit into a buffer
-};
-
-/// A branch around a block that only stores.
-struct StoreBranch {
-  BranchInst *branch;
-  BasicBlock *block, *next;
-  SmallVector<Guard, 2> ofWave, ofLane;
-};
 
 class AccessWriter {
 public:
   AccessWriter(Function &function, FunctionAnalysisManager &analyses)
-      : function(function), addresses(function, analyses), scalars(addresses),
-        loops(analyses.getResult<LoopAnalysis>(function)),
+      : function(function), addresses(function, analyses), loops(analyses.getResult<LoopAnalysis>(function)),
+        rows(function, addresses, loops),
         zeros(function.getParent()->getGlobalVariable("heddle_zeros", /*AllowInternal=*/true)) {}
 
   bool run();
@@ -77,26 +35,15 @@ private:
 
   Value *pointerOf(IRBuilder<> &b, const Place &place) const;
   Value *offsetOf(IRBuilder<> &b, const Place &place) const;
-  void writeBuffer(Access &access);
-  void writeSplit(Access &access);
-  void shareRows(const Access &access);
-  void shareMasks(MutableArrayRef<Guard> guards, const Instruction *at);
-  bool canFlatten(BasicBlock &block) const;
-  void planFlattening();
-  void flatten(BasicBlock *block);
-  void writeBranches();
-  void planRows();
-  void writeRows(ArrayRef<StoreBranch> chain);
-  void writeBranch(ArrayRef<Access *> group);
+  void writeBuffer(MaskedAccess &access);
+  void writeSplit(MaskedAccess &access);
 
   Function &function;
   AddressAnalysis addresses;
-  WaveScalars scalars;
   LoopInfo &loops;
+  RowBranches rows;
   GlobalVariable *zeros;
-  MapVector<Instruction *, Access> accesses;
-  SmallVector<std::pair<BasicBlock *, Guard>> flattened;
-  std::vector<SmallVector<StoreBranch>> rows;
+  MaskedAccesses accesses;
 };
 
 } // namespace
@@ -114,23 +61,6 @@ static Type *carrierOf(Type *type, const DataLayout &layout) {
   if (bits == 8 || bits == 16 || bits == 32)
     return type->isVectorTy() ? Type::getIntNTy(context, unsigned(bits)) : type;
   return nullptr;
-}
-
-// Neither volatile nor atomic.
-static bool isSimple(const Instruction &instruction) {
-  auto *load = dyn_cast<LoadInst>(&instruction);
-  return load ? load->isSimple() : cast<StoreInst>(instruction).isSimple();
-}
-
-static void addGuards(SmallVectorImpl<Guard> &guards, Value *bit, bool inverted) {
-  Value *x = nullptr, *y = nullptr;
-  if (!inverted &&
-      PatternMatch::match(bit, PatternMatch::m_LogicalAnd(PatternMatch::m_Value(x), PatternMatch::m_Value(y)))) {
-    addGuards(guards, x, false);
-    addGuards(guards, y, false);
-  } else {
-    guards.push_back({bit, inverted});
-  }
 }
 
 // The lane's part as an offset of 32 bits that is 0 or more and within the buffer.
@@ -154,7 +84,7 @@ std::optional<Place> AccessWriter::placeOf(Value *pointer, const Instruction *at
 }
 
 void AccessWriter::addAccess(Instruction &instruction, Value *pointer, Type *type) {
-  Access access{&instruction, pointer, {}, {}, {}, nullptr, std::nullopt};
+  MaskedAccess access{&instruction, pointer};
   if (auto *choice = dyn_cast<SelectInst>(pointer); zeros && choice && isa<LoadInst>(instruction)) {
     bool inverted = choice->getTrueValue() == zeros;
     if (inverted || choice->getFalseValue() == zeros) {
@@ -216,15 +146,6 @@ Value *AccessWriter::offsetOf(IRBuilder<> &b, const Place &place) const {
   return place.ofOffset ? b.CreateAdd(offset, ConstantInt::getSigned(type, int64_t(int32_t(place.ofOffset)))) : offset;
 }
 
-static Value *conjunction(IRBuilder<> &b, ArrayRef<Guard> guards) {
-  Value *all = nullptr;
-  for (const Guard &guard : guards) {
-    Value *bit = guard.inverted ? b.CreateNot(guard.bit) : guard.bit;
-    all = all ? b.CreateLogicalAnd(all, bit) : bit;
-  }
-  return all;
-}
-
 static Value *convert(IRBuilder<> &b, Value *value, Type *to) {
   if (value->getType()->isPointerTy())
     value = b.CreatePtrToInt(value, b.getInt64Ty());
@@ -234,7 +155,7 @@ static Value *convert(IRBuilder<> &b, Value *value, Type *to) {
 }
 
 // What all lanes are forbidden empties the buffer; what one lane is forbidden lies outside.
-void AccessWriter::writeBuffer(Access &access) {
+void AccessWriter::writeBuffer(MaskedAccess &access) {
   Instruction *old = access.instruction;
   IRBuilder<> b(old);
   Value *size = b.getInt64(bufferBytes), *offset = offsetOf(b, *access.place);
@@ -267,7 +188,7 @@ void AccessWriter::writeBuffer(Access &access) {
 }
 
 // Without a mask: the wave's address in scalar registers, the lane's offset in one of vectors.
-void AccessWriter::writeSplit(Access &access) {
+void AccessWriter::writeSplit(MaskedAccess &access) {
   IRBuilder<> b(access.instruction);
   Value *offset = b.CreateZExt(offsetOf(b, *access.place), b.getInt64Ty(), "", /*IsNonNeg=*/true);
   Value *pointer = b.CreateGEP(b.getInt8Ty(), pointerOf(b, *access.place), offset);
@@ -276,264 +197,10 @@ void AccessWriter::writeSplit(Access &access) {
   access.instruction->setOperand(isa<LoadInst>(access.instruction) ? 0 : 1, pointer);
 }
 
-//===-- Stores in branches ---------------------------------------------------------------------------------------===//
-
-// What may be computed although nobody asked. The chip's own functions have no undefined behaviour.
-static bool isHarmless(const Instruction &instruction) {
-  auto *call = dyn_cast<IntrinsicInst>(&instruction);
-  if (call && call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn() &&
-      call->getCalledFunction()->getName().starts_with("llvm.amdgcn."))
-    return true;
-  return isSafeToSpeculativelyExecute(&instruction);
-}
-
-bool AccessWriter::canFlatten(BasicBlock &block) const {
-  bool stores = false;
-  if (block.sizeWithoutDebug() > mostFlattened || isa<PHINode>(block.front()))
-    return false;
-  for (Instruction &instruction : block) {
-    if (instruction.isTerminator())
-      break;
-    stores |= isa<StoreInst>(instruction);
-    auto found = accesses.find(&instruction);
-    // One lane's store to a place of the wave is done sooner in its branch.
-    bool isBounded = found != accesses.end() && found->second.place && !found->second.place->parts.ofLane.empty();
-    if (!isBounded && (instruction.mayReadOrWriteMemory() || !isHarmless(instruction)))
-      return false;
-  }
-  return stores;
-}
-
-// A branch that lanes take apart, around a block of stores. Waves that go together save the block when they jump.
-void AccessWriter::planFlattening() {
-  for (BasicBlock &head : function) {
-    auto *branch = dyn_cast<BranchInst>(head.getTerminator());
-    if (!branch || !branch->isConditional() || addresses.isOfWave(branch->getCondition(), branch))
-      continue;
-    for (bool inverted : {false, true}) {
-      BasicBlock *block = branch->getSuccessor(inverted), *next = branch->getSuccessor(!inverted);
-      if (block == next || next == &head || block->getSinglePredecessor() != &head ||
-          block->getSingleSuccessor() != next || isa<PHINode>(next->front()) || !canFlatten(*block))
-        continue;
-      flattened.push_back({block, {branch->getCondition(), inverted}});
-      for (Instruction &instruction : *block)
-        if (auto found = accesses.find(&instruction); found != accesses.end())
-          addGuards(found->second.guards, branch->getCondition(), inverted);
-      break;
-    }
-  }
-}
-
-void AccessWriter::flatten(BasicBlock *block) {
-  BasicBlock *head = block->getSinglePredecessor(), *next = block->getSingleSuccessor();
-  Instruction *branch = head->getTerminator();
-  for (Instruction &instruction : make_early_inc_range(*block)) {
-    if (instruction.isTerminator())
-      continue;
-    instruction.moveBefore(branch->getIterator());
-    if (!instruction.mayReadOrWriteMemory())
-      instruction.dropUBImplyingAttrsAndMetadata();
-  }
-  IRBuilder<>(branch).CreateBr(next);
-  branch->eraseFromParent();
-  DeleteDeadBlock(block);
-}
-
-//===-- Rows of waves --------------------------------------------------------------------------------------------===//
-
-// Rows of a wave are scalars.
-void AccessWriter::shareRows(const Access &access) {
-  Instruction *at = access.instruction;
-  for (auto *step = dyn_cast<GEPOperator>((Value *)access.pointer); step;
-       step = dyn_cast<GEPOperator>(step->getPointerOperand())) {
-    auto *index = dyn_cast<CastInst>(step->getOperand(1));
-    if (Value *scalar = index && isa<SExtInst, ZExtInst>(index) ? scalars.scalarOf(index->getOperand(0), at) : nullptr)
-      index->setOperand(0, scalar);
-  }
-}
-
-// So are their masks, but for those that a loop only reads.
-void AccessWriter::shareMasks(MutableArrayRef<Guard> guards, const Instruction *at) {
-  Loop *loop = loops.getLoopFor(at->getParent());
-  for (Guard &guard : guards) {
-    auto *compared = dyn_cast<ICmpInst>(guard.bit);
-    if (!compared || (loop && !loop->contains(compared)) || isOfWave(guard, at))
-      continue;
-    if (Value *bit = scalars.comparisonOf(compared, at))
-      guard.bit = bit;
-  }
-}
-
-//===-- Loads in branches ----------------------------------------------------------------------------------------===//
-
-// `%x = load ...; %y = select bit, %x, other` with the load's own bit: %y, if nobody else reads %x.
-static SelectInst *otherwiseOf(Instruction *load, ArrayRef<Guard> guards) {
-  auto *choice = load->hasOneUse() ? dyn_cast<SelectInst>(load->user_back()) : nullptr;
-  if (!choice || guards.size() != 1 || guards.front().inverted || choice->getCondition() != guards.front().bit ||
-      choice->getTrueValue() != load || !isa<Constant>(choice->getFalseValue()))
-    return nullptr;
-  return choice;
-}
-
-// Moves the loads into a block before `at` that is entered where `bit` is set; `values` are what they are behind it.
-static void moveIntoBranch(Value *bit, ArrayRef<Instruction *> loads, Instruction *at, MutableArrayRef<Value *> values,
-                           ArrayRef<Value *> others) {
-  Instruction *end = SplitBlockAndInsertIfThen(bit, at->getIterator(), /*Unreachable=*/false);
-  BasicBlock *then = end->getParent(), *head = then->getSinglePredecessor(), *tail = then->getSingleSuccessor();
-  for (size_t i = 0; i < loads.size(); ++i) {
-    loads[i]->moveBefore(end->getIterator());
-    auto *phi = PHINode::Create(loads[i]->getType(), 2, "", tail->begin());
-    phi->addIncoming(loads[i], then);
-    phi->addIncoming(others[i], head);
-    values[i] = phi;
-  }
-}
-
-// Loads whose lanes have one mask share its branch; in it, each mask of the wave has a branch of its own.
-void AccessWriter::writeBranch(ArrayRef<Access *> group) {
-  Instruction *first = group.front()->instruction;
-  SmallVector<Instruction *> loads;
-  SmallVector<Value *> values, others;
-  for (Access *access : group) {
-    Instruction *load = access->instruction;
-    loads.push_back(load);
-    values.push_back(load);
-    others.push_back(access->otherwise ? access->otherwise->getFalseValue() : Constant::getNullValue(load->getType()));
-  }
-  // Behind the loads, in the place where their values are used from now on.
-  SmallVector<Instruction *> marks;
-  for (size_t i = 0; i < loads.size(); ++i) {
-    Instruction *used = group[i]->otherwise ? group[i]->otherwise : loads[i];
-    auto *mark = new FreezeInst(PoisonValue::get(loads[i]->getType()), "", first->getIterator());
-    used->replaceAllUsesWith(mark);
-    if (used != loads[i])
-      used->eraseFromParent();
-    marks.push_back(mark);
-    loads[i]->setOperand(0, group[i]->pointer);
-  }
-  ArrayRef<Guard> ofLane = group.front()->ofLane;
-  IRBuilder<> b(marks.front());
-  Instruction *at = marks.front(), *end = nullptr;
-  if (!ofLane.empty())
-    at = end = SplitBlockAndInsertIfThen(conjunction(b, ofLane), at->getIterator(), /*Unreachable=*/false);
-  BasicBlock *outside = end ? end->getParent()->getSinglePredecessor() : nullptr;
-  for (size_t from = 0, to = 0; from < group.size(); from = to) {
-    ArrayRef<Guard> ofWave = group[from]->ofWave;
-    for (to = from + 1; to < group.size() && ArrayRef<Guard>(group[to]->ofWave) == ofWave;)
-      ++to;
-    auto part = [&](auto &all) { return MutableArrayRef(all).slice(from, to - from); };
-    b.SetInsertPoint(at);
-    if (!ofWave.empty())
-      moveIntoBranch(conjunction(b, ofWave), part(loads), at, part(values), part(others));
-    else
-      for (Instruction *load : part(loads))
-        load->moveBefore(at->getIterator());
-  }
-  for (size_t i = 0; i < group.size(); ++i) {
-    Value *value = values[i];
-    if (end) {
-      auto *phi = PHINode::Create(value->getType(), 2, "", end->getParent()->getSingleSuccessor()->begin());
-      phi->addIncoming(value, end->getParent());
-      phi->addIncoming(others[i], outside);
-      value = phi;
-    }
-    marks[i]->replaceAllUsesWith(value);
-    marks[i]->eraseFromParent();
-  }
-}
-
-void AccessWriter::writeBranches() {
-  SmallVector<Access *> rest;
-  for (auto &[instruction, access] : accesses)
-    if (instruction && !access.guards.empty() && !access.place)
-      rest.push_back(&access);
-  while (!rest.empty()) {
-    Access *first = rest.front();
-    SmallVector<Access *> group = {first};
-    for (Access *next : ArrayRef(rest).drop_front()) {
-      Instruction *last = group.back()->instruction;
-      if (!isSimple(*last) || !isSimple(*next->instruction) || next->instruction->getParent() != last->getParent() ||
-          next->ofLane != first->ofLane)
-        break;
-      auto between = make_range(std::next(last->getIterator()), next->instruction->getIterator());
-      auto isLate = [&](Value *value) {
-        auto *made = dyn_cast<Instruction>(value);
-        return made && made->getParent() == last->getParent() && !made->comesBefore(first->instruction);
-      };
-      if (any_of(between, [](Instruction &i) { return i.mayWriteToMemory(); }) || isLate(next->pointer) ||
-          any_of(next->guards, [&](const Guard &guard) { return isLate(guard.bit); }))
-        break;
-      group.push_back(next);
-    }
-    writeBranch(group);
-    rest.erase(rest.begin(), rest.begin() + ptrdiff_t(group.size()));
-  }
-}
-
-//===-- Stores of rows -------------------------------------------------------------------------------------------===//
-
-// Branches around stores, one behind the other, whose lanes have one mask and whose rows have masks of the wave.
-void AccessWriter::planRows() {
-  auto found = [&](BasicBlock &head) -> std::optional<StoreBranch> {
-    auto *branch = dyn_cast<BranchInst>(head.getTerminator());
-    if (!branch || !branch->isConditional())
-      return std::nullopt;
-    StoreBranch row{branch, branch->getSuccessor(0), branch->getSuccessor(1), {}, {}};
-    bool isStore = any_of(*row.block, [&](Instruction &i) { return isa<StoreInst>(i) && accesses.contains(&i); });
-    if (!isStore || row.block->getSinglePredecessor() != &head || row.block->getSingleSuccessor() != row.next ||
-        row.next == &head || isa<PHINode>(row.next->front()) || isa<PHINode>(row.block->front()))
-      return std::nullopt;
-    SmallVector<Guard, 2> guards;
-    addGuards(guards, branch->getCondition(), false);
-    shareMasks(guards, branch);
-    for (const Guard &guard : guards)
-      (isOfWave(guard, branch) ? row.ofWave : row.ofLane).push_back(guard);
-    return row;
-  };
-  auto isBare = [](BasicBlock &block) { return block.sizeWithoutDebug() == 1; };
-  DenseSet<BasicBlock *> taken;
-  for (auto &[block, guard] : flattened)
-    taken.insert(block->getSinglePredecessor());
-  for (BasicBlock &head : function) {
-    SmallVector<StoreBranch> chain;
-    for (BasicBlock *at = &head; !taken.contains(at);) {
-      std::optional<StoreBranch> row = found(*at);
-      bool fits = row && !row->ofWave.empty() && !row->ofLane.empty();
-      if (!fits ||
-          (!chain.empty() && (!isBare(*at) || !at->hasNPredecessors(2) || row->ofLane != chain.front().ofLane)))
-        break;
-      taken.insert(at);
-      at = row->next;
-      chain.push_back(std::move(*row));
-    }
-    if (chain.size() < 2)
-      continue;
-    for (StoreBranch &row : chain)
-      for (Instruction &instruction : *row.block)
-        if (auto access = accesses.find(&instruction); access != accesses.end() && isa<StoreInst>(instruction))
-          shareRows(access->second);
-    rows.push_back(std::move(chain));
-  }
-}
-
-// The lanes' mask is tested once, in front of all.
-void AccessWriter::writeRows(ArrayRef<StoreBranch> chain) {
-  BranchInst *first = chain.front().branch;
-  BasicBlock *inner = BasicBlock::Create(function.getContext(), "", &function, first->getSuccessor(0));
-  IRBuilder<> b(first);
-  b.CreateCondBr(conjunction(b, chain.front().ofLane), inner, chain.back().next);
-  first->removeFromParent();
-  first->insertInto(inner, inner->end());
-  for (const StoreBranch &row : chain) {
-    b.SetInsertPoint(row.branch);
-    row.branch->setCondition(conjunction(b, row.ofWave));
-  }
-}
-
 bool AccessWriter::run() {
   collect();
-  planFlattening();
-  planRows();
+  FlatBranches flattened(function, addresses, accesses);
+  rows.plan(accesses, flattened);
   for (auto &[instruction, access] : accesses) {
     // A uniform load under a uniform mask is the scalar unit's, behind a branch.
     bool isScalar = access.place && access.place->parts.ofLane.empty() && isa<LoadInst>(instruction) &&
@@ -542,8 +209,8 @@ bool AccessWriter::run() {
       access.place.reset();
     if (!access.place && isa<LoadInst>(instruction)) {
       access.otherwise = otherwiseOf(instruction, access.guards);
-      shareRows(access);
-      shareMasks(access.guards, instruction);
+      rows.shareRows(access);
+      rows.shareMasks(access.guards, instruction);
     }
     for (const Guard &guard : access.guards)
       (isOfWave(guard, instruction) ? access.ofWave : access.ofLane).push_back(guard);
@@ -556,11 +223,9 @@ bool AccessWriter::run() {
     else
       writeBuffer(access);
   }
-  for (auto &[block, guard] : flattened)
-    flatten(block);
-  for (ArrayRef<StoreBranch> chain : rows)
-    writeRows(chain);
-  writeBranches();
+  flattened.remove();
+  rows.write();
+  writeLoadBranches(accesses);
   return !accesses.empty();
 }
 

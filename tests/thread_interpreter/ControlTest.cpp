@@ -282,6 +282,30 @@ define ptx_kernel void @kernel(ptr addrspace(1) %from, ptr addrspace(1) %to) {
   EXPECT_EQ(calls, 1u);
 }
 
+// Of a buffer that ends inside a word an atomic operation may reach the rest, which is 0, but not change it.
+TEST(Control, AtomicsAtTheEndOfABuffer) {
+  auto after = [](const std::string &expected, const std::string &next, const std::string &operation) {
+    TestKernel kernel("define ptx_kernel void @kernel(ptr addrspace(1) %p) {\n  " + operation + "i32 " + expected +
+                      ", i32 " + next + (operation.starts_with("cmpxchg") ? " monotonic monotonic" : ")") +
+                      "\n  ret void\n}");
+    std::vector<uint8_t> bytes = {1, 2, 3, 77};
+    kernel.interpreter->addMemory(bytes.data(), 3, "three");
+    Report report = kernel.run(1, 1, {reinterpret_cast<uint64_t>(bytes.data())});
+    EXPECT_EQ(bytes[3], 77);
+    return report.clean() ? std::to_string(bytes[0]) : report.error;
+  };
+  const std::string was = "197121", changed = "197129", beyond = "16974337"; // 0x030201, 0x030209, 0x1030201
+  for (const std::string operation :
+       {"cmpxchg ptr addrspace(1) %p, ",
+        "%x = call i32 asm sideeffect \"atom.relaxed.gpu.global.cas.b32 $0, [$1], $2, $3;\", "
+        "\"=r,l,r,r,~{memory}\"(ptr addrspace(1) %p, "}) {
+    EXPECT_EQ(after(was, changed, operation), "9");
+    EXPECT_EQ(after(changed, was, operation), "1");
+    EXPECT_NE(after(was, beyond, operation).find("0 bytes behind the begin of 'three', which has 3"),
+              std::string::npos);
+  }
+}
+
 TEST(Control, AccessesUnderAPredicate) {
   TestKernel kernel(R"(
 define ptx_kernel void @kernel(ptr addrspace(1) %from, ptr addrspace(1) %to) {

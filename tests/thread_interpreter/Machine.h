@@ -190,6 +190,26 @@ Place locate(Warp &warp, const Op &op, unsigned lane, uint64_t address, uint64_t
 void note(Warp &warp, const Op &op, unsigned lane, const Place &place, uint32_t bytes, Access access,
           const uint8_t *values = nullptr);
 
+/// The bytes of a read-modify-write, to be changed and written back. Chips swap four bytes at least, so that an update
+/// of one or two is one of the word around them, whose last may lie behind a buffer: on a device none ends inside a
+/// word. Those are 0, and who changes them is at fault.
+class ChangedBytes {
+public:
+  ChangedBytes(Warp &warp, const Op &op, unsigned lane, uint64_t address, unsigned sizeBytes, unsigned space,
+               uint32_t alignment, Access access);
+  void writeBack();
+
+  uint8_t bytes[16] = {};
+
+private:
+  Warp &warp;
+  const Op &op;
+  unsigned lane, sizeBytes, space;
+  uint64_t address;
+  unsigned inside; ///< so many are memory
+  Place place;
+};
+
 /// Runs `body(lanes)` once all lanes that `maskOf` names are here; until then lanes wait.
 template <class MaskOf, class Body>
 Flow converge(Warp &warp, const Op &op, MaskOf &&maskOf, Body &&body) {

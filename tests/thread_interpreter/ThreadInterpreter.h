@@ -81,6 +81,10 @@ struct LaneCall {
   uint64_t nanoseconds; ///< of the device's clock
   /// The checked host address of `sizeBytes` of device memory; natural alignment.
   std::function<uint8_t *(uint64_t address, unsigned sizeBytes)> device;
+  /// Changes an integer of device memory as one step; what it was. A word may reach behind a buffer (Machine.h:
+  /// ChangedBytes).
+  using Change = std::function<uint64_t(uint64_t before)>;
+  std::function<uint64_t(uint64_t address, unsigned sizeBytes, const Change &)> update;
 };
 using LaneFunction = std::function<void(LaneCall &)>;
 

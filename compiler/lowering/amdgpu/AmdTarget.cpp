@@ -61,6 +61,12 @@ void AmdTarget::barrier(Builder &b) const {
   fence(b, LLVM::AtomicOrdering::acquire, "workgroup");
 }
 
+// An effect for LLVM, which orders nothing: all kinds of instructions may pass.
+void AmdTarget::stayInBranch(Builder &b) const {
+  constexpr int everything = 0x7FF;
+  call(b, "llvm.amdgcn.sched.barrier", {i32(b, everything)});
+}
+
 // And what keeps products before them.
 static void eraseFences(Operation *barrier) {
   barrier->getPrevNode()->erase();

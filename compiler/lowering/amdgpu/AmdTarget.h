@@ -29,7 +29,9 @@ public:
   void eraseBarrier(mlir::Operation *op) const override;
   void narrowBarrier(mlir::Operation *op) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
+  void stayInBranch(Builder &b) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
+  std::optional<std::pair<mlir::Value, mlir::Value>> bothLanes(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                            triton::MemSemantic semantic, triton::MemScope scope) const override;

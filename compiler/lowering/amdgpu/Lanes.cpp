@@ -18,6 +18,19 @@ static int quadPermutation(int mask) {
   return selector;
 }
 
+// Of two registers that are alike, a swap makes one with the values of the lower lanes twice and one with the others'.
+std::optional<std::pair<Value, Value>> AmdTarget::bothLanes(Builder &b, Value value, int mask) const {
+  if (&chip != &gfx950Chip || (mask != 16 && mask != 32))
+    return std::nullopt;
+  Type word = b.getI32Type(), pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {word, word});
+  Value no = arith::ConstantIntOp::create(b, 0, 1);
+  Value both =
+      call(b, pair, mask == 16 ? "llvm.amdgcn.permlane16.swap" : "llvm.amdgcn.permlane32.swap", {value, value, no, no});
+  Value lower = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});
+  Value upper = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{1});
+  return std::pair(lower, upper);
+}
+
 Value AmdTarget::shuffleXor(Builder &b, Value value, int mask) const {
   Type word = b.getI32Type();
   Value yes = arith::ConstantIntOp::create(b, 1, 1);
@@ -38,17 +51,10 @@ Value AmdTarget::shuffleXor(Builder &b, Value value, int mask) const {
     return move(move(value, rowRotate + 8), quadPermutation(mask ^ 8));
   if (mask < 16)
     return move(move(value, rowMirror), quadPermutation(mask ^ 15));
-  if ((mask == 16 || mask == 32) && &chip == &gfx950Chip) {
-    Type pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {word, word});
-    Value no = arith::ConstantIntOp::create(b, 0, 1);
-    Value both = call(b, pair, mask == 16 ? "llvm.amdgcn.permlane16.swap" : "llvm.amdgcn.permlane32.swap",
-                      {value, value, no, no});
-    // The first has the even rows twice, the second the odd ones.
-    Value even = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});
-    Value odd = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{1});
+  if (auto both = bothLanes(b, value, mask)) {
     Value bit = arith::AndIOp::create(b, threadId(b), i32(b, mask));
-    Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0));
-    return arith::SelectOp::create(b, isOdd, even, odd);
+    Value isUpper = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0));
+    return arith::SelectOp::create(b, isUpper, both->first, both->second);
   }
   constexpr int everyLane = 0x1F, maskShift = 10; // ds_swizzle: and, or, xor of five bits each
   if (mask < 32)

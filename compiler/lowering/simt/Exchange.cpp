@@ -261,6 +261,14 @@ Value ThreadEmitter::shuffleXor(Value value, int mask) {
   return throughWords(b, value, [&](Value word) { return target.shuffleXor(b, word, mask); });
 }
 
+std::pair<Value, Value> ThreadEmitter::pairXor(Value value, int mask) {
+  Type type = value.getType(), word = b.getI32Type();
+  if (type.isInteger(32) || type.isF32())
+    if (auto both = target.bothLanes(b, as(word, value), mask))
+      return {as(type, both->first), as(type, both->second)};
+  return {value, shuffleXor(value, mask)};
+}
+
 Value ThreadEmitter::shuffleFrom(Value value, Value from) {
   return throughWords(b, value, [&](Value word) { return target.shuffleFrom(b, word, from); });
 }

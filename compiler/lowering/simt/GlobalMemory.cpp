@@ -54,6 +54,18 @@ ThreadEmitter::Values ThreadEmitter::when(Value bit, ArrayRef<Type> types, llvm:
   return branch.getResults();
 }
 
+ThreadEmitter::Values ThreadEmitter::inOwner(TypeRange scalars, llvm::function_ref<Values()> body) {
+  SmallVector<Type> types = threadTypes(scalars);
+  Values nothing;
+  for (Type type : types)
+    nothing.push_back(LLVM::PoisonOp::create(b, type));
+  auto inBranch = [&] {
+    target.stayInBranch(b);
+    return body();
+  };
+  return when(isOwner(LinearLayout()), types, inBranch, nothing);
+}
+
 int64_t ThreadEmitter::vectorWidth(Operation *op, Type pointer) {
   auto tile = dyn_cast<RankedTensorType>(pointer);
   auto hint = op->getAttrOfType<IntegerAttr>("simt.vector");
@@ -87,13 +99,12 @@ static bool isZero(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
 }
 
-void ThreadEmitter::emitLoad(LoadOp op) {
-  orderAccess(op);
+ThreadEmitter::Values ThreadEmitter::loadRegisters(LoadOp op, bool atomically) {
   Type element = elementTypeOf(op.getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
   const Values &pointers = of(op.getPtr());
   Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
-  bool isTile = isa<RankedTensorType>(op.getType()), agree = mustAgree(op);
+  bool isTile = isa<RankedTensorType>(op.getType());
   Values results(pointers.size());
   for (size_t first = 0; first < pointers.size(); first += size_t(width)) {
     if (auto copy = isTile ? size_t(firstCopy(layoutOf(op.getType()), int64_t(first))) : first; copy != first) {
@@ -111,7 +122,7 @@ void ThreadEmitter::emitLoad(LoadOp op) {
                               : Type(b.getIntegerType(unsigned(total)));
     auto loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile(),
                                        /*isNonTemporal=*/false, /*isInvariant=*/op->hasAttr("peer.invariant"));
-    if (agree && width == 1 && !op.getIsVolatile()) { // what others write by atomics at the same time
+    if (atomically && width == 1 && !op.getIsVolatile()) { // what others write by atomics at the same time
       loaded.setOrdering(LLVM::AtomicOrdering::monotonic);
       loaded.setSyncscope(target.deviceScope());
     }
@@ -130,9 +141,22 @@ void ThreadEmitter::emitLoad(LoadOp op) {
       results[first + i] = value;
     }
   }
-  if (agree)
-    results = broadcastFromOwners(op.getPtr().getType(), element,
-                                  [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
+  return results;
+}
+
+void ThreadEmitter::emitLoad(LoadOp op) {
+  orderAccess(op);
+  Type type = op.getType(), element = elementTypeOf(type);
+  bool agree = mustAgree(op);
+  Values results;
+  if (isLoadedByOwner(op)) {
+    results = inOwner(type, [&] { return loadRegisters(op, agree); });
+  } else {
+    results = loadRegisters(op, agree);
+    if (agree)
+      results = broadcastFromOwners(op.getPtr().getType(), element,
+                                    [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
+  }
   emitted[op.getResult()] = results;
 }
 

@@ -86,8 +86,15 @@ public:
     warpBarrier(b);
     op->erase();
   }
+  /// What some threads do in a branch, here, stays in it though it would be cheap to do in all of them.
+  virtual void stayInBranch(Builder &b) const {}
   /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.
   virtual mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const = 0;
+  /// The value (i32) of this lane and that one, in the order of their numbers, where that is cheaper than to know which
+  /// of them this one is.
+  virtual std::optional<std::pair<mlir::Value, mlir::Value>> bothLanes(Builder &b, mlir::Value value, int mask) const {
+    return std::nullopt;
+  }
   /// The value (i32) of lane `lane` (i32, of the same warp).
   virtual mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const = 0;
 

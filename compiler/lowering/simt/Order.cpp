@@ -54,7 +54,8 @@ ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
   access.reads = !isa<StoreOp>(op);
   access.writes = !isa<LoadOp, AtomicPollOp, AsyncCopyOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
-  access.byOwner = !isa<LoadOp>(op);
+  auto load = dyn_cast<LoadOp>(op);
+  access.byOwner = !load || isLoadedByOwner(load);
   if (auto update = dyn_cast<AtomicRMWOp>(op); update && op->getResult(0).use_empty())
     access.unorderedUpdate = update.getAtomicRmwOp();
   return access;
@@ -144,6 +145,42 @@ bool ThreadEmitter::mustAgree(LoadOp op) {
     isShared |= isa<AtomicRMWOp, AtomicCASOp, AtomicPollOp>(other) && rootOf(other->getOperand(0)) == root;
   });
   return isShared;
+}
+
+// A sum over a tile that is stored, or a number in memory that a program adds to. Other threads have nothing in its
+// place, so that it must not decide whether they store.
+bool ThreadEmitter::isForOwner(Operation *op) {
+  auto isScalar = [](Type type) { return !isa<RankedTensorType>(type); };
+  auto uses = [](Operation *of) { return llvm::make_pointer_range(of->getUses()); };
+  bool result = !op->use_empty() && llvm::all_of(op->getResultTypes(), isScalar);
+  SmallVector<OpOperand *> next(uses(op));
+  for (SmallPtrSet<Operation *, 8> seen; result && !next.empty();) {
+    OpOperand &use = *next.pop_back_val();
+    Operation *user = use.getOwner();
+    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(user)) { // by a pointer that is a scalar as well
+      constexpr unsigned maskNumber = 2;
+      result = isa<AtomicCASOp>(user) || use.getOperandNumber() < maskNumber;
+      continue;
+    }
+    result = isPure(user) && !user->hasTrait<mlir::OpTrait::IsTerminator>() && user->getNumRegions() == 0 &&
+             llvm::all_of(user->getResultTypes(), isScalar);
+    if (seen.insert(user).second)
+      llvm::append_range(next, uses(user));
+  }
+  return result;
+}
+
+// Then nobody else loads it, and nobody waits until the others have before it is stored. What the program only reads
+// may come early, and into scalar registers.
+bool ThreadEmitter::isLoadedByOwner(LoadOp op) {
+  if (op.getIsVolatile() || !isForOwner(op))
+    return false;
+  Value root = rootOf(op.getPtr());
+  auto isWrite = [&](Operation *other) {
+    bool writes = isa<StoreOp, AtomicRMWOp, AtomicCASOp>(other) && rootOf(other->getOperand(0)) == root;
+    return writes ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return source.walk(isWrite).wasInterrupted();
 }
 
 bool ThreadEmitter::usesPeerCalls() {

@@ -117,8 +117,11 @@ void ThreadEmitter::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> 
       kept.sharing.push_back(bit);
     }
     for (auto [part, other] : llvm::zip(kept.parts, given)) {
-      for (Value &value : other)
-        value = shuffleXor(value, 1 << bit);
+      for (auto [own, value] : llvm::zip(part, other))
+        if (step < shared)
+          value = shuffleXor(value, 1 << bit);
+        else
+          std::tie(own, value) = pairXor(value, 1 << bit);
       part = fold(region, {part, other});
       if (failed)
         return;
@@ -148,8 +151,8 @@ void ThreadEmitter::unshare(KeptParts &kept) {
 
 //===-- Warps ----------------------------------------------------------------------------------------------------===//
 
-SmallVector<SmallVector<ThreadEmitter::Values>>
-ThreadEmitter::exchangeAcrossWarps(ValueRange sources, int axis, ArrayRef<int> warpBits, const KeptParts &kept) {
+ThreadEmitter::PartsOfWarps ThreadEmitter::exchangeAcrossWarps(ValueRange sources, int axis, ArrayRef<int> warpBits,
+                                                               const KeptParts &kept) {
   auto tile = cast<RankedTensorType>(sources[0].getType());
   LinearLayout layout = layoutOf(tile);
   int64_t warps = int64_t(1) << warpBits.size(), lines = tile.getNumElements() / tile.getDimSize(axis), bytes = 0;
@@ -173,7 +176,7 @@ ThreadEmitter::exchangeAcrossWarps(ValueRange sources, int axis, ArrayRef<int> w
     writer = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                    arith::AndIOp::create(b, thread, i32(int64_t(silent | copies))), i32(0));
   // All warps' parts of an element are neighbours: one access reads them.
-  auto pointerOf = [&](size_t operand, Value element, Value row) {
+  auto pointerOf = [=, this](size_t operand, Value element, Value row) {
     Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, element, i32(warps)), row);
     index = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(sizes[operand])), i32(starts[operand]));
     return sharedPointer(base, index);
@@ -193,20 +196,34 @@ ThreadEmitter::exchangeAcrossWarps(ValueRange sources, int axis, ArrayRef<int> w
        },
        {});
   meetForScratch();
-  SmallVector<SmallVector<Values>> results;
-  for (Value index : indices) {
+  return [=, this](size_t number) {
     SmallVector<Values> rows;
     rows.resize(size_t(warps));
     for (size_t i = 0; i < sources.size(); ++i) {
       Type element = elementTypeOf(sources[i].getType());
       int64_t width = std::min(warps, 16 / sizes[i]);
-      for (int64_t row = 0; row < warps; row += width)
-        for (auto [at, part] : llvm::enumerate(loadShared(pointerOf(i, index, i32(row)), memoryType(element), width)))
+      for (int64_t row = 0; row < warps; row += width) {
+        Value pointer = pointerOf(i, indices[number], i32(row));
+        for (auto [at, part] : llvm::enumerate(loadShared(pointer, memoryType(element), width)))
           rows[size_t(row) + at].push_back(fromMemory(part, element));
+      }
     }
-    results.push_back(rows);
-  }
-  return results;
+    return rows;
+  };
+}
+
+// A result that one thread needs is combined in it. LLVM would do that in all threads, as late as the result is needed:
+// until then all parts would live in registers.
+void ThreadEmitter::combineWarps(ReduceOp op, ArrayRef<int> warpBits, KeptParts &kept) {
+  PartsOfWarps partsOf = exchangeAcrossWarps(op.getSrcs(), int(op.getAxis()), warpBits, kept);
+  auto combine = [&] {
+    auto each = llvm::map_to_vector(llvm::seq(kept.registers.size()), partsOf);
+    return llvm::map_to_vector(each, [&](const auto &parts) { return fold(op.getCombineOp(), parts); });
+  };
+  if (isForOwner(op))
+    kept.parts = {inOwner(op->getResultTypes(), [&] { return combine().front(); })};
+  else
+    kept.parts = combine();
 }
 
 void ThreadEmitter::emitReduce(ReduceOp op) {
@@ -267,8 +284,7 @@ void ThreadEmitter::emitReduce(ReduceOp op) {
   if (warpBits.empty()) {
     unshare(kept);
   } else {
-    kept.parts = llvm::map_to_vector(exchangeAcrossWarps(op.getSrcs(), axis, warpBits, kept),
-                                     [&](const SmallVector<Values> &rows) { return fold(op.getCombineOp(), rows); });
+    combineWarps(op, warpBits, kept);
   }
   for (auto [number, result] : llvm::enumerate(op.getResult())) {
     if (!isa<RankedTensorType>(result.getType())) {

@@ -111,7 +111,8 @@ void ThreadEmitter::emitScan(ScanOp op) {
       totals.parts.push_back(line.total);
       totals.registers.push_back(line.scanned.front().first);
     }
-    SmallVector<SmallVector<Values>> parts = exchangeAcrossWarps(op.getSrcs(), axis, warpBits, totals);
+    PartsOfWarps partsOf = exchangeAcrossWarps(op.getSrcs(), axis, warpBits, totals);
+    auto parts = llvm::map_to_vector(llvm::seq(results.size()), partsOf);
     Value number = warpNumber(warpBits);
     auto warps = int64_t(1) << warpBits.size();
     for (auto [line, rows] : llvm::zip(results, parts)) {

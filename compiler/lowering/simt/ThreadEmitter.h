@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -104,6 +105,7 @@ private:
   int64_t vectorWidth(mlir::Operation *op, Type pointer);
   Value zeroMemory(); ///< 16 bytes of zeros to read instead of what a mask forbids
   void emitLoad(triton::LoadOp op);
+  Values loadRegisters(triton::LoadOp op, bool atomically); ///< in this thread
   void emitStore(triton::StoreOp op);
   void emitPoll(triton::AtomicPollOp op);
   /// Waits in this one thread; whether the value came. `mayEnd`: a failed assertion of some program ends the wait.
@@ -113,6 +115,8 @@ private:
   Value callExtern(llvm::StringRef symbol, Type result, mlir::ValueRange operands);
   /// Runs `body` in the threads whose bit is set, which may be null; the results, or `otherwise`.
   Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
+  /// Runs `body` in the one thread that does scalar effects; others have nothing that may be looked at.
+  Values inOwner(mlir::TypeRange scalars, llvm::function_ref<Values()> body);
   Value both(Value a, Value b); ///< and of two bits, either of which may be null
 
   //===-- Atomics.cpp --------------------------------------------------------------------------------------------===//
@@ -148,6 +152,9 @@ private:
   Access globalAccess(mlir::Operation *op);
   bool mayMeet(const Access &earlier, const Access &later);
   bool mustAgree(triton::LoadOp op);
+  /// Whether the results are scalars that only the one thread needs which does the program's scalar effects.
+  bool isForOwner(mlir::Operation *op);
+  bool isLoadedByOwner(triton::LoadOp op);
   bool usesPeerCalls();
 
   //===-- Reports.cpp --------------------------------------------------------------------------------------------===//
@@ -208,9 +215,12 @@ private:
     llvm::SmallVector<int64_t> registers;
     llvm::SmallVector<int> sharing; ///< bits of the lane's number
   };
-  /// `kept` of all warps along the axis, for each element by warp.
-  llvm::SmallVector<llvm::SmallVector<Values>> exchangeAcrossWarps(mlir::ValueRange sources, int axis,
-                                                                   llvm::ArrayRef<int> warpBits, const KeptParts &kept);
+  /// Gives the warps along the axis each other's `kept`. What comes back reads, for the number of an element, that of
+  /// each warp.
+  using PartsOfWarps = std::function<llvm::SmallVector<Values>(size_t element)>;
+  PartsOfWarps exchangeAcrossWarps(mlir::ValueRange sources, int axis, llvm::ArrayRef<int> warpBits,
+                                   const KeptParts &kept);
+  void combineWarps(triton::ReduceOp op, llvm::ArrayRef<int> warpBits, KeptParts &kept);
   /// Combines the parts of lanes whose numbers differ in `bits`. May leave lanes with a share each; `staysShared`: they
   /// need no more.
   void combineLanes(mlir::Region &region, KeptParts &kept, llvm::ArrayRef<int> bits, bool staysShared);
@@ -221,6 +231,8 @@ private:
   void emitHistogram(triton::HistogramOp op);
   void emitGather(triton::GatherOp op);
   Value shuffleXor(Value value, int mask); ///< of any type
+  /// This lane's value and the one of shuffleXor; in another order if that is cheaper.
+  std::pair<Value, Value> pairXor(Value value, int mask);
   Value shuffleFrom(Value value, Value lane);
   void emitDot(triton::DotOp op);
   void emitMatrixDot(triton::DotOp op, const MatrixInstruction &instruction);

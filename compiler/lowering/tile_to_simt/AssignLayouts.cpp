@@ -151,6 +151,8 @@ static Operation *firstUser(Operation *op) {
 }
 
 // Exchanges come right before they are needed: loads in between are then under way while threads wait for each other.
+// What is converted is a value with a layout of its own, never the result of a conversion (see get): none of them is
+// another one's first user, and in whichever order they move, each has its place after one step.
 static void sinkConversions(FuncOp function) {
   SmallVector<ConvertLayoutOp> conversions;
   function.walk([&](ConvertLayoutOp op) { conversions.push_back(op); });

@@ -69,11 +69,7 @@ static std::vector<AtomicRow> atomicRows() {
 // atom: out: the old value; operands: address, then the operand, or what is expected and the new value. red: no result.
 static void addAtomics(std::map<std::string, LaneFunction> &texts, const std::string &suffix) {
   auto update = [](LaneCall &call, unsigned bits, auto &&change) {
-    uint8_t *bytes = call.device(call.operands[0], bits / 8);
-    uint64_t before = 0;
-    std::memcpy(&before, bytes, bits / 8);
-    uint64_t after = change(before);
-    std::memcpy(bytes, &after, bits / 8);
+    uint64_t before = call.update(call.operands[0], bits / 8, change);
     if (!call.results.empty())
       call.results[0] = before;
   };

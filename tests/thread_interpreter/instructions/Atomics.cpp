@@ -11,15 +11,15 @@ template <auto Update>
 static Flow readModifyWrite(Warp &warp, const Op &op) {
   unsigned size = op.elementSize, bytes = size * op.outs;
   eachLane(warp.active, [&](unsigned lane) {
-    Place place = locate(warp, op, lane, warp.reg(op.in[0])[lane], bytes, op.space, op.alignment);
-    note(warp, op, lane, place, bytes, Access::Update);
+    ChangedBytes memory(warp, op, lane, warp.reg(op.in[0])[lane], bytes, op.space, op.alignment, Access::Update);
     for (unsigned i = 0; i < op.outs; ++i) {
       u64 before = 0;
-      std::memcpy(&before, place.bytes + i * size, size);
+      std::memcpy(&before, memory.bytes + i * size, size);
       u64 after = Update(op, before, warp.reg(op.in[1 + i])[lane]);
-      std::memcpy(place.bytes + i * size, &after, size);
+      std::memcpy(memory.bytes + i * size, &after, size);
       warp.reg(op.out[i])[lane] = before & op.mask;
     }
+    memory.writeBack();
   });
   return Flow::Next;
 }
@@ -28,13 +28,13 @@ static Flow readModifyWrite(Warp &warp, const Op &op) {
 static Flow compareExchange(Warp &warp, const Op &op) {
   unsigned size = op.elementSize;
   eachLane(warp.active, [&](unsigned lane) {
-    Place place = locate(warp, op, lane, warp.reg(op.in[0])[lane], size, op.space, op.alignment);
-    note(warp, op, lane, place, size, Access::Update);
+    ChangedBytes memory(warp, op, lane, warp.reg(op.in[0])[lane], size, op.space, op.alignment, Access::Update);
     u64 before = 0;
-    std::memcpy(&before, place.bytes, size);
+    std::memcpy(&before, memory.bytes, size);
     bool same = before == warp.reg(op.in[1])[lane];
     if (same)
-      std::memcpy(place.bytes, &warp.reg(op.in[2])[lane], size);
+      std::memcpy(memory.bytes, &warp.reg(op.in[2])[lane], size);
+    memory.writeBack();
     warp.reg(op.out[0])[lane] = before;
     warp.reg(op.out[1])[lane] = same;
   });

@@ -70,15 +70,28 @@ static Flow fence(Warp &warp, const Op &op) {
 static Flow call(Warp &warp, const Op &op) {
   const LaneFunction &function = warp.program().functions[op.immediate];
   std::vector<uint64_t> operands(op.ins), results(op.outs);
-  eachLane(warp.active, [&](unsigned lane) {
+  unsigned lane = 0;
+  LaneCall context{operands, results, 0, {}, {}};
+  context.device = [&](uint64_t address, unsigned sizeBytes) {
+    Place place = locate(warp, op, lane, address, sizeBytes, Global, sizeBytes);
+    if (op.access != Access::None)
+      note(warp, op, lane, place, sizeBytes, op.access);
+    return place.bytes;
+  };
+  context.update = [&](uint64_t address, unsigned sizeBytes, const LaneCall::Change &change) {
+    ChangedBytes memory(warp, op, lane, address, sizeBytes, Global, sizeBytes, op.access);
+    uint64_t before = 0;
+    std::memcpy(&before, memory.bytes, sizeBytes);
+    uint64_t after = change(before);
+    std::memcpy(memory.bytes, &after, sizeBytes);
+    memory.writeBack();
+    return before;
+  };
+  eachLane(warp.active, [&](unsigned number) {
+    lane = number;
     for (unsigned i = 0; i < op.ins; ++i)
       operands[i] = warp.reg(op.in[i])[lane];
-    LaneCall context{operands, results, warp.machine().nanoseconds(), [&](uint64_t address, unsigned sizeBytes) {
-                       Place place = locate(warp, op, lane, address, sizeBytes, Global, sizeBytes);
-                       if (op.access != Access::None)
-                         note(warp, op, lane, place, sizeBytes, op.access);
-                       return place.bytes;
-                     }};
+    context.nanoseconds = warp.machine().nanoseconds();
     function(context);
     for (unsigned i = 0; i < op.outs; ++i)
       warp.reg(op.out[i])[lane] = results[i];

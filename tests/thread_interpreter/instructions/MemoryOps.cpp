@@ -66,6 +66,29 @@ void heddle::threads::note(Warp &warp, const Op &op, unsigned lane, const Place 
   }
 }
 
+// Of a word of device memory that a range ends in.
+static unsigned bytesInside(const Warp &warp, uint64_t address, unsigned sizeBytes) {
+  auto begins = [&](const Range *range) { return range && address >= range->begin && address < range->end; };
+  const Range *range = begins(warp.range) ? warp.range : warp.machine().rangeBefore(address);
+  return sizeBytes == 4 && begins(range) ? unsigned(std::min<uint64_t>(sizeBytes, range->end - address)) : sizeBytes;
+}
+
+ChangedBytes::ChangedBytes(Warp &warp, const Op &op, unsigned lane, uint64_t address, unsigned sizeBytes,
+                           unsigned space, uint32_t alignment, Access access)
+    : warp(warp), op(op), lane(lane), sizeBytes(sizeBytes), space(space), address(address),
+      inside(space == Global || space == Generic ? bytesInside(warp, address, sizeBytes) : sizeBytes),
+      place(locate(warp, op, lane, address, inside, space, alignment)) {
+  if (access != Access::None)
+    note(warp, op, lane, place, inside, access);
+  std::memcpy(bytes, place.bytes, inside);
+}
+
+void ChangedBytes::writeBack() {
+  if (std::any_of(bytes + inside, bytes + sizeBytes, [](uint8_t byte) { return byte != 0; }))
+    locate(warp, op, lane, address, sizeBytes, space, 1); // is the fault of any other write
+  std::memcpy(place.bytes, bytes, inside);
+}
+
 static uint64_t fetch(const uint8_t *bytes, unsigned size) {
   uint64_t value = 0;
   switch (size) {
