@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What GpuDriverTest.cpp does not test for both vendors: chips, versions, links, and memory of each kind.
+#include "chips/Chip.h"
 #include "tests/fake_hip/HipTestSupport.h"
 
 using namespace heddle;
