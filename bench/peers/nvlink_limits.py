@@ -4,7 +4,8 @@
 
 Plain CUDA C kernels, compiled by NVRTC, in which each GPU reads from or writes into the memory of others with 16 bytes a thread.
 All GPUs run at once, but for the pattern `pair`. Printed is the data that each GPU moves across its links in one direction, the
-best of several launch sizes. Needs PyTorch (for memory and NVRTC) and GPUs that reach each other's memory.
+best of several launch sizes. Before that, how long an exchange of 16 KB takes between two GPUs by packets of 4 bytes of data
+and 4 of a flag, by one block and by several: what one multiprocessor sends. Needs PyTorch (for memory and NVRTC) and GPUs that reach each other's memory.
 
   python3 bench/peers/nvlink_limits.py --devices 4 --megabytes 256
 """
@@ -44,9 +45,38 @@ extern "C" __global__ void write_all(Memory m, int me, size_t slice) {
 }
 extern "C" __global__ void write_next(Memory m, int me, size_t slice) { EACH(i, slice) m.out[(me + 1) % RANKS][i] = m.in[me][i]; }
 extern "C" __global__ void read_next(Memory m, int me, size_t slice) { EACH(i, slice) m.out[me][i] = m.in[(me + 1) % RANKS][i]; }
+
+// TURNS exchanges between two GPUs: each thread sends `packets` packets to the other, and waits for as many.
+template <int packets> __device__ void exchange(Memory m, int me, size_t first) {
+  size_t all = size_t(gridDim.x) * blockDim.x * packets, at = size_t(blockIdx.x) * blockDim.x * packets + threadIdx.x;
+  if ((me ^ 1) >= RANKS) return;
+  unsigned long long *to = (unsigned long long *)m.out[me ^ 1], *here = (unsigned long long *)m.out[me];
+  for (int turn = 0; turn < TURNS; ++turn) {
+    size_t parity = turn & 1 ? all : 0;
+    unsigned long long flag = (first + turn) << 32, seen[packets];
+#pragma unroll
+    for (int i = 0; i < packets; ++i)
+      asm volatile("st.relaxed.sys.global.b64 [%0], %1;" ::"l"(to + parity + at + i * blockDim.x), "l"(flag | i) : "memory");
+    bool all_came = false;
+    for (int tries = 0; tries < (1 << 20) && !all_came; ++tries) {
+#pragma unroll
+      for (int i = 0; i < packets; ++i)
+        asm volatile("ld.relaxed.sys.global.b64 %0, [%1];" : "=l"(seen[i]) : "l"(here + parity + at + i * blockDim.x) : "memory");
+      all_came = true;
+#pragma unroll
+      for (int i = 0; i < packets; ++i) all_came &= seen[i] >> 32 == flag >> 32;
+    }
+    if (!all_came) __trap();
+    __syncthreads();
+  }
+}
+extern "C" __global__ void exchange2(Memory m, int me, size_t first) { exchange<2>(m, me, first); }
+extern "C" __global__ void exchange8(Memory m, int me, size_t first) { exchange<8>(m, me, first); }
 extern "C" __global__ void pair_write(Memory m, int me, size_t slice) { if (me == 0) EACH(i, slice) m.out[1][i] = m.in[0][i]; }
 """
 
+TURNS = 2000
+EXCHANGES = [("exchange8", 1, 512), ("exchange2", 4, 512), ("exchange2", 16, 128)]  # of 4096 packets: kernel, blocks, threads
 LAUNCHES = [(64, 256), (64, 512), (128, 256), (128, 512), (264, 512)]  # blocks, threads
 
 
@@ -67,8 +97,8 @@ def compile_kernels(torch, ranks):
         raise SystemExit(f"nvlink_limits: no libnvrtc beside PyTorch in {folder}")
     nvrtc, program, size = ctypes.CDLL(found[0]), ctypes.c_void_p(), ctypes.c_size_t()
     check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), SOURCE.encode(), b"limits.cu", 0, None, None), "nvrtcCreateProgram")
-    options = (ctypes.c_char_p * 2)(b"--gpu-architecture=sm_90", f"-DRANKS={ranks}".encode())
-    status = nvrtc.nvrtcCompileProgram(program, 2, options)
+    options = (ctypes.c_char_p * 3)(b"--gpu-architecture=sm_90", f"-DRANKS={ranks}".encode(), f"-DTURNS={TURNS}".encode())
+    status = nvrtc.nvrtcCompileProgram(program, 3, options)
     if status:
         nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
@@ -115,7 +145,8 @@ class Machine:
             check(self.driver.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0,
                                              ctypes.c_void_p(self.streams[rank].cuda_stream), arguments, None), name)
 
-    def seconds(self, name, blocks, threads, count, launches=6):
+    def timed(self, launches):
+        """Seconds from the first to the last launch, of the slowest GPU."""
         def record():
             events = []
             for rank in range(self.ranks):
@@ -124,14 +155,20 @@ class Machine:
                 events[-1].record(self.streams[rank])
             return events
 
-        self.launch(name, blocks, threads, count)
         first = record()
-        for _ in range(launches):
-            self.launch(name, blocks, threads, count)
+        launches()
         last = record()
         for rank in range(self.ranks):
             self.torch.cuda.synchronize(rank)
-        return max(a.elapsed_time(b) for a, b in zip(first, last)) / launches / 1e3
+        return max(a.elapsed_time(b) for a, b in zip(first, last)) / 1e3
+
+    def seconds(self, name, blocks, threads, count, launches=6):
+        self.launch(name, blocks, threads, count)
+        return self.timed(lambda: [self.launch(name, blocks, threads, count) for _ in range(launches)]) / launches
+
+    def exchange_seconds(self, name, blocks, threads, first):
+        times = [self.timed(lambda: self.launch(name, blocks, threads, first + run * TURNS)) for run in range(5)]
+        return min(times) / TURNS
 
 
 def main():
@@ -153,6 +190,9 @@ def main():
                 ("read_next", "reads from the next GPU only", 1, size // 16),
                 ("write_next", "writes to the next GPU only", 1, size // 16),
                 ("pair_write", "GPU 0 alone writes to GPU 1", 1, size // 16)]
+    for number, (name, blocks, threads) in enumerate(EXCHANGES):
+        time = machine.exchange_seconds(name, blocks, threads, 1 + 10 * TURNS * number)
+        print(f"16 KB exchanged between two GPUs by packets, {blocks} blocks of {threads}: {time * 1e6:.2f} us", flush=True)
     print(f"{torch.cuda.get_device_name(0)}, {ranks} GPUs, {options.megabytes} MiB a buffer; GB/s in each direction")
     for name, sentence, share, count in patterns:
         best, blocks, threads = max((size * share / machine.seconds(name, b, t, count) / 1e9, b, t) for b, t in LAUNCHES)

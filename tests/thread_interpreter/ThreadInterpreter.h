@@ -78,7 +78,8 @@ struct Report {
 struct LaneCall {
   std::span<const uint64_t> operands;
   std::span<uint64_t> results;
-  uint64_t nanoseconds; ///< of the device's clock
+  /// Of the device's clock. To ask is to wait: while all threads do nothing else, time passes (Schedule.cpp).
+  std::function<uint64_t()> nanoseconds;
   /// The checked host address of `sizeBytes` of device memory; natural alignment.
   std::function<uint8_t *(uint64_t address, unsigned sizeBytes)> device;
   /// Changes an integer of device memory as one step; what it was. A word may reach behind a buffer (Machine.h:

@@ -71,11 +71,16 @@ static Flow call(Warp &warp, const Op &op) {
   const LaneFunction &function = warp.program().functions[op.immediate];
   std::vector<uint64_t> operands(op.ins), results(op.outs);
   unsigned lane = 0;
-  LaneCall context{operands, results, 0, {}, {}};
+  bool isPoll = op.access == Access::Read && op.order != Order::Plain;
+  LaneCall context{operands, results, [&] { return warp.machine().nanoseconds(); }, {}, {}};
   context.device = [&](uint64_t address, unsigned sizeBytes) {
     Place place = locate(warp, op, lane, address, sizeBytes, Global, sizeBytes);
     if (op.access != Access::None)
       note(warp, op, lane, place, sizeBytes, op.access);
+    if (isPoll && lane == unsigned(std::countr_zero(warp.active))) {
+      warp.polledAddress = reinterpret_cast<uint64_t>(place.bytes), warp.polledValue = 0;
+      std::memcpy(&warp.polledValue, place.bytes, std::min<size_t>(sizeBytes, sizeof warp.polledValue));
+    }
     return place.bytes;
   };
   context.update = [&](uint64_t address, unsigned sizeBytes, const LaneCall::Change &change) {
@@ -91,7 +96,6 @@ static Flow call(Warp &warp, const Op &op) {
     lane = number;
     for (unsigned i = 0; i < op.ins; ++i)
       operands[i] = warp.reg(op.in[i])[lane];
-    context.nanoseconds = warp.machine().nanoseconds();
     function(context);
     for (unsigned i = 0; i < op.outs; ++i)
       warp.reg(op.out[i])[lane] = results[i];
