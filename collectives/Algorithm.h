@@ -18,7 +18,8 @@ struct Algorithm {
   int (*inboxSlots)(int ranks);   ///< of each parity
   int barriers;                   ///< per round
   void (*write)(ProtocolWriter &writer, const Collective &collective);
-  bool direct = false; ///< ranks reach into each other's operands, which have to be plain buffers
+  bool direct = false;    ///< ranks reach into each other's operands, which have to be plain buffers
+  bool oneBuffer = false; ///< nobody stages for a round before all have read what was staged for the one before
 
   bool does(CollectiveKind kind) const;
 };

@@ -37,7 +37,8 @@ struct GpuTable {
   Crossovers limits;
   int packetBlocks;          ///< at most
   int64_t singlePacketBytes; ///< up to here a thread sends one packet, whose neighbours are its warp's; then two
-  int64_t manyBlocksBytes;   ///< direct algorithms: from here, of a slice or part, with as many blocks as there may be
+  int64_t manyBlocksBytes;   ///< direct algorithms, and one shot by pulling: from here, of a slice or part of one rank,
+                             ///< with as many blocks as there may be
   int mostWarps;             ///< of a block that would otherwise take a second turn
 };
 
@@ -101,7 +102,9 @@ const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip,
     if (packets)
       return oneShotPackets;
     if (direct)
-      return bytes <= limits.oneShot ? oneShotPull : bytes <= limits.read ? twoShotDirect : twoShotPush;
+      return bytes <= limits.oneShot                         ? oneShotPull
+             : bytes <= limits.read || collective.ranks == 1 ? twoShotDirect
+                                                             : twoShotPush;
     return bytes <= limits.staged || collective.ranks <= 2 ? oneShotPull : twoShotPull;
   case CollectiveKind::AllGather:
     return packets ? gatherPackets : copies ? gatherPull : gatherDirectPush;
@@ -242,8 +245,9 @@ void layOutArena(Plan &plan) {
   arena.inbox = arena.operands +
                 (plan.algorithm->direct ? alignUp(int64_t(maxCollectiveBlocks) * ranks * operandSlotBytes, 256) : 0);
   arena.stagingSlot = alignUp(bytes, 256);
-  arena.stagingParity = arena.stagingSlot * plan.algorithm->stagingSlots(ranks);
-  arena.stagingBytes = 2 * arena.stagingParity;
+  int64_t staged = arena.stagingSlot * plan.algorithm->stagingSlots(ranks);
+  arena.stagingParity = plan.algorithm->oneBuffer ? 0 : staged;
+  arena.stagingBytes = staged + arena.stagingParity;
   arena.inboxSlot = alignUp(divideUp(bytes, 4) * 8, 256);
   arena.inboxParity = arena.inboxSlot * plan.algorithm->inboxSlots(ranks);
   arena.sizeBytes = arena.inbox + 2 * arena.inboxParity;

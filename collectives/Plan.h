@@ -42,7 +42,7 @@ struct ArenaLayout {
   int64_t signals = 0;  ///< u64 [block][rank]: what the block barrier writes
   int64_t operands = 0; ///< of direct algorithms: packets [block][rank][4] with the addresses of its input and output
   int64_t stagingSlot = 0;   ///< size of a slot
-  int64_t stagingParity = 0; ///< size of all slots of one parity
+  int64_t stagingParity = 0; ///< from one parity's slots to the other's; 0 when both have the same
   int64_t stagingBytes = 0;  ///< of the staging memory, [parity][slot][element of the round]; 0: there is none
   int64_t inbox = 0;         ///< [parity][slot][packet of the round], 8 bytes each
   int64_t inboxSlot = 0;     ///< size of a slot

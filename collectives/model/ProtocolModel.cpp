@@ -120,7 +120,9 @@ private:
 
   // As kernel/CollectiveKernel.cpp has them.
   int firstEpoch() const { return 1 + (has(ProtocolFault::SameEpoch) ? 0 : round - 1) * plan.epochs; }
-  int parityOf(int round) const { return has(ProtocolFault::SingleBuffer) ? 0 : (round - 1) & 1; }
+  int parityOf(int round) const {
+    return has(ProtocolFault::SingleBuffer) || plan.algorithm->oneBuffer ? 0 : (round - 1) & 1;
+  }
   int flagOf(int round) const { return has(ProtocolFault::SameEpoch) ? 0 : round; }
 
   int slotNumber(const Slot &slot) const { return slot.base + resolve(slot.rank); }

@@ -207,7 +207,7 @@ const std::map<std::string, std::string> faultTable = {
     {"one_shot_pull", "caught caught caught caught caught - -"},
     {"two_shot_packets", "- - caught harmless caught - -"},
     {"two_shot_direct", "caught caught caught - caught caught -"},
-    {"two_shot_push", "caught caught caught harmless caught caught -"},
+    {"two_shot_push", "caught caught caught - caught caught -"},
     {"two_shot_pull", "caught caught caught caught caught caught -"},
     {"gather_packets", "- - caught caught caught - -"},
     {"gather_push", "caught caught caught caught caught - -"},

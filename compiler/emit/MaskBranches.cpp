@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/MaskBranches.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -11,15 +10,6 @@ using namespace heddle;
 constexpr static long mostFlattened = 48;
 
 //===-- Stores in branches ---------------------------------------------------------------------------------------===//
-
-// What may be computed although nobody asked. The chip's own functions have no undefined behaviour.
-static bool isHarmless(const Instruction &instruction) {
-  auto *call = dyn_cast<IntrinsicInst>(&instruction);
-  if (call && call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn() &&
-      call->getCalledFunction()->getName().starts_with("llvm.amdgcn."))
-    return true;
-  return isSafeToSpeculativelyExecute(&instruction);
-}
 
 static bool canFlatten(BasicBlock &block, const MaskedAccesses &accesses) {
   bool stores = false;
@@ -32,7 +22,7 @@ static bool canFlatten(BasicBlock &block, const MaskedAccesses &accesses) {
     auto found = accesses.find(&instruction);
     // One lane's store to a place of the wave is done sooner in its branch.
     bool isBounded = found != accesses.end() && found->second.place && !found->second.place->parts.ofLane.empty();
-    if (!isBounded && (instruction.mayReadOrWriteMemory() || !isHarmless(instruction)))
+    if (!isBounded && (instruction.mayReadOrWriteMemory() || !isHarmless(instruction, "llvm.amdgcn.")))
       return false;
   }
   return stores;

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/MaskedAccess.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
 using namespace heddle;
+
+bool heddle::isHarmless(const Instruction &instruction, StringRef chipFunctions) {
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (call && call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn() &&
+      call->getCalledFunction()->getName().starts_with(chipFunctions))
+    return true;
+  return isSafeToSpeculativelyExecute(&instruction);
+}
 
 bool heddle::isSimple(const Instruction &instruction) {
   auto *load = dyn_cast<LoadInst>(&instruction);

@@ -39,6 +39,10 @@ struct MaskedAccess {
 };
 using MaskedAccesses = llvm::MapVector<llvm::Instruction *, MaskedAccess>;
 
+/// Whether it may be computed although nobody asked. The chip's own functions, those that begin with `chipFunctions`,
+/// have no undefined behaviour.
+bool isHarmless(const llvm::Instruction &instruction, llvm::StringRef chipFunctions);
+
 /// Whether a load or a store is neither volatile nor atomic.
 bool isSimple(const llvm::Instruction &instruction);
 

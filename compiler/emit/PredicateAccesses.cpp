@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/PredicateAccesses.h"
-#include "llvm/Analysis/ValueTracking.h"
+#include "compiler/emit/MaskedAccess.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -10,6 +10,7 @@
 #include <optional>
 
 using namespace llvm;
+using namespace heddle;
 
 namespace {
 
@@ -22,12 +23,6 @@ struct Carrier {
   unsigned parts, bits;
   Type *part;
   const char *letter; ///< the registers' constraint
-};
-
-/// What decides an access: it happens where the bit is set, or where it is not.
-struct Guard {
-  Value *bit;
-  bool inverted;
 };
 
 } // namespace
@@ -187,15 +182,6 @@ static bool isGlobalAccess(const Instruction &instruction, const DataLayout &lay
          carrierOf(load->getType(), layout);
 }
 
-// What may be computed although nobody asked. The chip's own functions have no undefined behaviour.
-static bool isHarmless(const Instruction &instruction) {
-  auto *call = dyn_cast<IntrinsicInst>(&instruction);
-  if (call && call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn() &&
-      call->getCalledFunction()->getName().starts_with("llvm.nvvm."))
-    return true;
-  return isSafeToSpeculativelyExecute(&instruction);
-}
-
 // A block of stores, and of what they alone need.
 static bool isPredicable(BasicBlock &block, const DataLayout &layout) {
   bool stores = false;
@@ -205,7 +191,7 @@ static bool isPredicable(BasicBlock &block, const DataLayout &layout) {
     if (instruction.isTerminator())
       break;
     stores |= isa<StoreInst>(instruction);
-    if (!isGlobalAccess(instruction, layout) && !isHarmless(instruction))
+    if (!isGlobalAccess(instruction, layout) && !isHarmless(instruction, "llvm.nvvm."))
       return false;
   }
   return stores;

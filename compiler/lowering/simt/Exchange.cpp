@@ -262,10 +262,9 @@ Value ThreadEmitter::shuffleXor(Value value, int mask) {
 }
 
 std::pair<Value, Value> ThreadEmitter::pairXor(Value value, int mask) {
-  Type type = value.getType(), word = b.getI32Type();
-  if (type.isInteger(32) || type.isF32())
-    if (auto both = target.bothLanes(b, as(word, value), mask))
-      return {as(type, both->first), as(type, both->second)};
+  Type type = value.getType();
+  if (auto both = target.bothLanes(b, as(b.getI32Type(), value), mask))
+    return {as(type, both->first), as(type, both->second)};
   return {value, shuffleXor(value, mask)};
 }
 

@@ -63,7 +63,10 @@ ThreadEmitter::Values ThreadEmitter::inOwner(TypeRange scalars, llvm::function_r
     target.stayInBranch(b);
     return body();
   };
-  return when(isOwner(LinearLayout()), types, inBranch, nothing);
+  Values results = when(isOwner(LinearLayout()), types, inBranch, nothing);
+  for (Value &value : results) // other threads may compute with it, and divide by it
+    value = LLVM::FreezeOp::create(b, value);
+  return results;
 }
 
 int64_t ThreadEmitter::vectorWidth(Operation *op, Type pointer) {

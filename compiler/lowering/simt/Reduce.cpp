@@ -94,6 +94,10 @@ static size_t chooseSharing(size_t elements, size_t bits, bool staysShared) {
   return best;
 }
 
+static bool isWord(Value value) {
+  return value.getType().isInteger(32) || value.getType().isF32();
+}
+
 // By themselves two lanes would both combine what both have. With several elements each takes one half of them, gives
 // the other one away and has half the work from there on.
 void ThreadEmitter::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, bool staysShared) {
@@ -117,11 +121,13 @@ void ThreadEmitter::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> 
       kept.sharing.push_back(bit);
     }
     for (auto [part, other] : llvm::zip(kept.parts, given)) {
+      // The operands of one fold keep one order.
+      bool mayChangePlaces = step >= shared && llvm::all_of(part, isWord);
       for (auto [own, value] : llvm::zip(part, other))
-        if (step < shared)
-          value = shuffleXor(value, 1 << bit);
-        else
+        if (mayChangePlaces)
           std::tie(own, value) = pairXor(value, 1 << bit);
+        else
+          value = shuffleXor(value, 1 << bit);
       part = fold(region, {part, other});
       if (failed)
         return;

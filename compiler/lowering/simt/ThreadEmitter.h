@@ -231,7 +231,8 @@ private:
   void emitHistogram(triton::HistogramOp op);
   void emitGather(triton::GatherOp op);
   Value shuffleXor(Value value, int mask); ///< of any type
-  /// This lane's value and the one of shuffleXor; in another order if that is cheaper.
+  /// This lane's word (i32 or f32) and the one of shuffleXor; in another order, the same for all words, if that is
+  /// cheaper.
   std::pair<Value, Value> pairXor(Value value, int mask);
   Value shuffleFrom(Value value, Value lane);
   void emitDot(triton::DotOp op);
