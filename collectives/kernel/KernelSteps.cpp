@@ -225,16 +225,16 @@ void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
 
 TileHandle KernelWriter::receive(int from, const Slot &slot, TileHandle own) {
   Value isOwn = w.equal(self, w.i64(from)), others = w.bitAnd(w.negate(isOwn), ok);
-  SmallVector<Value, 2> words;
-  for (Value source : packetTiles({self, {}, /*isOwn=*/true}, slot)) {
+  SmallVector<Value, 2> words, ownWords = toWords(w, tiles[size_t(own)]);
+  for (auto [source, ownWord] : llvm::zip(packetTiles({self, {}, /*isOwn=*/true}, slot), ownWords)) {
     auto shape = cast<RankedTensorType>(source.getType()).getShape();
     Type data = RankedTensorType::get(shape, w.b.getI32Type()), bits = RankedTensorType::get(shape, w.b.getI1Type());
     Value place = arrangesPackets() ? w.arranged(source, 1) : source; // a report reads `source` as it likes
     auto packet = peer::PacketReceiveOp::create(w.b, data, bits, place, flag, w.like(others, source), deadline, group);
-    words.push_back(packet.getData());
+    words.push_back(w.select(isOwn, ownWord, packet.getData()));
     receipts.push_back({from, source, packet.getOk()});
   }
-  return keep(w.select(isOwn, tiles[size_t(own)], fromWords(w, words, element)));
+  return keep(fromWords(w, words, element));
 }
 
 // The waits share one deadline, so that several late packets are as late as one. Whoever missed a packet waits for
