@@ -14,8 +14,7 @@ namespace {
 template <typename Action>
 void forAccesses(const MemoryRequest &request, Action action) {
   if (request.isScalar()) {
-    for (uint64_t rest = request.lanes; rest; rest &= rest - 1)
-      action(0u, request.address[0] + 4 * unsigned(std::countr_zero(rest)), 4u);
+    forGlobalWords(request, [&](uint64_t address, unsigned bytes) { action(0u, address, bytes); });
     return;
   }
   unsigned words = (request.bytes + 3u) / 4;

@@ -14,6 +14,7 @@
 #include "simulator/checks/OrderShadow.h"
 #include "simulator/memory/MemorySystem.h"
 #include "simulator/memory/Watcher.h"
+#include <map>
 #include <unordered_map>
 
 namespace heddle::simulator {
@@ -84,7 +85,7 @@ private:
   };
   /// A plain load that races with atomic accesses is harmless when all that comes of it is the value that a
   /// compare-and-swap expects, as LLVM expands read-modify-writes which the chip lacks. So it is reported when its wave
-  /// has ended without that, or does the same again: then it polls.
+  /// has ended without that, or loads from there again: then it may wait for a store that its cache never shows it.
   struct Doubt {
     uint64_t address;
     Stamp before, now;
@@ -123,8 +124,9 @@ private:
   };
   RecentInstruction recentInstructions[256];
   OrderShadow shadow;
-  std::unordered_map<uint32_t, std::vector<Doubt>> doubts; ///< by the number of the wave that loads
-  std::unordered_map<uint64_t, Location> locations;        ///< by address / 4
+  /// By the number of the wave that loads, then by address / 8, in whose order they are reported.
+  std::unordered_map<uint32_t, std::map<uint64_t, std::vector<Doubt>>> doubts;
+  std::unordered_map<uint64_t, Location> locations; ///< by address / 4
 };
 
 } // namespace heddle::simulator

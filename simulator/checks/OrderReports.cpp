@@ -30,9 +30,10 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
   Doubt *earlier = isDoubtful ? earlierDoubt(reader, address) : nullptr;
   if (earlier && earlier->isReported)
     return;
-  bool polls = earlier && checks.has(Check::NarrowScope) && earlier->reader().epoch != reader.epoch;
-  Check kind = areAtomic || polls ? Check::NarrowScope : Check::GlobalRace;
-  if (!checks.has(kind))
+  bool comesAgain = earlier && checks.has(Check::NarrowScope) && earlier->reader().epoch != reader.epoch;
+  Check kind = areAtomic || comesAgain ? Check::NarrowScope : Check::GlobalRace;
+  bool mayComeAgain = isDoubtful && checks.has(Check::NarrowScope);
+  if (!checks.has(kind) && !mayComeAgain)
     return;
   Site first = siteOf(before), second = siteOf(now);
   auto make = [&] {
@@ -40,19 +41,20 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
     std::string place = allocation ? describePlace(*allocation, address) : fmt::format("0x{:x}", address);
     Finding finding;
     auto verb = [](const Stamp &stamp) { return stamp.writes ? stamp.isAtomic ? "atomic" : "write" : "read"; };
-    finding.title = areAtomic ? "two atomic accesses whose scopes do not hold both waves"
-                    : polls   ? "a load polls without a scope that holds the wave which stores"
-                              : "two accesses to the same memory that nothing orders";
+    finding.title = areAtomic    ? "two atomic accesses whose scopes do not hold both waves"
+                    : comesAgain ? "a load that comes again has no scope that holds the wave which stores"
+                                 : "two accesses to the same memory that nothing orders";
     finding.lines = {findings.line(verb(before), first, place), findings.line(verb(now), second, "")};
-    finding.needs = areAtomic ? fmt::format("{} on both: the waves are of two {}", bitsOf(needed),
-                                            sameDevice ? "workgroups" : "devices")
-                    : polls   ? fmt::format("{} on the load: a cache may keep what it found first", bitsOf(needed))
-                              : whatIsMissing(state, before, now);
+    finding.needs = areAtomic    ? fmt::format("{} on both: the waves are of two {}", bitsOf(needed),
+                                               sameDevice ? "workgroups" : "devices")
+                    : comesAgain ? fmt::format("{} on the load if it waits for the store; else {}", bitsOf(needed),
+                                               whatIsMissing(state, before, now))
+                                 : whatIsMissing(state, before, now);
     return finding;
   };
-  if (isDoubtful && !polls) {
+  if (isDoubtful && !comesAgain) {
     if (!earlier)
-      doubts[reader.wave].push_back({address, before, now, make()});
+      doubts[reader.wave][address / 8].push_back({address, before, now, make()});
     return;
   }
   findings.report(kind, first, second, make);
@@ -62,8 +64,11 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
 
 /// Of the same load at the same place, of which no compare-and-swap has come since.
 OrderCheck::Doubt *OrderCheck::earlierDoubt(const Stamp &reader, uint64_t address) {
-  auto place = doubts.find(reader.wave);
-  if (place == doubts.end())
+  auto ofWave = doubts.find(reader.wave);
+  if (ofWave == doubts.end())
+    return nullptr;
+  auto place = ofWave->second.find(address / 8);
+  if (place == ofWave->second.end())
     return nullptr;
   auto found = std::find_if(place->second.begin(), place->second.end(), [&](const Doubt &doubt) {
     return doubt.address == address && doubt.reader().instruction == reader.instruction;
@@ -72,20 +77,21 @@ OrderCheck::Doubt *OrderCheck::earlierDoubt(const Stamp &reader, uint64_t addres
 }
 
 void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
-  if (auto place = doubts.find(wave); place != doubts.end())
-    std::erase_if(place->second, [&](const Doubt &doubt) { return doubt.address / 8 == address / 8; });
+  if (auto ofWave = doubts.find(wave); ofWave != doubts.end())
+    ofWave->second.erase(address / 8);
 }
 
 void OrderCheck::waveEnds(Wave &wave) {
   waves[wave.number].ended = true;
   passOn(wave);
-  auto place = doubts.find(wave.number);
-  if (place == doubts.end())
+  auto ofWave = doubts.find(wave.number);
+  if (ofWave == doubts.end())
     return;
-  for (const Doubt &doubt : place->second)
-    if (!doubt.isReported)
-      findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
-  doubts.erase(place);
+  for (const auto &[place, atPlace] : ofWave->second)
+    for (const Doubt &doubt : atPlace)
+      if (!doubt.isReported && checks.has(Check::GlobalRace))
+        findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
+  doubts.erase(ofWave);
 }
 
 /// In words, what would have ordered the first behind the second.

@@ -194,13 +194,15 @@ std::optional<uint64_t> Machine::runAlone(KernelRun &run, uint64_t number, Specu
 
 /// Admits workgroups that have run to their ends, in their order. False when the next one has to run in its turn.
 bool Machine::admitTogether(KernelRun &run, uint64_t until) {
-  // Few where each takes long; as many as make the meeting of the threads cheap where not.
-  constexpr uint64_t leastPerThread = 8, mostPerThread = 64, instructionsPerThread = 1 << 17;
+  // Few where each takes long; as many as make the meeting of the threads cheap where not, but not many in all: each is
+  // compared with all before it.
+  constexpr uint64_t leastPerThread = 8, mostPerThread = 64, mostTogether = 256, instructionsPerThread = 1 << 17;
   bool isUseless = run.badBatches > 4 && run.badBatches * 4 > run.batches;
   if (std::exchange(run.needsTurn, false) || isUseless || run.next == 0) // the first one has the code decoded
     return false;
   uint64_t average = run.statistics.instructions / run.statistics.groups + 1;
-  uint64_t perThread = std::clamp(instructionsPerThread / average, leastPerThread, mostPerThread);
+  uint64_t most = std::clamp(mostTogether / options.threads, leastPerThread, mostPerThread);
+  uint64_t perThread = std::clamp(instructionsPerThread / average, leastPerThread, most);
   uint64_t count = std::min(
       {perThread * options.threads, run.launch->geometry.groupCount() - run.next, (until - executed) / average + 1});
   if (count < 2)

@@ -95,9 +95,12 @@ inline bool isRowOfLanes(const MemoryRequest &request) {
 /// action(address, bytes) for each word of global memory, or part of one, that the request accesses.
 template <class Action>
 void forGlobalWords(const MemoryRequest &request, Action action) {
-  for (uint64_t rest = request.isScalar() ? request.lanes : 0; rest; rest &= rest - 1)
-    action(request.address[0] + 4 * uint64_t(std::countr_zero(rest)), 4u);
-  for (unsigned word = 0; !request.isScalar() && word < (request.bytes + 3u) / 4; ++word)
+  if (request.isScalar()) {
+    for (uint64_t rest = request.lanes; rest; rest &= rest - 1)
+      action(request.address[0] + 4 * uint64_t(std::countr_zero(rest)), 4u);
+    return;
+  }
+  for (unsigned word = 0; word < (request.bytes + 3u) / 4; ++word)
     for (uint64_t rest = request.inRange[word]; rest; rest &= rest - 1) {
       uint64_t address = request.address[std::countr_zero(rest)];
       if (request.space != Space::Flat || !isOnChip(address))

@@ -22,6 +22,12 @@ bool isRequest(const Instruction &instruction) {
   return countsInVector(instruction) || countsInLocal(instruction) || countsAsScalar(instruction);
 }
 
+/// After which others may go on, or be told to, and change what an operation before it still reads. A wave that ends
+/// holds no barrier back any more.
+bool letsOthersGoOn(const Instruction &instruction) {
+  return isRequest(instruction) || instruction.mnemonic == "s_barrier" || instruction.mnemonic == "s_endpgm";
+}
+
 /// Where nobody can say what comes next, or which registers an instruction means.
 bool isOpaque(const Instruction &instruction) {
   return !Decoder::isKnown(instruction) ||
@@ -166,8 +172,7 @@ bool WaitFlow::isDemandedAgain(uint64_t pc, WaitCounts now, WaitCounts weaker) c
       want.local &= counts.local > now.local;
       if (!want.vector && !want.local)
         continue;
-    } else if (isRequest(instruction) || instruction.mnemonic == "s_barrier" || place.next.empty() ||
-               wait.before.mayBring(place.use))
+    } else if (letsOthersGoOn(instruction) || wait.before.mayBring(place.use))
       return false;
     for (uint64_t next : place.next)
       left.push_back({next, want.vector, want.local});
@@ -210,7 +215,8 @@ bool WaitFlow::maySwapLoads(uint64_t pc) const {
         continue;
       state.isSplit |= count == state.newer + 1;
     } else {
-      if (state.isSplit && (loadsToLds(first.instruction) || place.use.all.meets(brought)))
+      if (state.isSplit &&
+          (loadsToLds(first.instruction) || letsOthersGoOn(instruction) || place.use.all.meets(brought)))
         return false;
       state.newer += isLocal ? countsInLocal(instruction) : countsInVector(instruction);
       if (state.newer + 2 >= most) // a full counter lets go as well

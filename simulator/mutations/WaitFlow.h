@@ -29,7 +29,8 @@ public:
   /// addresses or addresses registers relatively nothing is known.
   WaitReason reasonToWeaken(uint64_t pc, WaitCounts now, WaitCounts weaker) const;
   /// Whether the load at `pc` and the one behind it, which need nothing of each other, may change places: on every way,
-  /// each wait lets go of both or of none, or nothing touches what the first one brings before a wait lets go of both.
+  /// each wait lets go of both or of none, or before a wait lets go of both nothing touches what the first one brings,
+  /// and nothing lets others change what it reads: no operation, barrier or end.
   bool maySwapLoads(uint64_t pc) const;
 
 private:

@@ -95,6 +95,15 @@ TEST(WaitFlow, LoadsThatMayChangePlaces) {
   EXPECT_FALSE(maySwap(vector1 + useFirst + vector0 + useSecond + end));
   EXPECT_TRUE(maySwap(vector1 + useSecond + vector0 + end)) << "wrong in the one order, but not in the other";
   EXPECT_TRUE(maySwap(vector1 + vector0 + useFirst + end)) << "not used while it is late";
+  // What the first one reads, others may change as soon as it is over: they learn of it by a barrier or a flag.
+  EXPECT_FALSE(maySwap(vector1 + "s_barrier\n" + vector0 + useFirst + end));
+  EXPECT_FALSE(maySwap(vector1 + store + vector0 + useFirst + end));
+  EXPECT_FALSE(maySwap(vector1 + "ds_write_b32 v8, v5\n" + vector0 + useFirst + end)) << "a flag in LDS";
+  EXPECT_FALSE(maySwap(vector1 + end)) << "others' barrier waits for it no longer";
+  EXPECT_TRUE(maySwap("s_barrier\n" + store + vector0 + useFirst + end)) << "nobody has waited for either";
+  EXPECT_TRUE(maySwap(vector0 + "s_barrier\n" + store + useFirst + end));
+  EXPECT_FALSE(maySwap("s_waitcnt lgkmcnt(1)\ns_barrier\n" + local0 + useFirst + end, ldsLoads));
+  EXPECT_TRUE(maySwap("s_waitcnt lgkmcnt(0)\ns_barrier\n" + useFirst + end, ldsLoads));
   EXPECT_TRUE(maySwap(third + vector1 + useFirst + end)) << "lets go of both";
   EXPECT_FALSE(maySwap(third + vector2 + useFirst + vector0 + end));
   EXPECT_FALSE(maySwap(store + vector2 + "v_mov_b32 v1, 0\n" + vector0 + end)) << "written while it is late";

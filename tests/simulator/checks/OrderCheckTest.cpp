@@ -132,7 +132,6 @@ TEST(NarrowScope, NamesTheScopeThatIsNeeded) {
 /// keeps may wait for ever.
 std::string reportOfFlag(const Distance &store, const std::string &scope, const SimulationOptions &given, bool &ended) {
   SimulationOptions options = given;
-  options.checks = parseChecks("none,+global-race,+narrow-scope");
   options.instructionLimit = 20'000;
   AssembledKernel kernel({setFlag(store.scope), awaitFlag(scope)}, store.together);
   SimulationReport report = kernel.run(options);
@@ -143,24 +142,46 @@ std::string reportOfFlag(const Distance &store, const std::string &scope, const 
   return text;
 }
 
+void expectOfALoadThatPolls(const Distance &flag, const std::string &checks) {
+  size_t endless = 0;
+  forEachRun([&](SimulationOptions options) {
+    options.checks = parseChecks(checks);
+    bool ended = false;
+    for (std::string scope : {"sc0", "sc1"})
+      if (flag.scope != scope)
+        EXPECT_THAT(reportOfFlag(flag, scope, options, ended), HasSubstr(flag.scope + " on both: the waves are of"))
+            << scope << ", " << describe(options);
+    // Without any, one load is a race like others; the second one may wait for the store.
+    std::string text = reportOfFlag(flag, "", options, ended);
+    endless += !ended;
+    std::string comesAgain = flag.scope + " on the load if it waits for the store; else ";
+    if (!ended)
+      EXPECT_THAT(text, HasSubstr(comesAgain)) << checks << ", " << describe(options);
+    else if (options.checks.has(Check::GlobalRace))
+      EXPECT_THAT(text, HasSubstr("error: ")) << describe(options);
+    else if (!text.empty())
+      EXPECT_THAT(text, HasSubstr(comesAgain)) << describe(options);
+  });
+  EXPECT_GT(endless, 0u);
+}
+
 TEST(NarrowScope, OfALoadThatPolls) {
-  for (const Distance &flag : {Distance{WavesOf::Device, "sc1"}, Distance{WavesOf::System, "sc0 sc1"}}) {
-    size_t endless = 0;
-    forEachRun([&](const SimulationOptions &options) {
-      bool ended = false;
-      for (std::string scope : {"sc0", "sc1"})
-        if (flag.scope != scope)
-          EXPECT_THAT(reportOfFlag(flag, scope, options, ended), HasSubstr(flag.scope + " on both: the waves are of"))
-              << scope << ", " << describe(options);
-      // Without any, one load is a race like others; the second one says that it polls.
-      std::string text = reportOfFlag(flag, "", options, ended);
-      endless += !ended;
-      EXPECT_THAT(text,
-                  HasSubstr(ended ? "error: " : flag.scope + " on the load: a cache may keep what it found first"))
-          << describe(options);
-    });
-    EXPECT_GT(endless, 0u);
-  }
+  for (const Distance &flag : {Distance{WavesOf::Device, "sc1"}, Distance{WavesOf::System, "sc0 sc1"}})
+    for (std::string checks : {"none,+global-race,+narrow-scope", "none,+narrow-scope"})
+      expectOfALoadThatPolls(flag, checks);
+}
+
+/// A load in a loop that waits for nothing is told what else orders it.
+TEST(NarrowScope, OfALoadThatComesAgain) {
+  std::string add = "s_mov_b64 exec, 1\nglobal_atomic_add v[2:3], v0, off\n",
+              loads = "s_mov_b64 exec, 1\ns_mov_b32 s3, 3\nagain:\n" + load + wait +
+                      "s_sub_u32 s3, s3, 1\ns_cmp_lg_u32 s3, 0\ns_cbranch_scc1 again\n";
+  AssembledKernel kernel({add, loads}, WavesOf::Device);
+  std::string report = reportOf(kernel, {});
+  EXPECT_THAT(report, HasSubstr("error: a load that comes again has no scope that holds the wave which stores "
+                                "(narrow-scope)\n"));
+  EXPECT_THAT(report, HasSubstr("  needs  sc1 on the load if it waits for the store; else a flag that is released "
+                                "behind the first and acquired before the second\n"));
 }
 
 // ---- A workgroup ----
@@ -223,6 +244,14 @@ TEST(GlobalRace, PlainLoadOfWhatACompareAndSwapExpects) {
   expectNone(WavesOf::Device, {plain + swap + plain + swap, plain + swap + plain + swap});
   expectNeed(WavesOf::Device, {add, plain}, need);
   expectNeed(WavesOf::Device, {add, plain + elsewhere}, need);
+  // Of two places, each with its own.
+  std::string addNext = lane + "global_atomic_add v[2:3], v0, off offset:8\n",
+              plainNext = lane + "global_load_dword v13, v[2:3], off offset:8\n" + wait;
+  expectNone(WavesOf::Device, {add + addNext, plain + plainNext + elsewhere + swap});
+  AssembledKernel kernel({add + addNext, plain + plainNext + elsewhere}, WavesOf::Device);
+  std::string report = reportOf(kernel, {});
+  EXPECT_THAT(report, HasSubstr("byte 0 of"));
+  EXPECT_THAT(report, testing::Not(HasSubstr("byte 8 of")));
 }
 
 } // namespace

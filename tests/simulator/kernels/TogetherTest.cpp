@@ -53,7 +53,7 @@ Result runOn(unsigned threads, Act act) {
 template <typename Act>
 void expectSame(Act act) {
   Result one = runOn(1, act);
-  for (unsigned threads : {2, 3, 8}) {
+  for (unsigned threads : {2, 3, 8, 64}) {
     Result several = runOn(threads, act);
     EXPECT_TRUE(several == one) << threads << " threads: " << several.error << " instead of " << one.error;
   }
