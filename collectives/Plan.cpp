@@ -407,11 +407,15 @@ static std::string describeLinks(const Plan &plan) {
                      fmt::join(phases, ", then "));
 }
 
+int64_t tilesOfRound(const Plan &plan) {
+  return std::min(plan.tilesPerRound, divideUp(plan.sliceElements, plan.tileStride() * plan.blocks));
+}
+
 std::string describe(const Plan &plan) {
   int64_t size = elementSizeBytes(plan.collective.type);
   StepPrinter steps(plan);
   plan.algorithm->write(steps, plan.collective);
-  int64_t tiles = std::min(plan.tilesPerRound, divideUp(plan.sliceElements, plan.tileStride() * plan.blocks));
+  int64_t tiles = tilesOfRound(plan);
   return fmt::format(
       "{}\n"
       "algorithm       {}: {}\n"

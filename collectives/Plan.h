@@ -80,6 +80,9 @@ struct Plan {
 /// Throws Error{Input} for a collective that checkCollective refuses and for options out of range.
 Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options = {});
 
+/// Tiles that each block has in the first round: a round of a direct algorithm has room for more than there are.
+int64_t tilesOfRound(const Plan &plan);
+
 /// The plan for people: sizes, memory, and the algorithm's steps as rank 0 takes them.
 std::string describe(const Plan &plan);
 

@@ -285,7 +285,7 @@ nlohmann::ordered_json describeAsJson(const Plan &plan) {
           {"does", plan.algorithm->sentence},
           {"blocks", plan.blocks},
           {"rounds", plan.rounds},
-          {"tilesPerRound", plan.tilesPerRound},
+          {"tilesPerRound", tilesOfRound(plan)},
           {"tileElements", plan.tileElements},
           {"barriersPerRound", plan.algorithm->barriers},
           {"symmetricBytes", plan.arena.sizeBytes + plan.arena.stagingBytes},

@@ -3,9 +3,17 @@
 // operands.
 #include "compiler/arithmetic/Numbers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace heddle::arithmetic;
+
+bool heddle::arithmetic::isKnownMath(Operation *op) {
+  return isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::TanhOp, math::SqrtOp,
+             math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::RoundOp, math::ErfOp,
+             math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp,
+             math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>(op);
+}
 
 bool heddle::arithmetic::isNarrowFloat(Type type) {
   auto real = dyn_cast<FloatType>(type);

@@ -12,6 +12,8 @@ namespace heddle::arithmetic {
 
 /// A floating-point type of fewer than 32 bits.
 bool isNarrowFloat(mlir::Type type);
+/// Whether all lowerings have code for an operation of the math dialect (docs/triton-ir.md has the list).
+bool isKnownMath(mlir::Operation *op);
 /// `scalar`, or a vector of it if `shape` is a vector.
 mlir::Type like(mlir::Type scalar, mlir::Value shape);
 

@@ -63,9 +63,11 @@ Value HostEmitter::fromStored(Value value, const TileBuffer &buffer) {
 
 Value HostEmitter::toStored(Value value, const TileBuffer &buffer) {
   if (buffer.logical.isInteger(1))
-    return arith::ExtUIOp::create(b, loc, like(b.getI8Type(), value), value);
-  if (isNarrowFloat(buffer.logical) && buffer.stored.isF32())
-    return widen(value, buffer.logical);
+    return arith::ExtUIOp::create(b, loc, like(buffer.stored, value), value);
+  if (isNarrowFloat(buffer.logical) && (buffer.stored.isF32() || buffer.stored.isF64()))
+    value = widen(value, buffer.logical);
+  if (buffer.stored.isF64() && getElementTypeOrSelf(value.getType()).isF32()) // operand of a dot into f64
+    return arith::ExtFOp::create(b, loc, like(buffer.stored, value), value);
   if (buffer.stored.isInteger(32) && getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() < 32)
     return arith::ExtSIOp::create(b, loc, like(buffer.stored, value), value); // operand of an integer dot
   return value;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/host/TileToHost.h"
+#include "compiler/arithmetic/Numbers.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/lowering/host/HostEmitter.h"
 #include "compiler/lowering/peer/ExternCalls.h"
@@ -53,12 +54,7 @@ static LogicalResult checkSupported(Operation *op) {
     if (element.isInteger(4))
       return refuse("i4 elements have no storage form");
   }
-  bool knownMath =
-      isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::TanhOp, math::SqrtOp,
-          math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::RoundOp, math::ErfOp,
-          math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp,
-          math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>(op);
-  if (isa<math::MathDialect>(op->getDialect()) && !knownMath)
+  if (isa<math::MathDialect>(op->getDialect()) && !arithmetic::isKnownMath(op))
     return refuse("");
   if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumResults() > 1)
     return refuse("it has several results");

@@ -314,8 +314,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
         return cloneOn(op, {wide(in[0]), wide(in[1])}, type);
       })
       .Default([&](Operation *other) -> Value {
-        bool known = isa<arith::ArithDialect, math::MathDialect>(other->getDialect());
-        if (!known) {
+        if (!isa<arith::ArithDialect>(other->getDialect()) && !arithmetic::isKnownMath(other)) {
           (void)refuse(other, "");
           return {};
         }
