@@ -424,13 +424,13 @@ std::vector<uint64_t> SimulatedKernel::placeBuffers(Simulator &simulator) const 
 
 static UnwrittenStores unwrittenStores(Simulator &simulator, uint64_t address) {
   UnwrittenStores stores;
-  const Allocation &allocation = *simulator.system.home.owner(address);
-  if (!allocation.unwritten || allocation.unwritten->firstStore.empty())
+  const Allocation *allocation = simulator.system.home.owner(address); // null: an empty one
+  if (!allocation || !allocation->unwritten || allocation->unwritten->firstStore.empty())
     return stores;
-  stores.first = allocation.unwritten->firstStore;
-  stores.bytes.resize(allocation.sizeBytes);
+  stores.first = allocation->unwritten->firstStore;
+  stores.bytes.resize(allocation->sizeBytes);
   for (size_t i = 0; i < stores.bytes.size(); ++i)
-    stores.bytes[i] = allocation.unwritten->at(i) == UnwrittenBytes::Copied;
+    stores.bytes[i] = allocation->unwritten->at(i) == UnwrittenBytes::Copied;
   return stores;
 }
 
