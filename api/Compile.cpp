@@ -109,7 +109,9 @@ CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &opt
                        {"`--target gfx942` or `--target gfx950` compiles a kernel's text first"});
     package = compile(bytes, name, options).package;
   }
-  return {std::move(package.binary), package.entry, package.threads, package.sharedBytes};
+  CodeObjectFile file = {std::exchange(package.binary, ""), package.entry, package.threads, package.sharedBytes};
+  file.package = std::make_shared<const Package>(std::move(package));
+  return file;
 }
 
 Package loadOrCompile(const std::string &path, const CompileOptions &options, const std::string &compileOption) {

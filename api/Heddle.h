@@ -11,6 +11,7 @@
 #include "support/Knobs.h"
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,10 @@ Package loadCodeObject(const std::string &path, const std::string &kernel, int64
 /// Error{Input} where the package or `options.target` is of no chip of AMD.
 struct CodeObjectFile {
   std::string bytes;
-  std::string kernel;       ///< of a package or text: its only one, else empty
-  int64_t threads = 0;      ///< of a workgroup of that kernel, else 0
-  uint64_t sharedBytes = 0; ///< of dynamic LDS
+  std::string kernel;                               ///< of a package or text: its only one, else empty
+  int64_t threads = 0;                              ///< of a workgroup of that kernel, else 0
+  uint64_t sharedBytes = 0;                         ///< of dynamic LDS
+  std::shared_ptr<const Package> package = nullptr; ///< of a package or text, without its code
 };
 CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &options);
 

@@ -31,6 +31,8 @@ struct SimulateRequest {
   std::vector<NamedValue> arguments; ///< by the name in the object's metadata, or by position: `0`, `1`, ...
   std::vector<NamedValue> buffers;
   std::vector<std::string> outputs; ///< also by position, and NAME@DEVICE for one of several devices
+  /// What its prints and assertions say; null: not known. Unless there are none, the kernel gets a record for them.
+  std::shared_ptr<const Package> package;
   unsigned devices = 1;
   std::string policy = "earliest";       ///< when memory operations take effect: simulator/machine/Names.cpp
   std::string schedule = "run-to-block"; ///< in which order waves run: likewise

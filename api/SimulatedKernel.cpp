@@ -3,6 +3,7 @@
 #include "api/Values.h"
 #include "binary/AmdAbi.h"
 #include "binary/AmdPackage.h"
+#include "runtime/LaunchReport.h"
 #include "simulator/decode/Decoder.h"
 #include "support/Knobs.h"
 #include "support/Npy.h"
@@ -120,6 +121,8 @@ SimulatedKernel::SimulatedKernel(const std::string &file, const std::string &nam
   }
   resolvePointers();
   makeGeometry();
+  bool isQuiet = request.package && request.package->sites.empty();
+  record = isQuiet || values.count(amdRecordName) ? nullptr : findRecord();
 }
 
 // ---- Names ----
@@ -206,7 +209,7 @@ void SimulatedKernel::checkMissing(const std::map<std::string, Texts> &values) c
   for (size_t i = 0; i < arguments.size(); ++i) {
     auto found = values.find(nameOf(i));
     if (found == values.end() && nameOf(i) == amdRecordName)
-      continue; // none: prints and assertions are not recorded
+      continue; // each run has one of its own
     if (found == values.end()) {
       missing.push_back("`" + nameOf(i) + "`");
       continue;
@@ -424,14 +427,49 @@ std::vector<uint64_t> SimulatedKernel::placeBuffers(Simulator &simulator) const 
 
 static UnwrittenStores unwrittenStores(Simulator &simulator, uint64_t address) {
   UnwrittenStores stores;
-  const Allocation &allocation = *simulator.system.home.owner(address);
-  if (!allocation.unwritten || allocation.unwritten->firstStore.empty())
+  const Allocation *allocation = simulator.system.home.owner(address); // null: an empty one
+  if (!allocation || !allocation->unwritten || allocation->unwritten->firstStore.empty())
     return stores;
-  stores.first = allocation.unwritten->firstStore;
-  stores.bytes.resize(allocation.sizeBytes);
+  stores.first = allocation->unwritten->firstStore;
+  stores.bytes.resize(allocation->sizeBytes);
   for (size_t i = 0; i < stores.bytes.size(); ++i)
-    stores.bytes[i] = allocation.unwritten->at(i) == UnwrittenBytes::Copied;
+    stores.bytes[i] = allocation->unwritten->at(i) == UnwrittenBytes::Copied;
   return stores;
+}
+
+const AmdArgument *SimulatedKernel::findRecord() const {
+  for (const AmdArgument *argument : arguments)
+    if (argument->name == amdRecordName)
+      return argument;
+  return nullptr;
+}
+
+void SimulatedKernel::reportRecord(const std::vector<uint64_t> &words) const {
+  Package unknown; // of a code object without its package
+  unknown.kernel = kernel.name;
+  const Package &package = request.package ? *request.package : unknown;
+  reportLaunch(package, request.grid, words.data());
+}
+
+/// Keeps what was printed; a failed assertion is the run's error, before whatever came of it.
+void SimulatedKernel::readRecords(Simulator &simulator, const std::vector<uint64_t> &places,
+                                  KernelOutcome &outcome) const {
+  for (uint64_t place : places) {
+    std::vector<uint64_t> words(size_t(launchRecordBytes) / sizeof(uint64_t));
+    std::memcpy(words.data(), simulator.bytes(place).data(), size_t(launchRecordBytes));
+    outcome.records.push_back(std::move(words));
+  }
+  for (const std::vector<uint64_t> &words : outcome.records) {
+    std::vector<uint64_t> failure(words.size());
+    failure[0] = words[0]; // without what it printed
+    try {
+      reportRecord(failure);
+    } catch (const Error &error) {
+      outcome.report.error = Error(ErrorClass::WrongResult, error.what(), error.notes);
+      outcome.report.isEndless = false;
+      return;
+    }
+  }
 }
 
 KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOptions &given, const Tracer &tracer,
@@ -446,16 +484,22 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
     };
   const AmdKernel &entry = code.kernel(kernel.name);
   std::vector<std::unique_ptr<KernelRun>> runs;
+  std::vector<uint64_t> records;
   for (unsigned device = 0; device < request.devices; ++device) {
     std::string segment = segments[device];
     for (const Address &address : addresses[device])
       std::memcpy(segment.data() + address.offset, &places[address.buffer], 8);
+    if (record) {
+      records.push_back(simulator.allocate(uint64_t(launchRecordBytes), "the launch's record", int(device)));
+      std::memcpy(segment.data() + record->offset, &records.back(), sizeof(uint64_t));
+    }
     runs.push_back(simulator.prepare(loaded, entry, geometry, segment, device, options));
   }
   KernelOutcome outcome;
   double begin = processorSeconds(options.threads > 1);
   outcome.report = simulator.run(runs, options);
   outcome.seconds = processorSeconds(options.threads > 1) - begin;
+  readRecords(simulator, records, outcome);
   for (size_t i = 0; i < places.size() && !outcome.report.error; ++i) {
     std::span<uint8_t> memory = simulator.bytes(places[i]);
     outcome.contents.emplace_back();

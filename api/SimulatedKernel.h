@@ -41,7 +41,8 @@ struct KernelOutcome {
   std::vector<std::string> contents;      ///< by index of SimulatedKernel::buffers; none after an error
   std::vector<UnwrittenStores> unwritten; ///< likewise
   std::vector<ReachedInstruction> reached;
-  double seconds = 0; ///< of processor time, of the run alone
+  std::vector<std::vector<uint64_t>> records; ///< by device: what it printed; none when it was given no record
+  double seconds = 0;                         ///< of processor time, of the run alone
 };
 
 class SimulatedKernel {
@@ -65,6 +66,8 @@ public:
   std::string withSources(const std::string &text) const;
   std::string sourceOf(uint64_t pc) const { return lines.at(pc); }
   Error withSources(const Error &error) const;
+  /// Hands what the run printed to the sink, and throws the error of a failed assertion.
+  void reportRecord(const std::vector<uint64_t> &record) const;
 
   const AmdCodeObject object;
   const AmdKernel &kernel;
@@ -103,6 +106,8 @@ private:
   void resolvePointers();
   std::vector<uint64_t> placeBuffers(simulator::Simulator &simulator) const;
   void makeGeometry();
+  const AmdArgument *findRecord() const;
+  void readRecords(simulator::Simulator &simulator, const std::vector<uint64_t> &places, KernelOutcome &outcome) const;
 
   /// An address that stands in the argument segment.
   struct Address {
@@ -115,6 +120,7 @@ private:
   std::vector<std::string> segments;                  ///< by device
   std::vector<std::vector<Address>> addresses;
   std::vector<uint64_t> dynamicLds;
+  const AmdArgument *record = nullptr; ///< which runs supply; null: given, or not there
   simulator::SourceLines lines;
 };
 

@@ -129,19 +129,28 @@ void Simulator::free(uint64_t address) {
   system.home.free(address);
 }
 
-void Simulator::setUninitialised(uint64_t address) {
-  Allocation *allocation = system.home.owner(address);
-  if (!allocation || allocation->base != address)
+/// The allocation that begins there: an empty one has an address too, and no byte that owner() could find.
+static Allocation &allocationAt(AddressSpace &memory, uint64_t address) {
+  Allocation *found = memory.owner(address);
+  if (!found)
+    memory.forEach([&](Allocation &each) {
+      if (each.base == address)
+        found = &each;
+    });
+  if (!found || found->base != address)
     throw internalError(fmt::format("no buffer begins at 0x{:x}", address));
-  allocation->unwritten.reset();
-  allocation->initialised = false;
+  return *found;
+}
+
+void Simulator::setUninitialised(uint64_t address) {
+  Allocation &allocation = allocationAt(system.home, address);
+  allocation.unwritten.reset();
+  allocation.initialised = false;
 }
 
 std::span<uint8_t> Simulator::bytes(uint64_t address) {
-  const Allocation *allocation = system.home.owner(address);
-  if (!allocation || allocation->base != address)
-    throw internalError(fmt::format("no buffer begins at 0x{:x}", address));
-  return {allocation->bytes.get(), allocation->sizeBytes};
+  const Allocation &allocation = allocationAt(system.home, address);
+  return {allocation.bytes.get(), allocation.sizeBytes};
 }
 
 LoadedObject &Simulator::load(const AmdCodeObject &object, unsigned device) {

@@ -112,6 +112,7 @@ std::string KernelOptions::parse(const std::string &verb) {
     run.arguments.push_back(parseNamedValue(text, "--arg"));
   for (const std::string &text : buffers)
     run.buffers.push_back(parseNamedValue(text, "--buffer"));
+  run.package = file.package;
   return file.bytes;
 }
 

@@ -16,6 +16,9 @@ uint8_t *scratchBytesAt(Wave &wave, unsigned lane, uint64_t offset, unsigned siz
 
 uint8_t *ldsBytesAt(Wave &wave, uint64_t offset, unsigned size) {
   std::vector<uint8_t> &lds = wave.workgroup->lds;
+  constexpr uint64_t firstNegative = uint64_t(1) << 31; // of the 32 bits that an address of LDS has
+  if (offset >= firstNegative && offset <= UINT32_MAX)
+    throw Fault(fmt::format("accesses {} bytes at offset {} of LDS, which begins at 0", size, int32_t(offset)));
   if (offset >= lds.size() || size > lds.size() - offset)
     throw Fault(fmt::format("accesses {} bytes at offset {} of LDS, of which the workgroup has {} bytes", size, offset,
                             lds.size()),

@@ -442,6 +442,8 @@ bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
   wave.yields = false;
   try {
     port.disturb(*wave.unit); // what the unit has under way may fault
+    if (port.hasFaults() && endAtFault())
+      return true;
     if (options.trace || watcher)
       step<true>(*run.program, wave, most);
     else

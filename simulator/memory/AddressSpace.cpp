@@ -13,6 +13,22 @@ constexpr uint64_t pageBytes = 4096, lineBytes = 128;
 /// So far apart that an index that is off by a whole buffer still hits the gap.
 constexpr uint64_t gapBytes = uint64_t(1) << 20;
 
+uint64_t distanceTo(const Allocation &allocation, uint64_t address) {
+  if (address < allocation.base)
+    return allocation.base - address;
+  return address < allocation.end() ? 0 : address - allocation.end();
+}
+
+/// The neighbour that the address was meant for, or null when it is too far from both to be any's.
+const Allocation *nearer(const Allocation *before, const Allocation *behind, uint64_t address) {
+  const Allocation *nearest = nullptr;
+  for (const Allocation *each : {before, behind})
+    if (each && distanceTo(*each, address) <= gapBytes + each->sizeBytes &&
+        (!nearest || distanceTo(*each, address) < distanceTo(*nearest, address)))
+      nearest = each;
+  return nearest;
+}
+
 } // namespace
 
 std::string describePlace(const Allocation &allocation, uint64_t address) {
@@ -105,10 +121,9 @@ uint8_t *AddressSpace::find(uint64_t address, uint64_t size, bool writes) {
                 {describePlace(*allocation, address)});
   std::vector<std::string> notes;
   auto above = allocations.upper_bound(address);
-  if (above != allocations.begin())
-    notes.push_back("that is " + describePlace(std::prev(above)->second, address));
-  else if (above != allocations.end())
-    notes.push_back("that is " + describePlace(above->second, address));
+  const Allocation *before = above == allocations.begin() ? nullptr : &std::prev(above)->second;
+  if (const Allocation *near = nearer(before, above == allocations.end() ? nullptr : &above->second, address))
+    notes.push_back("that is " + describePlace(*near, address));
   throw Fault(fmt::format("{} {} bytes at 0x{:x}, outside every allocation", verb, size, address), notes);
 }
 

@@ -224,6 +224,8 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
   if (options.policy == Policy::Random) {
     wave.yields = random() % 4 == 0; // what others do between two accesses is what matters
     disturb(*wave.unit);
+    // One of its own too: a wave whose access was at fault is to run no further.
+    wave.yields |= hasFaults();
   }
 }
 
