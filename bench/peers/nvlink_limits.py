@@ -5,7 +5,8 @@
 Plain CUDA C kernels, compiled by NVRTC, in which each GPU reads from or writes into the memory of others with 16 bytes a thread.
 All GPUs run at once, but for the pattern `pair`. Printed is the data that each GPU moves across its links in one direction, the
 best of several launch sizes. Before that, how long an exchange of 16 KB takes between two GPUs by packets of 4 bytes of data
-and 4 of a flag, by one block and by several: what one multiprocessor sends. Needs PyTorch (for memory and NVRTC) and GPUs that reach each other's memory.
+and 4 of a flag, by one block and by several: what one multiprocessor sends. Needs PyTorch (for memory and NVRTC) and GPUs that
+reach each other's memory.
 
   python3 bench/peers/nvlink_limits.py --devices 4 --megabytes 256
 """

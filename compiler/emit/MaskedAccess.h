@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Accesses to global memory and what decides whether they happen, as use-buffers found them.
+// Accesses to global memory and what decides whether they happen: for use-buffers, which finds and rewrites them, and
+// for predicate-accesses, which puts them under a predicate.
 #pragma once
 #include "compiler/emit/AddressParts.h"
 #include "llvm/ADT/MapVector.h"
