@@ -67,11 +67,10 @@ struct Communicator::Protocol {
   const SymmetricMemory &stagingOrArena() const { return staging ? *staging : *arena; }
 };
 
-// Packets tell rounds apart by 32 bits, so a slot must not go unwritten while others count on: calls of different sizes
-// share packets' memory with none but their like.
+// Packets tell rounds apart by 32 bits, or find each slot as the round before left it, so a slot must not go unwritten
+// while others count on: calls of different sizes share packets' memory with none but their like.
 static std::string protocolKey(const Plan &plan) {
-  bool hasInbox = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
-  return hasInbox ? planKey(plan) : kernelKey(plan);
+  return plan.hasPackets() ? planKey(plan) : kernelKey(plan);
 }
 
 void Communicator::checkRanks(const Plan &plan) const {
@@ -146,6 +145,9 @@ std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &p
     stream.copyToDevice(protocol->groups.back(), both);
     stream.copyToDevice(protocol->arena->address(rank) + uint64_t(plan.arena.counters), counters.data(),
                         counters.size() * sizeof(uint64_t));
+    if (plan.hasPackets() && plan.packets == PacketForm::Lamport)
+      stream.fill(protocol->arena->address(rank) + uint64_t(plan.arena.inbox), 0xFF,
+                  uint64_t(2 * plan.arena.inboxParity));
     stream.synchronize();
   }
   return protocol;

@@ -9,7 +9,7 @@ namespace {
 /// Reads an algorithm as rank `me`.
 class LoadReader : public ProtocolWriter {
 public:
-  LoadReader(LinkLoads &loads, int me) : loads(loads), me(me) { phase(); }
+  LoadReader(LinkLoads &loads, int me, PacketForm packets) : loads(loads), me(me), packets(packets) { phase(); }
 
   void eachTile(const std::function<void()> &body) override { body(); }
   void barrier() override {
@@ -30,9 +30,9 @@ public:
       received = false;
       ++number;
     }
-    move(me, of(to), 2);
+    move(me, of(to), packets == PacketForm::LL ? 2 : 1);
   }
-  TileHandle receive(int, const Slot &, TileHandle) override {
+  TileHandle receive(const Rank &, const Slot &, TileHandle) override {
     loads.legs += !received && me == 0;
     received = true;
     return 0;
@@ -70,6 +70,7 @@ private:
 
   LinkLoads &loads;
   const int me;
+  const PacketForm packets;
   size_t number = 0;
   double share = 1;
   bool received = false, published = false;
@@ -96,11 +97,11 @@ double LinkLoads::Phase::smallest(int ranks) const {
   return least;
 }
 
-LinkLoads linkLoads(const Algorithm &algorithm, const Collective &collective) {
+LinkLoads linkLoads(const Algorithm &algorithm, const Collective &collective, PacketForm packets) {
   LinkLoads loads;
   loads.ranks = collective.ranks;
   for (int me = 0; me < collective.ranks; ++me) {
-    LoadReader reader(loads, me);
+    LoadReader reader(loads, me, packets);
     algorithm.write(reader, collective);
   }
   return loads;

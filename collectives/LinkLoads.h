@@ -12,7 +12,8 @@ struct PeerLinks;
 struct LinkLoads {
   /// What may go on at once: between two meetings, or between packets and those that answer them.
   struct Phase {
-    std::vector<double> parts; ///< [from][to]: how many parts or slices; packets count twice, a tile in turn half
+    std::vector<double>
+        parts; ///< [from][to]: how many parts or slices; packets with flags count twice, a tile in turn half
     double largest() const;
     double smallest(int ranks) const; ///< of the pairs of different ranks
     bool reads = false;               ///< ranks read memory of others, which takes a way there and one back
@@ -26,7 +27,7 @@ struct LinkLoads {
 };
 
 /// Of one round that handles every element.
-LinkLoads linkLoads(const Algorithm &algorithm, const Collective &collective);
+LinkLoads linkLoads(const Algorithm &algorithm, const Collective &collective, PacketForm packets);
 
 /// What a call takes, in nanoseconds: an estimate, to compare algorithms by.
 double estimateNanoseconds(const LinkLoads &loads, const PeerLinks &links, int64_t partBytes);

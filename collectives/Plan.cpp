@@ -76,13 +76,30 @@ int64_t linkPartBytes(const Collective &collective, const Algorithm &algorithm) 
   return elements * elementSizeBytes(collective.type);
 }
 
+/// Of floats alone is a word of ones no number: its elements are NaNs, and no other word means as much.
+bool hasSpareWord(ElementType type) {
+  switch (type) {
+  case ElementType::F64:
+  case ElementType::F32:
+  case ElementType::F16:
+  case ElementType::BF16:
+  case ElementType::F8E4M3FN:
+  case ElementType::F8E5M2:
+    return true;
+  default:
+    return false;
+  }
+}
+
 const Algorithm &chooseByLinks(const Collective &collective, const PeerLinks &links, bool direct) {
   const Algorithm *best = nullptr;
   double least = 0;
   for (const Algorithm *algorithm : allAlgorithms()) {
     if (!algorithm->does(collective.kind) || (algorithm->direct && !direct))
       continue;
-    double time = estimateNanoseconds(linkLoads(*algorithm, collective), links, linkPartBytes(collective, *algorithm));
+    bool mayBeLamport = hasSpareWord(collective.type) && collective.reduces();
+    LinkLoads loads = linkLoads(*algorithm, collective, mayBeLamport ? PacketForm::Lamport : PacketForm::LL);
+    double time = estimateNanoseconds(loads, links, linkPartBytes(collective, *algorithm));
     if (!best || time < least)
       best = algorithm, least = time;
   }
@@ -136,13 +153,13 @@ bool stagesNothing(const Plan &plan) {
 }
 
 /// GPUs: what a thread takes of a tile, and how many threads a block has at most.
-constexpr int64_t threadBytes = 16, packetBytes = 4;
+constexpr int64_t threadBytes = 16, packetWordBytes = 8, llBytes = packetWordBytes / 2;
 /// Eight warps and more blocks are faster than sixteen: 4.1 against 4.5 us for 64 KB of packets. Many blocks of a
 /// direct algorithm have sixteen: there are some loads more on the way.
 constexpr int usualWarps = 8, fewestWarps = 4, manyBlocksWarps = 16, mostBlocks = 64;
 constexpr int64_t manyBlocksWarpsBytes = 8 << 20;
-/// What one round stages in a slot at most: rounds are there for memory, not for caches.
-constexpr int64_t gpuRoundBytes = 8 << 20;
+/// What one round stages in a slot at most: rounds are there for memory, not for caches. Lamport's packets have one.
+constexpr int64_t gpuRoundBytes = 8 << 20, lamportRoundBytes = 32 << 20;
 
 /// How often a thread takes as much of a tile: where each waits for a few peers' data only, links would have less on
 /// the way than they carry in the time of a load (some 2 us), so it takes more of each.
@@ -178,16 +195,40 @@ bool hasManyBlocks(const Plan &plan, const Chip &chip, int64_t bytes) {
   return (plan.algorithm->direct && bytes >= least) || (pulls && bytes >= least * plan.collective.ranks);
 }
 
+/// Why packets cannot be Lamport's, of the geometry if `hasGeometry`; empty: they can.
+std::string whyNotLamport(const Plan &plan, const Chip &chip, bool hasGeometry) {
+  if (!plan.hasPackets())
+    return fmt::format("{} has no packets", plan.algorithm->name);
+  if (!plan.collective.reduces())
+    return fmt::format("{} copies elements, which may have any bits", plan.algorithm->name);
+  if (!hasSpareWord(plan.collective.type))
+    return fmt::format("each word of {} means something", elementTypeName(plan.collective.type));
+  if (!hasGeometry)
+    return "";
+  // A packet that was taken is replaced by ones, which only the end of a launch orders before the next packet there.
+  if (plan.rounds > 1)
+    return fmt::format("there are {} rounds: such packets have one", plan.rounds);
+  // Each word has one thread that waits for it and then replaces it.
+  int64_t threads = chip.vendor == Vendor::Host ? 1 : plan.warps * chip.threadsPerWarp;
+  int64_t words = plan.tileElements * elementSizeBytes(plan.collective.type) / packetWordBytes;
+  if (words < threads)
+    return fmt::format("a tile has {} words of {} bytes for {} threads", words, packetWordBytes, threads);
+  return "";
+}
+
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
   if (plan.rowElements)
     return chooseRowGeometry(plan, plan.algorithm == &oneShotPull && !isMesh(chip) ? maxCollectiveBlocks : mostBlocks,
                              gpuRoundBytes);
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
-  bool packets = plan.algorithm->inboxSlots(plan.collective.ranks) > 0;
+  bool packets = plan.hasPackets();
   const GpuTable &table = gpuTable(plan.collective, chip);
   bool many = hasManyBlocks(plan, chip, bytes);
   int blocksAtMost = packets ? table.packetBlocks : many ? mostBlocksOf(plan.collective, chip) : mostBlocks;
-  int64_t perThread = !packets ? threadBytes : bytes <= table.singlePacketBytes ? packetBytes : 2 * packetBytes;
+  int64_t perThread = !packets                              ? threadBytes
+                      : plan.packets == PacketForm::Lamport ? packetWordBytes
+                      : bytes <= table.singlePacketBytes    ? llBytes
+                                                            : 2 * llBytes;
   int64_t perWarp = perThread * chip.threadsPerWarp;
   int64_t warps = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perWarp)))));
   int64_t warpsAtMost = bytes > perWarp * usualWarps * blocksAtMost && !plan.algorithm->direct ? table.mostWarps
@@ -201,7 +242,8 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
   int64_t fewest = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, tiles))));
-  int64_t fitting = std::max<int64_t>(1, gpuRoundBytes / (plan.tileElements * plan.blocks * size));
+  int64_t most = plan.packets == PacketForm::Lamport ? lamportRoundBytes : gpuRoundBytes;
+  int64_t fitting = std::max<int64_t>(1, most / (plan.tileElements * plan.blocks * size));
   plan.tilesPerRound = options.tilesPerRound ? options.tilesPerRound
                        : stagesNothing(plan) ? directTilesPerRound
                                              : std::min(fewest, fitting);
@@ -248,7 +290,8 @@ void layOutArena(Plan &plan) {
   int64_t staged = arena.stagingSlot * plan.algorithm->stagingSlots(ranks);
   arena.stagingParity = plan.algorithm->oneBuffer ? 0 : staged;
   arena.stagingBytes = staged + arena.stagingParity;
-  arena.inboxSlot = alignUp(divideUp(bytes, 4) * 8, 256);
+  int64_t dataBytes = plan.packets == PacketForm::Lamport ? packetWordBytes : llBytes; // of a packet
+  arena.inboxSlot = alignUp(divideUp(bytes, dataBytes) * packetWordBytes, 256);
   arena.inboxParity = arena.inboxSlot * plan.algorithm->inboxSlots(ranks);
   arena.sizeBytes = arena.inbox + 2 * arena.inboxParity;
 }
@@ -294,8 +337,9 @@ public:
   void send(const Rank &to, const Slot &slot, TileHandle tile) override {
     line(fmt::format("send {} to inbox({})[{}]", names[size_t(tile)], rankName(to), slotName(slot)));
   }
-  TileHandle receive(int from, const Slot &slot, TileHandle own) override {
-    return name(fmt::format("received[{}] from {} (own: {})", slotName(slot), from, names[size_t(own)]));
+  TileHandle receive(const Rank &from, const Slot &slot, TileHandle own) override {
+    std::string ifOwn = own < 0 ? "" : fmt::format(" (own: {})", names[size_t(own)]);
+    return name(fmt::format("received[{}] from {}{}", slotName(slot), rankName(from), ifOwn));
   }
   void publish() override { line("publish where input and output lie"); }
   TileHandle peerInput(const Rank &of, const Rank &part) override {
@@ -358,6 +402,38 @@ int rowWarps(int64_t tileElements) {
   return int(std::clamp<int64_t>(tileElements / elementsPerWarp, 4, 32));
 }
 
+/// The form of packets, and the geometry, which is another one for each form.
+static void choosePackets(Plan &plan, const PlanOptions &options, const Chip &chip) {
+  auto cut = [&](PacketForm form) {
+    plan.packets = form;
+    if (chip.vendor == Vendor::Host)
+      chooseHostGeometry(plan, options);
+    else
+      chooseGpuGeometry(plan, options, chip);
+  };
+  std::string why = options.packets == PacketForm::LL ? "asked for" : whyNotLamport(plan, chip, /*hasGeometry=*/false);
+  if (why.empty()) {
+    cut(PacketForm::Lamport);
+    why = whyNotLamport(plan, chip, /*hasGeometry=*/true);
+  }
+  if (why.empty())
+    return;
+  if (options.packets == PacketForm::Lamport)
+    throw inputError("no packets of Lamport's form: " + why, {"leave the form to the plan, or give `--packets ll`"});
+  cut(PacketForm::LL);
+}
+
+const char *packetFormName(PacketForm form) {
+  return form == PacketForm::LL ? "ll" : "lamport";
+}
+
+PacketForm parsePacketForm(const std::string &name) {
+  for (PacketForm form : {PacketForm::LL, PacketForm::Lamport})
+    if (name == packetFormName(form))
+      return form;
+  throw inputError(fmt::format("packets of form `{}`: they are `ll` or `lamport`", name));
+}
+
 Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options) {
   checkCollective(collective);
   checkOptions(options);
@@ -377,14 +453,19 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
   else if (plan.slicesAreChunks())
     plan.sliceElements = alignUp(plan.sliceElements, directSliceBytes / elementSizeBytes(collective.type));
   plan.epochs = std::max(1, plan.algorithm->barriers);
-  if (chip.vendor == Vendor::Host)
-    chooseHostGeometry(plan, options);
-  else
-    chooseGpuGeometry(plan, options, chip);
+  choosePackets(plan, options, chip);
   plan.streams = chip.vendor == Vendor::Host && plan.algorithm->direct &&
                  collective.outputElements() * elementSizeBytes(collective.type) >= streamBytes / collective.ranks;
   layOutArena(plan);
   return plan;
+}
+
+static std::string describePackets(const Plan &plan) {
+  if (!plan.hasPackets())
+    return "";
+  return plan.packets == PacketForm::LL
+             ? "packets         ll: words of 4 bytes of data and 4 of the round's flag\n"
+             : "packets         lamport: words of 8 bytes of data, all ones until they come\n";
 }
 
 /// The line on the links of a mesh; nothing for devices that are joined otherwise.
@@ -394,7 +475,7 @@ static std::string describeLinks(const Plan &plan) {
   if (links.perPair == 0 || ranks == 1)
     return "";
   int64_t partBytes = plan.sliceElements * elementSizeBytes(plan.collective.type);
-  LinkLoads loads = linkLoads(*plan.algorithm, plan.collective);
+  LinkLoads loads = linkLoads(*plan.algorithm, plan.collective, plan.packets);
   std::vector<std::string> phases;
   for (const LinkLoads::Phase &phase : loads.phases)
     if (!phase.isIdle()) {
@@ -420,13 +501,13 @@ std::string describe(const Plan &plan) {
       "{}\n"
       "algorithm       {}: {}\n"
       "launch          {} block{}{} per rank, {} round{} of {} tile{} of {} elements ({} bytes) per block\n"
-      "symmetric bytes {}: {} staging, {} inbox, {} counters and signals\n{}"
+      "symmetric bytes {}: {} staging, {} inbox, {} counters and signals\n{}{}"
       "each round, on every rank (me):\n{}",
       describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
       plan.blocks == 1 ? "" : "s", plan.target == "host" ? "" : fmt::format(" of {} warps", plan.warps), plan.rounds,
       plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s", plan.tileStride(), plan.tileStride() * size,
       plan.arena.sizeBytes + plan.arena.stagingBytes, plan.arena.stagingBytes, 2 * plan.arena.inboxParity,
-      plan.arena.inbox, describeLinks(plan), steps.text);
+      plan.arena.inbox, describePackets(plan), describeLinks(plan), steps.text);
 }
 
 std::string planKey(const Plan &plan) {
@@ -440,6 +521,7 @@ std::string kernelKey(const Plan &plan) {
                      c.ranks, fmt::join(c.sources, ","), plan.algorithm->name, plan.blocks, plan.tilesPerRound,
                      plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "",
                      plan.rowElements ? fmt::format(", rows of {}", plan.rowElements) : "") +
+         (plan.hasPackets() ? fmt::format(", {}", packetFormName(plan.packets)) : "") +
          (plan.target == "host" ? "" : fmt::format(", {}, {} warps", plan.target, plan.warps));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include "collectives/Algorithm.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace heddle {
@@ -19,7 +20,12 @@ struct PlanOptions {
   int warps = 0;             ///< GPUs: of a block, a power of two up to 32
   bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
   int64_t rowElements = 0;   ///< each tile is one row of so many elements; it overrides the four numbers above
+  std::optional<PacketForm> packets = {};
 };
+
+const char *packetFormName(PacketForm form); ///< `ll`, `lamport`
+/// Throws Error{Input} naming the forms.
+PacketForm parsePacketForm(const std::string &name);
 
 /// The tile of a row on any target, and the warps that take it on a GPU: the same in every kernel, so that a sum over a
 /// row has the same bits in all of them.
@@ -44,7 +50,7 @@ struct ArenaLayout {
   int64_t stagingSlot = 0;   ///< size of a slot
   int64_t stagingParity = 0; ///< from one parity's slots to the other's; 0 when both have the same
   int64_t stagingBytes = 0;  ///< of the staging memory, [parity][slot][element of the round]; 0: there is none
-  int64_t inbox = 0;         ///< [parity][slot][packet of the round], 8 bytes each
+  int64_t inbox = 0;         ///< [parity][slot][packet of the round], 8 bytes each; PacketForm::Lamport: ones at first
   int64_t inboxSlot = 0;     ///< size of a slot
   int64_t inboxParity = 0;   ///< size of all slots of one parity
   int64_t sizeBytes = 0;     ///< of the arena
@@ -58,15 +64,17 @@ struct Plan {
   int blocks = 1;
   int64_t tileElements = 1;
   int64_t tilesPerRound = 1;
-  int64_t rowElements = 0;     ///< above 0: each tile holds one row, and slices are whole rows
-  std::string target = "host"; ///< the chip's name: what the kernel is compiled for
-  int warps = 1;               ///< GPUs: of a block
-  int64_t rounds = 0;          ///< 0 when there is nothing to do: nothing is launched then
-  int64_t sliceElements = 0;   ///< elements that tiles cut: of a part, or of a slice
-  int epochs = 1;              ///< per round
-  bool streams = false;        ///< outputs go past the caches; a hint
+  int64_t rowElements = 0;             ///< above 0: each tile holds one row, and slices are whole rows
+  std::string target = "host";         ///< the chip's name: what the kernel is compiled for
+  int warps = 1;                       ///< GPUs: of a block
+  int64_t rounds = 0;                  ///< 0 when there is nothing to do: nothing is launched then
+  int64_t sliceElements = 0;           ///< elements that tiles cut: of a part, or of a slice
+  int epochs = 1;                      ///< per round
+  bool streams = false;                ///< outputs go past the caches; a hint
+  PacketForm packets = PacketForm::LL; ///< of an algorithm with an inbox; Lamport: there is one round
   ArenaLayout arena;
 
+  bool hasPackets() const { return algorithm->inboxSlots(collective.ranks) > 0; }
   bool slicesAreChunks() const { return algorithm->slices && (algorithm->direct || target != "host"); }
   /// Elements of the array from one tile to the next; in slots it is always tileElements.
   int64_t tileStride() const { return rowElements ? rowElements : tileElements; }

@@ -34,9 +34,15 @@ struct Slot {
 /// A tile of elements at hand; valid within one eachTile.
 using TileHandle = int;
 
+/// How data say by themselves that they have come, in words of 64 bits.
+enum class PacketForm {
+  LL,      ///< half of a word is data, half the round's flag: for all types, with twice the traffic
+  Lamport, ///< a word is data; one that has not come is all ones, a NaN that data are kept from being
+};
+
 /// Staging memory is written and read by plain accesses, which barriers order; the inbox is made of packets, which
-/// carry the round's flag. Both exist twice, for even and odd rounds, so that a round never touches what a slower rank
-/// may still be reading of the round before.
+/// say themselves when they have come. Both exist twice, for even and odd rounds, so that a round never touches what a
+/// slower rank may still be reading of the round before.
 class ProtocolWriter {
 public:
   virtual ~ProtocolWriter() = default;
@@ -54,8 +60,9 @@ public:
   virtual TileHandle load(const Rank &at, const Slot &slot) = 0;
 
   virtual void send(const Rank &to, const Slot &slot, TileHandle tile) = 0; ///< packets into the inbox of `to`
-  /// Waits for the packets that `from` (a fixed rank) sent into this rank's `slot`; when `from` is this rank, `own`.
-  virtual TileHandle receive(int from, const Slot &slot, TileHandle own) = 0;
+  /// Waits for the packets that `from` sent into this rank's `slot`; when `from` is this rank, `own`, which is needed
+  /// for fixed ranks only. A slot is received once a round.
+  virtual TileHandle receive(const Rank &from, const Slot &slot, TileHandle own = -1) = 0;
 
   /// Tells the other ranks where this rank's operands lie; they know it behind the next barrier, until the one after.
   /// For algorithms that are direct: then a failed barrier leaves eachTile without tiles.

@@ -42,6 +42,7 @@ saves in HLO modules
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
   --blocks N, --warps N, --tile N, --round N   program instances on each rank, warps of each (GPUs), elements of a tile,
                             tiles of an instance in a round: instead of what the plan chooses
+  --packets FORM            of algorithms with packets: ll (data and flags) or lamport (data alone, of floats that are folded)
   --timeout SECONDS         how long one call may wait for other ranks; default 30
   --links                   one more call, and the bytes that each device sent to each other in it; simulated devices
   --json, --csv             the same and the p50, min and max of single calls, for programs
@@ -171,6 +172,8 @@ void addBench(CLI::App &program, VerbAction &action) {
     request->run.plan.tilesPerRound = parseIntegerOption("--round", text, 1, 1 << 16);
   });
   addInteger("--blocks", "--blocks", &request->run.plan.blocks, 1, maxCollectiveBlocks);
+  verb->add_option_function<std::string>(
+      "--packets", [request](const std::string &text) { request->run.plan.packets = parsePacketForm(text); });
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);
   verb->add_option("--device", request->run.driver);
@@ -184,7 +187,7 @@ void addBench(CLI::App &program, VerbAction &action) {
   verb->add_flag("--csv", request->csv);
   verb->callback([request, verb, &action] {
     for (const char *name : {"--minbytes", "--maxbytes", "--stepbytes", "--stepfactor", "--op", "--datatype", "--peer",
-                             "--blocks", "--warps", "--tile", "--round", "--links"})
+                             "--blocks", "--warps", "--tile", "--round", "--packets", "--links"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;

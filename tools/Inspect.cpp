@@ -53,7 +53,7 @@ what a collective does
   --kernel             its kernel as tile IR
   --model              its protocol in Promela, for the model checker SPIN; of at most 3 devices
   --json               the plan as JSON
-  --devices N, --device NAME, --bytes SIZE, --datatype NAME, --op NAME, --algorithm NAME, --blocks N
+  --devices N, --device NAME, --bytes SIZE, --datatype NAME, --op NAME, --algorithm NAME, --blocks N, --packets FORM
                        as for heddle bench; default 4 devices of host, 32M, f32, sum
 )";
 
@@ -283,6 +283,7 @@ nlohmann::ordered_json describeAsJson(const Plan &plan) {
           {"count", countColumn(c)},
           {"algorithm", plan.algorithm->name},
           {"does", plan.algorithm->sentence},
+          {"packets", plan.hasPackets() ? packetFormName(plan.packets) : ""},
           {"blocks", plan.blocks},
           {"rounds", plan.rounds},
           {"tilesPerRound", tilesOfRound(plan)},
@@ -421,6 +422,8 @@ void addCollectiveOptions(CLI::App &verb, const std::shared_ptr<InspectRequest> 
   verb.add_option_function<std::string>("--blocks", [request](const std::string &text) {
     request->collective.plan.blocks = parseIntegerOption("--blocks", text, 1, maxCollectiveBlocks);
   });
+  verb.add_option_function<std::string>(
+      "--packets", [request](const std::string &text) { request->collective.plan.packets = parsePacketForm(text); });
 }
 
 } // namespace
@@ -455,7 +458,7 @@ void addInspect(CLI::App &program, VerbAction &action) {
       if (verb->get_option(name)->count() && request->objectOption.empty())
         request->objectOption = name;
     for (const char *name :
-         {"--model", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks"})
+         {"--model", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks", "--packets"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;

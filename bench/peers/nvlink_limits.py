@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What loads and stores between the GPUs of a host can carry: the ceiling for every collective without multicast.
 
-Plain CUDA C kernels, compiled by NVRTC, in which each GPU reads from or writes into the memory of others with 16 bytes a thread.
+Plain CUDA C kernels, compiled by NVRTC, in which each GPU reads from or writes into the memory of others with 16 bytes a thread,
+or by bulk copies.
 All GPUs run at once, but for the pattern `pair`. Printed is the data that each GPU moves across its links in one direction, the
 best of several launch sizes. Before that, how long an exchange of 16 KB takes between two GPUs by packets of 4 bytes of data
 and 4 of a flag, by one block and by several: what one multiprocessor sends. Needs PyTorch (for memory and NVRTC) and GPUs that
@@ -43,6 +44,25 @@ extern "C" __global__ void write_all(Memory m, int me, size_t slice) {
 #pragma unroll
     for (int k = 0; k < RANKS; ++k) m.out[(me + k) % RANKS][me * slice + i] = own;
   }
+}
+// The same to the others by the engine for bulk copies, from shared memory, 16 bytes a thread at a time.
+extern "C" __global__ void bulk_write_all(Memory m, int me, size_t slice) {
+  __shared__ alignas(128) uint4 stage[4][512];
+  int turn = 0;
+  for (size_t i = size_t(blockIdx.x) * blockDim.x; i < slice; i += size_t(gridDim.x) * blockDim.x, turn = (turn + 1) & 3) {
+    if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group.read 3;" ::: "memory");
+    __syncthreads();
+    stage[turn][threadIdx.x] = m.in[me][me * slice + i + threadIdx.x];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x) continue;
+#pragma unroll
+    for (int k = 1; k < RANKS; ++k)
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(m.out[(me + k) % RANKS] + me * slice + i),
+                   "r"(unsigned(__cvta_generic_to_shared(stage[turn]))), "r"(unsigned(blockDim.x * 16)) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  }
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 extern "C" __global__ void write_next(Memory m, int me, size_t slice) { EACH(i, slice) m.out[(me + 1) % RANKS][i] = m.in[me][i]; }
 extern "C" __global__ void read_next(Memory m, int me, size_t slice) { EACH(i, slice) m.out[me][i] = m.in[(me + 1) % RANKS][i]; }
@@ -191,6 +211,7 @@ def main():
     others = (ranks - 1) / ranks
     patterns = [("read_all", "reads a slice of all others, sums", others, size // 16 // ranks),
                 ("write_all", "writes a slice to all others", others, size // 16 // ranks),
+                ("bulk_write_all", "the same by bulk copies", others, size // 16 // ranks),
                 ("read_and_write_all", "both: an all-reduce in two steps", 2 * others, size // 16 // ranks),
                 ("read_next", "reads from the next GPU only", 1, size // 16),
                 ("write_next", "writes to the next GPU only", 1, size // 16),

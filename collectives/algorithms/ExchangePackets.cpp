@@ -11,7 +11,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
     TileHandle own = w.input(Rank::own());
     std::vector<TileHandle> received; // all of them before one is put out: they are waited for together
     for (int rank = 0; rank < collective.ranks; ++rank)
-      received.push_back(w.receive(rank, {0, Rank::fixed(rank)}, own));
+      received.push_back(w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own));
     for (int rank = 0; rank < collective.ranks; ++rank)
       w.output(Rank::fixed(rank), received[size_t(rank)]);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All-reduce: every rank sends its input to all others as packets that carry the round's flag, and folds what arrives.
-// No barrier and one leg: the form for small data. Doubles the traffic.
+// All-reduce: every rank sends its input to all others as packets, and folds what arrives. No barrier and one leg: the
+// form for small data.
 #include "collectives/Algorithm.h"
 
 namespace heddle {
@@ -12,12 +12,13 @@ static void write(ProtocolWriter &w, const Collective &collective) {
     TileHandle own = w.input(Rank::fixed(0));
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, own);
-    w.output(Rank::fixed(0), w.fold([&](int rank) { return w.receive(rank, {0, Rank::fixed(rank)}, own); }));
+    w.output(Rank::fixed(0),
+             w.fold([&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); }));
   });
 }
 
 const Algorithm oneShotPackets = {"one_shot_packets",
-                                  "sends the input to every rank as packets with flags, folds what arrives; no barrier",
+                                  "sends the input to every rank as packets, folds what arrives; no barrier",
                                   {CollectiveKind::AllReduce},
                                   /*slices=*/false,
                                   [](int) { return 0; },

@@ -9,12 +9,13 @@ static void write(ProtocolWriter &w, const Collective &collective) {
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
     TileHandle own = w.input(Rank::own());
-    w.output(Rank::fixed(0), w.fold([&](int rank) { return w.receive(rank, {0, Rank::fixed(rank)}, own); }));
+    w.output(Rank::fixed(0),
+             w.fold([&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); }));
   });
 }
 
 const Algorithm scatterPackets = {"scatter_packets",
-                                  "sends part p to rank p as packets with flags, folds what arrives; no barrier",
+                                  "sends part p to rank p as packets, folds what arrives; no barrier",
                                   {CollectiveKind::ReduceScatter},
                                   /*slices=*/false,
                                   [](int) { return 0; },

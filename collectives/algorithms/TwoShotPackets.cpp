@@ -1,31 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All-reduce in two steps by packets: each rank sends slice s to rank s, which folds and sends the sum to all. Two legs
-// and no barrier, with 4 (n-1)/n times the data on the wire.
+// and no barrier; 2 (n-1)/n times the data are sent, as packets.
 #include "collectives/Algorithm.h"
 
 namespace heddle {
 
-// Slots 0 to n-1 hold slices that came for folding, slots n to 2n-1 sums, each by its sender.
+// Slots 0 to n-1 hold slices that came for folding, slots n to 2n-1 sums, each by its sender. All tiles are on their
+// way before the first one is waited for, and all sums before the first sum. The output may be the input's memory: what
+// a sum replaces has been read, since the sum was made of it.
 static void write(ProtocolWriter &w, const Collective &collective) {
   int ranks = collective.ranks;
   w.eachTile([&] {
     for (int k = 1; k < ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
+  });
+  w.eachTile([&] {
     TileHandle own = w.input(Rank::own());
-    TileHandle sum = w.fold([&](int rank) { return w.receive(rank, {0, Rank::fixed(rank)}, own); });
+    TileHandle sum = w.fold([&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); });
     for (int k = 1; k < ranks; ++k)
       w.send(Rank::own(k), {ranks, Rank::own()}, sum);
-    std::vector<TileHandle> sums;
-    for (int rank = 0; rank < ranks; ++rank)
-      sums.push_back(w.receive(rank, {ranks, Rank::fixed(rank)}, sum));
-    for (int rank = 0; rank < ranks; ++rank)
-      w.output(Rank::fixed(rank), sums[size_t(rank)]);
+    w.output(Rank::own(), sum);
+  });
+  w.eachTile([&] {
+    std::vector<TileHandle> sums; // all of them before one is put out: they are waited for together
+    for (int k = 1; k < ranks; ++k)
+      sums.push_back(w.receive(Rank::own(k), {ranks, Rank::own(k)}));
+    for (int k = 1; k < ranks; ++k)
+      w.output(Rank::own(k), sums[size_t(k - 1)]);
   });
 }
 
 const Algorithm twoShotPackets = {
     "two_shot_packets",
-    "sends slice s to rank s as packets; each rank folds its slice and sends the sum to all",
+    "sends slice s to rank s as packets, which folds them and sends the sum to all; no barrier",
     {CollectiveKind::AllReduce},
     /*slices=*/true,
     [](int) { return 0; },

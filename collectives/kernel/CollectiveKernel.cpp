@@ -73,8 +73,8 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   Value before = w.load(counter), first = w.add(before, w.i64(1));
   // A block that has missed a peer does nothing in later calls: a late one may still read the addresses and the staged
   // data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send on: its
-  // waits end by the error record.
-  bool marksFailure = !isGpu() || plan.algorithm->barriers > 0;
+  // waits end by the error record. Of Lamport's nobody could tell in which call they were sent.
+  bool marksFailure = !isGpu() || plan.algorithm->barriers > 0 || isLamport();
   Value isHealthy = marksFailure ? w.compare(arith::CmpIPredicate::ne, before, w.i64(failedCounter)) : w.boolean(true);
   if (isGpu() && operands.arePlainBuffers()) {
     Value bits = lowBits(extra);
@@ -119,17 +119,32 @@ void KernelWriter::eachTile(const std::function<void()> &body) {
   Value count = w.binary<arith::MinSIOp>(tilesLeft, w.i64(plan.tilesPerRound));
   // After a missed peer nothing here is worth doing, and where a peer's operands lie is not even known.
   count = w.select(ok, count, w.i64(0));
-  TileWriter::Values after = w.forLoop(count, {ok}, [&](Value t, ValueRange carried) -> TileWriter::Values {
-    ok = carried[0];
+  TileWriter::Values begin = {ok};
+  if (isLamport())
+    begin.push_back(w.splat(w.i32(0), plan.tileElements * elementSizeBytes(collective.type) / bytesOfPacket()));
+  TileWriter::Values after = w.forLoop(count, begin, [&](Value t, ValueRange carried) -> TileWriter::Values {
+    resume(carried);
     tileInBlock = t;
     Value inRound = w.add(w.mul(t, w.i64(plan.blocks)), block);
     tileInRound = w.mul(inRound, w.i64(plan.tileElements));
     tileStart = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), w.mul(inRound, w.i64(plan.tileStride())));
     element0 = w.add(lanes, tileStart);
     writeTile(body);
-    return {ok};
+    return progress();
   });
-  ok = after[0];
+  resume(after);
+  if (isLamport())
+    reportLate();
+}
+
+TileWriter::Values KernelWriter::progress() const {
+  return isLamport() ? TileWriter::Values{ok, late} : TileWriter::Values{ok};
+}
+
+void KernelWriter::resume(ValueRange values) {
+  ok = values[0];
+  if (isLamport())
+    late = values[1];
 }
 
 bool KernelWriter::everyTileIsWhole() const {
@@ -145,12 +160,13 @@ void KernelWriter::writeTile(const std::function<void()> &body) {
     present = mask;
     isWhole = whole;
     tiles.clear();
+    words.clear();
     body();
     endOutputs();
     settle();
-    return {ok};
+    return progress();
   };
-  bool isPlain = operands.arePlainBuffers(), hasInbox = plan.algorithm->inboxSlots(collective.ranks) > 0;
+  bool isPlain = operands.arePlainBuffers(), hasInbox = plan.hasPackets();
   Value inRow = plan.tileStride() < plan.tileElements ? w.less(lanes, w.i64(plan.rowElements)) : Value();
   if (everyTileIsWhole() && plan.partsAreRuns()) {
     masked(inRow, true);
@@ -163,12 +179,13 @@ void KernelWriter::writeTile(const std::function<void()> &body) {
   Value inAll = plan.algorithm->slices // the last slice is the shortest
                     ? w.sub(partElements, w.mul(sliceElements, w.i64(collective.ranks - 1)))
                     : sliceElements;
-  Value end = w.add(tileStart, w.i64(plan.tileStride())), before = ok;
+  Value end = w.add(tileStart, w.i64(plan.tileStride()));
+  TileWriter::Values before = progress();
   Value exists = w.compare(arith::CmpIPredicate::sle, end, inAll);
   if (isAligned)
     exists = w.bitAnd(exists, isAligned);
-  ok = w.ifElse(
-      exists, w.b.getI1Type(),
+  resume(w.ifElse(
+      exists, llvm::to_vector(ValueRange(before).getTypes()),
       [&] {
         knowsAligned = isGpu() && isPlain;
         auto result = masked(inRow, true);
@@ -176,9 +193,9 @@ void KernelWriter::writeTile(const std::function<void()> &body) {
         return result;
       },
       [&] {
-        ok = before;
+        resume(before);
         return masked(both(w.less(element0, sliceElements), inRow), false);
-      })[0];
+      }));
 }
 
 void KernelWriter::barrier() {

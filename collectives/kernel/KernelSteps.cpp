@@ -138,12 +138,13 @@ Value KernelWriter::stagingTile(const Place &at, const Slot &slot) {
 
 // Of 8-byte elements the low words' packets of a tile come before those of the high words.
 SmallVector<Value, 2> KernelWriter::packetTiles(const Place &at, const Slot &slot) {
-  int64_t size = elementSizeBytes(collective.type), packets = plan.tileElements * std::min<int64_t>(size, 4) / 4;
+  int64_t size = elementSizeBytes(collective.type), data = bytesOfPacket();
+  int64_t packets = plan.tileElements * std::min(size, data) / data;
   Value first = slotPointer({arena, group, plan.arena.inbox, plan.arena.inboxParity, plan.arena.inboxSlot}, slot, at,
                             w.b.getI64Type());
-  Value start = w.shiftRight(w.mul(tileInRound, w.i64(size)), w.i64(2));
+  Value start = w.shiftRight(w.mul(tileInRound, w.i64(size)), w.i64(llvm::Log2_64(uint64_t(data))));
   SmallVector<Value, 2> result;
-  for (int64_t half = 0; half < (size == 8 ? 2 : 1); ++half)
+  for (int64_t half = 0; half < (size > data ? 2 : 1); ++half)
     result.push_back(w.offset(first, w.add(w.range(packets), w.add(start, w.i64(half * packets)))));
   return result;
 }
@@ -181,7 +182,9 @@ Value KernelWriter::firstOutput(const Rank &part) {
 TileHandle KernelWriter::input(const Rank &part) {
   Value mask, index = arrayIndex(part, collective.inputParts(), mask);
   Value tile = operands.input(w, forTile(extra), index, mask);
-  return keep(arrangesPackets() ? w.arranged(tile, std::max<int64_t>(1, 4 / elementSizeBytes(collective.type))) : tile);
+  return keep(arrangesPackets()
+                  ? w.arranged(tile, std::max<int64_t>(1, bytesOfPacket() / elementSizeBytes(collective.type)))
+                  : tile);
 }
 
 CollectiveOperands::RestOfOutput KernelWriter::beginOutput(const Rank &part) {
@@ -216,30 +219,85 @@ TileHandle KernelWriter::load(const Rank &at, const Slot &slot) {
   return keep(w.load(stagingTile(from, slot), both(present, from.somebody)));
 }
 
-// A word exists when one of its elements does: the words of a tile that the slice ends in are sent whole, with zeros.
-void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
-  SmallVector<Value, 2> words = toWords(w, tiles[size_t(tile)]), targets = packetTiles(place(to), slot);
-  for (auto [target, word] : llvm::zip(targets, words))
-    peer::PacketSendOp::create(w.b, arrangesPackets() ? w.arranged(target, 1) : target, word, flag, Value());
+// What has not come. A NaN takes its place in the data: the highest element of the word is another one then, of any
+// type.
+static constexpr int64_t missingWord = -1, wordForMissing = INT64_MAX;
+
+SmallVector<Value, 2> KernelWriter::wordsOf(TileHandle tile) {
+  auto [known, isNew] = words.try_emplace(tile);
+  if (!isNew)
+    return known->second;
+  known->second = toWords(w, tiles[size_t(tile)], isLamport() ? 64 : 32);
+  if (isLamport()) {
+    for (Value &word : known->second)
+      word = w.select(w.equal(word, w.i64(missingWord)), w.like(w.i64(wordForMissing), word), word);
+    tiles[size_t(tile)] = fromWords(w, known->second, element); // this rank goes on with the same bits as the others
+  }
+  return known->second;
 }
 
-TileHandle KernelWriter::receive(int from, const Slot &slot, TileHandle own) {
-  Value isOwn = w.equal(self, w.i64(from)), others = w.bitAnd(w.negate(isOwn), ok);
-  SmallVector<Value, 2> words, ownWords = toWords(w, tiles[size_t(own)]);
-  for (auto [source, ownWord] : llvm::zip(packetTiles({self, {}, /*isOwn=*/true}, slot), ownWords)) {
-    auto shape = cast<RankedTensorType>(source.getType()).getShape();
-    Type data = RankedTensorType::get(shape, w.b.getI32Type()), bits = RankedTensorType::get(shape, w.b.getI1Type());
-    Value place = arrangesPackets() ? w.arranged(source, 1) : source; // a report reads `source` as it likes
-    auto packet = peer::PacketReceiveOp::create(w.b, data, bits, place, flag, w.like(others, source), deadline, group);
-    words.push_back(w.select(isOwn, ownWord, packet.getData()));
-    receipts.push_back({from, source, packet.getOk()});
+// A word exists when one of its elements does: the words of a tile that the slice ends in are sent whole, with zeros.
+void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
+  for (auto [target, word] : llvm::zip(packetTiles(place(to), slot), wordsOf(tile))) {
+    Value place = arrangesPackets() ? w.arranged(target, 1) : target;
+    if (isLamport())
+      peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System, place, word, Value());
+    else
+      peer::PacketSendOp::create(w.b, place, word, flag, Value());
   }
-  return keep(fromWords(w, words, element));
+}
+
+std::pair<Value, Value> KernelWriter::take(Value source, Value mask) {
+  auto shape = cast<RankedTensorType>(source.getType()).getShape();
+  auto tileOf = [&](unsigned bits) { return RankedTensorType::get(shape, w.b.getIntegerType(bits)); };
+  if (!isLamport()) {
+    auto packet = peer::PacketReceiveOp::create(w.b, tileOf(32), tileOf(1), source, flag, mask, deadline, group);
+    return {packet.getData(), packet.getOk()};
+  }
+  Value missing = w.i64(missingWord); // the largest, as comparators are unsigned
+  Value word = peer::AtomicSpinWaitOp::create(w.b, tileOf(64), MemSemantic::Relaxed, MemScope::System,
+                                              peer::Comparator::LessThan, source, missing, mask, deadline, group);
+  return {word, w.compare(arith::CmpIPredicate::ne, word, missing)};
+}
+
+TileHandle KernelWriter::receive(const Rank &from, const Slot &slot, TileHandle own) {
+  Place sender = place(from);
+  Value isOwn = own < 0 ? Value() : w.equal(self, sender.rank), others = ok;
+  if (isOwn)
+    others = w.bitAnd(w.negate(isOwn), ok);
+  SmallVector<Value, 2> received;
+  for (auto [number, source] : llvm::enumerate(packetTiles({self, {}, /*isOwn=*/true}, slot))) {
+    Value place = arrangesPackets() ? w.arranged(source, 1) : source; // a report reads `source` as it likes
+    auto [data, arrived] = take(place, w.like(others, source));
+    received.push_back(isOwn ? w.select(isOwn, wordsOf(own)[number], data) : data);
+    receipts.push_back({sender.rank, source, place, arrived});
+  }
+  return keep(fromWords(w, received, element));
+}
+
+// A tile has a word for each thread, so the one that has waited for a word is the one that replaces it.
+void KernelWriter::settleLamport() {
+  for (const Receipt &receipt : std::exchange(receipts, {})) {
+    peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System, receipt.place,
+                                w.like(w.i64(missingWord), receipt.place), Value());
+    late = w.select(receipt.arrived, late, w.like(w.add(w.truncate(receipt.from, 32), w.i32(1)), late));
+  }
+}
+
+// Once for all tiles: threads do not wait for each other in between.
+void KernelWriter::reportLate() {
+  Value isLate = w.compare(arith::CmpIPredicate::ne, late, w.i32(0)), failed = w.any(isLate);
+  w.ifThen(failed, [&] {
+    peer::ReportOp::create(w.b, isLate, w.sub(late, w.i32(1)), w.extend(flag, 64), w.i64(0), deadline, group, tag);
+  });
+  ok = w.bitAnd(ok, w.negate(failed));
 }
 
 // The waits share one deadline, so that several late packets are as late as one. Whoever missed a packet waits for
 // nothing any more.
 void KernelWriter::settle() {
+  if (isLamport())
+    return settleLamport();
   if (receipts.empty())
     return;
   Value all = receipts.front().arrived;
@@ -249,8 +307,8 @@ void KernelWriter::settle() {
   w.ifThen(failed, [&] {
     for (const Receipt &receipt : receipts) {
       Value seen = w.shiftRight(w.load(receipt.source, {}, /*isVolatile=*/true), w.i64(32));
-      peer::ReportOp::create(w.b, w.negate(receipt.arrived), w.i32(receipt.from), w.extend(flag, 64), seen, deadline,
-                             group, tag);
+      peer::ReportOp::create(w.b, w.negate(receipt.arrived), w.truncate(receipt.from, 32), w.extend(flag, 64), seen,
+                             deadline, group, tag);
     }
   });
   ok = w.bitAnd(ok, w.negate(failed));

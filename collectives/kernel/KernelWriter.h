@@ -3,6 +3,7 @@
 // has what an algorithm's steps become, and where in the ranks' memory they read and write.
 #pragma once
 #include "collectives/kernel/CollectiveKernel.h"
+#include <map>
 
 namespace heddle {
 
@@ -21,7 +22,7 @@ public:
   void store(const Rank &at, const Slot &slot, TileHandle tile) override;
   TileHandle load(const Rank &at, const Slot &slot) override;
   void send(const Rank &to, const Slot &slot, TileHandle tile) override;
-  TileHandle receive(int from, const Slot &slot, TileHandle own) override;
+  TileHandle receive(const Rank &from, const Slot &slot, TileHandle own) override;
   void publish() override;
   TileHandle peerInput(const Rank &of, const Rank &part) override;
   void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override;
@@ -33,6 +34,9 @@ private:
   void round(mlir::Value number);
   void exchangeOperands(mlir::Value now); ///< the barrier behind publish(); `now`: its epoch
   void writeTile(const std::function<void()> &body);
+  /// What goes from tile to tile: `ok` and, of Lamport's packets, `late`.
+  tile::TileWriter::Values progress() const;
+  void resume(mlir::ValueRange progress);
   bool everyTileIsWhole() const; ///< also in the last round
   /// Of the packets of an epoch, i32: not 0, which is what memory holds before the first one.
   mlir::Value flagOf(mlir::Value epoch) { return w.truncate(w.add(w.modulo(epoch, w.i64(0xFFFFFFFF)), w.i64(1)), 32); }
@@ -67,9 +71,7 @@ private:
   mlir::Value arrayIndex(const Rank &part, int parts, mlir::Value &mask);
   /// GPUs, packets of rows: the words of neighbouring threads are neighbours, so that what goes over the links is
   /// whole; plain tiles are what a thread reads at once.
-  bool arrangesPackets() const {
-    return isGpu() && plan.rowElements && plan.algorithm->inboxSlots(collective.ranks) > 0;
-  }
+  bool arrangesPackets() const { return isGpu() && plan.rowElements && plan.hasPackets(); }
   mlir::Value firstOutput(const Rank &part); ///< in a plan of rows: the index of the row's first element
   mlir::Value both(mlir::Value mask, mlir::Value condition) {
     return !condition ? mask : mask ? w.bitAnd(mask, w.like(condition, mask)) : w.splat(condition, plan.tileElements);
@@ -80,12 +82,20 @@ private:
   }
   bool isGpu() const { return plan.target != "host"; }
 
+  bool isLamport() const { return plan.packets == PacketForm::Lamport; }
+  int64_t bytesOfPacket() const { return isLamport() ? 8 : 4; } ///< of its data
+  /// What packets of a tile are made of. Lamport's are not all ones, and neither is the tile from then on.
+  llvm::SmallVector<mlir::Value, 2> wordsOf(TileHandle tile);
+  /// The data of packets, and whether each came; data 0 where `mask` does not hold.
+  std::pair<mlir::Value, mlir::Value> take(mlir::Value source, mlir::Value mask);
   /// Packets that have been asked for; what became of them is looked at for all together.
   struct Receipt {
-    int from;
-    mlir::Value source, arrived; ///< pointers, i1: tiles
+    mlir::Value from;                   ///< i64
+    mlir::Value source, place, arrived; ///< pointers, the same as they were read, i1: tiles
   };
-  void settle(); ///< reports packets that did not come
+  void settle();        ///< reports packets that did not come; of Lamport's takes notice of them
+  void settleLamport(); ///< and makes room for the next ones
+  void reportLate();    ///< behind all tiles of a loop: those of Lamport's that did not come
 
   /// Fused operands: what is left of outputs, which is done at the end of the tile's code, when all has been loaded.
   struct Ending {
@@ -124,6 +134,8 @@ private:
   mlir::Value present;     ///< which of them exist; null: all
   mlir::Value lanes;       ///< i64: 0 ... tile - 1
   std::vector<mlir::Value> tiles;
+  mlir::Value late; ///< Lamport: a tile of i32, by word: 0, or one more than the rank that it did not come from
+  std::map<TileHandle, llvm::SmallVector<mlir::Value, 2>> words; ///< wordsOf, so far
   std::vector<Receipt> receipts;
   CollectiveOperands::RestOfOutput begun; ///< of the output that follows
   std::vector<Ending> endings;

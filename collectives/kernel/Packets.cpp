@@ -28,12 +28,12 @@ static Value splitNeighbours(tile::TileWriter &w, Value tile) {
   return ReshapeOp::create(w.b, RankedTensorType::get({2 * size}, element), pairs);
 }
 
-llvm::SmallVector<Value, 2> toWords(tile::TileWriter &w, Value tile) {
+llvm::SmallVector<Value, 2> toWords(tile::TileWriter &w, Value tile, unsigned wordBits) {
   unsigned bits = elementBits(tile.getType());
   Value integers = w.bitcast(tile, w.b.getIntegerType(bits));
-  if (bits == 64)
+  if (bits > wordBits)
     return {w.truncate(integers, 32), w.truncate(w.shiftRight(integers, w.i64(32)), 32)};
-  for (; bits < 32; bits *= 2)
+  for (; bits < wordBits; bits *= 2)
     integers = joinNeighbours(w, integers);
   return {integers};
 }
@@ -41,9 +41,9 @@ llvm::SmallVector<Value, 2> toWords(tile::TileWriter &w, Value tile) {
 Value fromWords(tile::TileWriter &w, ArrayRef<Value> words, Type element) {
   unsigned bits = element.getIntOrFloatBitWidth();
   Value integers = words[0];
-  if (bits == 64)
+  if (words.size() == 2)
     integers = w.bitOr(w.extend(words[0], 64), w.shiftLeft(w.extend(words[1], 64), w.i64(32)));
-  for (unsigned now = 32; now > bits; now /= 2)
+  for (unsigned now = elementBits(integers.getType()); now > bits; now /= 2)
     integers = splitNeighbours(w, integers);
   return w.bitcast(integers, element);
 }

@@ -24,7 +24,7 @@ public:
     return 0;
   }
   void send(const Rank &, const Slot &, TileHandle) override {}
-  TileHandle receive(int, const Slot &, TileHandle) override { return 0; }
+  TileHandle receive(const Rank &, const Slot &, TileHandle) override { return 0; }
   void publish() override {}
   TileHandle peerInput(const Rank &of, const Rank &) override {
     add(me, resolve(of));

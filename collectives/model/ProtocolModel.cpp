@@ -28,9 +28,17 @@ byte value[CELLS], writer[CELLS], written[CELLS], readBy[CELLS * RANKS];
 bit stored[SIGNALS];
 byte carried[SIGNALS * RANKS];
 
-/* Packets, by box and round: 0 before one was sent. */
+/* Packets with flags, by box and round: 0 before one was sent. */
 byte packet[BOXES * (ROUNDS + 1)], sent[BOXES], taken[BOXES];
+)";
 
+/// Of packets of Lamport's form, each round of which is a launch.
+const char *const lamportRules =
+    R"(
+/* Packets without flags, by box: 0 until one comes. A launch is a segment: its end releases what its rank did, and
+   acquires what the packets carry that it has taken, which is what their senders knew when their launches began.
+   cleared[] is the segment in which the owner of a box last made it 0: that must come before the next packet there. */
+byte boxed[BOXES], cleared[BOXES], told[BOXES * RANKS], learnt[RANKS * RANKS];
 )";
 
 /// Values are round * tags + tag. Tags of inputs by rank and part, of sums by part, of an address, and of zeros.
@@ -71,7 +79,7 @@ public:
   void store(const Rank &at, const Slot &slot, TileHandle tile) override;
   TileHandle load(const Rank &at, const Slot &slot) override;
   void send(const Rank &to, const Slot &slot, TileHandle tile) override;
-  TileHandle receive(int from, const Slot &slot, TileHandle own) override;
+  TileHandle receive(const Rank &from, const Slot &slot, TileHandle own) override;
   void publish() override;
   TileHandle peerInput(const Rank &of, const Rank &part) override;
   void peerOutput(const Rank &of, const Rank &part, TileHandle tile) override;
@@ -117,6 +125,10 @@ private:
   int inputValue(int rank, int part) const { return valueOf(1 + rank * ranks + part); }
   int sumValue(int part) const { return valueOf(1 + ranks * ranks + part); }
   int expectedOutput(int part) const;
+
+  bool isLamport() const { return plan.packets == PacketForm::Lamport; }
+  void endLaunch();
+  std::string receiveLamport(int box, bool waits);
 
   // As kernel/CollectiveKernel.cpp has them.
   int firstEpoch() const { return 1 + (has(ProtocolFault::SameEpoch) ? 0 : round - 1) * plan.epochs; }
@@ -179,9 +191,9 @@ std::string ModelWriter::run() {
     processes += writeProcess();
   return fmt::format(
       "/* {} by {}, {} rounds, fault: {} */\n"
-      "#define RANKS {}\n#define ROUNDS {}\n#define CELLS {}\n#define SIGNALS {}\n#define BOXES {}\n\n{}{}",
+      "#define RANKS {}\n#define ROUNDS {}\n#define CELLS {}\n#define SIGNALS {}\n#define BOXES {}\n\n{}{}\n{}",
       describe(c), plan.algorithm->name, options.rounds, faultName(options.fault), ranks, options.rounds, cells.count(),
-      signals.count(), boxes.count(), rules, processes);
+      signals.count(), boxes.count(), rules, isLamport() ? lamportRules : "", processes);
 }
 
 std::string ModelWriter::writeProcess() {
@@ -207,6 +219,8 @@ void ModelWriter::writeRound() {
   plan.algorithm->write(*this, c);
   if (plan.algorithm->direct)
     readOutputs();
+  if (isLamport())
+    endLaunch();
   for (int part = 0; part < (plan.algorithm->slices ? ranks : c.outputParts()); ++part)
     if (!outputs.count(part))
       alongside(fmt::format("assert(false) /* part {} of the output is not written */", part));
@@ -380,17 +394,27 @@ void ModelWriter::inTurn(const std::function<void()> &body) {
 // A packet replaces the one before it, which must have been taken: a store does not come before the poll that the rank
 // left in order to reach it.
 void ModelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
-  int at = box(resolve(to), slot);
+  int owner = resolve(to), at = box(owner, slot);
+  if (isLamport()) {
+    std::string tells;
+    for (int rank = 0; rank < ranks && !has(ProtocolFault::RelaxedSignal); ++rank)
+      tells += fmt::format("; told[{}] = {}", at * ranks + rank,
+                           rank == me ? std::to_string(segment - 1) : fmt::format("known[{}]", me * ranks + rank));
+    return beginStep(fmt::format("d_step {{ assert(boxed[{}] == 0 && {}); boxed[{}] = {}{}", at,
+                                 comesBefore(owner, fmt::format("cleared[{}]", at)), at, tiles[size_t(tile)], tells));
+  }
   beginStep(fmt::format("d_step {{ assert(sent[{}] == taken[{}]); packet[{}] = {}; sent[{}] = {}", at, at,
                         at * (options.rounds + 1) + round, tiles[size_t(tile)], at, round));
 }
 
 // Any packet that was ever sent there may be seen, as long as it has the flag.
-TileHandle ModelWriter::receive(int from, const Slot &slot, TileHandle own) {
+TileHandle ModelWriter::receive(const Rank &sender, const Slot &slot, TileHandle own) {
+  int from = resolve(sender), at = box(me, slot);
   if (from == me)
     return own;
-  int at = box(me, slot);
   bool waits = !(has(ProtocolFault::MissingWait) && from == (me + 1) % ranks);
+  if (isLamport())
+    return keep(receiveLamport(at, waits));
   std::string result = newVariable();
   std::string choices;
   for (int other = 1; other <= options.rounds; ++other) {
@@ -404,6 +428,34 @@ TileHandle ModelWriter::receive(int from, const Slot &slot, TileHandle own) {
     choices += fmt::format(" :: {} = 0", result);
   beginStep(fmt::format("atomic {{ if{} fi; assert({} / {} == {})", choices, result, tags, round));
   return keep(result);
+}
+
+// The owner clears the box in a step of its own.
+std::string ModelWriter::receiveLamport(int box, bool waits) {
+  std::string result = newVariable(), learns;
+  for (int rank = 0; rank < ranks && !has(ProtocolFault::RelaxedWait); ++rank)
+    if (rank != me) {
+      std::string knows = fmt::format("learnt[{}]", me * ranks + rank),
+                  tells = fmt::format("told[{}]", box * ranks + rank);
+      learns += fmt::format("; {} = ({} > {} -> {} : {})", knows, tells, knows, tells, knows);
+    }
+  beginStep(fmt::format("d_step {{ {} -> {} = boxed[{}]; assert({} / {} == {}){}",
+                        waits ? fmt::format("boxed[{}] != 0", box) : "true", result, box, result, tags, round, learns));
+  if (!has(ProtocolFault::KeptPacket))
+    beginStep(fmt::format("d_step {{ boxed[{}] = 0; cleared[{}] = {}", box, box, segment));
+  return result;
+}
+
+void ModelWriter::endLaunch() {
+  std::string learns;
+  for (int rank : others()) {
+    std::string knows = fmt::format("known[{}]", me * ranks + rank),
+                news = fmt::format("learnt[{}]", me * ranks + rank);
+    learns += fmt::format("{}{} = ({} > {} -> {} : {})", learns.empty() ? "" : "; ", knows, news, knows, news, knows);
+  }
+  if (!learns.empty())
+    beginStep("d_step { " + learns);
+  ++segment;
 }
 
 //===-- Values ---------------------------------------------------------------------------------------------------===//
@@ -473,6 +525,8 @@ const char *faultName(ProtocolFault fault) {
     return "second_barrier";
   case ProtocolFault::SourcesOnly:
     return "sources_only";
+  case ProtocolFault::KeptPacket:
+    return "kept_packet";
   }
   return "";
 }
@@ -481,7 +535,7 @@ const std::vector<ProtocolFault> &allProtocolFaults() {
   static const std::vector<ProtocolFault> all = {ProtocolFault::RelaxedSignal, ProtocolFault::RelaxedWait,
                                                  ProtocolFault::MissingWait,   ProtocolFault::SingleBuffer,
                                                  ProtocolFault::SameEpoch,     ProtocolFault::SecondBarrier,
-                                                 ProtocolFault::SourcesOnly};
+                                                 ProtocolFault::SourcesOnly,   ProtocolFault::KeptPacket};
   return all;
 }
 

@@ -12,13 +12,15 @@ namespace heddle {
 /// Something wrong with the protocol, to see whether the check finds it.
 enum class ProtocolFault {
   None,
-  RelaxedSignal, ///< the barrier's stores are relaxed, and no fence comes before them
-  RelaxedWait,   ///< the barrier's polls are relaxed
+  RelaxedSignal, ///< the barrier's stores are relaxed, and no fence comes before them; Lamport: launches release
+                 ///< nothing
+  RelaxedWait,   ///< the barrier's polls are relaxed; Lamport: launches acquire nothing
   MissingWait,   ///< of each rank for its next one: in barriers, and for packets
   SingleBuffer,  ///< one parity instead of two
   SameEpoch,     ///< every round has the epoch, and the flag, of the first one
   SecondBarrier, ///< of each round is left out
   SourcesOnly,   ///< a barrier waits only for the ranks whose data are read after it
+  KeptPacket,    ///< packets of Lamport's form stay where they came when they have been taken
 };
 
 struct ModelOptions {

@@ -72,7 +72,7 @@ Verdict check(const std::string &model) {
   return verdict;
 }
 
-Plan planOf(const Algorithm &algorithm, int ranks) {
+Plan planOf(const Algorithm &algorithm, int ranks, PacketForm packets = PacketForm::LL) {
   Collective collective;
   collective.kind = algorithm.kinds[0];
   collective.ranks = ranks;
@@ -80,33 +80,52 @@ Plan planOf(const Algorithm &algorithm, int ranks) {
   if (collective.kind == CollectiveKind::Permute) // everybody to the next one, and nobody to rank 0
     for (int rank = 0; rank < ranks; ++rank)
       collective.sources.push_back(rank - 1);
-  return makePlan(collective, hostChip, {algorithm.name, 1, 4, 1});
+  return makePlan(collective, hostChip, {algorithm.name, 1, 4, 1, 0, false, 0, packets});
+}
+
+/// What there is a model of.
+struct Subject {
+  const Algorithm *algorithm;
+  PacketForm packets;
+  std::string name() const { return std::string(algorithm->name) + (packets == PacketForm::Lamport ? "_lamport" : ""); }
+};
+
+std::vector<Subject> subjects() {
+  std::vector<Subject> all;
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    all.push_back({algorithm, PacketForm::LL});
+    if (algorithm->inboxSlots(2) > 0 && reduces(algorithm->kinds[0]))
+      all.push_back({algorithm, PacketForm::Lamport});
+  }
+  return all;
 }
 
 void expectRight(const Plan &plan, const ModelOptions &options) {
   Verdict verdict = check(promelaModel(plan, options));
   EXPECT_TRUE(verdict.complete && verdict.errors == 0) << verdict.report;
-  std::printf("%-18s %d ranks, %d rounds%s: %ld states\n", plan.algorithm->name, plan.collective.ranks, options.rounds,
+  std::printf("%-18s %-7s %d ranks, %d rounds%s: %ld states\n", plan.algorithm->name,
+              plan.hasPackets() ? packetFormName(plan.packets) : "", plan.collective.ranks, options.rounds,
               options.inPlace ? ", in place" : "", verdict.states);
 }
 
 /// One case for each algorithm, so that CTest can share them out.
-class OfAlgorithm : public testing::TestWithParam<const Algorithm *> {
+class OfAlgorithm : public testing::TestWithParam<Subject> {
 protected:
-  const Algorithm &algorithm = *GetParam();
+  const Algorithm &algorithm = *GetParam().algorithm;
+  const PacketForm packets = GetParam().packets;
 };
 
-INSTANTIATE_TEST_SUITE_P(ProtocolModel, OfAlgorithm, testing::ValuesIn(allAlgorithms()),
-                         [](const auto &info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(ProtocolModel, OfAlgorithm, testing::ValuesIn(subjects()),
+                         [](const auto &info) { return info.param.name(); });
 
 TEST_P(OfAlgorithm, IsRightInEveryInterleaving) {
   for (int ranks : {2, 3})
-    expectRight(planOf(algorithm, ranks), {4});
+    expectRight(planOf(algorithm, ranks, packets), {4});
 }
 
 // What ranks forget they could not have seen again.
 TEST_P(OfAlgorithm, IsRightWhenNothingIsForgotten) {
-  std::string model = promelaModel(planOf(algorithm, 2), {4});
+  std::string model = promelaModel(planOf(algorithm, 2, packets), {4});
   std::string remembering = std::regex_replace(model, std::regex("; (stored|carried)\\[[0-9]+\\] = 0"), "");
   EXPECT_EQ(remembering != model, algorithm.barriers > 0);
   if (algorithm.barriers == 0)
@@ -121,7 +140,7 @@ TEST_P(OfAlgorithm, IsRightInPlace) {
     ModelOptions options;
     options.inPlace = true;
     if (algorithm.direct)
-      expectRight(planOf(algorithm, ranks), options);
+      expectRight(planOf(algorithm, ranks, packets), options);
   }
 }
 
@@ -201,42 +220,45 @@ TEST(ProtocolModel, PermutationsInACircle) {
 /// algorithm has nothing that could be wrong so. A sum comes back to two_shot_packets only from a rank that has taken
 /// this rank's packets of the round, so one buffer would do there.
 const char *const faultColumns = "relaxed_signal relaxed_wait missing_wait single_buffer same_epoch second_barrier "
-                                 "sources_only";
+                                 "sources_only kept_packet";
 const std::map<std::string, std::string> faultTable = {
-    {"one_shot_packets", "- - caught caught caught - -"},
-    {"one_shot_pull", "caught caught caught caught caught - -"},
-    {"two_shot_packets", "- - caught harmless caught - -"},
-    {"two_shot_direct", "caught caught caught - caught caught -"},
-    {"two_shot_push", "caught caught caught - caught caught -"},
-    {"two_shot_pull", "caught caught caught caught caught caught -"},
-    {"gather_packets", "- - caught caught caught - -"},
-    {"gather_push", "caught caught caught caught caught - -"},
-    {"gather_pull", "caught caught caught caught caught - -"},
-    {"gather_direct_push", "caught caught caught - caught caught -"},
-    {"gather_direct_pull", "caught caught caught - caught caught -"},
-    {"scatter_packets", "- - caught caught caught - -"},
-    {"scatter_pull", "caught caught caught caught caught - -"},
-    {"scatter_direct", "caught caught caught - caught caught -"},
-    {"exchange_packets", "- - caught caught caught - -"},
-    {"exchange_push", "caught caught caught caught caught - -"},
-    {"exchange_direct", "caught caught caught - caught caught -"},
-    {"permute_pull", "caught caught caught caught caught - caught"},
-    {"broadcast_pull", "caught caught caught caught caught - caught"},
-    {"broadcast_scatter", "caught caught caught caught caught - -"},
+    {"one_shot_packets", "- - caught caught caught - - -"},
+    {"one_shot_packets_lamport", "caught caught caught caught - - - caught"},
+    {"one_shot_pull", "caught caught caught caught caught - - -"},
+    {"two_shot_packets", "- - caught harmless caught - - -"},
+    {"two_shot_packets_lamport", "caught caught caught caught - - - caught"},
+    {"two_shot_direct", "caught caught caught - caught caught - -"},
+    {"two_shot_push", "caught caught caught - caught caught - -"},
+    {"two_shot_pull", "caught caught caught caught caught caught - -"},
+    {"gather_packets", "- - caught caught caught - - -"},
+    {"gather_push", "caught caught caught caught caught - - -"},
+    {"gather_pull", "caught caught caught caught caught - - -"},
+    {"gather_direct_push", "caught caught caught - caught caught - -"},
+    {"gather_direct_pull", "caught caught caught - caught caught - -"},
+    {"scatter_packets", "- - caught caught caught - - -"},
+    {"scatter_packets_lamport", "caught caught caught caught - - - caught"},
+    {"scatter_pull", "caught caught caught caught caught - - -"},
+    {"scatter_direct", "caught caught caught - caught caught - -"},
+    {"exchange_packets", "- - caught caught caught - - -"},
+    {"exchange_push", "caught caught caught caught caught - - -"},
+    {"exchange_direct", "caught caught caught - caught caught - -"},
+    {"permute_pull", "caught caught caught caught caught - caught -"},
+    {"broadcast_pull", "caught caught caught caught caught - caught -"},
+    {"broadcast_scatter", "caught caught caught caught caught - - -"},
 };
 
 /// The model with a fault, or nothing where it is the same as without.
-std::string faultyModel(const Algorithm &algorithm, int ranks, ProtocolFault fault) {
+std::string faultyModel(const Subject &subject, int ranks, ProtocolFault fault) {
   auto model = [&](ProtocolFault fault) {
-    std::string text = promelaModel(planOf(algorithm, ranks), {3, fault});
+    std::string text = promelaModel(planOf(*subject.algorithm, ranks, subject.packets), {3, fault});
     return text.substr(text.find('\n')); // without the title, which names the fault
   };
   std::string wrong = model(fault);
   return wrong == model(ProtocolFault::None) ? "" : wrong;
 }
 
-std::string found(const Algorithm &algorithm, int ranks, ProtocolFault fault) {
-  std::string model = faultyModel(algorithm, ranks, fault);
+std::string found(const Subject &subject, int ranks, ProtocolFault fault) {
+  std::string model = faultyModel(subject, ranks, fault);
   if (model.empty())
     return "-";
   Verdict verdict = check(model);
@@ -248,8 +270,8 @@ TEST_P(OfAlgorithm, ShowsPlantedFaults) {
   for (int ranks : {2, 3}) {
     std::string row;
     for (ProtocolFault fault : allProtocolFaults())
-      row += (row.empty() ? "" : " ") + found(algorithm, ranks, fault);
-    EXPECT_EQ(row, faultTable.at(algorithm.name)) << ranks << " ranks";
+      row += (row.empty() ? "" : " ") + found(GetParam(), ranks, fault);
+    EXPECT_EQ(row, faultTable.at(GetParam().name())) << ranks << " ranks";
   }
 }
 
@@ -258,7 +280,7 @@ TEST(ProtocolModel, FaultTableHasAllColumns) {
   for (ProtocolFault fault : allProtocolFaults())
     columns += (columns.empty() ? "" : " ") + std::string(faultName(fault));
   EXPECT_EQ(columns, faultColumns);
-  EXPECT_EQ(faultTable.size(), allAlgorithms().size());
+  EXPECT_EQ(faultTable.size(), subjects().size());
 }
 
 TEST(ProtocolModel, RefusesWhatItHasNoNamesFor) {

@@ -2,6 +2,7 @@
 // Every algorithm, rank count, type and reduction against the plain reference.
 #include "tests/multi_device/Cases.h"
 #include "tests/multi_device/CollectiveRunner.h"
+#include <cmath>
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -17,7 +18,8 @@ TEST(Collectives, EveryAlgorithmAndRankCount) {
   }
 }
 
-// By packets, which take the elements apart into words.
+// By packets, which take the elements apart into words: with flags, as there are several rounds, and where a tile has
+// room for all in one of the form that the type has.
 TEST(Collectives, EveryTypeAndReduction) {
   HEDDLE_WANTS_DEVICES(3);
   Communicator communicator(openDevices({0, 1, 2}));
@@ -28,8 +30,51 @@ TEST(Collectives, EveryTypeAndReduction) {
       bool isSum = reduction == Reduction::Sum || reduction == Reduction::Product;
       if ((isFloat(type) && isBitwise) || (type == ElementType::I1 && isSum))
         continue;
-      expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 61, type, reduction),
-                  {"one_shot_packets", 1, 16, 2}, uint64_t(number));
+      for (int64_t tile : {16, 1024})
+        expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 61, type, reduction),
+                    {"one_shot_packets", 1, tile, 2}, uint64_t(number));
+    }
+}
+
+constexpr const char *foldingPackets[] = {"one_shot_packets", "two_shot_packets", "scatter_packets"};
+
+Collective foldOf(const std::string &algorithm, int ranks, int64_t inner, ElementType type) {
+  CollectiveKind kind = algorithm == "scatter_packets" ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
+  return makeCollective(kind, ranks, 1, inner, type);
+}
+
+// Each slot is written, read and cleared several times, by several tiles and blocks.
+TEST(Collectives, PacketsOfLamportsForm) {
+  for (int ranks = 1; ranks <= std::min(8, driverUnderTest().deviceCount()); ++ranks) {
+    Communicator communicator(openDevices(firstOrdinals(ranks)));
+    for (const char *algorithm : foldingPackets)
+      for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::F64})
+        for (int64_t inner : {1, 2500, 6144}) {
+          PlanOptions options = {algorithm, 2, 1024, 4};
+          options.packets = PacketForm::Lamport;
+          expectRight(communicator, foldOf(algorithm, ranks, inner, type), options, uint64_t(inner), 5);
+        }
+  }
+}
+
+// What a word that has not come is made of, and the NaNs next to it, may be data.
+TEST(Collectives, NaNsOfAllOnesArriveAsNaNs) {
+  HEDDLE_WANTS_DEVICES(3);
+  for (const char *algorithm : foldingPackets)
+    for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16,
+                             ElementType::F8E4M3FN, ElementType::F8E5M2}) {
+      Communicator communicator(openDevices({0, 1, 2}));
+      Collective collective = foldOf(algorithm, 3, 1000, type);
+      PlanOptions options = {algorithm, 1, 1024, 1};
+      options.packets = PacketForm::Lamport;
+      std::string zeros(size_t(collective.inputElements() * elementSizeBytes(type)), '\0'), ones(zeros.size(), '\xff');
+      CollectiveRun run(communicator, makePlan(collective, chipUnderTest(), options), {zeros, ones, zeros});
+      std::vector<std::string> outputs = run.run();
+      for (const std::string &output : outputs) {
+        EXPECT_EQ(output, outputs[0]);
+        for (size_t i = 0; i < output.size(); i += size_t(elementSizeBytes(type)))
+          ASSERT_TRUE(std::isnan(loadDouble(type, output.data() + i))) << elementTypeName(type) << " by " << algorithm;
+      }
     }
 }
 
@@ -98,7 +143,8 @@ TEST(Collectives, AcrossTheWrapOfTheEpochs) {
     Communicator communicator(openDevices({0, 1, 2}), options);
     for (const char *algorithm :
          {"one_shot_packets", "one_shot_pull", "two_shot_packets", "two_shot_pull", "two_shot_direct", "two_shot_push"})
-      expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 50), {algorithm, 1, 4, 1}, 3, 4);
+      for (int64_t tile : {4, 1024}) // packets of both forms
+        expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 50), {algorithm, 1, tile, 1}, 3, 4);
   }
 }
 

@@ -39,7 +39,7 @@ Plan planOfTiles(const Algorithm &algorithm, K kind, int ranks, const std::strin
 }
 
 double bytesOfLoads(const Plan &plan, int from, int to) {
-  LinkLoads loads = linkLoads(*plan.algorithm, plan.collective);
+  LinkLoads loads = linkLoads(*plan.algorithm, plan.collective, plan.packets);
   double parts = 0;
   for (const LinkLoads::Phase &phase : loads.phases)
     parts += phase.parts[size_t(from * plan.collective.ranks + to)];
@@ -101,7 +101,7 @@ TEST_P(Links, OfAllCarryABroadcastOfPlans) {
   for (const Chip *chip : {&gfx942Chip, &gfx950Chip}) {
     Plan plan = makePlan(makeCollective(K::Broadcast, ranks, 1, 1 << 20), *chip, {});
     EXPECT_EQ(plan.algorithm, &broadcastScatter);
-    LinkLoads loads = linkLoads(*plan.algorithm, plan.collective);
+    LinkLoads loads = linkLoads(*plan.algorithm, plan.collective, plan.packets);
     ASSERT_EQ(loads.phases.size(), 2u);
     EXPECT_EQ(loads.phases[0].largest(), 1);
     EXPECT_EQ(loads.phases[1].smallest(ranks), loads.phases[1].largest());
@@ -185,7 +185,7 @@ TEST(LinksOfPlans, EveryPhaseUsesAllOfThem) {
             options.direct = direct;
             Plan plan = makePlan(makeCollective(kind, ranks, 1, inner), *chip, options);
             SCOPED_TRACE(describe(plan));
-            for (const LinkLoads::Phase &phase : linkLoads(*plan.algorithm, plan.collective).phases)
+            for (const LinkLoads::Phase &phase : linkLoads(*plan.algorithm, plan.collective, plan.packets).phases)
               EXPECT_EQ(phase.smallest(ranks), phase.largest());
           }
 }
@@ -207,7 +207,8 @@ TEST(LinksOfPlans, LargeCallsAreDirectAndFillTheLinks) {
 /// Of more data over faster links a call takes less.
 TEST(LinksOfPlans, TheEstimateFollowsTheFullestLink) {
   Collective collective = makeCollective(K::AllReduce, 8, 1, 1 << 20);
-  LinkLoads direct = linkLoads(twoShotDirect, collective), oneShot = linkLoads(oneShotPull, collective);
+  LinkLoads direct = linkLoads(twoShotDirect, collective, PacketForm::LL),
+            oneShot = linkLoads(oneShotPull, collective, PacketForm::LL);
   int64_t bytes = int64_t(1) << 22;
   double time = estimateNanoseconds(direct, gfx942Chip.links, bytes / 8);
   EXPECT_LT(time, estimateNanoseconds(oneShot, gfx942Chip.links, bytes));

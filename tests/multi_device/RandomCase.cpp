@@ -55,6 +55,8 @@ void chooseKernel(Random &random, RandomCase &test) {
   test.options.blocks = int(random.chance(50) ? 1 : random.between(2, 5));
   test.options.tileElements = int64_t(4) << random.below(random.chance(10) ? 9 : 6);
   test.options.tilesPerRound = random.between(1, 4);
+  if (random.chance(25))
+    test.options.packets = PacketForm::LL;
 }
 
 int64_t randomLength(Random &random, int64_t roundElements) {
@@ -133,12 +135,13 @@ std::string describe(const RandomCase &test) {
     sizes.push_back(fmt::format("[{}][{}]", outer, inner));
   return fmt::format(
       "seed {}: {} {} of {} parts {} on devices {}, sources {{{}}}, {}, {} blocks, {} tiles of {}, first "
-      "epoch {}, offsets {} and {}{}{}{}",
+      "epoch {}, offsets {} and {}{}{}{}{}",
       test.seed, collectiveName(c.kind), c.reduces() ? reductionName(c.reduction) : "copy", elementTypeName(c.type),
       fmt::join(sizes, " "), fmt::join(test.ordinals, ","), fmt::join(c.sources, ","), test.options.algorithm,
       test.options.blocks, test.options.tilesPerRound, test.options.tileElements, test.firstEpoch,
       test.placement.inputOffset, test.placement.outputOffset, test.placement.inPlace ? ", in place" : "",
-      test.special ? ", special values" : "", test.threads ? ", a thread for each rank" : "");
+      test.options.packets ? ", packets with flags" : "", test.special ? ", special values" : "",
+      test.threads ? ", a thread for each rank" : "");
 }
 
 /// The case's devices, in their order, among those that there are.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a collective may not be, and what the messages say.
+#include "chips/Chip.h"
 #include "collectives/kernel/CompileKernel.h"
 #include "runtime/Launch.h"
 #include "tests/multi_device/Cases.h"
@@ -47,6 +48,48 @@ TEST(Refusals, RanksAndSizes) {
             "all-reduce of 1099511627776 times 1099511627776 elements does not fit the address space" + sizes);
   EXPECT_EQ(refusal(makeCollective(CollectiveKind::Broadcast, 2, 1, -1)),
             "broadcast of 1 times -1 elements does not fit the address space" + sizes);
+}
+
+std::string refusalOfLamport(const std::string &algorithm, ElementType type, const Chip &chip,
+                             PlanOptions options = {}) {
+  CollectiveKind kind = algorithm == "gather_packets" ? CollectiveKind::AllGather : CollectiveKind::AllReduce;
+  options.algorithm = algorithm, options.packets = PacketForm::Lamport;
+  std::string error =
+      errorOf(ErrorClass::Input, [&] { makePlan(makeCollective(kind, 2, 1, 500, type), chip, options); });
+  if (error != "no error")
+    expectContains(error, "no packets of Lamport's form: ");
+  return error.substr(0, error.find('\n'));
+}
+
+TEST(Refusals, PacketsOfLamportsForm) {
+  const std::string no = "no packets of Lamport's form: ";
+  PlanOptions small = {"", 1, 32, 2}, large = {"", 1, 512, 1};
+  EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F32, hostChip, large), "no error");
+  EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F32, sm90Chip, large), "no error");
+  EXPECT_EQ(refusalOfLamport("one_shot_pull", ElementType::F32, hostChip), no + "one_shot_pull has no packets");
+  EXPECT_EQ(refusalOfLamport("gather_packets", ElementType::F32, hostChip),
+            no + "gather_packets copies elements, which may have any bits");
+  EXPECT_EQ(refusalOfLamport("two_shot_packets", ElementType::I32, hostChip), no + "each word of i32 means something");
+  EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F8E4M3FNUZ, hostChip),
+            no + "each word of f8E4M3FNUZ means something");
+  EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F32, hostChip, small),
+            no + "there are 8 rounds: such packets have one");
+  large.tileElements = 32, large.tilesPerRound = 16;
+  EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F32, sm90Chip, large),
+            no + "a tile has 16 words of 8 bytes for 128 threads");
+}
+
+// Nobody asks: then the plan takes the form that it can.
+TEST(Refusals, PacketsAreOfTheFormThatCanBe) {
+  auto form = [](ElementType type, const PlanOptions &options) {
+    return makePlan(makeCollective(CollectiveKind::AllReduce, 2, 1, 500, type), hostChip, options).packets;
+  };
+  PlanOptions one = {"two_shot_packets", 1, 512, 1}, several = {"two_shot_packets", 1, 64, 1};
+  EXPECT_EQ(form(ElementType::BF16, one), PacketForm::Lamport);
+  EXPECT_EQ(form(ElementType::BF16, several), PacketForm::LL);
+  EXPECT_EQ(form(ElementType::I16, one), PacketForm::LL);
+  one.packets = PacketForm::LL;
+  EXPECT_EQ(form(ElementType::BF16, one), PacketForm::LL);
 }
 
 TEST(Refusals, SourcesThatAreNoPermutation) {
