@@ -31,6 +31,7 @@ public:
       ++number;
     }
     move(me, of(to), packets == PacketForm::LL ? 2 : 1);
+    loads.staged += 2 * share / loads.ranks; // twice the bytes, or written twice
   }
   TileHandle receive(const Rank &, const Slot &, TileHandle) override {
     loads.legs += !received && me == 0;

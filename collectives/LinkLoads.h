@@ -23,7 +23,9 @@ struct LinkLoads {
   std::vector<Phase> phases; ///< idle ones too
   int barriers = 0;          ///< of a round
   int legs = 0;              ///< times that packets are waited for, those with addresses among them
-  double staged = 0;         ///< parts or slices that a rank stores into staging memory, its own or of others
+  /// Parts or slices that a rank stores into staging memory, its own or of others; packets as what they are twice, as
+  /// they have twice the bytes or are replaced when they were read.
+  double staged = 0;
 };
 
 /// Of one round that handles every element.

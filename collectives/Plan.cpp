@@ -19,9 +19,16 @@ int64_t alignUp(int64_t value, int64_t to) {
   return divideUp(value, to) * to;
 }
 
+/// Up to where packets are the best, in bytes.
+struct PacketLimits {
+  int64_t oneShot; ///< all-reduce: the input's
+  int64_t twoShot; ///< all-reduce: then by two shots
+  int64_t moved;   ///< other collectives: of the larger array
+};
+
 /// Where an algorithm stops being the best and the next begins, in bytes of the input.
 struct Crossovers {
-  int64_t packets; ///< packets up to here
+  PacketLimits ll, lamport;
   int64_t oneShot; ///< all-reduce: one shot up to here, when two shots can be direct
   int64_t staged;  ///< all-reduce: one shot up to here, when they cannot
   int64_t copied;  ///< other collectives: staged up to here, when they can be direct; of the larger array
@@ -30,7 +37,7 @@ struct Crossovers {
 
 /// The host's ranks share memory and caches: a barrier costs no more than a packet that somebody waits for, so packets,
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
-constexpr Crossovers hostCrossovers = {256, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
+constexpr Crossovers hostCrossovers = {{256, 256, 256}, {256, 256, 256}, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
 
 /// What is best on GPUs depends on how many ranks share the links and have to be met.
 struct GpuTable {
@@ -42,18 +49,28 @@ struct GpuTable {
   int mostWarps;             ///< of a block that would otherwise take a second turn
 };
 
-/// Packets need one way between devices where a barrier and a read need three, but carry half of what the links could.
-/// Two ranks: measured on two H200 by `heddle bench COLLECTIVE -d bf16 --device cuda --devices 2 -G 6 -n 50` with
-/// `--algorithm`, `--blocks`, `--warps` and `--tile`; they take one shot whatever is `staged`.
+constexpr int64_t kB = 1 << 10, MB = 1 << 20;
+
+/// Packets need one way between devices where a barrier and a read need three, but those with flags carry half of what
+/// the links could. Measured on two and four H200 by `heddle bench COLLECTIVE -d bf16 --device cuda -G 10 -n 20` with
+/// `--devices`, `--algorithm`, `--packets`, `--blocks`, `--warps` and `--tile`. Two ranks take one shot whatever is
+/// `staged`.
 constexpr GpuTable sm90Pair = {
-    {256 << 10, 2 << 20, 1 << 20, 512 << 10, 8 << 20}, maxCollectiveBlocks, 1 << 20, 512 << 10, 16};
-/// More: on four H200, with plain kernels of the same steps. Estimated are `staged`, that a second barrier takes as
-/// long as 1 MB from three peers, `copied` and `read`, as for two ranks, whose links carry more when they are written,
-/// and `manyBlocksBytes`, from what reads and writes of any number of blocks carry and their barriers cost.
-constexpr GpuTable sm90Group = {{128 << 10, 128 << 10, 1 << 20, 512 << 10, 16 << 20}, 64, 64 << 10, 4 << 20, 8};
+    {{256 * kB, 256 * kB, 512 * kB}, {8 * MB, 8 * MB, 2 * MB}, 2 * MB, 1 * MB, 512 * kB, 8 * MB},
+    maxCollectiveBlocks,
+    1 * MB,
+    512 * kB,
+    16};
+/// Three and more, as four. Estimated is `staged`: that a second barrier takes as long as 1 MB from three peers.
+constexpr GpuTable sm90Group = {
+    {{128 * kB, 256 * kB, 512 * kB}, {128 * kB, 4 * MB, 1 * MB}, 128 * kB, 1 * MB, 512 * kB, 4 * MB},
+    maxCollectiveBlocks,
+    64 * kB,
+    4 * MB,
+    16};
 
 /// Devices with a link for each pair: what is best is computed (LinkLoads.h), and the limits say nothing.
-constexpr GpuTable meshTable = {{0, 0, 0, 0, 0}, 64, 64 << 10, 256 << 10, 8};
+constexpr GpuTable meshTable = {{{0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0}, 64, 64 * kB, 256 * kB, 8};
 /// Of a direct algorithm, for each peer: what fills a link. Some 32 compute units fill the links of four MI300X, 48 to
 /// 80 those of eight.
 constexpr int meshBlocksPerPeer = 12;
@@ -91,14 +108,13 @@ bool hasSpareWord(ElementType type) {
   }
 }
 
-const Algorithm &chooseByLinks(const Collective &collective, const PeerLinks &links, bool direct) {
+const Algorithm &chooseByLinks(const Collective &collective, const PeerLinks &links, bool direct, PacketForm packets) {
   const Algorithm *best = nullptr;
   double least = 0;
   for (const Algorithm *algorithm : allAlgorithms()) {
     if (!algorithm->does(collective.kind) || (algorithm->direct && !direct))
       continue;
-    bool mayBeLamport = hasSpareWord(collective.type) && collective.reduces();
-    LinkLoads loads = linkLoads(*algorithm, collective, mayBeLamport ? PacketForm::Lamport : PacketForm::LL);
+    LinkLoads loads = linkLoads(*algorithm, collective, packets);
     double time = estimateNanoseconds(loads, links, linkPartBytes(collective, *algorithm));
     if (!best || time < least)
       best = algorithm, least = time;
@@ -106,29 +122,33 @@ const Algorithm &chooseByLinks(const Collective &collective, const PeerLinks &li
   return *best;
 }
 
-const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip, bool direct) {
+/// `packets` is the form that they would have.
+const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip, bool direct, PacketForm packets) {
   if (isMesh(chip))
-    return chooseByLinks(collective, chip.links, direct);
+    return chooseByLinks(collective, chip.links, direct, packets);
   Crossovers limits = crossoversOf(collective, chip);
   int64_t bytes = collective.inputElements() * elementSizeBytes(collective.type);
   int64_t larger =
       std::max(collective.inputElements(), collective.outputElements()) * elementSizeBytes(collective.type);
-  bool packets = bytes <= limits.packets, copies = !direct || larger <= limits.copied;
+  const PacketLimits &some = packets == PacketForm::Lamport ? limits.lamport : limits.ll;
+  bool few = larger <= some.moved, copies = !direct || larger <= limits.copied;
   switch (collective.kind) {
   case CollectiveKind::AllReduce:
-    if (packets)
+    if (bytes <= some.oneShot)
       return oneShotPackets;
+    if (bytes <= some.twoShot)
+      return twoShotPackets;
     if (direct)
       return bytes <= limits.oneShot                         ? oneShotPull
              : bytes <= limits.read || collective.ranks == 1 ? twoShotDirect
                                                              : twoShotPush;
     return bytes <= limits.staged || collective.ranks <= 2 ? oneShotPull : twoShotPull;
   case CollectiveKind::AllGather:
-    return packets ? gatherPackets : copies ? gatherPull : gatherDirectPush;
+    return few ? gatherPackets : copies ? gatherPull : gatherDirectPush;
   case CollectiveKind::ReduceScatter:
-    return packets ? scatterPackets : copies ? scatterPull : scatterDirect;
+    return few ? scatterPackets : copies ? scatterPull : scatterDirect;
   case CollectiveKind::AllToAll:
-    return packets ? exchangePackets : copies ? exchangePush : exchangeDirect;
+    return few ? exchangePackets : copies ? exchangePush : exchangeDirect;
   case CollectiveKind::Permute:
     return permutePull;
   case CollectiveKind::Broadcast:
@@ -195,16 +215,18 @@ bool hasManyBlocks(const Plan &plan, const Chip &chip, int64_t bytes) {
   return (plan.algorithm->direct && bytes >= least) || (pulls && bytes >= least * plan.collective.ranks);
 }
 
-/// Why packets cannot be Lamport's, of the geometry if `hasGeometry`; empty: they can.
-std::string whyNotLamport(const Plan &plan, const Chip &chip, bool hasGeometry) {
+bool mayBeLamport(const Collective &collective) {
+  return collective.reduces() && hasSpareWord(collective.type);
+}
+
+/// Why the plan's packets cannot be Lamport's; empty: they can.
+std::string whyNotLamport(const Plan &plan, const Chip &chip) {
   if (!plan.hasPackets())
     return fmt::format("{} has no packets", plan.algorithm->name);
   if (!plan.collective.reduces())
     return fmt::format("{} copies elements, which may have any bits", plan.algorithm->name);
   if (!hasSpareWord(plan.collective.type))
     return fmt::format("each word of {} means something", elementTypeName(plan.collective.type));
-  if (!hasGeometry)
-    return "";
   // A packet that was taken is replaced by ones, which only the end of a launch orders before the next packet there.
   if (plan.rounds > 1)
     return fmt::format("there are {} rounds: such packets have one", plan.rounds);
@@ -217,9 +239,10 @@ std::string whyNotLamport(const Plan &plan, const Chip &chip, bool hasGeometry) 
 }
 
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
+  int64_t most = plan.packets == PacketForm::Lamport ? lamportRoundBytes : gpuRoundBytes;
   if (plan.rowElements)
     return chooseRowGeometry(plan, plan.algorithm == &oneShotPull && !isMesh(chip) ? maxCollectiveBlocks : mostBlocks,
-                             gpuRoundBytes);
+                             most);
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.hasPackets();
   const GpuTable &table = gpuTable(plan.collective, chip);
@@ -242,7 +265,6 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
   int64_t fewest = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, tiles))));
-  int64_t most = plan.packets == PacketForm::Lamport ? lamportRoundBytes : gpuRoundBytes;
   int64_t fitting = std::max<int64_t>(1, most / (plan.tileElements * plan.blocks * size));
   plan.tilesPerRound = options.tilesPerRound ? options.tilesPerRound
                        : stagesNothing(plan) ? directTilesPerRound
@@ -402,27 +424,6 @@ int rowWarps(int64_t tileElements) {
   return int(std::clamp<int64_t>(tileElements / elementsPerWarp, 4, 32));
 }
 
-/// The form of packets, and the geometry, which is another one for each form.
-static void choosePackets(Plan &plan, const PlanOptions &options, const Chip &chip) {
-  auto cut = [&](PacketForm form) {
-    plan.packets = form;
-    if (chip.vendor == Vendor::Host)
-      chooseHostGeometry(plan, options);
-    else
-      chooseGpuGeometry(plan, options, chip);
-  };
-  std::string why = options.packets == PacketForm::LL ? "asked for" : whyNotLamport(plan, chip, /*hasGeometry=*/false);
-  if (why.empty()) {
-    cut(PacketForm::Lamport);
-    why = whyNotLamport(plan, chip, /*hasGeometry=*/true);
-  }
-  if (why.empty())
-    return;
-  if (options.packets == PacketForm::Lamport)
-    throw inputError("no packets of Lamport's form: " + why, {"leave the form to the plan, or give `--packets ll`"});
-  cut(PacketForm::LL);
-}
-
 const char *packetFormName(PacketForm form) {
   return form == PacketForm::LL ? "ll" : "lamport";
 }
@@ -434,13 +435,13 @@ PacketForm parsePacketForm(const std::string &name) {
   throw inputError(fmt::format("packets of form `{}`: they are `ll` or `lamport`", name));
 }
 
-Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options) {
-  checkCollective(collective);
-  checkOptions(options);
+/// With packets of `form`, if the algorithm has any.
+static Plan planWith(PacketForm form, const Collective &collective, const Chip &chip, const PlanOptions &options) {
   Plan plan;
   plan.collective = collective;
-  plan.algorithm = options.algorithm.empty() ? &chooseAlgorithm(collective, chip, options.direct)
+  plan.algorithm = options.algorithm.empty() ? &chooseAlgorithm(collective, chip, options.direct, form)
                                              : &findAlgorithm(collective.kind, options.algorithm);
+  plan.packets = plan.hasPackets() ? form : PacketForm::LL;
   plan.sliceElements =
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
   plan.target = chip.name;
@@ -453,11 +454,28 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
   else if (plan.slicesAreChunks())
     plan.sliceElements = alignUp(plan.sliceElements, directSliceBytes / elementSizeBytes(collective.type));
   plan.epochs = std::max(1, plan.algorithm->barriers);
-  choosePackets(plan, options, chip);
+  if (chip.vendor == Vendor::Host)
+    chooseHostGeometry(plan, options);
+  else
+    chooseGpuGeometry(plan, options, chip);
   plan.streams = chip.vendor == Vendor::Host && plan.algorithm->direct &&
                  collective.outputElements() * elementSizeBytes(collective.type) >= streamBytes / collective.ranks;
   layOutArena(plan);
   return plan;
+}
+
+Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options) {
+  checkCollective(collective);
+  checkOptions(options);
+  if (options.packets != PacketForm::LL) {
+    Plan plan = planWith(PacketForm::Lamport, collective, chip, options);
+    std::string why = whyNotLamport(plan, chip);
+    if (why.empty() || (!options.packets && !plan.hasPackets() && mayBeLamport(collective)))
+      return plan;
+    if (options.packets)
+      throw inputError("no packets of Lamport's form: " + why, {"leave the form to the plan, or give `--packets ll`"});
+  }
+  return planWith(PacketForm::LL, collective, chip, options);
 }
 
 static std::string describePackets(const Plan &plan) {

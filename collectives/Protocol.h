@@ -49,6 +49,8 @@ public:
 
   /// For each tile of this block's share of the round. Between two barriers a round may have several of these.
   virtual void eachTile(const std::function<void()> &body) = 0;
+  /// Whether a block has several tiles in a round: it should send all of them before it waits for the first.
+  virtual bool hasSeveralTiles() const { return false; }
   /// Block b of every rank meets block b of the others; orders staging memory.
   virtual void barrier() = 0;
 

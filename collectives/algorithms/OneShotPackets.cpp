@@ -8,12 +8,19 @@ namespace heddle {
 // No barrier: a rank finishes a round only with the packets of every other, so it is at most one round ahead of the
 // slowest reader, and writes the other parity.
 static void write(ProtocolWriter &w, const Collective &collective) {
-  w.eachTile([&] {
-    TileHandle own = w.input(Rank::fixed(0));
+  auto send = [&](TileHandle own) {
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, own);
-    w.output(Rank::fixed(0),
-             w.fold([&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); }));
+  };
+  bool sendsFirst = w.hasSeveralTiles();
+  if (sendsFirst)
+    w.eachTile([&] { send(w.input(Rank::fixed(0))); });
+  w.eachTile([&] {
+    TileHandle own = w.input(Rank::fixed(0));
+    if (!sendsFirst)
+      send(own);
+    auto contribution = [&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); };
+    w.output(Rank::fixed(0), w.fold(contribution));
   });
 }
 

@@ -8,6 +8,8 @@ static void write(ProtocolWriter &w, const Collective &collective) {
   w.eachTile([&] {
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
+  });
+  w.eachTile([&] {
     TileHandle own = w.input(Rank::own());
     w.output(Rank::fixed(0),
              w.fold([&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); }));

@@ -16,6 +16,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   void eachTile(const std::function<void()> &body) override;
+  bool hasSeveralTiles() const override { return plan.tilesPerRound > 1; }
   void barrier() override;
   TileHandle input(const Rank &part) override;
   void output(const Rank &part, TileHandle tile) override;

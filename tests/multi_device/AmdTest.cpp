@@ -42,10 +42,14 @@ protected:
 
   /// Several rounds of several tiles, the last of them cut, two calls one behind the other, in every order; some in
   /// place.
-  void expectRightInEveryOrder(Communicator &group, const Algorithm &algorithm, CollectiveKind kind, ElementType type) {
+  void expectRightInEveryOrder(Communicator &group, const Algorithm &algorithm, CollectiveKind kind, ElementType type,
+                               PacketForm packets = PacketForm::LL) {
     PlanOptions options;
-    options.algorithm = algorithm.name;
+    options.algorithm = algorithm.name, options.packets = packets;
     options.blocks = 2, options.tileElements = 64, options.tilesPerRound = 2, options.warps = 1;
+    bool isLamport = packets == PacketForm::Lamport;
+    if (isLamport) // a word for each lane, and one round
+      options.tileElements = 64 * 8 / elementSizeBytes(type), options.tilesPerRound = 8;
     int64_t inner = (algorithm.slices ? ranks : 1) * 300 + 13;
     Plan plan = makePlan(makeCollective(kind, ranks, 1, inner, type), lookupChip(chip), options);
     for (const Order &order : orders())
@@ -55,7 +59,7 @@ protected:
         SimulatedOrder now(order.policy, order.schedule, seed);
         bool inPlace = kind != CollectiveKind::Permute && seed % 2 == 0 && order.policy[0] != 'e';
         std::vector<std::unique_ptr<CheckedRun>> runs;
-        for (uint64_t call = 0; call < 2; ++call)
+        for (uint64_t call = 0; call < (isLamport ? 3 : 2); ++call)
           runs.push_back(std::make_unique<CheckedRun>(group, plan, 2 * seed + call, Placement{1, 0, inPlace}));
         for (const auto &run : runs)
           for (int rank = ranks; rank-- > 0;)
@@ -77,6 +81,16 @@ TEST_P(AmdCollectives, AreRightAndCleanInEveryOrder) {
     for (CollectiveKind kind : algorithm->kinds)
       for (size_t count = isLong() ? types.size() : 1; count > 0; --count)
         expectRightInEveryOrder(group, *algorithm, kind, types[number++ % types.size()]);
+}
+
+TEST_P(AmdCollectives, PacketsOfLamportsForm) {
+  Communicator group(amdDevices(chip, ranks));
+  const std::vector<ElementType> types = {ElementType::BF16, ElementType::F64, ElementType::F32};
+  size_t number = 0;
+  for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPackets, &scatterPackets})
+    for (size_t count = isLong() ? types.size() : 1; count > 0; --count)
+      expectRightInEveryOrder(group, *algorithm, algorithm->kinds[0], types[number++ % types.size()],
+                              PacketForm::Lamport);
 }
 
 /// What plans choose for small, middle and large calls, with plain buffers and without.

@@ -31,17 +31,23 @@ struct ThreadsDevices : ::testing::Test {
   ~ThreadsDevices() override { threads::setCodeChange(nullptr); }
 };
 
-// Sizes without divisor, several rounds, two calls one behind the other without waiting.
+// Sizes without divisor, several rounds, or for Lamport's packets several tiles; several calls one behind the other
+// without waiting.
 void expectRightByTurns(const Algorithm *algorithm, int ranks, ElementType type, threads::Policy policy, uint64_t seed,
-                        const Placement &placement) {
+                        const Placement &placement, PacketForm packets = PacketForm::LL) {
   threads::setSchedule(policy, seed);
   Communicator::Options options;
   options.firstEpoch = (uint64_t(1) << 32) - 3;
   Communicator communicator(threadsDevices(ranks), options);
+  bool isLamport = packets == PacketForm::Lamport;
   int64_t inner = (algorithm->slices ? ranks : 1) * 200 + 13;
-  Plan plan = makePlan(makeCollective(algorithm->kinds[0], ranks, 1, inner, type), sm90Chip, small(algorithm, 2, 2));
+  PlanOptions cut = small(algorithm, 2, 2);
+  cut.packets = packets;
+  if (isLamport)
+    cut.warps = 1, cut.tileElements = 32 * 8 / elementSizeBytes(type), cut.tilesPerRound = 32;
+  Plan plan = makePlan(makeCollective(algorithm->kinds[0], ranks, 1, inner, type), sm90Chip, cut);
   std::vector<std::unique_ptr<CheckedRun>> runs;
-  for (uint64_t call = 0; call < 2; ++call)
+  for (uint64_t call = 0; call < (isLamport ? 4 : 2); ++call)
     runs.push_back(std::make_unique<CheckedRun>(communicator, plan, 2 * seed + call, placement));
   for (const auto &run : runs)
     for (int rank = ranks; rank-- > 0;)
@@ -68,6 +74,20 @@ TEST_F(ThreadsDevices, EveryAlgorithmOfTwoToFourRanks) {
     }
     ++number;
   }
+}
+
+TEST_F(ThreadsDevices, PacketsOfLamportsForm) {
+  using threads::Policy;
+  uint64_t number = 0;
+  for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPackets, &scatterPackets})
+    for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::F64})
+      for (int ranks : {2, 3}) {
+        SCOPED_TRACE(std::string(algorithm->name) + " of " + std::to_string(ranks) + " ranks");
+        for (uint64_t first = 0; first < uint64_t(ranks); ++first)
+          expectRightByTurns(algorithm, ranks, type, Policy::OneAhead, first, {}, PacketForm::Lamport);
+        expectRightByTurns(algorithm, ranks, type, Policy::Random, number++, {1, 3, false}, PacketForm::Lamport);
+        expectRightByTurns(algorithm, ranks, type, Policy::Random, number++, {0, 0, true}, PacketForm::Lamport);
+      }
 }
 
 TEST_F(ThreadsDevices, EightRanks) {
