@@ -11,7 +11,10 @@ class LoadReader : public ProtocolWriter {
 public:
   LoadReader(LinkLoads &loads, int me, PacketForm packets) : loads(loads), me(me), packets(packets) { phase(); }
 
-  void eachTile(const std::function<void()> &body) override { body(); }
+  void eachTileInStages(const std::vector<Body> &stages) override {
+    for (const Body &stage : stages)
+      stage();
+  }
   void barrier() override {
     ++number;
     phase();

@@ -23,7 +23,8 @@ int64_t alignUp(int64_t value, int64_t to) {
 struct PacketLimits {
   int64_t oneShot; ///< all-reduce: the input's
   int64_t twoShot; ///< all-reduce: then by two shots
-  int64_t moved;   ///< other collectives: of the larger array
+  int64_t moved;   ///< all-gather and reduce-scatter: of the larger array
+  int64_t swapped; ///< all-to-all: of either array
 };
 
 /// Where an algorithm stops being the best and the next begins, in bytes of the input.
@@ -37,7 +38,8 @@ struct Crossovers {
 
 /// The host's ranks share memory and caches: a barrier costs no more than a packet that somebody waits for, so packets,
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
-constexpr Crossovers hostCrossovers = {{256, 256, 256}, {256, 256, 256}, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
+constexpr Crossovers hostCrossovers = {
+    {256, 256, 256, 256}, {256, 256, 256, 256}, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
 
 /// What is best on GPUs depends on how many ranks share the links and have to be met.
 struct GpuTable {
@@ -56,21 +58,21 @@ constexpr int64_t kB = 1 << 10, MB = 1 << 20;
 /// `--devices`, `--algorithm`, `--packets`, `--blocks`, `--warps` and `--tile`. Two ranks take one shot whatever is
 /// `staged`.
 constexpr GpuTable sm90Pair = {
-    {{256 * kB, 256 * kB, 512 * kB}, {8 * MB, 8 * MB, 2 * MB}, 2 * MB, 1 * MB, 512 * kB, 8 * MB},
+    {{256 * kB, 256 * kB, 512 * kB, 512 * kB}, {8 * MB, 8 * MB, 8 * MB, 0}, 2 * MB, 1 * MB, 512 * kB, 8 * MB},
     maxCollectiveBlocks,
     1 * MB,
     512 * kB,
     16};
 /// Three and more, as four. Estimated is `staged`: that a second barrier takes as long as 1 MB from three peers.
 constexpr GpuTable sm90Group = {
-    {{128 * kB, 256 * kB, 512 * kB}, {128 * kB, 4 * MB, 1 * MB}, 128 * kB, 1 * MB, 512 * kB, 4 * MB},
+    {{128 * kB, 256 * kB, 512 * kB, 256 * kB}, {128 * kB, 8 * MB, 4 * MB, 0}, 128 * kB, 1 * MB, 512 * kB, 4 * MB},
     maxCollectiveBlocks,
     64 * kB,
     4 * MB,
     16};
 
 /// Devices with a link for each pair: what is best is computed (LinkLoads.h), and the limits say nothing.
-constexpr GpuTable meshTable = {{{0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0}, 64, 64 * kB, 256 * kB, 8};
+constexpr GpuTable meshTable = {{{0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 0, 0}, 64, 64 * kB, 256 * kB, 8};
 /// Of a direct algorithm, for each peer: what fills a link. Some 32 compute units fill the links of four MI300X, 48 to
 /// 80 those of eight.
 constexpr int meshBlocksPerPeer = 12;
@@ -148,7 +150,7 @@ const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip,
   case CollectiveKind::ReduceScatter:
     return few ? scatterPackets : copies ? scatterPull : scatterDirect;
   case CollectiveKind::AllToAll:
-    return few ? exchangePackets : copies ? exchangePush : exchangeDirect;
+    return larger <= some.swapped ? exchangePackets : copies ? exchangePush : exchangeDirect;
   case CollectiveKind::Permute:
     return permutePull;
   case CollectiveKind::Broadcast:
@@ -339,12 +341,18 @@ public:
   explicit StepPrinter(const Plan &plan) : plan(plan) {}
   std::string text;
 
-  void eachTile(const std::function<void()> &body) override {
-    line("for each tile:");
-    ++depth;
-    body();
-    --depth;
+  void eachTileInStages(const std::vector<Body> &stages) override {
+    line(stages.size() == 1 ? "for each tile:" : "for each tile, each step beside the one before of the next tile:");
+    for (const Body &stage : stages) {
+      ++depth;
+      if (stages.size() > 1)
+        line(fmt::format("step {}:", &stage - stages.data() + 1));
+      depth += stages.size() > 1;
+      stage();
+      depth -= 1 + (stages.size() > 1);
+    }
   }
+  bool hasSeveralTiles() const override { return plan.tilesPerRound > 1; }
   void barrier() override { line("barrier"); }
   TileHandle input(const Rank &part) override { return name(fmt::format("input{}", partName(part, inputIsCut()))); }
   void output(const Rank &part, TileHandle tile) override {

@@ -31,7 +31,7 @@ struct Slot {
   Rank rank = Rank::fixed(0);
 };
 
-/// A tile of elements at hand; valid within one eachTile.
+/// A tile of elements at hand; valid within one body of eachTile.
 using TileHandle = int;
 
 /// How data say by themselves that they have come, in words of 64 bits.
@@ -47,9 +47,13 @@ class ProtocolWriter {
 public:
   virtual ~ProtocolWriter() = default;
 
+  using Body = std::function<void()>;
   /// For each tile of this block's share of the round. Between two barriers a round may have several of these.
-  virtual void eachTile(const std::function<void()> &body) = 0;
-  /// Whether a block has several tiles in a round: it should send all of them before it waits for the first.
+  void eachTile(const Body &body) { eachTileInStages({body}); }
+  /// The same in several steps, each beside the step before of the next tile: what a step waits for the step before has
+  /// asked for one tile earlier. Tiles at hand do not outlive their stage.
+  virtual void eachTileInStages(const std::vector<Body> &stages) = 0;
+  /// Whether a block has several tiles in a round, so that stages have something beside them.
   virtual bool hasSeveralTiles() const { return false; }
   /// Block b of every rank meets block b of the others; orders staging memory.
   virtual void barrier() = 0;

@@ -12,15 +12,16 @@ static void write(ProtocolWriter &w, const Collective &collective) {
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, own);
   };
-  bool sendsFirst = w.hasSeveralTiles();
-  if (sendsFirst)
-    w.eachTile([&] { send(w.input(Rank::fixed(0))); });
-  w.eachTile([&] {
-    TileHandle own = w.input(Rank::fixed(0));
-    if (!sendsFirst)
-      send(own);
+  auto fold = [&](TileHandle own) {
     auto contribution = [&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); };
     w.output(Rank::fixed(0), w.fold(contribution));
+  };
+  if (w.hasSeveralTiles())
+    return w.eachTileInStages({[&] { send(w.input(Rank::fixed(0))); }, [&] { fold(w.input(Rank::fixed(0))); }});
+  w.eachTile([&] {
+    TileHandle own = w.input(Rank::fixed(0));
+    send(own);
+    fold(own);
   });
 }
 

@@ -5,15 +5,16 @@
 namespace heddle {
 
 static void write(ProtocolWriter &w, const Collective &collective) {
-  w.eachTile([&] {
+  auto send = [&] {
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
-  });
-  w.eachTile([&] {
+  };
+  auto fold = [&] {
     TileHandle own = w.input(Rank::own());
-    w.output(Rank::fixed(0),
-             w.fold([&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); }));
-  });
+    auto contribution = [&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); };
+    w.output(Rank::fixed(0), w.fold(contribution));
+  };
+  w.eachTileInStages({send, fold});
 }
 
 const Algorithm scatterPackets = {"scatter_packets",

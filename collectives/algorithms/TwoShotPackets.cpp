@@ -5,29 +5,29 @@
 
 namespace heddle {
 
-// Slots 0 to n-1 hold slices that came for folding, slots n to 2n-1 sums, each by its sender. All tiles are on their
-// way before the first one is waited for, and all sums before the first sum. The output may be the input's memory: what
-// a sum replaces has been read, since the sum was made of it.
+// Slots 0 to n-1 hold slices that came for folding, slots n to 2n-1 sums, each by its sender. The output may be the
+// input's memory: what a sum replaces has been read, since the sum was made of it.
 static void write(ProtocolWriter &w, const Collective &collective) {
   int ranks = collective.ranks;
-  w.eachTile([&] {
+  auto sendSlices = [&] {
     for (int k = 1; k < ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
-  });
-  w.eachTile([&] {
+  };
+  auto foldOwn = [&] {
     TileHandle own = w.input(Rank::own());
     TileHandle sum = w.fold([&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); });
     for (int k = 1; k < ranks; ++k)
       w.send(Rank::own(k), {ranks, Rank::own()}, sum);
     w.output(Rank::own(), sum);
-  });
-  w.eachTile([&] {
+  };
+  auto takeSums = [&] {
     std::vector<TileHandle> sums; // all of them before one is put out: they are waited for together
     for (int k = 1; k < ranks; ++k)
       sums.push_back(w.receive(Rank::own(k), {ranks, Rank::own(k)}));
     for (int k = 1; k < ranks; ++k)
       w.output(Rank::own(k), sums[size_t(k - 1)]);
-  });
+  };
+  w.eachTileInStages({sendSlices, foldOwn, takeSums});
 }
 
 const Algorithm twoShotPackets = {

@@ -112,7 +112,7 @@ void KernelWriter::round(Value number) {
   plan.algorithm->write(*this, collective);
 }
 
-void KernelWriter::eachTile(const std::function<void()> &body) {
+void KernelWriter::eachTileInStages(const std::vector<Body> &stages) {
   // The last round may have fewer tiles than the others; each block takes as many, so that all meet as often.
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));
@@ -122,19 +122,41 @@ void KernelWriter::eachTile(const std::function<void()> &body) {
   TileWriter::Values begin = {ok};
   if (isLamport())
     begin.push_back(w.splat(w.i32(0), plan.tileElements * elementSizeBytes(collective.type) / bytesOfPacket()));
-  TileWriter::Values after = w.forLoop(count, begin, [&](Value t, ValueRange carried) -> TileWriter::Values {
-    resume(carried);
-    tileInBlock = t;
-    Value inRound = w.add(w.mul(t, w.i64(plan.blocks)), block);
-    tileInRound = w.mul(inRound, w.i64(plan.tileElements));
-    tileStart = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), w.mul(inRound, w.i64(plan.tileStride())));
-    element0 = w.add(lanes, tileStart);
-    writeTile(body);
-    return progress();
-  });
+  // Stage k of a tile has its turn k turns after the first one.
+  auto last = int64_t(stages.size()) - 1;
+  TileWriter::Values after =
+      w.forLoop(w.add(count, w.i64(last)), begin, [&](Value turn, ValueRange carried) -> TileWriter::Values {
+        resume(carried);
+        if (last == 0)
+          writeTile(turn, stages[0]);
+        for (int64_t stage = 0; stage <= last && last > 0; ++stage)
+          writeStage(w.sub(turn, w.i64(stage)), count, stages[size_t(stage)]);
+        return progress();
+      });
   resume(after);
   if (isLamport())
     reportLate();
+}
+
+// Before the first tile and behind the last one a stage has nothing to do.
+void KernelWriter::writeStage(Value tile, Value count, const Body &body) {
+  TileWriter::Values before = progress();
+  resume(w.ifElse(
+      w.compare(arith::CmpIPredicate::ult, tile, count), llvm::to_vector(ValueRange(before).getTypes()),
+      [&] {
+        writeTile(tile, body);
+        return progress();
+      },
+      [&] { return before; }));
+}
+
+void KernelWriter::writeTile(Value number, const Body &body) {
+  tileInBlock = number;
+  Value inRound = w.add(w.mul(number, w.i64(plan.blocks)), block);
+  tileInRound = w.mul(inRound, w.i64(plan.tileElements));
+  tileStart = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), w.mul(inRound, w.i64(plan.tileStride())));
+  element0 = w.add(lanes, tileStart);
+  writeForms(body);
 }
 
 TileWriter::Values KernelWriter::progress() const {
@@ -155,7 +177,7 @@ bool KernelWriter::everyTileIsWhole() const {
 
 // There are two codes: nearly all tiles exist in every part or slice, and need no mask, but for the end of a row that
 // is shorter than its tile.
-void KernelWriter::writeTile(const std::function<void()> &body) {
+void KernelWriter::writeForms(const Body &body) {
   auto masked = [&](Value mask, bool whole) -> TileWriter::Values {
     present = mask;
     isWhole = whole;

@@ -15,7 +15,7 @@ public:
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
-  void eachTile(const std::function<void()> &body) override;
+  void eachTileInStages(const std::vector<Body> &stages) override;
   bool hasSeveralTiles() const override { return plan.tilesPerRound > 1; }
   void barrier() override;
   TileHandle input(const Rank &part) override;
@@ -33,8 +33,10 @@ public:
 private:
   //===-- CollectiveKernel.cpp: the frame ------------------------------------------------------------------------===//
   void round(mlir::Value number);
-  void exchangeOperands(mlir::Value now); ///< the barrier behind publish(); `now`: its epoch
-  void writeTile(const std::function<void()> &body);
+  void exchangeOperands(mlir::Value now);               ///< the barrier behind publish(); `now`: its epoch
+  void writeTile(mlir::Value number, const Body &body); ///< of the block's tiles in the round
+  void writeStage(mlir::Value tile, mlir::Value count, const Body &body);
+  void writeForms(const Body &body);
   /// What goes from tile to tile: `ok` and, of Lamport's packets, `late`.
   tile::TileWriter::Values progress() const;
   void resume(mlir::ValueRange progress);

@@ -14,7 +14,10 @@ public:
     return sources;
   }
 
-  void eachTile(const std::function<void()> &body) override { body(); }
+  void eachTileInStages(const std::vector<Body> &stages) override {
+    for (const Body &stage : stages)
+      stage();
+  }
   void barrier() override {}
   TileHandle input(const Rank &) override { return 0; }
   void output(const Rank &, TileHandle) override {}

@@ -72,7 +72,10 @@ public:
 
   std::string run();
 
-  void eachTile(const std::function<void()> &body) override { body(); }
+  void eachTileInStages(const std::vector<Body> &stages) override {
+    for (const Body &stage : stages)
+      stage();
+  }
   void barrier() override;
   TileHandle input(const Rank &part) override;
   void output(const Rank &part, TileHandle tile) override;
