@@ -89,7 +89,7 @@ TEST(ApiCollectives, DirectPlansAreForPlainBuffers) {
   for (CollectiveKind kind :
        {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter, CollectiveKind::AllToAll})
     for (const char *driver : {"host", "cuda"}) {
-      Collective large = ofSize(kind, ElementType::F32, 4, 2 << 20);
+      Collective large = ofSize(kind, ElementType::F32, 4, 64 << 20);
       Plan plan = planFor(large, driver, {});
       EXPECT_TRUE(plan.algorithm->direct) << collectiveName(kind);
       EXPECT_EQ(plan.arena.stagingParity, 0);

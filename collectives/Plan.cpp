@@ -58,14 +58,14 @@ constexpr int64_t kB = 1 << 10, MB = 1 << 20;
 /// `--devices`, `--algorithm`, `--packets`, `--blocks`, `--warps` and `--tile`. Two ranks take one shot whatever is
 /// `staged`.
 constexpr GpuTable sm90Pair = {
-    {{256 * kB, 256 * kB, 512 * kB, 512 * kB}, {8 * MB, 8 * MB, 8 * MB, 0}, 2 * MB, 1 * MB, 512 * kB, 8 * MB},
+    {{256 * kB, 256 * kB, 512 * kB, 512 * kB}, {8 * MB, 8 * MB, 16 * MB, 0}, 2 * MB, 1 * MB, 1 * MB, 8 * MB},
     maxCollectiveBlocks,
     1 * MB,
     512 * kB,
     16};
 /// Three and more, as four. Estimated is `staged`: that a second barrier takes as long as 1 MB from three peers.
 constexpr GpuTable sm90Group = {
-    {{128 * kB, 256 * kB, 512 * kB, 256 * kB}, {128 * kB, 8 * MB, 4 * MB, 0}, 128 * kB, 1 * MB, 512 * kB, 4 * MB},
+    {{128 * kB, 256 * kB, 512 * kB, 256 * kB}, {128 * kB, 8 * MB, 16 * MB, 0}, 128 * kB, 1 * MB, 1 * MB, 4 * MB},
     maxCollectiveBlocks,
     64 * kB,
     4 * MB,
@@ -146,7 +146,7 @@ const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip,
                                                              : twoShotPush;
     return bytes <= limits.staged || collective.ranks <= 2 ? oneShotPull : twoShotPull;
   case CollectiveKind::AllGather:
-    return few ? gatherPackets : copies ? gatherPull : gatherDirectPush;
+    return few ? gatherPackets : !copies ? gatherDirectPush : chip.vendor == Vendor::Host ? gatherPull : gatherPush;
   case CollectiveKind::ReduceScatter:
     return few ? scatterPackets : copies ? scatterPull : scatterDirect;
   case CollectiveKind::AllToAll:
@@ -441,6 +441,10 @@ PacketForm parsePacketForm(const std::string &name) {
     if (name == packetFormName(form))
       return form;
   throw inputError(fmt::format("packets of form `{}`: they are `ll` or `lamport`", name));
+}
+
+bool takesRowsWell(const Chip &chip, int ranks) {
+  return chip.vendor != Vendor::Nvidia || ranks <= 2;
 }
 
 /// With packets of `form`, if the algorithm has any.

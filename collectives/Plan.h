@@ -32,6 +32,10 @@ PacketForm parsePacketForm(const std::string &name);
 int64_t rowTileElements(int64_t rowElements);
 int rowWarps(int64_t tileElements);
 
+/// Whether a collective of so many ranks had better compute what is made of its rows. A row is one block then, which
+/// has all that goes over the links: measured on two and four H200 (docs/performance.md).
+bool takesRowsWell(const Chip &chip, int ranks);
+
 /// The most program instances of one collective on a rank; counters and signals have room for as many.
 inline constexpr int maxCollectiveBlocks = 128;
 /// The longest row that can be a tile.

@@ -24,6 +24,13 @@ Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::sh
     streams.push_back(device->createStream());
   if (chip.vendor != Vendor::Host) // one block of a GPU is slow
     options.partition.largestTail = std::min<int64_t>(options.partition.largestTail, 1 << 14);
+  if (options.algorithm.empty() && !options.partition.takesRows) // who names an algorithm wants to see it do all
+    options.partition.takesRows = [this](const hlo::Instruction &collective) {
+      size_t ranks = 0;
+      for (const hlo::DeviceGroup &group : hlo::deviceGroups(collective, module.replicaCount, module.partitionCount))
+        ranks = std::max(ranks, group.size());
+      return takesRowsWell(this->chip, int(ranks));
+    };
   entry = std::make_unique<CompiledGraph>();
   prepare(*entry, *graph);
   total = countKernels(*entry);

@@ -263,6 +263,8 @@ private:
   // A reduction of the collective's rows, and what is made of it: residual add and normalisation. Each tile is then a
   // row, of which everything is computed at once.
   bool addRows(Step &step, std::set<NodeId> &made) {
+    if (options.takesRows && !options.takesRows(graph[step.node].instruction))
+      return false;
     std::set<NodeId> all = made;
     all.insert(step.node);
     for (NodeId id = step.node + 1; id < NodeId(graph.nodes.size()); ++id) {

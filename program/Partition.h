@@ -3,6 +3,7 @@
 // read: before, after and between.
 #pragma once
 #include "program/Graph.h"
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -35,6 +36,8 @@ struct Partition {
 struct PartitionOptions {
   bool fuseCollectives = true; ///< off: collectives read and write buffers only
   int64_t leastColumns = 32;   ///< shorter rows are not reduced as tiles
+  /// Whether what is made of a collective's rows is computed in its kernel; null: wherever it can be.
+  std::function<bool(const hlo::Instruction &collective)> takesRows;
   /// Of a larger result nothing is made in a tail, which one block computes alone.
   int64_t largestTail = std::numeric_limits<int64_t>::max();
 };

@@ -325,8 +325,7 @@ TileHandle KernelWriter::fold(const std::function<TileHandle(int rank)> &contrib
   Value accumulator;
   for (TileHandle tile : contributions)
     accumulator = fold.step(accumulator, tiles[size_t(tile)]);
-  if (!isLamport()) // which are looked at when the tile is done: nothing that somebody waits for is to wait for that
-    settle();
+  settle();
   return keep(fold.round(accumulator));
 }
 
