@@ -91,7 +91,7 @@ TEST(Failures, ManyPacketsThatNeverArrive) {
 
 /// With room for all in one round.
 Plan lamportPlan(int ranks) {
-  PlanOptions options = {"one_shot_packets", 1, 1024, 1};
+  PlanOptions options = {"one_shot_packets", 1, 4 * 64 * 2, 1, 4}; // two f32 for each lane of four warps, on any chip
   options.packets = PacketForm::Lamport;
   return makePlan(makeCollective(CollectiveKind::AllReduce, ranks, 1, 40), chipUnderTest(), options);
 }
