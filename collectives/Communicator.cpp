@@ -67,10 +67,10 @@ struct Communicator::Protocol {
   const SymmetricMemory &stagingOrArena() const { return staging ? *staging : *arena; }
 };
 
-// Packets tell rounds apart by 32 bits, or find each slot as the round before left it, so a slot must not go unwritten
-// while others count on: calls of different sizes share packets' memory with none but their like.
+// Flags tell rounds apart by 32 bits, so a slot must not go unwritten while others count on: calls of different sizes
+// share the memory of such packets with none but their like. A slot without flags waits as it is for whoever comes.
 static std::string protocolKey(const Plan &plan) {
-  return plan.hasPackets() ? planKey(plan) : kernelKey(plan);
+  return plan.hasPackets() && plan.packets == PacketForm::LL ? planKey(plan) : kernelKey(plan);
 }
 
 void Communicator::checkRanks(const Plan &plan) const {

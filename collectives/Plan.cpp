@@ -23,8 +23,8 @@ int64_t alignUp(int64_t value, int64_t to) {
 struct PacketLimits {
   int64_t oneShot; ///< all-reduce: the input's
   int64_t twoShot; ///< all-reduce: then by two shots
-  int64_t moved;   ///< all-gather and reduce-scatter: of the larger array
-  int64_t swapped; ///< all-to-all: of either array
+  int64_t moved;   ///< all-gather (never Lamport's) and reduce-scatter: of the larger array
+  int64_t swapped; ///< all-to-all (never Lamport's): of either array
 };
 
 /// Where an algorithm stops being the best and the next begins, in bytes of the input.
@@ -45,7 +45,7 @@ constexpr Crossovers hostCrossovers = {
 struct GpuTable {
   Crossovers limits;
   int packetBlocks;          ///< at most
-  int64_t singlePacketBytes; ///< up to here a thread sends one packet, whose neighbours are its warp's; then two
+  int64_t singlePacketBytes; ///< LL: up to here a thread sends one packet, whose neighbours are its warp's; then two
   int64_t manyBlocksBytes;   ///< direct algorithms, and one shot by pulling: from here, of a slice or part of one rank,
                              ///< with as many blocks as there may be
   int mostWarps;             ///< of a block that would otherwise take a second turn
@@ -95,7 +95,7 @@ int64_t linkPartBytes(const Collective &collective, const Algorithm &algorithm) 
   return elements * elementSizeBytes(collective.type);
 }
 
-/// Of floats alone is a word of ones no number: its elements are NaNs, and no other word means as much.
+/// Only of floats is a word of ones no number: its elements are NaNs, and a word of other NaNs can stand for it.
 bool hasSpareWord(ElementType type) {
   switch (type) {
   case ElementType::F64:
@@ -217,27 +217,34 @@ bool hasManyBlocks(const Plan &plan, const Chip &chip, int64_t bytes) {
   return (plan.algorithm->direct && bytes >= least) || (pulls && bytes >= least * plan.collective.ranks);
 }
 
-bool mayBeLamport(const Collective &collective) {
-  return collective.reduces() && hasSpareWord(collective.type);
-}
+/// Why the plan's packets cannot be Lamport's, and what to ask for instead.
+struct NotLamport {
+  std::string reason, remedy;
+};
 
-/// Why the plan's packets cannot be Lamport's; empty: they can.
-std::string whyNotLamport(const Plan &plan, const Chip &chip) {
+std::optional<NotLamport> whyNotLamport(const Plan &plan, const PlanOptions &options, const Chip &chip) {
+  const Collective &collective = plan.collective;
+  const char *const otherForm = "leave the form to the plan, or give `--packets ll`";
+  if (!collective.reduces())
+    return NotLamport{fmt::format("{} copies elements, which may have any bits", collectiveName(collective.kind)),
+                      otherForm};
+  if (!hasSpareWord(collective.type))
+    return NotLamport{fmt::format("each word of {} means something", elementTypeName(collective.type)), otherForm};
   if (!plan.hasPackets())
-    return fmt::format("{} has no packets", plan.algorithm->name);
-  if (!plan.collective.reduces())
-    return fmt::format("{} copies elements, which may have any bits", plan.algorithm->name);
-  if (!hasSpareWord(plan.collective.type))
-    return fmt::format("each word of {} means something", elementTypeName(plan.collective.type));
+    return NotLamport{fmt::format("{}{} has no packets", plan.algorithm->name,
+                                  options.algorithm.empty() ? ", which the plan chooses," : ""),
+                      "give an `--algorithm` that has"};
   // A packet that was taken is replaced by ones, which only the end of a launch orders before the next packet there.
   if (plan.rounds > 1)
-    return fmt::format("there are {} rounds: such packets have one", plan.rounds);
+    return NotLamport{fmt::format("there are {} rounds: such packets have one", plan.rounds),
+                      "give a larger `--round` or `--tile`, or more `--blocks`"};
   // Each word has one thread that waits for it and then replaces it.
   int64_t threads = chip.vendor == Vendor::Host ? 1 : plan.warps * chip.threadsPerWarp;
-  int64_t words = plan.tileElements * elementSizeBytes(plan.collective.type) / packetWordBytes;
+  int64_t words = plan.tileElements * elementSizeBytes(collective.type) / packetWordBytes;
   if (words < threads)
-    return fmt::format("a tile has {} words of {} bytes for {} threads", words, packetWordBytes, threads);
-  return "";
+    return NotLamport{fmt::format("a tile has {} words of {} bytes for {} threads", words, packetWordBytes, threads),
+                      "give a larger `--tile`, or fewer `--warps`"};
+  return std::nullopt;
 }
 
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
@@ -479,13 +486,14 @@ static Plan planWith(PacketForm form, const Collective &collective, const Chip &
 Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options) {
   checkCollective(collective);
   checkOptions(options);
-  if (options.packets != PacketForm::LL) {
+  bool mayBeLamport = collective.reduces() && hasSpareWord(collective.type);
+  if (options.packets == PacketForm::Lamport || (!options.packets && mayBeLamport)) {
     Plan plan = planWith(PacketForm::Lamport, collective, chip, options);
-    std::string why = whyNotLamport(plan, chip);
-    if (why.empty() || (!options.packets && !plan.hasPackets() && mayBeLamport(collective)))
+    std::optional<NotLamport> why = whyNotLamport(plan, options, chip);
+    if (!why || (!options.packets && !plan.hasPackets()))
       return plan;
     if (options.packets)
-      throw inputError("no packets of Lamport's form: " + why, {"leave the form to the plan, or give `--packets ll`"});
+      throw inputError("no packets of Lamport's form: " + why->reason, {why->remedy});
   }
   return planWith(PacketForm::LL, collective, chip, options);
 }

@@ -50,8 +50,8 @@ public:
   using Body = std::function<void()>;
   /// For each tile of this block's share of the round. Between two barriers a round may have several of these.
   void eachTile(const Body &body) { eachTileInStages({body}); }
-  /// The same in several steps, each beside the step before of the next tile: what a step waits for the step before has
-  /// asked for one tile earlier. Tiles at hand do not outlive their stage.
+  /// The same in several stages: stage k of a tile runs beside stage k - 1 of the next tile, so that sends go on while
+  /// others wait. Tiles at hand do not outlive their stage.
   virtual void eachTileInStages(const std::vector<Body> &stages) = 0;
   /// Whether a block has several tiles in a round, so that stages have something beside them.
   virtual bool hasSeveralTiles() const { return false; }

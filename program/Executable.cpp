@@ -24,12 +24,13 @@ Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::sh
     streams.push_back(device->createStream());
   if (chip.vendor != Vendor::Host) // one block of a GPU is slow
     options.partition.largestTail = std::min<int64_t>(options.partition.largestTail, 1 << 14);
-  if (options.algorithm.empty() && !options.partition.takesRows) // who names an algorithm wants to see it do all
+  if (!options.partition.takesRows)
     options.partition.takesRows = [this](const hlo::Instruction &collective) {
       size_t ranks = 0;
       for (const hlo::DeviceGroup &group : hlo::deviceGroups(collective, module.replicaCount, module.partitionCount))
         ranks = std::max(ranks, group.size());
-      return takesRowsWell(this->chip, int(ranks));
+      // Who names its algorithm wants to see that one do all.
+      return namesAlgorithmOf(*kindOf(collective.opcode)) || takesRowsWell(this->chip, int(ranks));
     };
   entry = std::make_unique<CompiledGraph>();
   prepare(*entry, *graph);
@@ -39,6 +40,13 @@ Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::sh
 
 Executable::~Executable() {
   communicators.clear(); // they wait for the streams
+}
+
+/// Whether the program was given an algorithm for such collectives.
+bool Executable::namesAlgorithmOf(CollectiveKind kind) const {
+  return std::ranges::any_of(allAlgorithms(), [&](const Algorithm *algorithm) {
+    return algorithm->name == options.algorithm && algorithm->does(kind) && !algorithm->direct;
+  });
 }
 
 void Executable::prepare(CompiledGraph &compiled, const Graph &source) {
@@ -116,9 +124,8 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
       Collective collective = collectiveOf(source, step.step.node, ranks, sources);
       PlanOptions planOptions;
       planOptions.direct = plain;
-      for (const Algorithm *algorithm : allAlgorithms())
-        if (algorithm->name == options.algorithm && algorithm->does(collective.kind) && !algorithm->direct)
-          planOptions.algorithm = options.algorithm;
+      if (namesAlgorithmOf(collective.kind))
+        planOptions.algorithm = options.algorithm;
       if (!step.step.tail.empty())
         planOptions.blocks = 1;
       planOptions.rowElements = step.step.columns;

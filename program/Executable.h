@@ -69,6 +69,7 @@ public:
   std::unique_ptr<CompiledGraph> entry;
 
 private:
+  bool namesAlgorithmOf(CollectiveKind kind) const;
   void prepare(CompiledGraph &compiled, const Graph &source);
   size_t countKernels(const CompiledGraph &compiled) const;
   void compileAll(CompiledGraph &compiled);

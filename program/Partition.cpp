@@ -263,14 +263,13 @@ private:
   // A reduction of the collective's rows, and what is made of it: residual add and normalisation. Each tile is then a
   // row, of which everything is computed at once.
   bool addRows(Step &step, std::set<NodeId> &made) {
-    if (options.takesRows && !options.takesRows(graph[step.node].instruction))
+    if (!canTakeRows(step.node) || (options.takesRows && !options.takesRows(graph[step.node].instruction)))
       return false;
     std::set<NodeId> all = made;
     all.insert(step.node);
     for (NodeId id = step.node + 1; id < NodeId(graph.nodes.size()); ++id) {
       std::optional<RowShape> shape = rowReductionOf(graph, id, options.leastColumns);
-      if (!shape || !shape->isRows(graph[step.node].shape) || !canTakeRows(step.node) || movedTo.count(id) ||
-          !isPlainKernel(id))
+      if (!shape || !shape->isRows(graph[step.node].shape) || movedTo.count(id) || !isPlainKernel(id))
         continue;
       std::set<NodeId> leaves = result.leavesOf(graph, id);
       if (std::none_of(leaves.begin(), leaves.end(), [&](NodeId leaf) { return all.count(leaf) > 0; }) ||

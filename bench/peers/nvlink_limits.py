@@ -211,7 +211,7 @@ def main():
     others = (ranks - 1) / ranks
     patterns = [("read_all", "reads a slice of all others, sums", others, size // 16 // ranks),
                 ("write_all", "writes a slice to all others", others, size // 16 // ranks),
-                ("bulk_write_all", "the same by bulk copies", others, size // 16 // ranks),
+                ("bulk_write_all", "the same by bulk copies", others, size // 16 // ranks // 512 * 512),  # whole blocks
                 ("read_and_write_all", "both: an all-reduce in two steps", 2 * others, size // 16 // ranks),
                 ("read_next", "reads from the next GPU only", 1, size // 16),
                 ("write_next", "writes to the next GPU only", 1, size // 16),

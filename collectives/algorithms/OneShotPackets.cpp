@@ -7,6 +7,8 @@ namespace heddle {
 
 // No barrier: a rank finishes a round only with the packets of every other, so it is at most one round ahead of the
 // slowest reader, and writes the other parity.
+// Where a block has several tiles, a tile is loaded twice, to be sent and to be folded. Both loads are the same, so a
+// thread has sent what its later store, in place, replaces.
 static void write(ProtocolWriter &w, const Collective &collective) {
   auto send = [&](TileHandle own) {
     for (int k = 1; k < collective.ranks; ++k)

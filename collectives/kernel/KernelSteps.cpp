@@ -275,7 +275,8 @@ TileHandle KernelWriter::receive(const Rank &from, const Slot &slot, TileHandle 
   return keep(fromWords(w, received, element));
 }
 
-// A tile has a word for each thread, so the one that has waited for a word is the one that replaces it.
+// A tile has a word for each thread, and the store has the pointers of the wait, so their layout: the one thread that
+// has waited for a word replaces it.
 void KernelWriter::settleLamport() {
   for (const Receipt &receipt : std::exchange(receipts, {})) {
     peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System, receipt.place,

@@ -94,7 +94,7 @@ private:
   /// Packets that have been asked for; what became of them is looked at for all together.
   struct Receipt {
     mlir::Value from;                   ///< i64
-    mlir::Value source, place, arrived; ///< pointers, the same as they were read, i1: tiles
+    mlir::Value source, place, arrived; ///< tiles: pointers, the same as the wait has them, whether it came (i1)
   };
   void settle();        ///< reports packets that did not come; of Lamport's takes notice of them
   void settleLamport(); ///< and makes room for the next ones

@@ -52,6 +52,10 @@ protected:
       options.tileElements = 64 * 8 / elementSizeBytes(type), options.tilesPerRound = 8;
     int64_t inner = (algorithm.slices ? ranks : 1) * 300 + 13;
     Plan plan = makePlan(makeCollective(kind, ranks, 1, inner, type), lookupChip(chip), options);
+    Plan other = plan; // in the same memory
+    if (isLamport)
+      other = makePlan(makeCollective(kind, ranks, 1, inner / 4, type), lookupChip(chip), options);
+    EXPECT_EQ(kernelKey(other), kernelKey(plan));
     for (const Order &order : orders())
       for (uint64_t seed = 0; seed < order.seeds; ++seed) {
         SCOPED_TRACE(::testing::Message()
@@ -60,7 +64,8 @@ protected:
         bool inPlace = kind != CollectiveKind::Permute && seed % 2 == 0 && order.policy[0] != 'e';
         std::vector<std::unique_ptr<CheckedRun>> runs;
         for (uint64_t call = 0; call < (isLamport ? 3 : 2); ++call)
-          runs.push_back(std::make_unique<CheckedRun>(group, plan, 2 * seed + call, Placement{1, 0, inPlace}));
+          runs.push_back(
+              std::make_unique<CheckedRun>(group, call == 1 ? other : plan, 2 * seed + call, Placement{1, 0, inPlace}));
         for (const auto &run : runs)
           for (int rank = ranks; rank-- > 0;)
             run->launch(rank);

@@ -184,6 +184,29 @@ TEST(Collectives, OneKernelServesAllSizes) {
   }
 }
 
+// Slots without flags wait for whichever call comes next.
+TEST(Collectives, OneInboxServesAllSizes) {
+  HEDDLE_WANTS_DEVICES(3);
+  Communicator communicator(openDevices({0, 1, 2}));
+  for (const char *algorithm : foldingPackets) {
+    std::vector<std::unique_ptr<CheckedRun>> runs;
+    std::string key;
+    for (int64_t inner : {1, 1500, 17, 0, 2000, 2, 600, 1500}) {
+      Plan plan = makePlan(foldOf(algorithm, 3, inner, ElementType::F32), chipUnderTest(),
+                           lamport(algorithm, ElementType::F32, 4));
+      key = key.empty() ? kernelKey(plan) : key;
+      EXPECT_EQ(kernelKey(plan), key);
+      runs.push_back(std::make_unique<CheckedRun>(communicator, plan, uint64_t(inner)));
+    }
+    for (int rank : {1, 2, 0})
+      for (const auto &run : runs)
+        run->launch(rank);
+    communicator.synchronize();
+    for (const auto &run : runs)
+      run->expectRight();
+  }
+}
+
 // By hand, since the reference has the same rule: an infinity among the operands stays one, a sum of finite ones that
 // is too large becomes the largest value.
 TEST(Collectives, InfinitiesOfTheNarrowestFloats) {

@@ -112,6 +112,7 @@ TEST(Failures, PacketsWithoutFlagsOfALaterCall) {
   for (int rank : {0, 2})
     expectContains(report, "launch 1: rank " + std::to_string(rank) + " " + place(rank) + " waited ");
   expectContains(report, "s for rank 1 " + place(1) + ", block 0: expected epoch ");
+  expectContains(report, "launch 2: rank 1 " + place(1) + " waited ");
   expectTheDevicesWork({0, 1, 2});
 }
 

@@ -68,10 +68,13 @@ TEST(Refusals, PacketsOfLamportsForm) {
   EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F32, sm90Chip, large), "no error");
   EXPECT_EQ(refusalOfLamport("one_shot_pull", ElementType::F32, hostChip), no + "one_shot_pull has no packets");
   EXPECT_EQ(refusalOfLamport("gather_packets", ElementType::F32, hostChip),
-            no + "gather_packets copies elements, which may have any bits");
+            no + "all-gather copies elements, which may have any bits");
   EXPECT_EQ(refusalOfLamport("two_shot_packets", ElementType::I32, hostChip), no + "each word of i32 means something");
   EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F8E4M3FNUZ, hostChip),
             no + "each word of f8E4M3FNUZ means something");
+  EXPECT_EQ(refusalOfLamport("", ElementType::F32, hostChip),
+            no + "one_shot_pull, which the plan chooses, has no packets");
+  EXPECT_EQ(refusalOfLamport("", ElementType::I32, hostChip), no + "each word of i32 means something");
   EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F32, hostChip, small),
             no + "there are 8 rounds: such packets have one");
   large.tileElements = 32, large.tilesPerRound = 16;

@@ -40,11 +40,11 @@ void expectRightByTurns(const Algorithm *algorithm, int ranks, ElementType type,
   options.firstEpoch = (uint64_t(1) << 32) - 3;
   Communicator communicator(threadsDevices(ranks), options);
   bool isLamport = packets == PacketForm::Lamport;
-  int64_t inner = (algorithm->slices ? ranks : 1) * 200 + 13;
+  int64_t inner = (algorithm->slices ? ranks : 1) * (isLamport ? 1200 : 200) + 13;
   PlanOptions cut = small(algorithm, 2, 2);
   cut.packets = packets;
   if (isLamport)
-    cut.warps = 1, cut.tileElements = 32 * 8 / elementSizeBytes(type), cut.tilesPerRound = 32;
+    cut.tileElements = cut.warps * 32 * 8 / elementSizeBytes(type), cut.tilesPerRound = 32;
   Plan plan = makePlan(makeCollective(algorithm->kinds[0], ranks, 1, inner, type), sm90Chip, cut);
   std::vector<std::unique_ptr<CheckedRun>> runs;
   for (uint64_t call = 0; call < (isLamport ? 4 : 2); ++call)

@@ -121,6 +121,11 @@ TEST(Rows, AllReduceAndNorm) {
   check(moduleOf(rmsNorm("f32[1,200]", "f32[1]", "f32[200]", true), 2), 1, 2);
 }
 
+// Packets of rows: several words for each thread of a GPU, more rows than blocks have words at once.
+TEST(Rows, LongEnoughForPacketsWithoutFlags) {
+  check(moduleOf(rmsNorm("f32[3,1000]", "f32[3]", "f32[1000]", true), 2), 1, 2);
+}
+
 // Two reductions, rows of two dimensions, and 16-bit elements.
 TEST(Rows, Softmax) {
   check(moduleOf(R"( x = f32[2,3,4,16] parameter(0)
