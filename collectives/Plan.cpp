@@ -224,12 +224,12 @@ struct NotLamport {
 
 std::optional<NotLamport> whyNotLamport(const Plan &plan, const PlanOptions &options, const Chip &chip) {
   const Collective &collective = plan.collective;
-  const char *const otherForm = "leave the form to the plan, or give `--packets ll`";
+  const char *const otherForm = "leave the form to the plan";
   if (!collective.reduces())
     return NotLamport{fmt::format("{} copies elements, which may have any bits", collectiveName(collective.kind)),
                       otherForm};
   if (!hasSpareWord(collective.type))
-    return NotLamport{fmt::format("each word of {} means something", elementTypeName(collective.type)), otherForm};
+    return NotLamport{fmt::format("{} has no bits to spare", elementTypeName(collective.type)), otherForm};
   if (!plan.hasPackets())
     return NotLamport{fmt::format("{}{} has no packets", plan.algorithm->name,
                                   options.algorithm.empty() ? ", which the plan chooses," : ""),
@@ -493,7 +493,8 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
     if (!why || (!options.packets && !plan.hasPackets()))
       return plan;
     if (options.packets)
-      throw inputError("no packets of Lamport's form: " + why->reason, {why->remedy});
+      throw inputError(fmt::format("`{}` has no packets of the form lamport: {}", describe(collective), why->reason),
+                       {why->remedy});
   }
   return planWith(PacketForm::LL, collective, chip, options);
 }

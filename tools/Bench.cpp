@@ -6,6 +6,7 @@
 #include "tools/BenchModule.h"
 #include "tools/BenchReport.h"
 #include "tools/Output.h"
+#include "tools/PlanOptions.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -42,7 +43,8 @@ saves in HLO modules
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
   --blocks N, --warps N, --tile N, --round N   program instances on each rank, warps of each (GPUs), elements of a tile,
                             tiles of an instance in a round: instead of what the plan chooses
-  --packets FORM            of algorithms with packets: ll (data and flags) or lamport (data alone, of floats that are folded)
+  --packets FORM            ll (data and flags), where the plan has packets, or lamport (data alone, of floats that are
+                            folded), or else an error
   --timeout SECONDS         how long one call may wait for other ranks; default 30
   --links                   one more call, and the bytes that each device sent to each other in it; simulated devices
   --json, --csv             the same and the p50, min and max of single calls, for programs
@@ -164,21 +166,11 @@ void addBench(CLI::App &program, VerbAction &action) {
   addInteger("-c,--check", "--check", &request->run.checks, 0, 1000);
   addInteger("--devices", "--devices", &request->run.devices, 1, 8);
   addInteger("-G,--cudagraph", "--cudagraph", &request->run.graphReplays, 0, 100000);
-  addInteger("--warps", "--warps", &request->run.plan.warps, 1, 32);
-  verb->add_option_function<std::string>("--tile", [request](const std::string &text) {
-    request->run.plan.tileElements = parseIntegerOption("--tile", text, 4, 1 << 16);
-  });
-  verb->add_option_function<std::string>("--round", [request](const std::string &text) {
-    request->run.plan.tilesPerRound = parseIntegerOption("--round", text, 1, 1 << 16);
-  });
-  addInteger("--blocks", "--blocks", &request->run.plan.blocks, 1, maxCollectiveBlocks);
-  verb->add_option_function<std::string>(
-      "--packets", [request](const std::string &text) { request->run.plan.packets = parsePacketForm(text); });
+  addPlanOptions(*verb, request->run.plan);
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);
   verb->add_option("--device", request->run.driver);
   verb->add_option("--peer", request->run.peer);
-  verb->add_option("--algorithm", request->run.plan.algorithm);
   verb->add_option_function<std::string>("--timeout", [request](const std::string &text) {
     request->run.timeoutSeconds = parseTimeoutOption("--timeout", text);
   });

@@ -173,7 +173,10 @@ nlohmann::ordered_json BenchReport::rowAsJson(const BenchmarkRow &row) const {
                                 {"redop", reductionText()},
                                 {"root", root()},
                                 {"algorithm", row.plan.algorithm->name},
+                                {"packets", row.plan.hasPackets() ? packetFormName(row.plan.packets) : ""},
                                 {"blocks", row.plan.blocks},
+                                {"warps", row.plan.warps},
+                                {"tileElements", row.plan.tileElements},
                                 {"outOfPlace", timesAsJson(row.outOfPlace)},
                                 {"inPlace", timesAsJson(row.inPlace)}};
   auto addPeer = [&](nlohmann::ordered_json &into, const BenchmarkTimes &times, const PeerTimes &peer) {

@@ -7,6 +7,7 @@
 #include "support/File.h"
 #include "tools/InspectCodeObject.h"
 #include "tools/Output.h"
+#include "tools/PlanOptions.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -53,7 +54,8 @@ what a collective does
   --kernel             its kernel as tile IR
   --model              its protocol in Promela, for the model checker SPIN; of at most 3 devices
   --json               the plan as JSON
-  --devices N, --device NAME, --bytes SIZE, --datatype NAME, --op NAME, --algorithm NAME, --blocks N, --packets FORM
+  --devices N, --device NAME, --bytes SIZE, --datatype NAME, --op NAME, --algorithm NAME, --packets FORM,
+  --blocks N, --warps N, --tile N, --round N
                        as for heddle bench; default 4 devices of host, 32M, f32, sum
 )";
 
@@ -284,7 +286,9 @@ nlohmann::ordered_json describeAsJson(const Plan &plan) {
           {"algorithm", plan.algorithm->name},
           {"does", plan.algorithm->sentence},
           {"packets", plan.hasPackets() ? packetFormName(plan.packets) : ""},
+          {"chip", plan.target},
           {"blocks", plan.blocks},
+          {"warps", plan.warps},
           {"rounds", plan.rounds},
           {"tilesPerRound", tilesOfRound(plan)},
           {"tileElements", plan.tileElements},
@@ -322,8 +326,9 @@ int inspectModule(const InspectRequest &request) {
     throw inputError(fmt::format("`{}` is for kernels, and `{}` is a module",
                                  !request.phase.empty() ? "--phase" : "--dump-binary", sourceName(request.input)),
                      {"`--kernel` prints the kernels of a module as tile IR"});
-  if (request.model)
-    throw inputError(fmt::format("`--model` is for collectives, and `{}` is a module", sourceName(request.input)),
+  const std::string &option = request.collectiveOption;
+  if (!option.empty() && option != "--devices" && option != "--device" && option != "--algorithm")
+    throw inputError(fmt::format("`{}` is for collectives, and `{}` is a module", option, sourceName(request.input)),
                      {fmt::format("`heddle inspect {}` says which collectives it has", request.input)});
   ModuleRequest wanted;
   wanted.path = request.input;
@@ -413,17 +418,12 @@ void addCollectiveOptions(CLI::App &verb, const std::shared_ptr<InspectRequest> 
   verb.add_option("-d,--datatype", request->datatype);
   verb.add_option("-o,--op", request->reduction);
   verb.add_option("--device", request->collective.driver);
-  verb.add_option("--algorithm", request->collective.plan.algorithm);
+  addPlanOptions(verb, request->collective.plan);
   verb.add_option_function<std::string>(
       "--bytes", [request](const std::string &text) { request->bytes = parseByteSize("--bytes", text); });
   verb.add_option_function<std::string>("--devices", [request](const std::string &text) {
     request->collective.devices = parseIntegerOption("--devices", text, 1, 64);
   });
-  verb.add_option_function<std::string>("--blocks", [request](const std::string &text) {
-    request->collective.plan.blocks = parseIntegerOption("--blocks", text, 1, maxCollectiveBlocks);
-  });
-  verb.add_option_function<std::string>(
-      "--packets", [request](const std::string &text) { request->collective.plan.packets = parsePacketForm(text); });
 }
 
 } // namespace
@@ -457,8 +457,9 @@ void addInspect(CLI::App &program, VerbAction &action) {
     for (const char *name : {"--block", "--lds"})
       if (verb->get_option(name)->count() && request->objectOption.empty())
         request->objectOption = name;
-    for (const char *name :
-         {"--model", "--devices", "--device", "--bytes", "--datatype", "--op", "--algorithm", "--blocks", "--packets"})
+    // Modules have the last three.
+    for (const char *name : {"--bytes", "--datatype", "--op", "--packets", "--blocks", "--warps", "--tile", "--round",
+                             "--model", "--devices", "--device", "--algorithm"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;

@@ -289,7 +289,8 @@ void KernelWriter::settleLamport() {
 void KernelWriter::reportLate() {
   Value isLate = w.compare(arith::CmpIPredicate::ne, late, w.i32(0)), failed = w.any(isLate);
   w.ifThen(failed, [&] {
-    peer::ReportOp::create(w.b, isLate, w.sub(late, w.i32(1)), w.extend(flag, 64), w.i64(0), deadline, group, tag);
+    peer::ReportOp::create(w.b, isLate, w.sub(late, w.i32(1)), epochOf(w.extend(flag, 64)), w.i64(0), deadline, group,
+                           tag);
   });
   ok = w.bitAnd(ok, w.negate(failed));
 }
@@ -308,8 +309,8 @@ void KernelWriter::settle() {
   w.ifThen(failed, [&] {
     for (const Receipt &receipt : receipts) {
       Value seen = w.shiftRight(w.load(receipt.source, {}, /*isVolatile=*/true), w.i64(32));
-      peer::ReportOp::create(w.b, w.negate(receipt.arrived), w.truncate(receipt.from, 32), w.extend(flag, 64), seen,
-                             deadline, group, tag);
+      peer::ReportOp::create(w.b, w.negate(receipt.arrived), w.truncate(receipt.from, 32), epochOf(w.extend(flag, 64)),
+                             epochOf(seen), deadline, group, tag);
     }
   });
   ok = w.bitAnd(ok, w.negate(failed));

@@ -43,6 +43,8 @@ private:
   bool everyTileIsWhole() const; ///< also in the last round
   /// Of the packets of an epoch, i32: not 0, which is what memory holds before the first one.
   mlir::Value flagOf(mlir::Value epoch) { return w.truncate(w.add(w.modulo(epoch, w.i64(0xFFFFFFFF)), w.i64(1)), 32); }
+  /// For people; 0 of what holds no flag yet.
+  mlir::Value epochOf(mlir::Value flags) { return w.select(w.equal(flags, w.i64(0)), flags, w.sub(flags, w.i64(1))); }
   mlir::Value divideUp(mlir::Value x, mlir::Value y) { return w.divide(w.add(x, w.sub(y, w.i64(1))), y); }
 
   //===-- KernelSteps.cpp: places and steps ----------------------------------------------------------------------===//

@@ -165,6 +165,16 @@ TEST(Collectives, AcrossTheWrapOfTheEpochs) {
   }
 }
 
+/// Of three ranks, one of which launches all before the next one launches any.
+void expectAllRight(Communicator &communicator, const std::vector<std::unique_ptr<CheckedRun>> &runs) {
+  for (int rank : {1, 2, 0})
+    for (const auto &run : runs)
+      run->launch(rank);
+  communicator.synchronize();
+  for (const auto &run : runs)
+    run->expectRight();
+}
+
 TEST(Collectives, OneKernelServesAllSizes) {
   HEDDLE_WANTS_DEVICES(3);
   Communicator communicator(openDevices({0, 1, 2}));
@@ -175,12 +185,7 @@ TEST(Collectives, OneKernelServesAllSizes) {
           makePlan(makeCollective(CollectiveKind::AllGather, 3, 1, inner), chipUnderTest(), {algorithm, 2, 8, 2});
       runs.push_back(std::make_unique<CheckedRun>(communicator, plan, uint64_t(inner)));
     }
-    for (int rank : {1, 2, 0})
-      for (const auto &run : runs)
-        run->launch(rank);
-    communicator.synchronize();
-    for (const auto &run : runs)
-      run->expectRight();
+    expectAllRight(communicator, runs);
   }
 }
 
@@ -198,12 +203,7 @@ TEST(Collectives, OneInboxServesAllSizes) {
       EXPECT_EQ(kernelKey(plan), key);
       runs.push_back(std::make_unique<CheckedRun>(communicator, plan, uint64_t(inner)));
     }
-    for (int rank : {1, 2, 0})
-      for (const auto &run : runs)
-        run->launch(rank);
-    communicator.synchronize();
-    for (const auto &run : runs)
-      run->expectRight();
+    expectAllRight(communicator, runs);
   }
 }
 
