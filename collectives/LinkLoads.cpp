@@ -11,10 +11,6 @@ class LoadReader : public ProtocolWriter {
 public:
   LoadReader(LinkLoads &loads, int me, PacketForm packets) : loads(loads), me(me), packets(packets) { phase(); }
 
-  void eachTileInStages(const std::vector<Body> &stages) override {
-    for (const Body &stage : stages)
-      stage();
-  }
   void barrier() override {
     ++number;
     phase();

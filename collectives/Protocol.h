@@ -51,8 +51,11 @@ public:
   /// For each tile of this block's share of the round. Between two barriers a round may have several of these.
   void eachTile(const Body &body) { eachTileInStages({body}); }
   /// The same in several stages: stage k of a tile runs beside stage k - 1 of the next tile, so that sends go on while
-  /// others wait. Tiles at hand do not outlive their stage.
-  virtual void eachTileInStages(const std::vector<Body> &stages) = 0;
+  /// others wait. Tiles at hand do not outlive their stage. For a reader to which one tile stands for all: in turn.
+  virtual void eachTileInStages(const std::vector<Body> &stages) {
+    for (const Body &stage : stages)
+      stage();
+  }
   /// Whether a block has several tiles in a round, so that stages have something beside them.
   virtual bool hasSeveralTiles() const { return false; }
   /// Block b of every rank meets block b of the others; orders staging memory.

@@ -14,10 +14,6 @@ public:
     return sources;
   }
 
-  void eachTileInStages(const std::vector<Body> &stages) override {
-    for (const Body &stage : stages)
-      stage();
-  }
   void barrier() override {}
   TileHandle input(const Rank &) override { return 0; }
   void output(const Rank &, TileHandle) override {}

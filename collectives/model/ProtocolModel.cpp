@@ -72,10 +72,6 @@ public:
 
   std::string run();
 
-  void eachTileInStages(const std::vector<Body> &stages) override {
-    for (const Body &stage : stages)
-      stage();
-  }
   void barrier() override;
   TileHandle input(const Rank &part) override;
   void output(const Rank &part, TileHandle tile) override;

@@ -121,7 +121,8 @@ TEST(Rows, AllReduceAndNorm) {
   check(moduleOf(rmsNorm("f32[1,200]", "f32[1]", "f32[200]", true), 2), 1, 2);
 }
 
-// Packets of rows: several words for each thread of a GPU, more rows than blocks have words at once.
+// Rows of several words for each thread of a GPU, whose packets have no flags; the last words of a tile hold no
+// element.
 TEST(Rows, LongEnoughForPacketsWithoutFlags) {
   check(moduleOf(rmsNorm("f32[3,1000]", "f32[3]", "f32[1000]", true), 2), 1, 2);
 }
