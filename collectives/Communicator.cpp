@@ -146,8 +146,7 @@ std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &p
     stream.copyToDevice(protocol->arena->address(rank) + uint64_t(plan.arena.counters), counters.data(),
                         counters.size() * sizeof(uint64_t));
     if (plan.hasPackets() && plan.packets == PacketForm::Lamport)
-      stream.fill(protocol->arena->address(rank) + uint64_t(plan.arena.inbox), 0xFF,
-                  uint64_t(2 * plan.arena.inboxParity));
+      stream.fill(protocol->arena->address(rank) + uint64_t(plan.arena.inbox), 0xFF, uint64_t(plan.inboxBytes()));
     stream.synchronize();
   }
   return protocol;

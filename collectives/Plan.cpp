@@ -23,8 +23,8 @@ int64_t alignUp(int64_t value, int64_t to) {
 struct PacketLimits {
   int64_t oneShot; ///< all-reduce: the input's
   int64_t twoShot; ///< all-reduce: then by two shots
-  int64_t moved;   ///< all-gather (never Lamport's) and reduce-scatter: of the larger array
-  int64_t swapped; ///< all-to-all (never Lamport's): of either array
+  int64_t moved;   ///< all-gather and reduce-scatter: of the larger array
+  int64_t swapped; ///< all-to-all: of either array
 };
 
 /// Where an algorithm stops being the best and the next begins, in bytes of the input.
@@ -224,12 +224,6 @@ struct NotLamport {
 
 std::optional<NotLamport> whyNotLamport(const Plan &plan, const PlanOptions &options, const Chip &chip) {
   const Collective &collective = plan.collective;
-  const char *const otherForm = "leave the form to the plan";
-  if (!collective.reduces())
-    return NotLamport{fmt::format("{} copies elements, which may have any bits", collectiveName(collective.kind)),
-                      otherForm};
-  if (!hasSpareWord(collective.type))
-    return NotLamport{fmt::format("{} has no bits to spare", elementTypeName(collective.type)), otherForm};
   if (!plan.hasPackets())
     return NotLamport{fmt::format("{}{} has no packets", plan.algorithm->name,
                                   options.algorithm.empty() ? ", which the plan chooses," : ""),
@@ -324,7 +318,8 @@ void layOutArena(Plan &plan) {
   int64_t dataBytes = plan.packets == PacketForm::Lamport ? packetWordBytes : llBytes; // of a packet
   arena.inboxSlot = alignUp(divideUp(bytes, dataBytes) * packetWordBytes, 256);
   arena.inboxParity = arena.inboxSlot * plan.algorithm->inboxSlots(ranks);
-  arena.sizeBytes = arena.inbox + 2 * arena.inboxParity;
+  arena.escapes = arena.inbox + 2 * arena.inboxParity;
+  arena.sizeBytes = arena.inbox + plan.inboxBytes();
 }
 
 void checkOptions(const PlanOptions &options) {
@@ -439,6 +434,10 @@ int rowWarps(int64_t tileElements) {
   return int(std::clamp<int64_t>(tileElements / elementsPerWarp, 4, 32));
 }
 
+bool Plan::hasEscapes() const {
+  return packets == PacketForm::Lamport && !(collective.reduces() && hasSpareWord(collective.type));
+}
+
 const char *packetFormName(PacketForm form) {
   return form == PacketForm::LL ? "ll" : "lamport";
 }
@@ -486,8 +485,7 @@ static Plan planWith(PacketForm form, const Collective &collective, const Chip &
 Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options) {
   checkCollective(collective);
   checkOptions(options);
-  bool mayBeLamport = collective.reduces() && hasSpareWord(collective.type);
-  if (options.packets == PacketForm::Lamport || (!options.packets && mayBeLamport)) {
+  if (options.packets != PacketForm::LL) {
     Plan plan = planWith(PacketForm::Lamport, collective, chip, options);
     std::optional<NotLamport> why = whyNotLamport(plan, options, chip);
     if (!why || (!options.packets && !plan.hasPackets()))
@@ -502,9 +500,10 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
 static std::string describePackets(const Plan &plan) {
   if (!plan.hasPackets())
     return "";
-  return plan.packets == PacketForm::LL
-             ? "packets         ll: words of 4 bytes of data and 4 of the round's flag\n"
-             : "packets         lamport: words of 8 bytes of data, all ones until they come\n";
+  if (plan.packets == PacketForm::LL)
+    return "packets         ll: words of 4 bytes of data and 4 of the round's flag\n";
+  return fmt::format("packets         lamport: words of 8 bytes of data, all ones until they come{}\n",
+                     plan.hasEscapes() ? "; data of ones go by a second inbox" : "");
 }
 
 /// The line on the links of a mesh; nothing for devices that are joined otherwise.
@@ -545,8 +544,8 @@ std::string describe(const Plan &plan) {
       describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
       plan.blocks == 1 ? "" : "s", plan.target == "host" ? "" : fmt::format(" of {} warps", plan.warps), plan.rounds,
       plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s", plan.tileStride(), plan.tileStride() * size,
-      plan.arena.sizeBytes + plan.arena.stagingBytes, plan.arena.stagingBytes, 2 * plan.arena.inboxParity,
-      plan.arena.inbox, describePackets(plan), describeLinks(plan), steps.text);
+      plan.arena.sizeBytes + plan.arena.stagingBytes, plan.arena.stagingBytes, plan.inboxBytes(), plan.arena.inbox,
+      describePackets(plan), describeLinks(plan), steps.text);
 }
 
 std::string planKey(const Plan &plan) {

@@ -55,6 +55,7 @@ struct ArenaLayout {
   int64_t stagingParity = 0; ///< from one parity's slots to the other's; 0 when both have the same
   int64_t stagingBytes = 0;  ///< of the staging memory, [parity][slot][element of the round]; 0: there is none
   int64_t inbox = 0;         ///< [parity][slot][packet of the round], 8 bytes each; PacketForm::Lamport: ones at first
+  int64_t escapes = 0;       ///< a second inbox of the same form, for plans that have escapes
   int64_t inboxSlot = 0;     ///< size of a slot
   int64_t inboxParity = 0;   ///< size of all slots of one parity
   int64_t sizeBytes = 0;     ///< of the arena
@@ -79,6 +80,9 @@ struct Plan {
   ArenaLayout arena;
 
   bool hasPackets() const { return algorithm->inboxSlots(collective.ranks) > 0; }
+  /// Packets of Lamport's form whose data may have any bits (Protocol.h, escapedWord).
+  bool hasEscapes() const;
+  int64_t inboxBytes() const { return (hasEscapes() ? 4 : 2) * arena.inboxParity; }
   bool slicesAreChunks() const { return algorithm->slices && (algorithm->direct || target != "host"); }
   /// Elements of the array from one tile to the next; in slots it is always tileElements.
   int64_t tileStride() const { return rowElements ? rowElements : tileElements; }

@@ -5,6 +5,7 @@
 // same program; places are relative to the rank.
 #pragma once
 #include "collectives/Collective.h"
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -36,9 +37,15 @@ using TileHandle = int;
 
 /// How data say by themselves that they have come, in words of 64 bits.
 enum class PacketForm {
-  LL,      ///< half of a word is data, half the round's flag: for all types, with twice the traffic
-  Lamport, ///< a word is data; one that has not come is all ones, a NaN that data are kept from being
+  LL,      ///< half of a word is data, half the round's flag: twice the traffic
+  Lamport, ///< a word is data; one that has not come is all ones, which data are kept from being
 };
+
+/// Lamport's form: what stands in an inbox until a packet comes. Where floats are folded, data of these bits, NaNs, go
+/// as other NaNs. Elsewhere they go as the word `escaped`, and a second inbox then says which of the two was meant: it
+/// is waited for where that word comes, and else not touched.
+inline constexpr uint64_t missingWord = ~uint64_t(0);
+inline constexpr uint64_t escapedWord = 0x8C4E5B21D97A36F0;
 
 /// Staging memory is written and read by plain accesses, which barriers order; the inbox is made of packets, which
 /// say themselves when they have come. Both exist twice, for even and odd rounds, so that a round never touches what a

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collectives/Reference.h"
+#include "collectives/Protocol.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -131,11 +132,18 @@ std::vector<std::string> runCollective(const Collective &c, const std::vector<st
   return outputs;
 }
 
+/// Makes some of the words of 64 bits those that packets have another use for.
+static void addSpecialWords(std::string &input, std::mt19937_64 &random) {
+  for (size_t at = 0; at + 8 <= input.size(); at += 8)
+    if (uint64_t choice = random() % 16; choice < 2)
+      std::memcpy(input.data() + at, choice ? &missingWord : &escapedWord, 8);
+}
+
 std::vector<std::string> randomInputs(const Collective &c, uint64_t seed, bool special) {
   std::mt19937_64 random(seed);
   size_t size = size_t(elementSizeBytes(c.type));
   std::vector<std::string> inputs(size_t(c.ranks), std::string(size_t(c.inputElements()) * size, '\0'));
-  for (std::string &input : inputs)
+  for (std::string &input : inputs) {
     for (size_t i = 0; i < input.size(); i += size) {
       char *at = input.data() + i;
       if (c.type == ElementType::I1) {
@@ -149,6 +157,9 @@ std::vector<std::string> randomInputs(const Collective &c, uint64_t seed, bool s
         storeDouble(c.type, double(int64_t(random() % 20001) - 10000) / 4096.0, at);
       }
     }
+    if (special && c.type != ElementType::I1)
+      addSpecialWords(input, random);
+  }
   return inputs;
 }
 

@@ -295,7 +295,7 @@ nlohmann::ordered_json describeAsJson(const Plan &plan) {
           {"barriersPerRound", plan.algorithm->barriers},
           {"symmetricBytes", plan.arena.sizeBytes + plan.arena.stagingBytes},
           {"stagingBytes", plan.arena.stagingBytes},
-          {"inboxBytes", 2 * plan.arena.inboxParity},
+          {"inboxBytes", plan.inboxBytes()},
           {"key", planKey(plan)}};
 }
 

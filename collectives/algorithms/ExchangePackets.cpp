@@ -4,21 +4,31 @@
 
 namespace heddle {
 
+// Where a block has several tiles, it sends the next one before it waits for this one. Input and output may be one
+// array: all parts of a tile are read before one is replaced.
 static void write(ProtocolWriter &w, const Collective &collective) {
-  w.eachTile([&] {
+  auto send = [&] {
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
-    TileHandle own = w.input(Rank::own());
+    w.output(Rank::own(), w.input(Rank::own()));
+  };
+  auto take = [&] {
     std::vector<TileHandle> received; // all of them before one is put out: they are waited for together
-    for (int rank = 0; rank < collective.ranks; ++rank)
-      received.push_back(w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own));
-    for (int rank = 0; rank < collective.ranks; ++rank)
-      w.output(Rank::fixed(rank), received[size_t(rank)]);
+    for (int k = 1; k < collective.ranks; ++k)
+      received.push_back(w.receive(Rank::own(k), {0, Rank::own(k)}));
+    for (int k = 1; k < collective.ranks; ++k)
+      w.output(Rank::own(k), received[size_t(k - 1)]);
+  };
+  if (w.hasSeveralTiles())
+    return w.eachTileInStages({send, take});
+  w.eachTile([&] {
+    send();
+    take();
   });
 }
 
 const Algorithm exchangePackets = {"exchange_packets",
-                                   "sends part p to rank p as packets with flags; no barrier",
+                                   "sends part p to rank p as packets; no barrier",
                                    {CollectiveKind::AllToAll},
                                    /*slices=*/false,
                                    [](int) { return 0; },

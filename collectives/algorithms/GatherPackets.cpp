@@ -4,21 +4,31 @@
 
 namespace heddle {
 
+// Where a block has several tiles, it sends the next one before it waits for this one.
 static void write(ProtocolWriter &w, const Collective &collective) {
-  w.eachTile([&] {
+  auto send = [&] {
     TileHandle own = w.input(Rank::fixed(0));
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, own);
+    w.output(Rank::own(), own);
+  };
+  auto take = [&] {
     std::vector<TileHandle> received; // all of them before one is put out: they are waited for together
-    for (int rank = 0; rank < collective.ranks; ++rank)
-      received.push_back(w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own));
-    for (int rank = 0; rank < collective.ranks; ++rank)
-      w.output(Rank::fixed(rank), received[size_t(rank)]);
+    for (int k = 1; k < collective.ranks; ++k)
+      received.push_back(w.receive(Rank::own(k), {0, Rank::own(k)}));
+    for (int k = 1; k < collective.ranks; ++k)
+      w.output(Rank::own(k), received[size_t(k - 1)]);
+  };
+  if (w.hasSeveralTiles())
+    return w.eachTileInStages({send, take});
+  w.eachTile([&] {
+    send();
+    take();
   });
 }
 
 const Algorithm gatherPackets = {"gather_packets",
-                                 "sends the input to every rank as packets with flags; no barrier",
+                                 "sends the input to every rank as packets; no barrier",
                                  {CollectiveKind::AllGather},
                                  /*slices=*/false,
                                  [](int) { return 0; },

@@ -184,6 +184,7 @@ void KernelWriter::writeForms(const Body &body) {
     tiles.clear();
     words.clear();
     body();
+    sendEscapes();
     endOutputs();
     settle();
     return progress();

@@ -57,7 +57,7 @@ TileHandle KernelWriter::peerInput(const Rank &of, const Rank &part) {
 
 void KernelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
-  operands.output(w, forTile(operandsOf(of)), index, mask, tiles[size_t(tile)], firstOutput(part));
+  operands.output(w, forTile(operandsOf(of)), index, mask, valueOf(tile), firstOutput(part));
 }
 
 // By block as well: so both ranks have work at any time, however few tiles a block has.
@@ -137,11 +137,11 @@ Value KernelWriter::stagingTile(const Place &at, const Slot &slot) {
 }
 
 // Of 8-byte elements the low words' packets of a tile come before those of the high words.
-SmallVector<Value, 2> KernelWriter::packetTiles(const Place &at, const Slot &slot) {
+SmallVector<Value, 2> KernelWriter::packetTiles(const Place &at, const Slot &slot, int64_t inbox) {
   int64_t size = elementSizeBytes(collective.type), data = bytesOfPacket();
   int64_t packets = plan.tileElements * std::min(size, data) / data;
-  Value first = slotPointer({arena, group, plan.arena.inbox, plan.arena.inboxParity, plan.arena.inboxSlot}, slot, at,
-                            w.b.getI64Type());
+  Value first =
+      slotPointer({arena, group, inbox, plan.arena.inboxParity, plan.arena.inboxSlot}, slot, at, w.b.getI64Type());
   Value start = w.shiftRight(w.mul(tileInRound, w.i64(size)), w.i64(llvm::Log2_64(uint64_t(data))));
   SmallVector<Value, 2> result;
   for (int64_t half = 0; half < (size > data ? 2 : 1); ++half)
@@ -199,19 +199,19 @@ void KernelWriter::endOutputs() {
 
 void KernelWriter::output(const Rank &part, TileHandle tile) {
   if (!operands.arePlainBuffers()) {
-    Value all = tiles[size_t(tile)];
+    Value all = valueOf(tile);
     if (arrangesPackets())
       all = w.arranged(all, accessBytes / elementSizeBytes(collective.type));
     endings.push_back({begun ? std::exchange(begun, {}) : beginOutput(part), all});
     return;
   }
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
-  operands.output(w, forTile(extra), index, mask, tiles[size_t(tile)], firstOutput(part));
+  operands.output(w, forTile(extra), index, mask, valueOf(tile), firstOutput(part));
 }
 
 void KernelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {
   Place to = place(at);
-  w.store(stagingTile(to, slot), tiles[size_t(tile)], both(present, to.somebody));
+  w.store(stagingTile(to, slot), valueOf(tile), both(present, to.somebody));
 }
 
 TileHandle KernelWriter::load(const Rank &at, const Slot &slot) {
@@ -219,32 +219,57 @@ TileHandle KernelWriter::load(const Rank &at, const Slot &slot) {
   return keep(w.load(stagingTile(from, slot), both(present, from.somebody)));
 }
 
-// What has not come. A NaN takes its place in the data: the highest element of the word is another one then, of any
-// type.
-static constexpr int64_t missingWord = -1, wordForMissing = INT64_MAX;
+/// A word of NaNs of any type, whose highest element differs from those of a missing word.
+static constexpr int64_t otherNaNs = INT64_MAX;
+static constexpr auto missing = int64_t(missingWord), escape = int64_t(escapedWord);
 
-SmallVector<Value, 2> KernelWriter::wordsOf(TileHandle tile) {
+const KernelWriter::Words &KernelWriter::wordsOf(TileHandle tile) {
   auto [known, isNew] = words.try_emplace(tile);
+  Words &result = known->second;
   if (!isNew)
-    return known->second;
-  known->second = toWords(w, tiles[size_t(tile)], isLamport() ? 64 : 32);
-  if (isLamport()) {
-    for (Value &word : known->second)
-      word = w.select(w.equal(word, w.i64(missingWord)), w.like(w.i64(wordForMissing), word), word);
-    tiles[size_t(tile)] = fromWords(w, known->second, element); // this rank goes on with the same bits as the others
+    return result;
+  result.data = toWords(w, valueOf(tile), isLamport() ? 64 : 32);
+  result.sent = result.data;
+  if (!isLamport())
+    return result;
+  Value word = result.data[0];
+  auto constant = [&](int64_t value) { return w.like(w.i64(value), word); };
+  Value isMissing = w.equal(word, w.i64(missing));
+  result.sent[0] = w.select(isMissing, constant(plan.hasEscapes() ? escape : otherNaNs), word);
+  if (plan.hasEscapes()) {
+    result.escaped = w.equal(result.sent[0], w.i64(escape));
+    return result;
   }
-  return known->second;
+  result.data = result.sent; // this rank goes on with the same bits as the others
+  tiles[size_t(tile)] = fromWords(w, result.data, element);
+  return result;
 }
 
 // A word exists when one of its elements does: the words of a tile that the slice ends in are sent whole, with zeros.
 void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
-  for (auto [target, word] : llvm::zip(packetTiles(place(to), slot), wordsOf(tile))) {
-    Value place = arrangesPackets() ? w.arranged(target, 1) : target;
+  Place owner = place(to);
+  const Words &packets = wordsOf(tile);
+  auto write = [this](Value target, Value word, Value mask) {
+    peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System,
+                                arrangesPackets() ? w.arranged(target, 1) : target, word, mask);
+  };
+  for (auto [target, word] : llvm::zip(packetTiles(owner, slot, plan.arena.inbox), packets.sent)) {
     if (isLamport())
-      peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System, place, word, Value());
+      write(target, word, Value());
     else
-      peer::PacketSendOp::create(w.b, place, word, flag, Value());
+      peer::PacketSendOp::create(w.b, arrangesPackets() ? w.arranged(target, 1) : target, word, flag, Value());
   }
+  if (packets.escaped) // 1: of a missing word, 0: of an escape
+    escapes.push_back([=, this, data = packets.data[0], escaped = packets.escaped] {
+      Value isMissing = w.equal(data, w.i64(missing));
+      write(packetTiles(owner, slot, plan.arena.escapes)[0], w.extend(isMissing, 64), escaped);
+    });
+}
+
+// They are few, if there are any: first goes what all wait for.
+void KernelWriter::sendEscapes() {
+  for (const Body &send : std::exchange(escapes, {}))
+    send();
 }
 
 std::pair<Value, Value> KernelWriter::take(Value source, Value mask) {
@@ -254,33 +279,61 @@ std::pair<Value, Value> KernelWriter::take(Value source, Value mask) {
     auto packet = peer::PacketReceiveOp::create(w.b, tileOf(32), tileOf(1), source, flag, mask, deadline, group);
     return {packet.getData(), packet.getOk()};
   }
-  Value missing = w.i64(missingWord); // the largest, as comparators are unsigned
+  Value ones = w.i64(missing); // the largest, as comparators are unsigned
   Value word = peer::AtomicSpinWaitOp::create(w.b, tileOf(64), MemSemantic::Relaxed, MemScope::System,
-                                              peer::Comparator::LessThan, source, missing, mask, deadline, group);
-  return {word, w.compare(arith::CmpIPredicate::ne, word, missing)};
+                                              peer::Comparator::LessThan, source, ones, mask, deadline, group);
+  return {word, w.compare(arith::CmpIPredicate::ne, word, ones)};
 }
 
 TileHandle KernelWriter::receive(const Rank &from, const Slot &slot, TileHandle own) {
-  Place sender = place(from);
-  Value isOwn = own < 0 ? Value() : w.equal(self, sender.rank), others = ok;
+  sendEscapes(); // nobody waits while others wait for what it has
+  Place sender = place(from), self = {this->self, {}, /*isOwn=*/true};
+  Value isOwn = own < 0 ? Value() : w.equal(this->self, sender.rank), others = ok;
   if (isOwn)
     others = w.bitAnd(w.negate(isOwn), ok);
+  auto arranged = [&](Value tile) { return arrangesPackets() ? w.arranged(tile, 1) : tile; };
   SmallVector<Value, 2> received;
-  for (auto [number, source] : llvm::enumerate(packetTiles({self, {}, /*isOwn=*/true}, slot))) {
-    Value place = arrangesPackets() ? w.arranged(source, 1) : source; // a report reads `source` as it likes
+  for (Value source : packetTiles(self, slot, plan.arena.inbox)) {
+    Value place = arranged(source); // a report reads `source` as it likes
     auto [data, arrived] = take(place, w.like(others, source));
-    received.push_back(isOwn ? w.select(isOwn, wordsOf(own)[number], data) : data);
-    receipts.push_back({sender.rank, source, place, arrived});
+    received.push_back(data);
+    receipts.push_back({sender.rank, source, place, arrived, {}});
   }
+  if (plan.hasEscapes()) {
+    Value place = arranged(packetTiles(self, slot, plan.arena.escapes)[0]);
+    arrivals.push_back({keep({}), sender.rank, place, received[0], isOwn, isOwn ? wordsOf(own).data[0] : Value()});
+    return arrivals.back().tile;
+  }
+  for (size_t number = 0; isOwn && number < received.size(); ++number)
+    received[number] = w.select(isOwn, wordsOf(own).data[number], received[number]);
   return keep(fromWords(w, received, element));
+}
+
+// All words that came are there before the first escape is waited for: the waits of each kind become one.
+void KernelWriter::readEscapes() {
+  std::vector<Arrival> all = std::exchange(arrivals, {});
+  std::vector<Value> meanings;
+  for (const Arrival &arrival : all) {
+    Value isEscape = w.equal(arrival.word, w.i64(escape));
+    auto [meaning, arrived] = take(arrival.place, isEscape);
+    meanings.push_back(w.bitAnd(isEscape, w.equal(meaning, w.i64(1))));
+    receipts.push_back({arrival.from, arrival.place, arrival.place, arrived, isEscape});
+  }
+  for (auto [arrival, isMissing] : llvm::zip(all, meanings)) {
+    Value word = w.select(isMissing, w.like(w.i64(missing), arrival.word), arrival.word);
+    if (arrival.isOwn)
+      word = w.select(arrival.isOwn, arrival.own, word);
+    tiles[size_t(arrival.tile)] = fromWords(w, {word}, element);
+  }
 }
 
 // A tile has a word for each thread, and the store has the pointers of the wait, so their layout: the one thread that
 // has waited for a word replaces it.
 void KernelWriter::settleLamport() {
+  readEscapes(); // of tiles that nothing is made of
   for (const Receipt &receipt : std::exchange(receipts, {})) {
     peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System, receipt.place,
-                                w.like(w.i64(missingWord), receipt.place), Value());
+                                w.like(w.i64(missing), receipt.place), receipt.mask);
     late = w.select(receipt.arrived, late, w.like(w.add(w.truncate(receipt.from, 32), w.i32(1)), late));
   }
 }
@@ -326,7 +379,7 @@ TileHandle KernelWriter::fold(const std::function<TileHandle(int rank)> &contrib
     contributions.push_back(contribution(rank));
   Value accumulator;
   for (TileHandle tile : contributions)
-    accumulator = fold.step(accumulator, tiles[size_t(tile)]);
+    accumulator = fold.step(accumulator, valueOf(tile));
   settle();
   return keep(fold.round(accumulator));
 }

@@ -63,7 +63,8 @@ private:
   /// The first byte of a slot of this rank's memory, as the same place in the memory of `at`.
   mlir::Value slotPointer(const Area &area, const Slot &slot, const Place &at, mlir::Type pointee);
   mlir::Value stagingTile(const Place &at, const Slot &slot);
-  llvm::SmallVector<mlir::Value, 2> packetTiles(const Place &at, const Slot &slot);
+  /// `inbox`: where that begins in an arena.
+  llvm::SmallVector<mlir::Value, 2> packetTiles(const Place &at, const Slot &slot, int64_t inbox);
   /// `pointer`, which is a multiple of `bytes`, in a form that shows it.
   mlir::Value aligned(mlir::Value pointer, int64_t bytes);
   /// Operands of a rank for a tile.
@@ -89,15 +90,34 @@ private:
 
   bool isLamport() const { return plan.packets == PacketForm::Lamport; }
   int64_t bytesOfPacket() const { return isLamport() ? 8 : 4; } ///< of its data
-  /// What packets of a tile are made of. Lamport's are not all ones, and neither is the tile from then on.
-  llvm::SmallVector<mlir::Value, 2> wordsOf(TileHandle tile);
+  /// What packets of a tile are made of. Lamport's are never all ones; without escapes neither is the tile from then
+  /// on.
+  struct Words {
+    llvm::SmallVector<mlir::Value, 2> data, sent;
+    mlir::Value escaped; ///< with escapes: which of the words sent stand for others (i1)
+  };
+  const Words &wordsOf(TileHandle tile);
+  void sendEscapes(); ///< those of all sends so far
   /// The data of packets, and whether each came; data 0 where `mask` does not hold.
   std::pair<mlir::Value, mlir::Value> take(mlir::Value source, mlir::Value mask);
   /// Packets that have been asked for; what became of them is looked at for all together.
   struct Receipt {
     mlir::Value from;                   ///< i64
     mlir::Value source, place, arrived; ///< tiles: pointers, the same as the wait has them, whether it came (i1)
+    mlir::Value mask;                   ///< which are there; null: all
   };
+  /// With escapes: a tile whose words have come, and are looked up for all such tiles together when the first is used.
+  struct Arrival {
+    TileHandle tile;
+    mlir::Value from, place, word; ///< i64; tiles: pointers into the second inbox, what came
+    mlir::Value isOwn, own;        ///< i1 or null, and the words that it has then
+  };
+  void readEscapes();
+  mlir::Value valueOf(TileHandle tile) {
+    if (!tiles[size_t(tile)])
+      readEscapes();
+    return tiles[size_t(tile)];
+  }
   void settle();        ///< reports packets that did not come; of Lamport's takes notice of them
   void settleLamport(); ///< and makes room for the next ones
   void reportLate();    ///< behind all tiles of a loop: those of Lamport's that did not come
@@ -132,16 +152,18 @@ private:
   bool published = false;                                           ///< since the last barrier
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> operandsByRank; ///< behind an exchange of them
   mlir::Value tileInBlock;                                          ///< i64: of the tiles of this block in the round
-  mlir::Value tileInRound; ///< i64: elements before this tile in the slots of the round
-  mlir::Value tileStart;   ///< i64: elements before this tile in the part or slice
-  bool isWhole = false;    ///< in the code for tiles that exist in every part or slice
-  mlir::Value element0;    ///< index of the tile's elements in the slice, i64
-  mlir::Value present;     ///< which of them exist; null: all
-  mlir::Value lanes;       ///< i64: 0 ... tile - 1
-  std::vector<mlir::Value> tiles;
+  mlir::Value tileInRound;        ///< i64: elements before this tile in the slots of the round
+  mlir::Value tileStart;          ///< i64: elements before this tile in the part or slice
+  bool isWhole = false;           ///< in the code for tiles that exist in every part or slice
+  mlir::Value element0;           ///< index of the tile's elements in the slice, i64
+  mlir::Value present;            ///< which of them exist; null: all
+  mlir::Value lanes;              ///< i64: 0 ... tile - 1
+  std::vector<mlir::Value> tiles; ///< null: among `arrivals`
   mlir::Value late; ///< Lamport: a tile of i32, by word: 0, or one more than the rank that it did not come from
-  std::map<TileHandle, llvm::SmallVector<mlir::Value, 2>> words; ///< wordsOf, so far
+  std::map<TileHandle, Words> words; ///< wordsOf, so far
   std::vector<Receipt> receipts;
+  std::vector<Arrival> arrivals;
+  std::vector<Body> escapes;              ///< writes of them that are left
   CollectiveOperands::RestOfOutput begun; ///< of the output that follows
   std::vector<Ending> endings;
 };

@@ -41,7 +41,17 @@ const char *const lamportRules =
 byte boxed[BOXES], cleared[BOXES], told[BOXES * RANKS], learnt[RANKS * RANKS];
 )";
 
-/// Values are round * tags + tag. Tags of inputs by rank and part, of sums by part, of an address, and of zeros.
+/// Of such packets whose data may have any bits.
+const char *const escapeRules =
+    R"(
+/* Any packet may be an escape, of three ranks any of the first one in odd rounds: what is meant comes, a step later or much later, into a box of its own, meant[]. It is 0
+   and cleared as the others are. */
+#define ESCAPE 1
+byte meant[BOXES], clearedMeant[BOXES];
+)";
+
+/// Values are round * tags + tag, rounds from 1, so that none is an escape. Tags of inputs by rank and part, of sums by
+/// part, of an address, and of zeros.
 constexpr int tags = 32, addressTag = tags - 2, zerosTag = tags - 1;
 static_assert(maxModelRanks * maxModelRanks + maxModelRanks < addressTag && (maxModelRounds + 1) * tags <= 256);
 
@@ -126,7 +136,11 @@ private:
   int expectedOutput(int part) const;
 
   bool isLamport() const { return plan.packets == PacketForm::Lamport; }
+  /// All ranks and both buffers do the same: of three ranks one and one buffer are enough, and all are too many states.
+  bool maySendEscapes() const { return plan.hasEscapes() && (ranks == 2 || (me == 0 && round % 2 == 1)); }
   void endLaunch();
+  void sendLamport(int owner, int box, const std::string &value);
+  void sendEscapes();
   std::string receiveLamport(int box, bool waits);
 
   // As kernel/CollectiveKernel.cpp has them.
@@ -179,6 +193,12 @@ private:
   int segment = 1;                ///< of this rank
   bool published = false;         ///< since the last barrier
   std::vector<std::string> tiles; ///< as expressions
+  /// Of Lamport's packets with escapes: those sent whose meaning is left, where `variable` is 1.
+  struct Escape {
+    int owner, box;
+    std::string value, variable;
+  };
+  std::vector<Escape> escapes;
   int used = 0, variables = 0;
   std::map<int, int> forgotten; ///< by sender, the last epoch
   std::set<int> outputs;        ///< parts of this round
@@ -190,9 +210,10 @@ std::string ModelWriter::run() {
     processes += writeProcess();
   return fmt::format(
       "/* {} by {}, {} rounds, fault: {} */\n"
-      "#define RANKS {}\n#define ROUNDS {}\n#define CELLS {}\n#define SIGNALS {}\n#define BOXES {}\n\n{}{}\n{}",
+      "#define RANKS {}\n#define ROUNDS {}\n#define CELLS {}\n#define SIGNALS {}\n#define BOXES {}\n\n{}{}{}\n{}",
       describe(c), plan.algorithm->name, options.rounds, faultName(options.fault), ranks, options.rounds, cells.count(),
-      signals.count(), boxes.count(), rules, isLamport() ? lamportRules : "", processes);
+      signals.count(), boxes.count(), rules, isLamport() ? lamportRules : "", plan.hasEscapes() ? escapeRules : "",
+      processes);
 }
 
 std::string ModelWriter::writeProcess() {
@@ -218,6 +239,7 @@ void ModelWriter::writeRound() {
   plan.algorithm->write(*this, c);
   if (plan.algorithm->direct)
     readOutputs();
+  sendEscapes();
   if (isLamport())
     endLaunch();
   for (int part = 0; part < (plan.algorithm->slices ? ranks : c.outputParts()); ++part)
@@ -394,21 +416,40 @@ void ModelWriter::inTurn(const std::function<void()> &body) {
 // left in order to reach it.
 void ModelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
   int owner = resolve(to), at = box(owner, slot);
-  if (isLamport()) {
-    std::string tells;
-    for (int rank = 0; rank < ranks && !has(ProtocolFault::RelaxedSignal); ++rank)
-      tells += fmt::format("; told[{}] = {}", at * ranks + rank,
-                           rank == me ? std::to_string(segment - 1) : fmt::format("known[{}]", me * ranks + rank));
-    return beginStep(fmt::format("d_step {{ assert(boxed[{}] == 0 && {}); boxed[{}] = {}{}", at,
-                                 comesBefore(owner, fmt::format("cleared[{}]", at)), at, tiles[size_t(tile)], tells));
-  }
+  if (isLamport())
+    return sendLamport(owner, at, tiles[size_t(tile)]);
   beginStep(fmt::format("d_step {{ assert(sent[{}] == taken[{}]); packet[{}] = {}; sent[{}] = {}", at, at,
                         at * (options.rounds + 1) + round, tiles[size_t(tile)], at, round));
+}
+
+void ModelWriter::sendLamport(int owner, int box, const std::string &value) {
+  std::string tells;
+  for (int rank = 0; rank < ranks && !has(ProtocolFault::RelaxedSignal); ++rank)
+    tells += fmt::format("; told[{}] = {}", box * ranks + rank,
+                         rank == me ? std::to_string(segment - 1) : fmt::format("known[{}]", me * ranks + rank));
+  auto put = [&](const std::string &word) {
+    return fmt::format("d_step {{ assert(boxed[{}] == 0 && {}); boxed[{}] = {}{}", box,
+                       comesBefore(owner, fmt::format("cleared[{}]", box)), box, word, tells);
+  };
+  if (!maySendEscapes())
+    return beginStep(put(value));
+  escapes.push_back({owner, box, value, newVariable()});
+  line(fmt::format("if :: {} }} :: {}; {} = 1 }} fi;", put(value), put("ESCAPE"), escapes.back().variable));
+}
+
+// Behind all that is sent before the rank waits.
+void ModelWriter::sendEscapes() {
+  for (const Escape &escape : std::exchange(escapes, {}))
+    line(fmt::format("if :: d_step {{ {} -> assert(meant[{}] == 0 && {}); meant[{}] = {}; {} = 0 }} :: else fi;",
+                     escape.variable, escape.box,
+                     comesBefore(escape.owner, fmt::format("clearedMeant[{}]", escape.box)), escape.box, escape.value,
+                     escape.variable));
 }
 
 // Any packet that was ever sent there may be seen, as long as it has the flag.
 TileHandle ModelWriter::receive(const Rank &sender, const Slot &slot, TileHandle own) {
   int from = resolve(sender), at = box(me, slot);
+  sendEscapes();
   if (from == me)
     return own;
   bool waits = !(has(ProtocolFault::MissingWait) && from == (me + 1) % ranks);
@@ -438,10 +479,21 @@ std::string ModelWriter::receiveLamport(int box, bool waits) {
                   tells = fmt::format("told[{}]", box * ranks + rank);
       learns += fmt::format("; {} = ({} > {} -> {} : {})", knows, tells, knows, tells, knows);
     }
-  beginStep(fmt::format("d_step {{ {} -> {} = boxed[{}]; assert({} / {} == {}){}",
-                        waits ? fmt::format("boxed[{}] != 0", box) : "true", result, box, result, tags, round, learns));
+  auto take = [&](const char *where) {
+    return fmt::format("d_step {{ {} -> {} = {}[{}]", waits ? fmt::format("{}[{}] != 0", where, box) : "true", result,
+                       where, box);
+  };
+  auto clear = [&](const char *where, const char *when) {
+    return fmt::format("d_step {{ {}[{}] = 0; {}[{}] = {}", where, box, when, box, segment);
+  };
+  beginStep(take("boxed") + learns);
   if (!has(ProtocolFault::KeptPacket))
-    beginStep(fmt::format("d_step {{ boxed[{}] = 0; cleared[{}] = {}", box, box, segment));
+    beginStep(clear("boxed", "cleared"));
+  if (plan.hasEscapes()) {
+    std::string cleared = has(ProtocolFault::KeptEscape) ? "" : clear("meant", "clearedMeant") + " }; ";
+    line(fmt::format("if :: {} == ESCAPE -> {} }}; {}:: else fi;", result, take("meant"), cleared));
+  }
+  alongside(fmt::format("assert({} / {} == {})", result, tags, round));
   return result;
 }
 
@@ -526,15 +578,17 @@ const char *faultName(ProtocolFault fault) {
     return "sources_only";
   case ProtocolFault::KeptPacket:
     return "kept_packet";
+  case ProtocolFault::KeptEscape:
+    return "kept_escape";
   }
   return "";
 }
 
 const std::vector<ProtocolFault> &allProtocolFaults() {
-  static const std::vector<ProtocolFault> all = {ProtocolFault::RelaxedSignal, ProtocolFault::RelaxedWait,
-                                                 ProtocolFault::MissingWait,   ProtocolFault::SingleBuffer,
-                                                 ProtocolFault::SameEpoch,     ProtocolFault::SecondBarrier,
-                                                 ProtocolFault::SourcesOnly,   ProtocolFault::KeptPacket};
+  static const std::vector<ProtocolFault> all = {
+      ProtocolFault::RelaxedSignal, ProtocolFault::RelaxedWait, ProtocolFault::MissingWait,
+      ProtocolFault::SingleBuffer,  ProtocolFault::SameEpoch,   ProtocolFault::SecondBarrier,
+      ProtocolFault::SourcesOnly,   ProtocolFault::KeptPacket,  ProtocolFault::KeptEscape};
   return all;
 }
 

@@ -21,6 +21,7 @@ enum class ProtocolFault {
   SecondBarrier, ///< of each round is left out
   SourcesOnly,   ///< a barrier waits only for the ranks whose data are read after it
   KeptPacket,    ///< packets of Lamport's form stay where they came when they have been taken
+  KeptEscape,    ///< so does what says which word one of them stands for
 };
 
 struct ModelOptions {

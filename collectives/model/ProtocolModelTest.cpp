@@ -72,9 +72,11 @@ Verdict check(const std::string &model) {
   return verdict;
 }
 
-Plan planOf(const Algorithm &algorithm, int ranks, PacketForm packets = PacketForm::LL) {
+Plan planOf(const Algorithm &algorithm, int ranks, PacketForm packets = PacketForm::LL,
+            ElementType type = ElementType::F32) {
   Collective collective;
   collective.kind = algorithm.kinds[0];
+  collective.type = type;
   collective.ranks = ranks;
   collective.inner = 4;
   if (collective.kind == CollectiveKind::Permute) // everybody to the next one, and nobody to rank 0
@@ -87,15 +89,22 @@ Plan planOf(const Algorithm &algorithm, int ranks, PacketForm packets = PacketFo
 struct Subject {
   const Algorithm *algorithm;
   PacketForm packets;
-  std::string name() const { return std::string(algorithm->name) + (packets == PacketForm::Lamport ? "_lamport" : ""); }
+  ElementType type = ElementType::F32;
+  Plan plan(int ranks) const { return planOf(*algorithm, ranks, packets, type); }
+  std::string name() const {
+    const char *form = packets == PacketForm::LL ? "" : plan(2).hasEscapes() ? "_escapes" : "_lamport";
+    return std::string(algorithm->name) + form;
+  }
 };
 
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
   for (const Algorithm *algorithm : allAlgorithms()) {
     all.push_back({algorithm, PacketForm::LL});
-    if (algorithm->inboxSlots(2) > 0 && reduces(algorithm->kinds[0]))
+    if (algorithm->inboxSlots(2) > 0)
       all.push_back({algorithm, PacketForm::Lamport});
+    if (algorithm->inboxSlots(2) > 0 && reduces(algorithm->kinds[0]))
+      all.push_back({algorithm, PacketForm::Lamport, ElementType::I32});
   }
   return all;
 }
@@ -112,7 +121,6 @@ void expectRight(const Plan &plan, const ModelOptions &options) {
 class OfAlgorithm : public testing::TestWithParam<Subject> {
 protected:
   const Algorithm &algorithm = *GetParam().algorithm;
-  const PacketForm packets = GetParam().packets;
 };
 
 INSTANTIATE_TEST_SUITE_P(ProtocolModel, OfAlgorithm, testing::ValuesIn(subjects()),
@@ -120,12 +128,12 @@ INSTANTIATE_TEST_SUITE_P(ProtocolModel, OfAlgorithm, testing::ValuesIn(subjects(
 
 TEST_P(OfAlgorithm, IsRightInEveryInterleaving) {
   for (int ranks : {2, 3})
-    expectRight(planOf(algorithm, ranks, packets), {4});
+    expectRight(GetParam().plan(ranks), {4});
 }
 
 // What ranks forget they could not have seen again.
 TEST_P(OfAlgorithm, IsRightWhenNothingIsForgotten) {
-  std::string model = promelaModel(planOf(algorithm, 2, packets), {4});
+  std::string model = promelaModel(GetParam().plan(2), {4});
   std::string remembering = std::regex_replace(model, std::regex("; (stored|carried)\\[[0-9]+\\] = 0"), "");
   EXPECT_EQ(remembering != model, algorithm.barriers > 0);
   if (algorithm.barriers == 0)
@@ -140,7 +148,7 @@ TEST_P(OfAlgorithm, IsRightInPlace) {
     ModelOptions options;
     options.inPlace = true;
     if (algorithm.direct)
-      expectRight(planOf(algorithm, ranks, packets), options);
+      expectRight(GetParam().plan(ranks), options);
   }
 }
 
@@ -220,37 +228,42 @@ TEST(ProtocolModel, PermutationsInACircle) {
 /// algorithm has nothing that could be wrong so. A sum comes back to two_shot_packets only from a rank that has taken
 /// this rank's packets of the round, so one buffer would do there.
 const char *const faultColumns = "relaxed_signal relaxed_wait missing_wait single_buffer same_epoch second_barrier "
-                                 "sources_only kept_packet";
+                                 "sources_only kept_packet kept_escape";
 const std::map<std::string, std::string> faultTable = {
-    {"one_shot_packets", "- - caught caught caught - - -"},
-    {"one_shot_packets_lamport", "caught caught caught caught - - - caught"},
-    {"one_shot_pull", "caught caught caught caught caught - - -"},
-    {"two_shot_packets", "- - caught harmless caught - - -"},
-    {"two_shot_packets_lamport", "caught caught caught caught - - - caught"},
-    {"two_shot_direct", "caught caught caught - caught caught - -"},
-    {"two_shot_push", "caught caught caught - caught caught - -"},
-    {"two_shot_pull", "caught caught caught caught caught caught - -"},
-    {"gather_packets", "- - caught caught caught - - -"},
-    {"gather_push", "caught caught caught caught caught - - -"},
-    {"gather_pull", "caught caught caught caught caught - - -"},
-    {"gather_direct_push", "caught caught caught - caught caught - -"},
-    {"gather_direct_pull", "caught caught caught - caught caught - -"},
-    {"scatter_packets", "- - caught caught caught - - -"},
-    {"scatter_packets_lamport", "caught caught caught caught - - - caught"},
-    {"scatter_pull", "caught caught caught caught caught - - -"},
-    {"scatter_direct", "caught caught caught - caught caught - -"},
-    {"exchange_packets", "- - caught caught caught - - -"},
-    {"exchange_push", "caught caught caught caught caught - - -"},
-    {"exchange_direct", "caught caught caught - caught caught - -"},
-    {"permute_pull", "caught caught caught caught caught - caught -"},
-    {"broadcast_pull", "caught caught caught caught caught - caught -"},
-    {"broadcast_scatter", "caught caught caught caught caught - - -"},
+    {"one_shot_packets", "- - caught caught caught - - - -"},
+    {"one_shot_packets_lamport", "caught caught caught caught - - - caught -"},
+    {"one_shot_packets_escapes", "caught caught caught caught - - - caught caught"},
+    {"one_shot_pull", "caught caught caught caught caught - - - -"},
+    {"two_shot_packets", "- - caught harmless caught - - - -"},
+    {"two_shot_packets_lamport", "caught caught caught caught - - - caught -"},
+    {"two_shot_packets_escapes", "caught caught caught caught - - - caught caught"},
+    {"two_shot_direct", "caught caught caught - caught caught - - -"},
+    {"two_shot_push", "caught caught caught - caught caught - - -"},
+    {"two_shot_pull", "caught caught caught caught caught caught - - -"},
+    {"gather_packets", "- - caught caught caught - - - -"},
+    {"gather_packets_escapes", "caught caught caught caught - - - caught caught"},
+    {"gather_push", "caught caught caught caught caught - - - -"},
+    {"gather_pull", "caught caught caught caught caught - - - -"},
+    {"gather_direct_push", "caught caught caught - caught caught - - -"},
+    {"gather_direct_pull", "caught caught caught - caught caught - - -"},
+    {"scatter_packets", "- - caught caught caught - - - -"},
+    {"scatter_packets_lamport", "caught caught caught caught - - - caught -"},
+    {"scatter_packets_escapes", "caught caught caught caught - - - caught caught"},
+    {"scatter_pull", "caught caught caught caught caught - - - -"},
+    {"scatter_direct", "caught caught caught - caught caught - - -"},
+    {"exchange_packets", "- - caught caught caught - - - -"},
+    {"exchange_packets_escapes", "caught caught caught caught - - - caught caught"},
+    {"exchange_push", "caught caught caught caught caught - - - -"},
+    {"exchange_direct", "caught caught caught - caught caught - - -"},
+    {"permute_pull", "caught caught caught caught caught - caught - -"},
+    {"broadcast_pull", "caught caught caught caught caught - caught - -"},
+    {"broadcast_scatter", "caught caught caught caught caught - - - -"},
 };
 
 /// The model with a fault, or nothing where it is the same as without.
 std::string faultyModel(const Subject &subject, int ranks, ProtocolFault fault) {
   auto model = [&](ProtocolFault fault) {
-    std::string text = promelaModel(planOf(*subject.algorithm, ranks, subject.packets), {3, fault});
+    std::string text = promelaModel(subject.plan(ranks), {3, fault});
     return text.substr(text.find('\n')); // without the title, which names the fault
   };
   std::string wrong = model(fault);

@@ -64,8 +64,9 @@ protected:
         bool inPlace = kind != CollectiveKind::Permute && seed % 2 == 0 && order.policy[0] != 'e';
         std::vector<std::unique_ptr<CheckedRun>> runs;
         for (uint64_t call = 0; call < (isLamport ? 3 : 2); ++call)
-          runs.push_back(
-              std::make_unique<CheckedRun>(group, call == 1 ? other : plan, 2 * seed + call, Placement{1, 0, inPlace}));
+          runs.push_back(std::make_unique<CheckedRun>(group, call == 1 ? other : plan,
+                                                      (isLamport ? 2 : 1) * call + 2 * seed + isLamport,
+                                                      Placement{1, 0, inPlace}));
         for (const auto &run : runs)
           for (int rank = ranks; rank-- > 0;)
             run->launch(rank);
@@ -90,9 +91,10 @@ TEST_P(AmdCollectives, AreRightAndCleanInEveryOrder) {
 
 TEST_P(AmdCollectives, PacketsOfLamportsForm) {
   Communicator group(amdDevices(chip, ranks));
-  const std::vector<ElementType> types = {ElementType::BF16, ElementType::F64, ElementType::F32};
+  const std::vector<ElementType> types = {ElementType::BF16, ElementType::I32, ElementType::F64, ElementType::F32};
   size_t number = 0;
-  for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPackets, &scatterPackets})
+  for (const Algorithm *algorithm :
+       {&oneShotPackets, &twoShotPackets, &scatterPackets, &gatherPackets, &exchangePackets})
     for (size_t count = isLong() ? types.size() : 1; count > 0; --count)
       expectRightInEveryOrder(group, *algorithm, algorithm->kinds[0], types[number++ % types.size()],
                               PacketForm::Lamport);

@@ -3,6 +3,7 @@
 #include "tests/multi_device/Cases.h"
 #include "tests/multi_device/CollectiveRunner.h"
 #include <cmath>
+#include <cstring>
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -35,10 +36,14 @@ TEST(Collectives, EveryTypeAndReduction) {
 }
 
 constexpr const char *foldingPackets[] = {"one_shot_packets", "two_shot_packets", "scatter_packets"};
+constexpr const char *allPackets[] = {"one_shot_packets", "two_shot_packets", "scatter_packets", "gather_packets",
+                                      "exchange_packets"};
 
-Collective foldOf(const std::string &algorithm, int ranks, int64_t inner, ElementType type) {
-  CollectiveKind kind = algorithm == "scatter_packets" ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
-  return makeCollective(kind, ranks, 1, inner, type);
+Collective collectiveBy(const std::string &name, int ranks, int64_t inner, ElementType type) {
+  for (const Algorithm *algorithm : allAlgorithms())
+    if (algorithm->name == name)
+      return makeCollective(algorithm->kinds[0], ranks, 1, inner, type);
+  throw internalError("no algorithm " + name);
 }
 
 /// A tile has a word for each lane of four warps, on any chip, and a round has room for `tiles` of each block.
@@ -50,17 +55,17 @@ PlanOptions lamport(const char *algorithm, ElementType type, int64_t tiles) {
 
 // Each slot is written, read and cleared twice, by several tiles.
 TEST(Collectives, PacketsOfLamportsForm) {
-  const std::vector<ElementType> types = {ElementType::F32, ElementType::BF16, ElementType::F64};
+  const std::vector<ElementType> types = {ElementType::F32, ElementType::I16, ElementType::BF16, ElementType::F64};
   size_t number = 0;
   for (int ranks : {1, 2, 3, 4, 8}) {
     if (ranks > driverUnderTest().deviceCount())
       break;
     Communicator communicator(openDevices(firstOrdinals(ranks)));
-    for (const char *algorithm : foldingPackets) {
+    for (const char *algorithm : allPackets) {
       ElementType type = types[number++ % types.size()];
       for (int64_t inner : {1, 1300})
-        expectRight(communicator, foldOf(algorithm, ranks, inner, type), lamport(algorithm, type, 8), uint64_t(inner),
-                    4);
+        expectRight(communicator, collectiveBy(algorithm, ranks, inner, type), lamport(algorithm, type, 8),
+                    uint64_t(inner), 4);
     }
   }
 }
@@ -75,6 +80,39 @@ TEST(Collectives, PacketsOfLamportsFormOfEveryFloat) {
                   lamport("one_shot_packets", type, 1), 6);
 }
 
+/// Words for each rank, some of which packets have another use for, on any call others.
+std::vector<std::string> wordsForPackets(const Collective &collective, uint64_t call) {
+  std::vector<std::string> inputs(size_t(collective.ranks));
+  for (size_t rank = 0; rank < inputs.size(); ++rank) {
+    inputs[rank].resize(size_t(collective.inputElements() * elementSizeBytes(collective.type)));
+    for (size_t at = 0; at < inputs[rank].size(); at += 8) {
+      uint64_t number = at / 8 + 5 * rank + call;
+      uint64_t word = number % 4 == 0 ? missingWord : number % 4 == 1 ? escapedWord : number * 0x0123456789ABCDEF;
+      std::memcpy(inputs[rank].data() + at, &word, std::min<size_t>(8, inputs[rank].size() - at));
+    }
+  }
+  return inputs;
+}
+
+// Copies and integers keep every bit. Of four calls, every second one has the same inbox.
+TEST(Collectives, WordsThatPacketsUseArriveAsTheyAre) {
+  HEDDLE_WANTS_DEVICES(3);
+  const std::vector<ElementType> types = {ElementType::I32, ElementType::I64, ElementType::I8, ElementType::BF16,
+                                          ElementType::F8E5M2};
+  for (size_t number = 0; number < std::size(allPackets); ++number) {
+    const char *algorithm = allPackets[number];
+    Communicator communicator(openDevices({0, 1, 2}));
+    Collective collective = collectiveBy(algorithm, 3, 3000, types[number]);
+    Plan plan = makePlan(collective, chipUnderTest(), lamport(algorithm, types[number], 8));
+    EXPECT_TRUE(plan.hasEscapes());
+    for (uint64_t call = 0; call < 4; ++call) {
+      std::vector<std::string> inputs = wordsForPackets(collective, call);
+      CollectiveRun run(communicator, plan, inputs);
+      EXPECT_TRUE(run.run() == reference::runCollective(collective, inputs)) << algorithm << ", call " << call;
+    }
+  }
+}
+
 // What a word that has not come is made of may be data.
 TEST(Collectives, NaNsOfAllOnesArriveAsNaNs) {
   HEDDLE_WANTS_DEVICES(3);
@@ -82,7 +120,7 @@ TEST(Collectives, NaNsOfAllOnesArriveAsNaNs) {
     for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16,
                              ElementType::F8E4M3FN, ElementType::F8E5M2}) {
       Communicator communicator(openDevices({0, 1, 2}));
-      Collective collective = foldOf(algorithm, 3, 100, type);
+      Collective collective = collectiveBy(algorithm, 3, 100, type);
       std::string zeros(size_t(collective.inputElements() * elementSizeBytes(type)), '\0'), ones(zeros.size(), '\xff');
       CollectiveRun run(communicator, makePlan(collective, chipUnderTest(), lamport(algorithm, type, 1)),
                         {zeros, ones, zeros});
@@ -197,7 +235,7 @@ TEST(Collectives, OneInboxServesAllSizes) {
     std::vector<std::unique_ptr<CheckedRun>> runs;
     std::string key;
     for (int64_t inner : {1, 1500, 17, 0, 2000, 2, 600, 1500}) {
-      Plan plan = makePlan(foldOf(algorithm, 3, inner, ElementType::F32), chipUnderTest(),
+      Plan plan = makePlan(collectiveBy(algorithm, 3, inner, ElementType::F32), chipUnderTest(),
                            lamport(algorithm, ElementType::F32, 4));
       key = key.empty() ? kernelKey(plan) : key;
       EXPECT_EQ(kernelKey(plan), key);

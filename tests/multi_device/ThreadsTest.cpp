@@ -79,8 +79,9 @@ TEST_F(ThreadsDevices, EveryAlgorithmOfTwoToFourRanks) {
 TEST_F(ThreadsDevices, PacketsOfLamportsForm) {
   using threads::Policy;
   uint64_t number = 0;
-  for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPackets, &scatterPackets})
-    for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::F64})
+  for (const Algorithm *algorithm :
+       {&oneShotPackets, &twoShotPackets, &scatterPackets, &gatherPackets, &exchangePackets})
+    for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::I64})
       for (int ranks : {2, 3}) {
         SCOPED_TRACE(std::string(algorithm->name) + " of " + std::to_string(ranks) + " ranks");
         for (uint64_t first = 0; first < uint64_t(ranks); ++first)
