@@ -21,10 +21,11 @@ int64_t alignUp(int64_t value, int64_t to) {
 
 /// Up to where packets are the best, in bytes.
 struct PacketLimits {
-  int64_t oneShot; ///< all-reduce: the input's
-  int64_t twoShot; ///< all-reduce: then by two shots
-  int64_t moved;   ///< all-gather and reduce-scatter: of the larger array
-  int64_t swapped; ///< all-to-all: of either array
+  int64_t oneShot;   ///< all-reduce: the input's
+  int64_t twoShot;   ///< all-reduce: then by two shots
+  int64_t gathered;  ///< all-gather: of the larger array
+  int64_t scattered; ///< reduce-scatter: of the larger array
+  int64_t swapped;   ///< all-to-all: of either array
 };
 
 /// Where an algorithm stops being the best and the next begins, in bytes of the input.
@@ -39,7 +40,7 @@ struct Crossovers {
 /// The host's ranks share memory and caches: a barrier costs no more than a packet that somebody waits for, so packets,
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
 constexpr Crossovers hostCrossovers = {
-    {256, 256, 256, 256}, {256, 256, 256, 256}, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
+    {256, 256, 256, 256, 256}, {256, 256, 256, 256, 256}, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
 
 /// What is best on GPUs depends on how many ranks share the links and have to be met.
 struct GpuTable {
@@ -49,6 +50,8 @@ struct GpuTable {
   int64_t manyBlocksBytes;   ///< direct algorithms, and one shot by pulling: from here, of a slice or part of one rank,
                              ///< with as many blocks as there may be
   int mostWarps;             ///< of a block that would otherwise take a second turn
+  int lamportWarps;          ///< of a block of Lamport's packets that has one turn in any case
+  int64_t twoWordsBytes;     ///< of a slice or part: from here a thread sends two of Lamport's packets at once
 };
 
 constexpr int64_t kB = 1 << 10, MB = 1 << 20;
@@ -57,22 +60,35 @@ constexpr int64_t kB = 1 << 10, MB = 1 << 20;
 /// the links could. Measured on two and four H200 by `heddle bench COLLECTIVE -d bf16 --device cuda -G 10 -n 20` with
 /// `--devices`, `--algorithm`, `--packets`, `--blocks`, `--warps` and `--tile`. Two ranks take one shot whatever is
 /// `staged`.
-constexpr GpuTable sm90Pair = {
-    {{256 * kB, 256 * kB, 512 * kB, 512 * kB}, {8 * MB, 8 * MB, 16 * MB, 0}, 2 * MB, 1 * MB, 1 * MB, 8 * MB},
-    maxCollectiveBlocks,
-    1 * MB,
-    512 * kB,
-    16};
-/// Three and more, as four. Estimated is `staged`: that a second barrier takes as long as 1 MB from three peers.
-constexpr GpuTable sm90Group = {
-    {{128 * kB, 256 * kB, 512 * kB, 256 * kB}, {128 * kB, 8 * MB, 16 * MB, 0}, 128 * kB, 1 * MB, 1 * MB, 4 * MB},
-    maxCollectiveBlocks,
-    64 * kB,
-    4 * MB,
-    16};
+constexpr GpuTable sm90Pair = {{{256 * kB, 256 * kB, 512 * kB, 512 * kB, 512 * kB},
+                                {8 * MB, 8 * MB, 8 * MB, 16 * MB, 16 * MB},
+                                2 * MB,
+                                1 * MB,
+                                1 * MB,
+                                8 * MB},
+                               maxCollectiveBlocks,
+                               1 * MB,
+                               512 * kB,
+                               16,
+                               4,
+                               2 * MB};
+/// Three and more, as four. Estimated are the limits of Lamport's packets that are gathered and swapped, from those of
+/// two ranks, and `staged`: that a second barrier takes as long as 1 MB from three peers.
+constexpr GpuTable sm90Group = {{{128 * kB, 256 * kB, 512 * kB, 512 * kB, 256 * kB},
+                                 {128 * kB, 8 * MB, 8 * MB, 16 * MB, 8 * MB},
+                                 128 * kB,
+                                 1 * MB,
+                                 1 * MB,
+                                 4 * MB},
+                                maxCollectiveBlocks,
+                                64 * kB,
+                                4 * MB,
+                                16,
+                                8,
+                                INT64_MAX};
 
 /// Devices with a link for each pair: what is best is computed (LinkLoads.h), and the limits say nothing.
-constexpr GpuTable meshTable = {{{0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 0, 0}, 64, 64 * kB, 256 * kB, 8};
+constexpr GpuTable meshTable = {{{}, {}, 0, 0, 0, 0}, 64, 64 * kB, 256 * kB, 8, 8, INT64_MAX};
 /// Of a direct algorithm, for each peer: what fills a link. Some 32 compute units fill the links of four MI300X, 48 to
 /// 80 those of eight.
 constexpr int meshBlocksPerPeer = 12;
@@ -133,7 +149,7 @@ const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip,
   int64_t larger =
       std::max(collective.inputElements(), collective.outputElements()) * elementSizeBytes(collective.type);
   const PacketLimits &some = packets == PacketForm::Lamport ? limits.lamport : limits.ll;
-  bool few = larger <= some.moved, copies = !direct || larger <= limits.copied;
+  bool copies = !direct || larger <= limits.copied;
   switch (collective.kind) {
   case CollectiveKind::AllReduce:
     if (bytes <= some.oneShot)
@@ -146,9 +162,12 @@ const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip,
                                                              : twoShotPush;
     return bytes <= limits.staged || collective.ranks <= 2 ? oneShotPull : twoShotPull;
   case CollectiveKind::AllGather:
-    return few ? gatherPackets : !copies ? gatherDirectPush : chip.vendor == Vendor::Host ? gatherPull : gatherPush;
+    return larger <= some.gathered       ? gatherPackets
+           : !copies                     ? gatherDirectPush
+           : chip.vendor == Vendor::Host ? gatherPull
+                                         : gatherPush;
   case CollectiveKind::ReduceScatter:
-    return few ? scatterPackets : copies ? scatterPull : scatterDirect;
+    return larger <= some.scattered ? scatterPackets : copies ? scatterPull : scatterDirect;
   case CollectiveKind::AllToAll:
     return larger <= some.swapped ? exchangePackets : copies ? exchangePush : exchangeDirect;
   case CollectiveKind::Permute:
@@ -184,8 +203,11 @@ constexpr int64_t manyBlocksWarpsBytes = 8 << 20;
 constexpr int64_t gpuRoundBytes = 8 << 20, lamportRoundBytes = 32 << 20;
 
 /// How often a thread takes as much of a tile: where each waits for a few peers' data only, links would have less on
-/// the way than they carry in the time of a load (some 2 us), so it takes more of each.
-int64_t threadTurns(const Plan &plan, int64_t waves) {
+/// the way than they carry in the time of a load (some 2 us), so it takes more of each; of much that goes by Lamport's
+/// packets it takes two words. `bytes` are those of a slice or part, `waves` the turns that there would be.
+int64_t threadTurns(const Plan &plan, const GpuTable &table, int64_t bytes, int64_t waves) {
+  if (plan.packets == PacketForm::Lamport)
+    return bytes >= table.twoWordsBytes ? 2 : 1;
   if (plan.algorithm != &exchangeDirect)
     return 1;
   constexpr int64_t loads = 3;
@@ -260,11 +282,13 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   int64_t warpsAtMost = bytes > perWarp * usualWarps * blocksAtMost && !plan.algorithm->direct ? table.mostWarps
                         : bytes >= manyBlocksWarpsBytes && many && !isMesh(chip)               ? manyBlocksWarps
                                                                                                : usualWarps;
+  if (plan.packets == PacketForm::Lamport && bytes <= perWarp * table.lamportWarps * blocksAtMost)
+    warpsAtMost = table.lamportWarps;
   plan.warps = options.warps ? options.warps : int(std::clamp<int64_t>(warps, fewestWarps, warpsAtMost));
   int64_t perBlock = perWarp * plan.warps;
   int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
   plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, blocksAtMost));
-  int64_t tileBytes = perBlock * threadTurns(plan, bytes / (perBlock * plan.blocks));
+  int64_t tileBytes = perBlock * threadTurns(plan, table, bytes, bytes / (perBlock * plan.blocks));
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
   int64_t fewest = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, tiles))));

@@ -157,7 +157,7 @@ std::vector<std::string> randomInputs(const Collective &c, uint64_t seed, bool s
         storeDouble(c.type, double(int64_t(random() % 20001) - 10000) / 4096.0, at);
       }
     }
-    if (special && c.type != ElementType::I1)
+    if (special && c.type != ElementType::I1 && !(c.reduces() && isFloat(c.type)))
       addSpecialWords(input, random);
   }
   return inputs;

@@ -10,14 +10,15 @@ static void write(ProtocolWriter &w, const Collective &collective) {
   auto send = [&] {
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
-    w.output(Rank::own(), w.input(Rank::own()));
   };
   auto take = [&] {
+    TileHandle own = w.input(Rank::own());
     std::vector<TileHandle> received; // all of them before one is put out: they are waited for together
     for (int k = 1; k < collective.ranks; ++k)
       received.push_back(w.receive(Rank::own(k), {0, Rank::own(k)}));
     for (int k = 1; k < collective.ranks; ++k)
       w.output(Rank::own(k), received[size_t(k - 1)]);
+    w.output(Rank::own(), own);
   };
   if (w.hasSeveralTiles())
     return w.eachTileInStages({send, take});

@@ -4,26 +4,26 @@
 
 namespace heddle {
 
-// Where a block has several tiles, it sends the next one before it waits for this one.
+// Where a block has several tiles, it sends the next one before it waits for this one, and loads each twice.
 static void write(ProtocolWriter &w, const Collective &collective) {
-  auto send = [&] {
-    TileHandle own = w.input(Rank::fixed(0));
+  auto send = [&](TileHandle own) {
     for (int k = 1; k < collective.ranks; ++k)
       w.send(Rank::own(k), {0, Rank::own()}, own);
-    w.output(Rank::own(), own);
   };
-  auto take = [&] {
+  auto take = [&](TileHandle own) {
     std::vector<TileHandle> received; // all of them before one is put out: they are waited for together
     for (int k = 1; k < collective.ranks; ++k)
       received.push_back(w.receive(Rank::own(k), {0, Rank::own(k)}));
     for (int k = 1; k < collective.ranks; ++k)
       w.output(Rank::own(k), received[size_t(k - 1)]);
+    w.output(Rank::own(), own);
   };
   if (w.hasSeveralTiles())
-    return w.eachTileInStages({send, take});
+    return w.eachTileInStages({[&] { send(w.input(Rank::fixed(0))); }, [&] { take(w.input(Rank::fixed(0))); }});
   w.eachTile([&] {
-    send();
-    take();
+    TileHandle own = w.input(Rank::fixed(0));
+    send(own);
+    take(own);
   });
 }
 

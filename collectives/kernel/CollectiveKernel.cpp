@@ -185,8 +185,8 @@ void KernelWriter::writeForms(const Body &body) {
     words.clear();
     body();
     sendEscapes();
-    endOutputs();
     settle();
+    endOutputs();
     return progress();
   };
   bool isPlain = operands.arePlainBuffers(), hasInbox = plan.hasPackets();

@@ -205,6 +205,7 @@ void KernelWriter::output(const Rank &part, TileHandle tile) {
     endings.push_back({begun ? std::exchange(begun, {}) : beginOutput(part), all});
     return;
   }
+  settle(); // of packets with flags: in place, no thread puts out what another one has not loaded
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
   operands.output(w, forTile(extra), index, mask, valueOf(tile), firstOutput(part));
 }

@@ -96,13 +96,14 @@ std::vector<std::string> wordsForPackets(const Collective &collective, uint64_t 
 
 // Copies and integers keep every bit. Of four calls, every second one has the same inbox.
 TEST(Collectives, WordsThatPacketsUseArriveAsTheyAre) {
-  HEDDLE_WANTS_DEVICES(3);
+  HEDDLE_WANTS_DEVICES(2);
+  int ranks = std::min(3, driverUnderTest().deviceCount());
   const std::vector<ElementType> types = {ElementType::I32, ElementType::I64, ElementType::I8, ElementType::BF16,
                                           ElementType::F8E5M2};
   for (size_t number = 0; number < std::size(allPackets); ++number) {
     const char *algorithm = allPackets[number];
-    Communicator communicator(openDevices({0, 1, 2}));
-    Collective collective = collectiveBy(algorithm, 3, 3000, types[number]);
+    Communicator communicator(openDevices(firstOrdinals(ranks)));
+    Collective collective = collectiveBy(algorithm, ranks, 3000, types[number]);
     Plan plan = makePlan(collective, chipUnderTest(), lamport(algorithm, types[number], 8));
     EXPECT_TRUE(plan.hasEscapes());
     for (uint64_t call = 0; call < 4; ++call) {

@@ -73,7 +73,7 @@ TEST(Refusals, PacketsOfLamportsForm) {
             "there are 8 rounds: such packets have one");
   large.tileElements = 32, large.tilesPerRound = 16;
   EXPECT_EQ(refusalOfLamport("one_shot_packets", ElementType::F32, sm90Chip, large),
-            "a tile has 16 words of 8 bytes for 256 threads");
+            "a tile has 16 words of 8 bytes for 128 threads");
 }
 
 // Nobody asks: then the plan takes the form that it can.

@@ -148,9 +148,9 @@ private:
   }
 
   // entry -> loop(count) -> miss -> [yield ->] again -> loop, or now and then again -> slow -> loop;
-  // loop and slow leave by done(values), which enters exit(values). Of one masked wait entry may go to exit at once; of
-  // several, those that are masked off hold, and read nothing where the target has predicates, else a word of the
-  // group.
+  // loop and slow leave by done(values), which enters exit(values). Where one masked wait, or all of several, are
+  // masked off, entry goes to exit at once, but where the target has predicates for several: those that are masked off
+  // hold, and read nothing by predicates, else a word of the group.
   void spinWait() {
     Type type = op.getResult().getType(), i32 = b.getI32Type();
     SmallVector<Type> types(ops.size(), type);
@@ -175,8 +175,8 @@ private:
       if (!isAlone)
         places.back() = LLVM::SelectOp::create(b, masks.back(), places.back(), placeOfNothing());
     }
-    if (call.masked && isAlone)
-      LLVM::CondBrOp::create(b, masks[0], loop, ValueRange{none}, exit, ValueRange{zero});
+    if (call.masked && (isAlone || !target.predicatesLoads))
+      LLVM::CondBrOp::create(b, anyOf(masks), loop, ValueRange{none}, exit, SmallVector<Value>(ops.size(), zero));
     else
       LLVM::BrOp::create(b, ValueRange{none}, loop);
 
@@ -215,6 +215,13 @@ private:
       call.getResult().replaceAllUsesWith(result);
       call.erase();
     }
+  }
+
+  Value anyOf(ArrayRef<Value> bits) {
+    Value result = bits.front();
+    for (Value bit : bits.drop_front())
+      result = LLVM::OrOp::create(b, result, bit);
+    return result;
   }
 
   /// What a wait reads that is masked off.
