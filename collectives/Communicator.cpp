@@ -211,6 +211,7 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
                       DeviceAddress(protocol.arena->address(rank)),
                       DeviceAddress(group.address() + sizeof(PeerGroup)),
                       DeviceAddress(protocol.stagingOrArena().address(rank)),
+                      ScalarBits{uint64_t(rank)},
                       ScalarBits{tag},
                       ScalarBits{uint64_t(plan.collective.outer)},
                       ScalarBits{uint64_t(plan.collective.inner)}};

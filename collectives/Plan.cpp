@@ -61,7 +61,7 @@ constexpr int64_t kB = 1 << 10, MB = 1 << 20;
 /// `--devices`, `--algorithm`, `--packets`, `--blocks`, `--warps` and `--tile`. Two ranks take one shot whatever is
 /// `staged`.
 constexpr GpuTable sm90Pair = {{{256 * kB, 256 * kB, 512 * kB, 512 * kB, 512 * kB},
-                                {8 * MB, 8 * MB, 8 * MB, 16 * MB, 16 * MB},
+                                {8 * MB, 8 * MB, 8 * MB, 32 * MB, 16 * MB},
                                 2 * MB,
                                 1 * MB,
                                 1 * MB,
@@ -206,8 +206,8 @@ constexpr int64_t gpuRoundBytes = 8 << 20, lamportRoundBytes = 32 << 20;
 /// the way than they carry in the time of a load (some 2 us), so it takes more of each; of much that goes by Lamport's
 /// packets it takes two words. `bytes` are those of a slice or part, `waves` the turns that there would be.
 int64_t threadTurns(const Plan &plan, const GpuTable &table, int64_t bytes, int64_t waves) {
-  if (plan.packets == PacketForm::Lamport)
-    return bytes >= table.twoWordsBytes ? 2 : 1;
+  if (plan.packets == PacketForm::Lamport) // sums with escapes were slower so
+    return bytes >= table.twoWordsBytes && !(plan.hasEscapes() && plan.collective.reduces()) ? 2 : 1;
   if (plan.algorithm != &exchangeDirect)
     return 1;
   constexpr int64_t loads = 3;

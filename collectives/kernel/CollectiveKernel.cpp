@@ -41,16 +41,16 @@ static constexpr int64_t failedCounter = -1;
 OwningOpRef<ModuleOp> KernelWriter::run() {
   Type words = w.pointerTo(w.b.getI64Type());
   Type integer = w.b.getI64Type();
-  SmallVector<TileWriter::Argument> arguments = {{"group", words},   {"arena", words}, {"staging_group", words},
-                                                 {"staging", words}, {"tag", integer}, {"outer", integer},
-                                                 {"inner", integer}};
+  SmallVector<TileWriter::Argument> arguments = {{"group", words},   {"arena", words},  {"staging_group", words},
+                                                 {"staging", words}, {"rank", integer}, {"tag", integer},
+                                                 {"outer", integer}, {"inner", integer}};
   llvm::append_range(arguments, operands.arguments(w));
   std::string name = collectiveName(collective.kind);
   std::replace(name.begin(), name.end(), '-', '_');
   SmallVector<Value> values = w.begin(name, arguments);
-  group = values[0], arena = values[1], stagingGroup = values[2], staging = values[3], tag = values[4];
-  inner = values[6];
-  Value outer = values[5];
+  group = values[0], arena = values[1], stagingGroup = values[2], staging = values[3], self = values[4];
+  tag = values[5], inner = values[7];
+  Value outer = values[6];
   if (!operands.arePlainBuffers()) // a kernel of one size
     outer = w.i64(collective.outer), inner = w.i64(collective.inner);
   extra.assign(values.begin() + protocolArguments, values.end());
@@ -64,9 +64,8 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
     sliceElements = w.mul(divideUp(sliceElements, chunk), chunk);
   }
 
-  deadline = peer::DeadlineOp::create(w.b, group);
-  Value rank = peer::RankOp::create(w.b, w.b.getI32Type(), group);
-  self = w.extend(rank, 64);
+  findPeers();
+  deadline = findsRound() ? w.i64(0) : Value(peer::DeadlineOp::create(w.b, group));
   block = w.extend(GetProgramIdOp::create(w.b, ProgramDim::X), 64);
   lanes = w.range(plan.tileElements);
   Value counter = w.offset(w.offset(arena, w.i64(plan.arena.counters / 8)), block);
@@ -82,46 +81,95 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
       bits = w.bitOr(bits, w.bitAnd(w.mul(inner, w.i64(elementSizeBytes(collective.type))), w.i64(15)));
     isAligned = w.equal(bits, w.i64(0));
   }
-  TileWriter::Values after = w.forLoop(divideUp(sliceElements, w.i64(plan.roundElements())), {first, isHealthy},
-                                       [&](Value number, ValueRange carried) -> TileWriter::Values {
-                                         epoch = carried[0], ok = carried[1];
-                                         // After a failure nothing is worth waiting for.
-                                         TileWriter::Values ended = w.ifElse(
-                                             ok, w.b.getI1Type(),
-                                             [&]() -> TileWriter::Values {
-                                               round(number);
-                                               return {ok};
-                                             },
-                                             [&]() -> TileWriter::Values { return {w.boolean(false)}; });
-                                         return {w.add(carried[0], w.i64(plan.epochs)), ended[0]};
-                                       });
+  TileWriter::Values after = findsRound() ? onlyRound(before) : rounds(first, isHealthy);
   Value last = w.sub(after[0], w.i64(1));
   w.store(counter, marksFailure ? w.select(after[1], last, w.i64(failedCounter)) : last);
   operands.finish(w, extra);
   return w.end();
 }
 
+// Packets go to every peer: where they go is loaded before anything is waited for, and without the own address, which
+// an address of the own memory would be compared with.
+void KernelWriter::findPeers() {
+  peers.assign(1, arena);
+  for (int ahead = 1; ahead < collective.ranks && plan.hasPackets(); ++ahead) {
+    constexpr int64_t first = offsetof(PeerGroup, arena) / sizeof(uint64_t);
+    Value address = w.load(w.offset(group, w.add(place(Rank::own(ahead)).rank, w.i64(first))));
+    peers.push_back(IntToPtrOp::create(w.b, arena.getType(), address));
+  }
+}
+
+TileWriter::Values KernelWriter::rounds(Value first, Value isHealthy) {
+  return w.forLoop(divideUp(sliceElements, w.i64(plan.roundElements())), {first, isHealthy},
+                   [&](Value number, ValueRange carried) -> TileWriter::Values {
+                     epoch = carried[0], ok = carried[1];
+                     // After a failure nothing is worth waiting for.
+                     TileWriter::Values ended = w.ifElse(
+                         ok, w.b.getI1Type(),
+                         [&]() -> TileWriter::Values {
+                           round(number);
+                           return {ok};
+                         },
+                         [&]() -> TileWriter::Values { return {w.boolean(false)}; });
+                     return {w.add(carried[0], w.i64(plan.epochs)), ended[0]};
+                   });
+}
+
+// No branch, and nothing that waits for the counter before the tile's input is asked for: both are on their way at
+// once.
+TileWriter::Values KernelWriter::onlyRound(Value before) {
+  counterBefore = before, foundPeers = peers;
+  roundNumber = w.i64(0), barriers = 0;
+  plan.algorithm->write(*this, collective);
+  return {w.add(before, w.i64(1 + plan.epochs)), ok};
+}
+
+// Who has missed a peer waits for nothing and sends to itself, into its own slots, which nobody reads.
+void KernelWriter::learnRound(Value before) {
+  ok = w.compare(arith::CmpIPredicate::ne, before, w.i64(failedCounter));
+  for (size_t ahead = 1; ahead < peers.size(); ++ahead)
+    peers[ahead] = w.select(ok, foundPeers[ahead], arena);
+  enterEpoch(w.add(before, w.i64(1)));
+}
+
+void KernelWriter::findRound() {
+  if (!findsRound() || std::exchange(knowsRound, true))
+    return;
+  learnRound(peer::HoldOp::create(w.b, w.b.getI64Type(), counterBefore));
+  deadline = peer::DeadlineOp::create(w.b, group);
+}
+
 void KernelWriter::round(Value number) {
-  roundNumber = number;
-  barriers = 0;
+  roundNumber = number, barriers = 0;
+  enterEpoch(epoch);
+  plan.algorithm->write(*this, collective);
+}
+
+void KernelWriter::enterEpoch(Value first) {
+  epoch = first;
   Value count = w.divide(w.sub(epoch, w.i64(1)), w.i64(plan.epochs));
   parity = w.bitAnd(count, w.i64(1));
   // Flags repeat after 2^32 - 1 epochs, long after each slot has been written again: every call of the sizes that share
   // an arena writes every slot that it reads.
   flag = flagOf(epoch);
-  plan.algorithm->write(*this, collective);
 }
 
 void KernelWriter::eachTileInStages(const std::vector<Body> &stages) {
+  if (stages.size() > 1 && !hasSeveralTiles())
+    return eachTile([&] {
+      for (const Body &stage : stages)
+        stage();
+    });
   // The last round may have fewer tiles than the others; each block takes as many, so that all meet as often.
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));
   Value count = w.binary<arith::MinSIOp>(tilesLeft, w.i64(plan.tilesPerRound));
   // After a missed peer nothing here is worth doing, and where a peer's operands lie is not even known.
-  count = w.select(ok, count, w.i64(0));
-  TileWriter::Values begin = {ok};
+  if (!findsRound())
+    count = w.select(ok, count, w.i64(0));
   if (isLamport())
-    begin.push_back(w.splat(w.i32(0), plan.tileElements * elementSizeBytes(collective.type) / bytesOfPacket()));
+    late = w.splat(w.i32(0), plan.tileElements * elementSizeBytes(collective.type) / bytesOfPacket());
+  TileWriter::Values begin = progress();
   // Stage k of a tile has its turn k turns after the first one.
   auto last = int64_t(stages.size()) - 1;
   TileWriter::Values after =
@@ -134,6 +182,8 @@ void KernelWriter::eachTileInStages(const std::vector<Body> &stages) {
         return progress();
       });
   resume(after);
+  if (findsRound())
+    learnRound(counterBefore);
   if (isLamport())
     reportLate();
 }
@@ -160,13 +210,14 @@ void KernelWriter::writeTile(Value number, const Body &body) {
 }
 
 TileWriter::Values KernelWriter::progress() const {
-  return isLamport() ? TileWriter::Values{ok, late} : TileWriter::Values{ok};
+  return isLamport() ? TileWriter::Values{late, deadline} : TileWriter::Values{ok};
 }
 
 void KernelWriter::resume(ValueRange values) {
-  ok = values[0];
-  if (isLamport())
-    late = values[1];
+  if (!isLamport())
+    ok = values[0];
+  else
+    late = values[0], deadline = values[1];
 }
 
 bool KernelWriter::everyTileIsWhole() const {
@@ -183,6 +234,7 @@ void KernelWriter::writeForms(const Body &body) {
     isWhole = whole;
     tiles.clear();
     words.clear();
+    knowsRound = false;
     body();
     sendEscapes();
     settle();

@@ -53,9 +53,10 @@ private:
 
 /// Arguments of the protocol: `group` (PeerGroup, binary/PeerAbi.h) and `arena` (this rank's, Plan::arena);
 /// `staging_group` and `staging`, the same for the staging memory, whose addresses stand where a PeerGroup has those of
-/// arenas; `tag` (i64, goes into the error record), `outer` and `inner` (i64, Collective's sizes); then those of
-/// `operands`. One kernel serves all plans of one kernelKey. Launch it cooperatively with a grid of Plan::blocks.
-inline constexpr int protocolArguments = 7;
+/// arenas; `rank` (i64, that of the PeerGroup: known before any memory is read), `tag` (i64, goes into the error
+/// record), `outer` and `inner` (i64, Collective's sizes); then those of `operands`. One kernel serves all plans of one
+/// kernelKey. Launch it cooperatively with a grid of Plan::blocks.
+inline constexpr int protocolArguments = 8;
 mlir::OwningOpRef<mlir::ModuleOp> writeKernel(mlir::MLIRContext &context, const Plan &plan,
                                               const CollectiveOperands &operands);
 

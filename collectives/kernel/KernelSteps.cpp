@@ -105,9 +105,10 @@ KernelWriter::Place KernelWriter::place(const Rank &rank) {
   case Rank::Form::Own: {
     if (rank.value % collective.ranks == 0)
       return {self, {}, /*isOwn=*/true};
-    Value sum = w.add(self, w.i64(rank.value % collective.ranks)), size = w.i64(collective.ranks);
+    int ahead = rank.value % collective.ranks;
+    Value sum = w.add(self, w.i64(ahead)), size = w.i64(collective.ranks);
     Value wraps = w.compare(arith::CmpIPredicate::sge, sum, size);
-    return {w.select(wraps, w.sub(sum, size), sum), {}};
+    return {w.select(wraps, w.sub(sum, size), sum), {}, /*isOwn=*/false, ahead};
   }
   case Rank::Form::Table: {
     Value found = w.i64(-1);
@@ -124,8 +125,10 @@ Value KernelWriter::slotPointer(const Area &area, const Slot &slot, const Place 
   Value number = w.add(place(slot.rank).rank, w.i64(slot.base));
   Value bytes =
       w.add(w.i64(area.firstByte), w.add(w.mul(parity, w.i64(area.parityBytes)), w.mul(number, w.i64(area.slotBytes))));
-  Value pointer = w.offset(area.memory, w.shiftRight(bytes, w.i64(3))); // areas and slots are multiples of 256 bytes
-  if (!at.isOwn)
+  bool isFound = at.ahead > 0 && area.memory == arena && plan.hasPackets();
+  Value memory = isFound ? peers[size_t(at.ahead)] : area.memory;
+  Value pointer = w.offset(memory, w.shiftRight(bytes, w.i64(3))); // areas and slots are multiples of 256 bytes
+  if (!at.isOwn && !isFound)
     pointer = peer::AddressOp::create(w.b, pointer.getType(), pointer, w.truncate(at.rank, 32), area.group);
   return w.bitcast(isGpu() ? aligned(pointer, slotAlignment) : pointer, w.pointerTo(pointee));
 }
@@ -247,14 +250,17 @@ const KernelWriter::Words &KernelWriter::wordsOf(TileHandle tile) {
 }
 
 // A word exists when one of its elements does: the words of a tile that the slice ends in are sent whole, with zeros.
+// Where they go is looked up while they are on their way here.
 void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
+  findRound();
   Place owner = place(to);
+  SmallVector<Value, 2> targets = packetTiles(owner, slot, plan.arena.inbox);
   const Words &packets = wordsOf(tile);
   auto write = [this](Value target, Value word, Value mask) {
     peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System,
                                 arrangesPackets() ? w.arranged(target, 1) : target, word, mask);
   };
-  for (auto [target, word] : llvm::zip(packetTiles(owner, slot, plan.arena.inbox), packets.sent)) {
+  for (auto [target, word] : llvm::zip(targets, packets.sent)) {
     if (isLamport())
       write(target, word, Value());
     else
@@ -287,6 +293,7 @@ std::pair<Value, Value> KernelWriter::take(Value source, Value mask) {
 }
 
 TileHandle KernelWriter::receive(const Rank &from, const Slot &slot, TileHandle own) {
+  findRound();
   sendEscapes(); // nobody waits while others wait for what it has
   Place sender = place(from), self = {this->self, {}, /*isOwn=*/true};
   Value isOwn = own < 0 ? Value() : w.equal(this->self, sender.rank), others = ok;

@@ -32,12 +32,21 @@ public:
 
 private:
   //===-- CollectiveKernel.cpp: the frame ------------------------------------------------------------------------===//
+  void findPeers();
+  tile::TileWriter::Values rounds(mlir::Value firstEpoch, mlir::Value isHealthy); ///< yields the next epoch, and `ok`
+  /// Lamport's packets, one tile: what follows from the block's counter is found where it is needed first, behind the
+  /// tile's input.
+  bool findsRound() const { return isLamport() && !hasSeveralTiles(); }
+  tile::TileWriter::Values onlyRound(mlir::Value before); ///< `before`: the counter
+  void learnRound(mlir::Value before);
+  void findRound();
   void round(mlir::Value number);
+  void enterEpoch(mlir::Value first);
   void exchangeOperands(mlir::Value now);               ///< the barrier behind publish(); `now`: its epoch
   void writeTile(mlir::Value number, const Body &body); ///< of the block's tiles in the round
   void writeStage(mlir::Value tile, mlir::Value count, const Body &body);
   void writeForms(const Body &body);
-  /// What goes from tile to tile: `ok` and, of Lamport's packets, `late`.
+  /// What goes from tile to tile: `ok`; of Lamport's packets `late`, and until when they are waited for.
   tile::TileWriter::Values progress() const;
   void resume(mlir::ValueRange progress);
   bool everyTileIsWhole() const; ///< also in the last round
@@ -53,6 +62,7 @@ private:
     mlir::Value rank;     ///< i64
     mlir::Value somebody; ///< i1 or null
     bool isOwn = false;
+    int ahead = 0; ///< above 0: of the own rank, as `peers` has it
   };
   Place place(const Rank &rank);
   /// Slots in a rank's symmetric memory; both parities of them.
@@ -142,14 +152,18 @@ private:
   mlir::Value isAligned;
   bool knowsAligned = false; ///< in the code for tiles where that holds
   mlir::Value group, arena, stagingGroup, staging, tag, deadline, self, block;
-  mlir::Value inner, partElements, sliceElements;                   ///< i64
-  mlir::Value epoch;                                                ///< i64, the first epoch of the round
-  mlir::Value parity;                                               ///< i64, 0 or 1
-  mlir::Value flag;                                                 ///< i32, of the round's packets
-  mlir::Value ok;                                                   ///< i1: every wait so far succeeded
-  mlir::Value roundNumber;                                          ///< i64
-  int barriers = 0;                                                 ///< in this round so far
-  bool published = false;                                           ///< since the last barrier
+  mlir::Value counterBefore;                      ///< i64, Lamport: the block's counter
+  bool knowsRound = false;                        ///< Lamport, one tile: what follows from it, in this code
+  llvm::SmallVector<mlir::Value> foundPeers;      ///< `peers` as they were found
+  llvm::SmallVector<mlir::Value> peers;           ///< where packets go: the arena of the rank so far ahead of this one
+  mlir::Value inner, partElements, sliceElements; ///< i64
+  mlir::Value epoch;                              ///< i64, the first epoch of the round
+  mlir::Value parity;                             ///< i64, 0 or 1
+  mlir::Value flag;                               ///< i32, of the round's packets
+  mlir::Value ok;                                 ///< i1: every wait so far succeeded
+  mlir::Value roundNumber;                        ///< i64
+  int barriers = 0;                               ///< in this round so far
+  bool published = false;                         ///< since the last barrier
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> operandsByRank; ///< behind an exchange of them
   mlir::Value tileInBlock;                                          ///< i64: of the tiles of this block in the round
   mlir::Value tileInRound;        ///< i64: elements before this tile in the slots of the round

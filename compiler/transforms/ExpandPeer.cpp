@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // heddle-expand-peer: what the `peer` dialect says in one operation becomes tile operations and the few that devices
-// have code for: atomic_write, atomic_spin_wait, thread_id, clock, release_fence. docs/peer.md has the
+// have code for: atomic_write, atomic_spin_wait, thread_id, clock, hold, release_fence. docs/peer.md has the
 // protocol.
 #include "compiler/dialects/triton/TritonBuilders.h"
 #include "compiler/dialects/triton/TritonGpu.h"

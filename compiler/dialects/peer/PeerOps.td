@@ -90,6 +90,17 @@ def Peer_DeadlineOp : Peer_Op<"deadline", [MemoryEffects<[MemRead, MemWrite]>]> 
   let assemblyFormat = "$group attr-dict `:` type($result)";
 }
 
+def Peer_HoldOp : Peer_Op<"hold", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "its operand, of which nothing is computed before what stands in front of it";
+  let description = [{
+    For values that are long in coming: instructions are issued in order, so that what needs the value keeps what stands
+    behind it from beginning. Compilers compute early what several branches need; here they do not.
+  }];
+  let arguments = (ins I64:$value);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+
 //===-- Atomics --------------------------------------------------------------------------------------------------===//
 
 def Peer_AtomicWriteOp : Peer_Op<"atomic_write", [MemoryEffects<[MemWrite]>, Peer_MaskFollows<"ptr">]> {

@@ -24,6 +24,8 @@ static StringRef tokenOf(ExternCall::Kind kind) {
     return "gettid";
   case ExternCall::Kind::Clock:
     return "clock";
+  case ExternCall::Kind::Hold:
+    return "hold";
   case ExternCall::Kind::ReleaseFence:
     return "releasefence";
   case ExternCall::Kind::Write:
@@ -100,8 +102,8 @@ static std::optional<T> valueOf(StringRef token, ArrayRef<T> values) {
 }
 
 static constexpr ExternCall::Kind kinds[] = {ExternCall::Kind::ThreadId, ExternCall::Kind::Clock,
-                                             ExternCall::Kind::ReleaseFence, ExternCall::Kind::Write,
-                                             ExternCall::Kind::SpinWait};
+                                             ExternCall::Kind::Hold,     ExternCall::Kind::ReleaseFence,
+                                             ExternCall::Kind::Write,    ExternCall::Kind::SpinWait};
 static constexpr MemSemantic semantics[] = {MemSemantic::Relaxed, MemSemantic::Acquire, MemSemantic::Release,
                                             MemSemantic::AcquireRelease};
 static constexpr MemScope scopes[] = {MemScope::System, MemScope::Gpu, MemScope::Cta};
@@ -156,7 +158,7 @@ FailureOr<ExternCall> heddle::peer::parseExternCall(StringRef symbol, EmitError 
   auto kind = valueOf<ExternCall::Kind>(tokens[0], kinds);
   if (!isOurs || !kind)
     return emitError() << "invalid extern function name '" << symbol << "': after '" << prefix
-                       << "' comes gettid, clock, releasefence, atomicwrite or atomicspinwait";
+                       << "' comes gettid, clock, hold, releasefence, atomicwrite or atomicspinwait";
   size_t count = !hasFields(*kind) ? 1 : *kind == ExternCall::Kind::Write ? 5 : 6;
   if (tokens.size() != count)
     return emitError() << "invalid extern function name '" << symbol << "': " << tokens[0] << " has " << count - 1
@@ -177,7 +179,7 @@ LogicalResult heddle::peer::checkExternCall(const ExternCall &call, StringRef sy
                                             EmitError emitError) {
   using Check = std::pair<StringRef, llvm::function_ref<bool(Type)>>;
   auto isWord = [&](Type type) { return type.isInteger(call.width); };
-  auto isTime = [](Type type) { return type.isInteger(64); };
+  auto isLongWord = [](Type type) { return type.isInteger(64); };
   bool isMachine = !operands.empty() && isa<LLVM::LLVMPointerType>(operands.front());
   auto isMask = [&](Type type) { return type.isInteger(1) || (isMachine && type.isInteger(32)); };
   SmallVector<Check> checks;
@@ -185,16 +187,19 @@ LogicalResult heddle::peer::checkExternCall(const ExternCall &call, StringRef sy
     bool isWrite = call.kind == ExternCall::Kind::Write;
     checks.append({{"pointer", isPointer}, {isWrite ? "value" : "expected", isWord}});
     if (!isWrite)
-      checks.append({{"deadline", isTime}, {"group", isPointer}});
+      checks.append({{"deadline", isLongWord}, {"group", isPointer}});
     if (call.masked)
       checks.push_back({"mask", isMask});
   }
+  if (call.kind == ExternCall::Kind::Hold)
+    checks.push_back({"value", isLongWord});
   if (operands.size() != checks.size())
     return emitError() << "'" << symbol << "' expects " << checks.size() << " arguments, not " << operands.size();
   for (auto [type, check] : llvm::zip(operands, checks))
     if (!check.second(type))
       return emitError() << "argument '" << check.first << "' of '" << symbol << "' cannot have type " << type;
-  unsigned resultWidth = call.kind == ExternCall::Kind::Clock ? 64 : call.width;
+  bool isLong = call.kind == ExternCall::Kind::Clock || call.kind == ExternCall::Kind::Hold;
+  unsigned resultWidth = isLong ? 64 : call.width;
   if (result && result.isInteger(resultWidth))
     return success();
   auto error = emitError() << "'" << symbol << "' results in i" << resultWidth << ", not in ";

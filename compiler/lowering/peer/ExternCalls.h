@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The names under which operations between devices travel from the tile level to the LLVM dialect, as calls of external
 // functions that no pass looks into. One place writes, reads and checks them:
-//   __heddle_gettid, __heddle_clock, __heddle_releasefence
+//   __heddle_gettid, __heddle_clock, __heddle_hold, __heddle_releasefence
 //   __heddle_atomicwrite_<width>_<semantic>_<scope>_<maskness>
 //   __heddle_atomicspinwait_<width>_<semantic>_<scope>_<comparator>_<maskness>
 #pragma once
@@ -13,6 +13,7 @@ struct ExternCall {
   enum class Kind {
     ThreadId,     ///< () -> i32, pure
     Clock,        ///< () -> i64
+    Hold,         ///< (i64) -> the same i64
     ReleaseFence, ///< () -> i32 that nobody may use
     Write,        ///< (pointer, value[, mask]) -> a value that nobody may use
     SpinWait,     ///< (pointer, expected, deadline, group[, mask]) -> the value loaded last

@@ -52,6 +52,8 @@ public:
       return finish(threadId());
     case ExternCall::Kind::Clock:
       return finish(emitClock(b, target));
+    case ExternCall::Kind::Hold:
+      return finish(hold());
     case ExternCall::Kind::ReleaseFence:
       // Elsewhere the barrier of the block and the release of one thread cover the stores of the others.
       if (target.fencesEachThread)
@@ -76,6 +78,17 @@ private:
     if (result)
       op.getResult().replaceAllUsesWith(result);
     op.erase();
+  }
+
+  /// By an instruction without text, that no pass looks into or moves.
+  Value hold() {
+    Value value = op.getArgOperands()[0];
+    if (!target.holdConstraints)
+      return value;
+    return LLVM::InlineAsmOp::create(b, value.getType(), value, /*asm_string=*/"", target.holdConstraints,
+                                     /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                     LLVM::AsmDialectAttr(), ArrayAttr())
+        .getResult(0);
   }
 
   Value threadId() {

@@ -13,15 +13,16 @@ using heddle::triton::RMWOp;
 static constexpr PeerTarget targets[] = {
   {.name = "host", .addressSpace = 0, .gpuScope = "", .ctaScope = "", .threadId = nullptr, .nanosecondsPerTick = 0,
    .splitsRelease = false, .fencesAfterLoop = false, .fencesEachThread = false, .streamFence = "llvm.x86.sse.sfence",
-   .joinsWaits = false, .predicatesLoads = false, .pollsPerClock = 128, .pause = "llvm.x86.sse2.pause"},
+   .joinsWaits = false, .predicatesLoads = false, .pollsPerClock = 128, .holdConstraints = nullptr,
+   .pause = "llvm.x86.sse2.pause"},
   {.name = "nvptx", .addressSpace = 1, .gpuScope = "device", .ctaScope = "block",
    .threadId = "llvm.nvvm.read.ptx.sreg.tid.x", .nanosecondsPerTick = 1,
    .splitsRelease = false, .fencesAfterLoop = false, .fencesEachThread = false, .streamFence = nullptr,
-   .joinsWaits = true, .predicatesLoads = true, .pollsPerClock = 1024, .pause = nullptr},
+   .joinsWaits = true, .predicatesLoads = true, .pollsPerClock = 1024, .holdConstraints = "=l,0", .pause = nullptr},
   {.name = "amdgpu", .addressSpace = 1, .gpuScope = "agent", .ctaScope = "workgroup",
    .threadId = "llvm.amdgcn.workitem.id.x", .nanosecondsPerTick = 10,
    .splitsRelease = true, .fencesAfterLoop = true, .fencesEachThread = true, .streamFence = nullptr,
-   .joinsWaits = true, .predicatesLoads = false, .pollsPerClock = 64, .pause = nullptr},
+   .joinsWaits = true, .predicatesLoads = false, .pollsPerClock = 64, .holdConstraints = nullptr, .pause = nullptr},
 };
 // clang-format on
 

@@ -26,8 +26,9 @@ struct PeerTarget {
   bool joinsWaits;
   /// Loads under a mask become instructions under a predicate (compiler/emit/PredicateAccesses.h).
   bool predicatesLoads;
-  int64_t pollsPerClock; ///< polls without success before the clock is read, and again; a power of two
-  const char *pause;     ///< intrinsic that spares the other hardware thread while polling; then other threads run too
+  int64_t pollsPerClock;       ///< polls without success before the clock is read, and again; a power of two
+  const char *holdConstraints; ///< of an empty instruction whose result is its operand; null where nothing is held
+  const char *pause; ///< intrinsic that spares the other hardware thread while polling; then other threads run too
 };
 
 /// Null for an unknown name.

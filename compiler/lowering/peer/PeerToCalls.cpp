@@ -63,6 +63,10 @@ void lower(ClockOp op) {
   replaceByCall(op, {ExternCall::Kind::Clock}, op.getType(), {});
 }
 
+void lower(HoldOp op) {
+  replaceByCall(op, {ExternCall::Kind::Hold}, op.getType(), op.getValue());
+}
+
 void lower(ReleaseFenceOp op) {
   replaceByCall(op, {ExternCall::Kind::ReleaseFence}, IntegerType::get(op.getContext(), 32), {});
 }
@@ -76,7 +80,8 @@ struct PeerToCallsPass : heddle::impl::PeerToCallsPassBase<PeerToCallsPass> {
     });
     for (Operation *op : work)
       llvm::TypeSwitch<Operation *>(op)
-          .Case<AtomicWriteOp, AtomicSpinWaitOp, ThreadIdOp, ClockOp, ReleaseFenceOp>([](auto known) { lower(known); })
+          .Case<AtomicWriteOp, AtomicSpinWaitOp, ThreadIdOp, ClockOp, HoldOp, ReleaseFenceOp>(
+              [](auto known) { lower(known); })
           .Default([&](Operation *other) {
             other->emitOpError("must be expanded first, by 'heddle-expand-peer'");
             signalPassFailure();

@@ -126,6 +126,7 @@ static void convertPair(LaneCall &call) { // the first operand is the upper half
 
 static void addOthers(std::map<std::string, LaneFunction> &texts) {
   texts["mov.u64 $0, %globaltimer;"] = [](LaneCall &call) { call.results[0] = call.nanoseconds(); };
+  texts[""] = [](LaneCall &call) { call.results[0] = call.operands[0]; }; // peer.hold
   texts["nanosleep.u32 $0;"] = [](LaneCall &) {};
   texts["tanh.approx.f32 $0, $1;"] = [](LaneCall &call) {
     call.results[0] = F32::put(float(std::tanh(double(F32::get(call.operands[0])))));

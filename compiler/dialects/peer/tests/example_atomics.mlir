@@ -27,5 +27,7 @@ tt.func @atomics(%group: !tt.ptr<i64>, %p: !tt.ptr<i32>, %v: i32, %m: i1, %ps: t
   %5 = peer.atomic_spin_wait relaxed, sys, gt, %p, %v within %deadline, %group : !tt.ptr<i32>, i32
   // CHECK: peer.release_fence
   peer.release_fence
+  // CHECK: peer.hold %{{.*}} : i64
+  %6 = peer.hold %w : i64
   tt.return
 }

@@ -5,7 +5,7 @@
 
 llvm.func @__heddle_exchange() -> i32
 llvm.func @kind() {
-  // expected-error @+1 {{invalid extern function name '__heddle_exchange': after '__heddle_' comes gettid, clock, releasefence, atomicwrite or atomicspinwait}}
+  // expected-error @+1 {{invalid extern function name '__heddle_exchange': after '__heddle_' comes gettid, clock, hold, releasefence, atomicwrite or atomicspinwait}}
   llvm.call @__heddle_exchange() : () -> i32
   llvm.return
 }

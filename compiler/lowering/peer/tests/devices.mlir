@@ -1,10 +1,11 @@
 // RUN: heddle-opt %s -heddle-implement-peer-calls=target=nvptx | FileCheck %s --check-prefix=NVPTX
 // RUN: heddle-opt %s -heddle-implement-peer-calls=target=amdgpu | FileCheck %s --check-prefix=AMD
-// Thread, clock and fence of the devices. On NVIDIA the barrier of the block and one thread's release cover the others'
+// Thread, clock, held values and fence of the devices. On NVIDIA the barrier of the block and one thread's release cover the others'
 // stores; on AMD each thread writes back its own.
 
 llvm.func @__heddle_gettid() -> i32
 llvm.func @__heddle_clock() -> i64
+llvm.func @__heddle_hold(i64) -> i64
 llvm.func @__heddle_releasefence() -> i32
 
 llvm.func @others() -> i64 {
@@ -25,4 +26,14 @@ llvm.func @others() -> i64 {
   // AMD: llvm.return %[[NOW]]
   %2 = llvm.call @__heddle_clock() : () -> i64
   llvm.return %2 : i64
+}
+
+// NVPTX-LABEL: @held
+// AMD-LABEL: @held
+llvm.func @held(%value: i64) -> i64 {
+  // NVPTX: %[[HELD:.*]] = llvm.inline_asm has_side_effects "", "=l,0" %arg0 : (i64) -> i64
+  // NVPTX: llvm.return %[[HELD]]
+  // AMD-NEXT: llvm.return %arg0
+  %0 = llvm.call @__heddle_hold(%value) : (i64) -> i64
+  llvm.return %0 : i64
 }

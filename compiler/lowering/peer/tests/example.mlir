@@ -35,8 +35,10 @@ tt.func @others() -> (i32, i64) {
   %thread = peer.thread_id : i32
   // CHECK: %[[C:.*]] = tt.extern_elementwise  {{.*}}pure = false, symbol = "__heddle_clock"} : () -> i64
   %clock = peer.clock : i64
+  // CHECK: %[[H:.*]] = tt.extern_elementwise %[[C]] {{.*}}pure = false, symbol = "__heddle_hold"} : (i64) -> i64
+  %held = peer.hold %clock : i64
   // CHECK: tt.extern_elementwise  {{.*}}pure = false, symbol = "__heddle_releasefence"} : () -> i32
   peer.release_fence
-  // CHECK: return %[[T]], %[[C]]
-  tt.return %thread, %clock : i32, i64
+  // CHECK: return %[[T]], %[[H]]
+  tt.return %thread, %held : i32, i64
 }
