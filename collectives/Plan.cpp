@@ -367,7 +367,7 @@ public:
   explicit StepPrinter(const Plan &plan) : plan(plan) {}
   std::string text;
 
-  void eachTileInStages(const std::vector<Body> &stages) override {
+  void eachTileOf(const std::vector<Body> &stages) override {
     line(stages.size() == 1 ? "for each tile:" : "for each tile, each step beside the one before of the next tile:");
     for (const Body &stage : stages) {
       ++depth;

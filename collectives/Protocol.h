@@ -42,7 +42,7 @@ enum class PacketForm {
 };
 
 /// Lamport's form: what stands in an inbox until a packet comes. Where floats are folded, data of these bits, NaNs, go
-/// as other NaNs. Elsewhere they go as the word `escaped`, and a second inbox then says which of the two was meant: it
+/// as other NaNs. Elsewhere they go as `escapedWord`, and a second inbox then says which of the two was meant: it
 /// is waited for where that word comes, and else not touched.
 inline constexpr uint64_t missingWord = ~uint64_t(0);
 inline constexpr uint64_t escapedWord = 0x8C4E5B21D97A36F0;
@@ -56,10 +56,19 @@ public:
 
   using Body = std::function<void()>;
   /// For each tile of this block's share of the round. Between two barriers a round may have several of these.
-  void eachTile(const Body &body) { eachTileInStages({body}); }
+  void eachTile(const Body &body) { eachTileOf({body}); }
   /// The same in several stages: stage k of a tile runs beside stage k - 1 of the next tile, so that sends go on while
-  /// others wait. Tiles at hand do not outlive their stage. For a reader to which one tile stands for all: in turn.
-  virtual void eachTileInStages(const std::vector<Body> &stages) {
+  /// others wait. Tiles at hand do not outlive their stage.
+  void eachTileInStages(const std::vector<Body> &stages) {
+    if (hasSeveralTiles())
+      return eachTileOf(stages);
+    eachTile([&] {
+      for (const Body &stage : stages)
+        stage();
+    });
+  }
+  /// What the two above are made of. For a reader to which one tile stands for all: in turn.
+  virtual void eachTileOf(const std::vector<Body> &stages) {
     for (const Body &stage : stages)
       stage();
   }

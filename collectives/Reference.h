@@ -12,8 +12,8 @@ namespace heddle::reference {
 std::vector<std::string> runCollective(const Collective &collective, const std::vector<std::string> &inputs);
 
 /// Inputs for all ranks, by seed: small values, so that floating sums round; with `special` also NaN, infinities, zeros
-/// of both signs and the largest values, and, of
-/// copies and integers, words that packets have another use for (Protocol.h).
+/// of both signs and the largest values, and, of copies and integers, words that packets have another use for
+/// (Protocol.h).
 std::vector<std::string> randomInputs(const Collective &collective, uint64_t seed, bool special);
 
 /// The elements that differ in some bit; NaNs are equal whatever their bits. Both texts have the same length.

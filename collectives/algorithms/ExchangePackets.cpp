@@ -8,8 +8,11 @@ namespace heddle {
 // array: all parts of a tile are read before one is replaced.
 static void write(ProtocolWriter &w, const Collective &collective) {
   auto send = [&] {
+    std::vector<TileHandle> parts; // all of them are asked for before one is sent
     for (int k = 1; k < collective.ranks; ++k)
-      w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
+      parts.push_back(w.input(Rank::own(k)));
+    for (int k = 1; k < collective.ranks; ++k)
+      w.send(Rank::own(k), {0, Rank::own()}, parts[size_t(k - 1)]);
   };
   auto take = [&] {
     TileHandle own = w.input(Rank::own());
@@ -20,12 +23,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
       w.output(Rank::own(k), received[size_t(k - 1)]);
     w.output(Rank::own(), own);
   };
-  if (w.hasSeveralTiles())
-    return w.eachTileInStages({send, take});
-  w.eachTile([&] {
-    send();
-    take();
-  });
+  w.eachTileInStages({send, take});
 }
 
 const Algorithm exchangePackets = {"exchange_packets",

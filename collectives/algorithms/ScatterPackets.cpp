@@ -6,8 +6,11 @@ namespace heddle {
 
 static void write(ProtocolWriter &w, const Collective &collective) {
   auto send = [&] {
+    std::vector<TileHandle> parts; // all of them are asked for before one is sent
     for (int k = 1; k < collective.ranks; ++k)
-      w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
+      parts.push_back(w.input(Rank::own(k)));
+    for (int k = 1; k < collective.ranks; ++k)
+      w.send(Rank::own(k), {0, Rank::own()}, parts[size_t(k - 1)]);
   };
   auto fold = [&] {
     TileHandle own = w.input(Rank::own());

@@ -10,8 +10,11 @@ namespace heddle {
 static void write(ProtocolWriter &w, const Collective &collective) {
   int ranks = collective.ranks;
   auto sendSlices = [&] {
+    std::vector<TileHandle> slices; // all of them are asked for before one is sent
     for (int k = 1; k < ranks; ++k)
-      w.send(Rank::own(k), {0, Rank::own()}, w.input(Rank::own(k)));
+      slices.push_back(w.input(Rank::own(k)));
+    for (int k = 1; k < ranks; ++k)
+      w.send(Rank::own(k), {0, Rank::own()}, slices[size_t(k - 1)]);
   };
   auto foldOwn = [&] {
     TileHandle own = w.input(Rank::own());

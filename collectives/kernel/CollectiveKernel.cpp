@@ -48,6 +48,7 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   std::string name = collectiveName(collective.kind);
   std::replace(name.begin(), name.end(), '-', '_');
   SmallVector<Value> values = w.begin(name, arguments);
+  w.b.getInsertionBlock()->getParentOp()->setAttr(peer::writesOnceAttribute, w.b.getUnitAttr());
   group = values[0], arena = values[1], stagingGroup = values[2], staging = values[3], self = values[4];
   tag = values[5], inner = values[7];
   Value outer = values[6];
@@ -69,10 +70,10 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   block = w.extend(GetProgramIdOp::create(w.b, ProgramDim::X), 64);
   lanes = w.range(plan.tileElements);
   Value counter = w.offset(w.offset(arena, w.i64(plan.arena.counters / 8)), block);
-  Value before = w.load(counter), first = w.add(before, w.i64(1));
-  // A block that has missed a peer does nothing in later calls: a late one may still read the addresses and the staged
-  // data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send on: its
-  // waits end by the error record. Of Lamport's nobody could tell in which call they were sent.
+  Value before = w.load(counter);
+  // A block that has missed a peer tells the others nothing in later calls: a late one may still read the addresses and
+  // the staged data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send
+  // on: its waits end by the error record. Of Lamport's nobody could tell in which call they were sent.
   bool marksFailure = !isGpu() || plan.algorithm->barriers > 0 || isLamport();
   Value isHealthy = marksFailure ? w.compare(arith::CmpIPredicate::ne, before, w.i64(failedCounter)) : w.boolean(true);
   if (isGpu() && operands.arePlainBuffers()) {
@@ -81,7 +82,7 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
       bits = w.bitOr(bits, w.bitAnd(w.mul(inner, w.i64(elementSizeBytes(collective.type))), w.i64(15)));
     isAligned = w.equal(bits, w.i64(0));
   }
-  TileWriter::Values after = findsRound() ? onlyRound(before) : rounds(first, isHealthy);
+  TileWriter::Values after = findsRound() ? onlyRound(before) : rounds(w.add(before, w.i64(1)), isHealthy);
   Value last = w.sub(after[0], w.i64(1));
   w.store(counter, marksFailure ? w.select(after[1], last, w.i64(failedCounter)) : last);
   operands.finish(w, extra);
@@ -154,12 +155,7 @@ void KernelWriter::enterEpoch(Value first) {
   flag = flagOf(epoch);
 }
 
-void KernelWriter::eachTileInStages(const std::vector<Body> &stages) {
-  if (stages.size() > 1 && !hasSeveralTiles())
-    return eachTile([&] {
-      for (const Body &stage : stages)
-        stage();
-    });
+void KernelWriter::eachTileOf(const std::vector<Body> &stages) {
   // The last round may have fewer tiles than the others; each block takes as many, so that all meet as often.
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));

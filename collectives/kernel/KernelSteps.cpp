@@ -267,7 +267,7 @@ void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
       peer::PacketSendOp::create(w.b, arrangesPackets() ? w.arranged(target, 1) : target, word, flag, Value());
   }
   if (packets.escaped) // 1: of a missing word, 0: of an escape
-    escapes.push_back([=, this, data = packets.data[0], escaped = packets.escaped] {
+    pendingEscapes.push_back([=, this, data = packets.data[0], escaped = packets.escaped] {
       Value isMissing = w.equal(data, w.i64(missing));
       write(packetTiles(owner, slot, plan.arena.escapes)[0], w.extend(isMissing, 64), escaped);
     });
@@ -275,7 +275,7 @@ void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
 
 // They are few, if there are any: first goes what all wait for.
 void KernelWriter::sendEscapes() {
-  for (const Body &send : std::exchange(escapes, {}))
+  for (const Body &send : std::exchange(pendingEscapes, {}))
     send();
 }
 
@@ -295,20 +295,20 @@ std::pair<Value, Value> KernelWriter::take(Value source, Value mask) {
 TileHandle KernelWriter::receive(const Rank &from, const Slot &slot, TileHandle own) {
   findRound();
   sendEscapes(); // nobody waits while others wait for what it has
-  Place sender = place(from), self = {this->self, {}, /*isOwn=*/true};
-  Value isOwn = own < 0 ? Value() : w.equal(this->self, sender.rank), others = ok;
+  Place sender = place(from), here = {self, {}, /*isOwn=*/true};
+  Value isOwn = own < 0 ? Value() : w.equal(self, sender.rank), others = ok;
   if (isOwn)
     others = w.bitAnd(w.negate(isOwn), ok);
   auto arranged = [&](Value tile) { return arrangesPackets() ? w.arranged(tile, 1) : tile; };
   SmallVector<Value, 2> received;
-  for (Value source : packetTiles(self, slot, plan.arena.inbox)) {
+  for (Value source : packetTiles(here, slot, plan.arena.inbox)) {
     Value place = arranged(source); // a report reads `source` as it likes
     auto [data, arrived] = take(place, w.like(others, source));
     received.push_back(data);
     receipts.push_back({sender.rank, source, place, arrived, {}});
   }
   if (plan.hasEscapes()) {
-    Value place = arranged(packetTiles(self, slot, plan.arena.escapes)[0]);
+    Value place = arranged(packetTiles(here, slot, plan.arena.escapes)[0]);
     arrivals.push_back({keep({}), sender.rank, place, received[0], isOwn, isOwn ? wordsOf(own).data[0] : Value()});
     return arrivals.back().tile;
   }

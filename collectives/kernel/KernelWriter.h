@@ -15,7 +15,7 @@ public:
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
-  void eachTileInStages(const std::vector<Body> &stages) override;
+  void eachTileOf(const std::vector<Body> &stages) override;
   bool hasSeveralTiles() const override { return plan.tilesPerRound > 1; }
   void barrier() override;
   TileHandle input(const Rank &part) override;
@@ -100,8 +100,8 @@ private:
 
   bool isLamport() const { return plan.packets == PacketForm::Lamport; }
   int64_t bytesOfPacket() const { return isLamport() ? 8 : 4; } ///< of its data
-  /// What packets of a tile are made of. Lamport's are never all ones; without escapes neither is the tile from then
-  /// on.
+  /// What packets of a tile are made of: of Lamport's form one tile of words. Those are never all ones; without escapes
+  /// neither is the tile from then on.
   struct Words {
     llvm::SmallVector<mlir::Value, 2> data, sent;
     mlir::Value escaped; ///< with escapes: which of the words sent stand for others (i1)
@@ -177,7 +177,7 @@ private:
   std::map<TileHandle, Words> words; ///< wordsOf, so far
   std::vector<Receipt> receipts;
   std::vector<Arrival> arrivals;
-  std::vector<Body> escapes;              ///< writes of them that are left
+  std::vector<Body> pendingEscapes;       ///< writes of them that are left
   CollectiveOperands::RestOfOutput begun; ///< of the output that follows
   std::vector<Ending> endings;
 };

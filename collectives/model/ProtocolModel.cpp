@@ -44,8 +44,8 @@ byte boxed[BOXES], cleared[BOXES], told[BOXES * RANKS], learnt[RANKS * RANKS];
 /// Of such packets whose data may have any bits.
 const char *const escapeRules =
     R"(
-/* Any packet may be an escape, of three ranks any of the first one in odd rounds: what is meant comes, a step later or much later, into a box of its own, meant[]. It is 0
-   and cleared as the others are. */
+/* Any packet may be an escape, of three ranks any of the first one in odd rounds: what is meant comes, a step later or
+   much later, into a box of its own, meant[]. It is 0 and cleared as the others are. */
 #define ESCAPE 1
 byte meant[BOXES], clearedMeant[BOXES];
 )";
@@ -137,7 +137,9 @@ private:
 
   bool isLamport() const { return plan.packets == PacketForm::Lamport; }
   /// All ranks and both buffers do the same: of three ranks one and one buffer are enough, and all are too many states.
-  bool maySendEscapes() const { return plan.hasEscapes() && (ranks == 2 || (me == 0 && round % 2 == 1)); }
+  bool maySendEscapes() const {
+    return plan.hasEscapes() && (ranks == 2 || (round % 2 == 1 && me <= int(has(ProtocolFault::LateEscape))));
+  }
   void endLaunch();
   void sendLamport(int owner, int box, const std::string &value);
   void sendEscapes();
@@ -449,7 +451,8 @@ void ModelWriter::sendEscapes() {
 // Any packet that was ever sent there may be seen, as long as it has the flag.
 TileHandle ModelWriter::receive(const Rank &sender, const Slot &slot, TileHandle own) {
   int from = resolve(sender), at = box(me, slot);
-  sendEscapes();
+  if (!has(ProtocolFault::LateEscape))
+    sendEscapes();
   if (from == me)
     return own;
   bool waits = !(has(ProtocolFault::MissingWait) && from == (me + 1) % ranks);
@@ -479,19 +482,20 @@ std::string ModelWriter::receiveLamport(int box, bool waits) {
                   tells = fmt::format("told[{}]", box * ranks + rank);
       learns += fmt::format("; {} = ({} > {} -> {} : {})", knows, tells, knows, tells, knows);
     }
-  auto take = [&](const char *where) {
+  auto take = [&](const char *where, bool waits) {
     return fmt::format("d_step {{ {} -> {} = {}[{}]", waits ? fmt::format("{}[{}] != 0", where, box) : "true", result,
                        where, box);
   };
   auto clear = [&](const char *where, const char *when) {
     return fmt::format("d_step {{ {}[{}] = 0; {}[{}] = {}", where, box, when, box, segment);
   };
-  beginStep(take("boxed") + learns);
+  beginStep(take("boxed", waits) + learns);
   if (!has(ProtocolFault::KeptPacket))
     beginStep(clear("boxed", "cleared"));
   if (plan.hasEscapes()) {
     std::string cleared = has(ProtocolFault::KeptEscape) ? "" : clear("meant", "clearedMeant") + " }; ";
-    line(fmt::format("if :: {} == ESCAPE -> {} }}; {}:: else fi;", result, take("meant"), cleared));
+    line(fmt::format("if :: {} == ESCAPE -> {} }}; {}:: else fi;", result,
+                     take("meant", !has(ProtocolFault::EagerEscape)), cleared));
   }
   alongside(fmt::format("assert({} / {} == {})", result, tags, round));
   return result;
@@ -580,6 +584,10 @@ const char *faultName(ProtocolFault fault) {
     return "kept_packet";
   case ProtocolFault::KeptEscape:
     return "kept_escape";
+  case ProtocolFault::EagerEscape:
+    return "eager_escape";
+  case ProtocolFault::LateEscape:
+    return "late_escape";
   }
   return "";
 }
@@ -588,7 +596,8 @@ const std::vector<ProtocolFault> &allProtocolFaults() {
   static const std::vector<ProtocolFault> all = {
       ProtocolFault::RelaxedSignal, ProtocolFault::RelaxedWait, ProtocolFault::MissingWait,
       ProtocolFault::SingleBuffer,  ProtocolFault::SameEpoch,   ProtocolFault::SecondBarrier,
-      ProtocolFault::SourcesOnly,   ProtocolFault::KeptPacket,  ProtocolFault::KeptEscape};
+      ProtocolFault::SourcesOnly,   ProtocolFault::KeptPacket,  ProtocolFault::KeptEscape,
+      ProtocolFault::EagerEscape,   ProtocolFault::LateEscape};
   return all;
 }
 

@@ -22,6 +22,8 @@ enum class ProtocolFault {
   SourcesOnly,   ///< a barrier waits only for the ranks whose data are read after it
   KeptPacket,    ///< packets of Lamport's form stay where they came when they have been taken
   KeptEscape,    ///< so does what says which word one of them stands for
+  EagerEscape,   ///< that is taken as it is, not waited for
+  LateEscape,    ///< that is sent when the rank has waited for the others
 };
 
 struct ModelOptions {

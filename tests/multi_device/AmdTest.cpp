@@ -63,10 +63,12 @@ protected:
         SimulatedOrder now(order.policy, order.schedule, seed);
         bool inPlace = kind != CollectiveKind::Permute && seed % 2 == 0 && order.policy[0] != 'e';
         std::vector<std::unique_ptr<CheckedRun>> runs;
-        for (uint64_t call = 0; call < (isLamport ? 3 : 2); ++call)
-          runs.push_back(std::make_unique<CheckedRun>(group, call == 1 ? other : plan,
-                                                      (isLamport ? 2 : 1) * call + 2 * seed + isLamport,
-                                                      Placement{1, 0, inPlace}));
+        for (uint64_t call = 0; call < (isLamport ? 3 : 2); ++call) {
+          // Odd ones have special values: packets without flags in every call.
+          uint64_t dataSeed = isLamport ? 2 * (seed + call) + 1 : 2 * seed + call;
+          runs.push_back(
+              std::make_unique<CheckedRun>(group, call == 1 ? other : plan, dataSeed, Placement{1, 0, inPlace}));
+        }
         for (const auto &run : runs)
           for (int rank = ranks; rank-- > 0;)
             run->launch(rank);

@@ -191,6 +191,33 @@ TEST_F(ThreadsDevices, SignalsThatOrderNothingAreFound) {
   }
 }
 
+/// Leaves out what says which word an escape stands for: 0 or 1, in a second inbox.
+bool isMeaning(const llvm::Instruction &instruction) {
+  auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store && store->isAtomic() && llvm::isa<llvm::ZExtInst>(store->getValueOperand());
+}
+
+TEST_F(ThreadsDevices, MeaningsThatDoNotCome) {
+  PlanOptions cut = small(&gatherPackets, 1, 2);
+  cut.packets = PacketForm::Lamport, cut.tileElements = cut.warps * 32 * 2, cut.tilesPerRound = 8;
+  Plan plan = makePlan(makeCollective(CollectiveKind::AllGather, 2, 1, 150, ElementType::I32), sm90Chip, cut);
+  ASSERT_EQ(findingsAfter(plan, nullptr, threads::Policy::RoundRobin), "");
+  auto leaveOut = [](llvm::Module &module) {
+    std::vector<llvm::Instruction *> found;
+    for (llvm::Function &function : module)
+      for (llvm::Instruction &instruction : llvm::instructions(function))
+        if (isMeaning(instruction))
+          found.push_back(&instruction);
+    EXPECT_FALSE(found.empty());
+    for (llvm::Instruction *instruction : found)
+      instruction->eraseFromParent();
+  };
+  // The first call has no such words; of the second one somebody misses the other's.
+  std::string findings = findingsAfter(plan, leaveOut, threads::Policy::RoundRobin);
+  expectContains(findings, "launch 2: rank ");
+  expectContains(findings, " waited ");
+}
+
 /// The barriers of the block that lie next to the signals in the text: the last one before the first release, or the
 /// two behind the last acquire (each is an or over the threads, of whether somebody was missing).
 void eraseBarriers(llvm::Module &module, bool inFront) {

@@ -9,6 +9,10 @@
 
 namespace heddle::peer {
 
+/// Of a function: between two meetings of its block it stores no element twice, so that stores need no order among
+/// them. Kernels of collectives have it.
+inline constexpr llvm::StringLiteral writesOnceAttribute = "peer.writes_once";
+
 /// `!tt.ptr<i64>`: a group, or slots of 64 bits.
 triton::PointerType i64PointerType(mlir::MLIRContext *context);
 /// The integer type of `bits` bits in the shape of `like`, a scalar or a tile.

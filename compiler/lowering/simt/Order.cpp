@@ -66,8 +66,8 @@ bool ThreadEmitter::mayMeet(const Access &earlier, const Access &later) {
     return false;
   if (earlier.unorderedUpdate && earlier.unorderedUpdate == later.unorderedUpdate)
     return false; // sums, maxima, ... whose order nobody sees
-  if (ordersItself && !earlier.reads && !later.reads)
-    return false; // by contract, between two meetings it writes an element once
+  if (writesOnce && !earlier.reads && !later.reads)
+    return false;
   if (earlier.root != later.root) {
     // Arguments point to memory of their own; so do, by contract, the places that a program between devices orders
     // itself.

@@ -2,6 +2,7 @@
 // The frame of a thread's code: entry and arguments, blocks, control flow. Tiles that cross blocks or iterations are
 // carried as their registers.
 #include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/peer/ExternCalls.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -19,6 +20,7 @@ ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const Threa
 
 LogicalResult ThreadEmitter::run() {
   ordersItself = usesPeerCalls();
+  writesOnce = source->hasAttr(peer::writesOnceAttribute);
   createEntry();
   placeRings();
   source.walk([&](DotSharedOp) { publishes = true; });

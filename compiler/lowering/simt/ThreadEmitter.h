@@ -272,6 +272,7 @@ private:
   llvm::SmallVector<Access> pending;
   bool publishes = false;    ///< what is written to shared memory is read by products of warp groups
   bool ordersItself = false; ///< a program between devices
+  bool writesOnce = false;   ///< peer::writesOnceAttribute
   SiteTable sites;
   bool mayFail = false;   ///< the kernel has assertions: who waits for others looks whether one failed
   bool divergent = false; ///< inside a branch that not all threads of the block take

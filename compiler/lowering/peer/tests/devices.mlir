@@ -1,7 +1,7 @@
 // RUN: heddle-opt %s -heddle-implement-peer-calls=target=nvptx | FileCheck %s --check-prefix=NVPTX
 // RUN: heddle-opt %s -heddle-implement-peer-calls=target=amdgpu | FileCheck %s --check-prefix=AMD
-// Thread, clock, held values and fence of the devices. On NVIDIA the barrier of the block and one thread's release cover the others'
-// stores; on AMD each thread writes back its own.
+// Thread, clock, held values and fence of the devices. On NVIDIA the barrier of the block and one thread's release
+// cover the others' stores; on AMD each thread writes back its own.
 
 llvm.func @__heddle_gettid() -> i32
 llvm.func @__heddle_clock() -> i64
