@@ -244,12 +244,22 @@ struct NotLamport {
   std::string reason, remedy;
 };
 
+std::string algorithmsWithPackets(const Collective &collective) {
+  std::vector<std::string> names;
+  for (const Algorithm *algorithm : allAlgorithms())
+    if (algorithm->does(collective.kind) && algorithm->inboxSlots(collective.ranks) > 0)
+      names.push_back(algorithm->name);
+  const char *kind = collectiveName(collective.kind);
+  return names.empty() ? fmt::format("{} has no algorithm with packets: leave `--packets` away", kind)
+                       : fmt::format("give `--algorithm {}`", fmt::join(names, "` or `"));
+}
+
 std::optional<NotLamport> whyNotLamport(const Plan &plan, const PlanOptions &options, const Chip &chip) {
   const Collective &collective = plan.collective;
   if (!plan.hasPackets())
     return NotLamport{fmt::format("{}{} has no packets", plan.algorithm->name,
                                   options.algorithm.empty() ? ", which the plan chooses," : ""),
-                      "give an `--algorithm` that has"};
+                      algorithmsWithPackets(collective)};
   // A packet that was taken is replaced by ones, which only the end of a launch orders before the next packet there.
   if (plan.rounds > 1)
     return NotLamport{fmt::format("there are {} rounds: such packets have one", plan.rounds),

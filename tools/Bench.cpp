@@ -43,7 +43,8 @@ saves in HLO modules
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
   --blocks N, --warps N, --tile N, --round N   program instances on each rank, warps of each (GPUs), elements of a tile,
                             tiles of an instance in a round: instead of what the plan chooses
-  --packets FORM            ll (data and flags), where the plan has packets, or lamport (data alone), or else an error
+  --packets FORM            of plans with packets: ll (data and flags) or lamport (data alone); an error where lamport
+                            cannot be
   --timeout SECONDS         how long one call may wait for other ranks; default 30
   --links                   one more call, and the bytes that each device sent to each other in it; simulated devices
   --json, --csv             the same and the p50, min and max of single calls, for programs
