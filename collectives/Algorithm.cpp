@@ -10,6 +10,22 @@ bool Algorithm::does(CollectiveKind kind) const {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
+void sendParts(ProtocolWriter &writer, int ranks) {
+  std::vector<TileHandle> parts;
+  for (int k = 1; k < ranks; ++k)
+    parts.push_back(writer.input(Rank::own(k)));
+  for (int k = 1; k < ranks; ++k)
+    writer.send(Rank::own(k), {0, Rank::own()}, parts[size_t(k - 1)]);
+}
+
+void putOutReceived(ProtocolWriter &writer, int ranks, int base) {
+  std::vector<TileHandle> received;
+  for (int k = 1; k < ranks; ++k)
+    received.push_back(writer.receive(Rank::own(k), {base, Rank::own(k)}));
+  for (int k = 1; k < ranks; ++k)
+    writer.output(Rank::own(k), received[size_t(k - 1)]);
+}
+
 const std::vector<const Algorithm *> &allAlgorithms() {
   static const std::vector<const Algorithm *> all = {
       &oneShotPackets,   &oneShotPull,    &twoShotPackets, &twoShotPull,   &twoShotDirect,

@@ -31,6 +31,12 @@ extern const Algorithm scatterPackets, scatterPull, scatterDirect;              
 extern const Algorithm exchangePackets, exchangePush, exchangeDirect;                             // all-to-all
 extern const Algorithm permutePull, broadcastPull, broadcastScatter;
 
+/// Sends part or slice p to rank p as packets, for every other rank: all are asked for before one is sent.
+void sendParts(ProtocolWriter &writer, int ranks);
+/// Puts out, in its part or slice, what each other rank has sent into its slot, base + rank: all are waited for
+/// together.
+void putOutReceived(ProtocolWriter &writer, int ranks, int base = 0);
+
 /// Every algorithm, in the order of the collectives.
 const std::vector<const Algorithm *> &allAlgorithms();
 

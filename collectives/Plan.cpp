@@ -60,35 +60,60 @@ constexpr int64_t kB = 1 << 10, MB = 1 << 20;
 /// the links could. Measured on two and four H200 by `heddle bench COLLECTIVE -d bf16 --device cuda -G 10 -n 20` with
 /// `--devices`, `--algorithm`, `--packets`, `--blocks`, `--warps` and `--tile`. Two ranks take one shot whatever is
 /// `staged`.
-constexpr GpuTable sm90Pair = {{{256 * kB, 256 * kB, 512 * kB, 512 * kB, 512 * kB},
-                                {8 * MB, 8 * MB, 8 * MB, 32 * MB, 16 * MB},
-                                2 * MB,
-                                1 * MB,
-                                1 * MB,
-                                8 * MB},
-                               maxCollectiveBlocks,
-                               1 * MB,
-                               512 * kB,
-                               16,
-                               4,
-                               2 * MB};
+constexpr GpuTable sm90Pair = {
+    .limits = {.ll = {.oneShot = 256 * kB,
+                      .twoShot = 256 * kB,
+                      .gathered = 512 * kB,
+                      .scattered = 512 * kB,
+                      .swapped = 512 * kB},
+               .lamport =
+                   {.oneShot = 8 * MB, .twoShot = 8 * MB, .gathered = 8 * MB, .scattered = 32 * MB, .swapped = 16 * MB},
+               .oneShot = 2 * MB,
+               .staged = 1 * MB,
+               .copied = 1 * MB,
+               .read = 8 * MB},
+    .packetBlocks = maxCollectiveBlocks,
+    .singlePacketBytes = 1 * MB,
+    .manyBlocksBytes = 512 * kB,
+    .mostWarps = 16,
+    .lamportWarps = 4,
+    .twoWordsBytes = 2 * MB,
+};
 /// Three and more, as four. Estimated are the limits of Lamport's packets that are gathered and swapped, from those of
 /// two ranks, and `staged`: that a second barrier takes as long as 1 MB from three peers.
-constexpr GpuTable sm90Group = {{{128 * kB, 256 * kB, 512 * kB, 512 * kB, 256 * kB},
-                                 {128 * kB, 8 * MB, 8 * MB, 16 * MB, 8 * MB},
-                                 128 * kB,
-                                 1 * MB,
-                                 1 * MB,
-                                 4 * MB},
-                                maxCollectiveBlocks,
-                                64 * kB,
-                                4 * MB,
-                                16,
-                                8,
-                                INT64_MAX};
+constexpr GpuTable sm90Group = {
+    .limits = {.ll = {.oneShot = 128 * kB,
+                      .twoShot = 256 * kB,
+                      .gathered = 512 * kB,
+                      .scattered = 512 * kB,
+                      .swapped = 256 * kB},
+               .lamport = {.oneShot = 128 * kB,
+                           .twoShot = 8 * MB,
+                           .gathered = 8 * MB,
+                           .scattered = 16 * MB,
+                           .swapped = 8 * MB},
+               .oneShot = 128 * kB,
+               .staged = 1 * MB,
+               .copied = 1 * MB,
+               .read = 4 * MB},
+    .packetBlocks = maxCollectiveBlocks,
+    .singlePacketBytes = 64 * kB,
+    .manyBlocksBytes = 4 * MB,
+    .mostWarps = 16,
+    .lamportWarps = 8,
+    .twoWordsBytes = INT64_MAX,
+};
 
 /// Devices with a link for each pair: what is best is computed (LinkLoads.h), and the limits say nothing.
-constexpr GpuTable meshTable = {{{}, {}, 0, 0, 0, 0}, 64, 64 * kB, 256 * kB, 8, 8, INT64_MAX};
+constexpr GpuTable meshTable = {
+    .limits = {},
+    .packetBlocks = 64,
+    .singlePacketBytes = 64 * kB,
+    .manyBlocksBytes = 256 * kB,
+    .mostWarps = 8,
+    .lamportWarps = 8,
+    .twoWordsBytes = INT64_MAX,
+};
 /// Of a direct algorithm, for each peer: what fills a link. Some 32 compute units fill the links of four MI300X, 48 to
 /// 80 those of eight.
 constexpr int meshBlocksPerPeer = 12;

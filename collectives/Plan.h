@@ -20,7 +20,7 @@ struct PlanOptions {
   int warps = 0;             ///< GPUs: of a block, a power of two up to 32
   bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
   int64_t rowElements = 0;   ///< each tile is one row of so many elements; it overrides the four numbers above
-  std::optional<PacketForm> packets = {}; ///< refused when the algorithm, the type or the cut has no such packets
+  std::optional<PacketForm> packets = {}; ///< refused when the algorithm or the cut has no such packets
 };
 
 const char *packetFormName(PacketForm form); ///< `ll`, `lamport`

@@ -11,11 +11,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
       w.send(Rank::own(k), {0, Rank::own()}, own);
   };
   auto take = [&](TileHandle own) {
-    std::vector<TileHandle> received; // all of them before one is put out: they are waited for together
-    for (int k = 1; k < collective.ranks; ++k)
-      received.push_back(w.receive(Rank::own(k), {0, Rank::own(k)}));
-    for (int k = 1; k < collective.ranks; ++k)
-      w.output(Rank::own(k), received[size_t(k - 1)]);
+    putOutReceived(w, collective.ranks);
     w.output(Rank::own(), own);
   };
   if (w.hasSeveralTiles())

@@ -5,19 +5,12 @@
 namespace heddle {
 
 static void write(ProtocolWriter &w, const Collective &collective) {
-  auto send = [&] {
-    std::vector<TileHandle> parts; // all of them are asked for before one is sent
-    for (int k = 1; k < collective.ranks; ++k)
-      parts.push_back(w.input(Rank::own(k)));
-    for (int k = 1; k < collective.ranks; ++k)
-      w.send(Rank::own(k), {0, Rank::own()}, parts[size_t(k - 1)]);
-  };
   auto fold = [&] {
     TileHandle own = w.input(Rank::own());
     auto contribution = [&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); };
     w.output(Rank::fixed(0), w.fold(contribution));
   };
-  w.eachTileInStages({send, fold});
+  w.eachTileInStages({[&] { sendParts(w, collective.ranks); }, fold});
 }
 
 const Algorithm scatterPackets = {"scatter_packets",

@@ -9,13 +9,6 @@ namespace heddle {
 // input's memory: what a sum replaces has been read, since the sum was made of it.
 static void write(ProtocolWriter &w, const Collective &collective) {
   int ranks = collective.ranks;
-  auto sendSlices = [&] {
-    std::vector<TileHandle> slices; // all of them are asked for before one is sent
-    for (int k = 1; k < ranks; ++k)
-      slices.push_back(w.input(Rank::own(k)));
-    for (int k = 1; k < ranks; ++k)
-      w.send(Rank::own(k), {0, Rank::own()}, slices[size_t(k - 1)]);
-  };
   auto foldOwn = [&] {
     TileHandle own = w.input(Rank::own());
     TileHandle sum = w.fold([&](int rank) { return w.receive(Rank::fixed(rank), {0, Rank::fixed(rank)}, own); });
@@ -23,14 +16,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
       w.send(Rank::own(k), {ranks, Rank::own()}, sum);
     w.output(Rank::own(), sum);
   };
-  auto takeSums = [&] {
-    std::vector<TileHandle> sums; // all of them before one is put out: they are waited for together
-    for (int k = 1; k < ranks; ++k)
-      sums.push_back(w.receive(Rank::own(k), {ranks, Rank::own(k)}));
-    for (int k = 1; k < ranks; ++k)
-      w.output(Rank::own(k), sums[size_t(k - 1)]);
-  };
-  w.eachTileInStages({sendSlices, foldOwn, takeSums});
+  w.eachTileInStages({[&] { sendParts(w, ranks); }, foldOwn, [&] { putOutReceived(w, ranks, ranks); }});
 }
 
 const Algorithm twoShotPackets = {

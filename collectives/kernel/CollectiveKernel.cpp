@@ -65,33 +65,28 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
     sliceElements = w.mul(divideUp(sliceElements, chunk), chunk);
   }
 
-  findPeers();
-  deadline = findsRound() ? w.i64(0) : Value(peer::DeadlineOp::create(w.b, group));
+  loadPeers();
+  deadline = isOneTile() ? w.i64(0) : Value(peer::DeadlineOp::create(w.b, group));
   block = w.extend(GetProgramIdOp::create(w.b, ProgramDim::X), 64);
   lanes = w.range(plan.tileElements);
   Value counter = w.offset(w.offset(arena, w.i64(plan.arena.counters / 8)), block);
   Value before = w.load(counter);
-  // A block that has missed a peer tells the others nothing in later calls: a late one may still read the addresses and
-  // the staged data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send
-  // on: its waits end by the error record. Of Lamport's nobody could tell in which call they were sent.
-  bool marksFailure = !isGpu() || plan.algorithm->barriers > 0 || isLamport();
-  Value isHealthy = marksFailure ? w.compare(arith::CmpIPredicate::ne, before, w.i64(failedCounter)) : w.boolean(true);
   if (isGpu() && operands.arePlainBuffers()) {
     Value bits = lowBits(extra);
     if (!plan.algorithm->slices && (collective.inputParts() > 1 || collective.outputParts() > 1))
       bits = w.bitOr(bits, w.bitAnd(w.mul(inner, w.i64(elementSizeBytes(collective.type))), w.i64(15)));
     isAligned = w.equal(bits, w.i64(0));
   }
-  TileWriter::Values after = findsRound() ? onlyRound(before) : rounds(w.add(before, w.i64(1)), isHealthy);
+  TileWriter::Values after = isOneTile() ? onlyRound(before) : rounds(before);
   Value last = w.sub(after[0], w.i64(1));
-  w.store(counter, marksFailure ? w.select(after[1], last, w.i64(failedCounter)) : last);
+  w.store(counter, marksFailure() ? w.select(after[1], last, w.i64(failedCounter)) : last);
   operands.finish(w, extra);
   return w.end();
 }
 
 // Packets go to every peer: where they go is loaded before anything is waited for, and without the own address, which
 // an address of the own memory would be compared with.
-void KernelWriter::findPeers() {
+void KernelWriter::loadPeers() {
   peers.assign(1, arena);
   for (int ahead = 1; ahead < collective.ranks && plan.hasPackets(); ++ahead) {
     constexpr int64_t first = offsetof(PeerGroup, arena) / sizeof(uint64_t);
@@ -100,8 +95,20 @@ void KernelWriter::findPeers() {
   }
 }
 
-TileWriter::Values KernelWriter::rounds(Value first, Value isHealthy) {
-  return w.forLoop(divideUp(sliceElements, w.i64(plan.roundElements())), {first, isHealthy},
+// A block that has missed a peer tells the others nothing in later calls: a late one may still read the addresses and
+// the staged data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send
+// on: its waits end by the error record. Of Lamport's nobody could tell in which call they were sent.
+bool KernelWriter::marksFailure() const {
+  return !isGpu() || plan.algorithm->barriers > 0 || isLamport();
+}
+
+Value KernelWriter::isHealthy(Value counter) {
+  return marksFailure() ? w.compare(arith::CmpIPredicate::ne, counter, w.i64(failedCounter)) : w.boolean(true);
+}
+
+TileWriter::Values KernelWriter::rounds(Value before) {
+  TileWriter::Values first = {w.add(before, w.i64(1)), isHealthy(before)};
+  return w.forLoop(divideUp(sliceElements, w.i64(plan.roundElements())), first,
                    [&](Value number, ValueRange carried) -> TileWriter::Values {
                      epoch = carried[0], ok = carried[1];
                      // After a failure nothing is worth waiting for.
@@ -119,24 +126,24 @@ TileWriter::Values KernelWriter::rounds(Value first, Value isHealthy) {
 // No branch, and nothing that waits for the counter before the tile's input is asked for: both are on their way at
 // once.
 TileWriter::Values KernelWriter::onlyRound(Value before) {
-  counterBefore = before, foundPeers = peers;
+  counterBefore = before, loadedPeers = peers;
   roundNumber = w.i64(0), barriers = 0;
   plan.algorithm->write(*this, collective);
   return {w.add(before, w.i64(1 + plan.epochs)), ok};
 }
 
-// Who has missed a peer waits for nothing and sends to itself, into its own slots, which nobody reads.
-void KernelWriter::learnRound(Value before) {
-  ok = w.compare(arith::CmpIPredicate::ne, before, w.i64(failedCounter));
-  for (size_t ahead = 1; ahead < peers.size(); ++ahead)
-    peers[ahead] = w.select(ok, foundPeers[ahead], arena);
+void KernelWriter::followCounter(Value before) {
+  ok = isHealthy(before);
   enterEpoch(w.add(before, w.i64(1)));
 }
 
-void KernelWriter::findRound() {
-  if (!findsRound() || std::exchange(knowsRound, true))
+// Who has missed a peer waits for nothing and sends to itself, into its own slots, which nobody reads.
+void KernelWriter::openRound() {
+  if (!isOneTile() || std::exchange(isRoundOpen, true))
     return;
-  learnRound(peer::HoldOp::create(w.b, w.b.getI64Type(), counterBefore));
+  followCounter(peer::HoldOp::create(w.b, w.b.getI64Type(), counterBefore));
+  for (size_t ahead = 1; ahead < peers.size(); ++ahead)
+    peers[ahead] = w.select(ok, loadedPeers[ahead], arena);
   deadline = peer::DeadlineOp::create(w.b, group);
 }
 
@@ -161,7 +168,7 @@ void KernelWriter::eachTileOf(const std::vector<Body> &stages) {
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));
   Value count = w.binary<arith::MinSIOp>(tilesLeft, w.i64(plan.tilesPerRound));
   // After a missed peer nothing here is worth doing, and where a peer's operands lie is not even known.
-  if (!findsRound())
+  if (!isOneTile())
     count = w.select(ok, count, w.i64(0));
   if (isLamport())
     late = w.splat(w.i32(0), plan.tileElements * elementSizeBytes(collective.type) / bytesOfPacket());
@@ -178,8 +185,8 @@ void KernelWriter::eachTileOf(const std::vector<Body> &stages) {
         return progress();
       });
   resume(after);
-  if (findsRound())
-    learnRound(counterBefore);
+  if (isOneTile())
+    followCounter(counterBefore);
   if (isLamport())
     reportLate();
 }
@@ -230,7 +237,7 @@ void KernelWriter::writeForms(const Body &body) {
     isWhole = whole;
     tiles.clear();
     words.clear();
-    knowsRound = false;
+    isRoundOpen = false;
     body();
     sendEscapes();
     settle();

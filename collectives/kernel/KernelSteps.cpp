@@ -252,19 +252,18 @@ const KernelWriter::Words &KernelWriter::wordsOf(TileHandle tile) {
 // A word exists when one of its elements does: the words of a tile that the slice ends in are sent whole, with zeros.
 // Where they go is looked up while they are on their way here.
 void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
-  findRound();
+  openRound();
   Place owner = place(to);
   SmallVector<Value, 2> targets = packetTiles(owner, slot, plan.arena.inbox);
   const Words &packets = wordsOf(tile);
   auto write = [this](Value target, Value word, Value mask) {
-    peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System,
-                                arrangesPackets() ? w.arranged(target, 1) : target, word, mask);
+    peer::AtomicWriteOp::create(w.b, MemSemantic::Relaxed, MemScope::System, arranged(target), word, mask);
   };
   for (auto [target, word] : llvm::zip(targets, packets.sent)) {
     if (isLamport())
       write(target, word, Value());
     else
-      peer::PacketSendOp::create(w.b, arrangesPackets() ? w.arranged(target, 1) : target, word, flag, Value());
+      peer::PacketSendOp::create(w.b, arranged(target), word, flag, Value());
   }
   if (packets.escaped) // 1: of a missing word, 0: of an escape
     pendingEscapes.push_back([=, this, data = packets.data[0], escaped = packets.escaped] {
@@ -293,13 +292,12 @@ std::pair<Value, Value> KernelWriter::take(Value source, Value mask) {
 }
 
 TileHandle KernelWriter::receive(const Rank &from, const Slot &slot, TileHandle own) {
-  findRound();
+  openRound();
   sendEscapes(); // nobody waits while others wait for what it has
   Place sender = place(from), here = {self, {}, /*isOwn=*/true};
   Value isOwn = own < 0 ? Value() : w.equal(self, sender.rank), others = ok;
   if (isOwn)
     others = w.bitAnd(w.negate(isOwn), ok);
-  auto arranged = [&](Value tile) { return arrangesPackets() ? w.arranged(tile, 1) : tile; };
   SmallVector<Value, 2> received;
   for (Value source : packetTiles(here, slot, plan.arena.inbox)) {
     Value place = arranged(source); // a report reads `source` as it likes

@@ -32,14 +32,17 @@ public:
 
 private:
   //===-- CollectiveKernel.cpp: the frame ------------------------------------------------------------------------===//
-  void findPeers();
-  tile::TileWriter::Values rounds(mlir::Value firstEpoch, mlir::Value isHealthy); ///< yields the next epoch, and `ok`
-  /// Lamport's packets, one tile: what follows from the block's counter is found where it is needed first, behind the
-  /// tile's input.
-  bool findsRound() const { return isLamport() && !hasSeveralTiles(); }
-  tile::TileWriter::Values onlyRound(mlir::Value before); ///< `before`: the counter
-  void learnRound(mlir::Value before);
-  void findRound();
+  void loadPeers();
+  bool marksFailure() const; ///< in the counter of a block
+  mlir::Value isHealthy(mlir::Value counter);
+  /// `before` is the block's counter; both yield the next epoch, and `ok`.
+  tile::TileWriter::Values rounds(mlir::Value before);
+  tile::TileWriter::Values onlyRound(mlir::Value before); ///< isOneTile()
+  /// Lamport's packets, one tile: what follows from the counter is computed where it is needed first, behind the tile's
+  /// input.
+  bool isOneTile() const { return isLamport() && !hasSeveralTiles(); }
+  void openRound();
+  void followCounter(mlir::Value before);
   void round(mlir::Value number);
   void enterEpoch(mlir::Value first);
   void exchangeOperands(mlir::Value now);               ///< the barrier behind publish(); `now`: its epoch
@@ -108,6 +111,8 @@ private:
   };
   const Words &wordsOf(TileHandle tile);
   void sendEscapes(); ///< those of all sends so far
+  /// Pointers of packets, as threads take them.
+  mlir::Value arranged(mlir::Value tile) { return arrangesPackets() ? w.arranged(tile, 1) : tile; }
   /// The data of packets, and whether each came; data 0 where `mask` does not hold.
   std::pair<mlir::Value, mlir::Value> take(mlir::Value source, mlir::Value mask);
   /// Packets that have been asked for; what became of them is looked at for all together.
@@ -153,8 +158,8 @@ private:
   bool knowsAligned = false; ///< in the code for tiles where that holds
   mlir::Value group, arena, stagingGroup, staging, tag, deadline, self, block;
   mlir::Value counterBefore;                      ///< i64, Lamport: the block's counter
-  bool knowsRound = false;                        ///< Lamport, one tile: what follows from it, in this code
-  llvm::SmallVector<mlir::Value> foundPeers;      ///< `peers` as they were found
+  bool isRoundOpen = false;                       ///< isOneTile(): in this code
+  llvm::SmallVector<mlir::Value> loadedPeers;     ///< `peers`, were all well
   llvm::SmallVector<mlir::Value> peers;           ///< where packets go: the arena of the rank so far ahead of this one
   mlir::Value inner, partElements, sliceElements; ///< i64
   mlir::Value epoch;                              ///< i64, the first epoch of the round

@@ -94,8 +94,8 @@ def Peer_HoldOp : Peer_Op<"hold", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "its operand, of which nothing should be computed before what stands in front of it";
   let description = [{
     For values that are long in coming: instructions are issued in order, so that what needs the value keeps what stands
-    behind it from beginning. Compilers compute early what several branches need; here, on
-    NVIDIA, they do not. Elsewhere it has no effect.
+    behind it from beginning. Compilers compute early what several branches need; here, on NVIDIA, they do not. Elsewhere
+    it has no effect.
   }];
   let arguments = (ins I64:$value);
   let results = (outs I64:$result);
