@@ -63,6 +63,7 @@ Json toJson(const Package &package) {
           {"threads", package.threads},
           {"sharedBytes", package.sharedBytes},
           {"clusterSize", package.clusterSize},
+          {"dependentLaunch", package.dependentLaunch},
           {"checked", package.checked},
           {"peers", package.peers},
           {"sites", sites},
@@ -179,6 +180,7 @@ Package fromJson(const Json &json, const std::string &name) {
   package.threads = fields.integer("threads", 0, 0);
   package.sharedBytes = uint64_t(fields.integer("sharedBytes", 0, 0));
   package.clusterSize = fields.integer("clusterSize", 1, 1);
+  package.dependentLaunch = fields.boolean("dependentLaunch", false);
   package.checked = fields.boolean("checked");
   package.peers = fields.boolean("peers", false);
   for (const Json &site : fields.list("sites"))

@@ -46,12 +46,13 @@ struct Package {
   std::string binaryKind;  ///< `elf-shared-object`, `ptx`
   uint32_t abiVersion = 0; ///< hostAbiVersion for the host, cudaAbiVersion for PTX
   std::vector<PackageArgument> arguments;
-  uint64_t scratchBytes = 0; ///< per program instance
-  int64_t threads = 0;       ///< of a GPU block, which runs one program instance; 0 for the host
-  uint64_t sharedBytes = 0;  ///< dynamic shared memory of a GPU block
-  int64_t clusterSize = 1;   ///< GPU blocks of a cluster, along x
-  bool checked = false;      ///< compiled with bounds checks
-  bool peers = false;        ///< works with other devices, through the records of binary/PeerAbi.h
+  uint64_t scratchBytes = 0;    ///< per program instance
+  int64_t threads = 0;          ///< of a GPU block, which runs one program instance; 0 for the host
+  uint64_t sharedBytes = 0;     ///< dynamic shared memory of a GPU block
+  int64_t clusterSize = 1;      ///< GPU blocks of a cluster, along x
+  bool dependentLaunch = false; ///< the kernel waits itself for the launch in front of it in its stream
+  bool checked = false;         ///< compiled with bounds checks
+  bool peers = false;           ///< works with other devices, through the records of binary/PeerAbi.h
   std::vector<PackageSite> sites;
   std::string producer;   ///< `heddle 0.1.0`
   std::string sourceHash; ///< xxHash of the source text, hex; empty for a built kernel

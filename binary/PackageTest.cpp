@@ -25,6 +25,7 @@ Package smallPackage() {
   package.threads = 128;
   package.sharedBytes = 65536;
   package.clusterSize = 2;
+  package.dependentLaunch = true;
   package.checked = true;
   package.peers = true;
   package.sites = {{"tt.load", "add.py", 3, 7, "", {}, false},
@@ -64,13 +65,15 @@ TEST(Package, NewerFieldsMayBeMissing) {
   EXPECT_EQ(back.threads, 128);
   EXPECT_EQ(back.sharedBytes, 65536u);
   EXPECT_EQ(back.clusterSize, 2);
+  EXPECT_TRUE(back.dependentLaunch);
   EXPECT_TRUE(back.peers);
-  for (const char *key : {"threads", "sharedBytes", "clusterSize", "peers"})
+  for (const char *key : {"threads", "sharedBytes", "clusterSize", "dependentLaunch", "peers"})
     json.erase(key);
   back = Package::parse(fileAround(json.dump()), "a");
   EXPECT_EQ(back.threads, 0);
   EXPECT_EQ(back.sharedBytes, 0u);
   EXPECT_EQ(back.clusterSize, 1);
+  EXPECT_FALSE(back.dependentLaunch);
   EXPECT_FALSE(back.peers);
   json["clusterSize"] = 0;
   EXPECT_CONTAINS(messageOf([&] { Package::parse(fileAround(json.dump()), "a"); }),

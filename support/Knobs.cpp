@@ -20,6 +20,7 @@ constexpr const char *memoryName = "HEDDLE_HOST_MEMORY";
 constexpr const char *timeoutName = "HEDDLE_LAUNCH_TIMEOUT";
 constexpr const char *reproducerName = "HEDDLE_REPRODUCER_DIR";
 constexpr const char *cudaName = "HEDDLE_CUDA_LIBRARY";
+constexpr const char *dependentName = "HEDDLE_CUDA_DEPENDENT_LAUNCH";
 constexpr const char *hipName = "HEDDLE_HIP_LIBRARY";
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
@@ -31,6 +32,7 @@ constexpr const char *threadsForm = "an integer from 1 to 1024";
 constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no limit";
 constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
 constexpr const char *folderForm = "a folder";
+constexpr const char *switchForm = "on or off";
 constexpr const char *libraryForm = "a library's name or path";
 constexpr const char *policyForm = "a policy of the simulator";
 constexpr const char *scheduleForm = "a schedule of the simulator";
@@ -48,6 +50,10 @@ std::optional<T> wholeNumber(std::string_view text) {
   if (status != std::errc() || stop != text.data() + text.size())
     return std::nullopt;
   return value;
+}
+
+std::optional<bool> parseSwitch(std::string_view text) {
+  return text == "on" ? std::optional(true) : text == "off" ? std::optional(false) : std::nullopt;
 }
 
 std::optional<int> parseThreads(std::string_view text) {
@@ -178,6 +184,10 @@ std::string cudaLibrary() {
   return environmentText(cudaName).value_or(cudaDefault);
 }
 
+bool cudaDependentLaunch() {
+  return readKnob<bool>(dependentName, switchForm, true, parseSwitch);
+}
+
 std::string hipLibrary() {
   return environmentText(hipName).value_or(hipLibraryDefault);
 }
@@ -194,6 +204,9 @@ std::vector<Knob> listKnobs() {
   return {
       describeKnob(cacheName, folderForm, defaultCache(), "where code that was compiled for a GPU is kept",
                    [] { cacheDirectory(); }),
+      describeKnob(dependentName, switchForm, "on",
+                   "whether a small launch on CUDA may start while the one in front of it still runs",
+                   [] { cudaDependentLaunch(); }),
       describeKnob(cudaName, libraryForm, cudaDefault,
                    "the CUDA driver's library; read once, when a device is looked for", [] { cudaLibrary(); }),
       describeKnob(hipName, libraryForm, hipLibraryDefault,

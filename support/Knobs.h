@@ -41,9 +41,10 @@ uint64_t simulationSeed();         ///< HEDDLE_SIM_SEED
 std::string simulationChecks();    ///< HEDDLE_SIM_CHECKS, likewise
 std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR
 inline constexpr const char *hipLibraryDefault = "libamdhip64.so"; ///< also with the versions 7 and 6
-std::string hipLibrary();  ///< HEDDLE_HIP_LIBRARY: name or path of the HIP runtime
-std::string cudaLibrary(); ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
-std::string ncclLibrary(); ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL
+std::string hipLibrary();   ///< HEDDLE_HIP_LIBRARY: name or path of the HIP runtime
+std::string cudaLibrary();  ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
+bool cudaDependentLaunch(); ///< HEDDLE_CUDA_DEPENDENT_LAUNCH; read when a module is loaded
+std::string ncclLibrary();  ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL
 std::string
 cacheDirectory(); ///< HEDDLE_CACHE_DIR: default `heddle` in the user's cache folder; empty when there is none
 

@@ -38,6 +38,7 @@ TEST(Knobs, Values) {
   Setting threads("HEDDLE_HOST_THREADS", "3"), memory("HEDDLE_HOST_MEMORY", "64M"),
       timeout("HEDDLE_LAUNCH_TIMEOUT", "0.5");
   Setting reproducer("HEDDLE_REPRODUCER_DIR", "/elsewhere"), cuda("HEDDLE_CUDA_LIBRARY", "/opt/libcuda.so");
+  Setting dependent("HEDDLE_CUDA_DEPENDENT_LAUNCH", "off");
   Setting hip("HEDDLE_HIP_LIBRARY", "/opt/libamdhip64.so");
   Setting cache("HEDDLE_CACHE_DIR", "/cache"), nccl("HEDDLE_NCCL_LIBRARY", "/opt/libnccl.so");
   Setting policy("HEDDLE_SIM_POLICY", "reordered"), schedule("HEDDLE_SIM_SCHEDULE", "leap-frog");
@@ -52,6 +53,7 @@ TEST(Knobs, Values) {
   EXPECT_EQ(reproducerDirectory(), "/elsewhere");
   EXPECT_EQ(cudaLibrary(), "/opt/libcuda.so");
   EXPECT_EQ(hipLibrary(), "/opt/libamdhip64.so");
+  EXPECT_FALSE(cudaDependentLaunch());
   EXPECT_EQ(ncclLibrary(), "/opt/libnccl.so");
   EXPECT_EQ(cacheDirectory(), "/cache");
   for (const Knob &knob : listKnobs())

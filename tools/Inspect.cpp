@@ -103,6 +103,8 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts, 
         {"block",
          fmt::format("{} threads, {} bytes of dynamic shared memory{}", package.threads, package.sharedBytes,
                      package.clusterSize > 1 ? fmt::format(", in clusters of {} blocks", package.clusterSize) : "")});
+    if (package.dependentLaunch)
+      rows.push_back({"starts early", "yes: waits itself for the launch in front of it"});
   } else {
     rows.push_back({"instructions", formatCounts(counts)});
     rows.push_back({"scratch", fmt::format("{} bytes for each program instance", package.scratchBytes)});

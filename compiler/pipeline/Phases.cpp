@@ -301,6 +301,7 @@ LogicalResult makeCudaPackage(Compilation &compilation) {
   package.binaryKind = "ptx";
   package.abiVersion = cudaAbiVersion;
   package.sharedBytes = compilation.threadKernel.sharedBytes;
+  package.dependentLaunch = compilation.threadKernel.dependentLaunch;
   package.binary = compilation.assembly;
   compilation.package = std::move(package);
   return success();

@@ -32,7 +32,8 @@ static Value load(ImplicitLocOpBuilder &b, Value pointer, bool isVolatile = fals
                         PaddingOptionAttr(), CacheModifier::None, EvictionPolicy::Normal, isVolatile);
 }
 
-// A group does not change while a kernel runs: these loads may be moved and shared across waits.
+// A group does not change while a kernel runs, nor while the launch in front of it does: these loads may be moved and
+// shared across waits.
 static Value loadInvariant(ImplicitLocOpBuilder &b, Value pointer) {
   Value value = load(b, pointer);
   value.getDefiningOp()->setAttr("peer.invariant", b.getUnitAttr());

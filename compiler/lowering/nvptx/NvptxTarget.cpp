@@ -21,6 +21,14 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
       b.getArrayAttr({b.getArrayAttr({b.getStringAttr("nvvm.reqntid"), b.getStringAttr(llvm::Twine(threads).str())})}));
 }
 
+// The launch behind is let start only now, so that one at most lies ready behind each that runs: those that wait take
+// the room of others.
+bool NvptxTarget::waitForLaunchBefore(Builder &b) const {
+  call(b, "llvm.nvvm.griddepcontrol.wait", {});
+  call(b, "llvm.nvvm.griddepcontrol.launch.dependents", {});
+  return true;
+}
+
 void NvptxTarget::barrier(Builder &b) const {
   LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), ValueRange{i32(b, 0)});
 }

@@ -14,6 +14,7 @@ public:
   int lanesPerWarp() const override { return sm90Chip.threadsPerWarp; }
   int64_t sharedMemoryBytes() const override { return sm90Chip.sharedMemoryBytes; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const override;
+  bool waitForLaunchBefore(Builder &b) const override;
   mlir::Value threadId(Builder &b) const override { return special(b, "tid.x"); }
   mlir::Value programId(Builder &b, int axis) const override { return special(b, std::string("ctaid.") + "xyz"[axis]); }
   mlir::Value programCount(Builder &b, int axis) const override {

@@ -67,6 +67,9 @@ public:
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const = 0;
 
   using Builder = mlir::ImplicitLocOpBuilder;
+  /// Waits until the launch in front of this one in its stream has ended and what it wrote can be seen; from then on
+  /// the launch behind may start, which waits likewise. Returns false where launches start behind each other anyway.
+  virtual bool waitForLaunchBefore(Builder &b) const { return false; }
   virtual mlir::Value threadId(Builder &b) const = 0;               ///< i32, in the block
   virtual mlir::Value programId(Builder &b, int axis) const = 0;    ///< i32
   virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32

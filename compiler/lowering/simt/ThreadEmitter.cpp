@@ -22,6 +22,8 @@ LogicalResult ThreadEmitter::run() {
   ordersItself = usesPeerCalls();
   writesOnce = source->hasAttr(peer::writesOnceAttribute);
   createEntry();
+  if (auto waits = source.getBody().front().getOps<GridDependencyWaitOp>(); waits.empty())
+    kernel.dependentLaunch = target.waitForLaunchBefore(b);
   placeRings();
   source.walk([&](DotSharedOp) { publishes = true; });
   source.walk([&](AssertOp) { mayFail = true; });
@@ -181,7 +183,12 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case(
           [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })
       .Case([&](gpu::BarrierOp) { meet(); })
-      .Case<LLVM::AssumeOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp>([](auto) {})
+      .Case([&](GridDependencyWaitOp wait) {
+        // In a branch or loop it may not be reached: then the kernel has waited at its start.
+        if (wait->getBlock() == &source.getBody().front())
+          kernel.dependentLaunch = target.waitForLaunchBefore(b);
+      })
+      .Case<LLVM::AssumeOp, GridDependencyLaunchDependentsOp>([](auto) {})
       .Case([&](AssertOp assertion) { emitAssert(assertion); })
       .Case([&](PrintOp print) { emitPrint(print); })
       .Case<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp, CatOp, MakeRangeOp,

@@ -17,10 +17,10 @@ using Link = struct LinkHandle *;
 struct LaunchAttribute {
   int id;
   char padding[4];
-  union {
+  union Value {
     char bytes[64];
     uint32_t clusterDimension[3];
-    int cooperative;
+    int cooperative, dependent;
   } value;
 };
 
@@ -57,7 +57,7 @@ inline constexpr int acceleratedTarget = 0x10000; ///< added for sm_90a
 } // namespace jit
 
 inline constexpr int limitStackBytes = 0; ///< of a context: local memory of a thread
-inline constexpr int launchCooperative = 2, launchCluster = 4;
+inline constexpr int launchCooperative = 2, launchCluster = 4, launchDependent = 6; ///< attributes of a launch
 
 } // namespace cuda
 

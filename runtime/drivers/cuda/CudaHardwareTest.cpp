@@ -98,6 +98,20 @@ constexpr const char *cluster = R"(
   ret;
 })";
 
+// Waits for the launch in front and lets the one behind start; then, a while later, out[i] = x[255 - i] + 1.
+constexpr const char *next = R"(
+.visible .entry next(.param .u64 out, .param .u64 x, .param .u64 record)
+{
+  .reg .b32 %r<5>; .reg .b64 %d<8>;
+  mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r0, %r0, 64, %r1; sub.u32 %r2, 255, %r0;
+  ld.param.u64 %d0, [out]; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1;
+  ld.param.u64 %d2, [x]; mul.wide.u32 %d3, %r2, 4; add.u64 %d2, %d2, %d3;
+  griddepcontrol.wait; griddepcontrol.launch_dependents;
+  nanosleep.u32 3000;
+  ld.global.u32 %r3, [%d2]; add.u32 %r3, %r3, 1; st.global.u32 [%d0], %r3;
+  ret;
+})";
+
 constexpr const char *nothing = "\n.visible .entry nothing(.param .u64 record)\n{ ret; }\n";
 
 Package packageOf(const std::string &entry, const char *body, int64_t threads, std::vector<PackageArgument> wanted) {
@@ -224,6 +238,34 @@ TEST_F(CudaHardware, CooperativeBlocksLiveAtOnce) {
   Launch larger{.kernel = kernel, .grid = {blocks + 1, 1, 1}, .arguments = {out, counter}, .cooperative = true};
   EXPECT_CONTAINS(messageOf([&] { stream->launch(larger); }),
                   fmt::format("a cooperative launch of {} blocks; cuda:0 runs at most {} at once", blocks + 1, blocks));
+}
+
+// Eagerly and in a graph, with copies and events between some of them.
+TEST_F(CudaHardware, DependentLaunchesSeeWhatTheOneInFrontWrote) {
+  Package package = packageOf("next", next, 64, {pointerArgument("out"), pointerArgument("x")});
+  package.dependentLaunch = true;
+  Kernel kernel{device->loadModule(package)};
+  Buffer a = device->allocate(1024), b = device->allocate(1024), c = device->allocate(1024);
+  auto event = device->createEvent();
+  auto steps = [&] {
+    for (int i = 0; i < 20; ++i) {
+      stream->launch({.kernel = kernel, .grid = {4, 1, 1}, .arguments = {b, a}});
+      stream->launch({.kernel = kernel, .grid = {4, 1, 1}, .arguments = {a, b}});
+      if (i % 5 == 3)
+        stream->copy(c.address(), a.address(), 1024), stream->copy(a.address(), c.address(), 1024);
+      if (i % 7 == 4)
+        stream->record(event);
+    }
+  };
+  stream->fill(a, 0);
+  steps();
+  EXPECT_EQ(download<uint32_t>(a), std::vector<uint32_t>(256, 40u));
+  stream->beginCapture();
+  steps();
+  auto graph = stream->endCapture();
+  for (int replay = 0; replay < 3; ++replay)
+    stream->launch(*graph);
+  EXPECT_EQ(download<uint32_t>(a), std::vector<uint32_t>(256, 160u));
 }
 
 TEST_F(CudaHardware, Clusters) {

@@ -75,6 +75,7 @@ static_assert(cuda::jit::infoLog == CU_JIT_INFO_LOG_BUFFER && cuda::jit::errorLo
 static_assert(cuda::limitStackBytes == CU_LIMIT_STACK_SIZE);
 static_assert(cuda::launchCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
               cuda::launchCluster == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+              cuda::launchDependent == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
               cuda::streamNonBlocking == CU_STREAM_NON_BLOCKING &&
               cuda::hostAllocPortable == CU_MEMHOSTALLOC_PORTABLE &&
               cuda::captureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED &&

@@ -39,6 +39,11 @@ void checkPackage(const GpuContext &context, const Package &package) {
                                  package.sharedBytes, context.name, context.sharedBytesPerBlock));
 }
 
+void setCluster(cuda::LaunchAttribute::Value &value, const Package &package) {
+  value.clusterDimension[0] = uint32_t(package.clusterSize);
+  value.clusterDimension[1] = value.clusterDimension[2] = 1;
+}
+
 /// The driver's compiler, with its messages.
 class Compilation {
 public:
@@ -174,6 +179,10 @@ void CudaModule::prepare() {
   if (api().functionLoad)
     context().call(api().functionLoad, entry);
   reserveLocalMemory();
+  constexpr int capturesDependentLaunches = 12030; // in graphs too
+  waitsItself = package().dependentLaunch && api().version() >= capturesDependentLaunches && cudaDependentLaunch();
+  if (waitsItself)
+    resident = residentBlocks();
 }
 
 /// A thread's local memory is part of the device's memory, cut up for all threads that can live. Otherwise the first
@@ -199,8 +208,7 @@ int64_t CudaModule::residentBlocks() const {
   GpuScope scope(context());
   cuda::LaunchAttribute attribute = {};
   attribute.id = cuda::launchCluster;
-  attribute.value.clusterDimension[0] = uint32_t(package().clusterSize);
-  attribute.value.clusterDimension[1] = attribute.value.clusterDimension[2] = 1;
+  setCluster(attribute.value, package());
   cuda::LaunchConfig config = {{uint32_t(package().clusterSize), 1, 1},
                                {uint32_t(package().threads), 1, 1},
                                uint32_t(package().sharedBytes),
@@ -227,21 +235,31 @@ void CudaModule::checkGrid(const Launch &launch) const {
                                  : residentText());
 }
 
-GpuResult CudaModule::launch(const Launch &launch, gpu::Stream stream, void **parameters) const {
-  if (package().clusterSize == 1)
+bool CudaModule::leavesRoom(const Launch &launch) const {
+  return !launch.cooperative || (waitsItself && fitsFourTimes(launch));
+}
+
+GpuResult CudaModule::launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const {
+  cuda::LaunchAttribute attributes[3] = {};
+  unsigned count = 0;
+  auto add = [&](int id) -> auto & {
+    attributes[count].id = id;
+    return attributes[count++].value;
+  };
+  if (package().clusterSize > 1)
+    setCluster(add(cuda::launchCluster), package());
+  if (startsEarly && waitsItself && fitsFourTimes(launch))
+    add(cuda::launchDependent).dependent = 1;
+  if (!count)
     return launchBlocks(launch, {unsigned(package().threads), 1, 1}, stream, parameters);
-  cuda::LaunchAttribute attributes[2] = {};
-  attributes[0].id = cuda::launchCluster;
-  attributes[0].value.clusterDimension[0] = uint32_t(package().clusterSize);
-  attributes[0].value.clusterDimension[1] = attributes[0].value.clusterDimension[2] = 1;
-  attributes[1].id = cuda::launchCooperative;
-  attributes[1].value.cooperative = 1;
+  if (needsWholeDevice(launch))
+    add(cuda::launchCooperative).cooperative = 1;
   cuda::LaunchConfig config = {{uint32_t(launch.grid[0]), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])},
                                {uint32_t(package().threads), 1, 1},
                                uint32_t(package().sharedBytes),
                                stream,
                                attributes,
-                               needsWholeDevice(launch) ? 2u : 1u};
+                               count};
   return {api().launchKernelEx.symbol, api().launchKernelEx(&config, entry, parameters, nullptr)};
 }
 

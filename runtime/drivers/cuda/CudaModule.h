@@ -13,7 +13,8 @@ public:
   static std::shared_ptr<CudaModule> load(std::shared_ptr<CudaDevice> device, const Package &package);
 
   void checkGrid(const Launch &launch) const override;
-  GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters) const override;
+  GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const override;
+  bool leavesRoom(const Launch &launch) const override;
   int64_t residentBlocks() const override;
 
 private:
@@ -24,6 +25,14 @@ private:
   void checkParameters() const;
   void prepare();
   void reserveLocalMemory();
+
+  /// Whether four of it fit on the device. A launch that lies ready takes room: behind one that waits for those of
+  /// other devices it may be one of two, on two streams. If all four had none, two collectives whose ranks start them
+  /// in different orders would wait for each other. Each is judged by its own occupancy.
+  bool fitsFourTimes(const Launch &launch) const { return 4 * blocksOf(launch) <= resident; }
+
+  bool waitsItself = false; ///< the kernel, and the driver knows what to do with it
+  int64_t resident = 0;     ///< residentBlocks(), of one that does
 };
 
 } // namespace heddle

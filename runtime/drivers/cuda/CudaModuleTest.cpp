@@ -220,6 +220,76 @@ TEST_F(CudaModuleTest, Clusters) {
   stream->launch({.kernel = {device->loadModule(package)}, .grid = {16, 1, 1}});
 }
 
+// Four of them have to fit, and here are two blocks on each of four multiprocessors.
+TEST_F(CudaModuleTest, SmallLaunchesThatWaitThemselvesMayStartEarly) {
+  Package package = emptyPackage();
+  // Whether the second of two launches may, of so many blocks.
+  auto early = [&](int64_t first, int64_t second, bool cooperative) {
+    Kernel kernel{device->loadModule(package)};
+    stream = device->createStream();
+    for (int64_t blocks : {first, second})
+      stream->launch({.kernel = kernel, .grid = {blocks, 1, 1}, .cooperative = cooperative});
+    stream->synchronize();
+    EXPECT_FALSE(fake.launches.at(fake.launches.size() - 2).dependent);
+    return fake.launches.back().dependent;
+  };
+  EXPECT_FALSE(early(1, 1, false));
+  package.dependentLaunch = true;
+  for (bool cooperative : {false, true}) {
+    EXPECT_TRUE(early(2, 2, cooperative));
+    EXPECT_FALSE(early(2, 3, cooperative));
+    EXPECT_EQ(early(3, 2, cooperative), !cooperative); // the first waits for nobody, or perhaps for other devices
+  }
+  package.clusterSize = 2;
+  EXPECT_TRUE(early(2, 2, true));
+  ::setenv("HEDDLE_CUDA_DEPENDENT_LAUNCH", "off", 1);
+  EXPECT_FALSE(early(2, 2, false));
+  ::unsetenv("HEDDLE_CUDA_DEPENDENT_LAUNCH");
+}
+
+// What is captured says nothing of what runs in front of the next launch, nor does a graph.
+TEST_F(CudaModuleTest, ACaptureHasAPredecessorOfItsOwn) {
+  Package package = emptyPackage();
+  package.dependentLaunch = true;
+  Kernel kernel{device->loadModule(package)};
+  auto launch = [&](int64_t blocks) {
+    stream->launch({.kernel = kernel, .grid = {blocks, 1, 1}, .cooperative = true});
+  };
+  launch(1);
+  stream->record(device->createEvent());
+  launch(1); // behind an event
+  launch(3);
+  stream->beginCapture();
+  launch(1);
+  launch(1);
+  auto graph = stream->endCapture();
+  launch(1); // behind the one of three blocks
+  stream->launch(*graph);
+  launch(1);
+  launch(1);
+  stream->synchronize();
+  std::vector<bool> early;
+  for (const FakeLaunch &made : fake.launches)
+    early.push_back(made.dependent);
+  EXPECT_EQ(early, (std::vector<bool>{false, false, false, false, false, true, false, true}));
+}
+
+TEST_F(CudaTest, DriversBeforeCuda123StartLaunchesOneBehindTheOther) {
+  for (int version : {12020, 12030}) {
+    fake.version = version;
+    CudaDriver older(buildPath("test/fake-cuda.so"));
+    auto device = older.open(0);
+    auto stream = device->createStream();
+    Package package = emptyPackage();
+    package.dependentLaunch = true;
+    Kernel kernel{device->loadModule(package)};
+    for (int i = 0; i < 2; ++i)
+      stream->launch({.kernel = kernel});
+    stream->synchronize();
+    EXPECT_EQ(fake.launches.back().dependent, version == 12030);
+  }
+}
+
 // On a GPU the load would wait for what runs on the device, and launches there for the load.
 TEST_F(CudaModuleTest, CodeIsLoadedWhenTheDeviceIsIdle) {
   Buffer buffer = device->allocate(64);

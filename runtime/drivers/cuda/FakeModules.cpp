@@ -180,15 +180,14 @@ Result launchKernelEx(const LaunchConfig *config, Function function, void **para
   FakeLaunch launch{"",
                     {config->grid[0], config->grid[1], config->grid[2]},
                     {config->block[0], config->block[1], config->block[2]},
-                    config->sharedBytes,
-                    false,
-                    1,
-                    {}};
+                    config->sharedBytes};
   for (unsigned i = 0; i < config->attributeCount; ++i)
     if (config->attributes[i].id == cuda::launchCluster)
       launch.cluster = config->attributes[i].value.clusterDimension[0];
     else if (config->attributes[i].id == cuda::launchCooperative)
       launch.cooperative = config->attributes[i].value.cooperative != 0;
+    else if (config->attributes[i].id == cuda::launchDependent)
+      launch.dependent = config->attributes[i].value.dependent != 0;
   return fake::launch(symbol::launchKernelEx, function, launch, config->stream, parameters);
 }
 

@@ -15,6 +15,7 @@ struct FakeLaunch {
   unsigned grid[3], block[3], sharedBytes;
   bool cooperative = false;
   unsigned cluster = 1;
+  bool dependent = false;
   std::vector<std::string> parameters; ///< the bytes of each
 };
 

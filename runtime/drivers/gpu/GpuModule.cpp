@@ -10,10 +10,6 @@ Package withoutBinary(Package package) {
   return package;
 }
 
-int64_t blocksOf(const Launch &launch) {
-  return launch.grid[0] * launch.grid[1] * launch.grid[2];
-}
-
 } // namespace
 
 GpuModule::GpuModule(std::shared_ptr<GpuDevice> device, const Package &package)
@@ -73,6 +69,10 @@ void GpuModule::checkCooperative(const Launch &launch, const std::string &how) c
     throw inputError(fmt::format("kernel `{}`: a cooperative launch of {} blocks; {} runs at most {} at once",
                                  package().kernel, blocks, context().name, resident),
                      {how});
+}
+
+int64_t GpuModule::blocksOf(const Launch &launch) {
+  return launch.grid[0] * launch.grid[1] * launch.grid[2];
 }
 
 bool GpuModule::needsWholeDevice(const Launch &launch) const {

@@ -16,8 +16,10 @@ public:
   /// heddle::checkLaunch.
   virtual void checkGrid(const Launch &launch) const = 0;
   /// Puts the launch into the stream; `parameters` are the addresses of its arguments, each in 8 bytes, and of that of
-  /// the launch's record.
-  virtual GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters) const = 0;
+  /// the launch's record. `startsEarly`: while the one in front of it still runs, if it can.
+  virtual GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const = 0;
+  /// Whether the launch behind this one may lie ready while this one runs.
+  virtual bool leavesRoom(const Launch &launch) const { return false; }
   virtual int64_t residentBlocks() const; ///< that live on the device at once
   int residentBlocksPerMultiprocessor() const;
 
@@ -33,6 +35,7 @@ protected:
   /// its blocks find room, and it may run beside another of its kind on another stream, which cooperative launches are
   /// kept from. Two collectives whose ranks start them in different orders would then wait for each other.
   bool needsWholeDevice(const Launch &launch) const;
+  static int64_t blocksOf(const Launch &launch);
   /// A launch of blocks of `threads` along x, y and z.
   GpuResult launchBlocks(const Launch &launch, const std::array<unsigned, 3> &threads, gpu::Stream stream,
                          void **parameters) const;

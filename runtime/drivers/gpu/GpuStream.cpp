@@ -140,6 +140,7 @@ void GpuStream::copy(uint64_t destination, uint64_t source, uint64_t sizeBytes) 
   if (reachable)
     return enqueue(gpu.api.copyOnDevice, destination, source, size_t(sizeBytes), handle);
   auto admitted = gpu.gate.admit();
+  work().leavesRoom = false;
   gpu.api.check(gpu.name, gpu.api.copyPeer(destination, *to, source, *from, size_t(sizeBytes), handle));
 }
 
@@ -163,7 +164,8 @@ void GpuStream::launch(const Launch &launch) {
   {
     auto admitted = gpu.gate.admit();
     gpu.api.check(fmt::format("{}: kernel `{}`", gpu.name, module->package().kernel),
-                  module->launch(launch, handle, parameters.pointers.data()));
+                  module->launch(launch, handle, parameters.pointers.data(), work().leavesRoom));
+    work().leavesRoom = module->leavesRoom(launch);
   }
   work().objects.insert(module);
   if (reports)

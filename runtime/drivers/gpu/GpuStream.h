@@ -38,6 +38,7 @@ private:
   template <typename... Parameters, typename... Arguments>
   void enqueue(const GpuFunction<Parameters...> &function, Arguments... arguments) {
     auto admitted = gpu.gate.admit();
+    work().leavesRoom = false;
     gpu.call(function, arguments...);
   }
   void *stagingMemory();

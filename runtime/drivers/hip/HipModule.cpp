@@ -48,7 +48,7 @@ void HipModule::checkGrid(const Launch &launch) const {
     checkCooperative(launch, residentText());
 }
 
-GpuResult HipModule::launch(const Launch &launch, gpu::Stream stream, void **parameters) const {
+GpuResult HipModule::launch(const Launch &launch, gpu::Stream stream, void **parameters, bool) const {
   return launchBlocks(launch, shape, stream, parameters);
 }
 

@@ -13,7 +13,7 @@ public:
   static std::shared_ptr<HipModule> load(std::shared_ptr<HipDevice> device, const Package &package);
 
   void checkGrid(const Launch &launch) const override;
-  GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters) const override;
+  GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const override;
 
 private:
   HipModule(std::shared_ptr<HipDevice> device, const Package &package, const std::array<uint32_t, 3> &shape);
