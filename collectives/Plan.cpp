@@ -77,7 +77,7 @@ constexpr GpuTable sm90Pair = {
     .manyBlocksBytes = 512 * kB,
     .mostWarps = 16,
     .lamportWarps = 4,
-    .twoWordsBytes = 2 * MB,
+    .twoWordsBytes = 512 * kB,
 };
 /// Three and more, as four. Estimated are the limits of Lamport's packets that are gathered and swapped, from those of
 /// two ranks, and `staged`: that a second barrier takes as long as 1 MB from three peers.
@@ -227,12 +227,19 @@ constexpr int64_t manyBlocksWarpsBytes = 8 << 20;
 /// What one round stages in a slot at most: rounds are there for memory, not for caches. Lamport's packets have one.
 constexpr int64_t gpuRoundBytes = 8 << 20, lamportRoundBytes = 32 << 20;
 
+/// What a thread takes of a tile of packets: of Lamport's one word, or two of much. `bytes` are those of a slice or
+/// part.
+int64_t packetBytes(const Plan &plan, const GpuTable &table, int64_t bytes) {
+  if (plan.packets != PacketForm::Lamport)
+    return bytes <= table.singlePacketBytes ? llBytes : 2 * llBytes;
+  bool sumsEscapes = plan.hasEscapes() && plan.collective.reduces(); // which two words made slower
+  return bytes >= table.twoWordsBytes && !sumsEscapes ? 2 * packetWordBytes : packetWordBytes;
+}
+
 /// How often a thread takes as much of a tile: where each waits for a few peers' data only, links would have less on
-/// the way than they carry in the time of a load (some 2 us), so it takes more of each; of much that goes by Lamport's
-/// packets it takes two words. `bytes` are those of a slice or part, `waves` the turns that there would be.
-int64_t threadTurns(const Plan &plan, const GpuTable &table, int64_t bytes, int64_t waves) {
-  if (plan.packets == PacketForm::Lamport) // sums with escapes were slower so
-    return bytes >= table.twoWordsBytes && !(plan.hasEscapes() && plan.collective.reduces()) ? 2 : 1;
+/// the way than they carry in the time of a load (some 2 us), so it takes more of each. `waves`: the turns that there
+/// would be.
+int64_t threadTurns(const Plan &plan, int64_t waves) {
   if (plan.algorithm != &exchangeDirect)
     return 1;
   constexpr int64_t loads = 3;
@@ -308,10 +315,7 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   const GpuTable &table = gpuTable(plan.collective, chip);
   bool many = hasManyBlocks(plan, chip, bytes);
   int blocksAtMost = packets ? table.packetBlocks : many ? mostBlocksOf(plan.collective, chip) : mostBlocks;
-  int64_t perThread = !packets                              ? threadBytes
-                      : plan.packets == PacketForm::Lamport ? packetWordBytes
-                      : bytes <= table.singlePacketBytes    ? llBytes
-                                                            : 2 * llBytes;
+  int64_t perThread = packets ? packetBytes(plan, table, bytes) : threadBytes;
   int64_t perWarp = perThread * chip.threadsPerWarp;
   int64_t warps = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perWarp)))));
   int64_t warpsAtMost = bytes > perWarp * usualWarps * blocksAtMost && !plan.algorithm->direct ? table.mostWarps
@@ -323,7 +327,7 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   int64_t perBlock = perWarp * plan.warps;
   int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
   plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, blocksAtMost));
-  int64_t tileBytes = perBlock * threadTurns(plan, table, bytes, bytes / (perBlock * plan.blocks));
+  int64_t tileBytes = perBlock * threadTurns(plan, bytes / (perBlock * plan.blocks));
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
   int64_t fewest = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, tiles))));

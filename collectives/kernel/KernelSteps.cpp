@@ -69,8 +69,6 @@ void KernelWriter::inTurn(const std::function<void()> &body) {
 
 //===-- Alignment ------------------------------------------------------------------------------------------------===//
 
-/// What one thread of a GPU reads or writes at once.
-static constexpr int64_t accessBytes = 16;
 /// Of arenas, areas and slots.
 static constexpr int64_t slotAlignment = 256;
 
@@ -185,9 +183,9 @@ Value KernelWriter::firstOutput(const Rank &part) {
 TileHandle KernelWriter::input(const Rank &part) {
   Value mask, index = arrayIndex(part, collective.inputParts(), mask);
   Value tile = operands.input(w, forTile(extra), index, mask);
-  return keep(arrangesPackets()
-                  ? w.arranged(tile, std::max<int64_t>(1, bytesOfPacket() / elementSizeBytes(collective.type)))
-                  : tile);
+  int64_t bytes = elementSizeBytes(collective.type);
+  return keep(arrangesPackets() ? w.arranged(tile, std::max<int64_t>(1, bytesOfPacket() / bytes), spanOf(bytes))
+                                : tile);
 }
 
 CollectiveOperands::RestOfOutput KernelWriter::beginOutput(const Rank &part) {
@@ -333,8 +331,8 @@ void KernelWriter::readEscapes() {
   }
 }
 
-// A tile has a word for each thread, and the store has the pointers of the wait, so their layout: the one thread that
-// has waited for a word replaces it.
+// A tile has a word or more for each thread, and the store has the pointers of the wait, so their layout: the one
+// thread that has waited for a word replaces it.
 void KernelWriter::settleLamport() {
   readEscapes(); // of tiles that nothing is made of
   for (const Receipt &receipt : std::exchange(receipts, {})) {

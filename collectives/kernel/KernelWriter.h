@@ -89,7 +89,7 @@ private:
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
   mlir::Value arrayIndex(const Rank &part, int parts, mlir::Value &mask);
   /// GPUs, packets of rows: the words of neighbouring threads are neighbours, so that what goes over the links is
-  /// whole; plain tiles are what a thread reads at once.
+  /// whole; plain tiles are what a thread reads at once. A warp has the same words as elements.
   bool arrangesPackets() const { return isGpu() && plan.rowElements && plan.hasPackets(); }
   mlir::Value firstOutput(const Rank &part); ///< in a plan of rows: the index of the row's first element
   mlir::Value both(mlir::Value mask, mlir::Value condition) {
@@ -112,7 +112,11 @@ private:
   const Words &wordsOf(TileHandle tile);
   void sendEscapes(); ///< those of all sends so far
   /// Pointers of packets, as threads take them.
-  mlir::Value arranged(mlir::Value tile) { return arrangesPackets() ? w.arranged(tile, 1) : tile; }
+  mlir::Value arranged(mlir::Value tile) {
+    return arrangesPackets() ? w.arranged(tile, 1, spanOf(bytesOfPacket())) : tile;
+  }
+  static constexpr int64_t accessBytes = 16; ///< what one thread of a GPU reads or writes at once
+  static int64_t spanOf(int64_t bytes) { return std::max<int64_t>(1, accessBytes / bytes); }
   /// The data of packets, and whether each came; data 0 where `mask` does not hold.
   std::pair<mlir::Value, mlir::Value> take(mlir::Value source, mlir::Value mask);
   /// Packets that have been asked for; what became of them is looked at for all together.

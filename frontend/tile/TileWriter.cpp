@@ -151,9 +151,11 @@ Value TileWriter::bitcast(Value x, Type element) {
   return BitcastOp::create(b, shaped(element, x), x);
 }
 
-Value TileWriter::arranged(Value tile, int64_t neighbours) {
+Value TileWriter::arranged(Value tile, int64_t neighbours, int64_t span) {
   auto same = ReshapeOp::create(b, tile.getType(), tile);
   same->setAttr("simt.contiguous", b.getI64IntegerAttr(neighbours));
+  if (span)
+    same->setAttr("simt.span", b.getI64IntegerAttr(span));
   return same;
 }
 

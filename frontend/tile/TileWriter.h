@@ -63,8 +63,9 @@ public:
   mlir::Value extend(mlir::Value x, unsigned bits);   ///< zero-extends integers
   mlir::Value truncate(mlir::Value x, unsigned bits); ///< integers
   mlir::Value bitcast(mlir::Value x, mlir::Type element);
-  /// The same tile, of which each thread of a GPU has so many neighbours, or as many as there are for each.
-  mlir::Value arranged(mlir::Value tile, int64_t neighbours);
+  /// The same tile, of which each thread of a GPU has so many neighbours, or as many as there are for each. `span`: of
+  /// a tile with one dimension, a warp has what it would have if each of its threads had so many.
+  mlir::Value arranged(mlir::Value tile, int64_t neighbours, int64_t span = 0);
   mlir::Value any(mlir::Value bits); ///< whether some element of a tile of i1 holds
 
   template <class Op>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/layout/Fit.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 
 using namespace mlir;
@@ -19,6 +20,15 @@ LinearLayout LayoutAssigner::defaultLayout(const layout::Shape &shape, int64_t p
   if (!shape.empty())
     size.back() = std::min(perThread, shape.back());
   return layout::defaultBlocked(shape, size, layout::rowMajor(shape.size()), target.lanesPerWarp(), warps);
+}
+
+LinearLayout LayoutAssigner::spreadLayout(int64_t elements, int64_t perThread, int64_t span) {
+  using layout::Dim;
+  span = std::clamp<int64_t>(elements / threads(), perThread, span);
+  auto run = [](int64_t size, Dim in) { return LinearLayout::identity1D(size, in, Dim::Dim0); };
+  LinearLayout tile =
+      run(perThread, Dim::Register) * run(target.lanesPerWarp(), Dim::Lane) * run(span / perThread, Dim::Register);
+  return layout::fitTile(layout::withWarps(tile, run(warps, Dim::Warp)), {elements});
 }
 
 // The axis K of a product of the loaded tile, and how many neighbours on it a thread reads at once.

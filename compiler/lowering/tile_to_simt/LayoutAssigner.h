@@ -36,6 +36,9 @@ private:
   int64_t threads() const { return int64_t(warps) * target.lanesPerWarp(); }
 
   LinearLayout defaultLayout(const layout::Shape &shape, int64_t perThread = 1);
+  /// Of one dimension: a warp has what it would have if each of its threads had `span` neighbours, and each thread has
+  /// `perThread` of them at a time.
+  LinearLayout spreadLayout(int64_t elements, int64_t perThread, int64_t span);
   /// The layout that the value has of its own, or one for its shape.
   LinearLayout ownOrDefault(mlir::Value value);
   const LinearLayout *own(mlir::Value value);

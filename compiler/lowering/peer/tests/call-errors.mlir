@@ -17,6 +17,13 @@ llvm.func @too_few(%p: !llvm.ptr<1>, %v: i32) {
   llvm.return
 }
 // -----
+llvm.func @__heddle_hold(i32) -> i64
+llvm.func @held(%v: i32) {
+  // expected-error @+1 {{argument 'value' of '__heddle_hold' cannot have type 'i32'}}
+  llvm.call @__heddle_hold(%v) : (i32) -> i64
+  llvm.return
+}
+// -----
 llvm.func @__heddle_gettid_x() -> i32
 llvm.func @too_many() {
   // expected-error @+1 {{invalid extern function name '__heddle_gettid_x': gettid has 0 fields, not 1}}
