@@ -133,6 +133,28 @@ LogicalResult checkAttributes(Operation *op) {
   return success();
 }
 
+/// What a program says of the layout of a reshape (docs/sm_90.md, "Layouts").
+LogicalResult checkArrangement(Operation *op) {
+  auto contiguous = op->getAttrOfType<IntegerAttr>("simt.contiguous"),
+       span = op->getAttrOfType<IntegerAttr>("simt.span");
+  for (auto [name, attribute] : {std::pair("simt.contiguous", contiguous), std::pair("simt.span", span)}) {
+    if (attribute && (attribute.getInt() < 1 || !llvm::isPowerOf2_64(uint64_t(attribute.getInt()))))
+      return op->emitOpError() << "has `" << name << "` " << attribute.getInt() << ", which is no power of two";
+  }
+  if (!span)
+    return success();
+  if (!contiguous || span.getInt() < contiguous.getInt())
+    return op->emitOpError() << "has `simt.span` " << span.getInt() << " and "
+                             << (contiguous ? "`simt.contiguous` " + std::to_string(contiguous.getInt())
+                                            : std::string("no `simt.contiguous`"))
+                             << ": a span is of as many neighbours or more";
+  auto tile = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!tile || tile.getRank() != 1)
+    return op->emitOpError() << "has `simt.span` and " << (tile ? tile.getRank() : 0)
+                             << " dimensions: a span is of a tile with one";
+  return success();
+}
+
 bool usesPeers(ModuleOp module) {
   return module
       .walk([](Operation *op) {
@@ -145,7 +167,9 @@ LogicalResult verifyInput(Compilation &compilation) {
   if (failed(mlir::verify(*compilation.module)))
     return failure();
   bool known = true;
-  compilation.module->walk([&](Operation *op) { known &= succeeded(checkAttributes(op)); });
+  compilation.module->walk([&](Operation *op) {
+    known &= succeeded(checkAttributes(op)) && (!isa<triton::ReshapeOp>(op) || succeeded(checkArrangement(op)));
+  });
   if (!known)
     return failure();
   if (usesPeers(*compilation.module))

@@ -74,10 +74,8 @@ bool LayoutAssigner::visit(Operation *op) {
     auto tile = tileOf(op->getResult(0)); // who wrote the program knows better
     int64_t share = std::clamp<int64_t>(tile.getNumElements() / threads(), 1, contiguous.getInt());
     auto span = op->getAttrOfType<IntegerAttr>("simt.span");
-    bool isSpread =
-        span && tile.getRank() == 1 && span.getInt() >= share && llvm::isPowerOf2_64(uint64_t(span.getInt()));
-    setAll(isSpread ? spreadLayout(tile.getNumElements(), share, span.getInt())
-                    : defaultLayout(shapeOf(op->getResult(0)), share));
+    setAll(span ? spreadLayout(tile.getNumElements(), share, span.getInt())
+                : defaultLayout(shapeOf(op->getResult(0)), share));
   } else if (isa<TransOp, ReshapeOp>(op)) {
     if (const LinearLayout *layout = own(op->getOperand(0)))
       setAll(*throughShape(op, *layout));
