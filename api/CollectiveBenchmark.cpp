@@ -228,7 +228,9 @@ BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
   const BenchmarkRequest &request = state->request;
   Collective collective = collectiveOfSize(request.kind, request.type, request.reduction, state->group.ranks(), bytes);
   BenchmarkRow row;
-  row.plan = makePlan(collective, state->group.device(0)->chip(), request.plan);
+  PlanOptions options = request.plan;
+  options.computeUnits = state->group.computeUnits();
+  row.plan = makePlan(collective, state->group.device(0)->chip(), options);
   state->checkMemory(collective);
   state->say(row.plan, "compiling");
   state->operation = &state->group.prepare(row.plan);

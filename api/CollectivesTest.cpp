@@ -98,6 +98,30 @@ TEST(ApiCollectives, DirectPlansAreForPlainBuffers) {
     }
 }
 
+// All blocks wait for others, so all have to live at once. H200 has 132 units, H20 78, half an H200 66.
+TEST(ApiCollectives, PlansFitTheUnitsOfTheDevice) {
+  for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+                              CollectiveKind::AllToAll, CollectiveKind::Permute, CollectiveKind::Broadcast})
+    for (int64_t bytes = 1 << 10; bytes <= 256 << 20; bytes *= 4)
+      for (int64_t row : {0, 8192}) {
+        Collective collective = ofSize(kind, ElementType::BF16, 2, bytes);
+        if (row && (collective.partElements() % row || kind != CollectiveKind::AllReduce))
+          continue;
+        PlanOptions options;
+        options.direct = !row, options.rowElements = row;
+        std::string usual = planKey(makePlan(collective, sm90Chip, options));
+        for (int units : {1, 66, 78, 132}) {
+          options.computeUnits = units;
+          Plan plan = makePlan(collective, sm90Chip, options);
+          int64_t perUnit = std::max(1, 256 / (plan.warps * 32));
+          EXPECT_LE(plan.blocks, units * perUnit) << planKey(plan);
+          EXPECT_GE(plan.rounds * plan.roundElements(), plan.sliceElements) << planKey(plan);
+          if (units == 132)
+            EXPECT_EQ(planKey(plan), usual);
+        }
+      }
+}
+
 // The table between the headings, in the order of allAlgorithms.
 TEST(ApiCollectives, TheDocumentationListsEveryAlgorithm) {
   std::string table;

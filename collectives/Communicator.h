@@ -2,6 +2,7 @@
 // A group of devices with one stream each, and what collectives on them share: protocol memory, deadlines, errors.
 #pragma once
 #include "collectives/Plan.h"
+#include "runtime/Device.h"
 #include "runtime/Launch.h"
 #include <deque>
 #include <exception>
@@ -39,6 +40,7 @@ public:
   ~Communicator();
 
   int ranks() const { return int(devices.size()); }
+  int computeUnits() const { return fewestComputeUnits(devices); } ///< for PlanOptions
   Stream &stream(int rank) { return *streams[size_t(rank)]; }
   const std::shared_ptr<Device> &device(int rank) const { return devices[size_t(rank)]; }
 

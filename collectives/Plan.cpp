@@ -253,6 +253,15 @@ int mostBlocksOf(const Collective &collective, const Chip &chip) {
                       : maxCollectiveBlocks;
 }
 
+/// How many blocks of so many warps run on the device at once, whatever registers they take.
+int mostResidentBlocks(const PlanOptions &options, const Chip &chip, int64_t warps) {
+  constexpr int64_t threadsWithAnyRegisters = 256; // 255 registers each are what a unit has
+  if (options.computeUnits == 0)
+    return maxCollectiveBlocks;
+  int64_t perUnit = std::max<int64_t>(1, threadsWithAnyRegisters / (warps * chip.threadsPerWarp));
+  return int(std::min<int64_t>(maxCollectiveBlocks, options.computeUnits * perUnit));
+}
+
 /// A row is a tile: whoever takes it in has all of it at hand.
 void chooseRowGeometry(Plan &plan, int64_t blocks, int64_t roundBytes) {
   int64_t rows = plan.sliceElements / plan.rowElements, size = elementSizeBytes(plan.collective.type);
@@ -307,14 +316,17 @@ std::optional<NotLamport> whyNotLamport(const Plan &plan, const PlanOptions &opt
 
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
   int64_t most = plan.packets == PacketForm::Lamport ? lamportRoundBytes : gpuRoundBytes;
-  if (plan.rowElements)
-    return chooseRowGeometry(plan, plan.algorithm == &oneShotPull && !isMesh(chip) ? maxCollectiveBlocks : mostBlocks,
-                             most);
+  if (plan.rowElements) {
+    int wanted = plan.algorithm == &oneShotPull && !isMesh(chip) ? maxCollectiveBlocks : mostBlocks;
+    int warps = rowWarps(rowTileElements(plan.rowElements));
+    return chooseRowGeometry(plan, std::min(wanted, mostResidentBlocks(options, chip, warps)), most);
+  }
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.hasPackets();
   const GpuTable &table = gpuTable(plan.collective, chip);
   bool many = hasManyBlocks(plan, chip, bytes);
   int blocksAtMost = packets ? table.packetBlocks : many ? mostBlocksOf(plan.collective, chip) : mostBlocks;
+  blocksAtMost = std::min(blocksAtMost, mostResidentBlocks(options, chip, fewestWarps));
   int64_t perThread = packets ? packetBytes(plan, table, bytes) : threadBytes;
   int64_t perWarp = perThread * chip.threadsPerWarp;
   int64_t warps = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perWarp)))));
@@ -326,6 +338,7 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   plan.warps = options.warps ? options.warps : int(std::clamp<int64_t>(warps, fewestWarps, warpsAtMost));
   int64_t perBlock = perWarp * plan.warps;
   int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
+  blocksAtMost = std::min(blocksAtMost, mostResidentBlocks(options, chip, plan.warps));
   plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, blocksAtMost));
   int64_t tileBytes = perBlock * threadTurns(plan, bytes / (perBlock * plan.blocks));
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);

@@ -21,6 +21,7 @@ struct PlanOptions {
   bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
   int64_t rowElements = 0;   ///< each tile is one row of so many elements; it overrides the four numbers above
   std::optional<PacketForm> packets = {}; ///< refused when the algorithm or the cut has no such packets
+  int computeUnits = 0;                   ///< GPUs: of each device (Device.h); all blocks have to run there at once
 };
 
 const char *packetFormName(PacketForm form); ///< `ll`, `lamport`

@@ -124,6 +124,7 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
       Collective collective = collectiveOf(source, step.step.node, ranks, sources);
       PlanOptions planOptions;
       planOptions.direct = plain;
+      planOptions.computeUnits = fewestComputeUnits(devices);
       if (namesAlgorithmOf(collective.kind))
         planOptions.algorithm = options.algorithm;
       if (!step.step.tail.empty())

@@ -6,6 +6,7 @@
 #include "runtime/Module.h"
 #include "runtime/Stream.h"
 #include "support/Error.h"
+#include <algorithm>
 
 namespace heddle {
 
@@ -42,6 +43,13 @@ std::exception_ptr synchronizeAll(const std::vector<Stream *> &streams) {
     }
   }
   return first;
+}
+
+int fewestComputeUnits(const std::vector<std::shared_ptr<Device>> &devices) {
+  int fewest = 0;
+  for (const auto &device : devices)
+    fewest = device == devices.front() ? device->computeUnits() : std::min(fewest, device->computeUnits());
+  return fewest;
 }
 
 const char *kindOfMemory(Caching caching) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace heddle {
 
@@ -40,6 +41,9 @@ public:
   virtual int ordinal() const = 0; ///< among the driver's devices
   virtual const Chip &chip() const = 0;
   virtual MemoryInfo memoryInfo() const = 0;
+  /// Multiprocessors or compute units of a GPU, or its share of them, which run the blocks of a cooperative launch at
+  /// once; 0: as many blocks as there are take turns.
+  virtual int computeUnits() const { return 0; }
 
   /// Contents are undefined, the address is a multiple of 64, on a GPU of 256 (what GPU kernels of collectives rely on
   /// for their arena). `name` appears in messages about addresses. Throws
@@ -61,6 +65,9 @@ protected:
   }
   virtual void freeMemory(uint64_t address) noexcept = 0;
 };
+
+/// Of the device that has the fewest.
+int fewestComputeUnits(const std::vector<std::shared_ptr<Device>> &devices);
 
 /// ` of uncached memory`, for messages; empty for Normal.
 const char *kindOfMemory(Caching caching);

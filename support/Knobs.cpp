@@ -21,6 +21,7 @@ constexpr const char *timeoutName = "HEDDLE_LAUNCH_TIMEOUT";
 constexpr const char *reproducerName = "HEDDLE_REPRODUCER_DIR";
 constexpr const char *cudaName = "HEDDLE_CUDA_LIBRARY";
 constexpr const char *dependentName = "HEDDLE_CUDA_DEPENDENT_LAUNCH";
+constexpr const char *devicesName = "HEDDLE_DEVICES_PER_GPU";
 constexpr const char *hipName = "HEDDLE_HIP_LIBRARY";
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
@@ -29,6 +30,7 @@ constexpr const char *scheduleName = "HEDDLE_SIM_SCHEDULE";
 constexpr const char *seedName = "HEDDLE_SIM_SEED";
 constexpr const char *checksName = "HEDDLE_SIM_CHECKS";
 constexpr const char *threadsForm = "an integer from 1 to 1024";
+constexpr const char *devicesForm = "an integer from 1 to 8";
 constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no limit";
 constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
 constexpr const char *folderForm = "a folder";
@@ -59,6 +61,12 @@ std::optional<bool> parseSwitch(std::string_view text) {
 std::optional<int> parseThreads(std::string_view text) {
   auto value = wholeNumber<int>(text);
   return value && *value >= 1 && *value <= 1024 ? value : std::nullopt;
+}
+
+std::optional<int> parseDevices(std::string_view text) {
+  static_assert(maxDevicesPerGpu == 8, "devicesForm says so");
+  auto value = wholeNumber<int>(text);
+  return value && *value >= 1 && *value <= maxDevicesPerGpu ? value : std::nullopt;
 }
 
 std::optional<uint64_t> parseMemory(std::string_view text) {
@@ -188,6 +196,10 @@ bool cudaDependentLaunch() {
   return readKnob<bool>(dependentName, switchForm, true, parseSwitch);
 }
 
+int devicesPerGpu() {
+  return readKnob<int>(devicesName, devicesForm, 1, parseDevices);
+}
+
 std::string hipLibrary() {
   return environmentText(hipName).value_or(hipLibraryDefault);
 }
@@ -209,6 +221,9 @@ std::vector<Knob> listKnobs() {
                    [] { cudaDependentLaunch(); }),
       describeKnob(cudaName, libraryForm, cudaDefault,
                    "the CUDA driver's library; read once, when a device is looked for", [] { cudaLibrary(); }),
+      describeKnob(devicesName, devicesForm, "1",
+                   "devices that each GPU stands for, which share it; read once, when a device is looked for",
+                   [] { devicesPerGpu(); }),
       describeKnob(hipName, libraryForm, hipLibraryDefault,
                    "the HIP runtime's library; read once, when a device is looked for", [] { hipLibrary(); }),
       describeKnob(memoryName, memoryForm, "0", "memory of each host device", [] { hostMemoryBytes(); }),

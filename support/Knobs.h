@@ -40,7 +40,9 @@ std::string simulationSchedule();  ///< HEDDLE_SIM_SCHEDULE, likewise
 uint64_t simulationSeed();         ///< HEDDLE_SIM_SEED
 std::string simulationChecks();    ///< HEDDLE_SIM_CHECKS, likewise
 std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR
+inline constexpr int maxDevicesPerGpu = 8;
 inline constexpr const char *hipLibraryDefault = "libamdhip64.so"; ///< also with the versions 7 and 6
+int devicesPerGpu();        ///< HEDDLE_DEVICES_PER_GPU: devices that each GPU stands for, 1 to maxDevicesPerGpu
 std::string hipLibrary();   ///< HEDDLE_HIP_LIBRARY: name or path of the HIP runtime
 std::string cudaLibrary();  ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
 bool cudaDependentLaunch(); ///< HEDDLE_CUDA_DEPENDENT_LAUNCH; read when a module is loaded

@@ -21,6 +21,7 @@ TEST(Knobs, Defaults) {
   EXPECT_EQ(launchTimeoutSeconds(), 60.0);
   EXPECT_EQ(reproducerDirectory(), ".");
   EXPECT_EQ(cudaLibrary(), "libcuda.so.1");
+  EXPECT_EQ(devicesPerGpu(), 1);
   EXPECT_EQ(hipLibrary(), "libamdhip64.so");
   EXPECT_EQ(ncclLibrary(), "libnccl.so.2");
   EXPECT_EQ(simulationPolicy(), "earliest");
@@ -39,7 +40,7 @@ TEST(Knobs, Values) {
       timeout("HEDDLE_LAUNCH_TIMEOUT", "0.5");
   Setting reproducer("HEDDLE_REPRODUCER_DIR", "/elsewhere"), cuda("HEDDLE_CUDA_LIBRARY", "/opt/libcuda.so");
   Setting dependent("HEDDLE_CUDA_DEPENDENT_LAUNCH", "off");
-  Setting hip("HEDDLE_HIP_LIBRARY", "/opt/libamdhip64.so");
+  Setting hip("HEDDLE_HIP_LIBRARY", "/opt/libamdhip64.so"), devices("HEDDLE_DEVICES_PER_GPU", "4");
   Setting cache("HEDDLE_CACHE_DIR", "/cache"), nccl("HEDDLE_NCCL_LIBRARY", "/opt/libnccl.so");
   Setting policy("HEDDLE_SIM_POLICY", "reordered"), schedule("HEDDLE_SIM_SCHEDULE", "leap-frog");
   Setting seed("HEDDLE_SIM_SEED", "7"), checks("HEDDLE_SIM_CHECKS", "all");
@@ -52,6 +53,7 @@ TEST(Knobs, Values) {
   EXPECT_EQ(launchTimeoutSeconds(), 0.5);
   EXPECT_EQ(reproducerDirectory(), "/elsewhere");
   EXPECT_EQ(cudaLibrary(), "/opt/libcuda.so");
+  EXPECT_EQ(devicesPerGpu(), 4);
   EXPECT_EQ(hipLibrary(), "/opt/libamdhip64.so");
   EXPECT_FALSE(cudaDependentLaunch());
   EXPECT_EQ(ncclLibrary(), "/opt/libnccl.so");

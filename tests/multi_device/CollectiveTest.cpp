@@ -2,8 +2,10 @@
 // Every algorithm, rank count, type and reduction against the plain reference.
 #include "tests/multi_device/Cases.h"
 #include "tests/multi_device/CollectiveRunner.h"
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -191,7 +193,8 @@ TEST(Collectives, DirectOnesInPlace) {
 TEST(Collectives, WhatTheOptionsSayIsDone) {
   HEDDLE_WANTS_DEVICES(2);
   Communicator communicator(openDevices({0, 1}));
-  for (int blocks : {1, 7, maxCollectiveBlocks})
+  int most = communicator.computeUnits() ? communicator.computeUnits() : maxCollectiveBlocks;
+  for (int blocks : {1, 7, std::min(most, maxCollectiveBlocks)})
     for (int64_t tilesPerRound : {1, 5})
       for (const char *algorithm : {"one_shot_pull", "two_shot_packets"})
         expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 2, 1, 3001),
@@ -252,6 +255,54 @@ TEST(Collectives, OneInboxServesAllSizes) {
       runs.push_back(std::make_unique<CheckedRun>(communicator, plan, uint64_t(inner)));
     }
     expectAllRight(communicator, runs);
+  }
+}
+
+/// A call and one whose input is what the first has made, one right behind the other; the last rank comes late.
+void expectChainRight(Communicator &communicator, const Plan &first, const Plan &second, uint64_t seed) {
+  struct Arrays {
+    Buffer input, between, output;
+  };
+  auto &makesInput = communicator.prepare(first), &tested = communicator.prepare(second);
+  std::vector<std::string> inputs = reference::randomInputs(first.collective, seed, false);
+  std::vector<Arrays> arrays;
+  for (int rank = 0; rank < communicator.ranks(); ++rank) {
+    Device &device = *communicator.device(rank);
+    size_t bytes = inputs[size_t(rank)].size(), outputBytes = size_t(second.collective.outputElements()) * 4;
+    arrays.push_back({device.allocate(bytes), device.allocate(bytes), device.allocate(outputBytes)});
+    communicator.stream(rank).copyToDevice(arrays.back().input, inputs[size_t(rank)].data());
+    communicator.stream(rank).fill(arrays.back().between, 0xA5);
+  }
+  communicator.synchronize();
+  for (int rank = 0; rank < communicator.ranks(); ++rank) {
+    const auto &[input, between, output] = arrays[size_t(rank)];
+    if (rank + 1 == communicator.ranks() && !runWhenWaitedFor())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    communicator.launch(makesInput, rank, {DeviceAddress(input), DeviceAddress(between)});
+    communicator.launch(tested, rank, {DeviceAddress(between), DeviceAddress(output)});
+  }
+  communicator.synchronize();
+  auto expected = reference::runCollective(second.collective, reference::runCollective(first.collective, inputs));
+  for (int rank = 0; rank < communicator.ranks(); ++rank) {
+    std::string found(expected[size_t(rank)].size(), '\0');
+    communicator.stream(rank).copyToHost(found.data(), arrays[size_t(rank)].output);
+    communicator.synchronize();
+    EXPECT_EQ(reference::firstDifference(ElementType::F32, found, expected[size_t(rank)]), "")
+        << describe(second.collective) << " by " << second.algorithm->name << ", rank " << rank;
+  }
+}
+
+// On a GPU the second call may lie ready before the first, which waits for the rank that comes late, has written.
+TEST(Collectives, AResultIsTheInputOfTheNextCall) {
+  HEDDLE_WANTS_DEVICES(2);
+  int ranks = std::min(4, driverUnderTest().deviceCount());
+  for (const Algorithm *algorithm : allAlgorithms()) {
+    Communicator communicator(openDevices(firstOrdinals(ranks)));
+    Collective second = makeCollective(algorithm->kinds[0], ranks, 1, 300 * ranks);
+    Collective first = makeCollective(CollectiveKind::AllToAll, ranks, 1, second.inputElements() / ranks);
+    for (uint64_t call = 0; call < 3; ++call)
+      expectChainRight(communicator, makePlan(first, chipUnderTest(), {"exchange_packets", 2, 0, 0}),
+                       makePlan(second, chipUnderTest(), {algorithm->name, 2, 0, 0}), call);
   }
 }
 

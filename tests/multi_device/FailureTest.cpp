@@ -81,6 +81,7 @@ TEST(Failures, ManyPacketsThatNeverArrive) {
       PlanOptions options;
       options.algorithm = algorithm->name;
       options.packets = packets, options.tilesPerRound = 1 << 10;
+      options.computeUnits = communicator.computeUnits();
       CheckedRun run(communicator, makePlan(collective, chipUnderTest(), options), 2);
       auto start = std::chrono::steady_clock::now();
       run.launch(0);

@@ -3,6 +3,7 @@
 #include "chips/Chip.h"
 #include "runtime/drivers/cuda/CudaModule.h"
 #include "support/Knobs.h"
+#include <cstdlib>
 #include <fmt/format.h>
 
 namespace heddle {
@@ -12,7 +13,11 @@ CudaDriver &cudaDriver() {
   return *driver;
 }
 
+/// Devices that share a GPU wait for each other, and kernels of streams that share a queue run one behind the other.
+/// CUDA has 8 queues unless it is told otherwise before it starts, and 32 at most.
 std::unique_ptr<GpuApi> CudaDriver::openLibrary() const {
+  if (devicesPerGpu() > 1)
+    ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   return std::make_unique<CudaApi>(libraryPath.empty() ? cudaLibrary() : libraryPath);
 }
 

@@ -112,6 +112,32 @@ constexpr const char *next = R"(
   ret;
 })";
 
+// Waits for the launch in front and lets the one behind start; then out[0] = *flag when that is not 0, or after 50 ms.
+constexpr const char *listen = R"(
+.visible .entry listen(.param .u64 out, .param .u64 flag, .param .u64 record)
+{
+  .reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d<6>;
+  ld.param.u64 %d0, [flag]; ld.param.u64 %d1, [out];
+  griddepcontrol.wait; griddepcontrol.launch_dependents;
+  mov.u64 %d2, %globaltimer; add.u64 %d3, %d2, 50000000;
+again:
+  ld.relaxed.gpu.global.u32 %r0, [%d0]; setp.ne.u32 %p, %r0, 0; @%p bra done;
+  mov.u64 %d4, %globaltimer; setp.lt.u64 %p, %d4, %d3; @%p bra again;
+done:
+  st.global.u32 [%d1], %r0;
+  ret;
+})";
+
+// *flag = 1 while the launch in front may still run.
+constexpr const char *speak = R"(
+.visible .entry speak(.param .u64 flag, .param .u64 record)
+{
+  .reg .b64 %d<2>;
+  ld.param.u64 %d0, [flag]; st.relaxed.gpu.global.u32 [%d0], 1;
+  griddepcontrol.wait;
+  ret;
+})";
+
 constexpr const char *nothing = "\n.visible .entry nothing(.param .u64 record)\n{ ret; }\n";
 
 Package packageOf(const std::string &entry, const char *body, int64_t threads, std::vector<PackageArgument> wanted) {
@@ -150,6 +176,7 @@ protected:
     device = openDevice("cuda:0");
     stream = device->createStream();
   }
+  static int gpuOf(Device &each) { return static_cast<CudaDevice &>(each).context().number; }
   int driverVersion() const { return static_cast<CudaDevice &>(*device).context().api.version(); }
   template <typename T>
   std::vector<T> download(const Buffer &buffer, Stream *from = nullptr) {
@@ -268,6 +295,34 @@ TEST_F(CudaHardware, DependentLaunchesSeeWhatTheOneInFrontWrote) {
   EXPECT_EQ(download<uint32_t>(a), std::vector<uint32_t>(256, 160u));
 }
 
+// What `listen` sees is written by the launch behind it, or never.
+TEST_F(CudaHardware, DependentLaunchesStartWhileTheOneInFrontRuns) {
+  Package first = packageOf("listen", listen, 32, {pointerArgument("out"), pointerArgument("flag")});
+  Package second = packageOf("speak", speak, 32, {pointerArgument("flag")});
+  first.dependentLaunch = second.dependentLaunch = true;
+  Buffer out = device->allocate(4), flag = device->allocate(4);
+  auto seen = [&](bool inAGraph) {
+    Kernel front{device->loadModule(first)}, behind{device->loadModule(second)};
+    stream->fill(flag, 0);
+    stream->synchronize();
+    if (inAGraph)
+      stream->beginCapture();
+    stream->launch({.kernel = front, .arguments = {out, flag}});
+    stream->launch({.kernel = behind, .arguments = {flag}});
+    std::unique_ptr<Graph> graph = inAGraph ? stream->endCapture() : nullptr;
+    if (graph)
+      stream->launch(*graph);
+    return download<uint32_t>(out).at(0);
+  };
+  bool may = driverVersion() >= 12030;
+  for (bool inAGraph : {false, true}) {
+    EXPECT_EQ(seen(inAGraph), may ? 1u : 0u) << "in a graph: " << inAGraph;
+    ::setenv("HEDDLE_CUDA_DEPENDENT_LAUNCH", "off", 1);
+    EXPECT_EQ(seen(inAGraph), 0u) << "in a graph: " << inAGraph;
+    ::unsetenv("HEDDLE_CUDA_DEPENDENT_LAUNCH");
+  }
+}
+
 TEST_F(CudaHardware, Clusters) {
   Package package = packageOf("cluster", cluster, 32, {pointerArgument("out")});
   for (int64_t size : {2, 4, 8, 16}) {
@@ -377,7 +432,7 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
     code.reset();
     for (size_t i = 0; i < all.size(); ++i) {
       allocateAndLetGo(*all[i], adds[i]);
-      if (all[i] != device)
+      if (gpuOf(*all[i]) != gpuOf(*device))
         all[i]->loadModule(freshPackage());
     }
     auto event = device->createEvent();

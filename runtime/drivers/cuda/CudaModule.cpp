@@ -217,7 +217,7 @@ int64_t CudaModule::residentBlocks() const {
                                1};
   int clusters = 0;
   context().call(api().maxActiveClusters, &clusters, entry, static_cast<const cuda::LaunchConfig *>(&config));
-  return clusters * package().clusterSize;
+  return clusters / context().sharers * package().clusterSize;
 }
 
 void CudaModule::checkGrid(const Launch &launch) const {

@@ -313,6 +313,35 @@ TEST_F(CudaModuleTest, WorkOfAnotherDeviceKeepsNoCodeOut) {
   EXPECT_EQ(fake.waits, std::vector<std::string>());
 }
 
+// Two GPUs stand for two devices each here: devices 0 and 2 are one.
+TEST_F(CudaTest, DevicesOfOneGpuShareIt) {
+  ::setenv("HEDDLE_DEVICES_PER_GPU", "2", 1);
+  auto first = driver.open(0), second = driver.open(1), third = driver.open(2);
+  EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
+  for (const char *name : {"HEDDLE_DEVICES_PER_GPU", "CUDA_DEVICE_MAX_CONNECTIONS"})
+    ::unsetenv(name);
+  Package package = emptyPackage();
+  package.dependentLaunch = true;
+  Kernel kernel{third->loadModule(package)};
+  auto early = [&](int64_t blocks) {
+    auto stream = third->createStream();
+    for (int i = 0; i < 2; ++i)
+      stream->launch({.kernel = kernel, .grid = {blocks, 1, 1}});
+    stream->synchronize();
+    return fake.launches.back().dependent;
+  };
+  EXPECT_TRUE(early(1));
+  EXPECT_FALSE(early(2)) << "four times two are more than half of the eight that fit";
+  static_cast<CudaDevice &>(*first).context().gate.patience = std::chrono::milliseconds(5);
+  auto busy = first->createStream();
+  fake.hold = true;
+  busy->hostFunction([] {});
+  auto elsewhere = second->loadModule(package);
+  EXPECT_EQ(fake.waits, std::vector<std::string>());
+  auto here = third->loadModule(package);
+  EXPECT_EQ(fake.waits, (std::vector<std::string>{"cuModuleLoadDataEx"})) << "looked for a moment without work";
+}
+
 TEST_F(CudaModuleTest, CodeIsLoadedInTheEndWhenTheDeviceIsNeverIdle) {
   static_cast<CudaDevice &>(*device).context().gate.patience = std::chrono::milliseconds(5);
   fake.hold = true;

@@ -177,10 +177,10 @@ Result maxActiveClusters(int *clusters, Function, const LaunchConfig *config) {
 
 Result launchKernelEx(const LaunchConfig *config, Function function, void **parameters, void **) {
   ENTER(launchKernelEx);
-  FakeLaunch launch{"",
-                    {config->grid[0], config->grid[1], config->grid[2]},
-                    {config->block[0], config->block[1], config->block[2]},
-                    config->sharedBytes};
+  FakeLaunch launch{.entry = "",
+                    .grid = {config->grid[0], config->grid[1], config->grid[2]},
+                    .block = {config->block[0], config->block[1], config->block[2]},
+                    .sharedBytes = config->sharedBytes};
   for (unsigned i = 0; i < config->attributeCount; ++i)
     if (config->attributes[i].id == cuda::launchCluster)
       launch.cluster = config->attributes[i].value.clusterDimension[0];

@@ -4,6 +4,7 @@
 #include "runtime/drivers/cuda/NcclApi.h"
 #include "runtime/drivers/gpu/GpuStream.h"
 #include "support/Knobs.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 
@@ -81,15 +82,22 @@ const GpuContext &contextOf(Device &device) {
 
 NcclGroup::NcclGroup(const std::vector<std::shared_ptr<Device>> &theDevices, const std::string &library)
     : devices(theDevices) {
-  std::vector<int> ordinals;
-  for (const auto &device : devices)
-    ordinals.push_back(contextOf(*device).ordinal);
+  std::vector<int> numbers;
+  for (const auto &device : devices) {
+    int number = contextOf(*device).number;
+    auto same = std::find(numbers.begin(), numbers.end(), number);
+    if (same != numbers.end())
+      throw inputError(fmt::format("NCCL has each GPU once, and {} and {} are one GPU",
+                                   devices[size_t(same - numbers.begin())]->name(), device->name()),
+                       {"HEDDLE_DEVICES_PER_GPU lets a GPU stand for several devices"});
+    numbers.push_back(number);
+  }
   api = std::make_unique<NcclApi>(library.empty() ? ncclLibrary() : library);
   for (const auto &device : devices)
     streams.push_back(device->createStream());
   GpuScope scope(contextOf(*devices.front())); // NCCL leaves another context current
   std::vector<nccl::Communicator> made(devices.size());
-  api->call(api->initAll, made.data(), int(ordinals.size()), static_cast<const int *>(ordinals.data()));
+  api->call(api->initAll, made.data(), int(numbers.size()), static_cast<const int *>(numbers.data()));
   communicators = std::move(made);
 }
 

@@ -137,6 +137,16 @@ TEST_F(NcclTest, AFailedCallEndsItsGroup) {
   EXPECT_EQ(nccl.liveCommunicators, 2);
 }
 
+TEST_F(NcclTest, AGpuThatStandsForSeveralDevicesIsRefused) {
+  ::setenv("HEDDLE_DEVICES_PER_GPU", "2", 1);
+  CudaDriver shared(buildPath("test/fake-cuda.so"));
+  auto shared0 = shared.open(0), shared2 = shared.open(2);
+  for (const char *name : {"HEDDLE_DEVICES_PER_GPU", "CUDA_DEVICE_MAX_CONNECTIONS"})
+    ::unsetenv(name);
+  EXPECT_CONTAINS(messageOf([&] { NcclGroup group({shared0, shared2}, library); }),
+                  "NCCL has each GPU once, and cuda:0 and cuda:2 are one GPU\nHEDDLE_DEVICES_PER_GPU");
+}
+
 TEST_F(NcclTest, OtherDevicesAreRefused) {
   std::vector<std::shared_ptr<Device>> host = {openDevice("host:0")};
   EXPECT_EQ(messageOf([&] { NcclGroup hosts(host, library); }), "NCCL runs on CUDA devices, not on host:0");

@@ -16,7 +16,7 @@ struct FakeLaunch {
   bool cooperative = false;
   unsigned cluster = 1;
   bool dependent = false;
-  std::vector<std::string> parameters; ///< the bytes of each
+  std::vector<std::string> parameters = {}; ///< the bytes of each
 };
 
 struct FakeGpu {

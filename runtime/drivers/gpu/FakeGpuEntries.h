@@ -304,14 +304,15 @@ Result moduleGetFunction(Function *function, gpu::Module module, const char *nam
 Result launchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned x, unsigned y,
                     unsigned z, unsigned sharedBytes, Stream stream, void **parameters, void **) {
   ENTER(launchKernel);
-  FakeLaunch plain{"", {gridX, gridY, gridZ}, {x, y, z}, sharedBytes, false, 1, {}};
+  FakeLaunch plain{.entry = "", .grid = {gridX, gridY, gridZ}, .block = {x, y, z}, .sharedBytes = sharedBytes};
   return launch(symbol::launchKernel, function, plain, stream, parameters);
 }
 
 Result launchCooperative(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned x, unsigned y,
                          unsigned z, unsigned sharedBytes, Stream stream, void **parameters) {
   ENTER(launchCooperative);
-  FakeLaunch cooperative{"", {gridX, gridY, gridZ}, {x, y, z}, sharedBytes, true, 1, {}};
+  FakeLaunch cooperative{
+      .entry = "", .grid = {gridX, gridY, gridZ}, .block = {x, y, z}, .sharedBytes = sharedBytes, .cooperative = true};
   return launch(symbol::launchCooperative, function, cooperative, stream, parameters);
 }
 

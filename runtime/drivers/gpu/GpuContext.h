@@ -24,6 +24,7 @@ struct GpuContext {
   const Chip *chip;
   int multiprocessors;
   int64_t sharedBytesPerBlock; ///< most that a block may have
+  int sharers;                 ///< devices that this GPU stands for, this one among them (HEDDLE_DEVICES_PER_GPU)
   void *handle;                ///< CUDA's primary context, which other libraries of the process use; null for HIP
 
   /// Calls, and throws Error{Environment} with this device's name.

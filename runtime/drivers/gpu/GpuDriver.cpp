@@ -2,6 +2,8 @@
 #include "runtime/drivers/gpu/GpuDriver.h"
 #include "chips/Chip.h"
 #include "runtime/drivers/gpu/GpuStream.h"
+#include "support/Knobs.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace heddle {
@@ -35,10 +37,12 @@ void GpuDriver::start() const {
   std::call_once(started, [&] {
     try {
       auto opened = openLibrary();
-      opened->call(opened->vendor.library, opened->deviceGetCount, &count);
-      if (count == 0)
+      int perGpu = devicesPerGpu();
+      opened->call(opened->vendor.library, opened->deviceGetCount, &gpuCount);
+      if (gpuCount == 0)
         startProblem = fmt::format("the {} has no device", opened->vendor.library);
-      peers.resize(size_t(count) * size_t(count));
+      peers.resize(size_t(gpuCount) * size_t(gpuCount));
+      count = perGpu * gpuCount;
       api = std::move(opened);
     } catch (const Error &error) {
       startProblem = error.what();
@@ -73,14 +77,14 @@ bool GpuDriver::canAccessPeer(int from, int to) const {
 
 /// Called with the mutex held.
 bool GpuDriver::askPeer(int from, int to) const {
-  if (from == to)
+  if (gpuOf(from) == gpuOf(to))
     return true;
-  std::optional<bool> &known = peers[size_t(from * count + to)];
+  std::optional<bool> &known = peers[size_t(gpuOf(from) * gpuCount + gpuOf(to))];
   if (!known) {
     gpu::DeviceNumber fromNumber = 0, toNumber = 0;
     int able = 0;
-    api->call(fmt::format("{}:{}", shortName, from), api->deviceGet, &fromNumber, from);
-    api->call(fmt::format("{}:{}", shortName, to), api->deviceGet, &toNumber, to);
+    api->call(fmt::format("{}:{}", shortName, from), api->deviceGet, &fromNumber, gpuOf(from));
+    api->call(fmt::format("{}:{}", shortName, to), api->deviceGet, &toNumber, gpuOf(to));
     api->call(fmt::format("{}:{}", shortName, from), api->deviceCanAccessPeer, &able, fromNumber, toNumber);
     known = able != 0;
   }
@@ -92,19 +96,19 @@ std::unique_ptr<GpuContext> GpuDriver::makeContext(int ordinal) {
   gpu::DeviceNumber number = 0;
   char product[256] = {};
   int units = 0, sharedBytes = 0;
-  api->call(name, api->deviceGet, &number, ordinal);
+  api->call(name, api->deviceGet, &number, gpuOf(ordinal));
   api->call(name, api->deviceGetName, product, int(sizeof product - 1), number);
   const Chip *chip = identify(name, number, product);
   api->call(name, api->deviceGetAttribute, &units, api->vendor.unitCount, number);
   api->call(name, api->deviceGetAttribute, &sharedBytes, api->vendor.sharedPerBlock, number);
   void *handle = makeHandle(name, number);
-  return std::unique_ptr<GpuContext>(
-      new GpuContext{*api, memory, gate, staging, ordinal, name, number, product, chip, units, sharedBytes, handle});
+  return std::unique_ptr<GpuContext>(new GpuContext{*api, memory, gate, staging, ordinal, name, number, product, chip,
+                                                    units, sharedBytes, count / gpuCount, handle});
 }
 
 /// Lets kernels on `from` use the memory of `to`.
 void GpuDriver::connect(const GpuContext &from, const GpuContext &to) {
-  if (!askPeer(from.ordinal, to.ordinal))
+  if (from.number == to.number || !askPeer(from.ordinal, to.ordinal))
     return;
   GpuScope scope(from);
   GpuResult done = api->enablePeer(from, to);
@@ -142,8 +146,9 @@ std::shared_ptr<Device> GpuDriver::open(int ordinal) {
 }
 
 std::string GpuDevice::description() const {
-  return fmt::format("{}, {}, {} {}, {} MiB of memory", gpu.product, gpu.chip->name, gpu.multiprocessors,
-                     gpu.api.vendor.unitWord, memoryInfo().totalBytes >> 20);
+  return fmt::format("{}, {}, {} {}, {} MiB of memory{}", gpu.product, gpu.chip->name, gpu.multiprocessors,
+                     gpu.api.vendor.unitWord, memoryInfo().totalBytes >> 20,
+                     gpu.sharers > 1 ? fmt::format(", shared by {} devices", gpu.sharers) : "");
 }
 
 MemoryInfo GpuDevice::memoryInfo() const {
@@ -151,6 +156,10 @@ MemoryInfo GpuDevice::memoryInfo() const {
   size_t freeBytes = 0, totalBytes = 0;
   gpu.call(gpu.api.memoryGetInfo, &freeBytes, &totalBytes);
   return {totalBytes, freeBytes};
+}
+
+int GpuDevice::computeUnits() const {
+  return std::max(1, gpu.multiprocessors / gpu.sharers);
 }
 
 std::unique_ptr<Stream> GpuDevice::createStream() {

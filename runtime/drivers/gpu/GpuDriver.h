@@ -40,6 +40,7 @@ protected:
   virtual void *makeHandle(const std::string &device, gpu::DeviceNumber number) const = 0; ///< GpuContext::handle
   virtual std::shared_ptr<GpuDevice> makeDevice(const GpuContext &context) = 0;
   const GpuApi &library() const { return *api; } ///< when it has been opened
+  int gpuOf(int ordinal) const { return ordinal % gpuCount; }
 
 private:
   void start() const;
@@ -51,8 +52,9 @@ private:
   mutable std::once_flag started;
   mutable std::unique_ptr<GpuApi> api; ///< null when there is none
   mutable std::string startProblem;
-  mutable std::vector<std::optional<bool>> peers; ///< by from and to
-  mutable int count = 0;
+  mutable std::vector<std::optional<bool>> peers; ///< by GPU, from and to
+  /// `count` devices stand on `gpuCount` GPUs, device i on the i % gpuCount-th: the first are the GPUs as ever.
+  mutable int count = 0, gpuCount = 0;
   mutable std::mutex mutex;
   GpuMemory memory;
   GpuGate gate;
@@ -71,6 +73,7 @@ public:
   int ordinal() const override { return gpu.ordinal; }
   const Chip &chip() const override { return *gpu.chip; }
   MemoryInfo memoryInfo() const override;
+  int computeUnits() const override;
   std::unique_ptr<Stream> createStream() override;
   std::shared_ptr<Event> createEvent() override;
 

@@ -98,6 +98,73 @@ TEST_F(GpuDriverTest, DevicesThatDoNotReachEachOther) {
   EXPECT_EQ(fake.count(vendor.copyBetween), 1);
 }
 
+/// Two GPUs that stand for two devices each.
+class GpuDriverShared : public GpuTest {
+protected:
+  GpuDriverShared() { ::setenv("HEDDLE_DEVICES_PER_GPU", "2", 1); }
+  ~GpuDriverShared() override {
+    for (const char *name : {"HEDDLE_DEVICES_PER_GPU", "CUDA_DEVICE_MAX_CONNECTIONS", "GPU_MAX_HW_QUEUES"})
+      ::unsetenv(name);
+  }
+};
+
+TEST_F(GpuDriverShared, DevicesAndTheirDescription) {
+  EXPECT_EQ(driver.deviceCount(), 4);
+  auto device = driver.open(3);
+  EXPECT_EQ(device->name(), fmt::format("{}:3", vendor.name));
+  EXPECT_EQ(device->ordinal(), 3);
+  EXPECT_EQ(device->description(), std::string(vendor.description) + ", shared by 2 devices");
+  EXPECT_CONTAINS(messageOf([&] { driver.open(4); }), "there are 4");
+}
+
+TEST_F(GpuDriverShared, DevicesOfOneGpuReachEachOther) {
+  fake.peers = false;
+  auto first = driver.open(0), second = driver.open(1), third = driver.open(2);
+  EXPECT_TRUE(driver.canAccessPeer(0, 2));
+  EXPECT_TRUE(driver.canAccessPeer(3, 1));
+  EXPECT_FALSE(driver.canAccessPeer(2, 1));
+  EXPECT_EQ(fake.count(vendor.enablePeer), 0);
+  auto stream = first->createStream();
+  Buffer from = first->allocate(64), near = third->allocate(64), far = second->allocate(64);
+  stream->fill(from, 5);
+  stream->copy(near.address(), from.address(), 64);
+  EXPECT_EQ(fake.count(vendor.copyOnDevice), 1);
+  stream->copy(far.address(), near.address(), 64);
+  EXPECT_EQ(readBack<uint8_t>(*stream, far), std::vector<uint8_t>(64, 5));
+  EXPECT_EQ(fake.count(vendor.copyBetween), 1);
+}
+
+TEST_F(GpuDriverShared, EachPairOfGpusIsAskedOnce) {
+  for (int ordinal : {0, 1, 2, 3})
+    driver.open(ordinal);
+  EXPECT_EQ(fake.count(vendor.deviceCanAccessPeer), 2);
+}
+
+// A cooperative launch would wait for the GPU, and so for the rank that waits for it.
+TEST_F(GpuDriverShared, CooperativeLaunchesHaveAShareAndRunBesideEachOther) {
+  auto device = driver.open(2);
+  auto stream = device->createStream();
+  Kernel kernel{device->loadModule(vendor.kernel)};
+  Buffer out = device->allocate(1 << 20);
+  auto launch = [&](int64_t blocks) {
+    stream->launch({.kernel = kernel, .grid = {blocks, 1, 1}, .arguments = {out}, .cooperative = true});
+  };
+  int64_t share = vendor.residentBlocks / 2;
+  launch(share);
+  EXPECT_EQ(fake.count(vendor.launchCooperative), 0);
+  Error error = errorOf([&] { launch(share + 1); });
+  EXPECT_CONTAINS(error.what(),
+                  fmt::format("of {} blocks; {}:2 runs at most {} at once", share + 1, vendor.name, share));
+  EXPECT_EQ(error.notes,
+            (std::vector<std::string>{vendor.residentText, "2 devices share the GPU (HEDDLE_DEVICES_PER_GPU)"}));
+}
+
+TEST_F(GpuDriverShared, AnIllFormedNumberIsNamed) {
+  ::setenv("HEDDLE_DEVICES_PER_GPU", "9", 1);
+  EXPECT_EQ(driver.deviceCount(), 0);
+  EXPECT_CONTAINS(driver.problem(), "HEDDLE_DEVICES_PER_GPU: `9` is not an integer from 1 to 8");
+}
+
 TEST_F(GpuDriverTest, FreedMemoryStaysUntilQueuedWorkHasRun) {
   auto device = driver.open(0), other = driver.open(1);
   auto stream = other->createStream();

@@ -60,12 +60,12 @@ void GpuGate::whileIdle(const GpuContext &context, const Action &action) {
   }
 }
 
-/// False when the device has work, or somebody is just putting some in.
+/// False when the GPU has work, or somebody is just putting some in.
 bool GpuGate::tryWhileIdle(const GpuContext &context, const Action &action) {
   std::lock_guard calls(callMutex);
   std::unique_lock closed(entrance, std::try_to_lock);
   bool idle = closed && std::none_of(streams.begin(), streams.end(), [&](const LiveStream &each) {
-                return each.context == &context && activityOf(context, each.stream) == Activity::Work;
+                return each.context->number == context.number && activityOf(context, each.stream) == Activity::Work;
               });
   if (idle)
     action();

@@ -29,7 +29,7 @@ public:
   void whenIdle(Action action) noexcept;
   /// For what does not wait: does `action` now or, on a thread that must not call the library, at the next collect().
   void soon(Action action) noexcept;
-  /// For what is needed now: waits for a moment when nothing runs on this device, then does `action`. After `patience`
+  /// For what is needed now: waits for a moment when nothing runs on this GPU, then does `action`. After `patience`
   /// it is done all the same, and work gets in beside it as far as the library allows. Passes on what `action` throws.
   void whileIdle(const GpuContext &context, const Action &action);
   void collect() noexcept;

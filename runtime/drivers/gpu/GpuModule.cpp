@@ -55,7 +55,7 @@ int GpuModule::residentBlocksPerMultiprocessor() const {
 }
 
 int64_t GpuModule::residentBlocks() const {
-  return int64_t(residentBlocksPerMultiprocessor()) * context().multiprocessors;
+  return int64_t(residentBlocksPerMultiprocessor()) * context().multiprocessors / context().sharers;
 }
 
 std::string GpuModule::residentText() const {
@@ -65,10 +65,14 @@ std::string GpuModule::residentText() const {
 
 void GpuModule::checkCooperative(const Launch &launch, const std::string &how) const {
   int64_t blocks = blocksOf(launch), resident = residentBlocks();
-  if (blocks > resident)
-    throw inputError(fmt::format("kernel `{}`: a cooperative launch of {} blocks; {} runs at most {} at once",
-                                 package().kernel, blocks, context().name, resident),
-                     {how});
+  if (blocks <= resident)
+    return;
+  Error error = inputError(fmt::format("kernel `{}`: a cooperative launch of {} blocks; {} runs at most {} at once",
+                                       package().kernel, blocks, context().name, resident),
+                           {how});
+  if (context().sharers > 1)
+    error.notes.push_back(fmt::format("{} devices share the GPU (HEDDLE_DEVICES_PER_GPU)", context().sharers));
+  throw error;
 }
 
 int64_t GpuModule::blocksOf(const Launch &launch) {
@@ -76,7 +80,7 @@ int64_t GpuModule::blocksOf(const Launch &launch) {
 }
 
 bool GpuModule::needsWholeDevice(const Launch &launch) const {
-  return launch.cooperative && 2 * blocksOf(launch) > residentBlocks();
+  return launch.cooperative && context().sharers == 1 && 2 * blocksOf(launch) > residentBlocks();
 }
 
 GpuResult GpuModule::launchBlocks(const Launch &launch, const std::array<unsigned, 3> &threads, gpu::Stream stream,

@@ -20,7 +20,7 @@ public:
   virtual GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const = 0;
   /// Whether the launch behind this one may lie ready while this one runs.
   virtual bool leavesRoom(const Launch &launch) const { return false; }
-  virtual int64_t residentBlocks() const; ///< that live on the device at once
+  virtual int64_t residentBlocks() const; ///< that live on the device at once, which may be a share of a GPU
   int residentBlocksPerMultiprocessor() const;
 
 protected:
@@ -33,7 +33,8 @@ protected:
   void checkCooperative(const Launch &launch, const std::string &how) const;
   /// Whether the driver has to start all blocks of a launch at once. A grid of which two fit is launched as any other:
   /// its blocks find room, and it may run beside another of its kind on another stream, which cooperative launches are
-  /// kept from. Two collectives whose ranks start them in different orders would then wait for each other.
+  /// kept from. Two collectives whose ranks start them in different orders would then wait for each other. So would the
+  /// ranks of one, where they share a GPU.
   bool needsWholeDevice(const Launch &launch) const;
   static int64_t blocksOf(const Launch &launch);
   /// A launch of blocks of `threads` along x, y and z.

@@ -3,6 +3,7 @@
 #include "chips/Chip.h"
 #include "runtime/drivers/hip/HipModule.h"
 #include "support/Knobs.h"
+#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -15,6 +16,8 @@ HipDriver &hipDriver() {
 
 /// ROCm installs the name without a version only with its headers.
 std::unique_ptr<GpuApi> HipDriver::openLibrary() const {
+  if (devicesPerGpu() > 1)
+    ::setenv("GPU_MAX_HW_QUEUES", "24", 0); // as in CudaDriver; HIP has 4 unless it is told otherwise
   std::string wanted = libraryPath.empty() ? hipLibrary() : libraryPath;
   std::vector<std::string> names = {wanted};
   if (wanted == hipLibraryDefault)
@@ -36,11 +39,11 @@ const Chip *HipDriver::identify(const std::string &device, gpu::DeviceNumber num
 
 PeerLink HipDriver::linkBetween(int from, int to) const {
   int count = deviceCount();
-  if (from == to || from < 0 || to < 0 || from >= count || to >= count)
+  if (from < 0 || to < 0 || from >= count || to >= count || gpuOf(from) == gpuOf(to))
     return {};
   const auto &api = static_cast<const HipApi &>(library());
   uint32_t type = 0, hops = 0;
-  if (!api.getLink || api.getLink(from, to, &type, &hops) != gpu::result::success)
+  if (!api.getLink || api.getLink(gpuOf(from), gpuOf(to), &type, &hops) != gpu::result::success)
     return {};
   std::string kind = type == hip::linkOfXgmi   ? "xGMI"
                      : type == hip::linkOfPcie ? "PCIe"
