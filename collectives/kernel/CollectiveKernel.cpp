@@ -229,8 +229,9 @@ bool KernelWriter::everyTileIsWhole() const {
   return !operands.arePlainBuffers() && fits && slices * plan.sliceElements == collective.partElements();
 }
 
-// There are two codes: nearly all tiles exist in every part or slice, and need no mask, but for the end of a row that
-// is shorter than its tile.
+// There are two codes. On the host nearly all tiles exist in every part or slice, and need no mask, but for the end of
+// a row that is shorter than its tile. On GPUs a mask costs little that says the same of all elements of an access, and
+// so it is for all tiles of a part of whole accesses.
 void KernelWriter::writeForms(const Body &body) {
   auto masked = [&](Value mask, bool whole) -> TileWriter::Values {
     present = mask;
@@ -261,12 +262,14 @@ void KernelWriter::writeForms(const Body &body) {
   TileWriter::Values before = progress();
   Value exists = w.compare(arith::CmpIPredicate::sle, end, inAll);
   if (isAligned)
-    exists = w.bitAnd(exists, isAligned);
+    exists = w.bitAnd(isAligned, w.bitOr(exists, w.equal(partElements, wholeAccesses(partElements))));
   resume(w.ifElse(
       exists, llvm::to_vector(ValueRange(before).getTypes()),
       [&] {
-        knowsAligned = isGpu() && isPlain;
-        auto result = masked(inRow, true);
+        if (!isAligned)
+          return masked(inRow, true);
+        knowsAligned = true;
+        auto result = masked(both(w.less(element0, wholeAccesses(sliceElements)), inRow), false);
         knowsAligned = false;
         return result;
       },

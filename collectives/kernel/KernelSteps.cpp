@@ -85,6 +85,12 @@ SmallVector<Value> KernelWriter::forTile(ValueRange pointers) {
   return result;
 }
 
+/// So many elements, or fewer: a number of which the compiler sees that it is one of whole accesses.
+Value KernelWriter::wholeAccesses(Value elements) {
+  int64_t access = std::max<int64_t>(1, accessBytes / elementSizeBytes(collective.type));
+  return w.bitAnd(elements, w.i64(-std::min(access, plan.tileElements)));
+}
+
 Value KernelWriter::lowBits(ValueRange pointers) {
   Value bits;
   for (Value pointer : pointers) {
@@ -155,14 +161,14 @@ Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
   if (plan.algorithm->slices) { // slice `part` of the one part
     Value index = w.add(element0, w.mul(place(part).rank, sliceElements));
     if (mask && !isWhole)
-      mask = w.bitAnd(mask, w.less(index, partElements));
+      mask = w.bitAnd(mask, w.less(index, knowsAligned ? wholeAccesses(partElements) : partElements));
     return index;
   }
   if (parts == 1)
     return element0;
   Value row = inner;
   if (knowsAligned) // a multiple of what is accessed at once
-    row = w.bitAnd(inner, w.i64(-std::max<int64_t>(1, accessBytes / elementSizeBytes(collective.type))));
+    row = wholeAccesses(inner);
   Value skip = w.mul(place(part).rank, row);
   if (plan.partsAreRuns())
     return w.add(element0, skip);

@@ -82,6 +82,7 @@ private:
   mlir::Value aligned(mlir::Value pointer, int64_t bytes);
   /// Operands of a rank for a tile.
   llvm::SmallVector<mlir::Value> forTile(mlir::ValueRange pointers);
+  mlir::Value wholeAccesses(mlir::Value elements);
   mlir::Value lowBits(mlir::ValueRange pointers); ///< or of the parts of addresses that are no multiples of accessBytes
   /// What that rank has told of its operands in this exchange; those of the rank itself.
   llvm::SmallVector<mlir::Value> receiveOperands(int rank, mlir::Value flag);
