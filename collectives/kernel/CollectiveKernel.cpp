@@ -229,9 +229,10 @@ bool KernelWriter::everyTileIsWhole() const {
   return !operands.arePlainBuffers() && fits && slices * plan.sliceElements == collective.partElements();
 }
 
-// There are two codes. On the host nearly all tiles exist in every part or slice, and need no mask, but for the end of
-// a row that is shorter than its tile. On GPUs a mask costs little that says the same of all elements of an access, and
-// so it is for all tiles of a part of whole accesses.
+// There are two codes: nearly all tiles exist in every part or slice, and need no mask, but for the end of a row that
+// is shorter than its tile. GPUs have a third, for tiles that a part of whole accesses ends in: a mask says the same of
+// all elements of an access then. It is not for all tiles, since an all-reduce of 64 KB took 2.34 us by it and
+// not 2.23.
 void KernelWriter::writeForms(const Body &body) {
   auto masked = [&](Value mask, bool whole) -> TileWriter::Values {
     present = mask;
@@ -260,23 +261,30 @@ void KernelWriter::writeForms(const Body &body) {
                     : sliceElements;
   Value end = w.add(tileStart, w.i64(plan.tileStride()));
   TileWriter::Values before = progress();
+  SmallVector<Type> types = llvm::to_vector(ValueRange(before).getTypes());
+  auto aligned = [&](Value mask, bool whole) {
+    resume(before);
+    knowsAligned = isAligned != nullptr;
+    auto result = masked(mask, whole);
+    knowsAligned = false;
+    return result;
+  };
+  auto byElements = [&] {
+    resume(before);
+    return masked(both(w.less(element0, sliceElements), inRow), false);
+  };
+  auto partly = [&] {
+    if (!isAligned)
+      return byElements();
+    Value isEven = w.bitAnd(isAligned, w.equal(partElements, wholeAccesses(partElements)));
+    return w.ifElse(
+        isEven, types, [&] { return aligned(both(w.less(element0, wholeAccesses(sliceElements)), inRow), false); },
+        byElements);
+  };
   Value exists = w.compare(arith::CmpIPredicate::sle, end, inAll);
   if (isAligned)
-    exists = w.bitAnd(isAligned, w.bitOr(exists, w.equal(partElements, wholeAccesses(partElements))));
-  resume(w.ifElse(
-      exists, llvm::to_vector(ValueRange(before).getTypes()),
-      [&] {
-        if (!isAligned)
-          return masked(inRow, true);
-        knowsAligned = true;
-        auto result = masked(both(w.less(element0, wholeAccesses(sliceElements)), inRow), false);
-        knowsAligned = false;
-        return result;
-      },
-      [&] {
-        resume(before);
-        return masked(both(w.less(element0, sliceElements), inRow), false);
-      }));
+    exists = w.bitAnd(exists, isAligned);
+  resume(w.ifElse(exists, types, [&] { return aligned(inRow, true); }, partly));
 }
 
 void KernelWriter::barrier() {
