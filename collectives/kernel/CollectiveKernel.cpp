@@ -3,6 +3,7 @@
 // and stores the epoch back: nothing of the protocol comes from the host, so that a launch can be replayed.
 #include "collectives/kernel/CollectiveKernel.h"
 #include "binary/PeerAbi.h"
+#include "chips/Chip.h"
 #include "collectives/kernel/KernelWriter.h"
 #include "compiler/dialects/peer/Peer.h"
 #include "support/Error.h"
@@ -38,6 +39,16 @@ static constexpr int64_t failedCounter = -1;
 
 //===-- The kernel -----------------------------------------------------------------------------------------------===//
 
+/// Of each unit, so that four of these launches fit on the device: then the next one may lie ready while this one runs
+/// (docs/cuda.md). Above 1024 threads in all the registers would not do.
+int64_t KernelWriter::residentBlocks() const {
+  const Chip &chip = lookupChip(plan.target);
+  if (chip.vendor != Vendor::Nvidia)
+    return 1;
+  int64_t blocks = (4 * plan.blocks + chip.computeUnits - 1) / chip.computeUnits;
+  return blocks * plan.warps * chip.threadsPerWarp <= 1024 ? blocks : 1;
+}
+
 OwningOpRef<ModuleOp> KernelWriter::run() {
   Type words = w.pointerTo(w.b.getI64Type());
   Type integer = w.b.getI64Type();
@@ -48,7 +59,10 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   std::string name = collectiveName(collective.kind);
   std::replace(name.begin(), name.end(), '-', '_');
   SmallVector<Value> values = w.begin(name, arguments);
-  w.b.getInsertionBlock()->getParentOp()->setAttr(peer::writesOnceAttribute, w.b.getUnitAttr());
+  Operation *kernel = w.b.getInsertionBlock()->getParentOp();
+  kernel->setAttr(peer::writesOnceAttribute, w.b.getUnitAttr());
+  if (int64_t blocks = residentBlocks(); blocks > 1)
+    kernel->setAttr("simt.resident_blocks", w.b.getI64IntegerAttr(blocks));
   group = values[0], arena = values[1], stagingGroup = values[2], staging = values[3], self = values[4];
   tag = values[5], inner = values[7];
   Value outer = values[6];

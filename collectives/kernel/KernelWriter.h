@@ -100,6 +100,7 @@ private:
     tiles.push_back(tile);
     return TileHandle(tiles.size()) - 1;
   }
+  int64_t residentBlocks() const;
   bool isGpu() const { return plan.target != "host"; }
 
   bool isLamport() const { return plan.packets == PacketForm::Lamport; }

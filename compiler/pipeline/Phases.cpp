@@ -134,6 +134,15 @@ LogicalResult checkAttributes(Operation *op) {
 }
 
 /// What a program says of the layout of a reshape (docs/sm_90.md, "Layouts").
+LogicalResult checkResidentBlocks(triton::FuncOp function) {
+  auto blocks = function->getAttrOfType<IntegerAttr>(simt::residentBlocksAttribute);
+  if (function->hasAttr(simt::residentBlocksAttribute) && (!blocks || blocks.getInt() < 1))
+    return function.emitOpError() << "has `" << simt::residentBlocksAttribute << "` "
+                                  << function->getAttr(simt::residentBlocksAttribute)
+                                  << ", which is no number of blocks: it is 1 or more";
+  return success();
+}
+
 LogicalResult checkArrangement(Operation *op) {
   auto contiguous = op->getAttrOfType<IntegerAttr>("simt.contiguous"),
        span = op->getAttrOfType<IntegerAttr>("simt.span");
@@ -169,6 +178,8 @@ LogicalResult verifyInput(Compilation &compilation) {
   bool known = true;
   compilation.module->walk([&](Operation *op) {
     known &= succeeded(checkAttributes(op)) && (!isa<triton::ReshapeOp>(op) || succeeded(checkArrangement(op)));
+    if (auto function = dyn_cast<triton::FuncOp>(op))
+      known &= succeeded(checkResidentBlocks(function));
   });
   if (!known)
     return failure();

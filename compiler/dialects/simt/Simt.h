@@ -12,6 +12,9 @@
 
 namespace heddle::simt {
 
+/// Of a function: of a unit's registers its code takes so many at most that this number of blocks can live there.
+inline constexpr llvm::StringLiteral residentBlocksAttribute = "simt.resident_blocks";
+
 /// The layout of a tile of this level. Asserts that it has one.
 const layout::LinearLayout &layoutOf(mlir::Type type);
 /// Whether `type` is a tile with a layout.

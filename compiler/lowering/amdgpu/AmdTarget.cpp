@@ -19,7 +19,7 @@ const GpuTarget &amdgpu::target(const Chip &chip) {
   throw internalError("no code for threads of " + chip.name);
 }
 
-void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
+void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t) const {
   OpBuilder b(function.getContext());
   function.setCConv(LLVM::CConv::AMDGPU_KERNEL);
   std::string count = llvm::Twine(threads).str();

@@ -19,7 +19,7 @@ public:
   /// more workgroups fit, the less a meeting of one of them costs.
   int64_t cheapSharedBytes() const override { return 0; }
   bool ownsSharedMemory() const override { return true; }
-  void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const override;
+  void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   mlir::Value threadId(Builder &b) const override { return call(b, b.getI32Type(), "llvm.amdgcn.workitem.id.x", {}); }
   mlir::Value programId(Builder &b, int axis) const override;
   mlir::Value programCount(Builder &b, int axis) const override;

@@ -13,12 +13,18 @@ const GpuTarget &nvptx::target() {
   return target;
 }
 
-void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads) const {
+void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const {
+  constexpr int64_t threadsOfUnit = 2048; // a multiprocessor's
   OpBuilder b(function.getContext());
   function.setCConv(LLVM::CConv::PTX_Kernel);
-  // What LLVM reads of a kernel: the exact size of its blocks.
-  function.setPassthroughAttr(
-      b.getArrayAttr({b.getArrayAttr({b.getStringAttr("nvvm.reqntid"), b.getStringAttr(llvm::Twine(threads).str())})}));
+  auto attribute = [&](StringRef name, int64_t value) -> Attribute {
+    return b.getArrayAttr({b.getStringAttr(name), b.getStringAttr(llvm::Twine(value).str())});
+  };
+  // What LLVM reads of a kernel: the exact size of its blocks, and how many are to fit on a multiprocessor.
+  SmallVector<Attribute> attributes = {attribute("nvvm.reqntid", threads)};
+  if (residentBlocks > 1)
+    attributes.push_back(attribute("nvvm.minctasm", std::min(residentBlocks, threadsOfUnit / threads)));
+  function.setPassthroughAttr(b.getArrayAttr(attributes));
 }
 
 // The launch behind is let start only now, so that one at most lies ready behind each that runs: those that wait take

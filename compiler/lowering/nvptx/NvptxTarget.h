@@ -13,7 +13,7 @@ class NvptxTarget : public simt::GpuTarget {
 public:
   int lanesPerWarp() const override { return sm90Chip.threadsPerWarp; }
   int64_t sharedMemoryBytes() const override { return sm90Chip.sharedMemoryBytes; }
-  void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const override;
+  void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   bool waitForLaunchBefore(Builder &b) const override;
   mlir::Value threadId(Builder &b) const override { return special(b, "tid.x"); }
   mlir::Value programId(Builder &b, int axis) const override { return special(b, std::string("ctaid.") + "xyz"[axis]); }

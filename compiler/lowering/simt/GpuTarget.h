@@ -63,8 +63,9 @@ public:
   /// Whether a kernel's shared memory is part of its code; otherwise a launch says how much it gets.
   virtual bool ownsSharedMemory() const { return false; }
 
-  /// Marks `function` as a kernel of `threads` threads.
-  virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads) const = 0;
+  /// Marks `function` as a kernel of `threads` threads. Of a unit's registers its code takes so many at most that
+  /// `residentBlocks` blocks fit there, if this target can be told.
+  virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const = 0;
 
   using Builder = mlir::ImplicitLocOpBuilder;
   /// Waits until the launch in front of this one in its stream has ended and what it wrote can be seen; from then on

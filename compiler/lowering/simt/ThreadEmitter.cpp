@@ -64,7 +64,8 @@ void ThreadEmitter::createEntry() {
   // The kernel keeps its name: the source function gives way.
   SymbolTable::setSymbolName(source, kernel.kernel + ".tile");
   entry = LLVM::LLVMFuncOp::create(b, kernel.entry, type);
-  target.markKernel(entry, kernel.threads);
+  auto residentBlocks = source->getAttrOfType<IntegerAttr>(residentBlocksAttribute);
+  target.markKernel(entry, kernel.threads, residentBlocks ? residentBlocks.getInt() : 1);
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   for (auto [from, to] : llvm::zip(source.getArguments(), block->getArguments())) {
