@@ -185,6 +185,8 @@ Plan planFor(const Collective &collective, const std::string &driver, const Plan
   requireDriver(driver);
   PlanOptions onBuffers = options;
   onBuffers.direct = true;
+  if (driver != "cuda") // whose plan needs no device, and is that of a whole H200
+    onBuffers.computeUnits = openDevice(driver + ":0")->computeUnits();
   return makePlan(collective, chipOfDriver(driver), onBuffers);
 }
 

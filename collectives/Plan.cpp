@@ -253,9 +253,10 @@ int mostBlocksOf(const Collective &collective, const Chip &chip) {
                       : maxCollectiveBlocks;
 }
 
-/// How many blocks of so many warps run on the device at once, whatever registers they take.
+/// How many blocks of so many warps run on the device at once, whatever registers they take: a multiprocessor has
+/// 65536, and a thread 255 at most; a compute unit has room for two blocks of 256 threads or more.
 int mostResidentBlocks(const PlanOptions &options, const Chip &chip, int64_t warps) {
-  constexpr int64_t threadsWithAnyRegisters = 256; // 255 registers each are what a unit has
+  constexpr int64_t threadsWithAnyRegisters = 256;
   if (options.computeUnits == 0)
     return maxCollectiveBlocks;
   int64_t perUnit = std::max<int64_t>(1, threadsWithAnyRegisters / (warps * chip.threadsPerWarp));
@@ -326,20 +327,19 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   const GpuTable &table = gpuTable(plan.collective, chip);
   bool many = hasManyBlocks(plan, chip, bytes);
   int blocksAtMost = packets ? table.packetBlocks : many ? mostBlocksOf(plan.collective, chip) : mostBlocks;
-  blocksAtMost = std::min(blocksAtMost, mostResidentBlocks(options, chip, fewestWarps));
+  auto atMost = [&](int64_t warps) { return std::min(blocksAtMost, mostResidentBlocks(options, chip, warps)); };
   int64_t perThread = packets ? packetBytes(plan, table, bytes) : threadBytes;
   int64_t perWarp = perThread * chip.threadsPerWarp;
   int64_t warps = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perWarp)))));
-  int64_t warpsAtMost = bytes > perWarp * usualWarps * blocksAtMost && !plan.algorithm->direct ? table.mostWarps
-                        : bytes >= manyBlocksWarpsBytes && many && !isMesh(chip)               ? manyBlocksWarps
-                                                                                               : usualWarps;
-  if (plan.packets == PacketForm::Lamport && bytes <= perWarp * table.lamportWarps * blocksAtMost)
+  int64_t warpsAtMost = bytes > perWarp * usualWarps * atMost(usualWarps) && !plan.algorithm->direct ? table.mostWarps
+                        : bytes >= manyBlocksWarpsBytes && many && !isMesh(chip)                     ? manyBlocksWarps
+                                                                                                     : usualWarps;
+  if (plan.packets == PacketForm::Lamport && bytes <= perWarp * table.lamportWarps * atMost(table.lamportWarps))
     warpsAtMost = table.lamportWarps;
   plan.warps = options.warps ? options.warps : int(std::clamp<int64_t>(warps, fewestWarps, warpsAtMost));
   int64_t perBlock = perWarp * plan.warps;
   int64_t blocks = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perBlock)))));
-  blocksAtMost = std::min(blocksAtMost, mostResidentBlocks(options, chip, plan.warps));
-  plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, blocksAtMost));
+  plan.blocks = options.blocks ? options.blocks : int(std::min<int64_t>(blocks, atMost(plan.warps)));
   int64_t tileBytes = perBlock * threadTurns(plan, bytes / (perBlock * plan.blocks));
   plan.tileElements = options.tileElements ? options.tileElements : std::max<int64_t>(4, tileBytes / size);
   int64_t tiles = divideUp(elements, plan.tileElements * plan.blocks);
@@ -409,6 +409,9 @@ void checkOptions(const PlanOptions &options) {
     throw inputError(fmt::format("{} warps of a block: it has a power of two from 1 to 32", options.warps));
   if (options.rowElements < 0 || options.rowElements > largestRow)
     throw inputError(fmt::format("rows of {} elements: they have 1 to {}", options.rowElements, largestRow));
+  if (options.computeUnits < 0)
+    throw inputError(fmt::format("{} compute units of a device: there are 1 or more, or 0 for any number of blocks",
+                                 options.computeUnits));
   if (options.tilesPerRound < 0 || options.tilesPerRound > (1 << 16))
     throw inputError(fmt::format("{} tiles in a round: there are 1 to {}", options.tilesPerRound, 1 << 16));
 }
@@ -540,6 +543,7 @@ static Plan planWith(PacketForm form, const Collective &collective, const Chip &
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
   plan.target = chip.name;
   plan.rowElements = options.rowElements;
+  plan.computeUnits = options.computeUnits ? options.computeUnits : chip.computeUnits;
   if (plan.rowElements && collective.partElements() % plan.rowElements)
     throw internalError(
         fmt::format("rows of {} elements in a part of {}", plan.rowElements, collective.partElements()));
@@ -636,7 +640,9 @@ std::string kernelKey(const Plan &plan) {
                      plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "",
                      plan.rowElements ? fmt::format(", rows of {}", plan.rowElements) : "") +
          (plan.hasPackets() ? fmt::format(", {}", packetFormName(plan.packets)) : "") +
-         (plan.target == "host" ? "" : fmt::format(", {}, {} warps", plan.target, plan.warps));
+         (plan.target == "host"
+              ? ""
+              : fmt::format(", {} of {} units, {} warps", plan.target, plan.computeUnits, plan.warps));
 }
 
 } // namespace heddle

@@ -21,7 +21,7 @@ struct PlanOptions {
   bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
   int64_t rowElements = 0;   ///< each tile is one row of so many elements; it overrides the four numbers above
   std::optional<PacketForm> packets = {}; ///< refused when the algorithm or the cut has no such packets
-  int computeUnits = 0;                   ///< GPUs: of each device (Device.h); all blocks have to run there at once
+  int computeUnits = 0; ///< GPUs: of each device (Device.h), where all blocks have to run at once; 0: any number
 };
 
 const char *packetFormName(PacketForm form); ///< `ll`, `lamport`
@@ -73,6 +73,7 @@ struct Plan {
   int64_t rowElements = 0;             ///< above 0: each tile holds one row, and slices are whole rows
   std::string target = "host";         ///< the chip's name: what the kernel is compiled for
   int warps = 1;                       ///< GPUs: of a block
+  int computeUnits = 0;                ///< GPUs: of a device, as PlanOptions says, or of the chip's product
   int64_t rounds = 0;                  ///< 0 when there is nothing to do: nothing is launched then
   int64_t sliceElements = 0;           ///< elements that tiles cut: of a part, or of a slice
   int epochs = 1;                      ///< per round

@@ -46,10 +46,9 @@ std::exception_ptr synchronizeAll(const std::vector<Stream *> &streams) {
 }
 
 int fewestComputeUnits(const std::vector<std::shared_ptr<Device>> &devices) {
-  int fewest = 0;
-  for (const auto &device : devices)
-    fewest = device == devices.front() ? device->computeUnits() : std::min(fewest, device->computeUnits());
-  return fewest;
+  auto byUnits = [](const auto &a, const auto &b) { return a->computeUnits() < b->computeUnits(); };
+  auto fewest = std::min_element(devices.begin(), devices.end(), byUnits);
+  return fewest == devices.end() ? 0 : (*fewest)->computeUnits();
 }
 
 const char *kindOfMemory(Caching caching) {

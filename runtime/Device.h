@@ -66,7 +66,7 @@ protected:
   virtual void freeMemory(uint64_t address) noexcept = 0;
 };
 
-/// Of the device that has the fewest.
+/// Of the device that has the fewest; 0 for none.
 int fewestComputeUnits(const std::vector<std::shared_ptr<Device>> &devices);
 
 /// ` of uncached memory`, for messages; empty for Normal.

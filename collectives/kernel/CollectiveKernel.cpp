@@ -48,7 +48,7 @@ int64_t KernelWriter::residentBlocks() const {
   bool isPlainShot = plan.algorithm == &oneShotPackets && operands.arePlainBuffers();
   if (chip.vendor != Vendor::Nvidia || !isOneTile() || isPlainShot)
     return 1;
-  int64_t blocks = (4 * plan.blocks + chip.computeUnits - 1) / chip.computeUnits;
+  int64_t blocks = (4 * plan.blocks + plan.computeUnits - 1) / plan.computeUnits;
   return blocks * plan.warps * chip.threadsPerWarp <= 1024 ? blocks : 1;
 }
 

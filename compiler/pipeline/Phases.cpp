@@ -133,16 +133,17 @@ LogicalResult checkAttributes(Operation *op) {
   return success();
 }
 
-/// What a program says of the layout of a reshape (docs/sm_90.md, "Layouts").
+/// What a program says of the registers of a kernel (docs/sm_90.md, "Layouts").
 LogicalResult checkResidentBlocks(triton::FuncOp function) {
-  auto blocks = function->getAttrOfType<IntegerAttr>(simt::residentBlocksAttribute);
-  if (function->hasAttr(simt::residentBlocksAttribute) && (!blocks || blocks.getInt() < 1))
-    return function.emitOpError() << "has `" << simt::residentBlocksAttribute << "` "
-                                  << function->getAttr(simt::residentBlocksAttribute)
-                                  << ", which is no number of blocks: it is 1 or more";
+  Attribute attribute = function->getAttr(simt::residentBlocksAttribute);
+  auto blocks = dyn_cast_or_null<IntegerAttr>(attribute);
+  if (attribute && (!blocks || !blocks.getType().isSignlessInteger(64) || blocks.getInt() < 1))
+    return function.emitOpError() << "has `" << simt::residentBlocksAttribute << "` " << attribute
+                                  << ", which is no number of blocks: it is an i64 of 1 or more";
   return success();
 }
 
+/// What a program says of the layout of a reshape (docs/sm_90.md, "Layouts").
 LogicalResult checkArrangement(Operation *op) {
   auto contiguous = op->getAttrOfType<IntegerAttr>("simt.contiguous"),
        span = op->getAttrOfType<IntegerAttr>("simt.span");

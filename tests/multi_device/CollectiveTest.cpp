@@ -2,6 +2,7 @@
 // Every algorithm, rank count, type and reduction against the plain reference.
 #include "tests/multi_device/Cases.h"
 #include "tests/multi_device/CollectiveRunner.h"
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -289,6 +290,26 @@ void expectChainRight(Communicator &communicator, const Plan &first, const Plan 
     communicator.synchronize();
     EXPECT_EQ(reference::firstDifference(ElementType::F32, found, expected[size_t(rank)]), "")
         << describe(second.collective) << " by " << second.algorithm->name << ", rank " << rank;
+  }
+}
+
+// Parts that are whole accesses and end in a tile, those with an element more or less, and so few that the last slice
+// has none; each at an aligned address and at others.
+TEST(Collectives, PartsThatEndInATile) {
+  HEDDLE_WANTS_DEVICES(2);
+  for (int ranks : {2, 3}) {
+    if (ranks > driverUnderTest().deviceCount())
+      break;
+    Communicator communicator(openDevices(firstOrdinals(ranks)));
+    size_t number = 0;
+    for (const Algorithm *algorithm : allAlgorithms()) {
+      ElementType type = std::array{ElementType::UI8, ElementType::F16, ElementType::F64}[number++ % 3];
+      int64_t access = std::max<int64_t>(1, 16 / elementSizeBytes(type)), tile = 32 * access;
+      for (int64_t inner : {access, 5 * access, 5 * access + 1, 4 * tile + 7 * access, 4 * tile + 7 * access - 1})
+        for (int64_t offset : {0, 1})
+          expectRight(communicator, makeCollective(algorithm->kinds[0], ranks, 1, inner, type),
+                      {algorithm->name, 2, tile, 2}, uint64_t(inner), 1, {offset, offset, false});
+    }
   }
 }
 

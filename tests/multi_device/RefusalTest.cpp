@@ -111,6 +111,10 @@ TEST(Refusals, Options) {
     EXPECT_EQ(refusal(collective, {"", 0, tile, 0}),
               "a tile of " + std::to_string(tile) + " elements: it has a power of two from 4 to 65536");
   EXPECT_EQ(refusal(collective, {"", 0, 0, 65537}), "65537 tiles in a round: there are 1 to 65536");
+  PlanOptions options;
+  options.computeUnits = -1;
+  EXPECT_EQ(refusal(collective, options),
+            "-1 compute units of a device: there are 1 or more, or 0 for any number of blocks");
 }
 
 TEST(Refusals, Groups) {

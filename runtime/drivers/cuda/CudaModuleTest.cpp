@@ -315,10 +315,15 @@ TEST_F(CudaModuleTest, WorkOfAnotherDeviceKeepsNoCodeOut) {
 
 // Two GPUs stand for two devices each here: devices 0 and 2 are one.
 TEST_F(CudaTest, DevicesOfOneGpuShareIt) {
+  const char *const queues = "CUDA_DEVICE_MAX_CONNECTIONS";
   ::setenv("HEDDLE_DEVICES_PER_GPU", "2", 1);
+  ::setenv(queues, "16", 1);
+  EXPECT_EQ(vendor.makeDriver(buildPath(vendor.fakeLibrary))->deviceCount(), 4);
+  EXPECT_STREQ(std::getenv(queues), "16") << "what the user has chosen stays";
+  ::unsetenv(queues);
   auto first = driver.open(0), second = driver.open(1), third = driver.open(2);
-  EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
-  for (const char *name : {"HEDDLE_DEVICES_PER_GPU", "CUDA_DEVICE_MAX_CONNECTIONS"})
+  EXPECT_STREQ(std::getenv(queues), "32");
+  for (const char *name : {"HEDDLE_DEVICES_PER_GPU", queues})
     ::unsetenv(name);
   Package package = emptyPackage();
   package.dependentLaunch = true;

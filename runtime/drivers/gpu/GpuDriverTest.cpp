@@ -114,6 +114,7 @@ TEST_F(GpuDriverShared, DevicesAndTheirDescription) {
   EXPECT_EQ(device->name(), fmt::format("{}:3", vendor.name));
   EXPECT_EQ(device->ordinal(), 3);
   EXPECT_EQ(device->description(), std::string(vendor.description) + ", shared by 2 devices");
+  EXPECT_EQ(device->computeUnits(), static_cast<GpuDevice &>(*device).context().multiprocessors / 2);
   EXPECT_CONTAINS(messageOf([&] { driver.open(4); }), "there are 4");
 }
 
