@@ -55,13 +55,17 @@ const CollectiveKind *findCollective(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> collectiveNames() {
+  std::vector<std::string> names;
+  for (CollectiveKind kind : kinds)
+    names.push_back(collectiveName(kind));
+  return names;
+}
+
 CollectiveKind parseCollective(const std::string &name) {
   if (const CollectiveKind *kind = findCollective(name))
     return *kind;
-  std::vector<std::string> known;
-  for (CollectiveKind kind : kinds)
-    known.push_back(collectiveName(kind));
-  throw inputError(fmt::format("there is no collective `{}`", name), notesFor(name, known, "collectives"));
+  throw inputError(fmt::format("there is no collective `{}`", name), notesFor(name, collectiveNames(), "collectives"));
 }
 
 const char *shortReductionName(Reduction reduction) {

@@ -15,7 +15,8 @@ namespace heddle {
 
 //===-- Words ----------------------------------------------------------------------------------------------------===//
 
-/// Null when `name` is none of `all-reduce`, `all-gather`, ....
+std::vector<std::string> collectiveNames(); ///< `all-reduce`, `all-gather`, ...
+/// Null when `name` is none of them.
 const CollectiveKind *findCollective(std::string_view name);
 /// Throws Error{Input} listing the names.
 CollectiveKind parseCollective(const std::string &name);

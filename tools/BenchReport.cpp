@@ -45,6 +45,11 @@ std::string formatColumns(const std::vector<Column> &columns) {
   return text;
 }
 
+/// Their form; empty for a plan without packets.
+std::string packetsText(const Plan &plan) {
+  return plan.hasPackets() ? packetFormName(plan.packets) : "";
+}
+
 } // namespace
 
 BenchReport::BenchReport(const BenchVerbRequest &request, const Machine &machine, const std::vector<int64_t> &sizes)
@@ -62,7 +67,8 @@ BenchReport::BenchReport(const BenchVerbRequest &request, const Machine &machine
   json["rows"] = nlohmann::ordered_json::array();
   if (request.csv)
     printData(fmt::format("size,count,type,redop,root,algo,blocks,out_us,out_algbw,out_busbw,out_wrong,out_p50_us,"
-                          "out_min_us,out_max_us,in_us,in_algbw,in_busbw,in_wrong,in_p50_us,in_min_us,in_max_us{}\n",
+                          "out_min_us,out_max_us,in_us,in_algbw,in_busbw,in_wrong,in_p50_us,in_min_us,in_max_us{},"
+                          "packets,warps,tile\n",
                           hasPeer() ? ",out_nccl_us,out_nccl_wrong,out_nccl_p50_us,out_nccl_min_us,out_nccl_max_us,"
                                       "out_ratio,in_nccl_us,in_nccl_wrong,in_nccl_p50_us,in_nccl_min_us,"
                                       "in_nccl_max_us,in_ratio"
@@ -153,10 +159,11 @@ void BenchReport::add(const BenchmarkRow &row) {
   if (request.json)
     json["rows"].push_back(rowAsJson(row));
   else if (request.csv)
-    printData(fmt::format("{},{},{},{},{},{},{},{},{}{}{}\n", sizeColumn(c), countColumn(c), elementTypeName(c.type),
-                          reductionText(), root(), row.plan.algorithm->name, row.plan.blocks, formatCsv(row.outOfPlace),
-                          formatCsv(row.inPlace), formatPeerCsv(row.outOfPlace, row.ncclOutOfPlace),
-                          formatPeerCsv(row.inPlace, row.ncclInPlace)));
+    printData(fmt::format(
+        "{},{},{},{},{},{},{},{},{}{}{},{},{},{}\n", sizeColumn(c), countColumn(c), elementTypeName(c.type),
+        reductionText(), root(), row.plan.algorithm->name, row.plan.blocks, formatCsv(row.outOfPlace),
+        formatCsv(row.inPlace), formatPeerCsv(row.outOfPlace, row.ncclOutOfPlace),
+        formatPeerCsv(row.inPlace, row.ncclInPlace), packetsText(row.plan), row.plan.warps, row.plan.tileElements));
   else
     printData(fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}  {}\n", sizeColumn(c), countColumn(c),
                           elementTypeName(c.type), reductionText(), root(),
@@ -173,7 +180,7 @@ nlohmann::ordered_json BenchReport::rowAsJson(const BenchmarkRow &row) const {
                                 {"redop", reductionText()},
                                 {"root", root()},
                                 {"algorithm", row.plan.algorithm->name},
-                                {"packets", row.plan.hasPackets() ? packetFormName(row.plan.packets) : ""},
+                                {"packets", packetsText(row.plan)},
                                 {"blocks", row.plan.blocks},
                                 {"warps", row.plan.warps},
                                 {"tileElements", row.plan.tileElements},

@@ -118,7 +118,7 @@ TEST(BenchReport, ThePeerForPrograms) {
   std::string lines = report(csv, {row}).data, first = lines.substr(0, lines.find('\n'));
   std::string second = lines.substr(first.size() + 1);
   EXPECT_EQ(std::count(first.begin(), first.end(), ','), std::count(second.begin(), second.end(), ','));
-  EXPECT_THAT(second, HasSubstr(",0.000,0,6.000,0.000,0.000,3.0000,,,,,,\n"));
+  EXPECT_THAT(second, HasSubstr(",0.000,0,6.000,0.000,0.000,3.0000,,,,,,,,1,128\n"));
 }
 
 } // namespace

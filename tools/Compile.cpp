@@ -49,7 +49,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
 struct CompileRequest {
   std::string input, output;
   CompileOptions options;
-  bool time = false, json = false, listPhases = false;
+  bool time = false, json = false, listPhases = false, namesProcessor = false;
   int repeat = 1;
 };
 
@@ -127,6 +127,10 @@ int compileVerb(const CompileRequest &request) {
     throw inputError(
         sourceName(request.input) + " is an HLO module, `heddle compile` makes packages of kernels",
         {"`heddle run` runs a module, `heddle inspect` shows its launches, and with `--kernel` its kernels"});
+  if (request.namesProcessor && request.options.target != "host")
+    throw inputError(fmt::format("`--cpu {}` is for the target host, and this one is {}", request.options.processor,
+                                 request.options.target),
+                     {"leave `--cpu` out, or give `--target host`"});
   if (request.json && (request.output == "-" || !request.options.stopAfter.empty()))
     throw inputError("`--json` and " + std::string(request.output == "-" ? "`-o -`" : "`--to`") +
                      " both want standard output");
@@ -168,7 +172,10 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option("kernel", request->input);
   verb->add_option("-o,--output", request->output);
   verb->add_option("--target", options.target);
-  verb->add_option("--cpu", options.processor);
+  verb->add_option_function<std::string>("--cpu", [request](const std::string &text) {
+    request->options.processor = text;
+    request->namesProcessor = true;
+  });
   verb->add_option_function<std::string>("--warps", [request](const std::string &text) {
     request->options.warps = parseIntegerOption("--warps", text, 1, 32);
   });

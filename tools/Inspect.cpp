@@ -5,12 +5,14 @@
 #include "api/InspectCodeObject.h"
 #include "api/Module.h"
 #include "support/File.h"
+#include "support/Suggest.h"
 #include "tools/InspectCodeObject.h"
 #include "tools/Output.h"
 #include "tools/PlanOptions.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -172,14 +174,20 @@ std::optional<Package> inspectText(const InspectRequest &request, const std::str
   return std::nullopt;
 }
 
+std::string collectiveList() {
+  return fmt::format("the collectives are {}", fmt::join(collectiveNames(), ", "));
+}
+
 /// A word without a dot or slash that is no file was perhaps meant as a collective.
 KernelFile readNamedFile(const std::string &name) {
   try {
     return readAnyKernelFile(name);
   } catch (Error &error) {
-    if (name != "-" && name.find_first_of("./") == std::string::npos)
-      error.notes.push_back(
-          "the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast");
+    if (name != "-" && name.find_first_of("./") == std::string::npos) {
+      if (std::string close = closestName(name, collectiveNames()); !close.empty())
+        error.notes.push_back(fmt::format("the closest collective is `{}`", close));
+      error.notes.push_back(collectiveList());
+    }
     throw;
   }
 }
@@ -263,7 +271,7 @@ int inspectFile(const InspectRequest &request) {
   if (request.kernel)
     throw inputError(fmt::format("`--kernel` is for collectives, modules and code objects, and `{}` is none",
                                  sourceName(request.input)),
-                     {"the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast"});
+                     {collectiveList()});
   if (!request.objectOption.empty())
     throw inputError(
         fmt::format("`{}` is for code objects, and {} is none", request.objectOption, sourceName(request.input)));
@@ -412,7 +420,7 @@ int inspectVerb(const InspectRequest &request) {
   if (!request.collectiveOption.empty())
     throw inputError(
         fmt::format("`{}` is for collectives, and `{}` is a file", request.collectiveOption, sourceName(request.input)),
-        {"the collectives are all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast"});
+        {collectiveList()});
   return inspectFile(request);
 }
 
