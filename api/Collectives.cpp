@@ -6,6 +6,7 @@
 #include "collectives/model/ProtocolModel.h"
 #include "runtime/Driver.h"
 #include "support/Error.h"
+#include "support/Knobs.h"
 #include "support/Suggest.h"
 #include <algorithm>
 #include <charconv>
@@ -189,8 +190,9 @@ Plan planFor(const Collective &collective, const std::string &driver, const Plan
   requireDriver(driver);
   PlanOptions onBuffers = options;
   onBuffers.direct = true;
-  if (driver != "cuda") // whose plan needs no device, and is that of a whole H200
-    onBuffers.computeUnits = openDevice(driver + ":0")->computeUnits();
+  onBuffers.computeUnits = driver == "cuda" // whose plan needs no device
+                               ? std::max(1, sm90Chip.computeUnits / devicesPerGpu())
+                               : openDevice(driver + ":0")->computeUnits();
   return makePlan(collective, chipOfDriver(driver), onBuffers);
 }
 

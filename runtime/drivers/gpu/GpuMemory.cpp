@@ -19,9 +19,12 @@ uint64_t GpuMemory::allocate(const GpuContext &context, uint64_t sizeBytes, cons
   if (done.result == gpu::result::outOfMemory) {
     size_t freeBytes = 0, totalBytes = 0;
     context.call(api.memoryGetInfo, &freeBytes, &totalBytes);
-    throw outOfMemory(context.name, name, sizeBytes, freeBytes,
-                      {fmt::format("the device has {} bytes in all; other processes may use some", totalBytes)},
-                      kindOfMemory(caching));
+    std::vector<std::string> notes = {
+        fmt::format("the device has {} bytes in all; other processes may use some", totalBytes)};
+    if (context.sharers > 1)
+      notes = {fmt::format("the GPU has {} bytes in all, and {} devices share it (HEDDLE_DEVICES_PER_GPU)", totalBytes,
+                           context.sharers)};
+    throw outOfMemory(context.name, name, sizeBytes, freeBytes, notes, kindOfMemory(caching));
   }
   if (done.result)
     api.check(fmt::format("{}: {} bytes{}{}", context.name, sizeBytes, kindOfMemory(caching),
