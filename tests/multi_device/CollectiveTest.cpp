@@ -314,12 +314,12 @@ TEST(Collectives, PartsThatEndInATile) {
 // On a GPU the second call may lie ready before the first, which waits for the rank that comes late, has written.
 TEST(Collectives, AResultIsTheInputOfTheNextCall) {
   HEDDLE_WANTS_DEVICES(2);
-  int ranks = std::min(4, driverUnderTest().deviceCount());
+  int ranks = std::min(3, driverUnderTest().deviceCount());
   for (const Algorithm *algorithm : allAlgorithms()) {
     Communicator communicator(openDevices(firstOrdinals(ranks)));
     Collective second = makeCollective(algorithm->kinds[0], ranks, 1, 300 * ranks);
     Collective first = makeCollective(CollectiveKind::AllToAll, ranks, 1, second.inputElements() / ranks);
-    for (uint64_t call = 0; call < 3; ++call)
+    for (uint64_t call = 0; call < 2; ++call)
       expectChainRight(communicator, makePlan(first, chipUnderTest(), {"exchange_packets", 2, 0, 0}),
                        makePlan(second, chipUnderTest(), {algorithm->name, 2, 0, 0}), call);
   }
