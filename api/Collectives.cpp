@@ -190,10 +190,13 @@ Plan planFor(const Collective &collective, const std::string &driver, const Plan
   requireDriver(driver);
   PlanOptions onBuffers = options;
   onBuffers.direct = true;
-  onBuffers.computeUnits = driver == "cuda" // whose plan needs no device
-                               ? std::max(1, sm90Chip.computeUnits / devicesPerGpu())
-                               : openDevice(driver + ":0")->computeUnits();
-  return makePlan(collective, chipOfDriver(driver), onBuffers);
+  if (driver == "cuda") { // whose plan needs no device
+    onBuffers.computeUnits = std::max(1, sm90Chip.computeUnits / devicesPerGpu());
+    return makePlan(collective, sm90Chip, onBuffers);
+  }
+  auto device = openDevice(driver + ":0");
+  onBuffers.computeUnits = device->computeUnits();
+  return makePlan(collective, device->chip(), onBuffers);
 }
 
 std::string planKernelText(const Plan &plan) {

@@ -60,12 +60,14 @@ again:
   ret;
 })";
 
-// Waits until *flag is not 0, for five seconds at most; then out[0] = *flag.
+// Lets the launch behind start; then waits until *flag is not 0, for `nanoseconds` at most, and out[0] = *flag.
 constexpr const char *await = R"(
-.visible .entry await(.param .u64 out, .param .u64 flag, .param .u64 record)
+.visible .entry await(.param .u64 out, .param .u64 flag, .param .u64 nanoseconds, .param .u64 record)
 {
-  .reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d<6>;
-  ld.param.u64 %d0, [flag]; ld.param.u64 %d1, [out]; mov.u64 %d2, %globaltimer; add.u64 %d3, %d2, 5000000000;
+  .reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d<7>;
+  ld.param.u64 %d0, [flag]; ld.param.u64 %d1, [out]; ld.param.u64 %d5, [nanoseconds];
+  griddepcontrol.wait; griddepcontrol.launch_dependents;
+  mov.u64 %d2, %globaltimer; add.u64 %d3, %d2, %d5;
 again:
   ld.acquire.sys.global.u32 %r0, [%d0]; setp.ne.u32 %p, %r0, 0; @%p bra done;
   mov.u64 %d4, %globaltimer; setp.lt.u64 %p, %d4, %d3; @%p bra again;
@@ -112,22 +114,6 @@ constexpr const char *next = R"(
   ret;
 })";
 
-// Waits for the launch in front and lets the one behind start; then out[0] = *flag when that is not 0, or after 50 ms.
-constexpr const char *listen = R"(
-.visible .entry listen(.param .u64 out, .param .u64 flag, .param .u64 record)
-{
-  .reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d<6>;
-  ld.param.u64 %d0, [flag]; ld.param.u64 %d1, [out];
-  griddepcontrol.wait; griddepcontrol.launch_dependents;
-  mov.u64 %d2, %globaltimer; add.u64 %d3, %d2, 50000000;
-again:
-  ld.relaxed.gpu.global.u32 %r0, [%d0]; setp.ne.u32 %p, %r0, 0; @%p bra done;
-  mov.u64 %d4, %globaltimer; setp.lt.u64 %p, %d4, %d3; @%p bra again;
-done:
-  st.global.u32 [%d1], %r0;
-  ret;
-})";
-
 // *flag = 1 while the launch in front may still run.
 constexpr const char *speak = R"(
 .visible .entry speak(.param .u64 flag, .param .u64 record)
@@ -151,6 +137,13 @@ Package packageOf(const std::string &entry, const char *body, int64_t threads, s
   package.binary = std::string(header) + body;
   return package;
 }
+
+Package awaitPackage() {
+  return packageOf("await", await, 1,
+                   {pointerArgument("out"), pointerArgument("flag"), scalarArgument("nanoseconds", "i64")});
+}
+
+constexpr ScalarBits fiveSeconds{5'000'000'000}, fiftyMilliseconds{50'000'000};
 
 Package addPackage() {
   return packageOf(
@@ -295,9 +288,9 @@ TEST_F(CudaHardware, DependentLaunchesSeeWhatTheOneInFrontWrote) {
   EXPECT_EQ(download<uint32_t>(a), std::vector<uint32_t>(256, 160u));
 }
 
-// What `listen` sees is written by the launch behind it, or never.
+// What the first one sees is written by the launch behind it, or never.
 TEST_F(CudaHardware, DependentLaunchesStartWhileTheOneInFrontRuns) {
-  Package first = packageOf("listen", listen, 32, {pointerArgument("out"), pointerArgument("flag")});
+  Package first = awaitPackage();
   Package second = packageOf("speak", speak, 32, {pointerArgument("flag")});
   first.dependentLaunch = second.dependentLaunch = true;
   Buffer out = device->allocate(4), flag = device->allocate(4);
@@ -307,7 +300,7 @@ TEST_F(CudaHardware, DependentLaunchesStartWhileTheOneInFrontRuns) {
     stream->synchronize();
     if (inAGraph)
       stream->beginCapture();
-    stream->launch({.kernel = front, .arguments = {out, flag}});
+    stream->launch({.kernel = front, .arguments = {out, flag, fiftyMilliseconds}});
     stream->launch({.kernel = behind, .arguments = {flag}});
     std::unique_ptr<Graph> graph = inAGraph ? stream->endCapture() : nullptr;
     if (graph)
@@ -416,7 +409,7 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
     all.push_back(openDevice(fmt::format("cuda:{}", i)));
     adds.push_back({all.back()->loadModule(freshPackage())});
   }
-  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerArgument("out"), pointerArgument("flag")}))};
+  Kernel kernel{device->loadModule(awaitPackage())};
   Buffer out = device->allocate(4), flag = device->allocate(4);
   std::vector<uint32_t> big(2 << 20);
   Buffer bigBuffer = device->allocate(big.size() * 4);
@@ -426,7 +419,7 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
   stream->synchronize();
   uint32_t seen = 0;
   double waited = milliseconds([&] {
-    stream->launch({.kernel = kernel, .arguments = {out, flag}});
+    stream->launch({.kernel = kernel, .arguments = {out, flag, fiveSeconds}});
     stream->copyToHost(&seen, out);
     stream->copyToDevice(bigBuffer, big.data());
     code.reset();
@@ -449,14 +442,14 @@ TEST_F(CudaHardware, NothingWaitsForAKernelThatWaits) {
 
 // Loading waits for what runs on the device, and must not keep out what that waits for.
 TEST_F(CudaHardware, OneThreadLoadsWhileAnotherHasMoreToLaunch) {
-  Kernel kernel{device->loadModule(packageOf("await", await, 1, {pointerArgument("out"), pointerArgument("flag")}))};
+  Kernel kernel{device->loadModule(awaitPackage())};
   Buffer out = device->allocate(4), flag = device->allocate(4);
   auto other = device->createStream();
   for (int time = 0; time < 10; ++time) {
     stream->fill(flag, 0);
     stream->synchronize();
     uint32_t seen = 0, value = 42;
-    stream->launch({.kernel = kernel, .arguments = {out, flag}});
+    stream->launch({.kernel = kernel, .arguments = {out, flag, fiveSeconds}});
     std::shared_ptr<Module> loaded;
     std::thread loading([&] { loaded = device->loadModule(freshPackage()); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it has probably begun
