@@ -3,6 +3,7 @@
 // instruction of every wave.
 #pragma once
 #include "simulator/state/Instruction.h"
+#include <memory>
 #include <unordered_map>
 
 namespace heddle::simulator {
@@ -11,7 +12,7 @@ template <typename Value, Value (*make)(const Instruction &)>
 class PerInstruction {
 public:
   const Value &of(const Instruction &instruction) {
-    Recent &place = recent[(instruction.pc >> 2) % std::size(recent)];
+    Recent &place = recent[(instruction.pc >> 2) % recentCount];
     if (place.instruction != &instruction) {
       auto [found, isNew] = values.try_emplace(&instruction);
       if (isNew)
@@ -26,7 +27,9 @@ private:
     const Instruction *instruction = nullptr;
     const Value *value = nullptr;
   };
-  Recent recent[1024];
+  /// Enough for most kernels' code, 64 KiB, to have a place for each instruction.
+  static constexpr unsigned recentCount = 1 << 14;
+  std::unique_ptr<Recent[]> recent = std::make_unique<Recent[]>(recentCount);
   std::unordered_map<const Instruction *, Value> values;
 };
 

@@ -33,6 +33,33 @@ bool isAllWritten(const uint8_t *flags, size_t size) {
   return any == UnwrittenBytes::Written;
 }
 
+/// The same, of the few bytes of a lane.
+bool isLaneWritten(const uint8_t *flags, unsigned size) {
+  static_assert(UnwrittenBytes::Written == 0);
+  uint64_t any = 0;
+  for (; size >= 8; size -= 8, flags += 8) {
+    uint64_t some;
+    std::memcpy(&some, flags, 8);
+    any |= some;
+  }
+  if (size >= 4) {
+    uint32_t some;
+    std::memcpy(&some, flags, 4);
+    any |= some;
+    size -= 4, flags += 4;
+  }
+  for (; size; --size)
+    any |= *flags++;
+  return !any;
+}
+
+bool hasWholeLanes(const MemoryRequest &request) {
+  for (unsigned word = 1; word < (request.bytes + 3u) / 4; ++word)
+    if (request.inRange[word] != request.inRange[0])
+      return false;
+  return true;
+}
+
 } // namespace
 
 bool CarriedPoison::any() const {
@@ -146,12 +173,38 @@ bool PoisonMemory::isWrittenBuffer(const MemoryRequest &request) {
          allWithin(request, lanes, allocation->base, allocation->sizeBytes - request.bytes);
 }
 
+/// Whether all that the lanes read in LDS is written; false also where that takes a closer look.
+bool PoisonMemory::areLanesWritten(const MemoryRequest &request, unsigned piece) const {
+  if (request.space != Space::Lds)
+    return false;
+  bool all = true;
+  for (uint64_t rest = request.inRange[0]; rest && all; rest &= rest - 1) {
+    uint64_t address = request.address[std::countr_zero(rest)] + request.pieceOffset[piece];
+    all = address + request.bytes <= lds.flags.size() && isLaneWritten(lds.flags.data() + address, request.bytes);
+  }
+  return all;
+}
+
+/// Bytes of LDS are written with what is not poison. False where there is more to keep than flags.
+bool PoisonMemory::setLdsWritten(uint64_t address, unsigned size) {
+  if (address + size > lds.flags.size() || !lds.partial.empty())
+    return false;
+  uint8_t *flags = lds.flags.data() + address;
+  if (isLaneWritten(flags, size))
+    return true;
+  lds.count -= countUnwritten(flags, size);
+  std::memset(flags, UnwrittenBytes::Written, size);
+  return true;
+}
+
 UnwrittenRead PoisonMemory::read(Wave &wave, const MemoryRequest &request, CarriedPoison &carried) {
   UnwrittenRead first;
   if (isClean(request.space) || isWrittenBuffer(request))
     return first;
   for (unsigned piece = 0; piece < request.pieces; ++piece) {
     if (Row row = findRow(request, piece); row.found && row.areWritten())
+      continue;
+    if (areLanesWritten(request, piece))
       continue;
     forBits(request.inRange[0], [&](unsigned lane) {
       uint64_t address = request.address[lane] + request.pieceOffset[piece];
@@ -246,12 +299,16 @@ void PoisonMemory::writePiece(Wave &wave, const MemoryRequest &request, const Ca
 void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried) {
   if (!carried && isClean(request.space))
     return;
+  bool isPlain = !carried && request.space == Space::Lds && (request.pieces > 1 || hasWholeLanes(request));
   for (unsigned piece = 0; piece < request.pieces; ++piece) {
     Row row;
     if (!carried && lds.partial.empty())
       row = findRow(request, piece);
     if (!row.found)
-      forBits(request.inRange[0], [&](unsigned lane) { writePiece(wave, request, carried, lane, piece); });
+      forBits(request.inRange[0], [&](unsigned lane) {
+        if (!isPlain || !setLdsWritten(request.address[lane] + request.pieceOffset[piece], request.bytes))
+          writePiece(wave, request, carried, lane, piece);
+      });
     else
       row.setWritten();
   }
@@ -261,8 +318,11 @@ void PoisonMemory::writeLds(const MemoryRequest &request, const CarriedPoison *c
   if (!carried && lds.count == 0)
     return;
   forBits(request.lanes, [&](unsigned lane) {
+    uint64_t first = uint64_t(request.ldsBase) + lane * request.ldsStride;
+    if (!carried && setLdsWritten(first, 4u * request.words))
+      return;
     for (unsigned byte = 0; byte < 4u * request.words; ++byte) {
-      uint64_t address = uint64_t(request.ldsBase) + lane * request.ldsStride + byte;
+      uint64_t address = first + byte;
       Place place{lds.flags.data() + address, &lds, nullptr};
       if (address < lds.flags.size())
         put(place, 0, carried ? uint8_t(carried->bitsOf(byte / 4, lane) >> (8 * (byte % 4))) : 0,

@@ -83,6 +83,8 @@ private:
   bool isWrittenBuffer(const MemoryRequest &request);
   Row findRow(const MemoryRequest &request, unsigned piece);
   bool isClean(Space space) const;
+  bool areLanesWritten(const MemoryRequest &request, unsigned piece) const;
+  bool setLdsWritten(uint64_t address, unsigned size);
   void put(Place &place, unsigned index, uint8_t poison, PoisonOrigin origin);
   static void readPartial(const Place &place, unsigned word, unsigned lane, CarriedPoison &carried);
   void writePiece(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried, unsigned lane,

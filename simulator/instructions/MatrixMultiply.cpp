@@ -7,6 +7,7 @@
 #include "simulator/state/Fault.h"
 #include <algorithm>
 #include <array>
+#include <immintrin.h>
 #include <span>
 
 namespace heddle::simulator {
@@ -110,6 +111,17 @@ void decodeLanes(const uint32_t *codes, float *values, Decode decode) {
     values[lane] = decode(codes[lane]);
 }
 
+/// The eight magnitudes lie in one vector register; code 8 is -0.
+void decodeFp4(const uint32_t *codes, float *values) {
+  const __m256 magnitudes = _mm256_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6);
+  for (unsigned lane = 0; lane < waveLanes; lane += 8) {
+    __m256i code = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(codes + lane));
+    __m256i sign = _mm256_slli_epi32(_mm256_and_si256(code, _mm256_set1_epi32(8)), 28);
+    __m256 magnitude = _mm256_permutevar8x32_ps(magnitudes, code); // by the three lowest bits
+    _mm256_storeu_ps(values + lane, _mm256_or_ps(magnitude, _mm256_castsi256_ps(sign)));
+  }
+}
+
 /// The bits of item `item` of all lanes, at bit 0.
 const uint32_t *itemCodes(const Row *rows, unsigned bits, unsigned item, Row &storage) {
   unsigned bit = item * bits, shift = bit % 32;
@@ -141,6 +153,8 @@ void decodeItem(const Row *rows, MatrixElement element, unsigned item, bool flus
     return decodeLanes(codes, values, [](uint32_t code) { return float(fromBits<_Float16>(code & 0xFFFF)); });
   case MatrixElement::BF16:
     return decodeLanes(codes, values, [](uint32_t code) { return std::bit_cast<float>(code << 16); });
+  case MatrixElement::Fp4:
+    return decodeFp4(codes, values);
   default:
     const float *table = decodeTable(formatOf(element)).data();
     uint32_t mask = (1u << bits) - 1;
@@ -173,9 +187,17 @@ void broadcastLanes(const OperandView &view, T (&values)[waveLanes]) {
     values[lane] = own[view.sourceLanes[lane]];
 }
 
+/// Each group of `outerSize` lanes holds one item of a column of A or of a row of B; `places` says where it goes.
+template <unsigned outerSize, typename T>
+void putGroups(const T *values, T *matrix, const unsigned *places) {
+  for (unsigned group = 0; group < waveLanes / outerSize; ++group)
+    std::memcpy(matrix + places[group], values + group * outerSize, outerSize * sizeof(T));
+}
+
 template <typename T>
 void loadOperand(const MatrixShape &shape, const OperandView &view, T *matrix) {
-  unsigned items = shape.k * view.outerSize * shape.blocks / waveLanes;
+  unsigned items = shape.k * view.outerSize * shape.blocks / waveLanes, runs = view.splitRuns ? 16 : items;
+  unsigned places[waveLanes / 4]; // of the item at hand; within a run, items follow each other along k
   alignas(64) T values[waveLanes];
   for (unsigned item = 0; item < items; ++item) {
     decodeItem(view.rows, view.element, item, view.flush, values);
@@ -184,11 +206,17 @@ void loadOperand(const MatrixShape &shape, const OperandView &view, T *matrix) {
     if (view.negate)
       for (T &value : values)
         value = -value;
-    for (unsigned lane = 0; lane < waveLanes; lane += view.outerSize) {
-      OperandPlace place = operandPlace(shape, view.outerSize, lane, item, view.splitRuns);
-      std::memcpy(matrix + (place.block * shape.k + place.k) * view.outerSize, values + lane,
-                  view.outerSize * sizeof(T));
+    unsigned inRun = item % runs * view.outerSize;
+    for (unsigned group = 0; inRun == 0 && group < waveLanes / view.outerSize; ++group) {
+      OperandPlace place = operandPlace(shape, view.outerSize, group * view.outerSize, item, view.splitRuns);
+      places[group] = (place.block * shape.k + place.k) * view.outerSize;
     }
+    if (view.outerSize == 4)
+      putGroups<4>(values, matrix + inRun, places);
+    else if (view.outerSize == 16)
+      putGroups<16>(values, matrix + inRun, places);
+    else
+      putGroups<32>(values, matrix + inRun, places);
   }
 }
 
@@ -215,10 +243,12 @@ void loadSparse(const MatrixShape &shape, const OperandView &view, const uint32_
 /// Calls `visit(item, lane, element)` for each run of shape.n lanes that holds one row of the result.
 template <typename Visit>
 void forResultRuns(const MatrixShape &shape, bool isDouble, Visit visit) {
+  unsigned run = isDouble ? 1 : 4; // rows that follow each other in a lane's items
   for (unsigned block = 0; block < shape.blocks; ++block)
-    for (unsigned row = 0; row < shape.m; ++row) {
+    for (unsigned row = 0; row < shape.m; row += run) {
       ResultPlace place = resultPlace(shape, isDouble, row, 0, block);
-      visit(place.item, place.lane, (block * shape.m + row) * shape.n);
+      for (unsigned next = 0; next < run; ++next)
+        visit(place.item + next, place.lane, (block * shape.m + row + next) * shape.n);
     }
 }
 
@@ -231,6 +261,10 @@ void loadResult(const Wave &wave, const MatrixShape &shape, const Operand &opera
     return;
   }
   forResultRuns(shape, words == 2, [&](unsigned item, unsigned lane, unsigned element) {
+    if (words == 1) {
+      std::memcpy(matrix + element, wave.v[operand.index + item] + lane, shape.n * sizeof(T));
+      return;
+    }
     for (unsigned column = 0; column < shape.n; ++column) {
       uint64_t bits = wave.v[operand.index + item * words][lane + column];
       if (words == 2)
@@ -244,6 +278,10 @@ template <typename T>
 void storeResult(Wave &wave, const MatrixShape &shape, const Operand &operand, const T *matrix) {
   constexpr unsigned words = sizeof(T) / 4;
   forResultRuns(shape, words == 2, [&](unsigned item, unsigned lane, unsigned element) {
+    if (words == 1) {
+      std::memcpy(wave.v[operand.index + item] + lane, matrix + element, shape.n * sizeof(T));
+      return;
+    }
     for (unsigned column = 0; column < shape.n; ++column) {
       uint64_t bits = bitsOf(matrix[element + column]);
       wave.v[operand.index + item * words][lane + column] = uint32_t(bits);
@@ -265,16 +303,19 @@ inline int32_t step(int32_t a, int32_t b, int32_t c) {
   return int32_t(uint32_t(a) * uint32_t(b) + uint32_t(c));
 }
 
-/// c += a b for four rows, so that sums wait less for each other. `a` is [k][m].
-template <typename T, unsigned n>
+/// c += a b for four rows and `width` columns, so that sums wait less for each other, and lie in registers. `a` is
+/// [k][m].
+template <typename T, unsigned n, unsigned width>
 void multiplyFourRows(const T *a, const T *b, T *c, unsigned m, unsigned k) {
-  T sums[4][n];
-  std::memcpy(sums, c, sizeof sums);
+  T sums[4][width];
+  for (unsigned row = 0; row < 4; ++row)
+    std::memcpy(sums[row], c + row * n, sizeof sums[row]);
   for (unsigned index = 0; index < k; ++index)
     for (unsigned row = 0; row < 4; ++row)
-      for (unsigned column = 0; column < n; ++column)
+      for (unsigned column = 0; column < width; ++column)
         sums[row][column] = step(a[index * m + row], b[index * n + column], sums[row][column]);
-  std::memcpy(c, sums, sizeof sums);
+  for (unsigned row = 0; row < 4; ++row)
+    std::memcpy(c + row * n, sums[row], sizeof sums[row]);
 }
 
 template <typename T>
@@ -282,11 +323,12 @@ void multiplyBlock(const T *a, const T *b, T *c, const MatrixShape &shape, unsig
   for (unsigned row = 0; row < shape.m; row += 4) {
     T *target = c + row * shape.n;
     if (shape.n == 4)
-      multiplyFourRows<T, 4>(a + row, b, target, shape.m, k);
+      multiplyFourRows<T, 4, 4>(a + row, b, target, shape.m, k);
     else if (shape.n == 16)
-      multiplyFourRows<T, 16>(a + row, b, target, shape.m, k);
+      multiplyFourRows<T, 16, 16>(a + row, b, target, shape.m, k);
     else
-      multiplyFourRows<T, 32>(a + row, b, target, shape.m, k);
+      for (unsigned half = 0; half < 32; half += 16)
+        multiplyFourRows<T, 32, 16>(a + row, b + half, target + half, shape.m, k);
   }
 }
 
