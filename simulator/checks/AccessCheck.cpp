@@ -37,6 +37,24 @@ uint64_t bufferAddress(const Wave &wave, const Instruction &instruction, const A
          readUniform32(wave, instruction.operands[plan.address + 2]);
 }
 
+/// The bits that are set in the address of any lane, before any are dropped: the lowest 32, of the active lanes.
+uint32_t bufferAddressBits(const Wave &wave, const MemoryRequest &request, const AccessPlan &plan) {
+  const Instruction &instruction = *request.instruction;
+  const Modifiers &modifiers = instruction.modifiers;
+  const Operand &address = instruction.operands[plan.address];
+  BufferDescriptor descriptor(wave.s + instruction.operands[plan.address + 1].index);
+  uint32_t uniform = uint32_t(descriptor.base) + uint32_t(modifiers.offset) +
+                     readUniform32(wave, instruction.operands[plan.address + 2]);
+  const uint32_t *index = modifiers.idxen ? wave.v[address.index] : nullptr;
+  const uint32_t *offset = modifiers.offen ? wave.v[address.index + modifiers.idxen] : nullptr;
+  uint32_t bits = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane) {
+    uint32_t place = uniform + (index ? index[lane] * descriptor.stride : 0) + (offset ? offset[lane] : 0);
+    bits |= place & -uint32_t(request.inRange[0] >> lane & 1);
+  }
+  return bits;
+}
+
 uint64_t scalarAddress(const Wave &wave, const Instruction &instruction) {
   const Operand &base = instruction.operands[1], &operand = instruction.operands[2];
   uint64_t start = instruction.mnemonic.starts_with("s_buffer_") ? BufferDescriptor(wave.s + base.index).base
@@ -117,10 +135,10 @@ void AccessCheck::checkAlignment(Wave &wave, const MemoryRequest &request, const
     return;
   }
   bool isBuffer = plan.kind == AccessPlan::Kind::Buffer && demanded > 2; // whose addresses are rounded already
-  uint64_t bits = 0;
+  uint64_t bits = isBuffer ? bufferAddressBits(wave, request, plan) : 0;
   for (unsigned lane = 0; lane < waveLanes && !isBuffer; ++lane)
     bits |= request.address[lane];
-  if (!isBuffer && !(bits % demanded))
+  if (!(bits % demanded))
     return;
   forLanesWhile(request.inRange[0], [&](unsigned lane) {
     uint64_t address = isBuffer ? bufferAddress(wave, *request.instruction, plan, lane) : request.address[lane];
@@ -169,6 +187,14 @@ void AccessCheck::checkBuffer(Wave &wave, const MemoryRequest &request, const Ac
     });
   const Allocation *buffer = any ? memory.around(descriptor.base, false) : nullptr;
   if (!buffer)
+    return;
+  uint64_t least = ~uint64_t(0), greatest = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane) {
+    uint64_t inactive = (any >> lane & 1) - 1;
+    least = std::min(least, request.address[lane] | inactive);
+    greatest = std::max(greatest, request.address[lane] & ~inactive);
+  }
+  if (least >= buffer->base && buffer->contains(greatest, request.bytes))
     return;
   forLanesWhile(any, [&](unsigned lane) {
     unsigned words = 0;

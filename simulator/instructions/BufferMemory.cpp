@@ -30,22 +30,25 @@ struct BufferStyle {
     const uint32_t *index = modifiers.idxen ? wave.v[address.index] : nullptr;
     const uint32_t *offset = modifiers.offen ? wave.v[address.index + modifiers.idxen] : nullptr;
     bool isStructured = modifiers.idxen && descriptor.stride;
-    unsigned step = bytes < 4 ? bytes : 4;
-    for (unsigned word = 0; word < (bytes + 3) / 4; ++word)
-      request.inRange[word] = 0;
+    uint64_t kept = bytes < 4 ? ~uint64_t(0) : ~uint64_t(3);
+    uint64_t last[waveLanes], greatest = 0; // what has to lie below the number of records
     for (unsigned lane = 0; lane < waveLanes; ++lane) {
       uint32_t laneOffset = (offset ? offset[lane] : 0) + uint32_t(modifiers.offset); // wraps at 32 bits
       uint64_t laneIndex = index ? index[lane] : 0;
       uint64_t inBuffer = uniform + laneOffset;
-      uint64_t place = descriptor.base + descriptor.stride * laneIndex + inBuffer;
-      request.address[lane] = bytes < 4 ? place : place & ~uint64_t(3);
-      for (unsigned word = 0; word < (bytes + 3) / 4; ++word) {
-        bool inside = isStructured ? laneIndex < descriptor.records : inBuffer + 4 * word + step <= descriptor.records;
-        request.inRange[word] |= uint64_t(inside) << lane;
-      }
+      request.address[lane] = (descriptor.base + descriptor.stride * laneIndex + inBuffer) & kept;
+      last[lane] = isStructured ? laneIndex : inBuffer + std::min(bytes, 4u) - 1;
+      greatest = std::max(greatest, last[lane]);
     }
-    for (unsigned word = 0; word < (bytes + 3) / 4; ++word)
-      request.inRange[word] &= request.lanes;
+    for (unsigned word = 0; word < (bytes + 3) / 4; ++word) {
+      uint64_t behind = isStructured ? 0 : 4 * word, inside = allLanes;
+      if (greatest + behind >= descriptor.records) {
+        inside = 0;
+        for (unsigned lane = 0; lane < waveLanes; ++lane)
+          inside |= uint64_t(last[lane] + behind < descriptor.records) << lane;
+      }
+      request.inRange[word] = inside & request.lanes;
+    }
   }
 };
 

@@ -125,9 +125,15 @@ void decodeFp4(const uint32_t *codes, float *values) {
 /// The bits of item `item` of all lanes, at bit 0.
 const uint32_t *itemCodes(const Row *rows, unsigned bits, unsigned item, Row &storage) {
   unsigned bit = item * bits, shift = bit % 32;
-  const uint32_t *low = rows[bit / 32], *high = shift + bits > 32 ? rows[bit / 32 + 1] : low;
+  const uint32_t *low = rows[bit / 32];
   if (shift == 0)
     return low;
+  if (shift + bits <= 32) {
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      storage[lane] = low[lane] >> shift;
+    return storage;
+  }
+  const uint32_t *high = rows[bit / 32 + 1];
   for (unsigned lane = 0; lane < waveLanes; ++lane)
     storage[lane] = low[lane] >> shift | high[lane] << (32 - shift);
   return storage;

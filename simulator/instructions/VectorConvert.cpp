@@ -99,8 +99,9 @@ void addSmallFloats(InstructionTable &table) {
 }
 
 template <FloatFormat format, Overflow overflow>
-constexpr auto pack8 =
-    [](float a, float b) { return uint16_t(encodeFloat(format, a, overflow) | encodeFloat(format, b, overflow) << 8); };
+constexpr auto pack8 = [](float a, float b) {
+  return uint16_t(encodeNearest(format, a, overflow) | encodeNearest(format, b, overflow) << 8);
+};
 template <FloatFormat format, Overflow overflow>
 constexpr auto stochastic8 =
     [](float a, uint32_t random) { return PlacedByte{encodeFloatStochastic(format, a, random, overflow)}; };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace heddle::simulator {
@@ -68,6 +69,28 @@ double decodeFloat(const FloatFormat &format, uint32_t code);
 /// The code nearest to `value`. NaN in a format without NaN gives the largest value of its sign.
 uint32_t encodeFloat(const FloatFormat &format, double value, Overflow overflow = Overflow::Special,
                      Rounding rounding = Rounding::NearestEven);
+
+/// The same of an f32, to nearest even, for a format of 8 bits or fewer: without a call where the value is in its
+/// range.
+inline uint32_t encodeNearest(const FloatFormat &format, float value, Overflow overflow) {
+  uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7FFFFFFF, largest = format.largestFinite();
+  unsigned cut = unsigned(23 - format.mantissaBits);
+  auto rebias = uint32_t(127 - format.bias) << format.mantissaBits; // between the exponents, in codes
+  if (magnitude > (largest + rebias) << cut)
+    return encodeFloat(format, value, overflow);
+  uint32_t code = 0;
+  if (magnitude >= ((1u << format.mantissaBits) + rebias) << cut)
+    code = ((magnitude + (1u << (cut - 1)) - 1 + (magnitude >> cut & 1)) >> cut) - rebias;
+  else {
+    float unit = std::bit_cast<float>(uint32_t(127 + format.mantissaBits - (1 - format.bias)) << 23);
+    float units = std::bit_cast<float>(magnitude) * unit; // exact
+    code = uint32_t(units);
+    float rest = units - float(code);
+    code += rest > 0.5f || (rest == 0.5f && code & 1);
+  }
+  bool hasSign = bits >> 31 && (code || format.specials != SpecialCodes::NegativeZeroNan);
+  return hasSign ? code | format.signBit() : code;
+}
 
 /// Rounds up with the probability of what is cut off: `random` / 2^32 is added in units of the last place before
 /// cutting.

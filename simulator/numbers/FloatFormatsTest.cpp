@@ -141,6 +141,29 @@ TEST(FloatFormats, HalfFromDoubleRoundsOnce) {
   EXPECT_TRUE(isNan(halfFromDouble(std::nan(""))));
 }
 
+TEST(FloatFormats, TheShortWayFindsTheSameCodes) {
+  std::mt19937 random(4);
+  for (const auto &[name, format, largest] : formats) {
+    if (format.bits > 8)
+      continue;
+    auto compare = [&](float value) {
+      for (Overflow overflow : {Overflow::Special, Overflow::Saturate})
+        for (float each : {value, -value})
+          ASSERT_EQ(encodeNearest(format, each, overflow), encodeFloat(format, each, overflow)) << name << " " << each;
+    };
+    std::vector<double> values = positives(format);
+    for (size_t code = 0; code + 1 < values.size(); ++code) {
+      auto middle = float((values[code] + values[code + 1]) / 2);
+      for (float value : {float(values[code]), std::nextafterf(middle, 0), middle, std::nextafterf(middle, 1e9f)})
+        compare(value);
+    }
+    for (float value : {float(largest), std::nextafterf(float(largest), 1e9f), 1e30f, 1e-40f, INFINITY, NAN})
+      compare(value);
+    for (int count = 0; count < 20000; ++count)
+      compare(std::bit_cast<float>(uint32_t(random())));
+  }
+}
+
 TEST(FloatFormats, BrainFloatsRoundToEven) {
   std::mt19937 random(3);
   for (int count = 0; count < 100000; ++count) {
