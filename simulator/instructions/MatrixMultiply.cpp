@@ -74,9 +74,10 @@ namespace {
 constexpr unsigned mostElements = 4096; // of A or B: 32 x 64 and, for 4x4x4 in 16 blocks, 256
 
 /// Plain matrices. `a` is [block][k][row] and `b` [block][k][column], so that lanes that follow each other fill them.
-template <typename T>
+template <typename T, typename Factor>
 struct Matrices {
-  alignas(64) T a[mostElements], b[mostElements], c[mostElements];
+  alignas(64) Factor a[mostElements], b[mostElements];
+  alignas(64) T c[mostElements];
 };
 
 const FloatFormat &formatOf(MatrixElement element) {
@@ -159,6 +160,8 @@ void decodeItem(const Row *rows, MatrixElement element, unsigned item, bool flus
     return decodeLanes(codes, values, [](uint32_t code) { return float(fromBits<_Float16>(code & 0xFFFF)); });
   case MatrixElement::BF16:
     return decodeLanes(codes, values, [](uint32_t code) { return std::bit_cast<float>(code << 16); });
+  case MatrixElement::I8:
+    return decodeLanes(codes, values, [](uint32_t code) { return float(int8_t(code)); });
   case MatrixElement::Fp4:
     return decodeFp4(codes, values);
   default:
@@ -170,10 +173,6 @@ void decodeItem(const Row *rows, MatrixElement element, unsigned item, bool flus
 void decodeItem(const Row *rows, MatrixElement, unsigned item, bool, double *values) {
   for (unsigned lane = 0; lane < waveLanes; ++lane)
     values[lane] = std::bit_cast<double>(uint64_t(rows[2 * item + 1][lane]) << 32 | rows[2 * item][lane]);
-}
-void decodeItem(const Row *rows, MatrixElement, unsigned item, bool, int32_t *values) {
-  for (unsigned lane = 0; lane < waveLanes; ++lane)
-    values[lane] = int8_t(rows[item / 4][lane] >> (8 * (item % 4)));
 }
 
 /// Which operand of an instruction, and how its lanes are broadcast.
@@ -305,9 +304,6 @@ inline float step(float a, float b, float c) {
 inline double step(double a, double b, double c) {
   return __builtin_fma(a, b, c);
 }
-inline int32_t step(int32_t a, int32_t b, int32_t c) {
-  return int32_t(uint32_t(a) * uint32_t(b) + uint32_t(c));
-}
 
 /// c += a b for four rows and `width` columns, so that sums wait less for each other, and lie in registers. `a` is
 /// [k][m].
@@ -338,8 +334,21 @@ void multiplyBlock(const T *a, const T *b, T *c, const MatrixShape &shape, unsig
   }
 }
 
+/// The sum of all products of a block is below 2^24, so that f32 holds it whatever the order; only C wraps.
+void multiplyAll(const MatrixShape &shape, Matrices<int32_t, float> &matrices) {
+  alignas(64) float sums[32 * 32];
+  unsigned area = shape.m * shape.n;
+  for (unsigned block = 0; block < shape.blocks; ++block) {
+    std::fill_n(sums, area, 0.0f);
+    multiplyBlock(matrices.a + block * shape.k * shape.m, matrices.b + block * shape.k * shape.n, sums, shape, shape.k);
+    int32_t *c = matrices.c + block * area;
+    for (unsigned element = 0; element < area; ++element)
+      c[element] = int32_t(uint32_t(c[element]) + uint32_t(int32_t(sums[element])));
+  }
+}
+
 template <typename T>
-void multiplyAll(const MatrixShape &shape, Matrices<T> &matrices) {
+void multiplyAll(const MatrixShape &shape, Matrices<T, T> &matrices) {
   for (unsigned block = 0; block < shape.blocks; ++block)
     multiplyBlock(matrices.a + block * shape.k * shape.m, matrices.b + block * shape.k * shape.n,
                   matrices.c + block * shape.m * shape.n, shape, shape.k);
@@ -361,7 +370,7 @@ double scaleOfLane(const Wave &wave, const Instruction &instruction, unsigned nu
 
 /// Each block of 32 along k is multiplied by itself; its sum is scaled before it is added.
 void multiplyScaled(const Wave &wave, const Instruction &instruction, const MatrixShape &shape,
-                    Matrices<float> &matrices) {
+                    Matrices<float, float> &matrices) {
   alignas(64) float sums[32 * 32];
   double scalesA[32], scalesB[32];
   for (unsigned start = 0; start < shape.k; start += 32) {
@@ -426,9 +435,9 @@ unsigned indexShift(const Modifiers &modifiers, const MatrixShape &shape) {
   return modifiers.cbsz ? 0 : setBits * modifiers.abid % 32;
 }
 
-template <typename T>
+template <typename T, typename Factor>
 void multiplyAs(Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix) {
-  static thread_local Matrices<T> matrices;
+  static thread_local Matrices<T, Factor> matrices;
   const MatrixShape &shape = matrix.shape;
   OperandView a = viewOf(wave, instruction, matrix, 0), b = viewOf(wave, instruction, matrix, 1);
   bool sparse = matrix.kind == MatrixKind::Sparse;
@@ -459,11 +468,11 @@ void multiplyAs(Wave &wave, const Instruction &instruction, const MatrixInstruct
 
 void multiplyMatrices(Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix) {
   if (matrix.a == MatrixElement::F64)
-    multiplyAs<double>(wave, instruction, matrix);
+    multiplyAs<double, double>(wave, instruction, matrix);
   else if (matrix.a == MatrixElement::I8)
-    multiplyAs<int32_t>(wave, instruction, matrix);
+    multiplyAs<int32_t, float>(wave, instruction, matrix);
   else
-    multiplyAs<float>(wave, instruction, matrix);
+    multiplyAs<float, float>(wave, instruction, matrix);
 }
 
 } // namespace heddle::simulator
