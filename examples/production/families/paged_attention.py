@@ -13,9 +13,9 @@ REASON = ("the kernel rounds the probabilities (and, of a cache in 8 bits, the q
           "deviations of these errors, and half a step of the bf16 result")
 
 
-def cache(random, blocks, kv_heads, kind, chip):
-    """K and V: numbers [blocks, page, kv heads, d], and bits in the kernel's layouts, 16 bytes of a row together."""
-    shape = (blocks, PAGE, kv_heads, HEAD)
+def cache(random, shape, kind, chip):
+    """K and V: numbers of `shape`, [blocks, page, kv heads, d], and bits in the kernel's layouts, 16 bytes of a row together."""
+    blocks, page, kv_heads, _ = shape
     if kind == "bf16":
         (kb, k), (vb, v) = (random_bf16(random, shape) for _ in range(2))
     elif kind == "fp8":
@@ -24,8 +24,8 @@ def cache(random, blocks, kv_heads, kind, chip):
         kb, vb = (random.integers(-127, 128, shape).astype(np.int8) for _ in range(2))
         k, v = kb.astype(np.float64), vb.astype(np.float64)
     x = 16 // kb.itemsize
-    k_layout = kb.reshape(blocks, PAGE, kv_heads, HEAD // x, x).transpose(0, 2, 3, 1, 4)
-    v_layout = vb.reshape(blocks, PAGE // x, x, kv_heads, HEAD).transpose(0, 3, 1, 4, 2)
+    k_layout = kb.reshape(blocks, page, kv_heads, HEAD // x, x).transpose(0, 2, 3, 1, 4)
+    v_layout = vb.reshape(blocks, page // x, x, kv_heads, HEAD).transpose(0, 3, 1, 4, 2)
     return k, v, np.ascontiguousarray(k_layout), np.ascontiguousarray(v_layout)
 
 
@@ -34,7 +34,7 @@ def launch(chip, kind, heads, lengths, kv_heads=1):
     batch, longest = len(lengths), -(-max(lengths) // PAGE)
     blocks = batch * longest + 3
     qb, q = random_bf16(random, (batch, heads, HEAD))
-    k, v, kb, vb = cache(random, blocks, kv_heads, kind, chip)
+    k, v, kb, vb = cache(random, (blocks, PAGE, kv_heads, HEAD), kind, chip)
     table = random.permutation(blocks)[:batch * longest].reshape(batch, longest).astype(np.int32)
     arguments = {0: f"ui16[{batch},{heads},{HEAD}]", 16: qb, 32: kb, 48: vb, 64: table,
                  80: np.array(lengths, np.int32), 128: F32(np.log2(np.e) * SCALE), 144: longest, 160: kv_heads,
