@@ -26,7 +26,8 @@ def decode(lengths, width):
     random = np.random.default_rng(width)
     numbers = random.standard_normal((len(lengths), width)).astype(np.float32)
     arguments = {0: numbers, 8: np.array(lengths, np.int32), 16: f"i32[{len(lengths)},{BEST}]", 24: width, 28: 1, 32: 1}
-    return Launch((len(lengths), 1, 1), 1024, arguments, {}, lambda results: judge_rows(numbers, lengths, results[16]), (16,))
+    return Launch((len(lengths), 1, 1), 1024, arguments, {}, lambda results: judge_rows(numbers, lengths, results[16]),
+                  (16,), (16,))
 
 
 def prefill(lengths, width):
@@ -35,7 +36,7 @@ def prefill(lengths, width):
     rows = len(lengths)
     arguments = {0: f"i8[{rows * BEST * 8}]", 8: numbers, 16: np.zeros(rows, np.int32), 24: np.array(lengths, np.int32),
                  32: f"i32[{rows},{BEST}]", 40: 0, 48: width, 52: 1}
-    return Launch((rows, 1, 1), 1024, arguments, {}, lambda results: judge_rows(numbers, lengths, results[32]), (32,))
+    return Launch((rows, 1, 1), 1024, arguments, {}, lambda results: judge_rows(numbers, lengths, results[32]), (32,), (32,))
 
 
 def kernels():
