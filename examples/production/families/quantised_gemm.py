@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matmuls of int8 with a scale for each row and column (folder `i8gemm`), and of 8-bit floats with scales of blocks (folder
+`fp8gemm_blockscale`, object `flatmm_...`). Arguments: csrc/py_itfs_cu/asm_gemm_a8w8.cu, asm_a8w8_blockscale_bpreshuffle.cu,
+asm_flatmm_a8w8_blockscale.cu."""
+import numpy as np
+
+from description import Expected, Kernel, Launch
+from families.matmul import CUT, CUT_SPLIT, block_scaled_fp8, cut_to_bf16, shuffle_weight, tiles
+
+HALF = "f32 sums rounded to f16: 2^-9, and 1e-2 where the sum nearly cancels"
+
+
+def result(m, n, split):
+    """A buffer of bf16; with split K the partial results are added to zeros."""
+    return f"{'' if split == 1 else 'zeros:'}ui16[{m},{n}]"
+
+
+def int8(sizes, tile, split=1, pad=0):
+    (m, n, k), (tile_m, tile_n) = sizes, tile
+    random = np.random.default_rng(m * n * k)
+    padded = random.integers(-127, 128, (m, k + pad)).astype(np.int8)
+    b = random.integers(-127, 128, (n, k)).astype(np.int8)
+    a_scale, b_scale = (random.uniform(0.001, 0.02, shape).astype(np.float32) for shape in ((m, 1), (1, n)))
+    bias = random.standard_normal((1, n)).astype(np.float32)
+    sums = padded[:, :k].astype(np.int64) @ b.astype(np.int64).T
+    want = sums.astype(np.float64) * a_scale * b_scale + bias
+    arguments = {0: result(m, n, split), 16: padded, 32: shuffle_weight(b), 48: a_scale, 64: b_scale, 80: bias, 96: m, 112: n,
+                 128: k, 144: k + pad, 160: k, 176: n * 2, 192: split}
+    return Launch((n // tile_n * split, tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, split)},
+                  allow_different=(0,) * (split > 1))
+
+
+def blockscale(chip, sizes, tile_m, split=1):
+    m, n, k = sizes
+    a, a_scales, b, b_scales, want = block_scaled_fp8(chip, sizes)
+    arguments = {0: result(m, n, split), 16: a, 32: shuffle_weight(b), 48: np.ascontiguousarray(a_scales.T), 64: b_scales,
+                 80: np.zeros(n, np.float32), 96: m, 112: n, 128: k, 144: k, 160: k, 176: n * 2, 192: split, 208: m,
+                 224: n // 128, 240: k // 128}
+    return Launch((n // 128 * split, tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, split)},
+                  allow_different=(0,) * (split > 1))
+
+
+def flatmm(chip, sizes):
+    m, n, k = sizes
+    a, a_scales, b, b_scales, want = block_scaled_fp8(chip, sizes, 1.0)
+    arguments = {0: a, 8: shuffle_weight(b), 24: np.ascontiguousarray(a_scales.T), 32: np.ascontiguousarray(b_scales.T),
+                 48: f"f16[{m},{n}]", 88: k, 92: n, 96: m}
+    return Launch((tiles(n, 256), tiles(m, 128), 1), 256, arguments, {48: Expected(want, 2.0 ** -9, 1e-2, HALF)})
+
+
+EARLY = "a barrier is missing, so that waves must run in turns"
+
+
+def int8_kernel(chip, sizes, tile, split=1, pad=0, schedule=""):
+    shape = f"{tile[0]}x{tile[1]}"
+    return Kernel("i8gemm", f"{shape}_split{split}", chip, f"{chip}/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_{shape}.co",
+                  lambda: int8(sizes, tile, split, pad), CUT if split == 1 else CUT_SPLIT, schedule=schedule,
+                  note=EARLY if schedule else "")
+
+
+def blockscale_kernel(chip, sizes, tile_m, split=1):
+    return Kernel("fp8gemm_blockscale", f"{tile_m}x128_split{split}", chip,
+                  f"{chip}/fp8gemm_blockscale/fp8gemm_bf16_blockscale_BpreShuffle_{tile_m}x128.co",
+                  lambda: blockscale(chip, sizes, tile_m, split), CUT if split == 1 else CUT_SPLIT)
+
+
+def kernels():
+    flat = "flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32"
+    return [int8_kernel("gfx942", (13, 128, 256), (16, 128)), int8_kernel("gfx950", (40, 128, 256), (32, 128), pad=128),
+            int8_kernel("gfx942", (32, 128, 512), (32, 128), 2), int8_kernel("gfx942", (112, 256, 256), (112, 256), schedule="round-robin"),
+            blockscale_kernel("gfx942", (40, 128, 256), 32), blockscale_kernel("gfx950", (33, 128, 512), 32, 2),
+            Kernel("flatmm", "f16f8_128x256x128", "gfx942", f"gfx942/{flat}.co", lambda: flatmm("gfx942", (128, 256, 256)), HALF)]

@@ -1,0 +1,13 @@
+// Copies 64 numbers through LDS by a load that goes to LDS directly.
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_and_b32 v0, 63, v0
+  v_lshlrev_b32 v1, 2, v0
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  global_load_lds_dword v1, s[4:5]
+  s_waitcnt vmcnt(0)
+  s_barrier
+  ds_read_b32 v2, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v2, s[6:7]
+  s_endpgm

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of ours through the runner of production kernels, and its errors. HEDDLE names the program."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, FOLDER)
+
+import own  # noqa: E402
+from description import Launch  # noqa: E402
+from codeobject import ObjectError, read_kernels  # noqa: E402
+from runner import RunError, Runner, Settings  # noqa: E402
+
+
+def production(*arguments, folder=""):
+    environment = {**os.environ, "HEDDLE_AITER": folder}
+    return subprocess.run([sys.executable, os.path.join(FOLDER, "production.py"), *arguments], capture_output=True, text=True,
+                          env=environment, check=False)
+
+
+class OwnKernels(unittest.TestCase):
+    def test_all_are_right(self):
+        run = production("--own")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertIn("8 of 8 right; 6 clean, 2 with findings", run.stdout)
+
+    def test_a_description_that_does_not_fit_names_both(self):
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work)
+            kernel = own.kernels()[0]
+            for arguments, message in (({4: 1}, "argument at offset 4; kernel `lds_copy` has arguments at offsets 0, 8"),
+                                       ({0: 1 << 70}, "at offset 0 has 16 bytes; argument `x` of kernel `lds_copy` has 8")):
+                kernel.make = lambda arguments=arguments: Launch((1, 1, 1), 64, arguments, {})
+                with self.assertRaises(RunError) as caught:
+                    Runner(kernel, settings)
+                self.assertIn(message, str(caught.exception))
+
+    def test_a_wrong_result_ends_with_1(self):
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work, check=False)
+            kernel = own.kernels()[0]
+            launch = own.copy()
+            launch.expected[8].values = launch.expected[8].values + 1
+            kernel.make = lambda: launch
+            self.assertFalse(Runner(kernel, settings).run().right)
+
+
+class Errors(unittest.TestCase):
+    def test_a_missing_folder_says_how_to_get_it(self):
+        for folder, message in (("", "HEDDLE_AITER names no folder"), (FOLDER, "has no folders `gfx942` and `gfx950`")):
+            run = production(folder=folder)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(message, run.stderr)
+            self.assertIn("git clone --filter=blob:none --sparse https://github.com/ROCm/aiter", run.stderr)
+
+    def test_an_unknown_name_and_a_broken_object(self):
+        run = production("--own", "nothing_like_it")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("no kernel has `nothing_like_it` in its label", run.stderr)
+        with self.assertRaises(ObjectError):
+            read_kernels(os.path.join(FOLDER, "own.py"))
+
+    def test_a_closed_pipe_is_quiet(self):
+        listed = subprocess.Popen([sys.executable, os.path.join(FOLDER, "production.py"), "--list"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
+        listed.stdout.close()
+        self.assertEqual(listed.stderr.read(), b"")
+        listed.stderr.close()
+        listed.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()
