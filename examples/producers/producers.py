@@ -9,6 +9,7 @@ Ends with 0 if every kernel is right and clean, 1 if one is not, 2 if something 
 import argparse
 import json
 import pathlib
+import shutil
 import sys
 
 from environments import PRODUCERS, ProducerError, compile_kernels, find_python
@@ -85,7 +86,7 @@ def main():
         names = choose(given.only, list(PRODUCERS), "compiler", default)
         kernels = choose(given.kernels, list(problems()), "kernel", list(problems()))
         chips = choose(given.chips, CHIPS, "chip", CHIPS)
-        if not pathlib.Path(given.heddle).exists():
+        if not shutil.which(given.heddle):
             raise ProducerError(f"no `{given.heddle}`; `./dev build` makes it, `--heddle PATH` names another")
         rows = [row for name in names for row in run_producer(name, given, kernels, chips)]
     except ProducerError as error:
