@@ -29,6 +29,7 @@ PRODUCERS = {one.name: one for one in [
     Producer("opencl", "clang_kernels.py", program="clang-22", arguments=["opencl", "clang-22"]),
     *(Producer(f"triton-{version[:3]}", "triton_kernels.py", [f"triton=={version}"], "triton")
       for version in ["3.6.0", "3.7.1", "3.8.0", "3.9.0"]),
+    Producer("iree", "iree_kernels.py", ["iree-base-compiler==3.13.0"], "iree.compiler"),
 ]}
 
 
