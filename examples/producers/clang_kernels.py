@@ -8,9 +8,9 @@ import sys
 
 SOURCES = pathlib.Path(__file__).parent
 OPTIONS = {
-    "hip": ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-nogpulib", "-O3", SOURCES / "clang.hip"],
+    "hip": ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-nogpulib", "-O3", SOURCES / "kernels" / "clang.hip"],
     "opencl": ["-x", "cl", "-cl-std=CL2.0", "-cl-kernel-arg-info", "-nogpulib", "--target=amdgcn-amd-amdhsa", "-w", "-O3",
-               SOURCES / "clang.cl"],
+               SOURCES / "kernels" / "clang.cl"],
 }
 CHIP = {"hip": "--offload-arch=", "opencl": "-mcpu="}
 # kernel: grid, block, dynamic LDS, arguments: names of buffers, or numbers

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-SOURCE = pathlib.Path(__file__).parent / "iree.mlir"
+SOURCE = pathlib.Path(__file__).parent / "kernels" / "iree.mlir"
 PROGRAM = pathlib.Path(sys.executable).parent / "iree-compile"
 BINDINGS = {"vector_add": ["x", "y", "out"], "row_softmax": ["x", "out"], "matmul": ["a", "b", "c"], "transpose": ["x", "out"],
             "histogram": ["x", "bins"]}
