@@ -79,6 +79,12 @@ void executePackedMove(Wave &wave, const Instruction &instruction) {
 
 //===-- Mixed precision ------------------------------------------------------------------------------------------===//
 
+/// Bits of an f16 operand's inline constant, which was read as one of f32: integers keep their bits.
+uint32_t inlineHalf(uint32_t bits) {
+  bool isInteger = bits + 16 <= 80; // -16 .. 64
+  return isInteger ? bits & 0xFFFF : bitsOf(half(std::bit_cast<float>(bits)));
+}
+
 /// An f32, or the half that op_sel names where op_sel_hi says so. Without an op_sel_hi in the text it is 0.
 void readMixed(const Wave &wave, const Instruction &instruction, unsigned number, float (&values)[waveLanes]) {
   const Modifiers &modifiers = instruction.modifiers;
@@ -87,6 +93,11 @@ void readMixed(const Wave &wave, const Instruction &instruction, unsigned number
   const uint32_t *row = readRow(wave, operand, 0, storage);
   bool isHalf = modifiers.hasOpSelHi && modifiers.opSelHi >> number & 1;
   unsigned shift = modifiers.opSel >> number & 1 ? 16 : 0;
+  if (isHalf && operand.kind == Operand::Kind::Constant) {
+    uint32_t bits = inlineHalf(uint32_t(operand.constant));
+    for (uint32_t &lane : storage)
+      lane = bits;
+  }
   for (unsigned lane = 0; lane < waveLanes; ++lane) {
     auto narrow = fromBits<half>(row[lane] >> shift);
     auto wide = std::bit_cast<float>(row[lane]);

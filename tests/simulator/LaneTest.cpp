@@ -187,5 +187,19 @@ TEST(Values, DivisionWithImplicitVcc) {
   EXPECT_EQ(wave->scalar64(2), 0u);
 }
 
+/// x * 1 + x, as Triton makes it of a sum of f16.
+TEST(MixedPrecision, InlineConstantsOfHalves) {
+  auto wave = makeTestWave();
+  fill(*wave, 1, 0x42003E00); // 3 and 1.5
+  executeText(*wave, "v_fma_mix_f32 v0, v1, 1.0, v1 op_sel_hi:[1,1,1]");
+  EXPECT_EQ(wave->v[0][5], bits(3));
+  executeText(*wave, "v_fma_mix_f32 v0, v1, -4.0, 0.5 op_sel:[1,0,0] op_sel_hi:[1,1,1]");
+  EXPECT_EQ(wave->v[0][5], bits(-11.5f));
+  executeText(*wave, "v_fma_mix_f32 v0, v1, 2.0, 1.0 op_sel_hi:[1,0,0]");
+  EXPECT_EQ(wave->v[0][5], bits(4)) << "constants of f32";
+  executeText(*wave, "v_fma_mixlo_f16 v0, v1, 1.0, 0 op_sel_hi:[1,1,1]");
+  EXPECT_EQ(wave->v[0][5] & 0xffff, 0x3E00u);
+}
+
 } // namespace
 } // namespace heddle::simulator
