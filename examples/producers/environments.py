@@ -30,6 +30,7 @@ PRODUCERS = {one.name: one for one in [
     *(Producer(f"triton-{version[:3]}", "triton_kernels.py", [f"triton=={version}"], "triton")
       for version in ["3.6.0", "3.7.1", "3.8.0", "3.9.0"]),
     Producer("iree", "iree_kernels.py", ["iree-base-compiler==3.13.0"], "iree.compiler"),
+    Producer("flydsl", "flydsl_kernels.py", ["flydsl==0.4.2", "numpy"], "numpy, flydsl._mlir"),
 ]}
 
 
