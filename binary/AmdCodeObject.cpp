@@ -37,10 +37,10 @@ std::string chipOf(uint32_t flags) {
 
 /// Version of the code object from the ELF's ABI version.
 int versionOf(const ElfImage &image) {
-  constexpr int oldest = 5, newest = 6;
+  constexpr int oldest = 4, newest = 6;
   int version = image.abiVersion() + 2;
   if (version < oldest || version > newest)
-    image.fail(fmt::format("has code object version {}, and Heddle reads {} and {}", version, oldest, newest),
+    image.fail(fmt::format("has code object version {}, and Heddle reads {} to {}", version, oldest, newest),
                {"compile with `-mcode-object-version=6`"});
   return version;
 }
@@ -127,9 +127,13 @@ void readArguments(const ElfImage &image, const nlohmann::json &entry, AmdKernel
     AmdArgument argument{textOf(each, ".name"), textOf(each, ".type_name"), textOf(each, ".value_kind"),
                          numberOf(each, ".offset"), numberOf(each, ".size")};
     argument.pointeeAlignment = std::clamp<uint64_t>(numberOf(each, ".pointee_align"), 1, 4096);
-    if (argument.offset > kernel.kernargBytes || argument.sizeBytes > kernel.kernargBytes - argument.offset)
-      image.fail(fmt::format("places argument {} of kernel `{}` at bytes {}..{} of {}", kernel.arguments.size(),
-                             kernel.name, argument.offset, argument.offset + argument.sizeBytes, kernel.kernargBytes));
+    if (argument.offset > mostKernargBytes || argument.sizeBytes > mostKernargBytes - argument.offset)
+      image.fail(
+          fmt::format("places argument {} of kernel `{}` at byte {} with {} bytes, and {} bytes of arguments are "
+                      "the most",
+                      kernel.arguments.size(), kernel.name, argument.offset, argument.sizeBytes, mostKernargBytes));
+    // Hand-written metadata may declare too small a block; the kernel reads the argument nevertheless.
+    kernel.kernargBytes = std::max(kernel.kernargBytes, uint32_t(argument.offset + argument.sizeBytes));
     kernel.arguments.push_back(argument);
   }
 }
@@ -211,6 +215,7 @@ void readKernels(const ElfImage &image, AmdCodeObject &object) {
     readRequiredWorkgroup(image, entry, kernel);
     kernel.registers = readRegisterCounts(entry, kernel);
     kernel.dynamicStack = entry.value(".uses_dynamic_stack", nlohmann::json(false)) == true;
+    kernel.declaredKernargBytes = kernel.kernargBytes;
     readArguments(image, entry, kernel);
     object.kernels.push_back(std::move(kernel));
   }

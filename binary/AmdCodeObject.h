@@ -36,7 +36,8 @@ struct AmdKernel {
   uint64_t descriptor = 0, entry = 0;
   uint32_t groupBytes = 0;   ///< LDS that the kernel declares; a launch may add dynamic LDS
   uint32_t privateBytes = 0; ///< scratch of each work-item
-  uint32_t kernargBytes = 0;
+  uint32_t kernargBytes = 0; ///< holds all arguments, also those that end beyond the declared block
+  uint32_t declaredKernargBytes = 0;
   uint32_t resource1 = 0, resource2 = 0, resource3 = 0; ///< COMPUTE_PGM_RSRC1, 2, 3
   uint16_t properties = 0;                              ///< KERNEL_CODE_PROPERTIES
   uint16_t preload = 0;                                 ///< KERNARG_PRELOAD
@@ -67,7 +68,7 @@ struct AmdRelocation {
 
 struct AmdCodeObject {
   std::string chip; ///< `gfx942`; a chip that Heddle does not know by its name in LLVM, or `e_flags 0x..`
-  int version = 0;  ///< of the code object: 5 or 6
+  int version = 0;  ///< of the code object: 4, 5 or 6
   std::vector<AmdSegment> segments;
   std::vector<AmdRelocation> relocations;
   std::vector<AmdKernel> kernels; ///< by name
@@ -76,8 +77,8 @@ struct AmdCodeObject {
   const AmdKernel &kernel(const std::string &name) const;
 };
 
-/// Reads the file `name`. Throws Error{Input} when it is no AMD code object of version 5 or 6, or damaged: every size
-/// and offset in it is checked.
+/// Reads the file `name`. Throws Error{Input} when it is no AMD code object of version 4, 5 or 6, or damaged: every
+/// size and offset in it is checked.
 AmdCodeObject parseAmdCodeObject(std::string_view file, const std::string &name);
 
 /// Whether the bytes begin as those of any ELF file do.

@@ -73,6 +73,13 @@ nlohmann::ordered_json toJson(const InspectedKernel &kernel, const InspectedWait
   return json;
 }
 
+std::string describeArguments(const AmdKernel &kernel) {
+  std::string text = fmt::format("{} bytes", kernel.kernargBytes);
+  if (kernel.kernargBytes > kernel.declaredKernargBytes)
+    text += fmt::format("; {} are declared, and an argument ends beyond them", kernel.declaredKernargBytes);
+  return text;
+}
+
 } // namespace
 
 std::vector<std::vector<std::string>> describeCode(const InspectedKernel &inspected) {
@@ -88,7 +95,7 @@ std::vector<std::vector<std::string>> describeCode(const InspectedKernel &inspec
       {"scratch", fmt::format("{} bytes for each work-item, {} instructions", kernel.privateBytes,
                               inspected.count("scratch").all)},
       {"spilled", fmt::format("{} vector, {} scalar registers", used.vectorSpills, used.scalarSpills)},
-      {"arguments", fmt::format("{} bytes", kernel.kernargBytes)},
+      {"arguments", describeArguments(kernel)},
       {"occupancy", describeOccupancy(inspected)},
   };
   std::vector<std::string> classes;
@@ -144,7 +151,8 @@ void addCode(nlohmann::ordered_json &json, const InspectedKernel &inspected, boo
                        {"scratchInstructions", inspected.count("scratch").all},
                        {"vectorSpills", used.vectorSpills},
                        {"scalarSpills", used.scalarSpills},
-                       {"argumentBytes", kernel.kernargBytes}};
+                       {"argumentBytes", kernel.kernargBytes},
+                       {"declaredArgumentBytes", kernel.declaredKernargBytes}};
   json["occupancy"] = nlohmann::ordered_json();
   if (const auto &occupancy = inspected.occupancy)
     json["occupancy"] = {{"wavesPerSimd", occupancy->wavesPerSimd},

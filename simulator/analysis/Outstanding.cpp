@@ -141,7 +141,19 @@ unsigned Outstanding::Queue::youngestFrom(unsigned age, uint32_t index) const {
   return capacity;
 }
 
+void Outstanding::note(SkipEffect effect) {
+  if (effect != SkipEffect::None)
+    maySkip = effect == SkipEffect::MaySet;
+}
+
 void Outstanding::issue(uint32_t index, const Operation &operation) {
+  if (maySkip && operation.kind != Operation::Kind::Scalar) {
+    Outstanding issued = *this;
+    issued.maySkip = false;
+    issued.issue(index, operation);
+    join(issued);
+    return;
+  }
   if (operation.kind == Operation::Kind::Vector || operation.kind == Operation::Kind::Flat)
     vector.issue(index);
   if (operation.kind == Operation::Kind::Lds || operation.kind == Operation::Kind::Flat)
@@ -161,7 +173,8 @@ void Outstanding::waitLocal(unsigned count) {
 }
 
 bool Outstanding::join(const Outstanding &other) {
-  bool grows = vector.join(other.vector);
+  bool grows = vector.join(other.vector) || (other.maySkip && !maySkip);
+  maySkip |= other.maySkip;
   grows |= local.join(other.local);
   for (uint32_t index : other.scalar)
     grows |= scalar.insert(index).second;

@@ -2,6 +2,7 @@
 // Memory operations that may be under way at a place of the code, and what needs them to be over.
 #pragma once
 #include "simulator/checks/RegisterUse.h"
+#include "simulator/instructions/HardwareRegisters.h"
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -43,8 +44,10 @@ struct Outstanding {
   };
   Queue vector{63}, local{15};
   std::set<uint32_t> scalar; ///< counted with `local`, in any order
+  bool maySkip = false;      ///< VSKIP may be set: an instruction that is no scalar one may do nothing
 
   void issue(uint32_t index, const Operation &operation);
+  void note(SkipEffect effect);
   void waitVector(unsigned count);
   void waitLocal(unsigned count);
   bool join(const Outstanding &other);

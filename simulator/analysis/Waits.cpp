@@ -3,6 +3,7 @@
 #include "simulator/analysis/Outstanding.h"
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace heddle::simulator {
 namespace {
@@ -32,6 +33,8 @@ public:
     for (size_t block = 0; block < code.blocks.size(); ++block) {
       Outstanding state = entries[block];
       for (uint32_t i = code.blocks[block].first; i < code.blocks[block].end; ++i) {
+        if (state.maySkip && !isScalar(code.instructions[i]))
+          skippable.insert(i);
         if (code.instructions[i].mnemonic == "s_waitcnt")
           if (Wait wait = describe(i, state); !wait.counters.empty())
             waits.push_back(std::move(wait));
@@ -51,6 +54,7 @@ private:
   void step(uint32_t index, Outstanding &state) const {
     if (operations[index].kind != Operation::Kind::None)
       state.issue(index, operations[index]);
+    state.note(skipEffectOf(code.instructions[index]));
     if (code.instructions[index].mnemonic == "s_waitcnt") {
       WaitCounts counts = countsOf(code.instructions[index]);
       state.waitVector(counts.vector);
@@ -149,7 +153,9 @@ private:
           counter.enough = count;
           counter.user = index;
         }
-      } else if (!isCovered(index, counter))
+      }
+      bool mayBeSkipped = skippable.contains(index);
+      if (mayBeSkipped || (needed.empty() && !isCovered(index, counter)))
         follow(index);
     }
   }
@@ -159,6 +165,7 @@ private:
   std::vector<Outstanding> entries; ///< by block
   std::vector<bool> isReached;
   std::map<uint32_t, Outstanding> before; ///< by wait
+  std::set<uint32_t> skippable;           ///< instructions that VSKIP may skip
   std::map<uint32_t, const CounterWait *> vectorWaits, localWaits;
 };
 

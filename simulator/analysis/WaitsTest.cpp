@@ -160,6 +160,17 @@ TEST(Waits, OnePathNeedsIt) {
               ElementsAre("vmcnt(0) <- global_load_dword, enough 0 for v_add_f32"));
 }
 
+TEST(Waits, WhatMayBeSkipped) {
+  std::string loads = "global_load_dword v0, v9, s[0:1]\nglobal_load_dword v1, v9, s[0:1]\n",
+              end = "s_waitcnt vmcnt(0)\nv_mov_b32 v5, v0\nv_mov_b32 v6, v1\ns_endpgm",
+              both = "vmcnt(0) <- global_load_dword global_load_dword, enough ";
+  EXPECT_THAT(waitsOf(loads + end), ElementsAre(both + "1 for v_mov_b32, too long"));
+  EXPECT_THAT(waitsOf("s_setvskip s2, 0\n" + loads + end), ElementsAre(both + "0 for v_mov_b32"))
+      << "the first load may be the youngest, and the first move may not be done";
+  EXPECT_THAT(waitsOf("s_setvskip s2, 0\ns_setvskip 0, 0\n" + loads + end),
+              ElementsAre(both + "1 for v_mov_b32, too long"));
+}
+
 TEST(Waits, JoinedPaths) {
   EXPECT_THAT(waitsOf(R"(
     global_load_dword v0, v9, s[0:1]

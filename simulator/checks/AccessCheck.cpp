@@ -96,7 +96,8 @@ void AccessCheck::issued(Wave &wave, MemoryRequest &request) {
     checkAlignment(wave, request, plan);
   if (checks.has(Check::Bounds) && plan.kind == AccessPlan::Kind::Buffer)
     checkBuffer(wave, request, plan);
-  if (checks.has(Check::LostUpdate) && !plan.isForAnyMemory && request.scope == Scope::System)
+  if (checks.has(Check::LostUpdate) && !plan.isForAnyMemory && (request.scope == Scope::System || request.isScalar()) &&
+      request.kind == RequestKind::Atomic)
     checkUpdate(wave, request);
 }
 

@@ -119,7 +119,7 @@ OrderCheck::Epochs toWorkgroup(const OrderCheck::WaveState &state) {
 
 Stream OrderCheck::streamOf(const MemoryRequest &request, PageType page) {
   if (!request.writesMemory())
-    return request.isScalar() ? Stream::ScalarRead : Stream::Everywhere;
+    return request.isScalar() && request.scope < Scope::Agent ? Stream::ScalarRead : Stream::Everywhere;
   bool isCached = page == PageType::Local || page == PageType::Remote;
   if (!isCached || request.scope == Scope::System)
     return Stream::Everywhere;
@@ -190,6 +190,10 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   uint64_t address = firstAddress(request);
   if (!address)
     return;
+  if (request.isScalar() && request.kind == RequestKind::Store && request.scope < Scope::Agent) {
+    state.scalarStores.push_back({request.serial, request.address[0], request.lanes, request.instruction});
+    return;
+  }
   const Allocation *allocation = system.home.around(address, false);
   if (request.isScalar() && allocation && !allocation->writable) // no kernel can write what all of them read there
     return;
@@ -199,6 +203,7 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   entry.serial = request.serial;
   entry.stream = streamOf(request, page);
   entry.epoch = ++state.issued[unsigned(entry.stream)];
+  state.mayCompleteEarly |= request.isScalar() && entry.stream != Stream::ScalarRead;
   Scope scope = request.scope;
   if (scope >= Scope::Agent && (page == PageType::Uncached || page == PageType::Coherent))
     scope = Scope::System; // there is no nearer place
@@ -212,6 +217,7 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   stamp.scope = uint8_t(scope) & 3;
   stamp.writes = request.writesMemory();
   stamp.isAtomic = scope >= Scope::Workgroup;
+  stamp.inScalarCache = request.isScalar() && request.kind == RequestKind::Store;
   check(wave, request, stamp);
 }
 
@@ -232,7 +238,9 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
     for (uint64_t cell = address / 4; cell <= (address + bytes - 1) / 4; ++cell) {
       auto place = locations.find(cell);
       unsigned word = unsigned(cell - address / 4);
-      uint32_t value = word < request.words ? request.data[word][lane] : 0;
+      uint32_t value = request.isScalar()     ? request.scalarData[(cell - request.address[0] / 4) % mostScalarWords]
+                       : word < request.words ? request.data[word][lane]
+                                              : 0;
       if (request.readsMemory() && place != locations.end()) {
         Location &location = place->second;
         bool isOlder =
@@ -266,8 +274,59 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
   });
 }
 
+/// Up to which epoch of its stream a wave's accesses are complete when this one is.
+uint32_t OrderCheck::completedEpoch(const WaveState &state, const Outstanding &entry) {
+  if (!state.mayCompleteEarly)
+    return entry.epoch;
+  uint32_t epoch = state.issued[unsigned(entry.stream)];
+  for (const Outstanding &other : state.outstanding)
+    if (other.epoch && other.stream == entry.stream && other.serial != entry.serial)
+      epoch = std::min(epoch, other.epoch - 1);
+  return epoch;
+}
+
+/// s_dcache_wb is complete: what the wave had stored before it is in L2, as if a vector store had been issued.
+void OrderCheck::writeBackScalars(Wave &wave, uint32_t serial) {
+  WaveState &state = wave.checks->order;
+  auto end = std::find_if(state.scalarStores.begin(), state.scalarStores.end(),
+                          [&](const ScalarStore &store) { return store.serial > serial; });
+  for (auto store = state.scalarStores.begin(); store != end; ++store) {
+    MemoryRequest request;
+    request.kind = RequestKind::Store;
+    request.space = Space::Global;
+    request.bytes = 4;
+    request.queues = MemoryRequest::Scalar;
+    request.lanes = store->words;
+    request.address[0] = store->address;
+    request.instruction = store->instruction;
+    const Allocation *allocation = system.home.around(firstAddress(request), false);
+    PageType page =
+        allocation ? system.pageTypeOf(*allocation, *system.devices[wave.workgroup->device]) : PageType::Uncached;
+    Outstanding entry;
+    entry.serial = store->serial;
+    entry.stream = streamOf(request, page);
+    entry.epoch = ++state.issued[unsigned(entry.stream)];
+    state.mayCompleteEarly = true;
+    Stamp stamp;
+    stamp.wave = wave.number;
+    stamp.epoch = entry.epoch;
+    stamp.instruction = indexOf(*store->instruction);
+    stamp.stream = uint8_t(entry.stream) & 3;
+    stamp.writes = stamp.inScalarCache = true;
+    check(wave, request, stamp);
+    uint32_t &complete = state.complete[unsigned(entry.stream)];
+    complete = std::max(complete, completedEpoch(state, entry));
+    if (entry.stream == Stream::Everywhere)
+      for (Epochs *published : {&state.toAgent, &state.toSystem})
+        (*published)[unsigned(entry.stream)] = std::max((*published)[unsigned(entry.stream)], complete);
+  }
+  state.scalarStores.erase(state.scalarStores.begin(), end);
+}
+
 void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
   WaveState &state = wave.checks->order;
+  if (request.kind == RequestKind::ScalarWriteBack)
+    return writeBackScalars(wave, request.serial);
   auto entry = findOutstanding(state, request.serial);
   if (entry == state.outstanding.end())
     return;
@@ -286,11 +345,12 @@ void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
       state.system.join(entry->known);
   } else {
     unsigned stream = unsigned(entry->stream);
-    raise(state.complete[stream], entry->epoch);
+    uint32_t epoch = completedEpoch(state, *entry);
+    raise(state.complete[stream], epoch);
     if (entry->stream != Stream::Written)
-      raise(state.toAgent[stream], entry->epoch);
+      raise(state.toAgent[stream], epoch);
     if (entry->stream == Stream::Everywhere || entry->stream == Stream::ScalarRead)
-      raise(state.toSystem[stream], entry->epoch);
+      raise(state.toSystem[stream], epoch);
     join(state, wave, *entry, request.scope);
   }
   state.outstanding.erase(entry);
@@ -386,7 +446,9 @@ public:
       return ~0u;
     return epochOf(Knowledge::idOf(other, stream));
   }
-  bool isHidden(const Stamp &store, const Stamp &) const override { return check.waves[store.wave].launch == launch; }
+  bool isHidden(const Stamp &store, const Stamp &load) const override {
+    return check.waves[store.wave].launch == launch && !(store.inScalarCache && store.wave == load.wave);
+  }
   void race(const Stamp &before, const Stamp &now, uint64_t address) override {
     check.reportRace(state, before, now, address);
   }

@@ -42,6 +42,13 @@ public:
     Epochs issued = {};
   };
 
+  /// In the scalar cache, where no other wave looks: it counts as issued when it has been written back.
+  struct ScalarStore {
+    uint32_t serial = 0;
+    uint64_t address = 0, words = 0; ///< a bit for each word
+    const Instruction *instruction = nullptr;
+  };
+
   struct WaveState {
     Epochs issued = {}, complete = {};
     Epochs toAgent = {}, toSystem = {}; ///< own accesses that the others know
@@ -49,7 +56,9 @@ public:
     Knowledge seenAgent, seenSystem;    ///< what its other accesses are ordered behind too
     Knowledge agent, system;            ///< published: others' accesses that it passes on
     Knowledge all;
-    std::vector<Outstanding> outstanding; ///< in order of issue
+    std::vector<Outstanding> outstanding;  ///< in order of issue
+    std::vector<ScalarStore> scalarStores; ///< without glc, that no s_dcache_wb has written back
+    bool mayCompleteEarly = false;         ///< scalar accesses, which return in any order, are in the other streams too
   };
 
   OrderCheck(Findings &findings, CheckSet checks, MemorySystem &system)
@@ -99,6 +108,9 @@ private:
   ReleaseRef makeRelease(const Wave &wave, const WaveState &state, Scope scope) const;
   void join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope);
   void check(Wave &wave, const MemoryRequest &request, const Stamp &kind);
+  void writeBackScalars(Wave &wave, uint32_t serial);
+  void reportKeptStores(Wave &wave);
+  static uint32_t completedEpoch(const WaveState &state, const Outstanding &entry);
   void checkLanes(Judge &judge, const MemoryRequest &request, const Stamp &kind);
   Doubt *earlierDoubt(const Stamp &reader, uint64_t address);
   void settleDoubts(uint32_t wave, uint64_t address);

@@ -81,8 +81,28 @@ void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
     ofWave->second.erase(address / 8);
 }
 
+/// Nobody says that the end of a wave or of a kernel writes the scalar cache back.
+void OrderCheck::reportKeptStores(Wave &wave) {
+  for (const ScalarStore &store : wave.checks->order.scalarStores) {
+    Site site = Site::of(wave, *store.instruction);
+    findings.report(Check::GlobalRace, site, {}, [&] {
+      const Allocation *allocation = system.home.owner(store.address);
+      Finding finding;
+      finding.title = "a scalar store stays in the scalar cache when its wave ends";
+      finding.lines = {
+          findings.line("write", site,
+                        allocation ? describePlace(*allocation, store.address) : fmt::format("0x{:x}", store.address))};
+      finding.needs = "s_dcache_wb behind the store, before s_endpgm";
+      return finding;
+    });
+  }
+  wave.checks->order.scalarStores.clear();
+}
+
 void OrderCheck::waveEnds(Wave &wave) {
   waves[wave.number].ended = true;
+  if (checks.has(Check::GlobalRace))
+    reportKeptStores(wave);
   passOn(wave);
   auto ofWave = doubts.find(wave.number);
   if (ofWave == doubts.end())

@@ -22,7 +22,8 @@ struct AccessStamp {
   uint8_t stream : 2 = 0;
   uint8_t scope : 2 = 0;
   uint8_t writes : 1 = 0;
-  uint8_t isAtomic : 1 = 0; ///< carries a scope, or is a read-modify-write
+  uint8_t isAtomic : 1 = 0;      ///< carries a scope, or is a read-modify-write
+  uint8_t inScalarCache : 1 = 0; ///< a store that later scalar loads of its wave see
 };
 
 /// Says what is ordered before the access under way, and is told what is not.

@@ -35,10 +35,16 @@ void PoisonStep::checkScalars(const Operand &operand, PoisonSink kind) {
 }
 
 void PoisonStep::checkScalarMemory() {
-  bool hasDescriptor = instruction.mnemonic.starts_with("s_buffer_");
+  if (instruction.operandCount == 0) // what the cache is told
+    return;
+  std::string_view name = instruction.mnemonic;
+  bool hasDescriptor = name.starts_with("s_buffer_"), isAtomic = name.find("_atomic_") != std::string_view::npos,
+       isStore = name.find("_store_") != std::string_view::npos;
   checkScalars(instruction.operands[1], hasDescriptor ? PoisonSink::Descriptor : PoisonSink::Address);
   if (instruction.operandCount > 2)
     checkScalars(instruction.operands[2], PoisonSink::Address);
+  if (isAtomic || (isStore && instruction.modifiers.sc0))
+    checkScalars(instruction.operands[0], PoisonSink::SharedStore);
 }
 
 void PoisonStep::checkLocalMemory() {

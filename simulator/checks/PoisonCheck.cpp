@@ -123,6 +123,14 @@ void PoisonCheck::gather(Wave &wave, const MemoryRequest &request, CarriedPoison
   const Instruction &instruction = *request.instruction;
   const PoisonRegisters &registers = *stateOf(wave).registers;
   std::string_view name = instruction.mnemonic;
+  for (unsigned word = 0; word < request.words && request.isScalar(); ++word) {
+    unsigned index = (instruction.operands[0].index + word) & 127;
+    carried.scalars[word] = registers.scalars[index];
+    if (registers.scalars[index] && !carried.origin)
+      carried.origin = registers.scalarOrigins[index];
+  }
+  if (request.isScalar())
+    return;
   unsigned first = name.starts_with("buffer_") ? 0 : 1, operands = request.pieces;
   unsigned words = request.words / operands;
   for (unsigned operand = 0; operand < operands; ++operand)

@@ -296,9 +296,20 @@ void PoisonMemory::writePiece(Wave &wave, const MemoryRequest &request, const Ca
   }
 }
 
+void PoisonMemory::writeScalars(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried) {
+  forBits(request.lanes, [&](unsigned word) {
+    uint32_t poison = carried ? carried->scalars[word] : 0;
+    Place place = find(wave, Space::Global, 0, request.address[0] + 4 * word, 4, poison);
+    for (unsigned byte = 0; byte < 4 && place.flags; ++byte)
+      put(place, byte, uint8_t(poison >> (8 * byte)), carried ? carried->origin : 0);
+  });
+}
+
 void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried) {
   if (!carried && isClean(request.space))
     return;
+  if (request.isScalar())
+    return writeScalars(wave, request, carried);
   bool isPlain = !carried && request.space == Space::Lds && (request.pieces > 1 || hasWholeLanes(request));
   for (unsigned piece = 0; piece < request.pieces; ++piece) {
     Row row;

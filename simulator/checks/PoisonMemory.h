@@ -55,6 +55,7 @@ public:
   UnwrittenRead readScalars(const MemoryRequest &request, CarriedPoison &carried);
   /// The request stored its poison, or nothing that is poison when `carried` is null.
   void write(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried);
+  void writeScalars(Wave &wave, const MemoryRequest &request, const CarriedPoison *carried);
   /// A load to LDS put down its data there.
   void writeLds(const MemoryRequest &request, const CarriedPoison *carried);
 

@@ -9,8 +9,8 @@ bool isAtomic(const Instruction &instruction) {
 }
 
 bool issuesRequest(std::string_view mnemonic) {
-  for (std::string_view prefix :
-       {"global_", "flat_", "scratch_", "buffer_", "ds_", "s_load_", "s_buffer_load_", "s_mem"})
+  for (std::string_view prefix : {"global_", "flat_", "scratch_", "buffer_", "ds_", "s_load_", "s_buffer_load_",
+                                  "s_mem", "s_store_", "s_buffer_store_", "s_atomic_", "s_buffer_atomic_", "s_dcache_"})
     if (mnemonic.starts_with(prefix))
       return true;
   return false;
@@ -74,8 +74,9 @@ RegisterUse registerUseOf(const Instruction &instruction) {
   std::string_view mnemonic = instruction.mnemonic;
   uint16_t implicit = instruction.row->implicit;
   unsigned destinations = destinationsOf(instruction);
-  // Data and result of a buffer atomic are the same register.
-  bool readsFirst = implicit & readsDestination || (isAtomic(instruction) && mnemonic.starts_with("buffer_"));
+  // Data and result of a buffer or scalar atomic are the same registers.
+  bool readsFirst = implicit & readsDestination ||
+                    (isAtomic(instruction) && (mnemonic.starts_with("buffer_") || isScalar(instruction)));
   Collector collector(use);
   for (unsigned i = 0; i < instruction.operandCount; ++i) {
     const Operand &operand = instruction.operands[i];

@@ -172,6 +172,7 @@ const std::unordered_map<std::string_view, Reader> &readers() {
       {"offen", readFlag<&Modifiers::offen>},
       {"idxen", readFlag<&Modifiers::idxen>},
       {"sc0", readFlag<&Modifiers::sc0>},
+      {"glc", readFlag<&Modifiers::sc0>}, // the same bit of scalar memory instructions
       {"sc1", readFlag<&Modifiers::sc1>},
       {"nt", readFlag<&Modifiers::nt>},
       {"lds", readFlag<&Modifiers::lds>},

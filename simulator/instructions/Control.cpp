@@ -58,6 +58,11 @@ void setIndexedOperands(Wave &wave, const Instruction &instruction) {
   wave.s[m0Register] = (wave.s[m0Register] & ~0xf000u) | uint32_t(instruction.immediate & 15) << 12;
 }
 
+void setSkip(Wave &wave, const Instruction &instruction) {
+  uint32_t bits = readUniform32(wave, instruction.operands[0]), index = readUniform32(wave, instruction.operands[1]);
+  wave.mode = bits >> (index & 31) & 1 ? wave.mode | skipMode : wave.mode & ~skipMode;
+}
+
 void trap(Wave &, const Instruction &instruction) {
   unsigned number = instruction.immediate & 255;
   if (number == 3) // a debugger's trap does nothing without one
@@ -91,6 +96,8 @@ void addControl(InstructionTable &table) {
   add("s_set_gpr_idx_off", indexOff);
   add("s_set_gpr_idx_idx", setIndex, readsM0 | writesM0);
   add("s_set_gpr_idx_mode", setIndexedOperands, readsM0 | writesM0);
+  add("s_setvskip", setSkip);
+  add("v_nop", doNothing, ignoresExec);
   // What steers the clock, the arbiter or the instruction cache changes no result.
   for (std::string_view name : {"s_nop", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel", "s_wakeup"})
     add(name, doNothing);

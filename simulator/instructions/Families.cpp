@@ -16,6 +16,7 @@ const InstructionTable &instructionsOf(ChipSet chip) {
     addScalarBinary(table);
     addScalarCompare(table);
     addScalarMemory(table);
+    addScalarStores(table);
     addScalarUnary(table);
     addVectorBits(table);
     addVectorCompare(table);

@@ -15,6 +15,7 @@ void addMatrixInstructions(InstructionTable &table);
 void addScalarBinary(InstructionTable &table);
 void addScalarCompare(InstructionTable &table);
 void addScalarMemory(InstructionTable &table);
+void addScalarStores(InstructionTable &table);
 void addScalarUnary(InstructionTable &table);
 void addVectorBits(InstructionTable &table);
 void addVectorCompare(InstructionTable &table);

@@ -40,4 +40,21 @@ void writeHardwareRegister(Wave &wave, unsigned id, uint32_t value) {
   wave.mode = value;
 }
 
+SkipEffect skipEffectOf(const Instruction &instruction) {
+  constexpr unsigned skipBit = std::countr_zero(skipMode);
+  const Operand &first = instruction.operands[0], &second = instruction.operands[1];
+  auto isConstant = [](const Operand &operand) { return operand.kind == Operand::Kind::Constant; };
+  if (instruction.mnemonic == "s_setvskip") {
+    bool isKnown = isConstant(first) && isConstant(second);
+    return isKnown && !(first.constant >> (second.constant & 31) & 1) ? SkipEffect::Clears : SkipEffect::MaySet;
+  }
+  if (!instruction.mnemonic.starts_with("s_setreg_"))
+    return SkipEffect::None;
+  unsigned id = instruction.immediate & 63, begin = instruction.immediate >> 6 & 31,
+           end = begin + (instruction.immediate >> 11 & 31) + 1;
+  if (id != modeRegister || skipBit < begin || skipBit >= end)
+    return SkipEffect::None;
+  return isConstant(second) && !(second.constant >> (skipBit - begin) & 1) ? SkipEffect::Clears : SkipEffect::MaySet;
+}
+
 } // namespace heddle::simulator

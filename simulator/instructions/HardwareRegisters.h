@@ -10,4 +10,8 @@ namespace heddle::simulator {
 uint32_t readHardwareRegister(const Wave &wave, unsigned id);
 void writeHardwareRegister(Wave &wave, unsigned id, uint32_t value);
 
+/// What an instruction does to VSKIP, as far as its constants say.
+enum class SkipEffect : uint8_t { None, MaySet, Clears };
+SkipEffect skipEffectOf(const Instruction &instruction);
+
 } // namespace heddle::simulator

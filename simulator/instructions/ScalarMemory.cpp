@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loads into scalar registers, the clocks, and what the scalar cache is told. Source: AMD Instinct MI300 (CDNA3)
+// Loads into scalar registers, and the clocks. Source: AMD Instinct MI300 (CDNA3)
 // Instruction Set Architecture, SMEM.
+#include "simulator/instructions/ScalarMemory.h"
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/InstructionTable.h"
-#include "simulator/memory/MemoryPort.h"
 
 namespace heddle::simulator {
 namespace {
-
-void landScalars(Wave &wave, MemoryRequest &request) {
-  std::memcpy(wave.s + request.destination, request.scalarData, request.words * 4);
-}
 
 void sampleScalars(Wave &wave, MemoryRequest &request) {
   for (unsigned word = 0; word < request.words; ++word) {
@@ -25,15 +21,6 @@ void sampleScalars(Wave &wave, MemoryRequest &request) {
   }
 }
 
-/// `s2`, `0x10` or `s2 offset:0x10`, in bytes.
-uint64_t scalarOffset(const Wave &wave, const Instruction &instruction) {
-  uint64_t offset = uint64_t(int64_t(instruction.modifiers.offset));
-  const Operand &operand = instruction.operands[2];
-  if (operand.kind == Operand::Kind::Constant)
-    return offset + uint64_t(int64_t(int32_t(operand.constant))); // 21 bits, signed
-  return offset + readUniform32(wave, operand);
-}
-
 template <unsigned words>
 void loadScalars(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
@@ -45,10 +32,10 @@ void loadScalars(Wave &wave, const Instruction &instruction) {
   request.bytes = 4;
   request.queues = MemoryRequest::Scalar;
   request.words = words;
+  request.scope = scalarScope(instruction);
   request.destination = instruction.operands[0].index;
   request.lanes = (uint64_t(1) << words) - 1;
-  // The two low bits of an address are dropped.
-  request.address[0] = (readUniform64(wave, instruction.operands[1]) + scalarOffset(wave, instruction)) & ~uint64_t(3);
+  request.address[0] = scalarAddress(wave, instruction);
   wave.memory->issue(wave, request);
 }
 
@@ -56,10 +43,7 @@ void loadScalars(Wave &wave, const Instruction &instruction) {
 template <unsigned words>
 void loadScalarsFromBuffer(Wave &wave, const Instruction &instruction) {
   MemoryRequest request;
-  const uint32_t *descriptor = wave.s + instruction.operands[1].index;
-  uint64_t base = descriptor[0] | uint64_t(descriptor[1] & 0xffff) << 32;
-  uint64_t stride = descriptor[1] >> 16 & 0x3fff, records = descriptor[2];
-  uint64_t size = stride ? stride * records : records, offset = scalarOffset(wave, instruction) & ~uint64_t(3);
+  ScalarRange range(wave, instruction);
   request.sample = sampleScalars;
   request.land = landScalars;
   request.instruction = &instruction;
@@ -68,11 +52,10 @@ void loadScalarsFromBuffer(Wave &wave, const Instruction &instruction) {
   request.bytes = 4;
   request.queues = MemoryRequest::Scalar;
   request.words = words;
+  request.scope = scalarScope(instruction);
   request.destination = instruction.operands[0].index;
-  request.lanes = 0;
-  for (unsigned word = 0; word < words; ++word)
-    request.lanes |= uint64_t(offset + 4 * word + 4 <= size) << word;
-  request.address[0] = base + offset;
+  request.lanes = range.words(words);
+  request.address[0] = range.base + range.offset;
   wave.memory->issue(wave, request);
 }
 
@@ -90,8 +73,6 @@ void readClock(Wave &wave, const Instruction &instruction) {
   request.destination = instruction.operands[0].index;
   wave.memory->issue(wave, request);
 }
-
-void doNothing(Wave &, const Instruction &) {}
 
 } // namespace
 
@@ -111,10 +92,6 @@ void addScalarMemory(InstructionTable &table) {
   add("s_buffer_load_dwordx16", loadScalarsFromBuffer<16>);
   add("s_memtime", readClock);
   add("s_memrealtime", readClock);
-  add("s_dcache_inv", doNothing, 0);
-  add("s_dcache_wb", doNothing, 0);
-  add("s_dcache_inv_vol", doNothing, 0);
-  add("s_dcache_wb_vol", doNothing, 0);
 }
 
 } // namespace heddle::simulator

@@ -26,8 +26,11 @@ constexpr uint64_t instructionsToAge = 1 << 14;
 constexpr uint64_t instructionsToThaw = 1 << 20;
 constexpr uint64_t defaultLimit = uint64_t(4) << 30;
 
-void executeIndexed(Wave &wave, const Instruction &instruction) {
-  if (!instruction.row || !instruction.mnemonic.starts_with("v_"))
+/// Under MODE's bits for indexed registers and for skipping, which kernels seldom set.
+void executeInMode(Wave &wave, const Instruction &instruction) {
+  if (wave.mode & skipMode && !isScalar(instruction))
+    return;
+  if (!(wave.mode & indexedMode) || !instruction.row || !instruction.mnemonic.starts_with("v_"))
     return instruction.execute(wave, instruction);
   Instruction moved = withRelativeRegisters(wave, instruction);
   moved.execute(wave, moved);
@@ -415,6 +418,12 @@ void Machine::step(Program &program, Wave &wave, uint64_t most) {
     const Instruction &instruction = program.at(wave.pc);
     wave.current = &instruction;
     if constexpr (watched)
+      if (wave.mode & skipMode && !isScalar(instruction)) { // nobody is to see it
+        wave.pc += instruction.sizeBytes;
+        ++wave.executed;
+        continue;
+      }
+    if constexpr (watched)
       if (options.trace)
         options.trace(wave, instruction);
     wave.pc += instruction.sizeBytes;
@@ -422,8 +431,8 @@ void Machine::step(Program &program, Wave &wave, uint64_t most) {
     if constexpr (watched)
       if (watcher)
         watcher->beforeInstruction(wave, instruction);
-    if (wave.mode & indexedMode) [[unlikely]]
-      executeIndexed(wave, instruction);
+    if (wave.mode & (indexedMode | skipMode)) [[unlikely]]
+      executeInMode(wave, instruction);
     else
       instruction.execute(wave, instruction);
     if constexpr (watched)

@@ -18,7 +18,7 @@ bool writes(const MemoryRequest &request) {
 }
 /// Whether others may find something else behind it.
 bool changesMemory(const MemoryRequest &request) {
-  return writes(request) || request.kind == RequestKind::WriteBack;
+  return writes(request) || request.kind == RequestKind::WriteBack || request.kind == RequestKind::ScalarWriteBack;
 }
 bool isGlobalVector(const MemoryRequest &request) {
   return request.queues & MemoryRequest::Vector && request.space != Space::Scratch;
@@ -53,6 +53,8 @@ bool keepsOrder(const PendingRequest &earlier, const PendingRequest &later) {
   if (earlier.wave == later.wave &&
       ((isLocal(earlier.request) && isLocal(later.request)) || shareScratch(earlier.request, later.request)))
     return true;
+  if (later.request.kind == RequestKind::ScalarWriteBack)
+    return earlier.request.isScalar() && earlier.request.kind == RequestKind::Store;
   if (later.request.kind == RequestKind::WriteBack)
     return earlier.request.kind == RequestKind::Store || earlier.request.kind == RequestKind::Atomic;
   return shareLine(earlier, later);
@@ -153,7 +155,7 @@ void MemoryPort::listLines(PendingRequest &pending) const {
 
 bool MemoryPort::performsAtIssue(const MemoryRequest &request) {
   // An invalidation holds for every later load, and earlier ones may bring anything that is newer.
-  if (request.kind == RequestKind::Invalidate)
+  if (request.kind == RequestKind::Invalidate || request.kind == RequestKind::ScalarInvalidate)
     return true;
   switch (options.policy) {
   case Policy::Earliest:
@@ -266,12 +268,12 @@ void MemoryPort::perform(PendingRequest &pending) {
     system.writeBack(*wave.unit, request.scope);
   else if (request.kind == RequestKind::Invalidate)
     system.invalidate(*wave.unit, request.scope);
-  else if (options.policy == Policy::Latest && request.kind == RequestKind::Store &&
+  else if (options.policy == Policy::Latest && request.kind == RequestKind::Store && !request.isScalar() &&
            (request.space == Space::Global || request.space == Space::Lds))
     asInstruction(pending, [&] { sampleMirrored(wave, request); });
   else
     asInstruction(pending, [&] { request.sample(wave, request); });
-  if (isGlobalVector(request))
+  if (isGlobalVector(request) || (request.isScalar() && request.scope >= Scope::Agent))
     notePoll(wave, request);
   if (options.watcher)
     options.watcher->performed(wave, request);
@@ -421,7 +423,7 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
       polls.repeated = 0;
     return;
   }
-  unsigned firstLane = request.lanes ? unsigned(std::countr_zero(request.lanes)) : 0;
+  unsigned firstLane = request.lanes && !request.isScalar() ? unsigned(std::countr_zero(request.lanes)) : 0;
   uint64_t first = request.lanes ? request.address[firstLane] : 0;
   auto begin = std::begin(polls.sites), end = std::end(polls.sites);
   auto isThere = [&](const Polls::Site &each) { return each.first == first; };
@@ -431,7 +433,9 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
     return;
   }
   uint64_t addresses = request.lanes | 1, values = 0;
-  for (uint64_t rest = request.lanes; rest; rest &= rest - 1) {
+  if (request.isScalar())
+    mix(addresses, first), mix(values, request.scalarData[0]);
+  for (uint64_t rest = request.isScalar() ? 0 : request.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     mix(addresses, request.address[lane]);
     for (unsigned word = 0; word < request.words; ++word)

@@ -3,7 +3,7 @@
 // a wait forces it. What keeps this from being stronger than the machine:
 //   - requests of one compute unit to the same line are performed in the order of issue, and so are LDS requests of one
 //     wave, and those to its scratch;
-//   - buffer_wbl2 is performed behind all earlier stores of its compute unit;
+//   - buffer_wbl2 is performed behind all earlier stores of its compute unit, s_dcache_wb behind the scalar ones;
 //   - results land in the order of issue, queue by queue.
 #pragma once
 #include "simulator/memory/LinkTraffic.h"
@@ -109,13 +109,20 @@ public:
   void read(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, void *out) {
     if (options.speculation)
       return options.speculation->read(address, size, out);
-    request.isScalar() ? system.readScalar(*wave.unit, address, size, out)
+    request.isScalar() ? system.readScalar(*wave.unit, request.scope, address, size, out)
                        : system.read(*wave.unit, request.scope, address, size, out);
   }
   void write(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, const void *in) {
     if (options.speculation)
       return options.speculation->write(address, size, in);
-    system.write(*wave.unit, request.scope, address, size, in);
+    request.isScalar() ? system.writeScalar(*wave.unit, request.scope, address, size, in)
+                       : system.write(*wave.unit, request.scope, address, size, in);
+  }
+  /// s_dcache_wb and s_dcache_inv.
+  void tellScalarCache(Wave &wave, RequestKind kind) {
+    if (options.direct)
+      return;
+    kind == RequestKind::ScalarWriteBack ? system.writeBackScalar(*wave.unit) : system.invalidateScalar(*wave.unit);
   }
   uint8_t *change(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size) {
     if (options.speculation)

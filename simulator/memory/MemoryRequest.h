@@ -22,11 +22,13 @@ enum class Space : uint8_t { None, Global, Lds, Scratch, Flat };
 enum class RequestKind : uint8_t {
   Load,
   Store,
-  Atomic,     ///< reads and writes in one event
-  LoadToLds,  ///< reads global memory at `sample`, writes LDS at `land`
-  WriteBack,  ///< buffer_wbl2
-  Invalidate, ///< buffer_inv
-  Other,      ///< clocks, moves between lanes that count in lgkmcnt
+  Atomic,           ///< reads and writes in one event
+  LoadToLds,        ///< reads global memory at `sample`, writes LDS at `land`
+  WriteBack,        ///< buffer_wbl2
+  Invalidate,       ///< buffer_inv
+  ScalarWriteBack,  ///< s_dcache_wb
+  ScalarInvalidate, ///< s_dcache_inv
+  Other,            ///< clocks, moves between lanes that count in lgkmcnt
 };
 
 /// For whom an access is coherent: what sc0 and sc1 say. A read-modify-write is always done where the device is
@@ -58,11 +60,11 @@ struct MemoryRequest {
   uint32_t serial = 0; ///< no other request of the wave has it
   uint8_t queues = 0;
   bool isRow = false;                      ///< isRowOfLanes(), as far as MemoryPort::issue() found it out
-  uint8_t words = 1;                       ///< 32-bit words per lane; of a scalar load in all
+  uint8_t words = 1;                       ///< 32-bit words per lane; of a scalar access in all
   uint16_t destination = 0;                ///< first row, or first scalar register
   uint32_t ldsBase = 0;                    ///< of a load to LDS: where the wave's data go, `words` of each lane
   uint8_t ldsStride = 0;                   ///< bytes from one lane's to the next one's
-  uint64_t lanes = 0;                      ///< active at issue; of a scalar load, a bit for each word that exists
+  uint64_t lanes = 0;                      ///< active at issue; of a scalar access, a bit for each word that exists
   uint64_t inRange[mostWordsPerLane] = {}; ///< lanes whose word exists; the others read 0 and write nothing
   uint64_t address[waveLanes];             ///< global addresses, or offsets in LDS or in a lane's scratch
   union {
@@ -70,7 +72,7 @@ struct MemoryRequest {
     uint32_t scalarData[mostScalarWords];
   };
 
-  /// A scalar load reads `words` from address[0]; what lanes access is in inRange.
+  /// A scalar access is one of `words` at address[0]; what lanes access is in inRange.
   bool isScalar() const { return queues & Scalar; }
   bool readsMemory() const {
     return kind == RequestKind::Load || kind == RequestKind::LoadToLds || kind == RequestKind::Atomic;

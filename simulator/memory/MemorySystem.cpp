@@ -21,6 +21,12 @@ void forLines(uint64_t address, unsigned size, Bytes *bytes, Action action) {
   }
 }
 
+/// The line's own first byte may lie before the allocation: not every one begins with a line.
+uint64_t firstDirtyAddress(const CacheLine &line) {
+  unsigned half = line.dirty.bits[0] ? 0 : 1;
+  return line.address + 64 * half + unsigned(std::countr_zero(line.dirty.bits[half]));
+}
+
 } // namespace
 
 Device &MemorySystem::addDevice(const DeviceShape &shape) {
@@ -157,19 +163,69 @@ void MemorySystem::read(ComputeUnit &unit, Scope scope, uint64_t address, unsign
   });
 }
 
-void MemorySystem::readScalar(ComputeUnit &unit, uint64_t address, unsigned size, void *out) {
+// ---- The scalar cache ----
+
+void MemorySystem::readScalar(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out) {
   const Allocation &allocation = holder(address, size, false);
   forLines(address, size, static_cast<uint8_t *>(out), [&](uint64_t at, unsigned part, uint8_t *bytes) {
     uint64_t line = lineOf(at);
+    if (scope >= Scope::Agent) {
+      std::memcpy(bytes, readThroughL2(unit, scope, allocation, line) + (at - line), part);
+      return;
+    }
     CacheLine *kept = unit.scalar.find(line);
     if (!kept) {
-      if (unit.scalar.size() >= limits.scalar)
+      if (unit.scalar.size() >= limits.scalar) {
+        writeBackScalar(unit);
         unit.scalar.clear();
+      }
       kept = &unit.scalar.get(line);
       fill(unit.scalar, *kept, allocation, readThroughL2(unit, Scope::Wave, allocation, line));
+    } else if (!kept->valid.isAll()) { // a store made it
+      copyMasked(unit.scalar.ownBytes(*kept), readThroughL2(unit, Scope::Wave, allocation, line), ~kept->valid);
+      kept->valid = ByteMask::all();
     }
     std::memcpy(bytes, kept->bytes + (at - line), part);
   });
+}
+
+void MemorySystem::writeScalar(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in) {
+  const Allocation &allocation = holder(address, size, true);
+  forLines(address, size, static_cast<const uint8_t *>(in), [&](uint64_t at, unsigned part, const uint8_t *bytes) {
+    uint64_t line = lineOf(at);
+    auto offset = unsigned(at - line);
+    if (scope >= Scope::Agent) {
+      if (CacheLine *kept = unit.scalar.find(line); kept && kept->valid.covers(ByteMask::of(offset, part)))
+        std::memcpy(unit.scalar.ownBytes(*kept) + offset, bytes, part);
+      writeThroughL2(unit, scope, allocation, at, part, bytes);
+      return;
+    }
+    if (unit.scalar.size() >= limits.scalar) {
+      writeBackScalar(unit);
+      unit.scalar.clear();
+    }
+    CacheLine &kept = unit.scalar.get(line);
+    std::memcpy(unit.scalar.ownBytes(kept) + offset, bytes, part);
+    unit.scalar.makeDirty(kept, ByteMask::of(offset, part));
+  });
+}
+
+/// Stores of the scalar cache are of whole words.
+void MemorySystem::cleanScalar(ComputeUnit &unit, CacheLine &line) {
+  const Allocation *allocation = home.owner(firstDirtyAddress(line));
+  if (!allocation) // freed
+    return;
+  for (unsigned offset = 0; offset < lineBytes; offset += 4)
+    if ((line.dirty & ByteMask::of(offset, 4)).any())
+      writeThroughL2(unit, Scope::Wave, *allocation, line.address + offset, 4, line.bytes + offset);
+}
+
+void MemorySystem::writeBackScalar(ComputeUnit &unit) {
+  unit.scalar.cleanAll([&](CacheLine &line) { cleanScalar(unit, line); });
+}
+
+void MemorySystem::invalidateScalar(ComputeUnit &unit) {
+  unit.scalar.dropClean();
 }
 
 // ---- Writing ----
@@ -190,12 +246,18 @@ void MemorySystem::writeHome(const Allocation &allocation, const Device &writer,
 
 void MemorySystem::writeLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t address,
                              unsigned size, const uint8_t *in) {
+  uint64_t line = lineOf(address);
+  if (CacheLine *kept = unit.vector.find(line))
+    std::memcpy(unit.vector.ownBytes(*kept) + (address - line), in, size);
+  writeThroughL2(unit, scope, allocation, address, size, in);
+}
+
+void MemorySystem::writeThroughL2(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t address,
+                                  unsigned size, const uint8_t *in) {
   Device &device = *unit.device;
   uint64_t line = lineOf(address);
   unsigned offset = unsigned(address - line);
   ByteMask mask = ByteMask::of(offset, size);
-  if (CacheLine *kept = unit.vector.find(line))
-    std::memcpy(unit.vector.ownBytes(*kept) + offset, in, size);
   PageType page = pageTypeOf(allocation, device);
   bool isCached = page == PageType::Local || page == PageType::Remote;
   if (isCached && scope <= Scope::Workgroup) {
@@ -278,12 +340,6 @@ uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, 
 }
 
 // ---- Maintenance ----
-
-/// The line's own first byte may lie before the allocation: not every one begins with a line.
-static uint64_t firstDirtyAddress(const CacheLine &line) {
-  unsigned half = line.dirty.bits[0] ? 0 : 1;
-  return line.address + 64 * half + unsigned(std::countr_zero(line.dirty.bits[half]));
-}
 
 /// To be used before the next call: lines are forgotten when there are too many.
 CacheLine &MemorySystem::agreedLine(Device &device, uint64_t line) {
@@ -384,6 +440,9 @@ void MemorySystem::disturb(ComputeUnit &unit, std::mt19937_64 &random) {
   case 7:
   case 8:
     device.agreed.cleanAny(choice >> 8, [&](CacheLine &line) { moveHome(device, line); });
+    break;
+  case 9:
+    unit.scalar.cleanAny(choice >> 8, [&](CacheLine &line) { cleanScalar(unit, line); });
     break;
   default:
     break;

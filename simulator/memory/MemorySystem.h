@@ -79,7 +79,9 @@ public:
   // Each throws Fault for an address outside every allocation.
 
   void read(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out);
-  void readScalar(ComputeUnit &unit, uint64_t address, unsigned size, void *out);
+  /// Below Scope::Agent through the scalar cache.
+  void readScalar(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out);
+  void writeScalar(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
   void write(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
   /// The bytes where a read-modify-write of `scope` is done, for the caller to read and change at once. Aligned, so
   /// that they lie in one line; AddressSpace::toChange says which may lie behind an allocation.
@@ -87,6 +89,8 @@ public:
 
   void writeBack(ComputeUnit &unit, Scope scope);  ///< buffer_wbl2
   void invalidate(ComputeUnit &unit, Scope scope); ///< buffer_inv
+  void writeBackScalar(ComputeUnit &unit);         ///< s_dcache_wb
+  void invalidateScalar(ComputeUnit &unit);        ///< s_dcache_inv; what is not written back stays
   void beginKernel(Device &device);                ///< acquires at system scope
   void endKernel(Device &device);                  ///< releases at system scope
   /// Something that caches may do at any time, or nothing.
@@ -113,6 +117,10 @@ private:
   const uint8_t *readAgreed(Device &device, Scope scope, const Allocation &allocation, PageType page, uint64_t line);
   void writeLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t address, unsigned size,
                  const uint8_t *in);
+  /// Behind the vector cache.
+  void writeThroughL2(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t address, unsigned size,
+                      const uint8_t *in);
+  void cleanScalar(ComputeUnit &unit, CacheLine &line);
   void writeHome(const Allocation &allocation, const Device &writer, uint64_t line, const uint8_t *bytes,
                  const ByteMask &mask);
   template <typename Action>

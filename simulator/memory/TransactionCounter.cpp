@@ -55,6 +55,8 @@ void TransactionCounter::issued(Wave &, MemoryRequest &request) {
       return;
     uint64_t first = request.address[0] + 4 * uint64_t(std::countr_zero(request.lanes)),
              last = request.address[0] + 4 * uint64_t(63 - std::countl_zero(request.lanes));
+    if (request.writesMemory())
+      return countGlobal(request);
     add(counts.scalarReads, last / Transactions::scalarLineBytes - first / Transactions::scalarLineBytes + 1);
   } else if (request.space == Space::Lds)
     ++counts.lds;

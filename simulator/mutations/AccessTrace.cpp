@@ -87,6 +87,8 @@ void AccessTrace::issued(Wave &wave, MemoryRequest &request) {
     return;
   if (request.isScalar()) {
     add(wave, request.address[0]);
+    for (unsigned word = 0; word < request.words && request.writesMemory(); ++word)
+      add(wave, request.scalarData[word]);
     return;
   }
   std::vector<LaneAccess> accesses = accessesOf(request);

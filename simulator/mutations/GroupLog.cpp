@@ -84,12 +84,12 @@ void GroupLog::request(const Wave &wave, const MemoryRequest &request) {
   made.space = request.space;
   made.scope = request.scope;
   made.queues = request.queues;
-  made.bytes = request.isScalar() ? 4 : request.space == Space::Scratch ? 0 : request.bytes;
+  made.bytes = request.isScalar() ? request.bytes : request.space == Space::Scratch ? 0 : request.bytes;
   made.step = uint32_t(log.steps.size() - 1);
   made.hasResult = request.land && request.kind != RequestKind::LoadToLds && request.kind != RequestKind::Store;
   made.result = {!request.isScalar(), true, request.destination, request.words};
   std::vector<ByteRange> &ranges = request.space == Space::Lds ? made.lds : made.global;
-  if (request.isScalar())
+  if (request.isScalar() && request.space == Space::Global)
     ranges.push_back({request.address[0], request.address[0] + 4u * request.words});
   else if (request.bytes && request.space != Space::Scratch)
     forLanes(request.lanes, [&](unsigned lane) {

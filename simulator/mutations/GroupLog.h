@@ -39,12 +39,14 @@ struct LoggedRequest {
   }
   /// May be how others learn of something.
   bool tells() const {
-    return isGlobal() && (kind == RequestKind::Atomic || kind == RequestKind::WriteBack ||
-                          (kind == RequestKind::Store && scope > Scope::Wave));
+    return isGlobal() &&
+           (kind == RequestKind::Atomic || kind == RequestKind::WriteBack || kind == RequestKind::ScalarWriteBack ||
+            (kind == RequestKind::Store && (scope > Scope::Wave || queues & MemoryRequest::Scalar)));
   }
   /// That, or how it learns from others.
   bool synchronises() const {
-    return tells() || (isGlobal() && (kind == RequestKind::Invalidate || scope >= Scope::Agent));
+    return tells() || (isGlobal() && (kind == RequestKind::Invalidate || kind == RequestKind::ScalarInvalidate ||
+                                      scope >= Scope::Agent));
   }
 };
 

@@ -121,6 +121,8 @@ void LaunchFacts::judgeAccess(Wave &wave, const MemoryRequest &request, size_t i
     if (wave.pending->vector.size() + 2 >= vectorCapacity) // a full counter is a wait as well
       forget(index);
   }
+  if (request.isScalar() && (isGone || mutation.kind == MutationKind::ScopeNarrowed))
+    forget(index); // of the scalar cache no argument is made
   if (request.kind == RequestKind::WriteBack) {
     // What the device's other waves have released to the device, this one may pass on to everyone.
     auto has = [&](Scope scope) {

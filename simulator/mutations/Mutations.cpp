@@ -17,10 +17,11 @@ constexpr MutationKindInfo kinds[mutationKindCount] = {
     {MutationKind::LocalCountWeakened, "lgkmcnt-weakened", "`lgkmcnt(n)` becomes `lgkmcnt(n + 1)`"},
     {MutationKind::WaitFieldDropped, "wait-field-dropped", "a wait for both counters forgets one"},
     {MutationKind::BarrierRemoved, "barrier-removed", "`s_barrier` becomes `s_nop`"},
-    {MutationKind::WriteBackRemoved, "write-back-removed", "`buffer_wbl2` becomes `s_nop`"},
+    {MutationKind::WriteBackRemoved, "write-back-removed", "`buffer_wbl2` or `s_dcache_wb` becomes `s_nop`"},
     {MutationKind::InvalidateRemoved, "invalidate-removed", "`buffer_inv` becomes `s_nop`"},
     {MutationKind::ScopeNarrowed, "scope-narrowed",
-     "a load, store, `buffer_wbl2` or `buffer_inv` of the system's or the device's scope gets a narrower one"},
+     "a load, store, `buffer_wbl2` or `buffer_inv` of the system's or the device's scope gets a narrower one, a scalar "
+     "load or store loses `glc`"},
     {MutationKind::MaskRemoved, "mask-removed",
      "`s_and_saveexec_b64 d, m` becomes `s_mov_b64 d, exec`, and `s_and_b64 exec, exec, m` becomes `s_nop`"},
     {MutationKind::LdsBaseMoved, "m0-moved", "what is written to M0 is another place"},
@@ -116,6 +117,10 @@ void MutationMaker::addWaits(const Instruction &instruction, std::vector<Patch> 
 void MutationMaker::addScopes(const Instruction &instruction, std::vector<Patch> &patches) const {
   Format format = formatOf(instruction);
   const std::string &name = instruction.mnemonic;
+  const Field coherent{16, 1};
+  if (startsWithAny(name, {"s_load_", "s_buffer_load_", "s_store_", "s_buffer_store_"}) && instruction.modifiers.sc0)
+    patches.push_back(
+        {MutationKind::ScopeNarrowed, bytesOf(coherent.set(instruction.encoding, 0), instruction.sizeBytes), name});
   if (!startsWithAny(name, {"global_load", "global_store", "flat_load", "flat_store", "buffer_load", "buffer_store",
                             "buffer_wbl2", "buffer_inv"}))
     return;
@@ -227,7 +232,7 @@ void MutationMaker::addOffsets(const Instruction &instruction, std::vector<Patch
       return move({0, 8}, name.find("st64") != std::string::npos ? 1 : name.ends_with("64") ? 2 : 4, false);
     return move({0, 16}, step, false);
   case Format::ScalarMemory:
-    if (startsWithAny(name, {"s_load_", "s_buffer_load_"}))
+    if (startsWithAny(name, {"s_load_", "s_buffer_", "s_store_", "s_atomic_"}))
       move({32, 21}, step, true);
     return;
   case Format::Other:
@@ -246,7 +251,7 @@ std::vector<Mutation> MutationMaker::of(std::span<const uint8_t> all, size_t at,
     addWaits(instruction, patches);
   else if (name == "s_barrier")
     remove(MutationKind::BarrierRemoved);
-  else if (name == "buffer_wbl2")
+  else if (name == "buffer_wbl2" || name == "s_dcache_wb")
     remove(MutationKind::WriteBackRemoved);
   else if (name == "buffer_inv")
     remove(MutationKind::InvalidateRemoved);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/mutations/WaitFlow.h"
+#include "simulator/instructions/HardwareRegisters.h"
 #include "simulator/mutations/Sequence.h"
 #include <algorithm>
 #include <set>
@@ -30,7 +31,7 @@ bool letsOthersGoOn(const Instruction &instruction) {
 
 /// Where nobody can say what comes next, or which registers an instruction means.
 bool isOpaque(const Instruction &instruction) {
-  return !Decoder::isKnown(instruction) ||
+  return !Decoder::isKnown(instruction) || skipEffectOf(instruction) == SkipEffect::MaySet ||
          startsWithAny(instruction.mnemonic, {"s_setpc", "s_swappc", "s_call", "s_rfe", "s_trap", "s_set_gpr_idx",
                                               "s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join"});
 }

@@ -77,4 +77,9 @@ struct Instruction {
   std::string text;                    ///< for reports
 };
 
+/// Neither computes on vector registers nor accesses memory for lanes.
+inline bool isScalar(const Instruction &instruction) {
+  return instruction.mnemonic.starts_with("s_");
+}
+
 } // namespace heddle::simulator

@@ -13,6 +13,9 @@ inline constexpr uint64_t allLanes = ~uint64_t(0);
 /// The bit of MODE under which vector operands are indexed by M0 (s_set_gpr_idx_on).
 inline constexpr uint32_t indexedMode = 1u << 27;
 
+/// VSKIP, the bit of MODE under which all but scalar instructions are skipped (s_setvskip).
+inline constexpr uint32_t skipMode = 1u << 28;
+
 class MemoryPort;
 struct ComputeUnit;
 struct PendingRequests;

@@ -116,14 +116,14 @@ std::string memoryText(const Instruction &instruction) {
   auto flag = [&](bool present, const char *name) { text += present ? std::string(" ") + name : ""; };
   flag(modifiers.idxen, "idxen");
   flag(modifiers.offen, "offen");
-  if (modifiers.offset)
+  if (modifiers.offset || instruction.text.find(" offset:0x0") != std::string::npos) // of scalar instructions
     text += fmt::format(" offset:{}", modifiers.offset);
   if (modifiers.offset0)
     text += fmt::format(" offset0:{}", modifiers.offset0);
   if (modifiers.offset1)
     text += fmt::format(" offset1:{}", modifiers.offset1);
   flag(modifiers.gds, "gds");
-  flag(modifiers.sc0, "sc0");
+  flag(modifiers.sc0, instruction.mnemonic.starts_with("s_") ? "glc" : "sc0");
   flag(modifiers.nt, "nt");
   flag(modifiers.sc1, "sc1");
   flag(modifiers.lds, "lds");

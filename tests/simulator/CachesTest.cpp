@@ -89,7 +89,7 @@ TEST(Caches, AreLimitedAndLoseNothing) {
       expected[which][word] = value;
       break;
     default:
-      system.readScalar(unit, address, 4, &found); // may be old
+      system.readScalar(unit, Scope::Wave, address, 4, &found); // may be old
     }
     ASSERT_LE(unit.vector.size(), 4u);
     ASSERT_LE(unit.scalar.size(), 4u);
@@ -155,7 +155,7 @@ TEST(Caches, ReadTheSameWhetherTheyCopyOrBorrow) {
       if (kind < 20)
         system->read(unit, scope, address, 4, &result);
       else if (kind < 22)
-        system->readScalar(unit, address, 4, &result);
+        system->readScalar(unit, Scope::Wave, address, 4, &result);
       else if (kind < 26 && i > 2000) // much is borrowed by then
         system->write(unit, scope, address, 4, &value);
       else if (kind < 28 && i > 2000)

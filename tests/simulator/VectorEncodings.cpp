@@ -31,7 +31,7 @@ constexpr uint32_t sources(uint32_t first, uint32_t second, uint32_t third) {
 } // namespace
 
 Encodings vectorEncodings() {
-  Encodings encodings;
+  Encodings encodings = {{0x7E000000}}; // v_nop, whose fields are zero
   for (uint32_t opcode = 0; opcode < 256; ++opcode) {
     encodings.push_back({vop1(opcode, vector + 6)});
     encodings.push_back({vopc(opcode, vector + 6)});

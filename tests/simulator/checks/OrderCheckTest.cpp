@@ -229,6 +229,30 @@ TEST(GlobalRace, ScalarLoadBehindAStore) {
   expectNone(WavesOf::Group, {scalar + store});
 }
 
+TEST(GlobalRace, ScalarStores) {
+  std::string put = "s_store_dword s2, s[4:5], 0x0\n", get = "s_load_dword s10, s[4:5], 0x0\n",
+              lgkm = "s_waitcnt lgkmcnt(0)\n", back = "s_dcache_wb\n", one = "s_mov_b64 exec, 1\n";
+  expectNone(WavesOf::Group, {put + back});
+  expectNone(WavesOf::Group, {put + lgkm + get + lgkm + back});
+  expectNeed(WavesOf::Group, {put + lgkm}, "s_dcache_wb behind the store, before s_endpgm");
+  expectNeed(WavesOf::Group, {back + put}, "s_dcache_wb behind the store, before s_endpgm");
+  expectNone(WavesOf::Group, {put + back + lgkm + "s_barrier\n", one + "s_barrier\n" + load});
+  AssembledKernel unordered({put + "s_barrier\n" + back, one + "s_barrier\n" + load});
+  EXPECT_THAT(reportOf(unordered, {}), HasSubstr("two accesses to the same memory that nothing orders"));
+  expectNeed(WavesOf::Group, {put + back + lgkm + "s_barrier\n", "s_barrier\n" + get + lgkm},
+             "a vector load: the scalar cache is not told of stores of the same launch");
+}
+
+TEST(GlobalRace, ScalarAtomicsSynchronise) {
+  std::string lgkm = "s_waitcnt lgkmcnt(0)\n",
+              arrive = "s_mov_b32 s10, 1\ns_atomic_add s10, s[4:5], 0x400 glc\n" + lgkm,
+              await = "poll:\ns_load_dword s10, s[4:5], 0x400 glc\n" + lgkm +
+                      "s_cmp_lg_u32 s10, 257\ns_cbranch_scc1 poll\n";
+  expectNone(WavesOf::Device, {store + "buffer_wbl2 sc1\n" + wait + arrive, await + "buffer_inv sc1\n" + load + wait});
+  AssembledKernel plain({store + wait + arrive, await + "buffer_inv sc1\n" + load + wait}, WavesOf::Device);
+  EXPECT_THAT(reportOf(plain, {}), HasSubstr("two accesses to the same memory that nothing orders"));
+}
+
 // ---- Read-modify-writes that the chip lacks ----
 
 /// What LLVM makes of one: a plain load, and a compare-and-swap that expects what it has brought.

@@ -95,6 +95,8 @@ void compareAll(const std::string &chip, size_t atLeast) {
     for (const std::string &name : expected.read)
       EXPECT_TRUE(found.read.contains(name) || mayBeReadByLlvmAlone(instruction, name))
           << instruction.text << " reads " << name;
+    if (instruction.mnemonic == "s_setvskip") // of the format of comparisons, from which LLVM says that it writes SCC
+      expected.written.erase("scc");
     EXPECT_EQ(found.written, expected.written) << instruction.text;
   }
   std::string lacking;

@@ -196,12 +196,47 @@ void tryObject(const std::string &bytes) {
   }
 }
 
-TEST(DamagedObjects, GiveErrorsAndNoCrash) {
-  const std::string good = readObject("preload-v6.hsaco");
-  std::mt19937 random(7);
+constexpr size_t abiVersionOffset = 8; // in the ELF header; 4 is code object version 6
+
+/// Version 4 has other hidden arguments, which a kernel that reads none does without.
+std::string asVersion4(std::string bytes) {
+  bytes[abiVersionOffset] = 2;
+  return bytes;
+}
+
+TEST(Loader, Version4) {
+  AmdCodeObject object = parseAmdCodeObject(asVersion4(readObject("preload-v5.hsaco")), "v4");
+  EXPECT_EQ(object.version, 4);
+  EXPECT_EQ(object.kernels.size(), 1u);
+  std::string older = readObject("preload-v5.hsaco");
+  older[abiVersionOffset] = 1;
+  EXPECT_CONTAINS(messageOf([&] { parseAmdCodeObject(older, "v3"); }),
+                  "has code object version 3, and Heddle reads 4 to 6");
+}
+
+/// The size of the only argument `out`, of 8 bytes, becomes 127: it ends beyond the block that the descriptor declares.
+TEST(Loader, ArgumentBeyondTheDeclaredBlock) {
+  std::string bytes = readObject("preload-v5.hsaco");
+  uint32_t declared = parseAmdCodeObject(bytes, "whole").kernels[0].declaredKernargBytes;
+  size_t size = bytes.find(std::string(".size\x08", 6));
+  ASSERT_NE(size, std::string::npos);
+  bytes[size + 5] = 127;
+  AmdKernel kernel = parseAmdCodeObject(bytes, "large").kernels[0];
+  EXPECT_EQ(kernel.declaredKernargBytes, declared);
+  EXPECT_GE(kernel.kernargBytes, 127u);
+}
+
+class DamagedObjects : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Versions, DamagedObjects, testing::Values(4, 5, 6));
+
+TEST_P(DamagedObjects, GiveErrorsAndNoCrash) {
+  std::string good = readObject(GetParam() == 6 ? "preload-v6.hsaco" : "preload-v5.hsaco");
+  if (GetParam() == 4)
+    good = asVersion4(good);
+  std::mt19937 random{unsigned(GetParam() + 1)};
   for (size_t size = 0; size < good.size(); size += 97)
     tryObject(good.substr(0, size));
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     std::string bytes = good;
     // Most of the bytes that matter are in the headers, the note and the descriptor, at the front.
     size_t range = round % 2 ? bytes.size() : 0x900;

@@ -46,7 +46,7 @@ private:
   /// Whether it has an address, which is hardly ever a good one.
   static bool accesses(const std::string &mnemonic) {
     for (const char *prefix : {"ds_", "global_", "flat_", "scratch_", "buffer_load", "buffer_store", "buffer_atomic",
-                               "s_load", "s_buffer_load"})
+                               "s_load", "s_store", "s_atomic", "s_buffer_"})
       if (mnemonic.starts_with(prefix))
         return true;
     return false;
