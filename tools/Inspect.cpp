@@ -211,6 +211,7 @@ int inspectObject(const InspectRequest &request, const std::string &file) {
   std::vector<std::vector<std::string>> rows = {{"kernel", code.kernel.name}, {"target", target}};
   nlohmann::ordered_json json = {{"kernel", code.kernel.name}, {"target", code.chip}, {"binaryBytes", file.size()}};
   if (request.json) {
+    json["arguments"] = argumentsAsJson(code.kernel); // a package lists its own
     addCode(json, code, request.waits);
     printJson(json);
   } else if (request.assembly || request.waits)

@@ -135,6 +135,19 @@ std::string listInstructions(const InspectedKernel &kernel) {
   return text;
 }
 
+nlohmann::ordered_json argumentsAsJson(const AmdKernel &kernel) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const AmdArgument &argument : kernel.arguments)
+    if (!argument.isHidden())
+      json.push_back({{"position", json.size()},
+                      {"name", argument.name},
+                      {"offset", argument.offset},
+                      {"bytes", argument.sizeBytes},
+                      {"kind", argument.valueKind},
+                      {"type", argument.typeName}});
+  return json;
+}
+
 void addCode(nlohmann::ordered_json &json, const InspectedKernel &inspected, bool waits) {
   const AmdKernel &kernel = inspected.kernel;
   const AmdRegisterCounts &used = kernel.registers;

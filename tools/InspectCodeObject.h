@@ -8,6 +8,9 @@
 
 namespace heddle {
 
+/// What a launch gives, in the order of positions; offsets and sizes in bytes of the argument block.
+nlohmann::ordered_json argumentsAsJson(const AmdKernel &kernel);
+
 /// Rows for formatTable: registers, LDS, scratch, occupancy, instructions.
 std::vector<std::vector<std::string>> describeCode(const InspectedKernel &kernel);
 /// What each wait waits for, and how many there are.

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One launch of a compiled kernel: `heddle inspect`, `heddle simulate` against the problem's result, `heddle check`."""
-import json
-import shlex
-import subprocess
+import pathlib
+import sys
 
 from problems import read_npy, write_npy
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "production"))
+from commands import execute, verdict_of  # noqa: E402
+
 LIMIT = 600  # seconds for one command
-
-
-class HeddleError(Exception):
-    """A command that ended otherwise than it should: what it was, and what it said."""
 
 
 class Launch:
@@ -41,17 +39,8 @@ class Launch:
         return options
 
     def execute(self, verb, accepted, options):
-        """What the command prints as JSON; the command itself is kept beside its inputs."""
         command = [self.heddle, verb, str(self.folder / self.told["object"]), "--json", *options]
-        (self.work / f"{verb}.sh").write_text(shlex.join(command) + "\n")
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise HeddleError(f"`{shlex.join(command)}` did not end within {LIMIT} seconds") from error
-        (self.work / f"{verb}.json").write_text(run.stdout)
-        if run.returncode not in accepted:
-            raise HeddleError(f"`{shlex.join(command)}` ended with {run.returncode}: {run.stderr.strip()[:1000]}")
-        return json.loads(run.stdout)
+        return execute(command, self.work, LIMIT, accepted)
 
     def run(self, policies=("earliest", "latest")):
         """A row of the table."""
@@ -66,7 +55,7 @@ class Launch:
             sentences = [self.problem.compare(name, read_npy(path)) for name, path in results.items()]
             row["wrong"] += [f"{policy}: {sentence}" for sentence in sentences if sentence]
         verdict = self.execute("check", (0, 1), options)
-        row["verdict"] = "clean" if verdict["clean"] else "findings" if verdict["findings"] else "not finished"
-        row["findings"] = [dict(kind=one["kind"], what=one.get("what", "")) for one in verdict["findings"]]
+        row["verdict"] = verdict_of(verdict)
+        row["findings"] = [one["kind"] for one in verdict["findings"]]
         row["notCleanBecause"] = verdict["notCleanBecause"]
         return row

@@ -13,8 +13,10 @@ import shutil
 import sys
 
 from environments import PRODUCERS, ProducerError, compile_kernels, find_python
-from launches import HeddleError, Launch
+from launches import Launch
 from problems import problems
+
+from commands import CommandError  # launches.py adds its folder to the path
 
 CHIPS = ["gfx942", "gfx950"]
 
@@ -58,7 +60,7 @@ def run_producer(name, given, kernels, chips):
         print(f"{name}: {launch['kernel']} on {launch['chip']}", file=sys.stderr, flush=True)
         try:
             row = Launch(launch, known[launch["kernel"]], given.heddle, given.work / name).run()
-        except HeddleError as error:
+        except CommandError as error:
             row = dict(kernel=launch["kernel"], chip=launch["chip"], error=str(error))
         rows.append(dict(producer=name, version=told["version"], **row))
     return rows
@@ -69,7 +71,7 @@ def line(row):
     if "error" in row:
         return f"{names} error: {row['error']}"
     right = "WRONG" if row["wrong"] else "right"
-    kinds = ", ".join(sorted({one["kind"] for one in row["findings"]}))
+    kinds = ", ".join(sorted(set(row["findings"])))
     text = f"{names} {right:6} {row['verdict']:12} {row['instructions']:>12} {kinds}"
     return "\n".join([text.rstrip(), *(f"  {sentence}" for sentence in row["wrong"] + row["notCleanBecause"])])
 

@@ -48,7 +48,7 @@ def argument(name, offset):
 
 
 ARGUMENTS = {"lds_copy": {0: "x", 8: "y"}, "matmul": {0: "a", 8: "b", 16: "c"}, "missing_wait": {0: "x", 8: "y"},
-             "scale": {0: "x", 8: "pad", 12: "pad", 16: "factor", 20: "pad"}}
+             "scalar_store": {0: "n", 8: "sums"}, "skip": {0: "x", 8: "y"}, "scale": {0: "x", 8: "pad", 12: "pad", 16: "factor", 20: "pad"}}
 
 
 def numbers(shape, kind=np.float32):
@@ -58,6 +58,12 @@ def numbers(shape, kind=np.float32):
 def copy():
     x = numbers((64,))
     return Launch((1, 1, 1), 64, {0: x, 8: "f32[64]"}, {8: Expected(x, 0, 0, "a copy has the same bits")})
+
+
+def scalar_store():
+    """The sum of 1 to 10 by both stores, added to 5 by the atomic operation, which returns the 5."""
+    given, want = np.array([0, 0, 5, 0], np.int32), np.array([55, 55, 60, 5])
+    return Launch((1, 1, 1), 64, {0: np.array([10], np.int32), 8: given}, {8: Expected(want, 0, 0, "integers are exact")})
 
 
 def scale():
@@ -74,7 +80,7 @@ def matmul():
 
 def kernels():
     made = {"lds_copy": (copy, "clean"), "matmul": (matmul, "clean"), "missing_wait": (copy, "findings"),
-            "scale": (scale, "clean")}
+            "scalar_store": (scalar_store, "clean"), "skip": (copy, "clean"), "scale": (scale, "clean")}
     return [Kernel("own", name, chip, f"{chip}/{name}.co", make, verdict=verdict)
             for chip in CHIPS for name, (make, verdict) in made.items()]
 

@@ -23,7 +23,6 @@ except ImportError:
     sys.exit(f"production: error: {sys.executable} has no NumPy\nnote: install python3-numpy, or run this with /usr/bin/python3")
 
 import families
-from codeobject import ObjectError
 from runner import Outcome, RunError, Runner, Settings
 
 COMMIT = "e4048607a535ace3a2b51ded31b1c8c2d45c0879"
@@ -43,6 +42,7 @@ def parse_options():
     parser.add_argument("--own", action="store_true", help="kernels of ours, compiled with clang-22; no folder is needed")
     parser.add_argument("--list", action="store_true", help="the labels, their objects and tolerances, and nothing else")
     parser.add_argument("--commands", action="store_true", help="print the `heddle` commands of the kernels, and run nothing")
+    parser.add_argument("--rates", action="store_true", help="how fast some of AITER's kernels run with and without checks")
     parser.add_argument("--json", action="store_true", help="the outcomes as JSON")
     parser.add_argument("--no-check", action="store_true", help="only compare with the reference")
     parser.add_argument("--time-limit", type=int, default=120, metavar="S", help="of each check, in seconds (120)")
@@ -82,7 +82,7 @@ def select(kernels, names):
 def run_one(kernel, settings):
     try:
         return Runner(kernel, settings).run()
-    except (RunError, ObjectError, OSError) as error:
+    except (RunError, OSError) as error:
         return Outcome(kernel.label, error=str(error))
 
 
@@ -120,16 +120,34 @@ def run_all(kernels, settings, options):
     return 0 if right == len(outcomes) else 1
 
 
+def settings_for(options, objects, work):
+    if not os.access(options.heddle, os.X_OK):
+        raise Misuse(f"`{options.heddle}` is no program\nnote: `./dev build` makes it; --heddle or HEDDLE names another")
+    return Settings(options.heddle, objects, work, not options.no_check, options.time_limit)
+
+
+def run_rates(settings, names, as_json):
+    rates, rows = importlib.import_module("rates"), []
+    for kernel in select(rates.kernels(), names):
+        rows.append(rates.measure(kernel, settings))
+        if not as_json:
+            print("{label:58} {instructions:>10} instructions, {checked:.2f} M/s checked, {unchecked:.2f} M/s without checks"
+                  .format(**rows[-1]), flush=True)
+    if as_json:
+        print(json.dumps(rows, indent=2))
+    return 0
+
+
 def run(options, work):
+    if options.rates:
+        return run_rates(settings_for(options, objects_folder(), work), options.names, options.json)
     kernels = select(described_kernels(options.own), options.names)
     if options.list:
         for kernel in kernels:
             print(f"{kernel.label}  {kernel.object}  {kernel.tolerance}{'; ' + kernel.note if kernel.note else ''}")
         return 0
     objects = importlib.import_module("own").compile_all(work) if options.own else objects_folder()
-    settings = Settings(options.heddle, objects, work, not options.no_check, options.time_limit)
-    if not os.access(options.heddle, os.X_OK):
-        raise Misuse(f"`{options.heddle}` is no program\nnote: `./dev build` makes it; --heddle or HEDDLE names another")
+    settings = settings_for(options, objects, work)
     if options.commands:
         for kernel in kernels:
             runner = Runner(kernel, settings)
@@ -147,7 +165,7 @@ def main():
             with tempfile.TemporaryDirectory() as work:
                 return run(options, work)
         return run(options, options.work or os.path.join("build", "production"))
-    except (Misuse, RunError, ObjectError, OSError) as error:
+    except (Misuse, RunError, OSError) as error:
         print(f"production: error: {error}", file=sys.stderr)
         return 2
 

@@ -11,7 +11,6 @@ sys.path.insert(0, FOLDER)
 
 import own  # noqa: E402
 from description import Launch  # noqa: E402
-from codeobject import ObjectError, read_kernels  # noqa: E402
 from runner import RunError, Runner, Settings  # noqa: E402
 
 
@@ -25,20 +24,20 @@ class OwnKernels(unittest.TestCase):
     def test_all_are_right(self):
         run = production("--own")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        self.assertIn("8 of 8 right; 6 clean, 2 with findings", run.stdout)
+        self.assertIn("12 of 12 right; 10 clean, 2 with findings", run.stdout)
 
     def test_a_description_that_does_not_fit_names_both(self):
         with tempfile.TemporaryDirectory() as work:
             settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work)
             kernel = own.kernels()[0]
-            for arguments, message in (({4: 1}, "argument at offset 4; kernel `lds_copy` has arguments at offsets 0, 8"),
-                                       ({0: 1 << 70}, "at offset 0 has 16 bytes; argument `x` of kernel `lds_copy` has 8")):
+            for arguments, message in (({4: 1}, "argument at offset 4; `gfx942/lds_copy.co` has arguments at offsets 0, 8"),
+                                       ({0: 1 << 70}, "at offset 0 has 16 bytes; argument `x` of `gfx942/lds_copy.co` has 8")):
                 kernel.make = lambda arguments=arguments: Launch((1, 1, 1), 64, arguments, {})
                 with self.assertRaises(RunError) as caught:
                     Runner(kernel, settings)
                 self.assertIn(message, str(caught.exception))
 
-    def test_a_wrong_result_ends_with_1(self):
+    def test_a_wrong_result_is_not_right(self):
         with tempfile.TemporaryDirectory() as work:
             settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work, check=False)
             kernel = own.kernels()[0]
@@ -56,12 +55,23 @@ class Errors(unittest.TestCase):
             self.assertIn(message, run.stderr)
             self.assertIn("git clone --filter=blob:none --sparse https://github.com/ROCm/aiter", run.stderr)
 
-    def test_an_unknown_name_and_a_broken_object(self):
+    def test_an_unknown_name(self):
         run = production("--own", "nothing_like_it")
         self.assertEqual(run.returncode, 2)
         self.assertIn("no kernel has `nothing_like_it` in its label", run.stderr)
-        with self.assertRaises(ObjectError):
-            read_kernels(os.path.join(FOLDER, "own.py"))
+
+    def test_a_broken_object_and_a_verdict_that_must_not_be(self):
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work)
+            kernel = next(one for one in own.kernels() if one.name == "missing_wait")
+            kernel.verdict = "clean"
+            outcome = Runner(kernel, settings).run()
+            self.assertFalse(outcome.right)
+            self.assertEqual(outcome.comparisons["check"], "the verdict is `findings`, and must be `clean`")
+            with open(os.path.join(work, "objects", kernel.object), "r+b") as file:
+                file.truncate(100)
+            with self.assertRaisesRegex(RunError, "`heddle inspect` ended with 2: "):
+                Runner(kernel, settings)
 
     def test_a_closed_pipe_is_quiet(self):
         listed = subprocess.Popen([sys.executable, os.path.join(FOLDER, "production.py"), "--list"], stdout=subprocess.PIPE,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/AccessCheck.h"
 #include "simulator/instructions/BufferDescriptor.h"
+#include "simulator/instructions/ScalarMemory.h"
 #include "simulator/state/Workgroup.h"
 #include <algorithm>
 #include <bit>
@@ -55,13 +56,12 @@ uint32_t bufferAddressBits(const Wave &wave, const MemoryRequest &request, const
   return bits;
 }
 
-uint64_t scalarAddress(const Wave &wave, const Instruction &instruction) {
-  const Operand &base = instruction.operands[1], &operand = instruction.operands[2];
+/// Of a scalar access, before any bits are dropped.
+uint64_t scalarStart(const Wave &wave, const Instruction &instruction) {
+  const Operand &base = instruction.operands[1];
   uint64_t start = instruction.mnemonic.starts_with("s_buffer_") ? BufferDescriptor(wave.s + base.index).base
                                                                  : readUniform64(wave, base);
-  uint64_t offset = operand.kind == Operand::Kind::Constant ? uint64_t(int64_t(int32_t(operand.constant)))
-                                                            : readUniform32(wave, operand);
-  return start + offset + uint64_t(int64_t(instruction.modifiers.offset));
+  return start + scalarOffset(wave, instruction);
 }
 
 } // namespace
@@ -115,7 +115,9 @@ void AccessCheck::checkUpdate(Wave &wave, const MemoryRequest &request) {
                          : allocation->owner == hostOwner                ? "memory of the host"
                                                                          : "memory of another device";
       Finding finding;
-      finding.title = fmt::format("an atomic operation for all devices may be lost in {}", kind);
+      finding.title =
+          fmt::format("{} may be lost in {}",
+                      request.isScalar() ? "a scalar atomic operation" : "an atomic operation for all devices", kind);
       finding.lines = {findings.line("atomic", site, describePlace(*allocation, request.address[lane]))};
       finding.needs = "a loop of compare-and-swaps, or ordinary memory of the device";
       return finding;
@@ -131,7 +133,7 @@ void AccessCheck::checkAlignment(Wave &wave, const MemoryRequest &request, const
   if (demanded == 1)
     return;
   if (plan.kind == AccessPlan::Kind::Scalar) {
-    if (uint64_t address = scalarAddress(wave, *request.instruction); address % 4)
+    if (uint64_t address = scalarStart(wave, *request.instruction); address % 4)
       reportMisaligned(wave, request, plan, address, 4, -1);
     return;
   }

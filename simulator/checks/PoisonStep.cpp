@@ -39,9 +39,8 @@ Kind vectorKind(std::string_view name, uint16_t implicit) {
 }
 
 Kind scalarKind(std::string_view name) {
-  for (std::string_view prefix : {"s_load_", "s_store_", "s_atomic_", "s_buffer_", "s_dcache_"})
-    if (name.starts_with(prefix))
-      return Kind::ScalarMemory;
+  if (isScalarMemory(name))
+    return Kind::ScalarMemory;
   if (name.starts_with("s_cbranch_"))
     return Kind::Branch;
   if (name == "s_setpc_b64" || name == "s_swappc_b64")

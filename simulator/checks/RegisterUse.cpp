@@ -9,11 +9,10 @@ bool isAtomic(const Instruction &instruction) {
 }
 
 bool issuesRequest(std::string_view mnemonic) {
-  for (std::string_view prefix : {"global_", "flat_", "scratch_", "buffer_", "ds_", "s_load_", "s_buffer_load_",
-                                  "s_mem", "s_store_", "s_buffer_store_", "s_atomic_", "s_buffer_atomic_", "s_dcache_"})
+  for (std::string_view prefix : {"global_", "flat_", "scratch_", "buffer_", "ds_", "s_mem"})
     if (mnemonic.starts_with(prefix))
       return true;
-  return false;
+  return isScalarMemory(mnemonic);
 }
 
 class Collector {

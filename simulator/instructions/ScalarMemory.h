@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What scalar loads, stores and atomic operations share: addresses, ranges of descriptors, and what glc means.
 #pragma once
+#include "simulator/instructions/BufferDescriptor.h"
 #include "simulator/memory/MemoryPort.h"
 
 namespace heddle::simulator {
@@ -23,7 +24,7 @@ inline uint64_t scalarAddress(const Wave &wave, const Instruction &instruction) 
   return (readUniform64(wave, instruction.operands[1]) + scalarOffset(wave, instruction)) & ~uint64_t(3);
 }
 
-/// With glc ("globally coherent") an access passes the scalar cache by and is done where the device agrees. The manuals
+/// With glc ("globally coherent") an access bypasses the scalar cache and is done where the device agrees. The manuals
 /// name no wider scope of scalar accesses.
 inline Scope scalarScope(const Instruction &instruction) {
   return instruction.modifiers.sc0 ? Scope::Agent : Scope::Wave;
@@ -33,10 +34,9 @@ inline Scope scalarScope(const Instruction &instruction) {
 struct ScalarRange {
   ScalarRange(const Wave &wave, const Instruction &instruction)
       : offset(scalarOffset(wave, instruction) & ~uint64_t(3)) {
-    const uint32_t *descriptor = wave.s + instruction.operands[1].index;
-    uint64_t stride = descriptor[1] >> 16 & 0x3fff, records = descriptor[2];
-    base = descriptor[0] | uint64_t(descriptor[1] & 0xffff) << 32;
-    size = stride ? stride * records : records;
+    BufferDescriptor descriptor(wave.s + instruction.operands[1].index);
+    base = descriptor.base;
+    size = uint64_t(descriptor.stride ? descriptor.stride : 1) * descriptor.records;
   }
   /// A bit for each of `count` words that exists.
   uint64_t words(unsigned count) const {

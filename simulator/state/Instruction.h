@@ -82,4 +82,12 @@ inline bool isScalar(const Instruction &instruction) {
   return instruction.mnemonic.starts_with("s_");
 }
 
+/// A load, store or atomic operation of scalar registers, or what the scalar cache is told; not the clocks.
+inline bool isScalarMemory(std::string_view mnemonic) {
+  for (std::string_view prefix : {"s_load_", "s_store_", "s_atomic_", "s_buffer_", "s_dcache_"})
+    if (mnemonic.starts_with(prefix))
+      return true;
+  return false;
+}
+
 } // namespace heddle::simulator
