@@ -45,7 +45,8 @@ static constexpr CheckInfo checks[checkCount] = {
     {Check::LostUpdate, "lost-update",
      "Only an integer addition, an exchange and a compare-and-swap reach memory outside the device, and what is kept "
      "coherent with others, when they are for all devices (sc1): other atomic operations, such as sums of floats, may "
-     "be dropped there without a trace."},
+     "be dropped there without a trace. Scalar atomic operations, which have no scope, count as being for all "
+     "devices."},
     {Check::LdsSameValue, "lds-same-value",
      "Two waves write the same bytes of LDS and nothing orders them, as in lds-race; both write the same value, so "
      "that "
