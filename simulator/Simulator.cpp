@@ -3,6 +3,7 @@
 #include "chips/Chip.h"
 #include "simulator/checks/Checks.h"
 #include "simulator/decode/Decoder.h"
+#include "simulator/memory/Pattern.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -148,9 +149,15 @@ void Simulator::setUninitialised(uint64_t address) {
   allocation.initialised = false;
 }
 
+void Simulator::setSlack(uint64_t address, uint64_t slackBytes, uint64_t seed) {
+  Allocation &allocation = allocationAt(system.home, address);
+  allocation.slackBytes = slackBytes;
+  fillPattern(allocation.bytes.get() + allocation.usedBytes(), slackBytes, firstOfPattern(seed));
+}
+
 std::span<uint8_t> Simulator::bytes(uint64_t address) {
   const Allocation &allocation = allocationAt(system.home, address);
-  return {allocation.bytes.get(), allocation.sizeBytes};
+  return {allocation.bytes.get(), allocation.usedBytes()};
 }
 
 LoadedObject &Simulator::load(const AmdCodeObject &object, unsigned device) {
@@ -197,6 +204,7 @@ SimulationReport Simulator::run(std::span<const std::unique_ptr<KernelRun>> runs
     }
   }
   report.findings = session.findings();
+  report.notes = session.notes();
   return report;
 }
 
@@ -217,7 +225,9 @@ RunStatistics Simulator::launch(const AmdKernel &kernel, const Geometry &geometr
 //===-- Sessions -------------------------------------------------------------------------------------------------===//
 
 Session::Session(Simulator &theSimulator, const SimulationOptions &options) : simulator(theSimulator) {
-  if (options.checks.any())
+  bool hasSlack = false;
+  simulator.system.home.forEach([&](const Allocation &each) { hasSlack |= each.slackBytes != 0; });
+  if (options.checks.any() || (hasSlack && !options.observer))
     checks = std::make_unique<Checks>(simulator.system, options.checks);
   if (!options.checks.has(Check::Uninitialised))
     simulator.system.home.setAllWritten(); // from now on nobody knows
@@ -241,6 +251,10 @@ bool Session::pass() {
 const std::vector<Finding> &Session::findings() const {
   static const std::vector<Finding> none;
   return checks ? checks->findings.list() : none;
+}
+
+std::vector<std::string> Session::notes() const {
+  return checks ? checks->notes() : std::vector<std::string>();
 }
 
 std::vector<std::string> instructionNames(const std::string &chip) {

@@ -21,6 +21,7 @@ struct SimulationOptions : RunOptions {
 struct SimulationReport {
   RunStatistics statistics;
   std::vector<Finding> findings;
+  std::vector<std::string> notes; ///< what was read of slack
   /// What ended it early: Error{WrongResult} with instruction and place when the kernel does what it must not, reaches
   /// an instruction that the simulator does not know, or does not end.
   std::optional<Error> error;
@@ -55,10 +56,13 @@ public:
   uint64_t allocate(uint64_t sizeBytes, const std::string &name, int owner = 0,
                     Placement placement = Placement::Normal);
   void free(uint64_t address);
+  /// The last bytes of this buffer are read at will, and never written: a pattern that the seed says fills them, and
+  /// Check::Uninitialised reports what depends on it.
+  void setSlack(uint64_t address, uint64_t slackBytes, uint64_t seed);
   /// From now on Check::Uninitialised reports what depends on bytes of this buffer that no kernel has written. How many
   /// such bytes there are, AddressSpace::countUnwritten says.
   void setUninitialised(uint64_t address);
-  /// The bytes of what starts at `address`.
+  /// The bytes of what starts at `address`, without slack.
   std::span<uint8_t> bytes(uint64_t address);
 
   void addDevice(); ///< behind those there are
@@ -102,6 +106,7 @@ public:
   bool pass();                ///< as Machine::pass
   Machine &machine() { return *runner; }
   const std::vector<Finding> &findings() const; ///< up to now
+  std::vector<std::string> notes() const;       ///< likewise
 
 private:
   Simulator &simulator;

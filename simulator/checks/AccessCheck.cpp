@@ -209,7 +209,7 @@ void AccessCheck::checkBuffer(Wave &wave, const MemoryRequest &request, const Ac
                    "an access within the range of its descriptor leaves the buffer in which the descriptor begins",
                    lane,
                    fmt::format("a range of at most {} bytes, which the buffer has behind the descriptor's base",
-                               buffer->base + buffer->sizeBytes - descriptor.base));
+                               buffer->base + buffer->usedBytes() - descriptor.base));
     return isInside;
   });
 }

@@ -18,6 +18,13 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
   if (checks.has(Check::LostUpdate) || checks.has(Check::Bounds) || checks.has(Check::Misaligned) ||
       checks.has(Check::MisalignedSlow))
     access.emplace(findings, checks, system.home);
+  slack.emplace(findings, system.home);
+  if (!slack->any())
+    slack.reset();
+}
+
+std::vector<std::string> Checks::notes() const {
+  return slack ? slack->notes() : std::vector<std::string>();
 }
 
 void Checks::groupBegins(Workgroup &group) {

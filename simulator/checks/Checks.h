@@ -6,6 +6,7 @@
 #include "simulator/checks/OrderCheck.h"
 #include "simulator/checks/PoisonCheck.h"
 #include "simulator/checks/RegisterCheck.h"
+#include "simulator/checks/SlackReads.h"
 #include "simulator/memory/MemorySystem.h"
 #include <optional>
 #include <unordered_map>
@@ -37,6 +38,8 @@ public:
   void kernelBegins(Device &device) override;
   void kernelEnds(Device &device) override;
 
+  std::vector<std::string> notes() const;
+
   Findings findings;
 
 private:
@@ -52,6 +55,8 @@ private:
       action(*poison);
     if (access)
       action(*access);
+    if (slack)
+      action(*slack);
   }
 
   std::optional<RegisterCheck> registers;
@@ -59,6 +64,7 @@ private:
   std::optional<OrderCheck> order;
   std::optional<PoisonCheck> poison;
   std::optional<AccessCheck> access;
+  std::optional<SlackReads> slack;                                     ///< where there is any
   std::unordered_map<const Wave *, std::unique_ptr<WaveChecks>> waves; ///< of the workgroups that are alive
   std::vector<std::unique_ptr<WaveChecks>> spare;
 };

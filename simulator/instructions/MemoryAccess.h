@@ -98,7 +98,7 @@ CommonPlace findCommonPlace(Wave &wave, const MemoryRequest &request, uint64_t l
       return {};
     first = allocation->base;
     place.base = uintptr_t(allocation->bytes.get()) - uintptr_t(first);
-    size = allocation->sizeBytes;
+    size = allocation->bytesFor(writes);
   }
   place.found = reach <= size && allWithin(request, lanes, first, size - reach);
   return place;
@@ -172,7 +172,7 @@ inline bool lieInOneBuffer(const Wave &wave, const MemoryRequest &request, unsig
     return false;
   uint64_t first = request.address[0];
   const Allocation *allocation = wave.memory->global.around(first, writes);
-  return allocation && allocation->contains(first, waveLanes * size);
+  return allocation && allocation->allows(first, waveLanes * size, writes);
 }
 
 /// forPlaces of all lanes, side by side: one access of the caches for each line.

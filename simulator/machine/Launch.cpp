@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/machine/Launch.h"
 #include "chips/Chip.h"
+#include "simulator/memory/Pattern.h"
 #include "simulator/state/Apertures.h"
 #include "support/Error.h"
 #include <algorithm>
@@ -29,13 +30,6 @@ template <typename T>
 void put(std::string &bytes, uint64_t offset, T value) {
   if (offset + sizeof value <= bytes.size())
     std::memcpy(bytes.data() + offset, &value, sizeof value);
-}
-
-/// Every word another value, the same in each run: what reads them shows itself.
-void fillPattern(void *destination, uint64_t words, uint32_t pattern) {
-  uint32_t *at = static_cast<uint32_t *>(destination);
-  for (uint64_t i = 0; i < words; ++i, pattern += 0x9e3779b1u) // sums are cheaper than products
-    at[i] = pattern;
 }
 
 /// What the driver gives a launch: memory of the host, which all devices see alike.
@@ -85,9 +79,9 @@ void checkGeometry(const AmdKernel &kernel, const Chip &chip, const Geometry &ge
 Launch::Launch(AddressSpace &memory, const AmdKernel &kernel, const Geometry &geometry, std::string bytes,
                uint64_t codeBase, bool preloads, uint64_t seed)
     : kernel(kernel), geometry(geometry), memory(memory), entry(codeBase + kernel.entry),
-      pattern(uint32_t(seed * 0x2545f491u) ^ 0x7fc5a5a5u) {
+      pattern(firstOfPattern(seed)) {
   constexpr uint64_t readAhead = 64; // a wide scalar load may reach behind the last argument
-  bytes.resize((kernel.kernargBytes + readAhead) & ~uint64_t(3));
+  bytes.resize((std::max<uint64_t>(kernel.kernargBytes, bytes.size()) + readAhead) & ~uint64_t(3));
   fillHiddenArguments(bytes);
   queue = allocateOnHost(memory, queueBytes, "queue").base;
   for (const AmdArgument &argument : kernel.arguments)
@@ -188,18 +182,18 @@ unsigned Launch::startScalars(Wave &wave) const {
 
 void Launch::startLds(std::vector<uint8_t> &lds) const {
   lds.resize(ldsBytes());
-  fillPattern(lds.data(), lds.size() / 4, pattern);
+  fillPattern(lds.data(), lds.size() & ~size_t(3), pattern);
 }
 
 void Launch::start(Wave &wave, const Workgroup &group) const {
   unsigned accumulators = kernel.firstAccumulator(), all = kernel.vectorRegisters();
-  fillPattern(wave.v[0], std::min(accumulators, 256u) * waveLanes, pattern);
+  fillPattern(wave.v[0], std::min(accumulators, 256u) * waveLanes * 4, pattern);
   if (all > accumulators)
-    fillPattern(wave.v[firstAccumulationRow], std::min(all - accumulators, 256u) * waveLanes, pattern);
-  fillPattern(wave.s, std::size(wave.s), pattern);
+    fillPattern(wave.v[firstAccumulationRow], std::min(all - accumulators, 256u) * waveLanes * 4, pattern);
+  fillPattern(wave.s, sizeof wave.s, pattern);
   wave.scratchBytes = (kernel.privateBytes + (kernel.dynamicStack ? dynamicStackBytes : 0) + 3) & ~uint64_t(3);
   wave.scratch.resize(wave.scratchBytes * waveLanes);
-  fillPattern(wave.scratch.data(), wave.scratch.size() / 4, pattern);
+  fillPattern(wave.scratch.data(), wave.scratch.size() & ~size_t(3), pattern);
   wave.mode = (kernel.resource1 >> 12 & 0xff) | (kernel.resource1 >> 21 & 1) << 8 | (kernel.resource1 >> 23 & 1) << 9;
   wave.givenScalars = 0;
   unsigned next = startScalars(wave);

@@ -32,12 +32,12 @@ const Allocation *nearer(const Allocation *before, const Allocation *behind, uin
 } // namespace
 
 std::string describePlace(const Allocation &allocation, uint64_t address) {
-  std::string name = fmt::format("`{}`, {} bytes at 0x{:x}", allocation.name, allocation.sizeBytes, allocation.base);
+  std::string name = fmt::format("`{}`, {} bytes at 0x{:x}", allocation.name, allocation.usedBytes(), allocation.base);
   if (address < allocation.base)
     return fmt::format("{} bytes before {}", allocation.base - address, name);
   uint64_t offset = address - allocation.base;
-  return offset < allocation.sizeBytes ? fmt::format("byte {} of {}", offset, name)
-                                       : fmt::format("{} bytes behind {}", offset - allocation.sizeBytes, name);
+  return offset < allocation.usedBytes() ? fmt::format("byte {} of {}", offset, name)
+                                         : fmt::format("{} bytes behind {}", offset - allocation.usedBytes(), name);
 }
 
 uint64_t AddressSpace::reserve(uint64_t sizeBytes) {
@@ -92,6 +92,7 @@ void AddressSpace::share(const AddressSpace &other) {
     Allocation &mine = allocations[base];
     mine.base = base;
     mine.sizeBytes = theirs.sizeBytes;
+    mine.slackBytes = theirs.slackBytes;
     mine.name = theirs.name;
     mine.writable = theirs.writable;
     mine.placement = theirs.placement;
@@ -111,12 +112,12 @@ const Allocation *AddressSpace::owner(uint64_t address) const {
 
 uint8_t *AddressSpace::find(uint64_t address, uint64_t size, bool writes) {
   const Allocation *allocation = owner(address);
-  if (allocation && allocation->contains(address, size) && (!writes || allocation->writable)) {
+  if (allocation && allocation->allows(address, size, writes)) {
     recentNear(address) = allocation;
     return allocation->bytes.get() + (address - allocation->base);
   }
   const char *verb = writes ? "writes" : "reads";
-  if (allocation && allocation->contains(address, size))
+  if (allocation && allocation->contains(address, size) && !allocation->writable)
     throw Fault(fmt::format("{} {} bytes of read-only memory at 0x{:x}", verb, size, address),
                 {describePlace(*allocation, address)});
   std::vector<std::string> notes;
@@ -149,8 +150,11 @@ void AddressSpace::setAllWritten() {
 bool AddressSpace::prepareUnwritten() {
   bool any = false;
   for (auto &[base, allocation] : allocations) {
-    if (!allocation.initialised && !allocation.unwritten)
+    if ((!allocation.initialised || allocation.slackBytes) && !allocation.unwritten) {
       allocation.unwritten = std::make_unique<UnwrittenBytes>(allocation.sizeBytes, UnwrittenBytes::Never);
+      if (allocation.initialised)
+        allocation.unwritten->setWritten(0, allocation.usedBytes());
+    }
     any |= allocation.unwritten != nullptr;
   }
   return any;

@@ -32,6 +32,7 @@ struct ReleaseMemory {
 
 struct Allocation {
   uint64_t base = 0, sizeBytes = 0;
+  uint64_t slackBytes = 0; ///< the last ones: beyond the buffer that was asked for; they are read, never written
   std::string name;
   bool writable = true;
   Placement placement = Placement::Normal;
@@ -42,8 +43,15 @@ struct Allocation {
   std::unique_ptr<uint8_t[], ReleaseMemory> bytes; ///< of calloc: pages that nothing touches cost nothing
 
   uint64_t end() const { return base + sizeBytes; }
+  uint64_t usedBytes() const { return sizeBytes - slackBytes; }
+  /// The bytes from `base` on that may be read, or written.
+  uint64_t bytesFor(bool writes) const { return writes ? usedBytes() : sizeBytes; }
   bool contains(uint64_t address, uint64_t size) const {
     return address - base < sizeBytes && size <= sizeBytes - (address - base);
+  }
+  bool allows(uint64_t address, uint64_t size, bool writes) const {
+    uint64_t most = bytesFor(writes);
+    return address - base < most && size <= most - (address - base) && (!writes || writable);
   }
 };
 
@@ -67,7 +75,7 @@ public:
   /// The memory at `address`, or a Fault that names the address and the nearest allocation.
   uint8_t *at(uint64_t address, uint64_t size, bool writes) {
     const Allocation *near = recentNear(address);
-    if (near && near->contains(address, size) && (!writes || near->writable))
+    if (near && near->allows(address, size, writes))
       return near->bytes.get() + (address - near->base);
     return find(address, size, writes);
   }
@@ -81,7 +89,7 @@ public:
   /// Which bits of the word at `address` lie behind the allocation that it begins in.
   uint32_t bitsBehind(uint64_t address) {
     const Allocation *allocation = around(address, false);
-    uint64_t inside = allocation ? allocation->end() - address : 4;
+    uint64_t inside = allocation ? allocation->base + allocation->usedBytes() - address : 4;
     return inside < 4 ? ~uint32_t(0) << (8 * inside) : 0;
   }
   /// The allocation that holds the address and may be written if `writes`, or null.
@@ -93,7 +101,7 @@ public:
         return nullptr;
       near = allocation;
     }
-    return writes && !near->writable ? nullptr : near;
+    return writes && !near->allows(address, 1, true) ? nullptr : near;
   }
   /// The allocation that holds the address, or null.
   const Allocation *owner(uint64_t address) const;
