@@ -43,6 +43,7 @@ struct CheckResult {
   size_t planned = 0, ended = 0; ///< runs
   std::vector<CheckFinding> findings;
   std::vector<std::string> approximated; ///< instructions that ran and whose bits the manual does not say
+  std::vector<std::string> notes;        ///< what is no finding: reads of slack
   std::vector<std::string> reasons;      ///< why it is not clean although there may be no finding
   uint64_t instructions = 0;             ///< of waves, of all runs
   double seconds = 0;                    ///< of all processors

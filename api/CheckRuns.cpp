@@ -310,6 +310,9 @@ CheckResult Summary::make(const CheckRequest &request) {
   result.kernel = kernel.kernel.name;
   result.chip = kernel.object.chip;
   result.planned = runs.plan.size();
+  if (runs.outcomes[runs.reference])
+    for (const std::string &note : runs.outcomes[runs.reference]->report.notes)
+      result.notes.push_back(kernel.withSources(note));
   for (size_t i = 0; i < runs.plan.size(); ++i)
     if (runs.outcomes[i])
       addRun(i);

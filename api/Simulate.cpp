@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Simulate.h"
+#include "api/ScheduleHint.h"
 #include "api/SimulatedKernel.h"
 #include "api/SimulatedStop.h"
 #include "simulator/memory/TransactionCounter.h"
@@ -81,6 +82,8 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
   for (const std::vector<size_t> &indices : outputs)
     for (size_t index : indices)
       wanted[index] = true;
+  if (request.comparesSchedules)
+    wanted.clear();
   KernelOutcome outcome = kernel.run(kernel.object, options, makeTracer(kernel), wanted);
   for (std::vector<uint64_t> &record : outcome.records) {
     record[0] = 0; // a failure is the run's error
@@ -98,10 +101,14 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
   for (const Finding &finding : outcome.report.findings)
     result.findings.push_back({infoOf(finding.check).name, kernel.withSources(finding.text()), finding.firstPc,
                                finding.secondPc, finding.count});
+  for (const std::string &note : outcome.report.notes)
+    result.notes.push_back(kernel.withSources(note));
   if (outcome.report.error) {
     result.error = kernel.withSources(*outcome.report.error);
     return result;
   }
+  if (request.comparesSchedules)
+    result.schedules = compareSchedules(kernel, outcome, options);
   for (size_t requested = 0; requested < outputs.size(); ++requested)
     for (size_t index : outputs[requested]) {
       Array array = kernel.buffers[index].array;

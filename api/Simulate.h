@@ -29,6 +29,7 @@ struct SimulateRequest {
   std::array<int64_t, 3> grid = {1, 1, 1}, block = {64, 1, 1}; ///< workgroups, and work-items of each
   int64_t dynamicLdsBytes = 0;
   std::vector<NamedValue> arguments; ///< by the name in the object's metadata, or by position: `0`, `1`, ...
+  std::string kernarg;               ///< the whole argument segment, `@FILE` or a structure; empty: as `arguments` say
   std::vector<NamedValue> buffers;
   std::vector<std::string> outputs; ///< also by position, and NAME@DEVICE for one of several devices
   /// What its prints and assertions say; null: not known. Unless there are none, the kernel gets a record for them.
@@ -44,6 +45,7 @@ struct SimulateRequest {
   uint32_t resident = 0;         ///< workgroups alive at once; 0: the chip's compute units
   uint64_t instructionLimit = 0; ///< 0: the default
   unsigned threads = 1; ///< for runs without caches and checks; 0: HEDDLE_HOST_THREADS, else one for each processor
+  bool comparesSchedules = false; ///< a second run under round-robin says whether the result is the same
   std::function<void(const std::string &line)> trace;
   /// Called before each instruction; what it throws ends the simulation.
   std::function<void(const SimulatedStop &stop)> step;
@@ -53,6 +55,13 @@ struct SimulatedFinding {
   std::string check; ///< `register-wait`
   std::string text;  ///< several lines, ending with one
   uint64_t firstPc = 0, secondPc = 0, count = 1;
+};
+
+/// What a second run under another schedule made of it.
+struct ScheduleHint {
+  enum class Result { NotCompared, Same, Different };
+  Result result = Result::NotCompared;
+  std::vector<std::string> reasons; ///< what differs, or why nothing was compared; may be empty
 };
 
 struct SimulatedOutput {
@@ -77,7 +86,9 @@ struct SimulateResult {
   std::string kernel, chip;
   std::vector<SimulatedOutput> outputs;
   std::vector<SimulatedFinding> findings;
-  std::optional<Error> error; ///< Error{WrongResult}: what ended the kernel early; then there are no outputs
+  std::vector<std::string> notes;        ///< what is no finding: reads of slack
+  std::optional<ScheduleHint> schedules; ///< where it was asked for
+  std::optional<Error> error;            ///< Error{WrongResult}: what ended the kernel early; then there are no outputs
   uint64_t instructions = 0, waves = 0, groups = 0;  ///< instructions are those of waves
   std::optional<SimulatedTransactions> transactions; ///< where they were asked for
   double seconds = 0; ///< of processor time, of the run alone; with several threads the whole process's

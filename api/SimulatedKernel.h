@@ -2,6 +2,8 @@
 // A kernel with its geometry and arguments, made once and run any number of times, also on several threads at once:
 // each run has a simulator of its own. What `simulate`, `check` and `mutate` have in common.
 #pragma once
+#include "api/ArgumentLayout.h"
+#include "api/ArgumentValue.h"
 #include "api/Simulate.h"
 #include "simulator/Simulator.h"
 #include "simulator/decode/SourceLines.h"
@@ -18,6 +20,7 @@ struct SimulatedBuffer {
   bool isInitialised = true;    ///< false: only type and extents were given
   std::vector<size_t> pointers; ///< of the buffers whose addresses it holds
   uint64_t sizeBytes = 0;
+  uint64_t slackBytes = 0; ///< readable bytes after them
 };
 
 /// An instruction to which some wave came.
@@ -76,35 +79,48 @@ public:
   simulator::Geometry geometry;
 
 private:
-  /// A value as one device gets it.
-  struct Value {
-    std::string text;
-    BufferSpec spec;
-    simulator::Placement placement = simulator::Placement::Normal;
-    bool onHost = false;
-    bool isInitialised = true; ///< else only type and extents were given
+  /// What gets a value: an argument, or a field of one that is a structure.
+  struct Slot {
+    std::string name; ///< the argument's, or its position where that is no name of its own; `ARG.FIELD`
+    AmdArgument argument;
+    std::optional<ElementType> type;  ///< of a field that is a number
+    std::optional<std::string> value; ///< that its description has
+    bool isStructure = false;         ///< its fields are slots
   };
   /// By device, as text; empty where nothing was given.
   using Texts = std::vector<std::optional<std::string>>;
+  using Values = std::map<std::string, Texts>; ///< by name
   struct Target {
     std::string name;
     std::optional<unsigned> device;
+    std::vector<size_t> slots; ///< that the name stands for: several where arguments share it
   };
 
-  std::string nameOf(size_t position) const;
+  void makeSlots();
+  void expand(const NamedValue &given);
+  void addFields(const ArgumentLayout &layout, const std::string &prefix, uint64_t base);
+  void takeKernarg();
   std::vector<std::string> argumentNotes() const;
-  std::optional<size_t> positionOf(const std::string &name) const;
+  std::vector<size_t> slotsNamed(const std::string &name) const;
   Target targetOf(const std::string &name, const char *option) const;
   Error noArgument(const std::string &name) const;
-  void collect(const std::vector<NamedValue> &given, const char *option, std::map<std::string, Texts> &values) const;
-  void checkMissing(const std::map<std::string, Texts> &values) const;
-  Value parseValue(const std::string &text, unsigned device) const;
-  void addBuffer(const std::string &name, const Value &value, unsigned device);
-  void prepare(size_t position, const Value &value, unsigned device);
-  void putScalar(size_t position, const Value &value, unsigned device);
+  Error repeatedName(const Target &target, const std::string &what) const;
+  void checkTarget(const NamedValue &value, const Target &target, const char *option) const;
+  void collect(const std::vector<NamedValue> &given, const char *option, Values &values) const;
+  void put(const Target &target, const std::string &text, Values &values) const;
+  void checkMissing(const Values &values) const;
+  void setDefaults(Values &values) const;
+  void prepareDevice(unsigned device, const Values &values, const Values &extra);
+  void addBuffer(const std::string &name, const ArgumentValue &value, unsigned device);
+  void prepare(const Slot &slot, const ArgumentValue &value, unsigned device);
+  void prepareBuffer(const Slot &slot, const ArgumentValue &value, unsigned device);
+  bool takesAddress(const Slot &slot) const;
+  ElementType scalarType(const Slot &slot, const ArgumentValue &value) const;
+  void putScalar(const Slot &slot, const ArgumentValue &value, unsigned device);
   void putBytes(const AmdArgument &argument, const void *bytes, uint64_t size, unsigned device);
+  void resolveAddresses();
   void resolvePointers();
-  std::vector<uint64_t> placeBuffers(simulator::Simulator &simulator) const;
+  std::vector<uint64_t> placeBuffers(simulator::Simulator &simulator, uint64_t seed) const;
   void makeGeometry();
   const AmdArgument *findRecord() const;
   void readRecords(simulator::Simulator &simulator, const std::vector<uint64_t> &places, KernelOutcome &outcome) const;
@@ -113,8 +129,18 @@ private:
   struct Address {
     uint64_t offset = 0;
     size_t buffer = 0;
+    uint64_t inside = 0; ///< bytes from the buffer's first one
   };
-  std::vector<const AmdArgument *> arguments; ///< those that are given
+  /// One of a buffer that may not be made yet.
+  struct NamedAddress {
+    uint64_t offset = 0;
+    unsigned device = 0; ///< in whose segment
+    std::string slot;
+    ArgumentValue value;
+  };
+  std::vector<Slot> slots;  ///< arguments in their order, then fields
+  size_t argumentCount = 0; ///< of the slots
+  std::vector<NamedAddress> namedAddresses;
   std::map<std::string, std::vector<size_t>> byName;
   std::vector<std::vector<std::string>> pointerNames; ///< of each buffer
   std::vector<std::string> segments;                  ///< by device

@@ -236,7 +236,8 @@ const AmdKernel &AmdCodeObject::kernel(const std::string &name) const {
     throw inputError("the code object has no kernel");
   std::vector<std::string> notes = {fmt::format("it has `{}`", fmt::join(names, "`, `"))};
   if (name.empty())
-    throw inputError(fmt::format("the code object has {} kernels, and none is named", names.size()), notes);
+    throw inputError(fmt::format("the code object has {} kernels, and none is named", names.size()),
+                     {notes[0], "`--kernel NAME` says which"});
   if (std::string close = closestName(name, names); !close.empty())
     notes.insert(notes.begin(), fmt::format("the closest is `{}`", close));
   throw inputError(fmt::format("the code object has no kernel `{}`", name), notes);
@@ -259,6 +260,9 @@ static void refuseBundle(std::string_view file, const std::string &name) {
 
 AmdCodeObject parseAmdCodeObject(std::string_view file, const std::string &name) {
   refuseBundle(file, name);
+  if (!isElf(file))
+    throw inputError(fmt::format("`{}` is no ELF file", name),
+                     {"a code object is what clang links for `amdgcn-amd-amdhsa`: `.hsaco`, or `.co`"});
   ElfImage image(file, name);
   if (image.machine() != amdMachine || image.osAbi() != hsaAbi)
     image.fail(fmt::format("is an ELF file of machine {} and OS ABI {}, and an AMD code object has {} and {}",

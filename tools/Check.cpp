@@ -124,6 +124,8 @@ std::string formatVerdict(const CheckResult &result, const KernelOptions &kernel
   for (const CheckFinding &finding : result.findings)
     text += fmt::format("{}  runs   {} of {}\n  replay {}\n\n", finding.text, finding.runs, result.planned,
                         replayOf(finding, kernel));
+  for (const std::string &note : result.notes)
+    text += "note: " + note + "\n";
   text += fmt::format("{} on {}: {} of {} runs, {} instructions in {:.1f} s of processor time\n", result.kernel,
                       result.chip, result.ended, result.planned, result.instructions, result.seconds);
   std::string approximated =
@@ -146,6 +148,7 @@ nlohmann::ordered_json verdictAsJson(const CheckResult &result, const KernelOpti
                                  {"ended", result.ended},
                                  {"instructions", result.instructions},
                                  {"seconds", result.seconds},
+                                 {"notes", result.notes},
                                  {"notCleanBecause", result.reasons},
                                  {"approximated", result.approximated}};
   json["findings"] = nlohmann::ordered_json::array();

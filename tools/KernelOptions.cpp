@@ -16,12 +16,19 @@ const char *const kernelOptionsHelp = R"(
   --arg NAME=VALUE     one for each argument, by its name or its position from 0; VALUE is a number or a buffer:
                          @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers);
                          zeros:f32[64] are zeros that the check `uninitialised` takes for written
+                         null is a null pointer, addr:NAME@DEVICE+OFFSET the address of a buffer (@next: of the next
+                         device), bf16:1.5 a number that says its type. Several arguments of one name go by position, or
+                         share a number. What is named `pad` or `padding` is 0 unless given
+                         A structure by value is @file (raw bytes or .npy), struct:layout.json or {...}: its fields are
+                         --arg NAME.FIELD=VALUE
+  --kernarg VALUE      the whole argument segment, @file or a structure, instead of arguments
   --buffer NAME=VALUE  a buffer that is no argument
   --lds BYTES          dynamic LDS beside what the kernel and its arguments ask for
   --devices N          the kernel runs on N devices at once. Each has buffers of its own: rand has the seed SEED + device,
                          ptrs:A the addresses of A on all devices. NAME@DEVICE=VALUE is for one device; the numbers
                          `rank` and `devices` are its index and their count
                          before a buffer: host: (one of the host's for all), fine: (kept coherent), uncached:
+                         slack:N: before a buffer gives N readable bytes after it, whose reads are notes
   --no-preload         the firmware preloads no arguments: the kernel loads them itself
   --resident N         workgroups alive at once; default the chip's compute units
   --limit N            stop a run after N instructions of waves; default of `simulate` and of the first run of `check` and
@@ -34,6 +41,7 @@ void KernelOptions::add(CLI::App &verb) {
   verb.add_option("--grid", grid);
   verb.add_option("--block", block);
   verb.add_option("--arg", arguments)->allow_extra_args(false);
+  verb.add_option("--kernarg", run.kernarg);
   verb.add_option("--buffer", buffers)->allow_extra_args(false);
   auto onInteger = [&](const char *name, auto store) {
     verb.add_option_function<std::string>(name, [name, store](const std::string &text) { store(name, text); });
@@ -131,6 +139,8 @@ std::string KernelOptions::commandLine() const {
   add("--block", block);
   for (const std::string &text : arguments)
     add("--arg", text);
+  if (!run.kernarg.empty())
+    add("--kernarg", run.kernarg);
   for (const std::string &text : buffers)
     add("--buffer", text);
   if (run.dynamicLdsBytes)

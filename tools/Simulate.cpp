@@ -31,6 +31,8 @@ constexpr const char *help =
                          default), latest (when a wait demands it), reordered (flags early, data late), random
   --schedule NAME      in which order waves run: run-to-block (each until it waits, the default), round-robin, leap-frog
                          (one as far ahead as it can), frozen (a device or workgroup only when nothing else can), random
+  --no-hint            no second run under round-robin. Without --policy, --schedule, --checks and the like a run of at
+                       most 2^24 instructions is made again so, and a note says when its result is another one
   --seed N             of random policies and schedules, of who is ahead or frozen, and of the patterns in registers, LDS
                          and scratch that nothing has written
   --caches             loads may find what caches keep, as with every policy but earliest and with every check
@@ -52,7 +54,8 @@ struct SimulateVerbRequest {
   KernelOptions kernel;
   std::string listedChip;
   std::vector<std::string> outputs;
-  bool trace = false, step = false, json = false;
+  bool trace = false, step = false, json = false, noHint = false;
+  bool saysSchedule = false; ///< `--schedule` is given
 };
 
 std::string describeRun(const SimulateResult &result) {
@@ -90,6 +93,21 @@ nlohmann::ordered_json describeAsJson(const SimulatedTransactions &counts) {
           {"scratchInstructions", counts.scratchInstructions}};
 }
 
+nlohmann::ordered_json describeAsJson(const ScheduleHint &hint) {
+  using enum ScheduleHint::Result;
+  const char *result = hint.result == Same ? "same" : hint.result == Different ? "different" : "not compared";
+  return {{"result", result}, {"reasons", hint.reasons}};
+}
+
+void sayHint(const ScheduleHint &hint) {
+  if (hint.result != ScheduleHint::Result::Different)
+    return;
+  say("heddle: note: the result depends on the schedule: `--schedule round-robin` gives another one");
+  for (const std::string &reason : hint.reasons)
+    say("  note: " + reason);
+  say("  note: `heddle check` with the same options says why");
+}
+
 nlohmann::ordered_json describeAsJson(const SimulateResult &result) {
   nlohmann::ordered_json json = {{"kernel", result.kernel},
                                  {"chip", result.chip},
@@ -106,6 +124,9 @@ nlohmann::ordered_json describeAsJson(const SimulateResult &result) {
                                 {"secondPc", finding.secondPc},
                                 {"count", finding.count},
                                 {"text", finding.text}});
+  json["notes"] = result.notes;
+  if (result.schedules)
+    json["roundRobin"] = describeAsJson(*result.schedules);
   if (result.error)
     json["error"] = {{"message", result.error->what()}, {"notes", result.error->notes}};
   return json;
@@ -129,6 +150,10 @@ void printResult(const SimulateResult &result, const std::vector<NamedValue> &fi
     return printJson(json);
   for (const SimulatedFinding &finding : result.findings)
     say(finding.text);
+  for (const std::string &note : result.notes)
+    say("heddle: note: " + note);
+  if (result.schedules)
+    sayHint(*result.schedules);
   if (!result.error) {
     text += describeRun(result);
     if (result.transactions)
@@ -160,6 +185,8 @@ int simulateVerb(SimulateVerbRequest &request) {
   }
   if (request.trace)
     run.trace = [](const std::string &line) { say(line); };
+  bool isPlain = run.policy == SimulateRequest().policy && !request.saysSchedule && run.checks == "none" && !run.caches;
+  run.comparesSchedules = isPlain && !request.noHint && !request.trace && !request.step && !run.transactions;
   StepConsole console;
   if (request.step)
     run.step = [&console](const SimulatedStop &stop) { console.stop(stop); };
@@ -187,7 +214,11 @@ void addSimulate(CLI::App &program, VerbAction &action) {
   run.threads = 0;
   verb->add_option("--out", request->outputs)->allow_extra_args(false);
   verb->add_option("--policy", run.policy);
-  verb->add_option("--schedule", run.schedule);
+  verb->add_option_function<std::string>("--schedule", [request = request.get()](const std::string &text) {
+    request->kernel.run.schedule = text;
+    request->saysSchedule = true;
+  });
+  verb->add_flag("--no-hint", request->noHint);
   verb->add_option("--checks", run.checks);
   verb->add_flag("--caches", run.caches);
   verb->add_option_function<std::string>(
