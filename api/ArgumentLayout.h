@@ -2,6 +2,7 @@
 // Structures that kernels take by value, described in JSON: which field lies where and what it holds. The form is
 // documented in docs/simulator-code-objects.md, "Structures by value".
 #pragma once
+#include "binary/AmdCodeObject.h"
 #include "support/ElementType.h"
 #include <optional>
 #include <string>
@@ -32,5 +33,8 @@ ArgumentLayout parseLayout(const std::string &value, unsigned devices);
 
 /// Whether an argument or a field of this name only fills a gap: `pad`, `_pad1`, `padding`. It is 0 unless given.
 bool isFillerName(const std::string &name);
+inline bool isFiller(const AmdArgument &argument) {
+  return argument.valueKind == "by_value" && isFillerName(argument.name);
+}
 
 } // namespace heddle

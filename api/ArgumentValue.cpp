@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/ArgumentValue.h"
 #include "support/Error.h"
+#include "support/File.h"
+#include "support/Npy.h"
 #include <charconv>
 #include <fmt/format.h>
 
@@ -102,6 +104,11 @@ std::optional<uint64_t> parseWholeNumber(std::string_view text) {
   if (status != std::errc() || stop != text.data() + text.size())
     return std::nullopt;
   return value;
+}
+
+std::string readArgumentBytes(const std::string &path) {
+  std::string bytes = readFile(path);
+  return bytes.starts_with("\x93NUMPY") ? parseNpy(bytes, path).bytes : bytes;
 }
 
 bool isFloatingText(const std::string &text) {

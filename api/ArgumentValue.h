@@ -47,6 +47,9 @@ auto within(const std::string &argument, Action action) {
 /// Whether a number has a fraction, an exponent, or is `inf` or `nan`.
 bool isFloatingText(const std::string &text);
 
+/// The bytes of a file; those of the array where it is a .npy.
+std::string readArgumentBytes(const std::string &path);
+
 /// All of `text` as an unsigned decimal number.
 std::optional<uint64_t> parseWholeNumber(std::string_view text);
 

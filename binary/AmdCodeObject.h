@@ -19,6 +19,7 @@ struct AmdArgument {
   uint64_t pointeeAlignment = 1; ///< of a `dynamic_shared_pointer`
   bool isHidden() const { return valueKind.starts_with("hidden_"); }
   bool isBuffer() const { return valueKind == "global_buffer"; }
+  bool isLdsSize() const { return valueKind == "dynamic_shared_pointer"; }
 };
 
 /// What the compiler says that it used. The descriptor has only what is allocated.
