@@ -53,7 +53,10 @@ void overwrite(const Wave &wave, PoisonRegisters &registers, const Instruction &
 //===-- Waves ----------------------------------------------------------------------------------------------------===//
 
 void PoisonCheck::groupBegins(Workgroup &group) {
-  auto lds = std::make_shared<PoisonBytes>();
+  if (spareLds.empty())
+    spareLds.push_back(std::make_shared<PoisonBytes>());
+  std::shared_ptr<PoisonBytes> lds = std::move(spareLds.back());
+  spareLds.pop_back();
   lds->reset(group.lds.size());
   for (auto &wave : group.waves) {
     WaveState &state = stateOf(*wave);
@@ -68,6 +71,7 @@ void PoisonCheck::groupBegins(Workgroup &group) {
 }
 
 void PoisonCheck::groupEnds(Workgroup &group) {
+  spareLds.push_back(stateOf(*group.waves.front()).lds);
   for (auto &wave : group.waves)
     spare.push_back(std::move(stateOf(*wave).registers));
 }

@@ -71,6 +71,7 @@ private:
   std::unordered_map<const Instruction *, PoisonOrigin> originsByLoad;
   std::unordered_map<const Allocation *, PoisonOrigin> copied; ///< what stores brought there
   std::vector<std::unique_ptr<PoisonRegisters>> spare;         ///< of waves that have ended
+  std::vector<std::shared_ptr<PoisonBytes>> spareLds;          ///< of workgroups that have ended
   bool hasUnwrittenBuffers = false;
 };
 

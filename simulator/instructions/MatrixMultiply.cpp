@@ -3,11 +3,11 @@
 // fused step each, and the result is put back. The order and width of the chips' own sums are not documented.
 #include "simulator/instructions/MatrixMultiply.h"
 #include "simulator/instructions/LaneModifiers.h"
+#include "simulator/instructions/MatrixKernels.h"
 #include "simulator/numbers/Conversions.h"
 #include "simulator/state/Fault.h"
 #include <algorithm>
 #include <array>
-#include <immintrin.h>
 #include <span>
 
 namespace heddle::simulator {
@@ -112,17 +112,6 @@ void decodeLanes(const uint32_t *codes, float *values, Decode decode) {
     values[lane] = decode(codes[lane]);
 }
 
-/// The eight magnitudes lie in one vector register; code 8 is -0.
-void decodeFp4(const uint32_t *codes, float *values) {
-  const __m256 magnitudes = _mm256_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6);
-  for (unsigned lane = 0; lane < waveLanes; lane += 8) {
-    __m256i code = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(codes + lane));
-    __m256i sign = _mm256_slli_epi32(_mm256_and_si256(code, _mm256_set1_epi32(8)), 28);
-    __m256 magnitude = _mm256_permutevar8x32_ps(magnitudes, code); // by the three lowest bits
-    _mm256_storeu_ps(values + lane, _mm256_or_ps(magnitude, _mm256_castsi256_ps(sign)));
-  }
-}
-
 /// The bits of item `item` of all lanes, at bit 0.
 const uint32_t *itemCodes(const Row *rows, unsigned bits, unsigned item, Row &storage) {
   unsigned bit = item * bits, shift = bit % 32;
@@ -142,7 +131,11 @@ const uint32_t *itemCodes(const Row *rows, unsigned bits, unsigned item, Row &st
 
 /// Item `item` of all lanes of an operand whose registers start at `rows`.
 void decodeItem(const Row *rows, MatrixElement element, unsigned item, bool flush, float *values) {
-  unsigned bits = bitsOf(element);
+  unsigned bits = bitsOf(element), bit = item * bits;
+  if (element == MatrixElement::Fp4)
+    return matrixKernels().decodeFp4(rows[bit / 32], bit % 32, values);
+  if (bits == 8 && element != MatrixElement::I8)
+    return matrixKernels().decodeByte(rows[bit / 32], bit % 32, decodeTable(formatOf(element)).data(), values);
   Row storage;
   const uint32_t *codes = itemCodes(rows, bits, item, storage);
   switch (element) {
@@ -162,8 +155,6 @@ void decodeItem(const Row *rows, MatrixElement element, unsigned item, bool flus
     return decodeLanes(codes, values, [](uint32_t code) { return std::bit_cast<float>(code << 16); });
   case MatrixElement::I8:
     return decodeLanes(codes, values, [](uint32_t code) { return float(int8_t(code)); });
-  case MatrixElement::Fp4:
-    return decodeFp4(codes, values);
   default:
     const float *table = decodeTable(formatOf(element)).data();
     uint32_t mask = (1u << bits) - 1;
@@ -298,40 +289,24 @@ void storeResult(Wave &wave, const MatrixShape &shape, const Operand &operand, c
 
 //===-- Products -------------------------------------------------------------------------------------------------===//
 
-inline float step(float a, float b, float c) {
-  return __builtin_fmaf(a, b, c);
-}
-inline double step(double a, double b, double c) {
-  return __builtin_fma(a, b, c);
-}
-
-/// c += a b for four rows and `width` columns, so that sums wait less for each other, and lie in registers. `a` is
-/// [k][m].
-template <typename T, unsigned n, unsigned width>
-void multiplyFourRows(const T *a, const T *b, T *c, unsigned m, unsigned k) {
-  T sums[4][width];
-  for (unsigned row = 0; row < 4; ++row)
-    std::memcpy(sums[row], c + row * n, sizeof sums[row]);
-  for (unsigned index = 0; index < k; ++index)
-    for (unsigned row = 0; row < 4; ++row)
-      for (unsigned column = 0; column < width; ++column)
-        sums[row][column] = step(a[index * m + row], b[index * n + column], sums[row][column]);
-  for (unsigned row = 0; row < 4; ++row)
-    std::memcpy(c + row * n, sums[row], sizeof sums[row]);
-}
-
-template <typename T>
-void multiplyBlock(const T *a, const T *b, T *c, const MatrixShape &shape, unsigned k) {
-  for (unsigned row = 0; row < shape.m; row += 4) {
-    T *target = c + row * shape.n;
-    if (shape.n == 4)
-      multiplyFourRows<T, 4, 4>(a + row, b, target, shape.m, k);
-    else if (shape.n == 16)
-      multiplyFourRows<T, 16, 16>(a + row, b, target, shape.m, k);
-    else
-      for (unsigned half = 0; half < 32; half += 16)
-        multiplyFourRows<T, 32, 16>(a + row, b + half, target + half, shape.m, k);
+/// c += a b, four rows of f64 at once, so that sums wait less for each other.
+template <unsigned n>
+void multiplyDoubles(const double *a, const double *b, double *c, unsigned m, unsigned k) {
+  for (unsigned first = 0; first < m; first += 4) {
+    double sums[4][n];
+    std::memcpy(sums, c + first * n, sizeof sums);
+    for (unsigned index = 0; index < k; ++index)
+      for (unsigned row = 0; row < 4; ++row)
+        for (unsigned column = 0; column < n; ++column)
+          sums[row][column] = __builtin_fma(a[index * m + first + row], b[index * n + column], sums[row][column]);
+    std::memcpy(c + first * n, sums, sizeof sums);
   }
+}
+void multiplyBlock(const double *a, const double *b, double *c, const MatrixShape &shape, unsigned k) {
+  shape.n == 4 ? multiplyDoubles<4>(a, b, c, shape.m, k) : multiplyDoubles<16>(a, b, c, shape.m, k);
+}
+void multiplyBlock(const float *a, const float *b, float *c, const MatrixShape &shape, unsigned k) {
+  matrixKernels().multiply(a, b, c, {shape.m, shape.n, k});
 }
 
 /// The sum of all products of a block is below 2^24, so that f32 holds it whatever the order; only C wraps.
@@ -381,11 +356,7 @@ void multiplyScaled(const Wave &wave, const Instruction &instruction, const Matr
     }
     std::fill_n(sums, shape.m * shape.n, 0.0f);
     multiplyBlock(matrices.a + start * shape.m, matrices.b + start * shape.n, sums, shape, 32);
-    for (unsigned row = 0; row < shape.m; ++row)
-      for (unsigned column = 0; column < shape.n; ++column) {
-        float &c = matrices.c[row * shape.n + column];
-        c = float(double(sums[row * shape.n + column]) * scalesA[row] * scalesB[column] + double(c));
-      }
+    matrixKernels().addScaled({sums, scalesA, scalesB}, matrices.c, {shape.m, shape.n, 32});
   }
 }
 
