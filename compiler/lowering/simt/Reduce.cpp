@@ -25,17 +25,6 @@ Value ThreadEmitter::flatIndex(Type tile, int64_t reg, int skippedAxis) {
   return index ? index : i32(0);
 }
 
-// Any bit of a tile: one instruction does it for the whole block, and tells every thread the same. Barriers between
-// devices rely on that: there the copies of a bit that threads hold differ (transforms/BlockMeeting.cpp).
-static bool isAny(ReduceOp op) {
-  if (op.getSrcs().size() != 1 || !op.getResult()[0].getType().isInteger(1))
-    return false;
-  Block &block = op.getCombineOp().front();
-  auto combine = dyn_cast<arith::OrIOp>(block.front());
-  return combine && block.getTerminator()->getOperand(0) == combine.getResult() &&
-         combine.getLhs() != combine.getRhs() && combine->getNextNode() == block.getTerminator();
-}
-
 // Neighbours first, so that chains are short.
 ThreadEmitter::Values ThreadEmitter::fold(Region &region, SmallVector<Values> parts) {
   while (parts.size() > 1) {
@@ -235,7 +224,9 @@ void ThreadEmitter::combineWarps(ReduceOp op, ArrayRef<int> warpBits, KeptParts 
 void ThreadEmitter::emitReduce(ReduceOp op) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch that not all threads take");
-  if (isAny(op)) {
+  // One instruction does it for the whole block, and tells every thread the same. Barriers between devices rely on
+  // that: there the copies of a bit that threads hold differ (transforms/BlockMeeting.cpp).
+  if (analysis::isAny(op)) {
     Value some;
     for (Value bit : of(op.getSrcs()[0]))
       some = some ? Value(arith::OrIOp::create(b, some, bit)) : bit;

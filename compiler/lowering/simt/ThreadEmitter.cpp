@@ -16,7 +16,7 @@ GpuTarget::~GpuTarget() = default;
 
 ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel)
     : source(source), target(target), options(options), kernel(kernel), b(source.getLoc(), source.getContext()),
-      shared(target, options.warps) {}
+      shared(target, options.warps), uniformity(source) {}
 
 LogicalResult ThreadEmitter::run() {
   ordersItself = usesPeerCalls();
@@ -136,12 +136,14 @@ void ThreadEmitter::emitBody() {
 }
 
 void ThreadEmitter::emitBlock(Block &block) {
+  bool outer = std::exchange(divergent, divergent || uniformity.isDivergent(&block));
   for (Operation &op : block.without_terminator()) {
     b.setLoc(op.getLoc());
     emitOp(&op);
     if (failed)
       return;
   }
+  divergent = outer;
   b.setLoc(block.getTerminator()->getLoc());
 }
 
@@ -183,7 +185,7 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
       .Case(
           [&](GetNumProgramsOp count) { emitted[count.getResult()] = {target.programCount(b, int(count.getAxis()))}; })
-      .Case([&](gpu::BarrierOp) { meet(); })
+      .Case([&](gpu::BarrierOp) { emitBarrier(op); })
       .Case([&](GridDependencyWaitOp wait) {
         // In a branch or loop it may not be reached: then the kernel has waited at its start.
         if (wait->getBlock() == &source.getBody().front())
@@ -199,7 +201,7 @@ void ThreadEmitter::emitOp(Operation *op) {
       })
       .Default([&](Operation *other) {
         if (other->getName().getStringRef() == "ttg.barrier")
-          return meet();
+          return emitBarrier(other);
         if (other->getNumResults() == 0) {
           (void)refuse(other, "");
           return;
@@ -210,23 +212,14 @@ void ThreadEmitter::emitOp(Operation *op) {
       });
 }
 
-//===-- Control flow ---------------------------------------------------------------------------------------------===//
-
-// Whether threads of a block may disagree: the condition comes from the thread's number.
-bool ThreadEmitter::isDivergent(Value condition) {
-  SmallVector<Value> work = {condition};
-  SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || !seen.insert(op).second || seen.size() > 64)
-      continue;
-    if (auto call = dyn_cast<ExternElementwiseOp>(op))
-      return call.getSymbol() == "__heddle_gettid";
-    if (op->getNumRegions() == 0 && !isa<RankedTensorType>(op->getResult(0).getType()))
-      llvm::append_range(work, op->getOperands());
-  }
-  return false;
+// The program's own.
+void ThreadEmitter::emitBarrier(Operation *op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch or loop that not all threads take alike");
+  meet();
 }
+
+//===-- Control flow ---------------------------------------------------------------------------------------------===//
 
 void ThreadEmitter::emitFor(scf::ForOp loop) {
   auto to = scf::ForOp::create(b, scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()),
@@ -254,7 +247,6 @@ void ThreadEmitter::emitFor(scf::ForOp loop) {
 }
 
 void ThreadEmitter::emitIf(scf::IfOp branch) {
-  bool outer = std::exchange(divergent, divergent || isDivergent(branch.getCondition()));
   SmallVector<Type> types = threadTypes(branch.getResultTypes());
   bool hasElse = !branch.getElseRegion().empty();
   auto to = scf::IfOp::create(b, types, scalar(branch.getCondition()), hasElse);
@@ -274,7 +266,6 @@ void ThreadEmitter::emitIf(scf::IfOp branch) {
   if (hasElse && !failed)
     emitSide(branch.getElseRegion(), to.elseBlock());
   alsoPending(before);
-  divergent = outer;
   if (!failed)
     bind(branch.getResults(), to.getResults());
 }
@@ -288,7 +279,8 @@ void ThreadEmitter::emitWhile(scf::WhileOp loop) {
     SmallVector<Type> inner = threadTypes(TypeRange(arguments));
     Block *block = b.createBlock(&region, {}, inner, SmallVector<Location>(inner.size(), b.getLoc()));
     bind(arguments, block->getArguments());
-    if (mayFail && !divergent && &from == &loop.getAfter()) // it may wait for a program that is gone
+    if (mayFail && !divergent && !uniformity.isDivergent(&from.front()) &&
+        &from == &loop.getAfter()) // it may wait for a program that is gone
       endProgramIf(someProgramFailed(), [] {});
     emitBlock(from.front());
     if (failed)

@@ -9,6 +9,7 @@
 //   Order.cpp           program order of accesses to global memory      Reports.cpp   prints and assertions
 //   SharedMemory.h      where scratch lies, and which of the barriers around it stay
 #pragma once
+#include "compiler/analysis/Uniformity.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/simt/SharedMemory.h"
@@ -46,7 +47,7 @@ private:
   void emitIf(mlir::scf::IfOp branch);
   void emitWhile(mlir::scf::WhileOp loop);
   void emitBranch(mlir::Operation *op);
-  bool isDivergent(Value condition);
+  void emitBarrier(mlir::Operation *op);
   const Values &of(Value value); ///< what has been emitted for a value of the source
   Value scalar(Value value) { return of(value).front(); }
   Values all(mlir::ValueRange values);                          ///< one after the other
@@ -275,7 +276,8 @@ private:
   bool writesOnce = false;   ///< peer::writesOnceAttribute
   SiteTable sites;
   bool mayFail = false;   ///< the kernel has assertions: who waits for others looks whether one failed
-  bool divergent = false; ///< inside a branch that not all threads of the block take
+  bool divergent = false; ///< in code that not all threads of the block execute alike
+  analysis::Uniformity uniformity;
   bool failed = false;
 };
 
