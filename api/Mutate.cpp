@@ -34,10 +34,22 @@ std::set<uint64_t> jumpTargets(const std::string &chip, std::span<const uint8_t>
   return targets;
 }
 
+/// The order checks of a mutant report the same value too: a kernel whose waves never store the same in no order must
+/// not begin to.
+SimulateRequest withSameValues(SimulateRequest run) {
+  CheckSet checks = parseChecks(run.checks);
+  if (checks.has(Check::LdsRace))
+    run.checks += ",+lds-same-value";
+  if (checks.has(Check::GlobalRace))
+    run.checks += ",+global-same-value";
+  return run;
+}
+
 class Mutating {
 public:
   Mutating(const std::string &file, const std::string &name, const MutateRequest &request)
-      : file(file), name(name), kernel(file, name, request.check.run), request(request), deadline(request.check) {}
+      : file(file), name(name), run(withSameValues(request.check.run)), kernel(file, name, run), request(request),
+        deadline(request.check) {}
 
   MutateResult execute();
 
@@ -46,11 +58,13 @@ private:
   void findPages();
   void checkExplanations() const;
   void orderRuns();
-  void run(size_t index);
+  void leaveOutSameValues();
+  void runMutant(size_t index);
   bool judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome) const;
   void explain();
 
   const std::string &file, &name;
+  const SimulateRequest run;
   const SimulatedKernel kernel;
   const MutateRequest &request;
   Deadline deadline;
@@ -59,6 +73,7 @@ private:
   std::vector<MutantSite> sites;
   std::vector<size_t> order; ///< of the plan's runs: what catches most comes first
   std::vector<bool> ignored;
+  CheckSet counted = CheckSet::all(); ///< whose findings give a mutant away
 };
 
 /// What ran is changed; what lies between and did not run is counted.
@@ -125,12 +140,27 @@ void Mutating::orderRuns() {
         order.push_back(i);
 }
 
+/// What the request did not ask for is no finding of the good kernel, and then none of its mutants.
+void Mutating::leaveOutSameValues() {
+  CheckSet asked = parseChecks(request.check.run.checks);
+  std::erase_if(result.good.findings, [&](const CheckFinding &finding) {
+    for (Check check : {Check::LdsSameValue, Check::GlobalSameValue})
+      if (!asked.has(check) && finding.kind == infoOf(check).name) {
+        counted.remove(check);
+        return true;
+      }
+    return false;
+  });
+}
+
 /// Whether the run gave the mutant away.
 bool Mutating::judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome) const {
   const SimulationReport &report = outcome.report;
-  if (!report.findings.empty()) {
+  auto finding = std::find_if(report.findings.begin(), report.findings.end(),
+                              [&](const Finding &each) { return counted.has(each.check); });
+  if (finding != report.findings.end()) {
     mutant.fate = Mutant::Fate::Finding;
-    mutant.detail = infoOf(report.findings.front().check).name;
+    mutant.detail = infoOf(finding->check).name;
     return true;
   }
   if (report.error) {
@@ -149,12 +179,12 @@ bool Mutating::judge(Mutant &mutant, size_t choice, const KernelOutcome &outcome
   return true;
 }
 
-void Mutating::run(size_t index) {
+void Mutating::runMutant(size_t index) {
   Mutant &mutant = result.mutants[index];
   AmdCodeObject object = mutate(kernel.object, sites[index]);
   std::unique_ptr<SimulatedKernel> other;
   if (const std::string &base = sites[index].buffer; !base.empty()) {
-    other = std::make_unique<SimulatedKernel>(file, name, request.check.run);
+    other = std::make_unique<SimulatedKernel>(file, name, run);
     for (SimulatedBuffer &buffer : other->buffers)
       if (buffer.base == base)
         buffer.placement = Placement::Normal;
@@ -219,6 +249,7 @@ MutateResult Mutating::execute() {
   ignored = ignoredBuffers(kernel, request.check.allowDifferent);
   runs = makeRuns(kernel, request.check);
   result.good = summarise(kernel, request.check, runs);
+  leaveOutSameValues();
   if (!result.good.findings.empty() || result.good.ended < result.good.planned)
     return std::move(result);
   findSites();
@@ -228,7 +259,7 @@ MutateResult Mutating::execute() {
   size_t done = 0;
   runInParallel(sites.size(), request.check.threads, [&](size_t index) {
     if (!deadline.isOver())
-      run(index);
+      runMutant(index);
     std::lock_guard lock(progress);
     ++done;
     if (request.check.progress)

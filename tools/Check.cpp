@@ -14,8 +14,9 @@ namespace heddle {
 
 const char *const checkOptionsHelp =
     R"(  --schedules N        seeds of random runs, and at most as many of those of leap-frog and frozen; default 8
-  --checks NAMES       default (all but lds-same-value and misaligned-slow), all, or some: a,b, or those of default
-                         and one more (+a) or but one (-a); without all of default it is never clean
+  --checks NAMES       default (all but lds-same-value, global-same-value and misaligned-slow), all, or some: a,b,
+                         or those of default and one more (+a) or but one (-a); without all of default it is never
+                         clean
   --allow-different NAME   a buffer whose bits may differ between runs, as of sums by float atomics
   --time-limit S       begin no run, and end those under way, after S seconds
   --threads N          runs at once; default one for each core

@@ -18,9 +18,6 @@ static constexpr CheckInfo checks[checkCount] = {
      "only "
      "s_waitcnt vmcnt orders a load to LDS with anything. A flag of atomic loads and stores without a "
      "read-modify-write is reported, with a note: the instructions are those of plain accesses."},
-    {Check::DmaAtEnd, "dma-at-end",
-     "LDS is given to another workgroup when the last wave has ended, and a load to LDS that is still under way would "
-     "write into it."},
     {Check::GlobalRace, "global-race",
      "Caches keep old data and stores on their way for as long as nothing writes back or invalidates: two accesses of "
      "which one writes are ordered only by a release, a flag and an acquire whose scopes hold both waves."},
@@ -48,10 +45,12 @@ static constexpr CheckInfo checks[checkCount] = {
      "be dropped there without a trace. Scalar atomic operations, which have no scope, count as being for all "
      "devices."},
     {Check::LdsSameValue, "lds-same-value",
-     "Two waves write the same bytes of LDS and nothing orders them, as in lds-race; both write the same value, so "
-     "that "
-     "it is a race by the rules but every order has the same result. Compilers do it where a tile is replicated over "
-     "waves, and then it is meant."},
+     "Two waves write the same bytes of LDS, by stores or by loads to LDS, and nothing orders them, as in lds-race; "
+     "both bring the same values, so that it is a race by the rules but every order has the same result. Compilers do "
+     "it where a tile is replicated over waves, and then it is meant."},
+    {Check::GlobalSameValue, "global-same-value",
+     "Two waves store to the same bytes of global memory and nothing orders them, as in global-race; both store the "
+     "same values, so that every order has the same result."},
     {Check::MisalignedSlow, "misaligned-slow",
      "LDS, global, flat and scratch accesses are right at any address in the mode into which ROCm puts the chips "
      "(SH_MEM_CONFIG.alignment_mode is unaligned), and compilers rely on it for packed structures; but one that is "
@@ -64,8 +63,9 @@ std::span<const CheckInfo, checkCount> allChecks() {
 
 CheckSet parseChecks(const std::string &text) {
   if (text.empty())
-    throw inputError("no check is named",
-                     {"`none` is none of them, and `default` all but lds-same-value and misaligned-slow"});
+    throw inputError(
+        "no check is named",
+        {"`none` is none of them, and `default` all but lds-same-value, global-same-value and misaligned-slow"});
   CheckSet set = text.starts_with('-') || text.starts_with('+') ? CheckSet::usual() : CheckSet();
   std::stringstream stream(text);
   std::string item;

@@ -8,10 +8,9 @@ Checks::Checks(MemorySystem &system, CheckSet checks) {
   findings.severalDevices = system.devices.size() > 1;
   if (checks.has(Check::RegisterWait))
     registers.emplace(findings);
-  if (checks.has(Check::LdsRace) || checks.has(Check::DmaAtEnd) || checks.has(Check::BarrierExit) ||
-      checks.has(Check::LdsSameValue))
+  if (checks.has(Check::LdsRace) || checks.has(Check::BarrierExit) || checks.has(Check::LdsSameValue))
     lds.emplace(findings, checks);
-  if (checks.has(Check::GlobalRace) || checks.has(Check::NarrowScope))
+  if (checks.has(Check::GlobalRace) || checks.has(Check::GlobalSameValue) || checks.has(Check::NarrowScope))
     order.emplace(findings, checks, system);
   if (checks.has(Check::Uninitialised))
     poison.emplace(findings, system);

@@ -79,14 +79,6 @@ LdsAccess accessOf(const LdsCheck::WaveState &state, uint32_t wave, const Memory
   }
 }
 
-Check checkOf(const LdsConflict &conflict) {
-  return conflict.sameValue ? Check::LdsSameValue : Check::LdsRace;
-}
-
-bool endsWave(const Wave &wave) {
-  return wave.current && wave.current->mnemonic == "s_endpgm";
-}
-
 } // namespace
 
 // ---- Histories ----
@@ -126,13 +118,17 @@ uint32_t LdsHistory::overBy(uint32_t sequence, uint32_t now) {
 // ---- Workgroups and waves ----
 
 void LdsCheck::groupBegins(Workgroup &group) {
-  auto &shadow = shadows[&group];
-  if (!shadow)
-    shadow = std::make_unique<LdsShadow>();
-  shadow->start(uint32_t(group.lds.size()), uint32_t(group.waves.size()));
+  auto &place = groups[&group];
+  if (!place)
+    place = std::make_unique<GroupState>();
+  place->shadow.start(uint32_t(group.lds.size()), uint32_t(group.waves.size()));
+  place->landings.clear();
+  place->comparisons.clear();
+  place->doubts = 0;
   for (auto &wave : group.waves) {
     WaveState &state = stateOf(*wave);
-    state.shadow = shadow.get();
+    state.group = place.get();
+    state.shadow = &place->shadow;
     state.known.over.fill(~uint32_t(0)); // of waves that there are not
     for (auto &each : group.waves)
       state.known.over[each->indexInGroup] = state.known.over[loadStream(each->indexInGroup)] = 0;
@@ -163,6 +159,8 @@ void LdsCheck::issued(Wave &wave, MemoryRequest &request) {
   operation.floor = operation.before.floor();
   (isLoad ? state.loads : state.local)
       .add({operation.time, isLoad ? state.vectorIssued : state.localIssued, request.instruction});
+  if (isLoad)
+    state.flights.push_back({request.serial, operation.time});
   if (operation.access == LdsAccess::Atomic)
     state.handovers.push_back({&request, state.known, {}});
   touchLanes(wave, request, operation);
@@ -184,11 +182,11 @@ void LdsCheck::touchLanes(Wave &wave, const MemoryRequest &request, const LdsOpe
       shadow.touch(operation,
                    {request.lanes, moved, request.bytes, request.kind == RequestKind::Store ? data : nullptr});
     }
-  if (!shadow.hasConflicts())
-    return;
-  for (const LdsConflict &conflict : shadow.takeConflicts())
-    if (checks.has(checkOf(conflict)))
+  if (shadow.hasConflicts())
+    for (const LdsConflict &conflict : shadow.takeConflicts())
       reportRace(wave, request, operation, conflict);
+  if (shadow.hasDoubts())
+    compareLater(wave, request, operation);
 }
 
 /// Atomic operations order waves as they find each other's values.
@@ -224,11 +222,6 @@ void LdsCheck::completed(Wave &wave, MemoryRequest &request) {
   WaveState &state = stateOf(wave);
   if (!state.shadow->sizeBytes())
     return;
-  if (endsWave(wave)) { // nothing waited for it
-    if (request.kind == RequestKind::LoadToLds && checks.has(Check::DmaAtEnd))
-      reportLoadAtEnd(wave, request);
-    return;
-  }
   updateOver(wave);
   std::erase_if(state.handovers, [&](const WaveState::Handover &handover) {
     if (handover.request != &request)
@@ -255,24 +248,17 @@ void LdsCheck::barrierOpens(Workgroup &group, bool someEnded) {
   joinAtBarrier(group);
 }
 
-/// What it did not wait for is never over.
-void LdsCheck::closeEnded(Wave &wave) {
-  WaveState &state = stateOf(wave);
-  auto close = [&](const LdsHistory &history, unsigned stream) {
-    if (!history.hasLaterThan(state.known.over[stream]))
-      state.known.over[stream] = state.shadow->now;
-  };
-  close(state.local, wave.indexInGroup);
-  close(state.loads, loadStream(wave.indexInGroup));
-}
-
-/// A wave that has ended had done all its work before the barrier opened, but only what it waited for is over.
+/// A wave that has ended had waited for everything: s_endpgm does.
 void LdsCheck::joinAtBarrier(Workgroup &group) {
   LdsClock all;
   for (auto &wave : group.waves) {
-    wave->state == Wave::State::Ended ? closeEnded(*wave) : updateOver(*wave);
+    updateOver(*wave);
     all.join(stateOf(*wave).known);
   }
+  GroupState &state = *stateOf(*group.waves[0]).group;
+  state.shadow.forgetUpTo(all.floor());
+  if (state.comparisons.empty())
+    state.landings.forgetUpTo(all.floor());
   for (auto &wave : group.waves) {
     WaveState &state = stateOf(*wave);
     uint32_t number = wave->indexInGroup;

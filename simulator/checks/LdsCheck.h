@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of LDS accesses, of loads to LDS, and of barriers (Check::LdsRace, LdsSameValue, DmaAtEnd, BarrierExit). An
-// access counts as over for other waves when a wait proved it before a barrier at which both met; for its own wave, DS
+// The order of LDS accesses, of loads to LDS, and of barriers (Check::LdsRace, LdsSameValue, BarrierExit). An access
+// counts as over for other waves when a wait proved it before a barrier at which both met; for its own wave, DS
 // operations are in order, and loads to LDS are ordered with them by waits only. Verdicts do not depend on when the
 // policy performs an operation, except that an atomic operation takes over what the wave knew whose value it finds.
 #pragma once
 #include "simulator/checks/Findings.h"
+#include "simulator/checks/LdsLandings.h"
 #include "simulator/checks/LdsShadow.h"
 #include "simulator/memory/Watcher.h"
+#include <map>
 #include <memory>
 #include <unordered_map>
 
@@ -26,7 +28,6 @@ public:
   const Entry *at(uint32_t time) const; ///< null when it was too long ago
   /// Up to which time all is over, when the operations up to `sequence` are, and it is `now`.
   uint32_t overBy(uint32_t sequence, uint32_t now);
-  bool hasLaterThan(uint32_t time) const { return !entries.empty() && entries.back().time > time; }
 
 private:
   void dropFirst(size_t count);
@@ -36,6 +37,21 @@ private:
 
 class LdsCheck final : public Watcher {
 public:
+  /// Two operations that wrote the same bytes in no order, at least one of them a load to LDS. What they brought is
+  /// compared when it has landed.
+  struct Comparison {
+    uint32_t laterStream = 0, laterTime = 0;
+    Site earlier, later;
+    std::vector<LdsDoubt> cells; ///< of one earlier operation
+  };
+  struct GroupState {
+    LdsShadow shadow;
+    LdsLandings landings;
+    std::vector<Comparison> comparisons;
+    size_t doubts = 0; ///< cells of them
+  };
+  static constexpr size_t mostDoubts = 1 << 17; ///< of a workgroup: 6 MiB. What is beyond is reported as a race
+
   /// What it knows of a wave, in WaveChecks.
   struct WaveState {
     /// An operation that hands on a clock: its own, and what it finds.
@@ -43,7 +59,13 @@ public:
       const MemoryRequest *request;
       LdsClock own, found;
     };
-    LdsShadow *shadow = nullptr;
+    /// A load to LDS that has not landed.
+    struct Flight {
+      uint32_t serial, time;
+    };
+    GroupState *group = nullptr;
+    LdsShadow *shadow = nullptr; ///< of the group
+    std::vector<Flight> flights;
     LdsClock known;                             ///< of all waves' streams; its own by waits
     uint32_t localIssued = 0, vectorIssued = 0; ///< operations that its counters have counted
     std::vector<Handover> handovers;
@@ -58,6 +80,8 @@ public:
   LdsCheck(Findings &findings, CheckSet checks) : findings(findings), checks(checks) {}
 
   void groupBegins(Workgroup &group) override;
+  void groupEnds(Workgroup &group) override;
+  void landed(Wave &wave, MemoryRequest &request) override;
   void issued(Wave &wave, MemoryRequest &request) override;
   void performed(Wave &wave, MemoryRequest &request) override;
   void completed(Wave &wave, MemoryRequest &request) override;
@@ -66,17 +90,21 @@ public:
 private:
   void touchLanes(Wave &wave, const MemoryRequest &request, const LdsOperation &operation);
   void updateOver(Wave &wave);
-  static void closeEnded(Wave &wave);
   void joinAtBarrier(Workgroup &group);
   void reportRace(Wave &wave, const MemoryRequest &request, const LdsOperation &operation, const LdsConflict &conflict);
   Finding describeRace(Wave &wave, const Site &earlier, const Site &later, const LdsOperation &operation,
                        const LdsConflict &conflict) const;
-  void reportLoadAtEnd(Wave &wave, const MemoryRequest &request);
+  Finding withNotes(Finding finding, const LdsConflict &conflict) const;
+  Site siteOf(Wave &wave, const MemoryRequest &request, const LdsConflict &conflict, bool isEarlier) const;
+  void compareLater(Wave &wave, const MemoryRequest &request, const LdsOperation &operation);
+  void settle(GroupState &group, bool isEnd);
+  bool settle(const GroupState &group, const Comparison &comparison, bool isEnd);
   void reportExit(Workgroup &group);
 
   Findings &findings;
   CheckSet checks;
-  std::unordered_map<const Workgroup *, std::unique_ptr<LdsShadow>> shadows;
+  std::unordered_map<const Workgroup *, std::unique_ptr<GroupState>> groups;
+  std::map<std::pair<const Instruction *, const Instruction *>, Finding> described; ///< of comparisons
 };
 
 } // namespace heddle::simulator

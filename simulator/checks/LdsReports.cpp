@@ -44,17 +44,36 @@ std::string waitFor(LdsAccess access, uint32_t later, bool scalarsPending) {
 
 } // namespace
 
+/// Of an operation that conflicts with an earlier one, or of that one.
+Site LdsCheck::siteOf(Wave &wave, const MemoryRequest &request, const LdsConflict &conflict, bool isEarlier) const {
+  Site site = Site::of(wave, *request.instruction, conflict.lane);
+  if (!isEarlier)
+    return site;
+  const Wave &other = *wave.workgroup->waves[conflict.stream % mostGroupWaves];
+  const WaveState &state = other.checks->lds;
+  const LdsHistory::Entry *entry = (conflict.access == LdsAccess::Load ? state.loads : state.local).at(conflict.time);
+  site.instruction = entry ? entry->instruction : nullptr;
+  site.wave = other.indexInGroup;
+  site.lane = conflict.earlierLane;
+  return site;
+}
+
 void LdsCheck::reportRace(Wave &wave, const MemoryRequest &request, const LdsOperation &operation,
                           const LdsConflict &conflict) {
-  Wave &other = *wave.workgroup->waves[conflict.stream % mostGroupWaves];
-  WaveState &state = other.checks->lds;
-  Site later = Site::of(wave, *request.instruction, conflict.lane), earlier = later;
-  const LdsHistory::Entry *entry = (conflict.access == LdsAccess::Load ? state.loads : state.local).at(conflict.time);
-  earlier.instruction = entry ? entry->instruction : nullptr;
-  earlier.wave = other.indexInGroup;
-  earlier.lane = conflict.earlierLane;
-  findings.report(conflict.sameValue ? Check::LdsSameValue : Check::LdsRace, earlier, later,
-                  [&] { return describeRace(wave, earlier, later, operation, conflict); });
+  Check check = conflict.sameValue ? Check::LdsSameValue : Check::LdsRace;
+  if (!checks.has(check))
+    return;
+  Site later = siteOf(wave, request, conflict, false), earlier = siteOf(wave, request, conflict, true);
+  findings.report(check, earlier, later,
+                  [&] { return withNotes(describeRace(wave, earlier, later, operation, conflict), conflict); });
+}
+
+Finding LdsCheck::withNotes(Finding finding, const LdsConflict &conflict) const {
+  if (conflict.sameValue)
+    finding.lines.push_back("  note   both write the same value: every order has the same result");
+  if (conflict.isUnknown)
+    finding.lines.push_back("  note   too many writes are not ordered to compare what they bring; it may be the same");
+  return finding;
 }
 
 Finding LdsCheck::describeRace(Wave &wave, const Site &earlier, const Site &later, const LdsOperation &operation,
@@ -85,32 +104,11 @@ Finding LdsCheck::describeRace(Wave &wave, const Site &earlier, const Site &late
   else
     finding.needs = fmt::format("a barrier between the two, and before it {} in wave {}",
                                 waitFor(conflict.access, 0, false), earlier.wave);
-  if (conflict.sameValue)
-    finding.lines.push_back("  note   both write the same value: every order has the same result");
   bool loads = isLoad || operation.access == LdsAccess::Load;
   if (!isOwn && !loads && !conflict.sameValue && operation.uniform && conflict.earlierUniform)
     finding.lines.push_back("  note   instructions do not tell an atomic load or store of a flag in LDS from a plain "
                             "one; if these are such, this is no race");
   return finding;
-}
-
-void LdsCheck::reportLoadAtEnd(Wave &wave, const MemoryRequest &request) {
-  Site load = Site::of(wave, *request.instruction), end = Site::of(wave, *wave.current);
-  findings.report(Check::DmaAtEnd, load, end, [&] {
-    const PendingRequests::Queue &left = wave.pending->vector;
-    size_t later = 0; // than the last load to LDS
-    while (later < left.size() && left[left.size() - 1 - later]->request.kind != RequestKind::LoadToLds)
-      ++later;
-    Finding finding;
-    finding.title = "missing wait: a wave ends while its load to LDS is under way";
-    finding.lines = {
-        findings.line("load", load,
-                      fmt::format("LDS 0x{:x}..0x{:x}", request.ldsBase,
-                                  request.ldsBase + (waveLanes - 1) * request.ldsStride + 4 * request.words - 1)),
-        findings.line("end", end, "")};
-    finding.needs = fmt::format("s_waitcnt vmcnt({}) before the s_endpgm", later);
-    return finding;
-  });
 }
 
 /// Ended waves hold no barrier. Suspicious is one that has met the others before and ended in the middle, and one that

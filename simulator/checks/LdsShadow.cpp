@@ -19,6 +19,9 @@ void LdsShadow::start(uint32_t bytes, uint32_t waveCount) {
   clockOf.clear();
   clocks.clear();
   conflicts.clear();
+  doubts.clear();
+  twins.clear();
+  twinCount = lastTwin = 0;
 }
 
 size_t LdsShadow::splitInBytes(size_t word) {
@@ -33,6 +36,11 @@ size_t LdsShadow::splitInBytes(size_t word) {
     writer.value = writer.value >> 8 * byte & 0xff;
     writers.push_back(writer);
     written.push_back(written[word]);
+    if (auto found = twins.find(word); found != twins.end())
+      for (Twin twin : std::vector<Twin>(found->second)) {
+        twin.writer.value = twin.writer.value >> 8 * byte & 0xff;
+        twins[first + byte].push_back(twin);
+      }
     for (uint32_t wave = 0; wave < waves; ++wave) {
       reads[wave].push_back(reads[wave][word]);
       if (!atomics[wave].empty())
@@ -44,7 +52,8 @@ size_t LdsShadow::splitInBytes(size_t word) {
 
 void LdsShadow::add(const LdsConflict &conflict) {
   for (LdsConflict &known : conflicts)
-    if (known.stream == conflict.stream && known.access == conflict.access && known.sameValue == conflict.sameValue) {
+    if (known.stream == conflict.stream && known.access == conflict.access && known.sameValue == conflict.sameValue &&
+        known.isUnknown == conflict.isUnknown) {
       if (conflict.time > known.time)
         known = conflict;
       return;
@@ -52,20 +61,51 @@ void LdsShadow::add(const LdsConflict &conflict) {
   conflicts.push_back(conflict);
 }
 
-void LdsShadow::checkWriter(const LdsOperation &operation, size_t cell, const Piece &piece) {
-  const Writer &writer = writers[cell];
-  if (written[cell] <= operation.before.over[writer.stream])
-    return;
-  bool stores = operation.access == LdsAccess::Write && writer.hasValue && piece.value;
-  add({.access = writer.stream >= mostGroupWaves ? LdsAccess::Load : LdsAccess::Write,
-       .stream = writer.stream,
-       .time = written[cell],
-       .address = piece.address,
-       .bytes = piece.bytes,
-       .lane = int(piece.lane),
-       .earlierLane = writer.lane,
-       .earlierUniform = writer.uniform,
-       .sameValue = stores && writer.value == *piece.value});
+/// Whether both write, neither is ordered before the other, and they bring the same as far as is known yet.
+bool LdsShadow::checkAgainst(const LdsOperation &operation, const Writer &writer, uint32_t time, const Piece &piece) {
+  if (time <= operation.before.over[writer.stream])
+    return false;
+  LdsConflict conflict = {.access = writer.stream >= mostGroupWaves ? LdsAccess::Load : LdsAccess::Write,
+                          .stream = writer.stream,
+                          .time = time,
+                          .address = piece.address,
+                          .bytes = piece.bytes,
+                          .lane = int(piece.lane),
+                          .earlierLane = writer.lane,
+                          .earlierUniform = writer.uniform};
+  bool bothWrite = operation.access == LdsAccess::Write || operation.access == LdsAccess::Load;
+  if (bothWrite && twinCount < mostTwins && !(writer.hasValue && piece.value)) {
+    doubts.push_back(
+        {conflict, bool(writer.hasValue), piece.value != nullptr, writer.value, piece.value ? *piece.value : 0});
+    return true;
+  }
+  if (bothWrite && twinCount >= mostTwins)
+    conflict.isUnknown = true;
+  else
+    conflict.sameValue = bothWrite && writer.value == *piece.value;
+  add(conflict);
+  return conflict.sameValue;
+}
+
+/// Of a write, whether there are now twins of it.
+bool LdsShadow::checkWriter(const LdsOperation &operation, size_t cell, const Piece &piece) {
+  Writer writer = writers[cell];
+  bool writes = operation.access == LdsAccess::Write || operation.access == LdsAccess::Load;
+  std::vector<Twin> kept;
+  if (writes && writer.hasTwins)
+    if (auto found = twins.find(cell); found != twins.end())
+      for (const Twin &twin : found->second)
+        if (checkAgainst(operation, twin.writer, twin.time, piece))
+          kept.push_back(twin);
+  if (checkAgainst(operation, writer, written[cell], piece))
+    kept.push_back({writer, written[cell]});
+  if (kept.empty())
+    return false;
+  std::vector<Twin> &place = twins[cell];
+  twinCount += kept.size() - place.size();
+  place = std::move(kept);
+  lastTwin = operation.time;
+  return true;
 }
 
 void LdsShadow::checkReads(const LdsOperation &operation, size_t cell, const Piece &piece) {
@@ -98,8 +138,7 @@ void LdsShadow::checkAtomics(const LdsOperation &operation, size_t cell, const P
 
 template <LdsAccess access>
 void LdsShadow::touchCell(const LdsOperation &operation, size_t cell, const Piece &piece) {
-  if (written[cell] > operation.floor)
-    checkWriter(operation, cell, piece);
+  bool hasTwins = written[cell] > operation.floor && checkWriter(operation, cell, piece);
   // The load of a flag is atomic or not: the instruction is the same.
   if (access != LdsAccess::Atomic && !atomics[0].empty() && !(access == LdsAccess::Read && operation.uniform))
     checkAtomics(operation, cell, piece);
@@ -117,6 +156,7 @@ void LdsShadow::touchCell(const LdsOperation &operation, size_t cell, const Piec
                    .lane = uint8_t(piece.lane),
                    .uniform = operation.uniform,
                    .hasValue = piece.value != nullptr,
+                   .hasTwins = hasTwins,
                    .value = piece.value ? *piece.value : 0};
 }
 
@@ -131,11 +171,11 @@ static bool anyAbove(const std::vector<uint32_t> &times, size_t first, size_t co
 
 /// Whether everything that these cells know is over, for whoever asks or for this operation.
 bool LdsShadow::isQuiet(const LdsOperation &operation, size_t cell, size_t count) const {
+  bool reading = operation.access == LdsAccess::Read;
   if (anyAbove(written, cell, count, operation.floor))
     for (size_t i = cell; i < cell + count; ++i)
-      if (written[i] > operation.before.over[writers[i].stream])
+      if (written[i] > operation.before.over[writers[i].stream] || (writers[i].hasTwins && !reading))
         return false;
-  bool reading = operation.access == LdsAccess::Read;
   for (uint32_t wave = 0; wave < waves; ++wave) {
     uint32_t over = operation.before.over[wave];
     if (over == ~uint32_t(0))

@@ -6,6 +6,7 @@
 #include "simulator/memory/MemoryRequest.h"
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,15 @@ struct LdsConflict {
   uint32_t address = 0, bytes = 4; ///< in LDS
   int lane = -1, earlierLane = -1;
   bool earlierUniform = false;
-  bool sameValue = false; ///< both are stores, of the same value
+  bool sameValue = false; ///< both write, the same value
+  bool isUnknown = false; ///< both write, and what one of them brought is not known any more
+};
+
+/// A conflict of two writes of which one is a load to LDS: whether they bring the same is known when both have landed.
+struct LdsDoubt {
+  LdsConflict conflict;
+  bool knowsEarlier = false, knowsLater = false; ///< stores; of loads to LDS only the lane is known
+  uint32_t earlierValue = 0, laterValue = 0;     ///< a byte's is in the low bits
 };
 
 class LdsShadow {
@@ -75,6 +84,14 @@ public:
   /// The conflicts since the last call, the youngest one of each kind and stream.
   std::vector<LdsConflict> takeConflicts() { return std::exchange(conflicts, {}); }
   bool hasConflicts() const { return !conflicts.empty(); }
+  /// Those since the last call that landing decides, of each cell.
+  std::vector<LdsDoubt> takeDoubts() { return std::exchange(doubts, {}); }
+  bool hasDoubts() const { return !doubts.empty(); }
+  /// Everything up to this time is over for all waves.
+  void forgetUpTo(uint32_t time) {
+    if (time >= lastTwin && !twins.empty())
+      twins.clear(), twinCount = 0;
+  }
 
   bool hasAtomics(uint32_t wave) const { return !atomics[wave].empty(); }
   /// Whether `wave` has done an atomic operation at the address later than `time`.
@@ -90,9 +107,17 @@ private:
   using Times = std::vector<uint32_t>; ///< of each cell
   struct Writer {
     uint8_t stream = 0, lane = 0;
-    bool uniform = false, hasValue = false;
+    bool uniform : 1 = false, hasValue : 1 = false;
+    bool hasTwins : 1 = false; ///< perhaps
     uint32_t value = 0;
   };
+  /// A write before the last one of a cell, of the same value and not ordered before it: a third write of another value
+  /// races with both.
+  struct Twin {
+    Writer writer;
+    uint32_t time;
+  };
+  static constexpr size_t mostTwins = 1 << 17;
   struct Piece {
     unsigned lane;
     uint32_t address, bytes;
@@ -112,7 +137,8 @@ private:
   void touchBytes(const LdsOperation &operation, const LdsPlaces &places, unsigned lane);
   template <LdsAccess access>
   void touchCell(const LdsOperation &operation, size_t cell, const Piece &piece);
-  void checkWriter(const LdsOperation &operation, size_t cell, const Piece &piece);
+  bool checkWriter(const LdsOperation &operation, size_t cell, const Piece &piece);
+  bool checkAgainst(const LdsOperation &operation, const Writer &writer, uint32_t time, const Piece &piece);
   void checkReads(const LdsOperation &operation, size_t cell, const Piece &piece);
   void checkAtomics(const LdsOperation &operation, size_t cell, const Piece &piece);
   bool isQuiet(const LdsOperation &operation, size_t cell, size_t count) const;
@@ -130,6 +156,10 @@ private:
   std::vector<uint32_t> clockOf; ///< of each dword: its place in `clocks` plus 1
   std::vector<LdsClock> clocks;
   std::vector<LdsConflict> conflicts;
+  std::vector<LdsDoubt> doubts;
+  std::unordered_map<size_t, std::vector<Twin>> twins; ///< by cell
+  size_t twinCount = 0;                                ///< that were kept since the last clearing
+  uint32_t lastTwin = 0;                               ///< time of the youngest one's successor
 };
 
 } // namespace heddle::simulator

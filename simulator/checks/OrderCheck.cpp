@@ -218,6 +218,8 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   stamp.writes = request.writesMemory();
   stamp.isAtomic = scope >= Scope::Workgroup;
   stamp.inScalarCache = request.isScalar() && request.kind == RequestKind::Store;
+  if (request.kind == RequestKind::Store)
+    stored.add({wave.number, stamp.stream, stamp.epoch}, request);
   check(wave, request, stamp);
 }
 
@@ -360,9 +362,7 @@ void OrderCheck::barrierOpens(Workgroup &group, bool) {
   Knowledge known, agent, everywhere, seenAgent, seenSystem, all;
   std::vector<Knowledge::Entry> ownKnown, ownAgent, ownSystem, ownAll; // waves have their numbers in order
   for (auto &wave : group.waves) {
-    if (wave->state == Wave::State::Ended)
-      continue;
-    const WaveState &state = wave->checks->order;
+    const WaveState &state = wave->checks->order; // an ended wave has waited for everything
     known.join(state.known), addEntries(ownKnown, wave->number, toWorkgroup(state));
     agent.join(state.agent), addEntries(ownAgent, wave->number, state.toAgent);
     everywhere.join(state.system), addEntries(ownSystem, wave->number, state.toSystem);
@@ -398,6 +398,7 @@ void OrderCheck::kernelBegins(Device &device) {
   bool isAlone = std::all_of(launches.begin(), launches.end(), [](const LaunchTimes &times) { return times.ended; });
   if (isAlone) {
     shadow.clear();
+    stored.clear();
     locations.clear();
     backToAgent = backToSystem = {};
     passedOn = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of accesses to global memory (Check::GlobalRace, NarrowScope), by happens-before and so independent of what
-// the caches of a run happened to do.
+// The order of accesses to global memory (Check::GlobalRace, GlobalSameValue, NarrowScope), by happens-before and so
+// independent of what the caches of a run happened to do.
 //
 // A wave knows accesses of others at three distances. Inside a workgroup the shared vector cache orders vector memory
 // by issue, so that a barrier passes on everything. To the waves of the device it publishes what buffer_wbl2 sc1 has
@@ -12,6 +12,7 @@
 #pragma once
 #include "simulator/checks/Findings.h"
 #include "simulator/checks/OrderShadow.h"
+#include "simulator/checks/StoredValues.h"
 #include "simulator/memory/MemorySystem.h"
 #include "simulator/memory/Watcher.h"
 #include <map>
@@ -115,6 +116,7 @@ private:
   Doubt *earlierDoubt(const Stamp &reader, uint64_t address);
   void settleDoubts(uint32_t wave, uint64_t address);
   void reportRace(const WaveState &state, const Stamp &before, const Stamp &now, uint64_t address);
+  std::optional<bool> storedTheSame(const Stamp &before, const Stamp &now, uint64_t address) const;
   std::string whatIsMissing(const WaveState &state, const Stamp &before, const Stamp &now) const;
   uint32_t indexOf(const Instruction &instruction);
   Site siteOf(const Stamp &stamp) const;
@@ -136,6 +138,7 @@ private:
   };
   RecentInstruction recentInstructions[256];
   OrderShadow shadow;
+  StoredValues stored;
   /// By the number of the wave that loads, then by address / 8, in whose order they are reported.
   std::unordered_map<uint32_t, std::map<uint64_t, std::vector<Doubt>>> doubts;
   std::unordered_map<uint64_t, Location> locations; ///< by address / 4

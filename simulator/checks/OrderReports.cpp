@@ -31,7 +31,10 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
   if (earlier && earlier->isReported)
     return;
   bool comesAgain = earlier && checks.has(Check::NarrowScope) && earlier->reader().epoch != reader.epoch;
-  Check kind = areAtomic || comesAgain ? Check::NarrowScope : Check::GlobalRace;
+  std::optional<bool> isSame = before.writes && now.writes ? storedTheSame(before, now, address) : false;
+  Check kind = areAtomic || comesAgain  ? Check::NarrowScope
+               : isSame.value_or(false) ? Check::GlobalSameValue
+                                        : Check::GlobalRace;
   bool mayComeAgain = isDoubtful && checks.has(Check::NarrowScope);
   if (!checks.has(kind) && !mayComeAgain)
     return;
@@ -50,6 +53,12 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
                     : comesAgain ? fmt::format("{} on the load if it waits for the store; else {}", bitsOf(needed),
                                                whatIsMissing(state, before, now))
                                  : whatIsMissing(state, before, now);
+    if (kind == Check::GlobalSameValue)
+      finding.lines.push_back("  note   both store the same value: every order has the same result");
+    if (!isSame)
+      finding.lines.push_back(
+          "  note   too many stores have come since the first to know what it stored; it may be the "
+          "same");
     return finding;
   };
   if (isDoubtful && !comesAgain) {
@@ -60,6 +69,22 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
   findings.report(kind, first, second, make);
   if (earlier)
     earlier->isReported = true;
+}
+
+/// Whether two stores brought the same to the bytes of a cell that both wrote. Empty when that is not known any more.
+std::optional<bool> OrderCheck::storedTheSame(const Stamp &before, const Stamp &now, uint64_t address) const {
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    if (!(before.bytes & now.bytes & 1u << byte))
+      continue;
+    uint64_t at = (address & ~uint64_t(3)) + byte;
+    std::optional<uint8_t> first = stored.byteAt({before.wave, before.stream, before.epoch}, before.lane, at),
+                           second = stored.byteAt({now.wave, now.stream, now.epoch}, now.lane, at);
+    if (!first || !second) // of a read-modify-write nothing is kept
+      return before.isAtomic || now.isAtomic ? std::optional(false) : std::nullopt;
+    if (*first != *second)
+      return false;
+  }
+  return true;
 }
 
 /// Of the same load at the same place, of which no compare-and-swap has come since.

@@ -391,6 +391,8 @@ bool Machine::runSlices(const Place &place, unsigned slices, uint64_t instructio
           watcher->waveEnds(wave);
       }
       if (group.barrierIsComplete()) {
+        if (group.ended > 0 && !finishEnded(*place.run, group))
+          return true;
         openBarrier(group);
         progressed = true;
       }
@@ -401,6 +403,22 @@ bool Machine::runSlices(const Place &place, unsigned slices, uint64_t instructio
       break;
   }
   return progressed;
+}
+
+/// A barrier opens when the others have terminated, and s_endpgm waits for everything before. False when something of
+/// that was at fault.
+bool Machine::finishEnded(KernelRun &run, Workgroup &group) {
+  try {
+    for (auto &wave : group.waves)
+      if (wave->state == Wave::State::Ended)
+        port.finish(*wave);
+  } catch (const Fault &fault) {
+    endAtFault(); // happened before
+    if (!run.ended)
+      abandon(run, errorOf(run, *fault.wave, fault));
+  }
+  endAtFault();
+  return !run.ended;
 }
 
 void Machine::openBarrier(Workgroup &group) {

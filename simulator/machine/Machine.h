@@ -124,6 +124,7 @@ private:
   bool runWave(KernelRun &run, Wave &wave, uint64_t most);
   template <bool watched>
   void step(Program &program, Wave &wave, uint64_t most);
+  bool finishEnded(KernelRun &run, Workgroup &group);
   void openBarrier(Workgroup &group);
   bool retire(KernelRun &run, size_t index, bool force);
   bool retireGuarded(KernelRun &run, size_t index, bool force);

@@ -87,7 +87,8 @@ public:
   void abandon(Wave &wave);
   /// Something that may happen to the requests and caches of a unit at any time; only under Policy::Random.
   void disturb(ComputeUnit &unit);
-  /// A wave's end. Its stores to global memory may be on their way still; LDS is its workgroup's, which goes on.
+  /// A wave's end. s_endpgm waits for everything, which takes time: stores to global memory may be in flight still for
+  /// other waves, but for those that wait for its end, at a barrier or for its workgroup's LDS.
   void endWave(Wave &wave);
   /// Performs what has been under way since the last call: nothing stays on its way for ever.
   void age();

@@ -8,18 +8,18 @@
 namespace heddle::simulator {
 
 enum class Check : uint8_t {
-  RegisterWait,   ///< a register is read or written while a load into it is under way
-  LdsRace,        ///< LDS accesses of two waves, or of a load to LDS and anything, that nothing orders
-  DmaAtEnd,       ///< a wave ends while a load to LDS is under way
-  GlobalRace,     ///< accesses of two waves to global memory that nothing orders at the scope of both
-  NarrowScope,    ///< atomic accesses of two waves, of a scope that does not hold both
-  Uninitialised,  ///< something that nothing has written decides a branch, an address or what is stored
-  BarrierExit,    ///< a barrier opens only because waves have ended
-  Bounds,         ///< an access through a descriptor that its range holds in part, or that leaves the buffer
-  Misaligned,     ///< an address whose low bits an instruction drops
-  LostUpdate,     ///< an atomic operation for all devices that memory which is not ordinary may drop
-  LdsSameValue,   ///< two waves write the same value to the same bytes of LDS, and nothing orders them
-  MisalignedSlow, ///< an address that is no multiple of what the instruction moves, and is right all the same
+  RegisterWait,    ///< a register is read or written while a load into it is under way
+  LdsRace,         ///< LDS accesses of two waves, or of a load to LDS and anything, that nothing orders
+  GlobalRace,      ///< accesses of two waves to global memory that nothing orders at the scope of both
+  NarrowScope,     ///< atomic accesses of two waves, of a scope that does not hold both
+  Uninitialised,   ///< something that nothing has written decides a branch, an address or what is stored
+  BarrierExit,     ///< a barrier opens only because waves have ended
+  Bounds,          ///< an access through a descriptor that its range holds in part, or that leaves the buffer
+  Misaligned,      ///< an address whose low bits an instruction drops
+  LostUpdate,      ///< an atomic operation for all devices that memory which is not ordinary may drop
+  LdsSameValue,    ///< two waves write the same value to the same bytes of LDS, and nothing orders them
+  GlobalSameValue, ///< the same in global memory
+  MisalignedSlow,  ///< an address that is no multiple of what the instruction moves, and is right all the same
 };
 inline constexpr unsigned checkCount = 12;
 
@@ -43,6 +43,7 @@ public:
   static constexpr CheckSet usual() {
     CheckSet set = all();
     set.remove(Check::LdsSameValue);
+    set.remove(Check::GlobalSameValue);
     set.remove(Check::MisalignedSlow);
     return set;
   }
@@ -56,9 +57,9 @@ private:
   uint32_t bits = 0;
 };
 
-/// `all`, `default` (all but lds-same-value and misaligned-slow), `none`, or names with `+` or `-` before them:
-/// `all,-uninitialised`; a list that begins with `+` or `-` starts from `default`. Throws Error{Input} that lists the
-/// names.
+/// `all`, `default` (all but lds-same-value, global-same-value and misaligned-slow), `none`, or names with `+` or `-`
+/// before them: `all,-uninitialised`; a list that begins with `+` or `-` starts from `default`. Throws Error{Input}
+/// that lists the names.
 CheckSet parseChecks(const std::string &text);
 
 } // namespace heddle::simulator

@@ -52,7 +52,9 @@ constexpr const char *read = "ds_read_b32 v10, v1", *write = "ds_write_b32 v1, v
 constexpr const char *localWait = "s_waitcnt lgkmcnt(0)", *vectorWait = "s_waitcnt vmcnt(0)",
                      *bothWaits = "s_waitcnt vmcnt(0) lgkmcnt(0)";
 
-constexpr const char *texts[] = {read, write, load, add}; ///< by Access
+/// By Access: what two loads bring is the same, and something else than a write.
+constexpr const char *texts[] = {"ds_read_b32 v10, v1 offset:1024", "ds_write_b32 v1, v0 offset:1024",
+                                 "global_load_lds_dword v[2:3], off offset:1024", "ds_add_u32 v1, v0 offset:1024"};
 
 TEST(LdsRace, WithinAWave) {
   forEachLdsCell([](const LdsCell &cell) {
@@ -70,7 +72,9 @@ TEST(LdsRace, BetweenWaves) {
                     fmt::format("{}\n{}{}{}", texts[int(cell.first)], cell.waitText(), cell.barrierText(), bothWaits),
                 second = fmt::format("{}{}\n{}", cell.barrierText(), texts[int(cell.second)], bothWaits);
     SCOPED_TRACE(first + "\nand\n" + second);
-    cell.racesBetweenWaves() ? expectRace({first, second}) : expectNone({first, second});
+    bool isSame = cell.first == Access::Load && cell.second == Access::Load;
+    cell.racesBetweenWaves() ? expectFindings({first, second}, isSame ? Check::LdsSameValue : Check::LdsRace)
+                             : expectNone({first, second});
   });
 }
 
@@ -136,9 +140,74 @@ TEST(LdsRace, FlatAccessesOfLdsCount) {
 }
 
 TEST(LdsRace, WavesThatEnd) {
-  // The barrier of the others opens behind its end, but only what it waited for is over.
+  // The barrier of the others opens after its end, which waits for everything.
   expectNone({std::string(write) + "\n" + localWait, std::string("s_barrier\n") + read});
-  expectRace({write, std::string("s_barrier\n") + read});
+  expectNone({write, std::string("s_barrier\n") + read});
+  expectNone({load, std::string("s_barrier\n") + read});
+  expectRace({load, read});
+}
+
+// ---- The same value ----
+
+void expectSame(const std::vector<std::string> &programs) {
+  expectFindings(programs, Check::LdsSameValue);
+}
+/// A load to LDS of the words `bytes` behind the lane's.
+std::string loadFrom(unsigned bytes) {
+  return fmt::format("v_add_co_u32 v12, vcc, {}, v2\nv_addc_co_u32 v13, vcc, 0, v3, vcc\n"
+                     "global_load_lds_dword v[12:13], off\n",
+                     bytes);
+}
+
+TEST(LdsSameValue, OfStores) {
+  expectSame({"ds_write_b32 v1, v1", "ds_write_b32 v1, v1"});
+  expectSame({"ds_write_b32 v1, v1", "ds_write_b8 v1, v1"});
+  expectSame({"v_mov_b32 v10, 0x01010101\nds_write_b32 v1, v10", "v_mov_b32 v10, 1\nds_write_b8 v1, v10 offset:2"});
+  expectRace({"v_mov_b32 v10, 0x01010101\nds_write_b32 v1, v10", "v_mov_b32 v10, 2\nds_write_b8 v1, v10 offset:2"});
+}
+
+TEST(LdsSameValue, OfLoadsToLds) {
+  expectSame({load, load});
+  expectSame({std::string(load) + "\n" + vectorWait, load});
+  expectSame({load, loadFrom(0)});
+  expectRace({load, loadFrom(64)});
+  // The buffer's words are their number: what the first wave's work-items store is what the loads bring.
+  expectSame({write, load});
+  expectSame({"", "v_and_b32 v0, 63, v0\nds_write_b32 v1, v0", load});
+  expectRace({"", write, load}); // of the second wave: 64 and more
+  expectSame({"global_load_lds_dwordx4 v[2:3], off", "global_load_lds_dwordx4 v[2:3], off"});
+  expectNone({std::string(load) + "\n" + vectorWait + "\ns_barrier", std::string("s_barrier\n") + load});
+}
+
+TEST(LdsSameValue, WithADifferenceInOneLane) {
+  std::string text = reportOf({"ds_write_b32 v1, v1", "v_add_u32 v10, 1, v1\ns_mov_b64 exec, 2\nds_write_b32 v1, v10\n"
+                                                      "s_mov_b64 exec, 4\nds_write_b32 v1, v1"});
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("(lds-race)"), HasSubstr("(lds-same-value)")));
+  EXPECT_THAT(reportOf({load, "s_mov_b64 exec, 2\n" + loadFrom(64) + "s_mov_b64 exec, 4\n" + load}),
+              testing::AllOf(HasSubstr("(lds-race)"), HasSubstr("(lds-same-value)"),
+                             HasSubstr("note   both write the same value")));
+}
+
+/// A third value races with both, also where it is ordered with one of them.
+TEST(LdsSameValue, AThirdValueRaces) {
+  std::string same = "ds_write_b32 v1, v1\n", other = "v_add_u32 v10, 1, v1\nds_write_b32 v1, v10\n",
+              meet = "s_barrier\n", done = std::string(localWait) + "\n";
+  for (bool isWaited : {false, true}) {
+    // The second wave waits before the barrier, the first does not: the third follows one of them only.
+    std::string text = reportOf({same + (isWaited ? done : "") + meet, same + done + meet, meet + other});
+    EXPECT_THAT(text, HasSubstr("(lds-same-value)"));
+    EXPECT_EQ(text.find("(lds-race)") == std::string::npos, isWaited) << text;
+  }
+  std::string copied = std::string(load) + "\n";
+  std::string text = reportOf({copied + meet, copied + vectorWait + "\n" + meet, meet + other});
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("(lds-race)"), HasSubstr("(lds-same-value)")));
+}
+
+TEST(LdsSameValue, IsOffByDefault) {
+  AssembledKernel kernel({load, load});
+  SimulationOptions options;
+  options.checks = CheckSet::usual();
+  EXPECT_EQ(textOf(kernel.run(options)), "");
 }
 
 // ---- Locks and flags ----
@@ -228,15 +297,9 @@ TEST(LdsLock, SumsAreReadBehindABarrier) {
 
 // ---- Ends ----
 
-TEST(DmaAtEnd, MustBeWaitedFor) {
-  expectFindings({load}, Check::DmaAtEnd);
-  expectFindings({std::string(load) + "\ns_waitcnt vmcnt(1)"}, Check::DmaAtEnd);
-  expectNone({std::string(load) + "\ns_waitcnt vmcnt(0)"});
-  expectNone({std::string(load) + "\nglobal_load_dword v10, v[2:3], off\ns_waitcnt vmcnt(1)"});
-  EXPECT_THAT(
-      reportOf({std::string(load) + "\nglobal_load_dword v10, v[2:3], off"}),
-      testing::AllOf(HasSubstr("error: missing wait: a wave ends while its load to LDS is under way (dma-at-end)"),
-                     HasSubstr("LDS 0x0..0xff"), HasSubstr("needs  s_waitcnt vmcnt(1) before the s_endpgm")));
+TEST(LdsRace, TheEndOfAWaveWaits) {
+  expectNone({load});
+  expectNone({std::string(load) + "\nglobal_load_dword v10, v[2:3], off"});
 }
 
 TEST(BarrierExit, OfAWaveThatHasMetTheOthers) {

@@ -8,7 +8,7 @@
 namespace heddle::simulator {
 
 inline CheckSet ldsChecks() {
-  return parseChecks("none,+lds-race,+lds-same-value,+dma-at-end,+barrier-exit");
+  return parseChecks("none,+lds-race,+lds-same-value,+barrier-exit");
 }
 
 inline std::string describe(const SimulationOptions &options) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The order of accesses to global memory: for each thing that may be missing, a program that lacks it and is told so,
 // beside the one that has it and is told nothing, under every policy and schedule.
+#include "simulator/checks/StoredValues.h"
 #include "tests/simulator/checks/AssembledKernel.h"
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <set>
 
 namespace heddle::simulator {
 namespace {
@@ -251,6 +253,71 @@ TEST(GlobalRace, ScalarAtomicsSynchronise) {
   expectNone(WavesOf::Device, {store + "buffer_wbl2 sc1\n" + wait + arrive, await + "buffer_inv sc1\n" + load + wait});
   AssembledKernel plain({store + wait + arrive, await + "buffer_inv sc1\n" + load + wait}, WavesOf::Device);
   EXPECT_THAT(reportOf(plain, {}), HasSubstr("two accesses to the same memory that nothing orders"));
+}
+
+// ---- The same value ----
+
+/// The names of the checks that find something, whatever the policy and the schedule.
+void expectKinds(const std::vector<std::string> &programs, const std::set<std::string> &kinds) {
+  for (WavesOf together : {WavesOf::Group, WavesOf::Device, WavesOf::System}) {
+    AssembledKernel kernel(programs, together);
+    forEachRun([&](SimulationOptions options) {
+      options.checks = parseChecks("none,+global-race,+narrow-scope,+global-same-value");
+      SimulationReport report = kernel.run(options);
+      ASSERT_FALSE(report.error) << report.error->what();
+      std::set<std::string> found;
+      for (const Finding &finding : report.findings)
+        found.insert(infoOf(finding.check).name);
+      ASSERT_EQ(found, kinds) << describe(options) << testing::PrintToString(programs);
+    });
+  }
+}
+
+TEST(GlobalSameValue, OfTheBytesThatBothStore) {
+  std::string same = "global_store_dword v[2:3], v1, off\n", byte = "global_store_byte v[2:3], v1, off\n";
+  expectKinds({same, same}, {"global-same-value"});
+  expectKinds({same, byte}, {"global-same-value"});
+  expectKinds({byte, "v_lshrrev_b32 v10, 8, v1\nglobal_store_byte v[2:3], v10, off offset:1\n"}, {});
+  expectKinds({same, "v_lshrrev_b32 v10, 8, v1\nglobal_store_byte v[2:3], v10, off offset:1\n"}, {"global-same-value"});
+  expectKinds({same, "v_mov_b32 v10, 1\nglobal_store_byte v[2:3], v10, off offset:1\n"}, {"global-race"});
+  expectKinds({same, "global_load_dword v10, v[2:3], off\n"}, {"global-race"});
+  expectKinds({same, same, "v_add_u32 v10, 1, v1\nglobal_store_dword v[2:3], v10, off\n"},
+              {"global-race", "global-same-value"});
+  expectKinds({same, "s_mov_b64 exec, 2\nv_add_u32 v10, 1, v1\nglobal_store_dword v[2:3], v10, off\n"
+                     "s_mov_b64 exec, 4\n" +
+                         same},
+              {"global-race", "global-same-value"});
+}
+
+TEST(GlobalSameValue, OfLanesThatAreNoRow) {
+  std::string apart = "v_lshlrev_b32 v12, 5, v0\nv_and_b32 v12, 0x7e0, v12\n", // 32 bytes from lane to lane
+      wide = apart + "v_mov_b32 v10, v12\nv_mov_b32 v11, 7\nglobal_store_dwordx2 v12, v[10:11], s[4:5]\n";
+  expectKinds({wide, wide}, {"global-same-value"});
+  expectKinds({wide, apart + "v_mov_b32 v11, 7\nglobal_store_dword v12, v11, s[4:5] offset:4\n"},
+              {"global-same-value"});
+  expectKinds({wide, apart + "v_mov_b32 v11, 8\nglobal_store_dword v12, v11, s[4:5] offset:4\n"}, {"global-race"});
+}
+
+TEST(StoredValues, ForgetsTheOldest) {
+  StoredValues stored;
+  MemoryRequest request;
+  request.kind = RequestKind::Store;
+  request.bytes = 16;
+  request.words = 4;
+  request.lanes = allLanes;
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    request.address[lane] = 0x1000 + 64 * (63 - lane);
+  size_t stores = 2 * StoredValues::mostBytes / sizeof request.data;
+  for (uint32_t epoch = 1; epoch <= stores; ++epoch) {
+    request.data[1][3] = epoch;
+    stored.add({5, 1, epoch}, request);
+  }
+  uint64_t third = request.address[3] + 4;
+  EXPECT_EQ(stored.byteAt({5, 1, 1}, 3, third), std::nullopt);
+  for (unsigned byte = 0; byte < 4; ++byte)
+    EXPECT_EQ(stored.byteAt({5, 1, uint32_t(stores)}, 3, third + byte), uint8_t(stores >> 8 * byte));
+  EXPECT_EQ(stored.byteAt({5, 1, uint32_t(stores)}, 3, third + 12), std::nullopt);
+  EXPECT_EQ(stored.byteAt({5, 2, uint32_t(stores)}, 3, third), std::nullopt);
 }
 
 // ---- Read-modify-writes that the chip lacks ----
