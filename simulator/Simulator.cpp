@@ -198,6 +198,7 @@ SimulationReport Simulator::run(std::span<const std::unique_ptr<KernelRun>> runs
     report.statistics.instructions += run->statistics.instructions;
     report.statistics.waves += run->statistics.waves;
     report.statistics.groups += run->statistics.groups;
+    report.statistics.groupsApart += run->statistics.groupsApart;
     if (run->error && !report.error) {
       report.error = run->error;
       report.isEndless = run->isEndless;

@@ -38,8 +38,8 @@ constexpr const char *help =
   --caches             loads may find what caches keep, as with every policy but earliest and with every check
   --checks NAMES       none (unless given), default (`heddle check` says which), all, a,b, all,-c, or -c, which is
                          default,-c: `heddle check --list` shows them; findings end with 1
-  --threads N          of this processor, for runs without caches and checks whose workgroups do not wait for each other;
-                       results are the same for every number. HEDDLE_HOST_THREADS unless given, else as many as there are
+  --threads N          of this processor, for runs without --caches whose workgroups do not wait for each other; results
+                       and findings are the same for every number. HEDDLE_HOST_THREADS unless given, else as many as there are
                        processors
   --transactions       counts what is asked of memory: lines of 128 bytes that the lanes of each instruction touch, of 64
                        bytes for scalar reads, and what L2 has of them; implies --caches, and goes not with --checks

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/Checks.h"
+#include "simulator/memory/MemoryPort.h"
 #include "simulator/state/Workgroup.h"
 
 namespace heddle::simulator {
 
-Checks::Checks(MemorySystem &system, CheckSet checks) {
+Checks::Checks(MemorySystem &system, CheckSet checks) : checks(checks) {
   findings.severalDevices = system.devices.size() > 1;
   if (checks.has(Check::RegisterWait))
     registers.emplace(findings);
@@ -26,7 +27,7 @@ std::vector<std::string> Checks::notes() const {
   return slack ? slack->notes() : std::vector<std::string>();
 }
 
-void Checks::groupBegins(Workgroup &group) {
+void Checks::addWaves(Workgroup &group) {
   for (auto &wave : group.waves) {
     if (spare.empty())
       spare.push_back(std::make_unique<WaveChecks>());
@@ -35,11 +36,19 @@ void Checks::groupBegins(Workgroup &group) {
     wave->checks = (waves[wave.get()] = std::move(spare.back())).get();
     spare.pop_back();
   }
+}
+
+void Checks::groupBegins(Workgroup &group) {
+  addWaves(group);
   each([&](auto &check) { check.groupBegins(group); });
 }
 
 void Checks::groupEnds(Workgroup &group) {
   each([&](auto &check) { check.groupEnds(group); });
+  dropWaves(group);
+}
+
+void Checks::dropWaves(Workgroup &group) {
   for (auto &wave : group.waves) {
     auto found = waves.find(wave.get());
     spare.push_back(std::move(found->second));
@@ -77,6 +86,70 @@ void Checks::kernelBegins(Device &device) {
 }
 void Checks::kernelEnds(Device &device) {
   each([&](auto &check) { check.kernelEnds(device); });
+}
+
+// ---- Workgroups that run apart ----
+
+std::unique_ptr<Watcher> Checks::makeApart(MemorySystem &view) {
+  auto apart = std::make_unique<Checks>(view, checks);
+  apart->findings.nameAs(findings);
+  apart->order.reset();
+  apart->recorder.emplace(apart->findings);
+  if (apart->poison)
+    apart->poison->isApart = true;
+  return apart;
+}
+
+void Checks::repeat(Workgroup &group, const RecordedGroup &recorded) {
+  const auto &record = static_cast<const GroupRecord &>(recorded);
+  addWaves(group);
+  if (order)
+    order->groupBegins(group);
+  for (auto &wave : group.waves)
+    wave->state = Wave::State::Running;
+  MemoryRequest request;
+  for (const GroupRecord::Entry &entry : record.entries)
+    repeatEntry(group, record, entry, request);
+  dropWaves(group);
+}
+
+/// `request` is room for one.
+void Checks::repeatEntry(Workgroup &group, const GroupRecord &record, const GroupRecord::Entry &entry,
+                         MemoryRequest &request) {
+  Wave &wave = *group.waves[entry.wave];
+  switch (entry.event) {
+  case GroupRecord::Event::Issued:
+    record.readRequest(entry.value, request);
+    return repeatRequest(wave, request);
+  case GroupRecord::Event::Completed:
+    request.kind = entry.kind, request.scope = entry.scope, request.serial = entry.value;
+    return order ? order->completed(wave, request) : void();
+  case GroupRecord::Event::WaveEnds:
+    wave.state = Wave::State::Ended;
+    return order ? order->waveEnds(wave) : void();
+  case GroupRecord::Event::BarrierOpens:
+    return order ? order->barrierOpens(group, entry.value) : void();
+  case GroupRecord::Event::Reported:
+    const GroupRecord::Report &report = record.reports[entry.value];
+    Site first, second;
+    first.instruction = report.first, second.instruction = report.second;
+    findings.report(report.check, first, second, [&] {
+      Finding finding = record.findings[report.index];
+      finding.count = 1;
+      return finding;
+    });
+  }
+}
+
+/// Under Policy::Earliest, all that a request does to memory happens at its issue.
+void Checks::repeatRequest(Wave &wave, MemoryRequest &request) {
+  if (order)
+    order->issued(wave, request);
+  wave.memory->repeat(wave, request);
+  if (order)
+    order->performed(wave, request);
+  if (poison)
+    poison->repeated(wave, request);
 }
 
 } // namespace heddle::simulator

@@ -2,6 +2,7 @@
 // All checks of a run: passes what happens on to those that are switched on.
 #pragma once
 #include "simulator/checks/AccessCheck.h"
+#include "simulator/checks/GroupRecorder.h"
 #include "simulator/checks/LdsCheck.h"
 #include "simulator/checks/OrderCheck.h"
 #include "simulator/checks/PoisonCheck.h"
@@ -38,6 +39,11 @@ public:
   void kernelBegins(Device &device) override;
   void kernelEnds(Device &device) override;
 
+  bool canWatchApart() const override { return !slack; }
+  std::unique_ptr<Watcher> makeApart(MemorySystem &view) override;
+  std::unique_ptr<RecordedGroup> takeRecord() override { return recorder->take(); }
+  void repeat(Workgroup &group, const RecordedGroup &record) override;
+
   std::vector<std::string> notes() const;
 
   Findings findings;
@@ -51,6 +57,8 @@ private:
       action(*lds);
     if (order)
       action(*order);
+    if (recorder)
+      action(*recorder);
     if (poison)
       action(*poison);
     if (access)
@@ -59,9 +67,18 @@ private:
       action(*slack);
   }
 
+  void addWaves(Workgroup &group);
+  void dropWaves(Workgroup &group);
+  void repeatEntry(Workgroup &group, const GroupRecord &record, const GroupRecord::Entry &entry,
+                   MemoryRequest &request);
+  void repeatRequest(Wave &wave, MemoryRequest &request);
+
+  CheckSet checks;
   std::optional<RegisterCheck> registers;
   std::optional<LdsCheck> lds;
   std::optional<OrderCheck> order;
+  std::optional<GroupRecorder>
+      recorder; ///< for workgroups that run apart, whose order is checked when they are repeated
   std::optional<PoisonCheck> poison;
   std::optional<AccessCheck> access;
   std::optional<SlackReads> slack;                                     ///< where there is any

@@ -4,6 +4,7 @@
 #include "simulator/state/CheckSet.h"
 #include "simulator/state/Wave.h"
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -53,6 +54,8 @@ public:
       add(check, first, second, make());
     else
       ++found[place->second].count;
+    if (onReport)
+      onReport({check, first.instruction, second.instruction, place->second});
   }
   /// `  read   pc 0x1b0c  ds_read_b32 v1, v2   workgroup 0,0,0 wave 5 lane 3   LDS 0x2410..0x2413`; `place` may be
   /// empty.
@@ -60,6 +63,18 @@ public:
   uint64_t pcInFile(uint64_t pc) const;
 
   const std::vector<Finding> &list() const { return found; }
+
+  // For workgroups that run apart:
+
+  struct Report {
+    Check check;
+    const Instruction *first, *second;
+    size_t index; ///< in list()
+  };
+  std::function<void(const Report &)> onReport;
+  /// Lines are to name places as the other's.
+  void nameAs(const Findings &other) { code = other.code, severalDevices = other.severalDevices; }
+  void clear() { found.clear(), known.clear(); }
 
 private:
   void add(Check check, const Site &first, const Site &second, Finding finding);

@@ -3,6 +3,7 @@
 #include "simulator/checks/Checks.h"
 #include "simulator/instructions/LaneMoves.h"
 #include "simulator/instructions/RelativeRegisters.h"
+#include "simulator/state/Fault.h"
 #include "simulator/state/Workgroup.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -203,11 +204,13 @@ void PoisonCheck::performed(Wave &wave, MemoryRequest &request) {
   if (request.space == Space::None)
     return;
   WaveState &state = stateOf(wave);
-  PoisonMemory memory(system.home, *state.lds, state.scratch);
+  PoisonMemory memory(system.home, *state.lds, state.scratch, isApart);
   bool isQuiet = request.space == Space::Global && !hasUnwrittenBuffers;
   CarriedPoison *stored = carriedBy(state, request);
   if (request.kind == RequestKind::Store) {
-    if (isQuiet && !stored)
+    if (isApart && stored && mayReachGlobal(request))
+      throw Fault("stores what nothing has written, which needs its turn");
+    if ((isQuiet && !stored) || (isApart && mayReachGlobal(request)))
       return;
     memory.write(wave, request, stored);
     hasUnwrittenBuffers |= stored && mayReachGlobal(request);
@@ -223,7 +226,8 @@ void PoisonCheck::performed(Wave &wave, MemoryRequest &request) {
     bool isUsed = carried.any() && !isExchange(*request.instruction);
     if (isUsed) // once is enough
       reportChange(wave, request, originOf(wave, request, read), read.lane);
-    memory.write(wave, request, nullptr);
+    if (!isApart || !mayReachGlobal(request))
+      memory.write(wave, request, nullptr);
     if (isUsed)
       return;
   }
@@ -233,6 +237,12 @@ void PoisonCheck::performed(Wave &wave, MemoryRequest &request) {
   carried.request = &request;
   carried.origin = originOf(wave, request, read);
   state.carried.push_back(carried);
+}
+
+void PoisonCheck::repeated(Wave &wave, const MemoryRequest &request) {
+  PoisonBytes none;
+  if (request.writesMemory() && hasUnwrittenBuffers)
+    PoisonMemory(system.home, none, none).write(wave, request, nullptr);
 }
 
 /// What the other read-modify-writes leave, and whether they do anything, depends on what was there; only an exchange
@@ -311,6 +321,8 @@ PoisonOrigin PoisonCheck::originOf(Wave &wave, const MemoryRequest &request, con
       originsByLoad.try_emplace(request.instruction, firstListedOrigin + PoisonOrigin(origins.size()));
   if (!isNew)
     return place->second;
+  if (isApart)
+    throw Fault("reads what nothing has written, which needs its turn");
   const WaveState &state = stateOf(wave);
   std::string what = read.bytes == state.lds.get() ? fmt::format("LDS 0x{:x}", read.address)
                      : read.bytes                  ? fmt::format("scratch 0x{:x}", read.address)

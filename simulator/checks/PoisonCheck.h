@@ -44,6 +44,12 @@ public:
   void performed(Wave &wave, MemoryRequest &request) override;
   void landed(Wave &wave, MemoryRequest &request) override;
   void kernelBegins(Device &device) override;
+  /// A request of a workgroup that ran apart has been repeated.
+  void repeated(Wave &wave, const MemoryRequest &request);
+
+  /// Global memory keeps its flags: a workgroup that would change them by more than writing, or that would name where
+  /// poison came from, faults. What others have found before it counts for that.
+  bool isApart = false;
 
 private:
   /// Where poison that came from memory was read.

@@ -113,13 +113,15 @@ PoisonMemory::Place PoisonMemory::find(Wave &wave, Space space, unsigned lane, u
   auto *allocation = const_cast<Allocation *>(global.around(address, false));
   if (!allocation)
     return {};
-  std::unique_ptr<UnwrittenBytes> &unwritten = allocation->unwritten;
+  std::shared_ptr<UnwrittenBytes> &unwritten = allocation->unwritten;
   if (!unwritten && makes)
-    unwritten = std::make_unique<UnwrittenBytes>(allocation->sizeBytes, UnwrittenBytes::Written);
+    unwritten = std::make_shared<UnwrittenBytes>(allocation->sizeBytes, UnwrittenBytes::Written);
   uint64_t offset = address - allocation->base;
   size = unsigned(std::min<uint64_t>(size, allocation->sizeBytes - offset + UnwrittenBytes::bytesBehind));
   if (!unwritten || (!makes && unwritten->areWritten(offset, size)))
     return {};
+  if (isApart)
+    throw Fault("reads what nothing has written, which needs its turn");
   return {unwritten->flagsOf(offset, size), nullptr, allocation};
 }
 

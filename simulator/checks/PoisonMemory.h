@@ -47,8 +47,9 @@ struct UnwrittenRead {
 /// What a wave's requests can reach.
 class PoisonMemory {
 public:
-  PoisonMemory(AddressSpace &global, PoisonBytes &lds, PoisonBytes &scratch)
-      : global(global), lds(lds), scratch(scratch) {}
+  /// `isApart`: the flags of `global` must not change, so that reading what nothing has written there is a Fault.
+  PoisonMemory(AddressSpace &global, PoisonBytes &lds, PoisonBytes &scratch, bool isApart = false)
+      : global(global), lds(lds), scratch(scratch), isApart(isApart) {}
 
   /// What the request read becomes its poison.
   UnwrittenRead read(Wave &wave, const MemoryRequest &request, CarriedPoison &carried);
@@ -93,6 +94,7 @@ private:
 
   AddressSpace &global;
   PoisonBytes &lds, &scratch;
+  bool isApart;
 };
 
 } // namespace heddle::simulator

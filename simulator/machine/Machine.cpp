@@ -14,6 +14,9 @@ constexpr uint64_t instructionsPerSlice = 2048;
 /// And so does a workgroup that never waits for another one.
 constexpr uint64_t instructionsPerTurn = 1 << 20;
 constexpr unsigned slicesPerTurn = 16;
+/// A wave that loads the same again may wait for others, or prefetch the same tile at the end of its loop: a workgroup
+/// goes on so often before it gives way.
+constexpr unsigned yieldsPerTurn = 16;
 constexpr uint64_t instructionsPerShortSlice = 8;
 /// Where new workgroups run at once, no more begin in a pass after so many: others get their turns, and who watches the
 /// time is asked. Several times as many when there are no others. The number of threads must not count here: it would
@@ -59,8 +62,9 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
   if (options.instructionLimit == 0)
     options.instructionLimit = defaultLimit;
   port.skippedTicks = options.firstTick;
-  mayRunTogether = options.threads > 1 && options.schedule == Schedule::RunToBlock && port.isDirect() &&
-                   !options.trace && !options.links;
+  bool isWatchedApart = watcher && watcher->canWatchApart() && options.policy == Policy::Earliest && !options.caches;
+  mayRunTogether = options.threads > 1 && options.schedule == Schedule::RunToBlock &&
+                   (port.isDirect() || isWatchedApart) && !options.trace && !options.links;
 }
 
 Machine::~Machine() {
@@ -86,27 +90,25 @@ void Machine::noteProgress() {
   hasThawed = false, nextSkip = firstSkip, progressedAt = executed;
 }
 
-void Machine::admit(KernelRun &run) {
-  const Launch &launch = *run.launch;
-  if (run.idle.empty()) {
-    run.idle.push_back(std::make_unique<Resident>());
-    Resident &made = *run.idle.back();
-    made.pending.resize(launch.wavesPerGroup());
-    for (uint32_t i = 0; i < launch.wavesPerGroup(); ++i) {
-      made.group.waves.emplace_back(new Wave); // not zeroed: registers that a kernel lacks are never touched
-      made.group.waves[i]->indexInGroup = i;
-    }
+std::unique_ptr<Machine::Resident> Machine::makeResident(const KernelRun &run) {
+  auto made = std::make_unique<Resident>();
+  made->pending.resize(run.launch->wavesPerGroup());
+  for (uint32_t i = 0; i < run.launch->wavesPerGroup(); ++i) {
+    made->group.waves.emplace_back(new Wave); // not zeroed: registers that a kernel lacks are never touched
+    made->group.waves[i]->indexInGroup = i;
   }
-  run.residents.push_back(std::move(run.idle.back()));
-  run.idle.pop_back();
-  Resident &resident = *run.residents.back();
+  return made;
+}
+
+/// The next workgroup, but for its registers and LDS.
+void Machine::seat(KernelRun &run, Resident &resident) {
+  const Launch &launch = *run.launch;
   Workgroup &group = resident.group;
   std::array<uint32_t, 3> id = launch.groupId(run.next);
   std::copy(id.begin(), id.end(), group.id);
   group.device = run.device->index;
   group.launch = run.number;
   group.arrived = group.ended = 0;
-  launch.startLds(group.lds);
   for (uint32_t i = 0; i < launch.wavesPerGroup(); ++i) {
     Wave &wave = *group.waves[i];
     wave.workgroup = &group;
@@ -119,13 +121,24 @@ void Machine::admit(KernelRun &run) {
     wave.yields = false;
     wave.polls = {};
     wave.current = nullptr;
-    launch.start(wave, group);
   }
   ++run.next;
   ++run.statistics.groups;
   run.statistics.waves += launch.wavesPerGroup();
+}
+
+void Machine::admit(KernelRun &run) {
+  if (run.idle.empty())
+    run.idle.push_back(makeResident(run));
+  run.residents.push_back(std::move(run.idle.back()));
+  run.idle.pop_back();
+  Resident &resident = *run.residents.back();
+  seat(run, resident);
+  run.launch->startLds(resident.group.lds);
+  for (auto &wave : resident.group.waves)
+    run.launch->start(*wave, resident.group);
   if (watcher)
-    watcher->groupBegins(group);
+    watcher->groupBegins(resident.group);
 }
 
 // ---- One pass ----
@@ -169,6 +182,8 @@ bool Machine::admitAll(KernelRun &run) {
       progressed = true;
       continue;
     }
+    if (together && watcher) // which may learn of bytes that nothing has written
+      together->refresh();
     admit(run);
     if (options.schedule != Schedule::RunToBlock)
       continue;
@@ -195,23 +210,47 @@ std::optional<uint64_t> Machine::runAlone(KernelRun &run, uint64_t number, Specu
   return executed - before;
 }
 
-/// Admits workgroups that have run to their ends, in their order. False when the next one has to run in its turn.
-bool Machine::admitTogether(KernelRun &run, uint64_t until) {
-  // Few where each takes long; as many as make the meeting of the threads cheap where not, but not many in all: each is
-  // compared with all before it.
-  constexpr uint64_t leastPerThread = 8, mostPerThread = 64, mostTogether = 256, instructionsPerThread = 1 << 17;
-  bool isUseless = run.badBatches > 4 && run.badBatches * 4 > run.batches;
-  if (std::exchange(run.needsTurn, false) || isUseless || run.next == 0) // the first one has the code decoded
-    return false;
+/// How many of the next workgroups run together. Few where each takes long; as many as make the barrier of the threads
+/// take little where not, but not many in all: each is compared with all before it, and what watchers record is kept.
+uint64_t Machine::countTogether(const KernelRun &run, uint64_t until) const {
+  constexpr uint64_t mostPerThread = 64, mostTogether = 256, instructionsPerThread = 1 << 17;
+  const uint64_t leastPerThread = watcher ? 2 : 8;
   uint64_t average = run.statistics.instructions / run.statistics.groups + 1;
   uint64_t most = std::clamp(mostTogether / options.threads, leastPerThread, mostPerThread);
   uint64_t perThread = std::clamp(instructionsPerThread / average, leastPerThread, most);
-  uint64_t count = std::min(
+  return std::min(
       {perThread * options.threads, run.launch->geometry.groupCount() - run.next, (until - executed) / average + 1});
+}
+
+/// What a workgroup did that has run apart.
+void Machine::takeTurn(KernelRun &run, size_t index) {
+  ++run.statistics.groupsApart;
+  executed += together->instructions(index);
+  run.statistics.instructions += together->instructions(index);
+  if (watcher) {
+    if (!run.repeated)
+      run.repeated = makeResident(run);
+    seat(run, *run.repeated);
+    watcher->repeat(run.repeated->group, together->record(index));
+    return together->forget(index);
+  }
+  together->stores(index).commit(system.home);
+  run.statistics.waves += run.launch->wavesPerGroup();
+  ++run.statistics.groups;
+  ++run.next;
+  nextWave += run.launch->wavesPerGroup();
+}
+
+/// Admits workgroups that have run to their ends, in their order. False when the next one has to run in its turn.
+bool Machine::admitTogether(KernelRun &run, uint64_t until) {
+  bool isUseless = run.badBatches > 4 && run.badBatches * 4 > run.batches;
+  if (std::exchange(run.needsTurn, false) || isUseless || run.next == 0) // the first one has the code decoded
+    return false;
+  uint64_t count = countTogether(run, until);
   if (count < 2)
     return false;
   if (!together)
-    together = std::make_unique<Together>(system, options);
+    together = std::make_unique<Together>(system, options, watcher);
   together->run(run, count);
   ++run.batches;
   for (size_t i = 0; i < count && mayAdmit(run, until); ++i) {
@@ -220,13 +259,7 @@ bool Machine::admitTogether(KernelRun &run, uint64_t until) {
       run.needsTurn = i > 0;
       return i > 0;
     }
-    together->stores(i).commit(system.home);
-    executed += together->instructions(i);
-    run.statistics.instructions += together->instructions(i);
-    run.statistics.waves += run.launch->wavesPerGroup();
-    ++run.statistics.groups;
-    ++run.next;
-    nextWave += run.launch->wavesPerGroup();
+    takeTurn(run, i);
   }
   return true;
 }
@@ -367,6 +400,16 @@ bool Machine::runTurn(const Place &place) {
   }
 }
 
+/// Lets waves run that yielded. Whether there are any.
+static bool goOn(Workgroup &group) {
+  bool any = false;
+  for (auto &wave : group.waves) {
+    any |= wave->state == Wave::State::Running && wave->yields;
+    wave->yields = false;
+  }
+  return any;
+}
+
 /// Whether anything happened that is more than finding what was found before.
 bool Machine::runSlices(const Place &place, unsigned slices, uint64_t instructions) {
   Workgroup &group = place.resident->group;
@@ -375,6 +418,7 @@ bool Machine::runSlices(const Place &place, unsigned slices, uint64_t instructio
     first = options.seed % count;
   bool progressed = false;
   uint64_t until = executed + instructionsPerTurn;
+  unsigned yieldsLeft = options.schedule == Schedule::RunToBlock ? yieldsPerTurn : 0;
   for (unsigned slice = 0; slice < slices && executed < until && !place.run->ended; ++slice) {
     bool ran = false;
     for (size_t i = 0; i < count && !place.run->ended; ++i) {
@@ -399,8 +443,9 @@ bool Machine::runSlices(const Place &place, unsigned slices, uint64_t instructio
       if (options.schedule == Schedule::LeapFrog && i > 0 && slice + 1 < slices)
         break; // the first goes on when it can; in the end everyone does
     }
-    if (!ran)
+    if (!ran && !(yieldsLeft && goOn(group)))
       break;
+    yieldsLeft -= !ran;
   }
   return progressed;
 }

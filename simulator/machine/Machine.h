@@ -53,6 +53,7 @@ struct RunOptions {
 struct RunStatistics {
   uint64_t instructions = 0; ///< executed by waves
   uint64_t waves = 0, groups = 0;
+  uint64_t groupsApart = 0; ///< of these, the ones that ran beside others, on any thread
 };
 
 /// A launch on a device, from its begin to its end.
@@ -80,6 +81,7 @@ private:
   bool needsTurn = false;               ///< the next one cannot run with others
   uint32_t number = 0;                  ///< in the order of begin()
   std::vector<std::unique_ptr<Resident>> residents, idle;
+  std::unique_ptr<Resident> repeated; ///< a workgroup that ran apart, in its turn
 };
 
 class Together;
@@ -113,10 +115,14 @@ private:
   };
   static Error errorOf(const KernelRun &run, const Wave &running, const Fault &fault);
   void noteProgress();
+  std::unique_ptr<Resident> makeResident(const KernelRun &run);
+  void seat(KernelRun &run, Resident &resident);
   void admit(KernelRun &run);
   bool admitAll(KernelRun &run);
   bool mayAdmit(const KernelRun &run, uint64_t until) const;
   bool admitTogether(KernelRun &run, uint64_t until);
+  uint64_t countTogether(const KernelRun &run, uint64_t until) const;
+  void takeTurn(KernelRun &run, size_t index);
   std::vector<Place> order();
   bool isFrozen(const Place &place, size_t index) const;
   bool runTurn(const Place &place);

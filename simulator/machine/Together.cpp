@@ -11,8 +11,8 @@ static RunOptions optionsOfWorker(RunOptions options) {
   return options;
 }
 
-Together::Together(const MemorySystem &system, const RunOptions &given)
-    : system(system), options(optionsOfWorker(given)), mostWorkers(given.threads) {
+Together::Together(MemorySystem &system, const RunOptions &given, Watcher *watcher)
+    : system(system), options(optionsOfWorker(given)), watcher(watcher), mostWorkers(given.threads) {
   workers.push_back(std::make_unique<Worker>());
 }
 
@@ -50,7 +50,8 @@ void Together::prepare(Worker &worker, const KernelRun &run) {
   worker.run->program = run.program;
   worker.run->codeBase = run.codeBase;
   worker.run->launch = std::shared_ptr<const Launch>(std::shared_ptr<void>(), run.launch.get()); // the run's own
-  worker.machine = std::make_unique<Machine>(worker.memory, options, nullptr);
+  worker.watcher = watcher ? watcher->makeApart(worker.memory) : nullptr;
+  worker.machine = std::make_unique<Machine>(worker.memory, options, worker.watcher.get());
   worker.machine->begin(*worker.run);
 }
 
@@ -61,6 +62,7 @@ void Together::work(Worker &worker) {
       if (!worker.machine)
         prepare(worker, *current);
       outcome.instructions = worker.machine->runAlone(*worker.run, firstGroup + index, *outcome.speculation);
+      outcome.record = worker.watcher ? worker.watcher->takeRecord() : nullptr;
     } catch (const std::exception &) { // whatever it is happens again in its turn
       outcome.instructions.reset();
     }
@@ -114,6 +116,8 @@ void Together::run(KernelRun &run, size_t count) {
 bool Together::isGood(size_t index) const {
   if (!outcomes[index].instructions)
     return false;
+  if (watcher) // those before it have had their turns
+    return !outcomes[index].speculation->readsChanged(system.home);
   for (size_t earlier = 0; earlier < index; ++earlier)
     if (outcomes[index].speculation->readsFrom(*outcomes[earlier].speculation))
       return false;

@@ -14,7 +14,8 @@ namespace heddle::simulator {
 
 class Together {
 public:
-  Together(const MemorySystem &system, const RunOptions &options);
+  /// `watcher`, of the machine, may be null; else it repeats each workgroup in its turn.
+  Together(MemorySystem &system, const RunOptions &options, Watcher *watcher);
   ~Together();
   Together(const Together &) = delete;
 
@@ -28,15 +29,20 @@ public:
   bool isGood(size_t index) const;
   uint64_t instructions(size_t index) const { return *outcomes[index].instructions; }
   Speculation &stores(size_t index) { return *outcomes[index].speculation; }
+  /// What the watcher is to repeat.
+  const RecordedGroup &record(size_t index) const { return *outcomes[index].record; }
+  void forget(size_t index) { outcomes[index].record.reset(); }
 
 private:
   struct Worker {
     MemorySystem memory; ///< a view, with devices of its own
+    std::unique_ptr<Watcher> watcher;
     std::unique_ptr<KernelRun> run;
     std::unique_ptr<Machine> machine;
   };
   struct Outcome {
     std::unique_ptr<Speculation> speculation = std::make_unique<Speculation>();
+    std::unique_ptr<RecordedGroup> record;
     std::optional<uint64_t> instructions; ///< none: it has to run in its turn
   };
   void prepare(Worker &worker, const KernelRun &run);
@@ -44,8 +50,9 @@ private:
   void hire(size_t count);
   void serve(Worker &worker, uint64_t seen); ///< rounds behind `seen`
 
-  const MemorySystem &system;
+  MemorySystem &system;
   RunOptions options;
+  Watcher *watcher;
   size_t mostWorkers;
   std::vector<std::unique_ptr<Worker>> workers; ///< the first is the caller's
   std::vector<Outcome> outcomes;

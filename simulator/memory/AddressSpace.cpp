@@ -98,6 +98,7 @@ void AddressSpace::share(const AddressSpace &other) {
     mine.placement = theirs.placement;
     mine.owner = theirs.owner;
     mine.initialised = theirs.initialised;
+    mine.unwritten = theirs.unwritten;
     mine.bytes = {theirs.bytes.get(), ReleaseMemory{.isOwner = false}};
   }
 }
@@ -151,7 +152,7 @@ bool AddressSpace::prepareUnwritten() {
   bool any = false;
   for (auto &[base, allocation] : allocations) {
     if ((!allocation.initialised || allocation.slackBytes) && !allocation.unwritten) {
-      allocation.unwritten = std::make_unique<UnwrittenBytes>(allocation.sizeBytes, UnwrittenBytes::Never);
+      allocation.unwritten = std::make_shared<UnwrittenBytes>(allocation.sizeBytes, UnwrittenBytes::Never);
       if (allocation.initialised)
         allocation.unwritten->setWritten(0, allocation.usedBytes());
     }

@@ -30,6 +30,16 @@ struct ReleaseMemory {
   }
 };
 
+/// Bytes from the lowest to the highest that were named.
+struct ChangedRange {
+  uint64_t first = ~uint64_t(0), end = 0;
+  void add(uint64_t address, uint64_t size) {
+    first = address < first ? address : first;
+    end = address + size > end ? address + size : end;
+  }
+  bool meets(uint64_t otherFirst, uint64_t otherEnd) const { return first < otherEnd && otherFirst < end; }
+};
+
 struct Allocation {
   uint64_t base = 0, sizeBytes = 0;
   uint64_t slackBytes = 0; ///< the last ones: beyond the buffer that was asked for; they are read, never written
@@ -38,8 +48,9 @@ struct Allocation {
   Placement placement = Placement::Normal;
   int owner = 0;                                   ///< the device in whose memory it lies, or hostOwner
   mutable bool lends = false;                      ///< caches may borrow its bytes while nobody writes them
+  mutable ChangedRange changed;                    ///< by the launches that run, through MemorySystem
   bool initialised = true;                         ///< else reading what no kernel has written is an error
-  std::unique_ptr<UnwrittenBytes> unwritten;       ///< null: as `initialised` says
+  std::shared_ptr<UnwrittenBytes> unwritten;       ///< null: as `initialised` says
   std::unique_ptr<uint8_t[], ReleaseMemory> bytes; ///< of calloc: pages that nothing touches cost nothing
 
   uint64_t end() const { return base + sizeBytes; }

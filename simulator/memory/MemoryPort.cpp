@@ -256,6 +256,12 @@ void MemoryPort::performEarlier(PendingRequest &pending) {
   }
 }
 
+/// Caches write back or forget.
+void MemoryPort::maintain(Wave &wave, const MemoryRequest &request) {
+  request.kind == RequestKind::WriteBack ? system.writeBack(*wave.unit, request.scope)
+                                         : system.invalidate(*wave.unit, request.scope);
+}
+
 void MemoryPort::perform(PendingRequest &pending) {
   if (pending.performed)
     return;
@@ -264,10 +270,11 @@ void MemoryPort::perform(PendingRequest &pending) {
   pending.performed = true;
   MemoryRequest &request = pending.request;
   Wave &wave = *pending.wave;
-  if (request.kind == RequestKind::WriteBack)
-    system.writeBack(*wave.unit, request.scope);
-  else if (request.kind == RequestKind::Invalidate)
-    system.invalidate(*wave.unit, request.scope);
+  bool isUnseen = request.kind == RequestKind::Atomic && request.space == Space::Global && !request.land;
+  if (request.kind == RequestKind::WriteBack || request.kind == RequestKind::Invalidate)
+    maintain(wave, request);
+  else if (options.speculation && isUnseen && !request.isScalar())
+    options.speculation->changeLater(request);
   else if (options.policy == Policy::Latest && request.kind == RequestKind::Store && !request.isScalar() &&
            (request.space == Space::Global || request.space == Space::Lds))
     asInstruction(pending, [&] { sampleMirrored(wave, request); });

@@ -49,7 +49,7 @@ struct PortOptions {
   bool direct = true; ///< no caches: memory is what was stored last. Only with Earliest, and without a watcher
   uint64_t seed = 0;
   Watcher *watcher = nullptr;
-  Speculation *speculation = nullptr; ///< of the workgroup that runs; only when direct
+  Speculation *speculation = nullptr; ///< of the workgroup that runs; its caches play no part
   LinkTraffic *links = nullptr;       ///< null: nobody counts
 };
 
@@ -70,7 +70,8 @@ public:
     if (request.land)
       request.land(wave, request);
   }
-  /// From now on memory is what it says; null: memory itself. Only when direct.
+  /// From now on memory is what it says; null: memory itself. Only under Policy::Earliest; a watcher repeats later what
+  /// the requests did to memory.
   void speculate(Speculation *speculation) { options.speculation = speculation; }
   /// s_waitcnt: at most so many operations may remain. vectorCapacity and localCapacity mean no wait.
   void wait(Wave &wave, unsigned vectorCount, unsigned localCount) {
@@ -102,18 +103,29 @@ public:
   std::vector<Fault> takeFaults() { return std::exchange(faults, {}); }
   bool hasFaults() const { return !faults.empty(); }
 
+  /// What a request of another port did to memory is done here.
+  void repeat(Wave &wave, MemoryRequest &request) {
+    request.kind == RequestKind::WriteBack || request.kind == RequestKind::Invalidate ? maintain(wave, request)
+                                                                                      : request.sample(wave, request);
+  }
+
   // For the events of requests, at global addresses:
 
   /// Whether memory is accessed where it lies.
   bool isDirect() const { return options.direct && !options.speculation; }
   Speculation *speculation() const { return options.speculation; }
   void read(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, void *out) {
-    if (options.speculation)
+    if (options.speculation) {
+      if (request.isScalar() && options.watcher && options.speculation->hasWritten(address, size))
+        throw Fault("reads through the scalar cache what it has written, which needs its turn");
       return options.speculation->read(address, size, out);
+    }
     request.isScalar() ? system.readScalar(*wave.unit, request.scope, address, size, out)
                        : system.read(*wave.unit, request.scope, address, size, out);
   }
   void write(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, const void *in) {
+    if (options.speculation && options.watcher && request.isScalar())
+      throw Fault("stores through the scalar cache, which needs its turn");
     if (options.speculation)
       return options.speculation->write(address, size, in);
     request.isScalar() ? system.writeScalar(*wave.unit, request.scope, address, size, in)
@@ -150,6 +162,7 @@ private:
   void shrink(PendingRequests::Queue &queue, size_t most);
   void complete(PendingRequest &pending);
   void perform(PendingRequest &pending);
+  void maintain(Wave &wave, const MemoryRequest &request);
   void performEarlier(PendingRequest &pending);
   template <typename Action>
   bool apart(Action action);

@@ -57,7 +57,10 @@ PageType MemorySystem::pageTypeOf(const Allocation &allocation, const Device &de
 
 const Allocation &MemorySystem::holder(uint64_t address, unsigned size, bool writes) {
   home.at(address, size, writes); // throws when there is none
-  return *home.around(address, writes);
+  const Allocation &allocation = *home.around(address, writes);
+  if (writes)
+    allocation.changed.add(address, size);
+  return allocation;
 }
 
 // ---- Lending ----
@@ -299,6 +302,7 @@ void MemorySystem::write(ComputeUnit &unit, Scope scope, uint64_t address, unsig
 uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size) {
   home.toChange(address, size); // throws when there is none
   const Allocation &allocation = *home.around(address, true);
+  allocation.changed.add(address, size);
   Device &device = *unit.device;
   uint64_t line = lineOf(address);
   unsigned offset = unsigned(address - line);
@@ -394,6 +398,8 @@ void MemorySystem::invalidate(ComputeUnit &unit, Scope scope) {
 }
 
 void MemorySystem::beginKernel(Device &device) {
+  if (std::all_of(devices.begin(), devices.end(), [](const auto &each) { return each->runningKernels == 0; }))
+    home.forEach([](const Allocation &allocation) { allocation.changed = {}; });
   bool isAlone = device.runningKernels++ == 0;
   for (auto &unit : device.units) {
     unit->vector.clear();

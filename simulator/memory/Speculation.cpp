@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/memory/Speculation.h"
+#include "simulator/state/Fault.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,7 +9,7 @@ namespace heddle::simulator {
 
 void Speculation::begin(AddressSpace &memory) {
   view = &memory;
-  reads.clear(), writes.clear();
+  reads.clear(), writes.clear(), changes.clear();
   stored.clear();
 }
 
@@ -29,7 +30,10 @@ const Allocation &Speculation::holder(uint64_t address, unsigned size, bool writ
 
 void Speculation::read(uint64_t address, unsigned size, void *out) {
   const Allocation &buffer = holder(address, size, false);
-  note(reads, {buffer.base, address, address + size});
+  Reach reach{buffer.base, address, address + size};
+  note(reads, reach);
+  if (std::any_of(changes.begin(), changes.end(), [&](const Reach &changed) { return changed.meets(reach); }))
+    throw Fault("reads what it has changed, which needs its turn");
   std::memcpy(out, buffer.bytes.get() + (address - buffer.base), size);
   if (stored.size() == 0)
     return;
@@ -56,6 +60,30 @@ void Speculation::write(uint64_t address, unsigned size, const void *in) {
     stored.makeDirty(own, ByteMask::of(unsigned(at - line), part));
     at += part;
   }
+}
+
+void Speculation::changeLater(const MemoryRequest &request) {
+  for (uint64_t rest = request.inRange[0]; rest; rest &= rest - 1) {
+    uint64_t address = request.address[std::countr_zero(rest)];
+    const Allocation *buffer = view->around(address, true);
+    if (address % request.bytes || !buffer || !buffer->allows(address, request.bytes, true))
+      throw Fault("is at fault, which needs its turn");
+    Reach reach{buffer->base, address, address + request.bytes};
+    note(writes, reach);
+    note(changes, reach);
+  }
+}
+
+bool Speculation::hasWritten(uint64_t address, unsigned size) const {
+  return std::any_of(writes.begin(), writes.end(),
+                     [&](const Reach &written) { return written.first < address + size && address < written.end; });
+}
+
+bool Speculation::readsChanged(AddressSpace &home) const {
+  return std::any_of(reads.begin(), reads.end(), [&](const Reach &read) {
+    const Allocation *buffer = home.around(read.first, false);
+    return buffer && buffer->changed.meets(read.first, read.end);
+  });
 }
 
 bool Speculation::readsHome(const MemoryRequest &request, uint64_t lanes, unsigned size) {

@@ -15,11 +15,17 @@ public:
   void begin(AddressSpace &memory);
   void read(uint64_t address, unsigned size, void *out);
   void write(uint64_t address, unsigned size, const void *in);
+  /// The request's read-modify-writes are done in its turn: the workgroup must not read there.
+  void changeLater(const MemoryRequest &request);
+  /// Whether it has written, or is to change, any of these bytes.
+  bool hasWritten(uint64_t address, unsigned size) const;
   /// Whether the lanes, all in one buffer, find there what the workgroup would read; then it has read it.
   bool readsHome(const MemoryRequest &request, uint64_t lanes, unsigned size);
 
   /// Whether it has read where the other one has written.
   bool readsFrom(const Speculation &other) const;
+  /// Whether it has read in a buffer of `home` between places that the launch has changed since its begin.
+  bool readsChanged(AddressSpace &home) const;
   /// Puts its stores into the memory of all.
   void commit(AddressSpace &home);
 
@@ -34,7 +40,8 @@ private:
 
   AddressSpace *view = nullptr;
   std::vector<Reach> reads, writes;
-  Cache stored; ///< of which the dirty bytes count
+  std::vector<Reach> changes; ///< of `writes`, by read-modify-writes
+  Cache stored;               ///< of which the dirty bytes count
 };
 
 } // namespace heddle::simulator

@@ -3,10 +3,18 @@
 // order in which the simulated machine does things; none may change what it does. Who does not care leaves one out.
 #pragma once
 #include "simulator/memory/MemoryRequest.h"
+#include <memory>
 
 namespace heddle::simulator {
 
 struct Device;
+class MemorySystem;
+
+/// What a watcher has recorded of a workgroup that ran apart from the others.
+class RecordedGroup {
+public:
+  virtual ~RecordedGroup() = default;
+};
 
 class Watcher {
 public:
@@ -37,6 +45,17 @@ public:
   /// A launch begins or ends on a device: everything before is visible to everything behind.
   virtual void kernelBegins(Device &) {}
   virtual void kernelEnds(Device &) {}
+
+  // Workgroups on several threads (Together):
+
+  /// Whether it can watch workgroups that run apart, each as if it were alone.
+  virtual bool canWatchApart() const { return false; }
+  /// Watches workgroups that run so on one thread, and sees memory as `view`.
+  virtual std::unique_ptr<Watcher> makeApart(MemorySystem & /*view*/) { return nullptr; }
+  /// Of that one: the workgroup that has just ended.
+  virtual std::unique_ptr<RecordedGroup> takeRecord() { return nullptr; }
+  /// The turn of that workgroup: repeats what it did to memory, and watches that. Registers of `group` are not set.
+  virtual void repeat(Workgroup & /*group*/, const RecordedGroup &) {}
 };
 
 } // namespace heddle::simulator

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Workgroups on several threads: memory, counts and faults are those of one thread, whatever the workgroups have to do
-// with each other.
+// Workgroups on several threads: memory, counts, faults and what checks find are those of one thread, whatever the
+// workgroups have to do with each other.
 #include "tests/simulator/kernels/SimulatedKernel.h"
 #include <bit>
 #include <filesystem>
@@ -18,9 +18,11 @@ struct Result {
   std::vector<uint32_t> memory;
   RunStatistics statistics;
   std::string error;
+  std::string findings; ///< of all checks that were on
   bool operator==(const Result &other) const {
-    return memory == other.memory && error == other.error && statistics.instructions == other.statistics.instructions &&
-           statistics.waves == other.statistics.waves && statistics.groups == other.statistics.groups;
+    return memory == other.memory && error == other.error && findings == other.findings &&
+           statistics.instructions == other.statistics.instructions && statistics.waves == other.statistics.waves &&
+           statistics.groups == other.statistics.groups;
   }
 };
 
@@ -34,9 +36,10 @@ std::vector<uint32_t> numbers(size_t count) {
 
 /// `act(object, buffer)` launches on a buffer of 2^16 numbers.
 template <typename Act>
-Result runOn(unsigned threads, Act act) {
+Result runOn(unsigned threads, Act act, CheckSet checks = {}) {
   SimulatedObject object("kernels-gfx942-O3.hsaco");
   object.options.threads = threads;
+  object.options.checks = checks;
   uint64_t buffer = object.buffer(numbers(1 << 16), "numbers");
   Result result;
   try {
@@ -47,16 +50,25 @@ Result runOn(unsigned threads, Act act) {
       result.error += "; " + note;
   }
   result.memory = object.read<uint32_t>(buffer);
+  result.findings = object.findings;
   return result;
 }
 
+/// Without checks and with all of them; returns what these find.
 template <typename Act>
-void expectSame(Act act) {
-  Result one = runOn(1, act);
-  for (unsigned threads : {2, 3, 8, 64}) {
-    Result several = runOn(threads, act);
-    EXPECT_TRUE(several == one) << threads << " threads: " << several.error << " instead of " << one.error;
+std::string expectSame(Act act) {
+  std::string findings;
+  for (CheckSet checks : {CheckSet(), CheckSet::all()}) {
+    Result one = runOn(1, act, checks);
+    for (unsigned threads : {2, 3, 64}) {
+      Result several = runOn(threads, act, checks);
+      EXPECT_TRUE(several == one) << threads << " threads: " << several.error << " instead of " << one.error << "\n"
+                                  << several.findings << "instead of\n"
+                                  << one.findings;
+    }
+    findings = one.findings;
   }
+  return findings;
 }
 
 constexpr Geometry hundredGroups = {{100}, {256}};
@@ -110,6 +122,46 @@ TEST(Together, WhatNeedsItsTurn) {
   });
 }
 
+// ---- With checks ----
+
+/// What a workgroup stores and another one reads or stores, in either order.
+TEST(Together, RacesAreFound) {
+  for (int shift : {64, 128, 256, 512, 8192, -64, -256, -8192}) {
+    std::string findings = expectSame([shift](SimulatedObject &object, uint64_t buffer) {
+      uint64_t x = buffer + 4 * 10000;
+      return object.run("vector_add", hundredGroups, x, x, uint64_t(int64_t(x) + 4 * shift), 25600);
+    });
+    EXPECT_NE(findings.find("(global-race)"), std::string::npos) << shift;
+  }
+  std::string findings = expectSame([](SimulatedObject &object, uint64_t buffer) { // all store the same
+    return object.run("reduce_sum", Geometry{{64}, {256}}, buffer, buffer + 4 * 65000);
+  });
+  EXPECT_EQ(findings, "");
+}
+
+/// Of memory that only some workgroups write, before others or themselves read it.
+TEST(Together, WhatNothingHasWritten) {
+  for (int first : {0, 256 * 20, 256 * 20 + 7})
+    expectSame([first](SimulatedObject &object, uint64_t buffer) {
+      uint64_t fresh = object.buffer(numbers(1 << 15), "fresh");
+      object.simulator.setUninitialised(fresh);
+      object.run("vector_add", Geometry{{40}, {256}}, buffer, buffer, fresh + 4 * first, 10000);
+      object.run("histogram", hundredGroups, fresh, buffer + 4 * 60000, 25600);
+      return object.run("softmax_row", Geometry{{32}, {256}}, fresh, buffer, 1024);
+    });
+}
+
+/// Sums without return are done in turns, returning ones by one thread.
+TEST(Together, AtomicOperations) {
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    object.run("histogram", hundredGroups, buffer, buffer + 4 * 60000, 25600);
+    return object.run("histogram", hundredGroups, buffer, buffer + 4 * 3000, 25600); // bins that are read as numbers
+  });
+  expectSame([](SimulatedObject &object, uint64_t buffer) {
+    return object.run("atomics", Geometry{{12}, {64}}, buffer, buffer + 4 * 4096, buffer + 4 * 8192);
+  });
+}
+
 /// Workgroup 1 does not end in its first turn: which others begin before its next one does not depend on threads.
 TEST(Together, AWorkgroupOfTwoTurns) {
   constexpr int steps = 270'000;
@@ -148,7 +200,7 @@ Result runOnDevices(unsigned threads, const std::string &name, const Geometry &g
     runs.push_back(simulator.prepare(simulator.loaded(), kernel, geometry, segment, device, object.options));
   }
   SimulationReport report = simulator.run(runs, object.options);
-  return {object.read<uint32_t>(buffer), report.statistics, report.error ? report.error->what() : ""};
+  return {object.read<uint32_t>(buffer), report.statistics, report.error ? report.error->what() : "", ""};
 }
 
 /// The workgroups of each device's launch are spread, whatever the devices have to do with each other.
@@ -191,6 +243,19 @@ TEST(Together, NoMoreThreadsThanWorkgroups) {
   object.run("late_exchange", Geometry{{9}, {64}}, buffer, 270'000);
   EXPECT_GT(most, before);
   EXPECT_LT(most, before + 9);
+}
+
+/// All but the first, which has the code decoded.
+TEST(Together, ChecksWatchSeveralThreads) {
+  auto act = [](SimulatedObject &object, uint64_t buffer) {
+    return object.run("vector_add", hundredGroups, buffer, buffer, buffer, 25600);
+  };
+  EXPECT_EQ(runOn(1, act, CheckSet::usual()).statistics.groupsApart, 0u);
+  EXPECT_EQ(runOn(3, act, CheckSet::usual()).statistics.groupsApart, 99u);
+  auto sums = [](SimulatedObject &object, uint64_t buffer) {
+    return object.run("histogram", hundredGroups, buffer, buffer + 4 * 60000, 25600);
+  };
+  EXPECT_EQ(runOn(3, sums, CheckSet::usual()).statistics.groupsApart, 99u);
 }
 
 /// Where the host gives no thread, whoever asks does all the work.
