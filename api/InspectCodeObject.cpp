@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/InspectCodeObject.h"
+#include "api/KernelCode.h"
 #include "binary/AmdAbi.h"
 #include "chips/Chip.h"
 #include "simulator/analysis/Waits.h"
@@ -14,30 +15,6 @@ namespace heddle {
 namespace {
 
 using namespace simulator;
-
-/// Throws Error{Input} with the chips there are.
-const Chip &chipOf(const AmdCodeObject &object, const std::string &name) {
-  std::vector<std::string> known;
-  for (const Chip *chip : allChips()) {
-    if (chip->vendor == Vendor::Amd && chip->name == object.chip)
-      return *chip;
-    if (chip->vendor == Vendor::Amd)
-      known.push_back(chip->name);
-  }
-  throw inputError(fmt::format("`{}` is for {}, whose instructions are not known", name, object.chip),
-                   {fmt::format("those of `{}` are", fmt::join(known, "` and `"))});
-}
-
-MachineCode readCode(const AmdCodeObject &object, const AmdKernel &kernel) {
-  constexpr uint64_t preloadingPart = 256; // bytes at the entry, for firmware that preloads nothing
-  uint64_t entry = kernel.entry + (kernel.preloadedWords() ? preloadingPart : 0);
-  for (const AmdSegment &segment : object.segments)
-    if (segment.executable && entry >= segment.address && entry < segment.address + segment.bytes.size())
-      return readMachineCode(object.chip,
-                             std::span(reinterpret_cast<const uint8_t *>(segment.bytes.data()), segment.bytes.size()),
-                             segment.address, entry);
-  throw inputError(fmt::format("kernel `{}` begins at 0x{:x}, where the file has no code", kernel.name, entry));
-}
 
 void describeInstructions(const MachineCode &code, const SourceLines &lines, InspectedKernel &made) {
   std::array<InstructionCount, instructionClassCount> counts;
@@ -60,11 +37,18 @@ void describeInstructions(const MachineCode &code, const SourceLines &lines, Ins
 }
 
 InspectedWait describe(const Wait &wait) {
-  InspectedWait made{wait.instruction, {}, wait.waitsForNothing(), wait.waitsTooLong()};
-  for (const CounterWait &counter : wait.counters)
+  InspectedWait made{wait.instruction, {}, wait.waitsForNothing(), wait.waitsTooLong(), ""};
+  if (made.waitsTooLong)
+    made.tooLongClass = infoOf(wait.tooLongClass()).name;
+  for (const CounterWait &counter : wait.counters) {
+    const ExactCount &exact = counter.exact;
+    bool isCount = exact.kind != CountClass::NothingInFlight && exact.kind != CountClass::Unneeded &&
+                   exact.kind != CountClass::NotKnown;
     made.counters.push_back({counter.isVector ? "vmcnt" : "lgkmcnt", counter.count,
                              std::vector<size_t>(counter.waitsFor.begin(), counter.waitsFor.end()), counter.enough,
-                             counter.user, counter.waitsTooLong()});
+                             counter.user, counter.waitsTooLong(), infoOf(exact.kind).name, infoOf(exact.kind).what,
+                             isCount ? std::optional(exact.count) : std::nullopt, exact.user});
+  }
   return made;
 }
 
@@ -87,7 +71,7 @@ bool hasCodeObject(const Package &package) {
 
 InspectedKernel inspectCodeObject(const std::string &file, const std::string &name, const CodeObjectRequest &request) {
   AmdCodeObject object = parseAmdCodeObject(file, name);
-  const Chip &chip = chipOf(object, name);
+  const Chip &chip = inspectedChip(object, name);
   InspectedKernel made;
   made.chip = object.chip;
   made.codeObjectVersion = object.version;
@@ -100,7 +84,7 @@ InspectedKernel inspectCodeObject(const std::string &file, const std::string &na
   made.ldsBytesOfUnit = chip.sharedMemoryBytes;
   if (made.workItems)
     made.occupancy = occupancyOf(made.kernel, chip, made.workItems, made.dynamicLdsBytes);
-  MachineCode code = readCode(object, made.kernel);
+  MachineCode code = readKernelCode(object, made.kernel);
   made.isComplete = code.isComplete;
   describeInstructions(code, SourceLines(file), made);
   for (const Wait &wait : analyseWaits(code))

@@ -5,7 +5,6 @@
 #include "binary/AmdCodeObject.h"
 #include "binary/AmdOccupancy.h"
 #include "binary/Package.h"
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,12 +32,16 @@ struct InspectedCounter {
   std::optional<unsigned> enough;
   std::optional<size_t> user;
   bool waitsTooLong = false;
+  std::string exactClass, exactText; ///< `larger`, and what that is (simulator/analysis/ExactCount.h)
+  std::optional<unsigned> exact;
+  std::optional<size_t> exactUser;
 };
 
 struct InspectedWait {
   size_t instruction = 0;
   std::vector<InspectedCounter> counters;
   bool waitsForNothing = false, waitsTooLong = false;
+  std::string tooLongClass; ///< the class of the counters that wait too long; empty when none does
 };
 
 struct InstructionCount {

@@ -9,8 +9,10 @@
 #include "tools/InspectCodeObject.h"
 #include "tools/Output.h"
 #include "tools/PlanOptions.h"
+#include "tools/Survey.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -28,6 +30,7 @@ what a collective does
   heddle inspect matmul.hpkg --asm | less
   heddle inspect matmul.hpkg --dump-binary matmul.so
   heddle inspect matmul.hsaco --waits            what each wait of AMD code waits for
+  heddle inspect kernels/ more.hsaco --waits     of all code objects in folders: a summary
   heddle inspect matmul.ttir                     the phases: what each took and left
   heddle inspect matmul.ttir --phase expand-math
   heddle inspect layer.hlo                       the launches of a module: what is fused, each collective's plan
@@ -42,12 +45,18 @@ what a collective does
   --json               description and counts as JSON; of a text the phases
   --dump-binary FILE   write the binary alone
   --waits              AMD code: for each s_waitcnt the instructions that it waits for, the first one that needs that, and
-                       the count that would be enough for it; also with --json
+                       the count that would be enough for it; the exact count, which is enough for all that follows;
+                       also with --json
 
   OBJECT               a linked AMD code object (.hsaco) for gfx942 or gfx950: --asm, --json, --waits as above
   --kernel NAME        which kernel, when there are several
   --block N            work-items of a workgroup; default as many as the kernel was compiled for
   --lds BYTES          dynamic LDS beside what the kernel declares; default 0
+  FOLDER|FILE...       several code objects, and all ELF files in folders: how many objects, kernels and instructions were
+                       read, which instructions the simulator does not know, why objects are refused; with --waits how
+                       many waits are too long, and for how many of these there is an exact count; --json adds each
+                       object. Exit code 1 when something is refused or unknown
+  --coverage           the same of one file
 
   MODULE               HLO text: its launches, on as many devices as it says or --devices N; --kernel, --asm, --json,
                        --algorithm NAME; --device cuda needs no GPU
@@ -62,11 +71,12 @@ what a collective does
 )";
 
 struct InspectRequest {
-  std::string input, binaryFile, phase, processor;
-  std::string kernelName; ///< behind `--kernel`
+  std::vector<std::string> inputs;
+  std::string input, binaryFile, phase, processor; ///< `input` is the first
+  std::string kernelName;                          ///< behind `--kernel`
   CodeObjectRequest object;
   std::string objectOption; ///< the first option given that only a code object has
-  bool assembly = false, json = false, kernel = false, model = false, noFuse = false, waits = false;
+  bool assembly = false, json = false, kernel = false, model = false, noFuse = false, waits = false, coverage = false;
   std::string collectiveOption; ///< the first option given that only a collective has
   bool devicesGiven = false;
   BenchmarkRequest collective;
@@ -388,10 +398,34 @@ int inspectModule(const InspectRequest &request) {
   return 0;
 }
 
+bool isForMany(const InspectRequest &request) {
+  std::error_code failure;
+  return request.coverage || request.inputs.size() > 1 ||
+         (request.inputs.size() == 1 && std::filesystem::is_directory(request.input, failure));
+}
+
+int inspectMany(const InspectRequest &request) {
+  const std::pair<const char *, bool> others[] = {
+      {"--asm", request.assembly},          {"--kernel", request.kernel},
+      {"--model", request.model},           {"--dump-binary", !request.binaryFile.empty()},
+      {"--phase", !request.phase.empty()},  {"--no-fuse", request.noFuse},
+      {"--cpu", !request.processor.empty()}};
+  std::string other = !request.collectiveOption.empty() ? request.collectiveOption : request.objectOption;
+  for (auto [name, isGiven] : others)
+    other = isGiven ? name : other;
+  if (!other.empty())
+    throw inputError(
+        fmt::format("`{}` is for one input, and a folder, several files or `--coverage` were given", other),
+        {"of many objects there are `--waits` and `--json`"});
+  return inspectMany(SurveyOptions{request.inputs, request.waits, request.json});
+}
+
 int inspectVerb(const InspectRequest &request) {
   if (request.input.empty())
     throw inputError("no input: `heddle inspect` wants a file or a collective",
                      {"`heddle inspect --help` shows the options"});
+  if (isForMany(request))
+    return inspectMany(request);
   std::vector<std::string> views;
   if (request.kernel && request.kernelName.empty())
     views.push_back("`--kernel`");
@@ -446,12 +480,13 @@ void addInspect(CLI::App &program, VerbAction &action) {
   CLI::App *verb = program.add_subcommand("inspect");
   verb->footer(help);
   verb->set_help_flag("-h,--help");
-  verb->add_option("kernel", request->input);
+  verb->add_option("kernel", request->inputs);
   verb->add_option("--phase", request->phase);
   verb->add_option("--cpu", request->processor);
   verb->add_flag("--asm", request->assembly);
   verb->add_flag("--json", request->json);
   verb->add_flag("--waits", request->waits);
+  verb->add_flag("--coverage", request->coverage);
   verb->add_option_function<std::string>("--block", [request](const std::string &text) {
     request->object.workItems = parseIntegerOption("--block", text, 1, 1024);
   });
@@ -465,8 +500,9 @@ void addInspect(CLI::App &program, VerbAction &action) {
   addCollectiveOptions(*verb, request);
   verb->callback([request, verb, &action] {
     request->kernel = verb->get_option("--kernel")->count() > 0;
-    if (request->input.empty()) // `--kernel all-reduce`
-      std::swap(request->input, request->kernelName);
+    if (request->inputs.empty() && !request->kernelName.empty()) // `--kernel all-reduce`
+      request->inputs.push_back(std::exchange(request->kernelName, ""));
+    request->input = request->inputs.empty() ? "" : request->inputs.front();
     for (const char *name : {"--block", "--lds"})
       if (verb->get_option(name)->count() && request->objectOption.empty())
         request->objectOption = name;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/InspectCodeObject.h"
+#include "api/SurveyObjects.h"
 #include "tools/Output.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace heddle {
@@ -24,11 +26,14 @@ std::string describeOccupancy(const InspectedKernel &kernel) {
 /// How many of the kernel's waits are of the kind.
 struct WaitCounts {
   int64_t all = 0, tooLong = 0, forNothing = 0;
+  std::map<std::string, int64_t> byClass; ///< of those that are too long
   explicit WaitCounts(const InspectedKernel &kernel) {
     for (const InspectedWait &wait : kernel.waits) {
       ++all;
       tooLong += wait.waitsTooLong;
       forNothing += wait.waitsForNothing;
+      if (wait.waitsTooLong)
+        ++byClass[wait.tooLongClass];
     }
   }
 };
@@ -36,6 +41,15 @@ struct WaitCounts {
 std::string describePlace(const InspectedInstruction &instruction) {
   return fmt::format("0x{:x}  {}{}", instruction.address, instruction.text,
                      instruction.line.empty() ? "" : "  ; " + instruction.line);
+}
+
+/// `exact count: lgkmcnt(3) for 0x...`, or why there is none.
+std::string describeExact(const InspectedKernel &kernel, const InspectedCounter &counter) {
+  std::string user = counter.exactUser ? ", " + describePlace(kernel.instructions[*counter.exactUser]) : std::string();
+  std::string count = counter.exact && *counter.exact > counter.count
+                          ? fmt::format("{}({})", counter.name, *counter.exact)
+                          : counter.exactText;
+  return fmt::format("  exact count: {}{} ({})\n", count, user, counter.exactClass);
 }
 
 std::string describeCounter(const InspectedKernel &kernel, const InspectedCounter &counter) {
@@ -46,10 +60,11 @@ std::string describeCounter(const InspectedKernel &kernel, const InspectedCounte
   for (size_t index : counter.waitsFor)
     text += "    " + describePlace(kernel.instructions[index]) + "\n";
   if (!counter.enough)
-    return text + "  too long: nothing needs that before the next wait\n";
-  return text + fmt::format("  {} {}({}){} for {}\n", counter.waitsTooLong ? "too long:" : "so does", counter.name,
-                            *counter.enough, counter.waitsTooLong ? " would be enough" : " need",
-                            describePlace(kernel.instructions[*counter.user]));
+    return text + "  too long: nothing needs that before the next wait\n" + describeExact(kernel, counter);
+  text += fmt::format("  {} {}({}){} for {}\n", counter.waitsTooLong ? "too long:" : "so does", counter.name,
+                      *counter.enough, counter.waitsTooLong ? " would be enough" : " need",
+                      describePlace(kernel.instructions[*counter.user]));
+  return counter.waitsTooLong ? text + describeExact(kernel, counter) : text;
 }
 
 nlohmann::ordered_json toJson(const InspectedInstruction &instruction) {
@@ -65,6 +80,10 @@ nlohmann::ordered_json toJson(const InspectedKernel &kernel, const InspectedWait
     nlohmann::ordered_json each = {{"counter", counter.name}, {"count", counter.count}};
     each["enough"] = counter.enough ? nlohmann::ordered_json(*counter.enough) : nlohmann::ordered_json();
     each["neededBy"] = counter.user ? toJson(kernel.instructions[*counter.user]) : nlohmann::ordered_json();
+    each["exact"] = {{"class", counter.exactClass}};
+    each["exact"]["count"] = counter.exact ? nlohmann::ordered_json(*counter.exact) : nlohmann::ordered_json();
+    each["exact"]["neededBy"] =
+        counter.exactUser ? toJson(kernel.instructions[*counter.exactUser]) : nlohmann::ordered_json();
     each["waitsFor"] = nlohmann::ordered_json::array();
     for (size_t index : counter.waitsFor)
       each["waitsFor"].push_back(toJson(kernel.instructions[index]));
@@ -120,7 +139,11 @@ std::string describeWaits(const InspectedKernel &kernel) {
       text += describeCounter(kernel, counter);
   }
   WaitCounts counts(kernel);
-  return text + fmt::format("{} waits: {} too long, {} for nothing\n", counts.all, counts.tooLong, counts.forNothing);
+  text += fmt::format("{} waits: {} too long, {} for nothing\n", counts.all, counts.tooLong, counts.forNothing);
+  for (const CountClassText &kind : tooLongClasses())
+    if (int64_t count = counts.byClass[kind.name])
+      text += fmt::format("too long {}: {} ({})\n", count, kind.what, kind.name);
+  return text;
 }
 
 std::string listInstructions(const InspectedKernel &kernel) {
@@ -186,6 +209,7 @@ void addCode(nlohmann::ordered_json &json, const InspectedKernel &inspected, boo
   json["waits"] = {{"all", counts.all},
                    {"tooLong", counts.tooLong},
                    {"forNothing", counts.forNothing},
+                   {"tooLongByClass", counts.byClass},
                    {"list", nlohmann::ordered_json::array()}};
   for (const InspectedWait &wait : inspected.waits)
     json["waits"]["list"].push_back(toJson(inspected, wait));

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/KernelCode.h"
+#include "support/Error.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace heddle {
+
+const Chip &inspectedChip(const AmdCodeObject &object, const std::string &name) {
+  std::vector<std::string> known;
+  for (const Chip *chip : allChips()) {
+    if (chip->vendor == Vendor::Amd && chip->name == object.chip)
+      return *chip;
+    if (chip->vendor == Vendor::Amd)
+      known.push_back(chip->name);
+  }
+  throw inputError(fmt::format("`{}` is for {}, whose instructions are not known", name, object.chip),
+                   {fmt::format("those of `{}` are", fmt::join(known, "` and `"))});
+}
+
+simulator::MachineCode readKernelCode(const AmdCodeObject &object, const AmdKernel &kernel) {
+  constexpr uint64_t preloadingPart = 256; // bytes at the entry, for firmware that preloads nothing
+  uint64_t entry = kernel.entry + (kernel.preloadedWords() ? preloadingPart : 0);
+  for (const AmdSegment &segment : object.segments)
+    if (segment.executable && entry >= segment.address && entry < segment.address + segment.bytes.size())
+      return simulator::readMachineCode(
+          object.chip, std::span(reinterpret_cast<const uint8_t *>(segment.bytes.data()), segment.bytes.size()),
+          segment.address, entry);
+  throw inputError(fmt::format("kernel `{}` begins at 0x{:x}, where the file has no code", kernel.name, entry));
+}
+
+} // namespace heddle
