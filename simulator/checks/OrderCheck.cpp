@@ -228,6 +228,39 @@ static auto findOutstanding(OrderCheck::WaveState &state, uint32_t serial) {
                       [&](const OrderCheck::Outstanding &entry) { return entry.serial == serial; });
 }
 
+/// Finds the locations of one request.
+class OrderCheck::LocationFinder {
+public:
+  explicit LocationFinder(OrderCheck &check) : check(check) {}
+  /// The one of address / 4; null, if not `makes`, when no location near it holds anything.
+  Location *find(uint64_t cell, bool makes) {
+    if (!page || cell / pageCells != pageNumber) {
+      pageNumber = cell / pageCells;
+      auto found = makes ? check.locations.try_emplace(pageNumber).first : check.locations.find(pageNumber);
+      page = found == check.locations.end() ? nullptr : &found->second;
+    }
+    return page ? &(*page)[cell % pageCells] : nullptr;
+  }
+
+private:
+  static constexpr uint64_t pageCells = std::tuple_size_v<LocationPage>;
+  OrderCheck &check;
+  uint64_t pageNumber = 0;
+  LocationPage *page = nullptr;
+};
+
+/// What a read-modify-write leaves that has found `before`.
+OrderCheck::ReleaseRef OrderCheck::mergeReleases(const Release &own, const Release &before) {
+  auto both = std::make_shared<Release>(own);
+  if (before.group == both->group)
+    both->workgroup.join(before.workgroup);
+  if (before.device == both->device)
+    both->agent.join(before.agent);
+  both->system.join(before.system);
+  both->all.join(before.all);
+  return both;
+}
+
 void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
   if (request.scope < Scope::Workgroup)
     return;
@@ -235,43 +268,38 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
   auto entry = findOutstanding(state, request.serial);
   if (entry == state.outstanding.end())
     return;
-  std::map<const Release *, ReleaseRef> merged; // of read-modify-writes, by what was there
+  std::vector<std::pair<ReleaseRef, ReleaseRef>> merged; // of read-modify-writes: what was there, and what comes of it
+  LocationFinder finder(*this);
   forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
     for (uint64_t cell = address / 4; cell <= (address + bytes - 1) / 4; ++cell) {
-      auto place = locations.find(cell);
+      Location *location = finder.find(cell, entry->release != nullptr);
       unsigned word = unsigned(cell - address / 4);
       uint32_t value = request.isScalar()     ? request.scalarData[(cell - request.address[0] / 4) % mostScalarWords]
                        : word < request.words ? request.data[word][lane]
                                               : 0;
-      if (request.readsMemory() && place != locations.end()) {
-        Location &location = place->second;
+      if (request.readsMemory() && location && location->release) {
         bool isOlder =
-            request.kind != RequestKind::Atomic && bytes >= 4 && location.valueKnown && location.value != value;
-        if (!isOlder && (entry->seen.empty() || entry->seen.back() != location.release))
-          entry->seen.push_back(location.release);
+            request.kind != RequestKind::Atomic && bytes >= 4 && location->valueKnown && location->value != value;
+        if (!isOlder && (entry->seen.empty() || entry->seen.back() != location->release))
+          entry->seen.push_back(location->release);
       }
       if (!entry->release)
         continue;
-      Location &location = place != locations.end() ? place->second : locations[cell];
-      ReleaseRef release = entry->release;
-      if (request.kind == RequestKind::Atomic && location.release) {
-        ReleaseRef &known = merged[location.release.get()];
-        if (!known) {
-          auto both = std::make_shared<Release>(*release);
-          const Release &before = *location.release;
-          if (before.group == both->group)
-            both->workgroup.join(before.workgroup);
-          if (before.device == both->device)
-            both->agent.join(before.agent);
-          both->system.join(before.system);
-          both->all.join(before.all);
-          known = both;
-        }
-        release = known;
+      location->value = value;
+      location->valueKnown = request.kind == RequestKind::Store && bytes >= 4;
+      if (request.kind != RequestKind::Atomic || !location->release) {
+        location->release = entry->release;
+        continue;
       }
-      location.release = release;
-      location.value = value;
-      location.valueKnown = request.kind == RequestKind::Store && bytes >= 4;
+      if (merged.empty() || merged.back().first != location->release) {
+        auto known = std::find_if(merged.begin(), merged.end(),
+                                  [&](const auto &each) { return each.first == location->release; });
+        if (known == merged.end())
+          merged.emplace_back(location->release, mergeReleases(*entry->release, *location->release));
+        else
+          std::swap(*known, merged.back());
+      }
+      location->release = merged.back().second;
     }
   });
 }

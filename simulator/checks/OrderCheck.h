@@ -89,10 +89,13 @@ private:
   };
   /// What a location holds that can be synchronised with.
   struct Location {
-    ReleaseRef release;
+    ReleaseRef release; ///< null: nothing
     uint32_t value = 0;
     bool valueKnown = false; ///< then a load of another value has found something older
   };
+  /// The locations of 256 bytes: lanes that access contiguous words look their page up once.
+  using LocationPage = std::array<Location, 64>;
+  class LocationFinder;
   /// A plain load that races with atomic accesses is harmless when all that comes of it is the value that a
   /// compare-and-swap expects, as LLVM expands read-modify-writes which the chip lacks. So it is reported when its wave
   /// has ended without that, or loads from there again: then it may wait for a store that its cache never shows it.
@@ -107,6 +110,7 @@ private:
 
   static Stream streamOf(const MemoryRequest &request, PageType page);
   ReleaseRef makeRelease(const Wave &wave, const WaveState &state, Scope scope) const;
+  static ReleaseRef mergeReleases(const Release &own, const Release &before);
   void join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope);
   void check(Wave &wave, const MemoryRequest &request, const Stamp &kind);
   void writeBackScalars(Wave &wave, uint32_t serial);
@@ -141,7 +145,7 @@ private:
   StoredValues stored;
   /// By the number of the wave that loads, then by address / 8, in whose order they are reported.
   std::unordered_map<uint32_t, std::map<uint64_t, std::vector<Doubt>>> doubts;
-  std::unordered_map<uint64_t, Location> locations; ///< by address / 4
+  std::unordered_map<uint64_t, LocationPage> locations; ///< by address / 256
 };
 
 } // namespace heddle::simulator
