@@ -96,6 +96,7 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
   result.waves = outcome.report.statistics.waves;
   result.groups = outcome.report.statistics.groups;
   result.seconds = outcome.seconds;
+  result.elapsedSeconds = outcome.elapsedSeconds;
   if (request.transactions)
     result.transactions = transactionsOf(counter.counts);
   for (const Finding &finding : outcome.report.findings)

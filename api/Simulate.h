@@ -92,6 +92,7 @@ struct SimulateResult {
   uint64_t instructions = 0, waves = 0, groups = 0;  ///< instructions are those of waves
   std::optional<SimulatedTransactions> transactions; ///< where they were asked for
   double seconds = 0; ///< of processor time, of the run alone; with several threads the whole process's
+  double elapsedSeconds = 0; ///< on the clock, of the run alone
 };
 
 /// Runs a kernel of the code object in `file`; `name` stands for it in messages. Throws Error{Input} for an object or

@@ -10,6 +10,7 @@
 #include "support/Suggest.h"
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
@@ -237,7 +238,9 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
   }
   KernelOutcome outcome;
   double begin = processorSeconds(options.threads > 1);
+  auto beginOnClock = std::chrono::steady_clock::now();
   outcome.report = simulator.run(runs, options);
+  outcome.elapsedSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - beginOnClock).count();
   outcome.seconds = processorSeconds(options.threads > 1) - begin;
   readRecords(simulator, records, outcome);
   for (size_t i = 0; i < places.size() && !outcome.report.error; ++i) {

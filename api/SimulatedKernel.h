@@ -46,6 +46,7 @@ struct KernelOutcome {
   std::vector<ReachedInstruction> reached;
   std::vector<std::vector<uint64_t>> records; ///< by device: what it printed; none when it was given no record
   double seconds = 0;                         ///< of processor time, of the run alone
+  double elapsedSeconds = 0;                  ///< on the clock
 };
 
 class SimulatedKernel {

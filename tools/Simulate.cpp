@@ -114,7 +114,8 @@ nlohmann::ordered_json describeAsJson(const SimulateResult &result) {
                                  {"workgroups", result.groups},
                                  {"waves", result.waves},
                                  {"instructions", result.instructions},
-                                 {"seconds", result.seconds}};
+                                 {"seconds", result.seconds},
+                                 {"elapsed_seconds", result.elapsedSeconds}};
   if (result.transactions)
     json["transactions"] = describeAsJson(*result.transactions);
   json["findings"] = nlohmann::ordered_json::array();

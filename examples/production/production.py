@@ -131,7 +131,8 @@ def run_rates(settings, names, as_json):
     for kernel in select(rates.kernels(), names):
         rows.append(rates.measure(kernel, settings))
         if not as_json:
-            print("{label:58} {instructions:>10} instructions, {checked:.2f} M/s checked, {unchecked:.2f} M/s without checks"
+            print("{label:58} {instructions:>10} instructions, {checked:.2f} M/s checked, {unchecked:.2f} M/s without checks; "
+                  "on the clock, checked, {clock_1:.2f} on one thread and {clock_2:.2f} on two"
                   .format(**rows[-1]), flush=True)
     if as_json:
         print(json.dumps(rows, indent=2))
