@@ -91,7 +91,7 @@ struct SimulateResult {
   std::optional<Error> error;            ///< Error{WrongResult}: what ended the kernel early; then there are no outputs
   uint64_t instructions = 0, waves = 0, groups = 0;  ///< instructions are those of waves
   std::optional<SimulatedTransactions> transactions; ///< where they were asked for
-  double seconds = 0; ///< of processor time, of the run alone; with several threads the whole process's
+  double seconds = 0;        ///< of processor time, of the run alone; with several threads the whole process's
   double elapsedSeconds = 0; ///< on the clock, of the run alone
 };
 

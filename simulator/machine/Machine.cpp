@@ -214,7 +214,7 @@ std::optional<uint64_t> Machine::runAlone(KernelRun &run, uint64_t number, Specu
 /// take little where not, but not many in all: each is compared with all before it, and what watchers record is kept.
 uint64_t Machine::countTogether(const KernelRun &run, uint64_t until) const {
   constexpr uint64_t mostPerThread = 64, mostTogether = 256;
-  const uint64_t leastPerThread = watcher ? 2 : 8, instructionsPerThread = watcher ? 1 << 19 : 1 << 17;
+  const uint64_t leastPerThread = watcher ? 2 : 8, instructionsPerThread = watcher ? 1 << 18 : 1 << 17;
   uint64_t average = run.statistics.instructions / run.statistics.groups + 1;
   uint64_t most = std::clamp(mostTogether / options.threads, leastPerThread, mostPerThread);
   uint64_t perThread = std::clamp(instructionsPerThread / average, leastPerThread, most);
