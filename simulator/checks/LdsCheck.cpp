@@ -124,6 +124,7 @@ void LdsCheck::groupBegins(Workgroup &group) {
   place->shadow.start(uint32_t(group.lds.size()), uint32_t(group.waves.size()));
   place->landings.clear();
   place->comparisons.clear();
+  place->described.clear();
   place->doubts = 0;
   for (auto &wave : group.waves) {
     WaveState &state = stateOf(*wave);

@@ -49,6 +49,8 @@ public:
     LdsLandings landings;
     std::vector<Comparison> comparisons;
     size_t doubts = 0; ///< cells of them
+    /// Of the first comparison of two instructions.
+    std::map<std::pair<const Instruction *, const Instruction *>, Finding> described;
   };
   static constexpr size_t mostDoubts = 1 << 17; ///< of a workgroup: 6 MiB. What is beyond is reported as a race
 
@@ -104,7 +106,6 @@ private:
   Findings &findings;
   CheckSet checks;
   std::unordered_map<const Workgroup *, std::unique_ptr<GroupState>> groups;
-  std::map<std::pair<const Instruction *, const Instruction *>, Finding> described; ///< of comparisons
 };
 
 } // namespace heddle::simulator

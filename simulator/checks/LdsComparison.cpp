@@ -31,7 +31,7 @@ void LdsCheck::compareLater(Wave &wave, const MemoryRequest &request, const LdsO
     bool isLoad = operation.access == LdsAccess::Load;
     group.comparisons.push_back(
         {isLoad ? loadStream(operation.wave) : operation.wave, operation.time, earlier, later, {doubt}});
-    auto [text, isNew] = described.try_emplace({earlier.instruction, later.instruction});
+    auto [text, isNew] = group.described.try_emplace({earlier.instruction, later.instruction});
     if (isNew)
       text->second = describeRace(wave, earlier, later, operation, conflict);
   }
@@ -89,7 +89,7 @@ bool LdsCheck::settle(const GroupState &group, const Comparison &comparison, boo
     conflict.sameValue = found == same;
     conflict.isUnknown = !isKnown;
     findings.report(check, comparison.earlier, comparison.later, [&] {
-      const Finding &text = described.at({comparison.earlier.instruction, comparison.later.instruction});
+      const Finding &text = group.described.at({comparison.earlier.instruction, comparison.later.instruction});
       return withNotes(text, conflict);
     });
   }
