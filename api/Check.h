@@ -3,6 +3,7 @@
 // among them: it runs under many policies and schedules with all checks, and its results are compared bit for bit.
 #pragma once
 #include "api/Simulate.h"
+#include "simulator/state/Severity.h"
 
 namespace heddle {
 
@@ -19,7 +20,8 @@ struct CheckRequest {
   std::function<bool()> isCancelled;       ///< asked now and then, on any thread; ends as the time limit does
   unsigned threads = 0;                    ///< 0: one for each core
   std::vector<std::string> allowDifferent; ///< buffers whose bits may differ between runs
-  std::function<void(size_t done, size_t all)> progress; ///< called on any thread, one call at a time
+  simulator::Severity minSeverity = simulator::Severity::Low; ///< what is below is left out, and does not count
+  std::function<void(size_t done, size_t all)> progress;      ///< called on any thread, one call at a time
 };
 
 /// How one run went about things.
@@ -36,12 +38,17 @@ struct CheckFinding {
   RunChoice run;    ///< the first that found it
   size_t runs = 1;  ///< that found it
   uint64_t firstPc = 0, secondPc = 0;
+  simulator::Severity severity = simulator::Severity::High; ///< how likely hardware is to show it,
+  std::string reason = "";                                  ///< and why
+  std::optional<uint64_t> instructions = {},
+                          cycles = {}; ///< between the two accesses, where they have a time in common
 };
 
 struct CheckResult {
   std::string kernel, chip;
   size_t planned = 0, ended = 0; ///< runs
   std::vector<CheckFinding> findings;
+  size_t leftOut = 0;                    ///< findings below the request's severity
   std::vector<std::string> approximated; ///< instructions that ran and whose bits the manual does not say
   std::vector<std::string> notes;        ///< what is no finding: reads of slack
   std::vector<std::string> reasons;      ///< why it is not clean although there may be no finding

@@ -213,6 +213,7 @@ private:
   void addFinding(size_t index, CheckFinding finding, const std::string &key);
   void addDifference(size_t index, const Difference &difference);
   void addReasons(const CheckRequest &request);
+  void rateResults();
 
   const SimulatedKernel &kernel;
   const CheckedRuns &runs;
@@ -223,8 +224,13 @@ private:
 
 void Summary::addFinding(size_t index, CheckFinding finding, const std::string &key) {
   auto [place, isNew] = known.try_emplace(key, result.findings.size());
-  if (!isNew) {
-    ++result.findings[place->second].runs;
+  if (!isNew) { // of the run that shows it most
+    CheckFinding &first = result.findings[place->second];
+    finding.runs = ++first.runs;
+    if (finding.severity <= first.severity)
+      return;
+    finding.run = runs.plan[index];
+    first = std::move(finding);
     return;
   }
   finding.run = runs.plan[index];
@@ -259,12 +265,17 @@ void Summary::addRun(size_t index) {
   result.seconds += outcome.seconds;
   for (const Finding &finding : outcome.report.findings) {
     std::string name = infoOf(finding.check).name;
+    auto measured = [&](uint64_t value) { return finding.likelihood.isMeasured ? std::optional(value) : std::nullopt; };
     addFinding(index,
                {.kind = name,
                 .text = kernel.withSources(finding.text()),
                 .run = {},
                 .firstPc = finding.firstPc,
-                .secondPc = finding.secondPc},
+                .secondPc = finding.secondPc,
+                .severity = finding.likelihood.severity,
+                .reason = finding.likelihood.reason(),
+                .instructions = measured(finding.likelihood.instructions),
+                .cycles = measured(finding.likelihood.cycles)},
                fmt::format("{} {} {} {}", name, finding.firstPc, finding.secondPc, finding.title));
   }
   if (const std::optional<Error> &error = outcome.report.error) {
@@ -273,7 +284,10 @@ void Summary::addRun(size_t index) {
     for (const std::string &note : error->notes)
       text += "  " + kernel.withSources(note) + "\n";
     std::string place = error->notes.empty() ? "" : error->notes[0].substr(0, error->notes[0].find("  "));
-    addFinding(index, {.kind = kind, .text = text, .run = {}}, outcome.report.isEndless ? kind : kind + " " + place);
+    std::string reason = outcome.report.isEndless ? "what it waits for never comes" : "it does not depend on time";
+    text += fmt::format("  severity high: {}\n", reason);
+    addFinding(index, {.kind = kind, .text = text, .run = {}, .reason = reason},
+               outcome.report.isEndless ? kind : kind + " " + place);
   }
   for (const Difference &difference : runs.differences[index])
     addDifference(index, difference);
@@ -306,6 +320,22 @@ void Summary::addReasons(const CheckRequest &request) {
     result.reasons.push_back(fmt::format("checks were off: {}", fmt::join(off, ", ")));
 }
 
+/// A result differs for the reason of another finding, the most severe of those that tell of an order.
+void Summary::rateResults() {
+  const CheckFinding *cause = nullptr;
+  for (const CheckFinding &finding : result.findings)
+    if (finding.secondPc && (!cause || finding.severity > cause->severity))
+      cause = &finding;
+  for (CheckFinding &finding : result.findings) {
+    if (finding.kind != "result")
+      continue;
+    finding.severity = cause ? cause->severity : Severity::High;
+    finding.reason = cause ? fmt::format("as of the most severe finding that may be its cause ({})", cause->kind)
+                           : "no other finding explains it";
+    finding.text += fmt::format("  severity {}: {}\n", nameOf(finding.severity), finding.reason);
+  }
+}
+
 CheckResult Summary::make(const CheckRequest &request) {
   result.kernel = kernel.kernel.name;
   result.chip = kernel.object.chip;
@@ -318,6 +348,9 @@ CheckResult Summary::make(const CheckRequest &request) {
       addRun(i);
   std::sort(result.approximated.begin(), result.approximated.end());
   addReasons(request);
+  rateResults();
+  result.leftOut = std::erase_if(result.findings,
+                                 [&](const CheckFinding &finding) { return finding.severity < request.minSeverity; });
   return std::move(result);
 }
 

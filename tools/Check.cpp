@@ -36,9 +36,11 @@ constexpr const char *help =
   buffers. Prints what it found with the command that shows it again, and `clean` only if everything ran.
 {}{})"
     R"(  --json               the verdict as JSON
+  --min-severity LEVEL   low (the default), medium or high: what hardware is less likely to show is left out, does not
+                         count, and its number is said
   --list               the checks, each with the reason why what it reports is wrong, and nothing else
 
-Exit codes: 0 clean, 1 a finding or not clean, 2 bad input
+Exit codes: 0 clean, also when all that was found is below --min-severity; 1 a finding or not clean; 2 bad input
 )";
 
 struct CheckVerbRequest {
@@ -131,20 +133,26 @@ std::string formatVerdict(const CheckResult &result, const KernelOptions &kernel
                       result.chip, result.ended, result.planned, result.instructions, result.seconds);
   std::string approximated =
       result.approximated.empty() ? "" : fmt::format("; approximated: {}", fmt::join(result.approximated, ", "));
+  std::string leftOut = result.leftOut ? fmt::format("; {} of lower severity not shown", result.leftOut) : "";
   if (result.isClean())
-    return text + "clean" + approximated + "\n";
+    return text + "clean" + leftOut + approximated + "\n";
   std::string found = result.findings.empty()
                           ? "no finding"
                           : fmt::format("{} finding{}", result.findings.size(), result.findings.size() == 1 ? "" : "s");
   if (!result.reasons.empty())
     found += fmt::format("; not clean because {}", fmt::join(result.reasons, ", and "));
-  return text + found + approximated + "\n";
+  return text + found + leftOut + approximated + "\n";
+}
+
+static nlohmann::ordered_json orNull(const std::optional<uint64_t> &value) {
+  return value ? nlohmann::ordered_json(*value) : nullptr;
 }
 
 nlohmann::ordered_json verdictAsJson(const CheckResult &result, const KernelOptions &kernel) {
   nlohmann::ordered_json json = {{"kernel", result.kernel},
                                  {"chip", result.chip},
                                  {"clean", result.isClean()},
+                                 {"belowMinSeverity", result.leftOut},
                                  {"runs", result.planned},
                                  {"ended", result.ended},
                                  {"instructions", result.instructions},
@@ -156,6 +164,10 @@ nlohmann::ordered_json verdictAsJson(const CheckResult &result, const KernelOpti
   for (const CheckFinding &finding : result.findings)
     json["findings"].push_back({{"kind", finding.kind},
                                 {"text", finding.text},
+                                {"severity", simulator::nameOf(finding.severity)},
+                                {"reason", finding.reason},
+                                {"instructions", orNull(finding.instructions)},
+                                {"cycles", orNull(finding.cycles)},
                                 {"runs", finding.runs},
                                 {"firstPc", finding.firstPc},
                                 {"secondPc", finding.secondPc},
@@ -172,6 +184,9 @@ void addCheck(CLI::App &program, VerbAction &action) {
   verb->footer(fmt::format(fmt::runtime(help), kernelOptionsHelp, checkOptionsHelp));
   verb->set_help_flag("-h,--help");
   request->options.add(*verb);
+  verb->add_option_function<std::string>("--min-severity", [request](const std::string &text) {
+    request->options.request.minSeverity = simulator::parseSeverity("--min-severity", text);
+  });
   verb->add_flag("--list", request->list);
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return checkVerb(*request); }; });

@@ -28,7 +28,8 @@ class Settings:
 
 @dataclass
 class Outcome:
-    """What came of a kernel. `error` is set when it could not be run; `findings` counts them by kind."""
+    """What came of a kernel. `error` is set when it could not be run; `findings` counts them by kind, and
+    `severities` by severity."""
     label: str
     right: bool = False
     comparisons: dict = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Outcome:
     seconds: float = 0.0
     verdict: str = "not checked"
     findings: dict = field(default_factory=dict)
+    severities: dict = field(default_factory=dict)
     error: str = ""
 
     def rate(self):
@@ -158,6 +160,7 @@ class Runner:
         # The limit stops runs; what the program does before and after them comes on top.
         report = self.execute(self.check_command(), 2 * self.settings.time_limit + 60, (0, 1))
         outcome.findings = dict(Counter(one["kind"] for one in report["findings"]))
+        outcome.severities = dict(Counter(one["severity"] for one in report["findings"]))
         outcome.verdict = verdict_of(report)
         if self.kernel.verdict and outcome.verdict != self.kernel.verdict:
             outcome.right = False

@@ -61,12 +61,18 @@ void Checks::waveEnds(Wave &wave) {
   each([&](auto &check) { check.waveEnds(wave); });
 }
 void Checks::beforeInstruction(Wave &wave, const Instruction &instruction) {
+  WaveClock &clock = wave.checks->clock;
+  clock.now.cycles += clock.issue;
+  ++clock.now.instructions;
+  clock.issue = issueCycles.of(instruction);
   each([&](auto &check) { check.beforeInstruction(wave, instruction); });
 }
 void Checks::afterInstruction(Wave &wave, const Instruction &instruction) {
   each([&](auto &check) { check.afterInstruction(wave, instruction); });
 }
 void Checks::issued(Wave &wave, MemoryRequest &request) {
+  request.issueIndex = wave.checks->clock.now.instructions;
+  request.issueCycle = wave.checks->clock.now.cycles;
   each([&](auto &check) { check.issued(wave, request); });
 }
 void Checks::performed(Wave &wave, MemoryRequest &request) {
@@ -75,10 +81,23 @@ void Checks::performed(Wave &wave, MemoryRequest &request) {
 void Checks::landed(Wave &wave, MemoryRequest &request) {
   each([&](auto &check) { check.landed(wave, request); });
 }
+/// A wait takes until the request has taken its time.
 void Checks::completed(Wave &wave, MemoryRequest &request) {
+  uint32_t &now = wave.checks->clock.now.cycles, over = request.issueCycle + latencyOf(request).least;
+  if (int32_t(over - now) > 0)
+    now = over;
   each([&](auto &check) { check.completed(wave, request); });
 }
 void Checks::barrierOpens(Workgroup &group, bool someEnded) {
+  uint32_t latest = group.waves[0]->checks->clock.now.cycles;
+  for (auto &wave : group.waves)
+    if (uint32_t cycles = wave->checks->clock.now.cycles; int32_t(cycles - latest) > 0)
+      latest = cycles;
+  for (auto &wave : group.waves) {
+    WaveClock &clock = wave->checks->clock;
+    clock.now.cycles = latest;
+    clock.atBarrier = clock.now;
+  }
   each([&](auto &check) { check.barrierOpens(group, someEnded); });
 }
 void Checks::kernelBegins(Device &device) {
@@ -128,12 +147,14 @@ void Checks::repeatEntry(Workgroup &group, const GroupRecord &record, const Grou
     wave.state = Wave::State::Ended;
     return order ? order->waveEnds(wave) : void();
   case GroupRecord::Event::BarrierOpens:
+    for (auto &each : group.waves)
+      each->checks->clock.now = each->checks->clock.atBarrier = record.times[entry.times + each->indexInGroup];
     return order ? order->barrierOpens(group, entry.value) : void();
   case GroupRecord::Event::Reported:
     const GroupRecord::Report &report = record.reports[entry.value];
     Site first, second;
     first.instruction = report.first, second.instruction = report.second;
-    findings.report(report.check, first, second, [&] {
+    findings.report(report.check, first, second, report.likelihood, [&] {
       Finding finding = record.findings[report.index];
       finding.count = 1;
       return finding;
@@ -143,6 +164,7 @@ void Checks::repeatEntry(Workgroup &group, const GroupRecord &record, const Grou
 
 /// Under Policy::Earliest, all that a request does to memory happens at its issue.
 void Checks::repeatRequest(Wave &wave, MemoryRequest &request) {
+  wave.checks->clock.now = {request.issueIndex, request.issueCycle};
   if (order)
     order->issued(wave, request);
   wave.memory->repeat(wave, request);

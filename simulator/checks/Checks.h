@@ -16,6 +16,7 @@ namespace heddle::simulator {
 
 /// What the checks know of a wave.
 struct WaveChecks {
+  WaveClock clock;
   RegisterCheck::WaveState registers;
   LdsCheck::WaveState lds;
   OrderCheck::WaveState order;
@@ -74,6 +75,7 @@ private:
   void repeatRequest(Wave &wave, MemoryRequest &request);
 
   CheckSet checks;
+  PerInstruction<uint32_t, issueCyclesOf> issueCycles;
   std::optional<RegisterCheck> registers;
   std::optional<LdsCheck> lds;
   std::optional<OrderCheck> order;

@@ -23,6 +23,7 @@ std::string Finding::text() const {
     text += line + "\n";
   if (!needs.empty())
     text += "  needs  " + needs + "\n";
+  text += fmt::format("  severity {}: {}\n", nameOf(likelihood.severity), likelihood.reason());
   if (count > 1)
     text += fmt::format("  seen   {} times\n", count);
   return text;
@@ -45,8 +46,9 @@ std::string Findings::line(const std::string &verb, const Site &site, const std:
                      place.empty() ? "" : "   ", place);
 }
 
-void Findings::add(Check check, const Site &first, const Site &second, Finding finding) {
+void Findings::add(Check check, const Site &first, const Site &second, const Likelihood &likelihood, Finding finding) {
   finding.check = check;
+  finding.likelihood = likelihood;
   finding.firstPc = first.instruction ? pcInFile(first.instruction->pc) : 0;
   finding.secondPc = second.instruction ? pcInFile(second.instruction->pc) : 0;
   found.push_back(std::move(finding));

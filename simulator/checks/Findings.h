@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What checks report. One finding stands for all that the same two instructions do wrong in the same way.
 #pragma once
+#include "simulator/checks/Likelihood.h"
 #include "simulator/state/CheckSet.h"
 #include "simulator/state/Wave.h"
 #include <array>
@@ -30,13 +31,21 @@ struct Finding {
   std::string needs;                  ///< what is missing, in words: `s_waitcnt vmcnt(0) before the read`
   uint64_t firstPc = 0, secondPc = 0; ///< of the instructions, in the file; secondPc 0 when there is one
   uint64_t count = 1;
+  Likelihood likelihood; ///< of the time that hardware shows most
 
   /// The whole report, of several lines, as fact sheets of other tools show it:
   ///   error: missing wait ... (register-wait)
   ///     load   pc 0x1a40  global_load_dword v3, v[0:1], off   workgroup 0,0,0 wave 2 lane 17
   ///     read   pc 0x1b0c  v_add_u32_e32 v4, v3, v2            workgroup 0,0,0 wave 2
   ///     needs  s_waitcnt vmcnt(0) before the read
+  ///     severity high: about 8 cycles and 1 instruction after an access to memory, which takes at least 120 cycles
   std::string text() const;
+  /// The same two instructions once more.
+  void repeat(const Likelihood &again) {
+    ++count;
+    if (again.isAbove(likelihood))
+      likelihood = again;
+  }
 };
 
 class Findings {
@@ -48,14 +57,18 @@ public:
   /// `make()` gives a Finding without pcs and count; it is called only for the first of its kind at these two
   /// instructions. `second` may have no instruction.
   template <typename Make>
-  void report(Check check, const Site &first, const Site &second, Make make) {
+  void report(Check check, const Site &first, const Site &second, const Likelihood &likelihood, Make make) {
     auto [place, isNew] = known.try_emplace({check, first.instruction, second.instruction}, found.size());
     if (isNew)
-      add(check, first, second, make());
+      add(check, first, second, likelihood, make());
     else
-      ++found[place->second].count;
+      found[place->second].repeat(likelihood);
     if (onReport)
-      onReport({check, first.instruction, second.instruction, place->second});
+      onReport({check, first.instruction, second.instruction, likelihood, place->second});
+  }
+  template <typename Make>
+  void report(Check check, const Site &first, const Site &second, Make make) {
+    report(check, first, second, Likelihood::of(check), make);
   }
   /// `  read   pc 0x1b0c  ds_read_b32 v1, v2   workgroup 0,0,0 wave 5 lane 3   LDS 0x2410..0x2413`; `place` may be
   /// empty.
@@ -69,6 +82,7 @@ public:
   struct Report {
     Check check;
     const Instruction *first, *second;
+    Likelihood likelihood;
     size_t index; ///< in list()
   };
   std::function<void(const Report &)> onReport;
@@ -77,7 +91,7 @@ public:
   void clear() { found.clear(), known.clear(); }
 
 private:
-  void add(Check check, const Site &first, const Site &second, Finding finding);
+  void add(Check check, const Site &first, const Site &second, const Likelihood &likelihood, Finding finding);
 
   std::map<uint64_t, uint64_t> code;
   std::vector<Finding> found;

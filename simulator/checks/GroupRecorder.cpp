@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/checks/GroupRecorder.h"
+#include "simulator/checks/Checks.h"
 #include "simulator/state/Fault.h"
 #include "simulator/state/Workgroup.h"
 #include <cstddef>
@@ -57,7 +58,7 @@ void GroupRecord::readRequest(uint32_t offset, MemoryRequest &request) const {
 GroupRecorder::GroupRecorder(Findings &findings) : findings(findings) {
   findings.onReport = [this](const Findings::Report &report) {
     record->entries.push_back({.event = GroupRecord::Event::Reported, .value = uint32_t(record->reports.size())});
-    record->reports.push_back({report.check, report.first, report.second, report.index});
+    record->reports.push_back({report.check, report.first, report.second, report.likelihood, report.index});
   };
 }
 
@@ -79,15 +80,18 @@ void GroupRecorder::issued(Wave &wave, MemoryRequest &request) {
 void GroupRecorder::completed(Wave &wave, MemoryRequest &request) {
   if (reachesGlobal(request))
     record->entries.push_back(
-        {GroupRecord::Event::Completed, uint8_t(wave.indexInGroup), request.kind, request.scope, request.serial});
+        {GroupRecord::Event::Completed, uint8_t(wave.indexInGroup), request.kind, request.scope, request.serial, 0});
 }
 
 void GroupRecorder::waveEnds(Wave &wave) {
   record->entries.push_back({.event = GroupRecord::Event::WaveEnds, .wave = uint8_t(wave.indexInGroup)});
 }
 
-void GroupRecorder::barrierOpens(Workgroup &, bool someEnded) {
-  record->entries.push_back({.event = GroupRecord::Event::BarrierOpens, .value = someEnded});
+void GroupRecorder::barrierOpens(Workgroup &group, bool someEnded) {
+  record->entries.push_back(
+      {.event = GroupRecord::Event::BarrierOpens, .value = someEnded, .times = uint32_t(record->times.size())});
+  for (auto &wave : group.waves)
+    record->times.push_back(wave->checks->clock.now);
 }
 
 std::unique_ptr<RecordedGroup> GroupRecorder::take() {

@@ -17,10 +17,12 @@ public:
     RequestKind kind = RequestKind::Other;
     Scope scope = Scope::Wave;
     uint32_t value = 0; ///< where the request lies, its serial, whether some waves ended, or which report
+    uint32_t times = 0; ///< of a barrier: where those of the waves begin
   };
   struct Report {
     Check check;
     const Instruction *first, *second;
+    Likelihood likelihood;
     size_t index; ///< in `findings`
   };
 
@@ -30,6 +32,7 @@ public:
 
   std::vector<Entry> entries;
   std::vector<Report> reports;
+  std::vector<WaveTime> times; ///< of all waves when a barrier opens
   std::vector<Finding> findings;
 
 private:

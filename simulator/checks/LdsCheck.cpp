@@ -159,7 +159,8 @@ void LdsCheck::issued(Wave &wave, MemoryRequest &request) {
   operation.before.over[isLoad ? loadStream(number) : number] = ~uint32_t(0);
   operation.floor = operation.before.floor();
   (isLoad ? state.loads : state.local)
-      .add({operation.time, isLoad ? state.vectorIssued : state.localIssued, request.instruction});
+      .add({operation.time, isLoad ? state.vectorIssued : state.localIssued, request.instruction,
+            wave.checks->clock.now});
   if (isLoad)
     state.flights.push_back({request.serial, operation.time});
   if (operation.access == LdsAccess::Atomic)

@@ -21,6 +21,7 @@ public:
     uint32_t time;
     uint32_t sequence; ///< among the operations of its counter
     const Instruction *instruction;
+    WaveTime when;
   };
   void add(const Entry &entry);
   /// What is not later than `time` is of no interest any more.
@@ -42,6 +43,7 @@ public:
   struct Comparison {
     uint32_t laterStream = 0, laterTime = 0;
     Site earlier, later;
+    Likelihood likelihood;
     std::vector<LdsDoubt> cells; ///< of one earlier operation
   };
   struct GroupState {
@@ -96,6 +98,7 @@ private:
   void reportRace(Wave &wave, const MemoryRequest &request, const LdsOperation &operation, const LdsConflict &conflict);
   Finding describeRace(Wave &wave, const Site &earlier, const Site &later, const LdsOperation &operation,
                        const LdsConflict &conflict) const;
+  static Likelihood likelihoodOf(const Wave &wave, const LdsOperation &operation, const LdsConflict &conflict);
   Finding withNotes(Finding finding, const LdsConflict &conflict) const;
   Site siteOf(Wave &wave, const MemoryRequest &request, const LdsConflict &conflict, bool isEarlier) const;
   void compareLater(Wave &wave, const MemoryRequest &request, const LdsOperation &operation);

@@ -29,8 +29,12 @@ void LdsCheck::compareLater(Wave &wave, const MemoryRequest &request, const LdsO
     }
     Site later = siteOf(wave, request, conflict, false), earlier = siteOf(wave, request, conflict, true);
     bool isLoad = operation.access == LdsAccess::Load;
-    group.comparisons.push_back(
-        {isLoad ? loadStream(operation.wave) : operation.wave, operation.time, earlier, later, {doubt}});
+    group.comparisons.push_back({isLoad ? loadStream(operation.wave) : operation.wave,
+                                 operation.time,
+                                 earlier,
+                                 later,
+                                 likelihoodOf(wave, operation, conflict),
+                                 {doubt}});
     auto [text, isNew] = group.described.try_emplace({earlier.instruction, later.instruction});
     if (isNew)
       text->second = describeRace(wave, earlier, later, operation, conflict);
@@ -88,7 +92,8 @@ bool LdsCheck::settle(const GroupState &group, const Comparison &comparison, boo
     LdsConflict conflict = *found;
     conflict.sameValue = found == same;
     conflict.isUnknown = !isKnown;
-    findings.report(check, comparison.earlier, comparison.later, [&] {
+    Likelihood likelihood = found == same ? Likelihood::of(check) : comparison.likelihood;
+    findings.report(check, comparison.earlier, comparison.later, likelihood, [&] {
       const Finding &text = group.described.at({comparison.earlier.instruction, comparison.later.instruction});
       return withNotes(text, conflict);
     });

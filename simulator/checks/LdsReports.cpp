@@ -64,8 +64,29 @@ void LdsCheck::reportRace(Wave &wave, const MemoryRequest &request, const LdsOpe
   if (!checks.has(check))
     return;
   Site later = siteOf(wave, request, conflict, false), earlier = siteOf(wave, request, conflict, true);
-  findings.report(check, earlier, later,
+  findings.report(check, earlier, later, likelihoodOf(wave, operation, conflict),
                   [&] { return withNotes(describeRace(wave, earlier, later, operation, conflict), conflict); });
+}
+
+static Latency latencyOf(LdsAccess access) {
+  return access == LdsAccess::Load ? vectorLatency : ldsLatency;
+}
+
+Likelihood LdsCheck::likelihoodOf(const Wave &wave, const LdsOperation &operation, const LdsConflict &conflict) {
+  if (conflict.sameValue)
+    return Likelihood::of(Check::LdsSameValue);
+  const WaveChecks &mine = *wave.checks, &other = *wave.workgroup->waves[conflict.stream % mostGroupWaves]->checks;
+  bool isLoad = conflict.access == LdsAccess::Load, loads = operation.access == LdsAccess::Load;
+  const LdsHistory::Entry *entry = (isLoad ? other.lds.loads : other.lds.local).at(conflict.time);
+  if (!entry)
+    return Likelihood::of(Likelihood::Rule::NoBarrier, Severity::Medium);
+  uint32_t delay = loads ? vectorLatency.least : 0;
+  if (&mine == &other)
+    return Likelihood::after(latencyOf(conflict.access), between(entry->when, mine.clock.now), delay);
+  if (conflict.time > other.lds.timeAtBarrier || !other.lds.barrier)
+    return Likelihood::withoutBarrier(apartSinceBarrier(other.clock, entry->when, mine.clock));
+  WaveTime apart = acrossBarrier(other.clock, entry->when, mine.clock);
+  return isLoad || loads ? Likelihood::after(latencyOf(conflict.access), apart, delay) : Likelihood::inOneQueue(apart);
 }
 
 Finding LdsCheck::withNotes(Finding finding, const LdsConflict &conflict) const {

@@ -218,6 +218,7 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   stamp.writes = request.writesMemory();
   stamp.isAtomic = scope >= Scope::Workgroup;
   stamp.inScalarCache = request.isScalar() && request.kind == RequestKind::Store;
+  state.recent[state.accesses++ % recentCount] = {stamp.epoch, stamp.stream, wave.checks->clock.now};
   if (request.kind == RequestKind::Store)
     stored.add({wave.number, stamp.stream, stamp.epoch}, request);
   check(wave, request, stamp);
@@ -467,7 +468,8 @@ class OrderCheck::Judge final : public AccessJudge {
 public:
   /// `seesAll`: no cache that may be old is read.
   Judge(OrderCheck &check, const Wave &wave, bool seesAll)
-      : check(check), launch(check.waves[wave.number].launch), state(wave.checks->order), seesAll(seesAll) {}
+      : check(check), wave(wave), launch(check.waves[wave.number].launch), state(wave.checks->order), seesAll(seesAll) {
+  }
 
   uint32_t knownEpoch(uint32_t other, Stream stream) const override {
     const LaunchTimes &theirs = check.launches[check.waves[other].launch], &ours = check.launches[launch];
@@ -479,7 +481,7 @@ public:
     return check.waves[store.wave].launch == launch && !(store.inScalarCache && store.wave == load.wave);
   }
   void race(const Stamp &before, const Stamp &now, uint64_t address) override {
-    check.reportRace(state, before, now, address);
+    check.reportRace(wave, before, now, address);
   }
 
 private:
@@ -491,6 +493,7 @@ private:
   }
 
   OrderCheck &check;
+  const Wave &wave;
   uint32_t launch;
   const WaveState &state;
   bool seesAll;

@@ -49,8 +49,17 @@ public:
     uint64_t address = 0, words = 0; ///< a bit for each word
     const Instruction *instruction = nullptr;
   };
+  /// When the last accesses were issued.
+  struct Recent {
+    uint32_t epoch = 0;
+    uint8_t stream = 0;
+    WaveTime when;
+  };
+  static constexpr unsigned recentCount = 32;
 
   struct WaveState {
+    Recent recent[recentCount]; ///< by the number of accesses, modulo
+    uint32_t accesses = 0;
     Epochs issued = {}, complete = {};
     Epochs toAgent = {}, toSystem = {}; ///< own accesses that the others know
     Knowledge known;                    ///< what its plain loads are ordered behind
@@ -103,6 +112,7 @@ private:
     uint64_t address;
     Stamp before, now;
     Finding finding;
+    Likelihood likelihood;
     bool isReported = false;
     const Stamp &reader() const { return before.writes ? now : before; }
   };
@@ -119,7 +129,8 @@ private:
   void checkLanes(Judge &judge, const MemoryRequest &request, const Stamp &kind);
   Doubt *earlierDoubt(const Stamp &reader, uint64_t address);
   void settleDoubts(uint32_t wave, uint64_t address);
-  void reportRace(const WaveState &state, const Stamp &before, const Stamp &now, uint64_t address);
+  void reportRace(const Wave &wave, const Stamp &before, const Stamp &now, uint64_t address);
+  Likelihood likelihoodOf(const Wave &wave, const Stamp &before, const Stamp &now, Check check) const;
   std::optional<bool> storedTheSame(const Stamp &before, const Stamp &now, uint64_t address) const;
   std::string whatIsMissing(const WaveState &state, const Stamp &before, const Stamp &now) const;
   uint32_t indexOf(const Instruction &instruction);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What OrderCheck says about what it found.
 #include "simulator/checks/Checks.h"
+#include "simulator/state/Workgroup.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -17,7 +18,39 @@ Site OrderCheck::siteOf(const Stamp &stamp) const {
   return site;
 }
 
-void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const Stamp &now, uint64_t address) {
+/// Two accesses of a wave, or of two waves that meet at barriers, have a time in common.
+Likelihood OrderCheck::likelihoodOf(const Wave &wave, const Stamp &before, const Stamp &now, Check check) const {
+  using Rule = Likelihood::Rule;
+  const WaveInfo &first = waves[before.wave], &second = waves[now.wave];
+  if (check == Check::GlobalSameValue)
+    return Likelihood::of(check);
+  if (check == Check::NarrowScope)
+    return Likelihood::of(Rule::Cache, first.site.device == second.site.device && now.isAtomic && before.isAtomic
+                                           ? Severity::Medium
+                                           : Severity::High);
+  bool isOrdered = wave.checks->order.all.epochOf(Knowledge::idOf(before.wave, Stream(before.stream))) >= before.epoch;
+  if (first.group != second.group)
+    return isOrdered ? Likelihood::of(Rule::Cache, Severity::Medium) : Likelihood::of(Rule::NoOrder, Severity::High);
+  const WaveChecks &earlier = *wave.workgroup->waves[first.site.wave]->checks;
+  auto found = std::find_if(std::begin(earlier.order.recent), std::end(earlier.order.recent), [&](const Recent &each) {
+    return each.epoch == before.epoch && each.stream == before.stream;
+  });
+  bool isKnown = found != std::end(earlier.order.recent);
+  if (before.wave == now.wave && isKnown) {
+    Likelihood likelihood = Likelihood::after(vectorLatency, between(found->when, earlier.clock.now), 0);
+    likelihood.rule = Rule::ScalarCache;
+    likelihood.severity = std::max(likelihood.severity, Severity::Medium);
+    return likelihood;
+  }
+  if (isOrdered || before.wave == now.wave)
+    return Likelihood::of(Rule::Cache, Severity::Medium);
+  if (!isKnown)
+    return Likelihood::of(Rule::NoBarrier, Severity::Medium);
+  return Likelihood::withoutBarrier(apartSinceBarrier(earlier.clock, found->when, wave.checks->clock));
+}
+
+void OrderCheck::reportRace(const Wave &wave, const Stamp &before, const Stamp &now, uint64_t address) {
+  const WaveState &state = wave.checks->order;
   bool sameGroup = waves[before.wave].group == waves[now.wave].group;
   bool sameDevice = waves[before.wave].site.device == waves[now.wave].site.device;
   Scope needed = sameGroup ? Scope::Workgroup : sameDevice ? Scope::Agent : Scope::System;
@@ -63,10 +96,11 @@ void OrderCheck::reportRace(const WaveState &state, const Stamp &before, const S
   };
   if (isDoubtful && !comesAgain) {
     if (!earlier)
-      doubts[reader.wave][address / 8].push_back({address, before, now, make()});
+      doubts[reader.wave][address / 8].push_back(
+          {address, before, now, make(), likelihoodOf(wave, before, now, Check::GlobalRace)});
     return;
   }
-  findings.report(kind, first, second, make);
+  findings.report(kind, first, second, likelihoodOf(wave, before, now, kind), make);
   if (earlier)
     earlier->isReported = true;
 }
@@ -135,7 +169,8 @@ void OrderCheck::waveEnds(Wave &wave) {
   for (const auto &[place, atPlace] : ofWave->second)
     for (const Doubt &doubt : atPlace)
       if (!doubt.isReported && checks.has(Check::GlobalRace))
-        findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), [&] { return doubt.finding; });
+        findings.report(Check::GlobalRace, siteOf(doubt.before), siteOf(doubt.now), doubt.likelihood,
+                        [&] { return doubt.finding; });
   doubts.erase(ofWave);
 }
 

@@ -101,8 +101,8 @@ bool RegisterCheck::checkSpan(Wave &wave, const Instruction &instruction, const 
     uint64_t shared = span.isVector ? load->lanes & lanes : allLanes;
     if (index < 0 || !shared)
       continue;
-    report(wave, *load, instruction, span.isWritten ? Conflict::Write : Conflict::Read, unsigned(index),
-           span.isVector ? std::countr_zero(shared) : -1);
+    report(wave, *load, instruction, span.isWritten ? Conflict::Write : Conflict::Read,
+           {unsigned(index), span.isVector ? std::countr_zero(shared) : -1});
     return true;
   }
   return false;
@@ -119,8 +119,8 @@ void RegisterCheck::issued(Wave &wave, MemoryRequest &request) {
       uint64_t shared = span.isVector ? load->lanes & request.lanes : allLanes;
       bool keepsOrder = load->queues == request.queues && isInOrder(request.queues);
       if (index >= 0 && shared && !keepsOrder)
-        report(wave, *load, *request.instruction, Conflict::SecondLoad, unsigned(index),
-               span.isVector ? std::countr_zero(shared) : -1);
+        report(wave, *load, *request.instruction, Conflict::SecondLoad,
+               {unsigned(index), span.isVector ? std::countr_zero(shared) : -1, latencyOf(request).least});
     }
   state.loads.push_back(&request);
   state.destinations.add(span);
@@ -136,9 +136,11 @@ void RegisterCheck::completed(Wave &wave, MemoryRequest &request) {
 }
 
 void RegisterCheck::report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict,
-                           unsigned index, int lane) {
-  Site first = Site::of(wave, *load.instruction, lane), second = Site::of(wave, instruction, lane);
-  findings.report(Check::RegisterWait, first, second, [&] {
+                           const Place &place) {
+  Site first = Site::of(wave, *load.instruction, place.lane), second = Site::of(wave, instruction, place.lane);
+  WaveTime apart = between({load.issueIndex, load.issueCycle}, wave.checks->clock.now);
+  Likelihood likelihood = Likelihood::after(latencyOf(load), apart, place.delay);
+  findings.report(Check::RegisterWait, first, second, likelihood, [&] {
     static constexpr const char *titles[] = {
         "missing wait: the register is read before the load into it is over",
         "missing wait: the register is written before the load into it is over",
@@ -149,7 +151,7 @@ void RegisterCheck::report(Wave &wave, const MemoryRequest &load, const Instruct
     Finding finding;
     finding.title = titles[unsigned(conflict)];
     finding.lines = {findings.line(load.kind == RequestKind::Atomic ? "atomic" : "load", first,
-                                   registerName(!load.isScalar(), index)),
+                                   registerName(!load.isScalar(), place.index)),
                      findings.line(verbs[unsigned(conflict)], second, "")};
     finding.needs = fmt::format("s_waitcnt {} before {}", waitFor(wave, load), nouns[unsigned(conflict)]);
     return finding;

@@ -32,8 +32,13 @@ private:
   enum class Conflict { Read, Write, SecondLoad };
   void checkUse(Wave &wave, const Instruction &executed, const Instruction &reported, const RegisterUse &use);
   bool checkSpan(Wave &wave, const Instruction &instruction, const RegisterSpan &span, uint64_t lanes);
-  void report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict, unsigned index,
-              int lane);
+  struct Place {
+    unsigned index; ///< of the register
+    int lane;
+    uint32_t delay = 0; ///< until the second load can land
+  };
+  void report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict,
+              const Place &place);
 
   Findings &findings;
   PerInstruction<RegisterUse, registerUseOf> uses;

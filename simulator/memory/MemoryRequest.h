@@ -59,6 +59,7 @@ struct MemoryRequest {
   uint32_t pieceOffset[2] = {0, 0};
   uint32_t serial = 0; ///< no other request of the wave has it
   uint8_t queues = 0;
+  uint32_t issueIndex = 0, issueCycle = 0; ///< when it was issued, by the clock of the checks
   bool isRow = false;                      ///< isRowOfLanes(), as far as MemoryPort::issue() found it out
   uint8_t words = 1;                       ///< 32-bit words per lane; of a scalar access in all
   uint16_t destination = 0;                ///< first row, or first scalar register

@@ -87,6 +87,7 @@ TEST(Bounds, Report) {
                         "lane 6   bytes 0x18..0x1f behind its base\n"
                         "  note   the descriptor's range: 28 bytes from byte 0 of `memory`, 4096 bytes at 0x{:x}\n"
                         "  needs  a range that ends where an access does, or narrower accesses at its end\n"
+                        "  severity high: it does not depend on time\n"
                         "  seen   2 times\n",
                         program.memory->base));
 }
@@ -195,7 +196,8 @@ TEST(Misaligned, Report) {
   EXPECT_EQ(program.report(), "error: 8 bytes are accessed at an address that is no multiple of 8 (misaligned-slow)\n"
                               "  read   pc 0x0  ds_read_b64 v[10:11], v2                  workgroup 0,0,0 wave 0 lane "
                               "1   LDS 0x4\n"
-                              "  needs  addresses that are multiples of 8, or accesses of fewer bytes\n");
+                              "  needs  addresses that are multiples of 8, or accesses of fewer bytes\n"
+                              "  severity low: the result is right, and takes longer\n");
 }
 
 // ---- Atomic operations and memory ----

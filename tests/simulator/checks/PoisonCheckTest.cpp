@@ -81,7 +81,8 @@ TEST(UninitialisedReport, NamesTheRegister) {
   EXPECT_EQ(program.report(),
             "error: what nothing has written is an address (uninitialised)\n"
             "  access pc 0x8  global_load_dword v12, v11, s[0:1]        workgroup 0,0,0 wave 0 lane 1\n"
-            "  from   v10, which nothing has written since the wave began\n");
+            "  from   v10, which nothing has written since the wave began\n"
+            "  severity high: it does not depend on time\n");
 }
 
 TEST(UninitialisedReport, NamesThePlaceInLds) {
@@ -95,7 +96,8 @@ TEST(UninitialisedReport, NamesThePlaceInLds) {
               "error: what nothing has written decides a branch (uninitialised)\n"
               "  branch pc 0x38  s_cbranch_scc1 1                          workgroup 0,0,0 wave 0\n"
               "  from   pc 0x10  ds_read_b32 v10, v2                       workgroup 0,0,0 wave 0 lane 4   LDS 0x10, "
-              "which nothing has written\n");
+              "which nothing has written\n"
+              "  severity high: it does not depend on time\n");
   }
 }
 
@@ -111,7 +113,8 @@ TEST(UninitialisedReport, NamesThePlaceInABuffer) {
               "error: what nothing has written decides a branch (uninitialised)\n"
               "  branch pc 0x14  s_cbranch_scc1 1                          workgroup 0,0,0 wave 0\n"
               "  from   pc 0x0  global_load_dword v10, v[0:1], off offset:8  workgroup 0,0,0 wave 0 lane 0   byte 8 "
-              "of `memory`, 4096 bytes at 0x700000000000, which nothing has written\n");
+              "of `memory`, 4096 bytes at 0x700000000000, which nothing has written\n"
+              "  severity high: it does not depend on time\n");
     CheckedProgram written(only(Check::Uninitialised), policy);
     written.memory->initialised = false;
     written.run("global_store_dword v[0:1], v2, off offset:8\nglobal_load_dword v10, v[0:1], off offset:8" + useOfV10);
