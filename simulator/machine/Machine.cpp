@@ -400,13 +400,17 @@ bool Machine::runTurn(const Place &place) {
   }
 }
 
-/// Lets waves run that yielded. Whether there are any.
+/// Lets waves run that yielded at plain loads, unless others wait by accesses that have a scope. Whether there are any.
 static bool goOn(Workgroup &group) {
+  auto yields = [](const auto &wave) { return wave->state == Wave::State::Running && wave->yields; };
   bool any = false;
   for (auto &wave : group.waves) {
-    any |= wave->state == Wave::State::Running && wave->yields;
-    wave->yields = false;
+    if (yields(wave) && !wave->polls.mayPrefetch)
+      return false;
+    any |= yields(wave);
   }
+  for (auto &wave : group.waves)
+    wave->yields = false;
   return any;
 }
 

@@ -463,6 +463,7 @@ void MemoryPort::notePoll(Wave &wave, const MemoryRequest &request) {
     return;
   polls.address = first;
   polls.value = request.data[0][firstLane];
+  polls.mayPrefetch = request.kind == RequestKind::Load && request.scope == Scope::Wave;
   wave.yields = polls.repeated > 1;
 }
 

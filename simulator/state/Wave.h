@@ -33,6 +33,7 @@ struct Polls {
   unsigned next = 0;
   unsigned repeated = 0; ///< loads in a row that brought what they had brought before
   bool readsClock = false;
+  bool mayPrefetch = false;        ///< the last repeated one has no scope: it may be of no interest
   uint64_t address = 0, value = 0; ///< of the last repeated one
 };
 
