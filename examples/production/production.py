@@ -23,6 +23,7 @@ except ImportError:
     sys.exit(f"production: error: {sys.executable} has no NumPy\nnote: install python3-numpy, or run this with /usr/bin/python3")
 
 import families
+import waits
 from runner import Outcome, RunError, Runner, Settings
 
 COMMIT = "e4048607a535ace3a2b51ded31b1c8c2d45c0879"
@@ -43,6 +44,8 @@ def parse_options():
     parser.add_argument("--list", action="store_true", help="the labels, their objects and tolerances, and nothing else")
     parser.add_argument("--commands", action="store_true", help="print the `heddle` commands of the kernels, and run nothing")
     parser.add_argument("--rates", action="store_true", help="how fast some of AITER's kernels run with and without checks")
+    parser.add_argument("--waits", type=int, metavar="N", help="change N waits to the exact counts of `heddle inspect --waits`, and beyond")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of waits (1)")
     parser.add_argument("--json", action="store_true", help="the outcomes as JSON")
     parser.add_argument("--no-check", action="store_true", help="only compare with the reference")
     parser.add_argument("--time-limit", type=int, default=120, metavar="S", help="of each check, in seconds (120)")
@@ -155,7 +158,22 @@ def run(options, work):
             print(f"# {kernel.label}", *map(shlex.join, (runner.simulate_command(), runner.check_command(),
                                                          runner.mutate_command())), sep="\n")
         return 0
+    if options.waits is not None:
+        return run_waits(kernels, settings, options)
     return run_all(kernels, settings, options)
+
+
+def run_waits(kernels, settings, options):
+    if options.waits < 1:
+        raise Misuse(f"`--waits {options.waits}` is no number of waits from 1 on")
+    result = waits.verify(kernels, settings, options.waits, options.seed, options.jobs)
+    if options.json:
+        table = [{"class": kind, "count": what, "same": stays, "mutants": number}
+                 for (kind, what, stays), number in sorted(result["outcomes"].items())]
+        print(json.dumps({**result, "outcomes": table}, indent=2))
+    else:
+        waits.show(result)
+    return 1 if result["odd"] else 0
 
 
 def main():

@@ -10,6 +10,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, FOLDER)
 
 import own  # noqa: E402
+import waits  # noqa: E402
 from description import Launch  # noqa: E402
 from runner import RunError, Runner, Settings  # noqa: E402
 
@@ -45,6 +46,30 @@ class OwnKernels(unittest.TestCase):
             launch.expected[8].values = launch.expected[8].values + 1
             kernel.make = lambda: launch
             self.assertFalse(Runner(kernel, settings).run().right)
+
+
+class Waits(unittest.TestCase):
+    def test_exact_counts_hold(self):
+        run = production("--own", "--waits", "10")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertIn("2 of 2 counters, of 2 kernels", run.stdout)
+        self.assertRegex(run.stdout, r"unneeded +exact count +2 +0")
+        run = production("--own", "--waits", "0")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("`--waits 0` is no number of waits from 1 on", run.stderr)
+
+    def test_a_count_that_is_too_large_is_found(self):
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work)
+            subject = waits.Subject(next(one for one in own.kernels() if one.name == "matmul"), settings)
+            inspect = [settings.heddle, "inspect", subject.runner.path, "--waits", "--json"]
+            listed = subject.runner.execute(inspect, 60)["waits"]["list"]
+            needed = [waits.Counter(wait["address"], counter["counter"], "larger", counter["count"], 14) for wait in listed
+                      for counter in wait["counters"] if counter["exact"]["class"] in ("newest", "unordered")]
+            self.assertTrue(needed)
+            for counter in needed:
+                _, what, stays, must_stay = next(subject.verify(counter))
+                self.assertEqual((what, stays, must_stay), (waits.FIRST, False, True))
 
 
 class Errors(unittest.TestCase):
