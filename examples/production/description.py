@@ -34,7 +34,9 @@ class Launch:
     """`arguments`: {offset: value}; a value is an int, a number of `formats`, a NumPy array (a buffer with these contents), or
     text as `heddle simulate --arg` takes it, `f32[4,8]` for one. `expected`: {offset: Expected}. `judge`, where an element by
     element comparison is not enough, takes {offset: array} and returns (right, sentence). `allow_different`: offsets of
-    buffers whose bits depend on the order of float atomics. `options`: further options of `simulate` and `check`."""
+    buffers whose bits depend on the order of float atomics. `options`: further options of `simulate` and `check`. `buffers`:
+    {name: array or text} of buffers that are no arguments, with `name@DEVICE` for one device's; `expected` and `outputs` may
+    name them."""
     grid: tuple
     block: int
     arguments: dict
@@ -43,10 +45,11 @@ class Launch:
     outputs: tuple = ()
     allow_different: tuple = ()
     options: tuple = ()
+    buffers: dict = field(default_factory=dict)
 
     def wanted(self):
-        """Offsets of the buffers that are compared."""
-        return sorted({*self.expected, *self.outputs})
+        """Offsets or names of the buffers that are compared."""
+        return sorted({*self.expected, *self.outputs}, key=str)
 
 
 @dataclass

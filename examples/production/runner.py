@@ -53,7 +53,7 @@ def check_fits(kernel, arguments, given):
             raise RunError(f"{kernel.label}: the description has an argument at offset {offset}; `{kernel.object}` has "
                            f"arguments at offsets {', '.join(map(str, arguments))}")
         if isinstance(value, (np.ndarray, str)):
-            size = 8
+            size = 4 if isinstance(value, str) and value in ("rank", "devices") else 8
         else:
             size = 4 if isinstance(value, F32) or -2 ** 31 <= int(value) < 2 ** 32 else -(-int(value).bit_length() // 64) * 8
         if isinstance(value, (np.ndarray, str)) and argument["bytes"] != size or argument["bytes"] < size:
@@ -82,36 +82,37 @@ class Runner:
             raise RunError(f"{self.kernel.label}: {error}") from error
 
     def position(self, offset):
-        return self.arguments_by_offset[offset]["position"]
+        """How `--arg` and `--out` name it: an argument by its position, a buffer by its name."""
+        return offset if isinstance(offset, str) else self.arguments_by_offset[offset]["position"]
+
+    def saved(self, name, values):
+        file = os.path.join(self.folder, name + ".npy")
+        np.save(file, values)
+        return "@" + file
 
     def value_text(self, argument):
         """The value of an argument as `--arg` takes it; what the description leaves out is 0, and no buffer."""
         value = self.launch.arguments.get(argument["offset"], 0)
         if isinstance(value, np.ndarray):
-            file = os.path.join(self.folder, f"argument{argument['position']}.npy")
-            np.save(file, value)
-            return "@" + file
+            return self.saved(f"argument{argument['position']}", value)
         if isinstance(value, str):
             return value
         if isinstance(value, F32):
             return repr(float(value))
         if argument["kind"] == "global_buffer" and value == 0:
-            return "i8[16]"  # a pointer that the kernel must not use
+            return "null"
         return str(int(value))
 
     def arguments(self):
-        """--grid, --block and --arg; fillers that share a name are given once, by it."""
+        """--grid, --block, --arg and --buffer; fillers are zeros by themselves."""
         command = ["--grid", ",".join(map(str, self.launch.grid)), "--block", str(self.launch.block)]
         if self.kernel.symbol:
             command += ["--kernel", self.kernel.symbol]
-        arguments = self.arguments_by_offset.values()
-        names = Counter(one["name"] for one in arguments)
-        for name, count in sorted(names.items()):
-            if name and count > 1:
-                command += ["--arg", f"{name}=0"]
-        for argument in arguments:
-            if not argument["name"] or names[argument["name"]] == 1:
+        for argument in self.arguments_by_offset.values():
+            if argument["offset"] in self.launch.arguments or argument["name"].strip("_0123456789") not in ("pad", "padding"):
                 command += ["--arg", f"{argument['position']}={self.value_text(argument)}"]
+        for name, value in self.launch.buffers.items():
+            command += ["--buffer", f"{name}={self.saved(name, value) if isinstance(value, np.ndarray) else value}"]
         return command + list(self.launch.options)
 
     def simulate_command(self):

@@ -72,6 +72,8 @@ Likelihood Likelihood::of(Check check) {
   case Check::LdsSameValue:
   case Check::GlobalSameValue:
     return of(Rule::SameValue, Severity::Low);
+  case Check::LostUpdate:
+    return of(Rule::Link, Severity::Medium);
   case Check::BarrierExit:
     return of(Rule::Allowed, Severity::Low);
   default:
@@ -105,6 +107,8 @@ std::string Likelihood::reason() const {
   switch (rule) {
   case Rule::Always:
     return "it does not depend on time";
+  case Rule::Link:
+    return "it depends on the link between the devices: PCIe has no such operation";
   case Rule::Allowed:
     return "the chips allow it; whether it is meant only the kernel's author knows";
   case Rule::Unused:

@@ -34,6 +34,7 @@ uint32_t issueCyclesOf(const Instruction &instruction);
 struct Likelihood {
   enum class Rule : uint8_t {
     Always,     ///< time has no part in it
+    Link,       ///< what lies between the devices decides
     Allowed,    ///< the chips do what the code says, which is perhaps not meant
     Unused,     ///< a matter of speed
     SameValue,  ///< both accesses bring the same

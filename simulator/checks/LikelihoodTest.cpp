@@ -31,6 +31,7 @@ TEST(Likelihood, OfTwoWaves) {
 
 TEST(Likelihood, OfChecksWithoutTime) {
   EXPECT_EQ(Likelihood::of(Check::Uninitialised).severity, Severity::High);
+  EXPECT_EQ(Likelihood::of(Check::LostUpdate).severity, Severity::Medium);
   EXPECT_EQ(Likelihood::of(Check::BarrierExit).severity, Severity::Low);
   EXPECT_EQ(Likelihood::of(Check::LdsSameValue).severity, Severity::Low);
   EXPECT_EQ(Likelihood::of(Check::GlobalSameValue).severity, Severity::Low);
