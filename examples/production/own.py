@@ -22,7 +22,7 @@ SHELL = """.amdgcn_target "amdgcn-amd-amdhsa--{chip}"
 .p2align 6
 .amdhsa_kernel {name}
   .amdhsa_next_free_vgpr 16
-  .amdhsa_next_free_sgpr 16
+  .amdhsa_next_free_sgpr 32
   .amdhsa_accum_offset 16
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
   .amdhsa_kernarg_size {size}
@@ -33,7 +33,7 @@ SHELL = """.amdgcn_target "amdgcn-amd-amdhsa--{chip}"
 amdhsa.version: [1, 2]
 amdhsa.kernels:
   - {{.name: {name}, .symbol: {name}.kd, .kernarg_segment_size: {size}, .group_segment_fixed_size: 256,
-     .private_segment_fixed_size: 0, .kernarg_segment_align: 8, .wavefront_size: 64, .sgpr_count: 16, .vgpr_count: 16,
+     .private_segment_fixed_size: 0, .kernarg_segment_align: 8, .wavefront_size: 64, .sgpr_count: 32, .vgpr_count: 16,
      .max_flat_workgroup_size: 64, .args: [{arguments}]}}
 ...
 .end_amdgpu_metadata
@@ -42,12 +42,12 @@ amdhsa.kernels:
 
 def argument(name, offset):
     """A pointer, or a filler or number of 4 bytes."""
-    if name in ("pad", "factor"):
+    if name in ("pad", "factor", "rank"):
         return f"{{.name: {name}, .offset: {offset}, .size: 4, .value_kind: by_value}}"
     return f"{{.name: {name}, .offset: {offset}, .size: 8, .value_kind: global_buffer, .address_space: global}}"
 
 
-ARGUMENTS = {"lds_copy": {0: "x", 8: "y"}, "matmul": {0: "a", 8: "b", 16: "c"}, "missing_wait": {0: "x", 8: "y"},
+ARGUMENTS = {"device_sums": {0: "table", 8: "counters", 16: "counter", 24: "rank"}, "lds_copy": {0: "x", 8: "y"}, "matmul": {0: "a", 8: "b", 16: "c"}, "missing_wait": {0: "x", 8: "y"},
              "scalar_store": {0: "n", 8: "sums"}, "skip": {0: "x", 8: "y"}, "scale": {0: "x", 8: "pad", 12: "pad", 16: "factor", 20: "pad"}}
 
 
@@ -66,6 +66,16 @@ def scalar_store():
     return Launch((1, 1, 1), 64, {0: np.array([10], np.int32), 8: given}, {8: Expected(want, 0, 0, "integers are exact")})
 
 
+def device_sums():
+    x = numbers((4, 256))
+    want = x[0] + x[1] + x[2] + x[3]
+    expected = {f"data@{device}": Expected(want, 0, 0, "f32 sums in the same order") for device in range(4)}
+    expected |= {f"arrivals@{device}": Expected(np.zeros(1), 0, 0, "reset") for device in range(4)}
+    return Launch((1, 1, 1), 64, {0: "ptrs:data", 8: "ptrs:arrivals", 16: "addr:arrivals", 24: "rank"}, expected,
+                  buffers={**{f"data@{device}": x[device] for device in range(4)}, "arrivals": "uncached:zeros:i32[1]"},
+                  options=("--devices", "4"))
+
+
 def scale():
     x = numbers((64,))
     want = x * np.float32(1.5)
@@ -79,7 +89,7 @@ def matmul():
 
 
 def kernels():
-    made = {"lds_copy": (copy, "clean"), "matmul": (matmul, "clean"), "missing_wait": (copy, "findings"),
+    made = {"device_sums": (device_sums, "clean"), "lds_copy": (copy, "clean"), "matmul": (matmul, "clean"), "missing_wait": (copy, "findings"),
             "scalar_store": (scalar_store, "clean"), "skip": (copy, "clean"), "scale": (scale, "clean")}
     return [Kernel("own", name, chip, f"{chip}/{name}.co", make, verdict=verdict)
             for chip in CHIPS for name, (make, verdict) in made.items()]
@@ -95,7 +105,7 @@ def compile_all(work):
             with open(os.path.join(source, name + ".s"), encoding="utf-8") as file:
                 body = file.read()
             listed = ", ".join(argument(one, offset) for offset, one in arguments.items())
-            text = SHELL.format(chip=chip, name=name, body=body, size=24, arguments=listed)
+            text = SHELL.format(chip=chip, name=name, body=body, size=max(arguments) + 8, arguments=listed)
             assemble(text, chip, os.path.join(folder, chip, name + ".co"))
     return folder
 
