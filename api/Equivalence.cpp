@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <mutex>
+#include <optional>
 
 namespace heddle {
 namespace {
@@ -142,6 +143,15 @@ void Equivalents::readCode() {
   }
 }
 
+/// Of a wait that was moved over the barrier after it: that barrier without it. If a launch does not need the barrier,
+/// the wait may stand on either side.
+std::optional<MutantSite> barrierAfterWait(const MutantSite &site) {
+  if (site.mutation.kind != MutationKind::WaitLate || !site.mutation.before.ends_with("; s_barrier"))
+    return std::nullopt;
+  Mutation removed{MutationKind::BarrierRemoved, "", "s_barrier", "s_nop 0", {}, {}};
+  return MutantSite{site.pc + 4, std::move(removed), ""};
+}
+
 /// A reason holds when it held in every run.
 void Equivalents::askLaunch() {
   std::vector<size_t> open;
@@ -157,6 +167,10 @@ void Equivalents::askLaunch() {
     }
     open.push_back(i);
     asked.push_back(sites[i]);
+    if (std::optional<MutantSite> barrier = barrierAfterWait(sites[i])) {
+      open.push_back(i);
+      asked.push_back(std::move(*barrier));
+    }
   }
   if (asked.empty())
     return;
@@ -175,7 +189,8 @@ void Equivalents::askLaunch() {
       else if (answer[i] != LaunchReason::NothingThere && answer[i] != LaunchReason::NothingUnderWay)
         reason = answer[i]; // it says more
     }
-    if (reason != LaunchReason::None)
+    bool isOther = asked[i].pc != sites[open[i]].pc;
+    if (reason != LaunchReason::None && (!isOther || (reason == LaunchReason::NotShared && isOpen(open[i]))))
       say(open[i], Mutant::Equivalence::Launch, proofOf(reason));
   }
 }
