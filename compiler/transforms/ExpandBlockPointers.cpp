@@ -72,7 +72,7 @@ struct LoadBlock : OpConversionPattern<LoadOp> {
     PaddingOption padding = op.getPadding().value_or(PaddingOption::Zero);
     Value other = access.mask ? paddingTile(builder, block, padding) : Value();
     auto load = LoadOp::create(builder, block, access.pointers, access.mask, other, ArrayRef<int32_t>(),
-                               PaddingOptionAttr(), op.getCache(), op.getEvict(), op.getIsVolatile());
+                               PaddingOptionAttr(), op.cacheModifier(), op.evictionPolicy(), op.getIsVolatile());
     load->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.replaceOp(op, load);
     return success();
@@ -86,7 +86,7 @@ struct StoreBlock : OpConversionPattern<StoreOp> {
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Access access = accessOf(builder, blockOf(op.getPtr().getType()), adaptor.getPtr(), op.getBoundaryCheck());
     auto store = StoreOp::create(builder, access.pointers, op.getValue(), access.mask, ArrayRef<int32_t>(),
-                                 op.getCache(), op.getEvict());
+                                 op.cacheModifier(), op.evictionPolicy());
     store->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.replaceOp(op, store);
     return success();

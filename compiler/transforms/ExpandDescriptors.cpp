@@ -98,7 +98,7 @@ struct Load : OpConversionPattern<DescriptorLoadOp> {
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Parts parts = partsOf(op, adaptor);
     Access access = blockAt(builder, parts, blockOf(op.getDesc().getType()), op.getIndices());
-    Value tile = load(builder, parts, access, op.getCache(), op.getEvict());
+    Value tile = load(builder, parts, access, op.cacheModifier(), op.evictionPolicy());
     rewriter.replaceOp(op, inShape(builder, tile, cast<RankedTensorType>(op.getType())));
     return success();
   }

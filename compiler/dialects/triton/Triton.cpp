@@ -15,6 +15,8 @@ using namespace heddle::triton;
 
 #include "compiler/dialects/triton/TritonDialect.cpp.inc"
 #include "compiler/dialects/triton/TritonEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/triton/TritonAttributes.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/dialects/triton/TritonTypes.cpp.inc"
 
@@ -80,6 +82,10 @@ static void printDescriptorLists(OpAsmPrinter &printer, Operation *, OperandRang
 
 void TritonDialect::initialize() {
   registerTypes();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/dialects/triton/TritonAttributes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "compiler/dialects/triton/TritonOps.cpp.inc"
@@ -145,13 +151,30 @@ unsigned heddle::triton::elementBits(Type type) {
   return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
 }
 
-// !tt.ptr<T> or !tt.ptr<T, space>; address space 1 is the default.
+static constexpr std::pair<StringRef, int> spaceNames[] = {
+    {"descriptor", descriptorSpace}, {"global", globalSpace}, {"constant", constantSpace}};
+
+// "constant", as Triton 3.9 has it, or a number, as older text has it.
+static ParseResult parseAddressSpace(AsmParser &parser, int &space) {
+  std::string name;
+  SMLoc location = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalString(&name)))
+    return parser.parseInteger(space);
+  const auto *known = llvm::find_if(spaceNames, [&](const auto &each) { return each.first == name; });
+  if (known == std::end(spaceNames))
+    return parser.emitError(location) << "\"" << name
+                                      << "\" is no address space: \"global\", \"constant\", \"descriptor\" or a number";
+  space = known->second;
+  return success();
+}
+
+// !tt.ptr<T> or !tt.ptr<T, space>; address space 1, "global", is the default.
 Type PointerType::parse(AsmParser &parser) {
   Type pointee;
-  int space = 1;
+  int space = globalSpace;
   if (parser.parseLess() || parser.parseType(pointee))
     return {};
-  if (succeeded(parser.parseOptionalComma()) && parser.parseInteger(space))
+  if (succeeded(parser.parseOptionalComma()) && parseAddressSpace(parser, space))
     return {};
   if (parser.parseGreater())
     return {};
@@ -159,9 +182,13 @@ Type PointerType::parse(AsmParser &parser) {
 }
 
 void PointerType::print(AsmPrinter &printer) const {
+  int space = getAddressSpace();
   printer << "<" << getPointeeType();
-  if (getAddressSpace() != 1)
-    printer << ", " << getAddressSpace();
+  const auto *known = llvm::find_if(spaceNames, [&](const auto &each) { return each.second == space; });
+  if (known == std::end(spaceNames))
+    printer << ", " << space;
+  else if (space != globalSpace)
+    printer << ", \"" << known->first << "\"";
   printer << ">";
 }
 

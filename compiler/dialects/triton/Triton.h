@@ -18,6 +18,8 @@
 
 #include "compiler/dialects/triton/TritonDialect.h.inc"
 #include "compiler/dialects/triton/TritonEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/triton/TritonAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/dialects/triton/TritonTypes.h.inc"
 
@@ -25,6 +27,9 @@ namespace heddle::triton {
 
 /// A tile has at most this many elements.
 inline constexpr int64_t maxTileElements = int64_t(1) << 20;
+
+/// Address spaces that Triton 3.9 names, `!tt.ptr<f32, "constant">`; older text has the numbers.
+inline constexpr int descriptorSpace = 0, globalSpace = 1, constantSpace = 4;
 
 /// i1 in the shape of `pointer`, which is a pointer, a tile of pointers or a block pointer.
 mlir::Type maskTypeOf(mlir::Type pointer);

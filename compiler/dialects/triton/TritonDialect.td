@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `tt` dialect: the tile level of Heddle. It reads and prints the text that Triton 3.6 prints as its Triton IR;
+// The `tt` dialect: the tile level of Heddle. It reads and prints the text that Triton prints as its Triton IR;
 // the language is described in docs/triton-ir.md. Definitions here are ours, written from that description.
 #ifndef HEDDLE_TRITON_DIALECT
 #define HEDDLE_TRITON_DIALECT
@@ -16,6 +16,7 @@ def Triton_Dialect : Dialect {
     matrix products and the program grid.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

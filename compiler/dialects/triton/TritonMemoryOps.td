@@ -19,6 +19,27 @@ def TT_AddPtrOp : TT_Op<"addptr", [Pure, SameTileShape, Elementwise, TT_TypeFoll
 
 //===-- Loads and stores -----------------------------------------------------------------------------------------===//
 
+// Optional, and the last argument of the builders, which may leave it out.
+def TT_CachePolicy : DefaultValuedOptionalAttr<Triton_CachePolicyAttr, "::heddle::triton::CachePolicyAttr()"> {
+  let constBuilderCall = "$0";
+  let convertFromStorage = "$_self";
+}
+
+// Triton 3.9 gives both cache hints as `cachePolicy`, older text as a word each; one form at a time (rule M9). These two
+// functions answer for either form.
+class TT_CacheHints {
+  code accessors = [{
+    CacheModifier cacheModifier() {
+      CachePolicyAttr policy = getCachePolicyAttr();
+      return policy ? policy.getCacheModifier() : getCache();
+    }
+    EvictionPolicy evictionPolicy() {
+      CachePolicyAttr policy = getCachePolicyAttr();
+      return policy ? policy.getEvictionPolicy() : getEvict();
+    }
+  }];
+}
+
 def TT_LoadOp : TT_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
                       TT_TypeFollows<"ptr", "mask", "::heddle::triton::maskTypeOf($_self)">,
                       TT_TypeFollows<"ptr", "other", "::heddle::triton::valueTypeOf($_self)">,
@@ -29,8 +50,10 @@ def TT_LoadOp : TT_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMetho
                        OptionalAttr<TT_Padding>:$padding,
                        DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache,
                        DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict,
-                       DefaultValuedAttr<BoolAttr, "false">:$isVolatile);
+                       DefaultValuedAttr<BoolAttr, "false">:$isVolatile,
+                       TT_CachePolicy:$cachePolicy);
   let results = (outs TT_Type:$result);
+  let extraClassDeclaration = TT_CacheHints<>.accessors;
   let assemblyFormat = [{
     $ptr (`,` $mask^)? (`,` $other^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict)
     attr-dict `:` type($ptr)
@@ -46,7 +69,9 @@ def TT_StoreOp : TT_Op<"store", [MemoryEffects<[MemWrite]>,
                        DefaultValuedAttr<DenseI32ArrayAttr, "::llvm::ArrayRef<int32_t>{}">:$boundaryCheck,
                        DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache,
                        DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict,
-                       UnitAttr:$ignore_cta); // of Triton 3.7: about clusters of program instances, which nobody forms
+                       UnitAttr:$ignore_cta, // of Triton 3.7: about clusters of program instances, which nobody forms
+                       TT_CachePolicy:$cachePolicy);
+  let extraClassDeclaration = TT_CacheHints<>.accessors;
   let assemblyFormat = [{
     $ptr `,` $value (`,` $mask^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict)
     attr-dict `:` type($ptr)
@@ -76,13 +101,35 @@ def TT_AtomicCASOp : TT_Op<"atomic_cas", [SameTileShape, MemoryEffects<[MemRead,
   let hasVerifier = 1;
 }
 
+// Its effects keep it where it is: it is neither removed, though nobody reads the result, nor merged, nor moved.
+def TT_AtomicLoadOp : TT_Op<"atomic_load", [SameTileShape, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "read atomically; an element whose mask is false is not accessed and is undefined";
+  let arguments = (ins TT_PtrLike:$ptr, Optional<TT_BoolLike>:$mask, TT_MemSemantic:$sem, TT_MemScope:$scope);
+  let results = (outs TT_Type:$result);
+  let assemblyFormat = [{
+    $sem `,` $scope `,` $ptr (`,` $mask^)? attr-dict `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def TT_AtomicStoreOp : TT_Op<"atomic_store", [MemoryEffects<[MemRead, MemWrite]>,
+                             TT_TypeFollows<"ptr", "value", "::heddle::triton::valueTypeOf($_self)">,
+                             TT_TypeFollows<"ptr", "mask", "::heddle::triton::maskTypeOf($_self)">]> {
+  let summary = "write atomically where the mask is true";
+  let arguments = (ins TT_PtrLike:$ptr, TT_Type:$value, Optional<TT_BoolLike>:$mask, TT_MemSemantic:$sem,
+                       TT_MemScope:$scope);
+  let assemblyFormat = "$sem `,` $scope `,` $ptr `,` $value (`,` $mask^)? attr-dict `:` type($ptr)";
+  let hasVerifier = 1;
+}
+
 def TT_AtomicPollOp : TT_Op<"atomic_poll", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "wait until the memory holds an expected value; false after `timeout` nanoseconds";
-  let arguments = (ins Triton_PointerType:$ptr, TT_Int:$expected, Optional<I64>:$timeout, TT_MemSemantic:$sem, TT_MemScope:$scope);
-  let results = (outs I1:$result);
+  let summary = "wait until each place holds its expected value; false where `timeout` nanoseconds passed first";
+  let arguments = (ins TT_PtrLike:$ptr, TT_IntLike:$expected, Optional<I64>:$timeout, TT_MemSemantic:$sem,
+                       TT_MemScope:$scope);
+  let results = (outs TT_BoolLike:$result);
   let assemblyFormat = [{
     $sem `,` $scope `,` $ptr `,` $expected (`timeout` $timeout^)? attr-dict `:`
-    qualified(type($ptr)) `,` type($expected) `->` type($result)
+    type($ptr) `,` type($expected) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -126,13 +173,15 @@ def TT_DescriptorLoadOp : TT_Op<"descriptor_load", [MemoryEffects<[MemRead]>]> {
   let summary = "read the block at these element coordinates; outside the tensor it reads the padding";
   let arguments = (ins Triton_TensorDescType:$desc, Variadic<I32>:$indices,
                        DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache,
-                       DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict);
+                       DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict,
+                       TT_CachePolicy:$cachePolicy);
   let results = (outs TT_Tensor:$result);
+  let extraClassDeclaration = TT_CacheHints<>.accessors;
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $desc `[` $indices `]` oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict) attr-dict `:`
     qualified(type($desc)) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 def TT_DescriptorStoreOp : TT_Op<"descriptor_store", [MemoryEffects<[MemWrite]>]> {

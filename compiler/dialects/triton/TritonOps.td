@@ -149,6 +149,14 @@ def TT_PreciseDivFOp : TT_Op<"precise_divf", TT_SameShape<[SameOperandsAndResult
   let assemblyFormat = "$x `,` $y attr-dict `:` type($x)";
 }
 
+def TT_ApproxDivFOp : TT_Op<"approx_divf", TT_SameShape<[SameOperandsAndResultType]>.all> {
+  let summary = "division by the chip's fast quotient";
+  let arguments = (ins TT_FloatLike:$x, TT_FloatLike:$y);
+  let results = (outs TT_FloatLike:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
 def TT_MulhiUIOp : TT_Op<"mulhiui", TT_SameShape<[SameOperandsAndResultType]>.all> {
   let summary = "high half of an unsigned product";
   let arguments = (ins TT_IntLike:$x, TT_IntLike:$y);

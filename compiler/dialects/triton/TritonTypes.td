@@ -5,6 +5,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "TritonDialect.td"
+include "TritonEnums.td"
 
 class Triton_Type<string name, string keyword, list<Trait> traits = []>
     : TypeDef<Triton_Dialect, name, traits> {
@@ -31,6 +32,16 @@ def Triton_TensorDescType : Triton_Type<"TensorDesc", "tensordesc"> {
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+}
+
+// Cache hints of a load or store as Triton 3.9 prints them, both in one attribute:
+// #tt.cache_policy<cache_modifier = cg, eviction_policy = evict_normal>.
+def Triton_CachePolicyAttr : AttrDef<Triton_Dialect, "CachePolicy"> {
+  let mnemonic = "cache_policy";
+  let summary = "where an access may be cached, and how soon its line may leave";
+  let parameters = (ins EnumParameter<TT_CacheModifier>:$cache_modifier,
+                        EnumParameter<TT_EvictionPolicy>:$eviction_policy);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 // Scalars. Triton's integers are signless; i4 is accepted because its verifier does.

@@ -328,6 +328,12 @@ LogicalResult ElementwiseInlineAsmOp::verify() {
   return success();
 }
 
+// Rule E11: the fast quotient is one of f32.
+LogicalResult ApproxDivFOp::verify() {
+  Type element = elementTypeOf(getType());
+  return element.isF32() ? success() : emitOpError() << "divides f32, not " << element;
+}
+
 //===-- Debugging ------------------------------------------------------------------------------------------------===//
 
 // Rule P1: print says of each value whether it is signed.

@@ -25,6 +25,25 @@ static LogicalResult verifyMask(Operation *op, Value mask, Type pointer) {
                            << ", which needs " << maskTypeOf(pointer);
 }
 
+// Rule M9: cache hints are given in one form, 'cachePolicy' of Triton 3.9 or the words of older text.
+template <typename Op>
+static LogicalResult verifyCacheHints(Op op) {
+  CachePolicyAttr policy = op.getCachePolicyAttr();
+  if (!policy || (op.getCache() == CacheModifier::None && op.getEvict() == EvictionPolicy::Normal))
+    return success();
+  return op.emitOpError() << "has the cache hints " << policy
+                          << " and also 'cacheModifier' = " << stringifyCacheModifier(op.getCache())
+                          << ", 'evictionPolicy' = " << stringifyEvictionPolicy(op.getEvict()) << ": give them once";
+}
+
+// Rule M10: nothing is written through a pointer to constant memory.
+static LogicalResult verifyWritable(Operation *op, Type pointer) {
+  auto element = dyn_cast<PointerType>(elementTypeOf(pointer));
+  if (!element || element.getAddressSpace() != constantSpace)
+    return success();
+  return op->emitOpError() << "writes through " << element << ", a pointer to constant memory";
+}
+
 static LogicalResult verifyBoundaryCheck(Operation *op, ArrayRef<int32_t> dimensions, Type pointer, bool isMasked) {
   if (!isBlockPointer(pointer)) {
     // Rule M3: only an access through a block pointer can check boundaries.
@@ -47,7 +66,8 @@ static LogicalResult verifyBoundaryCheck(Operation *op, ArrayRef<int32_t> dimens
 
 LogicalResult LoadOp::verify() {
   Type pointer = getPtr().getType();
-  if (failed(verifyBoundaryCheck(*this, getBoundaryCheck(), pointer, getMask() || getOther())) ||
+  if (failed(verifyCacheHints(*this)) ||
+      failed(verifyBoundaryCheck(*this, getBoundaryCheck(), pointer, getMask() || getOther())) ||
       failed(verifyMask(*this, getMask(), pointer)) || failed(verifyValue(*this, "result", getType(), pointer)))
     return failure();
   if (getOther()) {
@@ -70,7 +90,8 @@ LogicalResult LoadOp::verify() {
 
 LogicalResult StoreOp::verify() {
   Type pointer = getPtr().getType();
-  if (failed(verifyBoundaryCheck(*this, getBoundaryCheck(), pointer, bool(getMask()))) ||
+  if (failed(verifyCacheHints(*this)) || failed(verifyWritable(*this, pointer)) ||
+      failed(verifyBoundaryCheck(*this, getBoundaryCheck(), pointer, bool(getMask()))) ||
       failed(verifyMask(*this, getMask(), pointer)))
     return failure();
   return verifyValue(*this, "value", getValue().getType(), pointer);
@@ -87,7 +108,8 @@ static LogicalResult verifyAtomicPointer(Operation *op, Type pointer) {
 
 LogicalResult AtomicRMWOp::verify() {
   Type pointer = getPtr().getType();
-  if (failed(verifyAtomicPointer(*this, pointer)) || failed(verifyValue(*this, "value", getVal().getType(), pointer)) ||
+  if (failed(verifyAtomicPointer(*this, pointer)) || failed(verifyWritable(*this, pointer)) ||
+      failed(verifyValue(*this, "value", getVal().getType(), pointer)) ||
       failed(verifyValue(*this, "result", getType(), pointer)) || failed(verifyMask(*this, getMask(), pointer)))
     return failure();
   Type element = elementTypeOf(getVal().getType());
@@ -112,7 +134,7 @@ LogicalResult AtomicRMWOp::verify() {
 
 LogicalResult AtomicCASOp::verify() {
   Type pointer = getPtr().getType();
-  if (failed(verifyAtomicPointer(*this, pointer)) ||
+  if (failed(verifyAtomicPointer(*this, pointer)) || failed(verifyWritable(*this, pointer)) ||
       failed(verifyValue(*this, "compared", getCmp().getType(), pointer)) ||
       failed(verifyValue(*this, "value", getVal().getType(), pointer)) ||
       failed(verifyValue(*this, "result", getType(), pointer)))
@@ -124,14 +146,52 @@ LogicalResult AtomicCASOp::verify() {
   return success();
 }
 
+// Rule A7: what reads atomically is relaxed or an acquire, what writes relaxed or a release.
+static LogicalResult verifySemantic(Operation *op, MemSemantic given, MemSemantic other) {
+  if (given == MemSemantic::Relaxed || given == other)
+    return success();
+  return op->emitOpError() << "is '" << stringifyMemSemantic(given) << "', but can only be 'relaxed' or '"
+                           << stringifyMemSemantic(other) << "'";
+}
+
+// Rule A8: what is read or written as one atomic access is a number of 8 to 64 bits.
+static LogicalResult verifyAtomicElement(Operation *op, Type type) {
+  Type element = elementTypeOf(type);
+  if (element.isIntOrFloat() && elementBits(element) >= 8)
+    return success();
+  return op->emitOpError() << "works on numbers of 8 to 64 bits, not on " << element;
+}
+
+LogicalResult AtomicLoadOp::verify() {
+  Type pointer = getPtr().getType();
+  if (failed(verifyAtomicPointer(*this, pointer)) || failed(verifyValue(*this, "result", getType(), pointer)) ||
+      failed(verifyMask(*this, getMask(), pointer)) || failed(verifyAtomicElement(*this, getType())))
+    return failure();
+  return verifySemantic(*this, getSem(), MemSemantic::Acquire);
+}
+
+LogicalResult AtomicStoreOp::verify() {
+  Type pointer = getPtr().getType(), value = getValue().getType();
+  if (failed(verifyAtomicPointer(*this, pointer)) || failed(verifyWritable(*this, pointer)) ||
+      failed(verifyValue(*this, "value", value, pointer)) || failed(verifyMask(*this, getMask(), pointer)) ||
+      failed(verifyAtomicElement(*this, value)))
+    return failure();
+  return verifySemantic(*this, getSem(), MemSemantic::Release);
+}
+
 LogicalResult AtomicPollOp::verify() {
   Type pointer = getPtr().getType();
   if (failed(verifyAtomicPointer(*this, pointer)) ||
-      failed(verifyValue(*this, "expected", getExpected().getType(), pointer)))
+      failed(verifyValue(*this, "expected", getExpected().getType(), pointer)) ||
+      failed(verifySemantic(*this, getSem(), MemSemantic::Acquire)))
     return failure();
+  // Rule A9: there is an answer for each pointer.
+  if (!isMaskFor(getType(), pointer))
+    return emitOpError() << "result type " << getType() << " does not fit pointer type " << pointer << ", which needs "
+                         << maskTypeOf(pointer);
   // Rule A6: a poll reads 16, 32 or 64 bits.
   if (!llvm::is_contained({16u, 32u, 64u}, elementBits(getExpected().getType())))
-    return emitOpError() << "polls integers of 16, 32 or 64 bits, not " << getExpected().getType();
+    return emitOpError() << "polls integers of 16, 32 or 64 bits, not " << elementTypeOf(getExpected().getType());
   return success();
 }
 
@@ -217,6 +277,8 @@ static LogicalResult verifyBlockAccess(Operation *op, TensorDescType descriptor,
 }
 
 LogicalResult DescriptorLoadOp::verify() {
+  if (failed(verifyCacheHints(*this)))
+    return failure();
   return verifyBlockAccess(*this, getDesc().getType(), getType(), getIndices().size());
 }
 

@@ -296,8 +296,8 @@ LogicalResult MapElementwiseOp::verify() {
   // Rule R9: the region of map_elementwise writes no memory.
   Operation *writer = nullptr;
   getScalarOp().walk([&](Operation *op) {
-    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicPollOp, DescriptorStoreOp, DescriptorReduceOp,
-            DescriptorScatterOp>(op))
+    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp, DescriptorStoreOp,
+            DescriptorReduceOp, DescriptorScatterOp>(op))
       writer = op;
   });
   if (writer)

@@ -105,7 +105,7 @@ void HostEmitter::storeWhole(Value pointer, Value value, bool streams) {
 
 void HostEmitter::fenceStreams() {
   bool found = false;
-  source.walk([&](StoreOp store) { found |= store.getCache() == CacheModifier::Streaming; });
+  source.walk([&](StoreOp store) { found |= store.cacheModifier() == CacheModifier::Streaming; });
   if (found)
     LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr("llvm.x86.sse.sfence"), ValueRange{});
 }
@@ -274,7 +274,7 @@ void HostEmitter::emitStore(StoreOp store) {
     Access access = accessAt(store, store.getPtr(), store.getMask(), index);
     bool scalarValue = value.isUniform() && access.address.isUniform() && (!access.mask || access.mask->isUniform());
     storeThrough(access, toStored(scalarValue ? value.scalar : toLanes(value), form),
-                 store.getCache() == CacheModifier::Streaming);
+                 store.cacheModifier() == CacheModifier::Streaming);
   };
   auto tile = dyn_cast<RankedTensorType>(store.getPtr().getType());
   if (!tile) {

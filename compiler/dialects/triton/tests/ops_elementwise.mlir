@@ -28,6 +28,8 @@ tt.func @elementwise(%x: f32, %t: tensor<64xf32>, %n: i32, %u: tensor<64xi64>, %
   tt.assert %c, "" : i1
   %15 = tt.call @"mod.<helper>__fp32__"(%x) : (f32) -> f32
   %16:2 = tt.call @two() : () -> (i32, i32)
+  %17 = tt.approx_divf %t, %t : tensor<64xf32>
+  %18 = tt.approx_divf %x, %x : f32
   tt.grid_dependency_wait
   tt.grid_dependency_launch_dependents
   gpu.barrier

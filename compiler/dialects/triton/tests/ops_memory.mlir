@@ -38,6 +38,32 @@ tt.func @atomics(%p: tensor<4x!tt.ptr<i32>>, %v: tensor<4xi32>, %m: tensor<4xi1>
   %10 = tt.atomic_cas acquire, gpu, %q, %f, %f : (!tt.ptr<f32>, f32, f32) -> f32
   tt.return
 }
+tt.func @atomic_accesses(%p: tensor<4x!tt.ptr<f32>>, %v: tensor<4xf32>, %m: tensor<4xi1>, %q: !tt.ptr<i32>, %w: i32, %c: i1) {
+  %0 = tt.atomic_load relaxed, sys, %p, %m : (tensor<4x!tt.ptr<f32>>, tensor<4xi1>) -> tensor<4xf32>
+  %1 = tt.atomic_load acquire, gpu, %q, %c : (!tt.ptr<i32>, i1) -> i32
+  %2 = tt.atomic_load acquire, cta, %q : (!tt.ptr<i32>) -> i32
+  tt.atomic_store relaxed, cta, %p, %v, %m : tensor<4x!tt.ptr<f32>>
+  tt.atomic_store release, sys, %q, %w, %c : !tt.ptr<i32>
+  tt.atomic_store release, gpu, %q, %w : !tt.ptr<i32>
+  tt.return
+}
+tt.func @polls(%p: tensor<4x!tt.ptr<i32>>, %e: tensor<4xi32>, %n: i64) {
+  %0 = tt.atomic_poll acquire, gpu, %p, %e : tensor<4x!tt.ptr<i32>>, tensor<4xi32> -> tensor<4xi1>
+  %1 = tt.atomic_poll relaxed, cta, %p, %e timeout %n : tensor<4x!tt.ptr<i32>>, tensor<4xi32> -> tensor<4xi1>
+  tt.return
+}
+tt.func @cache_policies(%t: tensor<64x!tt.ptr<f16>>, %m: tensor<64xi1>, %v: tensor<64xf16>, %d: !tt.tensordesc<tensor<64xf16>>, %i: i32) {
+  %0 = tt.load %t, %m, %v {cachePolicy = #tt.cache_policy<cache_modifier = cg, eviction_policy = evict_normal>} : tensor<64x!tt.ptr<f16>>
+  %1 = tt.load %t {cachePolicy = #tt.cache_policy<cache_modifier = none, eviction_policy = evict_last>, isVolatile = true} : tensor<64x!tt.ptr<f16>>
+  tt.store %t, %v, %m {cachePolicy = #tt.cache_policy<cache_modifier = wt, eviction_policy = evict_first>} : tensor<64x!tt.ptr<f16>>
+  %2 = tt.descriptor_load %d[%i] {cachePolicy = #tt.cache_policy<cache_modifier = ca, eviction_policy = evict_normal>} : !tt.tensordesc<tensor<64xf16>> -> tensor<64xf16>
+  tt.return
+}
+tt.func @spaces(%c: !tt.ptr<f32, "constant">, %d: !tt.ptr<i8, "descriptor">, %t: tensor<64x!tt.ptr<f32, "constant">>) {
+  %0 = tt.load %c : !tt.ptr<f32, "constant">
+  %1 = tt.load %t : tensor<64x!tt.ptr<f32, "constant">>
+  tt.return
+}
 tt.func @poll(%p: !tt.ptr<i64>, %e: i64, %n: i64) {
   %0 = tt.atomic_poll acquire, gpu, %p, %e : !tt.ptr<i64>, i64 -> i1
   %1 = tt.atomic_poll relaxed, sys, %p, %e timeout %n : !tt.ptr<i64>, i64 -> i1

@@ -16,6 +16,12 @@ tt.func @generic(%p: !tt.ptr<i32>, %c: i32, %b: i1, %t: tensor<4x!tt.ptr<f32>>, 
   %4 = "tt.get_program_id"() <{axis = 2 : i32}> : () -> i32
   // CHECK: tt.store %{{.*}}, %{{.*}} {ignore_cta} : !tt.ptr<i32>
   tt.store %p, %c {ignore_cta} : !tt.ptr<i32>
+  // CHECK: tt.load %{{.*}} {cachePolicy = #tt.cache_policy<cache_modifier = cv, eviction_policy = evict_normal>} : tensor
+  %6 = "tt.load"(%t) <{cachePolicy = #tt.cache_policy<cache_modifier = cv, eviction_policy = evict_normal>, operandSegmentSizes = array<i32: 1, 0, 0>}> : (tensor<4x!tt.ptr<f32>>) -> tensor<4xf32>
+  // CHECK: tt.atomic_load acquire, sys, %{{.*}}, %{{.*}} : (!tt.ptr<i32>, i1) -> i32
+  %7 = "tt.atomic_load"(%p, %b) <{sem = 2 : i32, scope = 3 : i32}> : (!tt.ptr<i32>, i1) -> i32
+  // CHECK: tt.atomic_store release, gpu, %{{.*}}, %{{.*}}, %{{.*}} : !tt.ptr<i32>
+  "tt.atomic_store"(%p, %c, %b) <{sem = 3 : i32, scope = 1 : i32}> : (!tt.ptr<i32>, i32, i1) -> ()
   tt.return
 }
 
@@ -46,6 +52,11 @@ tt.func @older(%x: tensor<4x8xf32>, %p: !tt.ptr<f32>, %n: i64, %i: i32) {
 
 // CHECK-LABEL: tt.func @newer(%{{.*}}: !tt.tensordesc<tensor<4x16xsi8>>, %{{.*}}: !tt.tensordesc<tensor<4x16xf16, "shared">>)
 tt.func @newer(%d: !tt.tensordesc<4x16xsi8>, %e: !tt.tensordesc<4x16xf16, "shared">) {
+  tt.return
+}
+
+// CHECK-LABEL: tt.func @spaces(%{{.*}}: !tt.ptr<f16>, %{{.*}}: !tt.ptr<f16, "constant">, %{{.*}}: !tt.ptr<f16, 3>)
+tt.func @spaces(%a: !tt.ptr<f16, "global">, %b: !tt.ptr<f16, 4>, %c: !tt.ptr<f16, 3>) {
   tt.return
 }
 

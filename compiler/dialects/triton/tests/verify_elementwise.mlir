@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules E1 to E10 and P1: conversions, external code, printing.
+// Rules E1 to E11 and P1: conversions, external code, printing.
 
 tt.func @e1(%p: tensor<4x!tt.ptr<f32>>, %o: tensor<8xi32>) {
   // expected-error @+1 {{operand 1 of type 'tensor<8xi32>' and operand 0 of type 'tensor<4x!tt.ptr<f32>>' differ in shape (8 and 4)}}
@@ -70,6 +70,12 @@ tt.func @e10(%x: tensor<4xi8>) {
 tt.func @e10_positive(%x: i8) {
   // expected-error @+1 {{'packed_element' is 0, but at least one element is passed at a time}}
   %0 = tt.elementwise_inline_asm "" {constraints = "=r,r", packed_element = 0 : i32, pure = true} %x : i8 -> i8
+  tt.return
+}
+// -----
+tt.func @e11(%x: tensor<4xf16>) {
+  // expected-error @+1 {{divides f32, not 'f16'}}
+  %0 = tt.approx_divf %x, %x : tensor<4xf16>
   tt.return
 }
 // -----

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules M1 to M8: loads and stores.
+// Rules M1 to M10: loads and stores.
 
 tt.func @m1_result(%p: tensor<4x!tt.ptr<f32>>) {
   // expected-error @+1 {{result type 'tensor<4xf16>' does not fit pointer type 'tensor<4x!tt.ptr<f32>>', which needs 'tensor<4xf32>'}}
@@ -59,5 +59,29 @@ tt.func @m7(%p: !tt.ptr<f32>) {
 tt.func @m8(%p: !tt.ptr<tensor<4xi32>>) {
   // expected-error @+1 {{cannot pad elements of type 'i32' by NaN}}
   %0 = tt.load %p {boundaryCheck = array<i32: 0>, padding = 2 : i32} : !tt.ptr<tensor<4xi32>>
+  tt.return
+}
+// -----
+tt.func @m9(%p: !tt.ptr<i32>) {
+  // expected-error @+1 {{has the cache hints #tt.cache_policy<cache_modifier = ca, eviction_policy = evict_normal> and also 'cacheModifier' = cg, 'evictionPolicy' = evict_normal: give them once}}
+  %0 = tt.load %p cacheModifier = cg {cachePolicy = #tt.cache_policy<cache_modifier = ca, eviction_policy = evict_normal>} : !tt.ptr<i32>
+  tt.return
+}
+// -----
+tt.func @m9_store(%p: !tt.ptr<i32>, %v: i32) {
+  // expected-error @+1 {{has the cache hints #tt.cache_policy<cache_modifier = wt, eviction_policy = evict_normal> and also 'cacheModifier' = none, 'evictionPolicy' = evict_last}}
+  tt.store %p, %v evictionPolicy = evict_last {cachePolicy = #tt.cache_policy<cache_modifier = wt, eviction_policy = evict_normal>} : !tt.ptr<i32>
+  tt.return
+}
+// -----
+tt.func @m10_store(%p: tensor<4x!tt.ptr<i32, "constant">>, %v: tensor<4xi32>) {
+  // expected-error @+1 {{writes through '!tt.ptr<i32, "constant">', a pointer to constant memory}}
+  tt.store %p, %v : tensor<4x!tt.ptr<i32, "constant">>
+  tt.return
+}
+// -----
+tt.func @m10_atomic(%p: !tt.ptr<i32, "constant">, %v: i32) {
+  // expected-error @+1 {{writes through '!tt.ptr<i32, "constant">', a pointer to constant memory}}
+  %0 = tt.atomic_rmw add, relaxed, gpu, %p, %v : (!tt.ptr<i32, "constant">, i32) -> i32
   tt.return
 }

@@ -48,6 +48,9 @@ tt.func private @t4_block(!tt.ptr<tensor<6xf32>>)
 // expected-error @+1 {{address space -1 of a pointer is negative}}
 tt.func private @t5_address_space(!tt.ptr<f32, -1>)
 // -----
+// expected-error @+1 {{"shared" is no address space: "global", "constant", "descriptor" or a number}}
+tt.func private @word_of_an_address_space(!tt.ptr<f32, "shared">)
+// -----
 // expected-error @+1 {{block of a tensor descriptor has 6 dimensions, not 1 to 5}}
 tt.func private @t6_rank(!tt.tensordesc<1x1x1x1x1x16xf16>)
 // -----
