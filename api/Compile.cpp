@@ -96,17 +96,17 @@ CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &opt
     package = Package::parse(bytes, name);
     if (package.binaryKind != amdBinaryKind)
       throw inputError(fmt::format("{} is a package for {}, and its code is no AMD code object", name, package.target),
-                       {"compile the kernel with `--target gfx942` or `--target gfx950`"});
+                       {fmt::format("compile the kernel with {}", listSimulated("--target ", " or "))});
   } else {
-    bool compiles = lookupChip(options.target).vendor == Vendor::Amd;
+    bool compiles = lookupChip(options.target).simulated != InstructionSet::None;
     if (!compiles && !isTextName(path))
       return {std::move(bytes), "", 0, 0}; // who reads it says what it is not
     if (!compiles && options.target != CompileOptions().target)
-      throw inputError(fmt::format("`--target {}`: only gfx942 and gfx950 are simulated", options.target),
-                       {"give `--target gfx942` or `--target gfx950`"});
+      throw inputError(fmt::format("`--target {}`: only {} are simulated", options.target, listSimulated("", " and ")),
+                       {fmt::format("give {}", listSimulated("--target ", " or "))});
     if (!compiles)
       throw inputError(fmt::format("{} is no code object and no package, and there is no chip to compile it for", name),
-                       {"`--target gfx942` or `--target gfx950` compiles a kernel's text first"});
+                       {fmt::format("{} compiles a kernel's text first", listSimulated("--target ", " or "))});
     package = compile(bytes, name, options).package;
   }
   CodeObjectFile file = {std::exchange(package.binary, ""), package.entry, package.threads, package.sharedBytes};

@@ -2,20 +2,14 @@
 #include "api/KernelCode.h"
 #include "support/Error.h"
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace heddle {
 
 const Chip &inspectedChip(const AmdCodeObject &object, const std::string &name) {
-  std::vector<std::string> known;
-  for (const Chip *chip : allChips()) {
-    if (chip->vendor == Vendor::Amd && chip->name == object.chip)
-      return *chip;
-    if (chip->vendor == Vendor::Amd)
-      known.push_back(chip->name);
-  }
+  if (const Chip *chip = findSimulated(object.chip))
+    return *chip;
   throw inputError(fmt::format("`{}` is for {}, whose instructions are not known", name, object.chip),
-                   {fmt::format("those of `{}` are", fmt::join(known, "` and `"))});
+                   {fmt::format("those of {} are", listSimulated("", " and "))});
 }
 
 simulator::MachineCode readKernelCode(const AmdCodeObject &object, const AmdKernel &kernel) {

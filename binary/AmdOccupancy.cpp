@@ -5,9 +5,6 @@
 namespace heddle {
 namespace {
 
-constexpr int64_t simds = 4, mostWavesPerSimd = 8, barriers = 16, lanes = 64;
-constexpr int64_t vectorRegistersPerSimd = 512, scalarRegistersPerSimd = 800; // a wave's registers are of one SIMD
-
 int64_t roundUp(int64_t value, int64_t granule) {
   return (value + granule - 1) / granule * granule;
 }
@@ -25,7 +22,10 @@ const char *AmdOccupancy::limit() const {
 }
 
 AmdOccupancy occupancyOf(const AmdKernel &kernel, const Chip &chip, int64_t workItems, int64_t dynamicLdsBytes) {
-  const int64_t ldsGranule = chip.name == "gfx950" ? 1280 : 512;
+  const ComputeUnit &unit = chip.unit;
+  const int64_t simds = unit.simds, lanes = chip.threadsPerWarp, mostWavesPerSimd = unit.threads / (simds * lanes);
+  const int64_t vectorRegistersPerSimd = unit.registers / (simds * lanes); // a wave's registers are of one SIMD
+  const int64_t scalarRegistersPerSimd = unit.scalarRegistersPerSimd;
   AmdOccupancy result;
   result.wavesPerGroup = std::max<int64_t>(1, (workItems + lanes - 1) / lanes);
   auto groupsOf = [&](int64_t wavesPerSimd) {
@@ -33,16 +33,18 @@ AmdOccupancy occupancyOf(const AmdKernel &kernel, const Chip &chip, int64_t work
   };
   result.byWaves = groupsOf(mostWavesPerSimd);
   if (result.wavesPerGroup > 1) // one wave needs no barrier
-    result.byWaves = std::min(result.byWaves, barriers);
+    result.byWaves = std::min(result.byWaves, int64_t(unit.blocksWithBarrier));
   auto groupsByRegisters = [&](int64_t ofSimd, int64_t ofWave) { return groupsOf(ofSimd / ofWave); };
   auto used = [](uint32_t count, int64_t granule, int64_t allocated) {
     return count ? std::min(roundUp(count, granule), allocated) : allocated;
   };
   int64_t vector = kernel.vectorRegisters(), scalar = kernel.scalarRegisters();
-  result.byVectorRegisters = groupsByRegisters(vectorRegistersPerSimd, used(kernel.registers.vector, 8, vector));
-  result.byScalarRegisters = groupsByRegisters(scalarRegistersPerSimd, used(kernel.registers.scalar, 16, scalar));
+  result.byVectorRegisters =
+      groupsByRegisters(vectorRegistersPerSimd, used(kernel.registers.vector, unit.registerGranule, vector));
+  result.byScalarRegisters =
+      groupsByRegisters(scalarRegistersPerSimd, used(kernel.registers.scalar, unit.scalarRegisterGranule, scalar));
   int64_t lds = int64_t(kernel.groupBytes) + dynamicLdsBytes;
-  result.byLds = lds ? chip.sharedMemoryBytes / roundUp(lds, ldsGranule) : result.byWaves;
+  result.byLds = lds ? chip.sharedMemoryBytes / roundUp(lds, unit.sharedMemoryGranuleBytes) : result.byWaves;
   result.groupsPerUnit =
       std::min({result.byWaves, result.byVectorRegisters, result.byScalarRegisters, result.byLds,
                 groupsByRegisters(vectorRegistersPerSimd, vector), groupsByRegisters(scalarRegistersPerSimd, scalar)});

@@ -12,30 +12,20 @@
 namespace heddle::simulator {
 namespace {
 
-std::vector<std::string> simulatedChips() {
-  std::vector<std::string> names;
-  for (const Chip *chip : allChips())
-    if (chip->vendor == Vendor::Amd)
-      names.push_back(chip->name);
-  return names;
-}
-
 /// `subject` is what names the chip.
 void checkChip(const std::string &chip, const std::string &subject) {
-  std::vector<std::string> known = simulatedChips();
-  if (std::find(known.begin(), known.end(), chip) == known.end())
+  if (!findSimulated(chip))
     throw inputError(fmt::format("{} {}, which is not simulated", subject, chip),
-                     {fmt::format("`{}` are", fmt::join(known, "` and `"))});
+                     {fmt::format("{} are", listSimulated("", " and "))});
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c"))
     throw environmentError("the simulator needs a processor with AVX2, FMA and F16C");
 }
 
-/// In one piece, as one device: 8 XCDs.
+/// In one piece, as one device.
 DeviceShape shapeOf(const Chip &chip) {
-  constexpr unsigned xcds = 8;
-  return {.xcds = xcds,
-          .unitsPerXcd = unsigned(chip.computeUnits) / xcds,
-          .cachesHostMemory = chip.name == std::string_view("gfx950")};
+  return {.xcds = unsigned(chip.dies),
+          .unitsPerXcd = unsigned(chip.computeUnits / chip.dies),
+          .cachesHostMemory = chip.cachesHostMemory};
 }
 
 } // namespace
@@ -116,7 +106,7 @@ Simulator::Simulator(const AmdCodeObject &object) : chipName(object.chip) {
 Simulator::~Simulator() = default;
 
 void Simulator::addDevice() {
-  system.addDevice(shapeOf(lookupChip(chipName)));
+  system.addDevice(shapeOf(*findSimulated(chipName)));
 }
 
 uint64_t Simulator::allocate(uint64_t sizeBytes, const std::string &name, int owner, Placement placement) {
@@ -174,7 +164,7 @@ void Simulator::unload(LoadedObject &loaded) {
 std::unique_ptr<KernelRun> Simulator::prepare(LoadedObject &loaded, const AmdKernel &kernel, const Geometry &geometry,
                                               const std::string &arguments, unsigned device,
                                               const RunOptions &options) {
-  const Chip &chip = lookupChip(chipName);
+  const Chip &chip = *findSimulated(chipName);
   checkGeometry(kernel, chip, geometry);
   auto run = std::make_unique<KernelRun>();
   run->device = system.devices.at(device).get();

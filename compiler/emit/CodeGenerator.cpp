@@ -214,11 +214,11 @@ std::unique_ptr<CodeGenerator> CodeGenerator::forHost(const HostProcessor &proce
 }
 
 std::unique_ptr<CodeGenerator> CodeGenerator::forNvidia(const Chip &chip, int level) {
-  return std::unique_ptr<CodeGenerator>(new CodeGenerator(nvidiaTriple, chip.name + "a", ptxVersion, level));
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(nvidiaTriple, chip.processor, ptxVersion, level));
 }
 
 std::unique_ptr<CodeGenerator> CodeGenerator::forAmd(const Chip &chip, int level) {
-  return std::unique_ptr<CodeGenerator>(new CodeGenerator(amdTriple, chip.name, amdFeatures, level));
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(amdTriple, chip.processor, amdFeatures, level));
 }
 
 CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::string features, int level)

@@ -4,6 +4,7 @@
 #include "binary/Package.h"
 #include "compiler/emit/CodeGenerator.h"
 #include "compiler/lowering/host/TileToHost.h"
+#include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/simt/SimtToThreads.h"
 #include "compiler/pipeline/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -37,10 +38,11 @@ struct Compilation {
   mlir::MLIRContext *context = nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   const Chip *chip = nullptr;
-  bool usesPeers = false;                 ///< the kernel has operations of the peer dialect
-  std::vector<PackageArgument> arguments; ///< of the kernel
-  host::LoweredKernel kernel;             ///< of the host
-  simt::ThreadKernel threadKernel;        ///< of a GPU
+  std::unique_ptr<simt::GpuTarget> gpuTarget; ///< of the chip; null for the host
+  bool usesPeers = false;                     ///< the kernel has operations of the peer dialect
+  std::vector<PackageArgument> arguments;     ///< of the kernel
+  host::LoweredKernel kernel;                 ///< of the host
+  simt::ThreadKernel threadKernel;            ///< of a GPU
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
   std::unique_ptr<CodeGenerator> generator;
@@ -64,6 +66,9 @@ struct Phase {
   /// What can no longer occur when the phase has run: operation names, or dialects with a dot at the end.
   std::vector<const char *> absent;
 };
+
+/// What the code of threads needs of the chip; null for the host.
+std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip);
 
 /// The table of a target.
 const std::vector<Phase> &phasesOf(const Chip &chip);

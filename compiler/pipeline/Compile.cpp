@@ -54,10 +54,12 @@ void checkPhaseName(const Chip &chip, const std::string &name) {
   throw inputError("there is no phase `" + name + "` for target " + std::string(chip.name), notes);
 }
 
-constexpr int mostBlockThreads = 1024; // of either vendor
+const Chip &chipOf(const CompileOptions &options) {
+  return options.chip ? *options.chip : lookupChip(options.target);
+}
 
 void checkOptions(const CompileOptions &options) {
-  const Chip &chip = lookupChip(options.target);
+  const Chip &chip = chipOf(options);
   checkPhaseName(chip, options.stopAfter);
   checkPhaseName(chip, options.keepTextOf);
   checkPhaseName(chip, options.resumeAfter);
@@ -67,12 +69,12 @@ void checkOptions(const CompileOptions &options) {
                      {"phases of the tile level can be resumed"});
   if (options.optimizationLevel < 0 || options.optimizationLevel > 3)
     throw inputError("optimisation level " + std::to_string(options.optimizationLevel) + " is not 0, 1, 2 or 3");
-  int mostWarps = mostBlockThreads / std::max(chip.threadsPerWarp, 32);
+  int mostWarps = chip.threadsPerBlock / std::max(chip.threadsPerWarp, 32);
   if (options.warps < 1 || options.warps > mostWarps || !llvm::isPowerOf2_32(uint32_t(options.warps)))
-    throw inputError("a block of " + options.target + " cannot have " + std::to_string(options.warps) + " warps",
+    throw inputError("a block of " + chip.name + " cannot have " + std::to_string(options.warps) + " warps",
                      {"the number is a power of two from 1 to " + std::to_string(mostWarps)});
   if (options.checkAccesses && chip.vendor != Vendor::Host)
-    throw inputError("memory accesses are checked on the host only, not on `" + options.target + "`",
+    throw inputError("memory accesses are checked on the host only, not on `" + chip.name + "`",
                      {"use `--target host`"});
 }
 
@@ -301,6 +303,14 @@ CompileResult runDriver(Compilation &compilation) {
   return result;
 }
 
+/// Of the chip and the processor that the options name.
+void chooseTarget(Compilation &compilation) {
+  compilation.chip = &chipOf(compilation.options);
+  compilation.gpuTarget = makeGpuTarget(*compilation.chip);
+  if (compilation.chip->vendor == Vendor::Host)
+    compilation.processor = resolveHostProcessor(compilation.options.processor);
+}
+
 } // namespace
 
 void setThreadCodeReader(ThreadCodeReader reader) {
@@ -314,9 +324,7 @@ CompileResult compile(const std::string &text, const std::string &name, const Co
   compilation.text = text;
   compilation.name = name;
   compilation.options = options;
-  compilation.chip = &lookupChip(options.target);
-  if (compilation.chip->vendor == Vendor::Host)
-    compilation.processor = resolveHostProcessor(options.processor);
+  chooseTarget(compilation);
   compilation.ownContext = std::make_unique<MLIRContext>(dialects(), MLIRContext::Threading::DISABLED);
   compilation.context = compilation.ownContext.get();
   compilation.context->printOpOnDiagnostic(false);
@@ -330,9 +338,7 @@ CompileResult compileModule(ModuleOp module, const std::string &name, const Comp
   module->print(stream, OpPrintingFlags().enableDebugInfo(true));
   compilation.name = name;
   compilation.options = options;
-  compilation.chip = &lookupChip(options.target);
-  if (compilation.chip->vendor == Vendor::Host)
-    compilation.processor = resolveHostProcessor(options.processor);
+  chooseTarget(compilation);
   compilation.context = module.getContext();
   compilation.context->appendDialectRegistry(dialects());
   compilation.module = module.clone();

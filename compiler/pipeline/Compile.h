@@ -8,8 +8,11 @@
 
 namespace heddle {
 
+struct Chip;
+
 struct CompileOptions {
-  std::string target = "host";
+  std::string target = "host";      ///< a chip's name
+  const Chip *chip = nullptr;       ///< the chip in place of `target`, for one that is not in the table (chips/Chip.h)
   std::string processor = "native"; ///< host: LLVM's name of an x86-64 processor, or `native`
   int optimizationLevel = 2;        ///< 0 to 3
   int warps = 4;                    ///< GPUs: warps of a block, a power of two from 1 to 32

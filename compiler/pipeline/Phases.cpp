@@ -185,7 +185,7 @@ LogicalResult verifyInput(Compilation &compilation) {
   if (!known)
     return failure();
   if (usesPeers(*compilation.module))
-    requirePeerAtomics(lookupChip(compilation.options.target));
+    requirePeerAtomics(*compilation.chip);
   if (failed(selectKernel(*compilation.module, compilation.options.kernel)))
     return failure();
   compilation.usesPeers = usesPeers(*compilation.module);
@@ -279,19 +279,14 @@ LogicalResult makeHostPackage(Compilation &compilation) {
 
 //===-- GPUs -----------------------------------------------------------------------------------------------------===//
 
-const simt::GpuTarget &targetOf(const Compilation &compilation) {
-  const Chip &chip = *compilation.chip;
-  return chip.vendor == Vendor::Amd ? amdgpu::target(chip) : nvptx::target();
-}
-
 LogicalResult tileToSimt(Compilation &compilation) {
   compilation.arguments = describeArguments(*compilation.module);
-  return simt::assignLayouts(*compilation.module, targetOf(compilation), compilation.options.warps,
+  return simt::assignLayouts(*compilation.module, *compilation.gpuTarget, compilation.options.warps,
                              compilation.options.warpGroups);
 }
 
 LogicalResult pipelineLoops(Compilation &compilation) {
-  return simt::pipelineLoops(*compilation.module, targetOf(compilation), compilation.options.stages);
+  return simt::pipelineLoops(*compilation.module, *compilation.gpuTarget, compilation.options.stages);
 }
 
 LogicalResult shareOperands(Compilation &compilation) {
@@ -302,7 +297,7 @@ LogicalResult simtToThreads(Compilation &compilation) {
   simt::ThreadOptions options;
   options.warps = compilation.options.warps;
   options.approximates = !compilation.options.exactMath;
-  return simt::lowerSimtToThreads(*compilation.module, targetOf(compilation), options, compilation.threadKernel);
+  return simt::lowerSimtToThreads(*compilation.module, *compilation.gpuTarget, options, compilation.threadKernel);
 }
 
 LogicalResult predicate(Compilation &compilation) {
@@ -333,7 +328,7 @@ Package startGpuPackage(const Compilation &compilation) {
 
 LogicalResult makeCudaPackage(Compilation &compilation) {
   Package package = startGpuPackage(compilation);
-  package.processor = compilation.chip->name + "a";
+  package.processor = compilation.chip->processor;
   package.binaryKind = "ptx";
   package.abiVersion = cudaAbiVersion;
   package.sharedBytes = compilation.threadKernel.sharedBytes;
@@ -349,7 +344,7 @@ void warnOfSpills(const Compilation &compilation, const Package &package) {
   const AmdKernel &kernel = object.kernel(package.entry);
   if (!kernel.registers.vectorSpills)
     return;
-  constexpr int64_t simds = 4; // of a compute unit, which a block's warps share
+  int64_t simds = compilation.chip->unit.simds;
   int64_t warps = package.threads / compilation.chip->threadsPerWarp, perSimd = (warps + simds - 1) / simds;
   emitWarning(UnknownLoc::get(compilation.context))
       << "kernel `" << package.kernel << "` needs about " << kernel.registers.vector + kernel.registers.vectorSpills
@@ -361,7 +356,7 @@ void warnOfSpills(const Compilation &compilation, const Package &package) {
 
 LogicalResult makeAmdPackage(Compilation &compilation) {
   Package package = startGpuPackage(compilation);
-  package.processor = compilation.chip->name;
+  package.processor = compilation.chip->processor;
   package.binaryKind = amdBinaryKind;
   package.abiVersion = amdAbiVersion;
   package.binary = linkCodeObject(compilation.object);
@@ -486,6 +481,12 @@ static const std::vector<Phase> &amdPhases() {
   });
   // clang-format on
   return table;
+}
+
+std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip) {
+  return chip.vendor == Vendor::Amd      ? amdgpu::makeTarget(chip)
+         : chip.vendor == Vendor::Nvidia ? nvptx::makeTarget(chip)
+                                         : nullptr;
 }
 
 const std::vector<Phase> &phasesOf(const Chip &chip) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/decode/Decoder.h"
+#include "chips/Chip.h"
 #include "simulator/decode/InstructionParser.h"
 #include "simulator/instructions/InstructionTable.h"
 #include "simulator/state/Fault.h"
+#include "support/Error.h"
 #include <algorithm>
 #include <cstring>
 
@@ -34,7 +36,16 @@ Execute chooseExecute(const Instruction &instruction) {
   return instruction.row->modified ? instruction.row->modified : executeUnmodifiable;
 }
 
+const InstructionTable &tableOf(const std::string &processor) {
+  const Chip *chip = findSimulated(processor);
+  if (!chip)
+    throw internalError("no instructions of " + processor);
+  return instructionsOf(chip->simulated == InstructionSet::Cdna4 ? ChipSet::Gfx950 : ChipSet::Gfx942);
+}
+
 } // namespace
+
+Decoder::Decoder(const std::string &chip) : disassembler(chip), table(tableOf(chip)) {}
 
 bool Decoder::isKnown(const Instruction &instruction) {
   Execute execute = instruction.execute;

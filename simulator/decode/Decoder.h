@@ -11,8 +11,8 @@ namespace heddle::simulator {
 
 class Decoder {
 public:
-  explicit Decoder(const std::string &chip)
-      : disassembler(chip), table(instructionsOf(chip == "gfx950" ? ChipSet::Gfx950 : ChipSet::Gfx942)) {}
+  /// `chip`: the processor of a simulated chip (chips/Chip.h), `gfx942`. Throws Error{Internal} for another.
+  explicit Decoder(const std::string &chip);
 
   /// The instruction at the start of `bytes`. What is no instruction, has no row or cannot be parsed becomes a record
   /// of 4 bytes or its own size whose execution throws a Fault: code that is never reached does no harm.

@@ -2,7 +2,6 @@
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "support/Error.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
@@ -10,13 +9,8 @@ using namespace heddle;
 using namespace heddle::amdgpu;
 using namespace heddle::simt;
 
-const GpuTarget &amdgpu::target(const Chip &chip) {
-  static const AmdTarget gfx942(gfx942Chip), gfx950(gfx950Chip);
-  if (&chip == &gfx942Chip)
-    return gfx942;
-  if (&chip == &gfx950Chip)
-    return gfx950;
-  throw internalError("no code for threads of " + chip.name);
+std::unique_ptr<GpuTarget> amdgpu::makeTarget(const Chip &chip) {
+  return std::make_unique<AmdTarget>(chip);
 }
 
 void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t) const {
@@ -138,19 +132,19 @@ Value AmdTarget::barrierOr(Builder &b, Value bit, int warps) const {
 //===-- Numbers --------------------------------------------------------------------------------------------------===//
 
 bool AmdTarget::isNativeFp8(Type type) const {
-  return chip.fp8 == Fp8Formats::Ocp ? isa<Float8E4M3FNType, Float8E5M2Type>(type)
-                                     : isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type);
+  return chip.fp8 == Fp8Formats::Ocp    ? isa<Float8E4M3FNType, Float8E5M2Type>(type)
+         : chip.fp8 == Fp8Formats::Fnuz ? isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type)
+                                        : false;
 }
 
 bool AmdTarget::narrowsPairs(Type element) const {
-  return &chip == &gfx950Chip && (element.isF16() || element.isBF16());
+  return chip.narrowingPairs && (element.isF16() || element.isBF16());
 }
 
-// gfx950 has extrema that keep NaN.
 Value AmdTarget::clamp(Builder &b, Value value, double largest) const {
   Type f32 = b.getF32Type();
   auto constant = [&](double number) -> Value { return arith::ConstantOp::create(b, b.getFloatAttr(f32, number)); };
-  if (&chip == &gfx950Chip)
+  if (chip.nanKeepingExtrema)
     return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, value, constant(-largest)), constant(largest));
   Value within = call(b, f32, "llvm.amdgcn.fmed3.f32", {value, constant(-largest), constant(largest)});
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
@@ -212,14 +206,14 @@ AmdTarget::Values AmdTarget::fromFp8(Builder &b, ValueRange values, Type from) c
   return fromWords(b, values, [&](Value word, Value isUpper) { return call(b, pair, name, {word, isUpper}); });
 }
 
-// gfx950 scales, here by 1. On gfx942 two f32 become two f16 in one instruction that rounds toward zero: nothing is
-// cut.
+// One instruction scales, here by 1. Without it, two f32 become two f16 in one instruction that rounds toward zero:
+// nothing is cut.
 AmdTarget::Values AmdTarget::fromFp8ToHalf(Builder &b, ValueRange values, Type from, Type to) const {
-  bool isGfx950 = &chip == &gfx950Chip, isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(from);
-  if (!isNativeFp8(from) || values.size() % 4 != 0 || !(to.isF16() || (to.isBF16() && isGfx950)))
+  bool isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(from);
+  if (!isNativeFp8(from) || values.size() % 4 != 0 || !(to.isF16() || (to.isBF16() && chip.scaledConversions)))
     return {};
   Type pair = VectorType::get(2, to);
-  if (isGfx950) {
+  if (chip.scaledConversions) {
     std::string name =
         std::string("llvm.amdgcn.cvt.scalef32.pk.") + (to.isF16() ? "f16" : "bf16") + (isBf8 ? ".bf8" : ".fp8");
     Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));

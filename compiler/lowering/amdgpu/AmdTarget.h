@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // AMD's CDNA chips for the code of threads: LLVM's instructions and its intrinsics for AMDGPU. Methods are grouped in
 // files by what they emit: Atomics.cpp, MatrixProducts.cpp (MFMA), Lanes.cpp (exchange between lanes), AmdTarget.cpp
-// the rest. Sources: the instruction set manuals of CDNA 3 and CDNA 4, LLVM's AMDGPU user guide.
+// the rest. What a chip has is said by its fields. Sources: the instruction set manuals of CDNA 3 and CDNA 4, LLVM's
+// AMDGPU user guide.
 #pragma once
 #include "chips/Chip.h"
 #include "compiler/lowering/simt/GpuTarget.h"
@@ -83,7 +84,7 @@ private:
   const Chip &chip;
 };
 
-/// The one target object for a chip of AMD.
-const simt::GpuTarget &target(const Chip &chip);
+/// The code of threads of a chip of AMD, which has to live as long.
+std::unique_ptr<simt::GpuTarget> makeTarget(const Chip &chip);
 
 } // namespace heddle::amdgpu

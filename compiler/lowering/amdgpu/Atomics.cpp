@@ -41,7 +41,7 @@ static Value ordered(const AmdTarget &target, ImplicitLocOpBuilder &b, MemSemant
 // the first three are: LLVM takes a loop there unless metadata promises ordinary memory, and nobody here can. Sums of
 // floats that are one instruction are so without a promise at device scope, and are lost on fine-grained memory.
 // Source: LLVM 22's AMDGPU back end, the fact sheet on the memory model.
-static bool isNative(RMWOp kind, Type type, MemScope scope) {
+static bool isNative(const Chip &chip, RMWOp kind, Type type, MemScope scope) {
   unsigned bits = type.getIntOrFloatBitWidth();
   if (bits < 32)
     return false;
@@ -49,12 +49,14 @@ static bool isNative(RMWOp kind, Type type, MemScope scope) {
     return true;
   if (scope == MemScope::System)
     return false;
-  return kind == RMWOp::FAdd || isa<IntegerType>(type) || bits == 64;
+  if (kind == RMWOp::FAdd)
+    return chip.hasSum(bits == 64 ? AtomicSum::F64 : AtomicSum::F32);
+  return isa<IntegerType>(type) || bits == 64;
 }
 
 Value AmdTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value, MemSemantic semantic,
                               MemScope scope) const {
-  if (!isNative(kind, value.getType(), scope))
+  if (!isNative(chip, kind, value.getType(), scope))
     return ordered(*this, b, semantic, scope,
                    [&](StringRef) { return updateBySwapping(b, kind, pointer, value, MemSemantic::Relaxed, scope); });
   return ordered(*this, b, semantic, scope, [&](StringRef name) -> Value {
@@ -66,7 +68,8 @@ Value AmdTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value
 // A single f16 would be a pair whose other half adds -0, but for one thing: what lies there may be no number, and a
 // signalling NaN's bits do not survive.
 bool AmdTarget::updatesPairs(RMWOp kind, Type element, MemScope scope) const {
-  return kind == RMWOp::FAdd && (element.isF16() || element.isBF16()) && scope != MemScope::System;
+  bool has = (element.isF16() && chip.hasSum(AtomicSum::F16x2)) || (element.isBF16() && chip.hasSum(AtomicSum::BF16x2));
+  return kind == RMWOp::FAdd && has && scope != MemScope::System;
 }
 
 AmdTarget::Values AmdTarget::atomicUpdatePair(Builder &b, RMWOp kind, Value pointer, ValueRange values,

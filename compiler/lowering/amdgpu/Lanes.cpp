@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Values of other lanes. Within 16 lanes an instruction reads its operand from another lane (DPP) and nothing waits;
-// within 32, and beyond, the value travels through the crossbar of shared memory. CDNA 4 swaps halves of registers.
+// within 32, and beyond, the value travels through the crossbar of shared memory, or registers swap halves
+// (Chip::laneSwaps).
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 
 using namespace mlir;
@@ -20,7 +21,7 @@ static int quadPermutation(int mask) {
 
 // Of two registers that are alike, a swap makes one with the values of the lower lanes twice and one with the others'.
 std::optional<std::pair<Value, Value>> AmdTarget::bothLanes(Builder &b, Value value, int mask) const {
-  if (&chip != &gfx950Chip || (mask != 16 && mask != 32))
+  if (!chip.laneSwaps || (mask != 16 && mask != 32))
     return std::nullopt;
   Type word = b.getI32Type(), pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {word, word});
   Value no = arith::ConstantIntOp::create(b, 0, 1);

@@ -12,10 +12,9 @@ std::optional<GroupInstruction> NvptxTarget::groupInstruction(DotOp dot, int war
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
   Type a = aType.getElementType(), b = elementTypeOf(dot.getB().getType());
   int64_t m = dType.getDimSize(0), n = dType.getDimSize(1), k = aType.getDimSize(1);
-  auto isKnownFp8 = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
   // Sums of products of 8 bits are kept in fewer bits than f32 has.
-  bool areNarrow = isKnownFp8(a) && isKnownFp8(b) && int64_t(dot.getMaxNumImpreciseAcc()) > k;
-  bool fits = dType.getRank() == 2 && ((a == b && (a.isF16() || a.isBF16())) || areNarrow) &&
+  bool areNarrow = isNativeFp8(a) && isNativeFp8(b) && int64_t(dot.getMaxNumImpreciseAcc()) > k;
+  bool fits = chip.warpGroupMatmuls && dType.getRank() == 2 && ((a == b && (a.isF16() || a.isBF16())) || areNarrow) &&
               dType.getElementType().isF32() && warps % 4 == 0;
   if (!fits || m < 64 || k < bytesOfGroupDepth * 8 / a.getIntOrFloatBitWidth())
     return std::nullopt;

@@ -22,31 +22,44 @@ const char *NvptxTarget::matrixTypeName(Type type) {
   return "s8";
 }
 
+/// What the elements are multiplied as; nothing when no instruction of any chip does it.
+static std::optional<MatrixOperand> multipliedAs(DotOp dot) {
+  Type a = elementTypeOf(dot.getA().getType()), b = elementTypeOf(dot.getB().getType());
+  Type d = elementTypeOf(dot.getType());
+  if (isFp8(a) && isFp8(b) && d.isF32())
+    return MatrixOperand::Fp8;
+  if (a == b && a.isInteger(8) && d.isInteger(32))
+    return MatrixOperand::I8;
+  if (a != b || !d.isF32())
+    return std::nullopt;
+  if (a.isF16())
+    return MatrixOperand::F16;
+  if (a.isBF16())
+    return MatrixOperand::BF16;
+  if (a.isF32() && dot.getInputPrecision() == InputPrecision::TF32)
+    return MatrixOperand::TF32;
+  return std::nullopt;
+}
+
 std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot) const {
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
-  auto bType = cast<RankedTensorType>(dot.getB().getType());
-  Type a = aType.getElementType(), b = bType.getElementType(), d = dType.getElementType();
-  MatrixInstruction instruction{.m = 16, .n = 8, .a = a, .b = b, .d = d, .aRows = {0, 8}};
-  instruction.results = {{0, 0}, {0, 1}, {8, 0}, {8, 1}};
-  bool sameFloat = a == b && d.isF32();
-  if (sameFloat && (a.isF16() || a.isBF16()))
-    instruction.kWidth = 2;
-  else if (sameFloat && isa<Float8E4M3FNType, Float8E5M2Type>(a))
-    instruction.kWidth = 4;
-  else if (d.isF32() && isa<Float8E4M3FNType, Float8E5M2Type>(a) && isa<Float8E4M3FNType, Float8E5M2Type>(b))
-    instruction.kWidth = 4;
-  else if (sameFloat && a.isF32() && dot.getInputPrecision() == InputPrecision::TF32)
-    instruction.kWidth = 1;
-  else if (a.isInteger(8) && b.isInteger(8) && d.isInteger(32))
-    instruction.kWidth = 4;
-  else
+  Type a = aType.getElementType(), b = elementTypeOf(dot.getB().getType());
+  std::optional<MatrixOperand> type = multipliedAs(dot);
+  if (!type || (type == MatrixOperand::Fp8 && !(isNativeFp8(a) && isNativeFp8(b))))
     return std::nullopt;
-  instruction.k = 8 * instruction.kWidth;
-  instruction.kPerLane = 2 * instruction.kWidth;
   int rank = int(dType.getRank());
-  bool fits = dType.getDimSize(rank - 2) >= instruction.m && dType.getDimSize(rank - 1) >= instruction.n &&
-              aType.getDimSize(rank - 1) >= instruction.k;
-  return fits ? std::optional(instruction) : std::nullopt;
+  for (const WarpMatmul &row : chip.matmuls) {
+    if (row.operand != *type || dType.getDimSize(rank - 2) < row.m || dType.getDimSize(rank - 1) < row.n ||
+        aType.getDimSize(rank - 1) < row.k)
+      continue;
+    MatrixInstruction made{.m = row.m, .n = row.n, .k = row.k, .kWidth = row.k / 8, .kPerLane = row.k / 4};
+    made.name = row.name;
+    made.a = a, made.b = b, made.d = dType.getElementType();
+    made.aRows = {0, 8};
+    made.results = {{0, 0}, {0, 1}, {8, 0}, {8, 1}};
+    return made;
+  }
+  return std::nullopt;
 }
 
 layout::LinearLayout NvptxTarget::accumulatorLayout(const MatrixInstruction &, const layout::Shape &shape,
@@ -63,7 +76,6 @@ SmallVector<Value> NvptxTarget::multiply(Builder &builder, const MatrixInstructi
                                          ValueRange c) const {
   Type aElement = shape.a, bElement = shape.b;
   Type accumulator = c.front().getType();
-  bool integer = accumulator.isInteger(32);
   SmallVector<Value> operands;
   auto add = [&](ValueRange words) {
     for (Value word : words) {
@@ -79,13 +91,9 @@ SmallVector<Value> NvptxTarget::multiply(Builder &builder, const MatrixInstructi
   add(b);
   llvm::append_range(operands, c);
   Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(4, accumulator));
-  std::string name = "llvm.nvvm.mma.m16n8k" + std::to_string(shape.k) + ".row.col.";
-  if (aElement.isF16())
-    name += "f32.f32";
-  else if (shape.kWidth == 4 && !integer)
-    name += std::string("f32.") + matrixTypeName(aElement) + "." + matrixTypeName(bElement) + ".f32";
-  else
-    name += matrixTypeName(aElement);
+  std::string name = std::string("llvm.nvvm.mma.") + shape.name;
+  if (isFp8(aElement))
+    name += std::string(".") + matrixTypeName(aElement) + "." + matrixTypeName(bElement) + ".f32";
   Value d = call(builder, result, name, operands);
   SmallVector<Value> results;
   for (int64_t i = 0; i < 4; ++i)

@@ -8,13 +8,15 @@ using namespace heddle::nvptx;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-const GpuTarget &nvptx::target() {
-  static const NvptxTarget target;
-  return target;
+std::unique_ptr<GpuTarget> nvptx::makeTarget(const Chip &chip) {
+  return std::make_unique<NvptxTarget>(chip);
+}
+
+bool NvptxTarget::isNativeFp8(Type type) const {
+  return chip.fp8 == Fp8Formats::Ocp && isa<Float8E4M3FNType, Float8E5M2Type>(type);
 }
 
 void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const {
-  constexpr int64_t threadsOfUnit = 2048; // a multiprocessor's
   OpBuilder b(function.getContext());
   function.setCConv(LLVM::CConv::PTX_Kernel);
   auto attribute = [&](StringRef name, int64_t value) -> Attribute {
@@ -23,13 +25,15 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t
   // What LLVM reads of a kernel: the exact size of its blocks, and how many are to fit on a multiprocessor.
   SmallVector<Attribute> attributes = {attribute("nvvm.reqntid", threads)};
   if (residentBlocks > 1)
-    attributes.push_back(attribute("nvvm.minctasm", std::min(residentBlocks, threadsOfUnit / threads)));
+    attributes.push_back(attribute("nvvm.minctasm", std::min(residentBlocks, chip.unit.threads / threads)));
   function.setPassthroughAttr(b.getArrayAttr(attributes));
 }
 
 // The launch behind is let start only now, so that one at most lies ready behind each that runs: those that wait take
 // the room of others.
 bool NvptxTarget::waitForLaunchBefore(Builder &b) const {
+  if (!chip.dependentLaunches)
+    return false;
   call(b, "llvm.nvvm.griddepcontrol.wait", {});
   call(b, "llvm.nvvm.griddepcontrol.launch.dependents", {});
   return true;
@@ -84,11 +88,9 @@ void NvptxTarget::asyncCopy(Builder &b, Value shared, Value global, int64_t byte
 
 // The instruction gives the largest number for what is larger.
 NvptxTarget::Values NvptxTarget::toFp8(Builder &b, ValueRange values, Type to, bool isWithinRange) const {
-  const char *name = isa<Float8E4M3FNType>(to) ? "llvm.nvvm.ff.to.e4m3x2.rn"
-                     : isa<Float8E5M2Type>(to) ? "llvm.nvvm.ff.to.e5m2x2.rn"
-                                               : nullptr;
-  if (!name)
+  if (!isNativeFp8(to))
     return {};
+  const char *name = isa<Float8E4M3FNType>(to) ? "llvm.nvvm.ff.to.e4m3x2.rn" : "llvm.nvvm.ff.to.e5m2x2.rn";
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   return llvm::map_to_vector(values, [&](Value value) -> Value {
     Value pair = call(b, b.getI16Type(), name, {zero, value}); // the second operand is the low byte
@@ -97,11 +99,9 @@ NvptxTarget::Values NvptxTarget::toFp8(Builder &b, ValueRange values, Type to, b
 }
 
 NvptxTarget::Values NvptxTarget::fromFp8(Builder &b, ValueRange values, Type from) const {
-  const char *name = isa<Float8E4M3FNType>(from) ? "llvm.nvvm.e4m3x2.to.f16x2.rn"
-                     : isa<Float8E5M2Type>(from) ? "llvm.nvvm.e5m2x2.to.f16x2.rn"
-                                                 : nullptr;
-  if (!name)
+  if (!isNativeFp8(from))
     return {};
+  const char *name = isa<Float8E4M3FNType>(from) ? "llvm.nvvm.e4m3x2.to.f16x2.rn" : "llvm.nvvm.e5m2x2.to.f16x2.rn";
   return llvm::map_to_vector(values, [&](Value value) -> Value {
     Value wide = arith::ExtUIOp::create(b, b.getI16Type(), value);
     Value pair = call(b, VectorType::get(2, b.getF16Type()), name, {wide});

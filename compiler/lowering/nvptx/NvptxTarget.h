@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// NVIDIA sm_90 for the code of threads: NVVM intrinsics and inline assembly. Methods are grouped in files by what they
-// emit: Atomics.cpp, MatrixProducts.cpp (mma.sync), GroupProducts.cpp (wgmma), NvptxTarget.cpp the rest. Source: PTX
-// ISA 8.6.
+// NVIDIA's chips for the code of threads: NVVM intrinsics and inline assembly. Methods are grouped in files by what
+// they emit: Atomics.cpp, MatrixProducts.cpp (mma.sync), GroupProducts.cpp (wgmma), NvptxTarget.cpp the rest. Source:
+// PTX ISA 8.6.
 #pragma once
 #include "chips/Chip.h"
 #include "compiler/lowering/simt/GpuTarget.h"
@@ -11,8 +11,10 @@ namespace heddle::nvptx {
 
 class NvptxTarget : public simt::GpuTarget {
 public:
-  int lanesPerWarp() const override { return sm90Chip.threadsPerWarp; }
-  int64_t sharedMemoryBytes() const override { return sm90Chip.sharedMemoryBytes; }
+  explicit NvptxTarget(const Chip &chip) : chip(chip) {}
+
+  int lanesPerWarp() const override { return chip.threadsPerWarp; }
+  int64_t sharedMemoryBytes() const override { return chip.sharedMemoryBytes; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   bool waitForLaunchBefore(Builder &b) const override;
   mlir::Value threadId(Builder &b) const override { return special(b, "tid.x"); }
@@ -37,14 +39,14 @@ public:
                                      const layout::Shape &warps, int operand) const override;
   mlir::SmallVector<mlir::Value> multiply(Builder &builder, const simt::MatrixInstruction &instruction,
                                           mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const override;
-  bool hasAsyncCopies() const override { return true; }
+  bool hasAsyncCopies() const override { return !chip.sharedCopies.laneBits.empty(); }
   void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
                  mlir::Value sourceBytes) const override;
   void asyncCommit(Builder &b) const override { call(b, "llvm.nvvm.cp.async.commit.group", {}); }
   void asyncWait(Builder &b, int64_t pendingGroups) const override {
     call(b, "llvm.nvvm.cp.async.wait.group", {i32(b, pendingGroups)});
   }
-  bool hasMatrixLoads() const override { return true; }
+  bool hasMatrixLoads() const override { return chip.matrixLoads; }
   mlir::SmallVector<mlir::Value> loadMatrix(Builder &b, mlir::Value shared, bool transposed) const override;
   std::optional<simt::GroupInstruction> groupInstruction(triton::DotOp dot, int warps) const override;
   void publishShared(Builder &b) const override { call(b, "llvm.nvvm.fence.proxy.async.shared_cta", {}); }
@@ -80,9 +82,13 @@ private:
   static mlir::Value i32(Builder &b, int64_t value) { return mlir::arith::ConstantIntOp::create(b, value, 32); }
   static mlir::Value assembly(Builder &b, mlir::Type result, const std::string &text, const std::string &constraints,
                               mlir::ValueRange operands);
+  /// Whether the chip's instructions read and write this format of 8 bits.
+  bool isNativeFp8(mlir::Type type) const;
+
+  const Chip &chip;
 };
 
-/// The one target object for a chip of NVIDIA.
-const simt::GpuTarget &target();
+/// The code of threads of a chip of NVIDIA, which has to live as long.
+std::unique_ptr<simt::GpuTarget> makeTarget(const Chip &chip);
 
 } // namespace heddle::nvptx

@@ -75,8 +75,8 @@ public:
 private:
   /// Of `.target sm_90a`: 90 and the mark of such targets; 0 for others.
   int acceleratedTarget() const {
-    std::string own = context.chip->name + "a";
-    if (package.binary.find(".target " + own) == std::string::npos)
+    const std::string &own = context.chip->processor;
+    if (own == context.chip->name || package.binary.find(".target " + own) == std::string::npos)
       return 0;
     return std::atoi(own.c_str() + own.find('_') + 1) + cuda::jit::acceleratedTarget;
   }

@@ -8,9 +8,8 @@ namespace heddle {
 
 void addSimulatedDrivers() {
   static const bool once = [] {
-    for (const Chip *chip : allChips())
-      if (chip->vendor == Vendor::Amd)
-        addDriver(*makeSimulatedDriver(*chip).release()); // devices of static objects may outlive a static one
+    for (const Chip *chip : simulatedChips())
+      addDriver(*makeSimulatedDriver(*chip).release()); // devices of static objects may outlive a static one
     return true;
   }();
   (void)once;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A chip is data: one that is in no table is compiled for by its fields, and what a field takes away is not in the
+// code.
+#include "chips/Chip.h"
+#include "compiler/pipeline/Compile.h"
+#include "support/File.h"
+#include "support/TestError.h"
+#include "support/TestPaths.h"
+
+using namespace heddle;
+
+namespace {
+
+std::string assembly(const Chip &chip, const std::string &kernel) {
+  CompileOptions options;
+  options.chip = &chip;
+  options.stopAfter = "asm";
+  return compile(readFile(sourcePath(kernel)), kernel, options).text;
+}
+
+void expectLacks(const std::string &code, const std::string &part) {
+  EXPECT_EQ(code.find(part), std::string::npos) << part;
+}
+
+const std::string matmul = "tests/corpus/matmul_f16.gfx942.ttir", softmax = "tests/corpus/row_softmax.gfx942.ttir";
+
+Chip renamed(const Chip &from) {
+  Chip chip = from;
+  chip.name = "half-" + from.name;
+  chip.computeUnits = from.computeUnits / 2;
+  return chip;
+}
+
+TEST(ChipFields, AnotherNameAndHalfTheUnitsMakeTheSameCode) {
+  for (const Chip *known : {&gfx942Chip, &gfx950Chip, &sm90Chip}) {
+    Chip chip = renamed(*known);
+    EXPECT_EQ(assembly(chip, matmul), assembly(*known, matmul)) << chip.name;
+    CompileOptions options;
+    options.chip = &chip;
+    Package package = compile(readFile(sourcePath(matmul)), "matmul", options).package;
+    EXPECT_EQ(package.target, chip.name);
+    EXPECT_EQ(package.processor, known->processor);
+  }
+}
+
+TEST(ChipFields, MatmulsAreThoseOfTheChip) {
+  Chip chip = renamed(gfx950Chip);
+  EXPECT_CONTAINS(assembly(chip, matmul), "v_mfma_f32_16x16x32_f16");
+  chip.matmuls = gfx942Chip.matmuls;
+  EXPECT_CONTAINS(assembly(chip, matmul), "v_mfma_f32_16x16x16_f16");
+  expectLacks(assembly(chip, matmul), "v_mfma_f32_16x16x32_f16");
+  chip.matmuls.clear();
+  expectLacks(assembly(chip, matmul), "v_mfma");
+}
+
+TEST(ChipFields, LanesAreExchangedByWhatTheChipHas) {
+  Chip chip = renamed(gfx950Chip);
+  EXPECT_CONTAINS(assembly(chip, softmax), "v_permlane32_swap");
+  chip.laneSwaps = false;
+  expectLacks(assembly(chip, softmax), "v_permlane");
+}
+
+TEST(ChipFields, NoWarpGroupsNoDependentLaunches) {
+  Chip chip = renamed(sm90Chip);
+  const std::string kernel = "tests/corpus/matmul_f16.sm_90.ttir";
+  std::string code = assembly(chip, kernel);
+  EXPECT_CONTAINS(code, "wgmma.mma_async");
+  EXPECT_CONTAINS(code, "griddepcontrol.wait");
+  chip.warpGroupMatmuls = chip.dependentLaunches = false;
+  code = assembly(chip, kernel);
+  expectLacks(code, "wgmma");
+  expectLacks(code, "griddepcontrol");
+  EXPECT_CONTAINS(code, "mma.sync");
+}
+
+TEST(ChipFields, NoCopiesIntoSharedMemory) {
+  Chip chip = renamed(sm90Chip);
+  const std::string kernel = "tests/corpus/attention_causal.sm_90.ttir";
+  EXPECT_CONTAINS(assembly(chip, kernel), "cp.async");
+  chip.sharedCopies = {};
+  expectLacks(assembly(chip, kernel), "cp.async");
+}
+
+TEST(ChipFields, SharedMemoryIsAsLargeAsTheChipSays) {
+  Chip chip = renamed(gfx942Chip);
+  chip.sharedMemoryBytes = 1024;
+  EXPECT_CONTAINS(messageOf([&] { assembly(chip, matmul); }), "the chip has 1024");
+}
+
+TEST(ChipFields, BlocksAreAsLargeAsTheChipSays) {
+  Chip chip = renamed(gfx942Chip);
+  chip.threadsPerBlock = 128;
+  EXPECT_EQ(messageOf([&] { assembly(chip, matmul); }),
+            "a block of half-gfx942 cannot have 4 warps\nthe number is a power of two from 1 to 2");
+}
+
+} // namespace
