@@ -173,8 +173,16 @@ double busFactor(CollectiveKind kind, int ranks) {
 
 //===-- Plans ----------------------------------------------------------------------------------------------------===//
 
+/// For plans without a device: the first chip of NVIDIA in the table.
+static const Chip &chipWithoutDevice() {
+  for (const Chip *chip : allChips())
+    if (chip->vendor == Vendor::Nvidia)
+      return *chip;
+  throw internalError("no chip of NVIDIA");
+}
+
 const Chip &chipOfDriver(const std::string &driver) {
-  return driver == "cuda" ? sm90Chip : openDevice(driver + ":0")->chip();
+  return driver == "cuda" ? chipWithoutDevice() : openDevice(driver + ":0")->chip();
 }
 
 static void requireDriver(const std::string &device) {
@@ -191,8 +199,9 @@ Plan planFor(const Collective &collective, const std::string &driver, const Plan
   PlanOptions onBuffers = options;
   onBuffers.direct = true;
   if (driver == "cuda") { // whose plan needs no device
-    onBuffers.computeUnits = std::max(1, sm90Chip.computeUnits / devicesPerGpu());
-    return makePlan(collective, sm90Chip, onBuffers);
+    const Chip &chip = chipWithoutDevice();
+    onBuffers.computeUnits = std::max(1, chip.computeUnits / devicesPerGpu());
+    return makePlan(collective, chip, onBuffers);
   }
   auto device = openDevice(driver + ":0");
   onBuffers.computeUnits = device->computeUnits();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a compiler or runtime must know of a chip, as values: one file per chip, one table by name.
 #pragma once
+#include "chips/CollectiveTable.h"
 #include "support/ElementType.h"
 #include <cstdint>
 #include <string>
@@ -104,6 +105,7 @@ struct Chip {
   bool peerAtomics =
       false; ///< devices of one machine see each other's atomics; kernels that wait for them hang without
   PeerLinks links = {};
+  std::vector<CollectiveTable> collectives = {}; ///< by ranks; empty: nothing was measured, and plans follow the links
 
   bool hasSum(AtomicSum sum) const; ///< of globalSums
   bool hasMatmul(MatrixOperand operand) const;

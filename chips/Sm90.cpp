@@ -3,10 +3,71 @@
 // wgmma, cp.async, ldmatrix, atom, griddepcontrol); H100 architecture white paper (units, links). Shared memory is the
 // opt-in maximum of one block, 227 KiB of the 228 KiB. The processor has what later chips do not have (wgmma).
 #include "chips/Chip.h"
+#include <climits>
 
 namespace heddle {
 
 using enum ElementType;
+
+namespace {
+
+constexpr int64_t kB = 1 << 10, MB = 1 << 20;
+
+/// Packets need one way between devices where a barrier and a read need three, but those with flags carry half of what
+/// the links could. Measured on two and four H200 by `heddle bench COLLECTIVE -d bf16 --device cuda -G 10 -n 20` with
+/// `--devices`, `--algorithm`, `--packets`, `--blocks`, `--warps` and `--tile`; rows: docs/performance.md. Two ranks
+/// take one shot whatever is `staged`.
+constexpr CollectiveTable pair = {
+    .mostRanks = 2,
+    .limits = {.ll = {.oneShot = 256 * kB,
+                      .twoShot = 256 * kB,
+                      .gathered = 512 * kB,
+                      .scattered = 512 * kB,
+                      .swapped = 512 * kB},
+               .lamport =
+                   {.oneShot = 8 * MB, .twoShot = 8 * MB, .gathered = 8 * MB, .scattered = 32 * MB, .swapped = 16 * MB},
+               .oneShot = 2 * MB,
+               .staged = 1 * MB,
+               .copied = 1 * MB,
+               .read = 8 * MB},
+    .packetBlocks = 128,
+    .singlePacketBytes = 1 * MB,
+    .manyBlocksBytes = 512 * kB,
+    .mostWarps = 16,
+    .lamportWarps = 4,
+    .twoWordsBytes = 512 * kB,
+    .takesRows = true,
+};
+
+/// Three and more, as four. Estimated are the limits of Lamport's packets that are gathered and swapped, from those of
+/// two ranks, and `staged`: that a second barrier takes as long as 1 MB from three peers. A row is one block, which has
+/// all that goes over the links: more ranks had better not take them.
+constexpr CollectiveTable group = {
+    .mostRanks = INT_MAX,
+    .limits = {.ll = {.oneShot = 128 * kB,
+                      .twoShot = 256 * kB,
+                      .gathered = 512 * kB,
+                      .scattered = 512 * kB,
+                      .swapped = 256 * kB},
+               .lamport = {.oneShot = 128 * kB,
+                           .twoShot = 8 * MB,
+                           .gathered = 8 * MB,
+                           .scattered = 16 * MB,
+                           .swapped = 8 * MB},
+               .oneShot = 128 * kB,
+               .staged = 1 * MB,
+               .copied = 1 * MB,
+               .read = 4 * MB},
+    .packetBlocks = 128,
+    .singlePacketBytes = 64 * kB,
+    .manyBlocksBytes = 4 * MB,
+    .mostWarps = 16,
+    .lamportWarps = 8,
+    .twoWordsBytes = INT64_MAX,
+    .takesRows = false,
+};
+
+} // namespace
 
 const Chip sm90Chip = {
     .name = "sm_90",
@@ -39,6 +100,10 @@ const Chip sm90Chip = {
     .globalSums = {AtomicSum::F32, AtomicSum::F64, AtomicSum::F16x2, AtomicSum::BF16x2},
     .dependentLaunches = true,
     .peerAtomics = true,
+    // NVLink 4 through a switch: 18 links of 25 GB/s; four H200 that write at once carry 346 GB/s each
+    // (docs/performance.md).
+    .links = {.perPair = 0, .bytesPerSecond = 450'000'000'000, .usableBytesPerSecond = 346'000'000'000},
+    .collectives = {pair, group},
 };
 
 } // namespace heddle

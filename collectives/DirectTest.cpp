@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ranks that reach into each other's operands: what happens to those when a rank does not come.
+// Ranks that reach into each other's operands: what happens to those when a rank does not come. And kernels for a chip
+// that is in no table.
 #include "chips/Chip.h"
 #include "collectives/Communicator.h"
+#include "collectives/kernel/CompileKernel.h"
 #include "runtime/DeviceTestSupport.h"
 #include "runtime/Driver.h"
 #include "support/Error.h"
@@ -109,6 +111,18 @@ TEST(Direct, ARankThatComesTooLateIsReportedByAllOthers) {
       expectContains(message, placed(rank) + " waited");
     EXPECT_THROW(call.launch(0), Error);
   }
+}
+
+// A chip is data: no table has this one.
+TEST(Kernels, AreCompiledForAChipInNoTable) {
+  Chip chip = gfx942Chip;
+  chip.name = "half-gfx942", chip.computeUnits /= 2;
+  Collective collective;
+  collective.ranks = ranks, collective.inner = count;
+  Package package = compileKernel(makePlan(collective, chip));
+  EXPECT_EQ(package.target, "half-gfx942");
+  EXPECT_EQ(package.processor, "gfx942");
+  EXPECT_FALSE(package.binary.empty());
 }
 
 } // namespace

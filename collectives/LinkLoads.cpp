@@ -81,6 +81,8 @@ private:
 constexpr double legNanoseconds = 1500, meetingNanoseconds = 2500, readNanoseconds = 1000;
 /// Data that are staged go once more through the memory of a device: written and read.
 constexpr double stagingBytesPerNanosecond = 1000;
+/// Of a chip whose links are not known: what copies get of PCIe 4 with 16 lanes.
+constexpr int64_t unknownBytesPerSecond = 25'000'000'000;
 
 } // namespace
 
@@ -97,6 +99,19 @@ double LinkLoads::Phase::smallest(int ranks) const {
   return least;
 }
 
+double LinkLoads::Phase::fullestPort(int ranks) const {
+  double most = 0;
+  for (int rank = 0; rank < ranks && !parts.empty(); ++rank) {
+    double sent = 0, received = 0;
+    for (int peer = 0; peer < ranks; ++peer) {
+      sent += parts[size_t(rank * ranks + peer)];
+      received += parts[size_t(peer * ranks + rank)];
+    }
+    most = std::max({most, sent, received});
+  }
+  return most;
+}
+
 LinkLoads linkLoads(const Algorithm &algorithm, const Collective &collective, PacketForm packets) {
   LinkLoads loads;
   loads.ranks = collective.ranks;
@@ -108,10 +123,13 @@ LinkLoads linkLoads(const Algorithm &algorithm, const Collective &collective, Pa
 }
 
 double estimateNanoseconds(const LinkLoads &loads, const PeerLinks &links, int64_t partBytes) {
-  double bytes = double(partBytes), perNanosecond = double(links.perPair) * double(links.usableBytesPerSecond) * 1e-9;
+  bool hasSwitch = links.perPair == 0;
+  double usable = double(links.usableBytesPerSecond ? links.usableBytesPerSecond : unknownBytesPerSecond);
+  double bytes = double(partBytes), perNanosecond = (hasSwitch ? 1 : links.perPair) * usable * 1e-9;
   double time = legNanoseconds * loads.legs + meetingNanoseconds * loads.barriers;
   for (const LinkLoads::Phase &phase : loads.phases)
-    time += (phase.reads ? readNanoseconds : 0) + phase.largest() * bytes / perNanosecond;
+    time += (phase.reads ? readNanoseconds : 0) +
+            (hasSwitch ? phase.fullestPort(loads.ranks) : phase.largest()) * bytes / perNanosecond;
   return time + loads.staged * bytes / stagingBytesPerNanosecond;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What an algorithm puts on the links between ranks: one more way of reading it. Where any two devices have links of
 // their own (chips/Chip.h), a collective is as fast as its fullest link, so a plan looks for algorithms that use all of
-// them at once and alike.
+// them at once and alike; where a switch joins them, as fast as the device that sends or gets the most.
 #pragma once
 #include "collectives/Algorithm.h"
 
@@ -15,8 +15,9 @@ struct LinkLoads {
     std::vector<double>
         parts; ///< [from][to]: how many parts or slices; packets with flags count twice, a tile in turn half
     double largest() const;
-    double smallest(int ranks) const; ///< of the pairs of different ranks
-    bool reads = false;               ///< ranks read memory of others, which takes a way there and one back
+    double smallest(int ranks) const;    ///< of the pairs of different ranks
+    double fullestPort(int ranks) const; ///< the most that a rank sends or gets: what goes over its link to a switch
+    bool reads = false;                  ///< ranks read memory of others, which takes a way there and one back
     bool isIdle() const { return largest() == 0; }
   };
   int ranks = 1;

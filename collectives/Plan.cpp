@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include <algorithm>
 #include <bit>
+#include <climits>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,93 +20,17 @@ int64_t alignUp(int64_t value, int64_t to) {
   return divideUp(value, to) * to;
 }
 
-/// Up to where packets are the best, in bytes.
-struct PacketLimits {
-  int64_t oneShot;   ///< all-reduce: the input's
-  int64_t twoShot;   ///< all-reduce: then by two shots
-  int64_t gathered;  ///< all-gather: of the larger array
-  int64_t scattered; ///< reduce-scatter: of the larger array
-  int64_t swapped;   ///< all-to-all: of either array
-};
-
-/// Where an algorithm stops being the best and the next begins, in bytes of the input.
-struct Crossovers {
-  PacketLimits ll, lamport;
-  int64_t oneShot; ///< all-reduce: one shot up to here, when two shots can be direct
-  int64_t staged;  ///< all-reduce: one shot up to here, when they cannot
-  int64_t copied;  ///< other collectives: staged up to here, when they can be direct; of the larger array
-  int64_t read;    ///< all-reduce: two shots, when they can be direct, read inputs up to here, and push them above
-};
-
 /// The host's ranks share memory and caches: a barrier costs no more than a packet that somebody waits for, so packets,
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
 constexpr Crossovers hostCrossovers = {
     {256, 256, 256, 256, 256}, {256, 256, 256, 256, 256}, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
 
-/// What is best on GPUs depends on how many ranks share the links and have to be met.
-struct GpuTable {
-  Crossovers limits;
-  int packetBlocks;          ///< at most
-  int64_t singlePacketBytes; ///< LL: up to here a thread sends one packet, whose neighbours are its warp's; then two
-  int64_t manyBlocksBytes;   ///< direct algorithms, and one shot by pulling: from here, of a slice or part of one rank,
-                             ///< with as many blocks as there may be
-  int mostWarps;             ///< of a block that would otherwise take a second turn
-  int lamportWarps;          ///< of a block of Lamport's packets that has one turn in any case
-  int64_t twoWordsBytes;     ///< of a slice or part: from here a thread sends two of Lamport's packets at once
-};
+constexpr int64_t kB = 1 << 10;
 
-constexpr int64_t kB = 1 << 10, MB = 1 << 20;
-
-/// Packets need one way between devices where a barrier and a read need three, but those with flags carry half of what
-/// the links could. Measured on two and four H200 by `heddle bench COLLECTIVE -d bf16 --device cuda -G 10 -n 20` with
-/// `--devices`, `--algorithm`, `--packets`, `--blocks`, `--warps` and `--tile`. Two ranks take one shot whatever is
-/// `staged`.
-constexpr GpuTable sm90Pair = {
-    .limits = {.ll = {.oneShot = 256 * kB,
-                      .twoShot = 256 * kB,
-                      .gathered = 512 * kB,
-                      .scattered = 512 * kB,
-                      .swapped = 512 * kB},
-               .lamport =
-                   {.oneShot = 8 * MB, .twoShot = 8 * MB, .gathered = 8 * MB, .scattered = 32 * MB, .swapped = 16 * MB},
-               .oneShot = 2 * MB,
-               .staged = 1 * MB,
-               .copied = 1 * MB,
-               .read = 8 * MB},
-    .packetBlocks = maxCollectiveBlocks,
-    .singlePacketBytes = 1 * MB,
-    .manyBlocksBytes = 512 * kB,
-    .mostWarps = 16,
-    .lamportWarps = 4,
-    .twoWordsBytes = 512 * kB,
-};
-/// Three and more, as four. Estimated are the limits of Lamport's packets that are gathered and swapped, from those of
-/// two ranks, and `staged`: that a second barrier takes as long as 1 MB from three peers.
-constexpr GpuTable sm90Group = {
-    .limits = {.ll = {.oneShot = 128 * kB,
-                      .twoShot = 256 * kB,
-                      .gathered = 512 * kB,
-                      .scattered = 512 * kB,
-                      .swapped = 256 * kB},
-               .lamport = {.oneShot = 128 * kB,
-                           .twoShot = 8 * MB,
-                           .gathered = 8 * MB,
-                           .scattered = 16 * MB,
-                           .swapped = 8 * MB},
-               .oneShot = 128 * kB,
-               .staged = 1 * MB,
-               .copied = 1 * MB,
-               .read = 4 * MB},
-    .packetBlocks = maxCollectiveBlocks,
-    .singlePacketBytes = 64 * kB,
-    .manyBlocksBytes = 4 * MB,
-    .mostWarps = 16,
-    .lamportWarps = 8,
-    .twoWordsBytes = INT64_MAX,
-};
-
-/// Devices with a link for each pair: what is best is computed (LinkLoads.h), and the limits say nothing.
-constexpr GpuTable meshTable = {
+/// Chips of which nothing was measured: what is best is computed from their links (LinkLoads.h), and the limits say
+/// nothing.
+constexpr CollectiveTable estimatedTable = {
+    .mostRanks = INT_MAX,
     .limits = {},
     .packetBlocks = 64,
     .singlePacketBytes = 64 * kB,
@@ -113,21 +38,26 @@ constexpr GpuTable meshTable = {
     .mostWarps = 8,
     .lamportWarps = 8,
     .twoWordsBytes = INT64_MAX,
+    .takesRows = true,
 };
 /// Of a direct algorithm, for each peer: what fills a link. Some 32 compute units fill the links of four MI300X, 48 to
 /// 80 those of eight.
-constexpr int meshBlocksPerPeer = 12;
+constexpr int estimatedBlocksPerPeer = 12;
 
-bool isMesh(const Chip &chip) {
-  return chip.links.perPair > 0;
+bool isMeasured(const Chip &chip) {
+  return !chip.collectives.empty();
 }
 
-const GpuTable &gpuTable(const Collective &collective, const Chip &chip) {
-  return isMesh(chip) ? meshTable : collective.ranks <= 2 ? sm90Pair : sm90Group;
+/// The last table is for more ranks than any was measured with, too.
+const CollectiveTable &tableFor(int ranks, const Chip &chip) {
+  for (const CollectiveTable &table : chip.collectives)
+    if (ranks <= table.mostRanks)
+      return table;
+  return isMeasured(chip) ? chip.collectives.back() : estimatedTable;
 }
 
 Crossovers crossoversOf(const Collective &collective, const Chip &chip) {
-  return chip.vendor == Vendor::Host ? hostCrossovers : gpuTable(collective, chip).limits;
+  return chip.vendor == Vendor::Host ? hostCrossovers : tableFor(collective.ranks, chip).limits;
 }
 
 int64_t linkPartBytes(const Collective &collective, const Algorithm &algorithm) {
@@ -167,7 +97,7 @@ const Algorithm &chooseByLinks(const Collective &collective, const PeerLinks &li
 
 /// `packets` is the form that they would have.
 const Algorithm &chooseAlgorithm(const Collective &collective, const Chip &chip, bool direct, PacketForm packets) {
-  if (isMesh(chip))
+  if (chip.vendor != Vendor::Host && !isMeasured(chip))
     return chooseByLinks(collective, chip.links, direct, packets);
   Crossovers limits = crossoversOf(collective, chip);
   int64_t bytes = collective.inputElements() * elementSizeBytes(collective.type);
@@ -229,7 +159,7 @@ constexpr int64_t gpuRoundBytes = 8 << 20, lamportRoundBytes = 32 << 20;
 
 /// What a thread takes of a tile of packets: of Lamport's one word, or two of much. `bytes` are those of a slice or
 /// part.
-int64_t packetBytes(const Plan &plan, const GpuTable &table, int64_t bytes) {
+int64_t packetBytes(const Plan &plan, const CollectiveTable &table, int64_t bytes) {
   if (plan.packets != PacketForm::Lamport)
     return bytes <= table.singlePacketBytes ? llBytes : 2 * llBytes;
   bool sumsEscapes = plan.hasEscapes() && plan.collective.reduces(); // which two words made slower
@@ -249,14 +179,13 @@ int64_t threadTurns(const Plan &plan, int64_t waves) {
 }
 
 int mostBlocksOf(const Collective &collective, const Chip &chip) {
-  return isMesh(chip) ? std::min(maxCollectiveBlocks, meshBlocksPerPeer * std::max(1, collective.ranks - 1))
-                      : maxCollectiveBlocks;
+  return isMeasured(chip) ? maxCollectiveBlocks
+                          : std::min(maxCollectiveBlocks, estimatedBlocksPerPeer * std::max(1, collective.ranks - 1));
 }
 
-/// How many blocks of so many warps run on the device at once, whatever registers they take: a multiprocessor has
-/// 65536, and a thread 255 at most; a compute unit has room for two blocks of 256 threads or more.
+/// How many blocks of so many warps run on the device at once, whatever registers they take.
 int mostResidentBlocks(const PlanOptions &options, const Chip &chip, int64_t warps) {
-  constexpr int64_t threadsWithAnyRegisters = 256;
+  const int64_t threadsWithAnyRegisters = chip.unit.registers / std::max<int64_t>(1, chip.registersPerThread);
   if (options.computeUnits == 0)
     return maxCollectiveBlocks;
   int64_t perUnit = std::max<int64_t>(1, threadsWithAnyRegisters / (warps * chip.threadsPerWarp));
@@ -276,8 +205,8 @@ void chooseRowGeometry(Plan &plan, int64_t blocks, int64_t roundBytes) {
 
 /// `bytes` are those of a slice or part; one shot moves a whole part for each slice that two move.
 bool hasManyBlocks(const Plan &plan, const Chip &chip, int64_t bytes) {
-  int64_t least = gpuTable(plan.collective, chip).manyBlocksBytes;
-  bool pulls = plan.algorithm == &oneShotPull && !isMesh(chip);
+  int64_t least = tableFor(plan.collective.ranks, chip).manyBlocksBytes;
+  bool pulls = plan.algorithm == &oneShotPull && isMeasured(chip);
   return (plan.algorithm->direct && bytes >= least) || (pulls && bytes >= least * plan.collective.ranks);
 }
 
@@ -318,13 +247,13 @@ std::optional<NotLamport> whyNotLamport(const Plan &plan, const PlanOptions &opt
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
   int64_t most = plan.packets == PacketForm::Lamport ? lamportRoundBytes : gpuRoundBytes;
   if (plan.rowElements) {
-    int wanted = plan.algorithm == &oneShotPull && !isMesh(chip) ? maxCollectiveBlocks : mostBlocks;
+    int wanted = plan.algorithm == &oneShotPull && isMeasured(chip) ? maxCollectiveBlocks : mostBlocks;
     int warps = rowWarps(rowTileElements(plan.rowElements));
     return chooseRowGeometry(plan, std::min(wanted, mostResidentBlocks(options, chip, warps)), most);
   }
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.hasPackets();
-  const GpuTable &table = gpuTable(plan.collective, chip);
+  const CollectiveTable &table = tableFor(plan.collective.ranks, chip);
   bool many = hasManyBlocks(plan, chip, bytes);
   int blocksAtMost = packets ? table.packetBlocks : many ? mostBlocksOf(plan.collective, chip) : mostBlocks;
   auto atMost = [&](int64_t warps) { return std::min(blocksAtMost, mostResidentBlocks(options, chip, warps)); };
@@ -332,7 +261,7 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
   int64_t perWarp = perThread * chip.threadsPerWarp;
   int64_t warps = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(bytes, perWarp)))));
   int64_t warpsAtMost = bytes > perWarp * usualWarps * atMost(usualWarps) && !plan.algorithm->direct ? table.mostWarps
-                        : bytes >= manyBlocksWarpsBytes && many && !isMesh(chip)                     ? manyBlocksWarps
+                        : bytes >= manyBlocksWarpsBytes && many && isMeasured(chip)                  ? manyBlocksWarps
                                                                                                      : usualWarps;
   if (plan.packets == PacketForm::Lamport && bytes <= perWarp * table.lamportWarps * atMost(table.lamportWarps))
     warpsAtMost = table.lamportWarps;
@@ -529,7 +458,9 @@ PacketForm parsePacketForm(const std::string &name) {
 }
 
 bool takesRowsWell(const Chip &chip, int ranks) {
-  return chip.vendor != Vendor::Nvidia || ranks <= 2;
+  if (isMeasured(chip))
+    return tableFor(ranks, chip).takesRows;
+  return chip.vendor == Vendor::Host || chip.links.perPair > 0 || ranks <= 2; // one block fills no link to a switch
 }
 
 /// With packets of `form`, if the algorithm has any.
@@ -542,6 +473,7 @@ static Plan planWith(PacketForm form, const Collective &collective, const Chip &
   plan.sliceElements =
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
   plan.target = chip.name;
+  plan.chip = &chip;
   plan.rowElements = options.rowElements;
   plan.computeUnits = options.computeUnits ? options.computeUnits : chip.computeUnits;
   if (plan.rowElements && collective.partElements() % plan.rowElements)
@@ -588,7 +520,7 @@ static std::string describePackets(const Plan &plan) {
 
 /// The line on the links of a mesh; nothing for devices that are joined otherwise.
 static std::string describeLinks(const Plan &plan) {
-  const PeerLinks &links = lookupChip(plan.target).links;
+  const PeerLinks &links = plan.chip->links;
   int ranks = plan.collective.ranks;
   if (links.perPair == 0 || ranks == 1)
     return "";
@@ -622,7 +554,7 @@ std::string describe(const Plan &plan) {
       "symmetric bytes {}: {} staging, {} inbox, {} counters and signals\n{}{}"
       "each round, on every rank (me):\n{}",
       describe(plan.collective), plan.algorithm->name, plan.algorithm->sentence, plan.blocks,
-      plan.blocks == 1 ? "" : "s", plan.target == "host" ? "" : fmt::format(" of {} warps", plan.warps), plan.rounds,
+      plan.blocks == 1 ? "" : "s", !plan.isGpu() ? "" : fmt::format(" of {} warps", plan.warps), plan.rounds,
       plan.rounds == 1 ? "" : "s", tiles, tiles == 1 ? "" : "s", plan.tileStride(), plan.tileStride() * size,
       plan.arena.sizeBytes + plan.arena.stagingBytes, plan.arena.stagingBytes, plan.inboxBytes(), plan.arena.inbox,
       describePackets(plan), describeLinks(plan), steps.text);
@@ -640,9 +572,7 @@ std::string kernelKey(const Plan &plan) {
                      plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "",
                      plan.rowElements ? fmt::format(", rows of {}", plan.rowElements) : "") +
          (plan.hasPackets() ? fmt::format(", {}", packetFormName(plan.packets)) : "") +
-         (plan.target == "host"
-              ? ""
-              : fmt::format(", {} of {} units, {} warps", plan.target, plan.computeUnits, plan.warps));
+         (!plan.isGpu() ? "" : fmt::format(", {} of {} units, {} warps", plan.target, plan.computeUnits, plan.warps));
 }
 
 } // namespace heddle

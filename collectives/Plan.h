@@ -2,14 +2,13 @@
 // What a collective will do on a chip: the algorithm, the cut of the work and the memory of the protocol. A plan is a
 // pure function of its arguments, so that all ranks come to the same one without talking.
 #pragma once
+#include "chips/Chip.h"
 #include "collectives/Algorithm.h"
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace heddle {
-
-struct Chip;
 
 /// Empty or 0: the plan chooses.
 struct PlanOptions {
@@ -72,6 +71,7 @@ struct Plan {
   int64_t tilesPerRound = 1;
   int64_t rowElements = 0;             ///< above 0: each tile holds one row, and slices are whole rows
   std::string target = "host";         ///< the chip's name: what the kernel is compiled for
+  const Chip *chip = &hostChip;        ///< which has to live as long as the plan
   int warps = 1;                       ///< GPUs: of a block
   int computeUnits = 0;                ///< GPUs: of a device, as PlanOptions says, or of the chip's product
   int64_t rounds = 0;                  ///< 0 when there is nothing to do: nothing is launched then
@@ -81,11 +81,12 @@ struct Plan {
   PacketForm packets = PacketForm::LL; ///< of an algorithm with an inbox; Lamport: there is one round
   ArenaLayout arena;
 
+  bool isGpu() const { return chip->vendor != Vendor::Host; }
   bool hasPackets() const { return algorithm->inboxSlots(collective.ranks) > 0; }
   /// Packets of Lamport's form whose data may have any bits (Protocol.h, escapedWord).
   bool hasEscapes() const;
   int64_t inboxBytes() const { return (hasEscapes() ? 4 : 2) * arena.inboxParity; }
-  bool slicesAreChunks() const { return algorithm->slices && (algorithm->direct || target != "host"); }
+  bool slicesAreChunks() const { return algorithm->slices && (algorithm->direct || isGpu()); }
   /// Elements of the array from one tile to the next; in slots it is always tileElements.
   int64_t tileStride() const { return rowElements ? rowElements : tileElements; }
   int64_t roundElements() const { return blocks * tilesPerRound * tileStride(); }

@@ -43,9 +43,9 @@ static constexpr int64_t failedCounter = -1;
 /// (docs/cuda.md). 1: the kernel has the registers that it likes. So it is where the start of a launch matters little,
 /// where more than 1024 threads would have too few, and for one shot of plain buffers, which takes as few by itself.
 int64_t KernelWriter::residentBlocks() const {
-  const Chip &chip = lookupChip(plan.target);
+  const Chip &chip = *plan.chip;
   bool isPlainShot = plan.algorithm == &oneShotPackets && operands.arePlainBuffers();
-  if (chip.vendor != Vendor::Nvidia || !isOneTile() || isPlainShot)
+  if (!chip.dependentLaunches || !isOneTile() || isPlainShot)
     return 1;
   int64_t blocks = (4 * plan.blocks + plan.computeUnits - 1) / plan.computeUnits;
   return blocks * plan.warps * chip.threadsPerWarp <= 1024 ? blocks : 1;

@@ -21,9 +21,9 @@ std::string kernelText(const Plan &plan) {
 
 CompileOptions compileOptionsOf(const Plan &plan) {
   CompileOptions options;
-  options.target = plan.target;
+  options.chip = plan.chip;
   options.exactMath = true;
-  if (plan.target != "host")
+  if (plan.isGpu())
     options.warps = plan.warps;
   return options;
 }

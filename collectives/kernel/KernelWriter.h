@@ -101,7 +101,7 @@ private:
     return TileHandle(tiles.size()) - 1;
   }
   int64_t residentBlocks() const;
-  bool isGpu() const { return plan.target != "host"; }
+  bool isGpu() const { return plan.isGpu(); }
 
   bool isLamport() const { return plan.packets == PacketForm::Lamport; }
   int64_t bytesOfPacket() const { return isLamport() ? 8 : 4; } ///< of its data
