@@ -30,6 +30,12 @@ PointerAccess pointerAccessOf(Operation *op) {
     access = {atomic.getPtr(), atomic.getMask(), true};
   else if (auto atomic = dyn_cast<triton::AtomicCASOp>(op))
     access = {atomic.getPtr(), Value(), true};
+  else if (auto load = dyn_cast<triton::AtomicLoadOp>(op))
+    access = {load.getPtr(), load.getMask(), false};
+  else if (auto store = dyn_cast<triton::AtomicStoreOp>(op))
+    access = {store.getPtr(), store.getMask(), true};
+  else if (auto poll = dyn_cast<triton::AtomicPollOp>(op))
+    access = {poll.getPtr(), Value(), false};
   auto tile = access.pointer ? dyn_cast<RankedTensorType>(access.pointer.getType()) : RankedTensorType();
   return tile && tile.getRank() ? access : PointerAccess();
 }

@@ -35,7 +35,7 @@ bool isSource(Operation *op) {
     return !call.getPure() || call->getNumOperands() == 0;
   if (isa<ElementwiseInlineAsmOp>(op))
     return true;
-  if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicPollOp>(op) || isa<RegionBranchOpInterface>(op))
+  if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp>(op) || isa<RegionBranchOpInterface>(op))
     return false;
   bool hasScalar = llvm::any_of(op->getResultTypes(), [](Type type) { return !isa<RankedTensorType>(type); });
   return hasScalar && !isMemoryEffectFree(op);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// heddle-expand-descriptors: a tensor descriptor made in the kernel becomes its parts - base, shape, strides, kind of
-// padding - and each access through it tiles of pointers with a mask.
+// heddle-expand-descriptors: a tensor descriptor becomes its parts - base, shape, strides, kind of padding - and each
+// access through it tiles of pointers with a mask. One that the kernel is given is its base pointer; shape and strides
+// are the arguments after it, as Triton launches such kernels.
 #include "compiler/transforms/BlockAccess.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -180,13 +181,50 @@ struct Reduce : OpConversionPattern<DescriptorReduceOp> {
   }
 };
 
+/// Whether argument `index`, a descriptor, is followed by its sizes, of 32 bits, and strides, of 64.
+bool hasShapeArguments(FuncOp function, size_t index) {
+  auto rank = size_t(cast<TensorDescType>(function.getArgumentTypes()[index]).getBlockType().getRank());
+  ArrayRef<Type> after = function.getArgumentTypes().drop_front(index + 1);
+  if (!function.isPublic() || after.size() < 2 * rank)
+    return false;
+  return llvm::all_of(after.take_front(rank), [](Type type) { return type.isInteger(32); }) &&
+         llvm::all_of(after.slice(rank, rank), [](Type type) { return type.isInteger(64); });
+}
+
 LogicalResult checkFunction(FuncOp function) {
-  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
-    if (isa<TensorDescType>(type) || function.getArgAttr(index, "tt.nv_tma_desc"))
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (isa<TensorDescType>(type) ? !hasShapeArguments(function, index)
+                                  : bool(function.getArgAttr(index, "tt.nv_tma_desc")))
       return refuseArgument(function, index, "tensor descriptor",
-                            "pass pointer, shape and strides, and call `make_tensor_descriptor` in the kernel");
-  }
+                            "pass it with its sizes (i32) and strides (i64) as the arguments after it, or pass "
+                            "pointer, shape and strides, and call `make_tensor_descriptor` in the kernel");
   return success();
+}
+
+/// Makes each descriptor that the kernel is given of the arguments from it on, before all else. What is outside the
+/// tensor reads as zero: that it be NaN is said in the launch, to the chip's own descriptor.
+void makeArguments(FuncOp function) {
+  if (function.isExternal())
+    return;
+  SmallVector<Type> types(function.getArgumentTypes());
+  Block &entry = function.getBody().front();
+  ImplicitLocOpBuilder builder(function.getLoc(), function.getContext());
+  builder.setInsertionPointToStart(&entry);
+  for (auto [index, type] : llvm::enumerate(types)) {
+    auto descriptor = dyn_cast<TensorDescType>(type);
+    if (!descriptor)
+      continue;
+    BlockArgument base = entry.getArgument(unsigned(index));
+    int64_t rank = descriptor.getBlockType().getRank();
+    ValueRange after = ValueRange(entry.getArguments()).drop_front(index + 1);
+    type = PointerType::get(blockOf(descriptor).getElementType());
+    auto made = MakeTensorDescOp::create(builder, descriptor, base, after.take_front(size_t(rank)),
+                                         after.slice(size_t(rank), size_t(rank)));
+    base.replaceAllUsesExcept(made, made);
+    base.setType(type);
+    function.removeArgAttr(unsigned(index), "tt.nv_tma_desc");
+  }
+  function.setType(FunctionType::get(function.getContext(), types, function.getResultTypes()));
 }
 
 LogicalResult checkOperation(Operation *op) {
@@ -205,6 +243,7 @@ struct ExpandDescriptorsPass : heddle::impl::ExpandDescriptorsPassBase<ExpandDes
         [](Operation *op) { return failed(checkOperation(op)) ? WalkResult::interrupt() : WalkResult::advance(); });
     if (checked.wasInterrupted())
       return signalPassFailure();
+    getOperation()->walk(makeArguments);
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
     converter.addConversion([](TensorDescType type, SmallVectorImpl<Type> &parts) -> std::optional<LogicalResult> {

@@ -63,7 +63,8 @@ def ExpandDescriptorsPass : Pass<"heddle-expand-descriptors"> {
   let description = [{
     A descriptor made by `tt.make_tensor_descriptor` becomes base, shape and strides, also through loops and branches.
     Loads and gathers read zero or NaN outside the tensor, stores and scatters drop what lies outside, reductions become
-    relaxed atomics. Descriptors that are kernel arguments are refused: their memory has a vendor's format.
+    relaxed atomics. A descriptor that is an argument of the kernel becomes its base pointer, with the sizes (i32) and
+    strides (i64) that are the arguments after it; without those it is refused.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
                            "::heddle::triton::TritonDialect"];

@@ -75,6 +75,7 @@ static const std::map<StringRef, Unary> functions = {
 };
 
 static const std::map<StringRef, Binary> binaryFunctions = {
+    {"tt.approx_divf", [](double a, double b) { return a / b; }},
     {"math.powf", [](double a, double b) { return std::pow(a, b); }},
     {"math.atan2", [](double a, double b) { return std::atan2(a, b); }},
 };

@@ -71,12 +71,29 @@ static Results compareAndSwap(Program &program, Operation *op, const Inputs &in)
   })};
 }
 
+static Results atomicLoad(Program &program, Operation *op, const Inputs &in) {
+  Type type = op->getResult(0).getType();
+  return {buildTile(type, [&](int64_t i) {
+    bool isActive = in.size() < 2 || in[1].bits[i];
+    return isActive ? readElement(program, in[0].bits[i], type) : program.undefinedBits(type);
+  })};
+}
+
+static Results atomicStore(Program &program, Operation *, const Inputs &in) {
+  for (int64_t i = 0; i < in[1].size(); ++i)
+    if (in.size() < 3 || in[2].bits[i])
+      program.launch.memory.write(in[0].bits[i], elementBytes(in[1].type), in[1].bits[i]);
+  return {};
+}
+
 // Nobody else runs, so waiting cannot change the answer.
 static Results poll(Program &program, Operation *op, const Inputs &in) {
-  bool arrived = readElement(program, in[0].bits[0], in[1].type) == in[1].bits[0];
-  if (!arrived && in.size() < 3)
-    throw heddle::inputError("the program does not end: the awaited value does not come");
-  return {filled(op->getResult(0).getType(), arrived)};
+  return {buildTile(op->getResult(0).getType(), [&](int64_t i) -> uint64_t {
+    bool arrived = readElement(program, in[0].bits[i], in[1].type) == in[1].bits[i];
+    if (!arrived && in.size() < 3)
+      throw heddle::inputError("the program does not end: the awaited value does not come");
+    return arrived;
+  })};
 }
 
 void heddle::reference::addMemoryHandlers(HandlerTable &table) {
@@ -85,5 +102,7 @@ void heddle::reference::addMemoryHandlers(HandlerTable &table) {
   table["tt.store"] = store;
   table["tt.atomic_rmw"] = atomicUpdate;
   table["tt.atomic_cas"] = compareAndSwap;
+  table["tt.atomic_load"] = atomicLoad;
+  table["tt.atomic_store"] = atomicStore;
   table["tt.atomic_poll"] = poll;
 }

@@ -93,6 +93,37 @@ TEST(Atomics, compare_and_swap_by_bits) {
   EXPECT_EQ(valuesOf<float>(run("%x: !tt.ptr<f32>", body, {bufferOf<float>({-0.0f})})[0])[0], 5.0f);
 }
 
+TEST(Atomics, loads_and_stores) {
+  std::string body = R"(
+    %i = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>
+    %three = arith.constant dense<3> : tensor<4xi32>
+    %m = arith.cmpi slt, %i, %three : tensor<4xi32>
+    %xs = tt.splat %x : !tt.ptr<i16> -> tensor<4x!tt.ptr<i16>>
+    %xp = tt.addptr %xs, %i : tensor<4x!tt.ptr<i16>>, tensor<4xi32>
+    %v = tt.atomic_load acquire, gpu, %xp, %m : (tensor<4x!tt.ptr<i16>>, tensor<4xi1>) -> tensor<4xi16>
+    %os = tt.splat %o : !tt.ptr<i16> -> tensor<4x!tt.ptr<i16>>
+    %op = tt.addptr %os, %i : tensor<4x!tt.ptr<i16>>, tensor<4xi32>
+    tt.atomic_store release, sys, %op, %v, %m : tensor<4x!tt.ptr<i16>>
+    %w = tt.atomic_load relaxed, cta, %o : (!tt.ptr<i16>) -> i16
+    %next = tt.addptr %o, %c : !tt.ptr<i16>, i32
+    tt.atomic_store relaxed, cta, %next, %w : !tt.ptr<i16>)";
+  auto result = run("%x: !tt.ptr<i16>, %o: !tt.ptr<i16>, %c: i32", body,
+                    {bufferOf<int16_t>({5, 6, 7}), bufferOf<int16_t>({1, 2, 3, 4}), Argument::scalar(1)});
+  EXPECT_EQ(valuesOf<int16_t>(result[1]), (std::vector<int16_t>{5, 5, 7, 4}));
+}
+
+TEST(Atomics, polls_of_tiles) {
+  std::string body = R"(
+    %i = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>
+    %xs = tt.splat %x : !tt.ptr<i32> -> tensor<4x!tt.ptr<i32>>
+    %xp = tt.addptr %xs, %i : tensor<4x!tt.ptr<i32>>, tensor<4xi32>
+    %came = tt.atomic_poll acquire, gpu, %xp, %i timeout %n : tensor<4x!tt.ptr<i32>>, tensor<4xi32> -> tensor<4xi1>
+    %bits = arith.extui %came : tensor<4xi1> to tensor<4xi32>
+    tt.store %xp, %bits : tensor<4x!tt.ptr<i32>>)";
+  auto result = run("%x: !tt.ptr<i32>, %n: i64", body, {bufferOf<int32_t>({0, 5, 2, 4}), Argument::scalar(0)});
+  EXPECT_EQ(valuesOf<int32_t>(result[0]), (std::vector<int32_t>{1, 0, 1, 0}));
+}
+
 TEST(Blocks, pointers_with_boundaries) {
   // A 3x5 tensor; the 4x4 block at (1, 2) sticks out by two rows and one column.
   std::string body = R"(

@@ -64,6 +64,9 @@ public:
   Values fromFp8ToHalf(Builder &b, mlir::ValueRange values, mlir::Type from, mlir::Type to) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;
   mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
+  mlir::Value fastDivide(Builder &b, mlir::Value x, mlir::Value y) const override {
+    return call(b, x.getType(), "llvm.amdgcn.fdiv.fast", {x, y});
+  }
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
   mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const override;
   void endThread(Builder &b) const override { call(b, "llvm.amdgcn.endpgm", {}); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Atomics and polls of a tile program: one element after the other, in the order of the tile.
+// Atomics of a tile program: one element after the other, in the order of the tile. Polls are in Polls.cpp.
 #include "compiler/lowering/host/HostEmitter.h"
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/lowering/peer/PeerTarget.h"
@@ -24,10 +24,19 @@ static LLVM::AtomicOrdering orderingOf(MemSemantic semantic) {
   llvm_unreachable("unknown memory semantic");
 }
 
-// One element. Every scope is at least as wide as the process here, so scopes need no names.
+// One element; nothing for a store. Every scope is at least as wide as the process here, so scopes need no names.
 Value HostEmitter::atomicStep(Operation *op, Value address, Value value, Value compare) {
   Value pointer = toPointer(address);
-  Type element = elementTypeOf(op->getResult(0).getType()), type = value.getType();
+  if (auto load = dyn_cast<AtomicLoadOp>(op)) {
+    Type type = registerType(elementTypeOf(load.getType()));
+    return LLVM::LoadOp::create(b, loc, type, pointer, sizeOf(type), false, false, false, false,
+                                orderingOf(load.getSem()));
+  }
+  Type type = value.getType();
+  if (auto store = dyn_cast<AtomicStoreOp>(op)) {
+    LLVM::StoreOp::create(b, loc, value, pointer, sizeOf(type), false, false, false, orderingOf(store.getSem()));
+    return {};
+  }
   if (auto cas = dyn_cast<AtomicCASOp>(op)) {
     Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
     auto asBits = [&](Value x) { return x.getType() == bits ? x : Value(arith::BitcastOp::create(b, loc, bits, x)); };
@@ -40,6 +49,7 @@ Value HostEmitter::atomicStep(Operation *op, Value address, Value value, Value c
     return old.getType() == type ? old : Value(arith::BitcastOp::create(b, loc, type, old));
   }
   auto rmw = cast<AtomicRMWOp>(op);
+  Type element = elementTypeOf(rmw.getType());
   if (rmw.getAtomicRmwOp() == RMWOp::FAdd && isNarrowFloat(element))
     return atomicNarrowAdd(rmw, pointer, value);
   return LLVM::AtomicRMWOp::create(b, loc, peer::atomicOperation(rmw.getAtomicRmwOp()), pointer, value,
@@ -68,96 +78,93 @@ Value HostEmitter::atomicNarrowAdd(AtomicRMWOp op, Value pointer, Value value) {
   return loop.getResult(0);
 }
 
-// Elements one after the other; a tile's old values go to its buffer when somebody reads them.
+namespace {
+/// What an atomic is given; null what it does not take.
+struct AtomicOperands {
+  Value pointer, value, compare, mask;
+};
+} // namespace
+
+static AtomicOperands operandsOf(Operation *op) {
+  if (auto cas = dyn_cast<AtomicCASOp>(op))
+    return {cas.getPtr(), cas.getVal(), cas.getCmp(), {}};
+  if (auto load = dyn_cast<AtomicLoadOp>(op))
+    return {load.getPtr(), {}, {}, load.getMask()};
+  if (auto store = dyn_cast<AtomicStoreOp>(op))
+    return {store.getPtr(), store.getValue(), {}, store.getMask()};
+  auto rmw = cast<AtomicRMWOp>(op);
+  return {rmw.getPtr(), rmw.getVal(), {}, rmw.getMask()};
+}
+
 void HostEmitter::emitAtomic(Operation *op) {
-  auto cas = dyn_cast<AtomicCASOp>(op);
-  auto rmw = dyn_cast<AtomicRMWOp>(op);
-  Value pointer = op->getOperand(0), value = cas ? cas.getVal() : rmw.getVal();
-  Value compare = cas ? cas.getCmp() : Value(), mask = cas ? Value() : rmw.getMask();
-  Value result = op->getResult(0);
-  Type type = registerType(elementTypeOf(result.getType()));
-  auto tile = dyn_cast<RankedTensorType>(result.getType());
-  if (!tile) {
-    PieceScope scope(*this, 1);
-    Access access = accessAt(op, pointer, mask, {});
-    auto step = [&] {
-      return atomicStep(op, access.address.scalar, scalar(value), compare ? scalar(compare) : Value());
-    };
-    if (!access.mask) {
-      scalars[result] = step();
-      return;
-    }
-    auto branch = scf::IfOp::create(b, loc, TypeRange{type}, access.mask->scalar, true);
-    Value none = zero(type);
-    none.getDefiningOp()->moveBefore(branch);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(branch.thenBlock());
-    scf::YieldOp::create(b, loc, ValueRange{step()});
-    b.setInsertionPointToEnd(branch.elseBlock());
-    scf::YieldOp::create(b, loc, ValueRange{none});
-    scalars[result] = branch.getResult(0);
+  AtomicOperands given = operandsOf(op);
+  if (auto store = dyn_cast<AtomicStoreOp>(op); store && store.getSem() == MemSemantic::Release)
+    fenceStreams(); // unlike a locked instruction, it would overtake them
+  if (isa<RankedTensorType>(given.pointer.getType()))
+    return emitAtomicTile(op, given.pointer, {given.value, given.compare}, given.mask);
+  PieceScope scope(*this, 1);
+  Access access = accessAt(op, given.pointer, given.mask, {});
+  auto step = [&] {
+    return atomicStep(op, access.address.scalar, given.value ? scalar(given.value) : Value(),
+                      given.compare ? scalar(given.compare) : Value());
+  };
+  Value result = op->getNumResults() ? op->getResult(0) : Value();
+  if (!access.mask) {
+    Value old = step();
+    if (result)
+      scalars[result] = old;
     return;
   }
+  SmallVector<Type> types;
+  if (result)
+    types.push_back(registerType(result.getType()));
+  auto branch = scf::IfOp::create(b, loc, types, access.mask->scalar, /*withElseRegion=*/bool(result));
+  OpBuilder::InsertionGuard guard(b);
+  if (!result) {
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    step();
+    return;
+  }
+  Value none = zero(types.front());
+  none.getDefiningOp()->moveBefore(branch);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  scf::YieldOp::create(b, loc, ValueRange{step()});
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, ValueRange{none});
+  scalars[result] = branch.getResult(0);
+}
+
+// Elements one after the other; the values that were read go to the result's buffer when somebody reads them.
+void HostEmitter::emitAtomicTile(Operation *op, Value pointer, std::array<Value, 2> given, Value mask) {
+  auto tile = cast<RankedTensorType>(pointer.getType());
   TileBuffer *olds = nullptr;
-  if (!result.use_empty())
-    olds = allocateFor(ValueRange{result})[0];
-  LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(value, pointer), maxLanes());
+  if (op->getNumResults() && !op->getResult(0).use_empty())
+    olds = allocateFor(op->getResults())[0];
+  Type type = registerType(elementTypeOf(valueTypeOf(tile)));
+  LaneMap lanes = chooseLanes(tile.getShape(), plan.preferredDim(given[0] ? given[0] : pointer, pointer), maxLanes());
   iterate(tile.getShape(), lanes, [&](TileIndex index) {
     Access access = accessAt(op, pointer, mask, index);
-    Value addresses = toLanes(access.address), values = toLanes(evaluate(value, index));
-    Value compares = compare ? toLanes(evaluate(compare, index)) : Value();
-    Value active = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
-    bool vector = isa<VectorType>(values.getType());
-    Value addressMemory = vector ? spill(addresses) : Value(), valueMemory = vector ? spill(values) : Value();
-    Value compareMemory = vector && compares ? spill(compares) : Value(),
-          oldMemory = olds ? spill(zero(values.getType())) : Value();
+    Value addresses = toLanes(access.address), active;
+    std::array<Value, 2> values;
+    for (auto [value, from] : llvm::zip(values, given))
+      if (from)
+        value = toLanes(evaluate(from, index));
+    active = access.mask ? toLanes(*access.mask) : constantLike(b.getI1Type(), -1, addresses);
+    auto vector = dyn_cast<VectorType>(addresses.getType());
+    Type whole = vector ? Type(vector.clone(type)) : type;
+    auto spilled = [&](Value value) { return vector && value ? spill(value) : Value(); };
+    Value addressMemory = spilled(addresses);
+    std::array<Value, 2> memory = {spilled(values[0]), spilled(values[1])};
+    Value oldMemory = olds ? spill(zero(whole)) : Value();
     forActiveLanes(active, [&](Value lane) {
-      auto at = [&](Value memory, Value whole) {
-        return vector ? spilledLane(memory, getElementTypeOrSelf(whole.getType()), lane) : whole;
+      auto at = [&](Value from, Value value) {
+        return vector && value ? spilledLane(from, getElementTypeOrSelf(value.getType()), lane) : value;
       };
-      Value old = atomicStep(op, at(addressMemory, addresses), at(valueMemory, values),
-                             compares ? at(compareMemory, compares) : Value());
+      Value old = atomicStep(op, at(addressMemory, addresses), at(memory[0], values[0]), at(memory[1], values[1]));
       if (olds)
         storeTo(gep(oldMemory, type, lane), old);
     });
     if (olds)
-      writeBuffer(*olds, index, LaneValue::general(loadFrom(oldMemory, values.getType())));
+      writeBuffer(*olds, index, LaneValue::general(loadFrom(oldMemory, whole)));
   });
-}
-
-// Relaxed loads until the expected bits are there or the time is over, then the acquire fence. One load always. A wait
-// without end is left through the stop check.
-void HostEmitter::emitPoll(AtomicPollOp op) {
-  PieceScope scope(*this, 1);
-  Access access = accessAt(op, op.getPtr(), {}, {});
-  Value pointer = toPointer(access.address.scalar), expected = scalar(op.getExpected());
-  Type type = expected.getType(), word = b.getI64Type();
-  auto clock = [&] { return callExtern(peer::externCallName({peer::ExternCall::Kind::Clock}), word, {}); };
-  Value limit, start;
-  if (op.getTimeout()) {
-    limit = scalar(op.getTimeout());
-    start = clock();
-  }
-  auto loop = scf::WhileOp::create(
-      b, loc, TypeRange{b.getI1Type()}, ValueRange{},
-      [&](OpBuilder &, Location, ValueRange) {
-        Value seen = LLVM::LoadOp::create(b, loc, type, pointer, sizeOf(type), false, false, false, false,
-                                          LLVM::AtomicOrdering::monotonic);
-        Value different = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, seen, expected), again = different;
-        if (limit) {
-          Value passed = arith::SubIOp::create(b, loc, clock(), start);
-          Value inTime = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, passed, limit);
-          again = arith::AndIOp::create(b, loc, again, inTime);
-        }
-        Value same = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, seen, expected);
-        scf::ConditionOp::create(b, loc, again, ValueRange{same});
-      },
-      [&](OpBuilder &, Location, ValueRange) {
-        emitStopCheck(op, /*spin=*/true);
-        scf::YieldOp::create(b, loc);
-      });
-  b.setInsertionPointAfter(loop);
-  if (op.getSem() != MemSemantic::Relaxed)
-    LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acquire, StringRef());
-  scalars[op.getResult()] = loop.getResult(0);
 }

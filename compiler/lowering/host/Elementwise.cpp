@@ -192,7 +192,7 @@ Value HostEmitter::computeFloat(Operation *op, ArrayRef<Value> in) {
             return isNarrowFloat(to) ? emit.fusedToOdd(wide[0], wide[1], wide[2]) : emit.cloneOn(op, wide, type);
           })
           .Case<PreciseSqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, wide[0]); })
-          .Case<PreciseDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
+          .Case<PreciseDivFOp, ApproxDivFOp>([&](auto) { return arith::DivFOp::create(b, loc, wide[0], wide[1]); })
           .Case<arith::RemFOp>([&](auto) { return emit.remainder(wide[0], wide[1]); })
           .Case<math::CopySignOp>([&](auto) { return emit.copySign(wide[0], wide[1]); })
           .Default([&](Operation *) { return emit.cloneOn(op, wide, type); });

@@ -93,7 +93,7 @@ void HostEmitter::emitOp(Operation *op) {
   PieceScope scope(*this, 1);
   if (auto store = dyn_cast<StoreOp>(op))
     return emitStore(store);
-  if (isa<AtomicRMWOp, AtomicCASOp>(op))
+  if (isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp>(op))
     return emitAtomic(op);
   if (auto poll = dyn_cast<AtomicPollOp>(op))
     return emitPoll(poll);
@@ -306,8 +306,9 @@ static bool isSpin(scf::WhileOp loop) {
   return loop
       ->walk([](Operation *op) {
         auto load = dyn_cast<LoadOp>(op);
-        return isa<AtomicRMWOp, AtomicCASOp>(op) || (load && load.getIsVolatile()) ? WalkResult::interrupt()
-                                                                                   : WalkResult::advance();
+        return isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp>(op) || (load && load.getIsVolatile())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }

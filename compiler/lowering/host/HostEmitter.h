@@ -158,7 +158,15 @@ private:
   void emitAtomic(mlir::Operation *op);
   mlir::Value atomicStep(mlir::Operation *op, mlir::Value address, mlir::Value value, mlir::Value compare);
   mlir::Value atomicNarrowAdd(triton::AtomicRMWOp op, mlir::Value pointer, mlir::Value value);
+  /// `given`: the value and what it is compared with, null where `op` takes none.
+  void emitAtomicTile(mlir::Operation *op, mlir::Value pointer, std::array<mlir::Value, 2> given, mlir::Value mask);
+
+  //===-- Polls.cpp ----------------------------------------------------------------------------------------------===//
   void emitPoll(triton::AtomicPollOp op);
+  void pollTile(triton::AtomicPollOp op, mlir::Value start);
+  /// Waits for one element; whether it came. `start`: when the wait began, null where it has no limit.
+  mlir::Value pollStep(triton::AtomicPollOp op, mlir::Value address, mlir::Value expected, mlir::Value start);
+  mlir::Value clock(); ///< nanoseconds
 
   //===-- Reduce.cpp, Dot.cpp, Debug.cpp -------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);

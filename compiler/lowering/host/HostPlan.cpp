@@ -30,7 +30,7 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 int heddle::host::operationCost(Operation *op) {
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
     return 24;
-  if (isa<arith::DivFOp, PreciseDivFOp, PreciseSqrtOp, math::SqrtOp>(op))
+  if (isa<arith::DivFOp, ApproxDivFOp, PreciseDivFOp, PreciseSqrtOp, math::SqrtOp>(op))
     return 8;
   if (isa<FpToFpOp>(op))
     return 14;
@@ -55,8 +55,8 @@ Value heddle::host::baseOfPointer(Value pointer) {
 
 // Operations whose tile results always live in memory.
 static bool alwaysMaterialised(Operation *op) {
-  return isa<ReduceOp, ScanOp, DotOp, HistogramOp, MapElementwiseOp, AtomicRMWOp, AtomicCASOp, ExternElementwiseOp>(
-             op) ||
+  return isa<ReduceOp, ScanOp, DotOp, HistogramOp, MapElementwiseOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp,
+             AtomicPollOp, ExternElementwiseOp>(op) ||
          op->getNumRegions() != 0;
 }
 
@@ -267,7 +267,7 @@ void HostPlan::decideLoad(LoadOp load) {
     if (fused && mayWrite(root) && root->getNumRegions() == 0) {
       // In one pass over the tile an element is stored before the next one is loaded. That is only right when the
       // store cannot hit an element still to be loaded: the same addresses, or buffers of different arguments.
-      Value target = isa<StoreOp, AtomicRMWOp, AtomicCASOp>(root) ? root->getOperand(0) : Value();
+      Value target = isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicStoreOp>(root) ? root->getOperand(0) : Value();
       Value loadBase = baseOfPointer(load.getPtr()), rootBase = target ? baseOfPointer(target) : Value();
       bool sameElements = target == load.getPtr() && hasDistinctElements(target);
       fused = target && (sameElements || (loadBase && rootBase && loadBase != rootBase));

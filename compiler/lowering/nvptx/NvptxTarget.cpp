@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
@@ -70,6 +71,16 @@ Value NvptxTarget::assembly(Builder &b, Type result, const std::string &text, co
                                    /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(),
                                    ArrayAttr())
       .getResult(0);
+}
+
+Type NvptxTarget::assemblyType(OpBuilder &b, StringRef constraint) const {
+  return llvm::StringSwitch<Type>(constraint)
+      .Case("h", b.getI16Type())
+      .Case("r", b.getI32Type())
+      .Case("l", b.getI64Type())
+      .Case("f", b.getF32Type())
+      .Case("d", b.getF64Type())
+      .Default({});
 }
 
 //===-- Shared memory --------------------------------------------------------------------------------------------===//

@@ -62,10 +62,15 @@ public:
   Values fromFp8(Builder &b, mlir::ValueRange values, mlir::Type from) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;
   mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
+  mlir::Value fastDivide(Builder &b, mlir::Value x, mlir::Value y) const override {
+    return call(b, x.getType(), "llvm.nvvm.div.approx.f", {x, y});
+  }
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
   mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const override {
     return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
   }
+  mlir::Type assemblyType(mlir::OpBuilder &b, llvm::StringRef constraint) const override;
+  const char *assemblyAdvice() const override { return "PTX has the registers `h`, `r`, `l`, `f` and `d`"; }
   void endThread(Builder &b) const override { call(b, "llvm.nvvm.exit", {}); }
 
 private:

@@ -51,23 +51,33 @@ ThreadEmitter::Values ThreadEmitter::swapAt(AtomicCASOp op, MemSemantic semantic
   return {fromMemory(old, element)};
 }
 
+ThreadEmitter::Values ThreadEmitter::loadAt(AtomicLoadOp op, MemSemantic semantic, int64_t reg) {
+  Type element = elementTypeOf(op.getType());
+  auto stored = cast<IntegerType>(memoryType(element));
+  return {fromMemory(target.atomicLoad(b, stored, of(op.getPtr())[size_t(reg)], semantic, op.getScope()), element)};
+}
+
 // Where fences give updates their order, one before all elements of a thread and one behind them are enough: nothing is
 // said of the order among elements.
 void ThreadEmitter::emitAtomic(Operation *op) {
   orderAccess(op);
   auto update = dyn_cast<AtomicRMWOp>(op);
   auto swap = dyn_cast<AtomicCASOp>(op);
+  auto load = dyn_cast<AtomicLoadOp>(op);
   Value result = op->getResult(0);
   Type tile = op->getOperand(0).getType(), element = elementTypeOf(result.getType());
-  MemSemantic semantic = update ? update.getSem() : swap.getSem();
-  MemScope scope = update ? update.getScope() : swap.getScope();
-  Values masks = update && update.getMask() ? of(update.getMask()) : Values();
+  MemSemantic semantic = update ? update.getSem() : swap ? swap.getSem() : load.getSem();
+  MemScope scope = update ? update.getScope() : swap ? swap.getScope() : load.getScope();
+  Value mask = update ? update.getMask() : load ? load.getMask() : Value();
+  Values masks = mask ? of(mask) : Values();
   int64_t together = update && updatesPairs(update) ? 2 : 1;
   bool fencesAll = target.ordersByFences() && registersOf(tile) > 1;
   if (fencesAll)
     target.fenceBefore(b, semantic, scope);
   MemSemantic each = fencesAll ? MemSemantic::Relaxed : semantic;
-  auto access = [&](int64_t reg) { return update ? updateAt(update, each, reg) : swapAt(swap, each, reg); };
+  auto access = [&](int64_t reg) {
+    return update ? updateAt(update, each, reg) : swap ? swapAt(swap, each, reg) : loadAt(load, each, reg);
+  };
   SmallVector<Type> types(size_t(together), threadType(element));
   Values nothing(size_t(together), zeroOf(types.front()));
   auto masked = [&](int64_t reg) {
@@ -77,4 +87,29 @@ void ThreadEmitter::emitAtomic(Operation *op) {
                                                     : broadcastFromOwners(tile, element, masked, together);
   if (fencesAll)
     target.fenceAfter(b, semantic, scope);
+  // Each thread has read its elements; what comes next may be for what another one read.
+  if (load && semantic == MemSemantic::Acquire && isa<RankedTensorType>(tile) && !divergent)
+    meet();
+}
+
+void ThreadEmitter::emitAtomicStore(AtomicStoreOp op) {
+  orderAccess(op);
+  Type tile = op.getPtr().getType(), element = elementTypeOf(op.getValue().getType());
+  bool isTile = isa<RankedTensorType>(tile);
+  LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
+  Value owner = isOwner(layout);
+  Values masks = op.getMask() ? of(op.getMask()) : Values();
+  bool fencesAll = target.ordersByFences() && registersOf(tile) > 1;
+  if (fencesAll)
+    target.fenceBefore(b, op.getSem(), op.getScope());
+  for (int64_t reg = 0; reg < registersOf(tile); ++reg) {
+    if (isTile && firstCopy(layout, reg) != reg)
+      continue;
+    auto store = [&]() -> Values {
+      Value value = toMemory(of(op.getValue())[size_t(reg)], element), pointer = of(op.getPtr())[size_t(reg)];
+      target.atomicStore(b, value, pointer, fencesAll ? MemSemantic::Relaxed : op.getSem(), op.getScope());
+      return {};
+    };
+    when(both(owner, masks.empty() ? Value() : masks[size_t(reg)]), {}, store, {});
+  }
 }

@@ -276,6 +276,10 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
           return target.approximateDivide(b, x[0], x[1]);
         });
       })
+      .Case([&](ApproxDivFOp) -> Value {
+        return options.approximates ? target.fastDivide(b, in[0], in[1])
+                                    : Value(arith::DivFOp::create(b, in[0], in[1]));
+      })
       .Case([&](PreciseDivFOp) {
         return inF32([&](ArrayRef<Value> x) -> Value { return arith::DivFOp::create(b, x[0], x[1]); });
       })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Global memory. Neighbouring registers that are neighbours in memory travel in one access of up to 16 bytes. A load
-// that its mask forbids reads zeros from a place of ours, so that loads need no branch. Effects are in Atomics.cpp.
+// that its mask forbids reads zeros from a place of ours, so that loads need no branch. Effects are in Atomics.cpp,
+// waits in Polls.cpp.
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/lowering/peer/ZeroMemory.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
@@ -207,63 +208,6 @@ void ThreadEmitter::emitStore(StoreOp op) {
          {});
     rest = rest.drop_front(run.size());
   }
-}
-
-// One poll always; without a limit, until the value is there.
-Value ThreadEmitter::waitForValue(AtomicPollOp op, bool mayEnd) {
-  Value expected = scalar(op.getExpected()), pointer = scalar(op.getPtr());
-  Type word = b.getI64Type();
-  auto clock = [&] { return callExtern(peer::externCallName({peer::ExternCall::Kind::Clock}), word, {}); };
-  Value limit, start;
-  if (op.getTimeout()) {
-    limit = scalar(op.getTimeout());
-    start = clock();
-  }
-  auto loop = scf::WhileOp::create(
-      b, TypeRange{b.getI1Type()}, ValueRange{},
-      [&](OpBuilder &, Location, ValueRange) {
-        Value seen = target.compareAndSwap(b, pointer, expected, expected, op.getSem(), op.getScope());
-        Value different = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, expected), again = different;
-        if (limit) {
-          Value passed = arith::SubIOp::create(b, clock(), start);
-          again = arith::AndIOp::create(b, again, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, passed, limit));
-        }
-        if (mayEnd)
-          again = arith::AndIOp::create(b, again,
-                                        arith::XOrIOp::create(b, someProgramFailed(), constantOf(b.getI1Type(), 1)));
-        Value same = arith::XOrIOp::create(b, different, constantOf(b.getI1Type(), 1));
-        scf::ConditionOp::create(b, again, ValueRange{same});
-      },
-      [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(b, ValueRange{}); });
-  return loop.getResult(0);
-}
-
-// One thread waits; the others wait for it, and learn how it ended.
-void ThreadEmitter::emitPoll(AtomicPollOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
-  orderAccess(op);
-  Value never = constantOf(b.getI1Type(), 0);
-  Value came = when(isOwner(LinearLayout()), {b.getI1Type()},
-                    [&]() -> Values { return {waitForValue(op, mayFail && !op.getTimeout())}; }, {never})
-                   .front();
-  if (!op.getTimeout() && !mayFail) {
-    meet();
-    emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
-    return;
-  }
-  came = target.barrierOr(b, came, options.warps);
-  pending.clear();
-  if (mayFail && !op.getTimeout()) {
-    Value isGone = arith::XOrIOp::create(b, came, constantOf(b.getI1Type(), 1));
-    when(isGone, {},
-         [&]() -> Values {
-           target.endThread(b);
-           return {};
-         },
-         {});
-  }
-  emitted[op.getResult()] = {came};
 }
 
 Value ThreadEmitter::callExtern(StringRef symbol, Type result, ValueRange operands) {

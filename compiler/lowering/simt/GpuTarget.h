@@ -123,6 +123,14 @@ public:
   virtual void fenceBefore(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const {}
   virtual void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const {}
 
+  /// One atomic access of an integer of 8 to 64 bits.
+  mlir::Value atomicLoad(Builder &b, mlir::IntegerType type, mlir::Value pointer, triton::MemSemantic semantic,
+                         triton::MemScope scope) const;
+  void atomicStore(Builder &b, mlir::Value value, mlir::Value pointer, triton::MemSemantic semantic,
+                   triton::MemScope scope) const;
+  /// After relaxed reads: what was written before the values that they gave is seen.
+  void acquireFence(Builder &b, triton::MemScope scope) const;
+
   /// The same by a loop of compareAndSwap, for what the chip has no instruction.
   mlir::Value updateBySwapping(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                                triton::MemSemantic semantic, triton::MemScope scope) const;
@@ -202,9 +210,16 @@ public:
   virtual mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const = 0;
   virtual mlir::Value approximateDivide(Builder &b, mlir::Value x,
                                         mlir::Value y) const = 0; ///< f32, 2 units in the last place
+  /// f32, for divisors of 2^-126 to 2^126 within 2.5 units in the last place; subnormal numbers may be taken for 0.
+  virtual mlir::Value fastDivide(Builder &b, mlir::Value x, mlir::Value y) const = 0;
   virtual mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const = 0;
   /// The upper half of the unsigned product of two i64.
   virtual mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const = 0;
+  /// The register that a constraint of the program's assembly names, as a type of so many bits; null where the chip has
+  /// none of that name, or its assembly is not taken.
+  virtual mlir::Type assemblyType(mlir::OpBuilder &b, llvm::StringRef constraint) const { return {}; }
+  /// Which constraints it takes, for a message.
+  virtual const char *assemblyAdvice() const { return "assembly is taken for NVIDIA's chips only"; }
   /// The thread ends here; all of its block do.
   virtual void endThread(Builder &b) const = 0;
 };

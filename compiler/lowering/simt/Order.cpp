@@ -38,12 +38,13 @@ static bool isKernelArgument(Value root) {
 }
 
 static bool isGlobalAccess(Operation *op) {
-  return isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicPollOp, AsyncCopyOp>(op);
+  return isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp, AsyncCopyOp>(op);
 }
 
 static MemSemantic semanticOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, MemSemantic>(op)
-      .Case<AtomicRMWOp, AtomicCASOp, AtomicPollOp>([](auto atomic) { return atomic.getSem(); })
+      .Case<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(
+          [](auto atomic) { return atomic.getSem(); })
       .Default(MemSemantic::Relaxed);
 }
 
@@ -51,8 +52,8 @@ ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
   Access access;
   access.pointer = op->getOperand(0);
   access.root = rootOf(access.pointer);
-  access.reads = !isa<StoreOp>(op);
-  access.writes = !isa<LoadOp, AtomicPollOp, AsyncCopyOp>(op);
+  access.reads = !isa<StoreOp, AtomicStoreOp>(op);
+  access.writes = !isa<LoadOp, AtomicLoadOp, AtomicPollOp, AsyncCopyOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
   auto load = dyn_cast<LoadOp>(op);
   access.byOwner = !load || isLoadedByOwner(load);
@@ -144,7 +145,8 @@ bool ThreadEmitter::mustAgree(LoadOp op) {
   Value root = rootOf(op.getPtr());
   bool isShared = false;
   source.walk([&](Operation *other) {
-    isShared |= isa<AtomicRMWOp, AtomicCASOp, AtomicPollOp>(other) && rootOf(other->getOperand(0)) == root;
+    isShared |= isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(other) &&
+                rootOf(other->getOperand(0)) == root;
   });
   return isShared;
 }
@@ -159,7 +161,7 @@ bool ThreadEmitter::isForOwner(Operation *op) {
   for (SmallPtrSet<Operation *, 8> seen; result && !next.empty();) {
     OpOperand &use = *next.pop_back_val();
     Operation *user = use.getOwner();
-    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(user)) { // by a pointer that is a scalar as well
+    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicStoreOp>(user)) { // by a pointer that is a scalar as well
       constexpr unsigned maskNumber = 2;
       result = isa<AtomicCASOp>(user) || use.getOperandNumber() < maskNumber;
       continue;
@@ -179,7 +181,7 @@ bool ThreadEmitter::isLoadedByOwner(LoadOp op) {
     return false;
   Value root = rootOf(op.getPtr());
   auto isWrite = [&](Operation *other) {
-    bool writes = isa<StoreOp, AtomicRMWOp, AtomicCASOp>(other) && rootOf(other->getOperand(0)) == root;
+    bool writes = isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicStoreOp>(other) && rootOf(other->getOperand(0)) == root;
     return writes ? WalkResult::interrupt() : WalkResult::advance();
   };
   return source.walk(isWrite).wasInterrupted();

@@ -2,7 +2,9 @@
 // Writes what one thread of a block does, from tiles with layouts: a tile is as many values as a thread has registers
 // of it, in the order of the layout's register number. Methods are grouped in files by what they emit:
 //   ThreadEmitter.cpp   frame, control flow      Places.cpp        coordinates, owners, shape operations
-//   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, atomics, calls between devices
+//   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, calls between devices
+//   Assembly.cpp        inline assembly
+//   Atomics.cpp         atomic accesses          Polls.cpp         waiting for values in memory
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
 //   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp, GroupDot.cpp   matrix products
 //   SharedTiles.cpp     rings of tiles in shared memory, asynchronous copies, matrix loads
@@ -108,9 +110,6 @@ private:
   void emitLoad(triton::LoadOp op);
   Values loadRegisters(triton::LoadOp op, bool atomically); ///< in this thread
   void emitStore(triton::StoreOp op);
-  void emitPoll(triton::AtomicPollOp op);
-  /// Waits in this one thread; whether the value came. `mayEnd`: a failed assertion of some program ends the wait.
-  Value waitForValue(triton::AtomicPollOp op, bool mayEnd);
   void emitExternCall(triton::ExternElementwiseOp op);
   /// A call that implement-calls replaces.
   Value callExtern(llvm::StringRef symbol, Type result, mlir::ValueRange operands);
@@ -120,11 +119,29 @@ private:
   Values inOwner(mlir::TypeRange scalars, llvm::function_ref<Values()> body);
   Value both(Value a, Value b); ///< and of two bits, either of which may be null
 
+  //===-- Assembly.cpp -------------------------------------------------------------------------------------------===//
+  void emitAssembly(triton::ElementwiseInlineAsmOp op);
+  void packWords(Value source, int64_t reg, int64_t count, llvm::ArrayRef<Type> types, Values &words);
+  Values unpackWords(llvm::ArrayRef<Value> words, Type result, int64_t count);
+
+  //===-- Polls.cpp ----------------------------------------------------------------------------------------------===//
+  void emitPoll(triton::AtomicPollOp op);
+  void pollScalar(triton::AtomicPollOp op);
+  void pollTile(triton::AtomicPollOp op);
+  /// Waits in this thread for the value of a register; whether it came. `start`: when the wait began, null where it has
+  /// no limit. `mayEnd`: a failed assertion of some program ends the wait.
+  Value waitForValue(triton::AtomicPollOp op, int64_t reg, Value start, bool mayEnd);
+  void endProgramUnless(Value came);
+  Value clock(); ///< nanoseconds
+  Value inverted(Value bit);
+
   //===-- Atomics.cpp --------------------------------------------------------------------------------------------===//
   void emitAtomic(mlir::Operation *op);
   /// The element of a register, or where updatesPairs() those of two; old values.
   Values updateAt(triton::AtomicRMWOp op, triton::MemSemantic semantic, int64_t reg);
   Values swapAt(triton::AtomicCASOp op, triton::MemSemantic semantic, int64_t reg);
+  Values loadAt(triton::AtomicLoadOp op, triton::MemSemantic semantic, int64_t reg);
+  void emitAtomicStore(triton::AtomicStoreOp op);
   bool updatesPairs(triton::AtomicRMWOp op);
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its results, those of so
   /// many registers `together`, which have one mask.

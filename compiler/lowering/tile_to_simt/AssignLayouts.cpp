@@ -32,7 +32,8 @@ static bool isShape(Operation *op) {
 bool LayoutAssigner::isElementwise(Operation *op) {
   if (isa<MapElementwiseOp>(op))
     return true;
-  if (op->getNumResults() != 1 || op->getNumRegions() || isShape(op) || isa<LoadOp, ExternElementwiseOp>(op))
+  if (op->getNumResults() != 1 || op->getNumRegions() || isShape(op) ||
+      isa<LoadOp, ExternElementwiseOp, ElementwiseInlineAsmOp>(op))
     return false;
   StringRef dialect = op->getDialect()->getNamespace();
   return op->hasTrait<mlir::OpTrait::Elementwise>() || dialect == "arith" || dialect == "math" || dialect == "ub";
@@ -49,10 +50,10 @@ bool LayoutAssigner::visit(Operation *op) {
     return false;
   if (llvm::all_of(op->getResults(), [&](Value result) { return !tileOf(result) || own(result); }))
     return false;
-  if (isa<LoadOp, AtomicRMWOp, AtomicCASOp>(op)) {
+  if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp>(op)) {
     setAll(accessLayout(op, op->getOperand(0)));
-  } else if (auto call = dyn_cast<ExternElementwiseOp>(op)) {
-    for (Value source : call.getSrcs())
+  } else if (isa<ExternElementwiseOp, ElementwiseInlineAsmOp>(op)) {
+    for (Value source : op->getOperands())
       if (const LinearLayout *layout = tileOf(source) ? own(source) : nullptr) {
         setAll(*layout);
         return changed;

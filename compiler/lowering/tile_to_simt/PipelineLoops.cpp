@@ -430,7 +430,7 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
           all += int64_t(llvm::alignTo(uint64_t(tileBytes(operand.tile)), 1024));
       }
       operandBytes = std::max(operandBytes, all);
-    } else if (isa<ReduceOp, ScanOp, GatherOp, HistogramOp, AtomicRMWOp, AtomicCASOp>(op) ||
+    } else if (isa<ReduceOp, ScanOp, GatherOp, HistogramOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp>(op) ||
                (isa<DotOp>(op) && !target.matrixInstruction(cast<DotOp>(op)))) {
       int64_t all = 0;
       for (Value operand : op->getOperands())

@@ -135,7 +135,7 @@ bool LayoutAssigner::rewriteMerge(Operation *op) {
 }
 
 void LayoutAssigner::rewrite(Operation *op) {
-  if (isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp>(op))
+  if (isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(op))
     return rewriteAccess(op);
   if (auto dot = dyn_cast<DotOp>(op))
     return rewriteDot(dot);

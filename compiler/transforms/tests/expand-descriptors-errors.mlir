@@ -1,8 +1,16 @@
 // RUN: heddle-opt %s --heddle-expand-descriptors --split-input-file --verify-diagnostics
 
 // expected-error @+2 {{argument 1 of `kernel` is a tensor descriptor}}
-// expected-note @+1 {{pass pointer, shape and strides, and call `make_tensor_descriptor` in the kernel}}
+// expected-note @+1 {{pass it with its sizes (i32) and strides (i64) as the arguments after it, or pass pointer, shape and strides, and call `make_tensor_descriptor` in the kernel}}
 tt.func public @kernel(%n: i32, %d: !tt.tensordesc<tensor<8x8xf32>> {tt.nv_tma_desc = 1 : i32}) {
+  tt.return
+}
+
+// -----
+
+// expected-error @+2 {{argument 0 of `missing_stride` is a tensor descriptor}}
+// expected-note @+1 {{pass it with its sizes (i32) and strides (i64)}}
+tt.func public @missing_stride(%d: !tt.tensordesc<tensor<8x8xf32>>, %m: i32, %n: i32, %s: i64, %p: !tt.ptr<f32>) {
   tt.return
 }
 

@@ -36,6 +36,18 @@ tt.func @rows(%a: !tt.ptr<f32>, %m: i32, %r: tensor<32xi16>, %s: i64, %y: i32) {
   tt.return
 }
 
+// A descriptor that the kernel is given: its base, and the sizes and strides after it.
+// CHECK-LABEL: @given(
+// CHECK-SAME: %[[BASE:.*]]: !tt.ptr<f16>, %[[M:.*]]: i32, %[[N:.*]]: i32, %[[S:.*]]: i64, %[[U:.*]]: i64, %{{.*}}: i32)
+// CHECK-DAG: tt.splat %[[BASE]]
+// CHECK-DAG: tt.splat %[[S]]
+// CHECK: tt.load
+tt.func public @given(%d: !tt.tensordesc<tensor<8x16xf16>>, %m: i32, %n: i32, %s: i64, %u: i64, %i: i32) {
+  %v = tt.descriptor_load %d[%i, %i] : !tt.tensordesc<tensor<8x16xf16>> -> tensor<8x16xf16>
+  tt.descriptor_store %d[%i, %i], %v : !tt.tensordesc<tensor<8x16xf16>>, tensor<8x16xf16>
+  tt.return
+}
+
 // The sign of a minimum is that of the descriptor's element.
 // CHECK-LABEL: @reductions
 // CHECK: tt.atomic_rmw fadd, relaxed, gpu

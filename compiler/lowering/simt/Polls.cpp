@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Waiting for values in memory. One thread waits for a scalar; for a tile each owner waits for its elements one after
+// the other, within one limit of time: what comes while an earlier one is awaited is there when its turn comes.
+#include "compiler/lowering/peer/ExternCalls.h"
+#include "compiler/lowering/simt/ThreadEmitter.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+Value ThreadEmitter::clock() {
+  return callExtern(peer::externCallName({peer::ExternCall::Kind::Clock}), b.getI64Type(), {});
+}
+
+Value ThreadEmitter::inverted(Value bit) {
+  return arith::XOrIOp::create(b, bit, constantOf(b.getI1Type(), 1));
+}
+
+// One look always; without a limit, until the value is there. The value of a scalar is read by a compare-and-swap with
+// the operation's order, those of a tile by relaxed loads, which a fence follows.
+Value ThreadEmitter::waitForValue(AtomicPollOp op, int64_t reg, Value start, bool mayEnd) {
+  Value expected = of(op.getExpected())[size_t(reg)], pointer = of(op.getPtr())[size_t(reg)];
+  bool isTile = isa<RankedTensorType>(op.getPtr().getType());
+  auto loop = scf::WhileOp::create(
+      b, TypeRange{b.getI1Type()}, ValueRange{},
+      [&](OpBuilder &, Location, ValueRange) {
+        Value seen = isTile ? target.atomicLoad(b, cast<IntegerType>(expected.getType()), pointer, MemSemantic::Relaxed,
+                                                op.getScope())
+                            : target.compareAndSwap(b, pointer, expected, expected, op.getSem(), op.getScope());
+        Value different = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, expected), again = different;
+        if (start) {
+          Value passed = arith::SubIOp::create(b, clock(), start), limit = scalar(op.getTimeout());
+          again = arith::AndIOp::create(b, again, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, passed, limit));
+        }
+        if (mayEnd)
+          again = arith::AndIOp::create(b, again, inverted(someProgramFailed()));
+        scf::ConditionOp::create(b, again, ValueRange{inverted(different)});
+      },
+      [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(b, ValueRange{}); });
+  return loop.getResult(0);
+}
+
+void ThreadEmitter::endProgramUnless(Value came) {
+  when(inverted(came), {},
+       [&]() -> Values {
+         target.endThread(b);
+         return {};
+       },
+       {});
+}
+
+// The other threads wait for the one that does, and learn how it ended.
+void ThreadEmitter::pollScalar(AtomicPollOp op) {
+  bool mayEnd = mayFail && !op.getTimeout();
+  Value never = constantOf(b.getI1Type(), 0);
+  auto wait = [&]() -> Values { return {waitForValue(op, 0, op.getTimeout() ? clock() : Value(), mayEnd)}; };
+  Value came = when(isOwner(LinearLayout()), {b.getI1Type()}, wait, {never}).front();
+  if (!op.getTimeout() && !mayFail) {
+    meet();
+    emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
+    return;
+  }
+  came = target.barrierOr(b, came, options.warps);
+  pending.clear();
+  if (mayEnd)
+    endProgramUnless(came);
+  emitted[op.getResult()] = {came};
+}
+
+void ThreadEmitter::pollTile(AtomicPollOp op) {
+  bool mayEnd = mayFail && !op.getTimeout();
+  Type tile = op.getPtr().getType(), bit = b.getI1Type();
+  Value start = op.getTimeout() ? clock() : Value();
+  Values results =
+      broadcastFromOwners(tile, bit, [&](int64_t reg) -> Values { return {waitForValue(op, reg, start, mayEnd)}; });
+  if (op.getSem() != MemSemantic::Relaxed)
+    target.acquireFence(b, op.getScope());
+  if (mayEnd) {
+    Value isMissing = constantOf(bit, 0);
+    for (Value came : results)
+      isMissing = arith::OrIOp::create(b, isMissing, inverted(came));
+    endProgramUnless(inverted(target.barrierOr(b, isMissing, options.warps)));
+    pending.clear();
+  } else {
+    meet(); // each thread has waited for its elements; what comes next is for those of all
+  }
+  emitted[op.getResult()] = results;
+}
+
+void ThreadEmitter::emitPoll(AtomicPollOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  orderAccess(op);
+  if (isa<RankedTensorType>(op.getPtr().getType()))
+    return pollTile(op);
+  pollScalar(op);
+}
