@@ -82,7 +82,7 @@ void Executable::compileAll(CompiledGraph &compiled) {
       continue;
     }
     if (step.step.kind == Step::Kind::Kernel) {
-      step.kernel = makeKernel(source, compiled.partition, step.step, chip.name);
+      step.kernel = makeKernel(source, compiled.partition, step.step, chip);
       if (step.kernel.blocks)
         for (const auto &device : devices)
           step.loaded.push_back({device->loadModule(step.kernel.package)});

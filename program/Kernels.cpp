@@ -36,9 +36,9 @@ int64_t tileSize(int64_t elements) {
 
 } // namespace
 
-StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const std::string &target) {
+StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip) {
   if (step.columns)
-    return makeRowKernel(graph, partition, step, target);
+    return makeRowKernel(graph, partition, step, chip);
   NodeId id = step.node;
   const Node &node = graph[id];
   StepKernel kernel;
@@ -47,7 +47,7 @@ StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step
   kernel.inputs.assign(leaves.begin(), leaves.end());
   kernel.outputs = {id};
   int64_t elements = node.shape.elementCount(), size = tileSize(elements);
-  if (target != "host")
+  if (chip.vendor != Vendor::Host)
     size = std::min(size, gpuInstanceElements);
   kernel.blocks = (elements + size - 1) / size;
   if (elements == 0)
@@ -62,7 +62,7 @@ StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step
   Value mask = elements % size ? w.less(index, w.i64(elements)) : Value();
   writeTile(w, graph, expression, id, arguments[kernel.inputs.size()], index, mask);
   CompileOptions options;
-  options.target = target;
+  options.chip = &chip;
   options.exactMath = true;
   finishKernel(kernel, *w.end(), options);
   return kernel;

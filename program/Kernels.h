@@ -20,8 +20,9 @@ struct StepKernel {
   int64_t blocks = 0; ///< program instances; 0 when there is nothing to do
 };
 
-/// The kernel of a step without a collective, for a chip by name: one stored node, or what is made of rows.
-StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const std::string &target);
+/// The kernel of a step without a collective, for a chip that lives as long as the call: one stored node, or what is
+/// made of rows.
+StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip);
 
 /// None for what is no collective.
 std::optional<CollectiveKind> kindOf(hlo::Opcode opcode);

@@ -92,7 +92,7 @@ static OwningOpRef<ModuleOp> writeRowKernel(MLIRContext &context, const Graph &g
   return w.end();
 }
 
-StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const Step &step, const std::string &target) {
+StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip) {
   StepKernel kernel;
   kernel.name = graph[step.node].instruction.name;
   std::set<NodeId> leaves;
@@ -105,14 +105,14 @@ StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const S
   kernel.inputs.assign(leaves.begin(), leaves.end());
   kernel.outputs.assign(step.kept.begin(), step.kept.end());
   int64_t tile = rowTileElements(step.columns), rows = rowShapeOf(graph, step).rows;
-  bool isHost = target == "host";
+  bool isHost = chip.vendor == Vendor::Host;
   int64_t rowsPerInstance = isHost ? std::max<int64_t>(1, instanceElements / tile) : 1;
   kernel.blocks = (rows + rowsPerInstance - 1) / rowsPerInstance;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadProgramDialects(context);
   OwningOpRef<ModuleOp> module = writeRowKernel(context, graph, step, kernel, rowsPerInstance);
   CompileOptions options;
-  options.target = target;
+  options.chip = &chip;
   options.exactMath = true;
   if (!isHost)
     options.warps = rowWarps(tile);

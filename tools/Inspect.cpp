@@ -332,9 +332,9 @@ int inspectCollective(const InspectRequest &request, CollectiveKind kind) {
                                            parseReductionOf(kind, request.reduction), wanted.devices, request.bytes);
   Plan plan = planFor(collective, wanted.driver, wanted.plan);
   if (request.kernel)
-    printData(plan.target == "host" ? planKernelText(plan)
-                                    : fmt::format("// heddle compile - --target {} --warps {}\n{}", plan.target,
-                                                  plan.warps, planKernelText(plan)));
+    printData(!plan.isGpu() ? planKernelText(plan)
+                            : fmt::format("// heddle compile - --target {} --warps {}\n{}", plan.target, plan.warps,
+                                          planKernelText(plan)));
   else if (request.model)
     printData(planModelText(plan));
   else if (request.json)

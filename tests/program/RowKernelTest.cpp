@@ -55,7 +55,7 @@ TEST(RowKernel, OnTheThreadsOfAGpu) {
   const Step &step = parts.steps.front();
   EXPECT_EQ(step.columns, 600);
   EXPECT_EQ(step.kept.size(), 3u); // the squares are nobody's
-  StepKernel kernel = makeKernel(*graph, parts, step, "sm_90");
+  StepKernel kernel = makeKernel(*graph, parts, step, sm90Chip);
   EXPECT_EQ(kernel.blocks, 3);
 
   Inputs inputs = inputsOf(module);

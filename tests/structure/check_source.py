@@ -15,6 +15,8 @@ MARK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!.{0,3}#\d)")  # marks without 
 # A folder of one person's or one machine's.
 MACHINE_PATH = re.compile(r"(?<![\w.$}~-])/(?:home|root|Users|work|mnt|farm)/[\w.]")
 GENERATED = re.compile(r"(\.(o|a|so|hpkg|hsaco|cubin|pyc|inc\.h|h\.inc|cpp\.inc)|(^|/)compile_commands\.json)$")
+# What a chip can do is said by its fields (chips/Chip.h), never by which chip it is.
+CHIP_BY_NAME = re.compile(r"\b(?:gfx|sm)\w*Chip\b|[=!]= *\"(?:gfx\d|sm_)")
 GENERATED_TEXT = re.compile(r"TableGen'erated|automatically generated|auto-?generated file|DO NOT EDIT", re.IGNORECASE)
 
 
@@ -22,6 +24,11 @@ def is_source(path, text):
     if path.startswith(FOREIGN):
         return False
     return path.endswith(SOURCES) or bool("." not in pathlib.PurePath(path).name and SCRIPT.match(text))
+
+
+def may_name_chips(path):
+    name = pathlib.PurePath(path).name
+    return path.startswith(("chips/", "tests/")) or not name.endswith((".cpp", ".h")) or "Test" in name
 
 
 def check_file(root, path):
@@ -42,6 +49,9 @@ def check_file(root, path):
     if not path.startswith("tests/structure/") and any(GENERATED_TEXT.search(line) for line in lines[:5]):
         findings.append(f"{path}:1: error: a generated file is tracked; let the build make it")
     for number, line in enumerate(lines, 1):
+        chip = CHIP_BY_NAME.search(line) if not may_name_chips(path) else None
+        if chip:
+            findings.append(f"{path}:{number}: error: a chip is asked for by name, '{chip[0]}'; ask for a field of `Chip`")
         mark = MARK.search(line) if not path.startswith("tests/structure/") else None
         if mark:
             findings.append(f"{path}:{number}: error: '{mark[0]}' without an issue; write '{mark[0]}(#NUMBER)' or settle it")

@@ -129,6 +129,13 @@ class Source(Checks):
     def test_paths_that_are_fine(self):
         self.check("a.md", "framework/x, docs/home/x, https://a.example/work/x, /usr/lib/llvm-22\n")
 
+    def test_chip_by_name(self):
+        asked = "a.cpp:2: error: a chip is asked for by name"
+        self.check("a.cpp", LICENCE + "bool b = &chip == &gfx950" + "Chip;\n", asked + ", 'gfx950Chip'")
+        self.check("a.cpp", LICENCE + 'bool b = chip.name == "gfx' + '950";\n', asked)
+        self.check("a.cpp", LICENCE + "bool b = chip.laneSwaps; // of gfx950\n")
+        self.check("ATest.cpp", LICENCE + "Chip c = gfx950Chip;\n")
+
     def test_large_file(self):
         self.check("a.txt", "x" * (check_source.LARGEST_BYTES + 1), "a.txt:1: error: the file has 1048577 bytes")
         self.check("a.txt", "x" * check_source.LARGEST_BYTES)

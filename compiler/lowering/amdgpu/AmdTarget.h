@@ -16,6 +16,7 @@ public:
 
   int lanesPerWarp() const override { return chip.threadsPerWarp; }
   int64_t sharedMemoryBytes() const override { return chip.sharedMemoryBytes; }
+  int sharedMemoryBanks() const override { return chip.sharedMemoryBanks; }
   /// A compute unit has 2 KiB for each of its waves (CDNA 4: 5), half of what an operand of a small product takes: the
   /// more workgroups fit, the less a meeting of one of them costs.
   int64_t cheapSharedBytes() const override { return 0; }

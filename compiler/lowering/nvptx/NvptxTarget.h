@@ -15,6 +15,7 @@ public:
 
   int lanesPerWarp() const override { return chip.threadsPerWarp; }
   int64_t sharedMemoryBytes() const override { return chip.sharedMemoryBytes; }
+  int sharedMemoryBanks() const override { return chip.sharedMemoryBanks; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   bool waitForLaunchBefore(Builder &b) const override;
   mlir::Value threadId(Builder &b) const override { return special(b, "tid.x"); }
