@@ -116,6 +116,6 @@ void heddle::reference::addControlHandlers(HandlerTable &table) {
   };
   // Instances run one after the other, each as one thread: nothing to wait for. Printing is not a result.
   for (StringRef silent :
-       {"gpu.barrier", "tt.print", "tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents"})
+       {"gpu.barrier", "ttg.barrier", "tt.print", "tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents"})
     table[silent] = [](Program &, Operation *, const Inputs &) { return Results(); };
 }

@@ -2,6 +2,7 @@
 // Parsing, launching, and the walk over blocks; what each operation does is in the tables of the other files.
 #include "tests/reference/Evaluator.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/dialects/triton/TritonGpu.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -19,8 +20,8 @@ using namespace mlir;
 using namespace heddle::reference;
 
 void heddle::reference::registerDialects(DialectRegistry &registry) {
-  registry.insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect,
-                  LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>();
+  registry.insert<triton::TritonDialect, triton::gpu::TritonGpuDialect, arith::ArithDialect, cf::ControlFlowDialect,
+                  gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>();
 }
 
 std::string heddle::reference::describeLocation(Location location) {
@@ -130,6 +131,20 @@ Results Program::callFunction(Region &body, const Results &arguments) {
   return results;
 }
 
+// A descriptor is the base; the arguments after it are its sizes (i32) and strides (i64). Outside it reads as zero.
+static Tile passDescriptor(ArrayRef<Type> types, std::vector<Argument> &arguments, size_t index) {
+  auto rank = size_t(cast<heddle::triton::TensorDescType>(types[index]).getBlockType().getRank());
+  if (types.size() - index <= 2 * rank)
+    throw heddle::inputError("argument " + std::to_string(index) +
+                             " is a descriptor without sizes and strides after it");
+  Tile descriptor{types[index],
+                  {uint64_t(arguments[index].bytes.data()), uint64_t(heddle::triton::PaddingOption::Zero)}};
+  for (size_t i = index + 1; i <= index + 2 * rank; ++i)
+    descriptor.bits.push_back(types[i].isInteger(32) ? uint64_t(int64_t(int32_t(arguments[i].bits)))
+                                                     : arguments[i].bits);
+  return descriptor;
+}
+
 void heddle::reference::evaluate(ModuleOp module, const Grid &grid, std::vector<Argument> &arguments,
                                  const Options &options) {
   int count = 0;
@@ -142,6 +157,10 @@ void heddle::reference::evaluate(ModuleOp module, const Grid &grid, std::vector<
                      std::to_string(arguments.size()));
   Results passed;
   for (size_t i = 0; i < types.size(); ++i) {
+    if (isa<triton::TensorDescType>(types[i])) {
+      passed.push_back(passDescriptor(types, arguments, i));
+      continue;
+    }
     if (!isa<triton::PointerType>(types[i]) && !types[i].isIntOrFloat())
       throw inputError("the reference evaluator cannot pass argument " + std::to_string(i));
     Argument &argument = arguments[i];

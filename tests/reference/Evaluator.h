@@ -13,7 +13,7 @@
 // It refuses, by an Error that names the operation's location: an access outside the buffers by an active element,
 // division by zero or of the smallest integer by -1, a float-to-integer conversion out of range, an index of gather or
 // histogram out of range, a failed `tt.assert` or assumption, a program that does not end, and what it does not
-// know (`tt.extern_elementwise`, `tt.elementwise_inline_asm`, descriptors as kernel arguments).
+// know (`tt.extern_elementwise`, `tt.elementwise_inline_asm`).
 #pragma once
 #include <cstdint>
 #include <string>

@@ -182,6 +182,20 @@ TEST(Blocks, descriptor_load_store_and_reduce) {
   EXPECT_EQ(out[20], 0);
 }
 
+TEST(Blocks, descriptors_as_arguments) {
+  std::string body = R"(
+    %c1 = arith.constant 1 : i32
+    %c4 = arith.constant 4 : i32
+    ttg.barrier all
+    %v = tt.descriptor_load %d[%c1, %c4] : !tt.tensordesc<2x4xi32> -> tensor<2x4xi32>
+    tt.descriptor_store %d[%n, %n], %v : !tt.tensordesc<2x4xi32>, tensor<2x4xi32>)";
+  auto out = valuesOf<int32_t>(run("%d: !tt.tensordesc<2x4xi32>, %m: i32, %w: i32, %s: i64, %t: i64, %n: i32", body,
+                                   {thirty(), Argument::scalar(2), Argument::scalar(7), Argument::scalar(10),
+                                    Argument::scalar(1), Argument::scalar(0)})[0]);
+  EXPECT_EQ(std::vector<int32_t>(out.begin(), out.begin() + 4), (std::vector<int32_t>{14, 15, 16, 0}));
+  EXPECT_EQ(std::vector<int32_t>(out.begin() + 10, out.begin() + 15), (std::vector<int32_t>{0, 0, 0, 0, 14}));
+}
+
 TEST(Blocks, descriptor_gather_and_scatter) {
   std::string body = describe + R"(
     %d = tt.make_tensor_descriptor %x, [%n, %m], [%ld, %unit] : <i32>, <tensor<1x8xi32>>
