@@ -193,7 +193,7 @@ AxisInfo infoOfJoin(triton::JoinOp op, const AxisInfo &left, const AxisInfo &rig
 
 AxisInfo infoOfLoad(triton::LoadOp op, Operands operands) {
   AxisInfo info = unknownInfo(op.getType());
-  if (op.getIsVolatile() || triton::isBlockPointer(op.getPtr().getType()))
+  if (op.isVolatileAccess() || triton::isBlockPointer(op.getPtr().getType()))
     return info;
   for (int64_t i = 0; i < info.rank(); ++i) {
     info.axes[i].constancy = operands[0]->axes[i].constancy;

@@ -263,7 +263,7 @@ void FuncOp::print(OpAsmPrinter &printer) {
 
 void LoadOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), &getPtrMutable());
-  if (getIsVolatile()) // neither merged nor moved
+  if (isVolatileAccess()) // neither merged nor moved
     effects.emplace_back(MemoryEffects::Write::get());
 }
 

@@ -53,7 +53,11 @@ def TT_LoadOp : TT_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMetho
                        DefaultValuedAttr<BoolAttr, "false">:$isVolatile,
                        TT_CachePolicy:$cachePolicy);
   let results = (outs TT_Type:$result);
-  let extraClassDeclaration = TT_CacheHints<>.accessors;
+  let extraClassDeclaration = TT_CacheHints<>.accessors # [{
+    /// Each execution reads memory again: it says `isVolatile`, or the cache modifier `cv`, which is "do not cache, fetch
+    /// again".
+    bool isVolatileAccess() { return getIsVolatile() || cacheModifier() == CacheModifier::Volatile; }
+  }];
   let assemblyFormat = [{
     $ptr (`,` $mask^)? (`,` $other^)? oilist(`cacheModifier` `=` $cache | `evictionPolicy` `=` $evict)
     attr-dict `:` type($ptr)

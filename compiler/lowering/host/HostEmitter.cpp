@@ -306,7 +306,7 @@ static bool isSpin(scf::WhileOp loop) {
   return loop
       ->walk([](Operation *op) {
         auto load = dyn_cast<LoadOp>(op);
-        return isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp>(op) || (load && load.getIsVolatile())
+        return isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp>(op) || (load && load.isVolatileAccess())
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

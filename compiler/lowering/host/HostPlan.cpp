@@ -64,7 +64,7 @@ static bool mayWrite(Operation *op) {
   if (isMemoryEffectFree(op))
     return false;
   if (auto load = dyn_cast<LoadOp>(op))
-    return load.getIsVolatile();
+    return load.isVolatileAccess();
   if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
     SmallVector<MemoryEffects::EffectInstance> list;
     effects.getEffects(list);
@@ -258,7 +258,7 @@ void HostPlan::decideLoad(LoadOp load) {
   const Uses &use = uses[load.getResult()];
   if (use.roots.empty())
     return;
-  bool fused = use.roots.size() == 1 && !use.expanded && !use.transposed && !load.getIsVolatile();
+  bool fused = use.roots.size() == 1 && !use.expanded && !use.transposed && !load.isVolatileAccess();
   if (fused) {
     Operation *root = use.roots.front().first;
     fused = root->getBlock() == load->getBlock();

@@ -201,7 +201,7 @@ LaneValue HostEmitter::emitLoad(LoadOp load, const TileIndex &index) {
     else
       other = LaneValue::general(toStored(toLanes(other), form));
   }
-  LaneValue result = loadThrough(access, stored, other, load.getIsVolatile());
+  LaneValue result = loadThrough(access, stored, other, load.isVolatileAccess());
   if (!element.isInteger(1))
     return result;
   return result.isUniform() ? LaneValue::uniform(fromStored(result.scalar, form))

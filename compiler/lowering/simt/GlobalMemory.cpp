@@ -124,9 +124,9 @@ ThreadEmitter::Values ThreadEmitter::loadRegisters(LoadOp op, bool atomically) {
     Type whole = total > 64   ? Type(VectorType::get(total / 32, b.getI32Type()))
                  : total > 32 ? Type(width > 1 ? Type(VectorType::get(2, b.getI32Type())) : b.getI64Type())
                               : Type(b.getIntegerType(unsigned(total)));
-    auto loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile(),
+    auto loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.isVolatileAccess(),
                                        /*isNonTemporal=*/false, /*isInvariant=*/op->hasAttr("peer.invariant"));
-    if (atomically && width == 1 && !op.getIsVolatile()) { // what others write by atomics at the same time
+    if (atomically && width == 1 && !op.isVolatileAccess()) { // what others write by atomics at the same time
       loaded.setOrdering(LLVM::AtomicOrdering::monotonic);
       loaded.setSyncscope(target.deviceScope());
     }

@@ -140,7 +140,7 @@ void ThreadEmitter::expectAccesses(Region &region) {
 bool ThreadEmitter::mustAgree(LoadOp op) {
   if (divergent)
     return false;
-  if (op.getIsVolatile())
+  if (op.isVolatileAccess())
     return true;
   Value root = rootOf(op.getPtr());
   bool isShared = false;
@@ -177,7 +177,7 @@ bool ThreadEmitter::isForOwner(Operation *op) {
 // Then nobody else loads it, and nobody waits until the others have before it is stored. What the program only reads
 // may come early, and into scalar registers.
 bool ThreadEmitter::isLoadedByOwner(LoadOp op) {
-  if (op.getIsVolatile() || !isForOwner(op))
+  if (op.isVolatileAccess() || !isForOwner(op))
     return false;
   Value root = rootOf(op.getPtr());
   auto isWrite = [&](Operation *other) {

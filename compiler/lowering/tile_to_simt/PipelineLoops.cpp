@@ -112,7 +112,7 @@ static bool feedsDot(LoadOp load) {
 
 std::optional<Copy> LoopPipeliner::describe(LoadOp load) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
-  if (!tile || load.getIsVolatile() || tile.getRank() < 2 || !tile.getElementType().isIntOrFloat() ||
+  if (!tile || load.isVolatileAccess() || tile.getRank() < 2 || !tile.getElementType().isIntOrFloat() ||
       tile.getElementType().getIntOrFloatBitWidth() < 8 || !feedsDot(load))
     return std::nullopt;
   if (Value other = load.getOther(); other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat()))
