@@ -97,7 +97,8 @@ TEST(Fuzz, rare_operations_are_generated) {
   for (const char *text : {"tt.descriptor_reduce add", "tt.descriptor_reduce max", "xui32>", "tt.descriptor_gather",
                            "tt.descriptor_scatter", "tensor<1x16xi32>>, tensor<8xi16>", "tt.int_to_ptr",
                            "tt.ptr_to_int", "tensor<16x!tt.ptr<!tt.ptr<", "tt.print", "tt.assert", "lhs_k_pack = false",
-                           "rhs_k_pack = false", "tensor<16x4xf8E4M3FN> *", "tensor<16x2xi8> *"})
+                           "rhs_k_pack = false", "tensor<16x4xf8E4M3FN> *", "tensor<16x2xi8> *",
+                           "tt.atomic_load acquire", "tt.atomic_store release", "tt.atomic_poll acquire"})
     EXPECT_NE(all.find(text), std::string::npos) << text;
 }
 

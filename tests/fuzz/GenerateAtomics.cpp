@@ -106,6 +106,35 @@ void Generator::addCompareAndSwap() {
   keep(old, Facts{-8, 8});
 }
 
+// Each program stores to cells of its own, then reads them or asks whether they hold what it stored; often in another
+// order of the elements, so that threads see what other threads stored.
+void Generator::addAtomicAccess() {
+  using triton::MemSemantic;
+  auto value = choose([&](const Entry &e) { return isAtomicInteger(elementOf(e)); });
+  if (!value || depth > 0)
+    return;
+  Shape shape = shapeOf(*value);
+  Type i1 = tileType(shape, builder.getI1Type()), type = value->type();
+  int64_t count = reference::elementCount(type);
+  Buffer buffer = addOutput(elementOf(*value), count * programCount, anything(type), true);
+  Value index = ownIndex(shape), mask = randomMask(shape), pointers = pointersAt(buffer, index);
+  auto stores = random.chance(50) ? MemSemantic::Relaxed : MemSemantic::Release;
+  auto loads = random.chance(50) ? MemSemantic::Relaxed : MemSemantic::Acquire;
+  auto scope = randomScope(random);
+  triton::AtomicStoreOp::create(builder, location, pointers, value->value, mask, stores, scope);
+  if (random.chance(40)) { // the first look is the last
+    Value now = constantInteger(builder.getI64Type(), 0);
+    Value came = triton::AtomicPollOp::create(builder, location, i1, pointers, value->value, now, loads, scope);
+    keep(create("arith.select", {mask, came, constantInteger(i1, 0)}, i1), anything(i1));
+    return;
+  }
+  if (!shape.empty() && random.chance(50))
+    index = create("arith.xori", {index, constantInteger(index.getType(), random.below(count))}, index.getType());
+  mask = randomMask(shape);
+  Value read = triton::AtomicLoadOp::create(builder, location, type, pointersAt(buffer, index), mask, loads, scope);
+  keep(create("arith.select", {mask, read, constantInteger(type, 0)}, type), anything(type));
+}
+
 //===-- Blocks ---------------------------------------------------------------------------------------------------===//
 
 // A block that may stick out of its tensor on every side: the tensor is [rows, columns] inside an input of 4096.

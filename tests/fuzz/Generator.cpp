@@ -51,6 +51,7 @@ const std::vector<Generator::Family> &Generator::families() {
       {"shared_atomic", 2, &Generator::addSharedAtomic},
       {"own_atomic", 2, &Generator::addOwnAtomic},
       {"cas", 1, &Generator::addCompareAndSwap},
+      {"atomic_access", 1, &Generator::addAtomicAccess},
       {"block_pointer", 1, &Generator::addBlockPointer},
       {"descriptor", 1, &Generator::addDescriptor},
       {"descriptor_reduce", 1, &Generator::addDescriptorReduce},

@@ -110,6 +110,7 @@ private:
   void addSharedAtomic();
   void addOwnAtomic();
   void addCompareAndSwap();
+  void addAtomicAccess();
   void addBlockPointer();
 
   //===-- GenerateDescriptors.cpp
