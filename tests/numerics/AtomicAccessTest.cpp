@@ -157,6 +157,58 @@ TEST(Programs, a_loop_of_atomic_loads_of_a_tile_waits) {
               tellByTile);
 }
 
+// Instances 1 to 4 write 64 elements each, one after the other; instance 0 waits for all of them and reads them in
+// reverse, so that no thread reads what it waited for itself.
+TEST(Programs, a_poll_of_a_tile_is_over_in_every_thread) {
+  std::string body = R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %ones = arith.constant dense<1> : tensor<64xi32>
+  %all = arith.constant dense<1> : tensor<256xi32>
+  %last = arith.constant dense<255> : tensor<256xi32>
+  %p = tt.get_program_id x : i32
+  %isReader = arith.cmpi eq, %p, %c0 : i32
+  scf.if %isReader {
+    %i = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
+    %first = tt.addptr %flags, %c64 : !tt.ptr<i32>, i32
+    %fs = tt.splat %first : !tt.ptr<i32> -> tensor<256x!tt.ptr<i32>>
+    %fp = tt.addptr %fs, %i : tensor<256x!tt.ptr<i32>>, tensor<256xi32>
+    %came = tt.atomic_poll acquire, gpu, %fp, %all : tensor<256x!tt.ptr<i32>>, tensor<256xi32> -> tensor<256xi1>
+    %back = arith.subi %last, %i : tensor<256xi32>
+    %xs = tt.splat %x : !tt.ptr<i32> -> tensor<256x!tt.ptr<i32>>
+    %xp = tt.addptr %xs, %back : tensor<256x!tt.ptr<i32>>, tensor<256xi32>
+    %v = tt.load %xp : tensor<256x!tt.ptr<i32>>
+    %os = tt.splat %o : !tt.ptr<i32> -> tensor<256x!tt.ptr<i32>>
+    %op = tt.addptr %os, %i : tensor<256x!tt.ptr<i32>>, tensor<256xi32>
+    tt.store %op, %v : tensor<256x!tt.ptr<i32>>
+  } else {
+    %j = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %before = arith.subi %p, %c1 : i32
+    %at = arith.muli %before, %c64 : i32
+    %flag = tt.addptr %flags, %at : !tt.ptr<i32>, i32
+    %turn = tt.atomic_poll acquire, gpu, %flag, %c1 : !tt.ptr<i32>, i32 -> i1
+    %here = tt.addptr %x, %at : !tt.ptr<i32>, i32
+    %hs = tt.splat %here : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+    %hp = tt.addptr %hs, %j : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+    %ats = tt.splat %at : i32 -> tensor<64xi32>
+    %w = arith.addi %ats, %j : tensor<64xi32>
+    %values = arith.addi %w, %ones : tensor<64xi32>
+    tt.store %hp, %values : tensor<64x!tt.ptr<i32>>
+    %mine = tt.addptr %flag, %c64 : !tt.ptr<i32>, i32
+    %ms = tt.splat %mine : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+    %mp = tt.addptr %ms, %j : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+    tt.atomic_store release, gpu, %mp, %ones : tensor<64x!tt.ptr<i32>>
+  })";
+  std::vector<int32_t> flags(5 * 64), expected;
+  std::fill_n(flags.begin(), 64, 1);
+  for (int i = 256; i > 0; --i)
+    expected.push_back(i);
+  auto result = runOnDevice("%x: !tt.ptr<i32>, %flags: !tt.ptr<i32>, %o: !tt.ptr<i32>", body,
+                            {zeros<int32_t>(256), bufferOf(flags), zeros<int32_t>(256)}, {5, 1, 1});
+  EXPECT_EQ(valuesOf<int32_t>(result[2]), expected);
+}
+
 // One look at each element always; one limit for all of them.
 TEST(Programs, a_poll_of_a_tile_with_a_limit_says_which_came) {
   std::vector<int64_t> x(64);
