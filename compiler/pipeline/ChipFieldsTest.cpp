@@ -94,4 +94,20 @@ TEST(ChipFields, BlocksAreAsLargeAsTheChipSays) {
             "a block of half-gfx942 cannot have 4 warps\nthe number is a power of two from 1 to 2");
 }
 
+/// Without it a driver may give 32 registers to a large kernel (docs/sm_90.md).
+TEST(Ptx, EveryKernelSaysHowManyBlocksFit) {
+  CompileOptions options;
+  options.target = "sm_90";
+  options.stopAfter = "asm";
+  for (const char *name : {"attention_causal", "matmul_f16", "vector_add"})
+    for (int warps : {1, 4, 32}) {
+      options.warps = warps;
+      std::string file = std::string("tests/corpus/") + name + ".sm_90.ttir";
+      std::string code = compile(readFile(sourcePath(file)), name, options).text;
+      EXPECT_CONTAINS(code, ".reqntid " + std::to_string(32 * warps));
+      EXPECT_CONTAINS(code, ".minnctapersm 1\n");
+      expectLacks(code, ".maxnreg");
+    }
+}
+
 } // namespace

@@ -23,10 +23,11 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t
   auto attribute = [&](StringRef name, int64_t value) -> Attribute {
     return b.getArrayAttr({b.getStringAttr(name), b.getStringAttr(llvm::Twine(value).str())});
   };
-  // What LLVM reads of a kernel: the exact size of its blocks, and how many are to fit on a multiprocessor.
-  SmallVector<Attribute> attributes = {attribute("nvvm.reqntid", threads)};
-  if (residentBlocks > 1)
-    attributes.push_back(attribute("nvvm.minctasm", std::min(residentBlocks, chip.unit.threads / threads)));
+  // What LLVM reads of a kernel: the exact size of its blocks, and how many are to fit on a multiprocessor. The second
+  // is said of every kernel: where PTX says nothing of registers, a driver that loads it as a module gives 32 to large
+  // ones and keeps the rest in memory (docs/sm_90.md).
+  int64_t fitting = std::clamp<int64_t>(residentBlocks, 1, std::max<int64_t>(1, chip.unit.threads / threads));
+  SmallVector<Attribute> attributes = {attribute("nvvm.reqntid", threads), attribute("nvvm.minctasm", fitting)};
   function.setPassthroughAttr(b.getArrayAttr(attributes));
 }
 
