@@ -36,7 +36,7 @@ bool isPackage(const std::string &path, const std::string &bytes) {
 }
 
 bool isTextName(const std::string &path) {
-  return path.ends_with(".ttir") || path.ends_with(".mlir");
+  return path.ends_with(".ttir") || path.ends_with(".ttgir") || path.ends_with(".mlir");
 }
 
 } // namespace

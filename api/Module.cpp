@@ -265,7 +265,7 @@ std::string describeShape(const std::string &name, const hlo::Shape &shape) {
 bool isModuleFile(const std::string &path) {
   if (path.ends_with(".hlo"))
     return true;
-  if (path.empty() || path.ends_with(".ttir") || path.ends_with(".hpkg"))
+  if (path.empty() || path.ends_with(".ttir") || path.ends_with(".ttgir") || path.ends_with(".hpkg"))
     return false;
   std::string text;
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "program/KernelFrame.h"
 #include "collectives/kernel/CollectiveKernel.h"
-#include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "program/Types.h"
 #include <fmt/format.h>

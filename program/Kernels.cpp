@@ -2,7 +2,7 @@
 #include "program/Kernels.h"
 #include "collectives/kernel/CollectiveKernel.h"
 #include "collectives/kernel/CompileKernel.h"
-#include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "program/Conversion.h"
 #include "program/KernelFrame.h"
 #include "program/RowKernels.h"

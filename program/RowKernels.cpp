@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "program/RowKernels.h"
-#include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "program/Conversion.h"
 #include "program/KernelFrame.h"
 

@@ -4,6 +4,7 @@
 # lit would take this folder for a suite of its own.)
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -30,6 +31,11 @@ config.substitutions.append(("%fake_cuda", os.path.join(config.heddle_binary_dir
 config.substitutions.append(("%fake_hip", os.path.join(config.heddle_binary_dir, "test", "libamdhip64.so")))
 config.substitutions.append(("%fake_nccl", os.path.join(config.heddle_binary_dir, "test", "fake-nccl.so")))
 config.substitutions.append(("%corpus", os.path.join(config.heddle_source_dir, "tests", "corpus")))
+
+# Debian's NumPy is of Debian's Python, which may not be the first one of PATH.
+has_numpy = [python for python in ("python3", "/usr/bin/python3")
+             if shutil.which(python) and not subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode]
+config.substitutions.append(("%numpy_python", (has_numpy or ["python3"])[0]))
 
 # For REQUIRES and UNSUPPORTED lines.
 if shutil.which("ptxas"):

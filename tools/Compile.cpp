@@ -22,7 +22,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   heddle compile matmul.ttir --to llvm-ir            prints what that phase left
   heddle compile matmul.ttir --dump-phases phases    writes phases/01-parse.mlir, ...
 
-  KERNEL.ttir          the text that Triton prints as kernel.asm['ttir']; - reads standard input
+  KERNEL.ttir          the text that Triton prints as kernel.asm['ttir'], or kernel.asm['ttgir'] for AMD's chips
+                       (docs/ttgir.md); - reads standard input
   -o, --output FILE    the package; - is standard output; default KERNEL.hpkg in this folder
   --target NAME        host (the default); sm_90: PTX for NVIDIA H100 and H200; gfx942, gfx950: AMD MI300X, MI350X
   --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
@@ -178,6 +179,7 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   });
   verb->add_option_function<std::string>("--warps", [request](const std::string &text) {
     request->options.warps = parseIntegerOption("--warps", text, 1, 32);
+    request->options.warpsChosen = true;
   });
   verb->add_option_function<std::string>("--stages", [request](const std::string &text) {
     request->options.stages = parseIntegerOption("--stages", text, 1, 16);

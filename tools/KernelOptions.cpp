@@ -56,6 +56,7 @@ void KernelOptions::add(CLI::App &verb) {
   });
   onInteger("--warps", [this, noteCompileOption](const char *name, const std::string &text) {
     compile.warps = int(parseIntegerOption(name, text, 1, 16));
+    compile.warpsChosen = true;
     noteCompileOption(name, text);
   });
   onInteger("--lds", [this](const char *name, const std::string &text) {

@@ -283,6 +283,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_option("--kernel", options.kernel);
   verb->add_option_function<std::string>("--warps", [request](const std::string &text) {
     request->options.warps = parseIntegerOption("--warps", text, 1, 32);
+    request->options.warpsChosen = true;
   });
   verb->add_option_function<std::string>("--stages", [request](const std::string &text) {
     request->options.stages = parseIntegerOption("--stages", text, 1, 16);

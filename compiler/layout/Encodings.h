@@ -39,6 +39,8 @@ LinearLayout mfmaOperand(const Shape &shape, const Shape &warps, int operand, in
 
 /// Shared memory, offset -> coordinates: columns of a row xor'ed by the row's phase, in groups of `vec` elements.
 LinearLayout swizzledShared(const Shape &shape, int64_t vec, int64_t perPhase, int64_t maxPhase, const Order &order);
+/// The same with the phase xor'ed by the number of the row's block of perPhase * maxPhase rows, modulo maxPhase.
+LinearLayout rotatingShared(const Shape &shape, int64_t vec, int64_t perPhase, int64_t maxPhase, const Order &order);
 /// What wgmma and bulk tensor copies read: core matrices of 8 rows, swizzled over `swizzleBytes` (0, 32, 64, 128).
 LinearLayout nvmmaShared(const Shape &shape, int64_t swizzleBytes, int elementBits, bool transposed);
 

@@ -11,9 +11,16 @@
 namespace heddle::layout {
 
 namespace {
-/// Columns c of row r lie at c xor (vec * (r / perPhase mod maxPhase)).
+/// Columns c of row r lie at c xor (vec * (r / perPhase mod maxPhase)); if it rotates, xor'ed once more by the number
+/// of the block of rows after which the phases begin again.
 struct Phases {
   int64_t vec, perPhase, maxPhase;
+  bool rotates = false;
+
+  int64_t shift(int64_t row) const {
+    int64_t phase = row / perPhase % maxPhase, block = row / perPhase / maxPhase % maxPhase;
+    return vec * (rotates ? phase ^ block : phase);
+  }
 };
 } // namespace
 
@@ -26,7 +33,7 @@ static LinearLayout swizzledMatrix(int64_t rows, int64_t columns, Phases phases,
   for (int64_t bit = 1; bit < columns; bit *= 2)
     offset.bases.push_back({bit, 0});
   for (int64_t bit = 1; bit < rows; bit *= 2)
-    offset.bases.push_back({phases.vec * (bit / phases.perPhase % phases.maxPhase) % columns, bit});
+    offset.bases.push_back({phases.shift(bit) % columns, bit});
   return LinearLayout({offset}, {{column, columns}, {row, rows}});
 }
 
@@ -37,15 +44,22 @@ static std::vector<Dim> axesOf(size_t rank) {
   return axes;
 }
 
-LinearLayout swizzledShared(const Shape &shape, int64_t vec, int64_t perPhase, int64_t maxPhase, const Order &order) {
+static LinearLayout phasedShared(const Shape &shape, Phases phases, const Order &order) {
   checkOrder(order, shape.size());
   if (shape.size() < 2)
     return alongAxes(Dim::Offset, shape, order);
-  LinearLayout layout =
-      swizzledMatrix(shape[order[1]], shape[order[0]], {vec, perPhase, maxPhase}, tileDim(order[1]), tileDim(order[0]));
+  LinearLayout layout = swizzledMatrix(shape[order[1]], shape[order[0]], phases, tileDim(order[1]), tileDim(order[0]));
   for (size_t i = 2; i < order.size(); ++i)
     layout *= LinearLayout::identity1D(shape[order[i]], Dim::Offset, tileDim(order[i]));
   return layout.transposeOutputs(axesOf(shape.size()));
+}
+
+LinearLayout swizzledShared(const Shape &shape, int64_t vec, int64_t perPhase, int64_t maxPhase, const Order &order) {
+  return phasedShared(shape, {vec, perPhase, maxPhase}, order);
+}
+
+LinearLayout rotatingShared(const Shape &shape, int64_t vec, int64_t perPhase, int64_t maxPhase, const Order &order) {
+  return phasedShared(shape, {vec, perPhase, maxPhase, /*rotates=*/true}, order);
 }
 
 LinearLayout nvmmaShared(const Shape &shape, int64_t swizzleBytes, int elementBits, bool transposed) {

@@ -6,6 +6,7 @@
 #include "compiler/lowering/host/TileToHost.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/simt/SimtToThreads.h"
+#include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "compiler/pipeline/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -38,6 +39,7 @@ struct Compilation {
   mlir::MLIRContext *context = nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   const Chip *chip = nullptr;
+  std::optional<simt::TtgModule> ttg;         ///< what a module of TTGIR says of itself; nothing for plain Triton IR
   std::unique_ptr<simt::GpuTarget> gpuTarget; ///< of the chip; null for the host
   bool usesPeers = false;                     ///< the kernel has operations of the peer dialect
   std::vector<PackageArgument> arguments;     ///< of the kernel
@@ -54,6 +56,13 @@ struct Compilation {
   bool wantsText(const std::string &phase) const;
 };
 
+/// Which inputs a phase is for.
+enum class Entrance {
+  Any,
+  Tile,  ///< Triton IR, whose tiles have no layouts
+  Ttgir, ///< Gluon's or Triton's, whose layouts are kept
+};
+
 /// A row of the table. A phase is either a list of passes or a function.
 struct Phase {
   const char *name;
@@ -65,6 +74,7 @@ struct Phase {
   bool blamesInput;
   /// What can no longer occur when the phase has run: operation names, or dialects with a dot at the end.
   std::vector<const char *> absent;
+  Entrance entrance = Entrance::Any;
 };
 
 /// What the code of threads needs of the chip; null for the host.

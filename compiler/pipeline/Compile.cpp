@@ -123,7 +123,9 @@ CompileResult Driver::run() {
   for (const Phase &phase : phasesOf(*compilation.chip)) {
     ++number;
     bool isInput = phase.run && (number == 1 || std::string(phase.name) == "verify");
-    bool skipped = (resume && &phase <= resume && !isInput) || (number == 1 && compilation.module);
+    bool skipped = (resume && &phase <= resume && !isInput) || (number == 1 && compilation.module) ||
+                   (phase.entrance == Entrance::Tile && compilation.ttg) ||
+                   (phase.entrance == Entrance::Ttgir && !compilation.ttg);
     if (!skipped) {
       auto start = std::chrono::steady_clock::now();
       runPhase(phase);

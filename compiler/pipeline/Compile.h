@@ -15,6 +15,7 @@ struct CompileOptions {
   const Chip *chip = nullptr;       ///< the chip in place of `target`, for one that is not in the table (chips/Chip.h)
   std::string processor = "native"; ///< host: LLVM's name of an x86-64 processor, or `native`
   int optimizationLevel = 2;        ///< 0 to 3
+  bool warpsChosen = false;         ///< by the caller: TTGIR of another number is then an error
   int warps = 4;                    ///< GPUs: warps of a block, a power of two from 1 to 32
   bool exactMath = false;           ///< GPUs: f32 division, exp and sqrt as on the host, not by approximations
   int stages = 3;                   ///< GPUs: tiles on their way in loops over matrix products; fewer than 2: none

@@ -11,6 +11,7 @@
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
@@ -173,8 +174,28 @@ bool usesPeers(ModuleOp module) {
       .wasInterrupted();
 }
 
+/// The chip and the warps of a module of TTGIR are those that it says.
+LogicalResult readTtgModule(Compilation &compilation) {
+  ModuleOp module = *compilation.module;
+  FailureOr<std::optional<simt::TtgModule>> about = simt::describeTtgModule(module);
+  if (failed(about))
+    return failure();
+  compilation.ttg = *about;
+  if (!compilation.ttg)
+    return success();
+  CompileOptions &options = compilation.options;
+  if (compilation.ttg->target != options.target)
+    return module.emitError() << "TTGIR for `" << compilation.ttg->target << "` compiled for `" << options.target
+                              << "`: its layouts are of that chip; use `--target " << compilation.ttg->target << "`";
+  if (options.warpsChosen && options.warps != compilation.ttg->warps)
+    return module.emitError() << "TTGIR of " << compilation.ttg->warps << " warps compiled for " << options.warps
+                              << ": leave `--warps` out";
+  options.warps = compilation.ttg->warps;
+  return success();
+}
+
 LogicalResult verifyInput(Compilation &compilation) {
-  if (failed(mlir::verify(*compilation.module)))
+  if (failed(readTtgModule(compilation)) || failed(mlir::verify(*compilation.module)))
     return failure();
   bool known = true;
   compilation.module->walk([&](Operation *op) {
@@ -285,6 +306,20 @@ LogicalResult tileToSimt(Compilation &compilation) {
                              compilation.options.warpGroups);
 }
 
+LogicalResult resolveLayouts(Compilation &compilation) {
+  ModuleOp module = *compilation.module;
+  return failure(failed(simt::refuseUnsupported(module)) || failed(simt::resolveLayouts(module, *compilation.ttg)));
+}
+
+LogicalResult ttgToSimt(Compilation &compilation) {
+  compilation.arguments = describeArguments(*compilation.module);
+  return simt::convertTtgToSimt(*compilation.module, *compilation.gpuTarget, *compilation.ttg);
+}
+
+LogicalResult insertBarriers(Compilation &compilation) {
+  return simt::insertBarriers(*compilation.module);
+}
+
 LogicalResult pipelineLoops(Compilation &compilation) {
   return simt::pipelineLoops(*compilation.module, *compilation.gpuTarget, compilation.options.stages);
 }
@@ -378,19 +413,19 @@ static std::vector<Phase> tilePhases() {
     {"inline-calls", Level::Tile, "replaces calls by the bodies of the functions they name",
      "heddle-inline-calls,symbol-dce", nullptr, input, {"tt.call"}},
     {"expand-block-pointers", Level::Tile, "turns block pointers into tiles of pointers with masks",
-     "heddle-expand-block-pointers", nullptr, input, {"tt.make_tensor_ptr", "tt.advance"}},
+     "heddle-expand-block-pointers", nullptr, input, {"tt.make_tensor_ptr", "tt.advance"}, Entrance::Tile},
     {"expand-descriptors", Level::Tile, "turns tensor descriptors into tiles of pointers with masks",
-     "heddle-expand-descriptors", nullptr, input, {"tt.make_tensor_descriptor", "tt.descriptor_load", "tt.descriptor_store"}},
+     "heddle-expand-descriptors", nullptr, input, {"tt.make_tensor_descriptor", "tt.descriptor_load", "tt.descriptor_store"}, Entrance::Tile},
     {"expand-dot-scaled", Level::Tile, "turns scaled dots into conversions, products and a plain dot",
-     "heddle-expand-dot-scaled", nullptr, input, {"tt.dot_scaled"}},
+     "heddle-expand-dot-scaled", nullptr, input, {"tt.dot_scaled"}, Entrance::Tile},
     {"expand-peer", Level::Tile, "turns barriers and packets between devices into tile operations and bounded atomics",
-     "heddle-expand-peer", nullptr, input, {"peer.block_barrier", "peer.packet_send", "peer.packet_receive", "peer.report"}},
+     "heddle-expand-peer", nullptr, input, {"peer.block_barrier", "peer.packet_send", "peer.packet_receive", "peer.report"}, Entrance::Tile},
     {"simplify-tiles", Level::Tile, "folds, shares and hoists what the tile operations allow",
      "heddle-order-control-flow,canonicalize,cse,loop-invariant-code-motion", nullptr, input, {}},
     {"loop-carried-offsets", Level::Tile, "carries scalar offsets through loops instead of tiles of addresses",
-     "heddle-loop-carried-offsets,canonicalize,cse", nullptr, input, {}},
+     "heddle-loop-carried-offsets,canonicalize,cse", nullptr, input, {}, Entrance::Tile},
     {"peer-to-calls", Level::Tile, "turns atomics between devices into calls that every later phase leaves alone",
-     "heddle-peer-to-calls", nullptr, input, {"peer."}},
+     "heddle-peer-to-calls", nullptr, input, {"peer."}, Entrance::Tile},
   };
   // clang-format on
 }
@@ -430,14 +465,22 @@ static const std::vector<Phase> &hostPhases() {
 static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> rest) {
   // clang-format off
   std::vector<Phase> table = behindTiles({
-    {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {}},
+    {"resolve-layouts", Level::Tile, "(TTGIR) chooses the layouts that Gluon leaves to the compiler", nullptr,
+     resolveLayouts, input, {"gluon."}, Entrance::Ttgir},
+    {"simplify-ttgir", Level::Tile, "(TTGIR) shares what the text has twice", "cse,loop-invariant-code-motion", nullptr,
+     input, {}, Entrance::Ttgir},
+    {"ttg-to-simt", Level::Simt, "(TTGIR) takes over layouts, memory objects and buffer accesses", nullptr, ttgToSimt,
+     input, {"ttg.", "amdg."}, Entrance::Ttgir},
+    {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {}, Entrance::Tile},
     {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
+    {"insert-barriers", Level::Simt, "(TTGIR) orders accesses to shared memory", nullptr, insertBarriers, input, {},
+     Entrance::Ttgir},
     {"pipeline-loops", Level::Simt,
      "(sm_90) copies what matrix products in loops read to shared memory, some iterations ahead", nullptr, pipelineLoops,
-     ours, {}},
+     ours, {}, Entrance::Tile},
     {"share-operands", Level::Simt, "(sm_90) lets groups of warps multiply what lies in shared memory", nullptr,
-     shareOperands, ours, {}},
+     shareOperands, ours, {}, Entrance::Tile},
     {"simplify-pipelines", Level::Simt, "drops and hoists what is now computed ahead", "cse,loop-invariant-code-motion",
      nullptr, ours, {}},
     {"simt-to-threads", Level::Thread, "writes what one thread does with its registers", nullptr, simtToThreads, input,

@@ -3,7 +3,7 @@
 #include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/Triton.h"
-#include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/lowering/peer/Passes.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -25,7 +25,9 @@ void heddle::registerInputDialects(DialectRegistry &registry) {
   registry
       .insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect, LLVM::LLVMDialect,
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
-  registry.insert<heddle::triton::gpu::TritonGpuDialect, peer::PeerDialect, simt::SimtDialect>();
+  registry.insert<heddle::triton::gpu::TritonGpuDialect, heddle::triton::amdg::AmdGpuDialect,
+                  heddle::triton::gluon::GluonDialect, heddle::triton::rocdl::RocdlTextDialect, peer::PeerDialect,
+                  simt::SimtDialect>();
 }
 
 void heddle::registerPasses() {

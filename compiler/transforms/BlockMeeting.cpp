@@ -4,7 +4,7 @@
 // the block's own barrier, which also tells all of them whether somebody was missing.
 #include "compiler/transforms/BlockMeeting.h"
 #include "compiler/dialects/triton/TritonBuilders.h"
-#include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/transforms/PeerEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"

@@ -3,7 +3,7 @@
 // have code for: atomic_write, atomic_spin_wait, thread_id, clock, hold, release_fence. docs/peer.md has the
 // protocol.
 #include "compiler/dialects/triton/TritonBuilders.h"
-#include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/transforms/BlockMeeting.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/PeerEmitter.h"

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CFGToSCF.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_INLINECALLSPASS
@@ -70,6 +71,9 @@ private:
   }
 
   LogicalResult giveSingleExit(FuncOp function) {
+    // Triton's front end leaves a block after each return that nothing comes to.
+    IRRewriter rewriter(function.getContext());
+    (void)eraseUnreachableBlocks(rewriter, function->getRegions());
     if (function.getBody().hasOneBlock())
       return success();
     ControlFlowToSCFTransformation transformation;

@@ -2,7 +2,7 @@
 // Parsing, launching, and the walk over blocks; what each operation does is in the tables of the other files.
 #include "tests/reference/Evaluator.h"
 #include "compiler/dialects/triton/Triton.h"
-#include "compiler/dialects/triton/TritonGpu.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

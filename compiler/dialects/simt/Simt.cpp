@@ -139,6 +139,8 @@ RankedTensorType simt::withLayout(RankedTensorType tile, const LinearLayout &lay
 }
 
 int64_t simt::registersOf(Type type) {
+  if (isa<SharedType>(type))
+    return 2; // where the allocation begins, and elements from there
   auto tile = dyn_cast<RankedTensorType>(type);
   return tile ? cast<LinearAttr>(tile.getEncoding()).getLayout().inputSize(Dim::Register) : 1;
 }

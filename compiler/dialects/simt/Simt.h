@@ -21,7 +21,7 @@ const layout::LinearLayout &layoutOf(mlir::Type type);
 bool hasLayout(mlir::Type type);
 /// `tile` with a layout in place of whatever it has.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const layout::LinearLayout &layout);
-/// Registers that each thread holds of a tile, one for a scalar.
+/// Registers that each thread holds of a tile, one for a scalar, two for a memory object.
 int64_t registersOf(mlir::Type type);
 
 /// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`.

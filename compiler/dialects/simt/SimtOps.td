@@ -5,6 +5,7 @@
 #define HEDDLE_SIMT_OPS
 
 include "TritonTypes.td"
+include "TritonEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -43,44 +44,87 @@ def Simt_ConvertLayoutOp : Simt_Op<"convert_layout", [Pure]> {
 
 def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
   let mnemonic = "shared";
-  let summary = "a ring of tiles in the shared memory of a block";
+  let summary = "a memory object in the shared memory of a block: a ring of tiles, or a view of one";
   let description = [{
-    `!simt.shared<3 * 64x32xf16, offset = [[0, 1], [0, 2], ...]>`: three tiles, one behind the other. The layout says for
-    each bit of an offset within a tile, in elements, which coordinates it adds.
+    `!simt.shared<3 * 64x32xf16, offset = [[0, 1], [0, 2], ...]>`: three tiles, one after the other. The layout says for
+    each bit of an offset within a tile, in elements, which coordinates it adds. A view of a part says of which tile the
+    layout is, `of = [64, 128]`. With `pad = [512:16]` there are 16 unused elements after each 512, counted over all
+    tiles of the ring: the element at offset o lies at o + o / 512 * 16.
   }];
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         TypeParameter<"::heddle::layout::LinearLayout", "offset -> coordinates",
-                                      "const ::heddle::layout::LinearLayout &">:$layout);
+                                      "const ::heddle::layout::LinearLayout &">:$layout,
+                        ArrayRefParameter<"int64_t">:$intervals, ArrayRefParameter<"int64_t">:$paddings);
+  let builders = [TypeBuilder<(ins "int64_t":$stages, "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
+                                   "const ::heddle::layout::LinearLayout &":$layout), [{
+    return $_get($_ctxt, stages, shape, elementType, layout, ::llvm::ArrayRef<int64_t>(), ::llvm::ArrayRef<int64_t>());
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    int64_t getTileElements() const;
-    int64_t getTileBytes() const; ///< i1 takes a byte
+    int64_t getTileElements() const;  ///< of the tile that the layout is of
+    int64_t getTileBytes() const;     ///< without padding; i1 takes a byte
+    int64_t getBytes() const;         ///< of all tiles, with padding
+    int64_t getElementBytes() const;
+    bool isPadded() const { return !getIntervals().empty(); }
+    /// `offset` elements with the padding before them.
+    int64_t padded(int64_t offset) const;
+    /// Coordinates of the layout's tile -> offset.
+    ::heddle::layout::LinearLayout placeOf() const;
   }];
 }
 
 def Simt_AllocOp : Simt_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "memory for a ring of tiles, from here to the last use in this block";
   let description = [{
-    Before it all threads have met since the last access to any other ring whose last use comes earlier: rings that do
-    not live at the same time may share their memory.
+    Rings that are not alive at the same time may share their bytes: between the last access to one and this operation
+    is a barrier.
   }];
   let results = (outs Simt_SharedType:$ring);
   let assemblyFormat = "attr-dict `:` qualified(type($ring))";
 }
 
+def Simt_IndexOp : Simt_Op<"index", [Pure]> {
+  let summary = "a tile of a ring";
+  let description = "`stage` is at least 0 and less than the number of tiles: nothing checks it.";
+  let arguments = (ins Simt_SharedType:$ring, I32:$stage);
+  let results = (outs Simt_SharedType:$tile);
+  let assemblyFormat = "$ring `[` $stage `]` attr-dict `:` qualified(type($ring)) `->` qualified(type($tile))";
+  let hasVerifier = 1;
+}
+
+def Simt_SubsliceOp : Simt_Op<"subslice", [Pure]> {
+  let summary = "a part of a tile, from these coordinates on";
+  let arguments = (ins Simt_SharedType:$source, DenseI64ArrayAttr:$offsets);
+  let results = (outs Simt_SharedType:$part);
+  let assemblyFormat = "$source `` $offsets attr-dict `:` qualified(type($source)) `->` qualified(type($part))";
+  let hasVerifier = 1;
+}
+
+def Simt_ViewOp : Simt_Op<"view", [Pure]> {
+  let summary = "the same bytes with another layout, shape or type of elements";
+  let description = [{
+    Transposed tiles, tiles of another shape and bytes read as another type. Where elements change their size neither
+    side is padded, and the source is no part of a tile.
+  }];
+  let arguments = (ins Simt_SharedType:$source);
+  let results = (outs Simt_SharedType:$result);
+  let assemblyFormat = "$source attr-dict `:` qualified(type($source)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
 def Simt_StoreSharedOp : Simt_Op<"store_shared", [MemoryEffects<[MemWrite]>]> {
-  let summary = "writes a tile to a stage of a ring; whoever reads it elsewhere meets the writers first";
-  let arguments = (ins TT_Tensor:$tile, Simt_SharedType:$ring, I32:$stage);
-  let assemblyFormat = "$tile `,` $ring `[` $stage `]` attr-dict `:` type($tile) `,` qualified(type($ring))";
+  let summary = "writes a tile to a memory object, or to a stage of it";
+  let arguments = (ins TT_Tensor:$tile, Simt_SharedType:$ring, Optional<I32>:$stage);
+  let assemblyFormat = "$tile `,` $ring (`[` $stage^ `]`)? attr-dict `:` type($tile) `,` qualified(type($ring))";
   let hasVerifier = 1;
 }
 
 def Simt_LoadSharedOp : Simt_Op<"load_shared", [MemoryEffects<[MemRead]>]> {
-  let summary = "reads a tile from a stage of a ring";
-  let arguments = (ins Simt_SharedType:$ring, I32:$stage);
+  let summary = "reads a tile from a memory object, or from a stage of it";
+  let arguments = (ins Simt_SharedType:$ring, Optional<I32>:$stage);
   let results = (outs TT_Tensor:$tile);
-  let assemblyFormat = "$ring `[` $stage `]` attr-dict `:` qualified(type($ring)) `->` type($tile)";
+  let assemblyFormat = "$ring (`[` $stage^ `]`)? attr-dict `:` qualified(type($ring)) `->` type($tile)";
   let hasVerifier = 1;
 }
 
@@ -113,8 +157,57 @@ def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
 }
 
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "all threads of the block meet and see each other's accesses to memory";
+  let summary = "all threads of the block wait for each other and see each other's accesses to memory";
   let assemblyFormat = "attr-dict";
+}
+
+//===-- Buffers: a pointer of the block and offsets of 32 bits ---------------------------------------------------===//
+
+def Simt_BufferLoadOp : Simt_Op<"buffer_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "reads a tile at a pointer plus offsets, in elements";
+  let description = [{
+    What the mask forbids is not read and is `other`, or 0. Offsets are unsigned and less than 2^31 bytes. A thread reads
+    `elements` registers with one instruction: their offsets are contiguous, and the mask is the same for all.
+  }];
+  let arguments = (ins TT_Ptr:$pointer, TT_I32Tensor:$offsets, Optional<TT_I1Tensor>:$mask, Optional<TT_Tensor>:$other,
+                       I64Attr:$elements,
+                       DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache);
+  let results = (outs TT_Tensor:$result);
+  let assemblyFormat = [{
+    $pointer `[` $offsets `]` (`if` $mask^ `:` type($mask))? (`else` $other^ `:` type($other))? `by` $elements attr-dict
+    `:` qualified(type($pointer)) `,` type($offsets) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_BufferStoreOp : Simt_Op<"buffer_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes a tile at a pointer plus offsets, in elements, where the mask allows";
+  let arguments = (ins TT_Tensor:$value, TT_Ptr:$pointer, TT_I32Tensor:$offsets, Optional<TT_I1Tensor>:$mask,
+                       I64Attr:$elements,
+                       DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache);
+  let assemblyFormat = [{
+    $value `,` $pointer `[` $offsets `]` (`if` $mask^ `:` type($mask))? `by` $elements attr-dict
+    `:` type($value) `,` qualified(type($pointer)) `,` type($offsets)
+  }];
+  let hasVerifier = 1;
+}
+
+//===-- Matrix products in registers -----------------------------------------------------------------------------===//
+
+def Simt_MatrixAttr : AttrDef<Simt_Dialect, "Matrix"> {
+  let mnemonic = "matrix";
+  let summary = "a matrix instruction of one warp: M x N results, K deep; transposed: a lane's results are along N";
+  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k, "bool":$transposed);
+  let assemblyFormat = "`<` $m `,` $n `,` $k `,` `transposed` `=` $transposed `>`";
+}
+
+def Simt_MatrixDotOp : Simt_Op<"dot", [Pure, AllTypesMatch<["c", "d"]>]> {
+  let summary = "d = a * b + c, by this instruction with operands in the registers where it reads them, or one by one";
+  let arguments = (ins TT_Tensor:$a, TT_Tensor:$b, TT_Tensor:$c, OptionalAttr<Simt_MatrixAttr>:$instruction,
+                       DefaultValuedAttr<TT_InputPrecision, "::heddle::triton::InputPrecision::IEEE">:$precision);
+  let results = (outs TT_Tensor:$d);
+  let assemblyFormat = "$a `,` $b `,` $c (`by` $instruction^)? attr-dict `:` type($a) `*` type($b) `->` type($c)";
+  let hasVerifier = 1;
 }
 
 //===-- Products of groups of warps ------------------------------------------------------------------------------===//

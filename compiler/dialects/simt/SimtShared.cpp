@@ -14,14 +14,38 @@ using layout::LinearLayout;
 //===-- The type -------------------------------------------------------------------------------------------------===//
 
 int64_t SharedType::getTileElements() const {
-  int64_t elements = 1;
-  for (int64_t size : getShape())
-    elements *= size;
-  return elements;
+  return int64_t(1) << getLayout().totalOutputBits();
+}
+
+int64_t SharedType::getElementBytes() const {
+  return int64_t(std::max(8u, getElementType().getIntOrFloatBitWidth())) / 8;
 }
 
 int64_t SharedType::getTileBytes() const {
-  return getTileElements() * int64_t(std::max(8u, getElementType().getIntOrFloatBitWidth())) / 8;
+  return getTileElements() * getElementBytes();
+}
+
+int64_t SharedType::padded(int64_t offset) const {
+  int64_t result = offset;
+  for (auto [interval, padding] : llvm::zip(getIntervals(), getPaddings()))
+    result += offset / interval * padding;
+  return result;
+}
+
+int64_t SharedType::getBytes() const {
+  return (padded(getStages() * getTileElements() - 1) + 1) * getElementBytes();
+}
+
+LinearLayout SharedType::placeOf() const {
+  return getLayout().pseudoinvert();
+}
+
+/// The shape of the tile that the layout is of.
+static SmallVector<int64_t> layoutShape(const LinearLayout &layout) {
+  SmallVector<int64_t> shape;
+  for (const LinearLayout::Output &out : layout.outputs())
+    shape.push_back(out.size);
+  return shape;
 }
 
 void SharedType::print(AsmPrinter &printer) const {
@@ -36,7 +60,19 @@ void SharedType::print(AsmPrinter &printer) const {
                           [&](const LinearLayout::Output &out) { printer << layout.basis(Dim::Offset, bit, out.dim); });
     printer << "]";
   }
-  printer << "]>";
+  printer << "]";
+  if (SmallVector<int64_t> whole = layoutShape(layout); ArrayRef<int64_t>(whole) != getShape()) {
+    printer << ", of = [";
+    llvm::interleaveComma(whole, printer);
+    printer << "]";
+  }
+  if (isPadded()) {
+    printer << ", pad = [";
+    llvm::interleaveComma(llvm::zip(getIntervals(), getPaddings()), printer,
+                          [&](auto pair) { printer << std::get<0>(pair) << ":" << std::get<1>(pair); });
+    printer << "]";
+  }
+  printer << ">";
 }
 
 Type SharedType::parse(AsmParser &parser) {
@@ -53,14 +89,35 @@ Type SharedType::parse(AsmParser &parser) {
   if (parser.parseLess() || parser.parseInteger(stages) || parser.parseStar() ||
       parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) || parser.parseComma() ||
       parser.parseKeyword("offset") || parser.parseEqual() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseBasis) || parser.parseGreater())
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseBasis))
+    return {};
+  SmallVector<int64_t> whole = shape, intervals, paddings;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef word;
+    llvm::SMLoc at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word) || parser.parseEqual())
+      return {};
+    auto parseSize = [&]() -> ParseResult { return parser.parseInteger(whole.emplace_back()); };
+    auto parsePad = [&]() -> ParseResult {
+      return failure(parser.parseInteger(intervals.emplace_back()) || parser.parseColon() ||
+                     parser.parseInteger(paddings.emplace_back()));
+    };
+    if (word == "of")
+      whole.clear();
+    else if (word != "pad")
+      return parser.emitError(at) << "`" << word << "` is neither `of` nor `pad`", Type();
+    if (word == "of" ? parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseSize)
+                     : parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parsePad))
+      return {};
+  }
+  if (parser.parseGreater())
     return {};
   if (shape.size() > size_t(layout::maxTileRank)) {
     parser.emitError(place) << "a tile has at most " << layout::maxTileRank << " dimensions, not " << shape.size();
     return {};
   }
   std::vector<LinearLayout::Output> outputs;
-  for (auto [axis, size] : llvm::enumerate(shape)) {
+  for (auto [axis, size] : llvm::enumerate(whole)) {
     if (!llvm::isPowerOf2_64(uint64_t(size))) {
       parser.emitError(place) << "dimension " << axis << " has size " << size << ", which is no power of two";
       return {};
@@ -68,31 +125,40 @@ Type SharedType::parse(AsmParser &parser) {
     outputs.push_back({layout::tileDim(int(axis)), size});
   }
   for (const std::vector<int64_t> &basis : offsets.bases) {
-    bool fits = basis.size() == shape.size();
+    bool fits = basis.size() == whole.size();
     for (size_t i = 0; fits && i < basis.size(); ++i)
-      fits = basis[i] >= 0 && basis[i] < shape[i];
+      fits = basis[i] >= 0 && basis[i] < whole[i];
     if (!fits) {
       parser.emitError(place) << "a basis of offset does not fit the shape";
       return {};
     }
   }
   return parser.getChecked<SharedType>(place, parser.getContext(), stages, ArrayRef<int64_t>(shape), element,
-                                       LinearLayout({std::move(offsets)}, std::move(outputs)));
+                                       LinearLayout({std::move(offsets)}, std::move(outputs)),
+                                       ArrayRef<int64_t>(intervals), ArrayRef<int64_t>(paddings));
 }
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages, ArrayRef<int64_t> shape,
-                                 Type elementType, LinearLayout layout) {
+                                 Type elementType, LinearLayout layout, ArrayRef<int64_t> intervals,
+                                 ArrayRef<int64_t> paddings) {
   // Rule S3: a ring has a stage, and elements of bytes or more (i1 takes a byte).
   if (stages < 1)
     return emitError() << "a ring has one stage or more, not " << stages;
   if (!elementType.isIntOrFloat() || (elementType.getIntOrFloatBitWidth() < 8 && !elementType.isInteger(1)))
     return emitError() << "a ring holds elements of whole bytes, not " << elementType;
-  // Rule S4: each offset has one element, and each element one offset.
-  bool sameShape = layout.outputs().size() == shape.size();
-  for (size_t axis = 0; sameShape && axis < shape.size(); ++axis)
-    sameShape = layout.outputs()[axis] == LinearLayout::Output{layout::tileDim(int(axis)), shape[axis]};
-  if (!sameShape || !layout.isInvertible())
+  // Rule S4: each offset has one element, and each element one offset; a view has a part of the elements.
+  bool fits = layout.outputs().size() == shape.size();
+  for (size_t axis = 0; fits && axis < shape.size(); ++axis) {
+    const LinearLayout::Output &out = layout.outputs()[axis];
+    fits = out.dim == layout::tileDim(int(axis)) && shape[axis] > 0 && out.size % shape[axis] == 0;
+  }
+  if (!fits || !layout.isInvertible())
     return emitError() << "the offsets of a ring are the elements of its tile, one to one";
+  // Rule S13: padding of some elements after each power of two of them.
+  for (auto [interval, padding] : llvm::zip_equal(intervals, paddings))
+    if (interval < 1 || !llvm::isPowerOf2_64(uint64_t(interval)) || padding < 1)
+      return emitError() << "padding of " << padding << " elements after each " << interval
+                         << ": the first is 1 or more, the second a power of two";
   return success();
 }
 
@@ -107,14 +173,69 @@ static LogicalResult verifySameTile(Operation *op, RankedTensorType tile, Type e
   return success();
 }
 
+// Rule S14: what has several tiles is accessed by stage, or through `simt.index`.
+static LogicalResult verifyStage(Operation *op, SharedType ring, Value stage) {
+  if (stage || ring.getStages() == 1)
+    return success();
+  return op->emitOpError() << "accesses " << ring.getStages() << " tiles at once: say which, by a stage";
+}
+
 LogicalResult StoreSharedOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());
+  if (failed(verifyStage(*this, getRing().getType(), getStage())))
+    return failure();
   return verifySameTile(*this, tile, tile.getElementType(), getRing().getType());
 }
 
 LogicalResult LoadSharedOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());
+  if (failed(verifyStage(*this, getRing().getType(), getStage())))
+    return failure();
   return verifySameTile(*this, tile, tile.getElementType(), getRing().getType());
+}
+
+static bool arePaddedAlike(SharedType a, SharedType b) {
+  return a.getIntervals() == b.getIntervals() && a.getPaddings() == b.getPaddings();
+}
+
+LogicalResult IndexOp::verify() {
+  SharedType ring = getRing().getType(), tile = getTile().getType();
+  // Rule S15: a tile of the ring.
+  if (tile.getStages() != 1 || tile.getShape() != ring.getShape() || tile.getElementType() != ring.getElementType() ||
+      !(tile.getLayout() == ring.getLayout()) || !arePaddedAlike(tile, ring))
+    return emitOpError() << "takes " << tile << " out of " << ring;
+  return success();
+}
+
+LogicalResult SubsliceOp::verify() {
+  SharedType from = getSource().getType(), to = getPart().getType();
+  ArrayRef<int64_t> offsets = getOffsets();
+  // Rule S16: a part of one tile, at a multiple of its size, in the same layout.
+  if (from.getStages() != 1 || to.getStages() != 1 || to.getElementType() != from.getElementType() ||
+      !(to.getLayout() == from.getLayout()) || !arePaddedAlike(from, to) || offsets.size() != from.getShape().size())
+    return emitOpError() << "takes " << to << " out of " << from;
+  for (auto [axis, offset] : llvm::enumerate(offsets)) {
+    int64_t size = to.getShape()[axis];
+    if (offset < 0 || offset % size || offset + size > from.getShape()[axis])
+      return emitOpError() << "takes elements " << offset << " to " << offset + size - 1 << " of axis " << axis
+                           << ", which has " << from.getShape()[axis];
+  }
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  SharedType from = getSource().getType(), to = getResult().getType();
+  // Rule S17: no bytes beyond those of the source.
+  if (to.getBytes() > from.getBytes())
+    return emitOpError() << "reads " << to.getBytes() << " bytes in a memory object of " << from.getBytes();
+  // Rule S18: where elements change their size, offsets must be bytes alike on both sides.
+  bool isPart = ShapedType::getNumElements(from.getShape()) != from.getTileElements();
+  if (from.getElementBytes() != to.getElementBytes() && (from.isPadded() || to.isPadded() || isPart))
+    return emitOpError() << "reads elements of " << to.getElementBytes() << " bytes in a padded memory object, or a "
+                         << "part of one, of elements of " << from.getElementBytes();
+  if (from.getElementBytes() == to.getElementBytes() && !arePaddedAlike(from, to))
+    return emitOpError() << "reads " << to << " in " << from << ", which is padded in another way";
+  return success();
 }
 
 LogicalResult AsyncCopyOp::verify() {
@@ -196,4 +317,63 @@ std::optional<OperandLayout> simt::operandLayout(SharedType ring) {
         return OperandLayout{columnMajor, swizzle, rows * swizzle};
     }
   return std::nullopt;
+}
+
+//===-- Buffers --------------------------------------------------------------------------------------------------===//
+
+static LogicalResult verifyBuffer(Operation *op, Type pointer, RankedTensorType tile, RankedTensorType offsets,
+                                  Value mask, int64_t elements) {
+  Type pointee = cast<triton::PointerType>(pointer).getPointeeType();
+  auto like = [&](Type element) { return tile.clone(element); };
+  // Rule S19: offsets, mask and values are of one shape and layout, and of the pointee's elements.
+  Builder b(op->getContext());
+  if (!hasLayout(tile) || tile.getElementType() != pointee || offsets != like(b.getI32Type()) ||
+      (mask && mask.getType() != like(b.getI1Type())))
+    return op->emitOpError() << "accesses " << tile << " through " << pointer << " at offsets " << offsets
+                             << (mask ? " under a mask of another layout" : "");
+  // Rule S20: registers of one instruction are contiguous, of 16 bytes at most.
+  int64_t bits = std::max<int64_t>(8, triton::elementBits(pointee)) * elements;
+  if (elements < 1 || !llvm::isPowerOf2_64(uint64_t(elements)) || bits > 128 ||
+      elements > layoutOf(tile).inputSize(Dim::Register))
+    return op->emitOpError() << "accesses " << elements << " elements of " << pointee << " at once in a tile with "
+                             << layoutOf(tile).inputSize(Dim::Register) << " registers";
+  return success();
+}
+
+LogicalResult BufferLoadOp::verify() {
+  auto tile = cast<RankedTensorType>(getType());
+  // Rule S21: the value of masked elements needs a mask.
+  if (getOther() && (!getMask() || getOther().getType() != tile))
+    return emitOpError() << "has " << getOther().getType() << " for masked elements of " << tile
+                         << (getMask() ? "" : " and no mask");
+  return verifyBuffer(*this, getPointer().getType(), tile, cast<RankedTensorType>(getOffsets().getType()), getMask(),
+                      int64_t(getElements()));
+}
+
+LogicalResult BufferStoreOp::verify() {
+  return verifyBuffer(*this, getPointer().getType(), cast<RankedTensorType>(getValue().getType()),
+                      cast<RankedTensorType>(getOffsets().getType()), getMask(), int64_t(getElements()));
+}
+
+//===-- Matrix products ------------------------------------------------------------------------------------------===//
+
+LogicalResult MatrixDotOp::verify() {
+  auto a = cast<RankedTensorType>(getA().getType()), b = cast<RankedTensorType>(getB().getType()),
+       d = cast<RankedTensorType>(getType());
+  int64_t rank = d.getRank();
+  // Rule S22: shapes as of a product, all with layouts.
+  bool fits = rank >= 2 && a.getRank() == rank && b.getRank() == rank && hasLayout(a) && hasLayout(b) && hasLayout(d);
+  fits = fits && a.getDimSize(rank - 1) == b.getDimSize(rank - 2) && a.getDimSize(rank - 2) == d.getDimSize(rank - 2) &&
+         b.getDimSize(rank - 1) == d.getDimSize(rank - 1);
+  if (!fits)
+    return emitOpError() << "multiplies " << a << " by " << b << " into " << d;
+  // Rule S23: tiles of whole instructions.
+  MatrixAttr instruction = getInstructionAttr();
+  if (!instruction)
+    return success();
+  if (d.getDimSize(rank - 2) % instruction.getM() || d.getDimSize(rank - 1) % instruction.getN() ||
+      a.getDimSize(rank - 1) % instruction.getK())
+    return emitOpError() << "multiplies " << a << " by " << b << " with an instruction of " << instruction.getM() << "x"
+                         << instruction.getN() << "x" << instruction.getK();
+  return success();
 }

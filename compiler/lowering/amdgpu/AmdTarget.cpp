@@ -40,6 +40,42 @@ Value AmdTarget::programCount(Builder &b, int axis) const {
                               /*isInvariant=*/true);
 }
 
+//===-- Buffers --------------------------------------------------------------------------------------------------===//
+
+// Bytes of a descriptor: more than any offset but those outside. Flags: a raw buffer of 32-bit elements.
+static Value descriptorOf(ImplicitLocOpBuilder &b, Value pointer) {
+  constexpr int64_t bytes = int64_t(1) << 31, flags = (7 << 12) | (4 << 15);
+  auto constant = [&](int64_t value, int bits) -> Value { return arith::ConstantIntOp::create(b, value, bits); };
+  Type type = LLVM::LLVMPointerType::get(b.getContext(), 8);
+  return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.amdgcn.make.buffer.rsrc"),
+                                       ValueRange{pointer, constant(0, 16), constant(bytes, 64), constant(flags, 32)})
+      .getResult(0);
+}
+
+// The bits of CDNA 3 and 4: 1 sc0, 2 nt, 16 sc1. Past the caches of the compute unit and of its die (cv), through them
+// (wt), or with lines that leave first (cs).
+static int64_t policyOf(triton::CacheModifier cache) {
+  switch (cache) {
+  case triton::CacheModifier::Volatile:
+  case triton::CacheModifier::WriteThrough:
+    return 1 | 16;
+  case triton::CacheModifier::Streaming:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+Value AmdTarget::bufferLoad(Builder &b, Value pointer, Value offset, Type type, triton::CacheModifier cache) const {
+  return call(b, type, "llvm.amdgcn.raw.ptr.buffer.load",
+              {descriptorOf(b, pointer), offset, i32(b, 0), i32(b, policyOf(cache))});
+}
+
+void AmdTarget::bufferStore(Builder &b, Value value, Value pointer, Value offset, triton::CacheModifier cache) const {
+  call(b, "llvm.amdgcn.raw.ptr.buffer.store",
+       {value, descriptorOf(b, pointer), offset, i32(b, 0), i32(b, policyOf(cache))});
+}
+
 //===-- Barriers -------------------------------------------------------------------------------------------------===//
 
 static void fence(ImplicitLocOpBuilder &b, LLVM::AtomicOrdering order, const char *scope) {

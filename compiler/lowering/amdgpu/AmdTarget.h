@@ -46,6 +46,12 @@ public:
   mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
+  std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
+  bool hasBuffers() const override { return true; }
+  mlir::Value bufferLoad(Builder &b, mlir::Value pointer, mlir::Value offset, mlir::Type type,
+                         triton::CacheModifier cache) const override;
+  void bufferStore(Builder &b, mlir::Value value, mlir::Value pointer, mlir::Value offset,
+                   triton::CacheModifier cache) const override;
   std::string adviceFor(triton::DotOp dot) const override;
   layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
                                          const layout::Shape &warps) const override;

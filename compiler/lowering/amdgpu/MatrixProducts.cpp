@@ -17,9 +17,7 @@ bool isBf8(Type type) {
 }
 
 /// What the elements are multiplied as; f8 that the chip does not know are exact as f16.
-std::optional<MatrixOperand> multipliedAs(DotOp dot, bool nativeFp8, const Chip &chip) {
-  Type a = elementTypeOf(dot.getA().getType()), b = elementTypeOf(dot.getB().getType());
-  Type d = elementTypeOf(dot.getType());
+std::optional<MatrixOperand> multipliedAs(Type a, Type b, Type d, bool nativeFp8, bool asTf32) {
   if (isFp8(a) && isFp8(b) && (d.isF32() || d.isF16()))
     return nativeFp8 ? MatrixOperand::Fp8 : MatrixOperand::F16;
   if (a != b)
@@ -35,9 +33,24 @@ std::optional<MatrixOperand> multipliedAs(DotOp dot, bool nativeFp8, const Chip 
   if (a.isBF16())
     return MatrixOperand::BF16;
   if (a.isF32())
-    return chip.hasMatmul(MatrixOperand::TF32) && dot.getInputPrecision() == InputPrecision::TF32 ? MatrixOperand::TF32
-                                                                                                  : MatrixOperand::F32;
+    return asTf32 ? MatrixOperand::TF32 : MatrixOperand::F32;
   return std::nullopt;
+}
+
+std::optional<MatrixOperand> multipliedAs(DotOp dot, bool nativeFp8, const Chip &chip) {
+  bool asTf32 = chip.hasMatmul(MatrixOperand::TF32) && dot.getInputPrecision() == InputPrecision::TF32;
+  return multipliedAs(elementTypeOf(dot.getA().getType()), elementTypeOf(dot.getB().getType()),
+                      elementTypeOf(dot.getType()), nativeFp8, asTf32);
+}
+
+/// Four results of a lane are contiguous, of f64 one.
+void fillResults(MatrixInstruction &made, int64_t lanes) {
+  int64_t perGroup = made.a.isF64() ? 1 : 4, groups = made.m * made.n / lanes / perGroup, step = lanes / made.m;
+  for (int64_t group = 0; group < groups; ++group)
+    for (int64_t i = 0; i < perGroup; ++i) {
+      int64_t at = group * step * perGroup + i;
+      made.results.push_back(made.transposed ? std::pair(int64_t(0), at) : std::pair(at, int64_t(0)));
+    }
 }
 
 /// Results are those of 32 x 32 where every wave of a block gets some.
@@ -69,12 +82,43 @@ std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
     // Operands are read from shared memory 16 bytes at a time, or what there is.
     int64_t bytes = aType.getElementTypeBitWidth() / 8;
     made.kWidth = std::max(kPerLane, std::min(16 / bytes, depth / lanesAlongK));
-    int64_t perGroup = a.isF64() ? 1 : 4, groups = side * side / lanesPerWarp() / perGroup;
-    for (int64_t group = 0; group < groups; ++group)
-      for (int64_t i = 0; i < perGroup; ++i)
-        made.results.push_back({0, group * lanesAlongK * perGroup + i});
+    fillResults(made, lanesPerWarp());
     return made;
   }
+  return std::nullopt;
+}
+
+std::optional<MatrixInstruction> AmdTarget::findInstruction(MatrixDotOp dot, std::string &why) const {
+  MatrixAttr wanted = *dot.getInstruction();
+  Type a = elementTypeOf(dot.getA().getType()), b = elementTypeOf(dot.getB().getType());
+  Type d = elementTypeOf(dot.getType());
+  bool asTf32 = chip.hasMatmul(MatrixOperand::TF32) && dot.getPrecision() == InputPrecision::TF32;
+  std::optional<MatrixOperand> type = multipliedAs(a, b, d, isNativeFp8(a) && isNativeFp8(b), asTf32);
+  if (type == MatrixOperand::F16 && isFp8(a))
+    type.reset(); // a named instruction multiplies the types of its operands
+  std::string depths;
+  for (const WarpMatmul &row : chip.matmuls) {
+    if (!type || row.operand != *type || row.m != wanted.getM() || row.n != wanted.getN())
+      continue;
+    if (row.k != wanted.getK()) {
+      depths += (depths.empty() ? "" : ", ") + std::to_string(row.k);
+      continue;
+    }
+    int64_t kPerLane = row.k / (lanesPerWarp() / row.m);
+    MatrixInstruction made{.m = row.m, .n = row.n, .k = row.k, .kWidth = kPerLane, .kPerLane = kPerLane};
+    made.name = row.name;
+    made.a = a;
+    made.b = b;
+    made.d = a.isF64() || a.isInteger(8) ? d : Type(Float32Type::get(dot.getContext()));
+    made.transposed = wanted.getTransposed();
+    fillResults(made, lanesPerWarp());
+    return made;
+  }
+  llvm::raw_string_ostream stream(why);
+  stream << chip.name << " has no matrix instruction of " << wanted.getM() << "x" << wanted.getN() << "x"
+         << wanted.getK() << " for " << a << " and " << b << " into " << d;
+  if (!depths.empty())
+    stream << ": K is " << depths;
   return std::nullopt;
 }
 
@@ -116,8 +160,11 @@ SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction
   Type element = shape.a;
   std::string name = shape.name;
   auto suffix = [](Type type) { return isBf8(type) ? ".bf8" : ".fp8"; };
-  if (isFp8(element)) // A and B change places
-    name += std::string(suffix(shape.b)) + suffix(shape.a);
+  if (shape.transposed) // A and B change places
+    std::swap(a, b);
+  if (isFp8(element))
+    name += shape.transposed ? std::string(suffix(shape.b)) + suffix(shape.a)
+                             : std::string(suffix(shape.a)) + suffix(shape.b);
   int64_t bits = shape.kPerLane * element.getIntOrFloatBitWidth();
   Type operand;
   if (shape.kPerLane == 1)
@@ -141,7 +188,7 @@ SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction
   for (auto [i, value] : llvm::enumerate(c))
     sum = LLVM::InsertElementOp::create(builder, sum, value, i32(builder, int64_t(i)));
   Value zero = i32(builder, 0); // nothing is broadcast or permuted
-  sum = call(builder, result, "llvm.amdgcn.mfma." + name, {joined(b), joined(a), sum, zero, zero, zero});
+  sum = call(builder, result, "llvm.amdgcn.mfma." + name, {joined(a), joined(b), sum, zero, zero, zero});
   SmallVector<Value> results;
   for (size_t i = 0; i < c.size(); ++i)
     results.push_back(LLVM::ExtractElementOp::create(builder, sum, i32(builder, int64_t(i))));

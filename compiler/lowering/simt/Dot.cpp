@@ -16,9 +16,23 @@ void ThreadEmitter::emitDot(DotOp op) {
   if (std::string advice = target.adviceFor(op); !advice.empty())
     op.emitWarning(advice);
   if (std::optional<MatrixInstruction> instruction = target.matrixInstruction(op))
-    emitMatrixDot(op, *instruction);
+    emitted[op.getD()] = multiplyByInstruction({op.getA(), op.getB(), op.getC()}, op.getType(), *instruction);
   else
-    emitPlainDot(op);
+    emitted[op.getD()] = multiplyPlainly({op.getA(), op.getB(), op.getC()}, op.getType());
+}
+
+void ThreadEmitter::emitMatrixDot(MatrixDotOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  if (!op.getInstruction()) {
+    emitted[op.getD()] = multiplyPlainly({op.getA(), op.getB(), op.getC()}, op.getType());
+    return;
+  }
+  std::string why;
+  std::optional<MatrixInstruction> instruction = target.findInstruction(op, why);
+  if (!instruction)
+    return (void)refuse(op, why);
+  emitted[op.getD()] = multiplyByInstruction({op.getA(), op.getB(), op.getC()}, op.getType(), *instruction);
 }
 
 namespace {
@@ -96,9 +110,10 @@ private:
 
 // The places on K that a thread has go to the instructions in their order: what each multiplies is the same for A and
 // B, and that is all a sum over K needs.
-void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction) {
-  auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
-  auto dType = cast<RankedTensorType>(op.getType());
+ThreadEmitter::Values ThreadEmitter::multiplyByInstruction(ValueRange abc, Type d,
+                                                           const MatrixInstruction &instruction) {
+  auto aType = cast<RankedTensorType>(abc[0].getType()), bType = cast<RankedTensorType>(abc[1].getType());
+  auto dType = cast<RankedTensorType>(d);
   int rank = int(dType.getRank());
   int m = rank - 2, n = rank - 1;
   RegisterMap aMap(layoutOf(aType), rank), bMap(layoutOf(bType), rank), dMap(layoutOf(dType), rank);
@@ -118,12 +133,12 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
     return element == wanted ? value : convertFloat(value, element, wanted, false);
   };
   auto elementA = [&](ArrayRef<int64_t> place) {
-    return valueOf(op.getA(), aMap(at(place[0], place[1], place[2])), instruction.a);
+    return valueOf(abc[0], aMap(at(place[0], place[1], place[2])), instruction.a);
   };
   auto elementB = [&](ArrayRef<int64_t> place) {
-    return valueOf(op.getB(), bMap(at(place[0], place[2], place[1])), instruction.b);
+    return valueOf(abc[1], bMap(at(place[0], place[2], place[1])), instruction.b);
   };
-  Values accumulators = of(op.getC());
+  Values accumulators = of(abc[2]);
   for (Value &value : accumulators)
     if (dElement != instruction.d)
       value = convertFloat(value, dElement, instruction.d, false);
@@ -147,15 +162,15 @@ void ThreadEmitter::emitMatrixDot(DotOp op, const MatrixInstruction &instruction
           ArrayRef<int64_t> along = ArrayRef<int64_t>(places).slice(first, size_t(instruction.kPerLane));
           const auto &left = a.get(batch, row, along, instruction.aRows, elementA);
           const auto &right = bb.get(batch, column, along, {0}, elementB);
-          SmallVector<Value> d = target.multiply(b, instruction, left, right, c);
-          for (auto [reg, value] : llvm::zip(registers, d))
+          SmallVector<Value> products = target.multiply(b, instruction, left, right, c);
+          for (auto [reg, value] : llvm::zip(registers, products))
             accumulators[reg] = value;
         }
       }
   for (Value &value : accumulators)
     if (dElement != instruction.d)
       value = convertFloat(value, instruction.d, dElement, false);
-  emitted[op.getD()] = accumulators;
+  return accumulators;
 }
 
 namespace {
@@ -174,9 +189,9 @@ struct PlainDot {
 };
 } // namespace
 
-void ThreadEmitter::emitPlainDot(DotOp op) {
-  auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
-  auto dType = cast<RankedTensorType>(op.getType());
+ThreadEmitter::Values ThreadEmitter::multiplyPlainly(ValueRange abc, Type d) {
+  auto aType = cast<RankedTensorType>(abc[0].getType()), bType = cast<RankedTensorType>(abc[1].getType());
+  auto dType = cast<RankedTensorType>(d);
   int rank = int(dType.getRank());
   int64_t depth = aType.getDimSize(rank - 1);
   Type dElement = dType.getElementType();
@@ -188,7 +203,7 @@ void ThreadEmitter::emitPlainDot(DotOp op) {
   bool isInteger = isa<IntegerType>(dElement);
   Type computed = isInteger ? dElement : dElement.isF64() ? dElement : Type(b.getF32Type());
   Values sums;
-  for (Value value : of(op.getC()))
+  for (Value value : of(abc[2]))
     sums.push_back(isInteger ? value : convertFloat(value, dElement, computed, false));
   for (int64_t start = 0; start < depth; start += piece.depth) {
     Value base = scratch(piece.bytes());
@@ -222,21 +237,21 @@ void ThreadEmitter::emitPlainDot(DotOp op) {
              {});
       }
     };
-    write(op.getA(), aType, rank - 1, 0);
-    write(op.getB(), bType, rank - 2, piece.startOfB());
+    write(abc[0], aType, rank - 1, 0);
+    write(abc[1], bType, rank - 2, piece.startOfB());
     meet();
-    sums = multiplyFromShared(op, base, piece.depth, piece.startOfB(), computed, sums);
+    sums = multiplyFromShared(abc, base, piece.depth, piece.startOfB(), computed, sums);
   }
   Values results;
   for (Value value : sums)
     results.push_back(isInteger ? value : convertFloat(value, computed, dElement, false));
-  emitted[op.getD()] = results;
+  return results;
 }
 
-ThreadEmitter::Values ThreadEmitter::multiplyFromShared(DotOp op, Value base, int64_t depth, int64_t startOfB,
+ThreadEmitter::Values ThreadEmitter::multiplyFromShared(ValueRange abc, Value base, int64_t depth, int64_t startOfB,
                                                         Type computed, const Values &sums) {
-  auto aType = cast<RankedTensorType>(op.getA().getType()), bType = cast<RankedTensorType>(op.getB().getType());
-  const LinearLayout &layout = layoutOf(op.getType());
+  auto aType = cast<RankedTensorType>(abc[0].getType()), bType = cast<RankedTensorType>(abc[1].getType());
+  const LinearLayout &layout = layoutOf(abc[2].getType());
   int rank = int(aType.getRank());
   int64_t rows = aType.getDimSize(rank - 2), columns = bType.getDimSize(rank - 1);
   bool isInteger = isa<IntegerType>(computed);

@@ -33,7 +33,11 @@ struct MatrixInstruction {
   llvm::SmallVector<int64_t, 2> aRows = {0}; ///< rows of A of which a thread gives elements, counted from its first
   /// Row and column of each result of a thread, counted from its first.
   llvm::SmallVector<std::pair<int64_t, int64_t>, 16> results = {};
+  bool transposed = true; ///< a thread's results are along a row; counts where the target has both
 };
+
+/// An offset at which a buffer access reads zeros and writes nothing.
+inline constexpr int64_t outsideOfBuffer = 0xC0000000;
 
 /// How deep a product by four warps is: so many bytes of a row of A.
 inline constexpr int64_t bytesOfGroupDepth = 32;
@@ -137,6 +141,11 @@ public:
 
   /// The instruction for operands and accumulators of these types; nothing when the chip multiplies them otherwise.
   virtual std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot) const = 0;
+  /// The instruction that a product names; nothing when the chip has none for its types, and `why`.
+  virtual std::optional<MatrixInstruction> findInstruction(MatrixDotOp dot, std::string &why) const {
+    why = "this target's matrix instructions are chosen by the compiler";
+    return std::nullopt;
+  }
   /// What its author is told of a product whose element types the chip does not multiply as they are: what becomes of
   /// it, and which types to convert to. Empty for others.
   virtual std::string adviceFor(triton::DotOp dot) const { return {}; }
@@ -152,6 +161,16 @@ public:
   /// of the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
   virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, const MatrixInstruction &instruction,
                                                   mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const = 0;
+
+  //===-- Buffers ------------------------------------------------------------------------------------------------===//
+  virtual bool hasBuffers() const { return false; }
+  /// `type` at `pointer` plus so many bytes (i32, unsigned, less than 2^31); zeros at offset outsideOfBuffer.
+  virtual mlir::Value bufferLoad(Builder &b, mlir::Value pointer, mlir::Value offset, mlir::Type type,
+                                 triton::CacheModifier cache) const {
+    return {};
+  }
+  virtual void bufferStore(Builder &b, mlir::Value value, mlir::Value pointer, mlir::Value offset,
+                           triton::CacheModifier cache) const {}
 
   //===-- Copies from global to shared memory that go on by themselves -------------------------------------------===//
   virtual bool hasAsyncCopies() const { return false; }

@@ -38,7 +38,8 @@ static bool isKernelArgument(Value root) {
 }
 
 static bool isGlobalAccess(Operation *op) {
-  return isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp, AsyncCopyOp>(op);
+  return isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp, AsyncCopyOp,
+             BufferLoadOp, BufferStoreOp>(op);
 }
 
 static MemSemantic semanticOf(Operation *op) {
@@ -51,9 +52,14 @@ static MemSemantic semanticOf(Operation *op) {
 ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
   Access access;
   access.pointer = op->getOperand(0);
-  access.root = rootOf(access.pointer);
-  access.reads = !isa<StoreOp, AtomicStoreOp>(op);
-  access.writes = !isa<LoadOp, AtomicLoadOp, AtomicPollOp, AsyncCopyOp>(op);
+  auto ofBuffer = [&](Value pointer, Value offsets) { std::tie(access.base, access.pointer) = {pointer, offsets}; };
+  if (auto load = dyn_cast<BufferLoadOp>(op))
+    ofBuffer(load.getPointer(), load.getOffsets());
+  if (auto store = dyn_cast<BufferStoreOp>(op))
+    ofBuffer(store.getPointer(), store.getOffsets());
+  access.root = rootOf(access.base ? access.base : access.pointer);
+  access.reads = !isa<StoreOp, AtomicStoreOp, BufferStoreOp>(op);
+  access.writes = !isa<LoadOp, AtomicLoadOp, AtomicPollOp, AsyncCopyOp, BufferLoadOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
   auto load = dyn_cast<LoadOp>(op);
   access.byOwner = !load || isLoadedByOwner(load);
@@ -78,7 +84,7 @@ bool ThreadEmitter::mayMeet(const Access &earlier, const Access &later) {
   }
   if (earlier.isScalar && later.isScalar && earlier.byOwner && later.byOwner)
     return false; // one thread does both
-  if (earlier.pointer == later.pointer) {
+  if (earlier.pointer == later.pointer && earlier.base == later.base) {
     bool isTile = isa<RankedTensorType>(later.pointer.getType());
     return isOwner(isTile ? layoutOf(later.pointer.getType()) : LinearLayout()) != nullptr;
   }

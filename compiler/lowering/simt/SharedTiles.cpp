@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rings of tiles in shared memory: where they lie, copies into them, and reads of them, by the target's matrix loads
-// where the layouts allow.
+// Memory objects of shared memory: where they lie, their views, copies into them, and reads of them, by the target's
+// matrix loads where the layouts allow.
 #include "compiler/layout/MatrixLoad.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -22,6 +23,17 @@ struct Ring {
 // Chips read the rows of swizzled tiles by the bits of their addresses.
 static constexpr int64_t ringAlignment = 1024;
 
+/// Of a memory object and of its views.
+static SmallVector<Operation *> usersOf(Value memory) {
+  SmallVector<Operation *> users;
+  for (Operation *user : memory.getUsers()) {
+    users.push_back(user);
+    if (isa<IndexOp, SubsliceOp, ViewOp>(user))
+      llvm::append_range(users, usersOf(user->getResult(0)));
+  }
+  return users;
+}
+
 void ThreadEmitter::placeRings() {
   DenseMap<Operation *, int> firstNumbers, lastNumbers; // of the operation, and of what is in it
   int next = 0;
@@ -37,12 +49,12 @@ void ThreadEmitter::placeRings() {
   source.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
     SharedType type = alloc.getRing().getType();
     Ring ring{alloc, firstNumbers[alloc], firstNumbers[alloc], 0,
-              int64_t(llvm::alignTo(uint64_t(type.getStages() * type.getTileBytes()), ringAlignment))};
-    for (Operation *user : alloc.getRing().getUsers())
-      if (Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user))
-        ring.last = std::max(ring.last, lastNumbers[here]);
-      else
-        ring.last = next;
+              int64_t(llvm::alignTo(uint64_t(type.getBytes()), ringAlignment))};
+    for (Operation *user : usersOf(alloc.getRing())) {
+      Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user);
+      bool isPassedOn = user->hasTrait<mlir::OpTrait::IsTerminator>() || isa<scf::ForOp, scf::WhileOp>(user);
+      ring.last = here && !isPassedOn ? std::max(ring.last, lastNumbers[here]) : next;
+    }
     // The lowest place that no living ring has.
     for (bool moved = true; moved;) {
       moved = false;
@@ -82,13 +94,84 @@ Value ThreadEmitter::stageOf(Value ring, Value stage) {
   return sharedPointer(sharedStart(), offset);
 }
 
+//===-- Views ----------------------------------------------------------------------------------------------------===//
+
+void ThreadEmitter::emitAlloc(AllocOp op) {
+  emitted[op.getRing()] = {sharedPointer(sharedStart(), i32(ringStarts.lookup(op))), i32(0)};
+}
+
+static bool isZero(Value value) {
+  return matchPattern(value, m_Zero());
+}
+
+void ThreadEmitter::emitView(Operation *op) {
+  Values memory = of(op->getOperand(0));
+  auto from = cast<SharedType>(op->getOperand(0).getType()), to = cast<SharedType>(op->getResult(0).getType());
+  Value &offset = memory[1];
+  if (auto index = dyn_cast<IndexOp>(op)) {
+    Value stage = arith::MulIOp::create(b, scalar(index.getStage()), i32(from.getTileElements()));
+    offset = isZero(offset) ? stage : Value(arith::AddIOp::create(b, offset, stage));
+  } else if (auto part = dyn_cast<SubsliceOp>(op)) {
+    layout::Coordinates at;
+    for (auto [axis, coordinate] : llvm::enumerate(part.getOffsets()))
+      at.push_back({layout::tileDim(int(axis)), coordinate});
+    if (int64_t step = from.placeOf().applyFlat(at))
+      offset = isZero(offset) ? i32(step) : Value(arith::XOrIOp::create(b, offset, i32(step)));
+  } else if (int64_t was = from.getElementBytes(), is = to.getElementBytes(); was != is && !isZero(offset)) {
+    offset = arith::DivUIOp::create(b, arith::MulIOp::create(b, offset, i32(was)), i32(is));
+  }
+  emitted[op->getResult(0)] = memory;
+}
+
+/// Bits that an offset may have, as far as the operations of views tell.
+static uint64_t possibleBits(Value offset) {
+  APInt constant;
+  if (matchPattern(offset, m_ConstantInt(&constant)))
+    return constant.getZExtValue();
+  if (auto product = offset.getDefiningOp<arith::MulIOp>())
+    return ~((possibleBits(product.getRhs()) & -possibleBits(product.getRhs())) - 1);
+  if (auto sum = offset.getDefiningOp<arith::AddIOp>()) {
+    uint64_t either = possibleBits(sum.getLhs()) | possibleBits(sum.getRhs());
+    return either ? ~((either & -either) - 1) : 0;
+  }
+  if (auto sum = offset.getDefiningOp<arith::XOrIOp>())
+    return possibleBits(sum.getLhs()) | possibleBits(sum.getRhs());
+  return ~uint64_t(0);
+}
+
+ThreadEmitter::Memory ThreadEmitter::memoryAt(Value value, Value stage) {
+  auto type = cast<SharedType>(value.getType());
+  int64_t most = 16 / type.getElementBytes();
+  if (value.getDefiningOp<AllocOp>() && stage && !type.isPadded())
+    return {stageOf(value, stage), Value(), type, most};
+  const Values &memory = of(value);
+  Value base = memory[0], offset = memory[1];
+  if (stage) {
+    Value step = arith::MulIOp::create(b, scalar(stage), i32(type.getTileElements()));
+    offset = isZero(offset) ? step : Value(arith::AddIOp::create(b, offset, step));
+  }
+  uint64_t bits = possibleBits(offset);
+  if (!type.isPadded() && !(bits & uint64_t(type.getTileElements() - 1))) {
+    if (bits)
+      base = sharedPointer(base, arith::MulIOp::create(b, offset, i32(type.getElementBytes())));
+    return {base, Value(), type, most};
+  }
+  while (most > 1 && bits & uint64_t(most - 1))
+    most /= 2;
+  for (auto [interval, padding] : llvm::zip(type.getIntervals(), type.getPaddings()))
+    while (most > 1 && (interval < most || padding % most))
+      most /= 2;
+  return {base, offset, type, most};
+}
+
 //===-- Reads and writes -----------------------------------------------------------------------------------------===//
 
-/// The bits of the register number that step through neighbours in memory, while all else keeps them aligned.
-static SmallVector<int> neighbourBits(const layout::LinearLayout &offsets, int64_t elementBits) {
+/// The bits of the register number that step through contiguous memory, `most` elements of it, while all else keeps
+/// them aligned.
+static SmallVector<int> neighbourBits(const layout::LinearLayout &offsets, int64_t most) {
   using layout::Dim;
   SmallVector<int> bits;
-  for (int64_t step = 1; 2 * step * elementBits <= 128; step *= 2) {
+  for (int64_t step = 1; 2 * step <= most; step *= 2) {
     int found = -1;
     for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
       for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
@@ -121,41 +204,65 @@ static int64_t maskOf(ArrayRef<int> bits) {
   return mask;
 }
 
-Value ThreadEmitter::elementPointer(Value base, const LinearLayout &offsets, int64_t reg, int64_t bytes) {
+Value ThreadEmitter::elementPointer(const Memory &memory, const LinearLayout &offsets, int64_t reg) {
+  int64_t bytes = memory.type.getElementBytes();
   Value offset = placePart(offsets, Dim::Offset);
-  if (bytes > 1)
-    offset = arith::MulIOp::create(b, offset, i32(bytes));
   // The bits that registers add to are apart from those of the rows' swizzle in most layouts.
   int64_t constant = registerPart(offsets, reg, Dim::Offset), used = 0;
   for (Dim in : {Dim::Lane, Dim::Warp})
     for (int bit = 0; bit < offsets.inputBits(in); ++bit)
       used |= offsets.basis(in, bit, Dim::Offset);
+  if (!memory.offset) {
+    if (bytes > 1)
+      offset = arith::MulIOp::create(b, offset, i32(bytes));
+    if (int64_t crossed = constant & used) {
+      offset = arith::XOrIOp::create(b, offset, i32(crossed * bytes));
+      constant &= ~used;
+    }
+    Value pointer = sharedPointer(memory.base, offset);
+    return constant ? sharedPointer(pointer, i32(constant * bytes)) : pointer;
+  }
+  used |= int64_t(possibleBits(memory.offset));
+  if (!isZero(memory.offset))
+    offset = arith::XOrIOp::create(b, offset, memory.offset);
   if (int64_t crossed = constant & used) {
-    offset = arith::XOrIOp::create(b, offset, i32(crossed * bytes));
+    offset = arith::XOrIOp::create(b, offset, i32(crossed));
     constant &= ~used;
   }
-  Value pointer = sharedPointer(base, offset);
-  return constant ? sharedPointer(pointer, i32(constant * bytes)) : pointer;
+  // Padding before a sum of disjoint bits is the sum of what is before each.
+  Value whole = offset;
+  for (auto [interval, padding] : llvm::zip(memory.type.getIntervals(), memory.type.getPaddings())) {
+    Value count = arith::ShRUIOp::create(b, offset, i32(llvm::Log2_64(uint64_t(interval))));
+    whole = arith::AddIOp::create(b, whole, arith::MulIOp::create(b, count, i32(padding)));
+  }
+  if (bytes > 1)
+    whole = arith::MulIOp::create(b, whole, i32(bytes));
+  Value pointer = sharedPointer(memory.base, whole);
+  return constant ? sharedPointer(pointer, i32(memory.type.padded(constant) * bytes)) : pointer;
+}
+
+/// As `layout`, of a tile of which it holds a part.
+static layout::LinearLayout within(const layout::LinearLayout &layout, const layout::LinearLayout &whole) {
+  return {layout.inputs(), whole.outputs()};
 }
 
 void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   Type element = tile.getElementType();
-  int64_t bits = memoryType(element).getIntOrFloatBitWidth();
-  const LinearLayout &layout = layoutOf(tile);
-  LinearLayout offsets = layout.invertAndCompose(op.getRing().getType().getLayout());
-  SmallVector<int> within = neighbourBits(offsets, bits);
+  const LinearLayout &layout = layoutOf(tile), &shared = op.getRing().getType().getLayout();
+  LinearLayout offsets = within(layout, shared).invertAndCompose(shared);
+  Memory memory = memoryAt(op.getRing(), op.getStage());
+  SmallVector<int> together = neighbourBits(offsets, memory.mostContiguous);
   const Values &values = of(op.getTile());
-  Value base = stageOf(op.getRing(), op.getStage());
   when(isOwner(layout), {},
        [&]() -> Values {
          for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
-           if (reg & maskOf(within) || firstCopy(layout, reg) != reg)
+           if (reg & maskOf(together) || firstCopy(layout, reg) != reg)
              continue;
            Values parts;
-           for (int64_t member : groupOf(reg, within))
+           for (int64_t member : groupOf(reg, together))
              parts.push_back(toMemory(values[size_t(member)], element));
-           storeShared(elementPointer(base, offsets, reg, bits / 8), parts);
+           storeShared(elementPointer(memory, offsets, reg), parts);
          }
          return {};
        },
@@ -166,7 +273,7 @@ void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
 }
 
 struct ThreadEmitter::SharedRead {
-  Value base;
+  Memory memory;
   LinearLayout offsets;
   std::optional<layout::MatrixLoad> matrix;
   SmallVector<int> within; ///< register bits that one instruction covers
@@ -189,16 +296,17 @@ void ThreadEmitter::emitLoadShared(LoadSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   int64_t bits = memoryType(tile.getElementType()).getIntOrFloatBitWidth();
   auto read = std::make_shared<SharedRead>();
-  read->base = stageOf(op.getRing(), op.getStage());
-  read->offsets = layoutOf(tile).invertAndCompose(op.getRing().getType().getLayout());
-  if (target.hasMatrixLoads() && !divergent)
+  const LinearLayout &shared = op.getRing().getType().getLayout();
+  read->memory = memoryAt(op.getRing(), op.getStage());
+  read->offsets = within(layoutOf(tile), shared).invertAndCompose(shared);
+  if (target.hasMatrixLoads() && !divergent && !read->memory.offset)
     read->matrix = layout::findMatrixLoad(read->offsets, int(bits));
   if (read->matrix) {
     for (int bit = 0; 1 << bit < read->matrix->wordElements; ++bit)
       read->within.push_back(bit);
     read->within.append({read->matrix->matrixBits[0], read->matrix->matrixBits[1]});
   } else {
-    read->within = neighbourBits(read->offsets, bits);
+    read->within = neighbourBits(read->offsets, read->memory.mostContiguous);
   }
   read->values.resize(size_t(registersOf(tile)));
   sharedReads[op] = read;
@@ -219,12 +327,11 @@ Value ThreadEmitter::readShared(LoadSharedOp op, int64_t reg) {
   if (first != reg)
     return read.values[size_t(reg)] = readShared(op, first);
   Type element = tile.getElementType(), stored = memoryType(element);
-  int64_t bytes = stored.getIntOrFloatBitWidth() / 8;
   first = reg & ~maskOf(read.within);
   SmallVector<int64_t> group = groupOf(first, read.within);
   Values parts;
   if (read.matrix) {
-    Value row = elementPointer(read.base, read.matrix->rows, first, bytes);
+    Value row = elementPointer(read.memory, read.matrix->rows, first);
     for (Value word : target.loadMatrix(b, row, read.matrix->transposed)) {
       if (read.matrix->wordElements == 1) {
         parts.push_back(word);
@@ -235,7 +342,7 @@ Value ThreadEmitter::readShared(LoadSharedOp op, int64_t reg) {
         parts.push_back(LLVM::ExtractElementOp::create(b, vector, i32(i)));
     }
   } else {
-    parts = loadShared(elementPointer(read.base, read.offsets, first, bytes), stored, int64_t(group.size()));
+    parts = loadShared(elementPointer(read.memory, read.offsets, first), stored, int64_t(group.size()));
   }
   for (auto [member, part] : llvm::zip(group, parts))
     read.values[size_t(member)] = fromMemory(part, element);
@@ -251,7 +358,7 @@ void ThreadEmitter::emitAsyncCopy(AsyncCopyOp op) {
   orderAccess(op);
   const Values &pointers = of(op.getPointers());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
-  Value base = stageOf(op.getRing(), op.getStage());
+  Memory memory = memoryAt(op.getRing(), op.getStage());
   when(isOwner(layout), {},
        [&]() -> Values {
          for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); reg += elements) {
@@ -260,8 +367,8 @@ void ThreadEmitter::emitAsyncCopy(AsyncCopyOp op) {
            Value sourceBytes;
            if (!masks.empty())
              sourceBytes = arith::SelectOp::create(b, masks[size_t(reg)], i32(elements * elementBytes), i32(0));
-           target.asyncCopy(b, elementPointer(base, offsets, reg, elementBytes), pointers[size_t(reg)],
-                            elements * elementBytes, sourceBytes);
+           target.asyncCopy(b, elementPointer(memory, offsets, reg), pointers[size_t(reg)], elements * elementBytes,
+                            sourceBytes);
          }
          return {};
        },

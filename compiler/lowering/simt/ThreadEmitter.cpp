@@ -109,7 +109,10 @@ void ThreadEmitter::bind(ValueRange values, ValueRange registers) {
 SmallVector<Type> ThreadEmitter::threadTypes(TypeRange types) {
   SmallVector<Type> result;
   for (Type type : types)
-    result.append(size_t(registersOf(type)), threadType(elementTypeOf(type)));
+    if (isa<SharedType>(type))
+      result.append({LLVM::LLVMPointerType::get(b.getContext(), 3), b.getI32Type()});
+    else
+      result.append(size_t(registersOf(type)), threadType(elementTypeOf(type)));
   return result;
 }
 
@@ -167,7 +170,11 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](ConvertLayoutOp op) {
         emitted[op.getResult()] = convert(of(op.getSrc()), op.getSrc().getType(), op.getType());
       })
-      .Case([&](AllocOp alloc) { emitted[alloc.getRing()] = {}; })
+      .Case([&](AllocOp alloc) { emitAlloc(alloc); })
+      .Case<IndexOp, SubsliceOp, ViewOp>([&](auto view) { emitView(view); })
+      .Case([&](BufferLoadOp load) { emitBufferLoad(load); })
+      .Case([&](BufferStoreOp store) { emitBufferStore(store); })
+      .Case([&](MatrixDotOp dot) { emitMatrixDot(dot); })
       .Case([&](StoreSharedOp store) { emitStoreShared(store); })
       .Case([&](LoadSharedOp load) { emitLoadShared(load); })
       .Case([&](AsyncCopyOp copy) { emitAsyncCopy(copy); })

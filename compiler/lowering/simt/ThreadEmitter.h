@@ -7,7 +7,8 @@
 //   Atomics.cpp         atomic accesses          Polls.cpp         waiting for values in memory
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
 //   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp, GroupDot.cpp   matrix products
-//   SharedTiles.cpp     rings of tiles in shared memory, asynchronous copies, matrix loads
+//   SharedTiles.cpp     memory objects and their views, asynchronous copies, matrix loads
+//   Buffers.cpp         a pointer of the block and offsets of 32 bits
 //   Order.cpp           program order of accesses to global memory      Reports.cpp   prints and assertions
 //   SharedMemory.h      where scratch lies, and which of the barriers around it stay
 #pragma once
@@ -148,10 +149,15 @@ private:
   Values once(Type tile, Type result, llvm::function_ref<Values(int64_t reg)> body, const Values &masks,
               int64_t together = 1);
 
+  //===-- Buffers.cpp --------------------------------------------------------------------------------------------===//
+  void emitBufferLoad(BufferLoadOp op);
+  void emitBufferStore(BufferStoreOp op);
+
   //===-- Order.cpp ----------------------------------------------------------------------------------------------===//
   /// An access to global memory since the threads last met.
   struct Access {
     Value pointer, root; ///< of the source; no pointer: one of another iteration
+    Value base;          ///< of a buffer access, whose `pointer` is its offsets
     bool reads = false, writes = false;
     bool isScalar = false, byOwner = false;        ///< byOwner: done once, not by every thread that has a copy
     std::optional<triton::RMWOp> unorderedUpdate;  ///< an atomic whose result nobody reads
@@ -208,8 +214,19 @@ private:
   //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
   void placeRings();   ///< below the scratch memory, each where no other lives at the same time
   Value sharedStart(); ///< the first byte of the block's shared memory
-  Value stageOf(Value ring, Value stage);
-  Value elementPointer(Value base, const LinearLayout &offsets, int64_t reg, int64_t bytes);
+  /// A tile in shared memory, as a thread addresses it.
+  struct Memory {
+    Value base;                 ///< a pointer
+    Value offset;               ///< i32, elements from there, xor'ed to those of the tile's layout; null: none
+    SharedType type;            ///< whose padding counts from `base` on where there is an offset
+    int64_t mostContiguous = 0; ///< elements that an access may take, as far as offset and padding allow
+  };
+  /// `stage` may be null.
+  Memory memoryAt(Value memory, Value stage);
+  Value stageOf(Value ring, Value stage); ///< a pointer; of what is neither padded nor a view
+  void emitAlloc(AllocOp op);
+  void emitView(mlir::Operation *op);
+  Value elementPointer(const Memory &memory, const LinearLayout &offsets, int64_t reg);
   void emitStoreShared(StoreSharedOp op);
   void emitLoadShared(LoadSharedOp op);
   void emitAsyncCopy(AsyncCopyOp op);
@@ -254,11 +271,14 @@ private:
   std::pair<Value, Value> pairXor(Value value, int mask);
   Value shuffleFrom(Value value, Value lane);
   void emitDot(triton::DotOp op);
-  void emitMatrixDot(triton::DotOp op, const MatrixInstruction &instruction);
-  void emitPlainDot(triton::DotOp op);
+  void emitMatrixDot(MatrixDotOp op);
+  /// d = a * b + c; returns d.
+  Values multiplyByInstruction(mlir::ValueRange abc, Type d, const MatrixInstruction &instruction);
+  /// The same without one, from shared memory.
+  Values multiplyPlainly(mlir::ValueRange abc, Type d);
   /// `sums` and the products of a piece of `depth` along K that lies in shared memory: A, row-major, from `base` on,
   /// and B so many bytes behind.
-  Values multiplyFromShared(triton::DotOp op, Value base, int64_t depth, int64_t startOfB, Type computed,
+  Values multiplyFromShared(mlir::ValueRange abc, Value base, int64_t depth, int64_t startOfB, Type computed,
                             const Values &sums);
 
   //===-- GroupDot.cpp -------------------------------------------------------------------------------------------===//

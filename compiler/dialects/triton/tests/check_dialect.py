@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that documentation and tests keep up with a dialect: check_dialect.py SOURCE_DIR [triton | peer].
+"""Checks that documentation and tests keep up with a dialect: check_dialect.py SOURCE_DIR [triton | peer | simt | ttg].
 
 Each operation stands in the dialect's page and in a round-trip test. Each verifier rule is numbered without a gap, and
 has a negative test of its number: a function `@d3` or `@d3_...`.
@@ -12,8 +12,8 @@ import sys
 source = sys.argv[1]
 name = sys.argv[2] if len(sys.argv) > 2 else "triton"
 dialect = os.path.join(source, "compiler", "dialects", name)
-page_name = {"triton": "docs/triton-ir.md", "peer": "docs/peer.md"}[name]
-least_operations, least_rules = {"triton": (50, 80), "peer": (12, 12)}[name]
+page_name = {"triton": "docs/triton-ir.md", "peer": "docs/peer.md", "simt": "docs/simt.md", "ttg": "docs/ttgir.md"}[name]
+least_operations, least_rules = {"triton": (50, 80), "peer": (12, 12), "simt": (15, 20), "ttg": (30, 30)}[name]
 
 
 def read(pattern):
@@ -23,12 +23,15 @@ def read(pattern):
 problems = []
 
 definitions = read("*.td")
-operations = ["tt." + name for name in re.findall(r'\bTT_Op<"([\w.]+)"', definitions)]
-operations += ["ttg." + name for name in re.findall(r'\bOp<TritonGpu_Dialect, "([\w.]+)"', definitions)]
-operations += ["peer." + name for name in re.findall(r'\bPeer_Op<"([\w.]+)"', definitions)]
+CLASSES = {"TT_Op": "tt", "Peer_Op": "peer", "Simt_Op": "simt", "TTG_Op": "ttg", "TTG_View": "ttg", "AMDG_Op": "amdg",
+           "AMDG_Scaled": "amdg", "Op<Gluon_Dialect,": "gluon", "Op<RocdlText_Dialect,": "rocdl"}
+operations = []
+for start, prefix in CLASSES.items():
+    opening = re.escape(start) + (" " if start.endswith(",") else "<")
+    operations += [f"{prefix}.{found}" for found in re.findall(rf'^def \w+ : {opening}"([\w.]+)"', definitions, re.MULTILINE)]
 page = open(os.path.join(source, page_name)).read()
-listed = re.findall(r"`((?:ttg?|peer)\.[\w.]+)", page)
-tests = read("tests/ops_*.mlir") + read("tests/envelope.mlir") + read("tests/example_*.mlir")
+listed = re.findall(r"`((?:ttg?|peer|simt|amdg|gluon|rocdl)\.[\w.]+)", page)
+tests = read("tests/ops_*.mlir") + read("tests/envelope.mlir") + read("tests/example*.mlir")
 for name in operations:
     if name not in listed:
         problems.append(f"{page_name} does not list '{name}'")

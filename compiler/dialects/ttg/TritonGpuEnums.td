@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The part of Triton's `ttg` dialect that its layout-free text contains: since 3.7 the barrier of `tl.debug_barrier` is
-// `ttg.barrier all`, where 3.6 has `gpu.barrier`.
-#ifndef HEDDLE_TRITON_GPU_DIALECT
-#define HEDDLE_TRITON_GPU_DIALECT
+// Enumerations of the `ttg` dialect that `tt` does not have.
+#ifndef HEDDLE_TRITON_GPU_ENUMS
+#define HEDDLE_TRITON_GPU_ENUMS
 
 include "mlir/IR/EnumAttr.td"
-include "mlir/IR/OpBase.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-
-def TritonGpu_Dialect : Dialect {
-  let name = "ttg";
-  let cppNamespace = "::heddle::triton::gpu";
-  let summary = "the barrier of tile programs";
-}
 
 // Names of the text, bits of the generic form. `none` orders threads but no memory.
 def TTG_Local : I32BitEnumAttrCaseBit<"Local", 0, "local">;
@@ -26,12 +17,6 @@ def TTG_BarrierMemory : I32BitEnumAttr<"BarrierMemory", "memory whose accesses a
   let cppNamespace = "::heddle::triton::gpu";
   let separator = "|";
   let printBitEnumPrimaryGroups = 1;
-}
-
-def TTG_BarrierOp : Op<TritonGpu_Dialect, "barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "all threads of the program meet and see each other's accesses to the named memory";
-  let arguments = (ins TTG_BarrierMemory:$addrSpace);
-  let assemblyFormat = "custom<BarrierMemory>($addrSpace) attr-dict";
 }
 
 #endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `gluon` dialect, and rules of the operations of `amdg` and `gluon`.
+#include "compiler/dialects/ttg/TritonGpu.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::triton;
+using namespace heddle::triton::amdg;
+
+#include "compiler/dialects/ttg/GluonDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/ttg/GluonAttributes.cpp.inc"
+
+void gluon::GluonDialect::initialize() {
+  addAttributes<AutoEncodingAttr, CoalescedEncodingAttr>();
+  addOperations<SetAutoLayoutOp>();
+}
+
+Type amdg::offsetTypeOf(Type tile) {
+  return cast<RankedTensorType>(tile).clone(IntegerType::get(tile.getContext(), 32));
+}
+
+Type amdg::maskTypeFor(Type tile) {
+  return cast<RankedTensorType>(tile).clone(IntegerType::get(tile.getContext(), 1));
+}
+
+//===-- Buffers --------------------------------------------------------------------------------------------------===//
+
+static LogicalResult verifyBuffer(Operation *op, Value pointer, Type tile, Value offsets, Value mask) {
+  Type pointee = cast<PointerType>(pointer.getType()).getPointeeType(), element = elementTypeOf(tile);
+  // Rule F1: the tile has the elements that the pointer points to.
+  if (pointee != element)
+    return op->emitOpError() << "accesses elements of " << element << " through a pointer to " << pointee;
+  // Rule F2: offsets and mask have the shape and the layout of the tile.
+  if (offsets.getType() != offsetTypeOf(tile))
+    return op->emitOpError() << "has offsets " << offsets.getType() << " for a tile of " << tile;
+  if (mask && mask.getType() != maskTypeFor(tile))
+    return op->emitOpError() << "has a mask " << mask.getType() << " for a tile of " << tile;
+  return success();
+}
+
+LogicalResult BufferLoadOp::verify() {
+  // Rule F3: what masked elements read needs a mask.
+  if (getOther() && !getMask())
+    return emitOpError() << "has a value for masked elements and no mask";
+  if (getOther() && getOther().getType() != getType())
+    return emitOpError() << "gives masked elements " << getOther().getType() << " in a tile of " << getType();
+  return verifyBuffer(*this, getPtr(), getType(), getOffsets(), getMask());
+}
+
+LogicalResult BufferStoreOp::verify() {
+  return verifyBuffer(*this, getPtr(), getValue().getType(), getOffsets(), getMask());
+}
+
+LogicalResult BufferAtomicRMWOp::verify() {
+  if (getValue().getType() != getType())
+    return emitOpError() << "updates with " << getValue().getType() << " and returns " << getType();
+  // Rule F4: integer updates of integers, `fadd` of floats; both are exchanged.
+  bool isFloat = isa<FloatType>(elementTypeOf(getType())), sumsFloats = getAtomicRmwOp() == RMWOp::FAdd;
+  if (getAtomicRmwOp() != RMWOp::Exchange && isFloat != sumsFloats)
+    return emitOpError() << "has kind '" << stringifyRMWOp(getAtomicRmwOp()) << "' for elements of "
+                         << elementTypeOf(getType());
+  return verifyBuffer(*this, getPtr(), getType(), getOffsets(), getMask());
+}
+
+LogicalResult BufferAtomicCASOp::verify() {
+  if (getCmp().getType() != getType() || getVal().getType() != getType())
+    return emitOpError() << "compares with " << getCmp().getType() << ", writes " << getVal().getType()
+                         << " and returns " << getType();
+  return verifyBuffer(*this, getPtr(), getType(), getOffsets(), Value());
+}
+
+//===-- Registers ------------------------------------------------------------------------------------------------===//
+
+LogicalResult ExtractSliceOp::verify() {
+  auto from = cast<RankedTensorType>(getSrc().getType()), to = cast<RankedTensorType>(getType());
+  ArrayRef<int64_t> offsets = getStaticOffsets();
+  // Rule F5: the part lies in the tile, and begins at a multiple of its size.
+  if (from.getElementType() != to.getElementType() || from.getRank() != to.getRank() ||
+      int64_t(offsets.size()) != from.getRank())
+    return emitOpError() << "takes " << to << " at " << offsets.size() << " coordinates out of " << from;
+  for (int64_t axis = 0; axis < from.getRank(); ++axis)
+    if (offsets[axis] < 0 || offsets[axis] % to.getDimSize(axis) ||
+        offsets[axis] + to.getDimSize(axis) > from.getDimSize(axis))
+      return emitOpError() << "takes elements " << offsets[axis] << " to " << offsets[axis] + to.getDimSize(axis) - 1
+                           << " of axis " << axis << ", which has " << from.getDimSize(axis);
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  auto to = cast<RankedTensorType>(getType());
+  // Rule F6: the parts have one type and make up the tile.
+  if (getSources().empty())
+    return emitOpError() << "makes " << to << " of no parts";
+  auto part = cast<RankedTensorType>(getSources().front().getType());
+  for (Value source : getSources())
+    if (source.getType() != part)
+      return emitOpError() << "has parts of " << part << " and of " << source.getType();
+  int64_t parts = 1;
+  bool fits = part.getRank() == to.getRank() && part.getElementType() == to.getElementType();
+  for (int64_t axis = 0; fits && axis < to.getRank(); ++axis) {
+    fits = to.getDimSize(axis) % part.getDimSize(axis) == 0;
+    parts *= to.getDimSize(axis) / part.getDimSize(axis);
+  }
+  if (!fits || parts != int64_t(getSources().size()))
+    return emitOpError() << "makes " << to << " of " << getSources().size() << " parts of " << part;
+  return success();
+}
+
+LogicalResult InThreadTransposeOp::verify() {
+  auto from = cast<RankedTensorType>(getSrc().getType()), to = cast<RankedTensorType>(getType());
+  // Rule F8: the tile stays.
+  if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType())
+    return emitOpError() << "makes " << to << " of " << from;
+  return success();
+}
+
+LogicalResult gluon::SetAutoLayoutOp::verify() {
+  auto from = cast<RankedTensorType>(getSrc().getType()), to = cast<RankedTensorType>(getType());
+  // Rule F7: a layout is set where there is none yet, and the tile stays.
+  if (!isa_and_nonnull<AutoEncodingAttr>(from.getEncoding()))
+    return emitOpError() << "sets the layout of " << from << ", which has one";
+  if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType())
+    return emitOpError() << "makes " << to << " of " << from;
+  return success();
+}

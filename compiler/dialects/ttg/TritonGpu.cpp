@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registration of the dialects of TTGIR text, and the words of barriers.
+#include "compiler/dialects/ttg/TritonGpu.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::triton;
+using namespace heddle::triton::gpu;
+
+#include "compiler/dialects/ttg/AmdGpuDialect.cpp.inc"
+#include "compiler/dialects/ttg/RocdlTextDialect.cpp.inc"
+#include "compiler/dialects/ttg/TritonGpuDialect.cpp.inc"
+#include "compiler/dialects/ttg/TritonGpuEnums.cpp.inc"
+
+static ParseResult parseBarrierMemory(OpAsmParser &parser, BarrierMemoryAttr &memory) {
+  BarrierMemory all = BarrierMemory::None;
+  do {
+    StringRef word;
+    SMLoc location = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word))
+      return failure();
+    std::optional<BarrierMemory> part = symbolizeBarrierMemory(word);
+    if (!part)
+      return parser.emitError(location) << "'" << word
+                                        << "' is no memory that a barrier knows: none, local, global_read, "
+                                        << "global_write, tensor_read, tensor_write or all";
+    all = all | *part;
+  } while (succeeded(parser.parseOptionalVerticalBar()));
+  memory = BarrierMemoryAttr::get(parser.getContext(), all);
+  return success();
+}
+
+static void printBarrierMemory(OpAsmPrinter &printer, Operation *, BarrierMemoryAttr memory) {
+  printer << stringifyBarrierMemory(memory.getValue());
+}
+
+// `none`, `mfma|valu` of Triton 3.9, or the number of earlier text.
+static ParseResult parseScheduleMask(OpAsmParser &parser, StringAttr &mask) {
+  std::string words;
+  int64_t number = 0;
+  if (auto found = parser.parseOptionalInteger(number); found.has_value()) {
+    mask = parser.getBuilder().getStringAttr(std::to_string(number));
+    return *found;
+  }
+  do {
+    StringRef word;
+    if (parser.parseKeyword(&word))
+      return failure();
+    words += (words.empty() ? "" : "|") + word.str();
+  } while (succeeded(parser.parseOptionalVerticalBar()));
+  mask = parser.getBuilder().getStringAttr(words);
+  return success();
+}
+
+static void printScheduleMask(OpAsmPrinter &printer, Operation *, StringAttr mask) {
+  printer << mask.getValue();
+}
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/ttg/TritonGpuAttributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/dialects/ttg/TritonGpuTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "compiler/dialects/ttg/TritonGpuOps.cpp.inc"
+
+namespace {
+/// Encodings are long: the text names them, `#blocked`, `#blocked1`, ..., and says them once.
+struct EncodingAliases : public OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attribute, raw_ostream &stream) const override {
+    StringRef name = llvm::TypeSwitch<Attribute, StringRef>(attribute)
+                         .Case([](BlockedAttr) { return "blocked"; })
+                         .Case([](LinearAttr) { return "linear"; })
+                         .Case([](AmdMfmaAttr) { return "mma"; })
+                         .Case<SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr>(
+                             [](auto) { return "shared"; })
+                         .Case([](SharedMemoryAttr) { return "smem"; })
+                         .Default([](Attribute) { return ""; });
+    if (name.empty())
+      return AliasResult::NoAlias;
+    stream << name;
+    return AliasResult::FinalAlias;
+  }
+};
+} // namespace
+
+void TritonGpuDialect::initialize() {
+  addInterfaces<EncodingAliases>();
+  addAttributes<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, LinearAttr, SwizzledSharedAttr, RotatingSharedAttr,
+                PaddedSharedAttr, SharedLinearAttr, SharedMemoryAttr>();
+  addTypes<MemDescType, AsyncTokenType>();
+  addOperations<AsyncCommitGroupOp, AsyncCopyOp, AsyncWaitOp, BarrierOp, ConvertLayoutOp, Fp4ToFpOp, InlineAsmOp,
+                LocalAllocOp, LocalAtomicScatterRMWOp, LocalDeallocOp, LocalGatherOp, LocalLoadOp, LocalScatterOp,
+                LocalStoreOp, MemDescIndexOp, MemDescReinterpretOp, MemDescReshapeOp, MemDescSubsliceOp, MemDescTransOp,
+                WarpIdOp>();
+}
+
+void amdg::AmdGpuDialect::initialize() {
+  addOperations<AsyncWaitOp, BufferAtomicCASOp, BufferAtomicRMWOp, BufferLoadOp, BufferLoadToLocalOp, BufferStoreOp,
+                ConcatOp, CondBarrierOp, ExtractSliceOp, InThreadTransposeOp, LocalLoadPackedTransposedOp,
+                ScaledDowncastFp4Op, ScaledDowncastFp8Op, ScaledUpcastFp4Op, ScaledUpcastFp8Op>();
+}
+
+void rocdl::RocdlTextDialect::initialize() {
+  addOperations<SchedBarrierOp>();
+}
+
+//===-- Encodings ------------------------------------------------------------------------------------------------===//
+
+bool gpu::isSharedEncoding(Attribute encoding) {
+  return isa<SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr>(encoding);
+}
+
+bool gpu::isUnresolved(Attribute encoding) {
+  while (auto slice = dyn_cast_or_null<SliceAttr>(encoding))
+    encoding = slice.getParent();
+  return isa_and_nonnull<gluon::AutoEncodingAttr, gluon::CoalescedEncodingAttr>(encoding);
+}
+
+std::optional<int64_t> gpu::rankOf(Attribute encoding) {
+  using Rank = std::optional<int64_t>;
+  return llvm::TypeSwitch<Attribute, Rank>(encoding)
+      .Case([](BlockedAttr blocked) -> Rank { return int64_t(blocked.getOrder().size()); })
+      .Case([](SliceAttr slice) -> Rank {
+        Rank parent = rankOf(slice.getParent());
+        return parent ? Rank(*parent - 1) : Rank();
+      })
+      .Case([](DotOperandAttr operand) { return rankOf(operand.getParent()); })
+      .Case([](AmdMfmaAttr mfma) -> Rank { return int64_t(mfma.getWarpsPerCTA().size()); })
+      .Case([](LinearAttr linear) -> Rank { return linear.getRank(); })
+      .Case([](SwizzledSharedAttr shared) -> Rank { return int64_t(shared.getOrder().size()); })
+      .Case([](RotatingSharedAttr shared) -> Rank { return int64_t(shared.getOrder().size()); })
+      .Case([](PaddedSharedAttr shared) -> Rank { return int64_t(shared.getShape().size()); })
+      .Case([](SharedLinearAttr shared) -> Rank { return shared.getRank(); })
+      .Default([](Attribute) { return Rank(); });
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The dialects of TTGIR text besides `tt`: `ttg` (tiles with layouts, memory objects), `amdg` (buffer accesses),
+// `gluon` (layouts to be chosen), and the marker of `rocdl`. Source: the text that Triton 3.9 prints.
+#pragma once
+#include "compiler/dialects/triton/Triton.h"
+
+#include "compiler/dialects/ttg/TritonGpuEnums.h.inc"
+
+#include "compiler/dialects/ttg/AmdGpuDialect.h.inc"
+#include "compiler/dialects/ttg/GluonDialect.h.inc"
+#include "compiler/dialects/ttg/RocdlTextDialect.h.inc"
+#include "compiler/dialects/ttg/TritonGpuDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/ttg/GluonAttributes.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/ttg/TritonGpuAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/dialects/ttg/TritonGpuTypes.h.inc"
+
+namespace heddle::triton::gpu {
+
+/// Attributes of a module of TTGIR; a module of plain Triton IR has none of them.
+inline constexpr llvm::StringLiteral numWarpsAttribute = "ttg.num-warps";
+inline constexpr llvm::StringLiteral numCtasAttribute = "ttg.num-ctas";
+inline constexpr llvm::StringLiteral threadsPerWarpAttribute = "ttg.threads-per-warp";
+inline constexpr llvm::StringLiteral targetAttribute = "ttg.target"; ///< `hip:gfx950`
+
+/// Whether the attribute describes shared memory; other encodings are of tiles in registers.
+bool isSharedEncoding(mlir::Attribute encoding);
+/// Axes that the encoding of a tile or memory object is of; nothing where it fits any number.
+std::optional<int64_t> rankOf(mlir::Attribute encoding);
+/// Whether somebody has yet to choose the layout: `#gluon.auto_encoding`, `#gluon.coalesced_encoding`, or a slice of
+/// one of them.
+bool isUnresolved(mlir::Attribute encoding);
+
+} // namespace heddle::triton::gpu
+
+namespace heddle::triton::amdg {
+/// i32 in the shape and layout of a tile.
+mlir::Type offsetTypeOf(mlir::Type tile);
+/// i1 in the shape and layout of a tile.
+mlir::Type maskTypeFor(mlir::Type tile);
+} // namespace heddle::triton::amdg
+
+#define GET_OP_CLASSES
+#include "compiler/dialects/ttg/TritonGpuOps.h.inc"

@@ -1,0 +1,58 @@
+// RUN: heddle-opt %s -split-input-file -verify-diagnostics
+// Rules F1 to F8.
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+tt.func @f1(%p: !tt.ptr<f16>, %o: tensor<64xi32, #blocked>) {
+  // expected-error @+1 {{accesses elements of 'f32' through a pointer to 'f16'}}
+  %0 = amdg.buffer_load %p[%o] : !tt.ptr<f16> -> tensor<64xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+#wide = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+tt.func @f2(%p: !tt.ptr<f32>, %o: tensor<64xi32, #wide>) {
+  // expected-error @+1 {{has offsets}}
+  %0 = "amdg.buffer_load"(%p, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>}> : (!tt.ptr<f32>, tensor<64xi32, #wide>) -> tensor<64xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+tt.func @f3(%p: !tt.ptr<f32>, %o: tensor<64xi32, #blocked>, %v: tensor<64xf32, #blocked>) {
+  // expected-error @+1 {{has a value for masked elements and no mask}}
+  %0 = "amdg.buffer_load"(%p, %o, %v) <{operandSegmentSizes = array<i32: 1, 1, 0, 1, 0>}> : (!tt.ptr<f32>, tensor<64xi32, #blocked>, tensor<64xf32, #blocked>) -> tensor<64xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+tt.func @f4(%p: !tt.ptr<f32>, %o: tensor<64xi32, #blocked>, %v: tensor<64xf32, #blocked>) {
+  // expected-error @+1 {{has kind 'add' for elements of 'f32'}}
+  %0 = amdg.buffer_atomic_rmw add, relaxed, gpu, %v, %p[%o] : !tt.ptr<f32> -> tensor<64xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+tt.func @f5(%v: tensor<64xf32, #blocked>) {
+  // expected-error @+1 {{takes elements 8 to 23 of axis 0, which has 64}}
+  %0 = amdg.extract_slice %v [8] : tensor<64xf32, #blocked> to tensor<16xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+tt.func @f6(%v: tensor<16xf32, #blocked>) {
+  // expected-error @+1 {{of 2 parts of}}
+  %0 = amdg.concat %v, %v : tensor<16xf32, #blocked>, tensor<16xf32, #blocked> -> tensor<64xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+tt.func @f7(%v: tensor<16xf32, #blocked>) {
+  // expected-error @+1 {{which has one}}
+  %0 = gluon.set_auto_layout %v : tensor<16xf32, #blocked> -> tensor<16xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+tt.func @f8(%v: tensor<16xf32, #blocked>) {
+  // expected-error @+1 {{'amdg.in_thread_transpose' op makes}}
+  %0 = amdg.in_thread_transpose %v : tensor<16xf32, #blocked> -> tensor<32xf32, #blocked>
+  tt.return
+}

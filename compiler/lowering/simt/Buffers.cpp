@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Buffer accesses: a pointer that the block shares and a tile of offsets. What a mask forbids goes to an offset outside
+// of the buffer, so that no access needs a branch.
+#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/Vectors.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+/// Of so many bits in registers: words, or less than one.
+static Type carrierOf(OpBuilder &b, int64_t bits) {
+  return bits > 32 ? Type(VectorType::get(bits / 32, b.getI32Type())) : Type(b.getIntegerType(unsigned(bits)));
+}
+
+static Value offsetUnder(ImplicitLocOpBuilder &b, Value offset, int64_t bytes, Value bit) {
+  auto constant = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, int32_t(value), 32); };
+  if (bytes > 1)
+    offset = arith::MulIOp::create(b, offset, constant(bytes));
+  return bit ? Value(arith::SelectOp::create(b, bit, offset, constant(outsideOfBuffer))) : offset;
+}
+
+void ThreadEmitter::emitBufferLoad(BufferLoadOp op) {
+  if (!target.hasBuffers())
+    return (void)refuse(op, "the chip has no buffer instructions");
+  orderAccess(op);
+  const LinearLayout &layout = layoutOf(op.getType());
+  Type element = triton::elementTypeOf(op.getType()), stored = memoryType(element);
+  int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
+  const Values &offsets = of(op.getOffsets());
+  Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
+  Values results(offsets.size());
+  for (size_t first = 0; first < offsets.size(); first += size_t(width)) {
+    if (auto copy = size_t(firstCopy(layout, int64_t(first))); copy != first) {
+      std::copy_n(results.begin() + long(copy), width, results.begin() + long(first));
+      continue;
+    }
+    Value offset = offsetUnder(b, offsets[first], bits / 8, masks.empty() ? Value() : masks[first]);
+    Value loaded = target.bufferLoad(b, scalar(op.getPointer()), offset, carrierOf(b, bits * width), op.getCache());
+    Values pieces = {loaded};
+    if (width > 1 || bits > 32)
+      pieces = apart(b, LLVM::BitcastOp::create(b, VectorType::get(width, stored), loaded));
+    for (auto [i, piece] : llvm::enumerate(pieces)) {
+      Value value = fromMemory(piece, element);
+      bool needsOther = !others.empty() && !matchPattern(others[first + i], m_Zero()) &&
+                        !matchPattern(others[first + i], m_PosZeroFloat());
+      if (needsOther)
+        value = arith::SelectOp::create(b, masks[first + i], value, others[first + i]);
+      results[first + i] = value;
+    }
+  }
+  emitted[op.getResult()] = results;
+}
+
+void ThreadEmitter::emitBufferStore(BufferStoreOp op) {
+  if (!target.hasBuffers())
+    return (void)refuse(op, "the chip has no buffer instructions");
+  orderAccess(op);
+  const LinearLayout &layout = layoutOf(op.getValue().getType());
+  Type element = triton::elementTypeOf(op.getValue().getType()), stored = memoryType(element);
+  int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
+  const Values &offsets = of(op.getOffsets()), &values = of(op.getValue());
+  Values masks = op.getMask() ? of(op.getMask()) : Values();
+  Value owner = isOwner(layout);
+  for (size_t first = 0; first < offsets.size(); first += size_t(width)) {
+    if (size_t(firstCopy(layout, int64_t(first))) != first)
+      continue;
+    Value allowed = both(owner, masks.empty() ? Value() : masks[first]);
+    Values parts;
+    for (size_t i = 0; i < size_t(width); ++i)
+      parts.push_back(toMemory(values[first + i], element));
+    Value whole = parts.front();
+    if (width > 1 || bits > 32)
+      whole = LLVM::BitcastOp::create(b, carrierOf(b, bits * width), width > 1 ? joined(b, parts) : whole);
+    target.bufferStore(b, whole, scalar(op.getPointer()), offsetUnder(b, offsets[first], bits / 8, allowed),
+                       op.getCache());
+  }
+}

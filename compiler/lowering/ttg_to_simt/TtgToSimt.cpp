@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Two steps: all values get the types of the simt level in place, then operations of `ttg` and `amdg` are replaced.
+// What is known of addresses is asked before, because the analysis goes through the operations of the text.
+#include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
+#include "compiler/analysis/Access.h"
+#include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using layout::Dim;
+using layout::LinearLayout;
+namespace ttg = heddle::triton::gpu;
+namespace amdg = heddle::triton::amdg;
+namespace tt = heddle::triton;
+
+namespace {
+
+/// Elements along `axis` that one access takes, before the layout's share is known.
+struct Width {
+  int axis = 0;
+  int64_t elements = 1;
+};
+
+class Converter {
+public:
+  Converter(tt::FuncOp function, const GpuTarget &target, const TtgModule &about)
+      : function(function), target(target), threads{about.lanes, about.warps}, facts(function) {}
+
+  LogicalResult run() {
+    noteText();
+    if (failed(retype()))
+      return failure();
+    SmallVector<Operation *> ops;
+    function.walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      if (failed(convert(op)))
+        return failure();
+    fitLayouts(function, target, int(threads.warps));
+    return success();
+  }
+
+private:
+  //===-- What the text says -------------------------------------------------------------------------------------===//
+  void noteText() {
+    function.walk([&](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp>([&](auto access) {
+            Value pointer = access.getPtr();
+            if (!isa<RankedTensorType>(pointer.getType()))
+              return;
+            analysis::Order order = analysis::accessOrder(facts, pointer);
+            widths[op] = {order[0], analysis::alignedElements(facts, pointer, access.getMask(), order)};
+          })
+          .Case([&](tt::DotOp dot) {
+            auto encodingOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getEncoding(); };
+            products[op] = {encodingOf(dot.getA()), encodingOf(dot.getB()), encodingOf(dot.getC()),
+                            encodingOf(dot.getD())};
+          })
+          .Case<amdg::BufferLoadOp, amdg::BufferStoreOp>([&](auto access) {
+            int64_t promised = access.getContiguity() ? int64_t(*access.getContiguity()) : 1;
+            widths[op] = bufferWidth(access.getPtr(), access.getOffsets(), access.getMask(), promised);
+          });
+    });
+  }
+
+  Width bufferWidth(Value pointer, Value offsets, Value mask, int64_t promised) {
+    analysis::Order order = analysis::accessOrder(facts, offsets);
+    const analysis::Axis &axis = facts.of(offsets).axes[size_t(order[0])];
+    Type pointee = cast<tt::PointerType>(pointer.getType()).getPointeeType();
+    int64_t bytes = std::max<int64_t>(1, tt::elementBits(pointee) / 8);
+    int64_t aligned = std::max<int64_t>(1, facts.of(pointer).axes[0].divisibility / bytes);
+    int64_t elements = std::min({axis.contiguity, axis.divisibility, aligned});
+    elements = std::max(elements, int64_t(llvm::bit_floor(uint64_t(std::max<int64_t>(1, promised)))));
+    if (mask)
+      elements = std::min(elements, facts.of(mask).axes[size_t(order[0])].constancy);
+    return {order[0], std::max<int64_t>(1, elements)};
+  }
+
+  /// The lowest registers that are contiguous along the axis, of 16 bytes at most.
+  static int64_t registersAlong(Type type, Width width) {
+    auto tile = cast<RankedTensorType>(type);
+    const LinearLayout &layout = layoutOf(tile);
+    int64_t most = std::min<int64_t>(width.elements, 128 / memoryBits(tile.getElementType())), count = 1;
+    for (int bit = 0; bit < layout.inputBits(Dim::Register) && 2 * count <= most; ++bit, count *= 2)
+      for (int axis = 0; axis < tile.getRank(); ++axis)
+        if (layout.basis(Dim::Register, bit, layout::tileDim(axis)) != (axis == width.axis ? count : 0))
+          return count;
+    return count;
+  }
+
+  //===-- Types --------------------------------------------------------------------------------------------------===//
+  FailureOr<Type> convertType(Type type, EmitError emitError) {
+    if (auto memory = dyn_cast<ttg::MemDescType>(type)) {
+      FailureOr<SharedType> shared = memoryType(memory, emitError);
+      return failed(shared) ? FailureOr<Type>() : FailureOr<Type>(*shared);
+    }
+    auto tile = dyn_cast<RankedTensorType>(type);
+    if (!tile)
+      return type;
+    if (!tile.getEncoding())
+      return emitError() << "a tile of " << type << " without a layout among tiles with layouts";
+    FailureOr<Type> &known = types[type];
+    if (succeeded(known) && *known)
+      return known;
+    FailureOr<LinearLayout> layout = tileLayout(tile.getEncoding(), tile.getShape(), threads, emitError);
+    if (failed(layout))
+      return failure();
+    return known = Type(withLayout(tile, *layout));
+  }
+
+  LogicalResult retype(Value value, Location loc) {
+    FailureOr<Type> type = convertType(value.getType(), [&] { return emitError(loc); });
+    if (failed(type))
+      return failure();
+    value.setType(*type);
+    return success();
+  }
+
+  LogicalResult retype() {
+    WalkResult result = function.walk([&](Operation *op) {
+      for (Value value : op->getResults())
+        if (failed(retype(value, op->getLoc())))
+          return WalkResult::interrupt();
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (BlockArgument argument : block.getArguments())
+            if (failed(retype(argument, argument.getLoc())))
+              return WalkResult::interrupt();
+      if (auto constant = dyn_cast<arith::ConstantOp>(op))
+        if (auto tile = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
+          constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).reshape(tile));
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  //===-- Operations ---------------------------------------------------------------------------------------------===//
+  LogicalResult convert(Operation *op) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<ttg::ConvertLayoutOp, amdg::InThreadTransposeOp>([&](auto from) {
+          if (from.getSrc().getType() == from.getType())
+            return replace(op, from.getSrc());
+          return replace(op, ConvertLayoutOp::create(b, loc, from.getType(), from.getSrc()));
+        })
+        .Case([&](ttg::LocalAllocOp from) {
+          auto ring = AllocOp::create(b, loc, op->getResult(0).getType());
+          if (from.getSrc())
+            StoreSharedOp::create(b, loc, from.getSrc(), ring, Value());
+          return replace(op, ring);
+        })
+        .Case([&](ttg::LocalDeallocOp) { return erase(op); })
+        .Case([&](ttg::LocalLoadOp from) {
+          return replace(op, LoadSharedOp::create(b, loc, from.getType(), op->getOperand(0), Value()));
+        })
+        .Case([&](ttg::LocalStoreOp from) {
+          StoreSharedOp::create(b, loc, from.getSrc(), op->getOperand(1), Value());
+          return erase(op);
+        })
+        .Case([&](ttg::MemDescIndexOp from) {
+          return replace(op, IndexOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0), from.getIndex()));
+        })
+        .Case([&](ttg::MemDescSubsliceOp from) {
+          SmallVector<int64_t> offsets(from.getOffsets().begin(), from.getOffsets().end());
+          return replace(op, SubsliceOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0), offsets));
+        })
+        .Case<ttg::MemDescTransOp, ttg::MemDescReshapeOp, ttg::MemDescReinterpretOp>(
+            [&](auto) { return replace(op, ViewOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0))); })
+        .Case([&](ttg::BarrierOp) {
+          gpu::BarrierOp::create(b, loc);
+          return erase(op);
+        })
+        .Case([&](heddle::triton::rocdl::SchedBarrierOp) { return erase(op); })
+        .Case([&](amdg::BufferLoadOp from) { return convertBufferLoad(from, b); })
+        .Case([&](amdg::BufferStoreOp from) { return convertBufferStore(from, b); })
+        .Case([&](amdg::BufferAtomicRMWOp from) {
+          auto update = tt::AtomicRMWOp::create(b, loc, from.getType(), from.getAtomicRmwOp(),
+                                                pointers(b, from.getPtr(), from.getOffsets()), from.getValue(),
+                                                from.getMask(), from.getSem(), from.getScope());
+          return replace(op, update);
+        })
+        .Case([&](amdg::BufferAtomicCASOp from) {
+          auto swap = tt::AtomicCASOp::create(b, loc, from.getType(), pointers(b, from.getPtr(), from.getOffsets()),
+                                              from.getCmp(), from.getVal(), from.getSem(), from.getScope());
+          return replace(op, swap);
+        })
+        .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp>([&](auto) {
+          if (auto found = widths.find(op); found != widths.end()) {
+            op->setAttr("simt.vector", b.getI64IntegerAttr(std::min<int64_t>(found->second.elements, 16)));
+            op->setAttr("simt.axis", b.getI64IntegerAttr(found->second.axis));
+          }
+          return success();
+        })
+        .Case([&](tt::DotOp dot) { return convertDot(dot, b); })
+        .Default([](Operation *) { return success(); });
+  }
+
+  static LogicalResult replace(Operation *op, Value by) {
+    op->getResult(0).replaceAllUsesWith(by);
+    op->erase();
+    return success();
+  }
+  static LogicalResult erase(Operation *op) {
+    op->erase();
+    return success();
+  }
+
+  Value pointers(OpBuilder &b, Value pointer, Value offsets) {
+    auto tile = cast<RankedTensorType>(offsets.getType()).clone(pointer.getType());
+    Value all = tt::SplatOp::create(b, offsets.getLoc(), tile, pointer);
+    return tt::AddPtrOp::create(b, offsets.getLoc(), tile, all, offsets);
+  }
+
+  static tt::CacheModifier cacheOf(tt::CachePolicyAttr policy) {
+    return policy ? policy.getCacheModifier() : tt::CacheModifier::None;
+  }
+
+  LogicalResult convertBufferLoad(amdg::BufferLoadOp op, OpBuilder &b) {
+    if (op.getStride())
+      return op.emitOpError("has a stride, which is not compiled yet");
+    auto load = BufferLoadOp::create(b, op.getLoc(), op.getType(), op.getPtr(), op.getOffsets(), op.getMask(),
+                                     op.getOther(), registersAlong(op.getType(), widths.lookup(op)));
+    load.setCache(cacheOf(op.getCachePolicyAttr()));
+    return replace(op, load);
+  }
+
+  LogicalResult convertBufferStore(amdg::BufferStoreOp op, OpBuilder &b) {
+    if (op.getStride())
+      return op.emitOpError("has a stride, which is not compiled yet");
+    auto store = BufferStoreOp::create(b, op.getLoc(), op.getValue(), op.getPtr(), op.getOffsets(), op.getMask(),
+                                       registersAlong(op.getValue().getType(), widths.lookup(op)));
+    store.setCache(cacheOf(op.getCachePolicyAttr()));
+    return erase(op);
+  }
+
+  LogicalResult convertDot(tt::DotOp op, OpBuilder &b) {
+    auto [a, bb, c, d] = products.lookup(op);
+    auto left = dyn_cast<ttg::DotOperandAttr>(a), right = dyn_cast<ttg::DotOperandAttr>(bb);
+    if (!left || !right || left.getOpIdx() != 0 || right.getOpIdx() != 1 || left.getParent() != d ||
+        right.getParent() != d || c != d)
+      return op.emitOpError() << "multiplies tiles in " << a << " and " << bb << " into one in " << d
+                              << ": the operands have `#ttg.dot_op` of the result's layout";
+    MatrixAttr instruction;
+    if (auto mfma = dyn_cast<ttg::AmdMfmaAttr>(d)) {
+      ArrayRef<int64_t> size = mfma.getInstrShape();
+      instruction = MatrixAttr::get(op.getContext(), size[0], size[1], size[2], mfma.getIsTransposed());
+      int64_t depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
+      int64_t least = left.getKWidth() * (threads.lanes / size[0]);
+      if (left.getKWidth() != right.getKWidth() || depth < least)
+        return op.emitOpError() << "has kWidth " << left.getKWidth() << " and " << right.getKWidth() << " and K "
+                                << depth << ": both are alike, and K is " << least << " or more";
+    }
+    auto dot = MatrixDotOp::create(b, op.getLoc(), op.getType(), op.getA(), op.getB(), op.getC(), instruction,
+                                   op.getInputPrecision());
+    return replace(op, dot);
+  }
+
+  tt::FuncOp function;
+  const GpuTarget &target;
+  BlockThreads threads;
+  analysis::AxisAnalysis facts;
+  DenseMap<Operation *, Width> widths;
+  /// The encodings of the operands and of the result of products.
+  DenseMap<Operation *, std::tuple<Attribute, Attribute, Attribute, Attribute>> products;
+  DenseMap<Type, FailureOr<Type>> types;
+};
+
+} // namespace
+
+LogicalResult simt::convertTtgToSimt(ModuleOp module, const GpuTarget &target, const TtgModule &about) {
+  module.getContext()->loadDialect<SimtDialect, gpu::GPUDialect>();
+  int count = 0;
+  tt::FuncOp function = tt::findKernel(module, count);
+  if (!function)
+    return module.emitError() << "expected one public 'tt.func', found " << count;
+  if (failed(Converter(function, target, about).run()))
+    return failure();
+  return mlir::verify(module); // what the rules of `simt` refuse is the text's
+}

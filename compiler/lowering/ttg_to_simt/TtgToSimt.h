@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// TTGIR as Triton prints it becomes simt IR: the layouts that it has are kept.
+#pragma once
+#include "compiler/lowering/simt/GpuTarget.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace heddle::simt {
+
+/// What a module of TTGIR says of itself.
+struct TtgModule {
+  std::string target; ///< `gfx950`
+  int warps = 0;      ///< of a block
+  int lanes = 0;      ///< of a warp
+};
+/// Nothing for a module of plain Triton IR, which has none of the attributes; an error where one is missing or makes no
+/// sense. Texts are those of Triton 3.9.
+mlir::FailureOr<std::optional<TtgModule>> describeTtgModule(mlir::ModuleOp module);
+
+/// An error, at its location, for the first operation that has no way to a GPU yet.
+mlir::LogicalResult refuseUnsupported(mlir::ModuleOp module);
+/// Gives a layout to every tile of `#gluon.auto_encoding` or `#gluon.coalesced_encoding`. Calls have been inlined.
+mlir::LogicalResult resolveLayouts(mlir::ModuleOp module, const TtgModule &about);
+/// Replaces the types and operations of `ttg` and `amdg`.
+mlir::LogicalResult convertTtgToSimt(mlir::ModuleOp module, const GpuTarget &target, const TtgModule &about);
+/// Inserts conversions around operations whose operands and results have layouts that do not follow from each other.
+void fitLayouts(triton::FuncOp function, const GpuTarget &target, int warps);
+
+} // namespace heddle::simt

@@ -1,0 +1,216 @@
+# Gluon kernels for gfx942 and gfx950, whose TTGIR is beside this file: as Triton 3.9 emits it (NAME.CHIP.entry.ttgir) and
+# after its passes (NAME.CHIP.ttgir). S: name -> (function, {chip: (signature, constants)}, warps). A type that ends in
+# :16 says that the pointer is 16-byte aligned or the integer a multiple of 16.
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.amd import cdna3
+
+S = {}
+
+
+def add(name, function, warps, signature, targets):
+    S[name] = (function, {t: (signature, c) for t, c in targets.items()}, warps)
+
+
+# dst[c, r] = 2 * src[r, c]: buffer loads and stores with mask, other and cache modifiers; two blocked layouts
+@gluon.jit
+def buffer_transpose(src, dst, firsts, rows, cols, R: gl.constexpr, C: gl.constexpr):
+    wide: gl.constexpr = gl.BlockedLayout([1, 4], [8, 8], [2, 2], [1, 0])
+    tall: gl.constexpr = gl.BlockedLayout([4, 1], [8, 8], [2, 2], [0, 1])
+    r = gl.program_id(0) * R + gl.arange(0, R, gl.SliceLayout(1, wide))
+    c = gl.program_id(1) * C + gl.arange(0, C, gl.SliceLayout(0, wide))
+    mask = (r[:, None] < rows) & (c[None, :] < cols)
+    x = cdna3.buffer_load(src, r[:, None] * cols + c[None, :], mask=mask, other=-1.0, cache=".cg")
+    y = gl.convert_layout(x.to(gl.float32) * 2.0, tall)
+    r2 = gl.program_id(0) * R + gl.arange(0, R, gl.SliceLayout(1, tall))
+    c2 = gl.program_id(1) * C + gl.arange(0, C, gl.SliceLayout(0, tall))
+    mask2 = (r2[:, None] < rows) & (c2[None, :] < cols)
+    cdna3.buffer_store(y.to(gl.float16), dst, c2[None, :] * rows + r2[:, None], mask=mask2, cache=".cs")
+    # twice the first element of each row of the tiles that are whole, without a mask
+    if (gl.program_id(1) == 0) & ((gl.program_id(0) + 1) * R <= rows):
+        first = gl.program_id(0) * R + gl.arange(0, R, gl.SliceLayout(1, wide))
+        v = cdna3.buffer_load(src, first * cols, cache=".cv")
+        cdna3.buffer_store(v + v, firsts, first, cache=".wt")
+
+
+add("buffer_transpose", buffer_transpose, 4, dict(src="*fp16:16", dst="*fp16:16", firsts="*fp16:16", rows="i32", cols="i32"),
+    {t: dict(R=32, C=64) for t in ("gfx942", "gfx950")})
+
+
+# statistics per bin (the low four bits): buffer atomics of all kinds, relaxed and ordered, with scopes and masks
+@gluon.jit
+def buffer_atomics(x, sums, top, low, seen, flips, slot, old, n, B: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1], [64], [4], [0])
+    i = gl.program_id(0) * B + gl.arange(0, B, layout)
+    m = i < n
+    v = cdna3.buffer_load(x, i, mask=m, other=0)
+    bin = v & 15
+    cdna3.buffer_atomic_add(sums, bin, v.to(gl.float32), mask=m, sem="relaxed", scope="gpu")
+    cdna3.buffer_atomic_max(top, bin, v, mask=m, sem="relaxed", scope="gpu")
+    cdna3.buffer_atomic_min(low, bin, (v & 0xFFFF).to(gl.uint32), mask=m, sem="relaxed", scope="gpu")
+    one = gl.full([B], 1, gl.int32, layout)
+    cdna3.buffer_atomic_or(seen, bin, one << ((v >> 4) & 31), mask=m, sem="release", scope="gpu")
+    cdna3.buffer_atomic_xor(flips, bin, v, mask=m)
+    before = cdna3.buffer_atomic_xchg(slot, i, v, mask=m, sem="acquire", scope="cta")
+    cdna3.buffer_store(before, old, i, mask=m)
+
+
+add("buffer_atomics", buffer_atomics, 4,
+    dict(x="*i32:16", sums="*fp32:16", top="*i32:16", low="*u32:16", seen="*i32:16", flips="*i32:16", slot="*i32:16",
+         old="*i32:16", n="i32"), {t: dict(B=512) for t in ("gfx942", "gfx950")})
+
+
+# LDS views: an initialised allocation, index, subslice, transpose, reshape, and reductions over rows
+@gluon.jit
+def lds_views(x, sums, tops, out, R: gl.constexpr, C: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 16], [4, 1], [1, 0])
+    padded: gl.constexpr = gl.PaddedSharedLayout.with_identity_for([[64, 4]], [R, C], [1, 0])
+    plain: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
+    r = gl.arange(0, R, gl.SliceLayout(1, layout))
+    c = gl.arange(0, C, gl.SliceLayout(0, layout))
+    offsets = gl.program_id(0) * R * C + r[:, None] * C + c[None, :]
+    v = gl.load(x + offsets)
+    tile = gl.allocate_shared_memory(gl.float32, [R, C], padded, v)
+    left = tile.slice(0, C // 2, dim=1).load(layout)
+    right = tile.slice(C // 2, C // 2, dim=1).load(layout)
+    ring = gl.allocate_shared_memory(gl.float32, [2, R, C // 2], plain)
+    ring.index(0).store(left - right)
+    ring.index(1).store(left * right)
+    gl.barrier()
+    # (C / 2, R): what was a column is a row
+    back: gl.constexpr = gl.BlockedLayout([4, 1], [16, 4], [1, 4], [0, 1])
+    difference = ring.index(0).permute([1, 0]).load(back)
+    product = ring.index(1).reshape([C // 2, R]).load(back)
+    row_sum = gl.sum(v, axis=1)
+    row_max = gl.max(v, axis=1)
+    gl.store(sums + gl.program_id(0) * R + r, row_sum)
+    gl.store(tops + gl.program_id(0) * R + r, row_max)
+    # layouts that follow from those of what they meet
+    i = gl.arange(0, C // 2)
+    j = gl.arange(0, R)
+    top_of_column = gl.max(gl.abs(difference), axis=1)
+    quotient = product / (1.0 + top_of_column[:, None])
+    gl.store(out + gl.program_id(0) * R * C // 2 + i[:, None] * R + j[None, :], difference + quotient)
+
+
+add("lds_views", lds_views, 4, dict(x="*fp32:16", sums="*fp32:16", tops="*fp32:16", out="*fp32:16"),
+    {t: dict(R=32, C=128) for t in ("gfx942", "gfx950")})
+
+
+@gluon.jit
+def gemm_ring(a, b, c, M, N, K, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, mma: gl.constexpr, KW: gl.constexpr):
+    la: gl.constexpr = gl.BlockedLayout([1, 8], [16, 4], [4, 1], [1, 0])
+    lb: gl.constexpr = gl.BlockedLayout([1, 8], [4, 16], [4, 1], [1, 0])
+    sa: gl.constexpr = gl.PaddedSharedLayout.with_identity_for([[256, 8]], [BM, BK], [1, 0])
+    sb: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
+    oa: gl.constexpr = gl.DotOperandLayout(0, mma, KW)
+    ob: gl.constexpr = gl.DotOperandLayout(1, mma, KW)
+    ra = gl.program_id(0) * BM + gl.arange(0, BM, gl.SliceLayout(1, la))
+    ka = gl.arange(0, BK, gl.SliceLayout(0, la))
+    rb = gl.program_id(1) * BN + gl.arange(0, BN, gl.SliceLayout(0, lb))
+    kb = gl.arange(0, BK, gl.SliceLayout(1, lb))
+    ringA = gl.allocate_shared_memory(a.dtype.element_ty, [2, BM, BK], sa)
+    ringB = gl.allocate_shared_memory(b.dtype.element_ty, [2, BK, BN], sb)
+    acc = gl.zeros([BM, BN], gl.float32, mma)
+    for k in range(0, gl.cdiv(K, BK)):
+        x = gl.load(a + ra[:, None] * K + (k * BK + ka)[None, :], mask=(ra[:, None] < M) & ((k * BK + ka)[None, :] < K), other=0.0)
+        y = gl.load(b + (k * BK + kb)[:, None] * N + rb[None, :], mask=(rb[None, :] < N) & ((k * BK + kb)[:, None] < K), other=0.0)
+        ringA.index(k % 2).store(x)
+        ringB.index(k % 2).store(y)
+        acc = cdna3.mfma(ringA.index(k % 2).load(oa), ringB.index(k % 2).load(ob), acc)
+    r = gl.program_id(0) * BM + gl.arange(0, BM, gl.SliceLayout(1, mma))
+    s = gl.program_id(1) * BN + gl.arange(0, BN, gl.SliceLayout(0, mma))
+    gl.store(c + r[:, None] * N + s[None, :], acc, mask=(r[:, None] < M) & (s[None, :] < N))
+
+
+G = {'a': '*fp16:16', 'b': '*fp16:16', 'c': '*fp32:16', 'M': 'i32', 'N': 'i32', 'K': 'i32'}
+for name, size, transposed in (("gemm_ring_16n", 16, False), ("gemm_ring_32t", 32, True)):
+    k3 = 256 // size
+    L3 = gl.amd.AMDMFMALayout(version=3, instr_shape=[size, size, k3], transposed=transposed, warps_per_cta=[2, 2])
+    L4 = gl.amd.AMDMFMALayout(version=4, instr_shape=[size, size, 2 * k3], transposed=transposed, warps_per_cta=[4, 1],
+                              tiles_per_warp=[1, 2])
+    add(name, gemm_ring, 4, G, {'gfx942': dict(BM=64, BN=64, BK=32, mma=L3, KW=4), 'gfx950': dict(BM=128, BN=64, BK=32, mma=L4, KW=8)})
+
+
+@gluon.jit
+def row_norm(x, out, rows, cols, stride, R: gl.constexpr, C: gl.constexpr):
+    r = gl.program_id(0) * R + gl.arange(0, R)
+    c = gl.arange(0, C)
+    mask = (r[:, None] < rows) & (c[None, :] < cols)
+    p = gl.set_auto_layout(x + r[:, None] * stride + c[None, :], gl.CoalescedLayout())
+    m = gl.set_auto_layout(mask, gl.CoalescedLayout())
+    v = gl.load(p, mask=m, other=0.0)
+    q = gl.set_auto_layout(out + r[:, None] * stride + c[None, :], gl.CoalescedLayout())
+    gl.store(q, v * 2.0 + 1.0, mask=m)
+
+
+add('row_norm', row_norm, 4, {'x': '*fp32:16', 'out': '*fp32:16', 'rows': 'i32', 'cols': 'i32', 'stride': 'i32:16'},
+    {t: dict(R=16, C=128) for t in ('gfx942', 'gfx950')})
+
+
+@gluon.jit
+def plus(a, b):
+    return a + b
+
+
+@gluon.jit
+def shapes(x, out, sums, L: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([2, 2], [8, 8], [2, 2], [1, 0])
+    r = gl.arange(0, 32, gl.SliceLayout(1, lay))
+    c = gl.arange(0, 64, gl.SliceLayout(0, lay))
+    v = gl.load(x + r[:, None] * 64 + c[None, :])
+    s = gl.associative_scan(v, 1, plus)
+    t = gl.convert_layout(s.permute([1, 0]).reshape([32, 64]), lay)
+    a, b = gl.split(gl.convert_layout(v, lay).reshape([32, 32, 2]))
+    j = gl.convert_layout(gl.join(b, a).reshape([32, 64]), lay)
+    gl.store(out + r[:, None] * 64 + c[None, :], t + j)
+    mx = gl.max(v, 0)
+    gl.store(sums + c, mx)
+    i = 0
+    acc = gl.sum(v, 1)
+    while i < 3:
+        acc = acc + gl.sum(v * i, 1)
+        i += 1
+    gl.store(sums + 64 + r, acc)
+
+
+add('shapes', shapes, 4, {'x': '*fp32:16', 'out': '*fp32:16', 'sums': '*fp32:16'}, {t: dict(L=1) for t in ('gfx942', 'gfx950')})
+
+
+@gluon.jit
+def slots(x, out, n, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([4], [64], [2], [0])
+    shr: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+    i = gl.arange(0, B, lay)
+    ring = gl.allocate_shared_memory(gl.int32, [3, B], shr)
+    for s in gl.static_range(3):
+        ring.index(s).store(gl.load(x + s * B + i))
+    for k in range(n):
+        v = ring.index(k % 3).load(lay)
+        w = ring.index((k + 1) % 3).load(lay)
+        if k > 1:
+            ring.index((k + 2) % 3).store(v - w)
+        else:
+            ring.index((k + 2) % 3).store(v + w)
+    for s in gl.static_range(3):
+        gl.store(out + s * B + i, ring.index(s).load(lay))
+    half = ring.index(1).slice(B // 2, B // 2)
+    hl: gl.constexpr = gl.BlockedLayout([1], [64], [2], [0])
+    gl.store(out + 3 * B + gl.arange(0, B // 2, hl), half.load(hl))
+
+
+add('slots', slots, 2, {'x': '*i32:16', 'out': '*i32:16', 'n': 'i32'}, {t: dict(B=512) for t in ('gfx942', 'gfx950')})
+
+
+@gluon.jit
+def dot_fma(a, b, c, out, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([2, 2], [8, 8], [2, 2], [1, 0])
+    r = gl.arange(0, B, gl.SliceLayout(1, lay))
+    s = gl.arange(0, B, gl.SliceLayout(0, lay))
+    p = r[:, None] * B + s[None, :]
+    x = gl.convert_layout(gl.load(a + p), gl.DotOperandLayout(0, lay, 0))
+    y = gl.convert_layout(gl.load(b + p), gl.DotOperandLayout(1, lay, 0))
+    gl.store(out + p, gl.dot_fma(x, y, gl.load(c + p)))
+
+
+add('dot_fma', dot_fma, 4, {'a': '*fp32:16', 'b': '*fp32:16', 'c': '*fp32:16', 'out': '*fp32:16'}, {t: dict(B=32) for t in ('gfx942', 'gfx950')})

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs Gluon kernels on simulated devices and compares with NumPy: run_kernels.py CORPUS [KERNEL...].
+
+Each kernel of tests/corpus/gluon, for both chips, from both texts of Triton 3.9, with `heddle simulate`; the text after
+Triton's passes also with `heddle check`, which must find nothing.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+
+def eighths(random, *shape, dtype=np.float32):
+    """Multiples of 1/8 from -1 to 1: sums of products of them are exact in f32."""
+    return (random.integers(-8, 9, shape) / 8).astype(dtype)
+
+
+def buffer_transpose(random, chip):
+    rows, columns, high, wide = 70, 150, 32, 64
+    source = eighths(random, rows, columns, dtype=np.float16)
+    twice = (2 * source.astype(np.float32)).astype(np.float16)
+    firsts = np.where(np.arange(rows) < rows // high * high, twice[:, 0], np.float16(0))
+    arguments = dict(src=source, dst=np.zeros((columns, rows), np.float16), firsts=np.zeros(rows, np.float16), rows=rows, cols=columns)
+    return (-(-rows // high), -(-columns // wide)), arguments, dict(dst=twice.T.copy(), firsts=firsts), 0
+
+
+def buffer_atomics(random, chip):
+    count, tile = 1500, 512
+    x = random.integers(0, 5000, count).astype(np.int32)
+    slot = random.integers(0, 1000, count).astype(np.int32)
+    place = x & 15
+    before = dict(sums=np.full(16, 3, np.float32), top=np.full(16, 4000, np.int32), low=np.full(16, 900, np.uint32),
+                  seen=np.full(16, 1, np.int32), flips=np.full(16, 5, np.int32))
+    after = {name: values.copy() for name, values in before.items()}
+    np.add.at(after["sums"], place, x.astype(np.float32))
+    np.maximum.at(after["top"], place, x)
+    np.minimum.at(after["low"], place, (x & 0xFFFF).astype(np.uint32))
+    np.bitwise_or.at(after["seen"], place, np.left_shift(1, (x >> 4) & 31).astype(np.int32))
+    np.bitwise_xor.at(after["flips"], place, x)
+    arguments = dict(x=x, **before, slot=slot.copy(), old=np.zeros(count, np.int32), n=count)
+    return (-(-count // tile),), arguments, dict(**after, slot=x, old=slot), 0
+
+
+def lds_views(random, chip):
+    rows, columns, programs = 32, 128, 2
+    x = eighths(random, programs, rows, columns)
+    left, right = x[:, :, : columns // 2], x[:, :, columns // 2 :]
+    difference = np.transpose(left - right, (0, 2, 1))
+    product = (left * right).reshape(programs, columns // 2, rows)
+    out = difference + product / (1 + np.abs(difference).max(2, keepdims=True))
+    arguments = dict(x=x, sums=np.zeros((programs, rows), np.float32), tops=np.zeros((programs, rows), np.float32),
+                     out=np.zeros_like(out))
+    return (programs,), arguments, dict(sums=x.sum(2), tops=x.max(2), out=out), 1e-6
+
+
+def gemm_ring(random, chip):
+    m, n, k, high = 70, 80, 144, 64 if chip == "gfx942" else 128
+    a, b = eighths(random, m, k, dtype=np.float16), eighths(random, k, n, dtype=np.float16)
+    arguments = dict(a=a, b=b, c=np.zeros((m, n), np.float32), M=m, N=n, K=k)
+    return (-(-m // high), -(-n // 64)), arguments, dict(c=a.astype(np.float32) @ b.astype(np.float32)), 0
+
+
+def row_norm(random, chip):
+    rows, columns, stride = 37, 100, 112
+    x, out = eighths(random, rows, stride), np.zeros((rows, stride), np.float32)
+    arguments = dict(x=x, out=out.copy(), rows=rows, cols=columns, stride=stride)
+    out[:, :columns] = 2 * x[:, :columns] + 1
+    return (3,), arguments, dict(out=out), 0
+
+
+def shapes(random, chip):
+    x = eighths(random, 32, 64)
+    pairs = x.reshape(32, 32, 2)
+    out = np.cumsum(x, 1).T.reshape(32, 64) + np.stack([pairs[..., 1], pairs[..., 0]], -1).reshape(32, 64)
+    sums = np.concatenate([x.max(0), 4 * x.sum(1)])
+    arguments = dict(x=x, out=np.zeros((32, 64), np.float32), sums=np.zeros(96, np.float32))
+    return (1,), arguments, dict(out=out, sums=sums), 0
+
+
+def slots(random, chip):
+    size, turns = 512, 6
+    x = random.integers(-100, 100, (3, size)).astype(np.int32)
+    ring = x.copy()
+    for turn in range(turns):
+        here, there = ring[turn % 3].copy(), ring[(turn + 1) % 3].copy()
+        ring[(turn + 2) % 3] = here - there if turn > 1 else here + there
+    arguments = dict(x=x, out=np.zeros(3 * size + size // 2, np.int32), n=turns)
+    return (1,), arguments, dict(out=np.concatenate([ring.ravel(), ring[1][size // 2 :]])), 0
+
+
+def dot_fma(random, chip):
+    a, b, c = (eighths(random, 32, 32) for _ in range(3))
+    return (1,), dict(a=a, b=b, c=c, out=np.zeros((32, 32), np.float32)), dict(out=a @ b + c), 0
+
+
+KERNELS = dict(buffer_transpose=buffer_transpose, buffer_atomics=buffer_atomics, lds_views=lds_views, gemm_ring_16n=gemm_ring,
+               gemm_ring_32t=gemm_ring, row_norm=row_norm, shapes=shapes, slots=slots, dot_fma=dot_fma)
+
+
+def run(verb, text, chip, case, folder):
+    """What is wrong, or nothing."""
+    grid, arguments, expected, tolerance = case
+    command = ["heddle", verb, text, "--target", chip, "--grid", ",".join(map(str, grid))]
+    command += ["--schedules", "2"] if verb == "check" else []
+    for name, value in arguments.items():
+        if isinstance(value, np.ndarray):
+            np.save(f"{folder}/{name}.npy", value)
+            value = f"@{folder}/{name}.npy"
+        command += ["--arg", f"{name}={value}"]
+    if verb == "simulate":
+        for name in expected:
+            command += ["--out", f"{name}={folder}/{name}.out.npy"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"exit code {done.returncode}: {done.stderr.strip() or done.stdout.strip()}"
+    for name, want in expected.items() if verb == "simulate" else ():
+        got = np.load(f"{folder}/{name}.out.npy").reshape(want.shape)
+        error = np.max(np.abs(got.astype(np.float64) - want) / (1 + np.abs(want.astype(np.float64))))
+        if not error <= tolerance:
+            return f"`{name}`: error {error}, at most {tolerance} is right"
+    return None
+
+
+corpus, names = sys.argv[1], sys.argv[2:] or list(KERNELS)
+wrong = total = 0
+for name in names:
+    for chip in ("gfx942", "gfx950"):
+        for ending, verb in ((".entry", "simulate"), ("", "simulate"), ("", "check")):
+            text = os.path.join(corpus, "gluon", f"{name}.{chip}{ending}.ttgir")
+            with tempfile.TemporaryDirectory() as folder:
+                problem = run(verb, text, chip, KERNELS[name](np.random.default_rng(1), chip), folder)
+            total += 1
+            if problem:
+                wrong += 1
+                print(f"{verb} {name}.{chip}{ending}: {problem}")
+print(f"{total - wrong} of {total} right")
+sys.exit(wrong or not total)
