@@ -32,14 +32,18 @@ def launch(sizes, tile, split=1, f32=False, shuffled=False, bias=False):
 
 
 CASES = (
-    ("fp32bf16_tn_32x64_pf3_splitk", ((32, 64, 256), (32, 64)), {"f32": True}),
-    ("fp32bf16_tn_48x64_bshuffle_splitk", ((50, 128, 192), (48, 64)), {"shuffled": True}),
-    ("fp32bf16_tn_64x64_bshuffle_splitk", ((40, 64, 256), (64, 64)), {"f32": True, "shuffled": True, "bias": True}),
-    ("bf16_tn_256x256", ((256, 256, 256), (256, 256)), {}),
-    ("fp32bf16_tn_32x64_splitk_clean", ((30, 128, 512), (32, 64)), {"split": 3, "f32": True}))
+    ("gfx950", "fp32bf16_tn_32x64_pf3_splitk", ((32, 64, 256), (32, 64)), {"f32": True}),
+    ("gfx950", "fp32bf16_tn_48x64_bshuffle_splitk", ((50, 128, 192), (48, 64)), {"shuffled": True}),
+    ("gfx950", "fp32bf16_tn_64x64_bshuffle_splitk", ((40, 64, 256), (64, 64)), {"f32": True, "shuffled": True, "bias": True}),
+    ("gfx950", "bf16_tn_256x256", ((256, 256, 256), (256, 256)), {}),
+    ("gfx950", "fp32bf16_tn_32x64_splitk_clean", ((30, 128, 512), (32, 64)), {"split": 3, "f32": True}),
+    ("gfx942", "fp32bf16_tn_32x64_pf3_splitk", ((32, 64, 256), (32, 64)), {"f32": True}),
+    ("gfx942", "fp32bf16_tn_48x64_bshuffle_splitk", ((50, 128, 192), (48, 64)), {"shuffled": True}),
+    ("gfx942", "fp32bf16_tn_64x64_bshuffle_splitk", ((40, 64, 256), (64, 64)), {"f32": True, "shuffled": True, "bias": True}),
+    ("gfx942", "fp32bf16_tn_32x64_splitk_clean", ((30, 128, 512), (32, 64)), {"split": 3, "f32": True}))
 
 
 def kernels():
-    return [Kernel("bf16gemm", name, "gfx950", f"gfx950/bf16gemm/bf16gemm_{name}.co",
+    return [Kernel("bf16gemm", name, chip, f"{chip}/bf16gemm/bf16gemm_{name}.co",
                    lambda position=position, options=options: launch(*position, **options),
-                   F32_REASON if "f32" in options else BF16_REASON) for name, position, options in CASES]
+                   F32_REASON if "f32" in options else BF16_REASON) for chip, name, position, options in CASES]

@@ -15,7 +15,14 @@ def result(m, n, split):
     return f"{'' if split == 1 else 'zeros:'}ui16[{m},{n}]"
 
 
-def int8(sizes, tile, split=1, pad=0):
+def shuffle_32(weight):
+    """[N, K] bytes in tiles of 32 rows by 32 columns, 16 bytes a lane, as the 32x32x16 matrix instructions read them."""
+    rows, columns = weight.shape
+    tiled = weight.reshape(rows // 32, 32, columns // 32, 2, 16).transpose(0, 2, 3, 1, 4)
+    return np.ascontiguousarray(tiled).reshape(rows, columns)
+
+
+def int8(sizes, tile, split=1, pad=0, shuffle=shuffle_weight):
     (m, n, k), (tile_m, tile_n) = sizes, tile
     random = np.random.default_rng(m * n * k)
     padded = random.integers(-127, 128, (m, k + pad)).astype(np.int8)
@@ -24,7 +31,7 @@ def int8(sizes, tile, split=1, pad=0):
     bias = random.standard_normal((1, n)).astype(np.float32)
     sums = padded[:, :k].astype(np.int64) @ b.astype(np.int64).T
     want = sums.astype(np.float64) * a_scale * b_scale + bias
-    arguments = {0: result(m, n, split), 16: padded, 32: shuffle_weight(b), 48: a_scale, 64: b_scale, 80: bias, 96: m, 112: n,
+    arguments = {0: result(m, n, split), 16: padded, 32: shuffle(b), 48: a_scale, 64: b_scale, 80: bias, 96: m, 112: n,
                  128: k, 144: k + pad, 160: k, 176: n * 2, 192: split}
     return Launch((n // tile_n * split, tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, split)},
                   allow_different=(0,) * (split > 1))
@@ -64,9 +71,15 @@ def blockscale_kernel(chip, sizes, tile_m, split=1):
                   lambda: blockscale(chip, sizes, tile_m, split), CUT if split == 1 else CUT_SPLIT)
 
 
+def m128_kernel(sizes):
+    return Kernel("gemm_a8w8", "m128_noSplitK", "gfx942", "gfx942/gemm_a8w8_m128_noSplitK.co",
+                  lambda: int8(sizes, (128, 128), shuffle=shuffle_32), CUT)
+
+
 def kernels():
     flat = "flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32"
     return [int8_kernel("gfx942", (13, 128, 256), (16, 128)), int8_kernel("gfx950", (40, 128, 256), (32, 128), pad=128),
             int8_kernel("gfx942", (32, 128, 512), (32, 128), 2), int8_kernel("gfx942", (112, 256, 256), (112, 256), schedule="round-robin"),
             blockscale_kernel("gfx942", (40, 128, 256), 32), blockscale_kernel("gfx950", (33, 128, 512), 32, 2),
+            m128_kernel((128, 128, 512)),
             Kernel("flatmm", "f16f8_128x256x128", "gfx942", f"gfx942/{flat}.co", lambda: flatmm("gfx942", (128, 256, 256)), HALF)]
