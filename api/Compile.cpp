@@ -67,6 +67,15 @@ std::string readKernelText(const std::string &path) {
   return file.bytes;
 }
 
+std::string targetOfText(const std::string &text, const std::string &otherwise) {
+  size_t start = text.find("ttg.target = \"hip:"); // as Triton prints it
+  for (const Chip *chip : allChips())
+    if (start != std::string::npos &&
+        text.find("hip:" + std::string(chip->name) + '"', start) == text.find("hip:", start))
+      return chip->name;
+  return otherwise;
+}
+
 std::string sourceName(const std::string &path) {
   return path == "-" ? "<stdin>" : path;
 }

@@ -50,7 +50,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
 struct CompileRequest {
   std::string input, output;
   CompileOptions options;
-  bool time = false, json = false, listPhases = false, namesProcessor = false;
+  bool time = false, json = false, listPhases = false, namesProcessor = false, namesTarget = false;
   int repeat = 1;
 };
 
@@ -119,7 +119,7 @@ nlohmann::ordered_json describeResult(const CompileResult &result, const std::st
   return json;
 }
 
-int compileVerb(const CompileRequest &request) {
+int compileVerb(CompileRequest request) {
   if (request.listPhases)
     return listPhases(request.options.target, request.json);
   if (request.input.empty())
@@ -138,6 +138,8 @@ int compileVerb(const CompileRequest &request) {
   bool stops = !request.options.stopAfter.empty(); // what it prints has no file by default
   std::string output = request.output.empty() ? stops ? "-" : defaultOutput(request.input) : request.output;
   std::string text = readKernelText(request.input);
+  if (!request.namesTarget)
+    request.options.target = targetOfText(text, request.options.target);
   if (output != "-")
     checkWritable(output);
   CompileResult result = compileRepeatedly(text, request);
@@ -172,7 +174,10 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   CompileOptions &options = request->options;
   verb->add_option("kernel", request->input);
   verb->add_option("-o,--output", request->output);
-  verb->add_option("--target", options.target);
+  verb->add_option_function<std::string>("--target", [request](const std::string &text) {
+    request->options.target = text;
+    request->namesTarget = true;
+  });
   verb->add_option_function<std::string>("--cpu", [request](const std::string &text) {
     request->options.processor = text;
     request->namesProcessor = true;

@@ -37,8 +37,8 @@ what a collective does
   heddle inspect all-reduce --devices 4 --bytes 1K --datatype bf16
   heddle inspect all-reduce --devices 2 --model > m.pml
 
-  KERNEL               the package, or a kernel's text, which is compiled for the host (what phases leave for sm_90,
-                       gfx942 and gfx950 shows `heddle compile --target NAME --to PHASE`); - reads standard input
+  KERNEL               the package, or a kernel's text, which is compiled for the host, or TTGIR for its chip (what phases
+                       leave for other targets shows `heddle compile --target NAME --to PHASE`); - reads standard input
   --phase NAME         what a phase leaves of the text
   --cpu NAME           processor to compile the text for; default native
   --asm                the instructions
@@ -147,7 +147,7 @@ nlohmann::ordered_json describeAsJson(const Package &package, const CodeCounts &
 }
 
 /// What each phase took and left.
-int inspectPhases(const CompileResult &result, bool asJson) {
+int inspectPhases(const CompileResult &result, const std::string &target, bool asJson) {
   if (asJson) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const PhaseTime &time : result.times)
@@ -157,7 +157,7 @@ int inspectPhases(const CompileResult &result, bool asJson) {
   }
   std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "LINES", "MS", "WHAT IT DOES"}};
   for (const PhaseTime &time : result.times)
-    for (const PhaseDescription &phase : describePhases())
+    for (const PhaseDescription &phase : describePhases(target))
       if (phase.name == time.phase)
         rows.push_back({phase.name, phase.level, time.lines ? std::to_string(time.lines) : "-",
                         fmt::format("{:.2f}", time.milliseconds), phase.sentence});
@@ -168,6 +168,7 @@ int inspectPhases(const CompileResult &result, bool asJson) {
 /// Compiles the text and shows its phases, or one phase's result; else the package that it gives.
 std::optional<Package> inspectText(const InspectRequest &request, const std::string &text, bool wantsPackage) {
   CompileOptions options;
+  options.target = targetOfText(text, options.target);
   if (!request.processor.empty())
     options.processor = request.processor;
   options.stopAfter = request.phase;
@@ -180,7 +181,7 @@ std::optional<Package> inspectText(const InspectRequest &request, const std::str
   else if (wantsPackage)
     return std::move(result.package);
   else
-    inspectPhases(result, request.json);
+    inspectPhases(result, options.target, request.json);
   return std::nullopt;
 }
 
