@@ -308,7 +308,10 @@ LogicalResult tileToSimt(Compilation &compilation) {
 
 LogicalResult resolveLayouts(Compilation &compilation) {
   ModuleOp module = *compilation.module;
-  return failure(failed(simt::refuseUnsupported(module)) || failed(simt::resolveLayouts(module, *compilation.ttg)));
+  if (failed(simt::refuseUnsupported(module)))
+    return failure();
+  simt::inlineStages(module);
+  return simt::resolveLayouts(module, *compilation.ttg);
 }
 
 LogicalResult ttgToSimt(Compilation &compilation) {
@@ -465,7 +468,7 @@ static const std::vector<Phase> &hostPhases() {
 static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> rest) {
   // clang-format off
   std::vector<Phase> table = behindTiles({
-    {"resolve-layouts", Level::Tile, "(TTGIR) chooses the layouts that Gluon leaves to the compiler", nullptr,
+    {"resolve-layouts", Level::Tile, "(TTGIR) inlines pipeline stages, chooses the layouts that Gluon leaves to the compiler", nullptr,
      resolveLayouts, input, {"gluon."}, Entrance::Ttgir},
     {"simplify-ttgir", Level::Tile, "(TTGIR) shares what the text has twice", "cse,loop-invariant-code-motion", nullptr,
      input, {}, Entrance::Ttgir},

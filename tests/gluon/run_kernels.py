@@ -95,8 +95,80 @@ def dot_fma(random, chip):
     return (1,), dict(a=a, b=b, c=c, out=np.zeros((32, 32), np.float32)), dict(out=a @ b + c), 0
 
 
+def async_stream(random, chip):
+    steps, rows, high, wide = 7, 40, 16, 64
+    source, scale = eighths(random, steps, rows, wide), eighths(random, steps)
+    arguments = dict(src=source, scale=scale, out=np.zeros((rows, wide), np.float32), steps=steps, rows=rows)
+    return (-(-rows // high),), arguments, dict(out=(source * scale[:, None, None]).sum(0)), 0
+
+
+def gemm_stages(random, chip):
+    m, n, k = 130, 80, 80
+    a, b = eighths(random, m, k, dtype=np.float16), eighths(random, k, n, dtype=np.float16)
+    arguments = dict(a=a, b=b, c=np.zeros((m, n), np.float32), M=m, N=n, K=k)
+    return (-(-m // 128), -(-n // 128)), arguments, dict(c=a.astype(np.float32) @ b.astype(np.float32)), 0
+
+
+def attention(random, chip):
+    length, depth, scale = 150, 64, 0.125
+    q, k, v = (random.standard_normal((length, depth)).astype(np.float16) for _ in range(3))
+    scores = (q.astype(np.float64) @ k.astype(np.float64).T) * scale
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    out = weights / weights.sum(1, keepdims=True) @ v.astype(np.float64)
+    return (2,), dict(q=q, k=k, v=v, o=np.zeros((length, depth), np.float16), T=length, scale=scale), dict(o=out), 4e-3
+
+
+def gemm_i8(random, chip):
+    a, b = (random.integers(-100, 100, shape).astype(np.int8) for shape in ((32, 64), (64, 64)))
+    return (1,), dict(a=a, b=b, c=np.zeros((32, 64), np.int32)), dict(c=a.astype(np.int32) @ b.astype(np.int32)), 0
+
+
+def gemm_f8(random, chip):
+    """e4m3 of the chip: with bias 8 on gfx942, with 7 on gfx950. Products of three-bit numbers: sums are exact."""
+    code = np.arange(256)
+    exponent, fraction, bias = (code & 127) >> 3, (code & 7) / 8, 8 if chip == "gfx942" else 7
+    values = np.where(exponent == 0, fraction * 2.0 ** (1 - bias), (1 + fraction) * 2.0 ** (exponent - bias))
+    a, b = (random.integers(0x20, 0x40, shape).astype(np.uint8) for shape in ((32, 64), (64, 64)))
+    return (1,), dict(a=a, b=b, c=np.zeros((32, 64), np.float32)), dict(c=values[a] @ values[b]), 1e-6
+
+
+def carried(random, chip):
+    x, turns = eighths(random, 2, 256), 5
+    a, b = x[0].copy(), x[1].copy()
+    for _ in range(turns):
+        a, b = b, a + 2 * b
+    return (1,), dict(x=x, out=np.zeros((2, 256), np.float32), n=turns), dict(out=np.stack([a, b])), 0
+
+
+def three_d(random, chip):
+    x = eighths(random, 4, 16, 32)
+    out = (x - x.sum(1, keepdims=True)).transpose(1, 2, 0)
+    return (1,), dict(x=x, out=np.zeros(out.shape, np.float32)), dict(out=out), 0
+
+
+def mixed(random, chip):
+    size, count = 512, 300
+    x, index = random.integers(-100, 100, size).astype(np.int32), random.integers(0, size, size).astype(np.int32)
+    suffixes = np.cumsum(x[::-1])[::-1]
+    out = np.zeros(size + 2, np.int32)
+    out[:count] = (x[index] + (suffixes if x[5] > 10 else -suffixes) + count)[:count]
+    out[size:] = x[5], max(0, x.max())
+    arguments = dict(x=x, h=np.zeros(64, np.int32), idx=index, out=np.zeros(size + 2, np.int32), n=count)
+    return (1,), arguments, dict(h=np.bincount(x & 63, minlength=64).astype(np.int32), out=out), 0
+
+
+def slices(random, chip):
+    x = random.integers(0, 1000, (32, 64)).astype(np.int32)
+    out = x.copy()
+    out[16:, 32:] *= 2
+    return (1,), dict(x=x, out=np.zeros((32, 64), np.int32)), dict(out=out), 0
+
+
 KERNELS = dict(buffer_transpose=buffer_transpose, buffer_atomics=buffer_atomics, lds_views=lds_views, gemm_ring_16n=gemm_ring,
-               gemm_ring_32t=gemm_ring, row_norm=row_norm, shapes=shapes, slots=slots, dot_fma=dot_fma)
+               gemm_ring_32t=gemm_ring, row_norm=row_norm, shapes=shapes, slots=slots, dot_fma=dot_fma,
+               async_stream_w32=async_stream, gemm_pipeline_two_stages=gemm_stages, attn=attention, gemm_i8=gemm_i8,
+               gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, carried=carried, three_d=three_d, mixed=mixed, slices=slices)
+ONLY = dict(gemm_fp8e4b8="gfx942", gemm_fp8e4nv="gfx950")
 
 
 def run(verb, text, chip, case, folder):
@@ -126,7 +198,7 @@ def run(verb, text, chip, case, folder):
 corpus, names = sys.argv[1], sys.argv[2:] or list(KERNELS)
 wrong = total = 0
 for name in names:
-    for chip in ("gfx942", "gfx950"):
+    for chip in [ONLY[name]] if name in ONLY else ("gfx942", "gfx950"):
         for ending, verb in ((".entry", "simulate"), ("", "simulate"), ("", "check")):
             text = os.path.join(corpus, "gluon", f"{name}.{chip}{ending}.ttgir")
             with tempfile.TemporaryDirectory() as folder:

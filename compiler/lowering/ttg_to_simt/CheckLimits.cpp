@@ -45,12 +45,8 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
   WalkResult result = module.walk([&](Operation *op) {
     StringRef why =
         llvm::TypeSwitch<Operation *, StringRef>(op)
-            .Case<ttg::AsyncCopyOp, amdg::BufferLoadToLocalOp, ttg::AsyncCommitGroupOp, ttg::AsyncWaitOp,
-                  amdg::AsyncWaitOp>([](auto) { return "copies straight to shared memory are not compiled yet"; })
-            .Case([](scf::ExecuteRegionOp) { return "pipeline stages are not compiled yet"; })
-            .Case([](heddle::triton::rocdl::SchedBarrierOp border) {
-              bool isStage = border->hasAttr("triton.warp_pipeline.border");
-              return isStage ? "pipeline stages are not compiled yet" : "";
+            .Case([](scf::ExecuteRegionOp stage) {
+              return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
             })
             .Case([](heddle::triton::DotScaledOp) { return "matrix instructions with scales are not compiled yet"; })
             .Case<ttg::LocalGatherOp, ttg::LocalScatterOp, ttg::LocalAtomicScatterRMWOp>(
@@ -68,4 +64,29 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
+}
+
+void simt::inlineStages(ModuleOp module) {
+  SmallVector<Operation *> marks;
+  bool hasStages = false;
+  auto warn = [&](Operation *op) {
+    if (!std::exchange(hasStages, true))
+      op->emitWarning() << "pipeline stages are executed one after the other: warp pipelines are not compiled yet";
+  };
+  module.walk([&](Operation *op) {
+    if (isa<scf::ExecuteRegionOp, heddle::triton::rocdl::SchedBarrierOp>(op))
+      marks.push_back(op);
+  });
+  for (Operation *op : marks) {
+    if (auto stage = dyn_cast<scf::ExecuteRegionOp>(op)) {
+      warn(op);
+      Block &body = stage.getRegion().front();
+      op->replaceAllUsesWith(body.getTerminator()->getOperands());
+      body.getTerminator()->erase();
+      op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());
+    } else if (op->hasAttr("triton.warp_pipeline.border")) {
+      warn(op);
+    }
+    op->erase();
+  }
 }

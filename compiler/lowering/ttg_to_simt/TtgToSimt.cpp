@@ -60,6 +60,14 @@ private:
             products[op] = {encodingOf(dot.getA()), encodingOf(dot.getB()), encodingOf(dot.getC()),
                             encodingOf(dot.getD())};
           })
+          .Case<ttg::AsyncCopyOp>([&](auto copy) {
+            analysis::Order order = analysis::accessOrder(facts, copy.getSrc());
+            widths[op] = {order[0], analysis::alignedElements(facts, copy.getSrc(), copy.getMask(), order)};
+          })
+          .Case<amdg::BufferLoadToLocalOp>([&](auto copy) {
+            int64_t promised = copy.getContiguity() ? int64_t(*copy.getContiguity()) : 1;
+            widths[op] = bufferWidth(copy.getPtr(), copy.getOffsets(), copy.getMask(), promised);
+          })
           .Case<amdg::BufferLoadOp, amdg::BufferStoreOp>([&](auto access) {
             int64_t promised = access.getContiguity() ? int64_t(*access.getContiguity()) : 1;
             widths[op] = bufferWidth(access.getPtr(), access.getOffsets(), access.getMask(), promised);
@@ -98,6 +106,8 @@ private:
       FailureOr<SharedType> shared = memoryType(memory, emitError);
       return failed(shared) ? FailureOr<Type>() : FailureOr<Type>(*shared);
     }
+    if (isa<ttg::AsyncTokenType>(type)) // a number that nothing computes with: loops may carry it
+      return Type(IntegerType::get(type.getContext(), 32));
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile)
       return type;
@@ -169,6 +179,10 @@ private:
           SmallVector<int64_t> offsets(from.getOffsets().begin(), from.getOffsets().end());
           return replace(op, SubsliceOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0), offsets));
         })
+        .Case<ttg::AsyncCommitGroupOp, ttg::AsyncWaitOp, amdg::AsyncWaitOp>(
+            [&](auto) { return replace(op, noToken(b, loc)); })
+        .Case([&](amdg::BufferLoadToLocalOp from) { return convertBufferCopy(from, b); })
+        .Case([&](ttg::AsyncCopyOp from) { return convertCopy(from, b); })
         .Case<ttg::MemDescTransOp, ttg::MemDescReshapeOp, ttg::MemDescReinterpretOp>(
             [&](auto) { return replace(op, ViewOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0))); })
         .Case([&](ttg::BarrierOp) {
@@ -190,10 +204,8 @@ private:
           return replace(op, swap);
         })
         .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp>([&](auto) {
-          if (auto found = widths.find(op); found != widths.end()) {
-            op->setAttr("simt.vector", b.getI64IntegerAttr(std::min<int64_t>(found->second.elements, 16)));
-            op->setAttr("simt.axis", b.getI64IntegerAttr(found->second.axis));
-          }
+          if (auto found = widths.find(op); found != widths.end())
+            setWidth(op, found->second);
           return success();
         })
         .Case([&](tt::DotOp dot) { return convertDot(dot, b); })
@@ -218,6 +230,60 @@ private:
 
   static tt::CacheModifier cacheOf(tt::CachePolicyAttr policy) {
     return policy ? policy.getCacheModifier() : tt::CacheModifier::None;
+  }
+
+  static void setWidth(Operation *op, Width width) {
+    Builder b(op->getContext());
+    op->setAttr("simt.vector", b.getI64IntegerAttr(std::min<int64_t>(width.elements, 16)));
+    op->setAttr("simt.axis", b.getI64IntegerAttr(width.axis));
+  }
+
+  //===-- Copies to shared memory
+  //------------------------------------------------------------------------------------===//
+  // They go through registers and are over where they stand: waits have nothing left to wait for, and the barriers are
+  // those of stores.
+  static Value noToken(OpBuilder &b, Location loc) { return arith::ConstantIntOp::create(b, loc, 0, 32); }
+
+  LogicalResult checkCopy(Operation *op, RankedTensorType tile, SharedType to) {
+    if (!std::exchange(hasWarned, true))
+      op->emitWarning() << "`" << op->getName().getStringRef()
+                        << "` goes through registers: copies straight to shared memory are not compiled yet";
+    if (tile.getShape() == to.getShape() && to.getStages() == 1)
+      return success();
+    return op->emitOpError() << "copies a tile of " << tile << " to " << to;
+  }
+
+  LogicalResult convertBufferCopy(amdg::BufferLoadToLocalOp op, OpBuilder &b) {
+    auto to = cast<SharedType>(op.getDestMutable().get().getType());
+    auto tile = cast<RankedTensorType>(op.getOffsets().getType()).clone(to.getElementType());
+    if (op.getStride())
+      return op.emitOpError("has a stride, which is not compiled yet");
+    if (failed(checkCopy(op, tile, to)))
+      return failure();
+    auto load = BufferLoadOp::create(b, op.getLoc(), tile, op.getPtr(), op.getOffsets(), op.getMask(), op.getOther(),
+                                     registersAlong(tile, widths.lookup(op)));
+    load.setCache(cacheOf(op.getCachePolicyAttr()));
+    StoreSharedOp::create(b, op.getLoc(), load, op.getDestMutable().get(), Value());
+    return replace(op, noToken(b, op.getLoc()));
+  }
+
+  // Without a value for masked elements, what lies in shared memory stays.
+  LogicalResult convertCopy(ttg::AsyncCopyOp op, OpBuilder &b) {
+    auto to = cast<SharedType>(op.getDstMutable().get().getType());
+    auto tile = cast<RankedTensorType>(tt::valueTypeOf(op.getSrc().getType()));
+    if (tile.getElementType() != to.getElementType())
+      return op.emitOpError() << "copies elements of " << tile.getElementType() << " to " << to;
+    if (failed(checkCopy(op, tile, to)))
+      return failure();
+    Value other = op.getOther();
+    if (op.getMask() && !other)
+      other = LoadSharedOp::create(b, op.getLoc(), tile, op.getDstMutable().get(), Value());
+    auto load = tt::LoadOp::create(b, op.getLoc(), tile, op.getSrc(), op.getMask(), other, ArrayRef<int32_t>(),
+                                   tt::PaddingOptionAttr(), cacheOf(op.getCachePolicyAttr()),
+                                   tt::EvictionPolicy::Normal, op.getIsVolatile().value_or(false));
+    setWidth(load, widths.lookup(op));
+    StoreSharedOp::create(b, op.getLoc(), load, op.getDstMutable().get(), Value());
+    return replace(op, noToken(b, op.getLoc()));
   }
 
   LogicalResult convertBufferLoad(amdg::BufferLoadOp op, OpBuilder &b) {
@@ -268,6 +334,7 @@ private:
   /// The encodings of the operands and of the result of products.
   DenseMap<Operation *, std::tuple<Attribute, Attribute, Attribute, Attribute>> products;
   DenseMap<Type, FailureOr<Type>> types;
+  bool hasWarned = false; ///< of copies to shared memory
 };
 
 } // namespace

@@ -3,9 +3,11 @@
 # :16 says that the pointer is 16-byte aligned or the integer a multiple of 16.
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.amd import cdna3
+from triton.experimental.gluon.language.amd import cdna3, cdna4, warp_pipeline_stage
+from triton.experimental.gluon.language.amd.cdna4 import async_copy
 
 S = {}
+both = ('gfx942', 'gfx950')
 
 
 def add(name, function, warps, signature, targets):
@@ -214,3 +216,238 @@ def dot_fma(a, b, c, out, B: gl.constexpr):
 
 
 add('dot_fma', dot_fma, 4, {'a': '*fp32:16', 'b': '*fp32:16', 'c': '*fp32:16', 'out': '*fp32:16'}, {t: dict(B=32) for t in ('gfx942', 'gfx950')})
+
+
+@gluon.jit
+def async_stream(src, scale, out, steps, rows, R: gl.constexpr, C: gl.constexpr, V: gl.constexpr, BUFFERS: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1, V], [64 * V // C, C // V], [4, 1], [1, 0])
+    shared: gl.constexpr = gl.SwizzledSharedLayout(V, 1, 4 if V == 4 else 1, [1, 0])
+    ring = gl.allocate_shared_memory(gl.float32, [BUFFERS, R, C], shared)
+    r = gl.program_id(0) * R + gl.arange(0, R, gl.SliceLayout(1, layout))
+    c = gl.arange(0, C, gl.SliceLayout(0, layout))
+    offsets = r[:, None] * C + c[None, :]
+    inside = r[:, None] < rows
+    for t in gl.static_range(BUFFERS - 1):
+        async_copy.buffer_load_to_shared(ring.index(t), src + t * rows * C, offsets, mask=inside & (t < steps), other=0.0)
+        async_copy.commit_group()
+    acc = gl.zeros([R, C], gl.float32, layout)
+    for t in range(0, steps):
+        ahead = t + BUFFERS - 1
+        async_copy.buffer_load_to_shared(ring.index(ahead % BUFFERS), src + ahead * rows * C, offsets,
+                                         mask=inside & (ahead < steps), other=0.0, cache_modifier=".cg")
+        async_copy.commit_group()
+        async_copy.wait_group(BUFFERS - 1)
+        x = async_copy.load_shared_relaxed(ring.index(t % BUFFERS), layout)
+        acc += x * gl.load(scale + t)
+    async_copy.wait_group(0)
+    cdna3.buffer_store(acc, out, offsets, mask=inside)
+
+
+_stream = dict(src="*fp32:16", scale="*fp32:16", out="*fp32:16", steps="i32", rows="i32")
+add("async_stream_w32", async_stream, 4, _stream, {t: dict(R=16, C=64, V=1, BUFFERS=3) for t in ("gfx942", "gfx950")})
+add("async_stream_w128", async_stream, 4, _stream, {"gfx950": dict(R=32, C=32, V=4, BUFFERS=2)})
+
+
+@gluon.jit
+def gemm_pipeline_two_stages(a, b, c, M, N, K, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, VERSION: gl.constexpr,
+                             INSTRUCTION: gl.constexpr, WIDTH: gl.constexpr):
+    mfma: gl.constexpr = gl.amd.AMDMFMALayout(version=VERSION, instr_shape=INSTRUCTION, transposed=True, warps_per_cta=[2, 4])
+    operand_a: gl.constexpr = gl.DotOperandLayout(0, mfma, WIDTH)
+    operand_b: gl.constexpr = gl.DotOperandLayout(1, mfma, WIDTH)
+    load_a: gl.constexpr = gl.BlockedLayout([1, 8], [16, 4], [8, 1], [1, 0])
+    load_b: gl.constexpr = gl.BlockedLayout([1, 8], [4, 16], [8, 1], [1, 0])
+    shared_a: gl.constexpr = gl.SwizzledSharedLayout(WIDTH, 2, 8, [1, 0])
+    shared_b: gl.constexpr = gl.SwizzledSharedLayout(WIDTH, 1, 8, [1, 0])
+    rm = gl.program_id(0) * BM + gl.arange(0, BM, gl.SliceLayout(1, load_a))
+    ka = gl.arange(0, BK, gl.SliceLayout(0, load_a))
+    kb = gl.arange(0, BK, gl.SliceLayout(1, load_b))
+    rn = gl.program_id(1) * BN + gl.arange(0, BN, gl.SliceLayout(0, load_b))
+    offsets_a = rm[:, None] * K + ka[None, :]
+    offsets_b = kb[:, None] * N + rn[None, :]
+    in_a = rm[:, None] < M
+    in_b = rn[None, :] < N
+    tiles_a = gl.allocate_shared_memory(gl.float16, [2, BM, BK], shared_a)
+    tiles_b = gl.allocate_shared_memory(gl.float16, [2, BK, BN], shared_b)
+    steps = gl.cdiv(K, BK)
+    tiles_a.index(0).store(cdna3.buffer_load(a, offsets_a, mask=in_a & (ka[None, :] < K), other=0.0))
+    tiles_b.index(0).store(cdna3.buffer_load(b, offsets_b, mask=in_b & (kb[:, None] < K), other=0.0))
+    next_a = cdna3.buffer_load(a + BK, offsets_a, mask=in_a & (ka[None, :] < K - BK), other=0.0)
+    next_b = cdna3.buffer_load(b + BK * N, offsets_b, mask=in_b & (kb[:, None] < K - BK), other=0.0)
+    acc = gl.zeros([BM, BN], gl.float32, mfma)
+    for k in range(0, steps):
+        with warp_pipeline_stage("memory", priority=1):
+            x = tiles_a.index(k % 2).load(operand_a)
+            y = tiles_b.index(k % 2).load(operand_b)
+            tiles_a.index((k + 1) % 2).store(next_a)
+            tiles_b.index((k + 1) % 2).store(next_b)
+            left = K - (k + 2) * BK
+            next_a = cdna3.buffer_load(a + (k + 2) * BK, offsets_a, mask=in_a & (ka[None, :] < left))
+            next_b = cdna3.buffer_load(b + (k + 2) * BK * N, offsets_b, mask=in_b & (kb[:, None] < left))
+        with warp_pipeline_stage("products", priority=0):
+            acc = cdna3.mfma(x, y, acc)
+    om = gl.program_id(0) * BM + gl.arange(0, BM, gl.SliceLayout(1, mfma))
+    on = gl.program_id(1) * BN + gl.arange(0, BN, gl.SliceLayout(0, mfma))
+    cdna3.buffer_store(acc, c, om[:, None] * N + on[None, :], mask=(om[:, None] < M) & (on[None, :] < N))
+
+
+add("gemm_pipeline_two_stages", gemm_pipeline_two_stages, 8,
+    dict(a="*fp16:16", b="*fp16:16", c="*fp32:16", M="i32", N="i32:16", K="i32:16"),
+    {"gfx942": dict(BM=128, BN=128, BK=32, VERSION=3, INSTRUCTION=(16, 16, 16), WIDTH=4),
+     "gfx950": dict(BM=128, BN=128, BK=32, VERSION=4, INSTRUCTION=(32, 32, 16), WIDTH=8)})
+
+
+@gluon.jit
+def attn(q, k, v, o, T, scale, BM: gl.constexpr, BN: gl.constexpr, D: gl.constexpr, mma: gl.constexpr, KW: gl.constexpr):
+    oa: gl.constexpr = gl.DotOperandLayout(0, mma, KW)
+    ob: gl.constexpr = gl.DotOperandLayout(1, mma, KW)
+    lk: gl.constexpr = gl.BlockedLayout([1, 8], [8, 8], [4, 1], [1, 0])
+    sk: gl.constexpr = gl.SwizzledSharedLayout(8, 1, 8, [1, 0])
+    rm = gl.program_id(0) * BM + gl.arange(0, BM, gl.SliceLayout(1, oa))
+    cd = gl.arange(0, D, gl.SliceLayout(0, oa))
+    tq = cdna3.buffer_load(q, rm[:, None] * D + cd[None, :], mask=(rm[:, None] < T) & (cd[None, :] < D))
+    m = gl.full([BM], -1e30, gl.float32, gl.SliceLayout(1, mma))
+    l = gl.zeros([BM], gl.float32, gl.SliceLayout(1, mma))
+    acc = gl.zeros([BM, D], gl.float32, mma)
+    smk = gl.allocate_shared_memory(gl.float16, [BN, D], sk)
+    smv = gl.allocate_shared_memory(gl.float16, [BN, D], sk)
+    rn = gl.arange(0, BN, gl.SliceLayout(1, lk))
+    cn = gl.arange(0, D, gl.SliceLayout(0, lk))
+    for start in range(0, T, BN):
+        off = (start + rn)[:, None] * D + cn[None, :]
+        msk = ((start + rn)[:, None] < T) & (cn[None, :] < D)
+        smk.store(cdna3.buffer_load(k, off, mask=msk))
+        smv.store(cdna3.buffer_load(v, off, mask=msk))
+        s = cdna3.mfma(tq, smk.permute([1, 0]).load(ob), gl.zeros([BM, BN], gl.float32, mma)) * scale
+        n = start + gl.arange(0, BN, gl.SliceLayout(0, mma))
+        s = gl.where(n[None, :] < T, s, -1e30)
+        mn = gl.maximum(m, gl.max(s, 1))
+        p = gl.exp(s - mn[:, None])
+        a = gl.exp(m - mn)
+        l = l * a + gl.sum(p, 1)
+        acc = cdna3.mfma(gl.convert_layout(p.to(gl.float16), oa), smv.load(ob), acc * a[:, None])
+        m = mn
+    r = gl.program_id(0) * BM + gl.arange(0, BM, gl.SliceLayout(1, mma))
+    c = gl.arange(0, D, gl.SliceLayout(0, mma))
+    cdna3.buffer_store((acc / l[:, None]).to(gl.float16), o, r[:, None] * D + c[None, :], mask=r[:, None] < T)
+
+
+L3 = gl.amd.AMDMFMALayout(version=3, instr_shape=[32, 32, 8], transposed=True, warps_per_cta=[4, 1])
+L4 = gl.amd.AMDMFMALayout(version=4, instr_shape=[32, 32, 16], transposed=True, warps_per_cta=[4, 1])
+add('attn', attn, 4, {'q': '*fp16:16', 'k': '*fp16:16', 'v': '*fp16:16', 'o': '*fp16:16', 'T': 'i32', 'scale': 'fp32'},
+    {'gfx942': dict(BM=128, BN=64, D=64, mma=L3, KW=4), 'gfx950': dict(BM=128, BN=64, D=64, mma=L4, KW=8)})
+
+
+@gluon.jit
+def gemm_types(a, b, c, M: gl.constexpr, N: gl.constexpr, K: gl.constexpr, mma: gl.constexpr, KW: gl.constexpr, ACC: gl.constexpr):
+    oa: gl.constexpr = gl.DotOperandLayout(0, mma, KW)
+    ob: gl.constexpr = gl.DotOperandLayout(1, mma, KW)
+    r = gl.arange(0, M, gl.SliceLayout(1, oa))
+    ka = gl.arange(0, K, gl.SliceLayout(0, oa))
+    kb = gl.arange(0, K, gl.SliceLayout(1, ob))
+    s = gl.arange(0, N, gl.SliceLayout(0, ob))
+    x = gl.load(a + r[:, None] * K + ka[None, :])
+    y = gl.load(b + kb[:, None] * N + s[None, :])
+    d = cdna3.mfma(x, y, gl.zeros([M, N], ACC, mma))
+    rd = gl.arange(0, M, gl.SliceLayout(1, mma))
+    sd = gl.arange(0, N, gl.SliceLayout(0, mma))
+    gl.store(c + rd[:, None] * N + sd[None, :], d)
+
+
+for ty, k3, k4, acc, out in (('i8', 32, 64, gl.int32, 'i32'), ('fp8e4b8', 32, None, gl.float32, 'fp32'),
+                             ('fp8e4nv', None, 32, gl.float32, 'fp32')):
+    t = {}
+    kw = (8, 16) if ty == 'i8' else (8, 8)
+    if k3:
+        t['gfx942'] = dict(M=32, N=64, K=64, mma=gl.amd.AMDMFMALayout(version=3, instr_shape=[16, 16, k3], transposed=True, warps_per_cta=[1, 4]), KW=kw[0], ACC=acc)
+    if k4:
+        t['gfx950'] = dict(M=32, N=64, K=64, mma=gl.amd.AMDMFMALayout(version=4, instr_shape=[16, 16, k4], transposed=False, warps_per_cta=[2, 2]), KW=kw[1], ACC=acc)
+    add(f'gemm_{ty}', gemm_types, 4, {'a': f'*{ty}:16', 'b': f'*{ty}:16', 'c': f'*{out}:16'}, t)
+
+
+@gluon.jit
+def carried(x, out, n, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([1], [64], [1], [0])
+    shr: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+    i = gl.arange(0, B, lay)
+    a = gl.allocate_shared_memory(gl.float32, [B], shr)
+    b = gl.allocate_shared_memory(gl.float32, [B], shr)
+    a.store(gl.load(x + i))
+    b.store(gl.load(x + B + i))
+    for k in range(n):
+        v = a.load(lay) + 2.0 * b.load(lay)
+        a.store(v)
+        a, b = b, a
+    gl.store(out + i, a.load(lay))
+    gl.store(out + B + i, b.load(lay))
+
+
+add('carried', carried, 1, {'x': '*fp32:16', 'out': '*fp32:16', 'n': 'i32'}, {t: dict(B=256) for t in both})
+
+
+@gluon.jit
+def three_d(x, out, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([1, 2, 2], [2, 4, 8], [2, 2, 2], [2, 1, 0])
+    i = gl.arange(0, 4, gl.SliceLayout(1, gl.SliceLayout(2, lay)))
+    j = gl.arange(0, 16, gl.SliceLayout(0, gl.SliceLayout(2, lay)))
+    k = gl.arange(0, 32, gl.SliceLayout(0, gl.SliceLayout(1, lay)))
+    p = i[:, None, None] * 512 + j[None, :, None] * 32 + k[None, None, :]
+    v = gl.load(x + p)
+    s = gl.sum(v, 1)
+    w = v - gl.expand_dims(s, 1)
+    sh = gl.allocate_shared_memory(gl.float32, [4, 16, 32], gl.SwizzledSharedLayout(4, 1, 4, [2, 1, 0]))
+    sh.store(w)
+    tl: gl.constexpr = gl.BlockedLayout([1, 1, 4], [2, 8, 4], [2, 4, 1], [2, 1, 0])
+    t = sh.permute([1, 2, 0]).load(tl)
+    a = gl.arange(0, 16, gl.SliceLayout(1, gl.SliceLayout(2, tl)))
+    b = gl.arange(0, 32, gl.SliceLayout(0, gl.SliceLayout(2, tl)))
+    c = gl.arange(0, 4, gl.SliceLayout(0, gl.SliceLayout(1, tl)))
+    gl.store(out + a[:, None, None] * 128 + b[None, :, None] * 4 + c[None, None, :], t)
+
+
+add('three_d', three_d, 8, {'x': '*fp32:16', 'out': '*fp32:16'}, {t: dict(B=1) for t in both})
+
+
+@gluon.jit
+def mixed(x, h, idx, out, n, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([2], [64], [2], [0])
+    i = gl.arange(0, B, lay)
+    v = gl.load(x + i)
+    hist = gl.histogram(v & 63, 64, layout=gl.BlockedLayout([1], [64], [2], [0]))
+    gl.store(h + gl.arange(0, 64, gl.BlockedLayout([1], [64], [2], [0])), hist)
+    j = gl.load(idx + i)
+    g = gl.gather(v, j, 0)
+    first = gl.load(x + 5)
+    old = gl.atomic_add(out + B, first)
+    gl.atomic_max(out + B + 1, gl.max(v, 0))
+    s = gl.associative_scan(v, 0, plus_i, reverse=True)
+    if first > 10:
+        g = g + s
+    else:
+        g = g - s
+    gl.store(out + i, g + n, mask=i < n)
+
+
+@gluon.jit
+def plus_i(a, b):
+    return a + b
+
+
+add('mixed', mixed, 2, {'x': '*i32:16', 'h': '*i32:16', 'idx': '*i32:16', 'out': '*i32:16', 'n': 'i32'}, {t: dict(B=512) for t in both})
+
+
+@gluon.jit
+def slices(x, out, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([1, 4], [8, 8], [4, 1], [1, 0])
+    r = gl.arange(0, 32, gl.SliceLayout(1, lay))
+    c = gl.arange(0, 64, gl.SliceLayout(0, lay))
+    v = gl.load(x + r[:, None] * 64 + c[None, :])
+    sh = gl.allocate_shared_memory(gl.int32, [32, 64], gl.SwizzledSharedLayout(4, 2, 8, [1, 0]))
+    sh.store(v)
+    q = sh.slice(16, 16, 0).slice(32, 32, 1)
+    sl: gl.constexpr = gl.BlockedLayout([1, 1], [4, 16], [2, 2], [1, 0])
+    w = q.load(sl)
+    q.store(w * 2)
+    gl.store(out + r[:, None] * 64 + c[None, :], sh.load(lay))
+
+
+add('slices', slices, 4, {'x': '*i32:16', 'out': '*i32:16'}, {t: dict(B=1) for t in both})
