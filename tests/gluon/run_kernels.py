@@ -164,10 +164,15 @@ def slices(random, chip):
     return (1,), dict(x=x, out=np.zeros((32, 64), np.int32)), dict(out=out), 0
 
 
+def parts(random, chip):
+    x = random.integers(0, 1000, (64, 64)).astype(np.int32)
+    return (1,), dict(x=x, out=np.zeros((32, 32), np.int32)), dict(out=x[32:, 32:] - 2 * x[:32, 32:]), 0
+
+
 KERNELS = dict(buffer_transpose=buffer_transpose, buffer_atomics=buffer_atomics, lds_views=lds_views, gemm_ring_16n=gemm_ring,
                gemm_ring_32t=gemm_ring, row_norm=row_norm, shapes=shapes, slots=slots, dot_fma=dot_fma,
                async_stream_w32=async_stream, gemm_pipeline_two_stages=gemm_stages, attn=attention, gemm_i8=gemm_i8,
-               gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, carried=carried, three_d=three_d, mixed=mixed, slices=slices)
+               gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, carried=carried, three_d=three_d, mixed=mixed, slices=slices, parts=parts)
 ONLY = dict(gemm_fp8e4b8="gfx942", gemm_fp8e4nv="gfx950")
 
 

@@ -40,6 +40,14 @@ def Simt_ConvertLayoutOp : Simt_Op<"convert_layout", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Simt_ExtractSliceOp : Simt_Op<"extract_slice", [Pure]> {
+  let summary = "a part of a tile, from these coordinates on, out of the registers of the same threads";
+  let arguments = (ins TT_Tensor:$source, DenseI64ArrayAttr:$offsets);
+  let results = (outs TT_Tensor:$part);
+  let assemblyFormat = "$source `` $offsets attr-dict `:` type($source) `->` type($part)";
+  let hasVerifier = 1;
+}
+
 //===-- Shared memory --------------------------------------------------------------------------------------------===//
 
 def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {

@@ -249,6 +249,11 @@ ThreadEmitter::Values ThreadEmitter::emitShape(Operation *op) {
           coordinate = 0;
     });
   }
+  if (auto slice = dyn_cast<ExtractSliceOp>(op))
+    return pickRegisters(to, from, of(source), [&](MutableArrayRef<int64_t> at) {
+      for (auto [coordinate, offset] : llvm::zip(at, slice.getOffsets()))
+        coordinate ^= offset;
+    });
   if (auto trans = dyn_cast<TransOp>(op)) {
     ArrayRef<int32_t> order = trans.getOrder();
     return pickRegisters(to, from, of(source), [&](MutableArrayRef<int64_t> at) {

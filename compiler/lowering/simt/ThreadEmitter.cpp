@@ -204,7 +204,7 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](AssertOp assertion) { emitAssert(assertion); })
       .Case([&](PrintOp print) { emitPrint(print); })
       .Case<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp, CatOp, MakeRangeOp,
-            arith::ConstantOp>([&](auto shape) {
+            ExtractSliceOp, arith::ConstantOp>([&](auto shape) {
         Values results = emitShape(shape);
         bind(shape->getResults(), results);
       })

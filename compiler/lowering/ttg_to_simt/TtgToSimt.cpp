@@ -158,6 +158,9 @@ private:
             return replace(op, from.getSrc());
           return replace(op, ConvertLayoutOp::create(b, loc, from.getType(), from.getSrc()));
         })
+        .Case([&](amdg::ExtractSliceOp from) {
+          return replace(op, ExtractSliceOp::create(b, loc, from.getType(), from.getSrc(), from.getStaticOffsets()));
+        })
         .Case([&](ttg::LocalAllocOp from) {
           auto ring = AllocOp::create(b, loc, op->getResult(0).getType());
           if (from.getSrc())

@@ -451,3 +451,19 @@ def slices(x, out, B: gl.constexpr):
 
 
 add('slices', slices, 4, {'x': '*i32:16', 'out': '*i32:16'}, {t: dict(B=1) for t in both})
+
+
+@gluon.jit
+def parts(x, out, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([1, 4], [8, 8], [4, 1], [1, 0])
+    r = gl.arange(0, 64, gl.SliceLayout(1, lay))
+    c = gl.arange(0, 64, gl.SliceLayout(0, lay))
+    v = gl.load(x + r[:, None] * 64 + c[None, :])
+    a = gl.amd.slice(v, [32, 32], [32, 32])
+    b = gl.amd.slice(v, [32, 32], [0, 32])
+    r2 = gl.arange(0, 32, gl.SliceLayout(1, lay))
+    c2 = gl.arange(0, 32, gl.SliceLayout(0, lay))
+    gl.store(out + r2[:, None] * 32 + c2[None, :], a - 2 * b)
+
+
+add('parts', parts, 4, {'x': '*i32:16', 'out': '*i32:16'}, {t: dict(B=1) for t in ('gfx942', 'gfx950')})

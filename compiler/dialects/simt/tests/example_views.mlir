@@ -43,3 +43,10 @@ tt.func @products(%a: tensor<16x16xf16, #simt.linear<register = [[0, 1], [0, 2]]
   %0 = simt.dot %a, %a, %c by <16, 16, 16, transposed = true> : tensor<16x16xf16, #simt.linear<register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 4], [0, 8]], warp = [], shape = [16, 16]>> * tensor<16x16xf16, #simt.linear<register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 4], [0, 8]], warp = [], shape = [16, 16]>> -> tensor<16x16xf32, #simt.linear<register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 4], [0, 8]], warp = [], shape = [16, 16]>>
   tt.return
 }
+
+// CHECK-LABEL: tt.func @parts
+tt.func @parts(%t: tensor<8xf16, #simt.linear<register = [[1], [4]], lane = [[2]], warp = [], shape = [8]>>) {
+  // CHECK: simt.extract_slice %{{.*}}[4] : tensor<8xf16, #{{.*}}> -> tensor<4xf16, #{{.*}}>
+  %0 = simt.extract_slice %t[4] : tensor<8xf16, #simt.linear<register = [[1], [4]], lane = [[2]], warp = [], shape = [8]>> -> tensor<4xf16, #simt.linear<register = [[1]], lane = [[2]], warp = [], shape = [4]>>
+  tt.return
+}

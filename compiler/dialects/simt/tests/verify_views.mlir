@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules S13 to S23.
+// Rules S13 to S25.
 
 // expected-error @+1 {{padding of 0 elements after each 4}}
 tt.func private @s13(!simt.shared<1 * 8xf16, offset = [[1], [2], [4]], pad = [4:0]>)
@@ -70,5 +70,19 @@ tt.func @s22(%a: tensor<2x2xf16, #rows>, %c: tensor<2x2xf32>) {
 tt.func @s23(%a: tensor<2x2xf16, #rows>, %c: tensor<2x2xf32, #rows>) {
   // expected-error @+1 {{with an instruction of 16x16x16}}
   %0 = simt.dot %a, %a, %c by <16, 16, 16, transposed = true> : tensor<2x2xf16, #rows> * tensor<2x2xf16, #rows> -> tensor<2x2xf32, #rows>
+  tt.return
+}
+// -----
+#rows = #simt.linear<register = [[1], [2]], lane = [[4]], warp = [], shape = [8]>
+tt.func @s24(%t: tensor<8xf16, #rows>) {
+  // expected-error @+1 {{'simt.extract_slice' op takes}}
+  %0 = simt.extract_slice %t[2] : tensor<8xf16, #rows> -> tensor<4xf16, #simt.linear<register = [[1], [2]], lane = [[0]], warp = [], shape = [4]>>
+  tt.return
+}
+// -----
+#rows = #simt.linear<register = [[1], [2]], lane = [[4]], warp = [], shape = [8]>
+tt.func @s25(%t: tensor<8xf16, #rows>) {
+  // expected-error @+1 {{whose threads hold other elements}}
+  %0 = simt.extract_slice %t[4] : tensor<8xf16, #rows> -> tensor<4xf16, #simt.linear<register = [[1], [2]], lane = [[0]], warp = [], shape = [4]>>
   tt.return
 }
