@@ -44,6 +44,7 @@ private:
     throw inputError(fmt::format("{}: {}", source, what), {note});
   }
   void checkKeys(const Json &object, const std::string &what, const std::vector<std::string> &known) const;
+  void checkFieldKeys(const Json &field, const std::string &structure) const;
   uint64_t numberOf(const Json &object, const char *key, const std::string &what, uint64_t otherwise) const;
   FieldType typeOf(const Json &field, const std::string &name) const;
   std::string textOf(const Json &value, const std::string &name) const;
@@ -67,6 +68,16 @@ void LayoutReader::checkKeys(const Json &object, const std::string &what, const 
     if (std::find(known.begin(), known.end(), key) == known.end())
       fail(fmt::format("{} has `{}`, which is unknown", what, key),
            fmt::format("it may have `{}`", fmt::join(known, "`, `")));
+}
+
+/// A number has no `count`, and a structure no `type`: what is not looked at would be another layout than was meant.
+void LayoutReader::checkFieldKeys(const Json &field, const std::string &structure) const {
+  std::string what = fmt::format("a field of {}", structure);
+  if (field.is_object() && field.contains("fields"))
+    return checkKeys(field, what + " with `fields`", {"name", "offset", "align", "fields", "count", "packed", "size"});
+  if (field.is_object() && field.contains("count"))
+    fail(fmt::format("{} has `count`, and no `fields`", what), "an array of numbers is a type, as `i32[4]`");
+  checkKeys(field, what, {"name", "type", "value", "offset", "align", "fields"});
 }
 
 uint64_t LayoutReader::numberOf(const Json &object, const char *key, const std::string &what,
@@ -158,6 +169,8 @@ uint64_t LayoutReader::alignmentOf(const Json &field, const std::string &name, b
 
 LayoutReader::Extent LayoutReader::readNested(const Json &field, const std::string &name, uint64_t offset) {
   uint64_t count = numberOf(field, "count", fmt::format("field `{}`", name), 1);
+  if (count == 0)
+    fail(fmt::format("`count` of field `{}` is 0, and an array has at least one structure", name));
   Extent all{0, 1};
   for (uint64_t i = 0; i < count; ++i) {
     std::string prefix = field.contains("count") ? fmt::format("{}[{}].", name, i) : name + ".";
@@ -176,6 +189,9 @@ LayoutReader::Extent LayoutReader::readField(const Json &field, const std::strin
   if (type.count * type.elementBytes > mostBytes)
     fail(fmt::format("field `{}` has {} bytes, and a structure at most {}", name, type.count * type.elementBytes,
                      mostBytes));
+  if (fields.size() + type.count > mostBytes) // each has a byte at least
+    fail(fmt::format("there are more fields than bytes, of which {} are the most", mostBytes),
+         "fields overlap: mend an `offset`");
   for (uint64_t i = 0; i < type.count; ++i)
     fields.push_back({type.isArray ? fmt::format("{}[{}]", name, i) : name, offset + i * type.elementBytes,
                       type.elementBytes, type.element, valueOf(field, type, i, name)});
@@ -195,8 +211,7 @@ LayoutReader::Extent LayoutReader::readFields(const Json &structure, const std::
   Extent all{0, 1};
   std::set<std::string> names;
   for (const Json &field : *list) {
-    checkKeys(field, fmt::format("a field of {}", what),
-              {"name", "type", "value", "offset", "align", "fields", "count", "packed", "size"});
+    checkFieldKeys(field, what);
     auto given = field.find("name");
     if (given == field.end() || !given->is_string() || given->get<std::string>().empty())
       fail(fmt::format("a field of {} has no name: `{}`", what, field.dump()));
