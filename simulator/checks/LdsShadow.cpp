@@ -40,6 +40,7 @@ size_t LdsShadow::splitInBytes(size_t word) {
       for (Twin twin : std::vector<Twin>(found->second)) {
         twin.writer.value = twin.writer.value >> 8 * byte & 0xff;
         twins[first + byte].push_back(twin);
+        ++twinCount;
       }
     for (uint32_t wave = 0; wave < waves; ++wave) {
       reads[wave].push_back(reads[wave][word]);

@@ -86,5 +86,37 @@ TEST(LdsShadow, LanesTogetherAreLanesOneByOne) {
   EXPECT_GT(seen, 1000u);
 }
 
+/// A store of a wave for which those of others up to a time are over.
+LdsOperation storeOf(uint32_t wave, uint32_t time, uint32_t overTime) {
+  LdsOperation operation;
+  operation.access = LdsAccess::Write;
+  operation.wave = wave;
+  operation.time = time;
+  operation.before.over.fill(~uint32_t(0));
+  for (unsigned other = 0; other < Operations::waves; ++other)
+    if (other != wave)
+      operation.before.over[other] = overTime;
+  operation.floor = operation.before.floor();
+  return operation;
+}
+
+// Bytes of a dword that several waves wrote have the earlier writes of that dword; fewer remain with each store.
+TEST(LdsShadow, BytesOfADwordLeaveRoomForLaterValues) {
+  LdsShadow shadow;
+  shadow.start(Operations::ldsBytes, Operations::waves);
+  uint64_t dword[waveLanes] = {64}, bytes[waveLanes] = {64, 65, 66, 67}, other[waveLanes] = {128};
+  uint32_t zeros[waveLanes] = {};
+  for (uint32_t wave = 0; wave < 3; ++wave)
+    shadow.touch(storeOf(wave, wave + 1, 0), {1, dword, 4, zeros});
+  shadow.touch(storeOf(3, 4, 2), {15, bytes, 1, zeros}); // those of waves 0 and 1 are over
+  shadow.takeConflicts();
+  for (uint32_t wave = 0; wave < 2; ++wave)
+    shadow.touch(storeOf(wave, wave + 5, 4), {1, other, 4, zeros});
+  std::vector<LdsConflict> conflicts = shadow.takeConflicts();
+  ASSERT_EQ(conflicts.size(), 1u);
+  EXPECT_TRUE(conflicts[0].sameValue);
+  EXPECT_FALSE(conflicts[0].isUnknown);
+}
+
 } // namespace
 } // namespace heddle::simulator
