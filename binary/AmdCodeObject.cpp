@@ -102,7 +102,11 @@ nlohmann::json readMetadata(const ElfImage &image) {
       continue;
     for (const ElfNote &note : image.notes(header))
       if (note.name == "AMDGPU" && note.type == metadataNote)
-        return parseMessagePack(note.description);
+        try {
+          return parseMessagePack(note.description);
+        } catch (const Error &error) {
+          image.fail(fmt::format("has a metadata note that is damaged: {}", error.what()));
+        }
   }
   image.fail("has no metadata note, which says what its kernels' arguments are");
 }
