@@ -25,9 +25,10 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   KERNEL.ttir          the text that Triton prints as kernel.asm['ttir'], or kernel.asm['ttgir'] for AMD's chips
                        (docs/ttgir.md); - reads standard input
   -o, --output FILE    the package; - is standard output; default KERNEL.hpkg in this folder
-  --target NAME        host (the default); sm_90: PTX for NVIDIA H100 and H200; gfx942, gfx950: AMD MI300X, MI350X
+  --target NAME        host (the default; TTGIR: the chip that it names); sm_90: PTX for NVIDIA H100 and H200; gfx942,
+                       gfx950: AMD MI300X, MI350X
   --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
-  --warps N            GPUs: warps of a block, a power of two up to 32 (AMD: 16); default 4
+  --warps N            GPUs: warps of a block, a power of two up to 32 (AMD: 16); default 4; TTGIR: its own
   --stages N           sm_90: iterations of a loop over matrix products whose loads are under way at once; 1 is none,
                        default 3; a loop's own tt.num_stages goes before it
   --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,

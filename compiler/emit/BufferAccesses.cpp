@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/BufferAccesses.h"
+#include "chips/AmdBuffer.h"
 #include "compiler/emit/RowBranches.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -11,12 +12,7 @@ using namespace heddle;
 namespace {
 
 constexpr unsigned globalSpace = 1, bufferSpace = 8;
-/// A buffer has 2 GB. An offset that no constant of an instruction brings back into it marks what a mask forbids; as a
-/// float it is -2, which an instruction holds without a register.
-constexpr int64_t bufferBytes = int64_t(1) << 31, outside = 0xC0000000, mostAddend = int64_t(1) << 29;
-/// Offsets are in bytes, of plain memory.
-constexpr int64_t descriptorFlags = (7 << 12) | (4 << 15);
-constexpr int64_t widestAccess = 16;
+constexpr int64_t mostAddend = int64_t(1) << 29, widestAccess = 16;
 
 class AccessWriter {
 public:
@@ -68,10 +64,10 @@ std::optional<Place> AccessWriter::placeOf(Value *pointer, const Instruction *at
   std::optional<AddressParts> parts = addresses.split(pointer, at);
   int64_t low = 0, high = 0, spread = 0;
   if (!parts || AddOverflow(parts->least, parts->constant, low) || AddOverflow(parts->most, parts->constant, high) ||
-      SubOverflow(parts->most, parts->least, spread) || spread > bufferBytes - widestAccess)
+      SubOverflow(parts->most, parts->least, spread) || spread > buffer::bytes - widestAccess)
     return std::nullopt;
   Place place{std::move(*parts)};
-  bool fits = low >= 0 && high <= bufferBytes - widestAccess;
+  bool fits = low >= 0 && high <= buffer::bytes - widestAccess;
   if (fits && place.parts.least >= 0 && place.parts.constant >= 0 && place.parts.constant <= mostAddend) {
     place.constant = place.parts.constant;
   } else if (fits) {
@@ -158,17 +154,17 @@ static Value *convert(IRBuilder<> &b, Value *value, Type *to) {
 void AccessWriter::writeBuffer(MaskedAccess &access) {
   Instruction *old = access.instruction;
   IRBuilder<> b(old);
-  Value *size = b.getInt64(bufferBytes), *offset = offsetOf(b, *access.place);
+  Value *size = b.getInt64(buffer::bytes), *offset = offsetOf(b, *access.place);
   if (!access.ofWave.empty())
     size = b.CreateSelect(conjunction(b, access.ofWave), size, b.getInt64(0));
   if (!access.ofLane.empty())
-    offset = b.CreateSelect(conjunction(b, access.ofLane), offset, b.getInt32(uint32_t(outside)));
+    offset = b.CreateSelect(conjunction(b, access.ofLane), offset, b.getInt32(uint32_t(buffer::outside)));
   if (access.place->constant)
     offset = b.CreateAdd(offset, b.getInt32(uint32_t(access.place->constant)), "", /*HasNUW=*/true);
   Value *pointer = pointerOf(b, *access.place);
   Type *descriptor = PointerType::get(b.getContext(), bufferSpace);
   Value *buffer = b.CreateIntrinsic(Intrinsic::amdgcn_make_buffer_rsrc, {descriptor, pointer->getType()},
-                                    {pointer, b.getInt16(0), size, b.getInt32(descriptorFlags)});
+                                    {pointer, b.getInt16(0), size, b.getInt32(buffer::flags)});
   auto *load = dyn_cast<LoadInst>(old);
   bool streams = old->hasMetadata(LLVMContext::MD_nontemporal);
   Value *none = b.getInt32(0), *policy = b.getInt32(streams ? 2 : 0);

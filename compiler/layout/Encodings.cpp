@@ -27,28 +27,51 @@ LinearLayout blocked(const Shape &shape, const Shape &sizePerThread, const Shape
   return fitTile(tile, shape);
 }
 
-LinearLayout defaultBlocked(const Shape &shape, const Shape &sizePerThread, const Order &order, int64_t lanes,
-                            int64_t warps) {
-  if (shape.empty()) // every thread holds the scalar
-    return slice(defaultBlocked({1}, {1}, {0}, lanes, warps), 0);
+ThreadSplit splitThreads(const Shape &shape, const Shape &sizePerThread, const Order &order, int64_t lanes,
+                         int64_t warps) {
   checkRank(shape, sizePerThread, "sizePerThread");
   checkOrder(order, shape.size());
-  Shape lanesPerWarp(shape.size(), 1), warpsPerAxis(shape.size(), 1);
+  ThreadSplit split{Shape(shape.size(), 1), Shape(shape.size(), 1)};
   int64_t lanesLeft = lanes, warpsLeft = warps;
   for (int axis : order) {
     if (axis == order.back()) {
-      lanesPerWarp[axis] = lanesLeft;
-      warpsPerAxis[axis] = warpsLeft;
+      split.lanes[axis] = lanesLeft;
+      split.warps[axis] = warpsLeft;
       break;
     }
     int64_t threads =
         std::clamp<int64_t>(shape[axis] / std::max<int64_t>(1, sizePerThread[axis]), 1, lanesLeft * warpsLeft);
-    lanesPerWarp[axis] = std::min(threads, lanesLeft);
-    warpsPerAxis[axis] = std::min(threads / lanesPerWarp[axis], warpsLeft);
-    lanesLeft /= lanesPerWarp[axis];
-    warpsLeft /= warpsPerAxis[axis];
+    split.lanes[axis] = std::min(threads, lanesLeft);
+    split.warps[axis] = std::min(threads / split.lanes[axis], warpsLeft);
+    lanesLeft /= split.lanes[axis];
+    warpsLeft /= split.warps[axis];
   }
-  return blocked(shape, sizePerThread, lanesPerWarp, warpsPerAxis, order);
+  return split;
+}
+
+LinearLayout defaultBlocked(const Shape &shape, const Shape &sizePerThread, const Order &order, int64_t lanes,
+                            int64_t warps) {
+  if (shape.empty()) // every thread holds the scalar
+    return slice(defaultBlocked({1}, {1}, {0}, lanes, warps), 0);
+  ThreadSplit split = splitThreads(shape, sizePerThread, order, lanes, warps);
+  return blocked(shape, sizePerThread, split.lanes, split.warps, order);
+}
+
+LinearLayout blockedAlong(const Shape &shape, int axis, int64_t lanes, int64_t warps) {
+  int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+  Shape size(shape.size(), 1);
+  size[size_t(axis)] = std::clamp<int64_t>(elements / (lanes * warps), 1, shape[size_t(axis)]);
+  Order order = rowMajor(shape.size());
+  std::erase(order, axis);
+  order.insert(order.begin(), axis);
+  return defaultBlocked(shape, size, order, lanes, warps);
+}
+
+LinearLayout blockedByPacks(const Shape &shape, int64_t pack, int64_t lanes, int64_t warps) {
+  Shape size(shape.size(), 1);
+  for (size_t axis = shape.size(); axis-- > 0; pack /= size[axis])
+    size[axis] = std::min(pack, shape[axis]);
+  return defaultBlocked(shape, size, rowMajor(shape.size()), lanes, warps);
 }
 
 /// What a warp holds of a matrix fragment of 8 rows, or 16: `pair` neighbours along `inner`, four lanes along it, eight

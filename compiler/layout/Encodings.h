@@ -21,6 +21,16 @@ LinearLayout blocked(const Shape &shape, const Shape &sizePerThread, const Shape
 /// Lanes and warps dealt out along `order` so that neighbours in memory are neighbours in the warp.
 LinearLayout defaultBlocked(const Shape &shape, const Shape &sizePerThread, const Order &order, int64_t lanes,
                             int64_t warps);
+/// How defaultBlocked distributes them.
+struct ThreadSplit {
+  Shape lanes, warps; ///< along each axis
+};
+ThreadSplit splitThreads(const Shape &shape, const Shape &sizePerThread, const Order &order, int64_t lanes,
+                         int64_t warps);
+/// With the positions along `axis` in runs of registers, then lanes, then warps, as scans want them.
+LinearLayout blockedAlong(const Shape &shape, int axis, int64_t lanes, int64_t warps);
+/// With `pack` row-major contiguous elements in each thread.
+LinearLayout blockedByPacks(const Shape &shape, int64_t pack, int64_t lanes, int64_t warps);
 /// Accumulators of mma.sync m16n8: a warp holds 16 x 8 of the last two axes. `warps` along each axis of the tile.
 LinearLayout mmaAccumulator(const Shape &shape, const Shape &warps);
 /// Accumulators of wgmma m64nN: `instructionN` columns of an instruction.

@@ -50,6 +50,18 @@ TEST(LayoutShared, swizzled_is_the_closed_formula) {
           }
 }
 
+TEST(LayoutShared, rotating_begins_each_block_of_rows_with_its_number) {
+  constexpr int64_t rows = 64, columns = 32, vec = 4, perPhase = 2, maxPhase = 8;
+  LinearLayout layout = rotatingShared({rows, columns}, vec, perPhase, maxPhase, {1, 0});
+  ASSERT_TRUE(layout.isInvertible());
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t phase = row / perPhase % maxPhase, block = row / (perPhase * maxPhase) % maxPhase;
+      int64_t offset = row * columns + (column ^ vec * (phase ^ block));
+      EXPECT_EQ(layout.apply({{Dim::Offset, offset}}), (std::vector<int64_t>{row, column}));
+    }
+}
+
 TEST(LayoutShared, more_and_fewer_axes) {
   LinearLayout matrix = swizzledShared({8, 16}, 4, 1, 4, {1, 0}),
                batch = swizzledShared({2, 8, 16}, 4, 1, 4, {2, 1, 0});

@@ -169,10 +169,38 @@ def parts(random, chip):
     return (1,), dict(x=x, out=np.zeros((32, 32), np.int32)), dict(out=x[32:, 32:] - 2 * x[:32, 32:]), 0
 
 
+def masked_copy(random, chip):
+    x, place = random.integers(0, 1000, 256).astype(np.int32), np.arange(256)
+    out = np.where((place & 64) == 64, x, -place).astype(np.int32)
+    return (1,), dict(x=x, out=np.zeros(256, np.int32), n=64), dict(out=out), 0
+
+
+def reinterpreted(random, chip):
+    x = random.integers(-(2**31), 2**31, 512).astype(np.int32)
+    after = x[:256].copy()
+    after.view(np.int16)[256:] = np.arange(256) + 7
+    out = np.concatenate([x.view(np.int16), after.astype(np.int16)])
+    return (1,), dict(x=x, out=np.zeros(1280, np.int16)), dict(out=out), 0
+
+
+def buffer_types(random, chip):
+    size, count = 512, 208
+    inside = np.arange(size) < count
+    a, b = random.integers(-100, 100, 2 * size).astype(np.int8), random.integers(-(2**60), 2**60, 3 * size).astype(np.int64)
+    c, d = (eighths(random, 2 * size).astype(kind) for kind in (np.float64, np.float32))
+    out = dict(a=a.copy(), b=b.copy(), c=c.copy(), d=d.copy())
+    out["a"][size:] = np.where(inside, a[:size], 5) + 1
+    out["b"][2 * size :][:count] = 3 * b[4 : size + 4][:count]
+    out["c"][size:] = np.where(inside, c[:size], 0) * 0.5
+    out["d"][size:] = np.where(inside, -2, d[size - 1 :: -1])
+    return (1,), dict(a=a, b=b, c=c, d=d, n=count), out, 0
+
+
 KERNELS = dict(buffer_transpose=buffer_transpose, buffer_atomics=buffer_atomics, lds_views=lds_views, gemm_ring_16n=gemm_ring,
                gemm_ring_32t=gemm_ring, row_norm=row_norm, shapes=shapes, slots=slots, dot_fma=dot_fma,
                async_stream_w32=async_stream, gemm_pipeline_two_stages=gemm_stages, attn=attention, gemm_i8=gemm_i8,
-               gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, carried=carried, three_d=three_d, mixed=mixed, slices=slices, parts=parts)
+               gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, carried=carried, three_d=three_d, mixed=mixed, slices=slices, parts=parts,
+               masked_copy=masked_copy, reinterpreted=reinterpreted, buffer_types=buffer_types)
 ONLY = dict(gemm_fp8e4b8="gfx942", gemm_fp8e4nv="gfx950")
 
 

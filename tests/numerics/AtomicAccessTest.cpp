@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What Triton 3.9's text has anew: atomic loads and stores, polls of tiles, cache policies, constant pointers, tensor
-// descriptors as arguments, fast quotients; on the test device against plain C++.
+// What Triton 3.9's text has and earlier text has not: atomic loads and stores, polls of tiles, cache policies,
+// constant pointers, tensor descriptors as arguments, fast quotients; on the test device against plain C++.
 #include "tests/numerics/Bounds.h"
 #include "tests/numerics/Support.h"
 #include <regex>
@@ -32,7 +32,7 @@ static const std::string copyTile = R"(
 template <typename T>
 static void copies(const std::string &element, const std::string &load, const std::string &store) {
   constexpr int32_t count = 200;
-  std::vector<T> x(count), expected(256, T(9)); // nothing lies behind what the mask allows to be read
+  std::vector<T> x(count), expected(256, T(9)); // nothing lies after what the mask allows to be read
   for (int i = 0; i < count; ++i)
     expected[size_t(i)] = x[size_t(i)] = T(i * 37 + 5);
   auto result = runOnDevice("%x: !tt.ptr<" + element + ">, %o: !tt.ptr<" + element + ">, %n: i32",

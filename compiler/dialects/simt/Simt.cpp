@@ -4,7 +4,6 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <set>
 
 using namespace mlir;
 using namespace heddle;
@@ -156,47 +155,5 @@ LogicalResult ConvertLayoutOp::verify() {
   // Rule S2: both have a layout.
   if (!hasLayout(from) || !hasLayout(to))
     return emitOpError() << "is between tiles with layouts, not " << from << " and " << to;
-  return success();
-}
-
-/// What a register adds to the coordinates.
-static SmallVector<int64_t> partOfRegister(const LinearLayout &layout, int64_t reg) {
-  SmallVector<int64_t> at(layout.outputs().size(), 0);
-  for (int bit = 0; reg >> bit; ++bit)
-    for (size_t axis = 0; reg >> bit & 1 && axis < at.size(); ++axis)
-      at[axis] ^= layout.basis(Dim::Register, bit, layout.outputs()[axis].dim);
-  return at;
-}
-
-LogicalResult ExtractSliceOp::verify() {
-  auto from = cast<RankedTensorType>(getSource().getType()), to = cast<RankedTensorType>(getType());
-  ArrayRef<int64_t> offsets = getOffsets();
-  // Rule S24: a part of the tile at a multiple of its size, with layouts.
-  bool fits = hasLayout(from) && hasLayout(to) && from.getElementType() == to.getElementType() &&
-              from.getRank() == to.getRank() && int64_t(offsets.size()) == from.getRank();
-  for (int64_t axis = 0; fits && axis < from.getRank(); ++axis)
-    fits = offsets[axis] >= 0 && offsets[axis] % to.getDimSize(axis) == 0 &&
-           offsets[axis] + to.getDimSize(axis) <= from.getDimSize(axis);
-  if (!fits)
-    return emitOpError() << "takes " << to << " at " << offsets.size() << " coordinates out of " << from;
-  // Rule S25: each thread has the elements of its part.
-  const LinearLayout &source = layoutOf(from), &part = layoutOf(to);
-  for (Dim in : {Dim::Lane, Dim::Warp}) {
-    fits = fits && source.inputBits(in) == part.inputBits(in);
-    for (int bit = 0; fits && bit < source.inputBits(in); ++bit)
-      for (const LinearLayout::Output &out : source.outputs())
-        fits = fits && source.basis(in, bit, out.dim) == part.basis(in, bit, out.dim);
-  }
-  std::set<SmallVector<int64_t>> held;
-  for (int64_t reg = 0; fits && reg < source.inputSize(Dim::Register); ++reg)
-    held.insert(partOfRegister(source, reg));
-  for (int64_t reg = 0; fits && reg < part.inputSize(Dim::Register); ++reg) {
-    SmallVector<int64_t> at = partOfRegister(part, reg);
-    for (auto [coordinate, offset] : llvm::zip(at, offsets))
-      coordinate ^= offset;
-    fits = held.count(at);
-  }
-  if (!fits)
-    return emitOpError() << "takes " << to << " out of " << from << ", whose threads hold other elements";
   return success();
 }

@@ -24,6 +24,18 @@ mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const layout::Lin
 /// Registers that each thread holds of a tile, one for a scalar, two for a memory object.
 int64_t registersOf(mlir::Type type);
 
+/// How far addresses of global memory are contiguous, as far as their analysis tells: elements along one axis of the
+/// tile, of which an access takes no more.
+struct AccessWidth {
+  int axis = 0;
+  int64_t elements = 1;
+};
+/// Of a load, store or atomic update, as an attribute; nothing where it has none.
+void setAccessWidth(mlir::Operation *access, AccessWidth width);
+std::optional<AccessWidth> accessWidth(mlir::Operation *access);
+/// The lowest registers that are contiguous along the axis, `most` at most.
+int64_t contiguousRegisters(const layout::LinearLayout &layout, AccessWidth width, int64_t most);
+
 /// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`.
 struct OperandLayout {
   bool columnMajor;     ///< the first axis is contiguous

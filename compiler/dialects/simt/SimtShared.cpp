@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rings of tiles in shared memory: their type as text, and the rules of the operations on them.
 #include "compiler/dialects/simt/Simt.h"
+#include "compiler/dialects/triton/TritonVerify.h"
 #include "compiler/layout/Encodings.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -214,13 +215,7 @@ LogicalResult SubsliceOp::verify() {
   if (from.getStages() != 1 || to.getStages() != 1 || to.getElementType() != from.getElementType() ||
       !(to.getLayout() == from.getLayout()) || !arePaddedAlike(from, to) || offsets.size() != from.getShape().size())
     return emitOpError() << "takes " << to << " out of " << from;
-  for (auto [axis, offset] : llvm::enumerate(offsets)) {
-    int64_t size = to.getShape()[axis];
-    if (offset < 0 || offset % size || offset + size > from.getShape()[axis])
-      return emitOpError() << "takes elements " << offset << " to " << offset + size - 1 << " of axis " << axis
-                           << ", which has " << from.getShape()[axis];
-  }
-  return success();
+  return triton::verifyPart(*this, offsets, to.getShape(), from.getShape());
 }
 
 LogicalResult ViewOp::verify() {
@@ -317,63 +312,4 @@ std::optional<OperandLayout> simt::operandLayout(SharedType ring) {
         return OperandLayout{columnMajor, swizzle, rows * swizzle};
     }
   return std::nullopt;
-}
-
-//===-- Buffers --------------------------------------------------------------------------------------------------===//
-
-static LogicalResult verifyBuffer(Operation *op, Type pointer, RankedTensorType tile, RankedTensorType offsets,
-                                  Value mask, int64_t elements) {
-  Type pointee = cast<triton::PointerType>(pointer).getPointeeType();
-  auto like = [&](Type element) { return tile.clone(element); };
-  // Rule S19: offsets, mask and values are of one shape and layout, and of the pointee's elements.
-  Builder b(op->getContext());
-  if (!hasLayout(tile) || tile.getElementType() != pointee || offsets != like(b.getI32Type()) ||
-      (mask && mask.getType() != like(b.getI1Type())))
-    return op->emitOpError() << "accesses " << tile << " through " << pointer << " at offsets " << offsets
-                             << (mask ? " under a mask of another layout" : "");
-  // Rule S20: registers of one instruction are contiguous, of 16 bytes at most.
-  int64_t bits = std::max<int64_t>(8, triton::elementBits(pointee)) * elements;
-  if (elements < 1 || !llvm::isPowerOf2_64(uint64_t(elements)) || bits > 128 ||
-      elements > layoutOf(tile).inputSize(Dim::Register))
-    return op->emitOpError() << "accesses " << elements << " elements of " << pointee << " at once in a tile with "
-                             << layoutOf(tile).inputSize(Dim::Register) << " registers";
-  return success();
-}
-
-LogicalResult BufferLoadOp::verify() {
-  auto tile = cast<RankedTensorType>(getType());
-  // Rule S21: the value of masked elements needs a mask.
-  if (getOther() && (!getMask() || getOther().getType() != tile))
-    return emitOpError() << "has " << getOther().getType() << " for masked elements of " << tile
-                         << (getMask() ? "" : " and no mask");
-  return verifyBuffer(*this, getPointer().getType(), tile, cast<RankedTensorType>(getOffsets().getType()), getMask(),
-                      int64_t(getElements()));
-}
-
-LogicalResult BufferStoreOp::verify() {
-  return verifyBuffer(*this, getPointer().getType(), cast<RankedTensorType>(getValue().getType()),
-                      cast<RankedTensorType>(getOffsets().getType()), getMask(), int64_t(getElements()));
-}
-
-//===-- Matrix products ------------------------------------------------------------------------------------------===//
-
-LogicalResult MatrixDotOp::verify() {
-  auto a = cast<RankedTensorType>(getA().getType()), b = cast<RankedTensorType>(getB().getType()),
-       d = cast<RankedTensorType>(getType());
-  int64_t rank = d.getRank();
-  // Rule S22: shapes as of a product, all with layouts.
-  bool fits = rank >= 2 && a.getRank() == rank && b.getRank() == rank && hasLayout(a) && hasLayout(b) && hasLayout(d);
-  fits = fits && a.getDimSize(rank - 1) == b.getDimSize(rank - 2) && a.getDimSize(rank - 2) == d.getDimSize(rank - 2) &&
-         b.getDimSize(rank - 1) == d.getDimSize(rank - 1);
-  if (!fits)
-    return emitOpError() << "multiplies " << a << " by " << b << " into " << d;
-  // Rule S23: tiles of whole instructions.
-  MatrixAttr instruction = getInstructionAttr();
-  if (!instruction)
-    return success();
-  if (d.getDimSize(rank - 2) % instruction.getM() || d.getDimSize(rank - 1) % instruction.getN() ||
-      a.getDimSize(rank - 1) % instruction.getK())
-    return emitOpError() << "multiplies " << a << " by " << b << " with an instruction of " << instruction.getM() << "x"
-                         << instruction.getN() << "x" << instruction.getK();
-  return success();
 }

@@ -73,7 +73,7 @@ def TT_StoreOp : TT_Op<"store", [MemoryEffects<[MemWrite]>,
                        DefaultValuedAttr<DenseI32ArrayAttr, "::llvm::ArrayRef<int32_t>{}">:$boundaryCheck,
                        DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache,
                        DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict,
-                       UnitAttr:$ignore_cta, // of Triton 3.7: about clusters of program instances, which nobody forms
+                       UnitAttr:$ignore_cta, // of Triton 3.7: about clusters of program instances, which are not formed
                        TT_CachePolicy:$cachePolicy);
   let extraClassDeclaration = TT_CacheHints<>.accessors;
   let assemblyFormat = [{
@@ -105,7 +105,7 @@ def TT_AtomicCASOp : TT_Op<"atomic_cas", [SameTileShape, MemoryEffects<[MemRead,
   let hasVerifier = 1;
 }
 
-// Its effects keep it where it is: it is neither removed, though nobody reads the result, nor merged, nor moved.
+// Its effects keep it where it is: it is neither removed where the result has no use, nor merged, nor moved.
 def TT_AtomicLoadOp : TT_Op<"atomic_load", [SameTileShape, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "read atomically; an element whose mask is false is not accessed and is undefined";
   let arguments = (ins TT_PtrLike:$ptr, Optional<TT_BoolLike>:$mask, TT_MemSemantic:$sem, TT_MemScope:$scope);

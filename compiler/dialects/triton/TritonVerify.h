@@ -26,6 +26,10 @@ bool isMaskFor(mlir::Type mask, mlir::Type pointer);
 bool isValueFor(mlir::Type value, mlir::Type pointer);
 /// The integer type without its signedness, as tiles have it; other types unchanged.
 mlir::Type signless(mlir::Type type);
+/// An error of `op` unless elements `offsets` to `offsets + part` of each axis lie within `whole` and begin at a
+/// multiple of `part`. All have one rank.
+mlir::LogicalResult verifyPart(mlir::Operation *op, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> part,
+                               llvm::ArrayRef<int64_t> whole);
 /// Whether `order` names each of 0 ... rank - 1 once.
 bool isPermutation(llvm::ArrayRef<int32_t> order, size_t rank);
 

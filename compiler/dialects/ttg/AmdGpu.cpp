@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The `gluon` dialect, and rules of the operations of `amdg` and `gluon`.
+#include "compiler/dialects/triton/TritonVerify.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -81,12 +82,7 @@ LogicalResult ExtractSliceOp::verify() {
   if (from.getElementType() != to.getElementType() || from.getRank() != to.getRank() ||
       int64_t(offsets.size()) != from.getRank())
     return emitOpError() << "takes " << to << " at " << offsets.size() << " coordinates out of " << from;
-  for (int64_t axis = 0; axis < from.getRank(); ++axis)
-    if (offsets[axis] < 0 || offsets[axis] % to.getDimSize(axis) ||
-        offsets[axis] + to.getDimSize(axis) > from.getDimSize(axis))
-      return emitOpError() << "takes elements " << offsets[axis] << " to " << offsets[axis] + to.getDimSize(axis) - 1
-                           << " of axis " << axis << ", which has " << from.getDimSize(axis);
-  return success();
+  return verifyPart(*this, offsets, to.getShape(), from.getShape());
 }
 
 LogicalResult ConcatOp::verify() {

@@ -143,13 +143,7 @@ LogicalResult MemDescSubsliceOp::verify() {
       offsets.size() != from.getShape().size())
     return emitOpError() << "takes " << to << " at " << offsets.size() << " coordinates out of " << from;
   // Rule V12: it lies in the memory object and begins at a multiple of its size.
-  for (auto [axis, offset] : llvm::enumerate(offsets)) {
-    int64_t size = to.getShape()[axis];
-    if (offset < 0 || offset % size || offset + size > from.getShape()[axis])
-      return emitOpError() << "takes elements " << offset << " to " << offset + size - 1 << " of axis " << axis
-                           << ", which has " << from.getShape()[axis];
-  }
-  return success();
+  return verifyPart(*this, SmallVector<int64_t>(offsets.begin(), offsets.end()), to.getShape(), from.getShape());
 }
 
 LogicalResult MemDescTransOp::verify() {

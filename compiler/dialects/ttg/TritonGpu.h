@@ -29,8 +29,8 @@ inline constexpr llvm::StringLiteral targetAttribute = "ttg.target"; ///< `hip:g
 bool isSharedEncoding(mlir::Attribute encoding);
 /// Axes that the encoding of a tile or memory object is of; nothing where it fits any number.
 std::optional<int64_t> rankOf(mlir::Attribute encoding);
-/// Whether somebody has yet to choose the layout: `#gluon.auto_encoding`, `#gluon.coalesced_encoding`, or a slice of
-/// one of them.
+/// Whether the compiler has yet to choose the layout: `#gluon.auto_encoding`, `#gluon.coalesced_encoding`, or a slice
+/// of one of them.
 bool isUnresolved(mlir::Attribute encoding);
 
 } // namespace heddle::triton::gpu

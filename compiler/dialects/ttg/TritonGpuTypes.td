@@ -13,7 +13,7 @@ class TTG_Encoding<string symbol, string keyword> : AttrDef<TritonGpu_Dialect, s
 }
 
 def TTG_BlockedAttr : TTG_Encoding<"Blocked", "blocked"> {
-  let summary = "registers, lanes and warps along each axis, dealt out in the order of the axes";
+  let summary = "registers, lanes and warps along each axis, distributed in the order of the axes";
   let parameters = (ins ArrayRefParameter<"int64_t">:$sizePerThread, ArrayRefParameter<"int64_t">:$threadsPerWarp,
                         ArrayRefParameter<"int64_t">:$warpsPerCTA, ArrayRefParameter<"int64_t">:$order);
 }
@@ -83,7 +83,7 @@ def TTG_MemDesc : TypeDef<TritonGpu_Dialect, "MemDesc"> {
   let summary = "a memory object of shared memory, or a view of one";
   let description = [{
     `!ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>`. The encoding is of the last axes: one more is that of a ring.
-    A view of a part has the shape of what it is cut from behind it: `32x128`.
+    The type of a view of a part ends with the shape of the allocation, `32x128`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "::mlir::Attribute":$encoding,
                         "::mlir::Attribute":$memorySpace, "bool":$mutableMemory,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/amdgpu/AmdTarget.h"
+#include "chips/AmdBuffer.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/Twine.h"
@@ -42,14 +43,19 @@ Value AmdTarget::programCount(Builder &b, int axis) const {
 
 //===-- Buffers --------------------------------------------------------------------------------------------------===//
 
-// Bytes of a descriptor: more than any offset but those outside. Flags: a raw buffer of 32-bit elements.
 static Value descriptorOf(ImplicitLocOpBuilder &b, Value pointer) {
-  constexpr int64_t bytes = int64_t(1) << 31, flags = (7 << 12) | (4 << 15);
   auto constant = [&](int64_t value, int bits) -> Value { return arith::ConstantIntOp::create(b, value, bits); };
   Type type = LLVM::LLVMPointerType::get(b.getContext(), 8);
-  return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.amdgcn.make.buffer.rsrc"),
-                                       ValueRange{pointer, constant(0, 16), constant(bytes, 64), constant(flags, 32)})
-      .getResult(0);
+  SmallVector<Value> operands = {pointer, constant(0, 16), constant(buffer::bytes, 64), constant(buffer::flags, 32)};
+  return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.amdgcn.make.buffer.rsrc"), operands).getResult(0);
+}
+
+// What is forbidden lies outside.
+static Value offsetOf(ImplicitLocOpBuilder &b, const GpuTarget::BufferPlace &place) {
+  if (!place.allowed)
+    return place.offset;
+  Value outside = arith::ConstantIntOp::create(b, int32_t(buffer::outside), 32);
+  return arith::SelectOp::create(b, place.allowed, place.offset, outside);
 }
 
 // The bits of CDNA 3 and 4: 1 sc0, 2 nt, 16 sc1. Past the caches of the compute unit and of its die (cv), through them
@@ -66,14 +72,14 @@ static int64_t policyOf(triton::CacheModifier cache) {
   }
 }
 
-Value AmdTarget::bufferLoad(Builder &b, Value pointer, Value offset, Type type, triton::CacheModifier cache) const {
+Value AmdTarget::bufferLoad(Builder &b, const BufferPlace &place, Type type, triton::CacheModifier cache) const {
   return call(b, type, "llvm.amdgcn.raw.ptr.buffer.load",
-              {descriptorOf(b, pointer), offset, i32(b, 0), i32(b, policyOf(cache))});
+              {descriptorOf(b, place.pointer), offsetOf(b, place), i32(b, 0), i32(b, policyOf(cache))});
 }
 
-void AmdTarget::bufferStore(Builder &b, Value value, Value pointer, Value offset, triton::CacheModifier cache) const {
+void AmdTarget::bufferStore(Builder &b, Value value, const BufferPlace &place, triton::CacheModifier cache) const {
   call(b, "llvm.amdgcn.raw.ptr.buffer.store",
-       {value, descriptorOf(b, pointer), offset, i32(b, 0), i32(b, policyOf(cache))});
+       {value, descriptorOf(b, place.pointer), offsetOf(b, place), i32(b, 0), i32(b, policyOf(cache))});
 }
 
 //===-- Barriers -------------------------------------------------------------------------------------------------===//

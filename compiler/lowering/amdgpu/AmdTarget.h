@@ -48,10 +48,9 @@ public:
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
   std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
   bool hasBuffers() const override { return true; }
-  mlir::Value bufferLoad(Builder &b, mlir::Value pointer, mlir::Value offset, mlir::Type type,
+  mlir::Value bufferLoad(Builder &b, const BufferPlace &place, mlir::Type type,
                          triton::CacheModifier cache) const override;
-  void bufferStore(Builder &b, mlir::Value value, mlir::Value pointer, mlir::Value offset,
-                   triton::CacheModifier cache) const override;
+  void bufferStore(Builder &b, mlir::Value value, const BufferPlace &place, triton::CacheModifier cache) const override;
   std::string adviceFor(triton::DotOp dot) const override;
   layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
                                          const layout::Shape &warps) const override;

@@ -134,7 +134,7 @@ void HostEmitter::emitAtomic(Operation *op) {
   scalars[result] = branch.getResult(0);
 }
 
-// Elements one after the other; the values that were read go to the result's buffer when somebody reads them.
+// Elements one after the other; the values that were read go to the result's buffer if it has a use.
 void HostEmitter::emitAtomicTile(Operation *op, Value pointer, std::array<Value, 2> given, Value mask) {
   auto tile = cast<RankedTensorType>(pointer.getType());
   TileBuffer *olds = nullptr;

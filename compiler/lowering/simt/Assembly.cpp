@@ -49,7 +49,7 @@ static AssemblyWords wordsOf(StringRef constraints, const GpuTarget &target, OpB
   return words;
 }
 
-// `count` elements from `reg` on, the last one again behind the end, as the words that the text takes.
+// `count` elements from `reg` on, the last one repeated after the end, as the words that the text takes.
 void ThreadEmitter::packWords(Value source, int64_t reg, int64_t count, ArrayRef<Type> types, Values &words) {
   const Values &values = of(source);
   Type element = elementTypeOf(source.getType()), memory = memoryType(element);

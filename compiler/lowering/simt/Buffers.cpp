@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Buffer accesses: a pointer that the block shares and a tile of offsets. What a mask forbids goes to an offset outside
-// of the buffer, so that no access needs a branch.
+// Buffer accesses: a pointer that the block shares and a tile of offsets. Masks are the target's matter: no access
+// needs a branch.
 #include "compiler/lowering/simt/ThreadEmitter.h"
 #include "compiler/lowering/simt/Vectors.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -12,13 +11,6 @@ using namespace heddle::simt;
 /// Of so many bits in registers: words, or less than one.
 static Type carrierOf(OpBuilder &b, int64_t bits) {
   return bits > 32 ? Type(VectorType::get(bits / 32, b.getI32Type())) : Type(b.getIntegerType(unsigned(bits)));
-}
-
-static Value offsetUnder(ImplicitLocOpBuilder &b, Value offset, int64_t bytes, Value bit) {
-  auto constant = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, int32_t(value), 32); };
-  if (bytes > 1)
-    offset = arith::MulIOp::create(b, offset, constant(bytes));
-  return bit ? Value(arith::SelectOp::create(b, bit, offset, constant(outsideOfBuffer))) : offset;
 }
 
 void ThreadEmitter::emitBufferLoad(BufferLoadOp op) {
@@ -36,16 +28,15 @@ void ThreadEmitter::emitBufferLoad(BufferLoadOp op) {
       std::copy_n(results.begin() + long(copy), width, results.begin() + long(first));
       continue;
     }
-    Value offset = offsetUnder(b, offsets[first], bits / 8, masks.empty() ? Value() : masks[first]);
-    Value loaded = target.bufferLoad(b, scalar(op.getPointer()), offset, carrierOf(b, bits * width), op.getCache());
+    Value offset = arith::MulIOp::create(b, offsets[first], i32(bits / 8));
+    GpuTarget::BufferPlace place{scalar(op.getPointer()), offset, masks.empty() ? Value() : masks[first]};
+    Value loaded = target.bufferLoad(b, place, carrierOf(b, bits * width), op.getCache());
     Values pieces = {loaded};
     if (width > 1 || bits > 32)
       pieces = apart(b, LLVM::BitcastOp::create(b, VectorType::get(width, stored), loaded));
     for (auto [i, piece] : llvm::enumerate(pieces)) {
       Value value = fromMemory(piece, element);
-      bool needsOther = !others.empty() && !matchPattern(others[first + i], m_Zero()) &&
-                        !matchPattern(others[first + i], m_PosZeroFloat());
-      if (needsOther)
+      if (!others.empty() && !isZero(others[first + i]))
         value = arith::SelectOp::create(b, masks[first + i], value, others[first + i]);
       results[first + i] = value;
     }
@@ -66,14 +57,14 @@ void ThreadEmitter::emitBufferStore(BufferStoreOp op) {
   for (size_t first = 0; first < offsets.size(); first += size_t(width)) {
     if (size_t(firstCopy(layout, int64_t(first))) != first)
       continue;
-    Value allowed = both(owner, masks.empty() ? Value() : masks[first]);
+    Value offset = arith::MulIOp::create(b, offsets[first], i32(bits / 8));
+    GpuTarget::BufferPlace place{scalar(op.getPointer()), offset, both(owner, masks.empty() ? Value() : masks[first])};
     Values parts;
     for (size_t i = 0; i < size_t(width); ++i)
       parts.push_back(toMemory(values[first + i], element));
     Value whole = parts.front();
     if (width > 1 || bits > 32)
       whole = LLVM::BitcastOp::create(b, carrierOf(b, bits * width), width > 1 ? joined(b, parts) : whole);
-    target.bufferStore(b, whole, scalar(op.getPointer()), offsetUnder(b, offsets[first], bits / 8, allowed),
-                       op.getCache());
+    target.bufferStore(b, whole, place, op.getCache());
   }
 }

@@ -5,6 +5,7 @@
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/lowering/peer/ZeroMemory.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/Vectors.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -72,22 +73,11 @@ ThreadEmitter::Values ThreadEmitter::inOwner(TypeRange scalars, llvm::function_r
 
 int64_t ThreadEmitter::vectorWidth(Operation *op, Type pointer) {
   auto tile = dyn_cast<RankedTensorType>(pointer);
-  auto hint = op->getAttrOfType<IntegerAttr>("simt.vector");
-  auto axis = op->getAttrOfType<IntegerAttr>("simt.axis");
-  if (!tile || !hint || !axis)
+  std::optional<AccessWidth> width = accessWidth(op);
+  if (!tile || !width)
     return 1;
-  const LinearLayout &layout = layoutOf(tile);
   Type pointee = cast<PointerType>(tile.getElementType()).getPointeeType();
-  int64_t limit = std::min<int64_t>(hint.getInt(), 128 / memoryType(pointee).getIntOrFloatBitWidth());
-  int64_t width = 1;
-  for (int bit = 0; bit < layout.inputBits(Dim::Register) && 2 * width <= limit; ++bit, width *= 2) {
-    bool neighbours = true;
-    for (int other = 0; other < tile.getRank(); ++other)
-      neighbours &= layout.basis(Dim::Register, bit, tileDim(other)) == (other == axis.getInt() ? width : 0);
-    if (!neighbours)
-      break;
-  }
-  return width;
+  return contiguousRegisters(layoutOf(tile), *width, 128 / memoryType(pointee).getIntOrFloatBitWidth());
 }
 
 Value ThreadEmitter::zeroMemory() {
@@ -97,10 +87,6 @@ Value ThreadEmitter::zeroMemory() {
   if (!zerosAddress)
     zerosAddress = LLVM::AddressOfOp::create(b, pointer, peer::zeroMemory(entry).getSymName());
   return zerosAddress;
-}
-
-static bool isZero(Value value) {
-  return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
 }
 
 ThreadEmitter::Values ThreadEmitter::loadRegisters(LoadOp op, bool atomically) {

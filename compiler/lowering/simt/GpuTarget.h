@@ -36,9 +36,6 @@ struct MatrixInstruction {
   bool transposed = true; ///< a thread's results are along a row; counts where the target has both
 };
 
-/// An offset at which a buffer access reads zeros and writes nothing.
-inline constexpr int64_t outsideOfBuffer = 0xC0000000;
-
 /// How deep a product by four warps is: so many bytes of a row of A.
 inline constexpr int64_t bytesOfGroupDepth = 32;
 
@@ -164,13 +161,17 @@ public:
 
   //===-- Buffers ------------------------------------------------------------------------------------------------===//
   virtual bool hasBuffers() const { return false; }
-  /// `type` at `pointer` plus so many bytes (i32, unsigned, less than 2^31); zeros at offset outsideOfBuffer.
-  virtual mlir::Value bufferLoad(Builder &b, mlir::Value pointer, mlir::Value offset, mlir::Type type,
+  /// Where a thread accesses memory: a pointer that the block shares plus bytes (i32, unsigned, less than 2^31).
+  struct BufferPlace {
+    mlir::Value pointer, offset;
+    mlir::Value allowed; ///< i1; where it is false nothing is accessed, and zeros are read; null: always true
+  };
+  virtual mlir::Value bufferLoad(Builder &b, const BufferPlace &place, mlir::Type type,
                                  triton::CacheModifier cache) const {
     return {};
   }
-  virtual void bufferStore(Builder &b, mlir::Value value, mlir::Value pointer, mlir::Value offset,
-                           triton::CacheModifier cache) const {}
+  virtual void bufferStore(Builder &b, mlir::Value value, const BufferPlace &place, triton::CacheModifier cache) const {
+  }
 
   //===-- Copies from global to shared memory that go on by themselves -------------------------------------------===//
   virtual bool hasAsyncCopies() const { return false; }

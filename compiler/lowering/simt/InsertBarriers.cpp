@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forward over the control flow: the accesses since the last barrier on any path. A view counts as all of its memory
-// object, but for parts at constant coordinates that do not overlap; a memory object that comes through control flow
+// object, but for slots of constant numbers; a memory object that comes through control flow
 // may be any.
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/analysis/Uniformity.h"
@@ -15,7 +15,7 @@ using namespace heddle::simt;
 
 namespace {
 
-/// Offsets of a memory object, in elements of its type, half open; of all of it where that is not known.
+/// Slots of a memory object, as elements, half open; all of it where that is not known.
 struct Part {
   Operation *object = nullptr; ///< simt.alloc; null: any
   int64_t first = 0, last = std::numeric_limits<int64_t>::max();
@@ -37,25 +37,26 @@ Part partOf(Value memory, Value stage = {}) {
     if (matchPattern(number, m_ConstantInt(&constant)))
       slot = constant.getSExtValue();
   };
-  bool changedSize = false, indexed = stage != nullptr;
+  bool isOfRing = true, indexed = stage != nullptr; // isOfRing: slots are those of the allocation
   if (stage)
     note(stage);
   int64_t elements = cast<SharedType>(memory.getType()).getTileElements();
   while (Operation *op = memory.getDefiningOp()) {
     if (isa<AllocOp>(op)) {
       Part all{op};
-      if (indexed && slot && !changedSize)
+      if (indexed && slot && isOfRing)
         return {op, *slot * elements, (*slot + 1) * elements};
       return all;
     }
     if (auto index = dyn_cast<IndexOp>(op)) {
-      changedSize |= indexed && !matchPattern(index.getStage(), m_Zero());
+      isOfRing &= !indexed;
       if (!indexed)
         note(index.getStage());
       indexed = true;
       elements = index.getRing().getType().getTileElements();
     } else if (auto view = dyn_cast<ViewOp>(op)) {
-      changedSize |= view.getSource().getType().getTileElements() != elements;
+      SharedType from = view.getSource().getType(), to = view.getResult().getType();
+      isOfRing &= !indexed || (from.getTileBytes() == to.getTileBytes() && from.getStages() == to.getStages());
     } else if (!isa<SubsliceOp>(op)) {
       break;
     }

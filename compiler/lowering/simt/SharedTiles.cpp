@@ -3,6 +3,7 @@
 // matrix loads where the layouts allow.
 #include "compiler/layout/MatrixLoad.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/Vectors.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -98,10 +99,6 @@ Value ThreadEmitter::stageOf(Value ring, Value stage) {
 
 void ThreadEmitter::emitAlloc(AllocOp op) {
   emitted[op.getRing()] = {sharedPointer(sharedStart(), i32(ringStarts.lookup(op))), i32(0)};
-}
-
-static bool isZero(Value value) {
-  return matchPattern(value, m_Zero());
 }
 
 void ThreadEmitter::emitView(Operation *op) {

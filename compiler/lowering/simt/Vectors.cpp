@@ -41,6 +41,10 @@ Value simt::joined(ImplicitLocOpBuilder &b, ValueRange values) {
   return vector;
 }
 
+bool simt::isZero(Value value) {
+  return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
+}
+
 SmallVector<Value> simt::apart(ImplicitLocOpBuilder &b, Value vector) {
   SmallVector<Value> values;
   for (int64_t i = 0; i < cast<VectorType>(vector.getType()).getNumElements(); ++i)

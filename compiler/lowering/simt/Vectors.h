@@ -8,6 +8,9 @@ namespace heddle::simt {
 /// Values of one type as one vector: the one that they were taken from, or a part of it, where they lay so in it.
 mlir::Value joined(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange values);
 
+/// Whether it is a constant of which all bits are 0.
+bool isZero(mlir::Value value);
+
 /// The elements of a vector.
 llvm::SmallVector<mlir::Value> apart(mlir::ImplicitLocOpBuilder &b, mlir::Value vector);
 

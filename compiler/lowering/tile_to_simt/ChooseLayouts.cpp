@@ -182,20 +182,11 @@ LinearLayout LayoutAssigner::scanLayout(ScanOp op) {
   Value source = op.getSrcs()[0];
   if (const LinearLayout *layout = own(source); layout && layout::isScanOrdered(*layout, axis))
     return *layout;
-  layout::Shape shape = shapeOf(source), size(shape.size(), 1);
-  size[size_t(axis)] = std::clamp<int64_t>(countOf(shape) / threads(), 1, shape[size_t(axis)]);
-  layout::Order order = layout::rowMajor(shape.size());
-  llvm::erase(order, axis);
-  order.insert(order.begin(), axis);
-  return layout::defaultBlocked(shape, size, order, target.lanesPerWarp(), warps);
+  return layout::blockedAlong(shapeOf(source), axis, target.lanesPerWarp(), warps);
 }
 
 LinearLayout LayoutAssigner::packLayout(MapElementwiseOp op) {
-  layout::Shape shape = shapeOf(op.getResult()[0]), size(shape.size(), 1);
-  int64_t left = op.getPack();
-  for (size_t axis = shape.size(); axis-- > 0; left /= size[axis])
-    size[axis] = std::min(left, shape[axis]);
-  return layout::defaultBlocked(shape, size, layout::rowMajor(shape.size()), target.lanesPerWarp(), warps);
+  return layout::blockedByPacks(shapeOf(op.getResult()[0]), op.getPack(), target.lanesPerWarp(), warps);
 }
 
 LinearLayout LayoutAssigner::piecesLayout(Operation *op) {

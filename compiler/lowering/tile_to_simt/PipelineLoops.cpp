@@ -79,17 +79,9 @@ private:
 
 // Neighbouring registers that are neighbours in memory.
 static int64_t contiguousElements(LoadOp load) {
-  auto hint = load->getAttrOfType<IntegerAttr>("simt.vector"), axis = load->getAttrOfType<IntegerAttr>("simt.axis");
   auto tile = cast<RankedTensorType>(load.getType());
-  if (!hint || !axis)
-    return 1;
-  const LinearLayout &layout = layoutOf(tile);
-  int64_t limit = std::min<int64_t>(hint.getInt(), 128 / tile.getElementType().getIntOrFloatBitWidth()), count = 1;
-  for (int bit = 0; bit < layout.inputBits(Dim::Register) && 2 * count <= limit; ++bit, count *= 2)
-    for (int other = 0; other < tile.getRank(); ++other)
-      if (layout.basis(Dim::Register, bit, layout::tileDim(other)) != (other == axis.getInt() ? count : 0))
-        return count;
-  return count;
+  std::optional<AccessWidth> width = accessWidth(load);
+  return width ? contiguousRegisters(layoutOf(tile), *width, 128 / tile.getElementType().getIntOrFloatBitWidth()) : 1;
 }
 
 static bool feedsDot(LoadOp load) {
@@ -120,7 +112,7 @@ std::optional<Copy> LoopPipeliner::describe(LoadOp load) {
   int64_t elements = contiguousElements(load), bits = tile.getElementType().getIntOrFloatBitWidth();
   if (elements * bits < 32)
     return std::nullopt;
-  layout::Order order = {int(load->getAttrOfType<IntegerAttr>("simt.axis").getInt())};
+  layout::Order order = {accessWidth(load)->axis};
   for (int axis = int(tile.getRank()); axis-- > 0;)
     if (axis != order[0])
       order.push_back(axis);

@@ -82,10 +82,7 @@ void LayoutAssigner::rewriteAccess(Operation *op) {
   if (!access.order.empty() && isa<LoadOp, StoreOp, AtomicRMWOp>(op)) {
     Value mask = llvm::TypeSwitch<Operation *, Value>(op).Case<LoadOp, StoreOp, AtomicRMWOp>(
         [](auto access) { return access.getMask(); });
-    int64_t width = analysis::alignedElements(facts, pointer, mask, access.order);
-    Builder b(op->getContext());
-    op->setAttr("simt.vector", b.getI64IntegerAttr(std::min<int64_t>(width, 16)));
-    op->setAttr("simt.axis", b.getI64IntegerAttr(access.order[0]));
+    setAccessWidth(op, {access.order[0], analysis::alignedElements(facts, pointer, mask, access.order)});
   }
   auto store = dyn_cast<StoreOp>(op);
   setAll(op, store ? storeLayout(store) : accessLayout(op, pointer));

@@ -23,8 +23,8 @@ struct Operand {
 // What the load of the tile made contiguous, else the last axis.
 static layout::Order memoryOrder(Value tile) {
   Operation *load = tile.getDefiningOp();
-  auto axis = load ? load->getAttrOfType<IntegerAttr>("simt.axis") : IntegerAttr();
-  return axis && axis.getInt() == 0 ? layout::Order{0, 1} : layout::Order{1, 0};
+  std::optional<AccessWidth> width = load ? accessWidth(load) : std::nullopt;
+  return width && width->axis == 0 ? layout::Order{0, 1} : layout::Order{1, 0};
 }
 
 OperandTile simt::operandTile(DotOp dot, int operand) {

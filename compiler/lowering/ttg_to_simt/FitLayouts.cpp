@@ -49,7 +49,8 @@ public:
         .Case([&](SplitOp split) {
           int last = int(shapeOf(split.getSrc()).size()) - 1;
           if (!layout::staysInRegisters(layoutOf(split.getSrc().getType()), last))
-            setOperand(op->getOpOperand(0), defaultLayout(shapeOf(split.getSrc()), last, 2));
+            setOperand(op->getOpOperand(0),
+                       layout::blockedByPacks(shapeOf(split.getSrc()), 2, target.lanesPerWarp(), warps));
           LinearLayout half = layout::slice(layoutOf(split.getSrc().getType()), last);
           for (Value result : op->getResults())
             setResult(result, half);
@@ -66,43 +67,21 @@ public:
           LinearLayout layout = layoutOf(scan.getSrcs()[0].getType());
           auto axis = int(scan.getAxis());
           if (!layout::isScanOrdered(layout, axis))
-            layout = defaultLayout(shapeOf(scan.getSrcs()[0]), axis, shapeOf(scan.getSrcs()[0])[size_t(axis)]);
-          for (OpOperand &operand : op->getOpOperands())
-            setOperand(operand, layout);
-          for (Value result : op->getResults())
-            setResult(result, layout);
+            layout = layout::blockedAlong(shapeOf(scan.getSrcs()[0]), axis, target.lanesPerWarp(), warps);
+          setAll(op, layout);
         })
         .Case([&](MapElementwiseOp map) {
-          if (map.getPack() > 1)
-            fitPack(map);
+          if (map.getPack() > 1) // elements that one step of the body takes lie in one thread
+            setAll(op,
+                   layout::blockedByPacks(shapeOf(map.getResult()[0]), map.getPack(), target.lanesPerWarp(), warps));
         });
   }
 
 private:
-  /// Runs of `perThread` elements, or a thread's share, along one axis.
-  LinearLayout defaultLayout(const layout::Shape &shape, int axis, int64_t perThread) {
-    layout::Shape size(shape.size(), 1);
-    int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
-    int64_t share = std::max<int64_t>(1, elements / (int64_t(warps) * target.lanesPerWarp()));
-    size[size_t(axis)] =
-        std::min(shape[size_t(axis)], std::max<int64_t>(perThread == 2 ? 2 : 1, std::min(share, perThread)));
-    layout::Order order = layout::rowMajor(shape.size());
-    llvm::erase(order, axis);
-    order.insert(order.begin(), axis);
-    return layout::defaultBlocked(shape, size, order, target.lanesPerWarp(), warps);
-  }
-
-  // Elements that one step of the body takes lie in one thread.
-  void fitPack(MapElementwiseOp map) {
-    layout::Shape shape = shapeOf(map.getResult()[0]), size(shape.size(), 1);
-    int64_t left = map.getPack();
-    for (size_t axis = shape.size(); axis-- > 0; left /= size[axis])
-      size[axis] = std::min(left, shape[axis]);
-    LinearLayout layout =
-        layout::defaultBlocked(shape, size, layout::rowMajor(shape.size()), target.lanesPerWarp(), warps);
-    for (OpOperand &operand : map->getOpOperands())
+  void setAll(Operation *op, const LinearLayout &layout) {
+    for (OpOperand &operand : op->getOpOperands())
       setOperand(operand, layout);
-    for (Value result : map->getResults())
+    for (Value result : op->getResults())
       setResult(result, layout);
   }
 

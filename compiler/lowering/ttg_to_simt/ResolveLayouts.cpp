@@ -4,6 +4,7 @@
 // what adjacent lanes access is contiguous, by the analysis of each load's and store's addresses.
 #include "compiler/analysis/Access.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
+#include "compiler/layout/Encodings.h"
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
@@ -24,6 +25,13 @@ RankedTensorType tileOf(Value value) {
 bool isOpen(Value value) {
   RankedTensorType tile = tileOf(value);
   return tile && ttg::isUnresolved(tile.getEncoding());
+}
+
+/// The open layout itself, or a slice of it.
+bool isCoalesced(Attribute encoding) {
+  while (auto slice = dyn_cast<ttg::SliceAttr>(encoding))
+    encoding = slice.getParent();
+  return isa<tt::gluon::CoalescedEncodingAttr>(encoding);
 }
 
 RankedTensorType withEncoding(RankedTensorType tile, Attribute encoding) {
@@ -101,10 +109,10 @@ private:
     return success();
   }
 
-  /// All tiles of a load, store or atomic operation, if somebody has to choose: the coalesced layout.
+  /// All tiles of a load, store or atomic operation through coalesced pointers.
   LogicalResult visitAccess(Operation *op) {
     Value pointer = op->getOperand(0);
-    if (!isOpen(pointer))
+    if (!isOpen(pointer) || !isCoalesced(tileOf(pointer).getEncoding()))
       return success();
     Attribute encoding = coalesced(pointer);
     for (OpOperand &operand : op->getOpOperands())
@@ -124,19 +132,11 @@ private:
     return success();
   }
 
-  Attribute blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> size, ArrayRef<int> order) {
-    SmallVector<int64_t> lanes(shape.size(), 1), warps(shape.size(), 1), axes(order.begin(), order.end());
-    int64_t lanesLeft = about.lanes, warpsLeft = about.warps;
-    for (int axis : order) {
-      auto at = size_t(axis);
-      bool isLast = axis == order.back();
-      int64_t threads = std::max<int64_t>(1, shape[at] / size[at]);
-      lanes[at] = isLast ? lanesLeft : std::min(threads, lanesLeft);
-      warps[at] = isLast ? warpsLeft : std::min(std::max<int64_t>(1, threads / lanes[at]), warpsLeft);
-      lanesLeft /= lanes[at];
-      warpsLeft /= warps[at];
-    }
-    return ttg::BlockedAttr::get(function.getContext(), size, lanes, warps, axes);
+  Attribute blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> size, const layout::Order &order) {
+    layout::ThreadSplit split =
+        layout::splitThreads({shape.begin(), shape.end()}, {size.begin(), size.end()}, order, about.lanes, about.warps);
+    SmallVector<int64_t> axes(order.begin(), order.end());
+    return ttg::BlockedAttr::get(function.getContext(), size, split.lanes, split.warps, axes);
   }
 
   Attribute coalesced(Value pointer) {
@@ -164,10 +164,7 @@ private:
             seen.insert(operand);
     }
     ArrayRef<int64_t> shape = tileOf(value).getShape();
-    SmallVector<int> order;
-    for (size_t axis = shape.size(); axis-- > 0;)
-      order.push_back(int(axis));
-    return blocked(shape, SmallVector<int64_t>(shape.size(), 1), order);
+    return blocked(shape, SmallVector<int64_t>(shape.size(), 1), layout::rowMajor(shape.size()));
   }
 
   /// `value` in this layout: computed again where that costs no memory access, else converted.
@@ -213,7 +210,7 @@ private:
     return copy->getResult(0);
   }
 
-  /// Of a loop, a branch, a load or a reduction: the first who asks decides.
+  /// Of a loop, a branch, a load or a reduction: the first use decides.
   FailureOr<Value> inPlace(Value value, Attribute encoding) {
     setEncoding(value, encoding);
     auto tieAll = [&](std::initializer_list<OpOperand *> operands, ArrayRef<Value> values) -> FailureOr<Value> {

@@ -19,12 +19,6 @@ namespace tt = heddle::triton;
 
 namespace {
 
-/// Elements along `axis` that one access takes, before the layout's share is known.
-struct Width {
-  int axis = 0;
-  int64_t elements = 1;
-};
-
 class Converter {
 public:
   Converter(tt::FuncOp function, const GpuTarget &target, const TtgModule &about)
@@ -75,7 +69,7 @@ private:
     });
   }
 
-  Width bufferWidth(Value pointer, Value offsets, Value mask, int64_t promised) {
+  AccessWidth bufferWidth(Value pointer, Value offsets, Value mask, int64_t promised) {
     analysis::Order order = analysis::accessOrder(facts, offsets);
     const analysis::Axis &axis = facts.of(offsets).axes[size_t(order[0])];
     Type pointee = cast<tt::PointerType>(pointer.getType()).getPointeeType();
@@ -88,16 +82,9 @@ private:
     return {order[0], std::max<int64_t>(1, elements)};
   }
 
-  /// The lowest registers that are contiguous along the axis, of 16 bytes at most.
-  static int64_t registersAlong(Type type, Width width) {
-    auto tile = cast<RankedTensorType>(type);
-    const LinearLayout &layout = layoutOf(tile);
-    int64_t most = std::min<int64_t>(width.elements, 128 / memoryBits(tile.getElementType())), count = 1;
-    for (int bit = 0; bit < layout.inputBits(Dim::Register) && 2 * count <= most; ++bit, count *= 2)
-      for (int axis = 0; axis < tile.getRank(); ++axis)
-        if (layout.basis(Dim::Register, bit, layout::tileDim(axis)) != (axis == width.axis ? count : 0))
-          return count;
-    return count;
+  /// Registers that one instruction takes, of 16 bytes at most.
+  int64_t registersOfAccess(Operation *op, RankedTensorType tile) {
+    return contiguousRegisters(layoutOf(tile), widths.lookup(op), 128 / memoryBits(tile.getElementType()));
   }
 
   //===-- Types --------------------------------------------------------------------------------------------------===//
@@ -113,13 +100,13 @@ private:
       return type;
     if (!tile.getEncoding())
       return emitError() << "a tile of " << type << " without a layout among tiles with layouts";
-    FailureOr<Type> &known = types[type];
-    if (succeeded(known) && *known)
+    Type &known = types[type];
+    if (known)
       return known;
     FailureOr<LinearLayout> layout = tileLayout(tile.getEncoding(), tile.getShape(), threads, emitError);
     if (failed(layout))
       return failure();
-    return known = Type(withLayout(tile, *layout));
+    return known = withLayout(tile, *layout);
   }
 
   LogicalResult retype(Value value, Location loc) {
@@ -208,7 +195,7 @@ private:
         })
         .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp>([&](auto) {
           if (auto found = widths.find(op); found != widths.end())
-            setWidth(op, found->second);
+            setAccessWidth(op, found->second);
           return success();
         })
         .Case([&](tt::DotOp dot) { return convertDot(dot, b); })
@@ -235,12 +222,6 @@ private:
     return policy ? policy.getCacheModifier() : tt::CacheModifier::None;
   }
 
-  static void setWidth(Operation *op, Width width) {
-    Builder b(op->getContext());
-    op->setAttr("simt.vector", b.getI64IntegerAttr(std::min<int64_t>(width.elements, 16)));
-    op->setAttr("simt.axis", b.getI64IntegerAttr(width.axis));
-  }
-
   //===-- Copies to shared memory
   //------------------------------------------------------------------------------------===//
   // They go through registers and are over where they stand: waits have nothing left to wait for, and the barriers are
@@ -264,7 +245,7 @@ private:
     if (failed(checkCopy(op, tile, to)))
       return failure();
     auto load = BufferLoadOp::create(b, op.getLoc(), tile, op.getPtr(), op.getOffsets(), op.getMask(), op.getOther(),
-                                     registersAlong(tile, widths.lookup(op)));
+                                     registersOfAccess(op, tile));
     load.setCache(cacheOf(op.getCachePolicyAttr()));
     StoreSharedOp::create(b, op.getLoc(), load, op.getDestMutable().get(), Value());
     return replace(op, noToken(b, op.getLoc()));
@@ -284,7 +265,7 @@ private:
     auto load = tt::LoadOp::create(b, op.getLoc(), tile, op.getSrc(), op.getMask(), other, ArrayRef<int32_t>(),
                                    tt::PaddingOptionAttr(), cacheOf(op.getCachePolicyAttr()),
                                    tt::EvictionPolicy::Normal, op.getIsVolatile().value_or(false));
-    setWidth(load, widths.lookup(op));
+    setAccessWidth(load, widths.lookup(op));
     StoreSharedOp::create(b, op.getLoc(), load, op.getDstMutable().get(), Value());
     return replace(op, noToken(b, op.getLoc()));
   }
@@ -293,7 +274,7 @@ private:
     if (op.getStride())
       return op.emitOpError("has a stride, which is not compiled yet");
     auto load = BufferLoadOp::create(b, op.getLoc(), op.getType(), op.getPtr(), op.getOffsets(), op.getMask(),
-                                     op.getOther(), registersAlong(op.getType(), widths.lookup(op)));
+                                     op.getOther(), registersOfAccess(op, cast<RankedTensorType>(op.getType())));
     load.setCache(cacheOf(op.getCachePolicyAttr()));
     return replace(op, load);
   }
@@ -302,7 +283,7 @@ private:
     if (op.getStride())
       return op.emitOpError("has a stride, which is not compiled yet");
     auto store = BufferStoreOp::create(b, op.getLoc(), op.getValue(), op.getPtr(), op.getOffsets(), op.getMask(),
-                                       registersAlong(op.getValue().getType(), widths.lookup(op)));
+                                       registersOfAccess(op, cast<RankedTensorType>(op.getValue().getType())));
     store.setCache(cacheOf(op.getCachePolicyAttr()));
     return erase(op);
   }
@@ -333,10 +314,10 @@ private:
   const GpuTarget &target;
   BlockThreads threads;
   analysis::AxisAnalysis facts;
-  DenseMap<Operation *, Width> widths;
+  DenseMap<Operation *, AccessWidth> widths;
   /// The encodings of the operands and of the result of products.
   DenseMap<Operation *, std::tuple<Attribute, Attribute, Attribute, Attribute>> products;
-  DenseMap<Type, FailureOr<Type>> types;
+  DenseMap<Type, Type> types;
   bool hasWarned = false; ///< of copies to shared memory
 };
 

@@ -467,3 +467,54 @@ def parts(x, out, B: gl.constexpr):
 
 
 add('parts', parts, 4, {'x': '*i32:16', 'out': '*i32:16'}, {t: dict(B=1) for t in ('gfx942', 'gfx950')})
+
+
+# what a masked copy without a value leaves in shared memory
+@gluon.jit
+def masked_copy(x, out, n, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([1], [64], [4], [0])
+    i = gl.arange(0, B, lay)
+    tile = gl.allocate_shared_memory(gl.int32, [B], gl.SwizzledSharedLayout(1, 1, 1, [0]))
+    tile.store(0 - i)
+    gl.barrier()
+    async_copy.global_load_to_shared(tile, x + i, mask=(i & 64) == (n & 64))
+    async_copy.commit_group()
+    async_copy.wait_group(0)
+    gl.store(out + i, tile.load(lay))
+
+
+add('masked_copy', masked_copy, 4, {'x': '*i32:16', 'out': '*i32:16', 'n': 'i32'}, {t: dict(B=256) for t in both})
+
+
+# memory read as another type, and slots of such a view
+@gluon.jit
+def reinterpreted(x, out, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([2], [64], [2], [0])
+    shr: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+    i = gl.arange(0, B, lay)
+    ring = gl.allocate_shared_memory(gl.int32, [2, B], shr)
+    ring.index(0).store(gl.load(x + i))
+    ring.index(1).store(gl.load(x + B + i))
+    halves = ring.reinterpret(gl.int16, [4, B], shr)
+    for s in gl.static_range(4):
+        gl.store(out + s * B + i, halves.index(s).load(lay))
+    halves.index(1).store((i + 7).to(gl.int16))
+    gl.store(out + 4 * B + i, ring.index(0).load(lay).to(gl.int16))
+
+
+add('reinterpreted', reinterpreted, 2, {'x': '*i32:16', 'out': '*i16:16'}, {t: dict(B=256) for t in both})
+
+
+# buffer accesses of 8 to 64 bits, with and without masks, values for masked elements and a pointer with an offset
+@gluon.jit
+def buffer_types(a, b, c, d, n, B: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([4], [64], [2], [0])
+    i = gl.arange(0, B, lay)
+    m = i < n
+    cdna3.buffer_store(cdna3.buffer_load(a, i, mask=m, other=5) + 1, a + B, i)
+    cdna3.buffer_store(cdna3.buffer_load(b + 4, i) * 3, b + 2 * B, i, mask=m)
+    cdna3.buffer_store(cdna3.buffer_load(c, i, mask=m) * 0.5, c + B, i, cache=".cs")
+    cdna3.buffer_store(cdna3.buffer_load(d, B - 1 - i, mask=i >= n, other=-2.0, cache=".cv"), d + B, i, cache=".wt")
+
+
+add('buffer_types', buffer_types, 2, {'a': '*i8:16', 'b': '*i64:16', 'c': '*fp64:16', 'd': '*fp32:16', 'n': 'i32:16'}, {t: dict(B=512) for t in both})

@@ -75,7 +75,7 @@ tt.func @s23(%a: tensor<2x2xf16, #rows>, %c: tensor<2x2xf32, #rows>) {
 // -----
 #rows = #simt.linear<register = [[1], [2]], lane = [[4]], warp = [], shape = [8]>
 tt.func @s24(%t: tensor<8xf16, #rows>) {
-  // expected-error @+1 {{'simt.extract_slice' op takes}}
+  // expected-error @+1 {{'simt.extract_slice' op takes elements 2 to 5 of axis 0, which has 8}}
   %0 = simt.extract_slice %t[2] : tensor<8xf16, #rows> -> tensor<4xf16, #simt.linear<register = [[1], [2]], lane = [[0]], warp = [], shape = [4]>>
   tt.return
 }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How wide accesses of global memory are, and the rules of buffer accesses, of parts of tiles and of matmuls in
+// registers.
+#include "compiler/dialects/simt/Simt.h"
+#include "compiler/dialects/triton/TritonVerify.h"
+#include "mlir/IR/Builders.h"
+#include <set>
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using layout::Dim;
+using layout::LinearLayout;
+
+//===-- Accesses -------------------------------------------------------------------------------------------------===//
+
+void simt::setAccessWidth(Operation *access, AccessWidth width) {
+  constexpr int64_t mostBytes = 16; // of one access, and so most elements
+  Builder b(access->getContext());
+  access->setAttr("simt.vector", b.getI64IntegerAttr(std::min(width.elements, mostBytes)));
+  access->setAttr("simt.axis", b.getI64IntegerAttr(width.axis));
+}
+
+std::optional<AccessWidth> simt::accessWidth(Operation *access) {
+  auto elements = access->getAttrOfType<IntegerAttr>("simt.vector"),
+       axis = access->getAttrOfType<IntegerAttr>("simt.axis");
+  if (!elements || !axis)
+    return std::nullopt;
+  return AccessWidth{int(axis.getInt()), elements.getInt()};
+}
+
+int64_t simt::contiguousRegisters(const LinearLayout &layout, AccessWidth width, int64_t most) {
+  int64_t count = 1;
+  most = std::min(most, width.elements);
+  for (int bit = 0; bit < layout.inputBits(Dim::Register) && 2 * count <= most; ++bit, count *= 2)
+    for (const LinearLayout::Output &out : layout.outputs())
+      if (layout.basis(Dim::Register, bit, out.dim) != (out.dim == layout::tileDim(width.axis) ? count : 0))
+        return count;
+  return count;
+}
+
+//===-- Parts of tiles -------------------------------------------------------------------------------------------===//
+
+/// What a register adds to the coordinates.
+static SmallVector<int64_t> partOfRegister(const LinearLayout &layout, int64_t reg) {
+  SmallVector<int64_t> at(layout.outputs().size(), 0);
+  for (int bit = 0; reg >> bit; ++bit)
+    for (size_t axis = 0; reg >> bit & 1 && axis < at.size(); ++axis)
+      at[axis] ^= layout.basis(Dim::Register, bit, layout.outputs()[axis].dim);
+  return at;
+}
+
+LogicalResult ExtractSliceOp::verify() {
+  auto from = cast<RankedTensorType>(getSource().getType()), to = cast<RankedTensorType>(getType());
+  ArrayRef<int64_t> offsets = getOffsets();
+  // Rule S24: a part of the tile at a multiple of its size, with layouts.
+  bool fits = hasLayout(from) && hasLayout(to) && from.getElementType() == to.getElementType() &&
+              from.getRank() == to.getRank() && int64_t(offsets.size()) == from.getRank();
+  if (!fits)
+    return emitOpError() << "takes " << to << " at " << offsets.size() << " coordinates out of " << from;
+  if (failed(triton::verifyPart(*this, offsets, to.getShape(), from.getShape())))
+    return failure();
+  // Rule S25: each thread has the elements of its part.
+  const LinearLayout &source = layoutOf(from), &part = layoutOf(to);
+  for (Dim in : {Dim::Lane, Dim::Warp}) {
+    fits = fits && source.inputBits(in) == part.inputBits(in);
+    for (int bit = 0; fits && bit < source.inputBits(in); ++bit)
+      for (const LinearLayout::Output &out : source.outputs())
+        fits = fits && source.basis(in, bit, out.dim) == part.basis(in, bit, out.dim);
+  }
+  std::set<SmallVector<int64_t>> held;
+  for (int64_t reg = 0; fits && reg < source.inputSize(Dim::Register); ++reg)
+    held.insert(partOfRegister(source, reg));
+  for (int64_t reg = 0; fits && reg < part.inputSize(Dim::Register); ++reg) {
+    SmallVector<int64_t> at = partOfRegister(part, reg);
+    for (auto [coordinate, offset] : llvm::zip(at, offsets))
+      coordinate ^= offset;
+    fits = held.count(at);
+  }
+  if (!fits)
+    return emitOpError() << "takes " << to << " out of " << from << ", whose threads hold other elements";
+  return success();
+}
+
+//===-- Buffers --------------------------------------------------------------------------------------------------===//
+
+static LogicalResult verifyBuffer(Operation *op, Type pointer, RankedTensorType tile, RankedTensorType offsets,
+                                  Value mask, int64_t elements) {
+  Type pointee = cast<triton::PointerType>(pointer).getPointeeType();
+  auto like = [&](Type element) { return tile.clone(element); };
+  // Rule S19: offsets, mask and values are of one shape and layout, and of the pointee's elements.
+  Builder b(op->getContext());
+  if (!hasLayout(tile) || tile.getElementType() != pointee || offsets != like(b.getI32Type()) ||
+      (mask && mask.getType() != like(b.getI1Type())))
+    return op->emitOpError() << "accesses " << tile << " through " << pointer << " at offsets " << offsets
+                             << (mask ? " under a mask of another layout" : "");
+  // Rule S20: registers of one instruction are contiguous, of 16 bytes at most.
+  int64_t bits = std::max<int64_t>(8, triton::elementBits(pointee)) * elements;
+  if (elements < 1 || !llvm::isPowerOf2_64(uint64_t(elements)) || bits > 128 ||
+      elements > layoutOf(tile).inputSize(Dim::Register))
+    return op->emitOpError() << "accesses " << elements << " elements of " << pointee << " at once in a tile with "
+                             << layoutOf(tile).inputSize(Dim::Register) << " registers";
+  return success();
+}
+
+LogicalResult BufferLoadOp::verify() {
+  auto tile = cast<RankedTensorType>(getType());
+  // Rule S21: the value of masked elements needs a mask.
+  if (getOther() && (!getMask() || getOther().getType() != tile))
+    return emitOpError() << "has " << getOther().getType() << " for masked elements of " << tile
+                         << (getMask() ? "" : " and no mask");
+  return verifyBuffer(*this, getPointer().getType(), tile, cast<RankedTensorType>(getOffsets().getType()), getMask(),
+                      int64_t(getElements()));
+}
+
+LogicalResult BufferStoreOp::verify() {
+  return verifyBuffer(*this, getPointer().getType(), cast<RankedTensorType>(getValue().getType()),
+                      cast<RankedTensorType>(getOffsets().getType()), getMask(), int64_t(getElements()));
+}
+
+//===-- Matrix products ------------------------------------------------------------------------------------------===//
+
+LogicalResult MatrixDotOp::verify() {
+  auto a = cast<RankedTensorType>(getA().getType()), b = cast<RankedTensorType>(getB().getType()),
+       d = cast<RankedTensorType>(getType());
+  int64_t rank = d.getRank();
+  // Rule S22: shapes as of a product, all with layouts.
+  bool fits = rank >= 2 && a.getRank() == rank && b.getRank() == rank && hasLayout(a) && hasLayout(b) && hasLayout(d);
+  fits = fits && a.getDimSize(rank - 1) == b.getDimSize(rank - 2) && a.getDimSize(rank - 2) == d.getDimSize(rank - 2) &&
+         b.getDimSize(rank - 1) == d.getDimSize(rank - 1);
+  if (!fits)
+    return emitOpError() << "multiplies " << a << " by " << b << " into " << d;
+  // Rule S23: tiles of whole instructions.
+  MatrixAttr instruction = getInstructionAttr();
+  if (!instruction)
+    return success();
+  if (d.getDimSize(rank - 2) % instruction.getM() || d.getDimSize(rank - 1) % instruction.getN() ||
+      a.getDimSize(rank - 1) % instruction.getK())
+    return emitOpError() << "multiplies " << a << " by " << b << " with an instruction of " << instruction.getM() << "x"
+                         << instruction.getN() << "x" << instruction.getK();
+  return success();
+}
