@@ -38,8 +38,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --check              host: ask the device before each memory access
   --kernel NAME        the kernel, when the text has several
   --to PHASE           stop after a phase and print what it left; asm is the machine code
-  --from PHASE         the text is what --dump-phases wrote for this phase, one of the tile level: parse to
-                       loop-carried-offsets, those that --help-phases marks
+  --from PHASE         the text is what --dump-phases wrote for this phase, one of the tile or simt level: those that
+                       --help-phases marks
   --dump-phases DIR    write what each phase left
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
   --help-phases        list the phases of the target; with --json also the passes of each
@@ -55,18 +55,13 @@ struct CompileRequest {
   int repeat = 1;
 };
 
-/// Whether `--from` takes the phase.
-bool canResume(const PhaseDescription &phase) {
-  return phase.level == "tile";
-}
-
 int listPhases(const std::string &target, bool asJson) {
   if (asJson) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const PhaseDescription &phase : describePhases(target))
       json.push_back({{"phase", phase.name},
                       {"leaves", phase.level},
-                      {"resumes", canResume(phase)},
+                      {"resumes", phase.resumes},
                       {"does", phase.sentence},
                       {"passes", phase.passes}});
     printJson(json);
@@ -74,7 +69,7 @@ int listPhases(const std::string &target, bool asJson) {
   }
   std::vector<std::vector<std::string>> rows = {{"PHASE", "LEAVES", "--from", "WHAT IT DOES"}};
   for (const PhaseDescription &phase : describePhases(target))
-    rows.push_back({phase.name, phase.level, canResume(phase) ? "yes" : "no", phase.sentence});
+    rows.push_back({phase.name, phase.level, phase.resumes ? "yes" : "no", phase.sentence});
   printData(formatTable(rows));
   return 0;
 }

@@ -77,8 +77,16 @@ struct Phase {
   Entrance entrance = Entrance::Any;
 };
 
+/// The first two phases. parse() names arguments without a name as the text does; verifyInput() fills in what the
+/// module says of its target, and leaves one public function.
+mlir::LogicalResult parse(Compilation &compilation);
+mlir::LogicalResult verifyInput(Compilation &compilation);
+
 /// What the code of threads needs of the chip; null for the host.
 std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip);
+
+/// Whether the text that a phase has left says all that the later ones need.
+bool canResumeAfter(const Phase &phase);
 
 /// The table of a target.
 const std::vector<Phase> &phasesOf(const Chip &chip);

@@ -63,10 +63,10 @@ void checkOptions(const CompileOptions &options) {
   checkPhaseName(chip, options.stopAfter);
   checkPhaseName(chip, options.keepTextOf);
   checkPhaseName(chip, options.resumeAfter);
-  if (!options.resumeAfter.empty() && findPhase(chip, options.resumeAfter)->level != Level::Tile)
+  if (!options.resumeAfter.empty() && !canResumeAfter(*findPhase(chip, options.resumeAfter)))
     throw inputError("cannot resume after phase `" + options.resumeAfter +
                          "`: what it knows of the kernel is not in its text",
-                     {"phases of the tile level can be resumed"});
+                     {"phases of the tile and simt levels can be resumed"});
   if (options.optimizationLevel < 0 || options.optimizationLevel > 3)
     throw inputError("optimisation level " + std::to_string(options.optimizationLevel) + " is not 0, 1, 2 or 3");
   int mostWarps = chip.threadsPerBlock / std::max(chip.threadsPerWarp, 32);

@@ -25,7 +25,7 @@ struct CompileOptions {
   std::string dumpFolder;           ///< write NN-PHASE.mlir, .ll, .s after each phase; created when missing
   std::string stopAfter;            ///< phase after which to stop; CompileResult::text then holds what it left
   std::string keepTextOf;           ///< phase whose text CompileResult::text holds while the compilation goes on
-  std::string resumeAfter;          ///< the text is what this phase dumped; phases of the tile level only
+  std::string resumeAfter;          ///< the text is what this phase dumped; phases of the tile and simt levels only
   std::string llvmPasses;           ///< replaces the optimiser pipeline, in LLVM's textual notation
   bool countLines = false;          ///< fill PhaseTime::lines
   std::string commandLine;          ///< for the reproducer file

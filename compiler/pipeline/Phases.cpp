@@ -5,7 +5,6 @@
 #include "binary/CudaAbi.h"
 #include "binary/HostAbi.h"
 #include "chips/Chip.h"
-#include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/emit/PredicateAccesses.h"
 #include "compiler/emit/SharedObject.h"
@@ -18,200 +17,14 @@
 #include "compiler/pipeline/Compilation.h"
 #include "compiler/pipeline/KernelArguments.h"
 #include "compiler/pipeline/LineTables.h"
-#include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
+#include "compiler/pipeline/PhasePasses.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "support/Hash.h"
 
 using namespace mlir;
-using llvm::isAlnum;
-using llvm::isDigit;
 
 namespace heddle {
 namespace {
-
-/// The identifier after the `%` at a position of the text; empty for numbers and when there is none.
-StringRef identifierAt(StringRef text, unsigned line, unsigned column) {
-  for (unsigned i = 1; i < line; ++i)
-    text = text.split('\n').second;
-  text = text.split('\n').first.drop_front(std::min<size_t>(column - 1, text.size()));
-  if (!text.consume_front("%"))
-    return "";
-  text = text.take_while([](char c) { return isAlnum(c) || StringRef("_$.-").contains(c); });
-  return !text.empty() && isDigit(text[0]) ? "" : text;
-}
-
-/// An argument without a name of its own is called as in the text.
-void nameArguments(ModuleOp module, StringRef text) {
-  for (auto function : module.getOps<triton::FuncOp>())
-    for (BlockArgument argument : function.getArguments())
-      if (auto place = dyn_cast<FileLineColLoc>(argument.getLoc())) {
-        StringRef name = identifierAt(text, place.getLine(), place.getColumn());
-        if (!name.empty())
-          argument.setLoc(NameLoc::get(StringAttr::get(module.getContext(), name), place));
-      }
-}
-
-/// MLIR's parser descends into brackets by recursion, and would run out of stack.
-constexpr int deepestNesting = 1000;
-
-/// Where the text first nests deeper than that; null when it does not. Brackets in strings and comments count too.
-const char *findTooDeep(StringRef text) {
-  int depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (StringRef("([{<").contains(c) && ++depth > deepestNesting)
-      return text.data() + i;
-    bool isArrow = c == '>' && i > 0 && text[i - 1] == '-';
-    if (StringRef(")]}>").contains(c) && !isArrow)
-      depth = std::max(0, depth - 1);
-  }
-  return nullptr;
-}
-
-LogicalResult checkNesting(Compilation &compilation) {
-  StringRef text = compilation.text;
-  const char *at = findTooDeep(text);
-  if (!at)
-    return success();
-  StringRef before = text.take_front(at - text.data());
-  auto line = unsigned(before.count('\n') + 1), column = unsigned(before.size() - before.rfind('\n'));
-  if (line == 1)
-    column = unsigned(before.size() + 1);
-  return emitError(FileLineColLoc::get(compilation.context, compilation.name, line, column))
-         << "brackets nest deeper than " << deepestNesting;
-}
-
-LogicalResult parse(Compilation &compilation) {
-  if (failed(checkNesting(compilation)))
-    return failure();
-  ParserConfig config(compilation.context, /*verifyAfterParse=*/false);
-  compilation.module = parseSourceString<ModuleOp>(compilation.text, config, compilation.name);
-  if (!compilation.module)
-    return failure();
-  nameArguments(*compilation.module, compilation.text);
-  return success();
-}
-
-std::string listKernels(ArrayRef<triton::FuncOp> kernels) {
-  std::string names;
-  for (triton::FuncOp kernel : kernels)
-    names += (names.empty() ? "`" : ", `") + kernel.getSymName().str() + "`";
-  return names;
-}
-
-/// Leaves one public function: the kernel.
-LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
-  SmallVector<triton::FuncOp> kernels;
-  for (auto function : module.getOps<triton::FuncOp>())
-    if (SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Public)
-      kernels.push_back(function);
-  auto unknown = UnknownLoc::get(module.getContext());
-  if (kernels.empty())
-    return emitError(unknown) << "no kernel: the module has no public `tt.func`";
-  if (wanted.empty() && kernels.size() > 1)
-    return emitError(unknown) << "several kernels: " << listKernels(kernels) << "; choose one with `--kernel NAME`";
-  bool found = wanted.empty();
-  for (triton::FuncOp kernel : kernels) {
-    if (wanted.empty() || kernel.getSymName() == wanted)
-      found = true;
-    else
-      SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);
-  }
-  if (!found)
-    return emitError(unknown) << "no kernel `" << wanted << "`; there is " << listKernels(kernels);
-  return success();
-}
-
-/// MLIR keeps attributes that it does not know. Those of a dialect (`tt.num_stages`) are notes for somebody; others are
-/// misspelt. Functions carry what their language likes (`noinline`).
-LogicalResult checkAttributes(Operation *op) {
-  if (isa<FunctionOpInterface, ModuleOp>(op))
-    return success();
-  for (NamedAttribute attribute : op->getDiscardableAttrs())
-    if (!attribute.getName().getValue().contains('.'))
-      return op->emitOpError() << "has no attribute `" << attribute.getName().getValue() << "`";
-  return success();
-}
-
-/// What a program says of the registers of a kernel (docs/sm_90.md, "Layouts").
-LogicalResult checkResidentBlocks(triton::FuncOp function) {
-  Attribute attribute = function->getAttr(simt::residentBlocksAttribute);
-  auto blocks = dyn_cast_or_null<IntegerAttr>(attribute);
-  if (attribute && (!blocks || !blocks.getType().isSignlessInteger(64) || blocks.getInt() < 1))
-    return function.emitOpError() << "has `" << simt::residentBlocksAttribute << "` " << attribute
-                                  << ", which is no number of blocks: it is an i64 of 1 or more";
-  return success();
-}
-
-/// What a program says of the layout of a reshape (docs/sm_90.md, "Layouts").
-LogicalResult checkArrangement(Operation *op) {
-  auto contiguous = op->getAttrOfType<IntegerAttr>("simt.contiguous"),
-       span = op->getAttrOfType<IntegerAttr>("simt.span");
-  for (auto [name, attribute] : {std::pair("simt.contiguous", contiguous), std::pair("simt.span", span)}) {
-    if (attribute && (attribute.getInt() < 1 || !llvm::isPowerOf2_64(uint64_t(attribute.getInt()))))
-      return op->emitOpError() << "has `" << name << "` " << attribute.getInt() << ", which is no power of two";
-  }
-  if (!span)
-    return success();
-  if (!contiguous || span.getInt() < contiguous.getInt())
-    return op->emitOpError() << "has `simt.span` " << span.getInt() << " and "
-                             << (contiguous ? "`simt.contiguous` " + std::to_string(contiguous.getInt())
-                                            : std::string("no `simt.contiguous`"))
-                             << ": a span is of as many neighbours or more";
-  auto tile = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!tile || tile.getRank() != 1)
-    return op->emitOpError() << "has `simt.span` and " << (tile ? tile.getRank() : 0)
-                             << " dimensions: a span is of a tile with one";
-  return success();
-}
-
-bool usesPeers(ModuleOp module) {
-  return module
-      .walk([](Operation *op) {
-        return isa_and_nonnull<peer::PeerDialect>(op->getDialect()) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-/// The chip and the warps of a module of TTGIR are those that it says.
-LogicalResult readTtgModule(Compilation &compilation) {
-  ModuleOp module = *compilation.module;
-  FailureOr<std::optional<simt::TtgModule>> about = simt::describeTtgModule(module);
-  if (failed(about))
-    return failure();
-  compilation.ttg = *about;
-  if (!compilation.ttg)
-    return success();
-  CompileOptions &options = compilation.options;
-  if (compilation.ttg->target != options.target)
-    return module.emitError() << "TTGIR for `" << compilation.ttg->target << "` compiled for `" << options.target
-                              << "`: its layouts are of that chip; use `--target " << compilation.ttg->target << "`";
-  if (options.warpsChosen && options.warps != compilation.ttg->warps)
-    return module.emitError() << "TTGIR of " << compilation.ttg->warps << " warps compiled for " << options.warps
-                              << ": leave `--warps` out";
-  options.warps = compilation.ttg->warps;
-  return success();
-}
-
-LogicalResult verifyInput(Compilation &compilation) {
-  if (failed(readTtgModule(compilation)) || failed(mlir::verify(*compilation.module)))
-    return failure();
-  bool known = true;
-  compilation.module->walk([&](Operation *op) {
-    known &= succeeded(checkAttributes(op)) && (!isa<triton::ReshapeOp>(op) || succeeded(checkArrangement(op)));
-    if (auto function = dyn_cast<triton::FuncOp>(op))
-      known &= succeeded(checkResidentBlocks(function));
-  });
-  if (!known)
-    return failure();
-  if (usesPeers(*compilation.module))
-    requirePeerAtomics(*compilation.chip);
-  if (failed(selectKernel(*compilation.module, compilation.options.kernel)))
-    return failure();
-  compilation.usesPeers = usesPeers(*compilation.module);
-  return success();
-}
 
 LogicalResult tileToHost(Compilation &compilation) {
   compilation.arguments = describeArguments(*compilation.module);
@@ -300,8 +113,16 @@ LogicalResult makeHostPackage(Compilation &compilation) {
 
 //===-- GPUs -----------------------------------------------------------------------------------------------------===//
 
+/// What the layouts of a module are for, so that its text says all that the phases after this one need.
+void describeLayouts(Compilation &compilation) {
+  ModuleOp module = *compilation.module;
+  Builder b(module.getContext());
+  module->setAttr(simt::targetAttribute, b.getStringAttr(compilation.chip->name));
+  module->setAttr(simt::warpsAttribute, b.getI64IntegerAttr(compilation.options.warps));
+}
+
 LogicalResult tileToSimt(Compilation &compilation) {
-  compilation.arguments = describeArguments(*compilation.module);
+  describeLayouts(compilation);
   return simt::assignLayouts(*compilation.module, *compilation.gpuTarget, compilation.options.warps,
                              compilation.options.warpGroups);
 }
@@ -315,7 +136,7 @@ LogicalResult resolveLayouts(Compilation &compilation) {
 }
 
 LogicalResult ttgToSimt(Compilation &compilation) {
-  compilation.arguments = describeArguments(*compilation.module);
+  describeLayouts(compilation);
   return simt::convertTtgToSimt(*compilation.module, *compilation.gpuTarget, *compilation.ttg);
 }
 
@@ -332,6 +153,7 @@ LogicalResult shareOperands(Compilation &compilation) {
 }
 
 LogicalResult simtToThreads(Compilation &compilation) {
+  compilation.arguments = describeArguments(*compilation.module);
   simt::ThreadOptions options;
   options.warps = compilation.options.warps;
   options.approximates = !compilation.options.exactMath;
@@ -477,8 +299,7 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
     {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {}, Entrance::Tile},
     {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
-    {"insert-barriers", Level::Simt, "(TTGIR) orders accesses to shared memory", nullptr, insertBarriers, input, {},
-     Entrance::Ttgir},
+    {"insert-barriers", Level::Simt, "orders accesses to shared memory", nullptr, insertBarriers, input, {}},
     {"pipeline-loops", Level::Simt,
      "(sm_90) copies what matrix products in loops read to shared memory, some iterations ahead", nullptr, pipelineLoops,
      ours, {}, Entrance::Tile},
@@ -547,6 +368,10 @@ const Phase *findPhase(const Chip &chip, const std::string &name) {
   return nullptr;
 }
 
+bool canResumeAfter(const Phase &phase) {
+  return phase.level == Level::Tile || phase.level == Level::Simt;
+}
+
 const char *levelName(Level level) {
   switch (level) {
   case Level::Tile:
@@ -568,7 +393,7 @@ const char *levelName(Level level) {
 std::vector<PhaseDescription> describePhases(const std::string &target) {
   std::vector<PhaseDescription> result;
   for (const Phase &phase : phasesOf(lookupChip(target)))
-    result.push_back({phase.name, levelName(phase.level), phase.sentence, phase.passes ? phase.passes : ""});
+    result.push_back({phase.name, levelName(phase.level), phase.sentence, passesOf(phase), canResumeAfter(phase)});
   return result;
 }
 

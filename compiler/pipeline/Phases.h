@@ -10,7 +10,8 @@ struct PhaseDescription {
   std::string name;
   std::string level;    ///< of what it leaves: tile, vector, simt, thread, llvm, binary
   std::string sentence; ///< what it does
-  std::string passes;   ///< as heddle-opt takes them; empty when the phase is no list of passes
+  std::string passes;   ///< as heddle-opt takes them; empty when the phase is none for modules
+  bool resumes = false; ///< compilation can go on from its text (CompileOptions::resumeAfter)
 };
 
 /// The phases for a target, in order. Throws Error{Input} for one that does not exist.

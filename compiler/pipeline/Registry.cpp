@@ -5,6 +5,7 @@
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/lowering/peer/Passes.h"
+#include "compiler/pipeline/PhasePasses.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,4 +36,5 @@ void heddle::registerPasses() {
   registerHeddleTransformsPasses();
   registerHeddlePeerLoweringPasses();
   registerPass([] { return createSCFToControlFlowPass(); });
+  registerPhasePasses();
 }

@@ -12,8 +12,14 @@
 
 namespace heddle::simt {
 
+/// Of a module: the chip and the warps of a block that its layouts are for (a string, an i64).
+inline constexpr llvm::StringLiteral targetAttribute = "simt.target";
+inline constexpr llvm::StringLiteral warpsAttribute = "simt.warps";
 /// Of a function: of a unit's registers its code takes so many at most that this number of blocks can live there.
 inline constexpr llvm::StringLiteral residentBlocksAttribute = "simt.resident_blocks";
+/// Of `tt.reshape`: so many neighbours are in each thread, and the elements of so many neighbours in one warp.
+inline constexpr llvm::StringLiteral contiguousAttribute = "simt.contiguous";
+inline constexpr llvm::StringLiteral spanAttribute = "simt.span";
 
 /// The layout of a tile of this level. Asserts that it has one.
 const layout::LinearLayout &layoutOf(mlir::Type type);

@@ -16,6 +16,7 @@ def Simt_Dialect : Dialect {
   let summary = "tiles spread over the registers, lanes and warps of a block";
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 def Simt_LinearAttr : AttrDef<Simt_Dialect, "Linear"> {

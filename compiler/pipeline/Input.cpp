@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The first two phases: reads a kernel's text, and checks it and what it says of its target.
+#include "chips/Chip.h"
+#include "compiler/dialects/peer/Peer.h"
+#include "compiler/dialects/simt/Simt.h"
+#include "compiler/dialects/triton/Triton.h"
+#include "compiler/lowering/peer/ExternCalls.h"
+#include "compiler/pipeline/Compilation.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+using llvm::isAlnum;
+using llvm::isDigit;
+
+namespace heddle {
+namespace {
+
+/// The identifier after the `%` at a position of the text; empty for numbers and when there is none.
+StringRef identifierAt(StringRef text, unsigned line, unsigned column) {
+  for (unsigned i = 1; i < line; ++i)
+    text = text.split('\n').second;
+  text = text.split('\n').first.drop_front(std::min<size_t>(column - 1, text.size()));
+  if (!text.consume_front("%"))
+    return "";
+  text = text.take_while([](char c) { return isAlnum(c) || StringRef("_$.-").contains(c); });
+  return !text.empty() && isDigit(text[0]) ? "" : text;
+}
+
+/// An argument without a name of its own is called as in the text.
+void nameArguments(ModuleOp module, StringRef text) {
+  for (auto function : module.getOps<triton::FuncOp>())
+    for (BlockArgument argument : function.getArguments())
+      if (auto place = dyn_cast<FileLineColLoc>(argument.getLoc())) {
+        StringRef name = identifierAt(text, place.getLine(), place.getColumn());
+        if (!name.empty())
+          argument.setLoc(NameLoc::get(StringAttr::get(module.getContext(), name), place));
+      }
+}
+
+/// MLIR's parser descends into brackets by recursion, and would run out of stack.
+constexpr int deepestNesting = 1000;
+
+/// Where the text first nests deeper than that; null when it does not. Brackets in strings and comments count too.
+const char *findTooDeep(StringRef text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (StringRef("([{<").contains(c) && ++depth > deepestNesting)
+      return text.data() + i;
+    bool isArrow = c == '>' && i > 0 && text[i - 1] == '-';
+    if (StringRef(")]}>").contains(c) && !isArrow)
+      depth = std::max(0, depth - 1);
+  }
+  return nullptr;
+}
+
+LogicalResult checkNesting(Compilation &compilation) {
+  StringRef text = compilation.text;
+  const char *at = findTooDeep(text);
+  if (!at)
+    return success();
+  StringRef before = text.take_front(at - text.data());
+  auto line = unsigned(before.count('\n') + 1), column = unsigned(before.size() - before.rfind('\n'));
+  if (line == 1)
+    column = unsigned(before.size() + 1);
+  return emitError(FileLineColLoc::get(compilation.context, compilation.name, line, column))
+         << "brackets nest deeper than " << deepestNesting;
+}
+
+std::string listKernels(ArrayRef<triton::FuncOp> kernels) {
+  std::string names;
+  for (triton::FuncOp kernel : kernels)
+    names += (names.empty() ? "`" : ", `") + kernel.getSymName().str() + "`";
+  return names;
+}
+
+/// Leaves one public function: the kernel.
+LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
+  SmallVector<triton::FuncOp> kernels;
+  for (auto function : module.getOps<triton::FuncOp>())
+    if (SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Public)
+      kernels.push_back(function);
+  auto unknown = UnknownLoc::get(module.getContext());
+  if (kernels.empty())
+    return emitError(unknown) << "no kernel: the module has no public `tt.func`";
+  if (wanted.empty() && kernels.size() > 1)
+    return emitError(unknown) << "several kernels: " << listKernels(kernels) << "; choose one with `--kernel NAME`";
+  bool found = wanted.empty();
+  for (triton::FuncOp kernel : kernels) {
+    if (wanted.empty() || kernel.getSymName() == wanted)
+      found = true;
+    else
+      SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);
+  }
+  if (!found)
+    return emitError(unknown) << "no kernel `" << wanted << "`; there is " << listKernels(kernels);
+  return success();
+}
+
+/// MLIR keeps attributes that it does not know. Those of a dialect (`tt.num_stages`) are notes for somebody; others are
+/// misspelt. Functions carry what their language likes (`noinline`).
+LogicalResult checkAttributes(Operation *op) {
+  if (isa<FunctionOpInterface, ModuleOp>(op))
+    return success();
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (!attribute.getName().getValue().contains('.'))
+      return op->emitOpError() << "has no attribute `" << attribute.getName().getValue() << "`";
+  return success();
+}
+
+/// Operations of the dialect, or the calls that peer-to-calls has made of them.
+bool usesPeers(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        auto call = dyn_cast<triton::ExternElementwiseOp>(op);
+        bool isPeer =
+            isa_and_nonnull<peer::PeerDialect>(op->getDialect()) || (call && peer::isExternCallName(call.getSymbol()));
+        return isPeer ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The chip and the warps of a module of TTGIR are those that it says.
+LogicalResult readTtgModule(Compilation &compilation) {
+  ModuleOp module = *compilation.module;
+  FailureOr<std::optional<simt::TtgModule>> about = simt::describeTtgModule(module);
+  if (failed(about))
+    return failure();
+  compilation.ttg = *about;
+  if (!compilation.ttg)
+    return success();
+  CompileOptions &options = compilation.options;
+  if (compilation.ttg->target != options.target)
+    return module.emitError() << "TTGIR for `" << compilation.ttg->target << "` compiled for `" << options.target
+                              << "`: its layouts are of that chip; use `--target " << compilation.ttg->target << "`";
+  if (options.warpsChosen && options.warps != compilation.ttg->warps)
+    return module.emitError() << "TTGIR of " << compilation.ttg->warps << " warps compiled for " << options.warps
+                              << ": leave `--warps` out";
+  options.warps = compilation.ttg->warps;
+  return success();
+}
+
+/// Text that a phase of the simt level has left says which chip and how many warps its layouts are for.
+LogicalResult readSimtModule(Compilation &compilation) {
+  ModuleOp module = *compilation.module;
+  auto target = module->getAttrOfType<StringAttr>(simt::targetAttribute);
+  auto warps = module->getAttrOfType<IntegerAttr>(simt::warpsAttribute);
+  const Phase *resume = findPhase(*compilation.chip, compilation.options.resumeAfter);
+  bool isExpected = resume && resume->level == Level::Simt;
+  if (!target || !warps) {
+    if (isExpected)
+      return module.emitError() << "text that phase `" << resume->name << "` has left has `" << simt::targetAttribute
+                                << "` and `" << simt::warpsAttribute << "` on its module; "
+                                << (target ? "the second" : "the first") << " is missing";
+    return success();
+  }
+  CompileOptions &options = compilation.options;
+  if (!isExpected)
+    return module.emitError() << "the tiles of this text have layouts: say after which phase to go on, such as "
+                                 "`--from simplify-layouts`";
+  if (target.getValue() != compilation.chip->name)
+    return module.emitError() << "tiles with layouts for `" << target.getValue() << "` compiled for `"
+                              << compilation.chip->name << "`: use `--target " << target.getValue() << "`";
+  if (options.warpsChosen && options.warps != warps.getInt())
+    return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps compiled for " << options.warps
+                              << ": leave `--warps` out";
+  options.warps = int(warps.getInt());
+  return success();
+}
+
+} // namespace
+
+LogicalResult parse(Compilation &compilation) {
+  if (failed(checkNesting(compilation)))
+    return failure();
+  ParserConfig config(compilation.context, /*verifyAfterParse=*/false);
+  compilation.module = parseSourceString<ModuleOp>(compilation.text, config, compilation.name);
+  if (!compilation.module)
+    return failure();
+  nameArguments(*compilation.module, compilation.text);
+  return success();
+}
+
+LogicalResult verifyInput(Compilation &compilation) {
+  if (failed(readTtgModule(compilation)) || failed(mlir::verify(*compilation.module)) ||
+      failed(readSimtModule(compilation)))
+    return failure();
+  bool known = true;
+  compilation.module->walk([&](Operation *op) { known &= succeeded(checkAttributes(op)); });
+  if (!known)
+    return failure();
+  if (usesPeers(*compilation.module))
+    requirePeerAtomics(*compilation.chip);
+  if (failed(selectKernel(*compilation.module, compilation.options.kernel)))
+    return failure();
+  compilation.usesPeers = usesPeers(*compilation.module);
+  return success();
+}
+
+} // namespace heddle
