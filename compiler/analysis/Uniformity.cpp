@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/analysis/Uniformity.h"
+#include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "mlir/Analysis/DataFlow/SparseAnalysis.h"
 #include "mlir/Analysis/DataFlow/Utils.h"
@@ -35,7 +36,8 @@ bool isSource(Operation *op) {
     return !call.getPure() || call->getNumOperands() == 0;
   if (isa<ElementwiseInlineAsmOp>(op))
     return true;
-  if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp>(op) || isa<RegionBranchOpInterface>(op))
+  if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp, simt::GlobalLoadOp, simt::GlobalUpdateOp>(op) ||
+      isa<RegionBranchOpInterface>(op))
     return false;
   bool hasScalar = llvm::any_of(op->getResultTypes(), [](Type type) { return !isa<RankedTensorType>(type); });
   return hasScalar && !isMemoryEffectFree(op);

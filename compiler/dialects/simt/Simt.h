@@ -36,9 +36,6 @@ struct AccessWidth {
   int axis = 0;
   int64_t elements = 1;
 };
-/// Of a load, store or atomic update, as an attribute; nothing where it has none.
-void setAccessWidth(mlir::Operation *access, AccessWidth width);
-std::optional<AccessWidth> accessWidth(mlir::Operation *access);
 /// The lowest registers that are contiguous along the axis, `most` at most.
 int64_t contiguousRegisters(const layout::LinearLayout &layout, AccessWidth width, int64_t most);
 

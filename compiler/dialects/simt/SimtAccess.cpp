@@ -4,6 +4,7 @@
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/TritonVerify.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <set>
 
 using namespace mlir;
@@ -14,21 +15,6 @@ using layout::LinearLayout;
 
 //===-- Accesses -------------------------------------------------------------------------------------------------===//
 
-void simt::setAccessWidth(Operation *access, AccessWidth width) {
-  constexpr int64_t mostBytes = 16; // of one access, and so most elements
-  Builder b(access->getContext());
-  access->setAttr("simt.vector", b.getI64IntegerAttr(std::min(width.elements, mostBytes)));
-  access->setAttr("simt.axis", b.getI64IntegerAttr(width.axis));
-}
-
-std::optional<AccessWidth> simt::accessWidth(Operation *access) {
-  auto elements = access->getAttrOfType<IntegerAttr>("simt.vector"),
-       axis = access->getAttrOfType<IntegerAttr>("simt.axis");
-  if (!elements || !axis)
-    return std::nullopt;
-  return AccessWidth{int(axis.getInt()), elements.getInt()};
-}
-
 int64_t simt::contiguousRegisters(const LinearLayout &layout, AccessWidth width, int64_t most) {
   int64_t count = 1;
   most = std::min(most, width.elements);
@@ -37,6 +23,56 @@ int64_t simt::contiguousRegisters(const LinearLayout &layout, AccessWidth width,
       if (layout.basis(Dim::Register, bit, out.dim) != (out.dim == layout::tileDim(width.axis) ? count : 0))
         return count;
   return count;
+}
+
+static LogicalResult verifyAccess(Operation *op, Type pointer, int64_t elements, int64_t axis, ValueRange values,
+                                  Value mask) {
+  Type pointee = cast<triton::PointerType>(getElementTypeOrSelf(pointer)).getPointeeType();
+  auto tile = dyn_cast<RankedTensorType>(pointer);
+  // Rule S29: tiles have layouts; the axis is one of the tile's.
+  if (tile && (!hasLayout(tile) || axis < 0 || axis >= tile.getRank()))
+    return op->emitOpError() << "accesses " << tile << " along axis " << axis
+                             << (hasLayout(tile) ? "" : ": its tiles have layouts");
+  // Rule S30: values and mask are as the pointers.
+  Type value = triton::valueTypeOf(pointer), bits = triton::maskTypeOf(pointer);
+  for (Value given : values)
+    if (given && given.getType() != value)
+      return op->emitOpError() << "accesses " << value << " through its pointers, and has " << given.getType();
+  if (mask && mask.getType() != bits)
+    return op->emitOpError() << "has a mask of " << mask.getType() << " where " << bits << " is needed";
+  // Rule S31: registers of one instruction are contiguous, of 16 bytes at most.
+  int64_t most = 128 / std::max<int64_t>(8, triton::elementBits(pointee));
+  bool fits = elements >= 1 && elements <= most && llvm::isPowerOf2_64(uint64_t(elements));
+  int64_t found = tile && fits ? contiguousRegisters(layoutOf(tile), {int(axis), elements}, elements) : 1;
+  if (!fits || found != elements)
+    return op->emitOpError() << "accesses " << elements << " elements of " << pointee
+                             << " at once: it takes a power of "
+                             << "two, " << most << " at most, and the layout has " << found
+                             << " contiguous registers along axis " << axis;
+  return success();
+}
+
+LogicalResult GlobalLoadOp::verify() {
+  // Rule S32: the value of masked elements needs a mask.
+  if (getOther() && !getMask())
+    return emitOpError() << "has " << getOther().getType() << " for masked elements, and no mask";
+  return verifyAccess(*this, getPointer().getType(), int64_t(getElements()), int64_t(getAxis()),
+                      {getResult(), getOther()}, getMask());
+}
+
+void GlobalLoadOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), &getPointerMutable());
+  if (getIsVolatile()) // neither merged nor moved
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
+LogicalResult GlobalStoreOp::verify() {
+  return verifyAccess(*this, getPointer().getType(), int64_t(getElements()), int64_t(getAxis()), getValue(), getMask());
+}
+
+LogicalResult GlobalUpdateOp::verify() {
+  return verifyAccess(*this, getPointer().getType(), int64_t(getElements()), int64_t(getAxis()),
+                      {getValue(), getResult()}, getMask());
 }
 
 //===-- Parts of tiles -------------------------------------------------------------------------------------------===//

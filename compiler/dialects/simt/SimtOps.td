@@ -170,6 +170,59 @@ def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "attr-dict";
 }
 
+//===-- Global memory: tiles of pointers, or one pointer ---------------------------------------------------------===//
+
+def Simt_GlobalLoadOp : Simt_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                                TT_TypeFollows<"pointer", "mask", "::heddle::triton::maskTypeOf($_self)">,
+                                TT_TypeFollows<"pointer", "other", "::heddle::triton::valueTypeOf($_self)">,
+                                TT_TypeFollows<"pointer", "result", "::heddle::triton::valueTypeOf($_self)">]> {
+  let summary = "reads global memory; an element whose mask is false is not accessed and is `other`, or anything";
+  let description = [{
+    A thread reads `elements` registers with one instruction: they are contiguous along `axis`, and their mask is the
+    same. A volatile load reads memory each time, an invariant one what nobody writes while the kernel runs.
+  }];
+  let arguments = (ins TT_PtrLike:$pointer, Optional<TT_BoolLike>:$mask, Optional<TT_Type>:$other,
+                       DefaultValuedAttr<I64Attr, "1">:$elements, DefaultValuedAttr<I64Attr, "0">:$axis,
+                       DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache,
+                       DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict,
+                       UnitAttr:$isVolatile, UnitAttr:$isInvariant);
+  let results = (outs TT_Type:$result);
+  let assemblyFormat = [{
+    $pointer (`if` $mask^)? (`else` $other^)? (`by` $elements^)? (`along` $axis^)? attr-dict `:` type($pointer)
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_GlobalStoreOp : Simt_Op<"store", [MemoryEffects<[MemWrite]>,
+                                 TT_TypeFollows<"pointer", "value", "::heddle::triton::valueTypeOf($_self)">,
+                                 TT_TypeFollows<"pointer", "mask", "::heddle::triton::maskTypeOf($_self)">]> {
+  let summary = "writes global memory where the mask allows";
+  let arguments = (ins TT_PtrLike:$pointer, TT_Type:$value, Optional<TT_BoolLike>:$mask,
+                       DefaultValuedAttr<I64Attr, "1">:$elements, DefaultValuedAttr<I64Attr, "0">:$axis,
+                       DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache,
+                       DefaultValuedAttr<TT_EvictionPolicy, "::heddle::triton::EvictionPolicy::Normal">:$evict);
+  let assemblyFormat = [{
+    $pointer `,` $value (`if` $mask^)? (`by` $elements^)? (`along` $axis^)? attr-dict `:` type($pointer)
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_GlobalUpdateOp : Simt_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>,
+                                  TT_TypeFollows<"pointer", "value", "::heddle::triton::valueTypeOf($_self)">,
+                                  TT_TypeFollows<"pointer", "mask", "::heddle::triton::maskTypeOf($_self)">]> {
+  let summary = "reads, combines with a value and writes back as one step; the result, if there is one, is the old value";
+  let description = "Two contiguous registers are updated by one instruction where the chip can.";
+  let arguments = (ins TT_RMWOp:$kind, TT_PtrLike:$pointer, TT_Type:$value, Optional<TT_BoolLike>:$mask,
+                       TT_MemSemantic:$sem, TT_MemScope:$scope, DefaultValuedAttr<I64Attr, "1">:$elements,
+                       DefaultValuedAttr<I64Attr, "0">:$axis);
+  let results = (outs Optional<TT_Type>:$result);
+  let assemblyFormat = [{
+    $kind `,` $sem `,` $scope `,` $pointer `,` $value (`if` $mask^)? (`by` $elements^)? (`along` $axis^)? attr-dict `:`
+    type($pointer) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 //===-- Buffers: a pointer of the block and offsets of 32 bits ---------------------------------------------------===//
 
 def Simt_BufferLoadOp : Simt_Op<"buffer_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {

@@ -29,11 +29,6 @@ class TT_SameShape<list<Trait> traits> {
   list<Trait> all = !listconcat([Pure, SameTileShape, Elementwise], traits);
 }
 
-// The text leaves the type of `to` out because it follows from `from`. Only parsing uses this; text in generic form can
-// hold another type, which the operation's numbered rule reports with both types.
-class TT_TypeFollows<string from, string to, string transform>
-    : TypesMatchWith<"type of " # to # " follows from " # from, from, to, transform, "true || std::equal_to<>()">;
-
 //===-- Functions ------------------------------------------------------------------------------------------------===//
 
 def TT_FuncOp : TT_Op<"func", [AffineScope, AutomaticAllocationScope, IsolatedFromAbove, FunctionOpInterface, CallableOpInterface]> {

@@ -77,4 +77,9 @@ def TT_Flag : Attr<CPred<"::llvm::isa<::mlir::UnitAttr, ::mlir::BoolAttr>($_self
   let isOptional = 1;
 }
 
+// The text leaves the type of `to` out because it follows from `from`. Only parsing uses this; text in generic form can
+// hold another type, which the operation's numbered rule reports with both types.
+class TT_TypeFollows<string from, string to, string transform>
+    : TypesMatchWith<"type of " # to # " follows from " # from, from, to, transform, "true || std::equal_to<>()">;
+
 #endif

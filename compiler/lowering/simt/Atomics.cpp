@@ -27,16 +27,16 @@ ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function
   return results;
 }
 
-bool ThreadEmitter::updatesPairs(AtomicRMWOp op) {
-  Type element = threadType(elementTypeOf(op.getType()));
-  return target.updatesPairs(op.getAtomicRmwOp(), element, op.getScope()) && vectorWidth(op, op.getPtr().getType()) > 1;
+bool ThreadEmitter::updatesPairs(GlobalUpdateOp op) {
+  Type element = threadType(elementTypeOf(op.getValue().getType()));
+  return target.updatesPairs(op.getKind(), element, op.getScope()) && op.getElements() > 1;
 }
 
-ThreadEmitter::Values ThreadEmitter::updateAt(AtomicRMWOp op, MemSemantic semantic, int64_t reg) {
+ThreadEmitter::Values ThreadEmitter::updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg) {
   auto at = size_t(reg);
-  Value pointer = of(op.getPtr())[at];
-  const Values &values = of(op.getVal());
-  RMWOp kind = op.getAtomicRmwOp();
+  Value pointer = of(op.getPointer())[at];
+  const Values &values = of(op.getValue());
+  RMWOp kind = op.getKind();
   if (!updatesPairs(op))
     return {target.atomicUpdate(b, kind, pointer, values[at], semantic, op.getScope())};
   ValueRange pair = ArrayRef<Value>(values).slice(at, 2);
@@ -61,11 +61,11 @@ ThreadEmitter::Values ThreadEmitter::loadAt(AtomicLoadOp op, MemSemantic semanti
 // said of the order among elements.
 void ThreadEmitter::emitAtomic(Operation *op) {
   orderAccess(op);
-  auto update = dyn_cast<AtomicRMWOp>(op);
+  auto update = dyn_cast<GlobalUpdateOp>(op);
   auto swap = dyn_cast<AtomicCASOp>(op);
   auto load = dyn_cast<AtomicLoadOp>(op);
-  Value result = op->getResult(0);
-  Type tile = op->getOperand(0).getType(), element = elementTypeOf(result.getType());
+  Type tile = op->getOperand(0).getType();
+  Type element = elementTypeOf(update ? update.getValue().getType() : op->getResult(0).getType());
   MemSemantic semantic = update ? update.getSem() : swap ? swap.getSem() : load.getSem();
   MemScope scope = update ? update.getScope() : swap ? swap.getScope() : load.getScope();
   Value mask = update ? update.getMask() : load ? load.getMask() : Value();
@@ -83,8 +83,11 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   auto masked = [&](int64_t reg) {
     return when(masks.empty() ? Value() : masks[size_t(reg)], types, [&] { return access(reg); }, nothing);
   };
-  emitted[result] = result.use_empty() || divergent ? once(tile, element, access, masks, together)
-                                                    : broadcastFromOwners(tile, element, masked, together);
+  bool isDoneOnce = op->use_empty() || divergent;
+  Values old =
+      isDoneOnce ? once(tile, element, access, masks, together) : broadcastFromOwners(tile, element, masked, together);
+  if (op->getNumResults())
+    emitted[op->getResult(0)] = old;
   if (fencesAll)
     target.fenceAfter(b, semantic, scope);
   // Each thread has read its elements; what comes next may be for what another one read.

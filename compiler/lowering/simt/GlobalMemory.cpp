@@ -71,15 +71,6 @@ ThreadEmitter::Values ThreadEmitter::inOwner(TypeRange scalars, llvm::function_r
   return results;
 }
 
-int64_t ThreadEmitter::vectorWidth(Operation *op, Type pointer) {
-  auto tile = dyn_cast<RankedTensorType>(pointer);
-  std::optional<AccessWidth> width = accessWidth(op);
-  if (!tile || !width)
-    return 1;
-  Type pointee = cast<PointerType>(tile.getElementType()).getPointeeType();
-  return contiguousRegisters(layoutOf(tile), *width, 128 / memoryType(pointee).getIntOrFloatBitWidth());
-}
-
 Value ThreadEmitter::zeroMemory() {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
   OpBuilder::InsertionGuard guard(b);
@@ -89,10 +80,10 @@ Value ThreadEmitter::zeroMemory() {
   return zerosAddress;
 }
 
-ThreadEmitter::Values ThreadEmitter::loadRegisters(LoadOp op, bool atomically) {
+ThreadEmitter::Values ThreadEmitter::loadRegisters(GlobalLoadOp op, bool atomically) {
   Type element = elementTypeOf(op.getType()), stored = memoryType(element);
-  int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
-  const Values &pointers = of(op.getPtr());
+  int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
+  const Values &pointers = of(op.getPointer());
   Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
   bool isTile = isa<RankedTensorType>(op.getType());
   Values results(pointers.size());
@@ -110,9 +101,9 @@ ThreadEmitter::Values ThreadEmitter::loadRegisters(LoadOp op, bool atomically) {
     Type whole = total > 64   ? Type(VectorType::get(total / 32, b.getI32Type()))
                  : total > 32 ? Type(width > 1 ? Type(VectorType::get(2, b.getI32Type())) : b.getI64Type())
                               : Type(b.getIntegerType(unsigned(total)));
-    auto loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.isVolatileAccess(),
-                                       /*isNonTemporal=*/false, /*isInvariant=*/op->hasAttr("peer.invariant"));
-    if (atomically && width == 1 && !op.isVolatileAccess()) { // what others write by atomics at the same time
+    auto loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile(),
+                                       /*isNonTemporal=*/false, /*isInvariant=*/op.getIsInvariant());
+    if (atomically && width == 1 && !op.getIsVolatile()) { // what others write by atomics at the same time
       loaded.setOrdering(LLVM::AtomicOrdering::monotonic);
       loaded.setSyncscope(target.deviceScope());
     }
@@ -134,7 +125,7 @@ ThreadEmitter::Values ThreadEmitter::loadRegisters(LoadOp op, bool atomically) {
   return results;
 }
 
-void ThreadEmitter::emitLoad(LoadOp op) {
+void ThreadEmitter::emitLoad(GlobalLoadOp op) {
   orderAccess(op);
   Type type = op.getType(), element = elementTypeOf(type);
   bool agree = mustAgree(op);
@@ -144,20 +135,20 @@ void ThreadEmitter::emitLoad(LoadOp op) {
   } else {
     results = loadRegisters(op, agree);
     if (agree)
-      results = broadcastFromOwners(op.getPtr().getType(), element,
+      results = broadcastFromOwners(op.getPointer().getType(), element,
                                     [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
   }
   emitted[op.getResult()] = results;
 }
 
-void ThreadEmitter::emitStore(StoreOp op) {
+void ThreadEmitter::emitStore(GlobalStoreOp op) {
   orderAccess(op);
   Type element = elementTypeOf(op.getValue().getType()), stored = memoryType(element);
-  int64_t bits = stored.getIntOrFloatBitWidth(), width = vectorWidth(op, op.getPtr().getType());
-  const Values &pointers = of(op.getPtr()), &values = of(op.getValue());
+  int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
+  const Values &pointers = of(op.getPointer()), &values = of(op.getValue());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
-  bool isTile = isa<RankedTensorType>(op.getPtr().getType());
-  LinearLayout layout = isTile ? layoutOf(op.getPtr().getType()) : LinearLayout();
+  bool isTile = isa<RankedTensorType>(op.getPointer().getType());
+  LinearLayout layout = isTile ? layoutOf(op.getPointer().getType()) : LinearLayout();
   Value owner = isOwner(layout);
   auto store = [&](size_t first) {
     Value whole;

@@ -38,13 +38,13 @@ static bool isKernelArgument(Value root) {
 }
 
 static bool isGlobalAccess(Operation *op) {
-  return isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp, AsyncCopyOp,
-             BufferLoadOp, BufferStoreOp>(op);
+  return isa<GlobalLoadOp, GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp,
+             AsyncCopyOp, BufferLoadOp, BufferStoreOp>(op);
 }
 
 static MemSemantic semanticOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, MemSemantic>(op)
-      .Case<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(
+      .Case<GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(
           [](auto atomic) { return atomic.getSem(); })
       .Default(MemSemantic::Relaxed);
 }
@@ -58,13 +58,13 @@ ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
   if (auto store = dyn_cast<BufferStoreOp>(op))
     ofBuffer(store.getPointer(), store.getOffsets());
   access.root = rootOf(access.base ? access.base : access.pointer);
-  access.reads = !isa<StoreOp, AtomicStoreOp, BufferStoreOp>(op);
-  access.writes = !isa<LoadOp, AtomicLoadOp, AtomicPollOp, AsyncCopyOp, BufferLoadOp>(op);
+  access.reads = !isa<GlobalStoreOp, AtomicStoreOp, BufferStoreOp>(op);
+  access.writes = !isa<GlobalLoadOp, AtomicLoadOp, AtomicPollOp, AsyncCopyOp, BufferLoadOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
-  auto load = dyn_cast<LoadOp>(op);
+  auto load = dyn_cast<GlobalLoadOp>(op);
   access.byOwner = !load || isLoadedByOwner(load);
-  if (auto update = dyn_cast<AtomicRMWOp>(op); update && op->getResult(0).use_empty())
-    access.unorderedUpdate = update.getAtomicRmwOp();
+  if (auto update = dyn_cast<GlobalUpdateOp>(op); update && op->use_empty())
+    access.unorderedUpdate = update.getKind();
   return access;
 }
 
@@ -143,15 +143,15 @@ void ThreadEmitter::expectAccesses(Region &region) {
 }
 
 // A location that others write at the same time: the threads must not see different values of it.
-bool ThreadEmitter::mustAgree(LoadOp op) {
+bool ThreadEmitter::mustAgree(GlobalLoadOp op) {
   if (divergent)
     return false;
-  if (op.isVolatileAccess())
+  if (op.getIsVolatile())
     return true;
-  Value root = rootOf(op.getPtr());
+  Value root = rootOf(op.getPointer());
   bool isShared = false;
   source.walk([&](Operation *other) {
-    isShared |= isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(other) &&
+    isShared |= isa<GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(other) &&
                 rootOf(other->getOperand(0)) == root;
   });
   return isShared;
@@ -167,7 +167,7 @@ bool ThreadEmitter::isForOwner(Operation *op) {
   for (SmallPtrSet<Operation *, 8> seen; result && !next.empty();) {
     OpOperand &use = *next.pop_back_val();
     Operation *user = use.getOwner();
-    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicStoreOp>(user)) { // by a pointer that is a scalar as well
+    if (isa<GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicStoreOp>(user)) { // by a pointer that is a scalar as well
       constexpr unsigned maskNumber = 2;
       result = isa<AtomicCASOp>(user) || use.getOperandNumber() < maskNumber;
       continue;
@@ -182,12 +182,13 @@ bool ThreadEmitter::isForOwner(Operation *op) {
 
 // Then nobody else loads it, and nobody waits until the others have before it is stored. What the program only reads
 // may come early, and into scalar registers.
-bool ThreadEmitter::isLoadedByOwner(LoadOp op) {
-  if (op.isVolatileAccess() || !isForOwner(op))
+bool ThreadEmitter::isLoadedByOwner(GlobalLoadOp op) {
+  if (op.getIsVolatile() || !isForOwner(op))
     return false;
-  Value root = rootOf(op.getPtr());
+  Value root = rootOf(op.getPointer());
   auto isWrite = [&](Operation *other) {
-    bool writes = isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicStoreOp>(other) && rootOf(other->getOperand(0)) == root;
+    bool writes =
+        isa<GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicStoreOp>(other) && rootOf(other->getOperand(0)) == root;
     return writes ? WalkResult::interrupt() : WalkResult::advance();
   };
   return source.walk(isWrite).wasInterrupted();

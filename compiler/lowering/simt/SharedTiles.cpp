@@ -284,7 +284,7 @@ bool ThreadEmitter::canReadLate(LoadSharedOp op) {
   if (!dot || dot->getBlock() != op->getBlock() || !target.matrixInstruction(dot))
     return false;
   for (Operation *between = op->getNextNode(); between != dot; between = between->getNextNode())
-    if (!isMemoryEffectFree(between) && !isa<LoadOp, LoadSharedOp>(between))
+    if (!isMemoryEffectFree(between) && !isa<GlobalLoadOp, LoadSharedOp>(between))
       return false;
   return true;
 }

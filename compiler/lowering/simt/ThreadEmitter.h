@@ -105,12 +105,10 @@ private:
   Type memoryType(Type element); ///< i1 as i8, pointers as i64, floats as integers of their width
   Value toMemory(Value value, Type element);
   Value fromMemory(Value value, Type element);
-  /// Neighbouring registers that are neighbours in memory, by the operation's `simt.vector` and the layout.
-  int64_t vectorWidth(mlir::Operation *op, Type pointer);
   Value zeroMemory(); ///< 16 bytes of zeros to read instead of what a mask forbids
-  void emitLoad(triton::LoadOp op);
-  Values loadRegisters(triton::LoadOp op, bool atomically); ///< in this thread
-  void emitStore(triton::StoreOp op);
+  void emitLoad(GlobalLoadOp op);
+  Values loadRegisters(GlobalLoadOp op, bool atomically); ///< in this thread
+  void emitStore(GlobalStoreOp op);
   void emitExternCall(triton::ExternElementwiseOp op);
   /// A call that implement-calls replaces.
   Value callExtern(llvm::StringRef symbol, Type result, mlir::ValueRange operands);
@@ -139,11 +137,11 @@ private:
   //===-- Atomics.cpp --------------------------------------------------------------------------------------------===//
   void emitAtomic(mlir::Operation *op);
   /// The element of a register, or where updatesPairs() those of two; old values.
-  Values updateAt(triton::AtomicRMWOp op, triton::MemSemantic semantic, int64_t reg);
+  Values updateAt(GlobalUpdateOp op, triton::MemSemantic semantic, int64_t reg);
   Values swapAt(triton::AtomicCASOp op, triton::MemSemantic semantic, int64_t reg);
   Values loadAt(triton::AtomicLoadOp op, triton::MemSemantic semantic, int64_t reg);
   void emitAtomicStore(triton::AtomicStoreOp op);
-  bool updatesPairs(triton::AtomicRMWOp op);
+  bool updatesPairs(GlobalUpdateOp op);
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its results, those of so
   /// many registers `together`, which have one mask.
   Values once(Type tile, Type result, llvm::function_ref<Values(int64_t reg)> body, const Values &masks,
@@ -175,10 +173,10 @@ private:
   void expectAccesses(mlir::Region &region);
   Access globalAccess(mlir::Operation *op);
   bool mayMeet(const Access &earlier, const Access &later);
-  bool mustAgree(triton::LoadOp op);
+  bool mustAgree(GlobalLoadOp op);
   /// Whether the results are scalars that only the one thread needs which does the program's scalar effects.
   bool isForOwner(mlir::Operation *op);
-  bool isLoadedByOwner(triton::LoadOp op);
+  bool isLoadedByOwner(GlobalLoadOp op);
   bool usesPeerCalls();
 
   //===-- Reports.cpp --------------------------------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 #include "compiler/analysis/AxisInfo.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/Axes.h"
+#include "compiler/lowering/simt/Accesses.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 
 namespace heddle::simt {
@@ -84,6 +85,7 @@ private:
   bool warpGroups;
   analysis::AxisAnalysis facts;
   analysis::AccessAnalysis accesses;
+  llvm::DenseMap<mlir::Operation *, AccessWidth> widths; ///< of loads, stores and updates of tiles
   llvm::DenseMap<mlir::Value, LinearLayout> layouts;
   std::vector<LinearLayout> resultLayouts; ///< of matrix instructions
   /// Of the operands of reductions, joins, ...: chosen once, when the results get theirs.

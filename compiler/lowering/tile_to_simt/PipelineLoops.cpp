@@ -25,7 +25,7 @@ namespace {
 
 /// A load that can be copied, and where to.
 struct Copy {
-  LoadOp load;
+  GlobalLoadOp load;
   int64_t elements; ///< that a thread copies at once
   LinearLayout shared;
   AllocOp ring;
@@ -47,7 +47,7 @@ public:
 
 private:
   //===-- What can be copied -------------------------------------------------------------------------------------===//
-  std::optional<Copy> describe(LoadOp load);
+  std::optional<Copy> describe(GlobalLoadOp load);
   bool collect(Value value, llvm::SetVector<Operation *> &ops, llvm::SetVector<unsigned> &args);
   int64_t stageBytes() const;
 
@@ -77,14 +77,7 @@ private:
 
 //===-- What can be copied ---------------------------------------------------------------------------------------===//
 
-// Neighbouring registers that are neighbours in memory.
-static int64_t contiguousElements(LoadOp load) {
-  auto tile = cast<RankedTensorType>(load.getType());
-  std::optional<AccessWidth> width = accessWidth(load);
-  return width ? contiguousRegisters(layoutOf(tile), *width, 128 / tile.getElementType().getIntOrFloatBitWidth()) : 1;
-}
-
-static bool feedsDot(LoadOp load) {
+static bool feedsDot(GlobalLoadOp load) {
   SmallVector<Value> work = {load.getResult()};
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!work.empty())
@@ -102,17 +95,17 @@ static bool feedsDot(LoadOp load) {
   return false;
 }
 
-std::optional<Copy> LoopPipeliner::describe(LoadOp load) {
+std::optional<Copy> LoopPipeliner::describe(GlobalLoadOp load) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
-  if (!tile || load.isVolatileAccess() || tile.getRank() < 2 || !tile.getElementType().isIntOrFloat() ||
+  if (!tile || load.getIsVolatile() || tile.getRank() < 2 || !tile.getElementType().isIntOrFloat() ||
       tile.getElementType().getIntOrFloatBitWidth() < 8 || !feedsDot(load))
     return std::nullopt;
   if (Value other = load.getOther(); other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat()))
     return std::nullopt;
-  int64_t elements = contiguousElements(load), bits = tile.getElementType().getIntOrFloatBitWidth();
+  int64_t elements = int64_t(load.getElements()), bits = tile.getElementType().getIntOrFloatBitWidth();
   if (elements * bits < 32)
     return std::nullopt;
-  layout::Order order = {accessWidth(load)->axis};
+  layout::Order order = {int(load.getAxis())};
   for (int axis = int(tile.getRank()); axis-- > 0;)
     if (axis != order[0])
       order.push_back(axis);
@@ -128,7 +121,7 @@ std::optional<Copy> LoopPipeliner::describe(LoadOp load) {
     }
   llvm::SetVector<Operation *> ops = slice;
   llvm::SetVector<unsigned> args = carried;
-  if (!collect(load.getPtr(), ops, args) || (load.getMask() && !collect(load.getMask(), ops, args)))
+  if (!collect(load.getPointer(), ops, args) || (load.getMask() && !collect(load.getMask(), ops, args)))
     return std::nullopt;
   slice = std::move(ops);
   carried = std::move(args);
@@ -181,7 +174,7 @@ void LoopPipeliner::findCopies() {
     stages = wanted.getInt();
   if (stages < 2 || loop.getUnsignedCmp() || writesMemory(loop))
     return;
-  for (LoadOp load : loop.getBody()->getOps<LoadOp>())
+  for (GlobalLoadOp load : loop.getBody()->getOps<GlobalLoadOp>())
     if (std::optional<Copy> copy = describe(load))
       copies.push_back(*copy);
 }
@@ -263,7 +256,8 @@ void LoopPipeliner::emitCopies(Value counter, Value active, SmallVectorImpl<Valu
       Value never = arith::ConstantOp::create(b, SplatElementsAttr::get(bits, false));
       mask = arith::SelectOp::create(b, mask, map.lookupOrDefault(copy.load.getMask()), never);
     }
-    AsyncCopyOp::create(b, map.lookupOrDefault(copy.load.getPtr()), copy.ring, stage, mask, uint64_t(copy.elements));
+    AsyncCopyOp::create(b, map.lookupOrDefault(copy.load.getPointer()), copy.ring, stage, mask,
+                        uint64_t(copy.elements));
   }
   AsyncCommitOp::create(b);
   for (auto [number, value] : llvm::zip(carried, scalars))
@@ -422,7 +416,8 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
           all += int64_t(llvm::alignTo(uint64_t(tileBytes(operand.tile)), 1024));
       }
       operandBytes = std::max(operandBytes, all);
-    } else if (isa<ReduceOp, ScanOp, GatherOp, HistogramOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp>(op) ||
+    } else if (isa<ReduceOp, ScanOp, GatherOp, HistogramOp, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp>(
+                   op) ||
                (isa<DotOp>(op) && !target.matrixInstruction(cast<DotOp>(op)))) {
       int64_t all = 0;
       for (Value operand : op->getOperands())

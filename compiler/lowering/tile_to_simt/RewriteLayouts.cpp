@@ -82,7 +82,7 @@ void LayoutAssigner::rewriteAccess(Operation *op) {
   if (!access.order.empty() && isa<LoadOp, StoreOp, AtomicRMWOp>(op)) {
     Value mask = llvm::TypeSwitch<Operation *, Value>(op).Case<LoadOp, StoreOp, AtomicRMWOp>(
         [](auto access) { return access.getMask(); });
-    setAccessWidth(op, {access.order[0], analysis::alignedElements(facts, pointer, mask, access.order)});
+    widths[op] = {access.order[0], analysis::alignedElements(facts, pointer, mask, access.order)};
   }
   auto store = dyn_cast<StoreOp>(op);
   setAll(op, store ? storeLayout(store) : accessLayout(op, pointer));

@@ -22,9 +22,8 @@ struct Operand {
 
 // What the load of the tile made contiguous, else the last axis.
 static layout::Order memoryOrder(Value tile) {
-  Operation *load = tile.getDefiningOp();
-  std::optional<AccessWidth> width = load ? accessWidth(load) : std::nullopt;
-  return width && width->axis == 0 ? layout::Order{0, 1} : layout::Order{1, 0};
+  auto load = tile.getDefiningOp<GlobalLoadOp>();
+  return load && load.getAxis() == 0 ? layout::Order{0, 1} : layout::Order{1, 0};
 }
 
 OperandTile simt::operandTile(DotOp dot, int operand) {

@@ -3,6 +3,7 @@
 // What is known of addresses is asked before, because the analysis goes through the operations of the text.
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "compiler/analysis/Access.h"
+#include "compiler/lowering/simt/Accesses.h"
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"
@@ -183,10 +184,10 @@ private:
         .Case([&](amdg::BufferLoadOp from) { return convertBufferLoad(from, b); })
         .Case([&](amdg::BufferStoreOp from) { return convertBufferStore(from, b); })
         .Case([&](amdg::BufferAtomicRMWOp from) {
-          auto update = tt::AtomicRMWOp::create(b, loc, from.getType(), from.getAtomicRmwOp(),
-                                                pointers(b, from.getPtr(), from.getOffsets()), from.getValue(),
-                                                from.getMask(), from.getSem(), from.getScope());
-          return replace(op, update);
+          Value places = pointers(b, from.getPtr(), from.getOffsets());
+          auto update = GlobalUpdateOp::create(b, loc, from.getType(), from.getAtomicRmwOp(), places, from.getValue(),
+                                               from.getMask(), from.getSem(), from.getScope());
+          return replace(op, update.getResult());
         })
         .Case([&](amdg::BufferAtomicCASOp from) {
           auto swap = tt::AtomicCASOp::create(b, loc, from.getType(), pointers(b, from.getPtr(), from.getOffsets()),
@@ -194,8 +195,8 @@ private:
           return replace(op, swap);
         })
         .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp>([&](auto) {
-          if (auto found = widths.find(op); found != widths.end())
-            setAccessWidth(op, found->second);
+          auto known = widths.find(op);
+          replaceAccess(op, known != widths.end() ? known->second : singleElements(op->getOperand(0).getType()));
           return success();
         })
         .Case([&](tt::DotOp dot) { return convertDot(dot, b); })
@@ -265,8 +266,8 @@ private:
     auto load = tt::LoadOp::create(b, op.getLoc(), tile, op.getSrc(), op.getMask(), other, ArrayRef<int32_t>(),
                                    tt::PaddingOptionAttr(), cacheOf(op.getCachePolicyAttr()),
                                    tt::EvictionPolicy::Normal, op.getIsVolatile().value_or(false));
-    setAccessWidth(load, widths.lookup(op));
-    StoreSharedOp::create(b, op.getLoc(), load, op.getDstMutable().get(), Value());
+    Operation *loaded = replaceAccess(load, widths.lookup(op));
+    StoreSharedOp::create(b, op.getLoc(), loaded->getResult(0), op.getDstMutable().get(), Value());
     return replace(op, noToken(b, op.getLoc()));
   }
 
