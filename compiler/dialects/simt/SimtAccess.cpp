@@ -166,8 +166,13 @@ LogicalResult MatrixDotOp::verify() {
          b.getDimSize(rank - 1) == d.getDimSize(rank - 1);
   if (!fits)
     return emitOpError() << "multiplies " << a << " by " << b << " into " << d;
-  // Rule S23: tiles of whole instructions.
   MatrixAttr instruction = getInstructionAttr();
+  // Rule S33: one way to multiply; only groups of warps go on while the thread does.
+  if ((instruction && getWarpGroups()) || (getPending() && !getWarpGroups()) || int64_t(getPending()) < 0)
+    return emitOpError() << "has " << (instruction ? "an instruction" : "no instruction") << ", "
+                         << (getWarpGroups() ? "is" : "is not") << " by warp groups and leaves "
+                         << int64_t(getPending()) << " products pending";
+  // Rule S23: tiles of whole instructions.
   if (!instruction)
     return success();
   if (d.getDimSize(rank - 2) % instruction.getM() || d.getDimSize(rank - 1) % instruction.getN() ||

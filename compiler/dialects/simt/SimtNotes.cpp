@@ -67,5 +67,5 @@ LogicalResult SimtDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return verifyResidentBlocks(op, attribute.getValue());
   if (name == contiguousAttribute || name == spanAttribute)
     return verifyArrangement(op, attribute);
-  return success();
+  return op->emitOpError() << "has no attribute `" << name << "`";
 }

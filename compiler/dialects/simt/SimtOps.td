@@ -259,16 +259,26 @@ def Simt_BufferStoreOp : Simt_Op<"buffer_store", [MemoryEffects<[MemWrite]>]> {
 def Simt_MatrixAttr : AttrDef<Simt_Dialect, "Matrix"> {
   let mnemonic = "matrix";
   let summary = "a matrix instruction of one warp: M x N results, K deep; transposed: a lane's results are along N";
-  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k, "bool":$transposed);
-  let assemblyFormat = "`<` $m `,` $n `,` $k `,` `transposed` `=` $transposed `>`";
+  let description = "`as`: the type that elements are converted to before they are multiplied; without it, their own.";
+  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k, "bool":$transposed,
+                        OptionalParameter<"::mlir::Type">:$as);
+  let assemblyFormat = "`<` $m `,` $n `,` $k `,` `transposed` `=` $transposed (`,` `as` `=` $as^)? `>`";
 }
 
 def Simt_MatrixDotOp : Simt_Op<"dot", [Pure, AllTypesMatch<["c", "d"]>]> {
   let summary = "d = a * b + c, by this instruction with operands in the registers where it reads them, or one by one";
+  let description = [{
+    With `warp_groups` share-operands replaces it by a product of four warps whose operands lie in shared memory, and a
+    wait for all products of the thread but the last `pending`.
+  }];
   let arguments = (ins TT_Tensor:$a, TT_Tensor:$b, TT_Tensor:$c, OptionalAttr<Simt_MatrixAttr>:$instruction,
-                       DefaultValuedAttr<TT_InputPrecision, "::heddle::triton::InputPrecision::IEEE">:$precision);
+                       DefaultValuedAttr<TT_InputPrecision, "::heddle::triton::InputPrecision::IEEE">:$precision,
+                       UnitAttr:$warpGroups, DefaultValuedAttr<I64Attr, "0">:$pending);
   let results = (outs TT_Tensor:$d);
-  let assemblyFormat = "$a `,` $b `,` $c (`by` $instruction^)? attr-dict `:` type($a) `*` type($b) `->` type($c)";
+  let assemblyFormat = [{
+    $a `,` $b `,` $c (`by` $instruction^)? (`warp_groups` $warpGroups^)? (`pending` $pending^)? attr-dict
+    `:` type($a) `*` type($b) `->` type($c)
+  }];
   let hasVerifier = 1;
 }
 

@@ -78,6 +78,11 @@ public:
   void endThread(Builder &b) const override { call(b, "llvm.amdgcn.endpgm", {}); }
 
 private:
+  /// Elements of A, B and the result as they are multiplied and added.
+  struct ElementTypes {
+    mlir::Type a, b, d;
+  };
+  simt::MatrixInstruction instructionOf(const WarpMatmul &row, ElementTypes types, bool transposed) const;
   static mlir::Value call(Builder &b, mlir::Type type, llvm::StringRef name, mlir::ValueRange operands) {
     return mlir::LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
   }

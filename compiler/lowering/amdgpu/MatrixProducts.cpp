@@ -58,6 +58,19 @@ constexpr int64_t manyResults = 128 * 64;
 
 } // namespace
 
+MatrixInstruction AmdTarget::instructionOf(const WarpMatmul &row, ElementTypes types, bool transposed) const {
+  int64_t kPerLane = row.k / (lanesPerWarp() / row.m);
+  MatrixInstruction made{.m = row.m, .n = row.n, .k = row.k, .kWidth = kPerLane, .kPerLane = kPerLane};
+  made.name = row.name;
+  made.a = types.a;
+  made.b = types.b;
+  bool isExact = types.a.isF64() || types.a.isInteger(8);
+  made.d = isExact ? types.d : Type(Float32Type::get(types.d.getContext()));
+  made.transposed = transposed;
+  fillResults(made, lanesPerWarp());
+  return made;
+}
+
 std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
   Type a = aType.getElementType(), b = elementTypeOf(dot.getB().getType());
@@ -71,18 +84,12 @@ std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
   for (const WarpMatmul &row : chip.matmuls) {
     if (row.operand != *type || (row.m == 32 && !isLarge) || rows < row.m || columns < row.n || depth < row.k)
       continue;
-    int64_t side = row.m, lanesAlongK = lanesPerWarp() / side, kPerLane = row.k / lanesAlongK;
-    Builder context(dot.getLoc(), dot.getContext());
-    MatrixInstruction made{.m = side, .n = side, .k = row.k, .kPerLane = kPerLane};
-    made.name = row.name;
-    bool viaHalf = isFp8(a) && *type == MatrixOperand::F16;
-    made.a = viaHalf ? Type(context.getF16Type()) : a;
-    made.b = viaHalf ? Type(context.getF16Type()) : b;
-    made.d = a.isF64() ? a : a.isInteger(8) ? elementTypeOf(dot.getType()) : Type(context.getF32Type());
+    Type as = isFp8(a) && *type == MatrixOperand::F16 ? Type(Float16Type::get(dot.getContext())) : Type();
+    MatrixInstruction made =
+        instructionOf(row, {as ? as : a, as ? as : b, elementTypeOf(dot.getType())}, /*transposed=*/true);
     // Operands are read from shared memory 16 bytes at a time, or what there is.
-    int64_t bytes = aType.getElementTypeBitWidth() / 8;
-    made.kWidth = std::max(kPerLane, std::min(16 / bytes, depth / lanesAlongK));
-    fillResults(made, lanesPerWarp());
+    int64_t bytes = aType.getElementTypeBitWidth() / 8, lanesAlongK = lanesPerWarp() / row.m;
+    made.kWidth = std::max(made.kPerLane, std::min(16 / bytes, depth / lanesAlongK));
     return made;
   }
   return std::nullopt;
@@ -90,8 +97,8 @@ std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
 
 std::optional<MatrixInstruction> AmdTarget::findInstruction(MatrixDotOp dot, std::string &why) const {
   MatrixAttr wanted = *dot.getInstruction();
-  Type a = elementTypeOf(dot.getA().getType()), b = elementTypeOf(dot.getB().getType());
-  Type d = elementTypeOf(dot.getType());
+  Type as = wanted.getAs(), d = elementTypeOf(dot.getType());
+  Type a = as ? as : elementTypeOf(dot.getA().getType()), b = as ? as : elementTypeOf(dot.getB().getType());
   bool asTf32 = chip.hasMatmul(MatrixOperand::TF32) && dot.getPrecision() == InputPrecision::TF32;
   std::optional<MatrixOperand> type = multipliedAs(a, b, d, isNativeFp8(a) && isNativeFp8(b), asTf32);
   if (type == MatrixOperand::F16 && isFp8(a))
@@ -100,19 +107,9 @@ std::optional<MatrixInstruction> AmdTarget::findInstruction(MatrixDotOp dot, std
   for (const WarpMatmul &row : chip.matmuls) {
     if (!type || row.operand != *type || row.m != wanted.getM() || row.n != wanted.getN())
       continue;
-    if (row.k != wanted.getK()) {
-      depths += (depths.empty() ? "" : ", ") + std::to_string(row.k);
-      continue;
-    }
-    int64_t kPerLane = row.k / (lanesPerWarp() / row.m);
-    MatrixInstruction made{.m = row.m, .n = row.n, .k = row.k, .kWidth = kPerLane, .kPerLane = kPerLane};
-    made.name = row.name;
-    made.a = a;
-    made.b = b;
-    made.d = a.isF64() || a.isInteger(8) ? d : Type(Float32Type::get(dot.getContext()));
-    made.transposed = wanted.getTransposed();
-    fillResults(made, lanesPerWarp());
-    return made;
+    if (row.k == wanted.getK())
+      return instructionOf(row, {a, b, d}, wanted.getTransposed());
+    depths += (depths.empty() ? "" : ", ") + std::to_string(row.k);
   }
   llvm::raw_string_ostream stream(why);
   stream << chip.name << " has no matrix instruction of " << wanted.getM() << "x" << wanted.getN() << "x"

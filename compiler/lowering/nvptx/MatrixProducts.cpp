@@ -23,9 +23,7 @@ const char *NvptxTarget::matrixTypeName(Type type) {
 }
 
 /// What the elements are multiplied as; nothing when no instruction of any chip does it.
-static std::optional<MatrixOperand> multipliedAs(DotOp dot) {
-  Type a = elementTypeOf(dot.getA().getType()), b = elementTypeOf(dot.getB().getType());
-  Type d = elementTypeOf(dot.getType());
+static std::optional<MatrixOperand> multipliedAs(Type a, Type b, Type d, InputPrecision precision) {
   if (isFp8(a) && isFp8(b) && d.isF32())
     return MatrixOperand::Fp8;
   if (a == b && a.isInteger(8) && d.isInteger(32))
@@ -36,15 +34,24 @@ static std::optional<MatrixOperand> multipliedAs(DotOp dot) {
     return MatrixOperand::F16;
   if (a.isBF16())
     return MatrixOperand::BF16;
-  if (a.isF32() && dot.getInputPrecision() == InputPrecision::TF32)
+  if (a.isF32() && precision == InputPrecision::TF32)
     return MatrixOperand::TF32;
   return std::nullopt;
+}
+
+static MatrixInstruction instructionOf(const WarpMatmul &row, Type a, Type b, Type d) {
+  MatrixInstruction made{.m = row.m, .n = row.n, .k = row.k, .kWidth = row.k / 8, .kPerLane = row.k / 4};
+  made.name = row.name;
+  made.a = a, made.b = b, made.d = d;
+  made.aRows = {0, 8};
+  made.results = {{0, 0}, {0, 1}, {8, 0}, {8, 1}};
+  return made;
 }
 
 std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot) const {
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
   Type a = aType.getElementType(), b = elementTypeOf(dot.getB().getType());
-  std::optional<MatrixOperand> type = multipliedAs(dot);
+  std::optional<MatrixOperand> type = multipliedAs(a, b, dType.getElementType(), dot.getInputPrecision());
   if (!type || (type == MatrixOperand::Fp8 && !(isNativeFp8(a) && isNativeFp8(b))))
     return std::nullopt;
   int rank = int(dType.getRank());
@@ -52,13 +59,23 @@ std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot) const
     if (row.operand != *type || dType.getDimSize(rank - 2) < row.m || dType.getDimSize(rank - 1) < row.n ||
         aType.getDimSize(rank - 1) < row.k)
       continue;
-    MatrixInstruction made{.m = row.m, .n = row.n, .k = row.k, .kWidth = row.k / 8, .kPerLane = row.k / 4};
-    made.name = row.name;
-    made.a = a, made.b = b, made.d = dType.getElementType();
-    made.aRows = {0, 8};
-    made.results = {{0, 0}, {0, 1}, {8, 0}, {8, 1}};
-    return made;
+    return instructionOf(row, a, b, dType.getElementType());
   }
+  return std::nullopt;
+}
+
+std::optional<MatrixInstruction> NvptxTarget::findInstruction(MatrixDotOp dot, std::string &why) const {
+  MatrixAttr wanted = *dot.getInstruction();
+  Type as = wanted.getAs(), d = elementTypeOf(dot.getType());
+  Type a = as ? as : elementTypeOf(dot.getA().getType()), b = as ? as : elementTypeOf(dot.getB().getType());
+  std::optional<MatrixOperand> type = multipliedAs(a, b, d, dot.getPrecision());
+  bool isKnown = type && (type != MatrixOperand::Fp8 || (isNativeFp8(a) && isNativeFp8(b))) && wanted.getTransposed();
+  for (const WarpMatmul &row : chip.matmuls)
+    if (isKnown && row.operand == *type && row.m == wanted.getM() && row.n == wanted.getN() && row.k == wanted.getK())
+      return instructionOf(row, a, b, d);
+  llvm::raw_string_ostream(why) << chip.name << " has no matrix instruction of " << wanted.getM() << "x"
+                                << wanted.getN() << "x" << wanted.getK() << " for " << a << " and " << b << " into "
+                                << d << (wanted.getTransposed() ? "" : " whose results are along M");
   return std::nullopt;
 }
 

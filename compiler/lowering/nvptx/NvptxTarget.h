@@ -34,6 +34,7 @@ public:
   mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
+  std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
   layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
                                          const layout::Shape &warps) const override;
   layout::LinearLayout operandLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,

@@ -10,20 +10,11 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::tileDim;
 
-void ThreadEmitter::emitDot(DotOp op) {
+void ThreadEmitter::emitDot(MatrixDotOp op) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch that not all threads take");
-  if (std::string advice = target.adviceFor(op); !advice.empty())
-    op.emitWarning(advice);
-  if (std::optional<MatrixInstruction> instruction = target.matrixInstruction(op))
-    emitted[op.getD()] = multiplyByInstruction({op.getA(), op.getB(), op.getC()}, op.getType(), *instruction);
-  else
-    emitted[op.getD()] = multiplyPlainly({op.getA(), op.getB(), op.getC()}, op.getType());
-}
-
-void ThreadEmitter::emitMatrixDot(MatrixDotOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
+  if (op.getWarpGroups())
+    return (void)refuse(op, "its operands are not in shared memory: run share-operands first");
   if (!op.getInstruction()) {
     emitted[op.getD()] = multiplyPlainly({op.getA(), op.getB(), op.getC()}, op.getType());
     return;

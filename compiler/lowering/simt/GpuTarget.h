@@ -139,10 +139,7 @@ public:
   /// The instruction for operands and accumulators of these types; nothing when the chip multiplies them otherwise.
   virtual std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot) const = 0;
   /// The instruction that a product names; nothing when the chip has none for its types, and `why`.
-  virtual std::optional<MatrixInstruction> findInstruction(MatrixDotOp dot, std::string &why) const {
-    why = "this target's matrix instructions are chosen by the compiler";
-    return std::nullopt;
-  }
+  virtual std::optional<MatrixInstruction> findInstruction(MatrixDotOp dot, std::string &why) const = 0;
   /// What its author is told of a product whose element types the chip does not multiply as they are: what becomes of
   /// it, and which types to convert to. Empty for others.
   virtual std::string adviceFor(triton::DotOp dot) const { return {}; }

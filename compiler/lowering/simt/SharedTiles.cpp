@@ -277,11 +277,12 @@ struct ThreadEmitter::SharedRead {
   Values values;
 };
 
+// Reads of a stage are those of pipelined loops; an author who reads views has placed the reads himself.
 bool ThreadEmitter::canReadLate(LoadSharedOp op) {
-  if (!op.getTile().hasOneUse())
+  if (!op.getStage() || !op.getTile().hasOneUse())
     return false;
-  auto dot = dyn_cast<DotOp>(*op.getTile().user_begin());
-  if (!dot || dot->getBlock() != op->getBlock() || !target.matrixInstruction(dot))
+  auto dot = dyn_cast<MatrixDotOp>(*op.getTile().user_begin());
+  if (!dot || dot->getBlock() != op->getBlock() || !dot.getInstruction())
     return false;
   for (Operation *between = op->getNextNode(); between != dot; between = between->getNextNode())
     if (!isMemoryEffectFree(between) && !isa<GlobalLoadOp, LoadSharedOp>(between))

@@ -166,7 +166,6 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](ScanOp scan) { emitScan(scan); })
       .Case([&](HistogramOp histogram) { emitHistogram(histogram); })
       .Case([&](GatherOp gather) { emitGather(gather); })
-      .Case([&](DotOp dot) { emitDot(dot); })
       .Case([&](ConvertLayoutOp op) {
         emitted[op.getResult()] = convert(of(op.getSrc()), op.getSrc().getType(), op.getType());
       })
@@ -174,7 +173,7 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case<IndexOp, SubsliceOp, ViewOp>([&](auto view) { emitView(view); })
       .Case([&](BufferLoadOp load) { emitBufferLoad(load); })
       .Case([&](BufferStoreOp store) { emitBufferStore(store); })
-      .Case([&](MatrixDotOp dot) { emitMatrixDot(dot); })
+      .Case([&](MatrixDotOp dot) { emitDot(dot); })
       .Case([&](StoreSharedOp store) { emitStoreShared(store); })
       .Case([&](LoadSharedOp load) { emitLoadShared(load); })
       .Case([&](AsyncCopyOp copy) { emitAsyncCopy(copy); })

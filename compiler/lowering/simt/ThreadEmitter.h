@@ -268,8 +268,7 @@ private:
   /// cheaper.
   std::pair<Value, Value> pairXor(Value value, int mask);
   Value shuffleFrom(Value value, Value lane);
-  void emitDot(triton::DotOp op);
-  void emitMatrixDot(MatrixDotOp op);
+  void emitDot(MatrixDotOp op);
   /// d = a * b + c; returns d.
   Values multiplyByInstruction(mlir::ValueRange abc, Type d, const MatrixInstruction &instruction);
   /// The same without one, from shared memory.

@@ -186,12 +186,7 @@ void LayoutAssigner::run() {
     if (unplaced && op->use_empty())
       op->erase();
   }
-  function.walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp, AtomicRMWOp>(op)) {
-      auto known = widths.find(op);
-      replaceAccess(op, known != widths.end() ? known->second : singleElements(op->getOperand(0).getType()));
-    }
-  });
+  replaceOperations();
   sinkConversions(function);
 }
 

@@ -74,6 +74,7 @@ private:
   void rewrite(mlir::Operation *op);
   void rewriteAccess(mlir::Operation *op);
   void rewriteDot(triton::DotOp op);
+  void replaceOperations();
   bool rewriteMerge(mlir::Operation *op); ///< whether values meet at it or behind it
   void setAll(mlir::Operation *op, LinearLayout layout);
   void setToValues(llvm::MutableArrayRef<mlir::OpOperand> operands, mlir::ValueRange targets);
@@ -85,6 +86,12 @@ private:
   bool warpGroups;
   analysis::AxisAnalysis facts;
   analysis::AccessAnalysis accesses;
+  /// How a `tt.dot` is multiplied: by an instruction of one warp, by warp groups, or else one by one.
+  struct Product {
+    MatrixAttr instruction = {};
+    bool warpGroups = false;
+  };
+  llvm::DenseMap<mlir::Operation *, Product> products;
   llvm::DenseMap<mlir::Operation *, AccessWidth> widths; ///< of loads, stores and updates of tiles
   llvm::DenseMap<mlir::Value, LinearLayout> layouts;
   std::vector<LinearLayout> resultLayouts; ///< of matrix instructions

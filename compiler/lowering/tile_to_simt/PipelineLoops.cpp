@@ -61,11 +61,11 @@ private:
   void emitPrologue();
   void rebuildLoop();
   void readShared(Copy &copy, Value stage);
-  DotOp findOpenProduct();
+  MatrixDotOp findOpenProduct();
 
   scf::ForOp loop;
   int64_t stages;
-  DotOp open; ///< the product that may go on while the next iteration begins, if there is one
+  MatrixDotOp open; ///< the product that may go on while the next iteration begins, if there is one
   ImplicitLocOpBuilder b;
   SmallVector<Copy> copies;
   llvm::SetVector<Operation *> slice; ///< what computes addresses, masks and carried scalars
@@ -84,7 +84,7 @@ static bool feedsDot(GlobalLoadOp load) {
     for (Operation *user : work.pop_back_val().getUsers()) {
       if (user->getBlock() != load->getBlock() || !seen.insert(user).second)
         continue;
-      if (auto dot = dyn_cast<DotOp>(user)) {
+      if (auto dot = dyn_cast<MatrixDotOp>(user)) {
         if (seen.contains(dot.getA().getDefiningOp()) || seen.contains(dot.getB().getDefiningOp()) ||
             dot.getA() == load.getResult() || dot.getB() == load.getResult())
           return true;
@@ -186,17 +186,17 @@ void LoopPipeliner::rewrite(int64_t mostBytes) {
   if (stages < 2)
     return;
   if ((open = findOpenProduct()))
-    open->setAttr(staysOpenAttr, b.getUnitAttr());
+    open.setPending(1);
   emitPrologue();
   rebuildLoop();
 }
 
 // None when anything else would have to wait for it.
-DotOp LoopPipeliner::findOpenProduct() {
-  auto dots = llvm::to_vector(loop.getBody()->getOps<DotOp>());
-  if (dots.size() != 1 || !dots.front()->hasAttr("simt.group"))
+MatrixDotOp LoopPipeliner::findOpenProduct() {
+  auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
+  if (dots.size() != 1 || !dots.front().getWarpGroups())
     return {};
-  DotOp dot = dots.front();
+  MatrixDotOp dot = dots.front();
   auto sum = dyn_cast<BlockArgument>(dot.getC());
   bool carries = sum && sum.getOwner() == loop.getBody() && sum.hasOneUse() && dot->hasOneUse() &&
                  loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getD();
@@ -206,7 +206,7 @@ DotOp LoopPipeliner::findOpenProduct() {
       return copy.load == operand.tile.getDefiningOp() && groupsReadRing(copy.ringType(stages), operand.axisK);
     });
   };
-  return carries && isRead(0) && isRead(1) ? dot : DotOp();
+  return carries && isRead(0) && isRead(1) ? dot : MatrixDotOp();
 }
 
 //===-- Rewriting ------------------------------------------------------------------------------------------------===//
@@ -365,8 +365,8 @@ void LoopPipeliner::readShared(Copy &copy, Value stage) {
 // Behind the last loop the rings' memory is free for others, unless a product there has its operands in rings too.
 static Operation *lastLoop(FuncOp function, ArrayRef<scf::ForOp> loops) {
   Operation *last = nullptr;
-  auto groups = function.walk([&](DotOp dot) {
-    bool isOutside = dot->hasAttr("simt.group") && !llvm::is_contained(loops, dot->getParentOp());
+  auto groups = function.walk([&](MatrixDotOp dot) {
+    bool isOutside = dot.getWarpGroups() && !llvm::is_contained(loops, dot->getParentOp());
     return isOutside ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (groups.wasInterrupted())
@@ -407,10 +407,10 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
           layout::chooseScratch(layoutOf(convert.getSrc().getType()), layoutOf(convert.getType()),
                                 int(8 * elementBytes), target.sharedMemoryBanks());
       bytes = std::max(bytes, scratch.offsets() * elementBytes);
-    } else if (op->hasAttr("simt.group")) {
+    } else if (auto dot = dyn_cast<MatrixDotOp>(op); dot && dot.getWarpGroups()) {
       int64_t all = 0;
       for (int number : {0, 1}) {
-        OperandTile operand = operandTile(cast<DotOp>(op), number);
+        OperandTile operand = operandTile(dot, number);
         auto ring = copied.find(operand.tile.getDefiningOp());
         if (ring == copied.end() || !groupsReadRing(ring->second, operand.axisK))
           all += int64_t(llvm::alignTo(uint64_t(tileBytes(operand.tile)), 1024));
@@ -418,7 +418,7 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
       operandBytes = std::max(operandBytes, all);
     } else if (isa<ReduceOp, ScanOp, GatherOp, HistogramOp, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp>(
                    op) ||
-               (isa<DotOp>(op) && !target.matrixInstruction(cast<DotOp>(op)))) {
+               (isa<MatrixDotOp>(op) && !cast<MatrixDotOp>(op).getInstruction())) {
       int64_t all = 0;
       for (Value operand : op->getOperands())
         all += tileBytes(operand) + 16;

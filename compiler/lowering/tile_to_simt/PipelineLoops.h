@@ -16,9 +16,6 @@ namespace heddle::simt {
 
 class GpuTarget;
 
-/// Marks products by groups of warps of which one is still on its way while the next iteration's begins.
-inline constexpr const char *staysOpenAttr = "simt.stays_open";
-
 /// Works on the one public tt.func of `module`. A loop's attribute `tt.num_stages` goes before `stages`; with fewer
 /// than 2 it stays as it is. Stages that shared memory has no room for are left out.
 mlir::LogicalResult pipelineLoops(mlir::ModuleOp module, const GpuTarget &target, int stages);

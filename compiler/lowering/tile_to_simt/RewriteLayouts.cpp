@@ -92,18 +92,40 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
   const LinearLayout &result = *own(dot.getD());
   setOperand(dot.getCMutable(), result);
   if (groupInstruction(dot)) {
-    dot->setAttr("simt.group", UnitAttr::get(dot.getContext()));
+    products[dot] = {.warpGroups = true};
     return; // the operands go to shared memory from wherever they are
   }
+  if (std::string advice = target.adviceFor(dot); !advice.empty())
+    dot.emitWarning(advice);
   std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot);
   if (!instruction) {
     for (OpOperand *operand : {&dot.getAMutable(), &dot.getBMutable()})
       setOperand(*operand, ownOrDefault(operand->get()));
     return;
   }
+  Type own = elementTypeOf(dot.getA().getType());
+  products[dot].instruction = MatrixAttr::get(dot.getContext(), instruction->m, instruction->n, instruction->k,
+                                              instruction->transposed, instruction->a == own ? Type() : instruction->a);
   layout::Shape split = warpsOf(dot);
   setOperand(dot.getAMutable(), target.operandLayout(*instruction, shapeOf(dot.getA()), split, 0));
   setOperand(dot.getBMutable(), target.operandLayout(*instruction, shapeOf(dot.getB()), split, 1));
+}
+
+// When every tile has its layout.
+void LayoutAssigner::replaceOperations() {
+  function.walk([&](Operation *op) {
+    if (isa<LoadOp, StoreOp, AtomicRMWOp>(op)) {
+      auto known = widths.find(op);
+      replaceAccess(op, known != widths.end() ? known->second : singleElements(op->getOperand(0).getType()));
+    } else if (auto dot = dyn_cast<DotOp>(op)) {
+      Product how = products.lookup(op);
+      OpBuilder b(op);
+      auto made = MatrixDotOp::create(b, op->getLoc(), dot.getType(), dot.getA(), dot.getB(), dot.getC(),
+                                      how.instruction, dot.getInputPrecision(), how.warpGroups);
+      dot.getD().replaceAllUsesWith(made.getD());
+      dot.erase();
+    }
+  });
 }
 
 bool LayoutAssigner::rewriteMerge(Operation *op) {

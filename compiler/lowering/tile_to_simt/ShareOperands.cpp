@@ -26,7 +26,7 @@ static layout::Order memoryOrder(Value tile) {
   return load && load.getAxis() == 0 ? layout::Order{0, 1} : layout::Order{1, 0};
 }
 
-OperandTile simt::operandTile(DotOp dot, int operand) {
+OperandTile simt::operandTile(MatrixDotOp dot, int operand) {
   Value tile = operand == 0 ? dot.getA() : dot.getB();
   int axisK = operand == 0 ? 1 : 0;
   auto trans = tile.getDefiningOp<TransOp>();
@@ -45,7 +45,7 @@ bool simt::groupsReadRing(SharedType ring, int axisK) {
   return found && (mayLieAcross(ring.getElementType()) || found->columnMajor == (axisK == 0));
 }
 
-static Operand shareOperand(ImplicitLocOpBuilder &b, DotOp dot, int number) {
+static Operand shareOperand(ImplicitLocOpBuilder &b, MatrixDotOp dot, int number) {
   auto [operand, turned, axisK] = operandTile(dot, number);
   if (auto load = operand.getDefiningOp<LoadSharedOp>(); load && groupsReadRing(load.getRing().getType(), axisK))
     return {load.getRing(), load.getStage(), turned, false};
@@ -58,7 +58,7 @@ static Operand shareOperand(ImplicitLocOpBuilder &b, DotOp dot, int number) {
 }
 
 // Behind the barrier that begins an iteration of a pipelined loop, if everything is there by then.
-static Operation *earlyPlace(DotOp dot) {
+static Operation *earlyPlace(MatrixDotOp dot) {
   Operation *barrier = nullptr;
   for (Operation &op : *dot->getBlock()) {
     if (&op == dot)
@@ -83,7 +83,7 @@ static void finishBehindLoop(ImplicitLocOpBuilder &b, Value open) {
     }
 }
 
-static void share(DotOp dot) {
+static void share(MatrixDotOp dot) {
   ImplicitLocOpBuilder b(dot.getLoc(), dot);
   Operand a = shareOperand(b, dot, 0), bb = shareOperand(b, dot, 1);
   if (a.copied || bb.copied)
@@ -104,10 +104,9 @@ static void share(DotOp dot) {
   Value started =
       DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.turned, bb.turned);
   b.setInsertionPoint(dot);
-  bool staysOpen = dot->hasAttr(staysOpenAttr);
-  Value done = DotWaitOp::create(b, dot.getType(), started, staysOpen ? 1 : 0);
+  Value done = DotWaitOp::create(b, dot.getType(), started, dot.getPending());
   dot.getD().replaceAllUsesWith(done);
-  if (staysOpen)
+  if (dot.getPending())
     finishBehindLoop(b, done);
   Operation *reads[] = {dot.getA().getDefiningOp(), dot.getB().getDefiningOp()};
   dot.erase();
@@ -122,12 +121,12 @@ static void share(DotOp dot) {
 }
 
 LogicalResult simt::shareOperands(ModuleOp module) {
-  SmallVector<DotOp> dots;
-  module.walk([&](DotOp dot) {
-    if (dot->hasAttr("simt.group"))
+  SmallVector<MatrixDotOp> dots;
+  module.walk([&](MatrixDotOp dot) {
+    if (dot.getWarpGroups())
       dots.push_back(dot);
   });
-  for (DotOp dot : dots)
+  for (MatrixDotOp dot : dots)
     share(dot);
   return success();
 }

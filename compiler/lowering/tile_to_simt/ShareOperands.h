@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products that are marked `simt.group` (AssignLayouts.h) read their operands from shared memory: from the rings that
+// Products by warp groups (`simt.dot ... warp_groups`) read their operands from shared memory: from the rings that
 // pipelined loops have, or from a copy of the tile made for the product. In a pipelined loop the product begins before
 // the copies for later iterations do, and is waited for where it stood.
 #pragma once
@@ -14,7 +14,7 @@ struct OperandTile {
   bool turned;
   int axisK; ///< of the tile, which the product sums over
 };
-OperandTile operandTile(triton::DotOp dot, int operand);
+OperandTile operandTile(MatrixDotOp dot, int operand);
 
 /// Whether groups of warps can read a tile where it lies in such a ring: as it is swizzled, and elements of 8 bits
 /// along K. Otherwise the product needs a copy.

@@ -299,7 +299,7 @@ private:
     MatrixAttr instruction;
     if (auto mfma = dyn_cast<ttg::AmdMfmaAttr>(d)) {
       ArrayRef<int64_t> size = mfma.getInstrShape();
-      instruction = MatrixAttr::get(op.getContext(), size[0], size[1], size[2], mfma.getIsTransposed());
+      instruction = MatrixAttr::get(op.getContext(), size[0], size[1], size[2], mfma.getIsTransposed(), Type());
       int64_t depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
       int64_t least = left.getKWidth() * (threads.lanes / size[0]);
       if (left.getKWidth() != right.getKWidth() || depth < least)

@@ -25,3 +25,14 @@ tt.func @scalars(%p: !tt.ptr<i32>, %v: i32) {
   simt.store %p, %1 : !tt.ptr<i32>
   tt.return
 }
+
+#dot = #simt.linear<register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 4], [0, 8]], warp = [], shape = [16, 16]>
+
+// CHECK-LABEL: tt.func @products
+tt.func @products(%a: tensor<16x16xf16, #dot>, %c: tensor<16x16xf32, #dot>, %f: tensor<16x16xf8E4M3FN, #dot>) {
+  // CHECK: simt.dot %{{.*}}, %{{.*}}, %{{.*}} warp_groups pending 1 :
+  %0 = simt.dot %a, %a, %c warp_groups pending 1 : tensor<16x16xf16, #dot> * tensor<16x16xf16, #dot> -> tensor<16x16xf32, #dot>
+  // CHECK: simt.dot %{{.*}}, %{{.*}}, %{{.*}} by <16, 16, 16, transposed = true, as = f16> :
+  %1 = simt.dot %f, %f, %c by <16, 16, 16, transposed = true, as = f16> : tensor<16x16xf8E4M3FN, #dot> * tensor<16x16xf8E4M3FN, #dot> -> tensor<16x16xf32, #dot>
+  tt.return
+}

@@ -42,6 +42,14 @@ tt.func @s28(%x: tensor<8xi32>) {
 
 // -----
 
+tt.func @unknown(%x: tensor<8xi32>) {
+  // expected-error @+1 {{has no attribute `simt.vector`}}
+  %y = arith.addi %x, %x {simt.vector = 2 : i64} : tensor<8xi32>
+  tt.return
+}
+
+// -----
+
 tt.func @s28_place(%x: tensor<8xi32>) {
   // expected-error @+1 {{has `simt.span` 2 : i64: it is an integer, of `tt.reshape`}}
   %y = arith.addi %x, %x {simt.span = 2 : i64} : tensor<8xi32>
