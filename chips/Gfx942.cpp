@@ -43,7 +43,12 @@ const Chip gfx942Chip = {
                 {MatrixOperand::TF32, 16, 16, 8, "f32.16x16x8.xf32"},
                 {MatrixOperand::F32, 32, 32, 2, "f32.32x32x2f32"},
                 {MatrixOperand::F32, 16, 16, 4, "f32.16x16x4f32"},
-                {MatrixOperand::F64, 16, 16, 4, "f64.16x16x4f64"}},
+                {MatrixOperand::F64, 16, 16, 4, "f64.16x16x4f64"},
+                // of 4 x 64: 16 instructions of 16 blocks each, which read the same A
+                {MatrixOperand::F16, 4, 64, 64, "f32.4x4x4f16"},
+                {MatrixOperand::BF16, 4, 64, 64, "f32.4x4x4bf16.1k"},
+                {MatrixOperand::I8, 4, 64, 64, "i32.4x4x4i8"},
+                {MatrixOperand::F32, 4, 64, 16, "f32.4x4x1f32"}},
     .barriers = {.perBlock = 1, .ordersMemory = false},
     .sharedCopies = {.laneBits = {32}, .addressPerLane = false},
     .globalSums = {AtomicSum::F32, AtomicSum::F64, AtomicSum::F16x2, AtomicSum::BF16x2},

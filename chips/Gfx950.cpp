@@ -48,7 +48,12 @@ const Chip gfx950Chip = {
                 {MatrixOperand::Fp8, 16, 16, 32, "f32.16x16x32"},
                 {MatrixOperand::F32, 32, 32, 2, "f32.32x32x2f32"},
                 {MatrixOperand::F32, 16, 16, 4, "f32.16x16x4f32"},
-                {MatrixOperand::F64, 16, 16, 4, "f64.16x16x4f64"}},
+                {MatrixOperand::F64, 16, 16, 4, "f64.16x16x4f64"},
+                // of 4 x 64: 16 instructions of 16 blocks each, which read the same A
+                {MatrixOperand::F16, 4, 64, 64, "f32.4x4x4f16"},
+                {MatrixOperand::BF16, 4, 64, 64, "f32.4x4x4bf16.1k"},
+                {MatrixOperand::I8, 4, 64, 64, "i32.4x4x4i8"},
+                {MatrixOperand::F32, 4, 64, 16, "f32.4x4x1f32"}},
     .scaledMatmuls = true,
     .barriers = {.perBlock = 1, .ordersMemory = false},
     .sharedCopies = {.laneBits = {32, 96, 128}, .addressPerLane = false},

@@ -132,6 +132,17 @@ def gemm_f8(random, chip):
     return (1,), dict(a=a, b=b, c=np.zeros((32, 64), np.float32)), dict(c=values[a] @ values[b]), 1e-6
 
 
+def gemm_wide(random, chip):
+    a, b = eighths(random, 4, 128), eighths(random, 128, 128)
+    halves = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in (a, b)]
+    return (1,), dict(a=halves[0], b=halves[1], c=np.zeros((4, 128), np.float32)), dict(c=a @ b), 0
+
+
+def gemm_tall(random, chip):
+    a, b = eighths(random, 128, 32), eighths(random, 32, 8)
+    return (1,), dict(a=a, b=b, c=np.zeros((128, 8), np.float32)), dict(c=a @ b), 0
+
+
 def carried(random, chip):
     x, turns = eighths(random, 2, 256), 5
     a, b = x[0].copy(), x[1].copy()
@@ -199,7 +210,7 @@ def buffer_types(random, chip):
 KERNELS = dict(buffer_transpose=buffer_transpose, buffer_atomics=buffer_atomics, lds_views=lds_views, gemm_ring_16n=gemm_ring,
                gemm_ring_32t=gemm_ring, row_norm=row_norm, shapes=shapes, slots=slots, dot_fma=dot_fma,
                async_stream_w32=async_stream, gemm_pipeline_two_stages=gemm_stages, attn=attention, gemm_i8=gemm_i8,
-               gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, carried=carried, three_d=three_d, mixed=mixed, slices=slices, parts=parts,
+               gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, gemm_bf16_4x64=gemm_wide, gemm_fp32_64x4=gemm_tall, carried=carried, three_d=three_d, mixed=mixed, slices=slices, parts=parts,
                masked_copy=masked_copy, reinterpreted=reinterpreted, buffer_types=buffer_types)
 ONLY = dict(gemm_fp8e4b8="gfx942", gemm_fp8e4nv="gfx950")
 

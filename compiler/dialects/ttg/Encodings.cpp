@@ -135,7 +135,7 @@ void AmdMfmaAttr::print(AsmPrinter &printer) const {
 }
 
 LogicalResult AmdMfmaAttr::verify(EmitError emitError, int64_t version, ArrayRef<int64_t> warps,
-                                  ArrayRef<int64_t> shape, bool, ArrayRef<int64_t> tiles, int64_t bits) {
+                                  ArrayRef<int64_t> shape, bool transposed, ArrayRef<int64_t> tiles, int64_t bits) {
   // Rule G7: CDNA 3 (version 3) or CDNA 4 (version 4).
   if (version != 3 && version != 4)
     return emitError() << "version " << version << " of matrix instructions is neither 3 (gfx942) nor 4 (gfx950)";
@@ -145,6 +145,9 @@ LogicalResult AmdMfmaAttr::verify(EmitError emitError, int64_t version, ArrayRef
   if (!known)
     return emitError() << "`instrShape` is " << textOf(shape)
                        << ": M and N are 16 and 16, 32 and 32, 64 and 4 or 4 and 64, then comes K";
+  if (shape[0] != shape[1] && transposed != (shape[0] > shape[1]))
+    return emitError() << "`isTransposed` is " << (transposed ? "true" : "false") << " for `instrShape` "
+                       << textOf(shape) << ": results of 64 x 4 are transposed, of 4 x 64 not";
   if (failed(verifyPowers(emitError, "instrShape", shape)) || failed(verifyPowers(emitError, "warpsPerCTA", warps)) ||
       failed(verifyPowers(emitError, "tilesPerWarp", tiles)))
     return failure();

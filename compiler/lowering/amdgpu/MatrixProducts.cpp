@@ -45,12 +45,19 @@ std::optional<MatrixOperand> multipliedAs(DotOp dot, bool nativeFp8, const Chip 
 
 /// Four results of a lane are contiguous, of f64 one.
 void fillResults(MatrixInstruction &made, int64_t lanes) {
-  int64_t perGroup = made.a.isF64() ? 1 : 4, groups = made.m * made.n / lanes / perGroup, step = lanes / made.m;
+  int64_t perGroup = made.a.isF64() ? 1 : 4, groups = made.m * made.n / lanes / perGroup;
+  int64_t step = lanes / std::max(made.m, made.n);
   for (int64_t group = 0; group < groups; ++group)
     for (int64_t i = 0; i < perGroup; ++i) {
       int64_t at = group * step * perGroup + i;
       made.results.push_back(made.transposed ? std::pair(int64_t(0), at) : std::pair(at, int64_t(0)));
     }
+}
+
+/// Of 4 x 64; transposed, as A and B change places, of 64 x 4.
+bool isOfShape(const WarpMatmul &row, MatrixAttr wanted) {
+  bool swapped = row.m != row.n && wanted.getTransposed();
+  return wanted.getM() == (swapped ? row.n : row.m) && wanted.getN() == (swapped ? row.m : row.n);
 }
 
 /// Results are those of 32 x 32 where every wave of a block gets some.
@@ -61,6 +68,9 @@ constexpr int64_t manyResults = 128 * 64;
 MatrixInstruction AmdTarget::instructionOf(const WarpMatmul &row, ElementTypes types, bool transposed) const {
   int64_t kPerLane = row.k / (lanesPerWarp() / row.m);
   MatrixInstruction made{.m = row.m, .n = row.n, .k = row.k, .kWidth = kPerLane, .kPerLane = kPerLane};
+  made.pieces = row.n / row.m;
+  if (transposed)
+    std::swap(made.m, made.n);
   made.name = row.name;
   made.a = types.a;
   made.b = types.b;
@@ -82,7 +92,9 @@ std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
     return std::nullopt;
   bool isLarge = rows >= 32 && columns >= 32 && rows * columns >= manyResults;
   for (const WarpMatmul &row : chip.matmuls) {
-    if (row.operand != *type || (row.m == 32 && !isLarge) || rows < row.m || columns < row.n || depth < row.k)
+    bool isSquare = row.m == row.n; // the others have no operand layout that is read 16 bytes at a time
+    if (!isSquare || row.operand != *type || (row.m == 32 && !isLarge) || rows < row.m || columns < row.n ||
+        depth < row.k)
       continue;
     Type as = isFp8(a) && *type == MatrixOperand::F16 ? Type(Float16Type::get(dot.getContext())) : Type();
     MatrixInstruction made =
@@ -105,7 +117,7 @@ std::optional<MatrixInstruction> AmdTarget::findInstruction(MatrixDotOp dot, std
     type.reset(); // a named instruction multiplies the types of its operands
   std::string depths;
   for (const WarpMatmul &row : chip.matmuls) {
-    if (!type || row.operand != *type || row.m != wanted.getM() || row.n != wanted.getN())
+    if (!type || row.operand != *type || !isOfShape(row, wanted))
       continue;
     if (row.k == wanted.getK())
       return instructionOf(row, {a, b, d}, wanted.getTransposed());
@@ -171,7 +183,8 @@ SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction
   else if (element.isBF16())
     operand = VectorType::get(shape.kPerLane, builder.getI16Type());
   else
-    operand = bits > 64 ? Type(VectorType::get(bits / 32, builder.getI32Type())) : Type(builder.getI64Type());
+    operand = bits > 64 ? Type(VectorType::get(bits / 32, builder.getI32Type()))
+                        : Type(builder.getIntegerType(unsigned(bits)));
   auto joined = [&](ValueRange words) -> Value {
     if (words.size() == 1)
       return LLVM::BitcastOp::create(builder, operand, words[0]);
@@ -184,8 +197,12 @@ SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction
   Value sum = LLVM::PoisonOp::create(builder, result);
   for (auto [i, value] : llvm::enumerate(c))
     sum = LLVM::InsertElementOp::create(builder, sum, value, i32(builder, int64_t(i)));
-  Value zero = i32(builder, 0); // nothing is broadcast or permuted
-  sum = call(builder, result, "llvm.amdgcn.mfma." + name, {joined(a), joined(b), sum, zero, zero, zero});
+  // Of pieces, all blocks read the block `piece` of the narrow operand.
+  size_t words = b.size() / size_t(shape.pieces);
+  Value zero = i32(builder, 0), broadcast = i32(builder, llvm::Log2_64(uint64_t(shape.pieces)));
+  for (int64_t piece = 0; piece < shape.pieces; ++piece)
+    sum = call(builder, result, "llvm.amdgcn.mfma." + name,
+               {joined(a), joined(b.slice(size_t(piece) * words, words)), sum, broadcast, i32(builder, piece), zero});
   SmallVector<Value> results;
   for (size_t i = 0; i < c.size(); ++i)
     results.push_back(LLVM::ExtractElementOp::create(builder, sum, i32(builder, int64_t(i))));

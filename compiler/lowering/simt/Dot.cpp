@@ -99,6 +99,22 @@ private:
 };
 } // namespace
 
+/// Where the wide operand of 4 x 64 or 64 x 4 has what the lanes of the narrow one have along K; else `along` itself.
+static SmallVector<int64_t> alongWide(ArrayRef<int64_t> along, const layout::LinearLayout &narrow, int k,
+                                      int64_t pieces) {
+  SmallVector<int64_t> wide;
+  int firstBit = narrow.inputBits(layout::Dim::Lane) - int(llvm::Log2_64(uint64_t(pieces)));
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    int64_t start = 0;
+    for (int bit = 0; piece >> bit; ++bit)
+      if (piece >> bit & 1)
+        start ^= narrow.basis(layout::Dim::Lane, firstBit + bit, tileDim(k));
+    for (int64_t each : along)
+      wide.push_back(start ^ each);
+  }
+  return wide;
+}
+
 // The places on K that a thread has go to the instructions in their order: what each multiplies is the same for A and
 // B, and that is all a sum over K needs.
 ThreadEmitter::Values ThreadEmitter::multiplyByInstruction(ValueRange abc, Type d,
@@ -135,7 +151,9 @@ ThreadEmitter::Values ThreadEmitter::multiplyByInstruction(ValueRange abc, Type 
       value = convertFloat(value, dElement, instruction.d, false);
   Fragments a(b, threadType(instruction.a)), bb(b, threadType(instruction.b));
   SmallVector<int64_t> batches = rank == 3 ? dMap.along(0) : SmallVector<int64_t>{0};
-  SmallVector<int64_t> places = aMap.along(n);
+  bool isTall = instruction.m > instruction.n && instruction.pieces > 1;
+  SmallVector<int64_t> places = isTall ? bMap.along(m) : aMap.along(n); // of the operand that has fewer
+  const layout::LinearLayout &narrow = layoutOf(isTall ? bType : aType);
   for (size_t first = 0; first < places.size(); first += size_t(instruction.kPerLane))
     for (int64_t batch : batches)
       for (int64_t row : dMap.along(m)) {
@@ -151,8 +169,9 @@ ThreadEmitter::Values ThreadEmitter::multiplyByInstruction(ValueRange abc, Type 
             c.push_back(accumulators[registers.back()]);
           }
           ArrayRef<int64_t> along = ArrayRef<int64_t>(places).slice(first, size_t(instruction.kPerLane));
-          const auto &left = a.get(batch, row, along, instruction.aRows, elementA);
-          const auto &right = bb.get(batch, column, along, {0}, elementB);
+          SmallVector<int64_t> wide = alongWide(along, narrow, isTall ? m : n, instruction.pieces);
+          const auto &left = a.get(batch, row, isTall ? wide : along, instruction.aRows, elementA);
+          const auto &right = bb.get(batch, column, isTall ? along : wide, {0}, elementB);
           SmallVector<Value> products = target.multiply(b, instruction, left, right, c);
           for (auto [reg, value] : llvm::zip(registers, products))
             accumulators[reg] = value;

@@ -28,6 +28,7 @@ struct MatrixInstruction {
   int64_t m = 0, n = 0, k = 0;
   int64_t kWidth = 0;                ///< neighbours along k that the operands' layouts keep in one thread
   int64_t kPerLane = 0;              ///< elements of a row of A, or of a column of B, that a thread gives
+  int64_t pieces = 1;                ///< the wider operand of 4 x 64 or 64 x 4: a thread gives so many times kPerLane
   const char *name = nullptr;        ///< the target's own
   mlir::Type a = {}, b = {}, d = {}; ///< the types that are multiplied and added; elements of others are converted
   llvm::SmallVector<int64_t, 2> aRows = {0}; ///< rows of A of which a thread gives elements, counted from its first

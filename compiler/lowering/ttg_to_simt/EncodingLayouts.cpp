@@ -58,9 +58,6 @@ static FailureOr<LinearLayout> unchecked(Attribute encoding, ArrayRef<int64_t> s
   auto operand = dyn_cast<ttg::DotOperandAttr>(encoding);
   if (operand && !mfma)
     mfma = dyn_cast<ttg::AmdMfmaAttr>(operand.getParent());
-  if (mfma && mfma.getInstrShape()[0] != mfma.getInstrShape()[1])
-    return emitError() << "instructions of " << mfma.getInstrShape()[0] << "x" << mfma.getInstrShape()[1]
-                       << " results are not compiled: use 16x16 or 32x32";
   return llvm::TypeSwitch<Attribute, Result>(encoding)
       .Case([&](ttg::BlockedAttr blocked) -> Result {
         return layout::blocked(shapeOf(shape), shapeOf(blocked.getSizePerThread()),

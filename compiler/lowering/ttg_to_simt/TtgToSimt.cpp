@@ -301,7 +301,7 @@ private:
       ArrayRef<int64_t> size = mfma.getInstrShape();
       instruction = MatrixAttr::get(op.getContext(), size[0], size[1], size[2], mfma.getIsTransposed(), Type());
       int64_t depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
-      int64_t least = left.getKWidth() * (threads.lanes / size[0]);
+      int64_t least = left.getKWidth() * (threads.lanes / std::min(size[0], size[1]));
       if (left.getKWidth() != right.getKWidth() || depth < least)
         return op.emitOpError() << "has kWidth " << left.getKWidth() << " and " << right.getKWidth() << " and K "
                                 << depth << ": both are alike, and K is " << least << " or more";

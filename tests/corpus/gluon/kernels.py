@@ -363,7 +363,6 @@ for ty, k3, k4, acc, out in (('i8', 32, 64, gl.int32, 'i32'), ('fp8e4b8', 32, No
         t['gfx950'] = dict(M=32, N=64, K=64, mma=gl.amd.AMDMFMALayout(version=4, instr_shape=[16, 16, k4], transposed=False, warps_per_cta=[2, 2]), KW=kw[1], ACC=acc)
     add(f'gemm_{ty}', gemm_types, 4, {'a': f'*{ty}:16', 'b': f'*{ty}:16', 'c': f'*{out}:16'}, t)
 
-
 @gluon.jit
 def carried(x, out, n, B: gl.constexpr):
     lay: gl.constexpr = gl.BlockedLayout([1], [64], [1], [0])
@@ -518,3 +517,11 @@ def buffer_types(a, b, c, d, n, B: gl.constexpr):
 
 
 add('buffer_types', buffer_types, 2, {'a': '*i8:16', 'b': '*i64:16', 'c': '*fp64:16', 'd': '*fp32:16', 'n': 'i32:16'}, {t: dict(B=512) for t in both})
+
+
+# results of 4 x 64 and of 64 x 4: the narrow operand is broadcast to 16 blocks
+for name, ty, shape, kw, sizes in (('gemm_bf16_4x64', 'bf16', [4, 64, 64], 4, dict(M=4, N=128, K=128)),
+                                   ('gemm_fp32_64x4', 'fp32', [64, 4, 16], 1, dict(M=128, N=8, K=32))):
+    add(name, gemm_types, 2, {'a': f'*{ty}:16', 'b': f'*{ty}:16', 'c': '*fp32:16'},
+        {t: dict(mma=gl.amd.AMDMFMALayout(version=v, instr_shape=shape, transposed=shape[0] == 64, warps_per_cta=[2, 1] if shape[0] == 64 else [1, 2]),
+                 KW=kw, ACC=gl.float32, **sizes) for t, v in (('gfx942', 3), ('gfx950', 4))})

@@ -31,6 +31,9 @@ tt.func private @g7(tensor<16x16xf16, #ttg.amd_mfma<{version = 1, warpsPerCTA = 
 // expected-error @+1 {{`instrShape` is [16, 32, 8]}}
 tt.func private @g8(tensor<16x16xf16, #ttg.amd_mfma<{version = 3, warpsPerCTA = [1, 1], instrShape = [16, 32, 8], isTransposed = true}>>)
 // -----
+// expected-error @+1 {{`isTransposed` is true for `instrShape` [4, 64, 64]: results of 64 x 4 are transposed, of 4 x 64 not}}
+tt.func private @g8_transposed(tensor<4x64xf32, #ttg.amd_mfma<{version = 3, warpsPerCTA = [1, 1], instrShape = [4, 64, 64], isTransposed = true}>>)
+// -----
 // expected-error @+1 {{`elementBitWidth` is 16, not 32 or 64}}
 tt.func private @g9(tensor<16x16xf16, #ttg.amd_mfma<{version = 3, warpsPerCTA = [1, 1], instrShape = [16, 16, 16], isTransposed = true, elementBitWidth = 16}>>)
 // -----
