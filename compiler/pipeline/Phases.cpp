@@ -11,6 +11,7 @@
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "compiler/lowering/simt/InsertBarriers.h"
+#include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
@@ -140,8 +141,16 @@ LogicalResult ttgToSimt(Compilation &compilation) {
   return simt::convertTtgToSimt(*compilation.module, *compilation.gpuTarget, *compilation.ttg);
 }
 
+LogicalResult placeSharedMemory(Compilation &compilation) {
+  return simt::placeSharedMemory(*compilation.module, compilation.gpuTarget->sharedMemoryBytes());
+}
+
 LogicalResult insertBarriers(Compilation &compilation) {
   return simt::insertBarriers(*compilation.module);
+}
+
+LogicalResult verifyHazards(Compilation &compilation) {
+  return simt::verifyHazards(*compilation.module);
 }
 
 LogicalResult pipelineLoops(Compilation &compilation) {
@@ -299,7 +308,6 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
     {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {"tt.dot", "tt.load", "tt.store", "tt.atomic_rmw"}, Entrance::Tile},
     {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
-    {"insert-barriers", Level::Simt, "orders accesses to shared memory", nullptr, insertBarriers, input, {}},
     {"pipeline-loops", Level::Simt,
      "(sm_90) copies what matrix products in loops read to shared memory, some iterations ahead", nullptr, pipelineLoops,
      ours, {}, Entrance::Tile},
@@ -307,6 +315,11 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      shareOperands, ours, {}, Entrance::Tile},
     {"simplify-pipelines", Level::Simt, "drops and hoists what is now computed ahead", "cse,loop-invariant-code-motion",
      nullptr, ours, {}},
+    {"place-shared-memory", Level::Simt, "gives each memory object its bytes of shared memory", nullptr, placeSharedMemory,
+     input, {}},
+    {"insert-barriers", Level::Simt, "orders accesses to memory objects", nullptr, insertBarriers, input, {}},
+    {"verify-hazards", Level::Simt, "proves that accesses to the same bytes of memory objects are ordered", nullptr,
+     verifyHazards, ours, {}},
     {"simt-to-threads", Level::Thread, "writes what one thread does with its registers", nullptr, simtToThreads, input,
      {"tt.", "simt."}},
     {"expand-math", Level::Thread, "replaces math functions by polynomials, so that no library is called",

@@ -39,6 +39,9 @@ struct AccessWidth {
 /// The lowest registers that are contiguous along the axis, `most` at most.
 int64_t contiguousRegisters(const layout::LinearLayout &layout, AccessWidth width, int64_t most);
 
+/// Where a memory object begins: chips read the rows of swizzled tiles by the bits of their addresses.
+inline constexpr int64_t memoryAlignment = 1024;
+
 /// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`.
 struct OperandLayout {
   bool columnMajor;     ///< the first axis is contiguous

@@ -86,11 +86,16 @@ def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
 def Simt_AllocOp : Simt_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "memory for a ring of tiles, from here to the last use in this block";
   let description = [{
-    Rings that are not alive at the same time may share their bytes: between the last access to one and this operation
-    is a barrier.
+    place-shared-memory says at which byte of the block's shared memory it begins. Rings that are not alive at the same
+    time may share their bytes: between the last access to one and the first to the other is a barrier.
   }];
+  let arguments = (ins OptionalAttr<I64Attr>:$start);
   let results = (outs Simt_SharedType:$ring);
-  let assemblyFormat = "attr-dict `:` qualified(type($ring))";
+  let builders = [OpBuilder<(ins "::heddle::simt::SharedType":$ring), [{
+    build($_builder, $_state, ring, ::mlir::IntegerAttr());
+  }]>];
+  let assemblyFormat = "(`at` $start^)? attr-dict `:` qualified(type($ring))";
+  let hasVerifier = 1;
 }
 
 def Simt_IndexOp : Simt_Op<"index", [Pure]> {

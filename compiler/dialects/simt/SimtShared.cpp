@@ -199,6 +199,13 @@ static bool arePaddedAlike(SharedType a, SharedType b) {
   return a.getIntervals() == b.getIntervals() && a.getPaddings() == b.getPaddings();
 }
 
+LogicalResult AllocOp::verify() {
+  // Rule S34: a place where memory objects may begin.
+  if (std::optional<uint64_t> start = getStart(); start && (int64_t(*start) < 0 || *start % memoryAlignment))
+    return emitOpError() << "begins at byte " << int64_t(*start) << ": it is a multiple of " << memoryAlignment;
+  return success();
+}
+
 LogicalResult IndexOp::verify() {
   SharedType ring = getRing().getType(), tile = getTile().getType();
   // Rule S15: a tile of the ring.

@@ -2,6 +2,7 @@
 // Memory objects of shared memory: where they lie, their views, copies into them, and reads of them, by the target's
 // matrix loads where the layouts allow.
 #include "compiler/layout/MatrixLoad.h"
+#include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/IR/Matchers.h"
@@ -13,74 +14,35 @@ using namespace heddle::triton;
 
 //===-- Places ---------------------------------------------------------------------------------------------------===//
 
-namespace {
-struct Ring {
-  AllocOp alloc;
-  int first, last; ///< numbers of operations between which it lives
-  int64_t start, bytes;
-};
-} // namespace
-
-// Chips read the rows of swizzled tiles by the bits of their addresses.
-static constexpr int64_t ringAlignment = 1024;
-
-/// Of a memory object and of its views.
-static SmallVector<Operation *> usersOf(Value memory) {
-  SmallVector<Operation *> users;
-  for (Operation *user : memory.getUsers()) {
-    users.push_back(user);
-    if (isa<IndexOp, SubsliceOp, ViewOp>(user))
-      llvm::append_range(users, usersOf(user->getResult(0)));
-  }
-  return users;
-}
-
-void ThreadEmitter::placeRings() {
-  DenseMap<Operation *, int> firstNumbers, lastNumbers; // of the operation, and of what is in it
-  int next = 0;
-  source.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { firstNumbers[op] = next++; });
-  source.getBody().walk<WalkOrder::PostOrder>([&](Operation *op) {
-    int last = firstNumbers[op];
-    for (Region &region : op->getRegions())
-      for (Operation &inner : region.getOps())
-        last = std::max(last, lastNumbers[&inner]);
-    lastNumbers[op] = last;
-  });
-  SmallVector<Ring> rings;
-  source.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-    SharedType type = alloc.getRing().getType();
-    Ring ring{alloc, firstNumbers[alloc], firstNumbers[alloc], 0,
-              int64_t(llvm::alignTo(uint64_t(type.getBytes()), ringAlignment))};
+LogicalResult ThreadEmitter::findMemory() {
+  Operation *last = nullptr;
+  bool endsInEntry = source.getBody().hasOneBlock();
+  auto found = source.walk([&](AllocOp alloc) {
+    if (!alloc.getStart()) {
+      (void)refuse(alloc, "it has no place in shared memory: run place-shared-memory first");
+      return WalkResult::interrupt();
+    }
     for (Operation *user : usersOf(alloc.getRing())) {
-      Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user);
-      bool isPassedOn = user->hasTrait<mlir::OpTrait::IsTerminator>() || isa<scf::ForOp, scf::WhileOp>(user);
-      ring.last = here && !isPassedOn ? std::max(ring.last, lastNumbers[here]) : next;
+      Operation *here = source.getBody().front().findAncestorOpInBlock(*user);
+      endsInEntry &= here && !user->hasTrait<mlir::OpTrait::IsTerminator>() && !isa<scf::ForOp, scf::WhileOp>(user);
+      if (here && (!last || last->isBeforeInBlock(here)))
+        last = here;
     }
-    // The lowest place that no living ring has.
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (const Ring &other : rings)
-        if (other.first <= ring.last && ring.first <= other.last && other.start < ring.start + ring.bytes &&
-            ring.start < other.start + other.bytes) {
-          ring.start = other.start + other.bytes;
-          moved = true;
-        }
-    }
-    ringStarts[alloc] = ring.start;
-    ringBytes = std::max(ringBytes, ring.start + ring.bytes);
-    rings.push_back(ring);
+    return WalkResult::advance();
   });
-  if (rings.empty())
-    return;
-  shared.firstByte = ringBytes;
-  shared.alignment = ringAlignment;
-  int last = llvm::max_element(rings, [](const Ring &x, const Ring &y) { return x.last < y.last; })->last;
-  if (source.getBody().hasOneBlock())
+  if (found.wasInterrupted())
+    return failure();
+  shared.firstByte = placedBytes(source);
+  if (!shared.firstByte)
+    return success();
+  shared.alignment = memoryAlignment;
+  if (endsInEntry)
     for (BarrierOp barrier : source.getBody().getOps<BarrierOp>())
-      if (firstNumbers[barrier] > last) {
-        ringsEnd = barrier;
+      if (!last || last->isBeforeInBlock(barrier)) {
+        memoryEnd = barrier;
         break;
       }
+  return success();
 }
 
 Value ThreadEmitter::sharedStart() {
@@ -88,7 +50,7 @@ Value ThreadEmitter::sharedStart() {
 }
 
 Value ThreadEmitter::stageOf(Value ring, Value stage) {
-  int64_t start = ringStarts.lookup(ring.getDefiningOp());
+  auto start = int64_t(*ring.getDefiningOp<AllocOp>().getStart());
   Value offset = arith::MulIOp::create(b, scalar(stage), i32(cast<SharedType>(ring.getType()).getTileBytes()));
   if (start)
     offset = arith::AddIOp::create(b, offset, i32(start));
@@ -98,7 +60,7 @@ Value ThreadEmitter::stageOf(Value ring, Value stage) {
 //===-- Views ----------------------------------------------------------------------------------------------------===//
 
 void ThreadEmitter::emitAlloc(AllocOp op) {
-  emitted[op.getRing()] = {sharedPointer(sharedStart(), i32(ringStarts.lookup(op))), i32(0)};
+  emitted[op.getRing()] = {sharedPointer(sharedStart(), i32(int64_t(*op.getStart()))), i32(0)};
 }
 
 void ThreadEmitter::emitView(Operation *op) {

@@ -24,7 +24,8 @@ LogicalResult ThreadEmitter::run() {
   createEntry();
   if (auto waits = source.getBody().front().getOps<GridDependencyWaitOp>(); waits.empty())
     kernel.dependentLaunch = target.waitForLaunchBefore(b);
-  placeRings();
+  if (mlir::failed(findMemory()))
+    return failure();
   source.walk([&](DotSharedOp) { publishes = true; });
   source.walk([&](AssertOp) { mayFail = true; });
   emitBody();
@@ -187,7 +188,7 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](DotWaitOp wait) { emitDotWait(wait); })
       .Case([&](BarrierOp barrier) {
         meet();
-        if (barrier == ringsEnd)
+        if (barrier == memoryEnd)
           shared.freeBytesBelow();
       })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })

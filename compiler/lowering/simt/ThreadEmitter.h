@@ -210,8 +210,8 @@ private:
                              int64_t together = 1);
 
   //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
-  void placeRings();   ///< below the scratch memory, each where no other lives at the same time
-  Value sharedStart(); ///< the first byte of the block's shared memory
+  mlir::LogicalResult findMemory(); ///< which bytes memory objects have: scratch memory comes after them
+  Value sharedStart();              ///< the first byte of the block's shared memory
   /// A tile in shared memory, as a thread addresses it.
   struct Memory {
     Value base;                 ///< a pointer
@@ -296,10 +296,8 @@ private:
   llvm::DenseMap<Value, Values> emitted;
   llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
   std::map<std::pair<uint64_t, Dim>, std::vector<std::pair<LinearLayout, Value>>> parts;
-  std::map<uint64_t, Value> owners;                      ///< by the bits of the thread's number that must be 0
-  llvm::DenseMap<mlir::Operation *, int64_t> ringStarts; ///< of simt.alloc, in bytes
-  int64_t ringBytes = 0;                                 ///< scratch memory lies behind so many
-  mlir::Operation *ringsEnd = nullptr;                   ///< or, behind this barrier, anywhere
+  std::map<uint64_t, Value> owners;     ///< by the bits of the thread's number that must be 0
+  mlir::Operation *memoryEnd = nullptr; ///< the barrier after which no memory object is used
   struct SharedRead;
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<SharedRead>> sharedReads; ///< of simt.load_shared
   SharedMemory shared;

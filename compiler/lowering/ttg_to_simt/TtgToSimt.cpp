@@ -150,7 +150,7 @@ private:
           return replace(op, ExtractSliceOp::create(b, loc, from.getType(), from.getSrc(), from.getStaticOffsets()));
         })
         .Case([&](ttg::LocalAllocOp from) {
-          auto ring = AllocOp::create(b, loc, op->getResult(0).getType());
+          auto ring = AllocOp::create(b, loc, cast<SharedType>(op->getResult(0).getType()));
           if (from.getSrc())
             StoreSharedOp::create(b, loc, from.getSrc(), ring, Value());
           return replace(op, ring);

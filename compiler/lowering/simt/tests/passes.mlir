@@ -1,12 +1,17 @@
 // Hand-written simt IR through the passes of its level; the module says which chip and how many warps it is for.
-// RUN: heddle-opt %s --heddle-insert-barriers | FileCheck %s --check-prefix=BARRIERS
-// RUN: heddle-opt %s --heddle-insert-barriers --heddle-simt-to-threads | FileCheck %s --check-prefix=THREADS
-// RUN: heddle-opt %s --heddle-insert-barriers --heddle-simt-to-threads --heddle-loops-to-branches --heddle-threads-to-llvm | FileCheck %s --check-prefix=LLVM
+// RUN: heddle-opt %s --heddle-place-shared-memory --heddle-insert-barriers --heddle-verify-hazards | FileCheck %s --check-prefix=BARRIERS
+// RUN: heddle-opt %s --heddle-place-shared-memory --heddle-insert-barriers --heddle-simt-to-threads | FileCheck %s --check-prefix=THREADS
+// RUN: heddle-opt %s --heddle-place-shared-memory --heddle-insert-barriers --heddle-simt-to-threads --heddle-loops-to-branches --heddle-threads-to-llvm | FileCheck %s --check-prefix=LLVM
 // RUN: heddle compile %s --target gfx942 --from simplify-layouts --to asm | FileCheck %s --check-prefix=ASM
 // RUN: sed 's/simt.target = "gfx942", //' %s > %t.mlir && not heddle-opt %t.mlir --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=NOCHIP
 // RUN: not heddle-opt %t.mlir --heddle-insert-barriers=target=gfx9000 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not heddle-opt %t.mlir --heddle-insert-barriers=target=host 2>&1 | FileCheck %s --check-prefix=HOST
 // RUN: not heddle-opt %t.mlir --heddle-ttg-to-simt=target=gfx942 2>&1 | FileCheck %s --check-prefix=TTGIR
+// RUN: not heddle-opt %s --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=PLACE
+// RUN: not heddle-opt %s --heddle-place-shared-memory --heddle-verify-hazards 2>&1 | FileCheck %s --check-prefix=HAZARD
+// PLACE: error: 'simt.alloc' op has no place in shared memory: run place-shared-memory first
+// HAZARD: error: 'simt.load_shared' op reads bytes of shared memory that 'simt.store_shared' writes before: a barrier is missing between them
+// HAZARD: note: the access before
 // NOCHIP: error: pass `heddle-insert-barriers` needs a chip: `heddle-insert-barriers{target=gfx942}`, or `simt.target` on the module
 // UNKNOWN: error: {{.*}}gfx9000
 // HOST: error: pass `heddle-insert-barriers` is for GPUs, not for `host`
@@ -21,6 +26,7 @@ module attributes {simt.target = "gfx942", simt.warps = 4 : i64} {
     %x = simt.buffer_load %p[%o] by 2 : !tt.ptr<f32>, tensor<512xi32, #rows> -> tensor<512xf32, #rows>
     %row = simt.alloc : !row
     simt.store_shared %x, %row : tensor<512xf32, #rows>, !row
+    // BARRIERS: simt.alloc at 0 :
     // BARRIERS: simt.store_shared
     // BARRIERS-NEXT: simt.barrier
     // BARRIERS-NEXT: simt.load_shared

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/simt/PlaceShared.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+namespace {
+
+struct Lifetime {
+  int first, last; ///< numbers of operations, in the order of the text
+  int64_t start, end;
+  bool meets(const Lifetime &other) const { return other.first <= last && first <= other.last; }
+};
+
+/// Operations in the order of the text, and the last one within each.
+class TextOrder {
+public:
+  explicit TextOrder(triton::FuncOp function) {
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { first[op] = count++; });
+    function.getBody().walk<WalkOrder::PostOrder>([&](Operation *op) {
+      int within = first[op];
+      for (Region &region : op->getRegions())
+        for (Operation &inner : region.getOps())
+          within = std::max(within, last[&inner]);
+      last[op] = within;
+    });
+  }
+
+  Lifetime lifetimeOf(AllocOp alloc) {
+    Lifetime life{first[alloc], first[alloc], 0, 0};
+    for (Operation *user : usersOf(alloc.getRing())) {
+      Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user);
+      bool isPassedOn = user->hasTrait<mlir::OpTrait::IsTerminator>() || isa<scf::ForOp, scf::WhileOp>(user);
+      life.last = here && !isPassedOn ? std::max(life.last, last[here]) : count;
+    }
+    return life;
+  }
+
+private:
+  DenseMap<Operation *, int> first, last;
+  int count = 0;
+};
+
+} // namespace
+
+SmallVector<Operation *> simt::usersOf(Value memory) {
+  SmallVector<Operation *> users;
+  for (Operation *user : memory.getUsers()) {
+    users.push_back(user);
+    if (isa<IndexOp, SubsliceOp, ViewOp>(user))
+      llvm::append_range(users, usersOf(user->getResult(0)));
+  }
+  return users;
+}
+
+static int64_t bytesOf(AllocOp alloc) {
+  return int64_t(llvm::alignTo(uint64_t(alloc.getRing().getType().getBytes()), memoryAlignment));
+}
+
+int64_t simt::placedBytes(triton::FuncOp function) {
+  int64_t end = 0;
+  function.walk([&](AllocOp alloc) { end = std::max(end, int64_t(alloc.getStart().value_or(0)) + bytesOf(alloc)); });
+  return end;
+}
+
+static LogicalResult place(triton::FuncOp function, int64_t sharedBytes) {
+  TextOrder order(function);
+  SmallVector<Lifetime> placed;
+  SmallVector<AllocOp> open;
+  function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
+    if (!alloc.getStart())
+      return open.push_back(alloc);
+    Lifetime life = order.lifetimeOf(alloc);
+    life.start = int64_t(*alloc.getStart());
+    life.end = life.start + bytesOf(alloc);
+    placed.push_back(life);
+  });
+  for (AllocOp alloc : open) {
+    Lifetime life = order.lifetimeOf(alloc);
+    life.end = bytesOf(alloc);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const Lifetime &other : placed)
+        if (other.meets(life) && other.start < life.end && life.start < other.end) {
+          life.end += other.end - life.start;
+          life.start = other.end;
+          moved = true;
+        }
+    }
+    if (life.end > sharedBytes)
+      return alloc.emitOpError() << "needs " << bytesOf(alloc) << " bytes from byte " << life.start
+                                 << " of shared memory on; the chip has " << sharedBytes << " for a block";
+    alloc.setStart(uint64_t(life.start));
+    placed.push_back(life);
+  }
+  return success();
+}
+
+LogicalResult simt::placeSharedMemory(ModuleOp module, int64_t sharedBytes) {
+  for (auto function : module.getOps<triton::FuncOp>())
+    if (failed(place(function, sharedBytes)))
+      return failure();
+  return success();
+}

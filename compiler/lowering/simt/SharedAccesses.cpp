@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/simt/SharedAccesses.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+static std::pair<int64_t, int64_t> bytesOf(AllocOp object) {
+  int64_t start = int64_t(object.getStart().value_or(0));
+  return {start, start + object.getRing().getType().getBytes()};
+}
+
+bool SharedPart::mayMeet(const SharedPart &other) const {
+  if (!object || !other.object)
+    return true;
+  if (object != other.object) {
+    auto [start, end] = bytesOf(object);
+    auto [otherStart, otherEnd] = bytesOf(other.object);
+    return start < otherEnd && otherStart < end;
+  }
+  if (kind == Tile && other.kind == Tile)
+    return number == other.number;
+  if (kind == Turn && other.kind == Turn && loop == other.loop && modulus == other.modulus)
+    return number == other.number;
+  return true;
+}
+
+std::tuple<void *, uint8_t, void *, int64_t, int64_t> SharedPart::key() const {
+  auto pointerOf = [](Operation *op) { return static_cast<void *>(op); };
+  return {pointerOf(object), kind, pointerOf(loop), number, modulus};
+}
+
+/// The tile of the ring `object` that a number of it tells.
+static SharedPart tileOf(AllocOp object, Value number) {
+  SharedPart part{object};
+  int64_t stages = object.getRing().getType().getStages();
+  APInt constant;
+  if (stages == 1) {
+    part.kind = SharedPart::Tile;
+  } else if (matchPattern(number, m_ConstantInt(&constant))) {
+    part.kind = SharedPart::Tile;
+    part.number = constant.getSExtValue();
+  } else if (auto turn = analysis::ringNumberOf(number); turn && turn->modulus <= stages) {
+    part.kind = SharedPart::Turn;
+    part.loop = turn->loop;
+    part.number = turn->offset;
+    part.modulus = turn->modulus;
+  }
+  return part;
+}
+
+SharedPart simt::partOf(Value memory, Value stage) {
+  Value number = stage;
+  bool isOfRing = true; // numbers are those of the object's tiles
+  while (Operation *op = memory.getDefiningOp()) {
+    if (auto object = dyn_cast<AllocOp>(op))
+      return number && isOfRing ? tileOf(object, number) : SharedPart{object};
+    if (auto index = dyn_cast<IndexOp>(op)) {
+      isOfRing &= !number;
+      number = index.getStage();
+    } else if (auto view = dyn_cast<ViewOp>(op)) {
+      SharedType from = view.getSource().getType(), to = view.getResult().getType();
+      isOfRing &= !number || (from.getTileBytes() == to.getTileBytes() && from.getStages() == to.getStages());
+    } else if (!isa<SubsliceOp>(op)) {
+      break;
+    }
+    memory = op->getOperand(0);
+  }
+  return {};
+}
+
+SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
+  using Accesses = SmallVector<SharedAccess, 2>;
+  return llvm::TypeSwitch<Operation *, Accesses>(op)
+      .Case([&](StoreSharedOp store) -> Accesses {
+        return {{.part = partOf(store.getRing(), store.getStage()), .op = op, .writes = true}};
+      })
+      .Case(
+          [&](LoadSharedOp load) -> Accesses { return {{.part = partOf(load.getRing(), load.getStage()), .op = op}}; })
+      .Case([&](AsyncCopyOp copy) -> Accesses {
+        return {{.part = partOf(copy.getRing(), copy.getStage()),
+                 .op = op,
+                 .writes = true,
+                 .inFlight = SharedAccess::Copy}};
+      })
+      .Case([&](DotSharedOp dot) -> Accesses {
+        return {{.part = partOf(dot.getA(), dot.getAStage()), .op = op, .inFlight = SharedAccess::Product},
+                {.part = partOf(dot.getB(), dot.getBStage()), .op = op, .inFlight = SharedAccess::Product}};
+      })
+      .Default([](Operation *) -> Accesses { return {}; });
+}
