@@ -34,7 +34,7 @@ using AgreementLattice = dataflow::Lattice<Agreement>;
 bool isSource(Operation *op) {
   if (auto call = dyn_cast<ExternElementwiseOp>(op))
     return !call.getPure() || call->getNumOperands() == 0;
-  if (isa<ElementwiseInlineAsmOp>(op))
+  if (isa<ElementwiseInlineAsmOp, simt::WarpIdOp>(op))
     return true;
   if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp, simt::GlobalLoadOp, simt::GlobalUpdateOp>(op) ||
       isa<RegionBranchOpInterface>(op))

@@ -207,11 +207,30 @@ def buffer_types(random, chip):
     return (1,), dict(a=a, b=b, c=c, d=d, n=count), out, 0
 
 
+def indexed(kind, axis):
+    def case(random, chip):
+        x = random.integers(-100, 100, (16, 64)).astype(kind)
+        index = random.integers(0, x.shape[axis], x.shape).astype(np.int32)
+        gathered, after = np.take_along_axis(x, index, axis), x.copy()
+        row, column = np.indices(x.shape)
+        np.put_along_axis(after, (row + column) % x.shape[axis], gathered + kind(1), axis)
+        bins, first = np.zeros(257, np.int32), index.ravel()[:256]
+        counts = np.bincount(first, minlength=256)
+        bins[:256] = counts
+        bins[256] = (counts * (counts - 1) // 2).sum()
+        bins[128:256] = np.maximum(counts[128:], np.arange(328, 456))
+        arguments = dict(x=x, idx=index, out=np.zeros((2, 16, 64), kind), bins=np.zeros(257, np.int32))
+        return (1,), arguments, dict(out=np.stack([gathered, after]), bins=bins), 0
+
+    return case
+
+
 KERNELS = dict(buffer_transpose=buffer_transpose, buffer_atomics=buffer_atomics, lds_views=lds_views, gemm_ring_16n=gemm_ring,
                gemm_ring_32t=gemm_ring, row_norm=row_norm, shapes=shapes, slots=slots, dot_fma=dot_fma,
                async_stream_w32=async_stream, gemm_pipeline_two_stages=gemm_stages, attn=attention, gemm_i8=gemm_i8,
                gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, gemm_bf16_4x64=gemm_wide, gemm_fp32_64x4=gemm_tall, carried=carried, three_d=three_d, mixed=mixed, slices=slices, parts=parts,
-               masked_copy=masked_copy, reinterpreted=reinterpreted, buffer_types=buffer_types)
+               masked_copy=masked_copy, reinterpreted=reinterpreted, buffer_types=buffer_types,
+               indexed_rows=indexed(np.int16, 0), indexed_columns=indexed(np.float32, 1))
 ONLY = dict(gemm_fp8e4b8="gfx942", gemm_fp8e4nv="gfx950")
 
 

@@ -29,6 +29,10 @@ bool hasLayout(mlir::Type type);
 mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const layout::LinearLayout &layout);
 /// Registers that each thread holds of a tile, one for a scalar, two for a memory object.
 int64_t registersOf(mlir::Type type);
+/// What a register adds to the coordinates of its element.
+llvm::SmallVector<int64_t> coordinatesOfRegister(const layout::LinearLayout &layout, int64_t reg);
+/// Whether lanes and warps add the same coordinates in both.
+bool placeThreadsAlike(const layout::LinearLayout &a, const layout::LinearLayout &b);
 
 /// How far addresses of global memory are contiguous, as far as their analysis tells: elements along one axis of the
 /// tile, of which an access takes no more.

@@ -77,13 +77,24 @@ LogicalResult GlobalUpdateOp::verify() {
 
 //===-- Parts of tiles -------------------------------------------------------------------------------------------===//
 
-/// What a register adds to the coordinates.
-static SmallVector<int64_t> partOfRegister(const LinearLayout &layout, int64_t reg) {
+SmallVector<int64_t> simt::coordinatesOfRegister(const LinearLayout &layout, int64_t reg) {
   SmallVector<int64_t> at(layout.outputs().size(), 0);
   for (int bit = 0; reg >> bit; ++bit)
     for (size_t axis = 0; reg >> bit & 1 && axis < at.size(); ++axis)
       at[axis] ^= layout.basis(Dim::Register, bit, layout.outputs()[axis].dim);
   return at;
+}
+
+bool simt::placeThreadsAlike(const LinearLayout &a, const LinearLayout &b) {
+  for (Dim in : {Dim::Lane, Dim::Warp}) {
+    if (a.inputBits(in) != b.inputBits(in))
+      return false;
+    for (int bit = 0; bit < a.inputBits(in); ++bit)
+      for (const LinearLayout::Output &out : a.outputs())
+        if (a.basis(in, bit, out.dim) != b.basis(in, bit, out.dim))
+          return false;
+  }
+  return true;
 }
 
 LogicalResult ExtractSliceOp::verify() {
@@ -98,17 +109,12 @@ LogicalResult ExtractSliceOp::verify() {
     return failure();
   // Rule S25: each thread has the elements of its part.
   const LinearLayout &source = layoutOf(from), &part = layoutOf(to);
-  for (Dim in : {Dim::Lane, Dim::Warp}) {
-    fits = fits && source.inputBits(in) == part.inputBits(in);
-    for (int bit = 0; fits && bit < source.inputBits(in); ++bit)
-      for (const LinearLayout::Output &out : source.outputs())
-        fits = fits && source.basis(in, bit, out.dim) == part.basis(in, bit, out.dim);
-  }
+  fits = placeThreadsAlike(source, part);
   std::set<SmallVector<int64_t>> held;
   for (int64_t reg = 0; fits && reg < source.inputSize(Dim::Register); ++reg)
-    held.insert(partOfRegister(source, reg));
+    held.insert(coordinatesOfRegister(source, reg));
   for (int64_t reg = 0; fits && reg < part.inputSize(Dim::Register); ++reg) {
-    SmallVector<int64_t> at = partOfRegister(part, reg);
+    SmallVector<int64_t> at = coordinatesOfRegister(part, reg);
     for (auto [coordinate, offset] : llvm::zip(at, offsets))
       coordinate ^= offset;
     fits = held.count(at);

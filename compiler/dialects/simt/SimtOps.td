@@ -49,6 +49,24 @@ def Simt_ExtractSliceOp : Simt_Op<"extract_slice", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Simt_ConcatOp : Simt_Op<"concat", [Pure]> {
+  let summary = "a tile made of others, which are its parts in row-major order, in the registers of the same threads";
+  let arguments = (ins Variadic<TT_Tensor>:$parts);
+  let results = (outs TT_Tensor:$tile);
+  let assemblyFormat = "$parts attr-dict `:` type($parts) `->` type($tile)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// For each register of the tile the number of its part and the register of that; nothing where a thread lacks one.
+    std::optional<::llvm::SmallVector<std::pair<int64_t, int64_t>>> registersOfParts();
+  }];
+}
+
+def Simt_WarpIdOp : Simt_Op<"warp_id", [Pure]> {
+  let summary = "the number of this thread's warp in the block";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 //===-- Shared memory --------------------------------------------------------------------------------------------===//
 
 def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
@@ -140,6 +158,43 @@ def Simt_LoadSharedOp : Simt_Op<"load_shared", [MemoryEffects<[MemRead]>]> {
   let results = (outs TT_Tensor:$tile);
   let assemblyFormat = "$ring (`[` $stage^ `]`)? attr-dict `:` qualified(type($ring)) `->` type($tile)";
   let hasVerifier = 1;
+}
+
+class Simt_Indexed<string mnemonic, list<Trait> traits> : Simt_Op<mnemonic, traits> {
+  let description = [{
+    The element of a tile at coordinates x is the one of the memory object at x with the index of x in place of x[axis].
+    Indices are at least 0 and less than the size of the axis: nothing checks it.
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_GatherSharedOp : Simt_Indexed<"gather_shared", [MemoryEffects<[MemRead]>]> {
+  let summary = "reads elements of a memory object by an index along one axis";
+  let arguments = (ins Simt_SharedType:$ring, TT_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs TT_Tensor:$tile);
+  let assemblyFormat = [{
+    $ring `[` $indices `]` `along` $axis attr-dict `:` qualified(type($ring)) `,` type($indices) `->` type($tile)
+  }];
+}
+
+def Simt_ScatterSharedOp : Simt_Indexed<"scatter_shared", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes elements of a memory object by an index along one axis";
+  let arguments = (ins TT_Tensor:$tile, Simt_SharedType:$ring, TT_IntTensor:$indices, I64Attr:$axis);
+  let assemblyFormat = [{
+    $tile `,` $ring `[` $indices `]` `along` $axis attr-dict
+    `:` type($tile) `,` qualified(type($ring)) `,` type($indices)
+  }];
+}
+
+def Simt_UpdateSharedOp : Simt_Indexed<"update_shared", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "atomic updates, without order, of elements of a memory object by an index along one axis";
+  let arguments = (ins TT_RMWOp:$kind, TT_Tensor:$tile, Simt_SharedType:$ring, TT_IntTensor:$indices,
+                       Optional<TT_I1Tensor>:$mask, I64Attr:$axis);
+  let results = (outs Optional<TT_Tensor>:$old);
+  let assemblyFormat = [{
+    $kind `,` $tile `,` $ring `[` $indices `]` (`if` $mask^ `:` type($mask))? `along` $axis attr-dict
+    `:` type($tile) `,` qualified(type($ring)) `,` type($indices) (`->` type($old)^)?
+  }];
 }
 
 def Simt_AsyncCopyOp : Simt_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -122,6 +122,51 @@ LogicalResult LocalStoreOp::verify() {
   return verifySameTile(*this, getSrc().getType(), getDst().getType());
 }
 
+static LogicalResult verifyIndexed(Operation *op, MemDescType memory, Type tileType, Type indexType, int64_t axis) {
+  auto tile = cast<RankedTensorType>(tileType), indices = cast<RankedTensorType>(indexType);
+  ArrayRef<int64_t> shape = memory.getShape();
+  // Rule V17: the axis is one of the memory object's, and each element has an index, in its layout.
+  if (axis < 0 || axis >= int64_t(shape.size()))
+    return op->emitOpError() << "takes an index along axis " << axis << " of a memory object of " << shapeText(shape);
+  if (indices.getShape() != tile.getShape() || indices.getEncoding() != tile.getEncoding())
+    return op->emitOpError() << "has indices " << indices << " for a tile of " << tile;
+  // Rule V18: the elements are those of the memory object, which has the other coordinates.
+  bool fits = tile.getElementType() == memory.getElementType() && tile.getRank() == int64_t(shape.size());
+  for (size_t at = 0; fits && at < shape.size(); ++at)
+    fits = int64_t(at) == axis || tile.getShape()[at] <= shape[at];
+  if (!fits)
+    return op->emitOpError() << "moves " << tile << " to or from a memory object of " << shapeText(shape)
+                             << " elements of " << memory.getElementType();
+  return success();
+}
+
+LogicalResult LocalGatherOp::verify() {
+  return verifyIndexed(*this, getSrc().getType(), getType(), getIndices().getType(), int64_t(getAxis()));
+}
+
+LogicalResult LocalScatterOp::verify() {
+  if (!getDst().getType().getMutableMemory())
+    return emitOpError("writes to an immutable memory object");
+  return verifyIndexed(*this, getDst().getType(), getValues().getType(), getIndices().getType(), int64_t(getAxis()));
+}
+
+LogicalResult LocalAtomicScatterRMWOp::verify() {
+  if (!getDst().getType().getMutableMemory())
+    return emitOpError("writes to an immutable memory object");
+  auto tile = cast<RankedTensorType>(getType());
+  // Rule V19: what is updated with has the type of the old values, the mask their shape and layout.
+  if (getValues().getType() != tile ||
+      (getMask() && getMask().getType() != tile.clone(IntegerType::get(getContext(), 1))))
+    return emitOpError() << "updates with " << getValues().getType() << " and returns " << tile
+                         << (getMask() ? ", or has a mask of another layout" : "");
+  // Rule V20: integer updates of integers, `fadd` of floats; both are exchanged.
+  bool isFloat = isa<FloatType>(tile.getElementType()), sumsFloats = getAtomicRmwOp() == RMWOp::FAdd;
+  if (getAtomicRmwOp() != RMWOp::Exchange && isFloat != sumsFloats)
+    return emitOpError() << "has kind '" << stringifyRMWOp(getAtomicRmwOp()) << "' for elements of "
+                         << tile.getElementType();
+  return verifyIndexed(*this, getDst().getType(), tile, getIndices().getType(), int64_t(getAxis()));
+}
+
 LogicalResult MemDescIndexOp::verify() {
   MemDescType from = getSrc().getType(), to = getType();
   // Rule V10: a slot has the shape of the ring without its first axis.

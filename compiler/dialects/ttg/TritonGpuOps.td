@@ -59,6 +59,7 @@ def TTG_LocalGatherOp : TTG_Op<"local_gather", [MemoryEffects<[MemRead]>]> {
   let assemblyFormat = [{
     $src `[` $indices `]` attr-dict `:` qualified(type($src)) `,` type($indices) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def TTG_LocalScatterOp : TTG_Op<"local_scatter", [MemoryEffects<[MemWrite]>]> {
@@ -67,16 +68,18 @@ def TTG_LocalScatterOp : TTG_Op<"local_scatter", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = [{
     $dst `[` $indices `]` `,` $values attr-dict `:` qualified(type($dst)) `,` type($indices) `,` type($values)
   }];
+  let hasVerifier = 1;
 }
 
 def TTG_LocalAtomicScatterRMWOp : TTG_Op<"local_atomic_scatter_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "relaxed atomic updates of elements of a memory object by an index along one axis";
-  let arguments = (ins TT_RMWOp:$atomic_rmw_op, TTG_MemDesc:$dst, TT_IntTensor:$indices, TT_Tensor:$values,
+  let arguments = (ins TT_RMWOp:$atomic_rmw_op, TTG_MemDesc:$dst, TT_Tensor:$values, TT_IntTensor:$indices,
                        Optional<TT_I1Tensor>:$mask, I32Attr:$axis);
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = [{
     $atomic_rmw_op `,` $dst `[` $indices `]` `,` $values (`,` $mask^)? attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 //===-- Views ----------------------------------------------------------------------------------------------------===//

@@ -177,6 +177,11 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](MatrixDotOp dot) { emitDot(dot); })
       .Case([&](StoreSharedOp store) { emitStoreShared(store); })
       .Case([&](LoadSharedOp load) { emitLoadShared(load); })
+      .Case([&](GatherSharedOp gather) { emitGatherShared(gather); })
+      .Case([&](ScatterSharedOp scatter) { emitScatterShared(scatter); })
+      .Case([&](UpdateSharedOp update) { emitUpdateShared(update); })
+      .Case([&](ConcatOp concat) { emitConcat(concat); })
+      .Case([&](WarpIdOp id) { emitted[id.getResult()] = {warp}; })
       .Case([&](AsyncCopyOp copy) { emitAsyncCopy(copy); })
       .Case([&](AsyncCommitOp) { target.asyncCommit(b); })
       .Case([&](AsyncWaitOp wait) {

@@ -8,6 +8,7 @@
 //   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
 //   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp, GroupDot.cpp   matrix products
 //   SharedTiles.cpp     memory objects and their views, asynchronous copies, matrix loads
+//   SharedIndexed.cpp   accesses to them by an index; tiles made of parts
 //   Buffers.cpp         a pointer of the block and offsets of 32 bits
 //   Order.cpp           program order of accesses to global memory      Reports.cpp   prints and assertions
 //   SharedMemory.h      where scratch lies, and which of the barriers around it stay
@@ -232,6 +233,21 @@ private:
   Value readShared(LoadSharedOp op, int64_t reg);
   /// Whether memory is as it was at `op` until its one reader, a matrix product.
   bool canReadLate(LoadSharedOp op);
+
+  //===-- SharedIndexed.cpp --------------------------------------------------------------------------------------===//
+  struct IndexedAccess {
+    Value ring, indices;
+    Type tile;
+    int64_t axis;
+  };
+  /// Where the element of a register lies.
+  std::function<Value(int64_t reg)> indexedPointers(const IndexedAccess &access);
+  /// (i32) What an index along an axis adds to the offset, in elements, by xor.
+  Value offsetOfIndex(const LinearLayout &place, Dim axis, Value index);
+  void emitGatherShared(GatherSharedOp op);
+  void emitScatterShared(ScatterSharedOp op);
+  void emitUpdateShared(UpdateSharedOp op);
+  void emitConcat(ConcatOp op);
 
   //===-- Reduce.cpp, Scan.cpp, Dot.cpp --------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);

@@ -49,14 +49,18 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
               return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
             })
             .Case([](heddle::triton::DotScaledOp) { return "matrix instructions with scales are not compiled yet"; })
-            .Case<ttg::LocalGatherOp, ttg::LocalScatterOp, ttg::LocalAtomicScatterRMWOp>(
-                [](auto) { return "indexed accesses to shared memory are not compiled yet"; })
             .Case<ttg::Fp4ToFpOp, amdg::ScaledUpcastFp4Op, amdg::ScaledUpcastFp8Op, amdg::ScaledDowncastFp4Op,
                   amdg::ScaledDowncastFp8Op, amdg::LocalLoadPackedTransposedOp>(
                 [](auto) { return "conversions of packed and scaled elements are not compiled yet"; })
-            .Case([](amdg::ConcatOp) { return "tiles made of parts are not compiled yet"; })
-            .Case<ttg::InlineAsmOp, ttg::WarpIdOp, amdg::CondBarrierOp>(
-                [](auto) { return "what warps do by themselves is not compiled yet"; })
+            .Case([](ttg::InlineAsmOp) {
+              return "assembly on all registers of a thread is not compiled: `gl.inline_asm_elementwise` takes "
+                     "assembly "
+                     "for each element";
+            })
+            .Case([](amdg::CondBarrierOp) {
+              return "a barrier that some warps skip shifts all their later barriers, also those that the compiler "
+                     "inserts: give the text before `convert-warp-pipeline`, with its stages";
+            })
             .Default([](Operation *) { return ""; });
     if (why.empty())
       return WalkResult::advance();

@@ -155,6 +155,24 @@ private:
             StoreSharedOp::create(b, loc, from.getSrc(), ring, Value());
           return replace(op, ring);
         })
+        .Case([&](amdg::ConcatOp from) {
+          return replace(op, ConcatOp::create(b, loc, from.getType(), from.getSources()));
+        })
+        .Case([&](ttg::WarpIdOp) { return replace(op, WarpIdOp::create(b, loc, b.getI32Type())); })
+        .Case([&](ttg::LocalGatherOp from) {
+          return replace(
+              op, GatherSharedOp::create(b, loc, from.getType(), op->getOperand(0), from.getIndices(), from.getAxis()));
+        })
+        .Case([&](ttg::LocalScatterOp from) {
+          ScatterSharedOp::create(b, loc, from.getValues(), op->getOperand(0), from.getIndices(), from.getAxis());
+          return erase(op);
+        })
+        .Case([&](ttg::LocalAtomicScatterRMWOp from) {
+          Type old = op->use_empty() ? Type() : from.getType();
+          auto update = UpdateSharedOp::create(b, loc, old, from.getAtomicRmwOp(), from.getValues(), op->getOperand(0),
+                                               from.getIndices(), from.getMask(), from.getAxis());
+          return old ? replace(op, update.getOld()) : erase(op);
+        })
         .Case([&](ttg::LocalDeallocOp) { return erase(op); })
         .Case([&](ttg::LocalLoadOp from) {
           return replace(op, LoadSharedOp::create(b, loc, from.getType(), op->getOperand(0), Value()));
@@ -241,8 +259,6 @@ private:
   LogicalResult convertBufferCopy(amdg::BufferLoadToLocalOp op, OpBuilder &b) {
     auto to = cast<SharedType>(op.getDestMutable().get().getType());
     auto tile = cast<RankedTensorType>(op.getOffsets().getType()).clone(to.getElementType());
-    if (op.getStride())
-      return op.emitOpError("has a stride, which is not compiled yet");
     if (failed(checkCopy(op, tile, to)))
       return failure();
     auto load = BufferLoadOp::create(b, op.getLoc(), tile, op.getPtr(), op.getOffsets(), op.getMask(), op.getOther(),
@@ -272,8 +288,6 @@ private:
   }
 
   LogicalResult convertBufferLoad(amdg::BufferLoadOp op, OpBuilder &b) {
-    if (op.getStride())
-      return op.emitOpError("has a stride, which is not compiled yet");
     auto load = BufferLoadOp::create(b, op.getLoc(), op.getType(), op.getPtr(), op.getOffsets(), op.getMask(),
                                      op.getOther(), registersOfAccess(op, cast<RankedTensorType>(op.getType())));
     load.setCache(cacheOf(op.getCachePolicyAttr()));
@@ -281,8 +295,6 @@ private:
   }
 
   LogicalResult convertBufferStore(amdg::BufferStoreOp op, OpBuilder &b) {
-    if (op.getStride())
-      return op.emitOpError("has a stride, which is not compiled yet");
     auto store = BufferStoreOp::create(b, op.getLoc(), op.getValue(), op.getPtr(), op.getOffsets(), op.getMask(),
                                        registersOfAccess(op, cast<RankedTensorType>(op.getValue().getType())));
     store.setCache(cacheOf(op.getCachePolicyAttr()));

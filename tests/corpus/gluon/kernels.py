@@ -525,3 +525,32 @@ for name, ty, shape, kw, sizes in (('gemm_bf16_4x64', 'bf16', [4, 64, 64], 4, di
     add(name, gemm_types, 2, {'a': f'*{ty}:16', 'b': f'*{ty}:16', 'c': '*fp32:16'},
         {t: dict(mma=gl.amd.AMDMFMALayout(version=v, instr_shape=shape, transposed=shape[0] == 64, warps_per_cta=[2, 1] if shape[0] == 64 else [1, 2]),
                  KW=kw, ACC=gl.float32, **sizes) for t, v in (('gfx942', 3), ('gfx950', 4))})
+
+
+# shared memory by an index: read, written and updated atomically
+@gluon.jit
+def indexed(x, idx, out, bins, ROWS: gl.constexpr, COLUMNS: gl.constexpr, AXIS: gl.constexpr, SHARED: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([1, 2], [4, 16], [2, 2], [1, 0])
+    line: gl.constexpr = gl.BlockedLayout([1], [64], [4], [0])
+    r = gl.arange(0, ROWS, gl.SliceLayout(1, lay))[:, None]
+    c = gl.arange(0, COLUMNS, gl.SliceLayout(0, lay))[None, :]
+    at = r * COLUMNS + c
+    index = gl.load(idx + at)
+    tile = gl.allocate_shared_memory(x.dtype.element_ty, [ROWS, COLUMNS], SHARED, gl.load(x + at))
+    gathered = tile.gather(index, axis=AXIS)
+    cdna3.buffer_store(gathered, out, at)
+    tile.scatter(gathered + 1, (r + c) % (ROWS if AXIS == 0 else COLUMNS), axis=AXIS)
+    cdna3.buffer_store(tile.load(lay), out + ROWS * COLUMNS, at)
+    b = gl.arange(0, 256, line)
+    counts = gl.allocate_shared_memory(gl.int32, [256], gl.SwizzledSharedLayout(1, 1, 1, [0]))
+    counts.store(0 * b)
+    seen = counts.atomic_scatter_add(1 + 0 * b, gl.load(idx + b), axis=0)
+    counts.atomic_scatter_max(200 + b, b, axis=0, mask=b >= 128)
+    cdna3.buffer_store(counts.load(line), bins, b)
+    gl.atomic_add(bins + 256 + 0 * b, seen)
+
+
+for name, ty, axis, shared in (('indexed_rows', 'i16', 0, gl.SwizzledSharedLayout(8, 1, 8, [1, 0])),
+                               ('indexed_columns', 'fp32', 1, gl.PaddedSharedLayout.with_identity_for([[32, 4]], [16, 64], [1, 0]))):
+    add(name, indexed, 4, {'x': f'*{ty}:16', 'idx': '*i32:16', 'out': f'*{ty}:16', 'bins': '*i32:16'},
+        {t: dict(ROWS=16, COLUMNS=64, AXIS=axis, SHARED=shared) for t in both})

@@ -59,7 +59,7 @@ tt.func @copies(%p: tensor<32x64x!tt.ptr<f16>, #blocked>, %m: tensor<32x64xi1, #
   // CHECK: ttg.local_scatter %{{.*}}[%{{.*}}], %{{.*}} {axis = 0 : i32}
   ttg.local_scatter %tile[%j], %x {axis = 0 : i32} : !ttg.memdesc<32x64xf16, #shared, #smem, mutable>, tensor<32x64xi32, #blocked>, tensor<32x64xf16, #blocked>
   // CHECK: ttg.local_atomic_scatter_rmw fadd, %{{.*}}[%{{.*}}], %{{.*}}, %{{.*}} {axis = 0 : i32}
-  %o = ttg.local_atomic_scatter_rmw fadd, %tile[%j], %x, %m {axis = 0 : i32} : (!ttg.memdesc<32x64xf16, #shared, #smem, mutable>, tensor<32x64xi32, #blocked>, tensor<32x64xf16, #blocked>, tensor<32x64xi1, #blocked>) -> tensor<32x64xf16, #blocked>
+  %o = ttg.local_atomic_scatter_rmw fadd, %tile[%j], %x, %m {axis = 0 : i32} : (!ttg.memdesc<32x64xf16, #shared, #smem, mutable>, tensor<32x64xf16, #blocked>, tensor<32x64xi32, #blocked>, tensor<32x64xi1, #blocked>) -> tensor<32x64xf16, #blocked>
   tt.return
 }
 

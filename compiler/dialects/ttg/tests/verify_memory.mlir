@@ -110,3 +110,57 @@ tt.func @v16(%t: tensor<8x8xf16, #blocked>) {
   %0 = ttg.convert_layout %t : tensor<8x8xf16, #blocked> -> tensor<8x16xf16, #blocked>
   tt.return
 }
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @v17(%m: !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, %i: tensor<8x8xi32, #blocked>) {
+  // expected-error @+1 {{takes an index along axis 2 of a memory object of 8x8}}
+  %0 = ttg.local_gather %m[%i] {axis = 2 : i32} : !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, tensor<8x8xi32, #blocked> -> tensor<8x8xf16, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @v17_indices(%m: !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, %i: tensor<8x4xi32, #blocked>, %v: tensor<8x8xf16, #blocked>) {
+  // expected-error @+1 {{has indices 'tensor<8x4xi32}}
+  ttg.local_scatter %m[%i], %v {axis = 0 : i32} : !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, tensor<8x4xi32, #blocked>, tensor<8x8xf16, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @v18(%m: !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, %i: tensor<16x8xi32, #blocked>) {
+  // expected-error @+1 {{to or from a memory object of 8x8 elements of 'f16'}}
+  %0 = ttg.local_gather %m[%i] {axis = 1 : i32} : !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, tensor<16x8xi32, #blocked> -> tensor<16x8xf16, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @v9_scatter(%m: !ttg.memdesc<8x8xf16, #shared, #smem>, %i: tensor<8x8xi32, #blocked>, %v: tensor<8x8xf16, #blocked>) {
+  // expected-error @+1 {{writes to an immutable memory object}}
+  ttg.local_scatter %m[%i], %v {axis = 0 : i32} : !ttg.memdesc<8x8xf16, #shared, #smem>, tensor<8x8xi32, #blocked>, tensor<8x8xf16, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @v19(%m: !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, %i: tensor<8x8xi32, #blocked>, %v: tensor<8x8xf16, #blocked>) {
+  // expected-error @+1 {{updates with 'tensor<8x8xf16}}
+  %0 = ttg.local_atomic_scatter_rmw fadd, %m[%i], %v {axis = 0 : i32} : (!ttg.memdesc<8x8xf16, #shared, #smem, mutable>, tensor<8x8xf16, #blocked>, tensor<8x8xi32, #blocked>) -> tensor<8x8xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @v20(%m: !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, %i: tensor<8x8xi32, #blocked>, %v: tensor<8x8xf16, #blocked>) {
+  // expected-error @+1 {{has kind 'max' for elements of 'f16'}}
+  %0 = ttg.local_atomic_scatter_rmw max, %m[%i], %v {axis = 0 : i32} : (!ttg.memdesc<8x8xf16, #shared, #smem, mutable>, tensor<8x8xf16, #blocked>, tensor<8x8xi32, #blocked>) -> tensor<8x8xf16, #blocked>
+  tt.return
+}
