@@ -16,12 +16,16 @@ struct Bounds {
   double exp = 1, expPerUnit = 0;    ///< f32: exp + expPerUnit * |x|
 };
 
-/// The host: docs/host.md. sm_90: the PTX instructions div.full.f32 (2), sqrt.approx.f32 (relative 2^-23),
-/// ex2.approx.ftz.f32 (2); exp(x) is ex2.approx.f32(x * log2 e), whose product is rounded, which counts for as much as
-/// x is large.
+/// The host: docs/host.md. AMD, docs/gfx9.md: exact division; v_sqrt_f32 and v_exp_f32 (1), the latter for results that
+/// are normal. sm_90: the PTX instructions div.full.f32 (2), sqrt.approx.f32 (relative 2^-23), ex2.approx.ftz.f32 (2).
+/// exp(x) is exp2(x * log2 e) on both: the product is rounded (a unit of the result for each of |x|), and so is log2 e
+/// (less than a quarter).
 inline Bounds boundsOfDevice() {
-  if (testDevice().substr(0, 4) == "host")
+  std::string device = testDevice();
+  if (device.substr(0, 4) == "host")
     return {};
+  if (device.substr(0, 4) == "sim:" || device.substr(0, 3) == "hip")
+    return {.squareRoot = 1, .exp2 = 1, .exp2Flushes = true, .exp = 1, .expPerUnit = 1.25};
   return {.divide = 2, .squareRoot = 2, .exp2 = 2, .exp2Flushes = true, .exp = 3, .expPerUnit = 1.5};
 }
 
