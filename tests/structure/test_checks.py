@@ -10,6 +10,7 @@ import unittest
 sys.dont_write_bytecode = True
 
 import check_docs  # noqa: E402
+import check_filters  # noqa: E402
 import check_layers  # noqa: E402
 import check_portable  # noqa: E402
 import check_source  # noqa: E402
@@ -211,6 +212,21 @@ class Portable(unittest.TestCase):
     def test_no_versions(self):
         findings, _ = check_portable.check("x", self.HEADERS, "", "2.36")
         self.assertEqual(len(findings), 1)
+
+
+class Filters(unittest.TestCase):
+    NAMES = ["Sums.OfAll/f32", "Sums.OfAll/f16", "Shapes.Odd"]
+
+    def test_clean(self):
+        for text in ("*", "Sums.*:Shapes.*", "-Shapes.*", "Sums.*f?2:-*f16"):
+            self.assertEqual(check_filters.idle_parts(self.NAMES, text), [])
+
+    def test_idle_part(self):
+        self.assertEqual(check_filters.idle_parts(self.NAMES, "Sums.*:Products.*"), ["Products.*"])
+        self.assertEqual(check_filters.idle_parts(self.NAMES, "-*f64"), ["*f64"])
+
+    def test_nothing_left(self):
+        self.assertEqual(check_filters.idle_parts(self.NAMES, "Sums.*:-Sums.*"), ["Sums.*:-Sums.*"])
 
 
 if __name__ == "__main__":
