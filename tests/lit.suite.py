@@ -32,6 +32,11 @@ config.substitutions.append(("%fake_hip", os.path.join(config.heddle_binary_dir,
 config.substitutions.append(("%fake_nccl", os.path.join(config.heddle_binary_dir, "test", "fake-nccl.so")))
 config.substitutions.append(("%corpus", os.path.join(config.heddle_source_dir, "tests", "corpus")))
 
+# `not` takes any failure for the one that was meant.
+for code in (1, 2, 3, 70):
+    fails = os.path.join(config.heddle_source_dir, "tests", "fails.sh")
+    config.substitutions.append((f"%fails{code}(?![0-9])", f"{fails} {code}"))
+
 # Debian's NumPy is of Debian's Python, which may not be the first one of PATH.
 has_numpy = [python for python in ("python3", "/usr/bin/python3")
              if shutil.which(python) and not subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode]

@@ -17,6 +17,8 @@ MACHINE_PATH = re.compile(r"(?<![\w.$}~-])/(?:home|root|Users|work|mnt|farm)/[\w
 GENERATED = re.compile(r"(\.(o|a|so|hpkg|hsaco|cubin|pyc|inc\.h|h\.inc|cpp\.inc)|(^|/)compile_commands\.json)$")
 # What a chip can do is said by its fields (chips/Chip.h), never by which chip it is.
 CHIP_BY_NAME = re.compile(r"\b(?:gfx|sm)\w*Chip\b|[=!]= *\"(?:gfx\d|sm_)")
+# `not` takes any failure for the one that was meant.
+ANY_FAILURE = re.compile(r"RUN:.*\bnot (?:heddle|python3|cmp|%\w*python)")
 GENERATED_TEXT = re.compile(r"TableGen'erated|automatically generated|auto-?generated file|DO NOT EDIT", re.IGNORECASE)
 
 
@@ -52,6 +54,8 @@ def check_file(root, path):
         chip = CHIP_BY_NAME.search(line) if not may_name_chips(path) else None
         if chip:
             findings.append(f"{path}:{number}: error: a chip is asked for by name, '{chip[0]}'; ask for a field of `Chip`")
+        if ANY_FAILURE.search(line):
+            findings.append(f"{path}:{number}: error: `not` takes any failure; write the exit code, such as `%fails2`")
         mark = MARK.search(line) if not path.startswith("tests/structure/") else None
         if mark:
             findings.append(f"{path}:{number}: error: '{mark[0]}' without an issue; write '{mark[0]}(#NUMBER)' or settle it")

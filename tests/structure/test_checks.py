@@ -116,6 +116,9 @@ class Source(Checks):
         for path, text in [("a.cpp", "int a;\n"), ("a.td", ""), ("a.py", ""), ("a.sh", ""), ("run", "#!/bin/sh\n")]:
             self.check(path, text, f"{path}:1: error: the licence line is missing")
 
+    def test_any_failure(self):
+        self.check("a.test", "RUN: no" + "t heddle compile x.ttir\n", "a.test:1: error: `not` takes any failure")
+
     def test_mark_without_issue(self):
         self.check("a.h", LICENCE + "// TODO: more\n", "a.h:2: error: 'TODO' without an issue")
         self.check("a.md", "FIXME later #3\n", "'FIXME' without an issue")

@@ -3,12 +3,12 @@
 // RUN: heddle-opt %s --heddle-place-shared-memory --heddle-insert-barriers --heddle-simt-to-threads | FileCheck %s --check-prefix=THREADS
 // RUN: heddle-opt %s --heddle-place-shared-memory --heddle-insert-barriers --heddle-simt-to-threads --heddle-loops-to-branches --heddle-threads-to-llvm | FileCheck %s --check-prefix=LLVM
 // RUN: heddle compile %s --target gfx942 --from simplify-layouts --to asm | FileCheck %s --check-prefix=ASM
-// RUN: sed 's/simt.target = "gfx942", //' %s > %t.mlir && not heddle-opt %t.mlir --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=NOCHIP
-// RUN: not heddle-opt %t.mlir --heddle-insert-barriers=target=gfx9000 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: not heddle-opt %t.mlir --heddle-insert-barriers=target=host 2>&1 | FileCheck %s --check-prefix=HOST
-// RUN: not heddle-opt %t.mlir --heddle-ttg-to-simt=target=gfx942 2>&1 | FileCheck %s --check-prefix=TTGIR
-// RUN: not heddle-opt %s --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=PLACE
-// RUN: not heddle-opt %s --heddle-place-shared-memory --heddle-verify-hazards 2>&1 | FileCheck %s --check-prefix=HAZARD
+// RUN: sed 's/simt.target = "gfx942", //' %s > %t.mlir && %fails1 heddle-opt %t.mlir --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=NOCHIP
+// RUN: %fails1 heddle-opt %t.mlir --heddle-insert-barriers=target=gfx9000 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: %fails1 heddle-opt %t.mlir --heddle-insert-barriers=target=host 2>&1 | FileCheck %s --check-prefix=HOST
+// RUN: %fails1 heddle-opt %t.mlir --heddle-ttg-to-simt=target=gfx942 2>&1 | FileCheck %s --check-prefix=TTGIR
+// RUN: %fails1 heddle-opt %s --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=PLACE
+// RUN: %fails1 heddle-opt %s --heddle-place-shared-memory --heddle-verify-hazards 2>&1 | FileCheck %s --check-prefix=HAZARD
 // PLACE: error: 'simt.alloc' op has no place in shared memory: run place-shared-memory first
 // HAZARD: error: 'simt.load_shared' op reads bytes of shared memory that 'simt.store_shared' writes before: a barrier is missing between them
 // HAZARD: note: the access before
