@@ -103,6 +103,30 @@ bool staysInRegisters(const LinearLayout &layout, int axis) {
   return true;
 }
 
+std::vector<int> contiguousRegisterBits(const LinearLayout &offsets, int64_t most) {
+  std::vector<int> bits;
+  auto movesOnlyOffset = [&](Dim in, int bit) {
+    return std::all_of(offsets.outputs().begin(), offsets.outputs().end(), [&](const LinearLayout::Output &out) {
+      return out.dim == Dim::Offset || offsets.basis(in, bit, out.dim) == 0;
+    });
+  };
+  for (int64_t step = 1; 2 * step <= most; step *= 2) {
+    int found = -1;
+    for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
+      for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
+        int64_t offset = offsets.basis(in, bit, Dim::Offset);
+        if (in == Dim::Register && offset == step && found < 0 && movesOnlyOffset(in, bit))
+          found = bit;
+        else if (offset & step)
+          return bits;
+      }
+    if (found < 0)
+      return bits;
+    bits.push_back(found);
+  }
+  return bits;
+}
+
 bool isScanOrdered(const LinearLayout &layout, int axis) {
   int64_t next = 1;
   for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp}) {

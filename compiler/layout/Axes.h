@@ -30,6 +30,10 @@ LinearLayout concatenateTiles(const LinearLayout &source);
 
 /// Whether no bit of a place moves along two axes.
 bool movesOneAxis(const LinearLayout &layout);
+/// The bits of the register number that step through contiguous offsets, `most` elements at most, while all else keeps
+/// them aligned. `offsets` maps places to offsets, Dim::Offset, and to more where a bit that moves there does not
+/// count.
+std::vector<int> contiguousRegisterBits(const LinearLayout &offsets, int64_t most);
 /// Whether lanes and warps stay at one coordinate of the axis.
 bool staysInRegisters(const LinearLayout &layout, int axis);
 /// Whether the positions along the axis count registers first, lanes next and warps last, which a scan needs.

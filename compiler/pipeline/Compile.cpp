@@ -270,18 +270,47 @@ void Driver::dump(const Phase &phase, int number) {
   writeFileAtomically(compilation.options.dumpFolder + file, textOf(phase, /*withLocations=*/true));
 }
 
+/// A word as a shell takes it.
+std::string quoted(const std::string &word) {
+  bool isPlain =
+      !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                              "_-+=./:,@%") == std::string::npos;
+  if (isPlain)
+    return word;
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+/// All options that change what is compiled, as `heddle compile` takes them.
+std::string optionsText(const Compilation &compilation) {
+  const CompileOptions &options = compilation.options;
+  const CompileOptions usual;
+  std::string text = "--target " + std::string(compilation.chip->name);
+  if (compilation.chip->vendor == Vendor::Host) {
+    text += " --cpu " + compilation.processor.name + (options.checkAccesses ? " --check" : "");
+  } else {
+    text += compilation.ttg ? "" : " --warps " + std::to_string(options.warps);
+    text += options.stages != usual.stages ? " --stages " + std::to_string(options.stages) : "";
+    text += options.warpGroups ? "" : " --no-warp-groups";
+    text += options.exactMath ? " --exact-math" : "";
+  }
+  text += " -O " + std::to_string(options.optimizationLevel);
+  for (auto [name, value] : {std::pair("--kernel", &options.kernel), std::pair("--from", &options.resumeAfter),
+                             std::pair("--to", &options.stopAfter), std::pair("--llvm-passes", &options.llvmPasses)})
+    if (!value->empty())
+      text += " " + std::string(name) + " " + quoted(*value);
+  return text;
+}
+
 /// The input with everything that is needed to see the fault again. Returns where it was written, or why it was not.
 std::string writeReproducer(const Compilation &compilation, const Phase &phase, const std::string &message) {
   const CompileOptions &options = compilation.options;
   std::string text = "// phase: " + std::string(phase.name) + "\n// message: ";
   for (char c : message)
     text += c == '\n' ? std::string("\n//   ") : std::string(1, c);
-  text += "\n// options: --target " + options.target +
-          (compilation.processor.name.empty() ? " --warps " + std::to_string(options.warps)
-                                              : " --cpu " + compilation.processor.name) +
-          " -O " + std::to_string(options.optimizationLevel) + (options.checkAccesses ? " --check" : "") +
-          (options.kernel.empty() ? "" : " --kernel " + options.kernel) +
-          (options.resumeAfter.empty() ? "" : " --from " + options.resumeAfter) + "\n";
+  text += "\n// options: " + optionsText(compilation) + "\n";
   if (!options.commandLine.empty())
     text += "// command: " + options.commandLine + "\n";
   text += "// producer: heddle " HEDDLE_VERSION ", LLVM " + llvmVersion() + "\n" + compilation.text;

@@ -18,12 +18,7 @@ static bool isNarrowFloat(Type type) {
 }
 
 Value ThreadEmitter::cloneOn(Operation *op, ValueRange operands, Type result) {
-  Operation *copy = op->cloneWithoutRegions();
-  copy->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
-  copy->setLoc(b.getLoc());
-  copy->setOperands(operands);
-  copy->getResult(0).setType(result);
-  return b.insert(copy)->getResult(0);
+  return arithmetic::Numbers(b).cloneOn(op, operands, getElementTypeOrSelf(result));
 }
 
 Value ThreadEmitter::as(Type type, Value value) {

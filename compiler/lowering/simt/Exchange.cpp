@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A tile from one layout to another: by renaming registers, by one shuffle for each register, or through shared memory
 // whose places are chosen so that neither side meets a bank twice.
+#include "compiler/layout/Axes.h"
 #include "compiler/layout/Swizzle.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 
@@ -74,7 +75,7 @@ namespace {
 /// How a thread accesses the scratch: register bits that are neighbours there, and the rest.
 struct SharedAccess {
   layout::LinearLayout offsets; ///< (register, lane, warp) -> (offset, register): the place and the repetition
-  llvm::SmallVector<int> vectorBits;
+  std::vector<int> vectorBits;
 
   int64_t width() const { return int64_t(1) << vectorBits.size(); }
 };
@@ -82,27 +83,8 @@ struct SharedAccess {
 
 static SharedAccess accessOf(const layout::LinearLayout &registers, const layout::ScratchLayout &scratch,
                              int64_t elementBits) {
-  using layout::Dim;
-  layout::LinearLayout flat = registers.flattenOutputs(Dim::Dim0);
-  SharedAccess access{flat.invertAndCompose(scratch.layout), {}};
-  const layout::LinearLayout &offsets = access.offsets;
-  for (int64_t step = 1; 2 * step * elementBits <= 128; step *= 2) {
-    int found = -1;
-    bool aligned = true;
-    for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
-      for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
-        int64_t offset = offsets.basis(in, bit, Dim::Offset);
-        bool isStep = in == Dim::Register && offset == step && offsets.basis(in, bit, Dim::Register) == 0;
-        if (isStep && found < 0)
-          found = bit;
-        else if (offset & step)
-          aligned = false;
-      }
-    if (found < 0 || !aligned)
-      break;
-    access.vectorBits.push_back(found);
-  }
-  return access;
+  layout::LinearLayout offsets = registers.flattenOutputs(layout::Dim::Dim0).invertAndCompose(scratch.layout);
+  return {offsets, layout::contiguousRegisterBits(offsets, 128 / elementBits)};
 }
 
 // Whether each place of the scratch is written and read by one and the same warp of `warps`.

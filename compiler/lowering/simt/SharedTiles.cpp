@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory objects of shared memory: where they lie, their views, copies into them, and reads of them, by the target's
 // matrix loads where the layouts allow.
+#include "compiler/layout/Axes.h"
 #include "compiler/layout/MatrixLoad.h"
 #include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
@@ -125,28 +126,6 @@ ThreadEmitter::Memory ThreadEmitter::memoryAt(Value value, Value stage) {
 
 //===-- Reads and writes -----------------------------------------------------------------------------------------===//
 
-/// The bits of the register number that step through contiguous memory, `most` elements of it, while all else keeps
-/// them aligned.
-static SmallVector<int> neighbourBits(const layout::LinearLayout &offsets, int64_t most) {
-  using layout::Dim;
-  SmallVector<int> bits;
-  for (int64_t step = 1; 2 * step <= most; step *= 2) {
-    int found = -1;
-    for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
-      for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
-        int64_t offset = offsets.basis(in, bit, Dim::Offset);
-        if (in == Dim::Register && offset == step && found < 0)
-          found = bit;
-        else if (offset & step)
-          return bits;
-      }
-    if (found < 0)
-      return bits;
-    bits.push_back(found);
-  }
-  return bits;
-}
-
 /// The registers that differ from `first` in these bits, in their order.
 static SmallVector<int64_t> groupOf(int64_t first, ArrayRef<int> bits) {
   SmallVector<int64_t> group = {first};
@@ -211,7 +190,7 @@ void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
   const LinearLayout &layout = layoutOf(tile), &shared = op.getRing().getType().getLayout();
   LinearLayout offsets = within(layout, shared).invertAndCompose(shared);
   Memory memory = memoryAt(op.getRing(), op.getStage());
-  SmallVector<int> together = neighbourBits(offsets, memory.mostContiguous);
+  std::vector<int> together = layout::contiguousRegisterBits(offsets, memory.mostContiguous);
   const Values &values = of(op.getTile());
   when(isOwner(layout), {},
        [&]() -> Values {
@@ -235,7 +214,7 @@ struct ThreadEmitter::SharedRead {
   Memory memory;
   LinearLayout offsets;
   std::optional<layout::MatrixLoad> matrix;
-  SmallVector<int> within; ///< register bits that one instruction covers
+  std::vector<int> within; ///< register bits that one instruction covers
   Values values;
 };
 
@@ -264,9 +243,9 @@ void ThreadEmitter::emitLoadShared(LoadSharedOp op) {
   if (read->matrix) {
     for (int bit = 0; 1 << bit < read->matrix->wordElements; ++bit)
       read->within.push_back(bit);
-    read->within.append({read->matrix->matrixBits[0], read->matrix->matrixBits[1]});
+    read->within.insert(read->within.end(), {read->matrix->matrixBits[0], read->matrix->matrixBits[1]});
   } else {
-    read->within = neighbourBits(read->offsets, read->memory.mostContiguous);
+    read->within = layout::contiguousRegisterBits(read->offsets, read->memory.mostContiguous);
   }
   read->values.resize(size_t(registersOf(tile)));
   sharedReads[op] = read;
