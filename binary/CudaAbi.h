@@ -21,7 +21,5 @@ constexpr int64_t cudaParameterBytes(bool pointer, int64_t typeBytes) {
 
 /// Most threads of a block, and the largest grid along y and z.
 inline constexpr int64_t cudaMaxThreads = 1024, cudaMaxGridYZ = 65535;
-/// Most blocks of a cluster; above 8 the kernel must be allowed to.
-inline constexpr int64_t cudaMaxCluster = 16, cudaPortableCluster = 8;
 
 } // namespace heddle

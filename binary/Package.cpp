@@ -62,7 +62,6 @@ Json toJson(const Package &package) {
           {"scratchBytes", package.scratchBytes},
           {"threads", package.threads},
           {"sharedBytes", package.sharedBytes},
-          {"clusterSize", package.clusterSize},
           {"dependentLaunch", package.dependentLaunch},
           {"checked", package.checked},
           {"peers", package.peers},
@@ -179,7 +178,6 @@ Package fromJson(const Json &json, const std::string &name) {
   package.scratchBytes = uint64_t(fields.integer("scratchBytes", 0));
   package.threads = fields.integer("threads", 0, 0);
   package.sharedBytes = uint64_t(fields.integer("sharedBytes", 0, 0));
-  package.clusterSize = fields.integer("clusterSize", 1, 1);
   package.dependentLaunch = fields.boolean("dependentLaunch", false);
   package.checked = fields.boolean("checked");
   package.peers = fields.boolean("peers", false);

@@ -24,7 +24,6 @@ Package smallPackage() {
   package.scratchBytes = 256;
   package.threads = 128;
   package.sharedBytes = 65536;
-  package.clusterSize = 2;
   package.dependentLaunch = true;
   package.checked = true;
   package.peers = true;
@@ -64,20 +63,18 @@ TEST(Package, NewerFieldsMayBeMissing) {
   Package back = Package::parse(fileAround(json.dump()), "a");
   EXPECT_EQ(back.threads, 128);
   EXPECT_EQ(back.sharedBytes, 65536u);
-  EXPECT_EQ(back.clusterSize, 2);
   EXPECT_TRUE(back.dependentLaunch);
   EXPECT_TRUE(back.peers);
-  for (const char *key : {"threads", "sharedBytes", "clusterSize", "dependentLaunch", "peers"})
+  for (const char *key : {"threads", "sharedBytes", "dependentLaunch", "peers"})
     json.erase(key);
   back = Package::parse(fileAround(json.dump()), "a");
   EXPECT_EQ(back.threads, 0);
   EXPECT_EQ(back.sharedBytes, 0u);
-  EXPECT_EQ(back.clusterSize, 1);
   EXPECT_FALSE(back.dependentLaunch);
   EXPECT_FALSE(back.peers);
-  json["clusterSize"] = 0;
+  json["threads"] = -1;
   EXPECT_CONTAINS(messageOf([&] { Package::parse(fileAround(json.dump()), "a"); }),
-                  "field `clusterSize` is not an integer of at least 1");
+                  "field `threads` is not an integer of at least 0");
 }
 
 TEST(Package, FileRoundTrip) {

@@ -112,9 +112,7 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts, 
       rows.push_back(std::move(row));
   } else if (package.threads > 0) {
     rows.push_back(
-        {"block",
-         fmt::format("{} threads, {} bytes of dynamic shared memory{}", package.threads, package.sharedBytes,
-                     package.clusterSize > 1 ? fmt::format(", in clusters of {} blocks", package.clusterSize) : "")});
+        {"block", fmt::format("{} threads, {} bytes of dynamic shared memory", package.threads, package.sharedBytes)});
     if (package.dependentLaunch)
       rows.push_back({"starts early", "yes: waits itself for the launch in front of it"});
   } else {

@@ -290,8 +290,6 @@ def compile_with_heddle(arguments, case, warps, stages, extra):
     described, coded = struct.unpack_from("<QQ", data, 16)  # docs/package.md
     about = json.loads(data[32 : 32 + described])
     ptx = data[32 + described : 32 + described + coded]
-    if about["clusterSize"] != 1:
-        raise RuntimeError(f"a cluster of {about['clusterSize']} blocks, which this script does not launch")
     options = " ".join([f"w{warps} s{stages}"] + [word.lstrip("-") for word in extra])
     return Candidate("heddle", options, ptx + b"\0", ptx.decode(), about["entry"], about["threads"],
                      about["sharedBytes"], 1)

@@ -19,7 +19,6 @@ struct LaunchAttribute {
   char padding[4];
   union Value {
     char bytes[64];
-    uint32_t clusterDimension[3];
     int cooperative, dependent;
   } value;
 };
@@ -48,7 +47,7 @@ inline constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityM
 
 namespace function { // attributes of a function
 using namespace gpu::function;
-inline constexpr int maxDynamicShared = 8, nonPortableCluster = 14;
+inline constexpr int maxDynamicShared = 8;
 } // namespace function
 
 namespace jit {
@@ -56,8 +55,8 @@ inline constexpr int infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 
 inline constexpr int acceleratedTarget = 0x10000; ///< added for sm_90a
 } // namespace jit
 
-inline constexpr int limitStackBytes = 0; ///< of a context: local memory of a thread
-inline constexpr int launchCooperative = 2, launchCluster = 4, launchDependent = 6; ///< attributes of a launch
+inline constexpr int limitStackBytes = 0;                        ///< of a context: local memory of a thread
+inline constexpr int launchCooperative = 2, launchDependent = 6; ///< attributes of a launch
 
 } // namespace cuda
 
@@ -80,7 +79,6 @@ inline constexpr int launchCooperative = 2, launchCluster = 4, launchDependent =
   X(linkDestroy, cuLinkDestroy, cuda::Link)                                                                            \
   X(moduleLoad, cuModuleLoadDataEx, cuda::Module *, const void *, unsigned, int *, void **)                            \
   X(functionSetAttribute, cuFuncSetAttribute, cuda::Function, int, int)                                                \
-  X(maxActiveClusters, cuOccupancyMaxActiveClusters, int *, cuda::Function, const cuda::LaunchConfig *)                \
   X(launchKernelEx, cuLaunchKernelEx, const cuda::LaunchConfig *, cuda::Function, void **, void **)
 
 #define HEDDLE_CUDA_OPTIONAL(X)                                                                                        \

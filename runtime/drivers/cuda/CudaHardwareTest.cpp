@@ -89,17 +89,6 @@ constexpr const char *arguments = R"(
   ret;
 })";
 
-// out[block] = its place in its cluster, after all of the cluster have met.
-constexpr const char *cluster = R"(
-.visible .entry cluster(.param .u64 out, .param .u64 record)
-{
-  .reg .b32 %r<3>; .reg .b64 %d<3>;
-  barrier.cluster.arrive; barrier.cluster.wait;
-  mov.u32 %r0, %cluster_ctarank; mov.u32 %r1, %ctaid.x;
-  ld.param.u64 %d0, [out]; mul.wide.u32 %d1, %r1, 4; add.u64 %d0, %d0, %d1; st.global.u32 [%d0], %r0;
-  ret;
-})";
-
 // Waits for the launch in front and lets the one behind start; then, a while later, out[i] = x[255 - i] + 1.
 constexpr const char *next = R"(
 .visible .entry next(.param .u64 out, .param .u64 x, .param .u64 record)
@@ -313,18 +302,6 @@ TEST_F(CudaHardware, DependentLaunchesStartWhileTheOneInFrontRuns) {
     ::setenv("HEDDLE_CUDA_DEPENDENT_LAUNCH", "off", 1);
     EXPECT_EQ(seen(inAGraph), 0u) << "in a graph: " << inAGraph;
     ::unsetenv("HEDDLE_CUDA_DEPENDENT_LAUNCH");
-  }
-}
-
-TEST_F(CudaHardware, Clusters) {
-  Package package = packageOf("cluster", cluster, 32, {pointerArgument("out")});
-  for (int64_t size : {2, 4, 8, 16}) {
-    package.clusterSize = size;
-    Buffer out = device->allocate(64 * 4);
-    stream->launch({.kernel = {device->loadModule(package)}, .grid = {64, 1, 1}, .arguments = {out}});
-    auto places = download<uint32_t>(out);
-    for (uint32_t i = 0; i < 64; ++i)
-      ASSERT_EQ(places[i], i % size);
   }
 }
 

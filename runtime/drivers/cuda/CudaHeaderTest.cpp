@@ -66,15 +66,13 @@ static_assert(cuda::function::maxThreadsPerBlock == CU_FUNC_ATTRIBUTE_MAX_THREAD
               cuda::function::sharedBytes == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES &&
               cuda::function::localBytes == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
               cuda::function::registers == CU_FUNC_ATTRIBUTE_NUM_REGS &&
-              cuda::function::maxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
-              cuda::function::nonPortableCluster == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+              cuda::function::maxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(cuda::jit::infoLog == CU_JIT_INFO_LOG_BUFFER && cuda::jit::errorLog == CU_JIT_ERROR_LOG_BUFFER &&
               cuda::jit::errorLogSize == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
               cuda::jit::inputPtx == CU_JIT_INPUT_PTX && cuda::jit::target == CU_JIT_TARGET &&
               cuda::jit::acceleratedTarget + 90 == CU_TARGET_COMPUTE_90A);
 static_assert(cuda::limitStackBytes == CU_LIMIT_STACK_SIZE);
 static_assert(cuda::launchCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
-              cuda::launchCluster == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
               cuda::launchDependent == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
               cuda::streamNonBlocking == CU_STREAM_NON_BLOCKING &&
               cuda::hostAllocPortable == CU_MEMHOSTALLOC_PORTABLE &&

@@ -31,17 +31,9 @@ void checkPackage(const GpuContext &context, const Package &package) {
   if (package.threads < 1 || package.threads > cudaMaxThreads)
     throw inputError(fmt::format("kernel `{}` has {} threads in a block: a block has 1 to {}", package.kernel,
                                  package.threads, cudaMaxThreads));
-  if (package.clusterSize < 1 || package.clusterSize > cudaMaxCluster)
-    throw inputError(fmt::format("kernel `{}` has {} blocks in a cluster: a cluster has 1 to {}", package.kernel,
-                                 package.clusterSize, cudaMaxCluster));
   if (package.sharedBytes > uint64_t(context.sharedBytesPerBlock))
     throw inputError(fmt::format("kernel `{}` needs {} bytes of shared memory in a block, {} has {}", package.kernel,
                                  package.sharedBytes, context.name, context.sharedBytesPerBlock));
-}
-
-void setCluster(cuda::LaunchAttribute::Value &value, const Package &package) {
-  value.clusterDimension[0] = uint32_t(package.clusterSize);
-  value.clusterDimension[1] = value.clusterDimension[2] = 1;
 }
 
 /// The driver's compiler, with its messages.
@@ -173,8 +165,6 @@ void CudaModule::checkParameters() const {
 void CudaModule::prepare() {
   if (package().sharedBytes > 0)
     context().call(api().functionSetAttribute, entry, cuda::function::maxDynamicShared, int(package().sharedBytes));
-  if (package().clusterSize > cudaPortableCluster)
-    context().call(api().functionSetAttribute, entry, cuda::function::nonPortableCluster, 1);
   // Otherwise the first launch loads it, and may wait for kernels that wait for this launch.
   if (api().functionLoad)
     context().call(api().functionLoad, entry);
@@ -202,37 +192,13 @@ void CudaModule::reserveLocalMemory() {
     });
 }
 
-int64_t CudaModule::residentBlocks() const {
-  if (package().clusterSize == 1)
-    return GpuModule::residentBlocks();
-  GpuScope scope(context());
-  cuda::LaunchAttribute attribute = {};
-  attribute.id = cuda::launchCluster;
-  setCluster(attribute.value, package());
-  cuda::LaunchConfig config = {{uint32_t(package().clusterSize), 1, 1},
-                               {uint32_t(package().threads), 1, 1},
-                               uint32_t(package().sharedBytes),
-                               nullptr,
-                               &attribute,
-                               1};
-  int clusters = 0;
-  context().call(api().maxActiveClusters, &clusters, entry, static_cast<const cuda::LaunchConfig *>(&config));
-  return clusters / context().sharers * package().clusterSize;
-}
-
 void CudaModule::checkGrid(const Launch &launch) const {
   const auto &[x, y, z] = launch.grid;
   if (y > cudaMaxGridYZ || z > cudaMaxGridYZ)
     throw inputError(fmt::format("kernel `{}`: grid {} x {} x {}: on a CUDA device y and z are at most {}",
                                  package().kernel, x, y, z, cudaMaxGridYZ));
-  if (x % package().clusterSize != 0)
-    throw inputError(fmt::format("kernel `{}`: grid {} x {} x {}: x must be a multiple of {}, the size of a cluster",
-                                 package().kernel, x, y, z, package().clusterSize));
   if (launch.cooperative)
-    checkCooperative(launch, package().clusterSize > 1
-                                 ? fmt::format("{} clusters of {} blocks", residentBlocks() / package().clusterSize,
-                                               package().clusterSize)
-                                 : residentText());
+    checkCooperative(launch, residentText());
 }
 
 bool CudaModule::leavesRoom(const Launch &launch) const {
@@ -240,14 +206,12 @@ bool CudaModule::leavesRoom(const Launch &launch) const {
 }
 
 GpuResult CudaModule::launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const {
-  cuda::LaunchAttribute attributes[3] = {};
+  cuda::LaunchAttribute attributes[2] = {};
   unsigned count = 0;
   auto add = [&](int id) -> auto & {
     attributes[count].id = id;
     return attributes[count++].value;
   };
-  if (package().clusterSize > 1)
-    setCluster(add(cuda::launchCluster), package());
   if (startsEarly && waitsItself && fitsFourTimes(launch))
     add(cuda::launchDependent).dependent = 1;
   if (!count)

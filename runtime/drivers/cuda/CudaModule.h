@@ -15,7 +15,6 @@ public:
   void checkGrid(const Launch &launch) const override;
   GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const override;
   bool leavesRoom(const Launch &launch) const override;
-  int64_t residentBlocks() const override;
 
 private:
   using GpuModule::GpuModule;

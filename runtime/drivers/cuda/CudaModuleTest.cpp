@@ -90,7 +90,6 @@ TEST_F(CudaModuleTest, Refusals) {
                   "version 9 of the CUDA interface, this runtime has version 2");
   EXPECT_CONTAINS(loadError([](Package &p) { p.threads = 0; }).what(), "0 threads in a block: a block has 1 to 1024");
   EXPECT_CONTAINS(loadError([](Package &p) { p.threads = 1025; }).what(), "1025 threads");
-  EXPECT_CONTAINS(loadError([](Package &p) { p.clusterSize = 17; }).what(), "17 blocks in a cluster");
   error = loadError([](Package &p) { p.sharedBytes = 232449; });
   EXPECT_EQ(error.kind, ErrorClass::Input);
   EXPECT_CONTAINS(error.what(), "needs 232449 bytes of shared memory in a block, cuda:0 has 232448");
@@ -204,22 +203,6 @@ TEST_F(CudaModuleTest, GridLimits) {
   }
 }
 
-TEST_F(CudaModuleTest, Clusters) {
-  Package package = emptyPackage();
-  package.clusterSize = 2;
-  Kernel kernel{device->loadModule(package)};
-  stream->launch({.kernel = kernel, .grid = {6, 1, 1}, .cooperative = true});
-  stream->synchronize();
-  EXPECT_EQ(fake.launches.at(0).cluster, 2u);
-  EXPECT_TRUE(fake.launches.at(0).cooperative);
-  EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = kernel, .grid = {5, 1, 1}}); }),
-                  "x must be a multiple of 2, the size of a cluster");
-  EXPECT_CONTAINS(messageOf([&] { stream->launch({.kernel = kernel, .grid = {10, 1, 1}, .cooperative = true}); }),
-                  "of 10 blocks; cuda:0 runs at most 8 at once\n4 clusters of 2 blocks");
-  package.clusterSize = 16;
-  stream->launch({.kernel = {device->loadModule(package)}, .grid = {16, 1, 1}});
-}
-
 // Four of them have to fit, and here are two blocks on each of four multiprocessors.
 TEST_F(CudaModuleTest, SmallLaunchesThatWaitThemselvesMayStartEarly) {
   Package package = emptyPackage();
@@ -240,8 +223,6 @@ TEST_F(CudaModuleTest, SmallLaunchesThatWaitThemselvesMayStartEarly) {
     EXPECT_FALSE(early(2, 3, cooperative));
     EXPECT_EQ(early(3, 2, cooperative), !cooperative); // the first waits for nobody, or perhaps for other devices
   }
-  package.clusterSize = 2;
-  EXPECT_TRUE(early(2, 2, true));
   ::setenv("HEDDLE_CUDA_DEPENDENT_LAUNCH", "off", 1);
   EXPECT_FALSE(early(2, 2, false));
   ::unsetenv("HEDDLE_CUDA_DEPENDENT_LAUNCH");

@@ -69,7 +69,6 @@ struct FunctionHandle {
   std::string entry;
   std::vector<size_t> sizes;
   int staticBytes = 0, localBytes = 0, dynamicLimit = 48 * 1024;
-  bool anyCluster = false;
 };
 struct ModuleHandle {
   std::string text;

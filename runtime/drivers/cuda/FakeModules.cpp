@@ -46,7 +46,7 @@ void runKernel(const FakeLaunch &launch) {
 Result launch(const char *symbol, Function function, FakeLaunch launch, Stream stream, void **parameters) {
   FakeCuda &control = state().control;
   uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-  if (launch.sharedBytes > unsigned(function->dynamicLimit) || (launch.cluster > 8 && !function->anyCluster))
+  if (launch.sharedBytes > unsigned(function->dynamicLimit))
     return result::invalidValue;
   if (launch.cooperative && blocks > uint64_t(control.blocksPerMultiprocessor) * uint64_t(control.multiprocessors))
     return result::cooperativeTooLarge;
@@ -134,8 +134,6 @@ Result functionSetAttribute(Function function, int which, int value) {
   ENTER(functionSetAttribute);
   if (which == cuda::function::maxDynamicShared)
     function->dynamicLimit = value;
-  if (which == cuda::function::nonPortableCluster)
-    function->anyCluster = value != 0;
   return result::success;
 }
 
@@ -168,13 +166,6 @@ Result maxActiveBlocks(int *blocks, Function, int, size_t) {
   return result::success;
 }
 
-Result maxActiveClusters(int *clusters, Function, const LaunchConfig *config) {
-  ENTER(maxActiveClusters);
-  *clusters = state().control.blocksPerMultiprocessor * state().control.multiprocessors /
-              int(config->attributes[0].value.clusterDimension[0]);
-  return result::success;
-}
-
 Result launchKernelEx(const LaunchConfig *config, Function function, void **parameters, void **) {
   ENTER(launchKernelEx);
   FakeLaunch launch{.entry = "",
@@ -182,9 +173,7 @@ Result launchKernelEx(const LaunchConfig *config, Function function, void **para
                     .block = {config->block[0], config->block[1], config->block[2]},
                     .sharedBytes = config->sharedBytes};
   for (unsigned i = 0; i < config->attributeCount; ++i)
-    if (config->attributes[i].id == cuda::launchCluster)
-      launch.cluster = config->attributes[i].value.clusterDimension[0];
-    else if (config->attributes[i].id == cuda::launchCooperative)
+    if (config->attributes[i].id == cuda::launchCooperative)
       launch.cooperative = config->attributes[i].value.cooperative != 0;
     else if (config->attributes[i].id == cuda::launchDependent)
       launch.dependent = config->attributes[i].value.dependent != 0;

@@ -14,7 +14,6 @@ struct FakeLaunch {
   std::string entry;
   unsigned grid[3], block[3], sharedBytes;
   bool cooperative = false;
-  unsigned cluster = 1;
   bool dependent = false;
   std::vector<std::string> parameters = {}; ///< the bytes of each
 };

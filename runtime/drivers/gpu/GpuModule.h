@@ -20,7 +20,7 @@ public:
   virtual GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const = 0;
   /// Whether the launch behind this one may lie ready while this one runs.
   virtual bool leavesRoom(const Launch &launch) const { return false; }
-  virtual int64_t residentBlocks() const; ///< that live on the device at once, which may be a share of a GPU
+  int64_t residentBlocks() const; ///< that live on the device at once, which may be a share of a GPU
   int residentBlocksPerMultiprocessor() const;
 
 protected:
