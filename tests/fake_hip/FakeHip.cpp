@@ -6,8 +6,8 @@
 // code in FakeModules.cpp.
 #include "tests/fake_hip/FakeHipState.h"
 // It needs that state.
-#include "runtime/drivers/gpu/FakeGpuEntries.h"
 #include "runtime/drivers/simulated/SimulatedDriver.h"
+#include "tests/fake_gpu/FakeGpuEntries.h"
 
 namespace heddle::fake {
 

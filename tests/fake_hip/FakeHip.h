@@ -2,7 +2,7 @@
 // What the tests say to the libamdhip64 on top of the simulator (FakeHip.cpp) and ask of it. The loaded library gives
 // its only FakeHip by the symbol `fakeHip`.
 #pragma once
-#include "runtime/drivers/gpu/FakeGpu.h"
+#include "tests/fake_gpu/FakeGpu.h"
 
 namespace heddle {
 

@@ -5,9 +5,9 @@
 #include "chips/Chip.h"
 #include "runtime/Driver.h"
 #include "runtime/Launch.h"
-#include "runtime/drivers/gpu/FakeGpuState.h"
 #include "runtime/drivers/hip/HipApi.h"
 #include "runtime/stepped/SteppedStream.h"
+#include "tests/fake_gpu/FakeGpuState.h"
 #include "tests/fake_hip/FakeHip.h"
 #include <atomic>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // For the HIP driver's tests: the fake libamdhip64, and kernels of code objects that the build made.
 #pragma once
-#include "runtime/drivers/gpu/GpuTestSupport.h"
 #include "runtime/drivers/hip/HipDriver.h"
 #include "runtime/drivers/simulated/SimulatedTestSupport.h"
+#include "tests/fake_gpu/GpuTestSupport.h"
 #include "tests/fake_hip/FakeHip.h"
 
 namespace heddle {

@@ -2,7 +2,7 @@
 // The entry points that are the same in the fake libcuda and in the fake libamdhip64. One source of each includes this,
 // behind the header of its own state: handles, `state()`, ENTER and `enqueue` are that fake's.
 #pragma once
-#include "runtime/drivers/gpu/FakeGpuState.h"
+#include "tests/fake_gpu/FakeGpuState.h"
 #include <cstdlib>
 #include <cstring>
 

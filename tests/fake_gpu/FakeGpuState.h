@@ -4,8 +4,8 @@
 // have.
 #pragma once
 #include "runtime/Device.h"
-#include "runtime/drivers/gpu/FakeGpu.h"
 #include "runtime/drivers/gpu/GpuApi.h"
+#include "tests/fake_gpu/FakeGpu.h"
 #include <map>
 #include <memory>
 #include <mutex>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libnccl for machines without a GPU: the entry points of NcclApi.h on the memory and the streams of the fake libcuda
 // that lies beside it. It sums f32 only. FAKE_NCCL_FAIL=symbol:result in the environment makes one call fail.
-#include "runtime/drivers/cuda/FakeNccl.h"
+#include "tests/fake_cuda/FakeNccl.h"
 #include "runtime/drivers/cuda/NcclApi.h"
 #include <cstdlib>
 #include <cstring>

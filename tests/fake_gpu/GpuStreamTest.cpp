@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Order, copies, events, host functions, captures, launches and errors of streams, on the fake.
 #include "runtime/drivers/gpu/GpuStream.h"
-#include "runtime/drivers/gpu/GpuTestSupport.h"
+#include "tests/fake_gpu/GpuTestSupport.h"
 
 using namespace heddle;
 

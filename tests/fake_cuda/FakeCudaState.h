@@ -2,8 +2,8 @@
 // The inside of the fake libcuda: its state, and what every entry point begins with. Only its sources include this.
 #pragma once
 #include "runtime/drivers/cuda/CudaApi.h"
-#include "runtime/drivers/cuda/FakeCuda.h"
-#include "runtime/drivers/gpu/FakeGpuState.h"
+#include "tests/fake_cuda/FakeCuda.h"
+#include "tests/fake_gpu/FakeGpuState.h"
 #include <cstring>
 #include <deque>
 #include <functional>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NCCL by its fake, on the fake libcuda: loading, the order of calls, data, graphs and errors.
 #include "runtime/drivers/cuda/Nccl.h"
-#include "runtime/drivers/cuda/CudaTestSupport.h"
-#include "runtime/drivers/cuda/FakeNccl.h"
 #include "runtime/drivers/cuda/NcclApi.h"
+#include "tests/fake_cuda/CudaTestSupport.h"
+#include "tests/fake_cuda/FakeNccl.h"
 #include <cstdlib>
 
 using namespace heddle;

@@ -3,8 +3,8 @@
 #pragma once
 #include "binary/CudaAbi.h"
 #include "runtime/drivers/cuda/CudaDriver.h"
-#include "runtime/drivers/cuda/FakeCuda.h"
-#include "runtime/drivers/gpu/GpuTestSupport.h"
+#include "tests/fake_cuda/FakeCuda.h"
+#include "tests/fake_gpu/GpuTestSupport.h"
 
 namespace heddle {
 

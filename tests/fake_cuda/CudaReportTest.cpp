@@ -3,7 +3,7 @@
 #include "runtime/Graph.h"
 #include "runtime/Launch.h"
 #include "runtime/Print.h"
-#include "runtime/drivers/cuda/CudaTestSupport.h"
+#include "tests/fake_cuda/CudaTestSupport.h"
 
 using namespace heddle;
 

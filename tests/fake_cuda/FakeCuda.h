@@ -2,7 +2,7 @@
 // What the tests say to the fake libcuda (FakeCuda.cpp) and ask of it. A loaded fake gives its only FakeCuda by the
 // symbol `fakeCuda`.
 #pragma once
-#include "runtime/drivers/gpu/FakeGpu.h"
+#include "tests/fake_gpu/FakeGpu.h"
 #include <functional>
 
 namespace heddle {

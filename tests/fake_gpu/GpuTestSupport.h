@@ -5,9 +5,9 @@
 #include "binary/Package.h"
 #include "runtime/DeviceTestSupport.h"
 #include "runtime/Launch.h"
-#include "runtime/drivers/gpu/FakeGpu.h"
 #include "runtime/drivers/gpu/GpuDriver.h"
 #include "support/TestPaths.h"
+#include "tests/fake_gpu/FakeGpu.h"
 #include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What GpuStreamTest.cpp does not test for both vendors: times, threads, and what waits for what.
-#include "runtime/drivers/cuda/CudaTestSupport.h"
+#include "tests/fake_cuda/CudaTestSupport.h"
 #include <atomic>
 #include <chrono>
 #include <future>

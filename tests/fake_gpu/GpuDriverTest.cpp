@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Machines of all kinds, by the fake: none, broken and several GPUs; peers, and memory that is given back.
 #include "chips/Chip.h"
-#include "runtime/drivers/gpu/GpuTestSupport.h"
+#include "tests/fake_gpu/GpuTestSupport.h"
 
 using namespace heddle;
 

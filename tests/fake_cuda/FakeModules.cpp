@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The fake libcuda: compiled text, functions, and kernels, of which a few do something.
 #include "binary/LaunchRecord.h"
-#include "runtime/drivers/cuda/FakeCudaState.h"
+#include "tests/fake_cuda/FakeCudaState.h"
 
 namespace heddle::fake {
 namespace {

@@ -3,8 +3,8 @@
 // when somebody waits; it can be told to fail (FakeCuda.h, or FAKE_CUDA_FAIL=symbol:result in the environment, with
 // FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY=80 and FAKE_CUDA_PEERS=0). Here devices, contexts, memory, streams and
 // events, as far as they are not those of FakeGpuEntries.h; code and launches in FakeModules.cpp.
-#include "runtime/drivers/cuda/FakeCudaState.h"
-#include "runtime/drivers/gpu/FakeGpuEntries.h"
+#include "tests/fake_cuda/FakeCudaState.h"
+#include "tests/fake_gpu/FakeGpuEntries.h"
 
 namespace heddle::fake {
 

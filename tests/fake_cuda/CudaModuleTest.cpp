@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From package to launch on the fake: what is refused, what is packed, what is kept on disk.
 #include "runtime/drivers/cuda/CubinCache.h"
-#include "runtime/drivers/cuda/CudaTestSupport.h"
 #include "support/File.h"
+#include "tests/fake_cuda/CudaTestSupport.h"
 #include <chrono>
 #include <cstring>
 #include <future>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What GpuDriverTest.cpp does not test for both vendors: old and broken GPUs, contexts, and memory that runs out.
-#include "runtime/drivers/cuda/CudaTestSupport.h"
+#include "tests/fake_cuda/CudaTestSupport.h"
 
 using namespace heddle;
 
