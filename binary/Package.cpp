@@ -46,7 +46,10 @@ Json siteToJson(const PackageSite &site) {
 }
 
 Json toJson(const Package &package) {
-  Json arguments = Json::array(), sites = Json::array();
+  Json arguments = Json::array(), sites = Json::array(), limits = Json::array();
+  for (const PackageLimit &limit : package.limits)
+    limits.push_back(
+        {{"what", limit.what}, {"found", limit.found}, {"most", limit.most}, {"consequence", limit.consequence}});
   for (const PackageArgument &argument : package.arguments)
     arguments.push_back(argumentToJson(argument));
   for (const PackageSite &site : package.sites)
@@ -66,6 +69,7 @@ Json toJson(const Package &package) {
           {"checked", package.checked},
           {"peers", package.peers},
           {"sites", sites},
+          {"limits", limits},
           {"producer", package.producer},
           {"sourceHash", package.sourceHash}};
 }
@@ -183,6 +187,12 @@ Package fromJson(const Json &json, const std::string &name) {
   package.peers = fields.boolean("peers", false);
   for (const Json &site : fields.list("sites"))
     package.sites.push_back(readSite(fields.element("sites", site, package.sites.size())));
+  if (json.contains("limits"))
+    for (const Json &limit : fields.list("limits")) {
+      Fields parts = fields.element("limits", limit, package.limits.size());
+      package.limits.push_back(
+          {parts.text("what"), parts.integer("found", 0), parts.integer("most", 0), parts.text("consequence")});
+    }
   package.producer = fields.text("producer");
   package.sourceHash = fields.text("sourceHash");
   return package;

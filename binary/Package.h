@@ -34,6 +34,14 @@ struct PackageSite {
   bool hex = false; ///< tt.print: as hexadecimal
 };
 
+/// The code is larger than what the code generator handles as usual.
+struct PackageLimit {
+  std::string what;        ///< `accesses to memory in one block of code`
+  int64_t found = 0;       ///< in this kernel
+  int64_t most = 0;        ///< that are handled as usual
+  std::string consequence; ///< `instructions are scheduled in less detail`
+};
+
 struct Package {
   static constexpr uint32_t formatVersion = 1;
 
@@ -53,9 +61,10 @@ struct Package {
   bool checked = false;         ///< compiled with bounds checks
   bool peers = false;           ///< works with other devices, through the records of binary/PeerAbi.h
   std::vector<PackageSite> sites;
-  std::string producer;   ///< `heddle 0.1.0`
-  std::string sourceHash; ///< xxHash of the source text, hex; empty for a built kernel
-  std::string binary;     ///< the bytes
+  std::vector<PackageLimit> limits; ///< that were reached when the code was generated
+  std::string producer;             ///< `heddle 0.1.0`
+  std::string sourceHash;           ///< xxHash of the source text, hex; empty for a built kernel
+  std::string binary;               ///< the bytes
 
   /// The file's bytes. Deterministic: equal packages give equal bytes.
   std::string serialize() const;

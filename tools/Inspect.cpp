@@ -129,6 +129,9 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts, 
         {"argument",
          fmt::format("{}: {}{}{}", argument.name, argument.pointer ? "pointer to " : "", argument.type,
                      argument.divisibility > 1 ? fmt::format(", a multiple of {}", argument.divisibility) : "")});
+  for (const PackageLimit &limit : package.limits)
+    rows.push_back(
+        {"limit", fmt::format("{} {}, more than {}: {}", limit.found, limit.what, limit.most, limit.consequence)});
   for (const PackageSite &site : package.sites)
     rows.push_back({"site", describeSite(site)});
   return formatTable(rows);

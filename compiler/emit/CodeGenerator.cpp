@@ -121,12 +121,13 @@ std::string pipelineOf(int level) {
 /// left out by choosing a lower level.
 constexpr int manyAccesses = 500;
 
-bool hasHugeBlock(const llvm::Module &module) {
+int64_t mostAccesses(const llvm::Module &module) {
+  int64_t most = 0;
   for (const llvm::Function &function : module)
     for (const llvm::BasicBlock &block : function)
-      if (llvm::count_if(block, [](const llvm::Instruction &i) { return i.mayReadOrWriteMemory(); }) > manyAccesses)
-        return true;
-  return false;
+      most = std::max(
+          most, int64_t(llvm::count_if(block, [](const llvm::Instruction &i) { return i.mayReadOrWriteMemory(); })));
+  return most;
 }
 
 /// The back end of NVPTX reduces the strength of straight lines by trying pairs of address computations, which in a
@@ -160,7 +161,7 @@ std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::C
   llvm::SmallString<0> bytes;
   bool refused = false;
   llvm::CodeGenOptLevel level = machine.getOptLevel();
-  if (level > llvm::CodeGenOptLevel::Less && hasHugeBlock(module))
+  if (level > llvm::CodeGenOptLevel::Less && mostAccesses(module) > manyAccesses)
     machine.setOptLevel(llvm::CodeGenOptLevel::Less);
   PassGate gate;
   llvm::OptPassGate &usual = module.getContext().getOptPassGate();
@@ -235,6 +236,19 @@ CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::str
                                             llvm::Reloc::PIC_, std::nullopt, codeGenLevel(level)));
   if (!machine)
     throw internalError("LLVM made no target machine for processor `" + this->processor + "`");
+}
+
+std::vector<PackageLimit> CodeGenerator::limitsOf(const llvm::Module &module) const {
+  std::vector<PackageLimit> limits;
+  int64_t accesses = mostAccesses(module), instructions = module.getInstructionCount();
+  if (machine->getOptLevel() > llvm::CodeGenOptLevel::Less && accesses > manyAccesses)
+    limits.push_back({"accesses to memory in one block of code", accesses, manyAccesses,
+                      "code is generated as at -O 1, with instructions scheduled in less detail"});
+  if (machine->getOptLevel() < llvm::CodeGenOptLevel::Aggressive && instructions > int64_t(manyInstructions) &&
+      triple != hostTriple)
+    limits.push_back({"instructions of LLVM IR", instructions, manyInstructions,
+                      "products in addresses are not replaced by sums; -O 3 does it"});
+  return limits;
 }
 
 CodeGenerator::~CodeGenerator() = default;

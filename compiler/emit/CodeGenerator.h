@@ -2,6 +2,7 @@
 // LLVM IR to the code of a target: a relocatable object for an x86-64 processor or a chip of AMD, PTX for a chip of
 // NVIDIA. Every way in which LLVM fails becomes an Error{Internal}.
 #pragma once
+#include "binary/Package.h"
 #include "compiler/emit/HostProcessor.h"
 #include <memory>
 #include <string>
@@ -30,6 +31,8 @@ public:
   void optimize(llvm::Module &module, const std::string &passes = "") const;
   /// For AMD's chips: makes buffer instructions of accesses to global memory where that is right (BufferAccesses.h).
   void useBuffers(llvm::Module &module) const;
+  /// Which limits `module`, as it is emitted, is beyond; most are beyond none.
+  std::vector<PackageLimit> limitsOf(const llvm::Module &module) const;
   /// The bytes of an ELF object; not for PTX, which is text. Changes `module`: nothing may follow.
   std::string object(llvm::Module &module) const;
   /// Assembly text; `module` stays as it is.

@@ -48,7 +48,8 @@ struct Compilation {
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
   std::unique_ptr<CodeGenerator> generator;
-  std::string assembly; ///< of the object; made only when somebody will read it
+  std::vector<PackageLimit> limits; ///< that the code is beyond
+  std::string assembly;             ///< of the object; made only when somebody will read it
   std::string object;
   Package package;
 

@@ -82,6 +82,7 @@ LogicalResult optimize(Compilation &compilation) {
 LogicalResult emitObject(Compilation &compilation) {
   if (compilation.wantsText("object"))
     compilation.assembly = compilation.generator->assembly(*compilation.llvmModule);
+  compilation.limits = compilation.generator->limitsOf(*compilation.llvmModule);
   compilation.object = compilation.generator->object(*compilation.llvmModule);
   return success();
 }
@@ -92,6 +93,7 @@ Package startPackage(const Compilation &compilation) {
   package.sourceHash = compilation.text.empty() ? "" : hashHex(compilation.text);
   package.target = compilation.chip->name;
   package.peers = compilation.usesPeers;
+  package.limits = compilation.limits;
   return package;
 }
 
@@ -180,6 +182,7 @@ LogicalResult useBuffers(Compilation &compilation) {
 }
 
 LogicalResult emitPtx(Compilation &compilation) {
+  compilation.limits = compilation.generator->limitsOf(*compilation.llvmModule);
   compilation.assembly = compilation.generator->assembly(*compilation.llvmModule);
   return success();
 }
