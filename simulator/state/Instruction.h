@@ -52,7 +52,6 @@ struct Modifiers {
   bool hasOpSelHi = false;
   uint8_t cbsz = 0, abid = 0, blgp = 0;
   uint8_t bitop3 = 0;
-  bool sdwaHigh = false;
   Dpp dpp;
   Sdwa sdwa;
   // memory

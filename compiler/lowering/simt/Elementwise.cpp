@@ -11,11 +11,8 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
+using arithmetic::isNarrowFloat;
 using layout::tileDim;
-
-static bool isNarrowFloat(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
-}
 
 Value ThreadEmitter::cloneOn(Operation *op, ValueRange operands, Type result) {
   return arithmetic::Numbers(b).cloneOn(op, operands, getElementTypeOrSelf(result));
