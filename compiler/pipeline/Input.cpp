@@ -141,6 +141,34 @@ LogicalResult readTtgModule(Compilation &compilation) {
   return success();
 }
 
+/// No tile is spread over more lanes or warps than there are.
+LogicalResult checkThreads(Compilation &compilation) {
+  int64_t lanes = compilation.gpuTarget->lanesPerWarp(), warps = compilation.options.warps;
+  auto check = [&](Operation *op, Type type) -> LogicalResult {
+    if (!simt::hasLayout(type))
+      return success();
+    using layout::Dim;
+    const layout::LinearLayout &layout = simt::layoutOf(type);
+    if (layout.inputSize(Dim::Lane) > lanes || layout.inputSize(Dim::Warp) > warps)
+      return op->emitOpError() << "has a tile over " << layout.inputSize(Dim::Lane) << " lanes and "
+                               << layout.inputSize(Dim::Warp) << " warps; a warp has " << lanes << " lanes, the block "
+                               << warps << " warps";
+    return success();
+  };
+  auto walked = compilation.module->walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(check(op, type)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Type type : block.getArgumentTypes())
+          if (failed(check(op, type)))
+            return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 /// Text that a phase of the simt level has left says which chip and how many warps its layouts are for.
 LogicalResult readSimtModule(Compilation &compilation) {
   ModuleOp module = *compilation.module;
@@ -166,6 +194,10 @@ LogicalResult readSimtModule(Compilation &compilation) {
     return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps compiled for " << options.warps
                               << ": leave `--warps` out";
   options.warps = int(warps.getInt());
+  if (failed(checkThreads(compilation)))
+    return failure();
+  for (auto function : module.getOps<triton::FuncOp>()) // layouts that are written by hand need not follow
+    simt::fitLayouts(function, *compilation.gpuTarget, options.warps);
   return success();
 }
 

@@ -123,6 +123,26 @@ Attribute LinearAttr::parse(AsmParser &parser, Type) {
   return get(parser.getContext(), LinearLayout(std::move(inputs), std::move(outputs)));
 }
 
+// Rule S35: the layout is of the tile's shape, and some thread has each element.
+LogicalResult LinearAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
+                                         llvm::function_ref<InFlightDiagnostic()> emitError) const {
+  const LinearLayout &layout = getLayout();
+  SmallVector<int64_t> own;
+  for (const LinearLayout::Output &out : layout.outputs())
+    own.push_back(out.size);
+  auto text = [](ArrayRef<int64_t> sizes) {
+    std::string joined;
+    for (int64_t size : sizes)
+      joined += (joined.empty() ? "" : "x") + std::to_string(size);
+    return joined;
+  };
+  if (ArrayRef<int64_t>(own) != shape)
+    return emitError() << "a tile of " << text(shape) << " elements has a layout of " << text(own);
+  if (!layout.isSurjective())
+    return emitError() << "a tile of " << text(shape) << " elements has a layout that leaves some of them to no thread";
+  return success();
+}
+
 //===-- Types ----------------------------------------------------------------------------------------------------===//
 
 bool simt::hasLayout(Type type) {

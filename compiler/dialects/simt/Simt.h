@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/layout/LinearLayout.h"
+#include "mlir/IR/TensorEncoding.h"
 
 #include "compiler/dialects/simt/SimtDialect.h.inc"
 #define GET_ATTRDEF_CLASSES

@@ -181,7 +181,8 @@ LogicalResult MatrixDotOp::verify() {
   // Rule S23: tiles of whole instructions.
   if (!instruction)
     return success();
-  if (d.getDimSize(rank - 2) % instruction.getM() || d.getDimSize(rank - 1) % instruction.getN() ||
+  bool isNone = instruction.getM() < 1 || instruction.getN() < 1 || instruction.getK() < 1;
+  if (isNone || d.getDimSize(rank - 2) % instruction.getM() || d.getDimSize(rank - 1) % instruction.getN() ||
       a.getDimSize(rank - 1) % instruction.getK())
     return emitOpError() << "multiplies " << a << " by " << b << " with an instruction of " << instruction.getM() << "x"
                          << instruction.getN() << "x" << instruction.getK();

@@ -8,6 +8,7 @@ include "TritonTypes.td"
 include "TritonEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
+include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Simt_Dialect : Dialect {
@@ -19,7 +20,7 @@ def Simt_Dialect : Dialect {
   let hasOperationAttrVerify = 1;
 }
 
-def Simt_LinearAttr : AttrDef<Simt_Dialect, "Linear"> {
+def Simt_LinearAttr : AttrDef<Simt_Dialect, "Linear", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "linear";
   let summary = "which element of the tile each register of each thread holds";
   let description = [{

@@ -86,3 +86,12 @@ tt.func @s25(%t: tensor<8xf16, #rows>) {
   %0 = simt.extract_slice %t[4] : tensor<8xf16, #rows> -> tensor<4xf16, #simt.linear<register = [[1], [2]], lane = [[0]], warp = [], shape = [4]>>
   tt.return
 }
+
+// -----
+
+#rows = #simt.linear<register = [[0, 1]], lane = [[1, 0]], warp = [], shape = [2, 2]>
+tt.func @s23_none(%a: tensor<2x2xf16, #rows>, %c: tensor<2x2xf32, #rows>) {
+  // expected-error @+1 {{with an instruction of 2x2x0}}
+  %0 = simt.dot %a, %a, %c by <2, 2, 0, transposed = true> : tensor<2x2xf16, #rows> * tensor<2x2xf16, #rows> -> tensor<2x2xf32, #rows>
+  tt.return
+}
