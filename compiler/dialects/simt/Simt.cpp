@@ -123,7 +123,7 @@ Attribute LinearAttr::parse(AsmParser &parser, Type) {
   return get(parser.getContext(), LinearLayout(std::move(inputs), std::move(outputs)));
 }
 
-// Rule S35: the layout is of the tile's shape, and some thread has each element.
+// Rule S41: the layout is of the tile's shape, and some thread has each element.
 LogicalResult LinearAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
                                          llvm::function_ref<InFlightDiagnostic()> emitError) const {
   const LinearLayout &layout = getLayout();

@@ -200,7 +200,7 @@ static bool arePaddedAlike(SharedType a, SharedType b) {
 }
 
 LogicalResult AllocOp::verify() {
-  // Rule S34: a place where memory objects may begin.
+  // Rule S40: a place where memory objects may begin.
   if (std::optional<uint64_t> start = getStart(); start && (int64_t(*start) < 0 || *start % memoryAlignment))
     return emitOpError() << "begins at byte " << int64_t(*start) << ": it is a multiple of " << memoryAlignment;
   return success();

@@ -36,6 +36,12 @@ ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
     return {};
   }
   Type result = op->getResult(0).getType();
+  if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<SharedType>(result)) {
+    Values chosen;
+    for (auto [yes, no] : llvm::zip_equal(of(select.getTrueValue()), of(select.getFalseValue())))
+      chosen.push_back(arith::SelectOp::create(b, scalar(select.getCondition()), yes, no));
+    return chosen;
+  }
   auto count = size_t(registersOf(result));
   Values results;
   if (auto add = dyn_cast<AddPtrOp>(op); add && emitColumnsFirst(add, results))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/simt/PlaceShared.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -33,8 +32,7 @@ public:
     Lifetime life{first[alloc], first[alloc], 0, 0};
     for (Operation *user : usersOf(alloc.getRing())) {
       Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user);
-      bool isPassedOn = user->hasTrait<mlir::OpTrait::IsTerminator>() || isa<scf::ForOp, scf::WhileOp>(user);
-      life.last = here && !isPassedOn ? std::max(life.last, last[here]) : count;
+      life.last = here && !passesOn(user) ? std::max(life.last, last[here]) : count;
     }
     return life;
   }
@@ -54,6 +52,10 @@ SmallVector<Operation *> simt::usersOf(Value memory) {
       llvm::append_range(users, usersOf(user->getResult(0)));
   }
   return users;
+}
+
+bool simt::passesOn(Operation *user) {
+  return !isa_and_nonnull<SimtDialect>(user->getDialect());
 }
 
 static int64_t bytesOf(AllocOp alloc) {

@@ -7,6 +7,9 @@ namespace heddle::simt {
 
 /// Of a memory object and of its views, as far as operations of this level make them.
 llvm::SmallVector<mlir::Operation *> usersOf(mlir::Value memory);
+/// Whether a memory object that `user` takes may be used after it by what does not take the object itself: control flow
+/// and selections give it other names.
+bool passesOn(mlir::Operation *user);
 /// The last byte that memory objects with a place have, plus one.
 int64_t placedBytes(triton::FuncOp function);
 

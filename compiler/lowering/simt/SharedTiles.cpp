@@ -25,7 +25,7 @@ LogicalResult ThreadEmitter::findMemory() {
     }
     for (Operation *user : usersOf(alloc.getRing())) {
       Operation *here = source.getBody().front().findAncestorOpInBlock(*user);
-      endsInEntry &= here && !user->hasTrait<mlir::OpTrait::IsTerminator>() && !isa<scf::ForOp, scf::WhileOp>(user);
+      endsInEntry &= here && !passesOn(user);
       if (here && (!last || last->isBeforeInBlock(here)))
         last = here;
     }

@@ -37,7 +37,7 @@ tt.func @s2(%x: tensor<2xf32, #a>) {
 
 #a = #simt.linear<register = [[1]], lane = [], warp = [], shape = [2]>
 // expected-error @+1 {{a tile of 4 elements has a layout of 2}}
-tt.func @s35_shape(%x: tensor<4xf32, #a>) {
+tt.func @s41_shape(%x: tensor<4xf32, #a>) {
   tt.return
 }
 
@@ -45,6 +45,6 @@ tt.func @s35_shape(%x: tensor<4xf32, #a>) {
 
 #a = #simt.linear<register = [[1]], lane = [[1]], warp = [], shape = [4]>
 // expected-error @+1 {{a tile of 4 elements has a layout that leaves some of them to no thread}}
-tt.func @s35(%x: tensor<4xf32, #a>) {
+tt.func @s41(%x: tensor<4xf32, #a>) {
   tt.return
 }

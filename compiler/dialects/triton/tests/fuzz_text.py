@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Feeds damaged programs to heddle-opt: fuzz_text.py [--count N] [--seed N] [--keep FILE] PROGRAM...
+"""Feeds damaged programs to heddle-opt: fuzz_text.py [--count N] [--seed N] [--keep FILE] [--passes A,B] PROGRAM...
 
 Any answer is right but a crash. Each program is damaged one to three times, in its short or in its generic form; what
-still verifies is folded, too. The same arguments do the same damage. The first crashing input is written to FILE.
+still verifies is folded, too, or goes through the named passes. The same arguments do the same damage. The first
+crashing input is written to FILE.
 """
 import argparse
 import random
@@ -27,7 +28,8 @@ TYPE = re.compile(r"(?:tensor|!tt\.\w+)<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>|\b(?:i
 NUMBER = re.compile(r"(?<=[ :])-?\d+(?=[ ,>])|\d+(?=x)")
 ELEMENT = re.compile(r"(?<=x)[a-z]\w+")
 NAME = re.compile(r"%[\w#]+")
-OPERATION = re.compile(r"\b(?:ttg?|arith|math|scf|cf)\.\w[\w.]*")
+OPERATION = re.compile(r"\b(?:ttg?|amdg|gluon|arith|math|scf|cf)\.\w[\w.]*")
+BASIS = re.compile(r"(?<=[\[ ])\d+(?=[,\]])|(?<=[\[,])\[\d[\d, ]*\]")  # a number of a list of numbers, or a list in one
 ATTRIBUTE = re.compile(r"[a-z]\w+ = (?:array<[^>]*>|[^,}>{]+)")
 
 
@@ -68,7 +70,7 @@ def replace_line(rng, text):
     return "".join(lines)
 
 
-def damage(rng, text):
+def damage(rng, text, layouts=False):
     for _ in range(rng.randint(1, 3)):
         if not text:
             break
@@ -76,7 +78,8 @@ def damage(rng, text):
         if kind < 45:
             text = replace_type(rng, text)
         elif kind < 60:
-            text = replace_one(rng, text, NUMBER, NUMBERS)
+            lists = layouts and rng.random() < 0.5
+            text = replace_one(rng, text, BASIS if lists else NUMBER, ["0", "1", "2", "4", "64"] if lists else NUMBERS)
         elif kind < 67:
             text = replace_one(rng, text, OPERATION)
         elif kind < 75:
@@ -97,9 +100,10 @@ def run(text, *flags):
     return subprocess.run(command, input=text.encode(), capture_output=True, timeout=120)
 
 
-def crashes(inputs):
+def crashes(inputs, passes):
     """Whether the process that reads these inputs dies; errors in them are fine."""
-    result = run(SEPARATOR.join(inputs), "--split-input-file", "--canonicalize", "--cse", "-o", "/dev/null")
+    flags = [f"--{name}" for name in passes]
+    result = run(SEPARATOR.join(inputs), "--split-input-file", *flags, "-o", "/dev/null")
     return result.returncode not in (0, 1) or b"LLVM ERROR" in result.stderr or b"runtime error:" in result.stderr
 
 
@@ -108,6 +112,7 @@ def main():
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", default="crash.mlir")
+    parser.add_argument("--passes", type=lambda names: names.split(","), default=["canonicalize", "cse"])
     parser.add_argument("programs", nargs="+")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
@@ -120,11 +125,12 @@ def main():
         if generic.returncode:
             sys.exit(f"heddle-opt does not read {path}\n{generic.stderr.decode()}")
         seeds.append(generic.stdout.decode())
-    inputs = [damage(rng, rng.choice(seeds)) for _ in range(arguments.count)]
+    layouts = any("#ttg" in seed for seed in seeds)
+    inputs = [damage(rng, rng.choice(seeds), layouts) for _ in range(arguments.count)]
     for start in range(0, len(inputs), BATCH):
         batch = inputs[start : start + BATCH]
-        if crashes(batch):
-            culprit = next((text for text in batch if crashes([text])), SEPARATOR.join(batch))
+        if crashes(batch, arguments.passes):
+            culprit = next((text for text in batch if crashes([text], arguments.passes)), SEPARATOR.join(batch))
             open(arguments.keep, "w").write(culprit)
             sys.exit(f"heddle-opt crashes on {arguments.keep} (seed {arguments.seed}, from input {start} on)")
 
