@@ -53,9 +53,7 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
                   amdg::ScaledDowncastFp8Op, amdg::LocalLoadPackedTransposedOp>(
                 [](auto) { return "conversions of packed and scaled elements are not compiled yet"; })
             .Case([](ttg::InlineAsmOp) {
-              return "assembly on all registers of a thread is not compiled: `gl.inline_asm_elementwise` takes "
-                     "assembly "
-                     "for each element";
+              return "assembly of AMD's chips is not compiled: write it with operations of Gluon";
             })
             .Case([](amdg::CondBarrierOp) {
               return "a barrier that some warps skip shifts all their later barriers, also those that the compiler "

@@ -39,9 +39,10 @@ for name in operations:
         problems.append(f"no round-trip test contains '{name}'")
 
 code = read("*.cpp") + read("*.h")
-numbered = re.findall(r"Rule ([A-Z]\d+):", code)
-for rule in sorted({rule for rule in numbered if numbered.count(rule) > 1}):
-    problems.append(f"rule {rule} is defined {numbered.count(rule)} times")
+sentences = sorted(set(re.findall(r"Rule ([A-Z]\d+): (.*)", code)))
+for (rule, first), (again, second) in zip(sentences, sentences[1:]):
+    if rule == again:
+        problems.append(f"rule {rule} is both '{first}' and '{second}'")
 rules = sorted({(letter, int(number)) for letter, number in re.findall(r"Rule ([A-Z])(\d+):", code)})
 negative = read("tests/verify*.mlir")
 tested = {(letter.upper(), int(number)) for letter, number in re.findall(r"@([a-z])(\d+)(?:_\w+)?\(", negative)}

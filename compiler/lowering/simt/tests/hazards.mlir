@@ -109,3 +109,25 @@ module attributes {simt.target = "gfx942", simt.warps = 4 : i64} {
     tt.return
   }
 }
+
+// -----
+
+// An object that a condition chooses may be either one, and both live on.
+// CHECK-LABEL: @chosen
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[0], [0]], shape = [64]>
+!tile = !simt.shared<1 * 64xf32, offset = [[1], [2], [4], [8], [16], [32]]>
+module attributes {simt.target = "gfx942", simt.warps = 4 : i64} {
+  tt.func @chosen(%x: tensor<64xf32, #l>, %c: i1) {
+    %a = simt.alloc at 0 : !tile
+    %b = simt.alloc at 1024 : !tile
+    // CHECK: simt.store_shared
+    simt.store_shared %x, %a : tensor<64xf32, #l>, !tile
+    // CHECK-NEXT: simt.store_shared
+    simt.store_shared %x, %b : tensor<64xf32, #l>, !tile
+    %m = arith.select %c, %a, %b : !tile
+    // CHECK: simt.barrier
+    // CHECK-NEXT: simt.load_shared
+    %y = simt.load_shared %m : !tile -> tensor<64xf32, #l>
+    tt.return
+  }
+}
