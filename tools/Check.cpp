@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `heddle check`
 #include "tools/Check.h"
+#include "support/ShellWord.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>

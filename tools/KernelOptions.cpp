@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/KernelOptions.h"
 #include "support/File.h"
+#include "support/ShellWord.h"
 #include "tools/Output.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -90,17 +90,6 @@ uint64_t parseUnsignedOption(const std::string &option, const std::string &text,
   return value;
 }
 
-std::string quoteForShell(const std::string &word) {
-  bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                       "0123456789_-+=:,./@%") == std::string::npos;
-  if (plain)
-    return word;
-  std::string quoted = "'";
-  for (char letter : word)
-    quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
-}
-
 std::string fileOfRank(const std::string &file, size_t rank) {
   size_t dot = file.rfind(".npy");
   return dot == std::string::npos ? fmt::format("{}.{}", file, rank)

@@ -27,9 +27,6 @@ uint64_t parseUnsignedOption(const std::string &option, const std::string &text,
 /// An option's value as X, X,Y or X,Y,Z, the rest 1; Error{Input} with the option and its text when it is none.
 std::array<int64_t, 3> parseExtents(const std::string &option, const std::string &text);
 
-/// Quoted where a shell would need it.
-std::string quoteForShell(const std::string &word);
-
 /// A file for each rank: `out.npy` becomes `out.2.npy`.
 std::string fileOfRank(const std::string &file, size_t rank);
 

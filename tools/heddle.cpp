@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // heddle: the program. Each verb has a file of its own; this one parses the command line and turns errors into exits.
 #include "api/Heddle.h"
+#include "support/ShellWord.h"
 #include "support/Suggest.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"

@@ -16,6 +16,7 @@
 #include "support/File.h"
 #include "support/Hash.h"
 #include "support/Knobs.h"
+#include "support/ShellWord.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cstdio>
@@ -270,19 +271,6 @@ void Driver::dump(const Phase &phase, int number) {
   writeFileAtomically(compilation.options.dumpFolder + file, textOf(phase, /*withLocations=*/true));
 }
 
-/// A word as a shell takes it.
-std::string quoted(const std::string &word) {
-  bool isPlain =
-      !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                              "_-+=./:,@%") == std::string::npos;
-  if (isPlain)
-    return word;
-  std::string text = "'";
-  for (char c : word)
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 /// All options that change what is compiled, as `heddle compile` takes them.
 std::string optionsText(const Compilation &compilation) {
   const CompileOptions &options = compilation.options;
@@ -300,7 +288,7 @@ std::string optionsText(const Compilation &compilation) {
   for (auto [name, value] : {std::pair("--kernel", &options.kernel), std::pair("--from", &options.resumeAfter),
                              std::pair("--to", &options.stopAfter), std::pair("--llvm-passes", &options.llvmPasses)})
     if (!value->empty())
-      text += " " + std::string(name) + " " + quoted(*value);
+      text += " " + std::string(name) + " " + quoteForShell(*value);
   return text;
 }
 
