@@ -30,13 +30,23 @@ struct Agreement {
 };
 using AgreementLattice = dataflow::Lattice<Agreement>;
 
+/// A wait for a word whose upper half tells one write of it from all others: every thread that gets the word gets the
+/// same one. A thread whose time ran out may have another; then the kernel fails, and since a barrier counts only
+/// threads that have not ended, none waits for ever.
+bool waitsForOneWrite(ExternElementwiseOp call) {
+  StringRef symbol = call.getSymbol();
+  return symbol.starts_with("__heddle_atomicspinwait_") && symbol.contains("_hi") &&
+         !isa<RankedTensorType>(call.getType());
+}
+
 /// Whether its results may differ from thread to thread though its operands do not.
 bool isSource(Operation *op) {
   if (auto call = dyn_cast<ExternElementwiseOp>(op))
-    return !call.getPure() || call->getNumOperands() == 0;
+    return (!call.getPure() || call->getNumOperands() == 0) && !waitsForOneWrite(call);
   if (isa<ElementwiseInlineAsmOp, simt::WarpIdOp>(op))
     return true;
-  if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp, simt::GlobalLoadOp, simt::GlobalUpdateOp>(op) ||
+  if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp, simt::GlobalLoadOp, simt::GlobalUpdateOp,
+          simt::AllocOp, simt::PrintRoomOp>(op) ||
       isa<RegionBranchOpInterface>(op))
     return false;
   bool hasScalar = llvm::any_of(op->getResultTypes(), [](Type type) { return !isa<RankedTensorType>(type); });
@@ -50,7 +60,12 @@ public:
   LogicalResult visitOperation(Operation *op, ArrayRef<const AgreementLattice *> operands,
                                ArrayRef<AgreementLattice *> results) override {
     Agreement together{isSource(op) ? Agreement::Divergent : Agreement::Uniform};
-    for (const AgreementLattice *operand : operands) {
+    constexpr unsigned deadline = 2; // of a wait, by each thread's own clock
+    auto call = dyn_cast<ExternElementwiseOp>(op);
+    bool isWait = call && waitsForOneWrite(call);
+    for (auto [number, operand] : llvm::enumerate(operands)) {
+      if (isWait && number == deadline)
+        continue;
       if (operand->getValue().state == Agreement::Unknown)
         return success(); // it is visited again
       together = Agreement::join(together, operand->getValue());

@@ -3,8 +3,9 @@
 // skip makes the others wait for ever, so that everything that is not known to be uniform counts as divergent.
 //
 // What makes threads differ is the thread's number (`__heddle_gettid`), other external functions that are not pure or
-// have no operands, and inline assembly, whose registers may be a thread's own. Values are divergent by their operands,
-// and by the branches and loops that decide which of several values they are.
+// have no operands (but for waits between devices for a word that is written once), and inline assembly, whose
+// registers may be a thread's own. Values are divergent by their operands, and by the branches and loops that decide
+// which of several values they are.
 #pragma once
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Value.h"

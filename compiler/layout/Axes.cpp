@@ -3,6 +3,7 @@
 #include "compiler/layout/Fit.h"
 #include "support/Error.h"
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace heddle::layout {
@@ -86,6 +87,113 @@ LinearLayout joinTiles(const LinearLayout &source) {
 LinearLayout concatenateTiles(const LinearLayout &source) {
   return source * LinearLayout::identity1D(2, Dim::Register, Dim::Dim0);
 }
+
+//===-- What reductions and scans leave --------------------------------------------------------------------------===//
+
+std::vector<int> bitsAlong(const LinearLayout &layout, Dim in, int axis) {
+  std::vector<int> bits;
+  for (int bit = 0; bit < layout.inputBits(in); ++bit)
+    if (layout.basis(in, bit, tileDim(axis)))
+      bits.push_back(bit);
+  std::sort(bits.begin(), bits.end(),
+            [&](int x, int y) { return layout.basis(in, x, tileDim(axis)) < layout.basis(in, y, tileDim(axis)); });
+  return bits;
+}
+
+/// The coordinates that a bit adds, without those along `axis`.
+static std::vector<int64_t> besides(const LinearLayout &layout, Dim in, int bit, int axis) {
+  std::vector<int64_t> at;
+  for (int each = 0; each < int(layout.outputs().size()); ++each)
+    at.push_back(each == axis ? 0 : layout.basis(in, bit, tileDim(each)));
+  return at;
+}
+
+/// What registers add off the axis, as bits of a number that counts these elements in the order of their coordinates:
+/// each has a leading bit that no other one has.
+static std::vector<std::vector<int64_t>> countRegisters(const LinearLayout &layout, int axis) {
+  std::vector<std::vector<int64_t>> rows; // ascending
+  auto add = [](std::vector<int64_t> &to, const std::vector<int64_t> &other) {
+    for (size_t i = 0; i < to.size(); ++i)
+      to[i] ^= other[i];
+  };
+  auto leads = [](const std::vector<int64_t> &row, const std::vector<int64_t> &in) { // whether row's leading bit is set
+    size_t first = 0;
+    while (row[first] == 0)
+      ++first;
+    return (in[first] & int64_t(std::bit_floor(uint64_t(row[first])))) != 0;
+  };
+  for (int bit = 0; bit < layout.inputBits(Dim::Register); ++bit) {
+    std::vector<int64_t> row = besides(layout, Dim::Register, bit, axis);
+    for (const std::vector<int64_t> &other : rows)
+      if (leads(other, row))
+        add(row, other);
+    if (std::all_of(row.begin(), row.end(), [](int64_t part) { return part == 0; }))
+      continue;
+    for (std::vector<int64_t> &other : rows)
+      if (leads(row, other))
+        add(other, row);
+    rows.push_back(row);
+    std::sort(rows.begin(), rows.end());
+  }
+  return rows;
+}
+
+/// Of the same tile with `size` elements along the axis.
+static std::vector<LinearLayout::Output> withAxis(const LinearLayout &layout, int axis, int64_t size) {
+  std::vector<LinearLayout::Output> outputs = layout.outputs();
+  outputs[size_t(axis)].size = size;
+  return outputs;
+}
+
+static LinearLayout leavePlaces(const LinearLayout &layout, int axis, int sharing, bool countsLanes) {
+  LinearLayout::Input registers{Dim::Register, countRegisters(layout, axis)}, lanes{Dim::Lane, {}},
+      warps{Dim::Warp, {}};
+  for (int bit = 0; bit < layout.inputBits(Dim::Lane); ++bit)
+    lanes.bases.push_back(besides(layout, Dim::Lane, bit, axis));
+  for (int bit = 0; bit < layout.inputBits(Dim::Warp); ++bit)
+    warps.bases.push_back(besides(layout, Dim::Warp, bit, axis));
+  int64_t next = 1;
+  for (int bit = 0; bit < layout.inputBits(Dim::Lane) && sharing > 0; ++bit)
+    if (layout.basis(Dim::Lane, bit, tileDim(axis))) {
+      lanes.bases[size_t(bit)] = registers.bases.back();
+      registers.bases.pop_back();
+      --sharing;
+    }
+  if (countsLanes)
+    for (int bit : bitsAlong(layout, Dim::Lane, axis))
+      lanes.bases[size_t(bit)][size_t(axis)] = std::exchange(next, 2 * next);
+  for (int bit : bitsAlong(layout, Dim::Warp, axis))
+    warps.bases[size_t(bit)][size_t(axis)] = std::exchange(next, 2 * next);
+  return LinearLayout({registers, lanes, warps}, withAxis(layout, axis, next));
+}
+
+LinearLayout leaveWarps(const LinearLayout &layout, int axis, int sharing) {
+  return leavePlaces(layout, axis, sharing, /*countsLanes=*/false);
+}
+
+LinearLayout leaveThreads(const LinearLayout &layout, int axis) {
+  return leavePlaces(layout, axis, 0, /*countsLanes=*/true);
+}
+
+LinearLayout holdAlong(const LinearLayout &layout, int axis, int64_t size) {
+  std::vector<LinearLayout::Input> inputs = layout.inputs();
+  for (LinearLayout::Input &input : inputs) {
+    for (std::vector<int64_t> &basis : input.bases)
+      basis[size_t(axis)] = 0;
+    std::vector<int64_t> zero(layout.outputs().size(), 0);
+    if (input.dim != Dim::Register)
+      continue;
+    std::erase(input.bases, zero);
+    for (int64_t step = size / 2; step > 0; step /= 2) {
+      std::vector<int64_t> basis = zero;
+      basis[size_t(axis)] = step;
+      input.bases.insert(input.bases.begin(), basis);
+    }
+  }
+  return LinearLayout(std::move(inputs), withAxis(layout, axis, size));
+}
+
+//===-- How places move ------------------------------------------------------------------------------------------===//
 
 bool movesOneAxis(const LinearLayout &layout) {
   for (const LinearLayout::Input &input : layout.inputs())

@@ -26,6 +26,20 @@ LinearLayout joinTiles(const LinearLayout &source);
 /// The first axis twice as long by a register bit: two tiles one after the other.
 LinearLayout concatenateTiles(const LinearLayout &source);
 
+//===-- What reductions and scans along an axis leave ------------------------------------------------------------===//
+
+/// Of a tile whose axis has an element for each warp along it, in the order of the warps' numbers: what is left when
+/// the threads of a warp combine theirs. Registers count the elements off the axis, in the order of their coordinates.
+/// Lanes along the axis have the same elements, but the first `sharing` of their bits take the highest bits of that
+/// count, from the highest down: such lanes have a share each.
+LinearLayout leaveWarps(const LinearLayout &layout, int axis, int sharing = 0);
+/// Of a tile whose axis has an element for each thread along it, lanes first, in the order of their elements.
+LinearLayout leaveThreads(const LinearLayout &layout, int axis);
+/// The axis with `size` elements, all in each thread, in the lowest registers; the rest as in `layout`.
+LinearLayout holdAlong(const LinearLayout &layout, int axis, int64_t size);
+/// The bits of `in` that move along the axis; those whose elements come first, first.
+std::vector<int> bitsAlong(const LinearLayout &layout, Dim in, int axis);
+
 //===-- How places move ------------------------------------------------------------------------------------------===//
 
 /// Whether no bit of a place moves along two axes.

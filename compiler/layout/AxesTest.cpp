@@ -150,6 +150,44 @@ TEST(Axes, two_tiles_in_one) {
   }
 }
 
+// Each place of the source, with what its registers, or those of its warp, have along the axis taken together, is a
+// place of what is left; lanes that share have each element once.
+TEST(Axes, what_reductions_leave) {
+  int shared = 0;
+  for (const LinearLayout &layout : samples())
+    for (int axis : {0, 1}) {
+      int other = 1 - axis;
+      auto lanes = int(bitsAlong(layout, Dim::Lane, axis).size()),
+           warps = int(bitsAlong(layout, Dim::Warp, axis).size());
+      LinearLayout left = leaveWarps(layout, axis), threads = leaveThreads(layout, axis);
+      EXPECT_EQ(left.outputSize(tileDim(axis)), int64_t(1) << warps);
+      EXPECT_EQ(threads.outputSize(tileDim(axis)), int64_t(1) << (lanes + warps));
+      for (int bit = 1; bit < left.inputBits(Dim::Register); ++bit) // in the order of their coordinates
+        EXPECT_LT(left.basis(Dim::Register, bit - 1, tileDim(other)), left.basis(Dim::Register, bit, tileDim(other)));
+      for (const LinearLayout &part : {left, threads}) {
+        std::set<int64_t> before, after; // coordinates off the axis of the first thread
+        for (const Coordinates &place : placesOf(layout))
+          if (place[1].second == 0 && place[2].second == 0)
+            before.insert(layout.apply(place)[size_t(other)]);
+        for (const Coordinates &place : placesOf(part))
+          if (place[1].second == 0 && place[2].second == 0)
+            after.insert(part.apply(place)[size_t(other)]);
+        EXPECT_EQ(before, after);
+        EXPECT_TRUE(part.isSurjective());
+      }
+      LinearLayout held = holdAlong(left, axis, 4);
+      EXPECT_TRUE(staysInRegisters(held, axis));
+      EXPECT_EQ(held.outputSize(tileDim(axis)), 4);
+      EXPECT_EQ(held.basis(Dim::Register, 0, tileDim(axis)), 1);
+      for (int sharing = 1; sharing <= std::min(lanes, left.inputBits(Dim::Register)); ++sharing, ++shared) {
+        LinearLayout share = leaveWarps(layout, axis, sharing);
+        EXPECT_EQ(share.inputSize(Dim::Register) << sharing, left.inputSize(Dim::Register));
+        EXPECT_TRUE(share.isSurjective());
+      }
+    }
+  EXPECT_GT(shared, 0);
+}
+
 TEST(Axes, how_places_move) {
   LinearLayout plain = blocked({8, 32}, {1, 4}, {4, 8}, {2, 1}, {1, 0});
   EXPECT_TRUE(movesOneAxis(plain));

@@ -10,6 +10,7 @@
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
@@ -143,16 +144,34 @@ LogicalResult ttgToSimt(Compilation &compilation) {
   return simt::convertTtgToSimt(*compilation.module, *compilation.gpuTarget, *compilation.ttg);
 }
 
+simt::BlockShape blockOf(const Compilation &compilation) {
+  return {compilation.gpuTarget->lanesPerWarp(), compilation.options.warps};
+}
+
+LogicalResult lowerConversions(Compilation &compilation) {
+  simt::lowerConversions(*compilation.module, *compilation.gpuTarget);
+  return success();
+}
+
+LogicalResult lowerReductions(Compilation &compilation) {
+  simt::lowerReductions(*compilation.module, blockOf(compilation));
+  return success();
+}
+
+LogicalResult lowerExchanges(Compilation &compilation) {
+  return simt::lowerExchanges(*compilation.module, *compilation.gpuTarget, compilation.options.warps);
+}
+
 LogicalResult placeSharedMemory(Compilation &compilation) {
-  return simt::placeSharedMemory(*compilation.module, compilation.gpuTarget->sharedMemoryBytes());
+  return simt::placeSharedMemory(*compilation.module, *compilation.gpuTarget, compilation.options.warps);
 }
 
 LogicalResult insertBarriers(Compilation &compilation) {
-  return simt::insertBarriers(*compilation.module);
+  return simt::insertBarriers(*compilation.module, blockOf(compilation));
 }
 
 LogicalResult verifyHazards(Compilation &compilation) {
-  return simt::verifyHazards(*compilation.module);
+  return simt::verifyHazards(*compilation.module, blockOf(compilation));
 }
 
 LogicalResult pipelineLoops(Compilation &compilation) {
@@ -318,10 +337,17 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      shareOperands, ours, {}, Entrance::Tile},
     {"simplify-pipelines", Level::Simt, "drops and hoists what is now computed ahead", "cse,loop-invariant-code-motion",
      nullptr, ours, {}},
+    {"lower-conversions", Level::Simt, "lets tiles that change their warps go through shared memory", nullptr,
+     lowerConversions, input, {}},
+    {"lower-reductions", Level::Simt, "splits reductions and scans that several warps share into those of each warp and thread",
+     nullptr, lowerReductions, input, {}},
+    {"lower-exchanges", Level::Simt,
+     "lets histograms, gathers, matmuls without an instruction and results of one thread go through shared memory", nullptr,
+     lowerExchanges, input, {"tt.gather", "tt.histogram", "tt.print"}},
     {"place-shared-memory", Level::Simt, "gives each memory object its bytes of shared memory", nullptr, placeSharedMemory,
      input, {}},
-    {"insert-barriers", Level::Simt, "orders accesses to memory objects", nullptr, insertBarriers, input, {}},
-    {"verify-hazards", Level::Simt, "proves that accesses to the same bytes of memory objects are ordered", nullptr,
+    {"insert-barriers", Level::Simt, "orders accesses to memory objects and to global memory", nullptr, insertBarriers, input, {}},
+    {"verify-hazards", Level::Simt, "proves that accesses to the same bytes of memory are ordered", nullptr,
      verifyHazards, ours, {}},
     {"simt-to-threads", Level::Thread, "writes what one thread does with its registers", nullptr, simtToThreads, input,
      {"tt.", "simt."}},

@@ -33,36 +33,49 @@ static FileLineColLoc placeOf(Location location) {
   return {};
 }
 
-static PackageSite::Operand describeOperand(PrintOp print, unsigned number) {
-  Value value = print.getArgs()[number];
+static PackageSite::Operand describeOperand(Value value, bool isSigned) {
   Type element = elementTypeOf(value.getType());
   PackageSite::Operand operand;
   operand.type = isa<PointerType>(element) ? "ptr" : textOf(element);
   if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
     operand.shape.assign(tile.getShape().begin(), tile.getShape().end());
-  operand.isSigned = number >= print.getIsSigned().size() || print.getIsSigned()[number] != 0;
+  operand.isSigned = isSigned;
   return operand;
 }
 
-int32_t SiteTable::of(Operation *op) {
+PackageSite *SiteTable::add(Operation *op, StringRef name, int32_t &number) {
   auto [known, isNew] = numbers.try_emplace(op, int32_t(sites.size()));
+  number = known->second;
   if (!isNew)
-    return known->second;
-  PackageSite site;
-  site.operation = op->getName().getStringRef().str();
+    return nullptr;
+  PackageSite &site = sites.emplace_back();
+  site.operation = name.str();
   if (FileLineColLoc place = placeOf(op->getLoc())) {
     site.file = place.getFilename().str();
     site.line = place.getLine();
     site.column = place.getColumn();
   }
-  if (auto assertion = dyn_cast<AssertOp>(op))
-    site.message = assertion.getMessage().str();
-  if (auto print = dyn_cast<PrintOp>(op)) {
-    site.message = print.getPrefix().str();
-    site.hex = print.getHex();
-    for (unsigned number = 0; number < print.getArgs().size(); ++number)
-      site.operands.push_back(describeOperand(print, number));
-  }
-  sites.push_back(site);
-  return known->second;
+  return &site;
+}
+
+int32_t SiteTable::of(Operation *op) {
+  if (auto print = dyn_cast<PrintOp>(op))
+    return ofPrint(op, {print.getPrefix(), print.getHex(), print.getArgs(), print.getIsSigned()});
+  int32_t number = 0;
+  PackageSite *site = add(op, op->getName().getStringRef(), number);
+  if (auto assertion = dyn_cast<AssertOp>(op); assertion && site)
+    site->message = assertion.getMessage().str();
+  return number;
+}
+
+int32_t SiteTable::ofPrint(Operation *op, const Print &print) {
+  int32_t number = 0;
+  PackageSite *site = add(op, PrintOp::getOperationName(), number);
+  if (!site)
+    return number;
+  site->message = print.text.str();
+  site->hex = print.hex;
+  for (auto [operand, value] : llvm::enumerate(print.values))
+    site->operands.push_back(describeOperand(value, operand >= print.isSigned.size() || print.isSigned[operand] != 0));
+  return number;
 }

@@ -12,10 +12,20 @@ class SiteTable {
 public:
   /// The number of an operation's place in `sites`, which is made at its first use.
   int32_t of(mlir::Operation *op);
+  /// What is printed: values, of which each is signed or not, after a text.
+  struct Print {
+    llvm::StringRef text;
+    bool hex;
+    mlir::ValueRange values;
+    llvm::ArrayRef<int32_t> isSigned;
+  };
+  /// The same of an operation that prints.
+  int32_t ofPrint(mlir::Operation *op, const Print &print);
 
   std::vector<PackageSite> sites;
 
 private:
+  PackageSite *add(mlir::Operation *op, llvm::StringRef name, int32_t &number); ///< null if it is there
   llvm::DenseMap<mlir::Operation *, int32_t> numbers;
 };
 

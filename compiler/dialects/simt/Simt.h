@@ -46,6 +46,14 @@ int64_t contiguousRegisters(const layout::LinearLayout &layout, AccessWidth widt
 
 /// Where a memory object begins: chips read the rows of swizzled tiles by the bits of their addresses.
 inline constexpr int64_t memoryAlignment = 1024;
+/// And scratch memory, whose rows nothing swizzles.
+inline constexpr int64_t scratchAlignment = 16;
+
+/// (offset, part) -> coordinates of a tile that lies row-major, `depth` elements along `axis` at a time.
+layout::LinearLayout rowMajorParts(llvm::ArrayRef<int64_t> shape, int axis, int64_t depth);
+inline layout::LinearLayout rowMajor(llvm::ArrayRef<int64_t> shape) {
+  return rowMajorParts(shape, -1, 1);
+}
 
 /// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`.
 struct OperandLayout {

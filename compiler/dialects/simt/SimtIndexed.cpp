@@ -13,7 +13,7 @@ using layout::LinearLayout;
 static LogicalResult verifyIndexed(Operation *op, SharedType ring, RankedTensorType indices, RankedTensorType tile,
                                    int64_t axis) {
   // Rule S34: one tile is accessed, along an axis that it has, with an index for each element.
-  if (ring.getStages() != 1 || axis < 0 || axis >= int64_t(ring.getShape().size()))
+  if (ring.getStages() != 1 || ring.getParts() != 1 || axis < 0 || axis >= int64_t(ring.getShape().size()))
     return op->emitOpError() << "takes an index along axis " << axis << " of " << ring;
   if (!hasLayout(tile) || indices.getShape() != tile.getShape() || indices.getEncoding() != tile.getEncoding() ||
       tile.getElementType() != ring.getElementType() || tile.getRank() != int64_t(ring.getShape().size()))

@@ -77,7 +77,8 @@ def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
     `!simt.shared<3 * 64x32xf16, offset = [[0, 1], [0, 2], ...]>`: three tiles, one after the other. The layout says for
     each bit of an offset within a tile, in elements, which coordinates it adds. A view of a part says of which tile the
     layout is, `of = [64, 128]`. With `pad = [512:16]` there are 16 unused elements after each 512, counted over all
-    tiles of the ring: the element at offset o lies at o + o / 512 * 16.
+    tiles of the ring: the element at offset o lies at o + o / 512 * 16. With `part = [[8, 0], [16, 0]]` the memory has
+    room for a part of the tile at a time, here a quarter: bits of the part's number add these coordinates.
   }];
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         TypeParameter<"::heddle::layout::LinearLayout", "offset -> coordinates",
@@ -90,7 +91,8 @@ def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    int64_t getTileElements() const;  ///< of the tile that the layout is of
+    int64_t getTileElements() const;  ///< of the tile that the layout is of, or of a part
+    int64_t getParts() const;         ///< in how many parts the tile goes through this memory, one after the other
     int64_t getTileBytes() const;     ///< without padding; i1 takes a byte
     int64_t getBytes() const;         ///< of all tiles, with padding
     int64_t getElementBytes() const;
@@ -106,14 +108,15 @@ def Simt_AllocOp : Simt_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "memory for a ring of tiles, from here to the last use in this block";
   let description = [{
     place-shared-memory says at which byte of the block's shared memory it begins. Rings that are not alive at the same
-    time may share their bytes: between the last access to one and the first to the other is a barrier.
+    time may share their bytes: between the last access to one and the first to the other is a barrier. `scratch` is
+    memory for one exchange among the threads; it is placed where few barriers are needed.
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$start);
+  let arguments = (ins OptionalAttr<I64Attr>:$start, UnitAttr:$scratch);
   let results = (outs Simt_SharedType:$ring);
-  let builders = [OpBuilder<(ins "::heddle::simt::SharedType":$ring), [{
-    build($_builder, $_state, ring, ::mlir::IntegerAttr());
+  let builders = [OpBuilder<(ins "::heddle::simt::SharedType":$ring, CArg<"bool", "false">:$scratch), [{
+    build($_builder, $_state, ring, ::mlir::IntegerAttr(), scratch ? $_builder.getUnitAttr() : ::mlir::UnitAttr());
   }]>];
-  let assemblyFormat = "(`at` $start^)? attr-dict `:` qualified(type($ring))";
+  let assemblyFormat = "(`scratch` $scratch^)? (`at` $start^)? attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
 }
 
@@ -147,17 +150,26 @@ def Simt_ViewOp : Simt_Op<"view", [Pure]> {
 }
 
 def Simt_StoreSharedOp : Simt_Op<"store_shared", [MemoryEffects<[MemWrite]>]> {
-  let summary = "writes a tile to a memory object, or to a stage of it";
-  let arguments = (ins TT_Tensor:$tile, Simt_SharedType:$ring, Optional<I32>:$stage);
-  let assemblyFormat = "$tile `,` $ring (`[` $stage^ `]`)? attr-dict `:` type($tile) `,` qualified(type($ring))";
+  let summary = "writes a tile, or a part of it, to a memory object, or to a stage of it";
+  let description = "Of the threads and registers that hold an element the first one writes it.";
+  let arguments = (ins TT_Tensor:$tile, Simt_SharedType:$ring, Optional<I32>:$stage,
+                       DefaultValuedAttr<I64Attr, "0">:$part);
+  let assemblyFormat = [{
+    $tile `,` $ring (`[` $stage^ `]`)? (`part` $part^)? attr-dict `:` type($tile) `,` qualified(type($ring))
+  }];
   let hasVerifier = 1;
 }
 
-def Simt_LoadSharedOp : Simt_Op<"load_shared", [MemoryEffects<[MemRead]>]> {
-  let summary = "reads a tile from a memory object, or from a stage of it";
-  let arguments = (ins Simt_SharedType:$ring, Optional<I32>:$stage);
+def Simt_LoadSharedOp : Simt_Op<"load_shared", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>,
+                                       TT_TypeFollows<"tile", "rest", "$_self">]> {
+  let summary = "reads a tile, or a part of it, from a memory object, or from a stage of it";
+  let description = "Where a part is read, the rest of the result is `rest`, or anything.";
+  let arguments = (ins Simt_SharedType:$ring, Optional<I32>:$stage, Optional<TT_Tensor>:$rest,
+                       DefaultValuedAttr<I64Attr, "0">:$part);
   let results = (outs TT_Tensor:$tile);
-  let assemblyFormat = "$ring (`[` $stage^ `]`)? attr-dict `:` qualified(type($ring)) `->` type($tile)";
+  let assemblyFormat = [{
+    $ring (`[` $stage^ `]`)? (`part` $part^)? (`rest` $rest^)? attr-dict `:` qualified(type($ring)) `->` type($tile)
+  }];
   let hasVerifier = 1;
 }
 
@@ -228,7 +240,9 @@ def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
 
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the block wait for each other and see each other's accesses to memory";
-  let assemblyFormat = "attr-dict";
+  let description = "With `warp` those of each warp do, and see each other's accesses to shared memory.";
+  let arguments = (ins UnitAttr:$warp);
+  let assemblyFormat = "(`warp` $warp^)? attr-dict";
 }
 
 //===-- Global memory: tiles of pointers, or one pointer ---------------------------------------------------------===//
@@ -340,6 +354,72 @@ def Simt_MatrixDotOp : Simt_Op<"dot", [Pure, AllTypesMatch<["c", "d"]>]> {
     $a `,` $b `,` $c (`by` $instruction^)? (`warp_groups` $warpGroups^)? (`pending` $pending^)? attr-dict
     `:` type($a) `*` type($b) `->` type($c)
   }];
+  let hasVerifier = 1;
+}
+
+def Simt_DotScratchOp : Simt_Op<"dot_scratch", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
+  let summary = "d = a * b + c with a and b, or parts of them along K, in shared memory, element by element";
+  let description = "Both lie row-major, as one part of the tile at a time. Each thread computes its elements of d.";
+  let arguments = (ins Simt_SharedType:$a, Simt_SharedType:$b, TT_Tensor:$c);
+  let results = (outs TT_Tensor:$d);
+  let assemblyFormat = [{
+    $a `,` $b `,` $c attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` type($c)
+  }];
+  let hasVerifier = 1;
+}
+
+//===-- Reductions and scans -------------------------------------------------------------------------------------===//
+
+class Simt_Combine<string mnemonic, list<Trait> traits>
+    : Simt_Op<mnemonic, !listconcat(traits, [Pure, SingleBlock, RecursiveMemoryEffects])> {
+  let regions = (region SizedRegion<1>:$combine);
+  let hasVerifier = 1;
+}
+
+def Simt_ReduceWarpsOp : Simt_Combine<"reduce_warps", []> {
+  let summary = "the part of a reduction along an axis that each warp does by itself";
+  let description = [{
+    The axis of the results has an element for each warp along it. Lanes along the axis have the same elements, or
+    shares of them, as the layout of the results says. The region ends by `tt.reduce.return`.
+  }];
+  let arguments = (ins Variadic<TT_Tensor>:$sources, I64Attr:$axis);
+  let results = (outs Variadic<TT_Tensor>:$totals);
+}
+
+def Simt_ScanWarpsOp : Simt_Combine<"scan_warps", [AttrSizedResultSegments]> {
+  let summary = "the part of a scan along an axis that each warp does by itself";
+  let description = [{
+    `scanned`: of each thread, over its own registers. `before`: what the lanes before it in its warp have, an element
+    for each thread along the axis; the first lane has none, and anything in its place. None where a warp has one thread
+    along the axis. `totals`: an element for each warp along the axis. `simt.join_scan` makes the scan of them. The region
+    ends by `tt.scan.return`.
+  }];
+  let arguments = (ins Variadic<TT_Tensor>:$sources, I64Attr:$axis, UnitAttr:$reverse);
+  let results = (outs Variadic<TT_Tensor>:$scanned, Variadic<TT_Tensor>:$before, Variadic<TT_Tensor>:$totals);
+}
+
+def Simt_JoinScanOp : Simt_Combine<"join_scan", [AttrSizedOperandSegments]> {
+  let summary = "a scan of what `simt.scan_warps` made, with the totals of all warps in each thread";
+  let arguments = (ins Variadic<TT_Tensor>:$scanned, Variadic<TT_Tensor>:$before, Variadic<TT_Tensor>:$totals,
+                       I64Attr:$axis, UnitAttr:$reverse);
+  let results = (outs Variadic<TT_Tensor>:$result);
+}
+
+//===-- Reports --------------------------------------------------------------------------------------------------===//
+
+def Simt_PrintRoomOp : Simt_Op<"print_room", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "takes room for one printed operand in the launch's record: where it begins, in bytes";
+  let arguments = (ins I64Attr:$lines, I64Attr:$bytes);
+  let results = (outs I64:$place);
+  let assemblyFormat = "$lines `lines` `,` $bytes `bytes` attr-dict";
+}
+
+def Simt_PrintOp : Simt_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "prints values, each to its place in the launch's record";
+  let description = "A text without values has one place.";
+  let arguments = (ins StrAttr:$prefix, UnitAttr:$hex, Variadic<TT_Type>:$values, Variadic<I64>:$places,
+                       DenseI32ArrayAttr:$isSigned);
+  let assemblyFormat = "$prefix (`hex` $hex^)? `at` $places attr-dict (`:` $values^ `:` type($values))?";
   let hasVerifier = 1;
 }
 

@@ -15,10 +15,16 @@ using layout::LinearLayout;
 //===-- The type -------------------------------------------------------------------------------------------------===//
 
 int64_t SharedType::getTileElements() const {
-  return int64_t(1) << getLayout().totalOutputBits();
+  return getLayout().inputSize(Dim::Offset);
+}
+
+int64_t SharedType::getParts() const {
+  return getLayout().inputSize(Dim::Register);
 }
 
 int64_t SharedType::getElementBytes() const {
+  if (isa<triton::PointerType>(getElementType()))
+    return 8;
   return int64_t(std::max(8u, getElementType().getIntOrFloatBitWidth())) / 8;
 }
 
@@ -55,13 +61,20 @@ void SharedType::print(AsmPrinter &printer) const {
     printer << size << "x";
   printer << getElementType() << ", offset = [";
   const LinearLayout &layout = getLayout();
-  for (int bit = 0; bit < layout.inputBits(Dim::Offset); ++bit) {
-    printer << (bit ? ", [" : "[");
-    llvm::interleaveComma(layout.outputs(), printer,
-                          [&](const LinearLayout::Output &out) { printer << layout.basis(Dim::Offset, bit, out.dim); });
+  auto printBases = [&](Dim in) {
+    for (int bit = 0; bit < layout.inputBits(in); ++bit) {
+      printer << (bit ? ", [" : "[");
+      llvm::interleaveComma(layout.outputs(), printer,
+                            [&](const LinearLayout::Output &out) { printer << layout.basis(in, bit, out.dim); });
+      printer << "]";
+    }
     printer << "]";
+  };
+  printBases(Dim::Offset);
+  if (getParts() > 1) {
+    printer << ", part = [";
+    printBases(Dim::Register);
   }
-  printer << "]";
   if (SmallVector<int64_t> whole = layoutShape(layout); ArrayRef<int64_t>(whole) != getShape()) {
     printer << ", of = [";
     llvm::interleaveComma(whole, printer);
@@ -80,17 +93,18 @@ Type SharedType::parse(AsmParser &parser) {
   int64_t stages = 0;
   SmallVector<int64_t> shape;
   Type element;
-  LinearLayout::Input offsets{Dim::Offset, {}};
-  auto parseBasis = [&]() -> ParseResult {
-    std::vector<int64_t> &basis = offsets.bases.emplace_back();
-    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                          [&] { return parser.parseInteger(basis.emplace_back()); });
+  LinearLayout::Input offsets{Dim::Offset, {}}, parts{Dim::Register, {}};
+  auto parseBases = [&](LinearLayout::Input &input) {
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
+      std::vector<int64_t> &basis = input.bases.emplace_back();
+      return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                            [&] { return parser.parseInteger(basis.emplace_back()); });
+    });
   };
   llvm::SMLoc place = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseInteger(stages) || parser.parseStar() ||
       parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) || parser.parseComma() ||
-      parser.parseKeyword("offset") || parser.parseEqual() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseBasis))
+      parser.parseKeyword("offset") || parser.parseEqual() || parseBases(offsets))
     return {};
   SmallVector<int64_t> whole = shape, intervals, paddings;
   while (succeeded(parser.parseOptionalComma())) {
@@ -105,10 +119,11 @@ Type SharedType::parse(AsmParser &parser) {
     };
     if (word == "of")
       whole.clear();
-    else if (word != "pad")
-      return parser.emitError(at) << "`" << word << "` is neither `of` nor `pad`", Type();
-    if (word == "of" ? parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseSize)
-                     : parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parsePad))
+    else if (word != "pad" && word != "part")
+      return parser.emitError(at) << "`" << word << "` is neither `of`, `pad` nor `part`", Type();
+    if (word == "part" ? parseBases(parts)
+        : word == "of" ? parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseSize)
+                       : parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parsePad))
       return {};
   }
   if (parser.parseGreater())
@@ -125,17 +140,21 @@ Type SharedType::parse(AsmParser &parser) {
     }
     outputs.push_back({layout::tileDim(int(axis)), size});
   }
-  for (const std::vector<int64_t> &basis : offsets.bases) {
-    bool fits = basis.size() == whole.size();
-    for (size_t i = 0; fits && i < basis.size(); ++i)
-      fits = basis[i] >= 0 && basis[i] < whole[i];
-    if (!fits) {
-      parser.emitError(place) << "a basis of offset does not fit the shape";
-      return {};
+  for (const LinearLayout::Input *input : {&offsets, &parts})
+    for (const std::vector<int64_t> &basis : input->bases) {
+      bool fits = basis.size() == whole.size();
+      for (size_t i = 0; fits && i < basis.size(); ++i)
+        fits = basis[i] >= 0 && basis[i] < whole[i];
+      if (!fits) {
+        parser.emitError(place) << "a basis of " << (input == &parts ? "part" : "offset") << " does not fit the shape";
+        return {};
+      }
     }
-  }
+  std::vector<LinearLayout::Input> inputs = {std::move(offsets)};
+  if (!parts.bases.empty())
+    inputs.push_back(std::move(parts));
   return parser.getChecked<SharedType>(place, parser.getContext(), stages, ArrayRef<int64_t>(shape), element,
-                                       LinearLayout({std::move(offsets)}, std::move(outputs)),
+                                       LinearLayout(std::move(inputs), std::move(outputs)),
                                        ArrayRef<int64_t>(intervals), ArrayRef<int64_t>(paddings));
 }
 
@@ -145,7 +164,9 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, i
   // Rule S3: a ring has a stage, and elements of bytes or more (i1 takes a byte).
   if (stages < 1)
     return emitError() << "a ring has one stage or more, not " << stages;
-  if (!elementType.isIntOrFloat() || (elementType.getIntOrFloatBitWidth() < 8 && !elementType.isInteger(1)))
+  bool isWhole = isa<triton::PointerType>(elementType) ||
+                 (elementType.isIntOrFloat() && (elementType.getIntOrFloatBitWidth() >= 8 || elementType.isInteger(1)));
+  if (!isWhole)
     return emitError() << "a ring holds elements of whole bytes, not " << elementType;
   // Rule S4: each offset has one element, and each element one offset; a view has a part of the elements.
   bool fits = layout.outputs().size() == shape.size();
@@ -155,6 +176,11 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, i
   }
   if (!fits || !layout.isInvertible())
     return emitError() << "the offsets of a ring are the elements of its tile, one to one";
+  // Rule S42: memory for parts has one tile, all of it, without padding.
+  if (layout.inputSize(Dim::Register) > 1 && (stages > 1 || !intervals.empty()))
+    return emitError() << "memory for " << layout.inputSize(Dim::Register) << " parts of a tile, one after the other, "
+                       << "has one stage and no padding, not " << stages << " stages and " << intervals.size()
+                       << " paddings";
   // Rule S13: padding of some elements after each power of two of them.
   for (auto [interval, padding] : llvm::zip_equal(intervals, paddings))
     if (interval < 1 || !llvm::isPowerOf2_64(uint64_t(interval)) || padding < 1)
@@ -174,6 +200,13 @@ static LogicalResult verifySameTile(Operation *op, RankedTensorType tile, Type e
   return success();
 }
 
+// Rule S43: one part of those that there are is moved at a time.
+static LogicalResult verifyPartNumber(Operation *op, SharedType ring, int64_t part) {
+  if (part >= 0 && part < ring.getParts())
+    return success();
+  return op->emitOpError() << "moves part " << part << " of a tile that has " << ring.getParts();
+}
+
 // Rule S14: what has several tiles is accessed by stage, or through `simt.index`.
 static LogicalResult verifyStage(Operation *op, SharedType ring, Value stage) {
   if (stage || ring.getStages() == 1)
@@ -183,16 +216,28 @@ static LogicalResult verifyStage(Operation *op, SharedType ring, Value stage) {
 
 LogicalResult StoreSharedOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());
-  if (failed(verifyStage(*this, getRing().getType(), getStage())))
+  SharedType ring = getRing().getType();
+  if (failed(verifyStage(*this, ring, getStage())) || failed(verifyPartNumber(*this, ring, int64_t(getPart()))))
     return failure();
-  return verifySameTile(*this, tile, tile.getElementType(), getRing().getType());
+  return verifySameTile(*this, tile, tile.getElementType(), ring);
 }
 
 LogicalResult LoadSharedOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());
-  if (failed(verifyStage(*this, getRing().getType(), getStage())))
+  SharedType ring = getRing().getType();
+  if (failed(verifyStage(*this, ring, getStage())) || failed(verifyPartNumber(*this, ring, int64_t(getPart()))) ||
+      failed(verifySameTile(*this, tile, tile.getElementType(), ring)))
     return failure();
-  return verifySameTile(*this, tile, tile.getElementType(), getRing().getType());
+  // Rule S44: the rest is of the result's type, of a tile in parts.
+  if (getRest() && (getRest().getType() != tile || ring.getParts() == 1))
+    return emitOpError() << "reads one of " << ring.getParts() << " parts of " << tile << ", and has a rest of "
+                         << getRest().getType();
+  if (ring.getParts() == 1)
+    return success();
+  // Rule S45: registers alone say to which part an element belongs.
+  if (!layoutOf(tile).invertAndCompose(ring.getLayout()).sublayoutIsZero({Dim::Lane, Dim::Warp}, {Dim::Register}))
+    return emitOpError() << "reads a part of " << tile << " whose threads have elements of several parts";
+  return success();
 }
 
 static bool arePaddedAlike(SharedType a, SharedType b) {
@@ -201,13 +246,23 @@ static bool arePaddedAlike(SharedType a, SharedType b) {
 
 LogicalResult AllocOp::verify() {
   // Rule S40: a place where memory objects may begin.
-  if (std::optional<uint64_t> start = getStart(); start && (int64_t(*start) < 0 || *start % memoryAlignment))
-    return emitOpError() << "begins at byte " << int64_t(*start) << ": it is a multiple of " << memoryAlignment;
+  int64_t alignment = getScratch() ? scratchAlignment : memoryAlignment;
+  if (std::optional<uint64_t> start = getStart(); start && (int64_t(*start) < 0 || int64_t(*start) % alignment))
+    return emitOpError() << "begins at byte " << int64_t(*start) << ": it is a multiple of " << alignment;
   return success();
+}
+
+// Rule S46: only whole tiles have views and are accessed but by `simt.store_shared` and `simt.load_shared`.
+static LogicalResult verifyWhole(Operation *op, SharedType memory) {
+  if (memory.getParts() == 1)
+    return success();
+  return op->emitOpError() << "takes memory for " << memory.getParts() << " parts of a tile, one after the other";
 }
 
 LogicalResult IndexOp::verify() {
   SharedType ring = getRing().getType(), tile = getTile().getType();
+  if (failed(verifyWhole(*this, ring)))
+    return failure();
   // Rule S15: a tile of the ring.
   if (tile.getStages() != 1 || tile.getShape() != ring.getShape() || tile.getElementType() != ring.getElementType() ||
       !(tile.getLayout() == ring.getLayout()) || !arePaddedAlike(tile, ring))
@@ -218,6 +273,8 @@ LogicalResult IndexOp::verify() {
 LogicalResult SubsliceOp::verify() {
   SharedType from = getSource().getType(), to = getPart().getType();
   ArrayRef<int64_t> offsets = getOffsets();
+  if (failed(verifyWhole(*this, from)))
+    return failure();
   // Rule S16: a part of one tile, at a multiple of its size, in the same layout.
   if (from.getStages() != 1 || to.getStages() != 1 || to.getElementType() != from.getElementType() ||
       !(to.getLayout() == from.getLayout()) || !arePaddedAlike(from, to) || offsets.size() != from.getShape().size())
@@ -227,6 +284,8 @@ LogicalResult SubsliceOp::verify() {
 
 LogicalResult ViewOp::verify() {
   SharedType from = getSource().getType(), to = getResult().getType();
+  if (failed(verifyWhole(*this, from)) || failed(verifyWhole(*this, to)))
+    return failure();
   // Rule S17: no bytes beyond those of the source.
   if (to.getBytes() > from.getBytes())
     return emitOpError() << "reads " << to.getBytes() << " bytes in a memory object of " << from.getBytes();
@@ -244,7 +303,7 @@ LogicalResult AsyncCopyOp::verify() {
   auto tile = cast<RankedTensorType>(getPointers().getType());
   SharedType ring = getRing().getType();
   Type element = cast<triton::PointerType>(tile.getElementType()).getPointeeType();
-  if (failed(verifySameTile(*this, tile, element, ring)))
+  if (failed(verifyWhole(*this, ring)) || failed(verifySameTile(*this, tile, element, ring)))
     return failure();
   // Rule S6: the mask has the layout of the pointers.
   if (getMask()) {
@@ -307,7 +366,7 @@ LogicalResult DotWaitOp::verify() {
 }
 
 std::optional<OperandLayout> simt::operandLayout(SharedType ring) {
-  if (ring.getShape().size() != 2 || !ring.getElementType().isIntOrFloat())
+  if (ring.getShape().size() != 2 || !ring.getElementType().isIntOrFloat() || ring.getParts() > 1)
     return std::nullopt;
   layout::Shape shape(ring.getShape().begin(), ring.getShape().end());
   int bits = int(ring.getElementType().getIntOrFloatBitWidth());

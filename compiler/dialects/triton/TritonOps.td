@@ -302,10 +302,11 @@ def TT_ReduceOp : TT_Op<"reduce", [Pure, SingleBlock, RecursiveMemoryEffects]> {
   let hasVerifier = 1;
 }
 
-def TT_ReduceReturnOp : TT_Op<"reduce.return", [HasParent<"ReduceOp">, Pure, Terminator, ReturnLike]> {
+def TT_ReduceReturnOp : TT_Op<"reduce.return", [Pure, Terminator, ReturnLike]> {
   let summary = "values of a reduce region";
   let arguments = (ins Variadic<AnyType>:$result);
   let assemblyFormat = "$result attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def TT_ScanOp : TT_Op<"scan", [Pure, SingleBlock, RecursiveMemoryEffects]> {
@@ -316,10 +317,11 @@ def TT_ScanOp : TT_Op<"scan", [Pure, SingleBlock, RecursiveMemoryEffects]> {
   let hasVerifier = 1;
 }
 
-def TT_ScanReturnOp : TT_Op<"scan.return", [HasParent<"ScanOp">, Pure, Terminator, ReturnLike]> {
+def TT_ScanReturnOp : TT_Op<"scan.return", [Pure, Terminator, ReturnLike]> {
   let summary = "values of a scan region";
   let arguments = (ins Variadic<AnyType>:$result);
   let assemblyFormat = "$result attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def TT_MapElementwiseOp : TT_Op<"map_elementwise", [Pure, RecursiveMemoryEffects]> {

@@ -272,6 +272,24 @@ LogicalResult ScanOp::verify() {
   return verifyCombination<ScanReturnOp>(*this, getCombineOp(), shape);
 }
 
+/// A return of a region of `Op`, or of an operation of a later level that is made of one.
+template <typename Op>
+static LogicalResult verifyParent(Operation *returns) {
+  Operation *parent = returns->getParentOp();
+  if (isa<Op>(parent) || parent->getName().getDialectNamespace() == "simt")
+    return success();
+  return returns->emitOpError() << "expects parent op '" << Op::getOperationName() << "', and stands in '"
+                                << parent->getName().getStringRef() << "'";
+}
+
+LogicalResult ReduceReturnOp::verify() {
+  return verifyParent<ReduceOp>(*this);
+}
+
+LogicalResult ScanReturnOp::verify() {
+  return verifyParent<ScanOp>(*this);
+}
+
 LogicalResult MapElementwiseOp::verify() {
   if (failed(hasOperands(*this)) || failed(operandsHaveOneShape(*this)))
     return failure();

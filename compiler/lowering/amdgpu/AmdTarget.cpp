@@ -108,33 +108,10 @@ void AmdTarget::stayInBranch(Builder &b) const {
   call(b, "llvm.amdgcn.sched.barrier", {i32(b, everything)});
 }
 
-// And what keeps products before them.
-static void eraseFences(Operation *barrier) {
-  constexpr int before = 3;
-  for (int i = 0; i < before; ++i)
-    barrier->getPrevNode()->erase();
-  barrier->getNextNode()->erase();
-}
-
-void AmdTarget::eraseBarrier(Operation *op) const {
-  eraseFences(op);
-  op->erase();
-}
-
-void AmdTarget::narrowBarrier(Operation *op) const {
-  eraseFences(op);
-  GpuTarget::narrowBarrier(op);
-}
-
 // LDS operations of a wave happen in their order: the compiler only must keep it, and nothing has to wait.
 void AmdTarget::warpBarrier(Builder &b) const {
   fence(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
   call(b, "llvm.amdgcn.wave.barrier", {});
-}
-
-bool AmdTarget::isBarrier(Operation *op) const {
-  auto called = dyn_cast<LLVM::CallIntrinsicOp>(op);
-  return called && called.getIntrin() == "llvm.amdgcn.s.barrier";
 }
 
 // A word for each wave, which its lanes write alike.

@@ -19,7 +19,7 @@ public:
   int sharedMemoryBanks() const override { return chip.sharedMemoryBanks; }
   /// A compute unit has 2 KiB for each of its waves (CDNA 4: 5), half of what an operand of a small product takes: the
   /// more workgroups fit, the less a meeting of one of them costs.
-  int64_t cheapSharedBytes() const override { return 0; }
+  int64_t cheapSharedBytes() const override { return 512; } // what a block is given at least
   bool ownsSharedMemory() const override { return true; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   mlir::Value threadId(Builder &b) const override { return call(b, b.getI32Type(), "llvm.amdgcn.workitem.id.x", {}); }
@@ -27,9 +27,6 @@ public:
   mlir::Value programCount(Builder &b, int axis) const override;
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b) const override;
-  bool isBarrier(mlir::Operation *op) const override;
-  void eraseBarrier(mlir::Operation *op) const override;
-  void narrowBarrier(mlir::Operation *op) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   void stayInBranch(Builder &b) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;

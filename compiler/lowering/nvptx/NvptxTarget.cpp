@@ -49,11 +49,6 @@ void NvptxTarget::warpBarrier(Builder &b) const {
   LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.bar.warp.sync"), ValueRange{i32(b, -1)});
 }
 
-bool NvptxTarget::isBarrier(Operation *op) const {
-  auto called = dyn_cast<LLVM::CallIntrinsicOp>(op);
-  return called && called.getIntrin().starts_with("llvm.nvvm.barrier.cta.");
-}
-
 Value NvptxTarget::barrierOr(Builder &b, Value bit, int) const {
   return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.all", {i32(b, 0), bit});
 }

@@ -25,7 +25,6 @@ public:
   }
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b) const override;
-  bool isBarrier(mlir::Operation *op) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;

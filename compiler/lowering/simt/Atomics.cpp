@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomic updates, and what else has an effect: done once for each element, by its owner. Neighbouring registers that
 // are neighbours in memory, under one mask, are updated together where the chip can.
+#include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 
 using namespace mlir;
@@ -25,6 +26,10 @@ ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function
     llvm::append_range(results, when(bit, types, [&] { return body(reg); }, nothing));
   }
   return results;
+}
+
+bool ThreadEmitter::isMissingExchange(Operation *op, Type accessed) {
+  return !divergent && block().copies(accessed) && !isForExchange(op) && needsPass(op, "lower-exchanges");
 }
 
 bool ThreadEmitter::updatesPairs(GlobalUpdateOp op) {
@@ -57,10 +62,9 @@ ThreadEmitter::Values ThreadEmitter::loadAt(AtomicLoadOp op, MemSemantic semanti
   return {fromMemory(target.atomicLoad(b, stored, of(op.getPtr())[size_t(reg)], semantic, op.getScope()), element)};
 }
 
-// Where fences give updates their order, one before all elements of a thread and one behind them are enough: nothing is
+// Where fences give updates their order, one before all elements of a thread and one after them are enough: nothing is
 // said of the order among elements.
 void ThreadEmitter::emitAtomic(Operation *op) {
-  orderAccess(op);
   auto update = dyn_cast<GlobalUpdateOp>(op);
   auto swap = dyn_cast<AtomicCASOp>(op);
   auto load = dyn_cast<AtomicLoadOp>(op);
@@ -78,25 +82,16 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   auto access = [&](int64_t reg) {
     return update ? updateAt(update, each, reg) : swap ? swapAt(swap, each, reg) : loadAt(load, each, reg);
   };
-  SmallVector<Type> types(size_t(together), threadType(element));
-  Values nothing(size_t(together), zeroOf(types.front()));
-  auto masked = [&](int64_t reg) {
-    return when(masks.empty() ? Value() : masks[size_t(reg)], types, [&] { return access(reg); }, nothing);
-  };
-  bool isDoneOnce = op->use_empty() || divergent;
-  Values old =
-      isDoneOnce ? once(tile, element, access, masks, together) : broadcastFromOwners(tile, element, masked, together);
+  if (isMissingExchange(op, tile))
+    return;
+  Values old = once(tile, element, access, masks, together);
   if (op->getNumResults())
     emitted[op->getResult(0)] = old;
   if (fencesAll)
     target.fenceAfter(b, semantic, scope);
-  // Each thread has read its elements; what comes next may be for what another one read.
-  if (load && semantic == MemSemantic::Acquire && isa<RankedTensorType>(tile) && !divergent)
-    meet();
 }
 
 void ThreadEmitter::emitAtomicStore(AtomicStoreOp op) {
-  orderAccess(op);
   Type tile = op.getPtr().getType(), element = elementTypeOf(op.getValue().getType());
   bool isTile = isa<RankedTensorType>(tile);
   LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();

@@ -16,7 +16,6 @@ static Type carrierOf(OpBuilder &b, int64_t bits) {
 void ThreadEmitter::emitBufferLoad(BufferLoadOp op) {
   if (!target.hasBuffers())
     return (void)refuse(op, "the chip has no buffer instructions");
-  orderAccess(op);
   const LinearLayout &layout = layoutOf(op.getType());
   Type element = triton::elementTypeOf(op.getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
@@ -47,7 +46,6 @@ void ThreadEmitter::emitBufferLoad(BufferLoadOp op) {
 void ThreadEmitter::emitBufferStore(BufferStoreOp op) {
   if (!target.hasBuffers())
     return (void)refuse(op, "the chip has no buffer instructions");
-  orderAccess(op);
   const LinearLayout &layout = layoutOf(op.getValue().getType());
   Type element = triton::elementTypeOf(op.getValue().getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());

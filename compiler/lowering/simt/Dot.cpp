@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matrix products: by the target's matrix instructions, whose operands lie in registers, or by multiply-adds from
-// shared memory for what no instruction multiplies.
+// Matmuls: by the target's matrix instructions, whose operands lie in registers, or by multiply-adds from shared memory
+// for what no instruction multiplies.
 #include "compiler/lowering/simt/ThreadEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -16,7 +16,7 @@ void ThreadEmitter::emitDot(MatrixDotOp op) {
   if (op.getWarpGroups())
     return (void)refuse(op, "its operands are not in shared memory: run share-operands first");
   if (!op.getInstruction()) {
-    emitted[op.getD()] = multiplyPlainly({op.getA(), op.getB(), op.getC()}, op.getType());
+    needsPass(op, "lower-exchanges");
     return;
   }
   std::string why;
@@ -183,99 +183,26 @@ ThreadEmitter::Values ThreadEmitter::multiplyByInstruction(ValueRange abc, Type 
   return accumulators;
 }
 
-namespace {
-/// A product in pieces along K, so that a piece of both operands fits into shared memory.
-struct PlainDot {
-  PlainDot(int64_t batches, int64_t rows, int64_t columns, int64_t depth, int64_t aBytes, int64_t bBytes, int64_t most)
-      : batches(batches), rows(rows), columns(columns), aBytes(aBytes), bBytes(bBytes), depth(depth) {
-    while (bytes() > most && this->depth > 1)
-      this->depth /= 2;
-  }
-  int64_t startOfB() const { return int64_t(llvm::alignTo(uint64_t(batches * rows * depth * aBytes), 16)); }
-  int64_t bytes() const { return startOfB() + batches * depth * columns * bBytes; }
+//===-- From scratch memory, element by element ------------------------------------------------------------------===//
 
-  int64_t batches, rows, columns, aBytes, bBytes;
-  int64_t depth; ///< of a piece
-};
-} // namespace
-
-ThreadEmitter::Values ThreadEmitter::multiplyPlainly(ValueRange abc, Type d) {
-  auto aType = cast<RankedTensorType>(abc[0].getType()), bType = cast<RankedTensorType>(abc[1].getType());
-  auto dType = cast<RankedTensorType>(d);
-  int rank = int(dType.getRank());
-  int64_t depth = aType.getDimSize(rank - 1);
-  Type dElement = dType.getElementType();
-  auto bytesOf = [&](RankedTensorType tile) {
-    return int64_t(memoryType(tile.getElementType()).getIntOrFloatBitWidth() / 8);
-  };
-  PlainDot piece(rank == 3 ? dType.getDimSize(0) : 1, aType.getDimSize(rank - 2), bType.getDimSize(rank - 1), depth,
-                 bytesOf(aType), bytesOf(bType), target.sharedMemoryBytes() - shared.firstByte);
-  bool isInteger = isa<IntegerType>(dElement);
-  Type computed = isInteger ? dElement : dElement.isF64() ? dElement : Type(b.getF32Type());
-  Values sums;
-  for (Value value : of(abc[2]))
-    sums.push_back(isInteger ? value : convertFloat(value, dElement, computed, false));
-  for (int64_t start = 0; start < depth; start += piece.depth) {
-    Value base = scratch(piece.bytes());
-    // Elements of the piece, row-major from `firstByte` on.
-    auto write = [&](Value source, RankedTensorType tile, int axisK, int64_t firstByte) {
-      LinearLayout layout = layoutOf(tile);
-      Type element = tile.getElementType();
-      int64_t bytes = bytesOf(tile);
-      Value owner = isOwner(layout);
-      for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
-        if (firstCopy(layout, reg) != reg)
-          continue;
-        Value inPiece, index;
-        for (int axis = 0; axis < rank; ++axis) {
-          Value at = coordinate(layout, reg, tileDim(axis));
-          int64_t size = tile.getDimSize(axis);
-          if (axis == axisK && piece.depth < depth) {
-            size = piece.depth;
-            Value number = arith::DivUIOp::create(b, at, i32(size));
-            inPiece = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, i32(start / size));
-            at = arith::RemUIOp::create(b, at, i32(size));
-          }
-          index = index ? Value(arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(size)), at)) : at;
-        }
-        when(both(owner, inPiece), {},
-             [&]() -> Values {
-               Value offset = arith::AddIOp::create(b, arith::MulIOp::create(b, index, i32(bytes)), i32(firstByte));
-               storeShared(sharedPointer(base, offset), toMemory(of(source)[size_t(reg)], element));
-               return {};
-             },
-             {});
-      }
-    };
-    write(abc[0], aType, rank - 1, 0);
-    write(abc[1], bType, rank - 2, piece.startOfB());
-    meet();
-    sums = multiplyFromShared(abc, base, piece.depth, piece.startOfB(), computed, sums);
-  }
-  Values results;
-  for (Value value : sums)
-    results.push_back(isInteger ? value : convertFloat(value, computed, dElement, false));
-  return results;
-}
-
-ThreadEmitter::Values ThreadEmitter::multiplyFromShared(ValueRange abc, Value base, int64_t depth, int64_t startOfB,
-                                                        Type computed, const Values &sums) {
-  auto aType = cast<RankedTensorType>(abc[0].getType()), bType = cast<RankedTensorType>(abc[1].getType());
-  const LinearLayout &layout = layoutOf(abc[2].getType());
-  int rank = int(aType.getRank());
-  int64_t rows = aType.getDimSize(rank - 2), columns = bType.getDimSize(rank - 1);
+void ThreadEmitter::emitDotScratch(DotScratchOp op) {
+  SharedType a = op.getA().getType(), right = op.getB().getType();
+  const LinearLayout &layout = layoutOf(op.getType());
+  auto rank = int(a.getShape().size());
+  int64_t rows = a.getShape()[size_t(rank - 2)], columns = right.getShape()[size_t(rank - 1)],
+          depth = a.getShape()[size_t(rank - 1)] / a.getParts();
+  Type computed = elementTypeOf(op.getType());
   bool isInteger = isa<IntegerType>(computed);
-  auto operand = [&](Value index, int64_t firstByte, Type element) -> Value {
+  Value startOfA = memoryAt(op.getA(), Value()).base, startOfB = memoryAt(op.getB(), Value()).base;
+  auto operand = [&](Value index, Value start, Type element) -> Value {
     Type stored = memoryType(element);
     Value offset = arith::MulIOp::create(b, index, i32(stored.getIntOrFloatBitWidth() / 8));
-    if (firstByte)
-      offset = arith::AddIOp::create(b, offset, i32(firstByte));
-    Value value = fromMemory(loadShared(sharedPointer(base, offset), stored, 1).front(), element);
+    Value value = fromMemory(loadShared(sharedPointer(start, offset), stored, 1).front(), element);
     if (isInteger)
       return value.getType() == computed ? value : Value(arith::ExtSIOp::create(b, computed, value));
     return convertFloat(value, element, computed, false);
   };
-  auto loop = scf::ForOp::create(b, i32(0), i32(depth), i32(1), sums);
+  auto loop = scf::ForOp::create(b, i32(0), i32(depth), i32(1), of(op.getC()));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(loop.getBody());
   Value k = loop.getInductionVar();
@@ -285,24 +212,24 @@ ThreadEmitter::Values ThreadEmitter::multiplyFromShared(ValueRange abc, Value ba
     int64_t batch = rank == 3 ? registerPart(layout, reg, Dim::Dim0) : 0;
     auto placeOf = [&](int axis) { return registerPart(layout, reg, tileDim(axis)); };
     Value batchIndex = rank == 3 ? coordinate(layout, reg, Dim::Dim0) : i32(0);
-    Value &a = aKnown[{batch, placeOf(rank - 2)}];
-    if (!a) {
+    Value &left = aKnown[{batch, placeOf(rank - 2)}];
+    if (!left) {
       Value row = coordinate(layout, reg, tileDim(rank - 2));
       row = arith::AddIOp::create(b, arith::MulIOp::create(b, batchIndex, i32(rows)), row);
       Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(depth)), k);
-      a = operand(index, 0, aType.getElementType());
+      left = operand(index, startOfA, a.getElementType());
     }
-    Value &c = bKnown[{batch, placeOf(rank - 1)}];
-    if (!c) {
+    Value &column = bKnown[{batch, placeOf(rank - 1)}];
+    if (!column) {
       Value row = arith::AddIOp::create(b, arith::MulIOp::create(b, batchIndex, i32(depth)), k);
       Value index = arith::AddIOp::create(b, arith::MulIOp::create(b, row, i32(columns)),
                                           coordinate(layout, reg, tileDim(rank - 1)));
-      c = operand(index, startOfB, bType.getElementType());
+      column = operand(index, startOfB, right.getElementType());
     }
     Value sum = loop.getRegionIterArgs()[size_t(reg)];
-    next.push_back(isInteger ? Value(arith::AddIOp::create(b, sum, Value(arith::MulIOp::create(b, a, c))))
-                             : Value(math::FmaOp::create(b, a, c, sum)));
+    next.push_back(isInteger ? Value(arith::AddIOp::create(b, sum, Value(arith::MulIOp::create(b, left, column))))
+                             : Value(math::FmaOp::create(b, left, column, sum)));
   }
   scf::YieldOp::create(b, next);
-  return loop.getResults();
+  emitted[op.getD()] = loop.getResults();
 }

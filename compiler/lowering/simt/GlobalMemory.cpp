@@ -37,10 +37,32 @@ Value ThreadEmitter::both(Value x, Value y) {
   return !x ? y : !y ? x : Value(arith::AndIOp::create(b, x, y));
 }
 
+// What comes right after a branch under the same bit goes on in it.
+bool ThreadEmitter::continueBranch(Value bit, llvm::function_ref<Values()> body) {
+  Block *block = b.getInsertionBlock();
+  auto at = b.getInsertionPoint();
+  auto last = at == block->begin() ? scf::IfOp() : dyn_cast<scf::IfOp>(*std::prev(at));
+  if (!last || last.getCondition() != bit)
+    return false;
+  OpBuilder::InsertionGuard guard(b);
+  Operation *end = last.thenBlock()->getTerminator(), *before = end->getPrevNode();
+  b.setInsertionPoint(end);
+  body();
+  for (Operation *op = before ? before->getNextNode() : &last.thenBlock()->front(); op != end; op = op->getNextNode())
+    op->walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        if (auto result = dyn_cast<OpResult>(operand.get()); result && result.getOwner() == last)
+          operand.set(end->getOperand(result.getResultNumber()));
+    });
+  return true;
+}
+
 ThreadEmitter::Values ThreadEmitter::when(Value bit, ArrayRef<Type> types, llvm::function_ref<Values()> body,
                                           ValueRange otherwise) {
   if (!bit)
     return body();
+  if (types.empty() && continueBranch(bit, body))
+    return {};
   auto branch = scf::IfOp::create(b, types, bit, !types.empty());
   OpBuilder::InsertionGuard guard(b);
   if (types.empty())
@@ -126,23 +148,15 @@ ThreadEmitter::Values ThreadEmitter::loadRegisters(GlobalLoadOp op, bool atomica
 }
 
 void ThreadEmitter::emitLoad(GlobalLoadOp op) {
-  orderAccess(op);
-  Type type = op.getType(), element = elementTypeOf(type);
-  bool agree = mustAgree(op);
-  Values results;
-  if (isLoadedByOwner(op)) {
-    results = inOwner(type, [&] { return loadRegisters(op, agree); });
-  } else {
-    results = loadRegisters(op, agree);
-    if (agree)
-      results = broadcastFromOwners(op.getPointer().getType(), element,
-                                    [&](int64_t reg) -> Values { return {results[size_t(reg)]}; });
-  }
-  emitted[op.getResult()] = results;
+  bool agree = !divergent && order.mustAgree(op);
+  bool isByOwner = order.isLoadedByOwner(op);
+  if (agree && !isByOwner && isMissingExchange(op, op.getPointer().getType()))
+    return;
+  emitted[op.getResult()] =
+      isByOwner ? inOwner(op.getType(), [&] { return loadRegisters(op, agree); }) : loadRegisters(op, agree);
 }
 
 void ThreadEmitter::emitStore(GlobalStoreOp op) {
-  orderAccess(op);
   Type element = elementTypeOf(op.getValue().getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
   const Values &pointers = of(op.getPointer()), &values = of(op.getValue());

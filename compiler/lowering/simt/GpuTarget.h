@@ -60,7 +60,7 @@ public:
   virtual int lanesPerWarp() const = 0;
   virtual int64_t sharedMemoryBytes() const = 0; ///< most that a block may have
   virtual int sharedMemoryBanks() const { return 32; }
-  /// So much a kernel's buffers may take together before they share bytes, which takes more meetings of the threads.
+  /// So much a kernel's buffers may take together before they share bytes, which takes more barriers.
   virtual int64_t cheapSharedBytes() const { return int64_t(32) * 1024; }
   /// Whether a kernel's shared memory is part of its code; otherwise a launch says how much it gets.
   virtual bool ownsSharedMemory() const { return false; }
@@ -70,28 +70,18 @@ public:
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const = 0;
 
   using Builder = mlir::ImplicitLocOpBuilder;
-  /// Waits until the launch in front of this one in its stream has ended and what it wrote can be seen; from then on
-  /// the launch behind may start, which waits likewise. Returns false where launches start behind each other anyway.
+  /// Waits until the launch before this one in its stream has ended and what it wrote can be seen; from then on the
+  /// launch after it may start, which waits likewise. Returns false where launches start after each other anyway.
   virtual bool waitForLaunchBefore(Builder &b) const { return false; }
   virtual mlir::Value threadId(Builder &b) const = 0;               ///< i32, in the block
   virtual mlir::Value programId(Builder &b, int axis) const = 0;    ///< i32
   virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32
-  /// All threads of the block meet and see each other's accesses to shared and global memory.
+  /// A barrier of the block, at which its threads see each other's accesses to shared and global memory.
   virtual void barrier(Builder &b) const = 0;
-  /// The lanes of a warp meet and see each other's accesses to shared memory.
+  /// A barrier of each warp, at which its lanes see each other's accesses to shared memory.
   virtual void warpBarrier(Builder &b) const = 0;
   /// As barrier(), and whether `bit` is set in any thread of the block of `warps`.
   virtual mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const = 0;
-  /// Whether all threads of the block meet at `op`, which barrier() or barrierOr() made.
-  virtual bool isBarrier(mlir::Operation *op) const = 0;
-  /// Removes `op`, which isBarrier, and what barrier() made with it.
-  virtual void eraseBarrier(mlir::Operation *op) const { op->erase(); }
-  /// The lanes of a warp meet in its place.
-  virtual void narrowBarrier(mlir::Operation *op) const {
-    Builder b(op->getLoc(), op);
-    warpBarrier(b);
-    op->erase();
-  }
   /// What some threads do in a branch, here, stays in it though it would be cheap to do in all of them.
   virtual void stayInBranch(Builder &b) const {}
   /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.
@@ -173,7 +163,7 @@ public:
 
   //===-- Copies from global to shared memory that go on by themselves -------------------------------------------===//
   virtual bool hasAsyncCopies() const { return false; }
-  /// Begins to copy `bytes` (4, 8, 16): the first `sourceBytes` (i32; null: all of them), and zeros behind them.
+  /// Begins to copy `bytes` (4, 8, 16): the first `sourceBytes` (i32; null: all of them), and zeros after them.
   virtual void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
                          mlir::Value sourceBytes) const {}
   virtual void asyncCommit(Builder &b) const {}                      ///< makes a group of what was begun
@@ -189,7 +179,7 @@ public:
   //===-- Products by groups of four warps, from shared memory ---------------------------------------------------===//
   /// The instruction for this product in a block of `warps`; nothing when the chip has none.
   virtual std::optional<GroupInstruction> groupInstruction(triton::DotOp dot, int warps) const { return std::nullopt; }
-  /// What this thread wrote to shared memory will be seen by products that start after all threads have met.
+  /// What this thread wrote to shared memory will be seen by matmuls that start after a barrier.
   virtual void publishShared(Builder &b) const {}
   /// (i64) The matrix that begins at this byte of shared memory (i32).
   virtual mlir::Value operandDescriptor(Builder &b, mlir::Value address, const OperandLayout &layout) const {

@@ -2,6 +2,7 @@
 // Forward over the control flow: the accesses since the last barrier on any path, and what is in flight.
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/analysis/Uniformity.h"
+#include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/SharedAccesses.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include <set>
@@ -15,21 +16,44 @@ namespace {
 /// How long groups and products are counted; older ones count as that old, and so as in flight for longer.
 constexpr int oldest = 16;
 
-using State = std::set<SharedAccess>;
+/// What is not ordered with what comes next.
+struct State {
+  std::set<SharedAccess> shared;
+  std::set<std::pair<int, bool>> global; ///< number, and whether its pointers are those of another iteration
 
-/// What the accesses of `state` are after `change`, which returns whether to keep one.
-State changed(const State &state, llvm::function_ref<bool(SharedAccess &)> change) {
-  State result;
-  for (SharedAccess access : state)
-    if (change(access))
-      result.insert(access);
-  return result;
-}
+  size_t size() const { return shared.size() + global.size(); }
+  void add(const State &other) {
+    shared.insert(other.shared.begin(), other.shared.end());
+    global.insert(other.global.begin(), other.global.end());
+  }
+  /// `change` returns whether to keep an access.
+  void change(llvm::function_ref<bool(SharedAccess &)> change) {
+    std::set<SharedAccess> result;
+    for (SharedAccess access : shared)
+      if (change(access))
+        result.insert(access);
+    shared = std::move(result);
+  }
+  void makeStale() {
+    std::set<std::pair<int, bool>> result;
+    for (auto [number, isStale] : global)
+      result.insert({number, true});
+    global = std::move(result);
+  }
+};
+
+/// Whose threads synchronise.
+enum class Scope : uint8_t { None, Warp, Block };
 
 class HazardWalk {
 public:
-  HazardWalk(triton::FuncOp function, bool inserts) : function(function), uniformity(function), inserts(inserts) {}
+  /// Whether it inserts barriers, reports where one is missing, or only fails there.
+  enum class Mode : uint8_t { Insert, Report, Try };
+  HazardWalk(triton::FuncOp function, BlockShape block, Mode mode)
+      : function(function), block(block), order(function, block), uniformity(function), mode(mode) {}
   LogicalResult run();
+  /// Leaves out inserted barriers that others make needless: where a loop comes back to accesses before them.
+  void dropNeedless();
 
 private:
   LogicalResult visit(Operation *op, State &state);
@@ -37,15 +61,24 @@ private:
   LogicalResult visitIf(scf::IfOp branch, State &state);
   LogicalResult visitLoop(Operation *op, State &state);
   LogicalResult visitAccess(SharedAccess access, State &state);
-  LogicalResult insertBefore(Operation *op, State &state);
+  LogicalResult visitGlobal(Operation *op, State &state);
+  void synchronise(State &state, Scope scope);
+  Scope neededBetween(const SharedAccess &earlier, const SharedAccess &later);
+  LogicalResult insertBefore(Operation *op, State &state, Scope scope);
   LogicalResult report(const SharedAccess &earlier, const SharedAccess &later, StringRef missing);
-  bool isDivergent(Operation *op);
-  State enterTurns(scf::ForOp loop, const State &state);
+  bool isDivergent(Operation *op) { return uniformity.isDivergent(op->getBlock()); }
+  bool isBlockBarrier(Operation *op);
+  void enterTurns(scf::ForOp loop, State &state);
 
   triton::FuncOp function;
+  BlockShape block;
+  GlobalOrder order;
   analysis::Uniformity uniformity;
-  bool inserts;
+  Mode mode;
+  SmallVector<BarrierOp> inserted;
   DenseMap<Operation *, int> numbers; ///< of accesses
+  std::vector<GlobalAccess> globals;  ///< by their numbers
+  DenseMap<Operation *, std::optional<layout::LinearLayout>> warps;
 };
 
 } // namespace
@@ -55,6 +88,11 @@ LogicalResult HazardWalk::run() {
   function.walk([&](Operation *op) {
     if (!accessesOf(op).empty())
       numbers.try_emplace(op, int(numbers.size()));
+    if (GlobalOrder::isAccess(op)) {
+      numbers.try_emplace(op, int(numbers.size()));
+      globals.resize(size_t(numbers.lookup(op)) + 1);
+      globals.back() = order.accessOf(op);
+    }
     if (auto alloc = dyn_cast<AllocOp>(op); alloc && !alloc.getStart() && isPlaced) {
       alloc.emitOpError() << "has no place in shared memory: run place-shared-memory first";
       isPlaced = false;
@@ -69,9 +107,13 @@ LogicalResult HazardWalk::run() {
       State state = entering[&block];
       if (failed(visitBlock(block, state)))
         return failure();
-      for (Block *next : block.getSuccessors())
-        for (const SharedAccess &access : state)
-          grows |= entering[next].insert(access).second;
+      state.makeStale();
+      for (Block *next : block.getSuccessors()) {
+        State &to = entering[next];
+        size_t before = to.size();
+        to.add(state);
+        grows |= to.size() != before;
+      }
     }
   }
   return success();
@@ -84,18 +126,32 @@ LogicalResult HazardWalk::visitBlock(Block &block, State &state) {
   return success();
 }
 
+// What reports whether an assertion failed, or a wait ended, asks all threads.
+bool HazardWalk::isBlockBarrier(Operation *op) {
+  return isBarrier(op) || (isa<triton::AssertOp, triton::AtomicPollOp>(op) && !isDivergent(op));
+}
+
+void HazardWalk::synchronise(State &state, Scope scope) {
+  if (scope == Scope::Block)
+    state.global.clear();
+  state.change([&](SharedAccess &access) {
+    access.isOverInWarp |= access.inFlight == SharedAccess::No;
+    return scope == Scope::Warp || access.inFlight != SharedAccess::No;
+  });
+}
+
 // A copy is over when a wait leaves fewer groups than were made since, a product likewise. A barrier orders what is
 // over.
 LogicalResult HazardWalk::visit(Operation *op, State &state) {
   using InFlight = SharedAccess::InFlight;
   auto grow = [&](InFlight kind) {
-    state = changed(state, [&](SharedAccess &access) {
+    state.change([&](SharedAccess &access) {
       access.age += access.inFlight == kind && access.age < oldest;
       return true;
     });
   };
   auto finish = [&](InFlight kind, int64_t leastAge) {
-    state = changed(state, [&](SharedAccess &access) {
+    state.change([&](SharedAccess &access) {
       if (access.inFlight == kind && access.age >= leastAge)
         access.inFlight = SharedAccess::No, access.age = 0;
       return true;
@@ -105,10 +161,6 @@ LogicalResult HazardWalk::visit(Operation *op, State &state) {
     return visitLoop(op, state);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch, state);
-  if (isa<BarrierOp>(op) || op->getName().getStringRef() == "gpu.barrier") {
-    state = changed(state, [](SharedAccess &access) { return access.inFlight != SharedAccess::No; });
-    return success();
-  }
   if (isa<AsyncCommitOp>(op))
     grow(SharedAccess::Copy);
   if (auto wait = dyn_cast<AsyncWaitOp>(op))
@@ -117,33 +169,84 @@ LogicalResult HazardWalk::visit(Operation *op, State &state) {
     finish(SharedAccess::Product, int64_t(wait.getPending()));
   if (isa<DotSharedOp>(op))
     grow(SharedAccess::Product);
+  if (GlobalOrder::isAccess(op) && failed(visitGlobal(op, state)))
+    return failure();
   SmallVector<SharedAccess, 2> accesses = accessesOf(op);
   for (SharedAccess &access : accesses) {
     access.number = numbers.lookup(op);
     if (failed(visitAccess(access, state)))
       return failure();
   }
-  state.insert(accesses.begin(), accesses.end());
+  state.shared.insert(accesses.begin(), accesses.end());
+  if (isa<BarrierOp>(op) || isBlockBarrier(op))
+    synchronise(state, isBlockBarrier(op) ? Scope::Block : Scope::Warp);
   return success();
+}
+
+Scope HazardWalk::neededBetween(const SharedAccess &earlier, const SharedAccess &later) {
+  if (!(earlier.writes || later.writes) || !earlier.part.mayOverlap(later.part))
+    return Scope::None;
+  auto warpOf = [&](Operation *op) -> const std::optional<layout::LinearLayout> & {
+    auto [known, isNew] = warps.try_emplace(op);
+    if (isNew)
+      known->second = warpOfPlaces(op, block.warps);
+    return known->second;
+  };
+  bool isWithin = block.warps == 1;
+  if (!isWithin && earlier.part.object && earlier.part.object == later.part.object) {
+    std::optional<layout::LinearLayout> before = warpOf(earlier.op);
+    isWithin = before && before == warpOf(later.op);
+  }
+  if (isWithin && earlier.inFlight == SharedAccess::No)
+    return earlier.isOverInWarp ? Scope::None : Scope::Warp;
+  return Scope::Block;
 }
 
 LogicalResult HazardWalk::visitAccess(SharedAccess access, State &state) {
   const SharedAccess *unordered = nullptr;
-  for (const SharedAccess &earlier : state) {
-    if (!(earlier.writes || access.writes) || !earlier.part.mayMeet(access.part))
+  Scope needed = Scope::None;
+  for (const SharedAccess &earlier : state.shared) {
+    Scope between = neededBetween(earlier, access);
+    if (between == Scope::None)
       continue;
     if (earlier.inFlight == SharedAccess::Copy)
       return report(earlier, access, "`simt.async_wait` and a barrier are");
     if (earlier.inFlight == SharedAccess::Product)
       return report(earlier, access, "`simt.dot_wait` and a barrier are");
+    needed = std::max(needed, between);
     unordered = &earlier;
   }
   if (!unordered)
     return success();
-  return inserts ? insertBefore(access.op, state) : report(*unordered, access, "a barrier is");
+  return mode == Mode::Insert ? insertBefore(access.op, state, needed) : report(*unordered, access, "a barrier is");
+}
+
+LogicalResult HazardWalk::visitGlobal(Operation *op, State &state) {
+  int number = numbers.lookup(op);
+  const GlobalAccess &access = globals[size_t(number)];
+  const GlobalAccess *unordered = nullptr;
+  for (auto [earlier, isStale] : state.global)
+    if (order.needsBarrier(globals[size_t(earlier)], isStale, access))
+      unordered = &globals[size_t(earlier)];
+  if (unordered && !isDivergent(op)) {
+    if (mode == Mode::Try)
+      return failure();
+    if (mode == Mode::Report) {
+      auto error = op->emitOpError() << "accesses global memory that '" << unordered->op->getName().getStringRef()
+                                     << "' may have accessed before in another thread: a barrier is missing between "
+                                     << "them";
+      error.attachNote(unordered->op->getLoc()) << "the access before";
+      return failure();
+    }
+    (void)insertBefore(op, state, Scope::Block);
+  }
+  state.global.insert({number, false});
+  return success();
 }
 
 LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess &later, StringRef missing) {
+  if (mode == Mode::Try)
+    return failure();
   auto does = [](const SharedAccess &access) { return access.writes ? "writes" : "reads"; };
   auto error = later.op->emitOpError() << does(later) << " bytes of shared memory that '"
                                        << earlier.op->getName().getStringRef() << "' " << does(earlier)
@@ -152,18 +255,32 @@ LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess
   return failure();
 }
 
-bool HazardWalk::isDivergent(Operation *op) {
-  for (; !isa<triton::FuncOp>(op); op = op->getParentOp())
-    if (uniformity.isDivergent(op->getBlock()))
-      return true;
-  return false;
-}
-
-LogicalResult HazardWalk::insertBefore(Operation *op, State &state) {
+LogicalResult HazardWalk::insertBefore(Operation *op, State &state, Scope scope) {
   if (isDivergent(op))
     return op->emitOpError("needs a barrier before it, and stands in a branch or loop that not all threads take alike");
-  OpBuilder b(op);
-  return visit(BarrierOp::create(b, op->getLoc()), state);
+  if (auto known = dyn_cast_or_null<BarrierOp>(op->getPrevNode()); known && known.getWarp()) {
+    known.setWarp(scope == Scope::Warp);
+    synchronise(state, scope);
+    return success();
+  }
+  // What one thread does and then tells the others stays together.
+  Operation *at = op;
+  SmallVector<int> between;
+  for (Operation *made = op->getPrevNode(); isa<StoreSharedOp>(op) && made; made = made->getPrevNode()) {
+    bool isTold = GlobalOrder::isAccess(made) && made->getNumResults() && !isBlockBarrier(made) && isForExchange(made);
+    if (!isTold && !isa<AllocOp, triton::SplatOp>(made))
+      break;
+    if (isTold) {
+      at = made;
+      between.push_back(numbers.lookup(made));
+    }
+  }
+  OpBuilder b(at);
+  inserted.push_back(BarrierOp::create(b, op->getLoc(), /*warp=*/scope == Scope::Warp));
+  synchronise(state, scope);
+  for (int number : between)
+    state.global.insert({number, false});
+  return success();
 }
 
 LogicalResult HazardWalk::visitIf(scf::IfOp branch, State &state) {
@@ -174,21 +291,21 @@ LogicalResult HazardWalk::visitIf(scf::IfOp branch, State &state) {
       continue;
     if (failed(visitBlock(region.front(), side)))
       return failure();
-    after.insert(side.begin(), side.end());
+    after.add(side);
   }
   state = std::move(after);
   return success();
 }
 
 /// Tiles of constant numbers as the loop counts them, where it has such numbers for the same ring.
-State HazardWalk::enterTurns(scf::ForOp loop, const State &state) {
+void HazardWalk::enterTurns(scf::ForOp loop, State &state) {
   DenseMap<Operation *, int64_t> turning; // modulus
   loop.walk([&](Operation *op) {
     for (const SharedAccess &access : accessesOf(op))
       if (access.part.kind == SharedPart::Turn && access.part.loop == loop)
         turning[access.part.object] = access.part.modulus;
   });
-  return changed(state, [&](SharedAccess &access) {
+  state.change([&](SharedAccess &access) {
     SharedPart &part = access.part;
     auto found = turning.find(part.object);
     if (part.kind == SharedPart::Tile && found != turning.end() && part.number < found->second) {
@@ -204,7 +321,9 @@ State HazardWalk::enterTurns(scf::ForOp loop, const State &state) {
 // tile i + c - 1 as the next one counts, and any tile when the loop is over.
 LogicalResult HazardWalk::visitLoop(Operation *op, State &state) {
   auto loop = dyn_cast<scf::ForOp>(op);
-  State begin = loop ? enterTurns(loop, state) : state, leaving;
+  State begin = state, leaving;
+  if (loop)
+    enterTurns(loop, begin);
   for (size_t before = ~size_t(0); before != begin.size();) {
     before = begin.size();
     State iteration = begin;
@@ -214,35 +333,70 @@ LogicalResult HazardWalk::visitLoop(Operation *op, State &state) {
       if (region.getRegionNumber() == 0)
         leaving = iteration;
     }
-    State next = changed(iteration, [&](SharedAccess &access) {
+    iteration.makeStale();
+    iteration.change([&](SharedAccess &access) {
       SharedPart &part = access.part;
       if (loop && part.loop == loop)
         part.number = (part.number + part.modulus - 1) % part.modulus;
       return true;
     });
-    begin.insert(next.begin(), next.end());
+    begin.add(iteration);
   }
+  leaving.makeStale();
   if (loop)
-    leaving.insert(state.begin(), state.end());
-  state = changed(leaving, [&](SharedAccess &access) {
+    leaving.add(state);
+  leaving.change([&](SharedAccess &access) {
     if (loop && access.part.loop == loop)
       access.part = {access.part.object};
     return true;
   });
+  state = std::move(leaving);
   return success();
 }
 
-static LogicalResult walkFunctions(ModuleOp module, bool inserts) {
+// Each barrier was needed by the accesses of the text before it. Those of inner loops cost most, and go first.
+void HazardWalk::dropNeedless() {
+  constexpr size_t most = 64; // of barriers that are tried, each of which takes a walk
+  auto depthOf = [](Operation *op) {
+    int depth = 0;
+    while ((op = op->getParentOp()))
+      depth += isa<LoopLikeOpInterface>(op);
+    return depth;
+  };
+  bool hasLoops = !function.getBody().hasOneBlock();
+  function.walk([&](LoopLikeOpInterface) { hasLoops = true; });
+  if (!hasLoops || inserted.size() > most)
+    return;
+  llvm::stable_sort(inserted, [&](BarrierOp x, BarrierOp y) { return depthOf(x) > depthOf(y); });
+  auto isEnough = [&] { return succeeded(HazardWalk(function, block, Mode::Try).run()); };
+  for (BarrierOp barrier : inserted) {
+    Operation *next = barrier->getNextNode();
+    barrier->remove();
+    if (isEnough()) {
+      barrier->destroy();
+      continue;
+    }
+    next->getBlock()->getOperations().insert(next->getIterator(), barrier);
+    bool isWarp = barrier.getWarp();
+    barrier.setWarp(true);
+    if (!isWarp && !isEnough())
+      barrier.setWarp(false);
+  }
+}
+
+LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
+  for (auto function : module.getOps<triton::FuncOp>()) {
+    HazardWalk walk(function, block, HazardWalk::Mode::Insert);
+    if (failed(walk.run()))
+      return failure();
+    walk.dropNeedless();
+  }
+  return success();
+}
+
+LogicalResult simt::verifyHazards(ModuleOp module, BlockShape block) {
   for (auto function : module.getOps<triton::FuncOp>())
-    if (failed(HazardWalk(function, inserts).run()))
+    if (failed(HazardWalk(function, block, HazardWalk::Mode::Report).run()))
       return failure();
   return success();
-}
-
-LogicalResult simt::insertBarriers(ModuleOp module) {
-  return walkFunctions(module, /*inserts=*/true);
-}
-
-LogicalResult simt::verifyHazards(ModuleOp module) {
-  return walkFunctions(module, /*inserts=*/false);
 }

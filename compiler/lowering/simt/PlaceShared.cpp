@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/simt/PlaceShared.h"
+#include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/SharedAccesses.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -11,7 +13,8 @@ namespace {
 struct Lifetime {
   int first, last; ///< numbers of operations, in the order of the text
   int64_t start, end;
-  bool meets(const Lifetime &other) const { return other.first <= last && first <= other.last; }
+  AllocOp op = {};
+  bool overlaps(const Lifetime &other) const { return other.first <= last && first <= other.last; }
 };
 
 /// Operations in the order of the text, and the last one within each.
@@ -29,12 +32,21 @@ public:
   }
 
   Lifetime lifetimeOf(AllocOp alloc) {
-    Lifetime life{first[alloc], first[alloc], 0, 0};
+    Lifetime life{first[alloc], first[alloc], 0, 0, alloc};
     for (Operation *user : usersOf(alloc.getRing())) {
       Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user);
       life.last = here && !passesOn(user) ? std::max(life.last, last[here]) : count;
     }
     return life;
+  }
+
+  /// In the block of `op` itself or around it, before it.
+  bool hasBarrierBetween(int number, Operation *op) {
+    for (; !isa<triton::FuncOp>(op); op = op->getParentOp())
+      for (Operation *before = op->getPrevNode(); before && first[before] > number; before = before->getPrevNode())
+        if (isBarrier(before))
+          return true;
+    return false;
   }
 
 private:
@@ -59,20 +71,27 @@ bool simt::passesOn(Operation *user) {
 }
 
 static int64_t bytesOf(AllocOp alloc) {
-  return int64_t(llvm::alignTo(uint64_t(alloc.getRing().getType().getBytes()), memoryAlignment));
+  int64_t alignment = alloc.getScratch() ? scratchAlignment : memoryAlignment;
+  return int64_t(llvm::alignTo(uint64_t(alloc.getRing().getType().getBytes()), uint64_t(alignment)));
 }
 
 int64_t simt::placedBytes(triton::FuncOp function) {
   int64_t end = 0;
-  function.walk([&](AllocOp alloc) { end = std::max(end, int64_t(alloc.getStart().value_or(0)) + bytesOf(alloc)); });
+  function.walk([&](AllocOp alloc) {
+    if (alloc.getStart())
+      end = std::max(end, int64_t(*alloc.getStart()) + bytesOf(alloc));
+  });
   return end;
 }
 
-static LogicalResult place(triton::FuncOp function, int64_t sharedBytes) {
+static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int warps) {
+  int64_t sharedBytes = target.sharedMemoryBytes();
   TextOrder order(function);
   SmallVector<Lifetime> placed;
-  SmallVector<AllocOp> open;
+  SmallVector<AllocOp> open, scratch;
   function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
+    if (!alloc.getStart() && alloc.getScratch())
+      return scratch.push_back(alloc);
     if (!alloc.getStart())
       return open.push_back(alloc);
     Lifetime life = order.lifetimeOf(alloc);
@@ -86,7 +105,7 @@ static LogicalResult place(triton::FuncOp function, int64_t sharedBytes) {
     for (bool moved = true; moved;) {
       moved = false;
       for (const Lifetime &other : placed)
-        if (other.meets(life) && other.start < life.end && life.start < other.end) {
+        if (other.overlaps(life) && other.start < life.end && life.start < other.end) {
           life.end += other.end - life.start;
           life.start = other.end;
           moved = true;
@@ -98,12 +117,30 @@ static LogicalResult place(triton::FuncOp function, int64_t sharedBytes) {
     alloc.setStart(uint64_t(life.start));
     placed.push_back(life);
   }
+  auto firstByte = [&](AllocOp alloc, bool isOrdered) {
+    Lifetime life = order.lifetimeOf(alloc);
+    int64_t first = 0;
+    for (const Lifetime &other : placed) {
+      const Lifetime &earlier = other.last < life.first ? other : life, &later = &earlier == &life ? other : life;
+      if (other.overlaps(life) || (isOrdered && !order.hasBarrierBetween(earlier.last, later.op)))
+        first = std::max(first, other.end);
+    }
+    return first;
+  };
+  auto areAliveTogether = [&](AllocOp one, AllocOp other) {
+    return order.lifetimeOf(one).overlaps(order.lifetimeOf(other));
+  };
+  placeScratch(function, {warps, firstByte, areAliveTogether}, target.cheapSharedBytes(), sharedBytes);
+  for (AllocOp alloc : scratch)
+    if (int64_t end = int64_t(*alloc.getStart()) + bytesOf(alloc); end > sharedBytes)
+      return emitError(function.getLoc()) << "kernel '" << function.getName() << "' needs " << end
+                                          << " bytes of shared memory for each block; the chip has " << sharedBytes;
   return success();
 }
 
-LogicalResult simt::placeSharedMemory(ModuleOp module, int64_t sharedBytes) {
+LogicalResult simt::placeSharedMemory(ModuleOp module, const GpuTarget &target, int warps) {
   for (auto function : module.getOps<triton::FuncOp>())
-    if (failed(place(function, sharedBytes)))
+    if (failed(place(function, target, warps)))
       return failure();
   return success();
 }

@@ -2,8 +2,11 @@
 // Where the memory objects of a block lie in its shared memory.
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
+#include <functional>
 
 namespace heddle::simt {
+
+class GpuTarget;
 
 /// Of a memory object and of its views, as far as operations of this level make them.
 llvm::SmallVector<mlir::Operation *> usersOf(mlir::Value memory);
@@ -13,9 +16,21 @@ bool passesOn(mlir::Operation *user);
 /// The last byte that memory objects with a place have, plus one.
 int64_t placedBytes(triton::FuncOp function);
 
-/// Gives every `simt.alloc` without a place the lowest one that no other has while it is alive: from the operation to
-/// the last use of it or a view, in the order of the text. One that control flow passes on lives to the end. An error
-/// where all together are more than `sharedBytes`, of which at most that many are for one block.
-mlir::LogicalResult placeSharedMemory(mlir::ModuleOp module, int64_t sharedBytes);
+/// Where scratch memory may lie.
+struct ScratchPlaces {
+  int warps;
+  /// After the other memory objects that are alive with it. `isOrdered`: or were before, with no barrier in the text
+  /// since.
+  std::function<int64_t(AllocOp, bool isOrdered)> firstByte;
+  std::function<bool(AllocOp, AllocOp)> areAliveTogether;
+};
+/// Places scratch memory that has no place yet. What is alive together lies apart; so does what is in use one right
+/// after the other, as long as all ends before `cheapBytes` after the other memory objects, and `mostBytes` in all.
+void placeScratch(triton::FuncOp function, const ScratchPlaces &places, int64_t cheapBytes, int64_t mostBytes);
+
+/// Gives every `simt.alloc` without a place one that no other has while it is alive: from the operation to the last use
+/// of it or a view, in the order of the text. One that control flow passes on lives to the end. An error where all
+/// together are more than a block can have on this chip. Scratch memory comes after the others.
+mlir::LogicalResult placeSharedMemory(mlir::ModuleOp module, const GpuTarget &target, int warps);
 
 } // namespace heddle::simt

@@ -117,14 +117,7 @@ Value ThreadEmitter::coordinate(const LinearLayout &layout, int64_t reg, Dim out
 }
 
 Value ThreadEmitter::isOwner(const LinearLayout &layout) {
-  // A scalar has no layout: every thread has a copy.
-  uint64_t lanes = layout.hasInput(Dim::Lane) ? layout.freeBits(Dim::Lane) : 0;
-  uint64_t warps = layout.hasInput(Dim::Warp) ? layout.freeBits(Dim::Warp) : 0;
-  // Places that the layout does not name are copies as well.
-  lanes |= uint64_t(target.lanesPerWarp() - 1) & ~uint64_t(layout.inputSize(Dim::Lane) - 1);
-  uint64_t warpMask = llvm::PowerOf2Ceil(uint64_t(options.warps)) - 1;
-  warps |= warpMask & ~uint64_t(layout.inputSize(Dim::Warp) - 1);
-  uint64_t mask = lanes | warps * uint64_t(target.lanesPerWarp());
+  uint64_t mask = block().copies(layout);
   if (!mask)
     return {};
   Value &owner = owners[mask];

@@ -57,12 +57,11 @@ void ThreadEmitter::pollScalar(AtomicPollOp op) {
   auto wait = [&]() -> Values { return {waitForValue(op, 0, op.getTimeout() ? clock() : Value(), mayEnd)}; };
   Value came = when(isOwner(LinearLayout()), {b.getI1Type()}, wait, {never}).front();
   if (!op.getTimeout() && !mayFail) {
-    meet();
+    target.barrier(b);
     emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
     return;
   }
   came = target.barrierOr(b, came, options.warps);
-  pending.clear();
   if (mayEnd)
     endProgramUnless(came);
   emitted[op.getResult()] = {came};
@@ -72,18 +71,19 @@ void ThreadEmitter::pollTile(AtomicPollOp op) {
   bool mayEnd = mayFail && !op.getTimeout();
   Type tile = op.getPtr().getType(), bit = b.getI1Type();
   Value start = op.getTimeout() ? clock() : Value();
-  Values results =
-      broadcastFromOwners(tile, bit, [&](int64_t reg) -> Values { return {waitForValue(op, reg, start, mayEnd)}; });
+  if (isMissingExchange(op, tile))
+    return;
+  Values results = once(tile, bit, [&](int64_t reg) -> Values { return {waitForValue(op, reg, start, mayEnd)}; }, {});
   if (op.getSem() != MemSemantic::Relaxed)
     target.acquireFence(b, op.getScope());
   if (mayEnd) {
     Value isMissing = constantOf(bit, 0);
     for (Value came : results)
       isMissing = arith::OrIOp::create(b, isMissing, inverted(came));
+    isMissing = both(isOwner(layoutOf(tile)), isMissing);
     endProgramUnless(inverted(target.barrierOr(b, isMissing, options.warps)));
-    pending.clear();
   } else {
-    meet(); // each thread has waited for its elements; what comes next is for those of all
+    target.barrier(b); // each thread has waited for its elements; what comes next is for those of all
   }
   emitted[op.getResult()] = results;
 }
@@ -91,7 +91,6 @@ void ThreadEmitter::pollTile(AtomicPollOp op) {
 void ThreadEmitter::emitPoll(AtomicPollOp op) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch that not all threads take");
-  orderAccess(op);
   if (isa<RankedTensorType>(op.getPtr().getType()))
     return pollTile(op);
   pollScalar(op);

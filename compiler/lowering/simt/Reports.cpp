@@ -9,7 +9,7 @@ using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-Value ThreadEmitter::bytesBehind(Value pointer, Value offset) {
+Value ThreadEmitter::bytesAfter(Value pointer, Value offset) {
   return LLVM::GEPOp::create(b, pointer.getType(), b.getI8Type(), pointer, ArrayRef<LLVM::GEPArg>{offset});
 }
 
@@ -23,43 +23,43 @@ Value ThreadEmitter::addToRecord(int64_t offset, int64_t value) {
   return target.atomicUpdate(b, RMWOp::Add, recordPointer(offset), i64(value), MemSemantic::Relaxed, MemScope::Gpu);
 }
 
-std::optional<int32_t> ThreadEmitter::siteOf(Operation *op) {
-  int32_t site = sites.of(op);
-  if (site < mostRecordedSites)
-    return site;
+void ThreadEmitter::refuseSites(Operation *op) {
   (void)refuse(op, "a kernel has at most " + llvm::Twine(mostRecordedSites) + " prints and assertions");
-  return std::nullopt;
 }
 
-//===-- tt.print -------------------------------------------------------------------------------------------------===//
+//===-- Prints ---------------------------------------------------------------------------------------------------===//
 
-void ThreadEmitter::emitPrint(PrintOp op) {
+void ThreadEmitter::emitPrintRoom(PrintRoomOp op) {
+  if (isMissingExchange(op, op.getType()))
+    return;
+  auto take = [&](int64_t) -> Values {
+    addToRecord(offsetof(LaunchRecord, lines), int64_t(op.getLines()));
+    return {addToRecord(offsetof(LaunchRecord, bytes), int64_t(op.getBytes()))};
+  };
+  emitted[op.getPlace()] = once(op.getType(), op.getType(), take, {});
+}
+
+void ThreadEmitter::emitPrint(simt::PrintOp op) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch that not all threads take");
-  std::optional<int32_t> site = siteOf(op);
-  if (!site)
-    return;
-  if (op.getArgs().empty())
-    return emitPiece(*site, -1, {});
-  for (auto [operand, value] : llvm::enumerate(op.getArgs()))
-    emitPiece(*site, int32_t(operand), value);
+  int32_t site = sites.ofPrint(op, {op.getPrefix(), op.getHex(), op.getValues(), op.getIsSigned()});
+  if (site >= mostRecordedSites)
+    return refuseSites(op);
+  if (op.getValues().empty())
+    return emitPiece(site, -1, {}, scalar(op.getPlaces()[0]));
+  for (auto [operand, value] : llvm::enumerate(op.getValues()))
+    emitPiece(site, int32_t(operand), value, scalar(op.getPlaces()[operand]));
 }
 
-// One thread asks for room and tells the others where it is; then each writes what it has.
-void ThreadEmitter::emitPiece(int32_t site, int32_t operand, Value value) {
-  Type type = value ? value.getType() : b.getI32Type(), word = b.getI64Type();
+void ThreadEmitter::emitPiece(int32_t site, int32_t operand, Value value, Value place) {
+  Type type = value ? value.getType() : b.getI32Type();
   auto tile = dyn_cast<RankedTensorType>(type);
-  int64_t lines = tile ? tile.getNumElements() : 1;
   int64_t elementBytes = value ? memoryType(elementTypeOf(type)).getIntOrFloatBitWidth() / 8 : 0;
-  int64_t size = printPieceBytes(lines, elementBytes);
-  Values place = broadcastFromOwners(word, word, [&](int64_t) -> Values {
-    addToRecord(offsetof(LaunchRecord, lines), lines);
-    return {addToRecord(offsetof(LaunchRecord, bytes), size)};
-  });
-  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, place.front(), i64(recordedPieceBytes - size));
+  int64_t size = printPieceBytes(tile ? tile.getNumElements() : 1, elementBytes);
+  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, place, i64(recordedPieceBytes - size));
   when(fits, {},
        [&]() -> Values {
-         Value start = bytesBehind(recordPointer(sizeof(LaunchRecord)), place.front());
+         Value start = bytesAfter(recordPointer(sizeof(LaunchRecord)), place);
          writePieceHeader(start, size, site, operand);
          if (value)
            writePieceElements(start, value, elementBytes);
@@ -75,7 +75,7 @@ void ThreadEmitter::writePieceHeader(Value start, int64_t size, int32_t site, in
          for (int axis = 0; axis < 3; ++axis)
            fields.push_back(target.programId(b, axis));
          for (auto [number, field] : llvm::enumerate(fields))
-           LLVM::StoreOp::create(b, field, bytesBehind(start, i64(int64_t(4 * number))), 4);
+           LLVM::StoreOp::create(b, field, bytesAfter(start, i64(int64_t(4 * number))), 4);
          return {};
        },
        {});
@@ -86,7 +86,7 @@ void ThreadEmitter::writePieceElements(Value start, Value value, int64_t element
   Type element = elementTypeOf(value.getType());
   LinearLayout layout = tile ? layoutOf(tile) : LinearLayout();
   bool isCut = tile && tile.getNumElements() > recordedLines;
-  Value first = bytesBehind(start, i64(sizeof(PrintPiece)));
+  Value first = bytesAfter(start, i64(sizeof(PrintPiece)));
   when(isOwner(layout), {},
        [&]() -> Values {
          for (auto [reg, each] : llvm::enumerate(of(value))) {
@@ -99,7 +99,7 @@ void ThreadEmitter::writePieceElements(Value start, Value value, int64_t element
                 [&]() -> Values {
                   Value offset = arith::ExtUIOp::create(b, b.getI64Type(),
                                                         Value(arith::MulIOp::create(b, index, i32(elementBytes))));
-                  LLVM::StoreOp::create(b, stored, bytesBehind(first, offset), unsigned(elementBytes));
+                  LLVM::StoreOp::create(b, stored, bytesAfter(first, offset), unsigned(elementBytes));
                   return {};
                 },
                 {});
@@ -128,9 +128,9 @@ Value ThreadEmitter::failureWord(int32_t site, Value element) {
 // All threads learn of a failure and end together, so that nobody waits for one that is gone. In a branch that not all
 // of them take, the failure is only noted.
 void ThreadEmitter::emitAssert(AssertOp op) {
-  std::optional<int32_t> site = siteOf(op);
-  if (!site)
-    return;
+  int32_t site = sites.of(op);
+  if (site >= mostRecordedSites)
+    return refuseSites(op);
   auto tile = dyn_cast<RankedTensorType>(op.getCondition().getType());
   Values wrong;
   Value fails;
@@ -146,7 +146,7 @@ void ThreadEmitter::emitAssert(AssertOp op) {
       Value lower = arith::MinUIOp::create(b, element, flatIndex(tile, int64_t(reg)));
       element = arith::SelectOp::create(b, bit, lower, element);
     }
-    target.atomicUpdate(b, RMWOp::UMax, recordPointer(offsetof(LaunchRecord, failure)), failureWord(*site, element),
+    target.atomicUpdate(b, RMWOp::UMax, recordPointer(offsetof(LaunchRecord, failure)), failureWord(site, element),
                         MemSemantic::Relaxed, MemScope::Gpu);
     return {};
   };
@@ -157,7 +157,6 @@ void ThreadEmitter::emitAssert(AssertOp op) {
 
 void ThreadEmitter::endProgramIf(Value anyThread, llvm::function_ref<void()> before) {
   Value isOver = target.barrierOr(b, anyThread, options.warps);
-  pending.clear();
   when(isOver, {},
        [&]() -> Values {
          before();

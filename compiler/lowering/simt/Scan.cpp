@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Scans: each thread its registers, then lanes by shuffles, then warps by one round through shared memory. Layouts are
-// chosen so that positions along the axis count registers first, lanes next, warps last.
+// Scans: each thread its registers, then lanes by shuffles; where warps share the axis, then what they left of each
+// other's totals (LowerReductions.cpp). Layouts are chosen so that positions along the axis count registers first,
+// lanes next, warps last. Backwards, everything is the same with positions counted from the other end: registers in the
+// reverse order, and a bit of a lane or warp means what its opposite means forwards.
 #include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
 
@@ -10,144 +12,189 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::tileDim;
 
-namespace {
-/// What comes before a thread's registers, of each operand; some threads have none.
-struct Prefix {
-  llvm::SmallVector<Value> values; ///< empty: no thread has one
-  Value exists;                    ///< i1
+/// The registers of a thread along the axis.
+struct ThreadEmitter::ScanLine {
+  SmallVector<std::pair<int64_t, Values>> scanned; ///< registers
+  Values total;
+  Values before;     ///< what comes before them, of each operand; empty: no thread has any
+  Value exists = {}; ///< i1, whether this thread has any
 };
-} // namespace
 
-/// The bits of `in` that move along the axis, those of small steps first.
-static SmallVector<int> bitsAlong(const layout::LinearLayout &layout, layout::Dim in, int axis) {
-  SmallVector<int> bits;
-  for (int bit = 0; bit < layout.inputBits(in); ++bit)
-    if (layout.basis(in, bit, tileDim(axis)))
-      bits.push_back(bit);
-  llvm::sort(bits,
-             [&](int x, int y) { return layout.basis(in, x, tileDim(axis)) < layout.basis(in, y, tileDim(axis)); });
-  return bits;
+ThreadEmitter::Values ThreadEmitter::combine(Region &region, const Values &earlier, const Values &later) {
+  Values arguments = earlier;
+  llvm::append_range(arguments, later);
+  return failed ? later : runRegion(region, arguments);
 }
 
-// Backwards, everything is the same with positions counted from the other end: registers in the reverse order, and a
-// bit of a lane or warp means what its opposite means forwards.
-void ThreadEmitter::emitScan(ScanOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
-  auto tile = cast<RankedTensorType>(op.getSrcs()[0].getType());
-  LinearLayout layout = layoutOf(tile);
-  int axis = int(op.getAxis());
-  if (!isScanOrdered(layout, axis))
-    llvm::report_fatal_error("simt: a scan along an axis that lanes and warps do not follow in order");
-  bool reverse = op.getReverse();
-  size_t operands = op.getSrcs().size();
-  auto combine = [&](const Values &earlier, const Values &later) {
-    Values arguments = earlier;
-    llvm::append_range(arguments, later);
-    return failed ? later : runRegion(op.getCombineOp(), arguments);
-  };
-  auto select = [&](Value bit, const Values &yes, const Values &no) {
-    Values chosen;
-    for (auto [x, y] : llvm::zip(yes, no))
-      chosen.push_back(arith::SelectOp::create(b, bit, x, y));
-    return chosen;
-  };
-  auto isLater = [&](Value number, int bit) -> Value { // whether the thread comes behind its opposite in this bit
-    Value part = arith::AndIOp::create(b, number, i32(int64_t(1) << bit));
-    return arith::CmpIOp::create(b, reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne, part, i32(0));
-  };
+ThreadEmitter::Values ThreadEmitter::select(Value bit, const Values &yes, const Values &no) {
+  Values chosen;
+  for (auto [x, y] : llvm::zip(yes, no))
+    chosen.push_back(arith::SelectOp::create(b, bit, x, y));
+  return chosen;
+}
 
-  // The registers of each line, in the order of the scan.
-  using Place = SmallVector<int64_t, 4>;
+Value ThreadEmitter::isLater(Value number, int bit, bool reverse) {
+  Value part = arith::AndIOp::create(b, number, i32(int64_t(1) << bit));
+  return arith::CmpIOp::create(b, reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne, part, i32(0));
+}
+
+std::vector<ThreadEmitter::ScanLine> ThreadEmitter::scanLines(Region &region, ValueRange tiles, int axis,
+                                                              bool reverse) {
+  const LinearLayout &layout = layoutOf(tiles[0].getType());
   std::map<Place, std::map<int64_t, int64_t>> lines;
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
-    Place place;
-    for (int i = 0; i < tile.getRank(); ++i)
-      if (i != axis)
-        place.push_back(registerPart(layout, reg, tileDim(i)));
     int64_t position = registerPart(layout, reg, tileDim(axis));
-    lines[place].insert({reverse ? -position : position, reg});
+    lines[placeOff(axis, layout, reg)].insert({reverse ? -position : position, reg});
   }
-  struct Line {
-    SmallVector<std::pair<int64_t, Values>> scanned; ///< registers
-    Values total;
-    Prefix prefix; ///< of the lanes before
-  };
-  std::vector<Line> results;
-  SmallVector<int> laneBits = bitsAlong(layout, Dim::Lane, axis), warpBits = bitsAlong(layout, Dim::Warp, axis);
+  std::vector<int> bits = layout::bitsAlong(layout, Dim::Lane, axis);
   SmallVector<Value> laterLane;
-  for (int bit : laneBits)
-    laterLane.push_back(isLater(lane, bit));
+  for (int bit : bits)
+    laterLane.push_back(isLater(lane, bit, reverse));
+  std::vector<ScanLine> results;
   for (auto &[place, registers] : lines) {
-    Line line;
+    ScanLine line;
     for (auto [position, reg] : registers) {
       Values own;
-      for (Value source : op.getSrcs())
-        own.push_back(of(source)[size_t(reg)]);
-      line.total = line.scanned.empty() ? own : combine(line.total, own);
+      for (Value tile : tiles)
+        own.push_back(of(tile)[size_t(reg)]);
+      line.total = line.scanned.empty() ? own : combine(region, line.total, own);
       line.scanned.push_back({reg, line.total});
     }
-    for (auto [bit, later] : llvm::zip(laneBits, laterLane)) {
+    for (auto [bit, later] : llvm::zip(bits, laterLane)) {
       Values other;
       for (Value part : line.total)
         other.push_back(shuffleXor(part, 1 << bit));
       // What lies before this lane's group grows in front.
-      Prefix before{other, later};
-      if (!line.prefix.values.empty()) {
-        Values both = combine(other, line.prefix.values);
-        both = select(line.prefix.exists, both, other);
-        before = {select(later, both, line.prefix.values), arith::OrIOp::create(b, line.prefix.exists, later)};
+      Values before = other;
+      Value exists = later;
+      if (!line.before.empty()) {
+        before = select(line.exists, combine(region, other, line.before), other);
+        before = select(later, before, line.before);
+        exists = arith::OrIOp::create(b, line.exists, later);
       }
-      line.prefix = before;
-      line.total = combine(select(later, other, line.total), select(later, line.total, other));
+      std::tie(line.before, line.exists) = {before, exists};
+      line.total = combine(region, select(later, other, line.total), select(later, line.total, other));
     }
     results.push_back(std::move(line));
   }
-  if (failed)
-    return;
-  if (!warpBits.empty()) {
-    KeptParts totals;
-    for (Line &line : results) {
-      totals.parts.push_back(line.total);
-      totals.registers.push_back(line.scanned.front().first);
-    }
-    PartsOfWarps partsOf = exchangeAcrossWarps(op.getSrcs(), axis, warpBits, totals);
-    auto parts = llvm::map_to_vector(llvm::seq(results.size()), partsOf);
-    Value number = warpNumber(warpBits);
-    auto warps = int64_t(1) << warpBits.size();
-    for (auto [line, rows] : llvm::zip(results, parts)) {
-      Prefix before; // all warps from the first one to the one before this one
-      for (int64_t i = 0; i + 1 < warps; ++i) {
-        int64_t row = reverse ? warps - 1 - i : i;
-        auto behind = reverse ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sgt;
-        Value isBehind = arith::CmpIOp::create(b, behind, number, i32(row));
-        Values longer = before.values.empty() ? rows[size_t(row)] : combine(before.values, rows[size_t(row)]);
-        before.values = before.values.empty() ? longer : select(isBehind, longer, before.values);
-        if (!before.exists)
-          before.exists = isBehind;
-      }
-      if (!line.prefix.values.empty()) {
-        // A lane without a prefix in its warp has that of the warps, and the reverse.
-        Values both = select(before.exists, combine(before.values, line.prefix.values), line.prefix.values);
-        before = {select(line.prefix.exists, both, before.values),
-                  arith::OrIOp::create(b, before.exists, line.prefix.exists)};
-      }
-      line.prefix = before;
-    }
-  }
-  SmallVector<Values> values(operands, Values(size_t(layout.inputSize(Dim::Register))));
-  for (Line &line : results)
+  return results;
+}
+
+void ThreadEmitter::finishScan(Region &region, std::vector<ScanLine> &lines, ValueRange results) {
+  const LinearLayout &layout = layoutOf(results[0].getType());
+  SmallVector<Values> values(results.size(), Values(size_t(layout.inputSize(Dim::Register))));
+  for (ScanLine &line : lines)
     for (auto &[reg, own] : line.scanned) {
       Values whole = own;
-      if (!line.prefix.values.empty())
-        whole = select(line.prefix.exists, combine(line.prefix.values, own), own);
-      for (size_t i = 0; i < operands; ++i)
+      if (!line.before.empty())
+        whole = select(line.exists, combine(region, line.before, own), own);
+      for (size_t i = 0; i < results.size(); ++i)
         values[i][size_t(reg)] = whole[i];
     }
-  for (auto [result, list] : llvm::zip(op.getResult(), values)) {
+  for (auto [result, list] : llvm::zip(results, values)) {
     for (size_t reg = 0; reg < list.size(); ++reg)
       if (!list[reg])
         list[reg] = list[size_t(firstCopy(layout, int64_t(reg)))];
     emitted[result] = list;
   }
+}
+
+void ThreadEmitter::emitScan(ScanOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  auto axis = int(op.getAxis());
+  const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
+  if (!isScanOrdered(layout, axis))
+    return (void)refuse(op, "its axis is not in the order of registers, lanes and warps");
+  if (!layout::bitsAlong(layout, Dim::Warp, axis).empty()) {
+    needsPass(op, "lower-reductions");
+    return;
+  }
+  std::vector<ScanLine> lines = scanLines(op.getCombineOp(), op.getSrcs(), axis, op.getReverse());
+  if (!failed)
+    finishScan(op.getCombineOp(), lines, op.getResult());
+}
+
+void ThreadEmitter::emitScanWarps(ScanWarpsOp op) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  std::vector<ScanLine> lines = scanLines(op.getCombine(), op.getSources(), int(op.getAxis()), op.getReverse());
+  if (failed)
+    return;
+  const LinearLayout &layout = layoutOf(op.getSources()[0].getType());
+  for (size_t i = 0; i < op.getSources().size(); ++i) {
+    Values scanned(size_t(layout.inputSize(Dim::Register))), totals, before;
+    for (ScanLine &line : lines) {
+      for (auto &[reg, values] : line.scanned)
+        scanned[size_t(reg)] = values[i];
+      totals.push_back(line.total[i]);
+      if (!line.before.empty())
+        before.push_back(line.before[i]);
+    }
+    for (size_t reg = 0; reg < scanned.size(); ++reg)
+      if (!scanned[reg])
+        scanned[reg] = scanned[size_t(firstCopy(layout, int64_t(reg)))];
+    emitted[op.getScanned()[i]] = scanned;
+    emitted[op.getTotals()[i]] = totals;
+    if (!op.getBefore().empty())
+      emitted[op.getBefore()[i]] = before;
+  }
+}
+
+void ThreadEmitter::emitJoinScan(JoinScanOp op) {
+  auto axis = int(op.getAxis());
+  bool reverse = op.getReverse();
+  const LinearLayout &layout = layoutOf(op.getScanned()[0].getType());
+  std::map<Place, ScanLine> lines;
+  for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
+    Values own;
+    for (Value tile : op.getScanned())
+      own.push_back(of(tile)[size_t(reg)]);
+    lines[placeOff(axis, layout, reg)].scanned.push_back({reg, own});
+  }
+  std::vector<int> laneBits = layout::bitsAlong(layout, Dim::Lane, axis),
+                   warpBits = layout::bitsAlong(layout, Dim::Warp, axis);
+  Value hasLanesBefore, number;
+  for (int bit : laneBits) {
+    Value later = isLater(lane, bit, reverse);
+    hasLanesBefore = hasLanesBefore ? Value(arith::OrIOp::create(b, hasLanesBefore, later)) : later;
+  }
+  for (auto [position, bit] : llvm::enumerate(warpBits)) {
+    Value one = arith::AndIOp::create(b, arith::ShRUIOp::create(b, warp, i32(bit)), i32(1));
+    one = arith::ShLIOp::create(b, one, i32(int64_t(position)));
+    number = number ? Value(arith::OrIOp::create(b, number, one)) : one;
+  }
+  auto warps = int64_t(1) << warpBits.size();
+  std::vector<ScanLine> results;
+  for (auto &[place, line] : lines) {
+    size_t index = results.size();
+    auto rowOf = [&](int64_t row) {
+      Values values;
+      for (Value total : op.getTotals())
+        values.push_back(of(total)[index * size_t(warps) + size_t(row)]);
+      return values;
+    };
+    // All warps from the first one to the one before this one.
+    for (int64_t i = 0; i + 1 < warps; ++i) {
+      Values row = rowOf(reverse ? warps - 1 - i : i);
+      auto after = reverse ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sgt;
+      Value isAfter = arith::CmpIOp::create(b, after, number, i32(reverse ? warps - 1 - i : i));
+      Values longer = line.before.empty() ? row : combine(op.getCombine(), line.before, row);
+      line.before = line.before.empty() ? longer : select(isAfter, longer, line.before);
+      if (!line.exists)
+        line.exists = isAfter;
+    }
+    if (hasLanesBefore) {
+      // A lane with nothing before it in its warp has what is before the warp, and the reverse.
+      Values lanes;
+      for (Value before : op.getBefore())
+        lanes.push_back(of(before)[index]);
+      Values both = select(line.exists, combine(op.getCombine(), line.before, lanes), lanes);
+      line.before = select(hasLanesBefore, both, line.before);
+      line.exists = arith::OrIOp::create(b, line.exists, hasLanesBefore);
+    }
+    results.push_back(std::move(line));
+  }
+  if (!failed)
+    finishScan(op.getCombine(), results, op.getResult());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/simt/SharedAccesses.h"
+#include "compiler/analysis/Uniformity.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -12,7 +13,7 @@ static std::pair<int64_t, int64_t> bytesOf(AllocOp object) {
   return {start, start + object.getRing().getType().getBytes()};
 }
 
-bool SharedPart::mayMeet(const SharedPart &other) const {
+bool SharedPart::mayOverlap(const SharedPart &other) const {
   if (!object || !other.object)
     return true;
   if (object != other.object) {
@@ -93,5 +94,55 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
         return {{.part = partOf(dot.getA(), dot.getAStage()), .op = op, .inFlight = SharedAccess::Product},
                 {.part = partOf(dot.getB(), dot.getBStage()), .op = op, .inFlight = SharedAccess::Product}};
       })
+      .Case([&](DotScratchOp dot) -> Accesses {
+        return {{.part = partOf(dot.getA(), Value()), .op = op}, {.part = partOf(dot.getB(), Value()), .op = op}};
+      })
       .Default([](Operation *) -> Accesses { return {}; });
+}
+
+bool simt::isBarrier(Operation *op) {
+  if (auto barrier = dyn_cast<BarrierOp>(op))
+    return !barrier.getWarp();
+  StringRef name = op->getName().getStringRef();
+  return name == "gpu.barrier" || name == "ttg.barrier" || analysis::isAny(op);
+}
+
+std::optional<layout::LinearLayout> simt::warpOfPlaces(Operation *op, int warps) {
+  using layout::Dim;
+  Value memory, tile;
+  if (auto store = dyn_cast<StoreSharedOp>(op))
+    memory = store.getRing(), tile = store.getTile();
+  else if (auto load = dyn_cast<LoadSharedOp>(op))
+    memory = load.getRing(), tile = load.getTile();
+  if (!memory || !memory.getDefiningOp<AllocOp>() || cast<SharedType>(memory.getType()).getStages() > 1)
+    return std::nullopt;
+  const layout::LinearLayout &layout = layoutOf(tile.getType());
+  if (layout.freeBits(Dim::Warp) || layout.inputSize(Dim::Warp) != warps)
+    return std::nullopt;
+  layout::LinearLayout holders = cast<SharedType>(memory.getType()).getLayout().invertAndCompose(layout);
+  std::vector<Dim> places;
+  for (const layout::LinearLayout::Input &input : holders.inputs())
+    places.push_back(input.dim);
+  layout::LinearLayout warp = holders.sublayout(places, {Dim::Warp});
+  // The next part of the tile lies in the same place.
+  if (holders.hasInput(Dim::Register) && !warp.sublayoutIsZero({Dim::Register}, {Dim::Warp}))
+    return std::nullopt;
+  return warp;
+}
+
+Value simt::sourceOfExchange(LoadSharedOp load) {
+  auto scratch = load.getRing().getDefiningOp<AllocOp>();
+  if (!scratch || !scratch.getScratch())
+    return {};
+  Value tile;
+  for (Operation *user : scratch.getRing().getUsers()) {
+    auto store = dyn_cast<StoreSharedOp>(user);
+    if (!store && !isa<LoadSharedOp>(user))
+      return {};
+    if (store && tile)
+      return {};
+    if (store)
+      tile = store.getTile();
+  }
+  return tile;
 }

@@ -14,7 +14,7 @@ struct SharedPart {
   mlir::scf::ForOp loop = {};
   int64_t number = 0, modulus = 1; ///< of a turn: (iteration + number) mod modulus
 
-  bool mayMeet(const SharedPart &other) const;
+  bool mayOverlap(const SharedPart &other) const;
   std::tuple<void *, uint8_t, void *, int64_t, int64_t> key() const;
 };
 /// Of the memory that an operation of this level is given; `stage` may be null.
@@ -28,11 +28,20 @@ struct SharedAccess {
   /// A copy or a product that goes on by itself until a wait; others are over when the thread goes on.
   enum InFlight : uint8_t { No, Copy, Product } inFlight = No;
   int age = 0; ///< of what is in flight: groups of copies that were made, or products that were begun, since
+  bool isOverInWarp = false; ///< a barrier of each warp came since, if not one of the block
 
-  auto key() const { return std::tuple(number, part.key(), writes, inFlight, age); }
+  auto key() const { return std::tuple(number, part.key(), writes, inFlight, age, isOverInWarp); }
   bool operator<(const SharedAccess &other) const { return key() < other.key(); }
 };
 /// Those of an operation, without their numbers; most have none.
 llvm::SmallVector<SharedAccess, 2> accessesOf(mlir::Operation *op);
+
+/// Whether `op` is a barrier of the block, at which all its threads see each other's accesses.
+bool isBarrier(mlir::Operation *op);
+/// Which warp alone accesses each place (offset, part) of a memory object by `op`; nothing where that is not known, or
+/// where several do.
+std::optional<layout::LinearLayout> warpOfPlaces(mlir::Operation *op, int warps);
+/// The tile that an exchange through scratch memory, which `load` ends, gives to other threads; or null.
+mlir::Value sourceOfExchange(LoadSharedOp load);
 
 } // namespace heddle::simt

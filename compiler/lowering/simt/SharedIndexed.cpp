@@ -94,12 +94,9 @@ void ThreadEmitter::emitUpdateShared(UpdateSharedOp op) {
     return {LLVM::AtomicRMWOp::create(b, peer::atomicOperation(op.getKind()), pointer, value,
                                       LLVM::AtomicOrdering::monotonic, target.blockScope())};
   };
-  auto masked = [&](int64_t reg) {
-    Type type = threadType(element);
-    return when(masks.empty() ? Value() : masks[size_t(reg)], type, [&] { return update(reg); }, zeroOf(type));
-  };
-  bool isDoneOnce = !op.getOld() || op.getOld().use_empty() || divergent;
-  Values old = isDoneOnce ? once(tile, element, update, masks) : broadcastFromOwners(tile, element, masked);
+  if (isMissingExchange(op, tile))
+    return;
+  Values old = once(tile, element, update, masks);
   if (op.getOld())
     emitted[op.getOld()] = old;
 }

@@ -16,38 +16,62 @@ using namespace heddle::triton;
 //===-- Places ---------------------------------------------------------------------------------------------------===//
 
 LogicalResult ThreadEmitter::findMemory() {
-  Operation *last = nullptr;
-  bool endsInEntry = source.getBody().hasOneBlock();
   auto found = source.walk([&](AllocOp alloc) {
-    if (!alloc.getStart()) {
-      (void)refuse(alloc, "it has no place in shared memory: run place-shared-memory first");
-      return WalkResult::interrupt();
-    }
-    for (Operation *user : usersOf(alloc.getRing())) {
-      Operation *here = source.getBody().front().findAncestorOpInBlock(*user);
-      endsInEntry &= here && !passesOn(user);
-      if (here && (!last || last->isBeforeInBlock(here)))
-        last = here;
-    }
-    return WalkResult::advance();
+    if (alloc.getStart())
+      return WalkResult::advance();
+    (void)refuse(alloc, "it has no place in shared memory: run place-shared-memory first");
+    return WalkResult::interrupt();
   });
-  if (found.wasInterrupted())
-    return failure();
-  shared.firstByte = placedBytes(source);
-  if (!shared.firstByte)
-    return success();
-  shared.alignment = memoryAlignment;
-  if (endsInEntry)
-    for (BarrierOp barrier : source.getBody().getOps<BarrierOp>())
-      if (!last || last->isBeforeInBlock(barrier)) {
-        memoryEnd = barrier;
-        break;
-      }
-  return success();
+  return failure(found.wasInterrupted());
 }
 
 Value ThreadEmitter::sharedStart() {
-  return shared.base(b, entry, prologueEnd);
+  if (sharedAddress)
+    return sharedAddress;
+  OpBuilder::InsertionGuard guard(b);
+  int64_t alignment = scratchAlignment;
+  source.walk([&](AllocOp alloc) { alignment = alloc.getScratch() ? alignment : memoryAlignment; });
+  b.setInsertionPoint(entry);
+  shared = LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
+                                  LLVM::Linkage::External, "heddle_shared", Attribute(), alignment, /*addrSpace=*/3);
+  b.setInsertionPoint(prologueEnd);
+  sharedAddress = LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3), shared.getSymName());
+  return sharedAddress;
+}
+
+void ThreadEmitter::sizeShared() {
+  kernel.sharedBytes = placedBytes(source);
+  if (!shared || !target.ownsSharedMemory())
+    return;
+  shared.setGlobalType(LLVM::LLVMArrayType::get(b.getI8Type(), unsigned(kernel.sharedBytes)));
+  shared.setLinkage(LLVM::Linkage::Internal);
+}
+
+Value ThreadEmitter::sharedPointer(Value base, Value byteOffset) {
+  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{byteOffset});
+}
+
+void ThreadEmitter::storeShared(Value pointer, ValueRange values) {
+  Type type = values.front().getType();
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8, count = int64_t(values.size());
+  Value whole = values.front();
+  if (count > 1) {
+    whole = LLVM::PoisonOp::create(b, VectorType::get(count, type));
+    for (auto [i, value] : llvm::enumerate(values))
+      whole = LLVM::InsertElementOp::create(b, whole, value, i32(int64_t(i)));
+  }
+  LLVM::StoreOp::create(b, whole, pointer, unsigned(bytes * count));
+}
+
+ThreadEmitter::Values ThreadEmitter::loadShared(Value pointer, Type type, int64_t count) {
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+  if (count == 1)
+    return {LLVM::LoadOp::create(b, type, pointer, unsigned(bytes))};
+  Value whole = LLVM::LoadOp::create(b, VectorType::get(count, type), pointer, unsigned(bytes * count));
+  Values results;
+  for (int64_t i = 0; i < count; ++i)
+    results.push_back(LLVM::ExtractElementOp::create(b, whole, i32(i)));
+  return results;
 }
 
 Value ThreadEmitter::stageOf(Value ring, Value stage) {
@@ -61,7 +85,10 @@ Value ThreadEmitter::stageOf(Value ring, Value stage) {
 //===-- Views ----------------------------------------------------------------------------------------------------===//
 
 void ThreadEmitter::emitAlloc(AllocOp op) {
-  emitted[op.getRing()] = {sharedPointer(sharedStart(), i32(int64_t(*op.getStart()))), i32(0)};
+  OpBuilder::InsertionGuard guard(b);
+  Value start = sharedStart();
+  b.setInsertionPoint(prologueEnd);
+  emitted[op.getRing()] = {sharedPointer(start, i32(int64_t(*op.getStart()))), i32(0)};
 }
 
 void ThreadEmitter::emitView(Operation *op) {
@@ -187,25 +214,45 @@ static layout::LinearLayout within(const layout::LinearLayout &layout, const lay
 void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   Type element = tile.getElementType();
-  const LinearLayout &layout = layoutOf(tile), &shared = op.getRing().getType().getLayout();
-  LinearLayout offsets = within(layout, shared).invertAndCompose(shared);
+  const LinearLayout &layout = layoutOf(tile), &whole = op.getRing().getType().getLayout();
+  LinearLayout offsets = within(layout, whole).invertAndCompose(whole);
   Memory memory = memoryAt(op.getRing(), op.getStage());
   std::vector<int> together = layout::contiguousRegisterBits(offsets, memory.mostContiguous);
   const Values &values = of(op.getTile());
+  auto store = [&](int64_t reg) {
+    Values parts;
+    for (int64_t member : groupOf(reg, together))
+      parts.push_back(toMemory(values[size_t(member)], element));
+    storeShared(elementPointer(memory, offsets, reg), parts);
+  };
+  // Which part an element belongs to registers tell, or the thread as well.
+  bool isInParts = offsets.hasOutput(Dim::Register), threadsTell = false;
+  for (Dim in : {Dim::Lane, Dim::Warp})
+    for (int bit = 0; isInParts && bit < offsets.inputBits(in); ++bit)
+      threadsTell |= offsets.basis(in, bit, Dim::Register) != 0;
+  auto wanted = int64_t(op.getPart());
   when(isOwner(layout), {},
        [&]() -> Values {
          for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
            if (reg & maskOf(together) || firstCopy(layout, reg) != reg)
              continue;
-           Values parts;
-           for (int64_t member : groupOf(reg, together))
-             parts.push_back(toMemory(values[size_t(member)], element));
-           storeShared(elementPointer(memory, offsets, reg), parts);
+           if (isInParts && !threadsTell && registerPart(offsets, reg, Dim::Register) != wanted)
+             continue;
+           Value isWanted;
+           if (threadsTell)
+             isWanted = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, coordinate(offsets, reg, Dim::Register),
+                                              i32(wanted));
+           when(isWanted, {},
+                [&]() -> Values {
+                  store(reg);
+                  return {};
+                },
+                {});
          }
          return {};
        },
        {});
-  // A fence is dear; the one behind the next store is for both.
+  // A fence is dear; the one after the next store is for both.
   if (publishes && !isa_and_nonnull<StoreSharedOp>(op->getNextNode()))
     target.publishShared(b);
 }
@@ -213,19 +260,23 @@ void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
 struct ThreadEmitter::SharedRead {
   Memory memory;
   LinearLayout offsets;
+  int64_t part = 0; ///< of the tile, which alone is in memory
   std::optional<layout::MatrixLoad> matrix;
   std::vector<int> within; ///< register bits that one instruction covers
   Values values;
 };
 
-// Reads of a stage are those of pipelined loops; an author who reads views has placed the reads himself.
+// Reads of a stage are those of pipelined loops; an author who reads views has placed the reads himself. A sum that one
+// thread needs is read by that thread.
 bool ThreadEmitter::canReadLate(LoadSharedOp op) {
-  if (!op.getStage() || !op.getTile().hasOneUse())
+  if (!op.getTile().hasOneUse())
     return false;
-  auto dot = dyn_cast<MatrixDotOp>(*op.getTile().user_begin());
-  if (!dot || dot->getBlock() != op->getBlock() || !dot.getInstruction())
+  Operation *user = *op.getTile().user_begin();
+  auto dot = dyn_cast<MatrixDotOp>(user);
+  bool readsLate = dot ? op.getStage() && dot.getInstruction() : isa<ReduceOp>(user) && isReducedByOwner(user);
+  if (!readsLate || user->getBlock() != op->getBlock())
     return false;
-  for (Operation *between = op->getNextNode(); between != dot; between = between->getNextNode())
+  for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())
     if (!isMemoryEffectFree(between) && !isa<GlobalLoadOp, LoadSharedOp>(between))
       return false;
   return true;
@@ -235,10 +286,14 @@ void ThreadEmitter::emitLoadShared(LoadSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   int64_t bits = memoryType(tile.getElementType()).getIntOrFloatBitWidth();
   auto read = std::make_shared<SharedRead>();
-  const LinearLayout &shared = op.getRing().getType().getLayout();
+  const LinearLayout &whole = op.getRing().getType().getLayout();
   read->memory = memoryAt(op.getRing(), op.getStage());
-  read->offsets = within(layoutOf(tile), shared).invertAndCompose(shared);
-  if (target.hasMatrixLoads() && !divergent && !read->memory.offset)
+  read->offsets = within(layoutOf(tile), whole).invertAndCompose(whole);
+  read->part = int64_t(op.getPart());
+  bool isInParts = read->offsets.hasOutput(Dim::Register);
+  auto scratch = op.getRing().getDefiningOp<AllocOp>();
+  bool isScratch = scratch && scratch.getScratch();
+  if (target.hasMatrixLoads() && !divergent && !read->memory.offset && !isScratch)
     read->matrix = layout::findMatrixLoad(read->offsets, int(bits));
   if (read->matrix) {
     for (int bit = 0; 1 << bit < read->matrix->wordElements; ++bit)
@@ -252,7 +307,12 @@ void ThreadEmitter::emitLoadShared(LoadSharedOp op) {
   if (canReadLate(op))
     return;
   for (int64_t reg = 0; reg < registersOf(tile); ++reg)
-    readShared(op, reg);
+    if (!isInParts || registerPart(read->offsets, reg, Dim::Register) == read->part)
+      readShared(op, reg);
+    else if (op.getRest())
+      read->values[size_t(reg)] = of(op.getRest())[size_t(reg)];
+    else
+      read->values[size_t(reg)] = LLVM::PoisonOp::create(b, threadType(tile.getElementType()));
   emitted[op.getTile()] = read->values;
   sharedReads.erase(op);
 }
@@ -294,7 +354,6 @@ void ThreadEmitter::emitAsyncCopy(AsyncCopyOp op) {
   SharedType ring = op.getRing().getType();
   LinearLayout offsets = layout.invertAndCompose(ring.getLayout());
   int64_t elements = int64_t(op.getElements()), elementBytes = ring.getElementType().getIntOrFloatBitWidth() / 8;
-  orderAccess(op);
   const Values &pointers = of(op.getPointers());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   Memory memory = memoryAt(op.getRing(), op.getStage());

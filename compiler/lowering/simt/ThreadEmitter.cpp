@@ -16,11 +16,9 @@ GpuTarget::~GpuTarget() = default;
 
 ThreadEmitter::ThreadEmitter(FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel)
     : source(source), target(target), options(options), kernel(kernel), b(source.getLoc(), source.getContext()),
-      shared(target, options.warps), uniformity(source) {}
+      order(source, block()), uniformity(source) {}
 
 LogicalResult ThreadEmitter::run() {
-  ordersItself = usesPeerCalls();
-  writesOnce = source->hasAttr(peer::writesOnceAttribute);
   createEntry();
   if (auto waits = source.getBody().front().getOps<GridDependencyWaitOp>(); waits.empty())
     kernel.dependentLaunch = target.waitForLaunchBefore(b);
@@ -31,7 +29,7 @@ LogicalResult ThreadEmitter::run() {
   emitBody();
   if (failed)
     return failure();
-  kernel.sharedBytes = shared.finish(entry);
+  sizeShared();
   kernel.sites = std::move(sites.sites);
   prologueEnd->erase();
   source.erase();
@@ -130,8 +128,6 @@ void ThreadEmitter::emitBody() {
   }
   for (Block &block : body) {
     b.setInsertionPointToEnd(&block == &body.front() ? &entry.getBody().front() : blocks[&block]);
-    if (&block != &body.front())
-      expectAccesses(body);
     emitBlock(block);
     if (failed)
       return;
@@ -165,11 +161,11 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](ElementwiseInlineAsmOp assembly) { emitAssembly(assembly); })
       .Case([&](ReduceOp reduce) { emitReduce(reduce); })
       .Case([&](ScanOp scan) { emitScan(scan); })
-      .Case([&](HistogramOp histogram) { emitHistogram(histogram); })
-      .Case([&](GatherOp gather) { emitGather(gather); })
-      .Case([&](ConvertLayoutOp op) {
-        emitted[op.getResult()] = convert(of(op.getSrc()), op.getSrc().getType(), op.getType());
-      })
+      .Case([&](ReduceWarpsOp reduce) { emitReduceWarps(reduce); })
+      .Case([&](ScanWarpsOp scan) { emitScanWarps(scan); })
+      .Case([&](JoinScanOp scan) { emitJoinScan(scan); })
+      .Case<HistogramOp, GatherOp, triton::PrintOp>([&](auto) { needsPass(op, "lower-exchanges"); })
+      .Case([&](ConvertLayoutOp convert) { emitConvert(convert); })
       .Case([&](AllocOp alloc) { emitAlloc(alloc); })
       .Case<IndexOp, SubsliceOp, ViewOp>([&](auto view) { emitView(view); })
       .Case([&](BufferLoadOp load) { emitBufferLoad(load); })
@@ -190,11 +186,13 @@ void ThreadEmitter::emitOp(Operation *op) {
           target.publishShared(b);
       })
       .Case([&](DotSharedOp dot) { emitDotShared(dot); })
+      .Case([&](DotScratchOp dot) { emitDotScratch(dot); })
       .Case([&](DotWaitOp wait) { emitDotWait(wait); })
       .Case([&](BarrierOp barrier) {
-        meet();
-        if (barrier == memoryEnd)
-          shared.freeBytesBelow();
+        if (barrier.getWarp())
+          target.warpBarrier(b);
+        else
+          emitBarrier(op);
       })
       .Case([&](GetProgramIdOp id) { emitted[id.getResult()] = {target.programId(b, int(id.getAxis()))}; })
       .Case(
@@ -207,7 +205,8 @@ void ThreadEmitter::emitOp(Operation *op) {
       })
       .Case<LLVM::AssumeOp, GridDependencyLaunchDependentsOp>([](auto) {})
       .Case([&](AssertOp assertion) { emitAssert(assertion); })
-      .Case([&](PrintOp print) { emitPrint(print); })
+      .Case([&](PrintRoomOp room) { emitPrintRoom(room); })
+      .Case([&](simt::PrintOp print) { emitPrint(print); })
       .Case<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp, CatOp, MakeRangeOp,
             ExtractSliceOp, arith::ConstantOp>([&](auto shape) {
         Values results = emitShape(shape);
@@ -226,11 +225,16 @@ void ThreadEmitter::emitOp(Operation *op) {
       });
 }
 
-// The program's own.
 void ThreadEmitter::emitBarrier(Operation *op) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch or loop that not all threads take alike");
-  meet();
+  target.barrier(b);
+}
+
+bool ThreadEmitter::needsPass(Operation *op, StringRef pass) {
+  (void)refuse(op, divergent ? "it stands in a branch that not all threads take"
+                             : "it takes an exchange among threads: run " + pass + " first");
+  return true;
 }
 
 //===-- Control flow ---------------------------------------------------------------------------------------------===//
@@ -242,8 +246,6 @@ void ThreadEmitter::emitFor(scf::ForOp loop) {
     to.setUnsignedCmp(true);
   emitted[loop.getInductionVar()] = {to.getInductionVar()};
   bind(loop.getRegionIterArgs(), to.getRegionIterArgs());
-  auto before = pending;
-  expectAccesses(loop.getRegion());
   {
     OpBuilder::InsertionGuard guard(b);
     if (to.getInitArgs().empty())
@@ -256,7 +258,6 @@ void ThreadEmitter::emitFor(scf::ForOp loop) {
     if (!to.getInitArgs().empty())
       scf::YieldOp::create(b, all(loop.getYieldedValues()));
   }
-  alsoPending(before); // when there is no iteration
   bind(loop.getResults(), to.getResults());
 }
 
@@ -274,12 +275,9 @@ void ThreadEmitter::emitIf(scf::IfOp branch) {
     if (!failed && !types.empty())
       scf::YieldOp::create(b, all(from.front().getTerminator()->getOperands()));
   };
-  auto before = pending;
   emitSide(branch.getThenRegion(), to.thenBlock());
-  std::swap(before, pending);
   if (hasElse && !failed)
     emitSide(branch.getElseRegion(), to.elseBlock());
-  alsoPending(before);
   if (!failed)
     bind(branch.getResults(), to.getResults());
 }
@@ -305,13 +303,9 @@ void ThreadEmitter::emitWhile(scf::WhileOp loop) {
     else
       scf::YieldOp::create(b, all(end->getOperands()));
   };
-  expectAccesses(loop.getBefore());
-  expectAccesses(loop.getAfter());
   emitSide(loop.getBefore(), to.getBefore(), loop.getBeforeArguments());
-  auto before = pending; // the loop ends here
   if (!failed)
     emitSide(loop.getAfter(), to.getAfter(), loop.getAfterArguments());
-  pending = before;
   if (!failed)
     bind(loop.getResults(), to.getResults());
 }

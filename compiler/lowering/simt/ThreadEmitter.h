@@ -5,18 +5,19 @@
 //   Elementwise.cpp     element operations       GlobalMemory.cpp  loads, stores, calls between devices
 //   Assembly.cpp        inline assembly
 //   Atomics.cpp         atomic accesses          Polls.cpp         waiting for values in memory
-//   Exchange.cpp        conversions of layouts, through registers, lanes or shared memory
-//   Reduce.cpp          reduce, histogram, gather      Scan.cpp     Dot.cpp, GroupDot.cpp   matrix products
+//   Lanes.cpp           moves between the lanes of a warp
+//   Reduce.cpp          reductions within a warp      Scan.cpp     Dot.cpp, GroupDot.cpp   matmuls
 //   SharedTiles.cpp     memory objects and their views, asynchronous copies, matrix loads
 //   SharedIndexed.cpp   accesses to them by an index; tiles made of parts
 //   Buffers.cpp         a pointer of the block and offsets of 32 bits
-//   Order.cpp           program order of accesses to global memory      Reports.cpp   prints and assertions
-//   SharedMemory.h      where scratch lies, and which of the barriers around it stay
+//   Reports.cpp         prints and assertions
+// What threads exchange through shared memory, and the barriers for it, are operations by now (Exchanges.h,
+// InsertBarriers.h).
 #pragma once
 #include "compiler/analysis/Uniformity.h"
 #include "compiler/dialects/simt/Simt.h"
+#include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/simt/GpuTarget.h"
-#include "compiler/lowering/simt/SharedMemory.h"
 #include "compiler/lowering/simt/SimtToThreads.h"
 #include "compiler/sites/Sites.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -52,6 +53,8 @@ private:
   void emitWhile(mlir::scf::WhileOp loop);
   void emitBranch(mlir::Operation *op);
   void emitBarrier(mlir::Operation *op);
+  /// Refuses what takes an exchange among threads if `isLowered` is not so: a pass before this one replaces it.
+  bool needsPass(mlir::Operation *op, llvm::StringRef pass);
   const Values &of(Value value); ///< what has been emitted for a value of the source
   Value scalar(Value value) { return of(value).front(); }
   Values all(mlir::ValueRange values);                          ///< one after the other
@@ -72,6 +75,7 @@ private:
   int64_t registerPart(const LinearLayout &layout, int64_t reg, Dim out);
   /// Whether this thread is the one that acts for its elements (i1); null when every thread has elements of its own.
   Value isOwner(const LinearLayout &layout);
+  BlockShape block() const { return {target.lanesPerWarp(), options.warps}; }
   /// The lowest register that holds the same element.
   int64_t firstCopy(const LinearLayout &layout, int64_t reg);
   Values emitShape(mlir::Operation *op);
@@ -115,6 +119,7 @@ private:
   Value callExtern(llvm::StringRef symbol, Type result, mlir::ValueRange operands);
   /// Runs `body` in the threads whose bit is set, which may be null; the results, or `otherwise`.
   Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
+  bool continueBranch(Value bit, llvm::function_ref<Values()> body); ///< whether there is one
   /// Runs `body` in the one thread that does scalar effects; others have nothing that may be looked at.
   Values inOwner(mlir::TypeRange scalars, llvm::function_ref<Values()> body);
   Value both(Value a, Value b); ///< and of two bits, either of which may be null
@@ -143,6 +148,8 @@ private:
   Values loadAt(triton::AtomicLoadOp op, triton::MemSemantic semantic, int64_t reg);
   void emitAtomicStore(triton::AtomicStoreOp op);
   bool updatesPairs(GlobalUpdateOp op);
+  /// Refuses `op` where threads need results that only the owners of elements of `accessed` have.
+  bool isMissingExchange(mlir::Operation *op, Type accessed);
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its results, those of so
   /// many registers `together`, which have one mask.
   Values once(Type tile, Type result, llvm::function_ref<Values(int64_t reg)> body, const Values &masks,
@@ -152,67 +159,38 @@ private:
   void emitBufferLoad(BufferLoadOp op);
   void emitBufferStore(BufferStoreOp op);
 
-  //===-- Order.cpp ----------------------------------------------------------------------------------------------===//
-  /// An access to global memory since the threads last met.
-  struct Access {
-    Value pointer, root; ///< of the source; no pointer: one of another iteration
-    Value base;          ///< of a buffer access, whose `pointer` is its offsets
-    bool reads = false, writes = false;
-    bool isScalar = false, byOwner = false;        ///< byOwner: done once, not by every thread that has a copy
-    std::optional<triton::RMWOp> unorderedUpdate;  ///< an atomic whose result nobody reads
-    llvm::SmallVector<mlir::Operation *, 2> since; ///< meetings around scratch, which may yet be left out
-    bool operator==(const Access &) const = default;
-  };
-  /// Behind a branch or loop: what was under way on another path.
-  void alsoPending(llvm::ArrayRef<Access> accesses);
-  void meet(); ///< a barrier of the block
-  /// Between uses of scratch: what has been written can be read, and the reverse. Left out where it turns out that
-  /// nothing needs it.
-  void meetForScratch();
-  /// Makes the threads meet if what `op` accesses may have been accessed by another thread before.
-  void orderAccess(mlir::Operation *op);
-  void expectAccesses(mlir::Region &region);
-  Access globalAccess(mlir::Operation *op);
-  bool mayMeet(const Access &earlier, const Access &later);
-  bool mustAgree(GlobalLoadOp op);
-  /// Whether the results are scalars that only the one thread needs which does the program's scalar effects.
-  bool isForOwner(mlir::Operation *op);
-  bool isLoadedByOwner(GlobalLoadOp op);
-  bool usesPeerCalls();
-
   //===-- Reports.cpp --------------------------------------------------------------------------------------------===//
-  void emitPrint(triton::PrintOp op);
+  void emitPrintRoom(PrintRoomOp op);
+  void emitPrint(PrintOp op);
   void emitAssert(triton::AssertOp op);
-  /// Makes a piece of the launch's record: one operand, or none (null).
-  void emitPiece(int32_t site, int32_t operand, Value value);
+  /// Makes a piece of the launch's record at `place`: one operand, or none (null).
+  void emitPiece(int32_t site, int32_t operand, Value value, Value place);
   void writePieceHeader(Value start, int64_t size, int32_t site, int32_t operand);
   void writePieceElements(Value start, Value value, int64_t elementBytes);
-  std::optional<int32_t> siteOf(mlir::Operation *op); ///< nothing where there are too many
-  Value bytesBehind(Value pointer, Value offset);
+  void refuseSites(mlir::Operation *op); ///< there are too many
+  Value bytesAfter(Value pointer, Value offset);
   Value recordPointer(int64_t offset);
   Value addToRecord(int64_t offset, int64_t value); ///< the sum of before
   Value failureWord(int32_t site, Value element);
   Value someProgramFailed();
-  /// All threads of the block do `before` and end if the bit is set in one of them. They meet.
+  /// All threads of the block do `before` and end if the bit is set in one of them. A barrier for all.
   void endProgramIf(Value anyThread, llvm::function_ref<void()> before);
 
-  //===-- Exchange.cpp -------------------------------------------------------------------------------------------===//
-  /// Shared memory of at least so many bytes, free of earlier readers: the threads have met if they have to. `perWarp`:
-  /// each warp touches bytes of its own, the same wherever the code comes here again.
-  Value scratch(int64_t bytes, bool perWarp = false);
+  //===-- Lanes.cpp ----------------------------------------------------------------------------------------------===//
+  void emitConvert(ConvertLayoutOp op);
+  Value shuffleXor(Value value, int mask); ///< of any type
+  /// This lane's word (i32 or f32) and the one of shuffleXor; in another order, the same for all words, if that is
+  /// cheaper.
+  std::pair<Value, Value> pairXor(Value value, int mask);
+  Value shuffleFrom(Value value, Value lane);
+
+  //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
+  mlir::LogicalResult findMemory(); ///< checks that all memory objects have their places
+  Value sharedStart();              ///< the first byte of the block's shared memory
+  void sizeShared();                ///< gives the memory as many bytes as the kernel has
   Value sharedPointer(Value base, Value byteOffset);
   void storeShared(Value pointer, mlir::ValueRange values); ///< neighbours, as one vector
   Values loadShared(Value pointer, Type type, int64_t count);
-  Values convert(const Values &values, Type from, Type to);
-  Values convertThroughShared(const Values &values, Type from, Type to);
-  /// What `valuesOf` gives for the registers of the owners, where alone it is emitted, in all threads; for `together`
-  /// neighbouring registers at once.
-  Values broadcastFromOwners(mlir::Type tile, mlir::Type element, llvm::function_ref<Values(int64_t reg)> valuesOf,
-                             int64_t together = 1);
-
-  //===-- SharedTiles.cpp ----------------------------------------------------------------------------------------===//
-  mlir::LogicalResult findMemory(); ///< which bytes memory objects have: scratch memory comes after them
-  Value sharedStart();              ///< the first byte of the block's shared memory
   /// A tile in shared memory, as a thread addresses it.
   struct Memory {
     Value base;                 ///< a pointer
@@ -231,7 +209,7 @@ private:
   void emitAsyncCopy(AsyncCopyOp op);
   /// What is read from `op` register by register, when somebody asks for one. Reads as many as one instruction gives.
   Value readShared(LoadSharedOp op, int64_t reg);
-  /// Whether memory is as it was at `op` until its one reader, a matrix product.
+  /// Whether memory is as it was at `op` until its one reader, a matmul or a reduction in one thread.
   bool canReadLate(LoadSharedOp op);
 
   //===-- SharedIndexed.cpp --------------------------------------------------------------------------------------===//
@@ -251,48 +229,48 @@ private:
 
   //===-- Reduce.cpp, Scan.cpp, Dot.cpp --------------------------------------------------------------------------===//
   void emitReduce(triton::ReduceOp op);
+  void emitReduceWarps(ReduceWarpsOp op);
   Values fold(mlir::Region &region, llvm::SmallVector<Values> parts); ///< combines all parts, neighbours first
-  /// The row-major index of a register's element, without one of the axes if asked.
-  Value flatIndex(Type tile, int64_t reg, int skippedAxis = -1);
-  /// Which of the warps along an axis this one is; `bits` of the warp's number, in the order of the axis.
-  Value warpNumber(llvm::ArrayRef<int> bits);
-  /// A list of operands for each kept element, which `registers` name. Where lanes share the elements out among them,
-  /// each has its own lists only: of those before, the upper half where the first of `sharing` is set in the lane's
-  /// number, and so on.
+  /// The row-major index of a register's element.
+  Value flatIndex(Type tile, int64_t reg);
+  /// A list of operands for each element off the axis, in the order of their coordinates. Where lanes share the
+  /// elements out among them, each has its own lists only: of those before, the upper half where the first of `sharing`
+  /// is set in the lane's number, and so on.
   struct KeptParts {
     llvm::SmallVector<Values> parts;
-    llvm::SmallVector<int64_t> registers;
+    size_t elements = 0;            ///< of all lanes together
     llvm::SmallVector<int> sharing; ///< bits of the lane's number
   };
-  /// Gives the warps along the axis each other's `kept`. What comes back reads, for the number of an element, that of
-  /// each warp.
-  using PartsOfWarps = std::function<llvm::SmallVector<Values>(size_t element)>;
-  PartsOfWarps exchangeAcrossWarps(mlir::ValueRange sources, int axis, llvm::ArrayRef<int> warpBits,
-                                   const KeptParts &kept);
-  void combineWarps(triton::ReduceOp op, llvm::ArrayRef<int> warpBits, KeptParts &kept);
-  /// Combines the parts of lanes whose numbers differ in `bits`. May leave lanes with a share each; `staysShared`: they
-  /// need no more.
-  void combineLanes(mlir::Region &region, KeptParts &kept, llvm::ArrayRef<int> bits, bool staysShared);
+  /// Whether `reduce` combines what each thread has, and one thread needs the result. LLVM would combine in all
+  /// threads, as late as the result is needed: until then all parts would live in registers.
+  bool isReducedByOwner(mlir::Operation *reduce);
+  /// Emits the results of `op`, from what is left of its operands along the axis.
+  void bindReduced(triton::ReduceOp op, const KeptParts &kept);
+  using Place = llvm::SmallVector<int64_t, 4>; ///< what a register adds to the coordinates off an axis
+  Place placeOff(int skippedAxis, const LinearLayout &layout, int64_t reg);
+  /// Combines the registers along the axis, each list in the order of its positions there.
+  KeptParts combineRegisters(mlir::Region &region, mlir::ValueRange tiles, int axis);
+  /// Combines the parts of lanes along the axis, of which the first `shared` share the elements out.
+  void combineLanes(mlir::Region &region, KeptParts &kept, llvm::ArrayRef<int> bits, size_t shared);
   /// Each lane has all elements again.
   void unshare(KeptParts &kept);
   Value laneBit(int bit); ///< i1
+  void emitScanWarps(ScanWarpsOp op);
+  void emitJoinScan(JoinScanOp op);
   void emitScan(triton::ScanOp op);
-  void emitHistogram(triton::HistogramOp op);
-  void emitGather(triton::GatherOp op);
-  Value shuffleXor(Value value, int mask); ///< of any type
-  /// This lane's word (i32 or f32) and the one of shuffleXor; in another order, the same for all words, if that is
-  /// cheaper.
-  std::pair<Value, Value> pairXor(Value value, int mask);
-  Value shuffleFrom(Value value, Value lane);
+  struct ScanLine;
+  /// The lines along the axis that a thread has, scanned over its registers and the lanes before it.
+  std::vector<ScanLine> scanLines(mlir::Region &region, mlir::ValueRange tiles, int axis, bool reverse);
+  /// Combines what is before a thread's registers with each.
+  void finishScan(mlir::Region &region, std::vector<ScanLine> &lines, mlir::ValueRange results);
+  Values combine(mlir::Region &region, const Values &earlier, const Values &later);
+  Values select(Value bit, const Values &yes, const Values &no);
+  /// Whether the thread comes after its opposite in this bit of its number (i1).
+  Value isLater(Value number, int bit, bool reverse);
   void emitDot(MatrixDotOp op);
   /// d = a * b + c; returns d.
   Values multiplyByInstruction(mlir::ValueRange abc, Type d, const MatrixInstruction &instruction);
-  /// The same without one, from shared memory.
-  Values multiplyPlainly(mlir::ValueRange abc, Type d);
-  /// `sums` and the products of a piece of `depth` along K that lies in shared memory: A, row-major, from `base` on,
-  /// and B so many bytes behind.
-  Values multiplyFromShared(mlir::ValueRange abc, Value base, int64_t depth, int64_t startOfB, Type computed,
-                            const Values &sums);
+  void emitDotScratch(DotScratchOp op);
 
   //===-- GroupDot.cpp -------------------------------------------------------------------------------------------===//
   void emitDotShared(DotSharedOp op);
@@ -312,16 +290,14 @@ private:
   llvm::DenseMap<Value, Values> emitted;
   llvm::DenseMap<mlir::Block *, mlir::Block *> blocks;
   std::map<std::pair<uint64_t, Dim>, std::vector<std::pair<LinearLayout, Value>>> parts;
-  std::map<uint64_t, Value> owners;     ///< by the bits of the thread's number that must be 0
-  mlir::Operation *memoryEnd = nullptr; ///< the barrier after which no memory object is used
+  std::map<uint64_t, Value> owners; ///< by the bits of the thread's number that must be 0
   struct SharedRead;
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<SharedRead>> sharedReads; ///< of simt.load_shared
-  SharedMemory shared;
+  mlir::LLVM::GlobalOp shared;                                                ///< the block's memory
+  Value sharedAddress;
   Value zerosAddress;
-  llvm::SmallVector<Access> pending;
-  bool publishes = false;    ///< what is written to shared memory is read by products of warp groups
-  bool ordersItself = false; ///< a program between devices
-  bool writesOnce = false;   ///< peer::writesOnceAttribute
+  GlobalOrder order;
+  bool publishes = false; ///< what is written to shared memory is read by products of warp groups
   SiteTable sites;
   bool mayFail = false;   ///< the kernel has assertions: who waits for others looks whether one failed
   bool divergent = false; ///< in code that not all threads of the block execute alike

@@ -333,7 +333,7 @@ void LoopPipeliner::readShared(Copy &copy, Value stage) {
   auto tile = cast<RankedTensorType>(loaded.getType());
   auto read = [&](Operation *before, RankedTensorType type) -> Value {
     b.setInsertionPoint(before);
-    return LoadSharedOp::create(b, type, copy.ring, stage);
+    return LoadSharedOp::create(b, type, copy.ring, stage, Value());
   };
   for (Operation *user : llvm::make_early_inc_range(loaded.getUsers())) {
     if (isa<ConvertLayoutOp>(user)) {

@@ -175,7 +175,7 @@ private:
         })
         .Case([&](ttg::LocalDeallocOp) { return erase(op); })
         .Case([&](ttg::LocalLoadOp from) {
-          return replace(op, LoadSharedOp::create(b, loc, from.getType(), op->getOperand(0), Value()));
+          return replace(op, LoadSharedOp::create(b, loc, from.getType(), op->getOperand(0), Value(), Value()));
         })
         .Case([&](ttg::LocalStoreOp from) {
           StoreSharedOp::create(b, loc, from.getSrc(), op->getOperand(1), Value());
@@ -278,7 +278,7 @@ private:
       return failure();
     Value other = op.getOther();
     if (op.getMask() && !other)
-      other = LoadSharedOp::create(b, op.getLoc(), tile, op.getDstMutable().get(), Value());
+      other = LoadSharedOp::create(b, op.getLoc(), tile, op.getDstMutable().get(), Value(), Value());
     auto load = tt::LoadOp::create(b, op.getLoc(), tile, op.getSrc(), op.getMask(), other, ArrayRef<int32_t>(),
                                    tt::PaddingOptionAttr(), cacheOf(op.getCachePolicyAttr()),
                                    tt::EvictionPolicy::Normal, op.getIsVolatile().value_or(false));

@@ -4,7 +4,7 @@
 // expected-error @+1 {{padding of 0 elements after each 4}}
 tt.func private @s13(!simt.shared<1 * 8xf16, offset = [[1], [2], [4]], pad = [4:0]>)
 // -----
-// expected-error @+1 {{`border` is neither `of` nor `pad`}}
+// expected-error @+1 {{`border` is neither `of`, `pad` nor `part`}}
 tt.func private @s13_word(!simt.shared<1 * 8xf16, offset = [[1], [2], [4]], border = [4:1]>)
 // -----
 #rows = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>

@@ -23,7 +23,8 @@ def read(pattern):
 problems = []
 
 definitions = read("*.td")
-CLASSES = {"TT_Op": "tt", "Peer_Op": "peer", "Simt_Op": "simt", "TTG_Op": "ttg", "TTG_View": "ttg", "AMDG_Op": "amdg",
+CLASSES = {"TT_Op": "tt", "Peer_Op": "peer", "Simt_Op": "simt", "Simt_Indexed": "simt",
+           "Simt_Combine": "simt", "TTG_Op": "ttg", "TTG_View": "ttg", "AMDG_Op": "amdg",
            "AMDG_Scaled": "amdg", "Op<Gluon_Dialect,": "gluon", "Op<RocdlText_Dialect,": "rocdl"}
 operations = []
 for start, prefix in CLASSES.items():

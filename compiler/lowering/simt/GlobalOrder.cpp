@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Program order of accesses to global memory: a program's operations happen on whole tiles, one after the other, but
-// each thread does its part when it comes there. Where one thread may read or write what another one of the block wrote
-// or read before, they meet at a barrier first.
+#include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/peer/ExternCalls.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/SharedAccesses.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
+using layout::Dim;
+
+//===-- Owners ---------------------------------------------------------------------------------------------------===//
+
+uint64_t BlockShape::copies(const layout::LinearLayout &layout) const {
+  uint64_t lane = layout.hasInput(Dim::Lane) ? layout.freeBits(Dim::Lane) : 0;
+  uint64_t warp = layout.hasInput(Dim::Warp) ? layout.freeBits(Dim::Warp) : 0;
+  // Places that the layout does not name are copies as well.
+  lane |= uint64_t(lanes - 1) & ~uint64_t(layout.inputSize(Dim::Lane) - 1);
+  warp |= (llvm::PowerOf2Ceil(uint64_t(warps)) - 1) & ~uint64_t(layout.inputSize(Dim::Warp) - 1);
+  return lane | warp * uint64_t(lanes);
+}
+
+uint64_t BlockShape::copies(Type type) const {
+  return copies(isa<RankedTensorType>(type) ? layoutOf(type) : layout::LinearLayout());
+}
+
+//===-- Accesses -------------------------------------------------------------------------------------------------===//
 
 // What a pointer was made from: an argument of the kernel, or a value that may point anywhere.
 static Value rootOf(Value pointer) {
@@ -25,6 +43,8 @@ static Value rootOf(Value pointer) {
       pointer = loop.getInitArgs()[cast<OpResult>(pointer).getResultNumber()];
     else if (isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransOp, ConvertLayoutOp, BitcastOp>(op))
       pointer = op->getOperand(0);
+    else if (auto load = dyn_cast<LoadSharedOp>(op); load && sourceOfExchange(load))
+      pointer = sourceOfExchange(load);
     else
       return pointer;
   }
@@ -37,7 +57,7 @@ static bool isKernelArgument(Value root) {
          isa<PointerType>(argument.getType());
 }
 
-static bool isGlobalAccess(Operation *op) {
+bool GlobalOrder::isAccess(Operation *op) {
   return isa<GlobalLoadOp, GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp,
              AsyncCopyOp, BufferLoadOp, BufferStoreOp>(op);
 }
@@ -49,8 +69,14 @@ static MemSemantic semanticOf(Operation *op) {
       .Default(MemSemantic::Relaxed);
 }
 
-ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
-  Access access;
+GlobalOrder::GlobalOrder(FuncOp function, BlockShape block) : function(function), block(block) {
+  writesOnce = function->hasAttr(peer::writesOnceAttribute);
+  function.walk([&](ExternElementwiseOp call) { ordersItself |= peer::isExternCallName(call.getSymbol()); });
+}
+
+GlobalAccess GlobalOrder::accessOf(Operation *op) const {
+  GlobalAccess access;
+  access.op = op;
   access.pointer = op->getOperand(0);
   auto ofBuffer = [&](Value pointer, Value offsets) { std::tie(access.base, access.pointer) = {pointer, offsets}; };
   if (auto load = dyn_cast<BufferLoadOp>(op))
@@ -65,10 +91,15 @@ ThreadEmitter::Access ThreadEmitter::globalAccess(Operation *op) {
   access.byOwner = !load || isLoadedByOwner(load);
   if (auto update = dyn_cast<GlobalUpdateOp>(op); update && op->use_empty())
     access.unorderedUpdate = update.getKind();
+  MemSemantic semantic = semanticOf(op);
+  access.releases = semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease;
+  access.acquires = isa<AtomicLoadOp>(op) && semantic == MemSemantic::Acquire && !access.isScalar;
   return access;
 }
 
-bool ThreadEmitter::mayMeet(const Access &earlier, const Access &later) {
+//===-- Which of them need a barrier -----------------------------------------------------------------------------===//
+
+bool GlobalOrder::mayConflict(const GlobalAccess &earlier, bool isStale, const GlobalAccess &later) const {
   if (!earlier.writes && !later.writes)
     return false;
   if (earlier.unorderedUpdate && earlier.unorderedUpdate == later.unorderedUpdate)
@@ -84,82 +115,31 @@ bool ThreadEmitter::mayMeet(const Access &earlier, const Access &later) {
   }
   if (earlier.isScalar && later.isScalar && earlier.byOwner && later.byOwner)
     return false; // one thread does both
-  if (earlier.pointer == later.pointer && earlier.base == later.base) {
-    bool isTile = isa<RankedTensorType>(later.pointer.getType());
-    return isOwner(isTile ? layoutOf(later.pointer.getType()) : LinearLayout()) != nullptr;
-  }
+  if (!isStale && earlier.pointer == later.pointer && earlier.base == later.base)
+    return block.copies(later.pointer.getType()) != 0;
   return true;
 }
 
-// Each once: paths that part and join again and again would double them every time.
-void ThreadEmitter::alsoPending(ArrayRef<Access> accesses) {
-  for (const Access &access : accesses)
-    if (!llvm::is_contained(pending, access))
-      pending.push_back(access);
+bool GlobalOrder::needsBarrier(const GlobalAccess &earlier, bool isStale, const GlobalAccess &later) const {
+  if (earlier.acquires)
+    return true;
+  bool mustBeOver = later.releases && !ordersItself && !(earlier.isScalar && earlier.byOwner && later.isScalar);
+  return mustBeOver || mayConflict(earlier, isStale, later);
 }
 
-void ThreadEmitter::meet() {
-  target.barrier(b);
-  pending.clear();
-}
-
-void ThreadEmitter::meetForScratch() {
-  Operation *meeting = shared.meet(b);
-  for (Access &access : pending)
-    access.since.push_back(meeting);
-}
-
-void ThreadEmitter::orderAccess(Operation *op) {
-  Access access = globalAccess(op);
-  MemSemantic semantic = semanticOf(op);
-  bool releases = semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease;
-  auto conflicts = [&](const Access &earlier) {
-    // What the program did before a release is over in every thread.
-    bool mustBeOver = releases && !ordersItself && !(earlier.isScalar && earlier.byOwner && access.isScalar);
-    return mustBeOver || mayMeet(earlier, access);
-  };
-  if (!divergent && llvm::any_of(pending, [&](const Access &each) { return each.since.empty() && conflicts(each); }))
-    meet();
-  while (!divergent) {
-    const Access *unordered = llvm::find_if(pending, conflicts);
-    if (unordered == pending.end())
-      break;
-    Operation *last = unordered->since.back(); // the reader's, which is hardly ever left out
-    shared.keep(last);
-    llvm::erase_if(pending, [&](const Access &earlier) { return llvm::is_contained(earlier.since, last); });
-  }
-  pending.push_back(access);
-}
-
-// What an earlier iteration, or another block, may have done; its pointers are not those of this one.
-void ThreadEmitter::expectAccesses(Region &region) {
-  region.walk([&](Operation *op) {
-    if (!isGlobalAccess(op))
-      return;
-    Access access = globalAccess(op);
-    access.pointer = {};
-    pending.push_back(access);
-  });
-}
-
-// A location that others write at the same time: the threads must not see different values of it.
-bool ThreadEmitter::mustAgree(GlobalLoadOp op) {
-  if (divergent)
-    return false;
+bool GlobalOrder::mustAgree(GlobalLoadOp op) const {
   if (op.getIsVolatile())
     return true;
   Value root = rootOf(op.getPointer());
-  bool isShared = false;
-  source.walk([&](Operation *other) {
-    isShared |= isa<GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(other) &&
-                rootOf(other->getOperand(0)) == root;
-  });
-  return isShared;
+  auto isShared = [&](Operation *other) {
+    bool shares = isa<GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(other) &&
+                  rootOf(other->getOperand(0)) == root;
+    return shares ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return FuncOp(function).walk(isShared).wasInterrupted();
 }
 
-// A sum over a tile that is stored, or a number in memory that a program adds to. Other threads have nothing in its
-// place, so that it must not decide whether they store.
-bool ThreadEmitter::isForOwner(Operation *op) {
+bool simt::isForOwner(Operation *op) {
   auto isScalar = [](Type type) { return !isa<RankedTensorType>(type); };
   auto uses = [](Operation *of) { return llvm::make_pointer_range(of->getUses()); };
   bool result = !op->use_empty() && llvm::all_of(op->getResultTypes(), isScalar);
@@ -180,9 +160,8 @@ bool ThreadEmitter::isForOwner(Operation *op) {
   return result;
 }
 
-// Then nobody else loads it, and nobody waits until the others have before it is stored. What the program only reads
-// may come early, and into scalar registers.
-bool ThreadEmitter::isLoadedByOwner(GlobalLoadOp op) {
+// Then nobody else loads it, and nobody waits until the others have before it is stored.
+bool GlobalOrder::isLoadedByOwner(GlobalLoadOp op) const {
   if (op.getIsVolatile() || !isForOwner(op))
     return false;
   Value root = rootOf(op.getPointer());
@@ -191,13 +170,5 @@ bool ThreadEmitter::isLoadedByOwner(GlobalLoadOp op) {
         isa<GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicStoreOp>(other) && rootOf(other->getOperand(0)) == root;
     return writes ? WalkResult::interrupt() : WalkResult::advance();
   };
-  return source.walk(isWrite).wasInterrupted();
-}
-
-bool ThreadEmitter::usesPeerCalls() {
-  return source
-      .walk([](ExternElementwiseOp call) {
-        return peer::isExternCallName(call.getSymbol()) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return FuncOp(function).walk(isWrite).wasInterrupted();
 }

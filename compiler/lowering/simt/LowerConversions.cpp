@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A tile from one layout to another through shared memory, whose places are chosen so that neither side has bank
+// conflicts.
+#include "compiler/analysis/Uniformity.h"
+#include "compiler/layout/Swizzle.h"
+#include "compiler/lowering/simt/Exchanges.h"
+#include "compiler/lowering/simt/GpuTarget.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using layout::Dim;
+using layout::LinearLayout;
+
+static bool isIdentity(const LinearLayout &where, Dim dim) {
+  for (int bit = 0; bit < where.inputBits(dim); ++bit)
+    if (where.basis(dim, bit, dim) != int64_t(1) << bit)
+      return false;
+  return true;
+}
+
+bool simt::convertsInWarp(const LinearLayout &from, const LinearLayout &to, bool &needsLanes) {
+  LinearLayout where = to.invertAndCompose(from); // a place of the result -> the place that has its element
+  bool warpsStay = where.sublayoutIsZero({Dim::Register, Dim::Lane}, {Dim::Warp}) &&
+                   where.sublayoutIsZero({Dim::Warp}, {Dim::Register, Dim::Lane}) && isIdentity(where, Dim::Warp);
+  needsLanes = !where.sublayoutIsZero({Dim::Register}, {Dim::Lane}) || !isIdentity(where, Dim::Lane);
+  return warpsStay && where.sublayoutIsZero({Dim::Lane}, {Dim::Register});
+}
+
+static void throughShared(ConvertLayoutOp op, int banks) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto from = cast<RankedTensorType>(op.getSrc().getType()), to = cast<RankedTensorType>(op.getType());
+  const LinearLayout &source = layoutOf(from);
+  auto bits = int(memoryBits(from.getElementType()));
+  layout::ScratchLayout scratch = layout::chooseScratch(source, layoutOf(to), bits, banks);
+  LinearLayout places = scratch.layout.reshapeOutputs(source.outputs());
+  if (scratch.repetitions() == 1)
+    places = places.sublayout({Dim::Offset}, [&] {
+      std::vector<Dim> dims;
+      for (const LinearLayout::Output &out : places.outputs())
+        dims.push_back(out.dim);
+      return dims;
+    }());
+  Value result;
+  for (int64_t part = 0; part < scratch.repetitions(); ++part) {
+    Value memory = makeScratch(b, from.getShape(), from.getElementType(), places);
+    StoreSharedOp::create(b, op.getSrc(), memory, Value(), part);
+    result = LoadSharedOp::create(b, to, memory, Value(), result, part);
+  }
+  op.getResult().replaceAllUsesWith(result);
+  op->erase();
+}
+
+void simt::lowerConversions(ModuleOp module, const GpuTarget &target) {
+  for (auto function : module.getOps<triton::FuncOp>()) {
+    analysis::Uniformity uniformity(function);
+    SmallVector<ConvertLayoutOp> moving;
+    function.walk([&](ConvertLayoutOp op) {
+      bool needsLanes = false;
+      bool inWarp = convertsInWarp(layoutOf(op.getSrc().getType()), layoutOf(op.getType()), needsLanes);
+      if (!inWarp || (needsLanes && uniformity.isDivergent(op->getBlock())))
+        moving.push_back(op);
+    });
+    for (ConvertLayoutOp op : moving)
+      throughShared(op, target.sharedMemoryBanks());
+  }
+}
