@@ -2,6 +2,7 @@
 #include "compiler/emit/CodeGenerator.h"
 #include "chips/Chip.h"
 #include "compiler/emit/BufferAccesses.h"
+#include "compiler/emit/CopyScopes.h"
 #include "compiler/emit/Guard.h"
 #include "compiler/emit/LlvmOptions.h"
 #include "support/Error.h"
@@ -285,6 +286,8 @@ static void boundThreadNumbers(llvm::Function &function) {
 void CodeGenerator::prepare(llvm::Module &module) const {
   module.setTargetTriple(llvm::Triple(triple));
   module.setDataLayout(machine->createDataLayout());
+  if (triple == amdTriple)
+    separateCopies(module);
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;

@@ -10,6 +10,7 @@
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/simt/PlaceShared.h"
@@ -172,6 +173,12 @@ LogicalResult insertBarriers(Compilation &compilation) {
 
 LogicalResult verifyHazards(Compilation &compilation) {
   return simt::verifyHazards(*compilation.module, blockOf(compilation));
+}
+
+LogicalResult countWaits(Compilation &compilation) {
+  if (!compilation.gpuTarget->hasAsyncCopies())
+    simt::countWaits(*compilation.module, blockOf(compilation));
+  return success();
 }
 
 LogicalResult pipelineLoops(Compilation &compilation) {
@@ -349,6 +356,8 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
     {"insert-barriers", Level::Simt, "orders accesses to memory objects and to global memory", nullptr, insertBarriers, input, {}},
     {"verify-hazards", Level::Simt, "proves that accesses to the same bytes of memory are ordered", nullptr,
      verifyHazards, ours, {}},
+    {"count-waits", Level::Simt, "(AMD) counts the instructions of copies that may be in flight after each wait", nullptr, countWaits,
+     ours, {}},
     {"simt-to-threads", Level::Thread, "writes what one thread does with its registers", nullptr, simtToThreads, input,
      {"tt.", "simt."}},
     {"expand-math", Level::Thread, "replaces math functions by polynomials, so that no library is called",

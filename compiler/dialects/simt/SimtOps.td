@@ -210,18 +210,38 @@ def Simt_UpdateSharedOp : Simt_Indexed<"update_shared", [MemoryEffects<[MemRead,
   }];
 }
 
-def Simt_AsyncCopyOp : Simt_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begins to copy a tile from global memory to a stage of a ring";
   let description = [{
     A thread copies `elements` neighbours at once, which are neighbours in its registers of addresses, in global and in
-    shared memory. What the mask forbids is not read and becomes zero. The tile is there for the thread that copied it
-    after an `async_wait` for its group, and for the others when they have met it after that.
+    shared memory. What the mask forbids is not read and becomes zero, or with `keeps` stays what it is. The tile is
+    there for the thread that copied it after an `async_wait` for its group, and for the others after a barrier after
+    that. On AMD a warp copies to contiguous bytes of shared memory (LDS) by one instruction (docs/gfx9.md).
   }];
-  let arguments = (ins TT_PtrTensor:$pointers, Simt_SharedType:$ring, I32:$stage, Optional<TT_I1Tensor>:$mask,
-                       I64Attr:$elements);
+  let arguments = (ins TT_PtrTensor:$pointers, Simt_SharedType:$ring, Optional<I32>:$stage,
+                       Optional<TT_I1Tensor>:$mask, I64Attr:$elements, UnitAttr:$keeps,
+                       DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache);
+  let builders = [OpBuilder<(ins "::mlir::Value":$pointers, "::mlir::Value":$ring, "::mlir::Value":$stage,
+                                 "::mlir::Value":$mask, "uint64_t":$elements), [{
+    build($_builder, $_state, pointers, ring, stage, mask, elements, /*keeps=*/false);
+  }]>];
   let assemblyFormat = [{
-    $pointers `to` $ring `[` $stage `]` (`if` $mask^ `:` type($mask))? `by` $elements attr-dict
+    $pointers `to` $ring (`[` $stage^ `]`)? (`if` $mask^ `:` type($mask))? (`keeps` $keeps^)? `by` $elements attr-dict
     `:` type($pointers) `,` qualified(type($ring))
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_AsyncBufferCopyOp : Simt_Op<"async_buffer_copy", [AttrSizedOperandSegments,
+                                     MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "begins to copy a tile at a pointer plus offsets, in elements, to a memory object";
+  let description = "As `simt.async_copy`, of what `simt.buffer_load` reads. What the mask forbids becomes zero.";
+  let arguments = (ins TT_Ptr:$pointer, TT_I32Tensor:$offsets, Simt_SharedType:$ring, Optional<I32>:$stage,
+                       Optional<TT_I1Tensor>:$mask, I64Attr:$elements,
+                       DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache);
+  let assemblyFormat = [{
+    $pointer `[` $offsets `]` `to` $ring (`[` $stage^ `]`)? (`if` $mask^ `:` type($mask))? `by` $elements attr-dict
+    `:` qualified(type($pointer)) `,` type($offsets) `,` qualified(type($ring))
   }];
   let hasVerifier = 1;
 }
@@ -232,17 +252,31 @@ def Simt_AsyncCommitOp : Simt_Op<"async_commit", [MemoryEffects<[MemRead, MemWri
 }
 
 def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "waits until at most so many groups of this thread, the youngest, are on their way";
-  let arguments = (ins I64Attr:$pending);
-  let assemblyFormat = "$pending attr-dict";
+  let summary = "waits until at most so many groups of this thread, the youngest, are in flight";
+  let description = [{
+    With `instructions` it waits until at most so many instructions of copies are in flight; count-waits says for groups
+    how many that are, on chips that count instructions.
+  }];
+  let arguments = (ins I64Attr:$pending, OptionalAttr<I64Attr>:$instructions);
+  let builders = [OpBuilder<(ins "uint64_t":$pending), [{
+    build($_builder, $_state, $_builder.getI64IntegerAttr(int64_t(pending)), ::mlir::IntegerAttr());
+  }]>];
+  let assemblyFormat = "$pending (`instructions` $instructions^)? attr-dict";
   let hasVerifier = 1;
 }
 
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the block wait for each other and see each other's accesses to memory";
-  let description = "With `warp` those of each warp do, and see each other's accesses to shared memory.";
-  let arguments = (ins UnitAttr:$warp);
-  let assemblyFormat = "(`warp` $warp^)? attr-dict";
+  let description = [{
+    With `warp` those of each warp do, and see each other's accesses to shared memory. With `shared` all threads of the
+    block do, and see each other's accesses to shared memory alone: copies in flight stay in flight.
+  }];
+  let arguments = (ins UnitAttr:$warp, UnitAttr:$shared);
+  let builders = [OpBuilder<(ins CArg<"bool", "false">:$warp), [{
+    build($_builder, $_state, warp, /*shared=*/false);
+  }]>];
+  let assemblyFormat = "(`warp` $warp^)? (`shared` $shared^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 //===-- Global memory: tiles of pointers, or one pointer ---------------------------------------------------------===//

@@ -299,31 +299,62 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
-LogicalResult AsyncCopyOp::verify() {
-  auto tile = cast<RankedTensorType>(getPointers().getType());
-  SharedType ring = getRing().getType();
-  Type element = cast<triton::PointerType>(tile.getElementType()).getPointeeType();
-  if (failed(verifyWhole(*this, ring)) || failed(verifySameTile(*this, tile, element, ring)))
+namespace {
+/// A copy to a stage of a memory object.
+struct CopyShape {
+  RankedTensorType tile; ///< of addresses
+  Type element;
+  SharedType ring;
+  Value stage, mask;
+  int64_t elements;
+};
+} // namespace
+
+static LogicalResult verifyCopy(Operation *op, const CopyShape &copy) {
+  if (failed(verifyWhole(op, copy.ring)) || failed(verifyStage(op, copy.ring, copy.stage)) ||
+      failed(verifySameTile(op, copy.tile, copy.element, copy.ring)))
     return failure();
-  // Rule S6: the mask has the layout of the pointers.
-  if (getMask()) {
-    auto mask = cast<RankedTensorType>(getMask().getType());
-    if (mask.getShape() != tile.getShape() || mask.getEncoding() != tile.getEncoding())
-      return emitOpError() << "has a mask " << mask << " for pointers " << tile;
+  // Rule S6: the mask has the layout of the addresses.
+  if (copy.mask) {
+    auto mask = cast<RankedTensorType>(copy.mask.getType());
+    if (mask.getShape() != copy.tile.getShape() || mask.getEncoding() != copy.tile.getEncoding())
+      return op->emitOpError() << "has a mask " << mask << " for addresses " << copy.tile;
   }
   // Rule S7: a thread copies 4, 8 or 16 bytes at once.
-  int64_t bits = int64_t(getElements()) * element.getIntOrFloatBitWidth();
+  int64_t bits = copy.elements * triton::elementBits(copy.element);
   if (bits != 32 && bits != 64 && bits != 128)
-    return emitOpError() << "copies 4, 8 or 16 bytes at once, not " << getElements() << " elements of " << element;
+    return op->emitOpError() << "copies 4, 8 or 16 bytes at once, not " << copy.elements << " elements of "
+                             << copy.element;
   // Rule S8: which are neighbours, in registers as in the stage.
-  LinearLayout offsets = layoutOf(tile).invertAndCompose(ring.getLayout());
+  const LinearLayout &layout = layoutOf(copy.tile), &whole = copy.ring.getLayout();
+  LinearLayout offsets = LinearLayout(layout.inputs(), whole.outputs()).invertAndCompose(whole);
   for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
     for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
       int64_t offset = offsets.basis(in, bit, Dim::Offset);
-      bool within = in == Dim::Register && int64_t(1) << bit < int64_t(getElements());
-      if (within ? offset != int64_t(1) << bit : offset % int64_t(getElements()) != 0)
-        return emitOpError() << "copies " << getElements() << " elements at once, which are no neighbours in the ring";
+      bool within = in == Dim::Register && int64_t(1) << bit < copy.elements;
+      if (within ? offset != int64_t(1) << bit : offset % copy.elements != 0)
+        return op->emitOpError() << "copies " << copy.elements
+                                 << " elements at once, which are no neighbours in the ring";
     }
+  return success();
+}
+
+LogicalResult AsyncCopyOp::verify() {
+  auto tile = cast<RankedTensorType>(getPointers().getType());
+  Type element = cast<triton::PointerType>(tile.getElementType()).getPointeeType();
+  return verifyCopy(*this, {tile, element, getRing().getType(), getStage(), getMask(), int64_t(getElements())});
+}
+
+LogicalResult AsyncBufferCopyOp::verify() {
+  return verifyCopy(*this, {cast<RankedTensorType>(getOffsets().getType()),
+                            cast<triton::PointerType>(getPointer().getType()).getPointeeType(), getRing().getType(),
+                            getStage(), getMask(), int64_t(getElements())});
+}
+
+LogicalResult BarrierOp::verify() {
+  // Rule S56: of one kind.
+  if (getWarp() && getShared())
+    return emitOpError() << "is both of each warp and for shared memory alone: one of each warp is for that already";
   return success();
 }
 
@@ -331,6 +362,9 @@ LogicalResult AsyncWaitOp::verify() {
   // Rule S9: a number of groups.
   if (int64_t(getPending()) < 0)
     return emitOpError() << "leaves " << int64_t(getPending()) << " groups pending";
+  // Rule S57: a number of instructions.
+  if (std::optional<uint64_t> count = getInstructions(); count && int64_t(*count) < 0)
+    return emitOpError() << "leaves " << int64_t(*count) << " instructions in flight";
   return success();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "chips/AmdBuffer.h"
+#include "compiler/lowering/amdgpu/Buffers.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/Twine.h"
@@ -43,15 +44,14 @@ Value AmdTarget::programCount(Builder &b, int axis) const {
 
 //===-- Buffers --------------------------------------------------------------------------------------------------===//
 
-static Value descriptorOf(ImplicitLocOpBuilder &b, Value pointer) {
+Value amdgpu::descriptorOf(ImplicitLocOpBuilder &b, Value pointer) {
   auto constant = [&](int64_t value, int bits) -> Value { return arith::ConstantIntOp::create(b, value, bits); };
   Type type = LLVM::LLVMPointerType::get(b.getContext(), 8);
   SmallVector<Value> operands = {pointer, constant(0, 16), constant(buffer::bytes, 64), constant(buffer::flags, 32)};
   return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.amdgcn.make.buffer.rsrc"), operands).getResult(0);
 }
 
-// What is forbidden lies outside.
-static Value offsetOf(ImplicitLocOpBuilder &b, const GpuTarget::BufferPlace &place) {
+Value amdgpu::offsetOf(ImplicitLocOpBuilder &b, const GpuTarget::BufferPlace &place) {
   if (!place.allowed)
     return place.offset;
   Value outside = arith::ConstantIntOp::create(b, int32_t(buffer::outside), 32);
@@ -60,7 +60,7 @@ static Value offsetOf(ImplicitLocOpBuilder &b, const GpuTarget::BufferPlace &pla
 
 // The bits of CDNA 3 and 4: 1 sc0, 2 nt, 16 sc1. Past the caches of the compute unit and of its die (cv), through them
 // (wt), or with lines that leave first (cs).
-static int64_t policyOf(triton::CacheModifier cache) {
+int64_t amdgpu::policyOf(triton::CacheModifier cache) {
   switch (cache) {
   case triton::CacheModifier::Volatile:
   case triton::CacheModifier::WriteThrough:

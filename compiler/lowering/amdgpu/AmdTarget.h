@@ -17,9 +17,9 @@ public:
   int lanesPerWarp() const override { return chip.threadsPerWarp; }
   int64_t sharedMemoryBytes() const override { return chip.sharedMemoryBytes; }
   int sharedMemoryBanks() const override { return chip.sharedMemoryBanks; }
-  /// A compute unit has 2 KiB for each of its waves (CDNA 4: 5), half of what an operand of a small product takes: the
-  /// more workgroups fit, the less a meeting of one of them costs.
-  int64_t cheapSharedBytes() const override { return 512; } // what a block is given at least
+  /// What a workgroup is given at least. A compute unit has 2 KiB for each of its waves (CDNA 4: 5), half of what an
+  /// operand of a small matmul takes: the more workgroups fit, the less a barrier of one of them costs.
+  int64_t cheapSharedBytes() const override { return chip.unit.sharedMemoryGranuleBytes; }
   bool ownsSharedMemory() const override { return true; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   mlir::Value threadId(Builder &b) const override { return call(b, b.getI32Type(), "llvm.amdgcn.workitem.id.x", {}); }
@@ -48,6 +48,13 @@ public:
   mlir::Value bufferLoad(Builder &b, const BufferPlace &place, mlir::Type type,
                          triton::CacheModifier cache) const override;
   void bufferStore(Builder &b, mlir::Value value, const BufferPlace &place, triton::CacheModifier cache) const override;
+  llvm::SmallVector<int64_t> directCopyBytes() const override;
+  void copyDirectly(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
+                    triton::CacheModifier cache) const override;
+  void copyBufferDirectly(Builder &b, mlir::Value shared, const BufferPlace &place, int64_t bytes,
+                          triton::CacheModifier cache) const override;
+  void waitForCopies(Builder &b, int64_t instructions) const override;
+  void sharedBarrier(Builder &b) const override;
   std::string adviceFor(triton::DotOp dot) const override;
   layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
                                          const layout::Shape &warps) const override;

@@ -59,7 +59,7 @@ static bool isKernelArgument(Value root) {
 
 bool GlobalOrder::isAccess(Operation *op) {
   return isa<GlobalLoadOp, GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp,
-             AsyncCopyOp, BufferLoadOp, BufferStoreOp>(op);
+             AsyncCopyOp, AsyncBufferCopyOp, BufferLoadOp, BufferStoreOp>(op);
 }
 
 static MemSemantic semanticOf(Operation *op) {
@@ -81,11 +81,13 @@ GlobalAccess GlobalOrder::accessOf(Operation *op) const {
   auto ofBuffer = [&](Value pointer, Value offsets) { std::tie(access.base, access.pointer) = {pointer, offsets}; };
   if (auto load = dyn_cast<BufferLoadOp>(op))
     ofBuffer(load.getPointer(), load.getOffsets());
+  if (auto copy = dyn_cast<AsyncBufferCopyOp>(op))
+    ofBuffer(copy.getPointer(), copy.getOffsets());
   if (auto store = dyn_cast<BufferStoreOp>(op))
     ofBuffer(store.getPointer(), store.getOffsets());
   access.root = rootOf(access.base ? access.base : access.pointer);
   access.reads = !isa<GlobalStoreOp, AtomicStoreOp, BufferStoreOp>(op);
-  access.writes = !isa<GlobalLoadOp, AtomicLoadOp, AtomicPollOp, AsyncCopyOp, BufferLoadOp>(op);
+  access.writes = !isa<GlobalLoadOp, AtomicLoadOp, AtomicPollOp, AsyncCopyOp, AsyncBufferCopyOp, BufferLoadOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
   auto load = dyn_cast<GlobalLoadOp>(op);
   access.byOwner = !load || isLoadedByOwner(load);

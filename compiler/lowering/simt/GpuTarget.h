@@ -163,6 +163,19 @@ public:
 
   //===-- Copies from global to shared memory that go on by themselves -------------------------------------------===//
   virtual bool hasAsyncCopies() const { return false; }
+  /// Bytes that each lane may move by a copy of a whole warp straight to shared memory, the widest first
+  /// (DirectCopy.h).
+  virtual llvm::SmallVector<int64_t> directCopyBytes() const { return {}; }
+  /// Begins to copy `bytes` for each lane to `shared`, which all lanes of the warp share, plus `bytes` for each lane
+  /// before it.
+  virtual void copyDirectly(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
+                            triton::CacheModifier cache) const {}
+  virtual void copyBufferDirectly(Builder &b, mlir::Value shared, const BufferPlace &place, int64_t bytes,
+                                  triton::CacheModifier cache) const {}
+  /// Waits until at most so many instructions of copies of this thread are in flight.
+  virtual void waitForCopies(Builder &b, int64_t instructions) const {}
+  /// As barrier(), for shared memory alone: copies in flight stay in flight.
+  virtual void sharedBarrier(Builder &b) const { barrier(b); }
   /// Begins to copy `bytes` (4, 8, 16): the first `sourceBytes` (i32; null: all of them), and zeros after them.
   virtual void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
                          mlir::Value sourceBytes) const {}

@@ -2,6 +2,7 @@
 // Forward over the control flow: the accesses since the last barrier on any path, and what is in flight.
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/analysis/Uniformity.h"
+#include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/SharedAccesses.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -13,8 +14,9 @@ using namespace heddle::simt;
 
 namespace {
 
-/// How long groups and products are counted; older ones count as that old, and so as in flight for longer.
-constexpr int oldest = 16;
+/// How long groups, products and instructions are counted; older ones count as that old, and so as in flight for
+/// longer.
+constexpr int oldest = 16, mostIssued = 63;
 
 /// What is not ordered with what comes next.
 struct State {
@@ -54,6 +56,8 @@ public:
   LogicalResult run();
   /// Leaves out inserted barriers that others make needless: where a loop comes back to accesses before them.
   void dropNeedless();
+  /// Makes inserted barriers of the block those for shared memory alone where that is enough.
+  void narrowToShared();
 
 private:
   LogicalResult visit(Operation *op, State &state);
@@ -153,7 +157,7 @@ LogicalResult HazardWalk::visit(Operation *op, State &state) {
   auto finish = [&](InFlight kind, int64_t leastAge) {
     state.change([&](SharedAccess &access) {
       if (access.inFlight == kind && access.age >= leastAge)
-        access.inFlight = SharedAccess::No, access.age = 0;
+        access.inFlight = SharedAccess::No, access.age = access.issued = 0;
       return true;
     });
   };
@@ -163,8 +167,16 @@ LogicalResult HazardWalk::visit(Operation *op, State &state) {
     return visitIf(branch, state);
   if (isa<AsyncCommitOp>(op))
     grow(SharedAccess::Copy);
-  if (auto wait = dyn_cast<AsyncWaitOp>(op))
-    finish(SharedAccess::Copy, int64_t(wait.getPending()) + 1);
+  if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+    if (std::optional<uint64_t> instructions = wait.getInstructions())
+      state.change([&](SharedAccess &access) {
+        if (access.inFlight == SharedAccess::Copy && access.issued >= int64_t(*instructions))
+          access.inFlight = SharedAccess::No, access.age = access.issued = 0;
+        return true;
+      });
+    else
+      finish(SharedAccess::Copy, int64_t(wait.getPending()) + 1);
+  }
   if (auto wait = dyn_cast<DotWaitOp>(op))
     finish(SharedAccess::Product, int64_t(wait.getPending()));
   if (isa<DotSharedOp>(op))
@@ -177,9 +189,20 @@ LogicalResult HazardWalk::visit(Operation *op, State &state) {
     if (failed(visitAccess(access, state)))
       return failure();
   }
+  if (isa<AsyncCopyOp, AsyncBufferCopyOp>(op))
+    state.change([&, count = instructionsOfCopy(op, block)](SharedAccess &access) {
+      if (access.inFlight == SharedAccess::Copy)
+        access.issued = int(std::min<int64_t>(mostIssued, access.issued + count));
+      return true;
+    });
   state.shared.insert(accesses.begin(), accesses.end());
-  if (isa<BarrierOp>(op) || isBlockBarrier(op))
+  if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getShared()) {
+    std::set<std::pair<int, bool>> global = state.global;
+    synchronise(state, Scope::Block);
+    state.global = std::move(global);
+  } else if (barrier || isBlockBarrier(op)) {
     synchronise(state, isBlockBarrier(op) ? Scope::Block : Scope::Warp);
+  }
   return success();
 }
 
@@ -209,6 +232,14 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, State &state) {
     Scope between = neededBetween(earlier, access);
     if (between == Scope::None)
       continue;
+    // Where it is not known that the bytes are the same, all copies are waited for.
+    bool isKnown = earlier.part.object && access.part.object;
+    if (earlier.inFlight == SharedAccess::Copy && !isKnown && mode == Mode::Insert && !isDivergent(access.op)) {
+      OpBuilder b(access.op);
+      if (failed(visit(AsyncWaitOp::create(b, access.op->getLoc(), uint64_t(0)), state)))
+        return failure();
+      return visitAccess(access, state);
+    }
     if (earlier.inFlight == SharedAccess::Copy)
       return report(earlier, access, "`simt.async_wait` and a barrier are");
     if (earlier.inFlight == SharedAccess::Product)
@@ -368,6 +399,7 @@ void HazardWalk::dropNeedless() {
   if (!hasLoops || inserted.size() > most)
     return;
   llvm::stable_sort(inserted, [&](BarrierOp x, BarrierOp y) { return depthOf(x) > depthOf(y); });
+  SmallVector<BarrierOp> kept;
   auto isEnough = [&] { return succeeded(HazardWalk(function, block, Mode::Try).run()); };
   for (BarrierOp barrier : inserted) {
     Operation *next = barrier->getNextNode();
@@ -376,12 +408,31 @@ void HazardWalk::dropNeedless() {
       barrier->destroy();
       continue;
     }
+    kept.push_back(barrier);
     next->getBlock()->getOperations().insert(next->getIterator(), barrier);
     bool isWarp = barrier.getWarp();
     barrier.setWarp(true);
     if (!isWarp && !isEnough())
       barrier.setWarp(false);
   }
+  inserted = std::move(kept);
+}
+
+// Only copies in flight gain by it.
+void HazardWalk::narrowToShared() {
+  constexpr size_t most = 64;
+  bool hasCopies = false;
+  function.walk([&](Operation *op) { hasCopies |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op); });
+  SmallVector<BarrierOp> barriers;
+  function.walk([&](BarrierOp barrier) { barriers.push_back(barrier); });
+  if (!hasCopies || barriers.size() > most)
+    return;
+  for (BarrierOp barrier : barriers)
+    if (!barrier.getWarp() && llvm::is_contained(inserted, barrier)) {
+      barrier.setShared(true);
+      if (failed(HazardWalk(function, block, Mode::Try).run()))
+        barrier.setShared(false);
+    }
 }
 
 LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
@@ -390,6 +441,7 @@ LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
     if (failed(walk.run()))
       return failure();
     walk.dropNeedless();
+    walk.narrowToShared();
   }
   return success();
 }

@@ -84,7 +84,7 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
       .Case<ScatterSharedOp, UpdateSharedOp>([&](auto change) -> Accesses {
         return {{.part = partOf(change.getRing(), Value()), .op = op, .writes = true}};
       })
-      .Case([&](AsyncCopyOp copy) -> Accesses {
+      .Case<AsyncCopyOp, AsyncBufferCopyOp>([&](auto copy) -> Accesses {
         return {{.part = partOf(copy.getRing(), copy.getStage()),
                  .op = op,
                  .writes = true,

@@ -27,10 +27,11 @@ struct SharedAccess {
   bool writes = false;
   /// A copy or a product that goes on by itself until a wait; others are over when the thread goes on.
   enum InFlight : uint8_t { No, Copy, Product } inFlight = No;
-  int age = 0; ///< of what is in flight: groups of copies that were made, or products that were begun, since
+  int age = 0;    ///< of what is in flight: groups of copies that were made, or products that were begun, since
+  int issued = 0; ///< of a copy: instructions of copies since, at least
   bool isOverInWarp = false; ///< a barrier of each warp came since, if not one of the block
 
-  auto key() const { return std::tuple(number, part.key(), writes, inFlight, age, isOverInWarp); }
+  auto key() const { return std::tuple(number, part.key(), writes, inFlight, age, issued, isOverInWarp); }
   bool operator<(const SharedAccess &other) const { return key() < other.key(); }
 };
 /// Those of an operation, without their numbers; most have none.

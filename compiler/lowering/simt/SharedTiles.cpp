@@ -110,8 +110,7 @@ void ThreadEmitter::emitView(Operation *op) {
   emitted[op->getResult(0)] = memory;
 }
 
-/// Bits that an offset may have, as far as the operations of views tell.
-static uint64_t possibleBits(Value offset) {
+uint64_t ThreadEmitter::possibleBits(Value offset) {
   APInt constant;
   if (matchPattern(offset, m_ConstantInt(&constant)))
     return constant.getZExtValue();

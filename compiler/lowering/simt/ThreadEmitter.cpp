@@ -26,6 +26,8 @@ LogicalResult ThreadEmitter::run() {
     return failure();
   source.walk([&](DotSharedOp) { publishes = true; });
   source.walk([&](AssertOp) { mayFail = true; });
+  source.walk(
+      [&](Operation *op) { copiesDirectly |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op) && !target.hasAsyncCopies(); });
   emitBody();
   if (failed)
     return failure();
@@ -178,19 +180,18 @@ void ThreadEmitter::emitOp(Operation *op) {
       .Case([&](UpdateSharedOp update) { emitUpdateShared(update); })
       .Case([&](ConcatOp concat) { emitConcat(concat); })
       .Case([&](WarpIdOp id) { emitted[id.getResult()] = {warp}; })
-      .Case([&](AsyncCopyOp copy) { emitAsyncCopy(copy); })
+      .Case([&](AsyncCopyOp copy) { target.hasAsyncCopies() ? emitAsyncCopy(copy) : emitDirectCopy(copy); })
+      .Case([&](AsyncBufferCopyOp copy) { emitBufferCopy(copy); })
       .Case([&](AsyncCommitOp) { target.asyncCommit(b); })
-      .Case([&](AsyncWaitOp wait) {
-        target.asyncWait(b, int64_t(wait.getPending()));
-        if (publishes)
-          target.publishShared(b);
-      })
+      .Case([&](AsyncWaitOp wait) { emitAsyncWait(wait); })
       .Case([&](DotSharedOp dot) { emitDotShared(dot); })
       .Case([&](DotScratchOp dot) { emitDotScratch(dot); })
       .Case([&](DotWaitOp wait) { emitDotWait(wait); })
       .Case([&](BarrierOp barrier) {
         if (barrier.getWarp())
           target.warpBarrier(b);
+        else if (barrier.getShared() && copiesDirectly && !divergent)
+          target.sharedBarrier(b);
         else
           emitBarrier(op);
       })
@@ -229,6 +230,15 @@ void ThreadEmitter::emitBarrier(Operation *op) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch or loop that not all threads take alike");
   target.barrier(b);
+}
+
+void ThreadEmitter::emitAsyncWait(AsyncWaitOp op) {
+  if (target.hasAsyncCopies())
+    target.asyncWait(b, int64_t(op.getPending()));
+  else
+    target.waitForCopies(b, int64_t(op.getInstructions().value_or(0)));
+  if (publishes)
+    target.publishShared(b);
 }
 
 bool ThreadEmitter::needsPass(Operation *op, StringRef pass) {

@@ -8,6 +8,7 @@
 //   Lanes.cpp           moves between the lanes of a warp
 //   Reduce.cpp          reductions within a warp      Scan.cpp     Dot.cpp, GroupDot.cpp   matmuls
 //   SharedTiles.cpp     memory objects and their views, asynchronous copies, matrix loads
+//   DirectCopies.cpp    copies of whole warps straight to them
 //   SharedIndexed.cpp   accesses to them by an index; tiles made of parts
 //   Buffers.cpp         a pointer of the block and offsets of 32 bits
 //   Reports.cpp         prints and assertions
@@ -29,6 +30,8 @@
 #include <memory>
 
 namespace heddle::simt {
+
+struct CopiedTile;
 
 class ThreadEmitter {
 public:
@@ -53,6 +56,7 @@ private:
   void emitWhile(mlir::scf::WhileOp loop);
   void emitBranch(mlir::Operation *op);
   void emitBarrier(mlir::Operation *op);
+  void emitAsyncWait(AsyncWaitOp op);
   /// Refuses what takes an exchange among threads if `isLowered` is not so: a pass before this one replaces it.
   bool needsPass(mlir::Operation *op, llvm::StringRef pass);
   const Values &of(Value value); ///< what has been emitted for a value of the source
@@ -200,13 +204,23 @@ private:
   };
   /// `stage` may be null.
   Memory memoryAt(Value memory, Value stage);
-  Value stageOf(Value ring, Value stage); ///< a pointer; of what is neither padded nor a view
+  Value stageOf(Value ring, Value stage);     ///< a pointer; of what is neither padded nor a view
+  static uint64_t possibleBits(Value offset); ///< that it may have, as far as the operations of views tell
   void emitAlloc(AllocOp op);
   void emitView(mlir::Operation *op);
   Value elementPointer(const Memory &memory, const LinearLayout &offsets, int64_t reg);
   void emitStoreShared(StoreSharedOp op);
   void emitLoadShared(LoadSharedOp op);
   void emitAsyncCopy(AsyncCopyOp op);
+  /// By instructions of whole warps.
+  void emitDirectCopy(AsyncCopyOp op);
+  void emitBufferCopy(AsyncBufferCopyOp op);
+  struct DirectStep {
+    Value shared;                            ///< where the warp writes
+    std::function<Value(const Values &)> of; ///< of what its lanes have of a tile what is for this step
+  };
+  void eachDirectCopy(mlir::Operation *op, const CopiedTile &copy, int64_t elements, const Memory &memory,
+                      llvm::function_ref<void(const DirectStep &)> body);
   /// What is read from `op` register by register, when somebody asks for one. Reads as many as one instruction gives.
   Value readShared(LoadSharedOp op, int64_t reg);
   /// Whether memory is as it was at `op` until its one reader, a matmul or a reduction in one thread.
@@ -297,7 +311,8 @@ private:
   Value sharedAddress;
   Value zerosAddress;
   GlobalOrder order;
-  bool publishes = false; ///< what is written to shared memory is read by products of warp groups
+  bool copiesDirectly = false; ///< there are copies of warps straight to shared memory
+  bool publishes = false;      ///< what is written to shared memory is read by products of warp groups
   SiteTable sites;
   bool mayFail = false;   ///< the kernel has assertions: who waits for others looks whether one failed
   bool divergent = false; ///< in code that not all threads of the block execute alike

@@ -4,8 +4,10 @@
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "compiler/analysis/Access.h"
 #include "compiler/lowering/simt/Accesses.h"
+#include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -188,8 +190,18 @@ private:
           SmallVector<int64_t> offsets(from.getOffsets().begin(), from.getOffsets().end());
           return replace(op, SubsliceOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0), offsets));
         })
-        .Case<ttg::AsyncCommitGroupOp, ttg::AsyncWaitOp, amdg::AsyncWaitOp>(
-            [&](auto) { return replace(op, noToken(b, loc)); })
+        .Case([&](ttg::AsyncCommitGroupOp) {
+          AsyncCommitOp::create(b, loc);
+          return replace(op, noToken(b, loc));
+        })
+        .Case([&](ttg::AsyncWaitOp wait) {
+          AsyncWaitOp::create(b, loc, uint64_t(wait.getNum()));
+          return replace(op, noToken(b, loc));
+        })
+        .Case([&](amdg::AsyncWaitOp wait) {
+          AsyncWaitOp::create(b, loc, uint64_t(0)).setInstructions(uint64_t(wait.getNumInst()));
+          return replace(op, noToken(b, loc));
+        })
         .Case([&](amdg::BufferLoadToLocalOp from) { return convertBufferCopy(from, b); })
         .Case([&](ttg::AsyncCopyOp from) { return convertCopy(from, b); })
         .Case<ttg::MemDescTransOp, ttg::MemDescReshapeOp, ttg::MemDescReinterpretOp>(
@@ -241,19 +253,30 @@ private:
     return policy ? policy.getCacheModifier() : tt::CacheModifier::None;
   }
 
-  //===-- Copies to shared memory
-  //------------------------------------------------------------------------------------===//
-  // They go through registers and are over where they stand: waits have nothing left to wait for, and the barriers are
-  // those of stores.
+  //===-- Copies to shared memory --------------------------------------------------------------------------------===//
+  // A copy that the chip cannot make straight to shared memory goes through registers and is over where it stands.
   static Value noToken(OpBuilder &b, Location loc) { return arith::ConstantIntOp::create(b, loc, 0, 32); }
 
   LogicalResult checkCopy(Operation *op, RankedTensorType tile, SharedType to) {
-    if (!std::exchange(hasWarned, true))
-      op->emitWarning() << "`" << op->getName().getStringRef()
-                        << "` goes through registers: copies straight to shared memory are not compiled yet";
     if (tile.getShape() == to.getShape() && to.getStages() == 1)
       return success();
     return op->emitOpError() << "copies a tile of " << tile << " to " << to;
+  }
+
+  /// How many elements a lane moves at once where the chip copies straight to shared memory; else 0, and a warning.
+  int64_t directElements(Operation *op, RankedTensorType tile, Value memory, Value other) {
+    auto to = cast<SharedType>(memory.getType());
+    std::string why;
+    int64_t elements = 0;
+    if (memory.getDefiningOp<SubsliceOp>())
+      why = "rule C4: it copies to a part of a memory object";
+    else if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat()))
+      why = "rule C5: masked elements are to be other values than zero";
+    else if (auto plan = planDirectCopy({tile, to, to.getElementType()}, registersOfAccess(op, tile), target, why))
+      elements = plan->elements;
+    if (!elements)
+      op->emitWarning() << "`" << op->getName().getStringRef() << "` goes through registers: " << why;
+    return elements;
   }
 
   LogicalResult convertBufferCopy(amdg::BufferLoadToLocalOp op, OpBuilder &b) {
@@ -261,6 +284,12 @@ private:
     auto tile = cast<RankedTensorType>(op.getOffsets().getType()).clone(to.getElementType());
     if (failed(checkCopy(op, tile, to)))
       return failure();
+    Value memory = op.getDestMutable().get();
+    if (int64_t elements = directElements(op, tile, memory, op.getOther())) {
+      AsyncBufferCopyOp::create(b, op.getLoc(), op.getPtr(), op.getOffsets(), memory, Value(), op.getMask(),
+                                uint64_t(elements), cacheOf(op.getCachePolicyAttr()));
+      return replace(op, noToken(b, op.getLoc()));
+    }
     auto load = BufferLoadOp::create(b, op.getLoc(), tile, op.getPtr(), op.getOffsets(), op.getMask(), op.getOther(),
                                      registersOfAccess(op, tile));
     load.setCache(cacheOf(op.getCachePolicyAttr()));
@@ -277,6 +306,11 @@ private:
     if (failed(checkCopy(op, tile, to)))
       return failure();
     Value other = op.getOther();
+    if (int64_t elements = directElements(op, tile, op.getDstMutable().get(), other)) {
+      AsyncCopyOp::create(b, op.getLoc(), op.getSrc(), op.getDstMutable().get(), Value(), op.getMask(),
+                          uint64_t(elements), /*keeps=*/op.getMask() && !other, cacheOf(op.getCachePolicyAttr()));
+      return replace(op, noToken(b, op.getLoc()));
+    }
     if (op.getMask() && !other)
       other = LoadSharedOp::create(b, op.getLoc(), tile, op.getDstMutable().get(), Value(), Value());
     auto load = tt::LoadOp::create(b, op.getLoc(), tile, op.getSrc(), op.getMask(), other, ArrayRef<int32_t>(),
@@ -331,7 +365,6 @@ private:
   /// The encodings of the operands and of the result of products.
   DenseMap<Operation *, std::tuple<Attribute, Attribute, Attribute, Attribute>> products;
   DenseMap<Type, Type> types;
-  bool hasWarned = false; ///< of copies to shared memory
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules S42 to S55.
+// Rules S42 to S57.
 
 // expected-error @+1 {{memory for 2 parts of a tile, one after the other, has one stage and no padding, not 2 stages and 0 paddings}}
 tt.func private @s42(!simt.shared<2 * 8xf16, offset = [[1], [2]], part = [[4]]>)
@@ -127,5 +127,17 @@ tt.func @s54(%a: !a, %b: !b, %c: tensor<8x8xf32, #rows>) {
 tt.func @s55(%x: f32, %at: i64) {
   // expected-error @+1 {{'simt.print' op prints 1 values to 2 places, and says of 1 whether they are signed}}
   simt.print "x" at %at, %at {isSigned = array<i32: 0>} : %x : f32
+  tt.return
+}
+// -----
+tt.func @s56() {
+  // expected-error @+1 {{'simt.barrier' op is both of each warp and for shared memory alone}}
+  simt.barrier warp shared
+  tt.return
+}
+// -----
+tt.func @s57() {
+  // expected-error @+1 {{'simt.async_wait' op leaves -1 instructions in flight}}
+  simt.async_wait 0 instructions -1
   tt.return
 }

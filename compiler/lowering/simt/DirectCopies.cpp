@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies from global memory straight to shared memory, by instructions of whole warps (DirectCopy.h).
+#include "compiler/lowering/simt/DirectCopy.h"
+#include "compiler/lowering/simt/ThreadEmitter.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+// Lanes that write for another one take its address, and its mask.
+void ThreadEmitter::eachDirectCopy(Operation *op, const CopiedTile &copy, int64_t elements, const Memory &memory,
+                                   llvm::function_ref<void(const DirectStep &)> body) {
+  if (divergent)
+    return (void)refuse(op, "it stands in a branch that not all threads take");
+  std::string why;
+  std::optional<DirectCopy> plan = planDirectCopy(copy, elements, target, why);
+  if (!plan || plan->elements != elements)
+    return (void)refuse(op, plan ? "the chip copies " + llvm::Twine(plan->elements) + " elements at once" : why);
+  int64_t span = elements * target.lanesPerWarp();
+  if (memory.offset && possibleBits(memory.offset) & uint64_t(span - 1))
+    return (void)refuse(op, "rule C4: it copies to a part of a memory object that does not begin at a multiple of " +
+                                llvm::Twine(span) + " elements, which a warp writes");
+  const LinearLayout &layout = layoutOf(copy.tile);
+  when(isOwner(layout), {},
+       [&]() -> Values {
+         for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); reg += elements) {
+           if (firstCopy(layout, reg) != reg)
+             continue;
+           Value from = plan->usesOtherLanes ? coordinate(plan->source, reg, Dim::Lane) : Value();
+           auto take = [&, reg](const Values &values) -> Value {
+             Value own = values[size_t(reg)];
+             return from ? shuffleFrom(own, from) : own;
+           };
+           body({elementPointer(memory, plan->first, reg), take});
+         }
+         return {};
+       },
+       {});
+}
+
+void ThreadEmitter::emitDirectCopy(AsyncCopyOp op) {
+  auto tile = cast<RankedTensorType>(op.getPointers().getType());
+  SharedType memory = op.getRing().getType();
+  const Values &pointers = of(op.getPointers());
+  Values masks = op.getMask() ? of(op.getMask()) : Values();
+  int64_t bytes = int64_t(op.getElements()) * memory.getElementBytes();
+  auto step = [&](const DirectStep &step) {
+    Value pointer = step.of(pointers), mask = masks.empty() ? Value() : step.of(masks);
+    if (mask && !op.getKeeps()) { // zeros from a place of ours
+      pointer = arith::SelectOp::create(b, mask, pointer, zeroMemory());
+      mask = {};
+    }
+    when(mask, {},
+         [&]() -> Values {
+           target.copyDirectly(b, step.shared, pointer, bytes, op.getCache());
+           return {};
+         },
+         {});
+  };
+  eachDirectCopy(op, {tile, memory, memory.getElementType()}, int64_t(op.getElements()),
+                 memoryAt(op.getRing(), op.getStage()), step);
+}
+
+void ThreadEmitter::emitBufferCopy(AsyncBufferCopyOp op) {
+  if (!target.hasBuffers())
+    return (void)refuse(op, "the chip has no buffer instructions");
+  auto tile = cast<RankedTensorType>(op.getOffsets().getType());
+  SharedType memory = op.getRing().getType();
+  const Values &offsets = of(op.getOffsets());
+  Values masks = op.getMask() ? of(op.getMask()) : Values();
+  auto step = [&](const DirectStep &step) {
+    Value offset = arith::MulIOp::create(b, step.of(offsets), i32(memory.getElementBytes()));
+    GpuTarget::BufferPlace place{scalar(op.getPointer()), offset, masks.empty() ? Value() : step.of(masks)};
+    target.copyBufferDirectly(b, step.shared, place, int64_t(op.getElements()) * memory.getElementBytes(),
+                              op.getCache());
+  };
+  eachDirectCopy(op, {tile, memory, memory.getElementType()}, int64_t(op.getElements()),
+                 memoryAt(op.getRing(), op.getStage()), step);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/simt/DirectCopy.h"
+#include "compiler/layout/Axes.h"
+#include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/SharedAccesses.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using layout::Dim;
+using layout::LinearLayout;
+
+//===-- Plans ----------------------------------------------------------------------------------------------------===//
+
+/// The lanes' part of `offsets` and what the others add to it, in places of `elements`; nothing where lanes do not fill
+/// such a span.
+static std::optional<DirectCopy> planByWarps(const LinearLayout &offsets, int64_t elements, int64_t lanes) {
+  int64_t span = elements * lanes;
+  LinearLayout::Input laneBits{Dim::Lane, {}};
+  for (int bit = 0; bit < offsets.inputBits(Dim::Lane); ++bit) {
+    int64_t offset = offsets.basis(Dim::Lane, bit, Dim::Offset);
+    if (offset >= span || offset % elements)
+      return std::nullopt;
+    laneBits.bases.push_back({offset / elements});
+  }
+  LinearLayout written({laneBits}, {{Dim::Offset, lanes}});
+  if (int64_t(1) << laneBits.bases.size() != lanes || !written.isInvertible())
+    return std::nullopt;
+  LinearLayout laneAt = written.pseudoinvert();
+  auto sourceOf = [&](int64_t place) { return laneAt.apply({{Dim::Offset, place}})[0]; };
+  DirectCopy copy;
+  copy.elements = elements;
+  std::vector<LinearLayout::Input> first, source;
+  for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp}) {
+    LinearLayout::Input high{in, {}}, low{in, {}};
+    for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
+      int64_t offset = offsets.basis(in, bit, Dim::Offset);
+      bool isWithin = in == Dim::Register && offset < elements; // moved by the same instruction
+      high.bases.push_back({offset / span * span});
+      low.bases.push_back({in == Dim::Lane ? sourceOf(int64_t(1) << bit)
+                           : isWithin      ? 0
+                                           : sourceOf(offset % span / elements)});
+      copy.usesOtherLanes |= low.bases.back()[0] != (in == Dim::Lane ? int64_t(1) << bit : 0);
+    }
+    source.push_back(low);
+    if (in != Dim::Lane)
+      first.push_back(high);
+  }
+  copy.first = LinearLayout(first, {{Dim::Offset, offsets.outputSize(Dim::Offset)}});
+  copy.source = LinearLayout(source, {{Dim::Lane, lanes}});
+  return copy;
+}
+
+std::optional<DirectCopy> simt::planDirectCopy(const CopiedTile &copy, int64_t elements, const GpuTarget &target,
+                                               std::string &why) {
+  const LinearLayout &layout = layoutOf(copy.tile), &whole = copy.memory.getLayout();
+  LinearLayout offsets = LinearLayout(layout.inputs(), whole.outputs()).invertAndCompose(whole);
+  int64_t bytes = copy.memory.getElementBytes(), lanes = target.lanesPerWarp();
+  std::string legal;
+  int64_t contiguous = int64_t(1) << layout::contiguousRegisterBits(offsets, elements).size();
+  for (int64_t width : target.directCopyBytes()) {
+    legal += fmt::format("{}{}", legal.empty() ? "" : " or ", width);
+    int64_t count = width / bytes;
+    // Rule C1: what a lane moves is contiguous in global memory, in its registers and in shared memory.
+    if (count < 1 || count > contiguous || count > elements)
+      continue;
+    std::vector<int> bits = layout::contiguousRegisterBits(offsets, count);
+    bool areLowest = true;
+    for (auto [number, bit] : llvm::enumerate(bits))
+      areLowest &= bit == int(number);
+    if (!areLowest)
+      continue;
+    // Rule C2: padding comes between what whole warps write.
+    if (llvm::any_of(copy.memory.getIntervals(), [&](int64_t interval) { return interval < count * lanes; })) {
+      why = fmt::format("rule C2: a warp writes {} contiguous elements, and there is padding after each {}",
+                        count * lanes, *llvm::min_element(copy.memory.getIntervals()));
+      continue;
+    }
+    // Rule C3: the lanes of a warp fill contiguous bytes; they may change places.
+    if (std::optional<DirectCopy> plan = planByWarps(offsets, count, lanes))
+      return plan;
+    why = fmt::format("rule C3: the {} lanes of a warp do not write {} contiguous bytes", lanes, lanes * width);
+  }
+  if (legal.empty())
+    why = "the chip has no such copies";
+  else if (why.empty())
+    why =
+        fmt::format("rule C1: a lane has {} contiguous bytes of global memory, {} of them contiguous in shared memory, "
+                    "and moves {} at once on this chip",
+                    elements * bytes, std::min(contiguous, elements) * bytes, legal);
+  return std::nullopt;
+}
+
+//===-- Waits ----------------------------------------------------------------------------------------------------===//
+
+int64_t simt::instructionsOfCopy(Operation *op, BlockShape block) {
+  auto count = [&](Type tile, int64_t elements) -> int64_t {
+    const LinearLayout &layout = layoutOf(tile);
+    if (block.copies(layout))
+      return 0;
+    return (layout.inputSize(Dim::Register) >> llvm::popcount(layout.freeBits(Dim::Register))) / elements;
+  };
+  if (auto copy = dyn_cast<AsyncCopyOp>(op))
+    return copy.getMask() && copy.getKeeps() ? 0 : count(copy.getPointers().getType(), int64_t(copy.getElements()));
+  auto copy = cast<AsyncBufferCopyOp>(op);
+  return count(copy.getOffsets().getType(), int64_t(copy.getElements()));
+}
+
+namespace {
+
+/// For each number of groups the instructions issued since the group before that many was closed, on the path with the
+/// fewest.
+struct InFlight {
+  static constexpr size_t groups = 16;
+  static constexpr int64_t most = 63; ///< that a wait can name
+  std::array<int64_t, groups> since;
+
+  InFlight() { since.fill(most); } // nothing must be over
+  void copy(int64_t instructions) {
+    for (int64_t &count : since)
+      count = std::min(most, count + instructions);
+  }
+  void commit() {
+    std::copy_backward(since.begin(), since.end() - 1, since.end());
+    since[0] = 0;
+  }
+  bool join(const InFlight &other) {
+    bool changed = false;
+    for (size_t i = 0; i < groups; ++i) {
+      changed |= other.since[i] < since[i];
+      since[i] = std::min(since[i], other.since[i]);
+    }
+    return changed;
+  }
+};
+
+class WaitCounter {
+public:
+  explicit WaitCounter(BlockShape block) : block(block) {}
+
+  void run(triton::FuncOp function) {
+    DenseMap<Block *, InFlight> entering;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Block &each : function.getBody()) {
+        InFlight state = entering[&each];
+        visit(each, state);
+        for (Block *next : each.getSuccessors())
+          changed |= entering[next].join(state);
+      }
+    }
+  }
+
+private:
+  void visit(Block &each, InFlight &state) {
+    for (Operation &op : each)
+      visit(&op, state);
+  }
+
+  void visit(Operation *op, InFlight &state) {
+    if (isa<AsyncCopyOp, AsyncBufferCopyOp>(op))
+      return state.copy(instructionsOfCopy(op, block));
+    if (isa<AsyncCommitOp>(op))
+      return state.commit();
+    if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+      size_t pending = std::min<size_t>(wait.getPending(), InFlight::groups - 1);
+      int64_t count = state.since[pending];
+      if (known.insert(wait).second || int64_t(*wait.getInstructions()) > count)
+        wait.setInstructions(uint64_t(count));
+      return;
+    }
+    if (isa<scf::IfOp>(op)) {
+      InFlight before = state, after = before;
+      bool isFirst = true;
+      for (Region &region : op->getRegions()) {
+        InFlight side = before;
+        if (!region.empty())
+          visit(region.front(), side);
+        if (std::exchange(isFirst, false))
+          after = side;
+        else
+          after.join(side);
+      }
+      state = after;
+    } else if (isa<scf::ForOp, scf::WhileOp>(op)) {
+      InFlight leaving = state;
+      for (bool changed = true; changed;) {
+        InFlight turn = state;
+        for (Region &region : op->getRegions()) {
+          visit(region.front(), turn);
+          if (isa<scf::WhileOp>(op) && region.getRegionNumber() == 0)
+            leaving = turn;
+        }
+        changed = state.join(turn);
+      }
+      if (isa<scf::ForOp>(op))
+        leaving = state;
+      state = leaving;
+    }
+  }
+
+  BlockShape block;
+  llvm::DenseSet<Operation *> known;
+};
+
+} // namespace
+
+void simt::countWaits(ModuleOp module, BlockShape block) {
+  for (auto function : module.getOps<triton::FuncOp>())
+    WaitCounter(block).run(function);
+}

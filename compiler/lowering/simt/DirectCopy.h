@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies from global memory straight to shared memory, as AMD's chips do them: by one instruction a warp writes
+// contiguous bytes, lane after lane, from one address on that all its lanes share. How a copy is made of such
+// instructions, or why it cannot be, and how many may be in flight after a wait.
+#pragma once
+#include "compiler/lowering/simt/GlobalOrder.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+
+namespace heddle::simt {
+
+class GpuTarget;
+
+/// A copy of a tile to a memory object.
+struct CopiedTile {
+  mlir::RankedTensorType tile; ///< of addresses, with a layout
+  SharedType memory;
+  mlir::Type element; ///< of the memory
+};
+
+struct DirectCopy {
+  int64_t elements = 0; ///< that a lane moves by one instruction
+  /// (register, warp) -> offset of what the warp's first lane writes.
+  layout::LinearLayout first;
+  /// (register, lane, warp) -> the lane that has the address of what this lane writes; where the memory is swizzled
+  /// lanes take each other's.
+  layout::LinearLayout source;
+  bool usesOtherLanes = false;
+};
+
+/// The instructions for a copy whose addresses are contiguous for at most `elements` registers, the widest that the
+/// chip has; nothing, and `why`, with a rule of docs/gfx9.md, where there are none.
+std::optional<DirectCopy> planDirectCopy(const CopiedTile &copy, int64_t elements, const GpuTarget &target,
+                                         std::string &why);
+
+/// How many instructions each thread executes for certain to copy what `op` (an async copy) copies: 0 where some may
+/// skip them.
+int64_t instructionsOfCopy(mlir::Operation *op, BlockShape block);
+
+/// Says on each wait for groups how many instructions of copies may be in flight after it: on no path are more issued
+/// since the youngest group that must be over. Other instructions that the chip counts make the wait longer, never
+/// shorter. For chips that count instructions; run when nothing moves copies or waits any more.
+void countWaits(mlir::ModuleOp module, BlockShape block);
+
+} // namespace heddle::simt
