@@ -30,6 +30,7 @@ private:
   LogicalResult lower(MatrixDotOp op);
   void lower(triton::PrintOp op);
   void tellAll(Operation *op, Type accessed);
+  void sinkReads();
   Value constant(RankedTensorType tile, int64_t value);
   Value asIndex(Value tile);
   int64_t freeBytes();
@@ -200,6 +201,36 @@ LogicalResult ExchangeLowering::lower(Operation *op) {
   return status;
 }
 
+/// Whether a read of a ring may go past `op`, which accesses scratch memory or no shared memory at all.
+static bool leavesRings(Operation *op) {
+  auto isScratch = [](Value memory) {
+    auto alloc = memory.getDefiningOp<AllocOp>();
+    return alloc && alloc.getScratch();
+  };
+  if (auto store = dyn_cast<StoreSharedOp>(op))
+    return isScratch(store.getRing());
+  return isMemoryEffectFree(op) || isa<AllocOp, GlobalLoadOp, LoadSharedOp>(op);
+}
+
+// What matmuls read from a ring is read where they stand, not before an exchange: until then it would live in
+// registers.
+void ExchangeLowering::sinkReads() {
+  SmallVector<LoadSharedOp> loads;
+  function.walk([&](LoadSharedOp load) { loads.push_back(load); });
+  for (LoadSharedOp load : loads) {
+    auto dot = load.getTile().hasOneUse() ? dyn_cast<MatrixDotOp>(*load.getTile().user_begin()) : MatrixDotOp();
+    if (!dot || !load.getStage() || dot->getBlock() != load->getBlock())
+      continue;
+    bool mayMove = true, passesExchange = false;
+    for (Operation *between = load->getNextNode(); between != dot; between = between->getNextNode()) {
+      mayMove &= leavesRings(between);
+      passesExchange |= isa<StoreSharedOp>(between);
+    }
+    if (mayMove && passesExchange)
+      load->moveBefore(dot);
+  }
+}
+
 LogicalResult ExchangeLowering::run() {
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) { ops.push_back(op); });
@@ -211,6 +242,7 @@ LogicalResult ExchangeLowering::run() {
     if (!isDivergent && failed(lower(op)))
       return failure();
   }
+  sinkReads();
   return success();
 }
 
