@@ -95,6 +95,9 @@ LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
   }
   if (!found)
     return emitError(unknown) << "no kernel `" << wanted << "`; there is " << listKernels(kernels);
+  for (triton::FuncOp kernel : kernels) // the passes that drop functions nobody calls may lie before `--from`
+    if (kernel.isPrivate() && SymbolTable::symbolKnownUseEmpty(kernel, module))
+      kernel.erase();
   return success();
 }
 

@@ -101,6 +101,8 @@ def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
     int64_t padded(int64_t offset) const;
     /// Coordinates of the layout's tile -> offset.
     ::heddle::layout::LinearLayout placeOf() const;
+    /// (register, lane, warp) -> (offset, part) of a tile with this layout, which may be a part of the layout's tile.
+    ::heddle::layout::LinearLayout offsetsOf(const ::heddle::layout::LinearLayout &registers) const;
   }];
 }
 

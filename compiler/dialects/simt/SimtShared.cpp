@@ -47,6 +47,10 @@ LinearLayout SharedType::placeOf() const {
   return getLayout().pseudoinvert();
 }
 
+LinearLayout SharedType::offsetsOf(const LinearLayout &registers) const {
+  return LinearLayout(registers.inputs(), getLayout().outputs()).invertAndCompose(getLayout());
+}
+
 /// The shape of the tile that the layout is of.
 static SmallVector<int64_t> layoutShape(const LinearLayout &layout) {
   SmallVector<int64_t> shape;
@@ -235,7 +239,7 @@ LogicalResult LoadSharedOp::verify() {
   if (ring.getParts() == 1)
     return success();
   // Rule S45: registers alone say to which part an element belongs.
-  if (!layoutOf(tile).invertAndCompose(ring.getLayout()).sublayoutIsZero({Dim::Lane, Dim::Warp}, {Dim::Register}))
+  if (!ring.offsetsOf(layoutOf(tile)).sublayoutIsZero({Dim::Lane, Dim::Warp}, {Dim::Register}))
     return emitOpError() << "reads a part of " << tile << " whose threads have elements of several parts";
   return success();
 }
@@ -326,8 +330,7 @@ static LogicalResult verifyCopy(Operation *op, const CopyShape &copy) {
     return op->emitOpError() << "copies 4, 8 or 16 bytes at once, not " << copy.elements << " elements of "
                              << copy.element;
   // Rule S8: which are neighbours, in registers as in the stage.
-  const LinearLayout &layout = layoutOf(copy.tile), &whole = copy.ring.getLayout();
-  LinearLayout offsets = LinearLayout(layout.inputs(), whole.outputs()).invertAndCompose(whole);
+  LinearLayout offsets = copy.ring.offsetsOf(layoutOf(copy.tile));
   for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
     for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
       int64_t offset = offsets.basis(in, bit, Dim::Offset);

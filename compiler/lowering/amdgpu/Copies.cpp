@@ -12,7 +12,8 @@ using namespace heddle::amdgpu;
 llvm::SmallVector<int64_t> AmdTarget::directCopyBytes() const {
   llvm::SmallVector<int64_t> bytes;
   for (int bits : chip.sharedCopies.laneBits)
-    bytes.push_back(bits / 8);
+    if (llvm::isPowerOf2_32(uint32_t(bits))) // 96 bits take 128 in LDS
+      bytes.push_back(bits / 8);
   llvm::sort(bytes, std::greater());
   return bytes;
 }

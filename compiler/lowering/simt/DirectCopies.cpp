@@ -2,6 +2,7 @@
 // Copies from global memory straight to shared memory, by instructions of whole warps (DirectCopy.h).
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
+#include <fmt/format.h>
 
 using namespace mlir;
 using namespace heddle;
@@ -9,19 +10,23 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 
 // Lanes that write for another one take its address, and its mask.
-void ThreadEmitter::eachDirectCopy(Operation *op, const CopiedTile &copy, int64_t elements, const Memory &memory,
+void ThreadEmitter::eachDirectCopy(Operation *op, Type addresses, int64_t elements, const Memory &memory,
                                    llvm::function_ref<void(const DirectStep &)> body) {
   if (divergent)
     return (void)refuse(op, "it stands in a branch that not all threads take");
+  const LinearLayout &layout = layoutOf(addresses);
   std::string why;
-  std::optional<DirectCopy> plan = planDirectCopy(copy, elements, target, why);
+  std::optional<DirectCopy> plan = planDirectCopy(layout, memory.type, elements, target, why);
+  int64_t bytes = memory.type.getElementBytes();
+  if (plan && plan->elements != elements)
+    why = fmt::format("rule C1: it moves {} bytes of each lane at once; the widest that fits here on this chip is {}",
+                      elements * bytes, plan->elements * bytes);
   if (!plan || plan->elements != elements)
-    return (void)refuse(op, plan ? "the chip copies " + llvm::Twine(plan->elements) + " elements at once" : why);
+    return (void)refuse(op, why);
   int64_t span = elements * target.lanesPerWarp();
   if (memory.offset && possibleBits(memory.offset) & uint64_t(span - 1))
     return (void)refuse(op, "rule C4: it copies to a part of a memory object that does not begin at a multiple of " +
                                 llvm::Twine(span) + " elements, which a warp writes");
-  const LinearLayout &layout = layoutOf(copy.tile);
   when(isOwner(layout), {},
        [&]() -> Values {
          for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); reg += elements) {
@@ -40,7 +45,6 @@ void ThreadEmitter::eachDirectCopy(Operation *op, const CopiedTile &copy, int64_
 }
 
 void ThreadEmitter::emitDirectCopy(AsyncCopyOp op) {
-  auto tile = cast<RankedTensorType>(op.getPointers().getType());
   SharedType memory = op.getRing().getType();
   const Values &pointers = of(op.getPointers());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
@@ -58,14 +62,13 @@ void ThreadEmitter::emitDirectCopy(AsyncCopyOp op) {
          },
          {});
   };
-  eachDirectCopy(op, {tile, memory, memory.getElementType()}, int64_t(op.getElements()),
-                 memoryAt(op.getRing(), op.getStage()), step);
+  eachDirectCopy(op, op.getPointers().getType(), int64_t(op.getElements()), memoryAt(op.getRing(), op.getStage()),
+                 step);
 }
 
 void ThreadEmitter::emitBufferCopy(AsyncBufferCopyOp op) {
   if (!target.hasBuffers())
     return (void)refuse(op, "the chip has no buffer instructions");
-  auto tile = cast<RankedTensorType>(op.getOffsets().getType());
   SharedType memory = op.getRing().getType();
   const Values &offsets = of(op.getOffsets());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
@@ -75,6 +78,5 @@ void ThreadEmitter::emitBufferCopy(AsyncBufferCopyOp op) {
     target.copyBufferDirectly(b, step.shared, place, int64_t(op.getElements()) * memory.getElementBytes(),
                               op.getCache());
   };
-  eachDirectCopy(op, {tile, memory, memory.getElementType()}, int64_t(op.getElements()),
-                 memoryAt(op.getRing(), op.getStage()), step);
+  eachDirectCopy(op, op.getOffsets().getType(), int64_t(op.getElements()), memoryAt(op.getRing(), op.getStage()), step);
 }

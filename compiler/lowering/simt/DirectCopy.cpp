@@ -2,7 +2,6 @@
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/GpuTarget.h"
-#include "compiler/lowering/simt/SharedAccesses.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <fmt/format.h>
 
@@ -53,43 +52,57 @@ static std::optional<DirectCopy> planByWarps(const LinearLayout &offsets, int64_
   return copy;
 }
 
-std::optional<DirectCopy> simt::planDirectCopy(const CopiedTile &copy, int64_t elements, const GpuTarget &target,
-                                               std::string &why) {
-  const LinearLayout &layout = layoutOf(copy.tile), &whole = copy.memory.getLayout();
-  LinearLayout offsets = LinearLayout(layout.inputs(), whole.outputs()).invertAndCompose(whole);
-  int64_t bytes = copy.memory.getElementBytes(), lanes = target.lanesPerWarp();
-  std::string legal;
-  int64_t contiguous = int64_t(1) << layout::contiguousRegisterBits(offsets, elements).size();
-  for (int64_t width : target.directCopyBytes()) {
-    legal += fmt::format("{}{}", legal.empty() ? "" : " or ", width);
-    int64_t count = width / bytes;
-    // Rule C1: what a lane moves is contiguous in global memory, in its registers and in shared memory.
-    if (count < 1 || count > contiguous || count > elements)
-      continue;
-    std::vector<int> bits = layout::contiguousRegisterBits(offsets, count);
-    bool areLowest = true;
-    for (auto [number, bit] : llvm::enumerate(bits))
-      areLowest &= bit == int(number);
-    if (!areLowest)
-      continue;
-    // Rule C2: padding comes between what whole warps write.
-    if (llvm::any_of(copy.memory.getIntervals(), [&](int64_t interval) { return interval < count * lanes; })) {
-      why = fmt::format("rule C2: a warp writes {} contiguous elements, and there is padding after each {}",
-                        count * lanes, *llvm::min_element(copy.memory.getIntervals()));
-      continue;
-    }
-    // Rule C3: the lanes of a warp fill contiguous bytes; they may change places.
-    if (std::optional<DirectCopy> plan = planByWarps(offsets, count, lanes))
-      return plan;
-    why = fmt::format("rule C3: the {} lanes of a warp do not write {} contiguous bytes", lanes, lanes * width);
+namespace {
+
+struct Width {
+  int64_t bytes;      ///< that an instruction moves for each lane
+  int64_t elements;   ///< neighbours of a lane in global memory
+  int64_t contiguous; ///< of them in its lowest registers and in shared memory
+  int64_t lanes;
+};
+
+} // namespace
+
+static std::optional<DirectCopy> planOfWidth(const LinearLayout &offsets, SharedType memory, Width width,
+                                             std::string &reason) {
+  int64_t element = memory.getElementBytes(), count = width.bytes / element;
+  if (count < 1 || count > width.contiguous) {
+    reason =
+        fmt::format("rule C1: a lane has {} contiguous bytes of global memory, {} of them contiguous in shared memory",
+                    width.elements * element, width.contiguous * element);
+    return std::nullopt;
   }
-  if (legal.empty())
-    why = "the chip has no such copies";
-  else if (why.empty())
-    why =
-        fmt::format("rule C1: a lane has {} contiguous bytes of global memory, {} of them contiguous in shared memory, "
-                    "and moves {} at once on this chip",
-                    elements * bytes, std::min(contiguous, elements) * bytes, legal);
+  auto least = llvm::min_element(memory.getIntervals());
+  if (memory.isPadded() && *least < count * width.lanes) {
+    reason = fmt::format("rule C2: a warp writes {} contiguous elements, and there is padding after each {}",
+                         count * width.lanes, *least);
+    return std::nullopt;
+  }
+  std::optional<DirectCopy> plan = planByWarps(offsets, count, width.lanes);
+  if (!plan)
+    reason = fmt::format("rule C3: the {} lanes of a warp do not write {} contiguous bytes", width.lanes,
+                         width.lanes * width.bytes);
+  return plan;
+}
+
+std::optional<DirectCopy> simt::planDirectCopy(const LinearLayout &addresses, SharedType memory, int64_t elements,
+                                               const GpuTarget &target, std::string &why) {
+  LinearLayout offsets = memory.offsetsOf(addresses);
+  int64_t lanes = target.lanesPerWarp();
+  std::vector<int> bits = layout::contiguousRegisterBits(offsets, elements);
+  int64_t contiguous = 1; // the lowest registers
+  for (size_t bit = 0; bit < bits.size() && bits[bit] == int(bit); ++bit)
+    contiguous *= 2;
+  why = "the chip has no copies straight to shared memory";
+  std::string reasons;
+  for (int64_t width : target.directCopyBytes()) {
+    std::string reason;
+    std::optional<DirectCopy> plan = planOfWidth(offsets, memory, {width, elements, contiguous, lanes}, reason);
+    if (plan)
+      return plan;
+    reasons += fmt::format("{}by {} bytes for each lane, {}", reasons.empty() ? "" : "; ", width, reason);
+    why = reasons;
+  }
   return std::nullopt;
 }
 
@@ -141,6 +154,10 @@ public:
   explicit WaitCounter(BlockShape block) : block(block) {}
 
   void run(triton::FuncOp function) {
+    function.walk([&](AsyncWaitOp wait) {
+      if (!wait.getInstructions())
+        open.insert(wait);
+    });
     DenseMap<Block *, InFlight> entering;
     for (bool changed = true; changed;) {
       changed = false;
@@ -165,9 +182,8 @@ private:
     if (isa<AsyncCommitOp>(op))
       return state.commit();
     if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
-      size_t pending = std::min<size_t>(wait.getPending(), InFlight::groups - 1);
-      int64_t count = state.since[pending];
-      if (known.insert(wait).second || int64_t(*wait.getInstructions()) > count)
+      int64_t count = state.since[std::min<size_t>(wait.getPending(), InFlight::groups - 1)];
+      if (open.contains(wait) && int64_t(wait.getInstructions().value_or(InFlight::most)) >= count)
         wait.setInstructions(uint64_t(count));
       return;
     }
@@ -202,7 +218,7 @@ private:
   }
 
   BlockShape block;
-  llvm::DenseSet<Operation *> known;
+  llvm::DenseSet<Operation *> open; ///< waits that name no instructions themselves
 };
 
 } // namespace

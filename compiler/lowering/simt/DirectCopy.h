@@ -11,13 +11,6 @@ namespace heddle::simt {
 
 class GpuTarget;
 
-/// A copy of a tile to a memory object.
-struct CopiedTile {
-  mlir::RankedTensorType tile; ///< of addresses, with a layout
-  SharedType memory;
-  mlir::Type element; ///< of the memory
-};
-
 struct DirectCopy {
   int64_t elements = 0; ///< that a lane moves by one instruction
   /// (register, warp) -> offset of what the warp's first lane writes.
@@ -28,10 +21,10 @@ struct DirectCopy {
   bool usesOtherLanes = false;
 };
 
-/// The instructions for a copy whose addresses are contiguous for at most `elements` registers, the widest that the
-/// chip has; nothing, and `why`, with a rule of docs/gfx9.md, where there are none.
-std::optional<DirectCopy> planDirectCopy(const CopiedTile &copy, int64_t elements, const GpuTarget &target,
-                                         std::string &why);
+/// The instructions for a copy of a tile of `addresses`, contiguous for at most `elements` registers, to `memory`: the
+/// widest that the chip has; nothing, and `why`, with a rule of docs/gfx9.md, where there are none.
+std::optional<DirectCopy> planDirectCopy(const layout::LinearLayout &addresses, SharedType memory, int64_t elements,
+                                         const GpuTarget &target, std::string &why);
 
 /// How many instructions each thread executes for certain to copy what `op` (an async copy) copies: 0 where some may
 /// skip them.
@@ -39,7 +32,8 @@ int64_t instructionsOfCopy(mlir::Operation *op, BlockShape block);
 
 /// Says on each wait for groups how many instructions of copies may be in flight after it: on no path are more issued
 /// since the youngest group that must be over. Other instructions that the chip counts make the wait longer, never
-/// shorter. For chips that count instructions; run when nothing moves copies or waits any more.
+/// shorter. Waits that name instructions already stay. For chips that count instructions; run when nothing moves copies
+/// or waits any more.
 void countWaits(mlir::ModuleOp module, BlockShape block);
 
 } // namespace heddle::simt

@@ -11,11 +11,11 @@ Value simt::makeScratch(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, Type e
   return AllocOp::create(b, SharedType::get(b.getContext(), 1, shape, element, layout), /*scratch=*/true);
 }
 
-Value simt::exchange(ImplicitLocOpBuilder &b, Value tile, const LinearLayout &layout) {
+Value simt::exchange(ImplicitLocOpBuilder &b, Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   Value memory = makeScratch(b, type.getShape(), type.getElementType(), rowMajor(type.getShape()));
   StoreSharedOp::create(b, tile, memory, Value());
-  return LoadSharedOp::create(b, withLayout(type, layout), memory, Value(), Value());
+  return LoadSharedOp::create(b, type, memory, Value(), Value());
 }
 
 Value simt::exchangeScalar(ImplicitLocOpBuilder &b, Value scalar, BlockShape block) {
@@ -23,7 +23,7 @@ Value simt::exchangeScalar(ImplicitLocOpBuilder &b, Value scalar, BlockShape blo
                             LinearLayout::zeros1D(block.lanes, Dim::Lane, Dim::Dim0) *
                             LinearLayout::zeros1D(block.warps, Dim::Warp, Dim::Dim0);
   auto type = withLayout(RankedTensorType::get({1}, scalar.getType()), everywhere);
-  Value all = exchange(b, triton::SplatOp::create(b, type, scalar), everywhere);
+  Value all = exchange(b, triton::SplatOp::create(b, type, scalar));
   return triton::UnsplatOp::create(b, scalar.getType(), all);
 }
 

@@ -38,8 +38,8 @@ int lanesThatShare(const layout::LinearLayout &layout, int axis, bool staysShare
 /// Scratch memory for a tile of this shape and element type.
 mlir::Value makeScratch(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Type element,
                         const layout::LinearLayout &layout);
-/// A tile through row-major scratch memory: what its owners hold, in all threads that hold a tile of `layout`.
-mlir::Value exchange(mlir::ImplicitLocOpBuilder &b, mlir::Value tile, const layout::LinearLayout &layout);
+/// A tile through row-major scratch memory: what the owners of its elements hold, in all threads.
+mlir::Value exchange(mlir::ImplicitLocOpBuilder &b, mlir::Value tile);
 /// A scalar that one thread has, in all.
 mlir::Value exchangeScalar(mlir::ImplicitLocOpBuilder &b, mlir::Value scalar, BlockShape block);
 /// Whether nobody reads results of `op` but stores to memory objects, which owners do. Scalars go there as splats.

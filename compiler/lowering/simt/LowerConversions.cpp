@@ -33,14 +33,10 @@ static void throughShared(ConvertLayoutOp op, int banks) {
   const LinearLayout &source = layoutOf(from);
   auto bits = int(memoryBits(from.getElementType()));
   layout::ScratchLayout scratch = layout::chooseScratch(source, layoutOf(to), bits, banks);
-  LinearLayout places = scratch.layout.reshapeOutputs(source.outputs());
+  std::vector<LinearLayout::Input> inputs = scratch.layout.reshapeOutputs(source.outputs()).inputs();
   if (scratch.repetitions() == 1)
-    places = places.sublayout({Dim::Offset}, [&] {
-      std::vector<Dim> dims;
-      for (const LinearLayout::Output &out : places.outputs())
-        dims.push_back(out.dim);
-      return dims;
-    }());
+    llvm::erase_if(inputs, [](const LinearLayout::Input &input) { return input.dim == Dim::Register; });
+  LinearLayout places(inputs, source.outputs());
   Value result;
   for (int64_t part = 0; part < scratch.repetitions(); ++part) {
     Value memory = makeScratch(b, from.getShape(), from.getElementType(), places);

@@ -122,8 +122,9 @@ LogicalResult ExchangeLowering::lower(MatrixDotOp op) {
   while (bytes(a) + bytes(bb) > most && depth > 1)
     depth /= 2;
   if (bytes(a) + bytes(bb) > most)
-    return op.emitOpError() << "needs " << bytes(a) + bytes(bb) << " bytes of shared memory for a column of " << a
-                            << " and a row of " << bb << "; the chip has " << most << " for them: take smaller tiles";
+    return op.emitOpError() << "needs " << bytes(a) + bytes(bb) << " bytes of shared memory for a column of "
+                            << a.cloneWithEncoding({}) << " and a row of " << bb.cloneWithEncoding({})
+                            << "; the chip has " << most << " for them: take smaller tiles";
   Type element = d.getElementType(),
        computed = isa<IntegerType>(element) || element.isF64() ? element : Type(b.getF32Type());
   Value sum = op.getC();
@@ -168,8 +169,7 @@ void ExchangeLowering::tellAll(Operation *op, Type accessed) {
   b.setInsertionPointAfter(op);
   Value result = op->getResult(0);
   SmallVector<OpOperand *> uses = llvm::to_vector(llvm::make_pointer_range(result.getUses()));
-  Value all = isa<RankedTensorType>(result.getType()) ? exchange(b, result, layoutOf(result.getType()))
-                                                      : exchangeScalar(b, result, block);
+  Value all = isa<RankedTensorType>(result.getType()) ? exchange(b, result) : exchangeScalar(b, result, block);
   for (OpOperand *use : uses)
     use->set(all);
 }

@@ -28,9 +28,13 @@ bool SharedPart::mayOverlap(const SharedPart &other) const {
   return true;
 }
 
-std::tuple<void *, uint8_t, void *, int64_t, int64_t> SharedPart::key() const {
+bool SharedPart::isSame(const SharedPart &other) const {
+  return object && kind != Whole && !isPartOfTile && key() == other.key();
+}
+
+std::tuple<void *, uint8_t, void *, int64_t, int64_t, bool> SharedPart::key() const {
   auto pointerOf = [](Operation *op) { return static_cast<void *>(op); };
-  return {pointerOf(object), kind, pointerOf(loop), number, modulus};
+  return {pointerOf(object), kind, pointerOf(loop), number, modulus, isPartOfTile};
 }
 
 /// The tile of the ring `object` that a number of it tells.
@@ -55,16 +59,23 @@ static SharedPart tileOf(AllocOp object, Value number) {
 SharedPart simt::partOf(Value memory, Value stage) {
   Value number = stage;
   bool isOfRing = true; // numbers are those of the object's tiles
+  bool isPartOfTile = false;
   while (Operation *op = memory.getDefiningOp()) {
-    if (auto object = dyn_cast<AllocOp>(op))
-      return number && isOfRing ? tileOf(object, number) : SharedPart{object};
+    if (auto object = dyn_cast<AllocOp>(op)) {
+      bool isTile = isOfRing && (number || object.getRing().getType().getStages() == 1);
+      SharedPart part = isTile ? tileOf(object, number) : SharedPart{object};
+      part.isPartOfTile = isPartOfTile;
+      return part;
+    }
     if (auto index = dyn_cast<IndexOp>(op)) {
       isOfRing &= !number;
       number = index.getStage();
     } else if (auto view = dyn_cast<ViewOp>(op)) {
       SharedType from = view.getSource().getType(), to = view.getResult().getType();
       isOfRing &= !number || (from.getTileBytes() == to.getTileBytes() && from.getStages() == to.getStages());
-    } else if (!isa<SubsliceOp>(op)) {
+    } else if (isa<SubsliceOp>(op)) {
+      isPartOfTile = true;
+    } else {
       break;
     }
     memory = op->getOperand(0);

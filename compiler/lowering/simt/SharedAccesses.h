@@ -13,9 +13,11 @@ struct SharedPart {
   enum Kind : uint8_t { Whole, Tile, Turn } kind = Whole;
   mlir::scf::ForOp loop = {};
   int64_t number = 0, modulus = 1; ///< of a turn: (iteration + number) mod modulus
+  bool isPartOfTile = false;       ///< by a subslice
 
   bool mayOverlap(const SharedPart &other) const;
-  std::tuple<void *, uint8_t, void *, int64_t, int64_t> key() const;
+  bool isSame(const SharedPart &other) const; ///< the whole of the same tile, for certain
+  std::tuple<void *, uint8_t, void *, int64_t, int64_t, bool> key() const;
 };
 /// Of the memory that an operation of this level is given; `stage` may be null.
 SharedPart partOf(mlir::Value memory, mlir::Value stage);

@@ -205,16 +205,11 @@ Value ThreadEmitter::elementPointer(const Memory &memory, const LinearLayout &of
   return constant ? sharedPointer(pointer, i32(memory.type.padded(constant) * bytes)) : pointer;
 }
 
-/// As `layout`, of a tile of which it holds a part.
-static layout::LinearLayout within(const layout::LinearLayout &layout, const layout::LinearLayout &whole) {
-  return {layout.inputs(), whole.outputs()};
-}
-
 void ThreadEmitter::emitStoreShared(StoreSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   Type element = tile.getElementType();
-  const LinearLayout &layout = layoutOf(tile), &whole = op.getRing().getType().getLayout();
-  LinearLayout offsets = within(layout, whole).invertAndCompose(whole);
+  const LinearLayout &layout = layoutOf(tile);
+  LinearLayout offsets = op.getRing().getType().offsetsOf(layout);
   Memory memory = memoryAt(op.getRing(), op.getStage());
   std::vector<int> together = layout::contiguousRegisterBits(offsets, memory.mostContiguous);
   const Values &values = of(op.getTile());
@@ -285,9 +280,8 @@ void ThreadEmitter::emitLoadShared(LoadSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   int64_t bits = memoryType(tile.getElementType()).getIntOrFloatBitWidth();
   auto read = std::make_shared<SharedRead>();
-  const LinearLayout &whole = op.getRing().getType().getLayout();
   read->memory = memoryAt(op.getRing(), op.getStage());
-  read->offsets = within(layoutOf(tile), whole).invertAndCompose(whole);
+  read->offsets = op.getRing().getType().offsetsOf(layoutOf(tile));
   read->part = int64_t(op.getPart());
   bool isInParts = read->offsets.hasOutput(Dim::Register);
   auto scratch = op.getRing().getDefiningOp<AllocOp>();
@@ -351,7 +345,7 @@ void ThreadEmitter::emitAsyncCopy(AsyncCopyOp op) {
   auto tile = cast<RankedTensorType>(op.getPointers().getType());
   const LinearLayout &layout = layoutOf(tile);
   SharedType ring = op.getRing().getType();
-  LinearLayout offsets = layout.invertAndCompose(ring.getLayout());
+  LinearLayout offsets = ring.offsetsOf(layout);
   int64_t elements = int64_t(op.getElements()), elementBytes = ring.getElementType().getIntOrFloatBitWidth() / 8;
   const Values &pointers = of(op.getPointers());
   Values masks = op.getMask() ? of(op.getMask()) : Values();

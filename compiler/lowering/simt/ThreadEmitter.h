@@ -31,8 +31,6 @@
 
 namespace heddle::simt {
 
-struct CopiedTile;
-
 class ThreadEmitter {
 public:
   ThreadEmitter(triton::FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel);
@@ -57,7 +55,7 @@ private:
   void emitBranch(mlir::Operation *op);
   void emitBarrier(mlir::Operation *op);
   void emitAsyncWait(AsyncWaitOp op);
-  /// Refuses what takes an exchange among threads if `isLowered` is not so: a pass before this one replaces it.
+  /// Refuses `op`, which takes an exchange among threads that `pass` should have written. Returns true.
   bool needsPass(mlir::Operation *op, llvm::StringRef pass);
   const Values &of(Value value); ///< what has been emitted for a value of the source
   Value scalar(Value value) { return of(value).front(); }
@@ -219,7 +217,7 @@ private:
     Value shared;                            ///< where the warp writes
     std::function<Value(const Values &)> of; ///< of what its lanes have of a tile what is for this step
   };
-  void eachDirectCopy(mlir::Operation *op, const CopiedTile &copy, int64_t elements, const Memory &memory,
+  void eachDirectCopy(mlir::Operation *op, Type addresses, int64_t elements, const Memory &memory,
                       llvm::function_ref<void(const DirectStep &)> body);
   /// What is read from `op` register by register, when somebody asks for one. Reads as many as one instruction gives.
   Value readShared(LoadSharedOp op, int64_t reg);

@@ -272,7 +272,7 @@ private:
       why = "rule C4: it copies to a part of a memory object";
     else if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat()))
       why = "rule C5: masked elements are to be other values than zero";
-    else if (auto plan = planDirectCopy({tile, to, to.getElementType()}, registersOfAccess(op, tile), target, why))
+    else if (auto plan = planDirectCopy(layoutOf(tile), to, registersOfAccess(op, tile), target, why))
       elements = plan->elements;
     if (!elements)
       op->emitWarning() << "`" << op->getName().getStringRef() << "` goes through registers: " << why;

@@ -7,6 +7,11 @@
 // RUN: %fails2 heddle compile %t/lanes.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/lanes.mlir
 // RUN: sed 's/gfx950/gfx942/' %t/ring.mlir > %t/narrow.mlir
 // RUN: %fails2 heddle compile %t/narrow.mlir --target gfx942 --from place-shared-memory 2>&1 | FileCheck %t/early.mlir --check-prefix=NARROW
+// RUN: heddle-opt %t/unknown.mlir --heddle-insert-barriers --heddle-verify-hazards --heddle-count-waits | FileCheck %t/unknown.mlir
+// RUN: heddle-opt %t/kept.mlir --heddle-count-waits | FileCheck %t/kept.mlir
+// RUN: %fails2 heddle compile %t/pairs.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/pairs.mlir
+// RUN: %fails2 heddle compile %t/padded.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/padded.mlir
+// RUN: %fails2 heddle compile %t/part.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/part.mlir
 
 //--- ring.mlir
 // Two groups ahead: at the wait those of two groups, of 2 instructions each, may be in flight.
@@ -64,7 +69,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 
 //--- early.mlir
 // CHECK: error: 'simt.load_shared' reads bytes of shared memory that 'simt.async_buffer_copy' writes before: `simt.async_wait` and a barrier are missing between them
-// NARROW: error: 'simt.async_buffer_copy' is not lowered for GPU targets: rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
+// NARROW: error: 'simt.async_buffer_copy' is not lowered for GPU targets: {{.*}}rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
 #l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
 !tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
@@ -80,7 +85,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 }
 
 //--- lanes.mlir
-// CHECK: error: 'simt.async_copy' is not lowered for GPU targets: rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
+// CHECK: error: 'simt.async_copy' is not lowered for GPU targets: {{.*}}rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
 #l = #simt.linear<register = [[1]], lane = [[2], [4], [8], [16], [32], [64]], warp = [[128], [256]], shape = [512]>
 !tile = !simt.shared<1 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
 module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
@@ -90,6 +95,88 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
     simt.async_copy %p to %m by 1 : tensor<512x!tt.ptr<f32>, #l>, !tile
     simt.async_commit
     simt.async_wait 0
+    tt.return
+  }
+}
+
+//--- unknown.mlir
+// Whether the tile of the ring is the one that was copied to is not known: the copies are waited for.
+// CHECK: simt.async_buffer_copy
+// CHECK-NEXT: simt.async_commit
+// CHECK-NEXT: simt.async_wait 0 instructions 0
+// CHECK-NEXT: simt.barrier shared
+// CHECK-NEXT: simt.load_shared
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
+!ring = !simt.shared<2 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
+  tt.func public @unknown(%p: !tt.ptr<f32>, %out: !tt.ptr<f32>, %a: i32, %b: i32) {
+    %o = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32, #l>
+    %ring = simt.alloc at 0 : !ring
+    simt.async_buffer_copy %p[%o] to %ring[%a] by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !ring
+    %x = simt.load_shared %ring[%b] : !ring -> tensor<1024xf32, #l>
+    simt.buffer_store %x, %out[%o] by 4 : tensor<1024xf32, #l>, !tt.ptr<f32>, tensor<1024xi32, #l>
+    tt.return
+  }
+}
+
+//--- kept.mlir
+// A wait that counts instructions itself stays what it is; the other may leave the copy of the second group in flight.
+// CHECK: simt.async_wait 1 instructions 0
+// CHECK: simt.async_wait 1 instructions 1
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
+!tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
+  tt.func public @kept(%p: !tt.ptr<f32>) {
+    %o = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32, #l>
+    %m = simt.alloc at 0 : !tile
+    simt.async_buffer_copy %p[%o] to %m by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !tile
+    simt.async_commit
+    simt.async_buffer_copy %p[%o] to %m by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !tile
+    simt.async_commit
+    simt.async_wait 1 instructions 0
+    simt.async_wait 1
+    tt.return
+  }
+}
+
+//--- pairs.mlir
+// CHECK: error: 'simt.async_buffer_copy' is not lowered for GPU targets: by 16 bytes for each lane, rule C1: a lane has 8 contiguous bytes of global memory, 8 of them contiguous in shared memory; by 4 bytes for each lane, rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
+#l = #simt.linear<register = [[1], [256], [512]], lane = [[2], [4], [8], [16], [32], [64]], warp = [[128], [0]], shape = [1024]>
+!tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
+  tt.func public @pairs(%p: !tt.ptr<f32>) {
+    %o = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32, #l>
+    %m = simt.alloc at 0 : !tile
+    simt.async_buffer_copy %p[%o] to %m by 2 : !tt.ptr<f32>, tensor<1024xi32, #l>, !tile
+    tt.return
+  }
+}
+
+//--- padded.mlir
+// CHECK: error: 'simt.async_buffer_copy' is not lowered for GPU targets: {{.*}}rule C2: a warp writes 256 contiguous elements, and there is padding after each 128
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
+!tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]], pad = [128:4]>
+module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
+  tt.func public @padded(%p: !tt.ptr<f32>) {
+    %o = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32, #l>
+    %m = simt.alloc at 0 : !tile
+    simt.async_buffer_copy %p[%o] to %m by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !tile
+    tt.return
+  }
+}
+
+//--- part.mlir
+// Memory is swizzled by bits above those of the part: it begins at offset 264.
+// CHECK: error: 'simt.async_buffer_copy' is not lowered for GPU targets: rule C4: it copies to a part of a memory object that does not begin at a multiple of 256 elements, which a warp writes
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[0], [0]], shape = [256]>
+!tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [264], [512]]>
+!part = !simt.shared<1 * 256xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [264], [512]], of = [1024]>
+module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
+  tt.func public @part(%p: !tt.ptr<f32>, %n: i32) {
+    %o = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32, #l>
+    %m = simt.alloc at 0 : !tile
+    %part = simt.subslice %m[256] : !tile -> !part
+    simt.async_buffer_copy %p[%o] to %part by 4 : !tt.ptr<f32>, tensor<256xi32, #l>, !part
     tt.return
   }
 }

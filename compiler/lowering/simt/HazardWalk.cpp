@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/simt/HazardWalk.h"
+#include "compiler/lowering/simt/DirectCopy.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+/// How long groups, products and instructions are counted; older ones count as that old, and so as in flight for
+/// longer.
+constexpr int oldest = 16, mostIssued = 63;
+
+HazardWalk::HazardWalk(triton::FuncOp function, BlockShape block, Mode mode)
+    : function(function), block(block), order(function, block), uniformity(function), mode(mode) {}
+
+LogicalResult HazardWalk::run() {
+  bool isPlaced = true;
+  function.walk([&](Operation *op) {
+    if (!accessesOf(op).empty())
+      numbers.try_emplace(op, int(numbers.size()));
+    if (GlobalOrder::isAccess(op)) {
+      numbers.try_emplace(op, int(numbers.size()));
+      globals.resize(size_t(numbers.lookup(op)) + 1);
+      globals.back() = order.accessOf(op);
+    }
+    if (auto alloc = dyn_cast<AllocOp>(op); alloc && !alloc.getStart() && isPlaced) {
+      alloc.emitOpError() << "has no place in shared memory: run place-shared-memory first";
+      isPlaced = false;
+    }
+  });
+  return isPlaced ? visitFunction() : failure();
+}
+
+LogicalResult HazardWalk::visitFunction() {
+  DenseMap<Block *, HazardState> entering;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (Block &block : function.getBody()) {
+      HazardState state = entering[&block];
+      if (failed(visitBlock(block, state)))
+        return failure();
+      state.makeStale();
+      for (Block *next : block.getSuccessors()) {
+        HazardState &to = entering[next];
+        size_t before = to.size();
+        to.add(state);
+        grows |= to.size() != before;
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult HazardWalk::visitBlock(Block &block, HazardState &state) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(visit(&op, state)))
+      return failure();
+  return success();
+}
+
+// What reports whether an assertion failed, or a wait ended, asks all threads.
+bool HazardWalk::isBlockBarrier(Operation *op) {
+  return isBarrier(op) || (isa<triton::AssertOp, triton::AtomicPollOp>(op) && !isDivergent(op));
+}
+
+void HazardWalk::synchronise(HazardState &state, Scope scope) {
+  if (scope == Scope::Block)
+    state.global.clear();
+  state.change([&](SharedAccess &access) {
+    access.isOverInWarp |= access.inFlight == SharedAccess::No;
+    return scope == Scope::Warp || access.inFlight != SharedAccess::No;
+  });
+}
+
+// A copy is over when a wait leaves fewer groups than were made since, or no more instructions than were issued since.
+void HazardWalk::visitWait(AsyncWaitOp wait, HazardState &state) {
+  std::optional<uint64_t> instructions = wait.getInstructions();
+  state.change([&](SharedAccess &access) {
+    bool isOver = instructions ? access.issued >= int64_t(*instructions) : access.age > int64_t(wait.getPending());
+    if (access.inFlight == SharedAccess::Copy && isOver)
+      access.inFlight = SharedAccess::No, access.age = access.issued = 0;
+    return true;
+  });
+}
+
+// A barrier orders what is over.
+LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
+  using InFlight = SharedAccess::InFlight;
+  auto grow = [&](InFlight kind) {
+    state.change([&](SharedAccess &access) {
+      access.age += access.inFlight == kind && access.age < oldest;
+      return true;
+    });
+  };
+  if (isa<scf::ForOp, scf::WhileOp>(op))
+    return visitLoop(op, state);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return visitIf(branch, state);
+  if (isa<AsyncCommitOp>(op))
+    grow(SharedAccess::Copy);
+  if (auto wait = dyn_cast<AsyncWaitOp>(op))
+    visitWait(wait, state);
+  if (auto wait = dyn_cast<DotWaitOp>(op))
+    state.change([&](SharedAccess &access) {
+      if (access.inFlight == SharedAccess::Product && access.age >= int64_t(wait.getPending()))
+        access.inFlight = SharedAccess::No, access.age = 0;
+      return true;
+    });
+  if (isa<DotSharedOp>(op))
+    grow(SharedAccess::Product);
+  if (GlobalOrder::isAccess(op) && failed(visitGlobal(op, state)))
+    return failure();
+  SmallVector<SharedAccess, 2> accesses = accessesOf(op);
+  for (SharedAccess &access : accesses) {
+    access.number = numbers.lookup(op);
+    if (failed(visitAccess(access, state)))
+      return failure();
+  }
+  if (isa<AsyncCopyOp, AsyncBufferCopyOp>(op))
+    state.change([&, count = instructionsOfCopy(op, block)](SharedAccess &access) {
+      if (access.inFlight == SharedAccess::Copy)
+        access.issued = int(std::min<int64_t>(mostIssued, access.issued + count));
+      return true;
+    });
+  state.shared.insert(accesses.begin(), accesses.end());
+  if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getShared()) {
+    std::set<std::pair<int, bool>> global = state.global;
+    synchronise(state, Scope::Block);
+    state.global = std::move(global);
+  } else if (barrier || isBlockBarrier(op)) {
+    synchronise(state, isBlockBarrier(op) ? Scope::Block : Scope::Warp);
+  }
+  return success();
+}
+
+Scope HazardWalk::neededBetween(const SharedAccess &earlier, const SharedAccess &later) {
+  if (!(earlier.writes || later.writes) || !earlier.part.mayOverlap(later.part))
+    return Scope::None;
+  auto warpOf = [&](Operation *op) -> const std::optional<layout::LinearLayout> & {
+    auto [known, isNew] = warps.try_emplace(op);
+    if (isNew)
+      known->second = warpOfPlaces(op, block.warps);
+    return known->second;
+  };
+  bool isWithin = block.warps == 1;
+  if (!isWithin && earlier.part.object && earlier.part.object == later.part.object) {
+    std::optional<layout::LinearLayout> before = warpOf(earlier.op);
+    isWithin = before && before == warpOf(later.op);
+  }
+  if (isWithin && earlier.inFlight == SharedAccess::No)
+    return earlier.isOverInWarp ? Scope::None : Scope::Warp;
+  return Scope::Block;
+}
+
+LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
+  const SharedAccess *unordered = nullptr;
+  Scope needed = Scope::None;
+  for (const SharedAccess &earlier : state.shared) {
+    Scope between = neededBetween(earlier, access);
+    if (between == Scope::None)
+      continue;
+    // A program that does not wait for what it reads has a fault. One of which that is not known is waited for.
+    bool isFault = earlier.part.isSame(access.part);
+    if (earlier.inFlight == SharedAccess::Copy && !isFault && mode == Mode::Insert)
+      return failed(insertWaitBefore(access.op, state)) ? failure() : visitAccess(access, state);
+    if (earlier.inFlight == SharedAccess::Copy)
+      return report(earlier, access, "`simt.async_wait` and a barrier are");
+    if (earlier.inFlight == SharedAccess::Product)
+      return report(earlier, access, "`simt.dot_wait` and a barrier are");
+    needed = std::max(needed, between);
+    unordered = &earlier;
+  }
+  if (!unordered)
+    return success();
+  return mode == Mode::Insert ? insertBefore(access.op, state, needed) : report(*unordered, access, "a barrier is");
+}
+
+LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
+  int number = numbers.lookup(op);
+  const GlobalAccess &access = globals[size_t(number)];
+  const GlobalAccess *unordered = nullptr;
+  for (auto [earlier, isStale] : state.global)
+    if (order.needsBarrier(globals[size_t(earlier)], isStale, access))
+      unordered = &globals[size_t(earlier)];
+  if (unordered && !isDivergent(op)) {
+    if (mode == Mode::Try)
+      return failure();
+    if (mode == Mode::Report) {
+      auto error = op->emitOpError() << "accesses global memory that '" << unordered->op->getName().getStringRef()
+                                     << "' may have accessed before in another thread: a barrier is missing between "
+                                     << "them";
+      error.attachNote(unordered->op->getLoc()) << "the access before";
+      return failure();
+    }
+    (void)insertBefore(op, state, Scope::Block);
+  }
+  state.global.insert({number, false});
+  return success();
+}
+
+LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess &later, StringRef missing) {
+  if (mode == Mode::Try)
+    return failure();
+  auto does = [](const SharedAccess &access) { return access.writes ? "writes" : "reads"; };
+  auto error = later.op->emitOpError() << does(later) << " bytes of shared memory that '"
+                                       << earlier.op->getName().getStringRef() << "' " << does(earlier)
+                                       << " before: " << missing << " missing between them";
+  error.attachNote(earlier.op->getLoc()) << "the access before";
+  return failure();
+}
+
+LogicalResult HazardWalk::visitIf(scf::IfOp branch, HazardState &state) {
+  HazardState after = branch.getElseRegion().empty() ? state : HazardState();
+  for (Region &region : branch->getRegions()) {
+    HazardState side = state;
+    if (region.empty())
+      continue;
+    if (failed(visitBlock(region.front(), side)))
+      return failure();
+    after.add(side);
+  }
+  state = std::move(after);
+  return success();
+}
+
+/// Tiles of constant numbers as the loop counts them, where it has such numbers for the same ring.
+void HazardWalk::enterTurns(scf::ForOp loop, HazardState &state) {
+  DenseMap<Operation *, int64_t> turning; // modulus
+  loop.walk([&](Operation *op) {
+    for (const SharedAccess &access : accessesOf(op))
+      if (access.part.kind == SharedPart::Turn && access.part.loop == loop)
+        turning[access.part.object] = access.part.modulus;
+  });
+  state.change([&](SharedAccess &access) {
+    SharedPart &part = access.part;
+    auto found = turning.find(part.object);
+    if (part.kind == SharedPart::Tile && found != turning.end() && part.number < found->second) {
+      part.kind = SharedPart::Turn;
+      part.loop = loop;
+      part.modulus = found->second;
+    }
+    return true;
+  });
+}
+
+// Until another iteration adds nothing to what is outstanding where it begins. What was tile i + c in iteration i is
+// tile i + c - 1 as the next one counts, and any tile when the loop is over.
+LogicalResult HazardWalk::visitLoop(Operation *op, HazardState &state) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  HazardState begin = state, leaving;
+  if (loop)
+    enterTurns(loop, begin);
+  for (size_t before = ~size_t(0); before != begin.size();) {
+    before = begin.size();
+    HazardState iteration = begin;
+    for (Region &region : op->getRegions()) {
+      if (failed(visitBlock(region.front(), iteration)))
+        return failure();
+      if (region.getRegionNumber() == 0)
+        leaving = iteration;
+    }
+    iteration.makeStale();
+    iteration.change([&](SharedAccess &access) {
+      SharedPart &part = access.part;
+      if (loop && part.loop == loop)
+        part.number = (part.number + part.modulus - 1) % part.modulus;
+      return true;
+    });
+    begin.add(iteration);
+  }
+  leaving.makeStale();
+  if (loop)
+    leaving.add(state);
+  leaving.change([&](SharedAccess &access) {
+    if (loop && access.part.loop == loop)
+      access.part = {access.part.object};
+    return true;
+  });
+  state = std::move(leaving);
+  return success();
+}

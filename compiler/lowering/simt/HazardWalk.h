@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Forward over the control flow of a function: the accesses since the last barrier on any path, and what is in flight.
+// One walk inserts barriers (InsertBarriers.cpp), proves that they are enough, or tries whether fewer are.
+#pragma once
+#include "compiler/analysis/Uniformity.h"
+#include "compiler/lowering/simt/GlobalOrder.h"
+#include "compiler/lowering/simt/SharedAccesses.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <set>
+
+namespace heddle::simt {
+
+/// What is not ordered with what comes next.
+struct HazardState {
+  std::set<SharedAccess> shared;
+  std::set<std::pair<int, bool>> global; ///< number, and whether its pointers are those of another iteration
+
+  size_t size() const { return shared.size() + global.size(); }
+  void add(const HazardState &other) {
+    shared.insert(other.shared.begin(), other.shared.end());
+    global.insert(other.global.begin(), other.global.end());
+  }
+  /// `change` returns whether to keep an access.
+  void change(llvm::function_ref<bool(SharedAccess &)> change) {
+    std::set<SharedAccess> result;
+    for (SharedAccess access : shared)
+      if (change(access))
+        result.insert(access);
+    shared = std::move(result);
+  }
+  void makeStale() {
+    std::set<std::pair<int, bool>> result;
+    for (auto [number, isStale] : global)
+      result.insert({number, true});
+    global = std::move(result);
+  }
+};
+
+/// Whose threads synchronise.
+enum class Scope : uint8_t { None, Warp, Block };
+
+class HazardWalk {
+public:
+  /// Whether it inserts barriers, reports where one is missing, or only fails there.
+  enum class Mode : uint8_t { Insert, Report, Try };
+  HazardWalk(triton::FuncOp function, BlockShape block, Mode mode);
+  mlir::LogicalResult run();
+
+  /// Leaves out inserted barriers that others make needless: where a loop comes back to accesses before them.
+  void dropNeedless();
+  /// Makes inserted barriers of the block those for shared memory alone where that is enough.
+  void narrowToShared();
+
+private:
+  mlir::LogicalResult visitFunction();
+  mlir::LogicalResult visit(mlir::Operation *op, HazardState &state);
+  mlir::LogicalResult visitBlock(mlir::Block &block, HazardState &state);
+  mlir::LogicalResult visitIf(mlir::scf::IfOp branch, HazardState &state);
+  mlir::LogicalResult visitLoop(mlir::Operation *op, HazardState &state);
+  mlir::LogicalResult visitAccess(SharedAccess access, HazardState &state);
+  mlir::LogicalResult visitGlobal(mlir::Operation *op, HazardState &state);
+  void visitWait(AsyncWaitOp wait, HazardState &state);
+  void synchronise(HazardState &state, Scope scope);
+  Scope neededBetween(const SharedAccess &earlier, const SharedAccess &later);
+  mlir::LogicalResult report(const SharedAccess &earlier, const SharedAccess &later, llvm::StringRef missing);
+  bool isDivergent(mlir::Operation *op) { return uniformity.isDivergent(op->getBlock()); }
+  bool isBlockBarrier(mlir::Operation *op);
+  void enterTurns(mlir::scf::ForOp loop, HazardState &state);
+
+  //===-- InsertBarriers.cpp -------------------------------------------------------------------------------------===//
+  mlir::LogicalResult insertBefore(mlir::Operation *op, HazardState &state, Scope scope);
+  /// A wait for all copies in flight.
+  mlir::LogicalResult insertWaitBefore(mlir::Operation *op, HazardState &state);
+  bool isEnough(); ///< whether the barriers that there are order everything
+
+  triton::FuncOp function;
+  BlockShape block;
+  GlobalOrder order;
+  analysis::Uniformity uniformity;
+  Mode mode;
+  llvm::SmallVector<BarrierOp> inserted;
+  llvm::DenseMap<mlir::Operation *, int> numbers; ///< of accesses
+  std::vector<GlobalAccess> globals;              ///< by their numbers
+  llvm::DenseMap<mlir::Operation *, std::optional<layout::LinearLayout>> warps;
+};
+
+} // namespace heddle::simt
