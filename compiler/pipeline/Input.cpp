@@ -8,6 +8,8 @@
 #include "compiler/pipeline/Compilation.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using llvm::isAlnum;
@@ -95,10 +97,10 @@ LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
   }
   if (!found)
     return emitError(unknown) << "no kernel `" << wanted << "`; there is " << listKernels(kernels);
-  for (triton::FuncOp kernel : kernels) // the passes that drop functions nobody calls may lie before `--from`
-    if (kernel.isPrivate() && SymbolTable::symbolKnownUseEmpty(kernel, module))
-      kernel.erase();
-  return success();
+  // The passes that drop functions nobody calls may come before `--from`.
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  manager.addPass(createSymbolDCEPass());
+  return manager.run(module);
 }
 
 /// MLIR keeps attributes that it does not know. Those of a dialect (`tt.num_stages`) are notes for somebody; others are

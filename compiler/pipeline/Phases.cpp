@@ -10,7 +10,7 @@
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
-#include "compiler/lowering/simt/DirectCopy.h"
+#include "compiler/lowering/simt/CountWaits.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/simt/PlaceShared.h"

@@ -2,7 +2,6 @@
 // Copies from global memory straight to shared memory, by instructions of whole warps (DirectCopy.h).
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/simt/ThreadEmitter.h"
-#include <fmt/format.h>
 
 using namespace mlir;
 using namespace heddle;
@@ -17,10 +16,6 @@ void ThreadEmitter::eachDirectCopy(Operation *op, Type addresses, int64_t elemen
   const LinearLayout &layout = layoutOf(addresses);
   std::string why;
   std::optional<DirectCopy> plan = planDirectCopy(layout, memory.type, elements, target, why);
-  int64_t bytes = memory.type.getElementBytes();
-  if (plan && plan->elements != elements)
-    why = fmt::format("rule C1: it moves {} bytes of each lane at once; the widest that fits here on this chip is {}",
-                      elements * bytes, plan->elements * bytes);
   if (!plan || plan->elements != elements)
     return (void)refuse(op, why);
   int64_t span = elements * target.lanesPerWarp();

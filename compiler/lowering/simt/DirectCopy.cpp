@@ -2,7 +2,6 @@
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/GpuTarget.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -119,111 +118,4 @@ int64_t simt::instructionsOfCopy(Operation *op, BlockShape block) {
     return copy.getMask() && copy.getKeeps() ? 0 : count(copy.getPointers().getType(), int64_t(copy.getElements()));
   auto copy = cast<AsyncBufferCopyOp>(op);
   return count(copy.getOffsets().getType(), int64_t(copy.getElements()));
-}
-
-namespace {
-
-/// For each number of groups the instructions issued since the group before that many was closed, on the path with the
-/// fewest.
-struct InFlight {
-  static constexpr size_t groups = 16;
-  static constexpr int64_t most = 63; ///< that a wait can name
-  std::array<int64_t, groups> since;
-
-  InFlight() { since.fill(most); } // nothing must be over
-  void copy(int64_t instructions) {
-    for (int64_t &count : since)
-      count = std::min(most, count + instructions);
-  }
-  void commit() {
-    std::copy_backward(since.begin(), since.end() - 1, since.end());
-    since[0] = 0;
-  }
-  bool join(const InFlight &other) {
-    bool changed = false;
-    for (size_t i = 0; i < groups; ++i) {
-      changed |= other.since[i] < since[i];
-      since[i] = std::min(since[i], other.since[i]);
-    }
-    return changed;
-  }
-};
-
-class WaitCounter {
-public:
-  explicit WaitCounter(BlockShape block) : block(block) {}
-
-  void run(triton::FuncOp function) {
-    function.walk([&](AsyncWaitOp wait) {
-      if (!wait.getInstructions())
-        open.insert(wait);
-    });
-    DenseMap<Block *, InFlight> entering;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (Block &each : function.getBody()) {
-        InFlight state = entering[&each];
-        visit(each, state);
-        for (Block *next : each.getSuccessors())
-          changed |= entering[next].join(state);
-      }
-    }
-  }
-
-private:
-  void visit(Block &each, InFlight &state) {
-    for (Operation &op : each)
-      visit(&op, state);
-  }
-
-  void visit(Operation *op, InFlight &state) {
-    if (isa<AsyncCopyOp, AsyncBufferCopyOp>(op))
-      return state.copy(instructionsOfCopy(op, block));
-    if (isa<AsyncCommitOp>(op))
-      return state.commit();
-    if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
-      int64_t count = state.since[std::min<size_t>(wait.getPending(), InFlight::groups - 1)];
-      if (open.contains(wait) && int64_t(wait.getInstructions().value_or(InFlight::most)) >= count)
-        wait.setInstructions(uint64_t(count));
-      return;
-    }
-    if (isa<scf::IfOp>(op)) {
-      InFlight before = state, after = before;
-      bool isFirst = true;
-      for (Region &region : op->getRegions()) {
-        InFlight side = before;
-        if (!region.empty())
-          visit(region.front(), side);
-        if (std::exchange(isFirst, false))
-          after = side;
-        else
-          after.join(side);
-      }
-      state = after;
-    } else if (isa<scf::ForOp, scf::WhileOp>(op)) {
-      InFlight leaving = state;
-      for (bool changed = true; changed;) {
-        InFlight turn = state;
-        for (Region &region : op->getRegions()) {
-          visit(region.front(), turn);
-          if (isa<scf::WhileOp>(op) && region.getRegionNumber() == 0)
-            leaving = turn;
-        }
-        changed = state.join(turn);
-      }
-      if (isa<scf::ForOp>(op))
-        leaving = state;
-      state = leaving;
-    }
-  }
-
-  BlockShape block;
-  llvm::DenseSet<Operation *> open; ///< waits that name no instructions themselves
-};
-
-} // namespace
-
-void simt::countWaits(ModuleOp module, BlockShape block) {
-  for (auto function : module.getOps<triton::FuncOp>())
-    WaitCounter(block).run(function);
 }

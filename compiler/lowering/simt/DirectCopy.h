@@ -30,10 +30,4 @@ std::optional<DirectCopy> planDirectCopy(const layout::LinearLayout &addresses, 
 /// skip them.
 int64_t instructionsOfCopy(mlir::Operation *op, BlockShape block);
 
-/// Says on each wait for groups how many instructions of copies may be in flight after it: on no path are more issued
-/// since the youngest group that must be over. Other instructions that the chip counts make the wait longer, never
-/// shorter. Waits that name instructions already stay. For chips that count instructions; run when nothing moves copies
-/// or waits any more.
-void countWaits(mlir::ModuleOp module, BlockShape block);
-
 } // namespace heddle::simt

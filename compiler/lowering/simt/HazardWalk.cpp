@@ -162,7 +162,7 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
     // A program that does not wait for what it reads has a fault. One of which that is not known is waited for.
     bool isFault = earlier.part.isSame(access.part);
     if (earlier.inFlight == SharedAccess::Copy && !isFault && mode == Mode::Insert)
-      return failed(insertWaitBefore(access.op, state)) ? failure() : visitAccess(access, state);
+      return failed(insertWaitBetween(earlier.op, access.op, state)) ? failure() : visitAccess(access, state);
     if (earlier.inFlight == SharedAccess::Copy)
       return report(earlier, access, "`simt.async_wait` and a barrier are");
     if (earlier.inFlight == SharedAccess::Product)

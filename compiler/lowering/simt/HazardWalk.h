@@ -69,8 +69,9 @@ private:
 
   //===-- InsertBarriers.cpp -------------------------------------------------------------------------------------===//
   mlir::LogicalResult insertBefore(mlir::Operation *op, HazardState &state, Scope scope);
-  /// A wait for all copies in flight.
-  mlir::LogicalResult insertWaitBefore(mlir::Operation *op, HazardState &state);
+  /// Before `op` a wait for all copies in flight, since it may be for the tile that `copy` writes; the first is a
+  /// warning.
+  mlir::LogicalResult insertWaitBetween(mlir::Operation *copy, mlir::Operation *op, HazardState &state);
   bool isEnough(); ///< whether the barriers that there are order everything
 
   triton::FuncOp function;
@@ -79,6 +80,7 @@ private:
   analysis::Uniformity uniformity;
   Mode mode;
   llvm::SmallVector<BarrierOp> inserted;
+  bool hasWarned = false;
   llvm::DenseMap<mlir::Operation *, int> numbers; ///< of accesses
   std::vector<GlobalAccess> globals;              ///< by their numbers
   llvm::DenseMap<mlir::Operation *, std::optional<layout::LinearLayout>> warps;

@@ -3,6 +3,7 @@
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/HazardWalk.h"
+#include <map>
 
 using namespace mlir;
 using namespace heddle;
@@ -40,7 +41,15 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
 }
 
 // Also for copies that no group has taken in.
-LogicalResult HazardWalk::insertWaitBefore(Operation *op, HazardState &state) {
+LogicalResult HazardWalk::insertWaitBetween(Operation *copy, Operation *op, HazardState &state) {
+  if (!std::exchange(hasWarned, true)) {
+    auto warning =
+        op->emitWarning() << "'" << op->getName().getStringRef()
+                          << "' waits for all copies in flight: whether one of them is to the tile of shared "
+                             "memory that it accesses is not known; number the tiles of a ring by constants, "
+                             "or by a loop's iterations modulo their number";
+    warning.attachNote(copy->getLoc()) << "the copy";
+  }
   OpBuilder b(op);
   if (failed(visit(AsyncCommitOp::create(b, op->getLoc()), state)))
     return failure();
@@ -66,9 +75,11 @@ void HazardWalk::dropNeedless() {
   function.walk([&](LoopLikeOpInterface) { hasLoops = true; });
   if (!hasLoops || inserted.size() > mostTried)
     return;
-  llvm::stable_sort(inserted, [&](BarrierOp x, BarrierOp y) { return depthOf(x) > depthOf(y); });
+  std::multimap<int, BarrierOp, std::greater<>> deepestFirst; // of one depth, in the order of the text
+  for (BarrierOp barrier : inserted)
+    deepestFirst.emplace(depthOf(barrier), barrier);
   SmallVector<BarrierOp> kept;
-  for (BarrierOp barrier : inserted) {
+  for (auto [depth, barrier] : deepestFirst) {
     Operation *next = barrier->getNextNode();
     barrier->remove();
     if (isEnough()) {

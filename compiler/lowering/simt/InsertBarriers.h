@@ -13,7 +13,7 @@ namespace heddle::simt {
 /// barrier between them; one of each warp where a warp's threads alone access those bytes. All threads come to a
 /// barrier: where they would not (a branch that depends on the thread), an access to shared memory is an error at its
 /// location, and accesses to global memory stay as they are. An access to what is still in flight, which takes a
-/// wait, is an error; where it is not known to be for the same tile, a wait for all copies is inserted.
+/// wait, is an error; where it is not known to be for the same tile, a wait for all copies is inserted, with a warning.
 mlir::LogicalResult insertBarriers(mlir::ModuleOp module, BlockShape block);
 
 /// An error, with both locations, for the first access to bytes that another one before it, on some path, is not

@@ -7,7 +7,11 @@
 // RUN: %fails2 heddle compile %t/lanes.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/lanes.mlir
 // RUN: sed 's/gfx950/gfx942/' %t/ring.mlir > %t/narrow.mlir
 // RUN: %fails2 heddle compile %t/narrow.mlir --target gfx942 --from place-shared-memory 2>&1 | FileCheck %t/early.mlir --check-prefix=NARROW
-// RUN: heddle-opt %t/unknown.mlir --heddle-insert-barriers --heddle-verify-hazards --heddle-count-waits | FileCheck %t/unknown.mlir
+// RUN: heddle-opt %t/unknown.mlir --heddle-insert-barriers --heddle-verify-hazards --heddle-count-waits 2> %t/warning | FileCheck %t/unknown.mlir
+// RUN: FileCheck %t/unknown.mlir --check-prefix=WARNING --input-file %t/warning
+// RUN: heddle-opt %t/carried.mlir --heddle-insert-barriers --heddle-verify-hazards --heddle-count-waits 2> %t/warning | FileCheck %t/carried.mlir
+// RUN: FileCheck %t/carried.mlir --check-prefix=WARNING --input-file %t/warning
+// RUN: %fails2 heddle compile %t/branch.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/branch.mlir
 // RUN: heddle-opt %t/kept.mlir --heddle-count-waits | FileCheck %t/kept.mlir
 // RUN: %fails2 heddle compile %t/pairs.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/pairs.mlir
 // RUN: %fails2 heddle compile %t/padded.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/padded.mlir
@@ -106,6 +110,8 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 // CHECK-NEXT: simt.async_wait 0 instructions 0
 // CHECK-NEXT: simt.barrier shared
 // CHECK-NEXT: simt.load_shared
+// WARNING: warning: 'simt.load_shared' waits for all copies in flight: whether one of them is to the tile of shared memory that it accesses is not known
+// WARNING: note: the copy
 #l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
 !ring = !simt.shared<2 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
@@ -177,6 +183,66 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
     %m = simt.alloc at 0 : !tile
     %part = simt.subslice %m[256] : !tile -> !part
     simt.async_buffer_copy %p[%o] to %part by 4 : !tt.ptr<f32>, tensor<256xi32, #l>, !part
+    tt.return
+  }
+}
+
+//--- carried.mlir
+// A loop carries the number of the tile: the read waits for the copy of this iteration too, and the next copy for the read.
+// CHECK: scf.for
+// CHECK: simt.barrier shared
+// CHECK-NEXT: simt.async_buffer_copy
+// CHECK-NEXT: simt.async_commit
+// CHECK-NEXT: simt.async_wait 1 instructions 1
+// CHECK-NEXT: simt.async_commit
+// CHECK-NEXT: simt.async_wait 0 instructions 0
+// CHECK-NEXT: simt.barrier shared
+// CHECK-NEXT: simt.load_shared
+// WARNING-COUNT-1: warning: {{.*}} waits for all copies in flight
+// WARNING-NOT: warning:
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
+!ring = !simt.shared<2 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
+  tt.func public @carried(%p: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32) {
+    %o = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32, #l>
+    %zero = arith.constant dense<0.0> : tensor<1024xf32, #l>
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %ring = simt.alloc at 0 : !ring
+    simt.async_buffer_copy %p[%o] to %ring[%c0] by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !ring
+    simt.async_commit
+    %sum, %last = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero, %now = %c0) -> (tensor<1024xf32, #l>, i32) : i32 {
+      %next = arith.subi %c1, %now : i32
+      simt.async_buffer_copy %p[%o] to %ring[%next] by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !ring
+      simt.async_commit
+      simt.async_wait 1
+      %x = simt.load_shared %ring[%now] : !ring -> tensor<1024xf32, #l>
+      %more = arith.addf %s, %x : tensor<1024xf32, #l>
+      scf.yield %more, %next : tensor<1024xf32, #l>, i32
+    }
+    simt.async_wait 0
+    simt.buffer_store %sum, %out[%o] by 4 : tensor<1024xf32, #l>, !tt.ptr<f32>, tensor<1024xi32, #l>
+    tt.return
+  }
+}
+
+//--- branch.mlir
+// A wait helps the thread that waits; the barrier after it needs all.
+// CHECK: error: 'simt.load_shared' needs a barrier before it, and stands in a branch or loop that not all threads take alike
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
+!ring = !simt.shared<2 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
+  tt.func public @branch(%p: !tt.ptr<f32>, %out: !tt.ptr<f32>, %a: i32, %b: i32) {
+    %o = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32, #l>
+    %ring = simt.alloc at 0 : !ring
+    simt.async_buffer_copy %p[%o] to %ring[%a] by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !ring
+    %thread = simt.warp_id
+    %c1 = arith.constant 1 : i32
+    %some = arith.cmpi slt, %thread, %c1 : i32
+    scf.if %some {
+      %x = simt.load_shared %ring[%b] : !ring -> tensor<1024xf32, #l>
+      simt.buffer_store %x, %out[%o] by 4 : tensor<1024xf32, #l>, !tt.ptr<f32>, tensor<1024xi32, #l>
+    }
     tt.return
   }
 }
