@@ -2,7 +2,7 @@
 // Inline assembly of the program on packs of elements, as Triton passes them: neighbouring registers of a thread are a
 // pack, and elements of fewer than 32 bits share words of 32, as many as the pack has of them. The assembler of the
 // chip sees the text first when the kernel is loaded.
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/ThreadCode.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -10,6 +10,17 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 
 namespace {
+class Assembly : public ThreadCode {
+public:
+  using ThreadCode::ThreadCode;
+  void lower(ElementwiseInlineAsmOp op);
+
+private:
+  /// `count` elements from `reg` on, the last one repeated after the end, as the words that the text takes.
+  void packWords(Value source, int64_t reg, int64_t count, ArrayRef<Type> types, Values &words);
+  /// The elements that `words` hold, `count` of them.
+  Values unpackWords(ArrayRef<Value> words, Type result, int64_t count);
+};
 
 /// The registers that the text names, by their constraints: those of results first.
 struct AssemblyWords {
@@ -49,8 +60,7 @@ static AssemblyWords wordsOf(StringRef constraints, const GpuTarget &target, OpB
   return words;
 }
 
-// `count` elements from `reg` on, the last one repeated after the end, as the words that the text takes.
-void ThreadEmitter::packWords(Value source, int64_t reg, int64_t count, ArrayRef<Type> types, Values &words) {
+void Assembly::packWords(Value source, int64_t reg, int64_t count, ArrayRef<Type> types, Values &words) {
   const Values &values = of(source);
   Type element = elementTypeOf(source.getType()), memory = memoryType(element);
   Packing packing(memory, count);
@@ -70,8 +80,7 @@ void ThreadEmitter::packWords(Value source, int64_t reg, int64_t count, ArrayRef
   }
 }
 
-// The elements that `words` hold, `count` of them.
-ThreadEmitter::Values ThreadEmitter::unpackWords(ArrayRef<Value> words, Type result, int64_t count) {
+ThreadCode::Values Assembly::unpackWords(ArrayRef<Value> words, Type result, int64_t count) {
   Type element = elementTypeOf(result), memory = memoryType(element);
   Packing packing(memory, count);
   Values values;
@@ -104,7 +113,7 @@ static std::string mismatch(StringRef what, ArrayRef<Type> memory, int64_t pack,
   return problem;
 }
 
-void ThreadEmitter::emitAssembly(ElementwiseInlineAsmOp op) {
+void Assembly::lower(ElementwiseInlineAsmOp op) {
   int64_t pack = op.getPackedElement();
   auto memory = [&](TypeRange types) {
     return llvm::map_to_vector(types, [&](Type type) { return memoryType(elementTypeOf(type)); });
@@ -115,7 +124,7 @@ void ThreadEmitter::emitAssembly(ElementwiseInlineAsmOp op) {
   if (words.problem.empty())
     words.problem = mismatch("operand", memory(op->getOperandTypes()), pack, words.operands);
   if (!words.problem.empty())
-    return (void)refuse(op, words.problem);
+    return refuse(words.problem);
   Type returned = words.results.size() == 1 ? words.results.front()
                                             : Type(LLVM::LLVMStructType::getLiteral(b.getContext(), words.results));
   SmallVector<Values> results(op->getNumResults());
@@ -141,5 +150,9 @@ void ThreadEmitter::emitAssembly(ElementwiseInlineAsmOp op) {
     }
   }
   for (auto [result, values] : llvm::zip(op->getResults(), results))
-    emitted[result] = values;
+    made[result] = values;
+}
+
+void simt::addAssembly(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<Assembly, ElementwiseInlineAsmOp>(patterns, state);
 }

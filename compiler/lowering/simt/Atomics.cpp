@@ -1,43 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomic updates, and what else has an effect: done once for each element, by its owner. Neighbouring registers that
 // are neighbours in memory, under one mask, are updated together where the chip can.
-#include "compiler/lowering/simt/Exchanges.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/ThreadCode.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-ThreadEmitter::Values ThreadEmitter::once(Type tile, Type result, llvm::function_ref<Values(int64_t)> body,
-                                          const Values &masks, int64_t together) {
-  bool isTile = isa<RankedTensorType>(tile);
-  LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
-  Value owner = isOwner(layout);
-  SmallVector<Type> types(size_t(together), threadType(result));
-  Values results, nothing(size_t(together), zeroOf(types.front()));
-  for (int64_t reg = 0; reg < registersOf(tile); reg += together) {
-    if (int64_t copy = isTile ? firstCopy(layout, reg) : reg; copy != reg) {
-      for (int64_t i = 0; i < together; ++i)
-        results.push_back(results[size_t(copy + i)]);
-      continue;
-    }
-    Value bit = both(owner, masks.empty() ? Value() : masks[size_t(reg)]);
-    llvm::append_range(results, when(bit, types, [&] { return body(reg); }, nothing));
-  }
-  return results;
-}
+namespace {
+class Atomics : public ThreadCode {
+public:
+  using ThreadCode::ThreadCode;
+  void lower(GlobalUpdateOp) { update(); }
+  void lower(AtomicCASOp) { update(); }
+  void lower(AtomicLoadOp) { update(); }
+  void lower(AtomicStoreOp op);
 
-bool ThreadEmitter::isMissingExchange(Operation *op, Type accessed) {
-  return !divergent && block().copies(accessed) && !isForExchange(op) && needsPass(op, "lower-exchanges");
-}
+private:
+  void update();
+  /// The element of a register, or where updatesPairs() those of two; old values.
+  Values updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg);
+  Values swapAt(AtomicCASOp op, MemSemantic semantic, int64_t reg);
+  Values loadAt(AtomicLoadOp op, MemSemantic semantic, int64_t reg);
+  bool updatesPairs(GlobalUpdateOp op);
+};
+} // namespace
 
-bool ThreadEmitter::updatesPairs(GlobalUpdateOp op) {
+bool Atomics::updatesPairs(GlobalUpdateOp op) {
   Type element = threadType(elementTypeOf(op.getValue().getType()));
   return target.updatesPairs(op.getKind(), element, op.getScope()) && op.getElements() > 1;
 }
 
-ThreadEmitter::Values ThreadEmitter::updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg) {
+ThreadCode::Values Atomics::updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg) {
   auto at = size_t(reg);
   Value pointer = of(op.getPointer())[at];
   const Values &values = of(op.getValue());
@@ -48,7 +43,7 @@ ThreadEmitter::Values ThreadEmitter::updateAt(GlobalUpdateOp op, MemSemantic sem
   return target.atomicUpdatePair(b, kind, pointer, pair, semantic, op.getScope());
 }
 
-ThreadEmitter::Values ThreadEmitter::swapAt(AtomicCASOp op, MemSemantic semantic, int64_t reg) {
+ThreadCode::Values Atomics::swapAt(AtomicCASOp op, MemSemantic semantic, int64_t reg) {
   auto at = size_t(reg);
   Type element = elementTypeOf(op.getType());
   Value expected = toMemory(of(op.getCmp())[at], element), value = toMemory(of(op.getVal())[at], element);
@@ -56,7 +51,7 @@ ThreadEmitter::Values ThreadEmitter::swapAt(AtomicCASOp op, MemSemantic semantic
   return {fromMemory(old, element)};
 }
 
-ThreadEmitter::Values ThreadEmitter::loadAt(AtomicLoadOp op, MemSemantic semantic, int64_t reg) {
+ThreadCode::Values Atomics::loadAt(AtomicLoadOp op, MemSemantic semantic, int64_t reg) {
   Type element = elementTypeOf(op.getType());
   auto stored = cast<IntegerType>(memoryType(element));
   return {fromMemory(target.atomicLoad(b, stored, of(op.getPtr())[size_t(reg)], semantic, op.getScope()), element)};
@@ -64,7 +59,7 @@ ThreadEmitter::Values ThreadEmitter::loadAt(AtomicLoadOp op, MemSemantic semanti
 
 // Where fences give updates their order, one before all elements of a thread and one after them are enough: nothing is
 // said of the order among elements.
-void ThreadEmitter::emitAtomic(Operation *op) {
+void Atomics::update() {
   auto update = dyn_cast<GlobalUpdateOp>(op);
   auto swap = dyn_cast<AtomicCASOp>(op);
   auto load = dyn_cast<AtomicLoadOp>(op);
@@ -82,16 +77,16 @@ void ThreadEmitter::emitAtomic(Operation *op) {
   auto access = [&](int64_t reg) {
     return update ? updateAt(update, each, reg) : swap ? swapAt(swap, each, reg) : loadAt(load, each, reg);
   };
-  if (isMissingExchange(op, tile))
+  if (isMissingExchange(tile))
     return;
   Values old = once(tile, element, access, masks, together);
   if (op->getNumResults())
-    emitted[op->getResult(0)] = old;
+    made[op->getResult(0)] = old;
   if (fencesAll)
     target.fenceAfter(b, semantic, scope);
 }
 
-void ThreadEmitter::emitAtomicStore(AtomicStoreOp op) {
+void Atomics::lower(AtomicStoreOp op) {
   Type tile = op.getPtr().getType(), element = elementTypeOf(op.getValue().getType());
   bool isTile = isa<RankedTensorType>(tile);
   LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
@@ -103,11 +98,14 @@ void ThreadEmitter::emitAtomicStore(AtomicStoreOp op) {
   for (int64_t reg = 0; reg < registersOf(tile); ++reg) {
     if (isTile && firstCopy(layout, reg) != reg)
       continue;
-    auto store = [&]() -> Values {
+    auto store = [&] {
       Value value = toMemory(of(op.getValue())[size_t(reg)], element), pointer = of(op.getPtr())[size_t(reg)];
       target.atomicStore(b, value, pointer, fencesAll ? MemSemantic::Relaxed : op.getSem(), op.getScope());
-      return {};
     };
-    when(both(owner, masks.empty() ? Value() : masks[size_t(reg)]), {}, store, {});
+    when(both(owner, masks.empty() ? Value() : masks[size_t(reg)]), store);
   }
+}
+
+void simt::addAtomics(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<Atomics, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp>(patterns, state);
 }

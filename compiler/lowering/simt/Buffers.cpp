@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Buffer accesses: a pointer that the block shares and a tile of offsets. Masks are the target's matter: no access
 // needs a branch.
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/ThreadCode.h"
 #include "compiler/lowering/simt/Vectors.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 
+namespace {
+class Buffers : public ThreadCode {
+public:
+  using ThreadCode::ThreadCode;
+  void lower(BufferLoadOp op);
+  void lower(BufferStoreOp op);
+};
+} // namespace
+
 /// Of so many bits in registers: words, or less than one.
 static Type carrierOf(OpBuilder &b, int64_t bits) {
   return bits > 32 ? Type(VectorType::get(bits / 32, b.getI32Type())) : Type(b.getIntegerType(unsigned(bits)));
 }
 
-void ThreadEmitter::emitBufferLoad(BufferLoadOp op) {
+void Buffers::lower(BufferLoadOp op) {
   if (!target.hasBuffers())
-    return (void)refuse(op, "the chip has no buffer instructions");
+    return refuse("the chip has no buffer instructions");
   const LinearLayout &layout = layoutOf(op.getType());
   Type element = triton::elementTypeOf(op.getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
@@ -40,12 +49,12 @@ void ThreadEmitter::emitBufferLoad(BufferLoadOp op) {
       results[first + i] = value;
     }
   }
-  emitted[op.getResult()] = results;
+  made[op.getResult()] = results;
 }
 
-void ThreadEmitter::emitBufferStore(BufferStoreOp op) {
+void Buffers::lower(BufferStoreOp op) {
   if (!target.hasBuffers())
-    return (void)refuse(op, "the chip has no buffer instructions");
+    return refuse("the chip has no buffer instructions");
   const LinearLayout &layout = layoutOf(op.getValue().getType());
   Type element = triton::elementTypeOf(op.getValue().getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
@@ -65,4 +74,8 @@ void ThreadEmitter::emitBufferStore(BufferStoreOp op) {
       whole = LLVM::BitcastOp::create(b, carrierOf(b, bits * width), width > 1 ? joined(b, parts) : whole);
     target.bufferStore(b, whole, place, op.getCache());
   }
+}
+
+void simt::addBuffers(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<Buffers, BufferLoadOp, BufferStoreOp>(patterns, state);
 }

@@ -1,77 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Copies from global memory straight to shared memory, by instructions of whole warps (DirectCopy.h).
 #include "compiler/lowering/simt/DirectCopy.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/SharedCode.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
+namespace {
+class DirectCopies : public SharedCode {
+public:
+  using SharedCode::SharedCode;
+  void lower(AsyncCopyOp op);
+  void lower(AsyncBufferCopyOp op);
+
+private:
+  struct Step {
+    Value shared;                            ///< where the warp writes
+    std::function<Value(const Values &)> of; ///< of what its lanes have of a tile what is for this step
+  };
+  void eachStep(Type addresses, int64_t elements, const Memory &memory, llvm::function_ref<void(const Step &)> body);
+};
+} // namespace
+
 // Lanes that write for another one take its address, and its mask.
-void ThreadEmitter::eachDirectCopy(Operation *op, Type addresses, int64_t elements, const Memory &memory,
-                                   llvm::function_ref<void(const DirectStep &)> body) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
+void DirectCopies::eachStep(Type addresses, int64_t elements, const Memory &memory,
+                            llvm::function_ref<void(const Step &)> body) {
+  if (refuseIfDivergent())
+    return;
   const LinearLayout &layout = layoutOf(addresses);
   std::string why;
   std::optional<DirectCopy> plan = planDirectCopy(layout, memory.type, elements, target, why);
   if (!plan || plan->elements != elements)
-    return (void)refuse(op, why);
+    return refuse(why);
   int64_t span = elements * target.lanesPerWarp();
   if (memory.offset && possibleBits(memory.offset) & uint64_t(span - 1))
-    return (void)refuse(op, "rule C4: it copies to a part of a memory object that does not begin at a multiple of " +
-                                llvm::Twine(span) + " elements, which a warp writes");
-  when(isOwner(layout), {},
-       [&]() -> Values {
-         for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); reg += elements) {
-           if (firstCopy(layout, reg) != reg)
-             continue;
-           Value from = plan->usesOtherLanes ? coordinate(plan->source, reg, Dim::Lane) : Value();
-           auto take = [&, reg](const Values &values) -> Value {
-             Value own = values[size_t(reg)];
-             return from ? shuffleFrom(own, from) : own;
-           };
-           body({elementPointer(memory, plan->first, reg), take});
-         }
-         return {};
-       },
-       {});
+    return refuse("rule C4: it copies to a part of a memory object that does not begin at a multiple of " +
+                  llvm::Twine(span) + " elements, which a warp writes");
+  when(isOwner(layout), [&] {
+    for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); reg += elements) {
+      if (firstCopy(layout, reg) != reg)
+        continue;
+      Value from = plan->usesOtherLanes ? coordinate(plan->source, reg, Dim::Lane) : Value();
+      auto take = [&, reg](const Values &values) -> Value {
+        Value own = values[size_t(reg)];
+        return from ? shuffleFrom(own, from) : own;
+      };
+      body({elementPointer(memory, plan->first, reg), take});
+    }
+  });
 }
 
-void ThreadEmitter::emitDirectCopy(AsyncCopyOp op) {
+void DirectCopies::lower(AsyncCopyOp op) {
   SharedType memory = op.getRing().getType();
   const Values &pointers = of(op.getPointers());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   int64_t bytes = int64_t(op.getElements()) * memory.getElementBytes();
-  auto step = [&](const DirectStep &step) {
+  auto step = [&](const Step &step) {
     Value pointer = step.of(pointers), mask = masks.empty() ? Value() : step.of(masks);
-    if (mask && !op.getKeeps()) { // zeros from a place of ours
+    if (mask && !op.getKeeps()) { // zeros from memory of ours
       pointer = arith::SelectOp::create(b, mask, pointer, zeroMemory());
       mask = {};
     }
-    when(mask, {},
-         [&]() -> Values {
-           target.copyDirectly(b, step.shared, pointer, bytes, op.getCache());
-           return {};
-         },
-         {});
+    when(mask, [&] { target.copyDirectly(b, step.shared, pointer, bytes, op.getCache()); });
   };
-  eachDirectCopy(op, op.getPointers().getType(), int64_t(op.getElements()), memoryAt(op.getRing(), op.getStage()),
-                 step);
+  eachStep(op.getPointers().getType(), int64_t(op.getElements()), memoryAt(op.getRing(), op.getStage()), step);
 }
 
-void ThreadEmitter::emitBufferCopy(AsyncBufferCopyOp op) {
+void DirectCopies::lower(AsyncBufferCopyOp op) {
   if (!target.hasBuffers())
-    return (void)refuse(op, "the chip has no buffer instructions");
+    return refuse("the chip has no buffer instructions");
   SharedType memory = op.getRing().getType();
   const Values &offsets = of(op.getOffsets());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
-  auto step = [&](const DirectStep &step) {
+  auto step = [&](const Step &step) {
     Value offset = arith::MulIOp::create(b, step.of(offsets), i32(memory.getElementBytes()));
     GpuTarget::BufferPlace place{scalar(op.getPointer()), offset, masks.empty() ? Value() : step.of(masks)};
     target.copyBufferDirectly(b, step.shared, place, int64_t(op.getElements()) * memory.getElementBytes(),
                               op.getCache());
   };
-  eachDirectCopy(op, op.getOffsets().getType(), int64_t(op.getElements()), memoryAt(op.getRing(), op.getStage()), step);
+  eachStep(op.getOffsets().getType(), int64_t(op.getElements()), memoryAt(op.getRing(), op.getStage()), step);
+}
+
+void simt::addDirectCopies(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<DirectCopies, AsyncBufferCopyOp>(patterns, state);
+  if (!state.target.hasAsyncCopies())
+    addFamily<DirectCopies, AsyncCopyOp>(patterns, state);
 }

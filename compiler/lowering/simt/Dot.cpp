@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matmuls: by the target's matrix instructions, whose operands lie in registers, or by multiply-adds from shared memory
 // for what no instruction multiplies.
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/SharedCode.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -10,20 +10,33 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::tileDim;
 
-void ThreadEmitter::emitDot(MatrixDotOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
+namespace {
+class Matmuls : public SharedCode {
+public:
+  using SharedCode::SharedCode;
+  void lower(MatrixDotOp op);
+  void lower(DotScratchOp op);
+
+private:
+  /// d = a * b + c; returns d.
+  Values multiplyByInstruction(ValueRange abc, Type d, const MatrixInstruction &instruction);
+};
+} // namespace
+
+void Matmuls::lower(MatrixDotOp op) {
+  if (refuseIfDivergent())
+    return;
   if (op.getWarpGroups())
-    return (void)refuse(op, "its operands are not in shared memory: run share-operands first");
+    return refuse("its operands are not in shared memory: run share-operands first");
   if (!op.getInstruction()) {
-    needsPass(op, "lower-exchanges");
+    refuseWithout("lower-exchanges");
     return;
   }
   std::string why;
   std::optional<MatrixInstruction> instruction = target.findInstruction(op, why);
   if (!instruction)
-    return (void)refuse(op, why);
-  emitted[op.getD()] = multiplyByInstruction({op.getA(), op.getB(), op.getC()}, op.getType(), *instruction);
+    return refuse(why);
+  made[op.getD()] = multiplyByInstruction({op.getA(), op.getB(), op.getC()}, op.getType(), *instruction);
 }
 
 namespace {
@@ -117,8 +130,7 @@ static SmallVector<int64_t> alongWide(ArrayRef<int64_t> along, const layout::Lin
 
 // The places on K that a thread has go to the instructions in their order: what each multiplies is the same for A and
 // B, and that is all a sum over K needs.
-ThreadEmitter::Values ThreadEmitter::multiplyByInstruction(ValueRange abc, Type d,
-                                                           const MatrixInstruction &instruction) {
+ThreadCode::Values Matmuls::multiplyByInstruction(ValueRange abc, Type d, const MatrixInstruction &instruction) {
   auto aType = cast<RankedTensorType>(abc[0].getType()), bType = cast<RankedTensorType>(abc[1].getType());
   auto dType = cast<RankedTensorType>(d);
   int rank = int(dType.getRank());
@@ -134,8 +146,7 @@ ThreadEmitter::Values ThreadEmitter::multiplyByInstruction(ValueRange abc, Type 
   };
   // What lies in shared memory is read where it is needed, so that few registers hold it.
   auto valueOf = [&](Value operand, size_t reg, Type wanted) -> Value {
-    auto load = operand.getDefiningOp<LoadSharedOp>();
-    Value value = load && sharedReads.count(load) ? readShared(load, int64_t(reg)) : of(operand)[reg];
+    Value value = registerOf(operand, int64_t(reg));
     Type element = elementTypeOf(operand.getType());
     return element == wanted ? value : convertFloat(value, element, wanted, false);
   };
@@ -185,7 +196,7 @@ ThreadEmitter::Values ThreadEmitter::multiplyByInstruction(ValueRange abc, Type 
 
 //===-- From scratch memory, element by element ------------------------------------------------------------------===//
 
-void ThreadEmitter::emitDotScratch(DotScratchOp op) {
+void Matmuls::lower(DotScratchOp op) {
   SharedType a = op.getA().getType(), right = op.getB().getType();
   const LinearLayout &layout = layoutOf(op.getType());
   auto rank = int(a.getShape().size());
@@ -231,5 +242,9 @@ void ThreadEmitter::emitDotScratch(DotScratchOp op) {
                              : Value(math::FmaOp::create(b, left, column, sum)));
   }
   scf::YieldOp::create(b, next);
-  emitted[op.getD()] = loop.getResults();
+  made[op.getD()] = loop.getResults();
+}
+
+void simt::addMatmuls(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<Matmuls, MatrixDotOp, DotScratchOp>(patterns, state);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Element operations, one register at a time; Pairs.cpp has those of several. f16 and bf16 are the machine's own; f8
-// travels as bytes and is computed in f32. What LLVM leaves undefined is defined as on the host (compiler/arithmetic,
+// Element operations, one register after the other: arithmetic on scalars of the machine's own types; f8 travels as
+// bytes and is computed in f32. What LLVM leaves undefined is defined as on the host (compiler/arithmetic,
 // docs/host.md).
 #include "compiler/arithmetic/Numbers.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/ElementCode.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
@@ -12,44 +12,31 @@ using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 using arithmetic::isNarrowFloat;
-using layout::tileDim;
 
-Value ThreadEmitter::cloneOn(Operation *op, ValueRange operands, Type result) {
+Value ElementCode::cloneOn(ValueRange operands, Type result) {
   return arithmetic::Numbers(b).cloneOn(op, operands, getElementTypeOrSelf(result));
 }
 
-Value ThreadEmitter::as(Type type, Value value) {
-  if (value.getType() == type)
-    return value;
-  if (isa<LLVM::LLVMPointerType>(type))
-    return LLVM::IntToPtrOp::create(b, type, value);
-  if (isa<LLVM::LLVMPointerType>(value.getType()))
-    return LLVM::PtrToIntOp::create(b, type, value);
-  return LLVM::BitcastOp::create(b, type, value);
+void ElementCode::lower(Operation *) {
+  if (op->getNumRegions() || op->getNumResults() != 1)
+    return refuse("");
+  Values &results = made[op->getResult(0)];
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (select && isa<SharedType>(select.getType())) {
+    for (auto [yes, no] : llvm::zip_equal(of(select.getTrueValue()), of(select.getFalseValue())))
+      results.push_back(arith::SelectOp::create(b, scalar(select.getCondition()), yes, no));
+    return;
+  }
+  auto add = dyn_cast<AddPtrOp>(op);
+  if (!(add && addColumnsFirst(add, results)) && !computeAtOnce(results))
+    results = everyRegister();
 }
 
-ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
-  if (auto map = dyn_cast<MapElementwiseOp>(op))
-    return emitMap(map);
-  if (op->getNumRegions() || op->getNumResults() != 1) {
-    (void)refuse(op, "");
-    return {};
-  }
+// Registers that hold one value, as of a splat, are computed once.
+ThreadCode::Values ElementCode::everyRegister() {
   Type result = op->getResult(0).getType();
-  if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<SharedType>(result)) {
-    Values chosen;
-    for (auto [yes, no] : llvm::zip_equal(of(select.getTrueValue()), of(select.getFalseValue())))
-      chosen.push_back(arith::SelectOp::create(b, scalar(select.getCondition()), yes, no));
-    return chosen;
-  }
-  auto count = size_t(registersOf(result));
   Values results;
-  if (auto add = dyn_cast<AddPtrOp>(op); add && emitColumnsFirst(add, results))
-    return results;
-  if (emitTogether(op, results))
-    return results;
-  // Registers that hold one value, as of a splat, are computed once.
-  for (size_t reg = 0; reg < count; ++reg) {
+  for (size_t reg = 0; reg < size_t(registersOf(result)); ++reg) {
     Values operands;
     bool repeats = reg > 0;
     for (Value operand : op->getOperands()) {
@@ -58,9 +45,7 @@ ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
       operands.push_back(values[isScalar ? 0 : reg]);
       repeats &= isScalar || values[reg] == values[0];
     }
-    results.push_back(repeats ? results[0] : compute(op, operands, elementTypeOf(result)));
-    if (failed)
-      return {};
+    results.push_back(repeats ? results[0] : compute(operands, elementTypeOf(result)));
   }
   return results;
 }
@@ -68,7 +53,7 @@ ThreadEmitter::Values ThreadEmitter::emitElementwise(Operation *op) {
 // Rows of addresses, a column added to each: where the registers of a thread are in fewer columns than rows, a column
 // is added first, and one addition to a row's own offset is left for each register. Not where the rows are known before
 // a loop.
-bool ThreadEmitter::emitColumnsFirst(AddPtrOp op, Values &results) {
+bool ElementCode::addColumnsFirst(AddPtrOp op, Values &results) {
   Operation *before = op.getPtr().getDefiningOp();
   if (!before || before->getBlock() != op->getBlock() || !isa<RankedTensorType>(op.getType()))
     return false;
@@ -88,117 +73,13 @@ bool ThreadEmitter::emitColumnsFirst(AddPtrOp op, Values &results) {
     auto row = pointer.getDefiningOp<LLVM::GEPOp>();
     Value &column = columns[{row.getBase(), offset}];
     if (!column)
-      column = compute(op, {row.getBase(), offset}, elementTypeOf(op.getType()));
-    results.push_back(compute(op, {column, row.getDynamicIndices().front()}, elementTypeOf(op.getType())));
+      column = compute({row.getBase(), offset}, elementTypeOf(op.getType()));
+    results.push_back(compute({column, row.getDynamicIndices().front()}, elementTypeOf(op.getType())));
   }
   return true;
 }
 
-// The elements of a pack are neighbours in row-major order, and by their layout in registers of one thread.
-ThreadEmitter::Values ThreadEmitter::emitMap(MapElementwiseOp op) {
-  auto tile = cast<RankedTensorType>(op->getResult(0).getType());
-  const LinearLayout &layout = layoutOf(tile);
-  int64_t count = registersOf(tile), pack = op.getPack();
-  if (!op.getScalarOp().hasOneBlock()) {
-    (void)refuse(op, "the branches of its region could not be turned into loops and conditionals");
-    return {};
-  }
-  auto positionOf = [&](int64_t reg) { // what registers add to the row-major index
-    int64_t index = 0;
-    for (int axis = 0; axis < tile.getRank(); ++axis)
-      index = index * tile.getDimSize(axis) + registerPart(layout, reg, tileDim(axis));
-    return index;
-  };
-  std::map<int64_t, int64_t> registers;
-  for (int64_t reg = 0; reg < count; ++reg)
-    registers.insert({positionOf(reg), reg});
-  SmallVector<Values> results(op->getNumResults(), Values(size_t(count)));
-  bool outer = std::exchange(divergent, true); // each element has its own way through the region
-  for (auto [position, first] : registers) {
-    if (position % pack)
-      continue;
-    Values arguments;
-    for (Value operand : op->getOperands())
-      for (int64_t i = 0; i < pack; ++i)
-        arguments.push_back(of(operand)[size_t(registers.at(position + i))]);
-    Values values = runRegion(op.getScalarOp(), arguments);
-    if (failed)
-      return {};
-    for (auto [number, value] : llvm::enumerate(values))
-      results[number / size_t(pack)][size_t(registers.at(position + int64_t(number) % pack))] = value;
-  }
-  divergent = outer;
-  bool asserts = op.getScalarOp().walk([](AssertOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (asserts && !divergent)
-    endProgramIf(someProgramFailed(), [] {}); // what was only noted within
-  Values flat;
-  for (Values &list : results) {
-    for (int64_t reg = 0; reg < count; ++reg)
-      if (!list[size_t(reg)])
-        list[size_t(reg)] = list[size_t(registers.at(positionOf(reg)))];
-    llvm::append_range(flat, list);
-  }
-  return flat;
-}
-
-ThreadEmitter::Values ThreadEmitter::runRegion(Region &region, ValueRange arguments) {
-  Block &block = region.front();
-  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
-    emitted[argument] = {value};
-  emitBlock(block);
-  Values results;
-  if (!failed)
-    results = all(block.getTerminator()->getOperands());
-  return results;
-}
-
-ThreadEmitter::Values ThreadEmitter::toFp8(ValueRange f32, Type to, bool isWithinRange) {
-  Values results = target.toFp8(b, f32, to, isWithinRange);
-  if (results.empty())
-    for (Value value : f32)
-      results.push_back(arithmetic::Numbers(b).narrow(value, to));
-  return results;
-}
-
-ThreadEmitter::Values ThreadEmitter::fromFp8(ValueRange bits, Type from) {
-  Values results = target.fromFp8(b, bits, from);
-  if (results.empty())
-    for (Value value : bits)
-      results.push_back(arithmetic::Numbers(b).widen(value, from));
-  return results;
-}
-
-Value ThreadEmitter::convertFloat(Value value, Type from, Type to, bool towardZero) {
-  if (from == to)
-    return value;
-  Type f32 = b.getF32Type();
-  if (isFp8(from)) {
-    value = fromFp8(value, from).front();
-    from = f32;
-  }
-  if (from == to)
-    return value;
-  unsigned width = to.getIntOrFloatBitWidth(), had = from.getIntOrFloatBitWidth();
-  if (isFp8(to) || towardZero) {
-    arithmetic::Numbers numbers(b);
-    if (had < 32) {
-      value = arith::ExtFOp::create(b, f32, value);
-      had = 32;
-    }
-    if (isFp8(to) && !towardZero && had == 32)
-      return toFp8(value, to).front();
-    if (width < 32)
-      return as(threadType(to), numbers.narrow(value, to, towardZero));
-    return numbers.convertFloat(value, value.getType(), to, towardZero);
-  }
-  if (width == had) { // f16 and bf16
-    value = arith::ExtFOp::create(b, f32, value);
-    had = 32;
-  }
-  return width > had ? Value(arith::ExtFOp::create(b, to, value)) : Value(arith::TruncFOp::create(b, to, value));
-}
-
-Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
+Value ElementCode::compute(ArrayRef<Value> in, Type result) {
   auto from = [&](unsigned number = 0) { return elementTypeOf(op->getOperand(number).getType()); };
   Type type = threadType(result);
   arithmetic::Numbers numbers(b);
@@ -222,7 +103,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
     Type computed = isa<FloatType>(result) && !operands.empty() && isa<FloatType>(operands.back().getType())
                         ? operands.back().getType()
                         : type;
-    return cloneOn(op, operands, computed);
+    return cloneOn(operands, computed);
   };
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](ub::PoisonOp) { return zeroOf(type); })
@@ -234,7 +115,7 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
         return LLVM::GEPOp::create(b, type, pointee, in[0], ArrayRef<LLVM::GEPArg>{offset});
       })
       .Case<BitcastOp, arith::BitcastOp, IntToPtrOp, PtrToIntOp>([&](auto) { return as(type, in[0]); })
-      .Case([&](arith::SelectOp) { return cloneOn(op, in, type); })
+      .Case([&](arith::SelectOp) { return cloneOn(in, type); })
       .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
           [&](auto) { return numbers.divide(op, in[0], in[1]); })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return numbers.shift(op, in[0], in[1]); })
@@ -269,14 +150,14 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
       })
       .Case([&](arith::DivFOp) {
         return inF32([&](ArrayRef<Value> x) -> Value {
-          if (x[0].getType().isF64() || !options.approximates)
+          if (x[0].getType().isF64() || !state.options.approximates)
             return arith::DivFOp::create(b, x[0], x[1]);
           return target.approximateDivide(b, x[0], x[1]);
         });
       })
       .Case([&](ApproxDivFOp) -> Value {
-        return options.approximates ? target.fastDivide(b, in[0], in[1])
-                                    : Value(arith::DivFOp::create(b, in[0], in[1]));
+        return state.options.approximates ? target.fastDivide(b, in[0], in[1])
+                                          : Value(arith::DivFOp::create(b, in[0], in[1]));
       })
       .Case([&](PreciseDivFOp) {
         return inF32([&](ArrayRef<Value> x) -> Value { return arith::DivFOp::create(b, x[0], x[1]); });
@@ -293,35 +174,35 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
       .Case([&](math::CopySignOp) { return inF32([&](ArrayRef<Value> x) { return numbers.copySign(x[0], x[1]); }); })
       .Case([&](arith::NegFOp) -> Value {
         if (!isFp8(result))
-          return cloneOn(op, in, type);
+          return cloneOn(in, type);
         return arith::XOrIOp::create(b, in[0], constantOf(type, 0x80));
       })
       .Case([&](math::AbsFOp) -> Value {
         if (!isFp8(result))
-          return cloneOn(op, in, type);
+          return cloneOn(in, type);
         return arith::AndIOp::create(b, in[0], constantOf(type, 0x7F));
       })
       .Case([&](math::FmaOp) -> Value {
         if (isFp8(result))
           return inF32(sameType);
         if (!isNarrowFloat(result) || target.hasFusedMultiplyAdd(result))
-          return cloneOn(op, in, type);
+          return cloneOn(in, type);
         return as(type, numbers.narrow(numbers.fusedToOdd(wide(in[0]), wide(in[1]), wide(in[2])), result));
       })
       .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>(
-          [&](auto) { return isFp8(result) ? inF32(sameType) : cloneOn(op, in, type); })
+          [&](auto) { return isFp8(result) ? inF32(sameType) : cloneOn(in, type); })
       .Case([&](arith::CmpFOp) -> Value {
         if (!isFp8(from()))
-          return cloneOn(op, in, type);
-        return cloneOn(op, {wide(in[0]), wide(in[1])}, type);
+          return cloneOn(in, type);
+        return cloneOn({wide(in[0]), wide(in[1])}, type);
       })
       .Default([&](Operation *other) -> Value {
         if (!isa<arith::ArithDialect>(other->getDialect()) && !arithmetic::isKnownMath(other)) {
-          (void)refuse(other, "");
-          return {};
+          refuse("");
+          return zeroOf(type);
         }
         bool real = !in.empty() && isa<FloatType>(from());
-        if (isa<math::Exp2Op, math::ExpOp>(other) && !result.isF64() && options.approximates)
+        if (isa<math::Exp2Op, math::ExpOp>(other) && !result.isF64() && state.options.approximates)
           return inF32([&](ArrayRef<Value> x) {
             Value power = x[0];
             if (isa<math::ExpOp>(other))
@@ -329,8 +210,32 @@ Value ThreadEmitter::compute(Operation *op, ArrayRef<Value> in, Type result) {
                                             arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
             return target.approximateExp2(b, power, /*flushes=*/isa<math::Exp2Op>(other));
           });
-        if (isa<math::SqrtOp>(other) && !result.isF64() && options.approximates)
+        if (isa<math::SqrtOp>(other) && !result.isF64() && state.options.approximates)
           return inF32([&](ArrayRef<Value> x) { return target.approximateSqrt(b, x[0]); });
-        return real && isNarrowFloat(from()) ? inF32(sameType) : cloneOn(other, in, type);
+        return real && isNarrowFloat(from()) ? inF32(sameType) : cloneOn(in, type);
       });
+}
+
+namespace {
+/// All operations that no family names.
+class ElementPattern : public ConversionPattern {
+public:
+  ElementPattern(ThreadState &state, MLIRContext *context)
+      : ConversionPattern(MatchAnyOpTypeTag(), /*benefit=*/1, context), state(state) {}
+  LogicalResult matchAndRewrite(Operation *op, ArrayRef<ValueRange>,
+                                ConversionPatternRewriter &rewriter) const override {
+    ElementCode code(state, rewriter, op);
+    if (!state.failed)
+      code.lower(op);
+    code.finish(rewriter);
+    return success();
+  }
+
+private:
+  ThreadState &state;
+};
+} // namespace
+
+void simt::addElementwise(RewritePatternSet &patterns, ThreadState &state) {
+  patterns.add(std::make_unique<ElementPattern>(state, patterns.getContext()));
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Global memory. Neighbouring registers that are neighbours in memory travel in one access of up to 16 bytes. A load
-// that its mask forbids reads zeros from a place of ours, so that loads need no branch. Effects are in Atomics.cpp,
-// waits in Polls.cpp.
-#include "compiler/lowering/peer/ExternCalls.h"
-#include "compiler/lowering/peer/ZeroMemory.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+// Global memory. Contiguous registers that are contiguous in memory travel in one access of up to 16 bytes. A load that
+// its mask forbids reads zeros from memory of ours, so that loads need no branch.
+#include "compiler/lowering/simt/ThreadCode.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/IR/Matchers.h"
 
@@ -12,97 +9,20 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
-using layout::tileDim;
 
-Type ThreadEmitter::memoryType(Type element) {
-  if (isa<PointerType, LLVM::LLVMPointerType>(element))
-    return b.getI64Type();
-  unsigned bits = element.getIntOrFloatBitWidth();
-  return b.getIntegerType(std::max(bits, 8u));
-}
+namespace {
+class GlobalMemory : public ThreadCode {
+public:
+  using ThreadCode::ThreadCode;
+  void lower(GlobalLoadOp op);
+  void lower(GlobalStoreOp op);
 
-Value ThreadEmitter::toMemory(Value value, Type element) {
-  if (element.isInteger(1))
-    return arith::ExtUIOp::create(b, b.getI8Type(), value);
-  return as(memoryType(element), value);
-}
+private:
+  Values loadRegisters(GlobalLoadOp op, bool atomically); ///< in this thread
+};
+} // namespace
 
-Value ThreadEmitter::fromMemory(Value value, Type element) {
-  if (element.isInteger(1))
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, constantOf(b.getI8Type(), 0));
-  return as(threadType(element), value);
-}
-
-Value ThreadEmitter::both(Value x, Value y) {
-  return !x ? y : !y ? x : Value(arith::AndIOp::create(b, x, y));
-}
-
-// What comes right after a branch under the same bit goes on in it.
-bool ThreadEmitter::continueBranch(Value bit, llvm::function_ref<Values()> body) {
-  Block *block = b.getInsertionBlock();
-  auto at = b.getInsertionPoint();
-  auto last = at == block->begin() ? scf::IfOp() : dyn_cast<scf::IfOp>(*std::prev(at));
-  if (!last || last.getCondition() != bit)
-    return false;
-  OpBuilder::InsertionGuard guard(b);
-  Operation *end = last.thenBlock()->getTerminator(), *before = end->getPrevNode();
-  b.setInsertionPoint(end);
-  body();
-  for (Operation *op = before ? before->getNextNode() : &last.thenBlock()->front(); op != end; op = op->getNextNode())
-    op->walk([&](Operation *inner) {
-      for (OpOperand &operand : inner->getOpOperands())
-        if (auto result = dyn_cast<OpResult>(operand.get()); result && result.getOwner() == last)
-          operand.set(end->getOperand(result.getResultNumber()));
-    });
-  return true;
-}
-
-ThreadEmitter::Values ThreadEmitter::when(Value bit, ArrayRef<Type> types, llvm::function_ref<Values()> body,
-                                          ValueRange otherwise) {
-  if (!bit)
-    return body();
-  if (types.empty() && continueBranch(bit, body))
-    return {};
-  auto branch = scf::IfOp::create(b, types, bit, !types.empty());
-  OpBuilder::InsertionGuard guard(b);
-  if (types.empty())
-    b.setInsertionPoint(branch.thenBlock()->getTerminator());
-  else
-    b.setInsertionPointToEnd(branch.thenBlock());
-  Values results = body();
-  if (types.empty())
-    return {};
-  scf::YieldOp::create(b, results);
-  b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, otherwise);
-  return branch.getResults();
-}
-
-ThreadEmitter::Values ThreadEmitter::inOwner(TypeRange scalars, llvm::function_ref<Values()> body) {
-  SmallVector<Type> types = threadTypes(scalars);
-  Values nothing;
-  for (Type type : types)
-    nothing.push_back(LLVM::PoisonOp::create(b, type));
-  auto inBranch = [&] {
-    target.stayInBranch(b);
-    return body();
-  };
-  Values results = when(isOwner(LinearLayout()), types, inBranch, nothing);
-  for (Value &value : results) // other threads may compute with it, and divide by it
-    value = LLVM::FreezeOp::create(b, value);
-  return results;
-}
-
-Value ThreadEmitter::zeroMemory() {
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(prologueEnd);
-  if (!zerosAddress)
-    zerosAddress = LLVM::AddressOfOp::create(b, pointer, peer::zeroMemory(entry).getSymName());
-  return zerosAddress;
-}
-
-ThreadEmitter::Values ThreadEmitter::loadRegisters(GlobalLoadOp op, bool atomically) {
+ThreadCode::Values GlobalMemory::loadRegisters(GlobalLoadOp op, bool atomically) {
   Type element = elementTypeOf(op.getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
   const Values &pointers = of(op.getPointer());
@@ -147,16 +67,15 @@ ThreadEmitter::Values ThreadEmitter::loadRegisters(GlobalLoadOp op, bool atomica
   return results;
 }
 
-void ThreadEmitter::emitLoad(GlobalLoadOp op) {
-  bool agree = !divergent && order.mustAgree(op);
-  bool isByOwner = order.isLoadedByOwner(op);
-  if (agree && !isByOwner && isMissingExchange(op, op.getPointer().getType()))
+void GlobalMemory::lower(GlobalLoadOp op) {
+  bool agree = facts.agreeing.contains(op), isByOwner = facts.byOwner.contains(op);
+  if (agree && !isByOwner && isMissingExchange(op.getPointer().getType()))
     return;
-  emitted[op.getResult()] =
+  made[op.getResult()] =
       isByOwner ? inOwner(op.getType(), [&] { return loadRegisters(op, agree); }) : loadRegisters(op, agree);
 }
 
-void ThreadEmitter::emitStore(GlobalStoreOp op) {
+void GlobalMemory::lower(GlobalStoreOp op) {
   Type element = elementTypeOf(op.getValue().getType()), stored = memoryType(element);
   int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
   const Values &pointers = of(op.getPointer()), &values = of(op.getValue());
@@ -191,49 +110,11 @@ void ThreadEmitter::emitStore(GlobalStoreOp op) {
   for (ArrayRef<size_t> rest = firsts; !rest.empty();) {
     Value mask = maskOf(rest.front());
     ArrayRef<size_t> run = rest.take_while([&](size_t first) { return maskOf(first) == mask; });
-    when(both(owner, mask), {},
-         [&]() -> Values {
-           llvm::for_each(run, store);
-           return {};
-         },
-         {});
+    when(both(owner, mask), [&] { llvm::for_each(run, store); });
     rest = rest.drop_front(run.size());
   }
 }
 
-Value ThreadEmitter::callExtern(StringRef symbol, Type result, ValueRange operands) {
-  auto module = entry->getParentOfType<ModuleOp>();
-  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
-  if (!function) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(entry);
-    auto type = LLVM::LLVMFunctionType::get(result, llvm::to_vector(operands.getTypes()));
-    function = LLVM::LLVMFuncOp::create(b, symbol, type);
-  }
-  return LLVM::CallOp::create(b, function, operands).getResult();
-}
-
-// Writes are done once; waits by everybody, because each thread has to know what it waited for before it goes on.
-void ThreadEmitter::emitExternCall(ExternElementwiseOp op) {
-  if (!peer::isExternCallName(op.getSymbol()))
-    return (void)refuse(op, "'" + op.getSymbol() + "' is a function of a vendor's device library");
-  Type result = threadType(elementTypeOf(op.getType()));
-  auto call = [&](int64_t reg) -> Value {
-    Values operands;
-    for (Value source : op.getSrcs()) {
-      const Values &values = of(source);
-      operands.push_back(values[values.size() == 1 ? 0 : size_t(reg)]);
-    }
-    return callExtern(op.getSymbol(), result, operands);
-  };
-  bool isWrite = op.getSymbol().contains("_atomicwrite_");
-  if (isWrite) {
-    emitted[op.getResult()] =
-        once(op.getType(), elementTypeOf(op.getType()), [&](int64_t reg) -> Values { return {call(reg)}; }, {});
-    return;
-  }
-  Values results;
-  for (int64_t reg = 0; reg < registersOf(op.getType()); ++reg)
-    results.push_back(call(reg));
-  emitted[op.getResult()] = results;
+void simt::addGlobalMemory(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<GlobalMemory, GlobalLoadOp, GlobalStoreOp>(patterns, state);
 }

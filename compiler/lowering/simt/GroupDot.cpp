@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products by groups of four warps, whose operands a target reads from shared memory while threads go on.
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/SharedCode.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
+
+namespace {
+class GroupMatmuls : public SharedCode {
+public:
+  using SharedCode::SharedCode;
+  void lower(DotSharedOp op);
+  void lower(DotWaitOp op) { made[op.getD()] = target.waitGroups(b, of(op.getStarted()), op.getPending()); }
+
+private:
+  /// (i64) The operand's part that this warp's group reads, at the block's start.
+  Value groupDescriptor(DotSharedOp op, bool isB);
+};
+} // namespace
 
 /// The byte of an element of a tile in its stage.
 static int64_t byteAt(SharedType ring, const layout::LinearLayout &inverse, int64_t row, int64_t column) {
@@ -13,7 +26,7 @@ static int64_t byteAt(SharedType ring, const layout::LinearLayout &inverse, int6
   return inverse.applyFlat({{Dim::Dim0, row}, {Dim::Dim1, column}}) * ring.getElementType().getIntOrFloatBitWidth() / 8;
 }
 
-Value ThreadEmitter::groupDescriptor(DotSharedOp op, bool isB) {
+Value GroupMatmuls::groupDescriptor(DotSharedOp op, bool isB) {
   SharedType ring = isB ? op.getB().getType() : op.getA().getType();
   bool turned = isB ? op.getBTurned() : op.getATurned();
   LinearLayout inverse = ring.getLayout().pseudoinvert();
@@ -33,9 +46,11 @@ Value ThreadEmitter::groupDescriptor(DotSharedOp op, bool isB) {
   return target.operandDescriptor(b, arith::AddIOp::create(b, address, group), *operandLayout(ring));
 }
 
-void ThreadEmitter::emitDotShared(DotSharedOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
+void GroupMatmuls::lower(DotSharedOp op) {
+  if (refuseIfDivergent())
+    return;
+  if (!ringOf(op.getA()) || !ringOf(op.getB()))
+    return refuse("its operands are parts of memory objects");
   SharedType a = op.getA().getType(), bb = op.getB().getType();
   auto tile = cast<RankedTensorType>(op.getC().getType());
   const LinearLayout &layout = layoutOf(tile);
@@ -67,9 +82,9 @@ void ThreadEmitter::emitDotShared(DotSharedOp op) {
     }
   }
   target.endGroup(b);
-  emitted[op.getD()] = results;
+  made[op.getD()] = results;
 }
 
-void ThreadEmitter::emitDotWait(DotWaitOp op) {
-  emitted[op.getD()] = target.waitGroups(b, of(op.getStarted()), op.getPending());
+void simt::addGroupMatmuls(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<GroupMatmuls, DotSharedOp, DotWaitOp>(patterns, state);
 }

@@ -2,10 +2,9 @@
 // Element operations on neighbouring registers at once, where the chip has instructions for two values. Such registers
 // travel as one vector between these operations; what takes one value at a time takes it out of the vector, which is no
 // instruction. Each element is computed as alone.
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/ElementCode.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -29,22 +28,6 @@ bool isRoundedToNearest(Operation *op) {
   return isa<arith::ExtFOp>(op) || (convert && convert.getRounding() != RoundingMode::TowardZero);
 }
 
-/// Whether all elements of `tile` are within the largest numbers of `type`, or NaN: they need no clamp then.
-bool isWithinRange(Value tile, FloatType type) {
-  auto clamp = tile.getDefiningOp<ClampFOp>();
-  double largest = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
-  auto isBound = [&](Value bound) {
-    FloatAttr number;
-    if (auto splat = bound.getDefiningOp<SplatOp>())
-      bound = splat.getSrc();
-    SplatElementsAttr all;
-    if (matchPattern(bound, m_Constant(&all)) && isa<FloatType>(all.getElementType()))
-      return std::abs(all.getSplatValue<APFloat>().convertToDouble()) <= largest;
-    return matchPattern(bound, m_Constant(&number)) && std::abs(number.getValueAsDouble()) <= largest;
-  };
-  return clamp && isBound(clamp.getMin()) && isBound(clamp.getMax());
-}
-
 /// bf16 in f32, by bits: of an extension LLVM would make arithmetic of bf16 again, one element at a time.
 Value widened(ImplicitLocOpBuilder &b, Value vector) {
   auto like = [&](Type element) { return cast<VectorType>(vector.getType()).clone(element); };
@@ -58,7 +41,7 @@ Value widened(ImplicitLocOpBuilder &b, Value vector) {
 } // namespace
 
 // Conversions of f8 take four neighbours, a word of memory; other operations two.
-int64_t ThreadEmitter::togetherIn(Operation *op) {
+int64_t ElementCode::registersAtOnce() {
   if (!isa<RankedTensorType>(op->getResult(0).getType()) || op->getNumOperands() == 0)
     return 1;
   Type from = elementTypeOf(op->getOperand(0).getType()), to = elementTypeOf(op->getResult(0).getType());
@@ -70,18 +53,18 @@ int64_t ThreadEmitter::togetherIn(Operation *op) {
   bool isPlain = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op);
   if (to.isBF16())
     return isPlain && target.computesPairs(b.getF32Type()) ? 2 : 1;
-  bool isPaired = isPlain || isa<math::FmaOp>(op) || (to.isF32() && isExpanded(op, options.approximates));
+  bool isPaired = isPlain || isa<math::FmaOp>(op) || (to.isF32() && isExpanded(op, state.options.approximates));
   return isPaired && target.computesPairs(to) ? 2 : 1;
 }
 
-ThreadEmitter::Values ThreadEmitter::computeTogether(Operation *op, ArrayRef<Values> operands) {
+ThreadCode::Values ElementCode::computeTogether(ArrayRef<Values> operands) {
   Type from = elementTypeOf(op->getOperand(0).getType()), to = elementTypeOf(op->getResult(0).getType());
   auto count = int64_t(operands.front().size());
   if (isFp8(to)) {
     Values wide;
     for (Value value : operands.front())
       wide.push_back(convertFloat(value, from, b.getF32Type(), false));
-    return toFp8(wide, to, isWithinRange(op->getOperand(0), cast<FloatType>(to)));
+    return toFp8(wide, to, facts.withinRange.contains(op));
   }
   if (isFp8(from)) {
     if (Values halves = target.fromFp8ToHalf(b, operands.front(), from, threadType(to)); !halves.empty())
@@ -104,13 +87,13 @@ ThreadEmitter::Values ThreadEmitter::computeTogether(Operation *op, ArrayRef<Val
   Values vectors;
   for (const Values &values : operands)
     vectors.push_back(viaF32 ? widened(b, joined(b, values)) : joined(b, values));
-  Value made = cloneOn(op, vectors, viaF32 ? wide : vector);
+  Value made = cloneOn(vectors, viaF32 ? wide : vector);
   return viaF32 ? narrowed(made) : apart(b, made);
 }
 
-bool ThreadEmitter::emitTogether(Operation *op, Values &results) {
+bool ElementCode::computeAtOnce(Values &results) {
   auto count = size_t(registersOf(op->getResult(0).getType()));
-  auto together = std::min(size_t(togetherIn(op)), count);
+  auto together = std::min(size_t(registersAtOnce()), count);
   if (together < 2)
     return false;
   for (size_t first = 0; first < count; first += together) {
@@ -126,9 +109,9 @@ bool ThreadEmitter::emitTogether(Operation *op, Values &results) {
       results.append(results.begin(), results.begin() + together);
     } else if (isOneValue) {
       Values alone = llvm::map_to_vector(operands, [](const Values &values) { return values.front(); });
-      results.append(together, compute(op, alone, elementTypeOf(op->getResult(0).getType())));
+      results.append(together, compute(alone, elementTypeOf(op->getResult(0).getType())));
     } else {
-      llvm::append_range(results, computeTogether(op, operands));
+      llvm::append_range(results, computeTogether(operands));
     }
   }
   return true;

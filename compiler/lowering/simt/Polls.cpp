@@ -2,24 +2,32 @@
 // Waiting for values in memory. One thread waits for a scalar; for a tile each owner waits for its elements one after
 // the other, within one limit of time: what comes while an earlier one is awaited is there when its turn comes.
 #include "compiler/lowering/peer/ExternCalls.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/RecordCode.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-Value ThreadEmitter::clock() {
-  return callExtern(peer::externCallName({peer::ExternCall::Kind::Clock}), b.getI64Type(), {});
-}
+namespace {
+class Polls : public RecordCode {
+public:
+  using RecordCode::RecordCode;
+  void lower(AtomicPollOp op);
 
-Value ThreadEmitter::inverted(Value bit) {
-  return arith::XOrIOp::create(b, bit, constantOf(b.getI1Type(), 1));
-}
+private:
+  void pollScalar(AtomicPollOp op);
+  void pollTile(AtomicPollOp op);
+  /// Waits in this thread for the value of a register; whether it came. `start`: when the wait began, null where it has
+  /// no limit. `mayEnd`: a failed assertion of some program ends the wait.
+  Value waitForValue(AtomicPollOp op, int64_t reg, Value start, bool mayEnd);
+  void endProgramUnless(Value came);
+};
+} // namespace
 
 // One look always; without a limit, until the value is there. The value of a scalar is read by a compare-and-swap with
 // the operation's order, those of a tile by relaxed loads, which a fence follows.
-Value ThreadEmitter::waitForValue(AtomicPollOp op, int64_t reg, Value start, bool mayEnd) {
+Value Polls::waitForValue(AtomicPollOp op, int64_t reg, Value start, bool mayEnd) {
   Value expected = of(op.getExpected())[size_t(reg)], pointer = of(op.getPtr())[size_t(reg)];
   bool isTile = isa<RankedTensorType>(op.getPtr().getType());
   auto loop = scf::WhileOp::create(
@@ -41,37 +49,32 @@ Value ThreadEmitter::waitForValue(AtomicPollOp op, int64_t reg, Value start, boo
   return loop.getResult(0);
 }
 
-void ThreadEmitter::endProgramUnless(Value came) {
-  when(inverted(came), {},
-       [&]() -> Values {
-         target.endThread(b);
-         return {};
-       },
-       {});
+void Polls::endProgramUnless(Value came) {
+  when(inverted(came), [&] { target.endThread(b); });
 }
 
 // The other threads wait for the one that does, and learn how it ended.
-void ThreadEmitter::pollScalar(AtomicPollOp op) {
-  bool mayEnd = mayFail && !op.getTimeout();
+void Polls::pollScalar(AtomicPollOp op) {
+  bool mayEnd = facts.mayFail && !op.getTimeout();
   Value never = constantOf(b.getI1Type(), 0);
   auto wait = [&]() -> Values { return {waitForValue(op, 0, op.getTimeout() ? clock() : Value(), mayEnd)}; };
   Value came = when(isOwner(LinearLayout()), {b.getI1Type()}, wait, {never}).front();
-  if (!op.getTimeout() && !mayFail) {
+  if (!op.getTimeout() && !facts.mayFail) {
     target.barrier(b);
-    emitted[op.getResult()] = {constantOf(b.getI1Type(), 1)};
+    made[op.getResult()] = {constantOf(b.getI1Type(), 1)};
     return;
   }
-  came = target.barrierOr(b, came, options.warps);
+  came = target.barrierOr(b, came, state.options.warps);
   if (mayEnd)
     endProgramUnless(came);
-  emitted[op.getResult()] = {came};
+  made[op.getResult()] = {came};
 }
 
-void ThreadEmitter::pollTile(AtomicPollOp op) {
-  bool mayEnd = mayFail && !op.getTimeout();
+void Polls::pollTile(AtomicPollOp op) {
+  bool mayEnd = facts.mayFail && !op.getTimeout();
   Type tile = op.getPtr().getType(), bit = b.getI1Type();
   Value start = op.getTimeout() ? clock() : Value();
-  if (isMissingExchange(op, tile))
+  if (isMissingExchange(tile))
     return;
   Values results = once(tile, bit, [&](int64_t reg) -> Values { return {waitForValue(op, reg, start, mayEnd)}; }, {});
   if (op.getSem() != MemSemantic::Relaxed)
@@ -81,17 +84,21 @@ void ThreadEmitter::pollTile(AtomicPollOp op) {
     for (Value came : results)
       isMissing = arith::OrIOp::create(b, isMissing, inverted(came));
     isMissing = both(isOwner(layoutOf(tile)), isMissing);
-    endProgramUnless(inverted(target.barrierOr(b, isMissing, options.warps)));
+    endProgramUnless(inverted(target.barrierOr(b, isMissing, state.options.warps)));
   } else {
     target.barrier(b); // each thread has waited for its elements; what comes next is for those of all
   }
-  emitted[op.getResult()] = results;
+  made[op.getResult()] = results;
 }
 
-void ThreadEmitter::emitPoll(AtomicPollOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
+void Polls::lower(AtomicPollOp op) {
+  if (refuseIfDivergent())
+    return;
   if (isa<RankedTensorType>(op.getPtr().getType()))
     return pollTile(op);
   pollScalar(op);
+}
+
+void simt::addPolls(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<Polls, AtomicPollOp>(patterns, state);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations that combine elements along an axis: along registers, then lanes. Where warps share the axis they exchange
 // what is left of each (LowerReductions.cpp).
+#include "compiler/analysis/Uniformity.h"
 #include "compiler/layout/Axes.h"
+#include "compiler/lowering/simt/CombineCode.h"
 #include "compiler/lowering/simt/Exchanges.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -11,41 +12,38 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::tileDim;
 
-Value ThreadEmitter::flatIndex(Type tile, int64_t reg) {
-  auto shape = cast<RankedTensorType>(tile).getShape();
-  const LinearLayout &layout = layoutOf(tile);
-  Value index;
-  for (auto [axis, size] : llvm::enumerate(shape)) {
-    Value at = coordinate(layout, reg, tileDim(int(axis)));
-    if (index && size > 1)
-      index = arith::MulIOp::create(b, index, i32(size));
-    index = !index ? at : size > 1 ? Value(arith::AddIOp::create(b, index, at)) : index;
-  }
-  return index ? index : i32(0);
-}
+namespace {
+class Reductions : public CombineCode {
+public:
+  using CombineCode::CombineCode;
+  void lower(ReduceOp op);
+  void lower(ReduceWarpsOp op);
 
-// Neighbours first, so that chains are short.
-ThreadEmitter::Values ThreadEmitter::fold(Region &region, SmallVector<Values> parts) {
-  while (parts.size() > 1) {
-    SmallVector<Values> next;
-    for (size_t i = 0; i + 1 < parts.size(); i += 2) {
-      Values arguments = parts[i];
-      llvm::append_range(arguments, parts[i + 1]);
-      next.push_back(runRegion(region, arguments));
-      if (failed)
-        return {};
-    }
-    if (parts.size() % 2)
-      next.push_back(parts.back());
-    parts = std::move(next);
-  }
-  return parts.front();
-}
+private:
+  /// A list of operands for each element off the axis, in the order of their coordinates. Where lanes share the
+  /// elements out among them, each has its own lists only: of those before, the upper half where the first of `sharing`
+  /// is set in the lane's number, and so on.
+  struct KeptParts {
+    llvm::SmallVector<Values> parts;
+    size_t elements = 0;            ///< of all lanes together
+    llvm::SmallVector<int> sharing; ///< bits of the lane's number
+  };
+  /// The results of `op`, from what is left of its operands along the axis.
+  void bindReduced(ReduceOp op, const KeptParts &kept);
+  /// Combines the registers along the axis, each list in the order of its positions there.
+  KeptParts combineRegisters(Region &region, ValueRange tiles, int axis);
+  /// Combines the parts of lanes along the axis, of which the first `shared` share the elements out.
+  void combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, size_t shared);
+  /// Each lane has all elements again.
+  void unshare(KeptParts &kept);
+  Value laneBit(int bit); ///< i1
+};
+} // namespace
 
 //===-- Lanes ----------------------------------------------------------------------------------------------------===//
 
-Value ThreadEmitter::laneBit(int bit) {
-  Value masked = arith::AndIOp::create(b, lane, i32(int64_t(1) << bit));
+Value Reductions::laneBit(int bit) {
+  Value masked = arith::AndIOp::create(b, state.lane, i32(int64_t(1) << bit));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, masked, i32(0));
 }
 
@@ -72,7 +70,7 @@ static bool isWord(Value value) {
 
 // By themselves two lanes would both combine what both have. With several elements each takes one half of them, gives
 // the other one away and has half the work from there on.
-void ThreadEmitter::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, size_t shared) {
+void Reductions::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, size_t shared) {
   size_t operands = kept.parts.front().size();
   for (auto [step, bit] : llvm::enumerate(bits)) {
     SmallVector<Values> given = kept.parts;
@@ -101,13 +99,11 @@ void ThreadEmitter::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> 
         else
           value = shuffleXor(value, 1 << bit);
       part = fold(region, {part, other});
-      if (failed)
-        return;
     }
   }
 }
 
-void ThreadEmitter::unshare(KeptParts &kept) {
+void Reductions::unshare(KeptParts &kept) {
   int64_t mask = 0;
   for (int bit : kept.sharing)
     mask |= int64_t(1) << bit;
@@ -116,7 +112,7 @@ void ThreadEmitter::unshare(KeptParts &kept) {
     int64_t holder = 0;
     for (size_t half = kept.elements / 2, step = 0; step < kept.sharing.size(); ++step, half /= 2)
       holder |= int64_t((element & half) != 0) << kept.sharing[step];
-    Value from = arith::OrIOp::create(b, arith::AndIOp::create(b, lane, i32(~mask)), i32(holder));
+    Value from = arith::OrIOp::create(b, arith::AndIOp::create(b, state.lane, i32(~mask)), i32(holder));
     Values values;
     for (Value value : kept.parts[element % kept.parts.size()])
       values.push_back(shuffleFrom(value, from));
@@ -129,15 +125,7 @@ void ThreadEmitter::unshare(KeptParts &kept) {
 
 //===-- Reductions -----------------------------------------------------------------------------------------------===//
 
-ThreadEmitter::Place ThreadEmitter::placeOff(int skippedAxis, const LinearLayout &layout, int64_t reg) {
-  Place place;
-  for (int axis = 0; axis < int(layout.outputs().size()); ++axis)
-    if (axis != skippedAxis)
-      place.push_back(registerPart(layout, reg, tileDim(axis)));
-  return place;
-}
-
-ThreadEmitter::KeptParts ThreadEmitter::combineRegisters(Region &region, ValueRange tiles, int axis) {
+Reductions::KeptParts Reductions::combineRegisters(Region &region, ValueRange tiles, int axis) {
   const LinearLayout &layout = layoutOf(tiles[0].getType());
   std::map<Place, std::map<int64_t, int64_t>> groups;
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg)
@@ -147,26 +135,17 @@ ThreadEmitter::KeptParts ThreadEmitter::combineRegisters(Region &region, ValueRa
     SmallVector<Values> parts;
     for (auto [position, reg] : registers) {
       Values part;
-      for (Value tile : tiles) {
-        auto load = tile.getDefiningOp<LoadSharedOp>();
-        part.push_back(load && sharedReads.count(load) ? readShared(load, reg) : of(tile)[size_t(reg)]);
-      }
+      for (Value tile : tiles)
+        part.push_back(registerOf(tile, reg));
       parts.push_back(part);
     }
     kept.parts.push_back(fold(region, parts));
-    if (failed)
-      return kept;
   }
   kept.elements = kept.parts.size();
   return kept;
 }
 
-bool ThreadEmitter::isReducedByOwner(Operation *op) {
-  auto reduce = cast<ReduceOp>(op);
-  return layout::staysInRegisters(layoutOf(reduce.getSrcs()[0].getType()), int(reduce.getAxis())) && isForOwner(op);
-}
-
-void ThreadEmitter::bindReduced(ReduceOp op, const KeptParts &kept) {
+void Reductions::bindReduced(ReduceOp op, const KeptParts &kept) {
   auto axis = int(op.getAxis());
   const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
   std::map<Place, size_t> numbers; // in the order of `kept`
@@ -176,7 +155,7 @@ void ThreadEmitter::bindReduced(ReduceOp op, const KeptParts &kept) {
     number = next++;
   for (auto [operand, result] : llvm::enumerate(op.getResult())) {
     if (!isa<RankedTensorType>(result.getType())) {
-      emitted[result] = {kept.parts.front()[operand]};
+      made[result] = {kept.parts.front()[operand]};
       continue;
     }
     const LinearLayout &to = layoutOf(result.getType());
@@ -184,64 +163,60 @@ void ThreadEmitter::bindReduced(ReduceOp op, const KeptParts &kept) {
     for (int64_t reg = 0; reg < to.inputSize(Dim::Register); ++reg) {
       auto number = numbers.find(placeOff(-1, to, reg));
       if (number == numbers.end())
-        return (void)refuse(op, "its result has another layout than its source leaves");
+        return refuse("its result has another layout than its source leaves");
       registers.push_back(kept.parts[number->second][operand]);
     }
-    emitted[result] = registers;
+    made[result] = registers;
   }
 }
 
-void ThreadEmitter::emitReduce(ReduceOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
+void Reductions::lower(ReduceOp op) {
+  if (refuseIfDivergent())
+    return;
   // One instruction does it for the whole block, and tells every thread the same. Barriers between devices rely on
   // that: there the copies of a bit that threads hold differ (transforms/BlockMeeting.cpp).
   if (analysis::isAny(op)) {
     Value some;
     for (Value bit : of(op.getSrcs()[0]))
       some = some ? Value(arith::OrIOp::create(b, some, bit)) : bit;
-    emitted[op.getResult()[0]] = {target.barrierOr(b, some, options.warps)};
+    made[op.getResult()[0]] = {target.barrierOr(b, some, state.options.warps)};
     return;
   }
   auto axis = int(op.getAxis());
   const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
   if (!layout::bitsAlong(layout, Dim::Warp, axis).empty()) {
-    needsPass(op, "lower-reductions");
+    refuseWithout("lower-reductions");
     return;
   }
-  if (isReducedByOwner(op) && op.getSrcs()[0].getDefiningOp<LoadSharedOp>()) {
+  if (facts.byOwner.contains(op) && op.getSrcs()[0].getDefiningOp<LoadSharedOp>()) {
     KeptParts kept;
     kept.parts = {inOwner(op->getResultTypes(),
                           [&] { return combineRegisters(op.getCombineOp(), op.getSrcs(), axis).parts.front(); })};
     return bindReduced(op, kept);
   }
   KeptParts kept = combineRegisters(op.getCombineOp(), op.getSrcs(), axis);
-  if (failed)
-    return;
   combineLanes(op.getCombineOp(), kept, lanesAlong(layout, axis),
                size_t(lanesThatShare(layout, axis, /*staysShared=*/false)));
-  if (failed)
-    return;
   unshare(kept);
   bindReduced(op, kept);
 }
 
-void ThreadEmitter::emitReduceWarps(ReduceWarpsOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
+void Reductions::lower(ReduceWarpsOp op) {
+  if (refuseIfDivergent())
+    return;
   auto axis = int(op.getAxis());
   const LinearLayout &layout = layoutOf(op.getSources()[0].getType()), &left = layoutOf(op.getTotals()[0].getType());
   KeptParts kept = combineRegisters(op.getCombine(), op.getSources(), axis);
-  if (failed)
-    return;
   auto shared = size_t(llvm::Log2_64(kept.elements)) - size_t(left.inputBits(Dim::Register));
   combineLanes(op.getCombine(), kept, lanesAlong(layout, axis), shared);
-  if (failed)
-    return;
   for (auto [operand, result] : llvm::enumerate(op.getTotals())) {
     Values registers;
     for (const Values &part : kept.parts)
       registers.push_back(part[operand]);
-    emitted[result] = registers;
+    made[result] = registers;
   }
+}
+
+void simt::addReductions(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<Reductions, ReduceOp, ReduceWarpsOp>(patterns, state);
 }

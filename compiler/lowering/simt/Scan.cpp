@@ -4,7 +4,8 @@
 // lanes next, warps last. Backwards, everything is the same with positions counted from the other end: registers in the
 // reverse order, and a bit of a lane or warp means what its opposite means forwards.
 #include "compiler/layout/Axes.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/CombineCode.h"
+#include "compiler/lowering/simt/Exchanges.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -12,34 +13,52 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::tileDim;
 
-/// The registers of a thread along the axis.
-struct ThreadEmitter::ScanLine {
-  SmallVector<std::pair<int64_t, Values>> scanned; ///< registers
-  Values total;
-  Values before;     ///< what comes before them, of each operand; empty: no thread has any
-  Value exists = {}; ///< i1, whether this thread has any
-};
+namespace {
+class Scans : public CombineCode {
+public:
+  using CombineCode::CombineCode;
+  void lower(ScanOp op);
+  void lower(ScanWarpsOp op);
+  void lower(JoinScanOp op);
 
-ThreadEmitter::Values ThreadEmitter::combine(Region &region, const Values &earlier, const Values &later) {
+private:
+  /// The registers of a thread along the axis.
+  struct Line {
+    SmallVector<std::pair<int64_t, Values>> scanned; ///< registers
+    Values total;
+    Values before;     ///< what comes before them, of each operand; empty: no thread has any
+    Value exists = {}; ///< i1, whether this thread has any
+  };
+  /// The lines along the axis that a thread has, scanned over its registers and the lanes before it.
+  std::vector<Line> scanLines(Region &region, ValueRange tiles, int axis, bool reverse);
+  /// Combines what is before a thread's registers with each.
+  void finishScan(Region &region, std::vector<Line> &lines, ValueRange results);
+  Values combine(Region &region, const Values &earlier, const Values &later);
+  Values select(Value bit, const Values &yes, const Values &no);
+  /// Whether the thread comes after its opposite in this bit of its number (i1).
+  Value isLater(Value number, int bit, bool reverse);
+};
+} // namespace
+
+ThreadCode::Values Scans::combine(Region &region, const Values &earlier, const Values &later) {
   Values arguments = earlier;
   llvm::append_range(arguments, later);
-  return failed ? later : runRegion(region, arguments);
+  return runRegion(region, arguments);
 }
 
-ThreadEmitter::Values ThreadEmitter::select(Value bit, const Values &yes, const Values &no) {
+ThreadCode::Values Scans::select(Value bit, const Values &yes, const Values &no) {
   Values chosen;
   for (auto [x, y] : llvm::zip(yes, no))
     chosen.push_back(arith::SelectOp::create(b, bit, x, y));
   return chosen;
 }
 
-Value ThreadEmitter::isLater(Value number, int bit, bool reverse) {
+Value Scans::isLater(Value number, int bit, bool reverse) {
   Value part = arith::AndIOp::create(b, number, i32(int64_t(1) << bit));
   return arith::CmpIOp::create(b, reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne, part, i32(0));
 }
 
-std::vector<ThreadEmitter::ScanLine> ThreadEmitter::scanLines(Region &region, ValueRange tiles, int axis,
-                                                              bool reverse) {
+std::vector<Scans::Line> Scans::scanLines(Region &region, ValueRange tiles, int axis, bool reverse) {
   const LinearLayout &layout = layoutOf(tiles[0].getType());
   std::map<Place, std::map<int64_t, int64_t>> lines;
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
@@ -49,10 +68,10 @@ std::vector<ThreadEmitter::ScanLine> ThreadEmitter::scanLines(Region &region, Va
   std::vector<int> bits = layout::bitsAlong(layout, Dim::Lane, axis);
   SmallVector<Value> laterLane;
   for (int bit : bits)
-    laterLane.push_back(isLater(lane, bit, reverse));
-  std::vector<ScanLine> results;
+    laterLane.push_back(isLater(state.lane, bit, reverse));
+  std::vector<Line> results;
   for (auto &[place, registers] : lines) {
-    ScanLine line;
+    Line line;
     for (auto [position, reg] : registers) {
       Values own;
       for (Value tile : tiles)
@@ -80,10 +99,10 @@ std::vector<ThreadEmitter::ScanLine> ThreadEmitter::scanLines(Region &region, Va
   return results;
 }
 
-void ThreadEmitter::finishScan(Region &region, std::vector<ScanLine> &lines, ValueRange results) {
+void Scans::finishScan(Region &region, std::vector<Line> &lines, ValueRange results) {
   const LinearLayout &layout = layoutOf(results[0].getType());
   SmallVector<Values> values(results.size(), Values(size_t(layout.inputSize(Dim::Register))));
-  for (ScanLine &line : lines)
+  for (Line &line : lines)
     for (auto &[reg, own] : line.scanned) {
       Values whole = own;
       if (!line.before.empty())
@@ -95,36 +114,33 @@ void ThreadEmitter::finishScan(Region &region, std::vector<ScanLine> &lines, Val
     for (size_t reg = 0; reg < list.size(); ++reg)
       if (!list[reg])
         list[reg] = list[size_t(firstCopy(layout, int64_t(reg)))];
-    emitted[result] = list;
+    made[result] = list;
   }
 }
 
-void ThreadEmitter::emitScan(ScanOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
+void Scans::lower(ScanOp op) {
+  if (refuseIfDivergent())
+    return;
   auto axis = int(op.getAxis());
   const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
   if (!isScanOrdered(layout, axis))
-    return (void)refuse(op, "its axis is not in the order of registers, lanes and warps");
+    return refuse("its axis is not in the order of registers, lanes and warps");
   if (!layout::bitsAlong(layout, Dim::Warp, axis).empty()) {
-    needsPass(op, "lower-reductions");
+    refuseWithout("lower-reductions");
     return;
   }
-  std::vector<ScanLine> lines = scanLines(op.getCombineOp(), op.getSrcs(), axis, op.getReverse());
-  if (!failed)
-    finishScan(op.getCombineOp(), lines, op.getResult());
+  std::vector<Line> lines = scanLines(op.getCombineOp(), op.getSrcs(), axis, op.getReverse());
+  finishScan(op.getCombineOp(), lines, op.getResult());
 }
 
-void ThreadEmitter::emitScanWarps(ScanWarpsOp op) {
-  if (divergent)
-    return (void)refuse(op, "it stands in a branch that not all threads take");
-  std::vector<ScanLine> lines = scanLines(op.getCombine(), op.getSources(), int(op.getAxis()), op.getReverse());
-  if (failed)
+void Scans::lower(ScanWarpsOp op) {
+  if (refuseIfDivergent())
     return;
+  std::vector<Line> lines = scanLines(op.getCombine(), op.getSources(), int(op.getAxis()), op.getReverse());
   const LinearLayout &layout = layoutOf(op.getSources()[0].getType());
   for (size_t i = 0; i < op.getSources().size(); ++i) {
     Values scanned(size_t(layout.inputSize(Dim::Register))), totals, before;
-    for (ScanLine &line : lines) {
+    for (Line &line : lines) {
       for (auto &[reg, values] : line.scanned)
         scanned[size_t(reg)] = values[i];
       totals.push_back(line.total[i]);
@@ -134,18 +150,18 @@ void ThreadEmitter::emitScanWarps(ScanWarpsOp op) {
     for (size_t reg = 0; reg < scanned.size(); ++reg)
       if (!scanned[reg])
         scanned[reg] = scanned[size_t(firstCopy(layout, int64_t(reg)))];
-    emitted[op.getScanned()[i]] = scanned;
-    emitted[op.getTotals()[i]] = totals;
+    made[op.getScanned()[i]] = scanned;
+    made[op.getTotals()[i]] = totals;
     if (!op.getBefore().empty())
-      emitted[op.getBefore()[i]] = before;
+      made[op.getBefore()[i]] = before;
   }
 }
 
-void ThreadEmitter::emitJoinScan(JoinScanOp op) {
+void Scans::lower(JoinScanOp op) {
   auto axis = int(op.getAxis());
   bool reverse = op.getReverse();
   const LinearLayout &layout = layoutOf(op.getScanned()[0].getType());
-  std::map<Place, ScanLine> lines;
+  std::map<Place, Line> lines;
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
     Values own;
     for (Value tile : op.getScanned())
@@ -156,16 +172,16 @@ void ThreadEmitter::emitJoinScan(JoinScanOp op) {
                    warpBits = layout::bitsAlong(layout, Dim::Warp, axis);
   Value hasLanesBefore, number;
   for (int bit : laneBits) {
-    Value later = isLater(lane, bit, reverse);
+    Value later = isLater(state.lane, bit, reverse);
     hasLanesBefore = hasLanesBefore ? Value(arith::OrIOp::create(b, hasLanesBefore, later)) : later;
   }
   for (auto [position, bit] : llvm::enumerate(warpBits)) {
-    Value one = arith::AndIOp::create(b, arith::ShRUIOp::create(b, warp, i32(bit)), i32(1));
+    Value one = arith::AndIOp::create(b, arith::ShRUIOp::create(b, state.warp, i32(bit)), i32(1));
     one = arith::ShLIOp::create(b, one, i32(int64_t(position)));
     number = number ? Value(arith::OrIOp::create(b, number, one)) : one;
   }
   auto warps = int64_t(1) << warpBits.size();
-  std::vector<ScanLine> results;
+  std::vector<Line> results;
   for (auto &[place, line] : lines) {
     size_t index = results.size();
     auto rowOf = [&](int64_t row) {
@@ -195,6 +211,9 @@ void ThreadEmitter::emitJoinScan(JoinScanOp op) {
     }
     results.push_back(std::move(line));
   }
-  if (!failed)
-    finishScan(op.getCombine(), results, op.getResult());
+  finishScan(op.getCombine(), results, op.getResult());
+}
+
+void simt::addScans(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<Scans, ScanOp, ScanWarpsOp, JoinScanOp>(patterns, state);
 }

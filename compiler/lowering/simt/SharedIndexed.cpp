@@ -2,12 +2,33 @@
 // Accesses to shared memory by an index along one axis, element by element: the offset is that of the coordinates which
 // the tile's layout gives, and of the index, which is known only when the kernel runs.
 #include "compiler/lowering/peer/PeerTarget.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/SharedCode.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using layout::tileDim;
+
+namespace {
+class SharedIndexed : public SharedCode {
+public:
+  using SharedCode::SharedCode;
+  void lower(GatherSharedOp op);
+  void lower(ScatterSharedOp op);
+  void lower(UpdateSharedOp op);
+
+private:
+  struct IndexedAccess {
+    Value ring, indices;
+    Type tile;
+    int64_t axis;
+  };
+  /// Where the element of a register lies.
+  std::function<Value(int64_t reg)> indexedPointers(const IndexedAccess &access);
+  /// (i32) What an index along an axis adds to the offset, in elements, by xor.
+  Value offsetOfIndex(const LinearLayout &place, Dim axis, Value index);
+};
+} // namespace
 
 /// The offset in `whole` of each place of `tile`, as if its coordinate along `axis` were 0.
 static layout::LinearLayout offsetsWithout(const layout::LinearLayout &tile, const layout::LinearLayout &whole,
@@ -20,7 +41,7 @@ static layout::LinearLayout offsetsWithout(const layout::LinearLayout &tile, con
 }
 
 // Bits of the index go to bits of the offset; those that move equally far move together.
-Value ThreadEmitter::offsetOfIndex(const LinearLayout &place, Dim axis, Value index) {
+Value SharedIndexed::offsetOfIndex(const LinearLayout &place, Dim axis, Value index) {
   std::map<int, int64_t> moved; // how far left -> bits
   for (int bit = 0; bit < place.inputBits(axis); ++bit)
     for (int64_t basis = place.basis(axis, bit, Dim::Offset), to = 0; basis >> to; ++to)
@@ -43,7 +64,7 @@ Value ThreadEmitter::offsetOfIndex(const LinearLayout &place, Dim axis, Value in
   return offset ? offset : i32(0);
 }
 
-std::function<Value(int64_t)> ThreadEmitter::indexedPointers(const IndexedAccess &access) {
+std::function<Value(int64_t)> SharedIndexed::indexedPointers(const IndexedAccess &access) {
   const LinearLayout &whole = cast<SharedType>(access.ring.getType()).getLayout();
   auto at = std::make_shared<LinearLayout>(offsetsWithout(layoutOf(access.tile), whole, size_t(access.axis)));
   auto place = std::make_shared<LinearLayout>(cast<SharedType>(access.ring.getType()).placeOf());
@@ -55,7 +76,7 @@ std::function<Value(int64_t)> ThreadEmitter::indexedPointers(const IndexedAccess
   };
 }
 
-void ThreadEmitter::emitGatherShared(GatherSharedOp op) {
+void SharedIndexed::lower(GatherSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
   auto pointerOf = indexedPointers({op.getRing(), op.getIndices(), tile, int64_t(op.getAxis())});
   Type element = tile.getElementType(), stored = memoryType(element);
@@ -65,23 +86,20 @@ void ThreadEmitter::emitGatherShared(GatherSharedOp op) {
     results.push_back(copy == reg ? fromMemory(loadShared(pointerOf(reg), stored, 1).front(), element)
                                   : results[size_t(copy)]);
   }
-  emitted[op.getTile()] = results;
+  made[op.getTile()] = results;
 }
 
-void ThreadEmitter::emitScatterShared(ScatterSharedOp op) {
+void SharedIndexed::lower(ScatterSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   auto pointerOf = indexedPointers({op.getRing(), op.getIndices(), tile, int64_t(op.getAxis())});
-  when(isOwner(layoutOf(tile)), {},
-       [&]() -> Values {
-         for (int64_t reg = 0; reg < registersOf(tile); ++reg)
-           if (firstCopy(layoutOf(tile), reg) == reg)
-             storeShared(pointerOf(reg), toMemory(of(op.getTile())[size_t(reg)], tile.getElementType()));
-         return {};
-       },
-       {});
+  when(isOwner(layoutOf(tile)), [&] {
+    for (int64_t reg = 0; reg < registersOf(tile); ++reg)
+      if (firstCopy(layoutOf(tile), reg) == reg)
+        storeShared(pointerOf(reg), toMemory(of(op.getTile())[size_t(reg)], tile.getElementType()));
+  });
 }
 
-void ThreadEmitter::emitUpdateShared(UpdateSharedOp op) {
+void SharedIndexed::lower(UpdateSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   Type element = tile.getElementType();
   auto pointerOf = indexedPointers({op.getRing(), op.getIndices(), tile, int64_t(op.getAxis())});
@@ -94,17 +112,13 @@ void ThreadEmitter::emitUpdateShared(UpdateSharedOp op) {
     return {LLVM::AtomicRMWOp::create(b, peer::atomicOperation(op.getKind()), pointer, value,
                                       LLVM::AtomicOrdering::monotonic, target.blockScope())};
   };
-  if (isMissingExchange(op, tile))
+  if (isMissingExchange(tile))
     return;
   Values old = once(tile, element, update, masks);
   if (op.getOld())
-    emitted[op.getOld()] = old;
+    made[op.getOld()] = old;
 }
 
-void ThreadEmitter::emitConcat(ConcatOp op) {
-  Values results;
-  auto registers = *op.registersOfParts();
-  for (auto [part, reg] : registers)
-    results.push_back(of(op.getParts()[size_t(part)])[size_t(reg)]);
-  emitted[op.getTile()] = results;
+void simt::addSharedIndexed(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<SharedIndexed, GatherSharedOp, ScatterSharedOp, UpdateSharedOp>(patterns, state);
 }

@@ -1,26 +1,161 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The frame of a thread's code, and the conversion of what stands in it.
 #include "compiler/lowering/simt/SimtToThreads.h"
-#include "compiler/lowering/simt/ThreadEmitter.h"
+#include "compiler/lowering/simt/PlaceShared.h"
+#include "compiler/lowering/simt/ThreadCode.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;
 using namespace heddle;
+using namespace heddle::simt;
 using namespace heddle::triton;
+
+namespace {
+
+/// Makes the llvm.func of a kernel, with the operations of the source in it.
+class Frame : ThreadCode {
+public:
+  Frame(ThreadState &state, FuncOp source) : ThreadCode(state, OpBuilder(source), source), source(source) {}
+  void make();
+
+private:
+  void makeEntry();
+  void takeArguments(Block &block);
+  void makePrologue();
+
+  FuncOp source;
+};
+
+} // namespace
+
+// Scalars of fewer than 32 bits come as words; the last argument is the launch's record (binary/LaunchRecord.h).
+void Frame::makeEntry() {
+  SmallVector<Type> types;
+  for (Type type : source.getArgumentTypes()) {
+    Type own = threadType(type);
+    bool isNarrow = own.isIntOrFloat() && own.getIntOrFloatBitWidth() < 32;
+    types.push_back(isNarrow ? Type(b.getI32Type()) : own);
+  }
+  types.push_back(b.getI64Type());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), types);
+  ThreadKernel &kernel = state.kernel;
+  kernel.kernel = source.getName().str();
+  kernel.entry = kernel.kernel;
+  kernel.threads = int64_t(state.options.warps) * target.lanesPerWarp();
+  // The kernel keeps its name: the source function gives way.
+  SymbolTable::setSymbolName(source, kernel.kernel + ".tile");
+  state.entry = LLVM::LLVMFuncOp::create(b, kernel.entry, type);
+  auto residentBlocks = source->getAttrOfType<IntegerAttr>(residentBlocksAttribute);
+  target.markKernel(state.entry, kernel.threads, residentBlocks ? residentBlocks.getInt() : 1);
+}
+
+void Frame::takeArguments(Block &block) {
+  for (auto [from, to] : llvm::zip(source.getArguments(), block.getArguments())) {
+    Value value = to;
+    Type own = threadType(from.getType());
+    if (own != value.getType())
+      value = as(own, arith::TruncIOp::create(b, b.getIntegerType(own.getIntOrFloatBitWidth()), value));
+    from.replaceAllUsesWith(stand(from.getType(), value));
+  }
+}
+
+void Frame::makePrologue() {
+  state.thread = target.threadId(b);
+  int lanes = target.lanesPerWarp();
+  state.lane = arith::AndIOp::create(b, state.thread, i32(lanes - 1));
+  state.warp = arith::ShRUIOp::create(b, state.thread, i32(llvm::Log2_32(uint32_t(lanes))));
+  state.prologueEnd = arith::ConstantIntOp::create(b, 0, 1);
+  if (source.getBody().front().getOps<GridDependencyWaitOp>().empty())
+    state.kernel.dependentLaunch = target.waitForLaunchBefore(b);
+}
+
+void Frame::make() {
+  makeEntry();
+  Block *block = state.entry.addEntryBlock(b);
+  b.setInsertionPointToStart(block);
+  takeArguments(*block);
+  makePrologue();
+  Region &from = source.getBody(), &to = state.entry.getBody();
+  block->getOperations().splice(block->end(), from.front().getOperations());
+  // Tiles go from block to block as their registers.
+  for (Block &each : llvm::make_early_inc_range(llvm::drop_begin(from))) {
+    each.moveBefore(&to, to.end());
+    b.setInsertionPointToStart(&each);
+    for (unsigned number = 0, count = each.getNumArguments(); number < count; ++number) {
+      BlockArgument argument = each.getArgument(0);
+      SmallVector<Type> types = threadTypes(argument.getType());
+      SmallVector<Value> registers;
+      for (Type type : types)
+        registers.push_back(each.addArgument(type, argument.getLoc()));
+      argument.replaceAllUsesWith(stand(argument.getType(), registers));
+      each.eraseArgument(0);
+    }
+  }
+}
+
+//===-- The conversion -------------------------------------------------------------------------------------------===//
+
+static void addPatterns(RewritePatternSet &patterns, ThreadState &state) {
+  for (auto add : {addAssembly,    addAtomics,      addBuffers,       addCalls,        addControlFlow,
+                   addConversions, addDirectCopies, addElementwise,   addGlobalMemory, addGroupMatmuls,
+                   addMaps,        addMatmuls,      addPolls,         addReductions,   addReports,
+                   addScans,       addShapes,       addSharedIndexed, addSharedTiles,  addSynchronisation})
+    add(patterns, state);
+}
+
+// What has not been replaced is what `toLower` holds. Nothing is folded, and nothing is undone: a pattern that cannot
+// lower an operation says so (ThreadCode::refuse).
+static LogicalResult convert(ThreadState &state) {
+  MLIRContext *context = state.entry.getContext();
+  RewritePatternSet patterns(context);
+  addPatterns(patterns, state);
+  ConversionTarget legal(*context);
+  legal.markUnknownOpDynamicallyLegal([&](Operation *op) { return !state.facts.toLower.contains(op); });
+  ConversionConfig config;
+  config.allowPatternRollback = false;
+  config.buildMaterializations = false;
+  config.foldingMode = DialectConversionFoldingMode::Never;
+  if (failed(applyPartialConversion(state.entry, legal, std::move(patterns), config)) || state.failed)
+    return failure();
+  SmallVector<UnrealizedConversionCastOp> casts, left;
+  state.entry.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+  reconcileUnrealizedCasts(casts, &left);
+  for (UnrealizedConversionCastOp cast : left)
+    return cast.emitError("a value of a tile is left in the code of a thread");
+  return success();
+}
+
+/// The memory that accesses are told of, as large as the kernel's.
+static void sizeShared(ThreadState &state) {
+  if (!state.shared || !state.target.ownsSharedMemory())
+    return;
+  Type byte = IntegerType::get(state.entry.getContext(), 8);
+  state.shared.setGlobalType(LLVM::LLVMArrayType::get(byte, unsigned(state.kernel.sharedBytes)));
+  state.shared.setLinkage(LLVM::Linkage::Internal);
+}
 
 LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target, const ThreadOptions &options,
                                        ThreadKernel &kernel) {
   int count = 0;
-  FuncOp function = findKernel(module, count);
-  if (!function)
+  FuncOp source = findKernel(module, count);
+  if (!source)
     return module.emitError() << "expected one public 'tt.func', found " << count;
   module.getContext()
       ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
                     ub::UBDialect>(); // what is created below
-  Location place = function.getLoc();
-  if (failed(ThreadEmitter(function, target, options, kernel).run()))
+  Location place = source.getLoc();
+  ThreadState state(source, target, options, kernel);
+  kernel.sharedBytes = placedBytes(source);
+  Frame(state, source).make();
+  source.erase();
+  if (failed(convert(state)))
     return failure();
+  state.prologueEnd->erase();
+  sizeShared(state);
+  kernel.sites = std::move(state.facts.sites.sites);
   if (kernel.sharedBytes > target.sharedMemoryBytes())
     return emitError(place) << "kernel '" << kernel.kernel << "' needs " << kernel.sharedBytes
                             << " bytes of shared memory for each block; the chip has " << target.sharedMemoryBytes();

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Thread code of element operations, one element at a time (Elementwise.cpp) or several at once (Pairs.cpp).
+#pragma once
+#include "compiler/lowering/simt/ThreadCode.h"
+
+namespace heddle::simt {
+
+class ElementCode : public ThreadCode {
+public:
+  using ThreadCode::ThreadCode;
+  /// Any operation: with one result and no regions it is one of elements, or it is refused.
+  void lower(mlir::Operation *op);
+
+private:
+  Values everyRegister();
+  bool addColumnsFirst(triton::AddPtrOp op, Values &results); ///< whether it did
+  Value compute(llvm::ArrayRef<Value> operands, Type result);
+  Value cloneOn(mlir::ValueRange operands, Type result);
+  int64_t registersAtOnce();
+  bool computeAtOnce(Values &results); ///< whether it did
+  Values computeTogether(llvm::ArrayRef<Values> operands);
+};
+
+} // namespace heddle::simt

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/simt/SourceFacts.h"
+#include "compiler/analysis/Uniformity.h"
+#include "compiler/layout/Axes.h"
+#include "compiler/lowering/simt/PlaceShared.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+//===-- Reads of shared memory -----------------------------------------------------------------------------------===//
+
+// A sum within one thread, which alone needs it. LLVM would combine in all threads, as late as the result is needed:
+// until then all parts would live in registers.
+static bool isReducedByOwner(ReduceOp reduce) {
+  return layout::staysInRegisters(layoutOf(reduce.getSrcs()[0].getType()), int(reduce.getAxis())) && isForOwner(reduce);
+}
+
+// Reads of a stage are those of pipelined loops; an author who reads views has placed the reads himself. A sum that one
+// thread needs is read by that thread. Memory has to be as it was until the one reader.
+static bool canReadLate(LoadSharedOp op) {
+  if (!op.getTile().hasOneUse())
+    return false;
+  Operation *user = *op.getTile().user_begin();
+  auto dot = dyn_cast<MatrixDotOp>(user);
+  auto reduce = dyn_cast<ReduceOp>(user);
+  bool readsLate = dot ? op.getStage() && dot.getInstruction() : reduce && isReducedByOwner(reduce);
+  if (!readsLate || user->getBlock() != op->getBlock())
+    return false;
+  for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())
+    if (!isMemoryEffectFree(between) && !isa<GlobalLoadOp, LoadSharedOp>(between))
+      return false;
+  return true;
+}
+
+//===-- Conversions to f8 ----------------------------------------------------------------------------------------===//
+
+// Whether all elements of `tile` are within the largest numbers of `type`, or NaN: they need no clamp then.
+static bool isWithinRange(Value tile, FloatType type) {
+  auto clamp = tile.getDefiningOp<ClampFOp>();
+  double largest = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  auto isBound = [&](Value bound) {
+    FloatAttr number;
+    if (auto splat = bound.getDefiningOp<SplatOp>())
+      bound = splat.getSrc();
+    SplatElementsAttr all;
+    if (matchPattern(bound, m_Constant(&all)) && isa<FloatType>(all.getElementType()))
+      return std::abs(all.getSplatValue<APFloat>().convertToDouble()) <= largest;
+    return matchPattern(bound, m_Constant(&number)) && std::abs(number.getValueAsDouble()) <= largest;
+  };
+  return clamp && isBound(clamp.getMin()) && isBound(clamp.getMax());
+}
+
+//===-- All facts ------------------------------------------------------------------------------------------------===//
+
+SourceFacts::SourceFacts(FuncOp function, const GpuTarget &target, int warps) {
+  GlobalOrder order(function, {target.lanesPerWarp(), warps});
+  analysis::Uniformity uniformity(function);
+  sharedAlignment = scratchAlignment;
+  function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (divergent.contains(op->getParentOp()) || uniformity.isDivergent(op->getBlock()))
+      divergent.insert(op);
+    // Regions that are run for elements are copied; what stands in them goes with its operation.
+    Operation *parent = op->getParentOp();
+    if (parent == function || (isa<scf::SCFDialect>(parent->getDialect()) && toLower.contains(parent)))
+      toLower.insert(op);
+    lookAt(op, order);
+    copiesDirectly |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op) && !target.hasAsyncCopies();
+  });
+}
+
+void SourceFacts::lookAt(Operation *op, const GlobalOrder &order) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](AssertOp) {
+        mayFail = true;
+        siteOf[op] = sites.of(op);
+      })
+      .Case([&](simt::PrintOp print) {
+        siteOf[op] = sites.ofPrint(op, {print.getPrefix(), print.getHex(), print.getValues(), print.getIsSigned()});
+      })
+      .Case([&](AllocOp alloc) { sharedAlignment = alloc.getScratch() ? sharedAlignment : memoryAlignment; })
+      .Case([&](DotSharedOp) { publishes = true; })
+      .Case([&](GlobalLoadOp load) {
+        if (!divergent.contains(op) && order.mustAgree(load))
+          agreeing.insert(op);
+        if (order.isLoadedByOwner(load))
+          byOwner.insert(op);
+      })
+      .Case([&](ReduceOp reduce) {
+        if (isReducedByOwner(reduce))
+          byOwner.insert(op);
+      })
+      .Case([&](LoadSharedOp load) {
+        if (!canReadLate(load))
+          return;
+        lateReads.insert(op);
+        toLower.erase(op);
+      })
+      .Case<arith::TruncFOp, FpToFpOp>([&](auto convert) {
+        auto narrow = dyn_cast<FloatType>(elementTypeOf(convert->getResult(0).getType()));
+        if (narrow && isFp8(narrow) && isWithinRange(convert->getOperand(0), narrow))
+          withinRange.insert(op);
+      })
+      .Default([](Operation *) {});
+}
+
+void SourceFacts::takeOver(Operation *source, Operation *copy, bool isDivergent) {
+  SmallVector<Operation *> sources, copies;
+  source->walk([&](Operation *op) { sources.push_back(op); });
+  copy->walk([&](Operation *op) { copies.push_back(op); });
+  for (auto [from, to] : llvm::zip_equal(sources, copies)) {
+    toLower.insert(to);
+    bool differs = isDivergent || divergent.contains(from);
+    differs ? (void)divergent.insert(to) : (void)divergent.erase(to);
+    if (auto site = siteOf.find(from); site != siteOf.end())
+      siteOf[to] = site->second;
+    for (DenseSet<Operation *> *set : {&agreeing, &byOwner, &withinRange})
+      set->contains(from) ? (void)set->insert(to) : (void)set->erase(to);
+  }
+}
