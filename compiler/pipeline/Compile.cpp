@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Hash.h"
@@ -35,6 +36,7 @@ const DialectRegistry &dialects() {
     registerInputDialects(result);
     registerBuiltinDialectTranslation(result);
     registerLLVMDialectTranslation(result);
+    registerNVVMDialectTranslation(result);
     registerPasses();
     return result;
   }();

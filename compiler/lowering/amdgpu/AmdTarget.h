@@ -87,6 +87,8 @@ private:
     mlir::Type a, b, d;
   };
   simt::MatrixInstruction instructionOf(const WarpMatmul &row, ElementTypes types, bool transposed) const;
+  /// Intrinsics by name: the ROCDL dialect of LLVM 22 cannot read the `rocdl` operation of Triton 3.9's text, and one
+  /// context holds one dialect of a name (compiler/dialects/ttg/TritonGpuDialect.td).
   static mlir::Value call(Builder &b, mlir::Type type, llvm::StringRef name, mlir::ValueRange operands) {
     return mlir::LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
   }

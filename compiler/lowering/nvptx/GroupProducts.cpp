@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of matrices by four warps, from shared memory (wgmma). Source: PTX ISA 8.6.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -52,6 +53,15 @@ static SmallVector<Value> fieldsOf(ImplicitLocOpBuilder &b, Value whole, size_t 
   return results;
 }
 
+void NvptxTarget::beginGroup(Builder &b) const {
+  NVVM::WgmmaFenceAlignedOp::create(b);
+}
+
+void NvptxTarget::endGroup(Builder &b) const {
+  NVVM::WgmmaGroupSyncAlignedOp::create(b);
+}
+
+// By assembly: the dialect's operation, which is assembly as well, takes accumulators as one structure.
 SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, GroupOperand b,
                                               ValueRange accumulators) const {
   size_t count = accumulators.size();

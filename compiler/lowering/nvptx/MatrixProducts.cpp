@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of matrices by one warp (mma.sync), and their operands from shared memory (ldmatrix). Source: PTX ISA 8.6.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -97,8 +98,9 @@ SmallVector<Value> NvptxTarget::multiply(Builder &builder, const MatrixInstructi
   auto add = [&](ValueRange words) {
     for (Value word : words) {
       if (aElement.isF32()) // to nearest, ties away: what the instruction would otherwise cut off
-        word = call(builder, builder.getI32Type(), "llvm.nvvm.f2tf32.rna",
-                    {LLVM::BitcastOp::create(builder, builder.getF32Type(), word).getResult()});
+        word = NVVM::ConvertFloatToTF32Op::create(builder, builder.getI32Type(),
+                                                  LLVM::BitcastOp::create(builder, builder.getF32Type(), word),
+                                                  NVVM::FPRoundingMode::RNA);
       if (aElement.isF16())
         word = LLVM::BitcastOp::create(builder, VectorType::get(2, builder.getF16Type()), word);
       operands.push_back(word);
@@ -120,9 +122,9 @@ SmallVector<Value> NvptxTarget::multiply(Builder &builder, const MatrixInstructi
 
 SmallVector<Value> NvptxTarget::loadMatrix(Builder &b, Value shared, bool transposed) const {
   Type words = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getI32Type()));
-  // The name ends in the address space of its overload.
-  std::string name = std::string("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4") + (transposed ? ".trans" : "") + ".b16.p3";
-  Value whole = call(b, words, name, {shared});
+  auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+  auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+  Value whole = NVVM::LdMatrixOp::create(b, words, shared, 4, layout, shape, NVVM::LdStMatrixEltType::B16);
   SmallVector<Value> results;
   for (int64_t i = 0; i < 4; ++i)
     results.push_back(LLVM::ExtractValueOp::create(b, whole, ArrayRef<int64_t>{i}));

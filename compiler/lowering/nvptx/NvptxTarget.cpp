@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/Twine.h"
 
@@ -18,6 +19,7 @@ bool NvptxTarget::isNativeFp8(Type type) const {
 }
 
 void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const {
+  function.getContext()->loadDialect<NVVM::NVVMDialect>(); // what is created below
   OpBuilder b(function.getContext());
   function.setCConv(LLVM::CConv::PTX_Kernel);
   auto attribute = [&](StringRef name, int64_t value) -> Attribute {
@@ -36,29 +38,59 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t
 bool NvptxTarget::waitForLaunchBefore(Builder &b) const {
   if (!chip.dependentLaunches)
     return false;
-  call(b, "llvm.nvvm.griddepcontrol.wait", {});
-  call(b, "llvm.nvvm.griddepcontrol.launch.dependents", {});
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
   return true;
 }
 
+Value NvptxTarget::threadId(Builder &b) const {
+  return NVVM::ThreadIdXOp::create(b, b.getI32Type());
+}
+
+Value NvptxTarget::programId(Builder &b, int axis) const {
+  Type i32 = b.getI32Type();
+  return axis == 0   ? Value(NVVM::BlockIdXOp::create(b, i32))
+         : axis == 1 ? Value(NVVM::BlockIdYOp::create(b, i32))
+                     : Value(NVVM::BlockIdZOp::create(b, i32));
+}
+
+Value NvptxTarget::programCount(Builder &b, int axis) const {
+  Type i32 = b.getI32Type();
+  return axis == 0   ? Value(NVVM::GridDimXOp::create(b, i32))
+         : axis == 1 ? Value(NVVM::GridDimYOp::create(b, i32))
+                     : Value(NVVM::GridDimZOp::create(b, i32));
+}
+
+void NvptxTarget::endThread(Builder &b) const {
+  NVVM::Exit::create(b);
+}
+
+//===-- Barriers and exchange within a warp ----------------------------------------------------------------------===//
+
 void NvptxTarget::barrier(Builder &b) const {
-  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), ValueRange{i32(b, 0)});
+  NVVM::Barrier0Op::create(b);
 }
 
 void NvptxTarget::warpBarrier(Builder &b) const {
-  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.bar.warp.sync"), ValueRange{i32(b, -1)});
+  NVVM::SyncWarpOp::create(b, i32(b, -1));
 }
 
+// The dialect's operation for it takes and gives words.
 Value NvptxTarget::barrierOr(Builder &b, Value bit, int) const {
   return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.all", {i32(b, 0), bit});
 }
 
+static Value shuffle(ImplicitLocOpBuilder &b, NVVM::ShflKind kind, Value value, Value lane) {
+  auto constant = [&](int64_t number) -> Value { return arith::ConstantIntOp::create(b, number, 32); };
+  return NVVM::ShflOp::create(b, b.getI32Type(), constant(-1), value, lane, constant(31), kind, UnitAttr());
+}
+
 Value NvptxTarget::shuffleXor(Builder &b, Value value, int mask) const {
-  return call(b, b.getI32Type(), "llvm.nvvm.shfl.sync.bfly.i32", {i32(b, -1), value, i32(b, mask), i32(b, 31)});
+  return shuffle(b, NVVM::ShflKind::bfly, value, i32(b, mask));
 }
 
 Value NvptxTarget::shuffleFrom(Builder &b, Value value, Value lane) const {
-  return call(b, b.getI32Type(), "llvm.nvvm.shfl.sync.idx.i32", {i32(b, -1), value, lane, i32(b, 31)});
+  return shuffle(b, NVVM::ShflKind::idx, value, lane);
 }
 
 Value NvptxTarget::assembly(Builder &b, Type result, const std::string &text, const std::string &constraints,
@@ -81,14 +113,23 @@ Type NvptxTarget::assemblyType(OpBuilder &b, StringRef constraint) const {
 
 //===-- Shared memory --------------------------------------------------------------------------------------------===//
 
+// Those of 16 bytes stay out of the first-level cache.
 void NvptxTarget::asyncCopy(Builder &b, Value shared, Value global, int64_t bytes, Value sourceBytes) const {
-  // Those of 16 bytes stay out of the first-level cache.
-  std::string name = bytes == 16 ? "llvm.nvvm.cp.async.cg.shared.global.16"
-                                 : "llvm.nvvm.cp.async.ca.shared.global." + std::to_string(bytes);
-  if (sourceBytes)
-    call(b, name + ".s", {shared, global, sourceBytes});
-  else
-    call(b, name, {shared, global});
+  auto modifier = bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+  NVVM::CpAsyncOp::create(b, shared, global, uint32_t(bytes), modifier, sourceBytes);
+}
+
+void NvptxTarget::asyncCommit(Builder &b) const {
+  NVVM::CpAsyncCommitGroupOp::create(b);
+}
+
+void NvptxTarget::asyncWait(Builder &b, int64_t pendingGroups) const {
+  NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(pendingGroups));
+}
+
+void NvptxTarget::publishShared(Builder &b) const {
+  auto space = NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
+  NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared, space);
 }
 
 //===-- Numbers --------------------------------------------------------------------------------------------------===//

@@ -18,11 +18,9 @@ public:
   int sharedMemoryBanks() const override { return chip.sharedMemoryBanks; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   bool waitForLaunchBefore(Builder &b) const override;
-  mlir::Value threadId(Builder &b) const override { return special(b, "tid.x"); }
-  mlir::Value programId(Builder &b, int axis) const override { return special(b, std::string("ctaid.") + "xyz"[axis]); }
-  mlir::Value programCount(Builder &b, int axis) const override {
-    return special(b, std::string("nctaid.") + "xyz"[axis]);
-  }
+  mlir::Value threadId(Builder &b) const override;
+  mlir::Value programId(Builder &b, int axis) const override;
+  mlir::Value programCount(Builder &b, int axis) const override;
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
@@ -43,17 +41,15 @@ public:
   bool hasAsyncCopies() const override { return !chip.sharedCopies.laneBits.empty(); }
   void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
                  mlir::Value sourceBytes) const override;
-  void asyncCommit(Builder &b) const override { call(b, "llvm.nvvm.cp.async.commit.group", {}); }
-  void asyncWait(Builder &b, int64_t pendingGroups) const override {
-    call(b, "llvm.nvvm.cp.async.wait.group", {i32(b, pendingGroups)});
-  }
+  void asyncCommit(Builder &b) const override;
+  void asyncWait(Builder &b, int64_t pendingGroups) const override;
   bool hasMatrixLoads() const override { return chip.matrixLoads; }
   mlir::SmallVector<mlir::Value> loadMatrix(Builder &b, mlir::Value shared, bool transposed) const override;
   std::optional<simt::GroupInstruction> groupInstruction(triton::DotOp dot, int warps) const override;
-  void publishShared(Builder &b) const override { call(b, "llvm.nvvm.fence.proxy.async.shared_cta", {}); }
+  void publishShared(Builder &b) const override;
   mlir::Value operandDescriptor(Builder &b, mlir::Value address, const simt::OperandLayout &layout) const override;
-  void beginGroup(Builder &b) const override { call(b, "llvm.nvvm.wgmma.fence.sync.aligned", {}); }
-  void endGroup(Builder &b) const override { call(b, "llvm.nvvm.wgmma.commit_group.sync.aligned", {}); }
+  void beginGroup(Builder &b) const override;
+  void endGroup(Builder &b) const override;
   mlir::SmallVector<mlir::Value> multiplyGroup(Builder &builder, simt::GroupOperand a, simt::GroupOperand b,
                                                mlir::ValueRange accumulators) const override;
   mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators, int64_t pending) const override;
@@ -72,18 +68,13 @@ public:
   }
   mlir::Type assemblyType(mlir::OpBuilder &b, llvm::StringRef constraint) const override;
   const char *assemblyAdvice() const override { return "PTX has the registers `h`, `r`, `l`, `f` and `d`"; }
-  void endThread(Builder &b) const override { call(b, "llvm.nvvm.exit", {}); }
+  void endThread(Builder &b) const override;
 
 private:
   static const char *matrixTypeName(mlir::Type type); ///< `bf16`, `e4m3`, ...
+  /// An intrinsic for which the NVVM dialect has no operation.
   static mlir::Value call(Builder &b, mlir::Type type, llvm::StringRef name, mlir::ValueRange operands) {
     return mlir::LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
-  }
-  static void call(Builder &b, llvm::StringRef name, mlir::ValueRange operands) {
-    mlir::LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
-  }
-  static mlir::Value special(Builder &b, const std::string &name) {
-    return call(b, b.getI32Type(), "llvm.nvvm.read.ptx.sreg." + name, {});
   }
   static mlir::Value i32(Builder &b, int64_t value) { return mlir::arith::ConstantIntOp::create(b, value, 32); }
   static mlir::Value assembly(Builder &b, mlir::Type result, const std::string &text, const std::string &constraints,
