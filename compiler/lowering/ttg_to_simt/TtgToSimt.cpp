@@ -4,6 +4,7 @@
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "compiler/analysis/Access.h"
 #include "compiler/lowering/simt/Accesses.h"
+#include "compiler/lowering/simt/CarryRingNumbers.h"
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -377,5 +378,6 @@ LogicalResult simt::convertTtgToSimt(ModuleOp module, const GpuTarget &target, c
     return module.emitError() << "expected one public 'tt.func', found " << count;
   if (failed(Converter(function, target, about).run()))
     return failure();
+  carryRingNumbers(function);
   return mlir::verify(module); // what the rules of `simt` refuse is the text's
 }
