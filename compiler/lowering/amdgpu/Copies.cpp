@@ -18,9 +18,9 @@ llvm::SmallVector<int64_t> AmdTarget::directCopyBytes() const {
   return bytes;
 }
 
-// LLVM 22 believes that lgkmcnt counts this instruction, which it does not, and waits for one LDS operation too few where
-// one before it is read after it (mended by llvm/llvm-project#179305; tests/cli/amd.test says when). So none is in flight
-// when it is issued, and none moves between that wait and the instruction.
+// LLVM 22 believes that lgkmcnt counts this instruction, which it does not, and waits for one LDS operation too few
+// where one before it is read after it (mended by llvm/llvm-project#179305; tests/cli/amd.test says when). So none is
+// in flight when it is issued, and none moves between that wait and the instruction.
 void AmdTarget::copyDirectly(Builder &b, Value shared, Value global, int64_t bytes, triton::CacheModifier cache) const {
   constexpr int32_t allButLds = 0x7FF & ~0x380, lgkmcnt0 = 0xC07F;
   call(b, "llvm.amdgcn.sched.barrier", {i32(b, allButLds)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops that carry a tile of a ring carry its number in place of it, which tells the analyses of shared memory which tile
-// each iteration has. Triton's own pipelines carry the tiles.
+// Loops that carry a tile of a ring carry its number in place of it, which tells the analyses of shared memory which
+// tile each iteration has. Triton's own pipelines carry the tiles.
 #pragma once
 #include "mlir/IR/Operation.h"
 
