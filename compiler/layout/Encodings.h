@@ -46,6 +46,10 @@ LinearLayout mfmaAccumulator(const Shape &shape, const Shape &warps, int64_t ins
                              bool transposed, int elementBits = 32, const Shape &tilesPerWarp = {1, 1});
 LinearLayout mfmaOperand(const Shape &shape, const Shape &warps, int operand, int64_t kWidth, int64_t instructionM,
                          int64_t instructionN, const Shape &tilesPerWarp = {1, 1});
+/// The scales of an operand of MFMA with scales, [.., M or N, blocks along K]: a lane has that of its row or column and
+/// of the block of its number among the lanes of that row. `instructionSize`: M and N of the instruction.
+LinearLayout mfmaScale(const Shape &shape, const Shape &warps, int operand, int64_t instructionSize,
+                       const Shape &tilesPerWarp = {1, 1});
 
 /// Shared memory, offset -> coordinates: columns of a row xor'ed by the row's phase, in groups of `vec` elements.
 LinearLayout swizzledShared(const Shape &shape, int64_t vec, int64_t perPhase, int64_t maxPhase, const Order &order);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The layouts of CDNA's MFMA for waves of 64 lanes. Source: the instruction set manuals of CDNA 3 and CDNA 4, matrix
 // instructions.
+#include "compiler/layout/Axes.h"
 #include "compiler/layout/Encodings.h"
 #include "compiler/layout/Fit.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace heddle::layout {
 
@@ -58,6 +60,19 @@ LinearLayout mfmaOperand(const Shape &shape, const Shape &warps, int operand, in
   tile *= LinearLayout::identity1D(tilesAlong(tilesPerWarp, !isA), Dim::Register, outer);
   LinearLayout warpLayout = withoutAxis(alongAxes(Dim::Warp, warps, rowMajor(shape.size())), k);
   return fitTile(withWarps(tile, warpLayout), shape);
+}
+
+// Blocks lie along K as elements do where a lane has one of them.
+LinearLayout mfmaScale(const Shape &shape, const Shape &warps, int operand, int64_t instructionSize,
+                       const Shape &tilesPerWarp) {
+  Shape ofOperand = shape;
+  Order order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (operand == 1) {
+    std::swap(ofOperand.end()[-1], ofOperand.end()[-2]);
+    std::swap(order.end()[-1], order.end()[-2]);
+  }
+  return permuteAxes(mfmaOperand(ofOperand, warps, operand, 1, instructionSize, instructionSize, tilesPerWarp), order);
 }
 
 } // namespace heddle::layout

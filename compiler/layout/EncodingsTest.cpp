@@ -265,6 +265,17 @@ TEST(LayoutEncodings, mfma_tiles_of_a_wave) {
   });
 }
 
+TEST(LayoutEncodings, mfma_scales_of_cdna) {
+  expectIs(mfmaScale({64, 8}, {2, 2}, 0, 16), [](int64_t reg, int64_t lane, int64_t warp) { // 16x16x128, of A
+    return Element{lane % 16 + 16 * (warp / 2) + 32 * (reg / 2), lane / 16 + 4 * (reg % 2)};
+  });
+  expectIs(mfmaScale({128, 4}, {2, 2}, 1, 32, {1, 2}), [](int64_t reg, int64_t lane, int64_t warp) { // 32x32x64, of B
+    return Element{lane % 32 + 32 * (reg / 2) + 64 * (warp % 2), lane / 32 + 2 * (reg % 2)};
+  });
+  Shape batches = {4, 32, 4}, warps = {2, 1, 2};
+  expectCovers(mfmaScale(batches, warps, 1, 16), batches, 64, 4);
+}
+
 TEST(LayoutEncodings, mfma_operands_of_cdna) {
   expectIs(mfmaOperand({32, 8}, {1, 1}, 0, 4, 32, 32), [](int64_t item, int64_t lane, int64_t) { // 32x32x8, A
     return Element{lane % 32, 4 * (lane / 32) + item};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs Gluon kernels on simulated devices and compares with NumPy: run_kernels.py CORPUS [KERNEL...].
+"""Runs Gluon kernels on simulated devices and compares with NumPy: run_kernels.py CORPUS [KERNEL | KERNEL.CHIP ...].
 
 Each kernel of tests/corpus/gluon, for both chips, from both texts of Triton 3.9, with `heddle simulate`; the text after
 Triton's passes also with `heddle check`, which must find nothing.
@@ -225,13 +225,98 @@ def indexed(kind, axis):
     return case
 
 
+FORMATS = dict(e4m3=(4, 3, 7), e5m2=(5, 2, 15), e2m1=(2, 1, 1))  # bits of exponent and fraction, bias
+
+
+def decode(codes, form):
+    """Numbers of these codes; e4m3 has NaN in place of its largest magnitude, e5m2 infinities and NaN, e2m1 neither."""
+    exponents, fractions, bias = FORMATS[form]
+    code = codes.astype(np.int64)
+    exponent = code >> fractions & (1 << exponents) - 1
+    fraction = (code & (1 << fractions) - 1) / 2.0**fractions
+    value = np.where(exponent == 0, fraction * 2.0 ** (1 - bias), (1 + fraction) * 2.0 ** (exponent - bias))
+    if form == "e5m2":
+        value = np.where(exponent == 31, np.where(fraction == 0, np.inf, np.nan), value)
+    if form == "e4m3":
+        value = np.where((exponent == 15) & (fraction == 0.875), np.nan, value)
+    return np.where(code >> exponents + fractions & 1, -value, value)
+
+
+def decode_scales(scales):
+    return np.where(scales == 255, np.nan, 2.0 ** (scales.astype(np.int64) - 127))
+
+
+def unpack(codes, axis):
+    """The lower four bits first, along `axis`."""
+    shape = list(codes.shape)
+    shape[axis] *= 2
+    return np.stack([codes & 15, codes >> 4], axis + 1).reshape(shape)
+
+
+def narrow(values, kind):
+    """Rounded to f16, or to bf16 as f32."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if kind == np.float16:
+            return values.astype(np.float32).astype(np.float16)
+        bits = values.astype(np.float32).view(np.uint32).astype(np.int64)
+        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+        return np.where(np.isnan(values), np.nan, rounded.astype(np.uint32).view(np.float32)).astype(np.float32)
+
+
+def mx_gemm(form_a, form_b, rows, columns, scales="layout"):
+    """Numbers of a few bits and scales near 1, so that sums are exact; one scale is NaN, one the least."""
+
+    def operand(random, form, shape, axis):
+        if form == "e2m1":
+            codes = random.integers(0, 256, shape).astype(np.uint8)
+            return codes, decode(unpack(codes, axis), form)
+        low = 0x30 if form == "e4m3" else 0x38
+        sign = random.integers(0, 2, shape) << 7
+        codes = (random.integers(low, low + 0x10, shape) | sign).astype(np.uint8)
+        return codes, decode(codes, form)
+
+    def case(random, chip):
+        k = 512
+        halves = [2 if form == "e2m1" else 1 for form in (form_a, form_b)]
+        a, left = operand(random, form_a, (rows, k // halves[0]), 1)
+        b, right = operand(random, form_b, (k // halves[1], columns), 0)
+        sa, sb = (random.integers(126, 129, (size, k // 32)).astype(np.uint8) for size in (rows, columns))
+        sa[3, 5], sa[rows - 1, 2], sb[1, 7] = 255, 0, 0
+        arguments = dict(a=a, sa=sa, b=b, sb=sb, c=np.zeros((rows, columns), np.float32), K=k)
+        if scales == "none":
+            return (1,), arguments, dict(c=(left * 0.5 @ right).astype(np.float32)), 0
+        left = left * np.repeat(decode_scales(sa), 32, 1)
+        right = right * np.repeat(decode_scales(sb), 32, 1).T
+        return (1,), arguments, dict(c=(left @ right).astype(np.float32)), 0
+
+    return case
+
+
+def upcasts(form):
+    def case(random, chip):
+        x = random.permutation(np.arange(2048) % 256).astype(np.uint8).reshape(32, 64)
+        y = random.permutation(np.arange(2048) % 256).astype(np.uint8).reshape(32, 64)
+        s = random.permutation(np.arange(4096) % 256).astype(np.uint8).reshape(32, 128)
+        packed = decode(unpack(x, 1), "e2m1")
+        products = decode(y, form) * decode_scales(s.reshape(-1)[:2048].reshape(32, 64))
+        expected = dict(packed=packed.astype(np.float16), rows=decode(unpack(x, 0), "e2m1").astype(np.float32),
+                        scaled=narrow(packed * decode_scales(s), None), wide=narrow(products, None), halves=narrow(products, np.float16))
+        arguments = dict(x=x, y=y, s=s, **{name: np.zeros_like(value) for name, value in expected.items()})
+        return (1,), arguments, expected, 0
+
+    return case
+
+
 KERNELS = dict(buffer_transpose=buffer_transpose, buffer_atomics=buffer_atomics, lds_views=lds_views, gemm_ring_16n=gemm_ring,
                gemm_ring_32t=gemm_ring, row_norm=row_norm, shapes=shapes, slots=slots, dot_fma=dot_fma,
                async_stream_w32=async_stream, gemm_pipeline_two_stages=gemm_stages, attn=attention, gemm_i8=gemm_i8,
                gemm_fp8e4b8=gemm_f8, gemm_fp8e4nv=gemm_f8, gemm_bf16_4x64=gemm_wide, gemm_fp32_64x4=gemm_tall, carried=carried, three_d=three_d, mixed=mixed, slices=slices, parts=parts,
                masked_copy=masked_copy, reinterpreted=reinterpreted, buffer_types=buffer_types,
-               indexed_rows=indexed(np.int16, 0), indexed_columns=indexed(np.float32, 1))
-ONLY = dict(gemm_fp8e4b8="gfx942", gemm_fp8e4nv="gfx950")
+               indexed_rows=indexed(np.int16, 0), indexed_columns=indexed(np.float32, 1), mx_e4m3_e5m2=mx_gemm("e4m3", "e5m2", 64, 32),
+               mx_e2m1_e4m3=mx_gemm("e2m1", "e4m3", 32, 128), mx_e5m2_e2m1=mx_gemm("e5m2", "e2m1", 64, 64),
+               mx_e2m1_e2m1=mx_gemm("e2m1", "e2m1", 128, 64, "none"), mx_e4m3_e4m3=mx_gemm("e4m3", "e4m3", 16, 16),
+               upcasts_e4m3=upcasts("e4m3"), upcasts_e5m2=upcasts("e5m2"))
+ONLY = dict(gemm_fp8e4b8="gfx942", gemm_fp8e4nv="gfx950", **{name: "gfx950" for name in KERNELS if name.startswith("mx_")})
 
 
 def run(verb, text, chip, case, folder):
@@ -252,7 +337,9 @@ def run(verb, text, chip, case, folder):
         return f"exit code {done.returncode}: {done.stderr.strip() or done.stdout.strip()}"
     for name, want in expected.items() if verb == "simulate" else ():
         got = np.load(f"{folder}/{name}.out.npy").reshape(want.shape)
-        error = np.max(np.abs(got.astype(np.float64) - want) / (1 + np.abs(want.astype(np.float64))))
+        got, want = got.astype(np.float64), want.astype(np.float64)
+        same = (got == want) | (np.isnan(got) & np.isnan(want))
+        error = np.max(np.abs(np.where(same, 0, got) - np.where(same, 0, want)) / (1 + np.abs(np.where(same, 0, want))))
         if not error <= tolerance:
             return f"`{name}`: error {error}, at most {tolerance} is right"
     return None
@@ -261,7 +348,8 @@ def run(verb, text, chip, case, folder):
 corpus, names = sys.argv[1], sys.argv[2:] or list(KERNELS)
 wrong = total = 0
 for name in names:
-    for chip in [ONLY[name]] if name in ONLY else ("gfx942", "gfx950"):
+    name, chip = name.split(".") if "." in name else (name, ONLY.get(name))
+    for chip in [chip] if chip else ("gfx942", "gfx950"):
         for ending, verb in ((".entry", "simulate"), ("", "simulate"), ("", "check")):
             text = os.path.join(corpus, "gluon", f"{name}.{chip}{ending}.ttgir")
             with tempfile.TemporaryDirectory() as folder:

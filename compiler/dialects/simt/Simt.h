@@ -55,6 +55,16 @@ inline layout::LinearLayout rowMajor(llvm::ArrayRef<int64_t> shape) {
   return rowMajorParts(shape, -1, 1);
 }
 
+//===-- Matmuls with scales --------------------------------------------------------------------------------------===//
+
+inline constexpr int64_t scaledBlock = 32;    ///< elements along K with one scale
+inline constexpr int64_t scaledRunBytes = 16; ///< contiguous along K in a lane (mfmaOperand's kWidth of bytes)
+enum class MatrixSide { A, B, D };
+/// Whether operand or result `tile`, or the scales of an operand, lie where the instruction of `simt.dot_scaled` reads
+/// or leaves them in threads that have these results.
+bool liesForInstruction(MatrixAttr instruction, mlir::RankedTensorType tile, mlir::RankedTensorType results,
+                        MatrixSide side, bool isScale);
+
 /// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`.
 struct OperandLayout {
   bool columnMajor;     ///< the first axis is contiguous

@@ -393,6 +393,25 @@ def Simt_MatrixDotOp : Simt_Op<"dot", [Pure, AllTypesMatch<["c", "d"]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_ScaledDotOp : Simt_Op<"dot_scaled", [Pure, AttrSizedOperandSegments, AllTypesMatch<["c", "d"]>]> {
+  let summary = "d = (a * scales of a) * (b * scales of b) + c, by this instruction, each with 32 elements along K to a scale";
+  let description = [{
+    Elements are of formats of OCP Microscaling (MX) 1.0; two e2m1 share a byte, along K, the lower half first. Scales
+    are powers of two (E8M0), [M, K / 32] of a and [N, K / 32] of b; without them they are 1. Operands and scales lie in
+    the registers where the instruction reads them: a lane has 16 bytes of a row of a, or of a column of b, and the scale
+    of one block of 32.
+  }];
+  let arguments = (ins TT_Tensor:$a, TT_Tensor:$b, TT_Tensor:$c, Optional<TT_Tensor>:$a_scale,
+                       Optional<TT_Tensor>:$b_scale, TT_ScaleDotElemType:$a_format, TT_ScaleDotElemType:$b_format,
+                       Simt_MatrixAttr:$instruction);
+  let results = (outs TT_Tensor:$d);
+  let assemblyFormat = [{
+    $a `as` $a_format (`scale` $a_scale^)? `,` $b `as` $b_format (`scale` $b_scale^)? `,` $c `by` $instruction attr-dict
+    `:` type($a) (`,` type($a_scale)^)? `*` type($b) (`,` type($b_scale)^)? `->` type($c)
+  }];
+  let hasVerifier = 1;
+}
+
 def Simt_DotScratchOp : Simt_Op<"dot_scratch", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
   let summary = "d = a * b + c with a and b, or parts of them along K, in shared memory, element by element";
   let description = "Both lie row-major, as one part of the tile at a time. Each thread computes its elements of d.";

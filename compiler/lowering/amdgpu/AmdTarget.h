@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // AMD's CDNA chips for the code of threads: LLVM's instructions and its intrinsics for AMDGPU. Methods are grouped in
-// files by what they emit: Atomics.cpp, MatrixProducts.cpp (MFMA), Lanes.cpp (exchange between lanes), AmdTarget.cpp
-// the rest. What a chip has is said by its fields. Sources: the instruction set manuals of CDNA 3 and CDNA 4, LLVM's
-// AMDGPU user guide.
+// files by what they emit: Atomics.cpp, MatrixProducts.cpp and ScaledProducts.cpp (MFMA), Lanes.cpp (exchange between
+// lanes), AmdTarget.cpp the rest. What a chip has is said by its fields. Sources: the instruction set manuals of CDNA 3
+// and CDNA 4, LLVM's AMDGPU user guide.
 #pragma once
 #include "chips/Chip.h"
 #include "compiler/lowering/simt/GpuTarget.h"
@@ -63,6 +63,10 @@ public:
   bool storesResultsInPlace() const override { return true; }
   mlir::SmallVector<mlir::Value> multiply(Builder &builder, const simt::MatrixInstruction &instruction,
                                           mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const override;
+  std::optional<simt::MatrixInstruction> scaledInstruction(simt::MatrixAttr wanted, std::string &why) const override;
+  mlir::SmallVector<mlir::Value> multiplyScaled(Builder &builder, const simt::MatrixInstruction &instruction,
+                                                const simt::ScaledOperand &a, const simt::ScaledOperand &b,
+                                                mlir::ValueRange c) const override;
   bool hasFusedMultiplyAdd(mlir::Type narrow) const override { return narrow.isF16(); }
   const char *blockScope() const override { return "workgroup"; }
   const char *deviceScope() const override { return "agent"; }

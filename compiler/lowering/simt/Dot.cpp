@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matmuls: by the target's matrix instructions, whose operands lie in registers, or by multiply-adds from shared memory
 // for what no instruction multiplies.
+#include "compiler/lowering/simt/RegisterMap.h"
 #include "compiler/lowering/simt/SharedCode.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -40,48 +41,6 @@ void Matmuls::lower(MatrixDotOp op) {
 }
 
 namespace {
-/// Registers of a tile by the part of their coordinates that registers add.
-class RegisterMap {
-public:
-  RegisterMap(const layout::LinearLayout &layout, int rank) {
-    using layout::Dim;
-    for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
-      llvm::SmallVector<int64_t, 3> at(size_t(rank), 0);
-      for (int bit = 0; reg >> bit; ++bit)
-        if (reg >> bit & 1)
-          for (int axis = 0; axis < rank; ++axis)
-            at[size_t(axis)] ^= layout.basis(Dim::Register, bit, layout::tileDim(axis));
-      places.insert({at, reg});
-    }
-  }
-  bool has(llvm::ArrayRef<int64_t> at) const { return places.count(llvm::SmallVector<int64_t, 3>(at)); }
-  size_t operator()(llvm::ArrayRef<int64_t> at) const { return size_t(places.at(llvm::SmallVector<int64_t, 3>(at))); }
-  /// The values that the coordinate `axis` takes, ascending.
-  llvm::SmallVector<int64_t> along(int axis) const {
-    std::set<int64_t> seen;
-    for (auto &[at, reg] : places)
-      seen.insert(at[size_t(axis)]);
-    return {seen.begin(), seen.end()};
-  }
-
-private:
-  std::map<llvm::SmallVector<int64_t, 3>, int64_t> places;
-};
-} // namespace
-
-// Neighbours along K as one register.
-static Value pack(ImplicitLocOpBuilder &b, ArrayRef<Value> values) {
-  Type element = values.front().getType();
-  Type word = b.getIntegerType(unsigned(values.size()) * element.getIntOrFloatBitWidth());
-  if (values.size() == 1)
-    return element == word ? values.front() : Value(LLVM::BitcastOp::create(b, word, values.front()));
-  Value vector = LLVM::PoisonOp::create(b, VectorType::get(int64_t(values.size()), element));
-  for (auto [i, value] : llvm::enumerate(values))
-    vector = LLVM::InsertElementOp::create(b, vector, value, arith::ConstantIntOp::create(b, int64_t(i), 32));
-  return LLVM::BitcastOp::create(b, word, vector);
-}
-
-namespace {
 /// The elements that this thread gives to the instructions of one product, in registers, each made once.
 class Fragments {
 public:
@@ -100,7 +59,7 @@ public:
         llvm::SmallVector<Value> parts;
         for (int64_t k : along.slice(first, perWord))
           parts.push_back(element({batch, outer + step, k}));
-        words.push_back(pack(b, parts));
+        words.push_back(packRegister(b, parts));
       }
     return words;
   }

@@ -37,6 +37,14 @@ struct MatrixInstruction {
   bool transposed = true; ///< a thread's results are along a row; counts where the target has both
 };
 
+/// What a thread gives of one operand to a matrix instruction with scales.
+struct ScaledOperand {
+  llvm::SmallVector<mlir::Value> words; ///< i32, with contiguous bytes along k packed
+  triton::ScaleDotElemType format;
+  mlir::Value scales; ///< i32, four of them
+  int64_t scale = 0;  ///< the byte of the one that counts
+};
+
 /// How deep a product by four warps is: so many bytes of a row of A.
 inline constexpr int64_t bytesOfGroupDepth = 32;
 
@@ -146,6 +154,16 @@ public:
   /// of the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
   virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, const MatrixInstruction &instruction,
                                                   mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const = 0;
+
+  //===-- Matmuls with scales ------------------------------------------------------------------------------------===//
+  /// The instruction that multiplies so; nothing, and why, where the chip has none. Its a and b are of i8.
+  virtual std::optional<MatrixInstruction> scaledInstruction(MatrixAttr wanted, std::string &why) const;
+  /// As multiply().
+  virtual mlir::SmallVector<mlir::Value> multiplyScaled(Builder &builder, const MatrixInstruction &instruction,
+                                                        const ScaledOperand &a, const ScaledOperand &b,
+                                                        mlir::ValueRange c) const {
+    return {};
+  }
 
   //===-- Buffers ------------------------------------------------------------------------------------------------===//
   virtual bool hasBuffers() const { return false; }

@@ -11,7 +11,7 @@
 //   of layouts within a warp SharedTiles.cpp     memory objects, their views, accesses, asynchronous copies
 //   SharedIndexed.cpp   accesses to them by an index; tiles made of parts
 //   DirectCopies.cpp    copies of whole warps straight to them
-//   Reduce.cpp, Scan.cpp   within a warp                 Dot.cpp, GroupDot.cpp   matmuls
+//   Reduce.cpp, Scan.cpp   within a warp                 Dot.cpp, ScaledDot.cpp, GroupDot.cpp   matmuls
 //   Reports.cpp         prints and assertions
 // What threads exchange through shared memory, and the barriers for it, are operations by now (Exchanges.h,
 // InsertBarriers.h).
@@ -200,6 +200,7 @@ void addGroupMatmuls(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addPolls(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addReductions(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addReports(mlir::RewritePatternSet &patterns, ThreadState &state);
+void addScaledMatmuls(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addScans(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addShapes(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addSharedIndexed(mlir::RewritePatternSet &patterns, ThreadState &state);

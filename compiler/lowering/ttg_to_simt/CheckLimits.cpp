@@ -48,10 +48,8 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
             .Case([](scf::ExecuteRegionOp stage) {
               return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
             })
-            .Case([](heddle::triton::DotScaledOp) { return "matrix instructions with scales are not compiled yet"; })
-            .Case<ttg::Fp4ToFpOp, amdg::ScaledUpcastFp4Op, amdg::ScaledUpcastFp8Op, amdg::ScaledDowncastFp4Op,
-                  amdg::ScaledDowncastFp8Op, amdg::LocalLoadPackedTransposedOp>(
-                [](auto) { return "conversions of packed and scaled elements are not compiled yet"; })
+            .Case<amdg::ScaledDowncastFp4Op, amdg::ScaledDowncastFp8Op, amdg::LocalLoadPackedTransposedOp>(
+                [](auto) { return "conversions to packed and scaled elements are not compiled yet"; })
             .Case([](ttg::InlineAsmOp) {
               return "assembly of AMD's chips is not compiled: write it with operations of Gluon";
             })

@@ -7,6 +7,7 @@
 #include "compiler/lowering/simt/CarryRingNumbers.h"
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
+#include "compiler/lowering/ttg_to_simt/ScaledOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
@@ -58,6 +59,7 @@ private:
             products[op] = {encodingOf(dot.getA()), encodingOf(dot.getB()), encodingOf(dot.getC()),
                             encodingOf(dot.getD())};
           })
+          .Case([&](tt::DotScaledOp dot) { scaledResults[op] = cast<RankedTensorType>(dot.getType()).getEncoding(); })
           .Case<ttg::AsyncCopyOp>([&](auto copy) {
             analysis::Order order = analysis::accessOrder(facts, copy.getSrc());
             widths[op] = {order[0], analysis::alignedElements(facts, copy.getSrc(), copy.getMask(), order)};
@@ -231,6 +233,9 @@ private:
           return success();
         })
         .Case([&](tt::DotOp dot) { return convertDot(dot, b); })
+        .Case([&](tt::DotScaledOp dot) { return convertScaledDot(dot, scaledResults.lookup(op), target); })
+        .Case<ttg::Fp4ToFpOp, amdg::ScaledUpcastFp4Op, amdg::ScaledUpcastFp8Op>(
+            [&](auto upcast) { return convertUpcast(upcast); })
         .Default([](Operation *) { return success(); });
   }
 
@@ -365,6 +370,7 @@ private:
   DenseMap<Operation *, AccessWidth> widths;
   /// The encodings of the operands and of the result of products.
   DenseMap<Operation *, std::tuple<Attribute, Attribute, Attribute, Attribute>> products;
+  DenseMap<Operation *, Attribute> scaledResults;
   DenseMap<Type, Type> types;
 };
 

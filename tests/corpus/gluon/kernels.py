@@ -554,3 +554,87 @@ for name, ty, axis, shared in (('indexed_rows', 'i16', 0, gl.SwizzledSharedLayou
                                ('indexed_columns', 'fp32', 1, gl.PaddedSharedLayout.with_identity_for([[32, 4]], [16, 64], [1, 0]))):
     add(name, indexed, 4, {'x': f'*{ty}:16', 'idx': '*i32:16', 'out': f'*{ty}:16', 'bins': '*i32:16'},
         {t: dict(ROWS=16, COLUMNS=64, AXIS=axis, SHARED=shared) for t in both})
+
+
+# c = (a * sa) @ (b * sb), 8 and 4 bits with a power of two for 32 elements along K: tiles through shared memory, scales from
+# global memory in a layout of their own (SCALES: 'layout'), in a blocked one ('blocked') or none for b and one for all of a
+@gluon.jit
+def mx_gemm(a, sa, b, sb, c, K, M: gl.constexpr, N: gl.constexpr, BK: gl.constexpr, FA: gl.constexpr, FB: gl.constexpr,
+            mma: gl.constexpr, WARPS: gl.constexpr, SCALES: gl.constexpr):
+    KA: gl.constexpr = BK // 2 if FA == 'e2m1' else BK
+    KB: gl.constexpr = BK // 2 if FB == 'e2m1' else BK
+    oa: gl.constexpr = gl.DotOperandLayout(0, mma, 16)
+    ob: gl.constexpr = gl.DotOperandLayout(1, mma, 16)
+    la: gl.constexpr = gl.BlockedLayout([1, 16], [1024 // KA, KA // 16], [WARPS, 1], [1, 0])
+    lb: gl.constexpr = gl.BlockedLayout([1, 8], [512 // N, N // 8], [WARPS, 1], [1, 0])
+    ls: gl.constexpr = gl.BlockedLayout([1, 2], [32, 2], [1, WARPS], [1, 0])
+    ra: gl.constexpr = ls if SCALES == 'blocked' else cdna4.get_mfma_scale_layout(oa, [M, BK // 32])
+    rb: gl.constexpr = ls if SCALES == 'blocked' else cdna4.get_mfma_scale_layout(ob, [N, BK // 32])
+    smem_a = gl.allocate_shared_memory(a.dtype.element_ty, [M, KA], gl.SwizzledSharedLayout(16, 1, 4, [1, 0]))
+    smem_b = gl.allocate_shared_memory(b.dtype.element_ty, [KB, N], gl.PaddedSharedLayout.with_identity_for([[256, 16]], [KB, N], [1, 0]))
+    am = gl.arange(0, M, gl.SliceLayout(1, la))
+    ak = gl.arange(0, KA, gl.SliceLayout(0, la))
+    bk = gl.arange(0, KB, gl.SliceLayout(1, lb))
+    bn = gl.arange(0, N, gl.SliceLayout(0, lb))
+    acc = gl.zeros([M, N], gl.float32, mma)
+    for k in range(0, K, BK):
+        smem_a.store(cdna4.buffer_load(a, am[:, None] * (K // (BK // KA)) + (k // (BK // KA) + ak)[None, :]))
+        smem_b.store(cdna4.buffer_load(b, (k // (BK // KB) + bk)[:, None] * N + bn[None, :]))
+        sk = k // 32 + gl.arange(0, BK // 32, gl.SliceLayout(0, ra))
+        p = cdna4.buffer_load(sa, gl.arange(0, M, gl.SliceLayout(1, ra))[:, None] * (K // 32) + sk[None, :])
+        tk = k // 32 + gl.arange(0, BK // 32, gl.SliceLayout(0, rb))
+        q = cdna4.buffer_load(sb, gl.arange(0, N, gl.SliceLayout(1, rb))[:, None] * (K // 32) + tk[None, :])
+        if SCALES == 'none':
+            acc = cdna4.mfma_scaled(smem_a.load(oa), 126, FA, smem_b.load(ob), None, FB, acc)
+        else:
+            p = gl.convert_layout(p, cdna4.get_mfma_scale_layout(oa, [M, BK // 32]))
+            q = gl.convert_layout(q, cdna4.get_mfma_scale_layout(ob, [N, BK // 32]))
+            acc = cdna4.mfma_scaled(smem_a.load(oa), p, FA, smem_b.load(ob), q, FB, acc)
+    cm = gl.arange(0, M, gl.SliceLayout(1, mma))
+    cn = gl.arange(0, N, gl.SliceLayout(0, mma))
+    cdna4.buffer_store(acc, c, cm[:, None] * N + cn[None, :])
+
+
+def mx_layout(shape, transposed, warps, tiles=None):
+    return gl.amd.AMDMFMALayout(version=4, instr_shape=shape, transposed=transposed, warps_per_cta=warps, tiles_per_warp=tiles)
+
+
+mx_types = dict(e4m3='*fp8e4nv:16', e5m2='*fp8e5:16', e2m1='*u8:16')
+for fa, fb, sizes, scales, mma in (
+        ('e4m3', 'e5m2', (64, 32, 128), 'layout', mx_layout([16, 16, 128], True, [2, 2])),
+        ('e2m1', 'e4m3', (32, 128, 128), 'layout', mx_layout([32, 32, 64], False, [1, 2])),
+        ('e5m2', 'e2m1', (64, 64, 256), 'blocked', mx_layout([16, 16, 128], False, [2, 1], [2, 2])),
+        ('e2m1', 'e2m1', (128, 64, 128), 'none', mx_layout([32, 32, 64], True, [4, 1])),
+        ('e4m3', 'e4m3', (16, 16, 256), 'layout', mx_layout([16, 16, 128], True, [1, 1]))):
+    warps = mma.warps_per_cta[0] * mma.warps_per_cta[1]
+    add(f'mx_{fa}_{fb}', mx_gemm, warps, {'a': mx_types[fa], 'sa': '*u8:16', 'b': mx_types[fb], 'sb': '*u8:16', 'c': '*fp32:16', 'K': 'i32:16'},
+        {'gfx950': dict(M=sizes[0], N=sizes[1], BK=sizes[2], FA=fa, FB=fb, mma=mma, WARPS=warps, SCALES=scales)})
+
+
+# packed and scaled elements as numbers: along both axes, with scales for one element and for 32
+@gluon.jit
+def upcasts(x, y, s, packed, rows, scaled, wide, halves, R: gl.constexpr, C: gl.constexpr):
+    lay: gl.constexpr = gl.BlockedLayout([1, 4], [8, 8], [4, 1], [1, 0])
+    tall: gl.constexpr = gl.BlockedLayout([2, 4], [8, 8], [4, 1], [1, 0])
+    far: gl.constexpr = gl.BlockedLayout([1, 8], [8, 8], [4, 1], [1, 0])
+    r = gl.arange(0, R, gl.SliceLayout(1, lay))
+    c = gl.arange(0, C, gl.SliceLayout(0, lay))
+    at = r[:, None] * C + c[None, :]
+    r2 = gl.arange(0, 2 * R, gl.SliceLayout(1, tall))
+    c2 = gl.arange(0, C, gl.SliceLayout(0, tall))
+    rf = gl.arange(0, R, gl.SliceLayout(1, far))
+    cf = gl.arange(0, 2 * C, gl.SliceLayout(0, far))
+    codes = gl.load(x + at)
+    gl.store(packed + rf[:, None] * (2 * C) + cf[None, :], gl.fp4_to_fp(codes, gl.float16, 1))
+    gl.store(rows + r2[:, None] * C + c2[None, :], gl.convert_layout(gl.fp4_to_fp(codes, gl.bfloat16, 0), tall).to(gl.float32))
+    full = gl.load(s + rf[:, None] * (2 * C) + cf[None, :])
+    gl.store(scaled + rf[:, None] * (2 * C) + cf[None, :], cdna4.scaled_upcast(codes, full, gl.bfloat16, axis=1).to(gl.float32))
+    f8 = gl.load(y + at)
+    each = gl.load(s + at)
+    gl.store(wide + at, cdna4.scaled_upcast(f8, each, gl.bfloat16).to(gl.float32))
+    gl.store(halves + at, cdna4.scaled_upcast(f8, each, gl.float16))
+
+
+for name, ty in (('upcasts_e4m3', 'fp8e4nv'), ('upcasts_e5m2', 'fp8e5')):
+    add(name, upcasts, 4, {'x': '*u8:16', 'y': f'*{ty}:16', 's': '*u8:16', 'packed': '*fp16:16', 'rows': '*fp32:16', 'scaled': '*fp32:16',
+                           'wide': '*fp32:16', 'halves': '*fp16:16'}, {t: dict(R=32, C=64) for t in both})
