@@ -2,6 +2,7 @@
 // The part of PoisonStep that vector and matrix instructions take.
 #include "simulator/checks/PoisonStep.h"
 #include "simulator/instructions/LaneModifiers.h"
+#include "simulator/instructions/MatrixMultiply.h"
 
 namespace heddle::simulator {
 
@@ -163,20 +164,24 @@ void PoisonStep::packedMove() {
     writeRow(instruction.operands[0].index + part, words[part], wave.exec());
 }
 
-/// The whole result when anything of the factors is poison; else where the addend is.
+/// The whole result when anything of the factors is poison, or the byte that counts of a scale; else where the addend
+/// is.
 void PoisonStep::matrix() {
   bool isSparse = instruction.row->implicit & readsDestination;
   const Operand &destination = instruction.operands[0], &addend = instruction.operands[isSparse ? 0 : 3];
+  constexpr unsigned firstScale = 4;
   bool spoils = false;
   for (unsigned i = 1; i < instruction.operandCount; ++i) {
     const Operand &operand = instruction.operands[i];
     if (!isSparse && i == 3)
       continue;
-    for (unsigned word = 0; word < operand.words; ++word)
-      if (rowOf(operand, word).lanes()) {
+    for (unsigned word = 0; word < operand.words; ++word) {
+      PoisonRow row = rowOf(operand, word);
+      if (i < firstScale ? row.lanes() : row.bytes[scaleByte(instruction.modifiers, i - firstScale)]) {
         noteOrigin(operand, word);
         spoils = true;
       }
+    }
   }
   unsigned step = instruction.row->types[0] == DataType::F64 ? 2 : 1;
   for (unsigned word = 0; word < destination.words; word += step) {

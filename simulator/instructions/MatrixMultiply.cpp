@@ -67,6 +67,10 @@ unsigned broadcastLaneOfB(unsigned lane, unsigned blgp) {
   }
 }
 
+unsigned scaleByte(const Modifiers &modifiers, unsigned number) {
+  return (modifiers.opSel >> number & 1) + 2 * (modifiers.opSelHi >> number & 1);
+}
+
 //===-- Operands -------------------------------------------------------------------------------------------------===//
 
 namespace {
@@ -331,12 +335,10 @@ void multiplyAll(const MatrixShape &shape, Matrices<T, T> &matrices) {
 
 /// The factor that lane `lane` gives, of the byte that op_sel and op_sel_hi choose; of a constant, its exponent.
 double scaleOfLane(const Wave &wave, const Instruction &instruction, unsigned number, unsigned lane) {
-  const Modifiers &modifiers = instruction.modifiers;
   const Operand &operand = instruction.operands[4 + number];
   uint32_t exponent;
   if (operand.isVector()) {
-    unsigned byte = (modifiers.opSel >> number & 1) + 2 * (modifiers.opSelHi >> number & 1);
-    exponent = wave.v[operand.index][lane] >> (8 * byte) & 0xFF;
+    exponent = wave.v[operand.index][lane] >> (8 * scaleByte(instruction.modifiers, number)) & 0xFF;
   } else {
     exponent = readUniform32(wave, operand) >> 23 & 0xFF;
   }
@@ -376,6 +378,11 @@ void checkBroadcast(const Modifiers &modifiers, const MatrixShape &shape) {
                 " (abid, cbsz), but multiplies " + std::to_string(shape.blocks) + " blocks");
 }
 
+/// B of a sparse product whose lanes hold 32 elements.
+bool isWideSparseB(const MatrixInstruction &matrix, unsigned number) {
+  return matrix.kind == MatrixKind::Sparse && number == 1 && matrix.shape.k * matrix.shape.n / waveLanes == 32;
+}
+
 OperandView viewOf(const Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix, unsigned number) {
   const Modifiers &modifiers = instruction.modifiers;
   bool hasFormats = matrix.kind == MatrixKind::Formats || matrix.kind == MatrixKind::Scaled;
@@ -386,7 +393,8 @@ OperandView viewOf(const Wave &wave, const Instruction &instruction, const Matri
   view.flush = !(wave.mode & 0x10);
   if (hasFormats)
     view.element = formatByCode(number ? modifiers.blgp : modifiers.cbsz);
-  view.splitRuns = hasFormats && bitsOf(view.element) == 8;
+  bool byteFloats = bitsOf(view.element) == 8 && view.element != MatrixElement::I8;
+  view.splitRuns = byteFloats && (hasFormats || isWideSparseB(matrix, number));
   view.negate = matrix.a == MatrixElement::F64 && modifiers.blgp >> number & 1;
   view.broadcasts = matrix.kind == MatrixKind::Dense && matrix.a != MatrixElement::F64 &&
                     (number ? modifiers.blgp != 0 : modifiers.cbsz != 0);

@@ -52,7 +52,8 @@ struct OperandPlace {
 };
 /// What lane `lane` holds as its item number `item`. `outerSize` is m for A and n for B. 8-bit elements of f8f6f4 lie
 /// in two runs of 16 along k, `splitRuns`: only so do they meet 4- and 6-bit ones of the other operand, which Triton's
-/// mixed-precision dot relies on.
+/// mixed-precision dot relies on. So do 8-bit floats of a sparse product's B of which a lane holds 32: only so are the
+/// row sums of AITER's `fmha_v4_fwd`, in which each lane has half a row, sums of rows.
 OperandPlace operandPlace(const MatrixShape &shape, unsigned outerSize, unsigned lane, unsigned item, bool splitRuns);
 
 /// Where an element of C and D lies.
@@ -64,6 +65,10 @@ ResultPlace resultPlace(const MatrixShape &shape, bool isDouble, unsigned row, u
 /// The lanes from which A and B are read when cbsz and abid, or blgp, broadcast some of them.
 unsigned broadcastLaneOfA(unsigned lane, unsigned cbsz, unsigned abid);
 unsigned broadcastLaneOfB(unsigned lane, unsigned blgp);
+
+/// Which byte of the scale's register counts for A (`number` 0) or B (1): op_sel is its low bit, op_sel_hi the high
+/// one.
+unsigned scaleByte(const Modifiers &modifiers, unsigned number);
 
 /// Executes the instruction for a wave; EXEC has no say.
 void multiplyMatrices(Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix);

@@ -97,7 +97,9 @@ Place computeOperandPlace(const Case &test, bool isB, unsigned k, unsigned bits,
     return {lane % 4, lane / 16, lane / 4 % 4};
   if (test.blocks > 1) // a lane has all of k
     return {lane % outer, item, lane / outer};
-  unsigned perLane = k * outer / waveLanes, run = test.formats && bits == 8 ? 16 : perLane;
+  unsigned perLane = k * outer / waveLanes;
+  bool isSplit = bits == 8 && !test.isInteger && (test.formats || (isB && test.sparse && perLane == 32));
+  unsigned run = isSplit ? 16 : perLane;
   layout::Shape shape = isB ? layout::Shape{k, outer} : layout::Shape{outer, k};
   LinearLayout places = layout::mfmaOperand(shape, {1, 1}, isB, run, outer, outer, {1, 1});
   std::vector<int64_t> at = places.apply({{Dim::Register, item}, {Dim::Lane, lane}, {Dim::Warp, 0}});
@@ -369,6 +371,28 @@ TEST(Matrix, SparseIndexSets) { // abid picks eight of the 32 bits
   }
   executeText(*wave, "v_smfmac_f32_16x16x32_f16 v[8:11], v[0:1], v[2:5], v6 abid:1");
   EXPECT_EQ(wave->v[8][0], std::bit_cast<uint32_t>(40.0f)) << "four lanes' runs, each with its third element, 10";
+}
+
+/// Two lanes have half a row each, as a 32x32 product leaves them, and A's ones let both get the sum of the row: so
+/// production kernels add up what a softmax divides by.
+TEST(Matrix, SparseRowSums) {
+  auto wave = makeTestWave();
+  auto value = [](unsigned lane, unsigned item) { return lane % 5 + item / 8 % 3 + lane / 32; };
+  for (unsigned lane = 0; lane < waveLanes; ++lane) {
+    for (unsigned item = 0; item < 32; ++item)
+      wave->v[4 + item / 4][lane] |= uint32_t(encodeFloat(fp8Ocp, value(lane, item))) << item % 4 * 8;
+    for (unsigned word = 0; word < 4; ++word)
+      wave->v[word][lane] = lane % 4 < 2 && (word < 2) == !(lane & 4) ? 0x38383838 : 0; // 1.0
+    wave->v[12][lane] = lane % 4 == 1 ? 0xEEEEEEEE : 0x44444444; // the second two of four, or the first
+    wave->v[16][lane] = wave->v[17][lane] = wave->v[18][lane] = wave->v[19][lane] = 0;
+  }
+  executeText(*wave, "v_smfmac_f32_16x16x128_fp8_fp8 v[16:19], v[0:3], v[4:11], v12", "gfx950");
+  for (unsigned lane = 0; lane < waveLanes; ++lane) {
+    unsigned sum = 0;
+    for (unsigned item = 0; item < 32; ++item)
+      sum += value(lane % 32, item) + value(lane % 32 + 32, item);
+    EXPECT_EQ(std::bit_cast<float>(wave->v[16][lane]) + std::bit_cast<float>(wave->v[17][lane]), float(sum)) << lane;
+  }
 }
 
 TEST(Matrix, NegationOfDoubles) {

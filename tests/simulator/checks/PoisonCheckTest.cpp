@@ -319,6 +319,23 @@ TEST(UninitialisedBytes, OfMatrixProducts) {
   EXPECT_EQ(registers->rows[12].lanes(), allLanes);
 }
 
+/// Of a scale's register one byte counts.
+TEST(UninitialisedBytes, OfScales) {
+  CheckedProgram program(only(Check::Uninitialised), Policy::Earliest, "gfx950");
+  std::string clear;
+  for (int row = 4; row < 26; ++row)
+    clear += "v_mov_b32 v" + std::to_string(row) + ", 0\n";
+  program.run(clear + "s_mov_b32 s2, 0xffffff\nv_bfi_b32 v24, s2, 0, v40");
+  const PoisonRegisters *registers = program.wave->checks->poison.registers.get();
+  ASSERT_EQ(registers->rows[24].bytes[3], allLanes);
+  ASSERT_EQ(registers->rows[24].bytes[2], 0u);
+  std::string product = "v_mfma_scale_f32_16x16x128_f8f6f4 v[26:29], v[4:11], v[12:19], v[20:23], v24, v25 ";
+  program.run(product + "op_sel_hi:[1,0,0]"); // byte 2
+  EXPECT_EQ(registers->rows[26].lanes(), 0u);
+  program.run(product + "op_sel:[1,0,0] op_sel_hi:[1,0,0]"); // byte 3
+  EXPECT_EQ(registers->rows[26].lanes(), allLanes);
+}
+
 /// A bit that is known to be set settles a branch, and lanes that are masked off do not count.
 TEST(UninitialisedNone, WhereKnownBitsDecide) {
   CheckedProgram program(only(Check::Uninitialised));
