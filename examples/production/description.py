@@ -7,6 +7,13 @@ import numpy as np
 
 
 @dataclass
+class Slack:
+    """A buffer with bytes after its last, which the kernel reads and does not use."""
+    array: np.ndarray
+    bytes: int
+
+
+@dataclass
 class Expected:
     """What a buffer must hold after the run: `values` within `absolute` + `relative` * |value|. `decode` makes numbers of
     the buffer's bits; `reason` says why the tolerance is what it is."""
@@ -31,8 +38,8 @@ class Expected:
 
 @dataclass
 class Launch:
-    """`arguments`: {offset: value}; a value is an int, a number of `formats`, a NumPy array (a buffer with these contents), or
-    text as `heddle simulate --arg` takes it, `f32[4,8]` for one. `expected`: {offset: Expected}. `judge`, where an element by
+    """`arguments`: {offset: value}; a value is an int, a number of `formats`, a NumPy array (a buffer with these contents), a
+    `Slack`, or text as `heddle simulate --arg` takes it, `f32[4,8]` for one. `expected`: {offset: Expected}. `judge`, where an element by
     element comparison is not enough, takes {offset: array} and returns (right, sentence). `allow_different`: offsets of
     buffers whose bits depend on the order of float atomics. `options`: further options of `simulate` and `check`. `buffers`:
     {name: array or text} of buffers that are no arguments, with `name@DEVICE` for one device's; `expected` and `outputs` may
@@ -56,7 +63,8 @@ class Launch:
 class Kernel:
     """One kernel on one chip. `object` is its path below the `hsa` folder, chip included; `symbol` tells it from others of the
     same object. `schedule` is that of the compared run; other than "" only with `note`, which says why. `verdict`, where it is
-    given, is what `heddle check` must say: `clean` or `findings`."""
+    given, is what `heddle check` must say: `clean` or `findings`. `segment`, where it is not 0, is how many bytes of arguments
+    the kernel reads, when the object's metadata describe others."""
     family: str
     name: str
     chip: str
@@ -67,6 +75,7 @@ class Kernel:
     schedule: str = ""
     note: str = ""
     verdict: str = ""
+    segment: int = 0
 
     @property
     def label(self):

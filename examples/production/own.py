@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 
-from description import Expected, Kernel, Launch
+from description import Expected, Kernel, Launch, Slack
 from formats import F32
 from runner import RunError
 
@@ -41,14 +41,18 @@ amdhsa.kernels:
 
 
 def argument(name, offset):
-    """A pointer, or a filler or number of 4 bytes."""
+    """A pointer, a filler or number of 4 bytes, or two pointers as 16 bytes."""
+    if name == "both":
+        return f"{{.name: {name}, .offset: {offset}, .size: 16, .value_kind: by_value}}"
     if name in ("pad", "factor", "rank"):
         return f"{{.name: {name}, .offset: {offset}, .size: 4, .value_kind: by_value}}"
     return f"{{.name: {name}, .offset: {offset}, .size: 8, .value_kind: global_buffer, .address_space: global}}"
 
 
 ARGUMENTS = {"device_sums": {0: "table", 8: "counters", 16: "counter", 24: "rank"}, "lds_copy": {0: "x", 8: "y"}, "matmul": {0: "a", 8: "b", 16: "c"}, "missing_wait": {0: "x", 8: "y"},
-             "scalar_store": {0: "n", 8: "sums"}, "skip": {0: "x", 8: "y"}, "scale": {0: "x", 8: "pad", 12: "pad", 16: "factor", 20: "pad"}}
+             "scalar_store": {0: "n", 8: "sums"}, "skip": {0: "x", 8: "y"}, "scale": {0: "x", 8: "pad", 12: "pad", 16: "factor", 20: "pad"},
+             "reads_ahead": {0: "x", 8: "y"}, "one_argument": {0: "both"}, "other_arguments": {0: "rank"}}
+BODIES = {"one_argument": "lds_copy", "other_arguments": "lds_copy"}  # the same code; the metadata differ
 
 
 def numbers(shape, kind=np.float32):
@@ -58,6 +62,12 @@ def numbers(shape, kind=np.float32):
 def copy():
     x = numbers((64,))
     return Launch((1, 1, 1), 64, {0: x, 8: "f32[64]"}, {8: Expected(x, 0, 0, "a copy has the same bits")})
+
+
+def copy_with_slack():
+    launch = copy()
+    launch.arguments[0] = Slack(launch.arguments[0], 256)
+    return launch
 
 
 def scalar_store():
@@ -90,8 +100,9 @@ def matmul():
 
 def kernels():
     made = {"device_sums": (device_sums, "clean"), "lds_copy": (copy, "clean"), "matmul": (matmul, "clean"), "missing_wait": (copy, "findings"),
-            "scalar_store": (scalar_store, "clean"), "skip": (copy, "clean"), "scale": (scale, "clean")}
-    return [Kernel("own", name, chip, f"{chip}/{name}.co", make, verdict=verdict)
+            "scalar_store": (scalar_store, "clean"), "skip": (copy, "clean"), "scale": (scale, "clean"),
+            "reads_ahead": (copy_with_slack, "clean"), "one_argument": (copy, "clean"), "other_arguments": (copy, "clean")}
+    return [Kernel("own", name, chip, f"{chip}/{name}.co", make, verdict=verdict, segment=16 if name == "other_arguments" else 0)
             for chip in CHIPS for name, (make, verdict) in made.items()]
 
 
@@ -102,7 +113,7 @@ def compile_all(work):
     for chip in CHIPS:
         os.makedirs(os.path.join(folder, chip), exist_ok=True)
         for name, arguments in ARGUMENTS.items():
-            with open(os.path.join(source, name + ".s"), encoding="utf-8") as file:
+            with open(os.path.join(source, BODIES.get(name, name) + ".s"), encoding="utf-8") as file:
                 body = file.read()
             listed = ", ".join(argument(one, offset) for offset, one in arguments.items())
             text = SHELL.format(chip=chip, name=name, body=body, size=max(arguments) + 8, arguments=listed)

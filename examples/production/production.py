@@ -23,6 +23,7 @@ except ImportError:
     sys.exit(f"production: error: {sys.executable} has no NumPy\nnote: install python3-numpy, or run this with /usr/bin/python3")
 
 import families
+import kinds
 import waits
 from runner import Outcome, RunError, Runner, Settings
 
@@ -41,7 +42,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="part of a label; several: any of them")
     parser.add_argument("--own", action="store_true", help="kernels of ours, compiled with clang-22; no folder is needed")
-    parser.add_argument("--list", action="store_true", help="the labels, their objects and tolerances, and nothing else")
+    parser.add_argument("--list", action="store_true", help="the labels, families, objects and tolerances, and the kernels of each family")
     parser.add_argument("--commands", action="store_true", help="print the `heddle` commands of the kernels, and run nothing")
     parser.add_argument("--rates", action="store_true", help="how fast some of AITER's kernels run with and without checks")
     parser.add_argument("--waits", type=int, metavar="N", help="change N waits to the exact counts of `heddle inspect --waits`, and beyond")
@@ -148,7 +149,9 @@ def run(options, work):
     kernels = select(described_kernels(options.own), options.names)
     if options.list:
         for kernel in kernels:
-            print(f"{kernel.label}  {kernel.object}  {kernel.tolerance}{'; ' + kernel.note if kernel.note else ''}")
+            print(f"{kernel.label}  [{kinds.kind_of(kernel)}]  {kernel.object}  {kernel.tolerance}"
+                  f"{'; ' + kernel.note if kernel.note else ''}")
+        print(*kinds.totals(kernels), sep="\n")
         return 0
     objects = importlib.import_module("own").compile_all(work) if options.own else objects_folder()
     settings = settings_for(options, objects, work)

@@ -9,7 +9,9 @@ import unittest
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, FOLDER)
 
+import kinds  # noqa: E402
 import own  # noqa: E402
+import production as production_program  # noqa: E402
 import waits  # noqa: E402
 from description import Launch  # noqa: E402
 from runner import RunError, Runner, Settings  # noqa: E402
@@ -25,7 +27,7 @@ class OwnKernels(unittest.TestCase):
     def test_all_are_right(self):
         run = production("--own")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        self.assertIn("14 of 14 right; 12 clean, 2 with findings", run.stdout)
+        self.assertIn("20 of 20 right; 18 clean, 2 with findings", run.stdout)
 
     def test_a_description_that_does_not_fit_names_both(self):
         with tempfile.TemporaryDirectory() as work:
@@ -48,11 +50,29 @@ class OwnKernels(unittest.TestCase):
             self.assertFalse(Runner(kernel, settings).run().right)
 
 
+    def test_what_is_read_ahead_needs_slack(self):
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work, check=False)
+            kernel = next(one for one in own.kernels() if one.name == "reads_ahead")
+            kernel.make = own.copy
+            with self.assertRaisesRegex(RunError, "outside every allocation"):
+                Runner(kernel, settings).run()
+
+    def test_the_list_counts_families_and_folders(self):
+        run = production("--own", "--list")
+        self.assertIn("own/skip@gfx942  [kernels of ours]  gfx942/skip.co", run.stdout)
+        self.assertIn("20 kernels (10 gfx942, 10 gfx950) of 1 families; 0 folders, and 10 objects beside them", run.stdout)
+
+    def test_every_kernel_has_a_family(self):
+        for kernel in production_program.described_kernels(False):
+            self.assertIn(kinds.kind_of(kernel), {*kinds.KINDS, "persistent forms", "all-reduce with norm"}, kernel.label)
+
+
 class Waits(unittest.TestCase):
     def test_exact_counts_hold(self):
         run = production("--own", "--waits", "10")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        self.assertIn("4 of 4 counters, of 4 kernels", run.stdout)
+        self.assertIn("6 of 6 counters, of 6 kernels", run.stdout)
         self.assertRegex(run.stdout, r"unneeded +exact count +4 +0")
         run = production("--own", "--waits", "0")
         self.assertEqual(run.returncode, 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs one described kernel: `heddle simulate`, comparison with the reference, `heddle check`."""
+import json
 import os
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from commands import CommandError, execute, verdict_of
+from description import Slack
 from formats import F32
 
 RUN_LIMIT = 900  # seconds of a compared run
@@ -45,6 +47,10 @@ class Outcome:
         return self.instructions / self.seconds / 1e6 if self.seconds else 0.0
 
 
+def is_pointer(value):
+    return isinstance(value, (np.ndarray, Slack, str))
+
+
 def check_fits(kernel, arguments, given):
     """Each described argument must be one of the object, and a number must fit its size."""
     for offset, value in given.items():
@@ -52,13 +58,26 @@ def check_fits(kernel, arguments, given):
         if argument is None:
             raise RunError(f"{kernel.label}: the description has an argument at offset {offset}; `{kernel.object}` has "
                            f"arguments at offsets {', '.join(map(str, arguments))}")
-        if isinstance(value, (np.ndarray, str)):
+        if is_pointer(value):
             size = 4 if isinstance(value, str) and value in ("rank", "devices") else 8
         else:
             size = 4 if isinstance(value, F32) or -2 ** 31 <= int(value) < 2 ** 32 else -(-int(value).bit_length() // 64) * 8
-        if isinstance(value, (np.ndarray, str)) and argument["bytes"] != size or argument["bytes"] < size:
+        if is_pointer(value) and argument["bytes"] != size or argument["bytes"] < size:
             raise RunError(f"{kernel.label}: the description's value at offset {offset} has {size} bytes; argument "
                            f"`{argument['name'] or argument['position']}` of `{kernel.object}` has {argument['bytes']}")
+
+
+def fields_of(size, given):
+    """Of an object that declares all its arguments as one, or others than it reads: {offset: field} for the described
+    offsets, in the words of `heddle inspect`, and the structure of `size` bytes as the command line takes it."""
+    fields, described = {}, []
+    for offset, value in given.items():
+        number = not is_pointer(value)
+        kind = ("f32" if isinstance(value, F32) else "i32") if number else "ptr"
+        described.append({"name": f"at{offset}", "type": kind, "offset": offset})
+        fields[offset] = {"offset": offset, "position": f"at{offset}", "name": f"at{offset}", "bytes": 4 if number else 8,
+                          "kind": "by_value" if number else "global_buffer"}
+    return fields, json.dumps({"fields": described, "size": size})
 
 
 class Runner:
@@ -72,7 +91,12 @@ class Runner:
         inspect = [settings.heddle, "inspect", self.path, "--json", *(("--kernel", kernel.symbol) if kernel.symbol else ())]
         listed = sorted(self.execute(inspect, RUN_LIMIT)["arguments"], key=lambda one: one["offset"])
         self.arguments_by_offset = {one["offset"]: one for one in listed}
-        self.launch = kernel.make()
+        self.launch, self.structure = kernel.make(), []
+        one_argument = len(listed) == 1 and listed[0]["kind"] == "by_value" and listed[0]["bytes"] > 8
+        if one_argument or kernel.segment:
+            size = kernel.segment or listed[0]["bytes"]
+            self.arguments_by_offset, structure = fields_of(size, self.launch.arguments)
+            self.structure = ["--kernarg", structure] if kernel.segment else ["--arg", f"{listed[0]['position']}={structure}"]
         check_fits(kernel, self.arguments_by_offset, self.launch.arguments)
 
     def execute(self, command, limit, accepted=(0,)):
@@ -95,6 +119,8 @@ class Runner:
         value = self.launch.arguments.get(argument["offset"], 0)
         if isinstance(value, np.ndarray):
             return self.saved(f"argument{argument['position']}", value)
+        if isinstance(value, Slack):
+            return f"slack:{value.bytes}:" + self.saved(f"argument{argument['position']}", value.array)
         if isinstance(value, str):
             return value
         if isinstance(value, F32):
@@ -108,6 +134,7 @@ class Runner:
         command = ["--grid", ",".join(map(str, self.launch.grid)), "--block", str(self.launch.block)]
         if self.kernel.symbol:
             command += ["--kernel", self.kernel.symbol]
+        command += self.structure
         for argument in self.arguments_by_offset.values():
             if argument["offset"] in self.launch.arguments or argument["name"].strip("_0123456789") not in ("pad", "padding"):
                 command += ["--arg", f"{argument['position']}={self.value_text(argument)}"]
