@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Number formats that NumPy does not have, as bits and as float64: bf16, 8-bit floats of both chips, 4-bit floats; and
-random inputs in them."""
+"""Number formats that NumPy does not have, as bits and as float64: bf16, 8-bit floats of both chips, 6-bit floats, 4-bit
+floats; and random inputs in them."""
 import numpy as np
 
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+E2M3 = np.array([sign * (fraction / 8 if exponent == 0 else 2.0 ** (exponent - 1) * (1 + fraction / 8))
+                 for sign in (1, -1) for exponent in range(4) for fraction in range(8)])
 
 
 class F32(float):
@@ -51,4 +53,11 @@ def random_bf16(random, shape):
 
 def pack_fp4(codes):
     """Two 4-bit codes a byte, the even column in the low half."""
-    return (codes[:, 0::2] | (codes[:, 1::2] << 4)).astype(np.uint8)
+    return (codes[..., 0::2] | (codes[..., 1::2] << 4)).astype(np.uint8)
+
+
+def pack_fp6(codes):
+    """Four 6-bit codes in three bytes, the first in the lowest bits."""
+    four = codes.reshape(*codes.shape[:-1], -1, 4).astype(np.uint32) << np.array([0, 6, 12, 18], np.uint32)
+    word = four.sum(-1, dtype=np.uint32)[..., None] >> np.array([0, 8, 16], np.uint32)
+    return (word & 255).astype(np.uint8).reshape(*codes.shape[:-1], -1)
