@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of int8 with a scale for each row and column (folder `i8gemm`), and of 8-bit floats with scales of blocks (folder
-`fp8gemm_blockscale`, object `flatmm_...`). Arguments: csrc/py_itfs_cu/asm_gemm_a8w8.cu, asm_a8w8_blockscale_bpreshuffle.cu,
-asm_flatmm_a8w8_blockscale.cu."""
+"""Matmuls of int8 with a scale for each row and column (folder `i8gemm`, objects `gemm_a8w8_...`), and of 8-bit floats with
+scales of blocks (folder `fp8gemm_blockscale`, objects `flatmm_...` and `f8_block_scale_...`). Arguments:
+csrc/py_itfs_cu/asm_gemm_a8w8.cu, asm_a8w8_blockscale_bpreshuffle.cu, asm_flatmm_a8w8_blockscale.cu; of `f8_block_scale_...`
+asm_mi350_a8w8_blockscale.cu, which the commit no longer has: 05ae082cf2cd823af1277a290f687014480c58c5 is the last that does."""
 import numpy as np
 
 from description import Expected, Kernel, Launch
@@ -22,7 +23,8 @@ def shuffle_32(weight):
     return np.ascontiguousarray(tiled).reshape(rows, columns)
 
 
-def int8(sizes, tile, split=1, pad=0, shuffle=shuffle_weight):
+def int8(sizes, tile, split=1, pad=0, shuffle=shuffle_weight, log2=False):
+    """`log2`: the kernel wants the logarithm of the number of splits, and makes the zeros itself."""
     (m, n, k), (tile_m, tile_n) = sizes, tile
     random = np.random.default_rng(m * n * k)
     padded = random.integers(-127, 128, (m, k + pad)).astype(np.int8)
@@ -31,8 +33,8 @@ def int8(sizes, tile, split=1, pad=0, shuffle=shuffle_weight):
     bias = random.standard_normal((1, n)).astype(np.float32)
     sums = padded[:, :k].astype(np.int64) @ b.astype(np.int64).T
     want = sums.astype(np.float64) * a_scale * b_scale + bias
-    arguments = {0: result(m, n, split), 16: padded, 32: shuffle(b), 48: a_scale, 64: b_scale, 80: bias, 96: m, 112: n,
-                 128: k, 144: k + pad, 160: k, 176: n * 2, 192: split}
+    arguments = {0: result(m, n, 1 if log2 else split), 16: padded, 32: shuffle(b), 48: a_scale, 64: b_scale, 80: bias, 96: m,
+                 112: n, 128: k, 144: k + pad, 160: k, 176: n * 2, 192: split.bit_length() - 1 if log2 else split}
     return Launch((n // tile_n * split, tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, split)},
                   allow_different=(0,) * (split > 1))
 
@@ -45,6 +47,14 @@ def blockscale(chip, sizes, tile_m, split=1):
                  224: n // 128, 240: k // 128}
     return Launch((n // 128 * split, tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, split)},
                   allow_different=(0,) * (split > 1))
+
+
+def block_scale(sizes, tile_m):
+    m, n, k = sizes
+    a, a_scales, b, b_scales, want = block_scaled_fp8("gfx950", sizes)
+    arguments = {0: f"ui16[{m},{n}]", 16: a, 32: shuffle_weight(b), 64: np.ascontiguousarray(a_scales.T), 80: b_scales, 144: k,
+                 160: n, 176: m, 192: 1, 208: k, 224: k, 240: n * 2, 320: 0, 336: 0}
+    return Launch((tiles(n, 256), tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, 1)})
 
 
 def flatmm(chip, sizes):
@@ -71,9 +81,18 @@ def blockscale_kernel(chip, sizes, tile_m, split=1):
                   lambda: blockscale(chip, sizes, tile_m, split), CUT if split == 1 else CUT_SPLIT)
 
 
-def m128_kernel(sizes):
-    return Kernel("gemm_a8w8", "m128_noSplitK", "gfx942", "gfx942/gemm_a8w8_m128_noSplitK.co",
-                  lambda: int8(sizes, (128, 128), shuffle=shuffle_32), CUT)
+def m128_kernel(sizes, split=1):
+    if split == 1:
+        return Kernel("gemm_a8w8", "m128_noSplitK", "gfx942", "gfx942/gemm_a8w8_m128_noSplitK.co",
+                      lambda: int8(sizes, (128, 128), shuffle=shuffle_32), CUT)
+    return Kernel("gemm_a8w8", "m128_splitK", "gfx942", "gfx942/gemm_a8w8_m128_splitK.co",
+                  lambda: int8(sizes, (128, 128), split, shuffle=shuffle_32, log2=True), CUT_SPLIT, schedule="round-robin", note=EARLY)
+
+
+def block_scale_kernel(sizes, tile_m):
+    name = f"f8_block_scale_mi350_x{tile_m}"
+    return Kernel("f8_block_scale", f"mi350_x{tile_m}", "gfx950", f"gfx950/{name}.co", lambda: block_scale(sizes, tile_m), CUT,
+                  schedule="round-robin", note=EARLY)
 
 
 def kernels():
@@ -81,5 +100,6 @@ def kernels():
     return [int8_kernel("gfx942", (13, 128, 256), (16, 128)), int8_kernel("gfx950", (40, 128, 256), (32, 128), pad=128),
             int8_kernel("gfx942", (32, 128, 512), (32, 128), 2), int8_kernel("gfx942", (112, 256, 256), (112, 256), schedule="round-robin"),
             blockscale_kernel("gfx942", (40, 128, 256), 32), blockscale_kernel("gfx950", (33, 128, 512), 32, 2),
-            m128_kernel((128, 128, 512)),
+            m128_kernel((128, 128, 512)), m128_kernel((128, 128, 512), 2),
+            *(block_scale_kernel((rows, 256, 640), tile) for rows, tile in ((30, 32), (64, 64), (96, 96), (100, 128))),
             Kernel("flatmm", "f16f8_128x256x128", "gfx942", f"gfx942/{flat}.co", lambda: flatmm("gfx942", (128, 256, 256)), HALF)]
