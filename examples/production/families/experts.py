@@ -6,7 +6,7 @@ from math import erf
 import numpy as np
 
 from families.decode_attention import steps
-from formats import random_bf16, random_fp8
+from formats import random_bf16, random_fp8, to_bf16
 
 
 def silu(x):
@@ -54,8 +54,8 @@ class Layer:
 
     def tensor(self, shape, chip, size):
         bits, values = numbers(self.random, shape, self.kind, chip)
-        if self.kind == "bf16":
-            return values, bits, np.ones(shape[:-1], np.float32)
+        if self.kind == "bf16":  # small hidden numbers tell activations apart; sizes are powers of two
+            return values * size, to_bf16(values * size), np.ones(shape[:-1], np.float32)
         scale = (size * (0.5 + self.random.random(shape[:-1]))).astype(np.float32)
         return values * scale[..., None], bits, scale
 

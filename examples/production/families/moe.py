@@ -75,6 +75,11 @@ def kernels():
         both("fmoe_bf16_pertokenInt8_g1u0_silu_1tg_32x256", "int8", 32, 256, gated=False, own_inputs=True)
         both("fmoe_bf16_noquantBf16_g1u0_vs_atm_inlv_silu_1tg_32x512", "bf16", 32, 512, schedule="round-robin", gated=False,
              dim=512)
+        both("fmoe_bf16_pertokenFp8_g1u1_vs_gelu_1tg_32x128", "fp8", 32, 128, folder="fmoe/gelu", activation=gelu)
+        both("fmoe_bf16_pertokenFp8_g1u1_vs_gelu_1tg_ps_32x256", "fp8", 32, 256, folder="fmoe/gelu", persistent=2,
+             activation=gelu)
+        both("fmoe_bf16_noquantBf16_g1u0_vs_atm_inlv_gelu_1tg_32x512", "bf16", 32, 512, folder="fmoe/gelu",
+             schedule="round-robin", gated=False, activation=gelu, dim=512)
         if chip == "gfx942":
             both("fmoe_int8_g1u0_subGU_256", "int8", 32, 256, gated=False, own_inputs=True)
             both("fmoe_b16", "bf16", 32, 512, schedule="round-robin", folder="", gated=False, activation=gelu, dim=512)
