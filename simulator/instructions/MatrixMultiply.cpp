@@ -14,14 +14,10 @@ namespace heddle::simulator {
 
 //===-- Layout ---------------------------------------------------------------------------------------------------===//
 
-OperandPlace operandPlace(const MatrixShape &shape, unsigned outerSize, unsigned lane, unsigned item, bool splitRuns) {
-  unsigned itemsPerLane = shape.k * outerSize * shape.blocks / waveLanes;
+OperandPlace operandPlace(const MatrixShape &shape, unsigned outerSize, unsigned lane, unsigned item, unsigned run) {
   unsigned group = lane / outerSize, block = group % shape.blocks, part = group / shape.blocks;
-  if (splitRuns) {
-    unsigned parts = waveLanes / outerSize;
-    return {lane % outerSize, 16 * (parts * (item / 16) + part) + item % 16, block};
-  }
-  return {lane % outerSize, part * itemsPerLane + item, block};
+  unsigned parts = waveLanes / outerSize / shape.blocks;
+  return {lane % outerSize, run * (parts * (item / run) + part) + item % run, block};
 }
 
 namespace {
@@ -175,7 +171,8 @@ struct OperandView {
   const Row *rows;
   MatrixElement element;
   unsigned outerSize;
-  bool flush = false, splitRuns = false, negate = false, broadcasts = false;
+  unsigned run; ///< items of a lane that follow each other along k
+  bool flush = false, negate = false, broadcasts = false;
   std::array<uint8_t, waveLanes> sourceLanes; ///< when it broadcasts
 };
 
@@ -196,7 +193,7 @@ void putGroups(const T *values, T *matrix, const unsigned *places) {
 
 template <typename T>
 void loadOperand(const MatrixShape &shape, const OperandView &view, T *matrix) {
-  unsigned items = shape.k * view.outerSize * shape.blocks / waveLanes, runs = view.splitRuns ? 16 : items;
+  unsigned items = shape.k * view.outerSize * shape.blocks / waveLanes;
   unsigned places[waveLanes / 4]; // of the item at hand; within a run, items follow each other along k
   alignas(64) T values[waveLanes];
   for (unsigned item = 0; item < items; ++item) {
@@ -206,9 +203,9 @@ void loadOperand(const MatrixShape &shape, const OperandView &view, T *matrix) {
     if (view.negate)
       for (T &value : values)
         value = -value;
-    unsigned inRun = item % runs * view.outerSize;
+    unsigned inRun = item % view.run * view.outerSize;
     for (unsigned group = 0; inRun == 0 && group < waveLanes / view.outerSize; ++group) {
-      OperandPlace place = operandPlace(shape, view.outerSize, group * view.outerSize, item, view.splitRuns);
+      OperandPlace place = operandPlace(shape, view.outerSize, group * view.outerSize, item, view.run);
       places[group] = (place.block * shape.k + place.k) * view.outerSize;
     }
     if (view.outerSize == 4)
@@ -378,9 +375,12 @@ void checkBroadcast(const Modifiers &modifiers, const MatrixShape &shape) {
                 " (abid, cbsz), but multiplies " + std::to_string(shape.blocks) + " blocks");
 }
 
-/// B of a sparse product whose lanes hold 32 elements.
-bool isWideSparseB(const MatrixInstruction &matrix, unsigned number) {
-  return matrix.kind == MatrixKind::Sparse && number == 1 && matrix.shape.k * matrix.shape.n / waveLanes == 32;
+/// 16 bytes, where the instruction is made of two of half its k: f8f6f4 with 8-bit elements, and B of sparse products.
+unsigned runOf(const MatrixInstruction &matrix, const OperandView &view, unsigned number) {
+  unsigned items = matrix.shape.k * view.outerSize * matrix.shape.blocks / waveLanes, bits = bitsOf(view.element);
+  bool isSparseB = matrix.kind == MatrixKind::Sparse && number == 1;
+  bool isByteFormat = (matrix.kind == MatrixKind::Formats || matrix.kind == MatrixKind::Scaled) && bits == 8;
+  return isSparseB || isByteFormat ? std::min(items, 128 / bits) : items;
 }
 
 OperandView viewOf(const Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix, unsigned number) {
@@ -393,8 +393,7 @@ OperandView viewOf(const Wave &wave, const Instruction &instruction, const Matri
   view.flush = !(wave.mode & 0x10);
   if (hasFormats)
     view.element = formatByCode(number ? modifiers.blgp : modifiers.cbsz);
-  bool byteFloats = bitsOf(view.element) == 8 && view.element != MatrixElement::I8;
-  view.splitRuns = byteFloats && (hasFormats || isWideSparseB(matrix, number));
+  view.run = runOf(matrix, view, number);
   view.negate = matrix.a == MatrixElement::F64 && modifiers.blgp >> number & 1;
   view.broadcasts = matrix.kind == MatrixKind::Dense && matrix.a != MatrixElement::F64 &&
                     (number ? modifiers.blgp != 0 : modifiers.cbsz != 0);

@@ -98,8 +98,8 @@ Place computeOperandPlace(const Case &test, bool isB, unsigned k, unsigned bits,
   if (test.blocks > 1) // a lane has all of k
     return {lane % outer, item, lane / outer};
   unsigned perLane = k * outer / waveLanes;
-  bool isSplit = bits == 8 && !test.isInteger && (test.formats || (isB && test.sparse && perLane == 32));
-  unsigned run = isSplit ? 16 : perLane;
+  bool isSplit = (test.formats && bits == 8) || (isB && test.sparse);
+  unsigned run = isSplit ? std::min(perLane, 128 / bits) : perLane;
   layout::Shape shape = isB ? layout::Shape{k, outer} : layout::Shape{outer, k};
   LinearLayout places = layout::mfmaOperand(shape, {1, 1}, isB, run, outer, outer, {1, 1});
   std::vector<int64_t> at = places.apply({{Dim::Register, item}, {Dim::Lane, lane}, {Dim::Warp, 0}});
