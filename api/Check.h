@@ -33,10 +33,11 @@ struct RunChoice {
 };
 
 struct CheckFinding {
-  std::string kind; ///< a check's name, `result`, `fault` or `no-end`
-  std::string text; ///< several lines, ending with one
-  RunChoice run;    ///< the first that found it
-  size_t runs = 1;  ///< that found it
+  std::string kind;                          ///< a check's name, `result`, `fault` or `no-end`
+  std::string text;                          ///< several lines, ending with one
+  std::vector<InstructionPlace> places = {}; ///< of the instructions that the text names, in its order
+  RunChoice run;                             ///< the first that found it
+  size_t runs = 1;                           ///< that found it
   uint64_t firstPc = 0, secondPc = 0;
   simulator::Severity severity = simulator::Severity::High; ///< how likely hardware is to show it,
   std::string reason = "";                                  ///< and why

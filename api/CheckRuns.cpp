@@ -90,7 +90,7 @@ std::vector<Difference> compareOutcomes(const SimulatedKernel &kernel, const Ker
       continue;
     const Array &array = kernel.buffers[i].array;
     size_t size = size_t(elementSizeBytes(array.type));
-    Difference difference{i, -1, 0, "", "", ""};
+    Difference difference{i, -1, 0, "", "", {}};
     for (size_t at = 0; at + size <= here[i].size(); at += size) {
       const char *mine = here[i].data() + at, *other = there[i].data() + at;
       if (std::memcmp(mine, other, size) == 0)
@@ -247,15 +247,17 @@ void Summary::addDifference(size_t index, const Difference &difference) {
                                  "  {5} of {6} elements differ\n",
                                  place, difference.there, runs.plan[runs.reference].text(), difference.here,
                                  runs.plan[index].text(), difference.elements, countElements(array.shape), width);
-  if (!difference.unwritten.empty())
-    text += kernel.withSources(difference.unwritten) +
+  std::vector<InstructionPlace> places;
+  if (difference.unwritten) {
+    places = kernel.placesOf({*difference.unwritten});
+    text += difference.unwritten->text(kernel.sources()) +
             "\n  note   such a store left there what comes from registers, LDS or memory that nothing has written\n";
-  else if (isFloat(array.type))
+  } else if (isFloat(array.type))
     text +=
         fmt::format("  note   where bits may differ, as of sums by float atomics, `--allow-different {}` leaves the "
                     "buffer out\n",
                     array.name);
-  addFinding(index, {.kind = "result", .text = text, .run = {}}, "result " + array.name);
+  addFinding(index, {.kind = "result", .text = text, .places = std::move(places), .run = {}}, "result " + array.name);
 }
 
 void Summary::addRun(size_t index) {
@@ -268,7 +270,8 @@ void Summary::addRun(size_t index) {
     auto measured = [&](uint64_t value) { return finding.likelihood.isMeasured ? std::optional(value) : std::nullopt; };
     addFinding(index,
                {.kind = name,
-                .text = kernel.withSources(finding.text()),
+                .text = finding.text(kernel.sources()),
+                .places = kernel.placesOf(finding.allLines()),
                 .run = {},
                 .firstPc = finding.firstPc,
                 .secondPc = finding.secondPc,
@@ -278,15 +281,18 @@ void Summary::addRun(size_t index) {
                 .cycles = measured(finding.likelihood.cycles)},
                fmt::format("{} {} {} {}", name, finding.firstPc, finding.secondPc, finding.title));
   }
-  if (const std::optional<Error> &error = outcome.report.error) {
+  if (const std::optional<KernelError> &error = outcome.report.error) {
     std::string kind = outcome.report.isEndless ? "no-end" : "fault",
                 text = fmt::format("error: {} ({})\n", error->what(), kind);
-    for (const std::string &note : error->notes)
-      text += "  " + kernel.withSources(note) + "\n";
-    std::string place = error->notes.empty() ? "" : error->notes[0].substr(0, error->notes[0].find("  "));
+    for (const ReportLine &note : error->lines)
+      text += "  " + note.text(kernel.sources()) + "\n";
+    std::string place;
+    if (!error->lines.empty())
+      place = error->lines[0].pc() ? fmt::format("{}", *error->lines[0].pc()) : error->lines[0].text();
     std::string reason = outcome.report.isEndless ? "what it waits for never comes" : "it does not depend on time";
     text += fmt::format("  severity high: {}\n", reason);
-    addFinding(index, {.kind = kind, .text = text, .run = {}, .reason = reason},
+    addFinding(index,
+               {.kind = kind, .text = text, .places = kernel.placesOf(error->lines), .run = {}, .reason = reason},
                outcome.report.isEndless ? kind : kind + " " + place);
   }
   for (const Difference &difference : runs.differences[index])
@@ -341,8 +347,7 @@ CheckResult Summary::make(const CheckRequest &request) {
   result.chip = kernel.object.chip;
   result.planned = runs.plan.size();
   if (runs.outcomes[runs.reference])
-    for (const std::string &note : runs.outcomes[runs.reference]->report.notes)
-      result.notes.push_back(kernel.withSources(note));
+    result.notes = textsOf(runs.outcomes[runs.reference]->report.notes, kernel.sources());
   for (size_t i = 0; i < runs.plan.size(); ++i)
     if (runs.outcomes[i])
       addRun(i);

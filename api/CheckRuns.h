@@ -23,7 +23,8 @@ struct Difference {
   size_t buffer = 0;
   int64_t element = 0, elements = 0; ///< the first one, and how many differ
   std::string here, there;
-  std::string unwritten; ///< a store that brought what nothing had written, when that is what the element holds
+  std::optional<simulator::ReportLine>
+      unwritten; ///< a store that brought what nothing had written, when that is what the element holds
 };
 /// Compares contents; `ignored` are buffers that may differ.
 std::vector<Difference> compareOutcomes(const SimulatedKernel &kernel, const KernelOutcome &here,

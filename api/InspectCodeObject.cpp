@@ -23,7 +23,7 @@ void describeInstructions(const MachineCode &code, const SourceLines &lines, Ins
     for (uint32_t i = block.first; i < block.end; ++i) {
       const Instruction &instruction = code.instructions[i];
       made.instructions.push_back(
-          {instruction.pc, instruction.sizeBytes, instruction.text, lines.at(instruction.pc), block.isInLoop});
+          {instruction.pc, instruction.sizeBytes, instruction.text, lines.lineAt(instruction.pc), block.isInLoop});
       for (InstructionCount *count : {&counts[unsigned(classOf(instruction))], &all}) {
         ++count->all;
         count->inLoops += block.isInLoop;

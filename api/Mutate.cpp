@@ -112,7 +112,7 @@ void Mutating::findSites() {
                               .pc = site.pc,
                               .before = site.mutation.before,
                               .after = site.mutation.after,
-                              .source = site.pc ? kernel.sourceOf(site.pc) : "",
+                              .source = site.pc ? kernel.lineOf(site.pc) : "",
                               .detail = "",
                               .proof = "",
                               .equivalent = ""});

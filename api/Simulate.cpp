@@ -14,7 +14,7 @@ using namespace simulator;
 std::string describeStepWithSource(const SimulatedKernel &kernel, const Wave &wave, const Instruction &instruction,
                                    uint64_t pc) {
   std::string line = describeStep(wave, instruction, pc, kernel.request.devices > 1);
-  std::string source = kernel.sourceOf(pc);
+  std::string source = kernel.lineOf(pc);
   return source.empty() ? line : fmt::format("{}  ({})", line, source);
 }
 
@@ -100,12 +100,12 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
   if (request.transactions)
     result.transactions = transactionsOf(counter.counts);
   for (const Finding &finding : outcome.report.findings)
-    result.findings.push_back({infoOf(finding.check).name, kernel.withSources(finding.text()), finding.firstPc,
-                               finding.secondPc, finding.count});
-  for (const std::string &note : outcome.report.notes)
-    result.notes.push_back(kernel.withSources(note));
-  if (outcome.report.error) {
-    result.error = kernel.withSources(*outcome.report.error);
+    result.findings.push_back({infoOf(finding.check).name, finding.text(kernel.sources()),
+                               kernel.placesOf(finding.allLines()), finding.firstPc, finding.secondPc, finding.count});
+  result.notes = textsOf(outcome.report.notes, kernel.sources());
+  if (const std::optional<KernelError> &error = outcome.report.error) {
+    result.error = Error(error->kind, error->what(), textsOf(error->lines, kernel.sources()));
+    result.errorPlaces = kernel.placesOf(error->lines);
     return result;
   }
   if (request.comparesSchedules)

@@ -51,9 +51,17 @@ struct SimulateRequest {
   std::function<void(const SimulatedStop &stop)> step;
 };
 
+/// An instruction that a report names, and where in the source it comes from.
+struct InstructionPlace {
+  uint64_t pc = 0;               ///< in the file
+  std::string file;              ///< without folders; empty where the source is not known
+  unsigned line = 0, column = 0; ///< 0: not known
+};
+
 struct SimulatedFinding {
-  std::string check; ///< `register-wait`
-  std::string text;  ///< several lines, ending with one
+  std::string check;                    ///< `register-wait`
+  std::string text;                     ///< several lines, ending with one
+  std::vector<InstructionPlace> places; ///< of the instructions that the text names, in its order
   uint64_t firstPc = 0, secondPc = 0, count = 1;
 };
 
@@ -89,6 +97,7 @@ struct SimulateResult {
   std::vector<std::string> notes;        ///< what is no finding: reads of slack
   std::optional<ScheduleHint> schedules; ///< where it was asked for
   std::optional<Error> error;            ///< Error{WrongResult}: what ended the kernel early; then there are no outputs
+  std::vector<InstructionPlace> errorPlaces;         ///< of the instructions that its notes name
   uint64_t instructions = 0, waves = 0, groups = 0;  ///< instructions are those of waves
   std::optional<SimulatedTransactions> transactions; ///< where they were asked for
   double seconds = 0;        ///< of processor time, of the run alone; with several threads the whole process's

@@ -15,7 +15,6 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <regex>
 
 namespace heddle {
 namespace {
@@ -169,7 +168,7 @@ std::vector<uint64_t> SimulatedKernel::placeBuffers(Simulator &simulator, uint64
 static UnwrittenStores unwrittenStores(Simulator &simulator, uint64_t address) {
   UnwrittenStores stores;
   const Allocation *allocation = simulator.system.home.owner(address); // null: an empty one
-  if (!allocation || !allocation->unwritten || allocation->unwritten->firstStore.empty())
+  if (!allocation || !allocation->unwritten || !allocation->unwritten->firstStore)
     return stores;
   stores.first = allocation->unwritten->firstStore;
   stores.bytes.resize(allocation->sizeBytes);
@@ -206,7 +205,7 @@ void SimulatedKernel::readRecords(Simulator &simulator, const std::vector<uint64
     try {
       reportRecord(failure);
     } catch (const Error &error) {
-      outcome.report.error = Error(ErrorClass::WrongResult, error.what(), error.notes);
+      outcome.report.error = KernelError(Error(ErrorClass::WrongResult, error.what(), error.notes));
       outcome.report.isEndless = false;
       return;
     }
@@ -259,24 +258,24 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
 
 // ---- Reports ----
 
-std::string SimulatedKernel::withSources(const std::string &text) const {
-  static const std::regex place("pc 0x([0-9a-f]+)");
-  std::string result;
-  auto last = text.begin();
-  for (std::sregex_iterator match(text.begin(), text.end(), place), end; match != end; ++match) {
-    result.append(last, text.begin() + match->position() + match->length());
-    last = text.begin() + match->position() + match->length();
-    if (std::string source = lines.at(std::stoull((*match)[1].str(), nullptr, 16), true); !source.empty())
-      result += " (" + source + ")";
-  }
-  return result.append(last, text.end());
+InstructionPlace SimulatedKernel::placeOf(uint64_t pc) const {
+  SourcePlace source = lines.find(pc).value_or(SourcePlace());
+  return {pc, source.file, source.line, source.column};
 }
 
-Error SimulatedKernel::withSources(const Error &error) const {
-  Error changed = error;
-  for (std::string &note : changed.notes)
-    note = withSources(note);
-  return changed;
+std::vector<InstructionPlace> SimulatedKernel::placesOf(const std::vector<ReportLine> &lines) const {
+  std::vector<InstructionPlace> places;
+  for (const ReportLine &line : lines)
+    if (line.pc())
+      places.push_back(placeOf(*line.pc()));
+  return places;
+}
+
+SourceOf SimulatedKernel::sources() const {
+  return [this](uint64_t pc) {
+    InstructionPlace place = placeOf(pc);
+    return place.file.empty() ? "" : SourcePlace{place.file, place.line, place.column}.text();
+  };
 }
 
 } // namespace heddle

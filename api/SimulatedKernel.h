@@ -34,8 +34,8 @@ struct ReachedInstruction {
 
 /// The bytes of a buffer in which a store left what nothing had written, as far as Check::Uninitialised knows.
 struct UnwrittenStores {
-  std::vector<bool> bytes; ///< empty when there are none
-  std::string first;       ///< the first such store, as a line of a report
+  std::vector<bool> bytes;                    ///< empty when there are none
+  std::optional<simulator::ReportLine> first; ///< the first such store
 };
 
 /// What one run did.
@@ -66,10 +66,13 @@ public:
 
   /// The buffers, by index, that a name or position, perhaps with `@DEVICE`, stands for. Throws Error{Input}.
   std::vector<size_t> buffersNamed(const std::string &name, const char *option) const;
-  /// Puts `file:line` behind every `pc 0x...` whose source the object's debug information knows.
-  std::string withSources(const std::string &text) const;
-  std::string sourceOf(uint64_t pc) const { return lines.at(pc); }
-  Error withSources(const Error &error) const;
+  /// Where the object's debug information says that an instruction comes from.
+  InstructionPlace placeOf(uint64_t pc) const;
+  /// Those that the lines name, in their order.
+  std::vector<InstructionPlace> placesOf(const std::vector<simulator::ReportLine> &lines) const;
+  /// The same as text for reports.
+  simulator::SourceOf sources() const;
+  std::string lineOf(uint64_t pc) const { return lines.lineAt(pc); } ///< `scan.cl:12`, or nothing
   /// Hands what the run printed to the sink, and throws the error of a failed assertion.
   void reportRecord(const std::vector<uint64_t> &record) const;
 

@@ -244,8 +244,8 @@ const std::vector<Finding> &Session::findings() const {
   return checks ? checks->findings.list() : none;
 }
 
-std::vector<std::string> Session::notes() const {
-  return checks ? checks->notes() : std::vector<std::string>();
+std::vector<ReportLine> Session::notes() const {
+  return checks ? checks->notes() : std::vector<ReportLine>();
 }
 
 std::vector<std::string> instructionNames(const std::string &chip) {

@@ -21,10 +21,10 @@ struct SimulationOptions : RunOptions {
 struct SimulationReport {
   RunStatistics statistics;
   std::vector<Finding> findings;
-  std::vector<std::string> notes; ///< what was read of slack
-  /// What ended it early: Error{WrongResult} with instruction and place when the kernel does what it must not, reaches
-  /// an instruction that the simulator does not know, or does not end.
-  std::optional<Error> error;
+  std::vector<ReportLine> notes; ///< what was read of slack
+  /// What ended it early, with instruction and place: the kernel does what it must not, reaches an instruction that the
+  /// simulator does not know, or does not end.
+  std::optional<KernelError> error;
   bool isEndless = false; ///< the error is that the kernel waits for ever or has reached its limit of instructions
 };
 
@@ -106,7 +106,7 @@ public:
   bool pass();                ///< as Machine::pass
   Machine &machine() { return *runner; }
   const std::vector<Finding> &findings() const; ///< up to now
-  std::vector<std::string> notes() const;       ///< likewise
+  std::vector<ReportLine> notes() const;        ///< likewise
 
 private:
   Simulator &simulator;

@@ -3,6 +3,7 @@
 #include "tools/Check.h"
 #include "support/ShellWord.h"
 #include "tools/Output.h"
+#include "tools/Places.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -165,6 +166,7 @@ nlohmann::ordered_json verdictAsJson(const CheckResult &result, const KernelOpti
   for (const CheckFinding &finding : result.findings)
     json["findings"].push_back({{"kind", finding.kind},
                                 {"text", finding.text},
+                                {"places", placesAsJson(finding.places)},
                                 {"severity", simulator::nameOf(finding.severity)},
                                 {"reason", finding.reason},
                                 {"instructions", orNull(finding.instructions)},

@@ -6,6 +6,7 @@
 #include "tools/Arrays.h"
 #include "tools/KernelOptions.h"
 #include "tools/Output.h"
+#include "tools/Places.h"
 #include "tools/Step.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
@@ -124,12 +125,15 @@ nlohmann::ordered_json describeAsJson(const SimulateResult &result) {
                                 {"firstPc", finding.firstPc},
                                 {"secondPc", finding.secondPc},
                                 {"count", finding.count},
-                                {"text", finding.text}});
+                                {"text", finding.text},
+                                {"places", placesAsJson(finding.places)}});
   json["notes"] = result.notes;
   if (result.schedules)
     json["roundRobin"] = describeAsJson(*result.schedules);
   if (result.error)
-    json["error"] = {{"message", result.error->what()}, {"notes", result.error->notes}};
+    json["error"] = {{"message", result.error->what()},
+                     {"notes", result.error->notes},
+                     {"places", placesAsJson(result.errorPlaces)}};
   return json;
 }
 

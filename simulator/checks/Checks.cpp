@@ -23,8 +23,8 @@ Checks::Checks(MemorySystem &system, CheckSet checks) : checks(checks) {
     slack.reset();
 }
 
-std::vector<std::string> Checks::notes() const {
-  return slack ? slack->notes() : std::vector<std::string>();
+std::vector<ReportLine> Checks::notes() const {
+  return slack ? slack->notes() : std::vector<ReportLine>();
 }
 
 void Checks::addWaves(Workgroup &group) {

@@ -45,7 +45,7 @@ public:
   std::unique_ptr<RecordedGroup> takeRecord() override { return recorder->take(); }
   void repeat(Workgroup &group, const RecordedGroup &record) override;
 
-  std::vector<std::string> notes() const;
+  std::vector<ReportLine> notes() const;
 
   Findings findings;
 

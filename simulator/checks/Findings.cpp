@@ -17,16 +17,23 @@ Site Site::of(const Wave &wave, const Instruction &instruction, int lane) {
   return site;
 }
 
-std::string Finding::text() const {
+std::string Finding::text(const SourceOf &source) const {
   std::string text = fmt::format("error: {} ({})\n", title, infoOf(check).name);
-  for (const std::string &line : lines)
-    text += line + "\n";
-  if (!needs.empty())
-    text += "  needs  " + needs + "\n";
+  for (const ReportLine &line : lines)
+    text += line.text(source) + "\n";
+  if (needs)
+    text += "  needs  " + needs->text(source) + "\n";
   text += fmt::format("  severity {}: {}\n", nameOf(likelihood.severity), likelihood.reason());
   if (count > 1)
     text += fmt::format("  seen   {} times\n", count);
   return text;
+}
+
+std::vector<ReportLine> Finding::allLines() const {
+  std::vector<ReportLine> all = lines;
+  if (needs)
+    all.push_back(*needs);
+  return all;
 }
 
 uint64_t Findings::pcInFile(uint64_t pc) const {
@@ -37,13 +44,16 @@ uint64_t Findings::pcInFile(uint64_t pc) const {
   return pc - base < size ? pc - base : pc;
 }
 
-std::string Findings::line(const std::string &verb, const Site &site, const std::string &place) const {
+ReportLine Findings::line(const std::string &verb, const Site &site, const std::string &place) const {
   std::string device = severalDevices ? fmt::format("device {} ", site.device) : "";
-  return fmt::format("  {:<6} pc 0x{:x}  {:<40}  {}workgroup {},{},{} wave {}{}{}{}", verb,
-                     site.instruction ? pcInFile(site.instruction->pc) : 0,
-                     site.instruction ? site.instruction->text : "-", device, site.group[0], site.group[1],
-                     site.group[2], site.wave, site.lane < 0 ? "" : fmt::format(" lane {}", site.lane),
-                     place.empty() ? "" : "   ", place);
+  std::string before = fmt::format("  {:<6} ", verb);
+  std::string after =
+      fmt::format("  {:<40}  {}workgroup {},{},{} wave {}{}{}{}", site.instruction ? site.instruction->text : "-",
+                  device, site.group[0], site.group[1], site.group[2], site.wave,
+                  site.lane < 0 ? "" : fmt::format(" lane {}", site.lane), place.empty() ? "" : "   ", place);
+  if (!site.instruction)
+    return before + "pc 0x0" + after;
+  return {before, pcInFile(site.instruction->pc), after};
 }
 
 void Findings::add(Check check, const Site &first, const Site &second, const Likelihood &likelihood, Finding finding) {

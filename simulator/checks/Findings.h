@@ -3,6 +3,7 @@
 #pragma once
 #include "simulator/checks/Likelihood.h"
 #include "simulator/state/CheckSet.h"
+#include "simulator/state/ReportLine.h"
 #include "simulator/state/Wave.h"
 #include <array>
 #include <functional>
@@ -27,8 +28,8 @@ struct Site {
 struct Finding {
   Check check = Check::RegisterWait;
   std::string title;                  ///< `missing wait: the register is read before the load into it is over`
-  std::vector<std::string> lines;     ///< a line for each instruction, and what else helps
-  std::string needs;                  ///< what is missing, in words: `s_waitcnt vmcnt(0) before the read`
+  std::vector<ReportLine> lines;      ///< a line for each instruction, and what else helps
+  std::optional<ReportLine> needs;    ///< what is missing, in words: `s_waitcnt vmcnt(0) before the read`
   uint64_t firstPc = 0, secondPc = 0; ///< of the instructions, in the file; secondPc 0 when there is one
   uint64_t count = 1;
   Likelihood likelihood; ///< of the time that hardware shows most
@@ -39,7 +40,9 @@ struct Finding {
   ///     read   pc 0x1b0c  v_add_u32_e32 v4, v3, v2            workgroup 0,0,0 wave 2
   ///     needs  s_waitcnt vmcnt(0) before the read
   ///     severity high: about 8 cycles and 1 instruction after an access to memory, which takes at least 120 cycles
-  std::string text() const;
+  std::string text(const SourceOf &source = {}) const;
+  /// All lines that may name an instruction.
+  std::vector<ReportLine> allLines() const;
   /// The same two instructions once more.
   void repeat(const Likelihood &again) {
     ++count;
@@ -72,7 +75,7 @@ public:
   }
   /// `  read   pc 0x1b0c  ds_read_b32 v1, v2   workgroup 0,0,0 wave 5 lane 3   LDS 0x2410..0x2413`; `place` may be
   /// empty.
-  std::string line(const std::string &verb, const Site &site, const std::string &place) const;
+  ReportLine line(const std::string &verb, const Site &site, const std::string &place) const;
   uint64_t pcInFile(uint64_t pc) const;
 
   const std::vector<Finding> &list() const { return found; }

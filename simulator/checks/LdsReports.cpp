@@ -119,9 +119,10 @@ Finding LdsCheck::describeRace(Wave &wave, const Site &earlier, const Site &late
     finding.needs = waitFor(conflict.access, issued - sequence - sameCounter, !wave.pending->scalar.empty()) +
                     " before the " + nounOf(operation.access);
   } else if (conflict.time <= state.timeAtBarrier && state.barrier)
-    finding.needs = fmt::format("{} in wave {} before the {} at pc 0x{:x}",
-                                waitFor(conflict.access, atBarrier - sequence, state.scalarsAtBarrier), earlier.wave,
-                                state.barrier->mnemonic, findings.pcInFile(state.barrier->pc));
+    finding.needs = ReportLine(fmt::format("{} in wave {} before the {} at ",
+                                           waitFor(conflict.access, atBarrier - sequence, state.scalarsAtBarrier),
+                                           earlier.wave, state.barrier->mnemonic),
+                               findings.pcInFile(state.barrier->pc), "");
   else
     finding.needs = fmt::format("a barrier between the two, and before it {} in wave {}",
                                 waitFor(conflict.access, 0, false), earlier.wave);

@@ -341,7 +341,7 @@ PoisonCheck::ListedOrigin PoisonCheck::describe(PoisonOrigin origin) const {
   return {{}, name + ", which nothing has written since the wave began"};
 }
 
-std::string PoisonCheck::originLine(const ListedOrigin &origin) const {
+ReportLine PoisonCheck::originLine(const ListedOrigin &origin) const {
   return origin.site.instruction ? findings.line("from", origin.site, origin.place) : "  from   " + origin.place;
 }
 

@@ -59,7 +59,7 @@ private:
   };
 
   void reached(Wave &wave, const Instruction &instruction, PoisonSink sink, PoisonOrigin origin, int lane) override;
-  std::string originLine(const ListedOrigin &origin) const;
+  ReportLine originLine(const ListedOrigin &origin) const;
   PoisonOrigin originOf(Wave &wave, const MemoryRequest &request, const UnwrittenRead &read);
   bool mayCarry(Wave &wave, const MemoryRequest &request);
   void executeIndexed(Wave &wave, const Instruction &instruction);

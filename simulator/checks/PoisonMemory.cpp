@@ -276,7 +276,7 @@ void PoisonMemory::put(Place &place, unsigned index, uint8_t poison, PoisonOrigi
     return;
   if (place.bytes && !place.bytes->copied)
     place.bytes->copied = origin;
-  if (place.allocation && place.allocation->unwritten->firstStore.empty() && !firstCopy)
+  if (place.allocation && !place.allocation->unwritten->firstStore && !firstCopy)
     firstCopy = place.allocation;
 }
 

@@ -30,14 +30,14 @@ void SlackReads::issued(Wave &wave, MemoryRequest &request) {
   }
 }
 
-std::vector<std::string> SlackReads::notes() const {
-  std::vector<std::string> lines;
+std::vector<ReportLine> SlackReads::notes() const {
+  std::vector<ReportLine> lines;
   for (const Range &range : ranges)
     if (range.instructions)
-      lines.push_back(fmt::format(
-          "{} read{} of up to {} bytes beyond the end of `{}` (slack: {}), first at pc 0x{:x}  {}", range.instructions,
-          range.instructions == 1 ? "" : "s", range.furthest, range.name, range.end - range.begin,
-          findings.pcInFile(range.first.instruction->pc), range.first.instruction->text));
+      lines.emplace_back(fmt::format("{} read{} of up to {} bytes beyond the end of `{}` (slack: {}), first at ",
+                                     range.instructions, range.instructions == 1 ? "" : "s", range.furthest, range.name,
+                                     range.end - range.begin),
+                         findings.pcInFile(range.first.instruction->pc), "  " + range.first.instruction->text);
   return lines;
 }
 

@@ -15,7 +15,7 @@ public:
 
   void issued(Wave &wave, MemoryRequest &request) override;
   /// A line for each buffer of whose slack something was read.
-  std::vector<std::string> notes() const;
+  std::vector<ReportLine> notes() const;
 
 private:
   struct Range {

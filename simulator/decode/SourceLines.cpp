@@ -14,6 +14,11 @@ void ignore(llvm::Error error) {
 
 } // namespace
 
+std::string SourcePlace::text() const {
+  std::string text = file + ":" + std::to_string(line);
+  return column ? text + ":" + std::to_string(column) : text;
+}
+
 struct SourceLines::State {
   std::string file;
   std::unique_ptr<llvm::object::ObjectFile> object;
@@ -33,18 +38,25 @@ SourceLines::SourceLines(std::string file) : state(std::make_unique<State>()) {
 }
 SourceLines::~SourceLines() = default;
 
-std::string SourceLines::at(uint64_t address, bool withColumn) const {
+std::optional<SourcePlace> SourceLines::find(uint64_t address) const {
   if (!state->context)
-    return "";
+    return std::nullopt;
   using Kind = llvm::DILineInfoSpecifier::FileLineInfoKind;
   std::optional<llvm::DILineInfo> line =
       state->context->getLineInfoForAddress({address, llvm::object::SectionedAddress::UndefSection},
                                             llvm::DILineInfoSpecifier(Kind::BaseNameOnly, llvm::DINameKind::None));
   if (!line || line->Line == 0 || line->FileName == llvm::DILineInfo::BadString)
-    return "";
+    return std::nullopt;
   // What debug information calls a base name is a whole path where the compiler was given one.
-  std::string place = line->FileName.substr(line->FileName.rfind('/') + 1) + ":" + std::to_string(line->Line);
-  return withColumn && line->Column ? place + ":" + std::to_string(line->Column) : place;
+  return SourcePlace{line->FileName.substr(line->FileName.rfind('/') + 1), line->Line, line->Column};
+}
+
+std::string SourceLines::lineAt(uint64_t address) const {
+  std::optional<SourcePlace> place = find(address);
+  if (!place)
+    return "";
+  place->column = 0;
+  return place->text();
 }
 
 } // namespace heddle::simulator

@@ -3,9 +3,17 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace heddle::simulator {
+
+struct SourcePlace {
+  std::string file;              ///< without folders
+  unsigned line = 0, column = 0; ///< 0: not known
+  /// `softmax.cl:12:5`, or `softmax.cl:12`.
+  std::string text() const;
+};
 
 class SourceLines {
 public:
@@ -13,9 +21,9 @@ public:
   explicit SourceLines(std::string file);
   ~SourceLines();
 
-  /// `softmax.cl:12`, or `softmax.cl:12:5` if the column is wanted and known, without folders; empty where nothing is
-  /// known.
-  std::string at(uint64_t address, bool withColumn = false) const;
+  std::optional<SourcePlace> find(uint64_t address) const;
+  /// `softmax.cl:12`; empty where nothing is known.
+  std::string lineAt(uint64_t address) const;
 
 private:
   struct State;

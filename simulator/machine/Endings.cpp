@@ -20,7 +20,7 @@ std::string nameOf(const Wave &wave) {
 } // namespace
 
 /// Of a fault while `running` ran, or of a request that was performed later, and whose wave the fault names.
-Error Machine::errorOf(const KernelRun &run, const Wave &running, const Fault &fault) {
+KernelError Machine::errorOf(const KernelRun &run, const Wave &running, const Fault &fault) {
   const Wave &wave = fault.wave ? *fault.wave : running;
   const Instruction *instruction = fault.instruction ? fault.instruction : running.current;
   // The counter is behind the instruction unless the fault is that there is none.
@@ -28,11 +28,11 @@ Error Machine::errorOf(const KernelRun &run, const Wave &running, const Fault &f
       !fault.instruction &&
       (!instruction || (instruction->pc + instruction->sizeBytes != running.pc && instruction->pc != running.pc));
   uint64_t pc = isFetch ? wave.pc : instruction->pc;
-  std::vector<std::string> notes = {fmt::format(
-      "pc 0x{:x}  {}  {}{}", pc - run.codeBase, isFetch || instruction->text.empty() ? "-" : instruction->text,
-      nameOf(wave), fault.lane < 0 ? "" : fmt::format(" lane {}", fault.lane))};
+  std::string after = fmt::format("  {}  {}{}", isFetch || instruction->text.empty() ? "-" : instruction->text,
+                                  nameOf(wave), fault.lane < 0 ? "" : fmt::format(" lane {}", fault.lane));
+  std::vector<ReportLine> notes = {{"", pc - run.codeBase, after}};
   notes.insert(notes.end(), fault.notes.begin(), fault.notes.end());
-  return Error(ErrorClass::WrongResult, fmt::format("kernel `{}`: {}", run.launch->kernel.name, fault.what()), notes);
+  return KernelError(fmt::format("kernel `{}`: {}", run.launch->kernel.name, fault.what()), notes);
 }
 
 // ---- When nothing goes on ----
@@ -91,7 +91,7 @@ bool Machine::unblock() {
 }
 
 /// The kernel is over; what its waves have under way is forgotten.
-void Machine::abandon(KernelRun &run, Error error) {
+void Machine::abandon(KernelRun &run, KernelError error) {
   run.ended = true;
   run.error = std::move(error);
   countedFrom = executed;
@@ -106,9 +106,9 @@ void Machine::abandon(KernelRun &run, Error error) {
     watcher->kernelEnds(*run.device);
 }
 
-std::vector<std::string> Machine::describeWaiting() const {
+std::vector<ReportLine> Machine::describeWaiting() const {
   constexpr size_t most = 8;
-  std::vector<std::string> notes;
+  std::vector<ReportLine> notes;
   size_t more = 0;
   for (const KernelRun *run : running)
     for (const auto &resident : run->residents) {
@@ -120,8 +120,7 @@ std::vector<std::string> Machine::describeWaiting() const {
           ++more;
           continue;
         }
-        std::string what =
-            wave->current ? fmt::format("pc 0x{:x}  {}  ", wave->current->pc - run->codeBase, wave->current->text) : "";
+        std::string what = wave->current ? fmt::format("  {}  ", wave->current->text) : "";
         if (system.devices.size() > 1)
           what += fmt::format("device {} ", run->device->index);
         what += nameOf(*wave);
@@ -133,7 +132,7 @@ std::vector<std::string> Machine::describeWaiting() const {
           what += fmt::format(" reads 0x{:x} again and again{}", wave->polls.value,
                               allocation ? " from " + describePlace(*allocation, wave->polls.address) : "");
         }
-        notes.push_back(what);
+        notes.push_back(wave->current ? ReportLine("", wave->current->pc - run->codeBase, what) : what);
       }
     }
   if (more)
@@ -141,21 +140,21 @@ std::vector<std::string> Machine::describeWaiting() const {
   return notes;
 }
 
-Error Machine::endlessError(const KernelRun &run, const std::string &message, std::vector<std::string> notes) const {
+KernelError Machine::endlessError(const KernelRun &run, const std::string &message, std::vector<ReportLine> notes,
+                                  const std::vector<ReportLine> &extra) const {
   if (uint64_t left = run.launch->geometry.groupCount() - run.next)
     notes.push_back(fmt::format("{} workgroups have not started; a kernel that waits for them needs more than {} alive "
                                 "at once, `--resident N`",
                                 left, run.residentGroups));
-  return Error(ErrorClass::WrongResult, fmt::format("kernel `{}` {}", run.launch->kernel.name, message), notes);
+  notes.insert(notes.end(), extra.begin(), extra.end());
+  return KernelError(fmt::format("kernel `{}` {}", run.launch->kernel.name, message), notes);
 }
 
-void Machine::endAll(const std::string &message, const std::vector<std::string> &extra) {
-  std::vector<std::string> notes = describeWaiting();
+void Machine::endAll(const std::string &message, const std::vector<ReportLine> &extra) {
+  std::vector<ReportLine> notes = describeWaiting();
   for (KernelRun *run : running) {
-    Error error = endlessError(*run, message, notes);
-    error.notes.insert(error.notes.end(), extra.begin(), extra.end());
     run->isEndless = true;
-    abandon(*run, std::move(error));
+    abandon(*run, endlessError(*run, message, notes, extra));
   }
   running.clear();
 }

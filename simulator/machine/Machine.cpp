@@ -314,8 +314,8 @@ bool Machine::pass() {
   return !running.empty();
 }
 
-void Machine::stop(KernelRun &run, Error error) {
-  abandon(run, std::move(error));
+void Machine::stop(KernelRun &run, const Error &error) {
+  abandon(run, KernelError(error));
   std::erase(running, &run);
 }
 
@@ -327,7 +327,8 @@ void Machine::giveUp() {
 
 void Machine::giveUp(KernelRun &run) {
   run.isEndless = true;
-  stop(run, endlessError(run, waitsForEver, describeWaiting()));
+  abandon(run, endlessError(run, waitsForEver, describeWaiting(), {}));
+  std::erase(running, &run);
 }
 
 /// Takes a workgroup out if it has ended, and nothing of it is under way any more; with `force` that is completed.

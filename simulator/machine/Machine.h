@@ -2,10 +2,10 @@
 // Runs kernels on simulated devices: one instruction of one wave at a time, always in the same order for the same
 // options.
 #pragma once
+#include "simulator/machine/KernelError.h"
 #include "simulator/machine/Launch.h"
 #include "simulator/memory/MemoryPort.h"
 #include "simulator/state/Program.h"
-#include "support/Error.h"
 #include <functional>
 #include <optional>
 
@@ -64,10 +64,10 @@ struct KernelRun {
   std::shared_ptr<const Launch> launch;
   uint32_t residentGroups = 1; ///< at most
 
-  RunStatistics statistics;   ///< up to now
-  bool ended = false;         ///< in whatever way
-  std::optional<Error> error; ///< what ended it early
-  bool isEndless = false;     ///< it was ended because it waits for ever, or has run for too long
+  RunStatistics statistics;         ///< up to now
+  bool ended = false;               ///< in whatever way
+  std::optional<KernelError> error; ///< what ended it early
+  bool isEndless = false;           ///< it was ended because it waits for ever, or has run for too long
 
   KernelRun();
   ~KernelRun();
@@ -100,7 +100,7 @@ public:
   bool isStuck() const { return stuck; }             ///< nothing could go on in the last pass
   void giveUp();                                     ///< ends all kernels: they wait for ever
   void giveUp(KernelRun &run);                       ///< one of them
-  void stop(KernelRun &run, Error error);            ///< ends one that runs
+  void stop(KernelRun &run, const Error &error);     ///< ends one that runs
   uint64_t instructions() const { return executed; } ///< of all waves of all kernels
   uint64_t ticks() const { return executed + port.skippedTicks; }
   /// Of a machine that serves Together: one workgroup of the run that was begun. How many instructions it took; none
@@ -113,7 +113,7 @@ private:
     KernelRun *run;
     Resident *resident;
   };
-  static Error errorOf(const KernelRun &run, const Wave &running, const Fault &fault);
+  static KernelError errorOf(const KernelRun &run, const Wave &running, const Fault &fault);
   void noteProgress();
   std::unique_ptr<Resident> makeResident(const KernelRun &run);
   void seat(KernelRun &run, Resident &resident);
@@ -136,14 +136,15 @@ private:
   bool retireGuarded(KernelRun &run, size_t index, bool force);
   bool retireAll(KernelRun &run, bool force);
   void end(KernelRun &run);
-  void abandon(KernelRun &run, Error error);
+  void abandon(KernelRun &run, KernelError error);
   bool unblock();
   KernelRun *runOf(const Wave &wave) const;
   bool endAtFault();
   bool isOverLimit() const { return executed - countedFrom > options.instructionLimit; }
-  void endAll(const std::string &message, const std::vector<std::string> &extra);
-  Error endlessError(const KernelRun &run, const std::string &message, std::vector<std::string> notes) const;
-  std::vector<std::string> describeWaiting() const;
+  void endAll(const std::string &message, const std::vector<ReportLine> &extra);
+  KernelError endlessError(const KernelRun &run, const std::string &message, std::vector<ReportLine> notes,
+                           const std::vector<ReportLine> &extra) const;
+  std::vector<ReportLine> describeWaiting() const;
 
   MemorySystem &system;
   RunOptions options;

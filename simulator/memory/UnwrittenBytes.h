@@ -3,9 +3,9 @@
 // blocks at a time, so that a block has a flag for each of its bytes only when these differ: what nobody looks at is
 // memory that is never touched.
 #pragma once
+#include "simulator/state/ReportLine.h"
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace heddle::simulator {
@@ -29,7 +29,7 @@ public:
   /// The flags of these bytes, one for each, to be changed.
   uint8_t *flagsOf(uint64_t offset, uint64_t size);
 
-  std::string firstStore; ///< the report's line of the first store of what nothing had written
+  std::optional<ReportLine> firstStore; ///< the report's line of the first store of what nothing had written
 
 private:
   static constexpr uint64_t blockBytes = 256; ///< what the lanes of a wave write side by side

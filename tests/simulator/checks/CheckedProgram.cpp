@@ -76,7 +76,7 @@ std::string CheckedProgram::report() const {
 std::string CheckedProgram::summary() const {
   std::string text;
   for (const Finding &finding : checks.findings.list())
-    text += (text.empty() ? "" : "\n") + finding.title + (finding.needs.empty() ? "" : ": " + finding.needs);
+    text += (text.empty() ? "" : "\n") + finding.title + (finding.needs ? ": " + finding.needs->text() : "");
   return text;
 }
 

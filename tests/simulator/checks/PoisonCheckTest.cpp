@@ -157,7 +157,8 @@ TEST(UninitialisedBuffer, IsCounted) {
   program.run("global_store_dword v[0:1], v2, off\nglobal_store_short v[0:1], v33, off offset:256");
   EXPECT_EQ(home.countUnwritten(program.memory->base, 4096), 4096u - 256);
   EXPECT_EQ(home.countUnwritten(program.memory->base, 256), 0u);
-  EXPECT_EQ(program.memory->unwritten->firstStore,
+  ASSERT_TRUE(program.memory->unwritten->firstStore);
+  EXPECT_EQ(program.memory->unwritten->firstStore->text(),
             "  store  pc 0x8  global_store_short v[0:1], v33, off offset:256  workgroup 0,0,0 wave 0");
   EXPECT_EQ(program.report(), ""); // only stored
   AddressSpace::setWritten(*program.memory);

@@ -241,7 +241,9 @@ TEST_P(LitmusOfAnothersData, AFlagThatDoesNotWaitForTheWriteBack) {
       bad += litmus.run(shape, "", options);
       for (const Finding &finding : litmus.report.findings) {
         ++found;
-        EXPECT_NE(finding.needs.find("s_waitcnt vmcnt(0) between buffer_wbl2"), std::string::npos) << finding.text();
+        ASSERT_TRUE(finding.needs);
+        EXPECT_NE(finding.needs->text().find("s_waitcnt vmcnt(0) between buffer_wbl2"), std::string::npos)
+            << finding.text();
       }
     }
     bool isHidden = waits || GetParam().placement != Placement::Normal; // nothing has to be written back there
