@@ -71,6 +71,20 @@ bool isElfFile(const fs::path &path) {
   return file && isElf(std::string_view(magic, sizeof magic));
 }
 
+/// The ELF files in a folder and those below it, but for those that may not be read.
+void findElfFiles(const std::string &folder, std::vector<std::string> &files) {
+  std::error_code failure, unknown;
+  std::string at = folder; ///< the folder that is read
+  auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, failure);
+  for (; !failure && entry != fs::recursive_directory_iterator(); entry.increment(failure)) {
+    at = entry->path().string();
+    if (entry->is_regular_file(unknown) && isElfFile(entry->path()))
+      files.push_back(at);
+  }
+  if (failure)
+    throw environmentError(fmt::format("cannot read folder `{}`: {}", at, failure.message()));
+}
+
 } // namespace
 
 void SurveyCounts::add(const SurveyCounts &other) {
@@ -104,10 +118,7 @@ std::vector<std::string> findObjects(const std::vector<std::string> &paths) {
       continue;
     }
     size_t before = files.size();
-    for (const fs::directory_entry &entry :
-         fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied))
-      if (entry.is_regular_file(failure) && isElfFile(entry.path()))
-        files.push_back(entry.path().string());
+    findElfFiles(path, files);
     if (files.size() == before)
       throw inputError(fmt::format("folder `{}` has no code object: none of its files is an ELF file", path));
     std::sort(files.begin() + ptrdiff_t(before), files.end());

@@ -116,6 +116,14 @@ uint64_t numberOf(const nlohmann::json &map, const char *key) {
   return found != map.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
 }
 
+/// One that has to fit into 32 bits.
+uint32_t wordOf(const ElfImage &image, const nlohmann::json &map, const char *key, const std::string &kernel) {
+  uint64_t number = numberOf(map, key);
+  if (number > UINT32_MAX)
+    image.fail(fmt::format("has {} as `{}` of kernel `{}`, and {} is the most", number, key, kernel, UINT32_MAX));
+  return uint32_t(number);
+}
+
 std::string textOf(const nlohmann::json &map, const char *key) {
   auto found = map.find(key);
   return found != map.end() && found->is_string() ? found->get<std::string>() : "";
@@ -211,11 +219,11 @@ void readKernels(const ElfImage &image, AmdCodeObject &object) {
       image.fail(fmt::format("has no symbol `{}` for its kernel `{}`", symbol, kernel.name));
     kernel.descriptor = found->address;
     readDescriptor(image, object, kernel);
-    kernel.kernargBytes = std::max(kernel.kernargBytes, uint32_t(numberOf(entry, ".kernarg_segment_size")));
+    kernel.kernargBytes = std::max(kernel.kernargBytes, wordOf(image, entry, ".kernarg_segment_size", kernel.name));
     if (kernel.kernargBytes > mostKernargBytes)
       image.fail(fmt::format("has {} bytes of arguments for kernel `{}`, and {} are the most", kernel.kernargBytes,
                              kernel.name, mostKernargBytes));
-    kernel.mostWorkItems = uint32_t(numberOf(entry, ".max_flat_workgroup_size"));
+    kernel.mostWorkItems = wordOf(image, entry, ".max_flat_workgroup_size", kernel.name);
     readRequiredWorkgroup(image, entry, kernel);
     kernel.registers = readRegisterCounts(entry, kernel);
     kernel.dynamicStack = entry.value(".uses_dynamic_stack", nlohmann::json(false)) == true;

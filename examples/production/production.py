@@ -110,7 +110,7 @@ def run_all(kernels, settings, options):
     outcomes = []
     if not options.json:
         print(f"{'kernel':58} {'result':6} {'instr.':>10} {'M/s':>7}  check", flush=True)
-    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for outcome in pool.map(lambda kernel: run_one(kernel, settings), kernels):
             outcomes.append(outcome)
             if not options.json:
@@ -144,6 +144,8 @@ def run_rates(settings, names, as_json):
 
 
 def run(options, work):
+    if options.jobs < 1:
+        raise Misuse(f"`--jobs {options.jobs}` is no number of kernels from 1 on")
     if options.rates:
         return run_rates(settings_for(options, objects_folder(), work), options.names, options.json)
     kernels = select(described_kernels(options.own), options.names)

@@ -29,6 +29,12 @@ class OwnKernels(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertIn("20 of 20 right; 18 clean, 2 with findings", run.stdout)
 
+    def test_no_kernel_at_once_is_refused(self):
+        for count in ("0", "-2"):
+            run = production("--own", "--jobs", count)
+            self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+            self.assertIn(f"production: error: `--jobs {count}` is no number of kernels from 1 on", run.stderr)
+
     def test_a_description_that_does_not_fit_names_both(self):
         with tempfile.TemporaryDirectory() as work:
             settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work)

@@ -128,7 +128,7 @@ def verify(kernels, settings, count, seed, jobs):
 
     def work(subject):
         return [(subject, outcome) for counter in by_subject[subject] for outcome in subject.verify(counter)]
-    with concurrent.futures.ThreadPoolExecutor(max(1, jobs)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for part in pool.map(work, by_subject):
             for subject, (counter, what, stays, must_stay) in part:
                 outcomes[counter.kind, what, stays] += 1

@@ -4,6 +4,7 @@
 #include "simulator/state/Fault.h"
 #include "simulator/state/Workgroup.h"
 #include <cstddef>
+#include <fmt/format.h>
 
 namespace heddle::simulator {
 namespace {
@@ -39,6 +40,10 @@ void GroupRecord::append(const void *bytes, size_t size) {
 }
 
 void GroupRecord::addRequest(const Wave &wave, const MemoryRequest &request) {
+  size_t size = headBytes + addressCount(request) * sizeof request.address[0] + dataBytes(request);
+  if (size > requestBytes - requests.size())
+    throw Fault(fmt::format("records {} bytes of requests and {} more, and a record has {} at most: it needs its turn",
+                            requests.size(), size, requestBytes));
   entries.push_back({.event = Event::Issued, .wave = uint8_t(wave.indexInGroup), .value = uint32_t(requests.size())});
   append(&request, headBytes);
   append(request.address, addressCount(request) * sizeof request.address[0]);

@@ -10,6 +10,9 @@ namespace heddle::simulator {
 
 class GroupRecord final : public RecordedGroup {
 public:
+  static constexpr size_t mostRequestBytes = UINT32_MAX; ///< entries say with 32 bits where a request lies
+  explicit GroupRecord(size_t requestBytes = mostRequestBytes) : requestBytes(requestBytes) {}
+
   enum class Event : uint8_t { Issued, Completed, WaveEnds, BarrierOpens, Reported };
   struct Entry {
     Event event;
@@ -26,7 +29,8 @@ public:
     size_t index; ///< in `findings`
   };
 
-  /// A request, as it was issued: addresses and data of lanes as far as they are of any use.
+  /// A request, as it was issued: addresses and data of lanes as far as they are of any use. Throws a Fault, which lets
+  /// the workgroup run in its turn, when there is no room for it.
   void addRequest(const Wave &wave, const MemoryRequest &request);
   void readRequest(uint32_t offset, MemoryRequest &request) const;
 
@@ -37,6 +41,7 @@ public:
 
 private:
   void append(const void *bytes, size_t size);
+  const size_t requestBytes; ///< at most
   std::vector<uint8_t> requests;
 };
 
