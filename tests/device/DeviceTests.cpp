@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program heddle-device-tests: the GoogleTest programs that run kernels, and the random campaigns and heddle itself
 // as verbs. It is carried with the tests' files to a machine with GPUs; HEDDLE_TEST_DEVICE says what to run on.
-#include <gtest/gtest.h>
+#include "support/TestMain.h"
 #include <map>
 #include <string>
 
@@ -21,5 +21,5 @@ int main(int argc, char **argv) {
     if (auto verb = verbs.find(argv[1]); verb != verbs.end())
       return verb->second(argc - 1, argv + 1);
   testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return heddle::runSelectedTests();
 }
