@@ -126,7 +126,7 @@ std::string LayoutReader::textOf(const Json &value, const std::string &name) con
     return value.get<std::string>();
   if (!value.is_number() && !value.is_boolean())
     fail(fmt::format("field `{}` has the value `{}`", name, value.dump()),
-         "a value is a number, a text as `--arg` takes it, null, or for an array a list of these");
+         "a value is a number, a text as an argument takes it, null, or for an array a list of these");
   return value.dump();
 }
 

@@ -15,7 +15,7 @@ struct LayoutField {
   std::string name; ///< `scale`, `inner.scale`, `peers[3]`
   uint64_t offset = 0, sizeBytes = 0;
   std::optional<ElementType> type;  ///< none: an address
-  std::optional<std::string> value; ///< as `--arg` takes it; none: it is to be given
+  std::optional<std::string> value; ///< as an argument takes it; none: it is to be given
 };
 
 struct ArgumentLayout {

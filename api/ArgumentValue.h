@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The values of `--arg NAME=VALUE` and `--buffer NAME=VALUE` of `heddle simulate`, `check` and `mutate`: what
-// support/BufferSpec.h has, and what only a simulated launch can give. docs/simulator-code-objects.md lists them.
+// The values of arguments and buffers of simulated code objects: what support/BufferSpec.h has, and what only a
+// simulated launch can give. docs/simulator-code-objects.md lists them.
 #pragma once
 #include "simulator/memory/AddressSpace.h"
 #include "support/BufferSpec.h"
-#include "support/Error.h"
-#include <fmt/format.h>
 #include <optional>
 
 namespace heddle {
@@ -33,16 +31,6 @@ struct ArgumentValue {
 
 /// As `device` of `devices` gets it. Throws Error{Input} with the forms of a value.
 ArgumentValue parseArgumentValue(const std::string &text, unsigned device, unsigned devices);
-
-/// Does something for an argument, which errors then name.
-template <typename Action>
-auto within(const std::string &argument, Action action) {
-  try {
-    return action();
-  } catch (const Error &error) {
-    throw Error(error.kind, fmt::format("argument `{}`: {}", argument, error.what()), error.notes);
-  }
-}
 
 /// Whether a number has a fraction, an exponent, or is `inf` or `nan`.
 bool isFloatingText(const std::string &text);

@@ -76,7 +76,7 @@ static bool holdsUnwritten(const UnwrittenStores &stores, size_t at, size_t size
 std::vector<bool> ignoredBuffers(const SimulatedKernel &kernel, const std::vector<std::string> &names) {
   std::vector<bool> ignored(kernel.buffers.size());
   for (const std::string &name : names)
-    for (size_t index : kernel.buffersNamed(name, "--allow-different"))
+    for (size_t index : kernel.buffersNamed(name, NameUse::Ignored))
       ignored[index] = true;
   return ignored;
 }

@@ -59,10 +59,16 @@ struct CodeObjectFile {
 };
 CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &options);
 
-/// NAME and VALUE of one `--arg` or `--buffer`.
+/// A value for an argument, or for a buffer beside the arguments.
 struct NamedValue {
   std::string name;
   std::string value;
+};
+/// Names or values that do not fit a kernel or module: an Error{Input} to which a program may add how it takes them.
+class ArgumentError : public Error {
+public:
+  explicit ArgumentError(const std::string &message, std::vector<std::string> notes = {})
+      : Error(ErrorClass::Input, message, std::move(notes)) {}
 };
 /// Throws Error{Input} for a text without `=` or without a name; `option` names the flag for the message.
 NamedValue parseNamedValue(const std::string &text, const std::string &option);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/Module.h"
+#include "api/Binding.h"
 #include "api/CollectiveTiming.h"
 #include "chips/Chip.h"
 #include "collectives/Algorithm.h"
@@ -62,8 +63,8 @@ Target parseTarget(const std::string &text, int ranks) {
   const char *begin = text.data() + at + 1, *end = text.data() + text.size();
   auto [stop, status] = std::from_chars(begin, end, target.rank);
   if (status != std::errc() || stop != end || target.rank < 0 || target.rank >= ranks)
-    throw inputError(
-        fmt::format("`--arg {}=...`: `{}` is no rank; there are ranks 0 to {}", text, text.substr(at + 1), ranks - 1));
+    throw ArgumentError(
+        fmt::format("parameter `{}`: `{}` is no rank; there are ranks 0 to {}", text, text.substr(at + 1), ranks - 1));
   return target;
 }
 
@@ -124,8 +125,8 @@ public:
             value = &request.arguments[i];
             special = target.rank >= 0;
           } else if (forThis && (target.rank >= 0) == special) {
-            throw inputError(fmt::format("`--arg {}=...` is given twice: `{}` and `{}`", request.arguments[i].name,
-                                         value->value, request.arguments[i].value));
+            throw ArgumentError(fmt::format("parameter `{}` is given twice: `{}` and `{}`", request.arguments[i].name,
+                                            value->value, request.arguments[i].value));
           }
         }
         all[rank].push_back({parameter.shape, bytesOf(parameter, value, rank)});
@@ -188,7 +189,7 @@ private:
                                           : fmt::format("the parameters are {}", fmt::join(described, ", "))};
     if (std::string close = closestName(name, names); !close.empty())
       notes.insert(notes.begin(), fmt::format("the closest parameter is `{}`", close));
-    throw inputError(fmt::format("module `{}` has no parameter `{}`", module.name, name), notes);
+    throw ArgumentError(fmt::format("module `{}` has no parameter `{}`", module.name, name), notes);
   }
 
   std::string randomBytes(const Parameter &parameter, uint64_t seed) const {
@@ -205,8 +206,8 @@ private:
                   const std::vector<int64_t> &shape, bool typeAgrees) const {
     if (typeAgrees && shape == parameter.shape.dimensions)
       return;
-    throw inputError(fmt::format("`--arg {}={}` is {}{}, parameter `{}` is {}", value.name, value.value, given,
-                                 formatShape(shape), parameter.name, hlo::formatShapePlain(parameter.shape)));
+    throw ArgumentError(fmt::format("`{}={}` is {}{}, parameter `{}` is {}", value.name, value.value, given,
+                                    formatShape(shape), parameter.name, hlo::formatShapePlain(parameter.shape)));
   }
 
   std::string bytesOf(const Parameter &parameter, const NamedValue *value, size_t rank) const {
@@ -235,12 +236,7 @@ private:
       checkShape(parameter, *value, elementTypeName(spec.type), spec.shape, spec.type == *type);
       return materialize(spec);
     case BufferSpec::Kind::Scalar: {
-      uint64_t bits = 0;
-      try {
-        bits = parseScalar(*type, text);
-      } catch (const Error &error) {
-        throw Error(error.kind, fmt::format("parameter `{}`: {}", parameter.name, error.what()), error.notes);
-      }
+      uint64_t bits = within(parameter.name, [&] { return parseScalar(*type, text); }, "parameter");
       BufferSpec all; // which there may be no memory for
       all.kind = BufferSpec::Kind::Zeros, all.type = *type, all.shape = {count};
       all.text = fmt::format("{}={}", value->name, text);
@@ -252,7 +248,7 @@ private:
     case BufferSpec::Kind::Pointers:
       break;
     }
-    throw inputError(fmt::format("`--arg {}={}`: a module takes no addresses", value->name, text));
+    throw ArgumentError(fmt::format("parameter `{}`: `{}` are addresses, and a module takes none", value->name, text));
   }
 };
 

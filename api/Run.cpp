@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A run from beginning to end: values by name to buffers and scalars, launches, results back.
+#include "api/Binding.h"
 #include "api/Heddle.h"
-#include "api/Values.h"
 #include "chips/Chip.h"
 #include "runtime/Driver.h"
 #include "runtime/Event.h"
 #include "runtime/Stream.h"
 #include "support/Npy.h"
-#include "support/Suggest.h"
 #include "support/SystemMemory.h"
 #include <algorithm>
 #include <cstring>
@@ -31,26 +30,8 @@ std::optional<ElementType> pointeeType(const PackageArgument &argument) {
   return findElementType(argument.type);
 }
 
-/// Whether bytes of type `given` may stand where `wanted` is expected: the same type, or integers of one size.
-bool sameStorage(ElementType given, ElementType wanted) {
-  return given == wanted || (!isFloat(given) && !isFloat(wanted) && given != ElementType::I1 &&
-                             wanted != ElementType::I1 && elementSizeBytes(given) == elementSizeBytes(wanted));
-}
-
-bool sameStorage(const std::string &dtype, ElementType wanted) {
-  if (dtype == numpyDtype(wanted))
-    return true;
-  for (ElementType type : allElementTypes())
-    if (!isFloat(type) && dtype == numpyDtype(type) && sameStorage(type, wanted))
-      return true;
-  return wanted == ElementType::I1 && (dtype == "|u1" || dtype == "|i1");
-}
-
 /// One named buffer: its contents here, its memory there.
-struct NamedBuffer {
-  Array array; ///< no bytes when they are all zero: the device fills them in itself
-  uint64_t sizeBytes = 0;
-  std::vector<std::string> pointers; ///< names whose addresses it holds
+struct NamedBuffer : BoundBuffer {
   Buffer memory;
 };
 
@@ -77,8 +58,7 @@ private:
   void prepareArgument(const PackageArgument &argument, const std::string &value);
   void prepareScalar(const PackageArgument &argument, const BufferSpec &spec);
   void addBuffer(const std::string &name, const BufferSpec &spec, const PackageArgument *argument);
-  void checkType(const PackageArgument &argument, const BufferSpec &spec, ElementType given, bool agrees,
-                 const std::string &dtype);
+  void checkType(const PackageArgument &argument, const BufferSpec &spec, ElementType given, const std::string &dtype);
   void allocateAll();
   void uploadAll(Stream &stream);
   Launch makeLaunch();
@@ -100,33 +80,31 @@ const std::string *Run::valueOf(const std::string &name) const {
 }
 
 void Run::checkNames() {
-  checkRepeated(request.arguments, "--arg");
-  checkRepeated(request.buffers, "--buffer");
+  checkRepeated(request.arguments, "argument");
+  checkRepeated(request.buffers, "buffer");
   std::vector<std::string> known;
   for (const PackageArgument &argument : package.arguments)
     known.push_back(argument.name);
   for (const NamedValue &given : request.arguments)
     if (std::find(known.begin(), known.end(), given.name) == known.end()) {
       std::vector<std::string> notes = argumentNotes(package);
-      if (std::string close = closestName(given.name, known); !close.empty())
-        notes.insert(notes.begin(), fmt::format("the closest argument is `{}`", close));
       notes.push_back("an integer argument that was 1, or a constant, when the kernel was made is built into it");
-      throw inputError(fmt::format("kernel `{}` has no argument `{}`", package.kernel, given.name), notes);
+      throw noArgument(package.kernel, given.name, known, notes);
     }
   std::vector<std::string> missing;
   for (const PackageArgument &argument : package.arguments)
     if (!valueOf(argument.name))
-      missing.push_back("`" + argument.name + "`");
+      missing.push_back(argument.name);
   if (!missing.empty())
-    throw inputError(fmt::format("{} {} of kernel `{}` {} missing", missing.size() == 1 ? "argument" : "arguments",
-                                 fmt::join(missing, ", "), package.kernel, missing.size() == 1 ? "is" : "are"),
-                     argumentNotes(package));
-  checkOwnNames(request.buffers, known, package.kernel);
+    throw missingArguments(package.kernel, missing, argumentNotes(package));
+  for (const NamedValue &given : request.buffers)
+    if (std::find(known.begin(), known.end(), given.name) != known.end())
+      throw notAnOwnName(given.name, given.name, package.kernel);
 }
 
 void Run::checkOutputs() {
   for (const std::string &name : request.outputs)
-    buffer(name, "--out and --compare name buffers");
+    buffer(name, "outputs are buffers");
 }
 
 NamedBuffer &Run::buffer(const std::string &name, const std::string &reason) {
@@ -136,91 +114,59 @@ NamedBuffer &Run::buffer(const std::string &name, const std::string &reason) {
   std::vector<std::string> known;
   for (const auto &[other, unused] : buffers)
     known.push_back(other);
-  std::vector<std::string> notes = {reason};
-  if (std::string close = closestName(name, known); !close.empty())
-    notes.push_back(fmt::format("the closest buffer is `{}`", close));
-  notes.push_back(known.empty() ? "there is no buffer" : fmt::format("the buffers are {}", fmt::join(known, ", ")));
+  ArgumentError error = noBuffer(name, known, reason);
   if (scalars.count(name))
-    throw inputError(fmt::format("`{}` is a scalar, not a buffer", name), notes);
-  throw inputError(fmt::format("there is no buffer `{}`", name), notes);
+    throw ArgumentError(fmt::format("`{}` is a scalar, not a buffer", name), error.notes);
+  throw error;
 }
 
 void Run::prepareScalar(const PackageArgument &argument, const BufferSpec &spec) {
   if (spec.kind != BufferSpec::Kind::Scalar)
-    throw inputError(fmt::format("argument `{}` is a scalar of type {}, but `{}` is a buffer", argument.name,
-                                 argument.type, spec.text),
-                     {"give a number"});
-  try {
-    scalars[argument.name] = parseScalar(parseElementType(argument.type), spec.text);
-  } catch (const Error &error) {
-    throw Error(error.kind, fmt::format("argument `{}`: {}", argument.name, error.what()), error.notes);
-  }
+    throw ArgumentError(fmt::format("argument `{}` is a scalar of type {}, but `{}` is a buffer", argument.name,
+                                    argument.type, spec.text),
+                        {"give a number"});
+  scalars[argument.name] =
+      within(argument.name, [&] { return parseScalar(parseElementType(argument.type), spec.text); });
 }
 
-void Run::checkType(const PackageArgument &argument, const BufferSpec &spec, ElementType given, bool agrees,
+void Run::checkType(const PackageArgument &argument, const BufferSpec &spec, ElementType given,
                     const std::string &dtype) {
   std::optional<ElementType> wanted = pointeeType(argument);
   if (!wanted) {
     if (elementSizeBytes(given) == 8 && !isFloat(given))
       return;
-    throw inputError(fmt::format("argument `{}` points to {} elements, which are addresses, but `{}` has {} elements",
-                                 argument.name, argument.type, spec.text, elementTypeName(given)),
-                     {"a table of addresses is `ptrs:A,B`, where A and B are buffers"});
+    throw ArgumentError(
+        fmt::format("argument `{}` points to {} elements, which are addresses, but `{}` has {} elements", argument.name,
+                    argument.type, spec.text, elementTypeName(given)),
+        {"a table of addresses is `ptrs:A,B`, where A and B are buffers"});
   }
-  if (agrees)
+  if (sameStorage(given, *wanted))
     return;
-  if (dtype.empty())
-    throw inputError(fmt::format("argument `{}` points to {} elements, but `{}` has {} elements", argument.name,
-                                 argument.type, spec.text, elementTypeName(given)));
-  throw inputError(fmt::format("argument `{}` points to {} elements (dtype `{}`), but {} has dtype `{}`", argument.name,
-                               argument.type, numpyDtype(*wanted), spec.path, dtype));
+  if (spec.kind != BufferSpec::Kind::File)
+    throw ArgumentError(fmt::format("argument `{}` points to {} elements, but `{}` has {} elements", argument.name,
+                                    argument.type, spec.text, elementTypeName(given)));
+  throw ArgumentError(fmt::format("argument `{}` points to {} elements (dtype `{}`), but {} has dtype `{}`",
+                                  argument.name, argument.type, numpyDtype(*wanted), spec.path, dtype));
 }
 
-/// `argument` is null for a `--buffer`.
+/// `argument` is null for a buffer beside the arguments.
 void Run::addBuffer(const std::string &name, const BufferSpec &spec, const PackageArgument *argument) {
-  std::optional<ElementType> wanted = argument ? pointeeType(*argument) : std::nullopt;
-  NamedBuffer result;
-  Array &array = result.array;
-  array.name = name;
-  if (spec.kind == BufferSpec::Kind::Scalar) {
-    std::string what = argument ? fmt::format("argument `{}` is a pointer to {}", name, argument->type)
-                                : fmt::format("`--buffer {}` makes a buffer", name);
-    throw inputError(fmt::format("{}, but `{}` is not a buffer", what, spec.text),
-                     {"a buffer is `@file.npy`, `f32[64,128]` (zeros), `rand:f32[64,128]:SEED` or `ptrs:A,B`"});
-  }
-  if (spec.kind == BufferSpec::Kind::File) {
-    NpyArray file = readNpy(spec.path);
-    bool agrees = wanted && sameStorage(file.dtype, *wanted);
-    array.type = agrees ? *wanted : typeOfDtype(file.dtype, spec.path);
-    if (argument)
-      checkType(*argument, spec, array.type, agrees, file.dtype);
-    array.dtype = file.dtype;
-    array.shape = std::move(file.shape);
-    array.bytes = std::move(file.bytes);
-    result.sizeBytes = array.bytes.size();
-  } else {
-    if (argument)
-      checkType(*argument, spec, spec.type, wanted && sameStorage(spec.type, *wanted), "");
-    array.type = spec.type;
-    array.dtype = numpyDtype(spec.type);
-    array.shape = spec.shape;
-    result.pointers = spec.names;
-    result.sizeBytes = uint64_t(spec.sizeBytes());
-    if (spec.kind == BufferSpec::Kind::Pointers)
-      array.bytes.resize(result.sizeBytes);
-    else if (spec.kind != BufferSpec::Kind::Zeros)
-      array.bytes = materialize(spec);
-  }
-  buffers[name] = std::move(result);
+  if (spec.kind == BufferSpec::Kind::Scalar)
+    throw ArgumentError(argument ? fmt::format("argument `{}` is a pointer to {}, but `{}` is not a buffer", name,
+                                               argument->type, spec.text)
+                                 : fmt::format("buffer `{}`: `{}` is not a buffer", name, spec.text),
+                        {formsOfBuffers});
+  bool isFile = spec.kind == BufferSpec::Kind::File;
+  if (argument && !isFile)
+    checkType(*argument, spec, spec.type, "");
+  NamedBuffer made{makeBuffer(name, spec, argument ? pointeeType(*argument) : std::nullopt), {}};
+  if (argument && isFile)
+    checkType(*argument, spec, made.array.type, made.array.dtype);
+  buffers[name] = std::move(made);
 }
 
 void Run::prepareArgument(const PackageArgument &argument, const std::string &value) {
-  BufferSpec spec;
-  try {
-    spec = parseBufferSpec(value);
-  } catch (const Error &error) {
-    throw Error(error.kind, fmt::format("argument `{}`: {}", argument.name, error.what()), error.notes);
-  }
+  BufferSpec spec = within(argument.name, [&] { return parseBufferSpec(value); });
   if (argument.pointer)
     addBuffer(argument.name, spec, &argument);
   else
@@ -230,11 +176,14 @@ void Run::prepareArgument(const PackageArgument &argument, const std::string &va
 void Run::allocateAll() {
   for (auto &[name, entry] : buffers)
     entry.memory = device->allocate(entry.sizeBytes, name);
-  for (auto &[name, entry] : buffers)
+  for (auto &[name, entry] : buffers) {
+    if (!entry.pointers.empty())
+      entry.array.bytes.resize(entry.sizeBytes);
     for (size_t i = 0; i < entry.pointers.size(); ++i) {
       uint64_t address = buffer(entry.pointers[i], fmt::format("`{}` asks for its address", name)).memory.address();
       std::memcpy(entry.array.bytes.data() + i * sizeof address, &address, sizeof address);
     }
+  }
 }
 
 void Run::uploadAll(Stream &stream) {
@@ -264,7 +213,7 @@ RunResult Run::execute() {
   for (const PackageArgument &argument : package.arguments)
     prepareArgument(argument, *valueOf(argument.name));
   for (const NamedValue &given : request.buffers)
-    addBuffer(given.name, parseBufferSpec(given.value), nullptr);
+    addBuffer(given.name, within(given.name, [&] { return parseBufferSpec(given.value); }, "buffer"), nullptr);
   checkOutputs();
   allocateAll();
   Launch launch = makeLaunch();

@@ -42,10 +42,10 @@ std::vector<std::vector<size_t>> findOutputs(const SimulatedKernel &kernel) {
   std::vector<std::vector<size_t>> found;
   std::map<size_t, std::string> seen;
   for (const std::string &name : kernel.request.outputs) {
-    found.push_back(kernel.buffersNamed(name, "--out"));
+    found.push_back(kernel.buffersNamed(name, NameUse::Output));
     for (size_t index : found.back())
       if (auto [before, isNew] = seen.try_emplace(index, name); !isNew)
-        throw inputError(fmt::format("`--out {}=...` and `--out {}=...` are the same buffer", before->second, name));
+        throw ArgumentError(fmt::format("outputs `{}` and `{}` are the same buffer", before->second, name));
   }
   return found;
 }

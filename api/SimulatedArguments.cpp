@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names, positions and values of a kernel's arguments: the front half of SimulatedKernel.
 #include "api/SimulatedKernel.h"
-#include "api/Values.h"
 #include "binary/AmdAbi.h"
 #include "binary/AmdPackage.h"
-#include "support/Suggest.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +10,12 @@
 namespace heddle {
 
 constexpr uint64_t mostKernargBytes = 1 << 16;
+
+std::string describeUse(NameUse use, const std::string &name) {
+  static constexpr const char *forms[] = {"argument `{}`", "buffer `{}`", "output `{}`",
+                                          "buffer `{}`",   "`addr:{}`",   "`ptrs:{}`"};
+  return fmt::format(fmt::runtime(forms[size_t(use)]), name);
+}
 
 // ---- Slots ----
 
@@ -46,7 +50,7 @@ void SimulatedKernel::addFields(const ArgumentLayout &layout, const std::string 
   }
 }
 
-/// `--kernarg`: all bytes of the segment.
+/// All bytes of the segment.
 void SimulatedKernel::takeKernarg() {
   const std::string &value = request.kernarg;
   std::string bytes;
@@ -57,12 +61,12 @@ void SimulatedKernel::takeKernarg() {
   } else if (value.starts_with('@') && value.size() > 1) {
     bytes = readArgumentBytes(value.substr(1));
   } else {
-    throw inputError(fmt::format("`--kernarg {}` is neither bytes nor a structure", value),
-                     {"give `--kernarg @file`, with raw bytes or a .npy, or `--kernarg struct:layout.json`"});
+    throw ArgumentError(fmt::format("the argument segment `{}` is neither bytes nor a structure", value),
+                        {"give `@file`, with raw bytes or a .npy, or `struct:layout.json`"});
   }
   if (bytes.size() > mostKernargBytes)
-    throw inputError(
-        fmt::format("`--kernarg {}` has {} bytes, and {} are the most", value, bytes.size(), mostKernargBytes));
+    throw ArgumentError(fmt::format("the argument segment `{}` has {} bytes, and {} are the most", value, bytes.size(),
+                                    mostKernargBytes));
   bytes.resize(std::max(bytes.size(), segments[0].size()));
   for (std::string &segment : segments)
     segment = bytes;
@@ -70,27 +74,27 @@ void SimulatedKernel::takeKernarg() {
 
 /// An argument that is a structure becomes its fields.
 void SimulatedKernel::expand(const NamedValue &given) {
-  std::string option = fmt::format("`--arg {}={}`", given.name, given.value.starts_with("{") ? "{...}" : given.value);
-  Target target = targetOf(given.name, "--arg");
+  std::string what = fmt::format("argument `{}={}`", given.name, given.value.starts_with("{") ? "{...}" : given.value);
+  Target target = targetOf(given.name, NameUse::Argument);
   if (target.slots.empty())
     throw noArgument(target.name);
   if (target.slots.size() > 1)
-    throw repeatedName(target, option);
+    throw repeatedName(target, what);
   if (target.device)
-    throw inputError(fmt::format("{}: a structure is given for all devices at once", option),
-                     {fmt::format("`--arg {}.FIELD@{}=VALUE` is one device's", target.name, *target.device)});
+    throw ArgumentError(fmt::format("{}: a structure is given for all devices at once", what),
+                        {fmt::format("`{}.FIELD@{}=VALUE` is one device's", target.name, *target.device)});
   Slot &slot = slots[target.slots[0]];
   const AmdArgument argument = slot.argument;
   if (argument.isBuffer() || argument.isLdsSize() || target.slots[0] >= argumentCount)
-    throw inputError(fmt::format("{}: `{}` is no argument of bytes by value", option, target.name),
-                     {"a structure is given where the kernel takes one by value; "
-                      "`--kernarg struct:layout.json` gives the whole argument segment"});
+    throw ArgumentError(fmt::format("{}: `{}` is no argument of bytes by value", what, target.name),
+                        {"a structure is given where the kernel takes one by value; the whole argument segment may be "
+                         "given as one instead"});
   ArgumentLayout layout = within(target.name, [&] { return parseLayout(given.value, request.devices); });
   if (layout.sizeBytes > argument.sizeBytes || (layout.saysSize && layout.sizeBytes != argument.sizeBytes))
-    throw inputError(fmt::format("argument `{}` has {} bytes, and its structure has {}", target.name,
-                                 argument.sizeBytes, layout.sizeBytes),
-                     {"mend the structure's offsets or `size`; where the kernel reads more than its metadata says, "
-                      "`--kernarg struct:layout.json` gives the whole argument segment"});
+    throw ArgumentError(fmt::format("argument `{}` has {} bytes, and its structure has {}", target.name,
+                                    argument.sizeBytes, layout.sizeBytes),
+                        {"mend the structure's offsets or `size`; where the kernel reads more than its metadata says, "
+                         "give the whole argument segment as a structure"});
   slot.isStructure = true;
   addFields(layout, target.name + ".", argument.offset);
 }
@@ -139,13 +143,13 @@ std::vector<size_t> SimulatedKernel::slotsNamed(const std::string &name) const {
 }
 
 /// `NAME` or `NAME@DEVICE`; the target has the slot's name where it is one.
-SimulatedKernel::Target SimulatedKernel::targetOf(const std::string &name, const char *option) const {
+SimulatedKernel::Target SimulatedKernel::targetOf(const std::string &name, NameUse use) const {
   Target target{name, std::nullopt, {}};
   if (size_t at = name.rfind('@'); at != std::string::npos) {
     std::optional<uint64_t> device = parseWholeNumber(std::string_view(name).substr(at + 1));
     if (!device || *device >= request.devices)
-      throw inputError(fmt::format(
-          "`{} {}=...`: `{}` is no device; {}", option, name, name.substr(at + 1),
+      throw ArgumentError(fmt::format(
+          "{}: `{}` is no device; {}", describeUse(use, name), name.substr(at + 1),
           request.devices == 1 ? "there is device 0" : fmt::format("there are devices 0 to {}", request.devices - 1)));
     target.name = name.substr(0, at);
     target.device = unsigned(*device);
@@ -156,67 +160,64 @@ SimulatedKernel::Target SimulatedKernel::targetOf(const std::string &name, const
   return target;
 }
 
-Error SimulatedKernel::noArgument(const std::string &name) const {
-  std::vector<std::string> known, notes = argumentNotes();
+ArgumentError SimulatedKernel::noArgument(const std::string &name) const {
+  std::vector<std::string> known;
   for (const Slot &slot : slots)
     known.push_back(slot.name);
-  if (std::string close = closestName(name, known); !close.empty())
-    notes.insert(notes.begin(), fmt::format("the closest argument is `{}`", close));
-  return inputError(fmt::format("kernel `{}` has no argument `{}`", kernel.name, name), notes);
+  return heddle::noArgument(kernel.name, name, known, argumentNotes());
 }
 
-/// `what` is the option that used the name.
-Error SimulatedKernel::repeatedName(const Target &target, const std::string &what) const {
+/// `what` says where the name was used.
+ArgumentError SimulatedKernel::repeatedName(const Target &target, const std::string &what) const {
   std::vector<std::string> names;
   for (size_t slot : target.slots)
     names.push_back(slots[slot].name);
   bool areFields = target.slots[0] >= argumentCount;
-  return inputError(
-      fmt::format("{}: {} {} of kernel `{}` are named `{}`", what, names.size(), areFields ? "fields" : "arguments",
-                  kernel.name, target.name),
-      {fmt::format("they are {}", fmt::join(names, ", ")),
-       areFields ? "give the whole name" : fmt::format("give the position, as `--arg {}=VALUE`", names[0])});
+  return ArgumentError(fmt::format("{}: {} {} of kernel `{}` are named `{}`", what, names.size(),
+                                   areFields ? "fields" : "arguments", kernel.name, target.name),
+                       {fmt::format("they are {}", fmt::join(names, ", ")),
+                        areFields ? "give the whole name" : fmt::format("give the position, as `{}=VALUE`", names[0])});
 }
 
 // ---- Collecting ----
 
-/// That the name and the value of an `--arg` or a `--buffer` go together.
-void SimulatedKernel::checkTarget(const NamedValue &value, const Target &target, const char *option) const {
+/// That a name and its value go together.
+void SimulatedKernel::checkTarget(const NamedValue &value, const Target &target, NameUse use) const {
   bool isArgument = !target.slots.empty();
-  if (std::string_view(option) != "--arg") {
+  if (use != NameUse::Argument) {
     if (isArgument)
-      throw inputError(
-          fmt::format("`{} {}=...`: `{}` is an argument of kernel `{}`; a `--buffer` needs a name of its own", option,
-                      value.name, target.name, kernel.name));
+      throw notAnOwnName(value.name, target.name, kernel.name);
     return;
   }
   if (!isArgument)
     throw noArgument(target.name);
   if (slots[target.slots[0]].isStructure)
-    throw inputError(fmt::format("`--arg {}={}`: `{}` is given as a structure", value.name, value.value, target.name),
-                     {fmt::format("`--arg {}.FIELD=VALUE` gives a field of it", target.name)});
+    throw ArgumentError(
+        fmt::format("argument `{}={}`: `{}` is given as a structure", value.name, value.value, target.name),
+        {fmt::format("`{}.FIELD=VALUE` gives a field of it", target.name)});
   if (target.slots.size() == 1)
     return;
   using enum ArgumentValue::Kind;
   ArgumentValue::Kind kind =
       within(target.name, [&] { return parseArgumentValue(value.value, 0, request.devices).kind; });
   if (kind == Buffer || kind == Address) // one number or null is for all of the name
-    throw repeatedName(target, fmt::format("`--arg {}={}`", value.name, value.value));
+    throw repeatedName(target, fmt::format("argument `{}={}`", value.name, value.value));
 }
 
 /// What is more special comes later: a repeated name, a name or position, and each of them of one device.
-void SimulatedKernel::collect(const std::vector<NamedValue> &given, const char *option, Values &values) const {
-  checkRepeated(given, option);
+void SimulatedKernel::collect(const std::vector<NamedValue> &given, NameUse use, Values &values) const {
+  const char *what = use == NameUse::Argument ? "argument" : "buffer";
+  checkRepeated(given, what);
   std::map<std::pair<std::string, std::optional<unsigned>>, const NamedValue *> seen;
   std::vector<std::pair<Target, const NamedValue *>> found;
   for (const NamedValue &value : given) {
-    if (isLayout(value.value) && std::string_view(option) == "--arg")
+    if (isLayout(value.value) && use == NameUse::Argument)
       continue;
-    Target target = targetOf(value.name, option);
-    checkTarget(value, target, option);
+    Target target = targetOf(value.name, use);
+    checkTarget(value, target, use);
     if (auto [before, isNew] = seen.try_emplace({target.name, target.device}, &value); !isNew)
-      throw inputError(fmt::format("`{0} {1}=...` and `{0} {2}=...` are the same: `{3}` and `{4}`", option,
-                                   before->second->name, value.name, before->second->value, value.value));
+      throw ArgumentError(fmt::format("{}s `{}` and `{}` are the same: `{}` and `{}` are given", what,
+                                      before->second->name, value.name, before->second->value, value.value));
     found.emplace_back(std::move(target), &value);
   }
   for (int rank = 0; rank < 4; ++rank)
@@ -262,19 +263,17 @@ void SimulatedKernel::checkMissing(const Values &values) const {
     if (slot.isStructure || (found == values.end() && slot.name == amdRecordName))
       continue; // each run has a record of its own
     if (found == values.end()) {
-      missing.push_back("`" + slot.name + "`");
+      missing.push_back(slot.name);
       continue;
     }
     for (unsigned device = 0; device < request.devices; ++device)
       if (!found->second[device])
-        throw inputError(
+        throw ArgumentError(
             fmt::format("argument `{}` of kernel `{}` is missing on device {}", slot.name, kernel.name, device),
-            {fmt::format("`--arg {}=VALUE` is for all devices", slot.name)});
+            {fmt::format("`{}=VALUE` is for all devices", slot.name)});
   }
   if (!missing.empty())
-    throw inputError(fmt::format("{} {} of kernel `{}` {} missing", missing.size() == 1 ? "argument" : "arguments",
-                                 fmt::join(missing, ", "), kernel.name, missing.size() == 1 ? "is" : "are"),
-                     argumentNotes());
+    throw missingArguments(kernel.name, missing, argumentNotes());
 }
 
 } // namespace heddle

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "api/SimulatedKernel.h"
-#include "api/Values.h"
 #include "binary/AmdAbi.h"
 #include "binary/AmdPackage.h"
 #include "runtime/LaunchReport.h"
 #include "simulator/decode/Decoder.h"
 #include "support/Knobs.h"
-#include "support/Npy.h"
-#include "support/Suggest.h"
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -43,10 +40,10 @@ SimulatedKernel::SimulatedKernel(const std::string &file, const std::string &nam
     throw inputError("a kernel on no device: there is at least one");
   makeSlots();
   Values values, extra;
-  collect(request.arguments, "--arg", values);
+  collect(request.arguments, NameUse::Argument, values);
   setDefaults(values);
   checkMissing(values);
-  collect(request.buffers, "--buffer", extra);
+  collect(request.buffers, NameUse::Buffer, extra);
   for (unsigned device = 0; device < request.devices; ++device)
     prepareDevice(device, values, extra);
   resolvePointers();
@@ -58,11 +55,10 @@ SimulatedKernel::SimulatedKernel(const std::string &file, const std::string &nam
 
 // ---- Buffers ----
 
-std::vector<size_t> SimulatedKernel::buffersNamed(const std::string &name, const char *option) const {
-  Target target = targetOf(name, option);
+std::vector<size_t> SimulatedKernel::buffersNamed(const std::string &name, NameUse use) const {
+  Target target = targetOf(name, use);
   if (target.slots.size() > 1)
-    throw repeatedName(target,
-                       fmt::format("`{}{}{}`", option, std::string_view(option).ends_with(':') ? "" : " ", name));
+    throw repeatedName(target, describeUse(use, name));
   auto found = byName.find(target.name);
   if (found != byName.end()) {
     std::vector<size_t> indices = found->second;
@@ -72,13 +68,10 @@ std::vector<size_t> SimulatedKernel::buffersNamed(const std::string &name, const
     if (!indices.empty())
       return indices;
   }
-  std::vector<std::string> known, notes;
+  std::vector<std::string> known;
   for (const auto &[other, unused] : byName)
     known.push_back(other);
-  if (std::string close = closestName(target.name, known); !close.empty())
-    notes.push_back(fmt::format("the closest buffer is `{}`", close));
-  notes.push_back(known.empty() ? "there is no buffer" : fmt::format("the buffers are {}", fmt::join(known, ", ")));
-  throw inputError(fmt::format("there is no buffer `{}`", name), notes);
+  throw noBuffer(name, known);
 }
 
 /// Of which buffer an `addr:` is.
@@ -86,12 +79,12 @@ void SimulatedKernel::resolveAddresses() {
   for (const NamedAddress &named : namedAddresses) {
     const ArgumentValue &value = named.value;
     std::string name = request.devices > 1 ? fmt::format("{}@{}", value.buffer, value.device) : value.buffer;
-    size_t index = within(named.slot, [&] { return buffersNamed(name, "addr:").front(); });
+    size_t index = within(named.slot, [&] { return buffersNamed(name, NameUse::Address).front(); });
     const SimulatedBuffer &buffer = buffers[index];
     if (value.offset > buffer.sizeBytes + buffer.slackBytes)
-      throw inputError(fmt::format("argument `{}`: `{}` is {} bytes from the first one of `{}`, which has {}",
-                                   named.slot, value.text, value.offset, buffer.array.name, buffer.sizeBytes),
-                       {fmt::format("an offset is from 0 to {}", buffer.sizeBytes + buffer.slackBytes)});
+      throw ArgumentError(fmt::format("argument `{}`: `{}` is {} bytes from the first one of `{}`, which has {}",
+                                      named.slot, value.text, value.offset, buffer.array.name, buffer.sizeBytes),
+                          {fmt::format("an offset is from 0 to {}", buffer.sizeBytes + buffer.slackBytes)});
     addresses[named.device].push_back({named.offset, index, value.offset});
   }
 }
@@ -101,7 +94,7 @@ void SimulatedKernel::resolvePointers() {
   for (size_t i = 0; i < buffers.size(); ++i) {
     SimulatedBuffer &table = buffers[i];
     for (const std::string &name : pointerNames[i])
-      for (size_t index : buffersNamed(name, "ptrs:"))
+      for (size_t index : buffersNamed(name, NameUse::Pointers))
         table.pointers.push_back(index);
     if (pointerNames[i].empty())
       continue;

@@ -4,6 +4,7 @@
 #pragma once
 #include "api/ArgumentLayout.h"
 #include "api/ArgumentValue.h"
+#include "api/Binding.h"
 #include "api/Simulate.h"
 #include "simulator/Simulator.h"
 #include "simulator/decode/SourceLines.h"
@@ -49,6 +50,11 @@ struct KernelOutcome {
   double elapsedSeconds = 0;                  ///< on the clock
 };
 
+/// For what a name is given.
+enum class NameUse { Argument, Buffer, Output, Ignored, Address, Pointers };
+/// `argument `x``, `output `x``, ``addr:x``.
+std::string describeUse(NameUse use, const std::string &name);
+
 class SimulatedKernel {
 public:
   /// Throws Error{Input} for an object or arguments that do not fit. `request` must outlive it.
@@ -65,7 +71,7 @@ public:
   simulator::SimulationOptions options() const;
 
   /// The buffers, by index, that a name or position, perhaps with `@DEVICE`, stands for. Throws Error{Input}.
-  std::vector<size_t> buffersNamed(const std::string &name, const char *option) const;
+  std::vector<size_t> buffersNamed(const std::string &name, NameUse use) const;
   /// Where the object's debug information says that an instruction comes from.
   InstructionPlace placeOf(uint64_t pc) const;
   /// Those that the lines name, in their order.
@@ -106,11 +112,11 @@ private:
   void takeKernarg();
   std::vector<std::string> argumentNotes() const;
   std::vector<size_t> slotsNamed(const std::string &name) const;
-  Target targetOf(const std::string &name, const char *option) const;
-  Error noArgument(const std::string &name) const;
-  Error repeatedName(const Target &target, const std::string &what) const;
-  void checkTarget(const NamedValue &value, const Target &target, const char *option) const;
-  void collect(const std::vector<NamedValue> &given, const char *option, Values &values) const;
+  Target targetOf(const std::string &name, NameUse use) const;
+  ArgumentError noArgument(const std::string &name) const;
+  ArgumentError repeatedName(const Target &target, const std::string &what) const;
+  void checkTarget(const NamedValue &value, const Target &target, NameUse use) const;
+  void collect(const std::vector<NamedValue> &given, NameUse use, Values &values) const;
   void put(const Target &target, const std::string &text, Values &values) const;
   void checkMissing(const Values &values) const;
   void setDefaults(Values &values) const;

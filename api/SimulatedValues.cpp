@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bytes and addresses that the values of a kernel's arguments are: the middle of SimulatedKernel.
 #include "api/SimulatedKernel.h"
-#include "api/Values.h"
 #include "binary/AmdPackage.h"
-#include "support/Npy.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -23,9 +21,8 @@ bool isIntegerName(const std::string &type) {
   return false;
 }
 
-std::string formsOfBuffers() {
-  return "a buffer is `@file.npy`, `f32[64,128]` (zeros), `rand:f32[64,128]:SEED` or `ptrs:A,B`; a null pointer is "
-         "`null`, another buffer's address `addr:NAME`";
+std::string formsOfPointers() {
+  return std::string(formsOfBuffers) + "; a null pointer is `null`, another buffer's address `addr:NAME`";
 }
 
 } // namespace
@@ -39,9 +36,10 @@ void SimulatedKernel::prepareDevice(unsigned device, const Values &values, const
   for (const auto &[given, texts] : extra) {
     if (!texts[device])
       continue;
-    ArgumentValue value = parseArgumentValue(*texts[device], device, request.devices);
+    ArgumentValue value = within(
+        given, [&, &texts = texts] { return parseArgumentValue(*texts[device], device, request.devices); }, "buffer");
     if (value.kind != ArgumentValue::Kind::Buffer)
-      throw inputError(fmt::format("`--buffer {}` makes a buffer, but `{}` is not a buffer", given, value.text));
+      throw ArgumentError(fmt::format("buffer `{}`: `{}` is not a buffer", given, value.text), {formsOfBuffers});
     addBuffer(given, value, device);
   }
 }
@@ -50,36 +48,23 @@ void SimulatedKernel::addBuffer(const std::string &name, const ArgumentValue &va
   std::vector<size_t> &indices = byName[name];
   if (value.onHost && device > 0) {
     if (indices.empty() || buffers[indices[0]].device != -1)
-      throw inputError(fmt::format("buffer `{}` is on the host for device {}, and not for device 0", name, device));
+      throw ArgumentError(fmt::format("buffer `{}` is on the host for device {}, and not for device 0", name, device));
     return indices.push_back(indices[0]);
   }
   const BufferSpec &spec = value.spec;
+  BoundBuffer bound = makeBuffer(name, spec);
   SimulatedBuffer made;
   made.base = name;
   made.device = request.devices > 1 && !value.onHost ? int(device) : -1;
   made.placement = value.placement;
   made.slackBytes = value.slackBytes;
-  Array &array = made.array;
-  array.name = made.device < 0 ? name : fmt::format("{}@{}", name, device);
-  if (spec.kind == BufferSpec::Kind::File) {
-    NpyArray file = readNpy(spec.path);
-    array.type = typeOfDtype(file.dtype, spec.path);
-    array.dtype = file.dtype;
-    array.shape = std::move(file.shape);
-    array.bytes = std::move(file.bytes);
-    made.sizeBytes = array.bytes.size();
-  } else {
-    array.type = spec.type;
-    array.dtype = numpyDtype(spec.type);
-    array.shape = spec.shape;
-    made.sizeBytes = uint64_t(spec.sizeBytes());
-    made.isInitialised = value.isInitialised;
-    if (spec.kind == BufferSpec::Kind::Random)
-      array.bytes = materialize(spec);
-  }
+  made.isInitialised = value.isInitialised;
+  made.sizeBytes = bound.sizeBytes;
+  made.array = std::move(bound.array);
+  made.array.name = made.device < 0 ? name : fmt::format("{}@{}", name, device);
   indices.push_back(buffers.size());
   buffers.push_back(std::move(made));
-  pointerNames.push_back(spec.names);
+  pointerNames.push_back(std::move(bound.pointers));
 }
 
 void SimulatedKernel::putBytes(const AmdArgument &argument, const void *bytes, uint64_t size, unsigned device) {
@@ -109,7 +94,7 @@ ElementType SimulatedKernel::scalarType(const Slot &slot, const ArgumentValue &v
   const AmdArgument &argument = slot.argument;
   const std::string &text = value.spec.text;
   if (value.type && uint64_t(elementSizeBytes(*value.type)) != argument.sizeBytes)
-    throw inputError(
+    throw ArgumentError(
         fmt::format("{} bytes, and `{}` has {}", argument.sizeBytes, value.text, elementSizeBytes(*value.type)),
         {fmt::format("give a number of {} bytes", argument.sizeBytes)});
   if (value.type)
@@ -117,9 +102,9 @@ ElementType SimulatedKernel::scalarType(const Slot &slot, const ArgumentValue &v
   std::optional<ElementType> named = slot.type ? slot.type : namedType(argument);
   bool isFloating = isFloatingText(text);
   if (isFloating && (named ? !isFloat(*named) : isIntegerName(argument.typeName)))
-    throw inputError(fmt::format("`{}` is not a scalar of type {}", text,
-                                 named ? elementTypeName(*named) : argument.typeName.c_str()),
-                     {fmt::format("give a whole number, or its bits as `f{}:{}`", 8 * argument.sizeBytes, text)});
+    throw ArgumentError(fmt::format("`{}` is not a scalar of type {}", text,
+                                    named ? elementTypeName(*named) : argument.typeName.c_str()),
+                        {fmt::format("give a whole number, or its bits as `f{}:{}`", 8 * argument.sizeBytes, text)});
   if (named)
     return *named;
   switch (argument.sizeBytes) {
@@ -132,8 +117,8 @@ ElementType SimulatedKernel::scalarType(const Slot &slot, const ArgumentValue &v
   case 8:
     return isFloating ? F64 : I64;
   default:
-    throw inputError(fmt::format("{} bytes, and `{}` is one number", argument.sizeBytes, text),
-                     {"give its bytes as `@file.npy`, its fields as `struct:layout.json`, or 0"});
+    throw ArgumentError(fmt::format("{} bytes, and `{}` is one number", argument.sizeBytes, text),
+                        {"give its bytes as `@file.npy`, its fields as `struct:layout.json`, or 0"});
   }
 }
 
@@ -157,16 +142,16 @@ void SimulatedKernel::prepare(const Slot &slot, const ArgumentValue &value, unsi
   const AmdArgument &argument = slot.argument;
   if (value.kind == Scalar) {
     if (argument.isBuffer())
-      throw inputError(fmt::format("argument `{}` is a pointer, but `{}` is not a buffer", slot.name, value.text),
-                       {formsOfBuffers()});
+      throw ArgumentError(fmt::format("argument `{}` is a pointer, but `{}` is not a buffer", slot.name, value.text),
+                          {formsOfPointers()});
     return within(slot.name, [&] { putScalar(slot, value, device); });
   }
   if (value.kind == Buffer)
     return prepareBuffer(slot, value, device);
   if (!takesAddress(slot))
-    throw inputError(fmt::format("argument `{}` has {} bytes by value, but `{}` is an address", slot.name,
-                                 argument.sizeBytes, value.text),
-                     {"give a number"});
+    throw ArgumentError(fmt::format("argument `{}` has {} bytes by value, but `{}` is an address", slot.name,
+                                    argument.sizeBytes, value.text),
+                        {"give a number"});
   if (value.kind == Address)
     namedAddresses.push_back({argument.offset, device, slot.name, value});
 }
@@ -174,7 +159,7 @@ void SimulatedKernel::prepare(const Slot &slot, const ArgumentValue &value, unsi
 void SimulatedKernel::prepareBuffer(const Slot &slot, const ArgumentValue &value, unsigned device) {
   const AmdArgument &argument = slot.argument;
   if (argument.isLdsSize())
-    throw inputError(
+    throw ArgumentError(
         fmt::format("argument `{}` is a number of bytes of LDS, but `{}` is a buffer", slot.name, value.text));
   bool isFile = value.spec.kind == BufferSpec::Kind::File;
   bool wantsBytes = isFile && !argument.isBuffer() && argument.sizeBytes == 4;
@@ -184,14 +169,14 @@ void SimulatedKernel::prepareBuffer(const Slot &slot, const ArgumentValue &value
     return;
   }
   if (!isFile)
-    throw inputError(fmt::format("argument `{}` has {} bytes by value, but `{}` is a buffer of {} bytes", slot.name,
-                                 argument.sizeBytes, value.text, value.spec.sizeBytes()),
-                     {"give a number, its bytes as `@file.npy`, or its fields as `struct:layout.json`"});
+    throw ArgumentError(fmt::format("argument `{}` has {} bytes by value, but `{}` is a buffer of {} bytes", slot.name,
+                                    argument.sizeBytes, value.text, value.spec.sizeBytes()),
+                        {"give a number, its bytes as `@file.npy`, or its fields as `struct:layout.json`"});
   std::string bytes = readArgumentBytes(value.spec.path);
   if (bytes.size() != argument.sizeBytes)
-    throw inputError(fmt::format("argument `{}` has {} bytes, and `{}` has {}", slot.name, argument.sizeBytes,
-                                 value.text, bytes.size()),
-                     {"give a file of that size; `--kernarg @file` gives the whole argument segment"});
+    throw ArgumentError(fmt::format("argument `{}` has {} bytes, and `{}` has {}", slot.name, argument.sizeBytes,
+                                    value.text, bytes.size()),
+                        {"give a file of that size, or the whole argument segment"});
   putBytes(argument, bytes.data(), bytes.size(), device);
 }
 

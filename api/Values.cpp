@@ -6,22 +6,6 @@
 
 namespace heddle {
 
-void checkRepeated(const std::vector<NamedValue> &values, const char *option) {
-  for (size_t i = 0; i < values.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (values[i].name == values[j].name)
-        throw inputError(fmt::format("`{} {}=...` is given twice: `{}` and `{}`", option, values[i].name,
-                                     values[j].value, values[i].value));
-}
-
-void checkOwnNames(const std::vector<NamedValue> &buffers, const std::vector<std::string> &arguments,
-                   const std::string &kernel) {
-  for (const NamedValue &given : buffers)
-    if (std::find(arguments.begin(), arguments.end(), given.name) != arguments.end())
-      throw inputError(
-          fmt::format("`{}` is an argument of kernel `{}`; a `--buffer` needs a name of its own", given.name, kernel));
-}
-
 ElementType typeOfDtype(const std::string &dtype, const std::string &path) {
   for (ElementType type : allElementTypes())
     if (dtype == numpyDtype(type) && type != ElementType::BF16 && type != ElementType::F8E4M3FN &&

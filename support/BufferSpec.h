@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The values of `--arg NAME=VALUE`: a file, a zeroed or random buffer, a table of addresses, or a scalar. Random
+// The values of arguments: a file, a zeroed or random buffer, a table of addresses, or a scalar. Random
 // contents are a fixed function of type, shape and seed, so that a result can be compared between machines.
 #pragma once
 #include "support/ElementType.h"

@@ -2,6 +2,7 @@
 // `heddle check`
 #include "tools/Check.h"
 #include "support/ShellWord.h"
+#include "tools/ArgumentOptions.h"
 #include "tools/Output.h"
 #include "tools/Places.h"
 #include "tools/Verbs.h"
@@ -84,7 +85,7 @@ int checkVerb(CheckVerbRequest &request) {
   CheckRequest &check = request.options.request;
   check.progress = makeProgress("run");
   const KernelOptions &kernel = request.options.kernel;
-  CheckResult result = checkKernel(file, kernel.input, check);
+  CheckResult result = namingOptions(simulatedArgumentOptions, [&] { return checkKernel(file, kernel.input, check); });
   if (request.json)
     printJson(verdictAsJson(result, kernel));
   else

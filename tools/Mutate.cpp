@@ -2,6 +2,7 @@
 // `heddle mutate`
 #include "api/Mutate.h"
 #include "support/File.h"
+#include "tools/ArgumentOptions.h"
 #include "tools/Check.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
@@ -226,7 +227,8 @@ int mutateVerb(MutateVerbRequest &request) {
   mutate.crossCheck = request.crossCheck;
   mutate.check.progress = makeProgress("step");
   const KernelOptions &kernel = request.options.kernel;
-  MutateResult result = mutateKernel(file, kernel.input, mutate);
+  MutateResult result =
+      namingOptions(simulatedArgumentOptions, [&] { return mutateKernel(file, kernel.input, mutate); });
   bool isGood = result.good.findings.empty() && result.good.ended == result.good.planned;
   if (request.json)
     printJson(asJson(result, kernel));

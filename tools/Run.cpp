@@ -3,6 +3,7 @@
 #include "api/Heddle.h"
 #include "support/File.h"
 #include "support/Npy.h"
+#include "tools/ArgumentOptions.h"
 #include "tools/Arrays.h"
 #include "tools/Output.h"
 #include "tools/RunModule.h"
@@ -229,7 +230,7 @@ int runVerb(RunVerbRequest &request) {
                                  request.compileOption));
   Package package = isCodeObject ? loadCodeObject(request.input, request.options.kernel, request.block)
                                  : loadOrCompile(request.input, request.options, request.compileOption);
-  RunResult result = runKernel(package, run);
+  RunResult result = namingOptions(kernelArgumentOptions, [&] { return runKernel(package, run); });
 
   Report report(request.json);
   report.json["kernel"] = package.kernel;

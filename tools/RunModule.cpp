@@ -2,6 +2,7 @@
 // `heddle run` of an HLO module: every rank, results printed or written.
 #include "tools/RunModule.h"
 #include "support/Npy.h"
+#include "tools/ArgumentOptions.h"
 #include "tools/Arrays.h"
 #include "tools/Output.h"
 #include <algorithm>
@@ -83,7 +84,7 @@ int runModuleVerb(ModuleRequest request, const std::vector<std::string> &outputT
     request.progress = [](size_t done, size_t all) {
       fmt::print(stderr, "\rcompiling kernel {} of {}{}", done, all, done == all ? "\n" : "");
     };
-  ModuleResult result = runModule(request);
+  ModuleResult result = namingOptions(moduleArgumentOptions, [&] { return runModule(request); });
   for (const std::string &warning : result.warnings)
     printWarning(warning);
   for (const std::string &note : result.notes)

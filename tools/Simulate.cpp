@@ -3,6 +3,7 @@
 #include "api/Simulate.h"
 #include "support/File.h"
 #include "support/Npy.h"
+#include "tools/ArgumentOptions.h"
 #include "tools/Arrays.h"
 #include "tools/KernelOptions.h"
 #include "tools/Output.h"
@@ -197,7 +198,7 @@ int simulateVerb(SimulateVerbRequest &request) {
     run.step = [&console](const SimulatedStop &stop) { console.stop(stop); };
   SimulateResult result;
   try {
-    result = simulateKernel(file, request.kernel.input, run);
+    result = namingOptions(simulatedArgumentOptions, [&] { return simulateKernel(file, request.kernel.input, run); });
   } catch (const StepQuit &) {
     return 0;
   }
