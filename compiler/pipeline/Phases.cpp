@@ -267,8 +267,8 @@ constexpr bool input = true, ours = false;
 
 } // namespace
 
-/// The phases that leave the tile level as every target takes it.
-static std::vector<Phase> tilePhases() {
+/// The phases that leave the tile level as every target takes it. `scaled`: it multiplies with scales.
+static std::vector<Phase> tilePhases(bool scaled = false) {
   // clang-format off
   return {
     {"parse", Level::Tile, "reads the kernel's text", nullptr, parse, input, {}},
@@ -279,8 +279,9 @@ static std::vector<Phase> tilePhases() {
      "heddle-expand-block-pointers", nullptr, input, {"tt.make_tensor_ptr", "tt.advance"}, Entrance::Tile},
     {"expand-descriptors", Level::Tile, "turns tensor descriptors into tiles of pointers with masks",
      "heddle-expand-descriptors", nullptr, input, {"tt.make_tensor_descriptor", "tt.descriptor_load", "tt.descriptor_store"}, Entrance::Tile},
-    {"expand-dot-scaled", Level::Tile, "turns scaled dots into conversions, products and a plain dot",
-     "heddle-expand-dot-scaled", nullptr, input, {"tt.dot_scaled"}, Entrance::Tile},
+    {"expand-dot-scaled", Level::Tile, "turns scaled dots for which the chip has no instruction into conversions, products and a plain dot",
+     scaled ? "heddle-expand-dot-scaled{keep-blocks=true}" : "heddle-expand-dot-scaled", nullptr, input,
+     scaled ? std::vector<const char *>() : std::vector<const char *>{"tt.dot_scaled"}, Entrance::Tile},
     {"expand-peer", Level::Tile, "turns barriers and packets between devices into tile operations and bounded atomics",
      "heddle-expand-peer", nullptr, input, {"peer.block_barrier", "peer.packet_send", "peer.packet_receive", "peer.report"}, Entrance::Tile},
     {"simplify-tiles", Level::Tile, "folds, shares and hoists what the tile operations allow",
@@ -293,8 +294,8 @@ static std::vector<Phase> tilePhases() {
   // clang-format on
 }
 
-static std::vector<Phase> behindTiles(std::vector<Phase> rest) {
-  std::vector<Phase> table = tilePhases();
+static std::vector<Phase> behindTiles(std::vector<Phase> rest, bool scaled = false) {
+  std::vector<Phase> table = tilePhases(scaled);
   table.insert(table.end(), rest.begin(), rest.end());
   return table;
 }
@@ -325,7 +326,7 @@ static const std::vector<Phase> &hostPhases() {
 }
 
 /// From tiles to the LLVM IR of one thread; `implement`: the passes that make the vendor's atomics between devices.
-static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> rest) {
+static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> rest, bool scaled = false) {
   // clang-format off
   std::vector<Phase> table = behindTiles({
     {"resolve-layouts", Level::Tile, "(TTGIR) inlines pipeline stages, chooses the layouts that Gluon leaves to the compiler", nullptr,
@@ -333,8 +334,8 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
     {"simplify-ttgir", Level::Tile, "(TTGIR) shares what the text has twice", "cse,loop-invariant-code-motion", nullptr,
      input, {}, Entrance::Ttgir},
     {"ttg-to-simt", Level::Simt, "(TTGIR) takes over layouts, memory objects and buffer accesses", nullptr, ttgToSimt,
-     input, {"ttg.", "amdg.", "tt.dot", "tt.load", "tt.store", "tt.atomic_rmw"}, Entrance::Ttgir},
-    {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {"tt.dot", "tt.load", "tt.store", "tt.atomic_rmw"}, Entrance::Tile},
+     input, {"ttg.", "amdg.", "tt.dot", "tt.dot_scaled", "tt.load", "tt.store", "tt.atomic_rmw"}, Entrance::Ttgir},
+    {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {"tt.dot", "tt.dot_scaled", "tt.load", "tt.store", "tt.atomic_rmw"}, Entrance::Tile},
     {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
     {"pipeline-loops", Level::Simt,
@@ -371,7 +372,7 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      implement, nullptr, input, {}},
     {"llvm-ir", Level::LlvmIr, "translates to LLVM IR for the chip", nullptr, translate, ours, {}},
     {"optimise", Level::LlvmIr, "runs LLVM's optimiser", nullptr, optimize, ours, {}},
-  });
+  }, scaled);
   // clang-format on
   table.insert(table.end(), rest.begin(), rest.end());
   return table;
@@ -389,16 +390,20 @@ static const std::vector<Phase> &nvidiaPhases() {
   return table;
 }
 
-static const std::vector<Phase> &amdPhases() {
+static std::vector<Phase> amdPhases(bool scaled) {
   // clang-format off
-  static const std::vector<Phase> table = gpuPhases("heddle-implement-peer-calls{target=amdgpu}", {
+  return gpuPhases("heddle-implement-peer-calls{target=amdgpu}", {
     {"use-buffers", Level::LlvmIr, "makes buffer instructions of accesses whose lanes are near each other", nullptr,
      useBuffers, ours, {}},
     {"object", Level::Binary, "generates machine code (`--to asm` prints it)", nullptr, emitObject, ours, {}},
     {"package", Level::Binary, "links a code object and describes it", nullptr, makeAmdPackage, ours, {}},
-  });
+  }, scaled);
   // clang-format on
-  return table;
+}
+
+static const std::vector<Phase> &amdPhases(const Chip &chip) {
+  static const std::vector<Phase> plain = amdPhases(false), scaled = amdPhases(true);
+  return chip.scaledMatmuls ? scaled : plain;
 }
 
 std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip) {
@@ -408,7 +413,7 @@ std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip) {
 }
 
 const std::vector<Phase> &phasesOf(const Chip &chip) {
-  return chip.vendor == Vendor::Nvidia ? nvidiaPhases() : chip.vendor == Vendor::Amd ? amdPhases() : hostPhases();
+  return chip.vendor == Vendor::Nvidia ? nvidiaPhases() : chip.vendor == Vendor::Amd ? amdPhases(chip) : hostPhases();
 }
 
 const Phase *findPhase(const Chip &chip, const std::string &name) {

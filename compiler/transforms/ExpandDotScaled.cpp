@@ -32,14 +32,31 @@ static LogicalResult expand(DotScaledOp op) {
   return success();
 }
 
+/// Whether matrix instructions with scales multiply so.
+static bool isOfBlocks(DotScaledOp op) {
+  auto isMx = [](ScaleDotElemType format) {
+    return format == ScaleDotElemType::E4M3 || format == ScaleDotElemType::E5M2 || format == ScaleDotElemType::E2M1;
+  };
+  auto isPower = [](Value scale) { return !scale || elementTypeOf(scale.getType()).isInteger(8); };
+  auto d = cast<RankedTensorType>(op.getType()), a = cast<RankedTensorType>(op.getA().getType());
+  ArrayRef<int64_t> results = d.getShape().take_back(2);
+  int64_t k = a.getShape().back() * (op.getAElemType() == ScaleDotElemType::E2M1 ? 2 : 1);
+  auto divides = [&](int64_t size, int64_t depth) {
+    return results[0] % size == 0 && results[1] % size == 0 && k % depth == 0;
+  };
+  return isMx(op.getAElemType()) && isMx(op.getBElemType()) && isPower(op.getAScale()) && isPower(op.getBScale()) &&
+         op.getLhsKPack() && op.getRhsKPack() && d.getElementType().isF32() && (divides(16, 128) || divides(32, 64));
+}
+
 namespace {
 
 struct ExpandDotScaledPass : heddle::impl::ExpandDotScaledPassBase<ExpandDotScaledPass> {
+  using ExpandDotScaledPassBase::ExpandDotScaledPassBase;
   void runOnOperation() override {
     SmallVector<DotScaledOp> work;
     getOperation()->walk([&](DotScaledOp op) { work.push_back(op); });
     for (DotScaledOp op : work)
-      if (failed(expand(op)))
+      if (!(keepBlocks && isOfBlocks(op)) && failed(expand(op)))
         return signalPassFailure();
   }
 };

@@ -198,7 +198,7 @@ void Generator::addScaledDot() {
   Shape batch;
   if (random.chance(20))
     batch.push_back(2);
-  int64_t m = 16, n = random.chance(50) ? 16 : 8, k = random.chance(50) ? 64 : 32;
+  int64_t m = 16, n = random.chance(60) ? 16 : 8, k = int64_t(32) << random.below(3);
   ScaledSide a = scaledSide(batch, m, k, true);
   ScaledSide b = scaledSide(batch, n, k, false);
   Shape shape = batch;

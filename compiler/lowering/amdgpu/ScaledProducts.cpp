@@ -18,7 +18,9 @@ std::optional<MatrixInstruction> AmdTarget::scaledInstruction(MatrixAttr wanted,
   for (const WarpMatmul &row : scaledMatmuls)
     if (chip.scaledMatmuls && row.m == wanted.getM() && row.n == wanted.getN() && row.k == wanted.getK()) {
       Type byte = IntegerType::get(wanted.getContext(), 8), single = Float32Type::get(wanted.getContext());
-      return instructionOf(row, {byte, byte, single}, wanted.getTransposed());
+      MatrixInstruction made = instructionOf(row, {byte, byte, single}, wanted.getTransposed());
+      made.kWidth = scaledRunBytes;
+      return made;
     }
   llvm::raw_string_ostream stream(why);
   if (!chip.scaledMatmuls)

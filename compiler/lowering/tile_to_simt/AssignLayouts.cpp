@@ -63,6 +63,8 @@ bool LayoutAssigner::visit(Operation *op) {
     setAll(defaultLayout(shapeOf(op->getResult(0)), share));
   } else if (auto dot = dyn_cast<DotOp>(op)) {
     setAll(dotLayout(dot));
+  } else if (auto dot = dyn_cast<DotScaledOp>(op)) {
+    setAll(dotLayout(dot));
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     setAll(layout::slice(reduceLayout(reduce), int(reduce.getAxis())));
   } else if (isa<ScanOp>(op)) {
@@ -196,6 +198,9 @@ LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int 
   FuncOp function = findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
-  LayoutAssigner(function, target, warps, warpGroups).run();
+  LayoutAssigner assigner(function, target, warps, warpGroups);
+  if (failed(assigner.checkScaledDots()))
+    return failure();
+  assigner.run();
   return success();
 }

@@ -40,6 +40,8 @@ std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfProduct(LoadOp load)
       if (auto dot = dyn_cast<DotOp>(use.getOwner()); dot && use.getOperandNumber() < 2) {
         if (std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot))
           return std::pair(int(tileOf(dot.getD()).getRank()) - 1 - int(use.getOperandNumber()), instruction->kWidth);
+      } else if (auto dot = dyn_cast<DotScaledOp>(use.getOwner()); dot && use.getOperandNumber() < 2) {
+        return std::pair(int(tileOf(dot.getD()).getRank()) - 1 - int(use.getOperandNumber()), scaledRunBytes);
       } else if (isElementwise(use.getOwner())) {
         seen.insert(use.getOwner()->getResult(0));
       }
@@ -69,6 +71,9 @@ LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
   layout::Shape shape = shapeOf(pointer);
   if (access.order.empty())
     return defaultLayout(shape);
+  if (auto load = dyn_cast<LoadOp>(op))
+    if (std::optional<LinearLayout> scales = layoutOfLoadedScales(load))
+      return *scales;
   if (auto load = dyn_cast<LoadOp>(op); load && !target.hasAsyncCopies())
     takeRunAlongK(load, access);
   return layout::defaultBlocked(shape, access.sizePerThread, access.order, target.lanesPerWarp(), warps);
@@ -80,7 +85,7 @@ bool LayoutAssigner::isMadeOfProduct(Value from) {
   seen.insert(from);
   for (size_t i = 0; i < seen.size(); ++i) {
     Operation *op = seen[i].getDefiningOp();
-    if (isa_and_nonnull<DotOp>(op))
+    if (isa_and_nonnull<DotOp, DotScaledOp>(op))
       return true;
     if (op && (isElementwise(op) || isa<BroadcastOp>(op)))
       seen.insert(op->operand_begin(), op->operand_end());
@@ -89,15 +94,15 @@ bool LayoutAssigner::isMadeOfProduct(Value from) {
 }
 
 // Whether rows of the product are taken as a whole: their elements combined, or multiplied by another matrix.
-bool LayoutAssigner::isUsedByRows(DotOp product) {
+bool LayoutAssigner::isUsedByRows(Value product) {
   int last = int(cast<RankedTensorType>(product.getType()).getRank()) - 1;
   SetVector<Value> seen;
-  seen.insert(product.getResult());
+  seen.insert(product);
   for (size_t i = 0; i < seen.size(); ++i)
     for (OpOperand &use : seen[i].getUses()) {
       Operation *user = use.getOwner();
       auto reduce = dyn_cast<ReduceOp>(user);
-      if ((reduce && int(reduce.getAxis()) == last) || (isa<DotOp>(user) && use.getOperandNumber() == 0))
+      if ((reduce && int(reduce.getAxis()) == last) || (isa<DotOp, DotScaledOp>(user) && use.getOperandNumber() == 0))
         return true;
       if (isElementwise(user))
         seen.insert(user->result_begin(), user->result_end());
@@ -108,12 +113,11 @@ bool LayoutAssigner::isUsedByRows(DotOp product) {
 // Warps go along the longer side of the result, but not beyond what an instruction covers. In chains as of attention
 // they go along rows: what is done with a row then stays within a warp, and a product becomes an operand in its
 // registers.
-layout::Shape LayoutAssigner::warpsOf(DotOp op) {
-  layout::Shape shape = shapeOf(op.getD());
+layout::Shape LayoutAssigner::warpsOf(Operation *dot, const MatrixInstruction &instruction) {
+  layout::Shape shape = shapeOf(dot->getResult(0));
   size_t rank = shape.size();
-  MatrixInstruction instruction = *target.matrixInstruction(op);
   layout::Shape split(rank, 1);
-  bool byRows = isMadeOfProduct(op.getA()) || isUsedByRows(op);
+  bool byRows = isMadeOfProduct(dot->getOperand(0)) || isUsedByRows(dot->getResult(0));
   for (int left = warps; left > 1; left /= 2) {
     int64_t rows = shape[rank - 2] / split[rank - 2], columns = shape[rank - 1] / split[rank - 1];
     bool rowsFit = rows >= 2 * instruction.m, columnsFit = columns >= 2 * instruction.n;
@@ -153,7 +157,7 @@ LinearLayout LayoutAssigner::dotLayout(DotOp op) {
     }
     return layout::defaultBlocked(shape, size, layout::rowMajor(rank), target.lanesPerWarp(), warps);
   }
-  resultLayouts.push_back(target.accumulatorLayout(*instruction, shape, warpsOf(op)));
+  resultLayouts.push_back(target.accumulatorLayout(*instruction, shape, warpsOf(op, *instruction)));
   return resultLayouts.back();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The state of one assignment of layouts. Methods are grouped in files: AssignLayouts.cpp goes through the operations
 // until nothing changes, ChooseLayouts.cpp says which layout each kind of operation wants, RewriteLayouts.cpp gives
-// every use its value in the layout that it needs.
+// every use its value in the layout that it needs, ScaledDots.cpp is about matmuls with scales.
 #pragma once
 #include "compiler/analysis/Access.h"
 #include "compiler/analysis/AxisInfo.h"
@@ -18,6 +18,8 @@ public:
       : function(function), target(target), warps(warps), warpGroups(warpGroups), facts(function),
         accesses(function, facts) {}
 
+  /// An error for a scaled dot that the target has no instruction for.
+  mlir::LogicalResult checkScaledDots();
   void run();
 
 private:
@@ -33,7 +35,7 @@ private:
   /// Whether each element of the one result is made of the elements at its place.
   static bool isElementwise(mlir::Operation *op);
   static bool isMadeOfProduct(mlir::Value from);
-  static bool isUsedByRows(triton::DotOp product);
+  static bool isUsedByRows(mlir::Value product);
   int64_t threads() const { return int64_t(warps) * target.lanesPerWarp(); }
 
   LinearLayout defaultLayout(const layout::Shape &shape, int64_t perThread = 1);
@@ -54,7 +56,8 @@ private:
   LinearLayout accessLayout(mlir::Operation *op, mlir::Value pointer);
   std::optional<std::pair<int, int64_t>> runOfProduct(triton::LoadOp load);
   void takeRunAlongK(triton::LoadOp load, analysis::AccessLayout &access);
-  layout::Shape warpsOf(triton::DotOp op); ///< of a matrix instruction's result, along each axis
+  /// Of the result of a `tt.dot` or `tt.dot_scaled`, along each axis.
+  layout::Shape warpsOf(mlir::Operation *dot, const MatrixInstruction &instruction);
   LinearLayout dotLayout(triton::DotOp op);
   /// Where a store's elements are to be: as its access wants it, or as matrix instructions left them.
   LinearLayout storeLayout(triton::StoreOp op);
@@ -66,6 +69,14 @@ private:
   /// What the operands of a join or cat, or the operand of a split, are to have.
   LinearLayout piecesLayout(mlir::Operation *op);
   std::optional<LinearLayout> throughShape(mlir::Operation *op, const LinearLayout &source);
+
+  //===-- ScaledDots.cpp -----------------------------------------------------------------------------------------===//
+  MatrixInstruction scaledInstruction(triton::DotScaledOp dot);
+  LinearLayout dotLayout(triton::DotScaledOp dot);
+  LinearLayout scaleLayout(triton::DotScaledOp dot, int operand);
+  std::optional<LinearLayout> layoutOfLoadedScales(triton::LoadOp load);
+  void rewriteScaledDot(triton::DotScaledOp dot);
+  void replaceScaledDot(triton::DotScaledOp dot);
 
   //===-- RewriteLayouts.cpp -------------------------------------------------------------------------------------===//
   /// What operand `number` of a shape or element operation needs for its result to have `result`.

@@ -106,7 +106,7 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
   Type own = elementTypeOf(dot.getA().getType());
   products[dot].instruction = MatrixAttr::get(dot.getContext(), instruction->m, instruction->n, instruction->k,
                                               instruction->transposed, instruction->a == own ? Type() : instruction->a);
-  layout::Shape split = warpsOf(dot);
+  layout::Shape split = warpsOf(dot, *instruction);
   setOperand(dot.getAMutable(), target.operandLayout(*instruction, shapeOf(dot.getA()), split, 0));
   setOperand(dot.getBMutable(), target.operandLayout(*instruction, shapeOf(dot.getB()), split, 1));
 }
@@ -124,6 +124,8 @@ void LayoutAssigner::replaceOperations() {
                                       how.instruction, dot.getInputPrecision(), how.warpGroups);
       dot.getD().replaceAllUsesWith(made.getD());
       dot.erase();
+    } else if (auto dot = dyn_cast<DotScaledOp>(op)) {
+      replaceScaledDot(dot);
     }
   });
 }
@@ -158,6 +160,8 @@ void LayoutAssigner::rewrite(Operation *op) {
     return rewriteAccess(op);
   if (auto dot = dyn_cast<DotOp>(op))
     return rewriteDot(dot);
+  if (auto dot = dyn_cast<DotScaledOp>(op))
+    return rewriteScaledDot(dot);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return setAll(op, reduceLayout(reduce));
   if (isa<ScanOp>(op))

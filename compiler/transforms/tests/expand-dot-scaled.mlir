@@ -1,4 +1,5 @@
 // RUN: heddle-opt %s --heddle-expand-dot-scaled | FileCheck %s
+// RUN: heddle-opt %s --heddle-expand-dot-scaled=keep-blocks=true | FileCheck --check-prefix=KEPT %s
 // RUN: heddle-opt %s --heddle-expand-dot-scaled > %t.once && heddle-opt %t.once --heddle-expand-dot-scaled | diff %t.once -
 
 // fp8 with E8M0 scales on the left, packed e2m1 with fp8 scales on the right.
@@ -60,5 +61,22 @@ tt.func @raw(%a: tensor<16x32xi8>, %b: tensor<32x8xbf16>, %c: tensor<16x8xf32>, 
       scf.yield %d : tensor<16x8xf32>
     }
   }
+  tt.return
+}
+
+// With keep-blocks those are left that matrix instructions with scales multiply: 16x16x128 or 32x32x64 divide the tiles, and
+// scales are of E8M0.
+// KEPT-LABEL: @kept
+// KEPT-COUNT-2: tt.dot_scaled
+// KEPT-NOT: tt.dot_scaled
+// CHECK-LABEL: @kept
+tt.func @kept(%a: tensor<32x128xf8E4M3FN>, %as: tensor<32x4xi8>, %b: tensor<64x32xi8>, %bs: tensor<32x8xf8E4M3FN>, %c: tensor<32x32xf32>,
+              %short: tensor<32x64xi8>, %shorter: tensor<64x32xi8>, %few: tensor<64x16xi8>, %d: tensor<32x16xf32>, %p: tensor<32x32x!tt.ptr<f32>>, %q: tensor<32x16x!tt.ptr<f32>>) {
+  %0 = tt.dot_scaled %a scale %as, %b, %c lhs = e4m3 rhs = e2m1 {fastMath = false} : tensor<32x128xf8E4M3FN>, tensor<32x4xi8> * tensor<64x32xi8> -> tensor<32x32xf32>
+  %1 = tt.dot_scaled %short, %shorter, %0 lhs = e5m2 rhs = e5m2 {fastMath = false} : tensor<32x64xi8> * tensor<64x32xi8> -> tensor<32x32xf32>
+  %2 = tt.dot_scaled %a, %b scale %bs, %1 lhs = e4m3 rhs = e2m1 {fastMath = false} : tensor<32x128xf8E4M3FN> * tensor<64x32xi8>, tensor<32x8xf8E4M3FN> -> tensor<32x32xf32>
+  %3 = tt.dot_scaled %short, %few, %d lhs = e5m2 rhs = e5m2 {fastMath = false} : tensor<32x64xi8> * tensor<64x16xi8> -> tensor<32x16xf32>
+  tt.store %p, %2 : tensor<32x32x!tt.ptr<f32>>
+  tt.store %q, %3 : tensor<32x16x!tt.ptr<f32>>
   tt.return
 }
