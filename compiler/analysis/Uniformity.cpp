@@ -10,6 +10,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -46,7 +47,7 @@ bool isSource(Operation *op) {
   if (isa<ElementwiseInlineAsmOp, simt::WarpIdOp>(op))
     return true;
   if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp, simt::GlobalLoadOp, simt::GlobalUpdateOp,
-          simt::AllocOp, simt::PrintRoomOp>(op) ||
+          simt::GlobalSwapOp, simt::GlobalAtomicLoadOp, simt::GlobalWaitOp, simt::AllocOp, simt::PrintRoomOp>(op) ||
       isa<RegionBranchOpInterface>(op))
     return false;
   bool hasScalar = llvm::any_of(op->getResultTypes(), [](Type type) { return !isa<RankedTensorType>(type); });
@@ -70,7 +71,7 @@ public:
         return success(); // it is visited again
       together = Agreement::join(together, operand->getValue());
     }
-    if (isa<AtomicPollOp>(op) || isAny(op))
+    if (isa<AtomicPollOp, simt::GlobalWaitOp>(op) || isAny(op))
       together.state = Agreement::Uniform;
     for (AgreementLattice *result : results)
       propagateIfChanged(result, result->join(together));
@@ -128,7 +129,7 @@ public:
     } else if (isa<cf::CondBranchOp, cf::SwitchOp>(op)) {
       if (differs(op->getOperand(0)))
         divergeBetween(op->getBlock());
-    } else if (isa<RegionBranchOpInterface>(op)) {
+    } else if (isa<RegionBranchOpInterface>(op) && !isa<simt::StageOp>(op)) {
       diverge(op); // nothing says which value decides
     }
     return success();
@@ -190,10 +191,9 @@ private:
 } // namespace
 
 bool heddle::analysis::isAny(Operation *op) {
-  auto reduce = dyn_cast<ReduceOp>(op);
-  if (!reduce || reduce.getSrcs().size() != 1 || !reduce.getResult()[0].getType().isInteger(1))
+  if (!isa<ReduceOp, simt::TileReduceOp>(op) || op->getNumOperands() != 1 || !op->getResult(0).getType().isInteger(1))
     return false;
-  Block &block = reduce.getCombineOp().front();
+  Block &block = op->getRegion(0).front();
   auto combine = dyn_cast<arith::OrIOp>(block.front());
   return combine && block.getTerminator()->getOperand(0) == combine.getResult() &&
          combine.getLhs() != combine.getRhs() && combine->getNextNode() == block.getTerminator();
@@ -222,6 +222,20 @@ Uniformity::Uniformity(Operation *function) {
     if (!isSolved)
       blocks.insert(block);
   });
+}
+
+bool Uniformity::mayDifferInWarp(Value value) const {
+  llvm::SetVector<Value> seen;
+  seen.insert(value);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Operation *op = seen[i].getDefiningOp();
+    if (!isDivergent(seen[i]) || isa_and_nonnull<simt::WarpIdOp>(op))
+      continue;
+    if (!op || op->getNumRegions() || !isPure(op) || isa<ElementwiseInlineAsmOp, ExternElementwiseOp>(op))
+      return true;
+    seen.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
 }
 
 bool Uniformity::isDivergent(Block *block) const {

@@ -20,6 +20,9 @@ public:
   explicit Uniformity(mlir::Operation *function);
 
   bool isDivergent(mlir::Value value) const { return values.contains(value); }
+  /// Whether perhaps two threads of one warp disagree on it: what is computed of warp numbers and uniform values is
+  /// not.
+  bool mayDifferInWarp(mlir::Value value) const;
   /// Whether perhaps some threads of the block skip it, or execute it less often than others.
   bool isDivergent(mlir::Block *block) const;
 
@@ -28,8 +31,8 @@ private:
   llvm::DenseSet<mlir::Block *> blocks; ///< and what is nested in them
 };
 
-/// Whether a `tt.reduce` is the or of bits, which one instruction of the whole block does: its result is uniform even
-/// if the copies of a bit in several threads differ.
+/// Whether a `tt.reduce` or `simt.reduce` is the or of bits, which one instruction of the whole block does: its result
+/// is uniform even if the copies of a bit in several threads differ.
 bool isAny(mlir::Operation *reduce);
 
 } // namespace heddle::analysis

@@ -12,6 +12,7 @@
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "compiler/lowering/simt/CountWaits.h"
 #include "compiler/lowering/simt/Exchanges.h"
+#include "compiler/lowering/simt/InlineStages.h"
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
@@ -136,7 +137,7 @@ LogicalResult resolveLayouts(Compilation &compilation) {
   ModuleOp module = *compilation.module;
   if (failed(simt::refuseUnsupported(module)))
     return failure();
-  simt::inlineStages(module);
+  simt::borderStages(module);
   return simt::resolveLayouts(module, *compilation.ttg);
 }
 
@@ -165,6 +166,11 @@ LogicalResult lowerExchanges(Compilation &compilation) {
 
 LogicalResult placeSharedMemory(Compilation &compilation) {
   return simt::placeSharedMemory(*compilation.module, *compilation.gpuTarget, compilation.options.warps);
+}
+
+LogicalResult inlineStages(Compilation &compilation) {
+  simt::inlineStages(*compilation.module);
+  return success();
 }
 
 LogicalResult insertBarriers(Compilation &compilation) {
@@ -325,17 +331,26 @@ static const std::vector<Phase> &hostPhases() {
   return table;
 }
 
+/// What of the tile level is an operation of `simt` when tiles have layouts, and `more`.
+static std::vector<const char *> absentFromSimt(std::vector<const char *> more) {
+  for (const char *name : {"tt.dot", "tt.dot_scaled", "tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas",
+                           "tt.atomic_load", "tt.atomic_store", "tt.atomic_poll", "tt.reduce", "tt.scan",
+                           "tt.histogram", "tt.gather", "tt.reduce.return", "tt.scan.return", "gpu.barrier"})
+    more.push_back(name);
+  return more;
+}
+
 /// From tiles to the LLVM IR of one thread; `implement`: the passes that make the vendor's atomics between devices.
 static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> rest, bool scaled = false) {
   // clang-format off
   std::vector<Phase> table = behindTiles({
-    {"resolve-layouts", Level::Tile, "(TTGIR) inlines pipeline stages, chooses the layouts that Gluon leaves to the compiler", nullptr,
+    {"resolve-layouts", Level::Tile, "(TTGIR) chooses the layouts that Gluon leaves to the compiler", nullptr,
      resolveLayouts, input, {"gluon."}, Entrance::Ttgir},
     {"simplify-ttgir", Level::Tile, "(TTGIR) shares what the text has twice", "cse,loop-invariant-code-motion", nullptr,
      input, {}, Entrance::Ttgir},
-    {"ttg-to-simt", Level::Simt, "(TTGIR) takes over layouts, memory objects and buffer accesses", nullptr, ttgToSimt,
-     input, {"ttg.", "amdg.", "tt.dot", "tt.dot_scaled", "tt.load", "tt.store", "tt.atomic_rmw"}, Entrance::Ttgir},
-    {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, {"tt.dot", "tt.dot_scaled", "tt.load", "tt.store", "tt.atomic_rmw"}, Entrance::Tile},
+    {"ttg-to-simt", Level::Simt, "(TTGIR) takes over layouts, memory objects, buffer accesses and pipeline stages", nullptr, ttgToSimt,
+     input, absentFromSimt({"ttg.", "amdg."}), Entrance::Ttgir},
+    {"assign-layouts", Level::Simt, "spreads each tile over registers, lanes and warps", nullptr, tileToSimt, input, absentFromSimt({}), Entrance::Tile},
     {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
     {"pipeline-loops", Level::Simt,
@@ -351,9 +366,11 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      nullptr, lowerReductions, input, {}},
     {"lower-exchanges", Level::Simt,
      "lets histograms, gathers, matmuls without an instruction and results of one thread go through shared memory", nullptr,
-     lowerExchanges, input, {"tt.gather", "tt.histogram", "tt.print"}},
+     lowerExchanges, input, {"simt.gather", "simt.histogram", "tt.print"}},
     {"place-shared-memory", Level::Simt, "gives each memory object its bytes of shared memory", nullptr, placeSharedMemory,
      input, {}},
+    {"inline-stages", Level::Simt, "(TTGIR) puts the stages of warp pipelines one after the other", nullptr, inlineStages,
+     input, {"simt.stage"}, Entrance::Ttgir},
     {"insert-barriers", Level::Simt, "orders accesses to memory objects and to global memory", nullptr, insertBarriers, input, {}},
     {"verify-hazards", Level::Simt, "proves that accesses to the same bytes of memory are ordered", nullptr,
      verifyHazards, ours, {}},

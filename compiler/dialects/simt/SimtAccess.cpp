@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How wide accesses of global memory are, and the rules of buffer accesses, of parts of tiles and of matmuls in
 // registers.
-#include "compiler/dialects/simt/Simt.h"
+#include "compiler/dialects/simt/SimtVerify.h"
 #include "compiler/dialects/triton/TritonVerify.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -25,8 +25,8 @@ int64_t simt::contiguousRegisters(const LinearLayout &layout, AccessWidth width,
   return count;
 }
 
-static LogicalResult verifyAccess(Operation *op, Type pointer, int64_t elements, int64_t axis, ValueRange values,
-                                  Value mask) {
+LogicalResult simt::verifyAccess(Operation *op, Type pointer, int64_t elements, int64_t axis, ValueRange values,
+                                 Value mask) {
   Type pointee = cast<triton::PointerType>(getElementTypeOrSelf(pointer)).getPointeeType();
   auto tile = dyn_cast<RankedTensorType>(pointer);
   // Rule S29: tiles have layouts; the axis is one of the tile's.
@@ -68,11 +68,6 @@ void GlobalLoadOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<Memory
 
 LogicalResult GlobalStoreOp::verify() {
   return verifyAccess(*this, getPointer().getType(), int64_t(getElements()), int64_t(getAxis()), getValue(), getMask());
-}
-
-LogicalResult GlobalUpdateOp::verify() {
-  return verifyAccess(*this, getPointer().getType(), int64_t(getElements()), int64_t(getAxis()),
-                      {getValue(), getResult()}, getMask());
 }
 
 //===-- Parts of tiles -------------------------------------------------------------------------------------------===//

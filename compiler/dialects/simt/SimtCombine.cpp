@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rules of reductions and scans in parts, of matmuls from scratch memory and of prints.
+// Rules of reductions and scans, whole and in parts, of histograms and gathers, of matmuls from scratch memory and of
+// prints.
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/Axes.h"
 #include "mlir/IR/Builders.h"
@@ -21,8 +22,6 @@ struct Combination {
 };
 } // namespace
 
-/// `Return`: what ends the region.
-template <typename Return>
 static LogicalResult verifyCombination(const Combination &combination) {
   auto [op, tiles, axis, region] = combination;
   // Rule S47: tiles of one layout, and an axis that they have.
@@ -36,7 +35,7 @@ static LogicalResult verifyCombination(const Combination &combination) {
   // Rule S48: the region makes an element of each tile of two.
   Block &block = region.front();
   Operation *end = block.empty() ? nullptr : &block.back();
-  bool fits = isa_and_nonnull<Return>(end) && end->getNumOperands() == tiles.size() &&
+  bool fits = isa_and_nonnull<YieldOp>(end) && end->getNumOperands() == tiles.size() &&
               block.getNumArguments() == 2 * tiles.size();
   for (size_t i = 0; fits && i < tiles.size(); ++i) {
     Type element = triton::elementTypeOf(tiles[i].getType());
@@ -45,7 +44,7 @@ static LogicalResult verifyCombination(const Combination &combination) {
   }
   if (!fits)
     return op->emitOpError() << "has a region that does not make " << tiles.size() << " elements of twice as many, and "
-                             << "end by '" << Return::getOperationName() << "'";
+                             << "end by '" << YieldOp::getOperationName() << "'";
   return success();
 }
 
@@ -54,17 +53,34 @@ static bool areOfLayout(TypeRange types, ValueRange tiles, const LinearLayout &l
   if (types.size() != tiles.size())
     return false;
   for (auto [type, tile] : llvm::zip(types, tiles)) {
-    auto found = cast<RankedTensorType>(type);
-    if (!hasLayout(found) || !(layoutOf(found) == layout) ||
+    auto found = dyn_cast<RankedTensorType>(type);
+    if (!found || !hasLayout(found) || !(layoutOf(found) == layout) ||
         found.getElementType() != triton::elementTypeOf(tile.getType()))
       return false;
   }
   return true;
 }
 
+LogicalResult TileReduceOp::verify() {
+  auto axis = int(getAxis());
+  if (failed(verifyCombination({*this, getSources(), axis, getCombine()})))
+    return failure();
+  auto tile = cast<RankedTensorType>(getSources()[0].getType());
+  // Rule S62: what is left is a scalar of each element type, or a tile without the axis, whose layout follows.
+  bool fits = getTotals().size() == getSources().size();
+  for (size_t i = 0; fits && tile.getRank() == 1 && i < getTotals().size(); ++i)
+    fits = getTotals()[i].getType() == triton::elementTypeOf(getSources()[i].getType());
+  if (fits && tile.getRank() > 1)
+    fits = areOfLayout(getTotals().getTypes(), getSources(), layout::slice(layoutOf(tile), axis));
+  if (!fits)
+    return emitOpError() << "leaves " << getTotals().getTypes() << " of " << tile << " along axis " << axis
+                         << (tile.getRank() == 1 ? ": it is a scalar of each element type" : ": its layout is another");
+  return success();
+}
+
 LogicalResult ReduceWarpsOp::verify() {
   Combination combination{*this, getSources(), int64_t(getAxis()), getCombine()};
-  if (failed(verifyCombination<triton::ReduceReturnOp>(combination)))
+  if (failed(verifyCombination(combination)))
     return failure();
   const LinearLayout &layout = layoutOf(getSources()[0].getType());
   // Rule S49: the totals lie as the warps leave them, with any share of the lanes.
@@ -78,15 +94,31 @@ LogicalResult ReduceWarpsOp::verify() {
                        << LinearAttr::get(getContext(), left);
 }
 
+// Rule S50: positions along the axis count registers first, lanes next, warps last.
+static LogicalResult verifyOrder(const Combination &scan) {
+  Type tile = scan.tiles[0].getType();
+  if (layout::isScanOrdered(layoutOf(tile), int(scan.axis)))
+    return success();
+  return scan.op->emitOpError() << "scans " << tile << ", whose elements do not count registers first, then lanes, "
+                                << "then warps along axis " << scan.axis;
+}
+
+LogicalResult TileScanOp::verify() {
+  Combination scan{*this, getSources(), int64_t(getAxis()), getCombine()};
+  if (failed(verifyCombination(scan)) || failed(verifyOrder(scan)))
+    return failure();
+  // Rule S63: each element has its place in the result.
+  if (getScanned().getTypes() != getSources().getTypes())
+    return emitOpError() << "scans " << getSources().getTypes() << " into " << getScanned().getTypes();
+  return success();
+}
+
 LogicalResult ScanWarpsOp::verify() {
   auto axis = int(getAxis());
-  if (failed(verifyCombination<triton::ScanReturnOp>({*this, getSources(), axis, getCombine()})))
+  Combination scan{*this, getSources(), axis, getCombine()};
+  if (failed(verifyCombination(scan)) || failed(verifyOrder(scan)))
     return failure();
   const LinearLayout &layout = layoutOf(getSources()[0].getType());
-  // Rule S50: positions along the axis count registers first, lanes next, warps last.
-  if (!layout::isScanOrdered(layout, axis))
-    return emitOpError() << "scans " << getSources()[0].getType() << ", whose elements do not count registers first, "
-                         << "then lanes, then warps along axis " << axis;
   // Rule S51: the results lie as threads and warps leave them.
   bool hasLanes = !layout::bitsAlong(layout, Dim::Lane, axis).empty();
   if (!areOfLayout(getScanned().getTypes(), getSources(), layout) ||
@@ -99,7 +131,7 @@ LogicalResult ScanWarpsOp::verify() {
 
 LogicalResult JoinScanOp::verify() {
   auto axis = int(getAxis());
-  if (failed(verifyCombination<triton::ScanReturnOp>({*this, getScanned(), axis, getCombine()})))
+  if (failed(verifyCombination({*this, getScanned(), axis, getCombine()})))
     return failure();
   const LinearLayout &layout = layoutOf(getScanned()[0].getType());
   LinearLayout warps = layout::leaveWarps(layout, axis);
@@ -112,6 +144,31 @@ LogicalResult JoinScanOp::verify() {
       getResult().getTypes() != getScanned().getTypes())
     return emitOpError() << "joins other layouts than the scan of " << getScanned()[0].getType() << " along axis "
                          << axis << " leaves";
+  return success();
+}
+
+//===-- Histograms and gathers -----------------------------------------------------------------------------------===//
+
+LogicalResult TileHistogramOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType()), counts = cast<RankedTensorType>(getType());
+  // Rule S64: of tiles with one dimension and a layout, and a mask that is as the source.
+  if (source.getRank() != 1 || counts.getRank() != 1 || !hasLayout(source) || !hasLayout(counts))
+    return emitOpError() << "counts " << source << " into " << counts << ": both have one dimension and a layout";
+  if (getMask() && getMask().getType() != triton::maskTypeOf(source))
+    return emitOpError() << "counts " << source << " under a mask of " << getMask().getType();
+  return success();
+}
+
+LogicalResult TileGatherOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType()), indices = cast<RankedTensorType>(getIndices().getType());
+  auto axis = int64_t(getAxis()), rank = source.getRank();
+  // Rule S65: an index for each element, along an axis that the tile has; the other sizes are the tile's.
+  bool fits = hasLayout(source) && hasLayout(indices) && indices.getRank() == rank && axis >= 0 && axis < rank;
+  for (int64_t each = 0; fits && each < rank; ++each)
+    fits = each == axis || indices.getDimSize(each) == source.getDimSize(each);
+  if (!fits || getType() != indices.clone(source.getElementType()))
+    return emitOpError() << "takes " << getType() << " at indices " << indices << " along axis " << axis << " of "
+                         << source;
   return success();
 }
 

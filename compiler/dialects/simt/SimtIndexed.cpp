@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rules of accesses to shared memory by an index, and of tiles made of parts.
-#include "compiler/dialects/simt/Simt.h"
+#include "compiler/dialects/simt/SimtVerify.h"
 #include "mlir/IR/Builders.h"
 #include <map>
 
@@ -43,10 +43,8 @@ LogicalResult UpdateSharedOp::verify() {
     return emitOpError() << "has a mask " << getMask().getType() << " for " << tile;
   if (getOld() && getOld().getType() != tile)
     return emitOpError() << "updates with " << tile << " and returns " << getOld().getType();
-  // Rule S37: integer updates of integers, `fadd` of floats; both are exchanged.
-  bool isFloat = isa<FloatType>(tile.getElementType()), sumsFloats = getKind() == triton::RMWOp::FAdd;
-  if (getKind() != triton::RMWOp::Exchange && isFloat != sumsFloats)
-    return emitOpError() << "has kind '" << stringifyRMWOp(getKind()) << "' for elements of " << tile.getElementType();
+  if (failed(verifyUpdate(*this, getKind(), tile.getElementType())))
+    return failure();
   return verifyIndexed(*this, getRing().getType(), cast<RankedTensorType>(getIndices().getType()), tile,
                        int64_t(getAxis()));
 }

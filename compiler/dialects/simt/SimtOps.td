@@ -9,6 +9,7 @@ include "TritonEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/TensorEncoding.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Simt_Dialect : Dialect {
@@ -281,6 +282,28 @@ def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_CondBarrierOp : Simt_Op<"cond_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "a barrier that only the threads whose condition is set come to; it orders no accesses";
+  let description = [{
+    The condition is the same in all threads of a warp. From here on the warps that waited here are a barrier behind the
+    others: what one barrier orders elsewhere takes one more, until the others come to a barrier of this kind.
+  }];
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
+}
+
+def Simt_FenceOp : Simt_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "orders this thread's accesses to memory before it and after it, as threads of this scope see them; no barrier";
+  let description = [{
+    `release`: what the block accessed before it is seen by who sees what this thread writes after it. `acquire`: what is
+    accessed after it sees what was released to this thread's reads before it. Where other threads of the block take part
+    in either, insert-barriers puts a barrier before a release and after an acquire.
+  }];
+  let arguments = (ins TT_MemSemantic:$sem, TT_MemScope:$scope);
+  let assemblyFormat = "$sem `,` $scope attr-dict";
+  let hasVerifier = 1;
+}
+
 //===-- Global memory: tiles of pointers, or one pointer ---------------------------------------------------------===//
 
 def Simt_GlobalLoadOp : Simt_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
@@ -334,6 +357,59 @@ def Simt_GlobalUpdateOp : Simt_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrit
   let hasVerifier = 1;
 }
 
+def Simt_GlobalSwapOp : Simt_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>,
+                                TT_TypeFollows<"pointer", "expected", "::heddle::triton::valueTypeOf($_self)">,
+                                TT_TypeFollows<"pointer", "value", "::heddle::triton::valueTypeOf($_self)">,
+                                TT_TypeFollows<"pointer", "mask", "::heddle::triton::maskTypeOf($_self)">]> {
+  let summary = "writes a value where memory holds the bits of `expected`, as one step; the result, if there is one, is the old value";
+  let arguments = (ins TT_PtrLike:$pointer, TT_Type:$expected, TT_Type:$value, Optional<TT_BoolLike>:$mask,
+                       TT_MemSemantic:$sem, TT_MemScope:$scope);
+  let results = (outs Optional<TT_Type>:$result);
+  let assemblyFormat = [{
+    $sem `,` $scope `,` $pointer `,` $expected `,` $value (`if` $mask^)? attr-dict `:` type($pointer)
+    (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_GlobalAtomicLoadOp : Simt_Op<"atomic_load", [MemoryEffects<[MemRead, MemWrite]>,
+                                      TT_TypeFollows<"pointer", "mask", "::heddle::triton::maskTypeOf($_self)">,
+                                      TT_TypeFollows<"pointer", "result", "::heddle::triton::valueTypeOf($_self)">]> {
+  let summary = "reads global memory atomically; an element whose mask is false is not accessed and is anything";
+  let description = "It is neither removed nor merged nor moved.";
+  let arguments = (ins TT_PtrLike:$pointer, Optional<TT_BoolLike>:$mask, TT_MemSemantic:$sem, TT_MemScope:$scope);
+  let results = (outs TT_Type:$result);
+  let assemblyFormat = "$sem `,` $scope `,` $pointer (`if` $mask^)? attr-dict `:` type($pointer)";
+  let hasVerifier = 1;
+}
+
+def Simt_GlobalAtomicStoreOp : Simt_Op<"atomic_store", [MemoryEffects<[MemRead, MemWrite]>,
+                                       TT_TypeFollows<"pointer", "value", "::heddle::triton::valueTypeOf($_self)">,
+                                       TT_TypeFollows<"pointer", "mask", "::heddle::triton::maskTypeOf($_self)">]> {
+  let summary = "writes global memory atomically where the mask allows";
+  let arguments = (ins TT_PtrLike:$pointer, TT_Type:$value, Optional<TT_BoolLike>:$mask, TT_MemSemantic:$sem,
+                       TT_MemScope:$scope);
+  let assemblyFormat = "$sem `,` $scope `,` $pointer `,` $value (`if` $mask^)? attr-dict `:` type($pointer)";
+  let hasVerifier = 1;
+}
+
+def Simt_GlobalWaitOp : Simt_Op<"atomic_wait", [MemoryEffects<[MemRead, MemWrite]>,
+                                TT_TypeFollows<"pointer", "expected", "::heddle::triton::valueTypeOf($_self)">]> {
+  let summary = "waits until global memory holds the expected values; the result, if there is one, is false where `timeout` nanoseconds passed first";
+  let description = [{
+    Of a tile there is one limit for all elements. Each is looked at once at least, so that a limit of 0 asks whether the
+    value is there. All threads of the block wait.
+  }];
+  let arguments = (ins TT_PtrLike:$pointer, TT_IntLike:$expected, Optional<I64>:$timeout, TT_MemSemantic:$sem,
+                       TT_MemScope:$scope);
+  let results = (outs Optional<TT_BoolLike>:$result);
+  let assemblyFormat = [{
+    $sem `,` $scope `,` $pointer `,` $expected (`timeout` $timeout^)? attr-dict `:` type($pointer)
+    (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 //===-- Buffers: a pointer of the block and offsets of 32 bits ---------------------------------------------------===//
 
 def Simt_BufferLoadOp : Simt_Op<"buffer_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
@@ -365,7 +441,7 @@ def Simt_BufferStoreOp : Simt_Op<"buffer_store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-//===-- Matrix products in registers -----------------------------------------------------------------------------===//
+//===-- Matmuls in registers -------------------------------------------------------------------------------------===//
 
 def Simt_MatrixAttr : AttrDef<Simt_Dialect, "Matrix"> {
   let mnemonic = "matrix";
@@ -423,7 +499,16 @@ def Simt_DotScratchOp : Simt_Op<"dot_scratch", [MemoryEffects<[MemRead]>, AllTyp
   let hasVerifier = 1;
 }
 
-//===-- Reductions and scans -------------------------------------------------------------------------------------===//
+//===-- Reductions, scans and other exchanges --------------------------------------------------------------------===//
+
+def Simt_YieldOp : Simt_Op<"yield", [Pure, Terminator, ReturnLike,
+                           ParentOneOf<["TileReduceOp", "ReduceWarpsOp", "TileScanOp", "ScanWarpsOp", "JoinScanOp",
+                                        "StageOp"]>]> {
+  let summary = "the values that a region leaves";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
 
 class Simt_Combine<string mnemonic, list<Trait> traits>
     : Simt_Op<mnemonic, !listconcat(traits, [Pure, SingleBlock, RecursiveMemoryEffects])> {
@@ -431,14 +516,39 @@ class Simt_Combine<string mnemonic, list<Trait> traits>
   let hasVerifier = 1;
 }
 
+def Simt_TileReduceOp : Simt_Combine<"reduce", []> {
+  let summary = "combines the elements along an axis by an associative and commutative region";
+  let description = [{
+    Each thread its registers, then the lanes of a warp. Where warps share the axis, lower-reductions makes a
+    `simt.reduce_warps`, an exchange and a reduction within each thread of it.
+  }];
+  let arguments = (ins Variadic<TT_Tensor>:$sources, I64Attr:$axis);
+  let results = (outs Variadic<TT_Type>:$totals);
+  let assemblyFormat = "$sources `along` $axis attr-dict `:` type($sources) `->` type($totals) $combine";
+}
+
 def Simt_ReduceWarpsOp : Simt_Combine<"reduce_warps", []> {
   let summary = "the part of a reduction along an axis that each warp does by itself";
   let description = [{
     The axis of the results has an element for each warp along it. Lanes along the axis have the same elements, or
-    shares of them, as the layout of the results says. The region ends by `tt.reduce.return`.
+    shares of them, as the layout of the results says.
   }];
   let arguments = (ins Variadic<TT_Tensor>:$sources, I64Attr:$axis);
   let results = (outs Variadic<TT_Tensor>:$totals);
+  let assemblyFormat = "$sources `along` $axis attr-dict `:` type($sources) `->` type($totals) $combine";
+}
+
+def Simt_TileScanOp : Simt_Combine<"scan", []> {
+  let summary = "the elements up to each one along an axis, itself too, combined by an associative region";
+  let description = [{
+    With `reverse` from each one on. Positions along the axis count registers first, lanes next, warps last. Where warps
+    share the axis, lower-reductions makes a `simt.scan_warps`, an exchange and a `simt.join_scan` of it.
+  }];
+  let arguments = (ins Variadic<TT_Tensor>:$sources, I64Attr:$axis, UnitAttr:$reverse);
+  let results = (outs Variadic<TT_Tensor>:$scanned);
+  let assemblyFormat = [{
+    $sources `along` $axis (`reverse` $reverse^)? attr-dict `:` type($sources) `->` type($scanned) $combine
+  }];
 }
 
 def Simt_ScanWarpsOp : Simt_Combine<"scan_warps", [AttrSizedResultSegments]> {
@@ -446,11 +556,14 @@ def Simt_ScanWarpsOp : Simt_Combine<"scan_warps", [AttrSizedResultSegments]> {
   let description = [{
     `scanned`: of each thread, over its own registers. `before`: what the lanes before it in its warp have, an element
     for each thread along the axis; the first lane has none, and anything in its place. None where a warp has one thread
-    along the axis. `totals`: an element for each warp along the axis. `simt.join_scan` makes the scan of them. The region
-    ends by `tt.scan.return`.
+    along the axis. `totals`: an element for each warp along the axis. `simt.join_scan` makes the scan of them.
   }];
   let arguments = (ins Variadic<TT_Tensor>:$sources, I64Attr:$axis, UnitAttr:$reverse);
   let results = (outs Variadic<TT_Tensor>:$scanned, Variadic<TT_Tensor>:$before, Variadic<TT_Tensor>:$totals);
+  let assemblyFormat = [{
+    $sources `along` $axis (`reverse` $reverse^)? attr-dict `:` type($sources) `->` type($scanned)
+    (`before` type($before)^)? `totals` type($totals) $combine
+  }];
 }
 
 def Simt_JoinScanOp : Simt_Combine<"join_scan", [AttrSizedOperandSegments]> {
@@ -458,6 +571,47 @@ def Simt_JoinScanOp : Simt_Combine<"join_scan", [AttrSizedOperandSegments]> {
   let arguments = (ins Variadic<TT_Tensor>:$scanned, Variadic<TT_Tensor>:$before, Variadic<TT_Tensor>:$totals,
                        I64Attr:$axis, UnitAttr:$reverse);
   let results = (outs Variadic<TT_Tensor>:$result);
+  let assemblyFormat = [{
+    $scanned (`before` $before^)? `totals` $totals `along` $axis (`reverse` $reverse^)? attr-dict `:` type($scanned)
+    (`before` type($before)^)? `totals` type($totals) `->` type($result) $combine
+  }];
+}
+
+def Simt_TileHistogramOp : Simt_Op<"histogram", [Pure, TT_TypeFollows<"source", "mask",
+                                                                      "::heddle::triton::maskTypeOf($_self)">]> {
+  let summary = "how often each value from 0 on occurs among the elements that the mask allows";
+  let description = "lower-exchanges makes memory that all threads update of it.";
+  let arguments = (ins TT_IntTensor:$source, Optional<TT_I1Tensor>:$mask);
+  let results = (outs TT_IntTensor:$counts);
+  let assemblyFormat = "$source (`if` $mask^)? attr-dict `:` type($source) `->` type($counts)";
+  let hasVerifier = 1;
+}
+
+def Simt_TileGatherOp : Simt_Op<"gather", [Pure]> {
+  let summary = "the elements of a tile at these indices along an axis";
+  let description = "lower-exchanges lets the tile go through memory.";
+  let arguments = (ins TT_Tensor:$source, TT_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs TT_Tensor:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `along` $axis attr-dict `:` type($source) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===-- Pipeline stages ------------------------------------------------------------------------------------------===//
+
+def Simt_StageOp : Simt_Op<"stage", [SingleBlockImplicitTerminator<"YieldOp">, MemoryEffects<[MemRead, MemWrite]>,
+                           DeclareOpInterfaceMethods<RegionBranchOpInterface>]> {
+  let summary = "a stage of a warp pipeline: what one group of warps does while another is in the stage before or after";
+  let description = [{
+    The label names it in messages. `priority`, 0 to 3, is that of its instructions over those of the other group.
+    inline-stages puts stages one after the other.
+  }];
+  let arguments = (ins StrAttr:$label, OptionalAttr<I64Attr>:$priority);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$label (`priority` $priority^)? (`->` type($results)^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
 }
 
 //===-- Reports --------------------------------------------------------------------------------------------------===//
@@ -478,7 +632,7 @@ def Simt_PrintOp : Simt_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[Me
   let hasVerifier = 1;
 }
 
-//===-- Products of groups of warps ------------------------------------------------------------------------------===//
+//===-- Matmuls of warp groups -----------------------------------------------------------------------------------===//
 
 def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
   let summary = "begins d = a * b + c with a and b in shared memory, by groups of four warps";

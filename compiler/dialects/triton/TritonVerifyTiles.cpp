@@ -272,11 +272,11 @@ LogicalResult ScanOp::verify() {
   return verifyCombination<ScanReturnOp>(*this, getCombineOp(), shape);
 }
 
-/// A return of a region of `Op`, or of an operation of a later level that is made of one.
+/// A return of a region of `Op`.
 template <typename Op>
 static LogicalResult verifyParent(Operation *returns) {
   Operation *parent = returns->getParentOp();
-  if (isa<Op>(parent) || parent->getName().getDialectNamespace() == "simt")
+  if (isa<Op>(parent))
     return success();
   return returns->emitOpError() << "expects parent op '" << Op::getOperationName() << "', and stands in '"
                                 << parent->getName().getStringRef() << "'";

@@ -4,6 +4,7 @@
 #include "compiler/lowering/amdgpu/Buffers.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
@@ -100,6 +101,19 @@ void AmdTarget::barrier(Builder &b) const {
   call(b, "llvm.amdgcn.s.waitcnt", {i32(b, lgkmcnt0)});
   call(b, "llvm.amdgcn.s.barrier", {});
   fence(b, LLVM::AtomicOrdering::acquire, "workgroup");
+}
+
+// The bit of the first lane is in a scalar register: the branch is one of the whole wave. Where lanes differed, the
+// instruction would be executed by all of them.
+bool AmdTarget::barrierIf(Builder &b, Value bit) const {
+  Value word = arith::ExtUIOp::create(b, b.getI32Type(), bit);
+  Value first = call(b, b.getI32Type(), "llvm.amdgcn.readfirstlane", {word});
+  Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, first, i32(b, 0));
+  scf::IfOp::create(b, isSet, [&](OpBuilder &, Location) {
+    call(b, "llvm.amdgcn.s.barrier", {});
+    scf::YieldOp::create(b, ValueRange{});
+  });
+  return true;
 }
 
 // An effect for LLVM, which orders nothing: all kinds of instructions may pass.

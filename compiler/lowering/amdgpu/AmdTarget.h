@@ -28,6 +28,7 @@ public:
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
+  bool barrierIf(Builder &b, mlir::Value bit) const override;
   void stayInBranch(Builder &b) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   std::optional<std::pair<mlir::Value, mlir::Value>> bothLanes(Builder &b, mlir::Value value, int mask) const override;

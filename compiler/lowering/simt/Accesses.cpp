@@ -45,6 +45,24 @@ Operation *simt::replaceAccess(Operation *op, AccessWidth width) {
                                           update.getVal(), update.getMask(), update.getSem(), update.getScope(),
                                           registersOfAccess(update.getPtr().getType(), width), uint64_t(width.axis));
           })
+          .Case([&](triton::AtomicCASOp swap) -> Operation * {
+            Type result = swap->use_empty() ? Type() : swap.getType();
+            return GlobalSwapOp::create(b, op->getLoc(), result, swap.getPtr(), swap.getCmp(), swap.getVal(), Value(),
+                                        swap.getSem(), swap.getScope());
+          })
+          .Case([&](triton::AtomicLoadOp load) -> Operation * {
+            return GlobalAtomicLoadOp::create(b, op->getLoc(), load.getType(), load.getPtr(), load.getMask(),
+                                              load.getSem(), load.getScope());
+          })
+          .Case([&](triton::AtomicStoreOp store) -> Operation * {
+            return GlobalAtomicStoreOp::create(b, op->getLoc(), store.getPtr(), store.getValue(), store.getMask(),
+                                               store.getSem(), store.getScope());
+          })
+          .Case([&](triton::AtomicPollOp poll) -> Operation * {
+            Type result = poll->use_empty() ? Type() : poll.getType();
+            return GlobalWaitOp::create(b, op->getLoc(), result, poll.getPtr(), poll.getExpected(), poll.getTimeout(),
+                                        poll.getSem(), poll.getScope());
+          })
           .Default([](Operation *) { return nullptr; });
   if (!made)
     return nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Atomic loads and stores as LLVM's, with order and scope; where a target orders by fences, those stand around them.
+// Atomic loads and stores as LLVM's, with order and scope, and fences; where a target orders by fences, those stand
+// around accesses.
 #include "compiler/lowering/simt/GpuTarget.h"
 
 using namespace mlir;
@@ -33,4 +34,16 @@ void GpuTarget::atomicStore(Builder &b, Value value, Value pointer, MemSemantic 
 
 void GpuTarget::acquireFence(Builder &b, MemScope scope) const {
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, scopeName(*this, scope));
+}
+
+void GpuTarget::orderBy(Builder &b, MemSemantic semantic, MemScope scope) const {
+  if (ordersByFences()) {
+    fenceBefore(b, semantic, scope);
+    fenceAfter(b, semantic, scope);
+    return;
+  }
+  LLVM::AtomicOrdering order = semantic == MemSemantic::Acquire   ? LLVM::AtomicOrdering::acquire
+                               : semantic == MemSemantic::Release ? LLVM::AtomicOrdering::release
+                                                                  : LLVM::AtomicOrdering::acq_rel;
+  LLVM::FenceOp::create(b, order, scopeName(*this, scope));
 }

@@ -13,16 +13,16 @@ class Atomics : public ThreadCode {
 public:
   using ThreadCode::ThreadCode;
   void lower(GlobalUpdateOp) { update(); }
-  void lower(AtomicCASOp) { update(); }
-  void lower(AtomicLoadOp) { update(); }
-  void lower(AtomicStoreOp op);
+  void lower(GlobalSwapOp) { update(); }
+  void lower(GlobalAtomicLoadOp) { update(); }
+  void lower(GlobalAtomicStoreOp op);
 
 private:
   void update();
   /// The element of a register, or where updatesPairs() those of two; old values.
   Values updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg);
-  Values swapAt(AtomicCASOp op, MemSemantic semantic, int64_t reg);
-  Values loadAt(AtomicLoadOp op, MemSemantic semantic, int64_t reg);
+  Values swapAt(GlobalSwapOp op, MemSemantic semantic, int64_t reg);
+  Values loadAt(GlobalAtomicLoadOp op, MemSemantic semantic, int64_t reg);
   bool updatesPairs(GlobalUpdateOp op);
 };
 } // namespace
@@ -43,31 +43,33 @@ ThreadCode::Values Atomics::updateAt(GlobalUpdateOp op, MemSemantic semantic, in
   return target.atomicUpdatePair(b, kind, pointer, pair, semantic, op.getScope());
 }
 
-ThreadCode::Values Atomics::swapAt(AtomicCASOp op, MemSemantic semantic, int64_t reg) {
+ThreadCode::Values Atomics::swapAt(GlobalSwapOp op, MemSemantic semantic, int64_t reg) {
   auto at = size_t(reg);
-  Type element = elementTypeOf(op.getType());
-  Value expected = toMemory(of(op.getCmp())[at], element), value = toMemory(of(op.getVal())[at], element);
-  Value old = target.compareAndSwap(b, of(op.getPtr())[at], expected, value, semantic, op.getScope());
+  Type element = elementTypeOf(op.getValue().getType());
+  Value expected = toMemory(of(op.getExpected())[at], element), value = toMemory(of(op.getValue())[at], element);
+  Value old = target.compareAndSwap(b, of(op.getPointer())[at], expected, value, semantic, op.getScope());
   return {fromMemory(old, element)};
 }
 
-ThreadCode::Values Atomics::loadAt(AtomicLoadOp op, MemSemantic semantic, int64_t reg) {
+ThreadCode::Values Atomics::loadAt(GlobalAtomicLoadOp op, MemSemantic semantic, int64_t reg) {
   Type element = elementTypeOf(op.getType());
   auto stored = cast<IntegerType>(memoryType(element));
-  return {fromMemory(target.atomicLoad(b, stored, of(op.getPtr())[size_t(reg)], semantic, op.getScope()), element)};
+  return {fromMemory(target.atomicLoad(b, stored, of(op.getPointer())[size_t(reg)], semantic, op.getScope()), element)};
 }
 
 // Where fences give updates their order, one before all elements of a thread and one after them are enough: nothing is
 // said of the order among elements.
 void Atomics::update() {
   auto update = dyn_cast<GlobalUpdateOp>(op);
-  auto swap = dyn_cast<AtomicCASOp>(op);
-  auto load = dyn_cast<AtomicLoadOp>(op);
+  auto swap = dyn_cast<GlobalSwapOp>(op);
+  auto load = dyn_cast<GlobalAtomicLoadOp>(op);
   Type tile = op->getOperand(0).getType();
-  Type element = elementTypeOf(update ? update.getValue().getType() : op->getResult(0).getType());
+  Type element = elementTypeOf(update ? update.getValue().getType()
+                               : swap ? swap.getValue().getType()
+                                      : load.getType());
   MemSemantic semantic = update ? update.getSem() : swap ? swap.getSem() : load.getSem();
   MemScope scope = update ? update.getScope() : swap ? swap.getScope() : load.getScope();
-  Value mask = update ? update.getMask() : load ? load.getMask() : Value();
+  Value mask = update ? update.getMask() : swap ? swap.getMask() : load.getMask();
   Values masks = mask ? of(mask) : Values();
   int64_t together = update && updatesPairs(update) ? 2 : 1;
   bool fencesAll = target.ordersByFences() && registersOf(tile) > 1;
@@ -86,8 +88,8 @@ void Atomics::update() {
     target.fenceAfter(b, semantic, scope);
 }
 
-void Atomics::lower(AtomicStoreOp op) {
-  Type tile = op.getPtr().getType(), element = elementTypeOf(op.getValue().getType());
+void Atomics::lower(GlobalAtomicStoreOp op) {
+  Type tile = op.getPointer().getType(), element = elementTypeOf(op.getValue().getType());
   bool isTile = isa<RankedTensorType>(tile);
   LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
   Value owner = isOwner(layout);
@@ -99,7 +101,7 @@ void Atomics::lower(AtomicStoreOp op) {
     if (isTile && firstCopy(layout, reg) != reg)
       continue;
     auto store = [&] {
-      Value value = toMemory(of(op.getValue())[size_t(reg)], element), pointer = of(op.getPtr())[size_t(reg)];
+      Value value = toMemory(of(op.getValue())[size_t(reg)], element), pointer = of(op.getPointer())[size_t(reg)];
       target.atomicStore(b, value, pointer, fencesAll ? MemSemantic::Relaxed : op.getSem(), op.getScope());
     };
     when(both(owner, masks.empty() ? Value() : masks[size_t(reg)]), store);
@@ -107,5 +109,5 @@ void Atomics::lower(AtomicStoreOp op) {
 }
 
 void simt::addAtomics(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Atomics, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp>(patterns, state);
+  addFamily<Atomics, GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp>(patterns, state);
 }

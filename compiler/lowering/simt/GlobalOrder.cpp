@@ -58,13 +58,13 @@ static bool isKernelArgument(Value root) {
 }
 
 bool GlobalOrder::isAccess(Operation *op) {
-  return isa<GlobalLoadOp, GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp,
-             AsyncCopyOp, AsyncBufferCopyOp, BufferLoadOp, BufferStoreOp>(op);
+  return isa<GlobalLoadOp, GlobalStoreOp, GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp,
+             GlobalWaitOp, AsyncCopyOp, AsyncBufferCopyOp, BufferLoadOp, BufferStoreOp, FenceOp>(op);
 }
 
 static MemSemantic semanticOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, MemSemantic>(op)
-      .Case<GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(
+      .Case<GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp, GlobalWaitOp>(
           [](auto atomic) { return atomic.getSem(); })
       .Default(MemSemantic::Relaxed);
 }
@@ -77,6 +77,11 @@ GlobalOrder::GlobalOrder(FuncOp function, BlockShape block) : function(function)
 GlobalAccess GlobalOrder::accessOf(Operation *op) const {
   GlobalAccess access;
   access.op = op;
+  if (auto fence = dyn_cast<FenceOp>(op)) { // of all that the block did and does
+    access.releases = fence.getSem() != MemSemantic::Acquire;
+    access.acquires = fence.getSem() != MemSemantic::Release;
+    return access;
+  }
   access.pointer = op->getOperand(0);
   auto ofBuffer = [&](Value pointer, Value offsets) { std::tie(access.base, access.pointer) = {pointer, offsets}; };
   if (auto load = dyn_cast<BufferLoadOp>(op))
@@ -86,8 +91,9 @@ GlobalAccess GlobalOrder::accessOf(Operation *op) const {
   if (auto store = dyn_cast<BufferStoreOp>(op))
     ofBuffer(store.getPointer(), store.getOffsets());
   access.root = rootOf(access.base ? access.base : access.pointer);
-  access.reads = !isa<GlobalStoreOp, AtomicStoreOp, BufferStoreOp>(op);
-  access.writes = !isa<GlobalLoadOp, AtomicLoadOp, AtomicPollOp, AsyncCopyOp, AsyncBufferCopyOp, BufferLoadOp>(op);
+  access.reads = !isa<GlobalStoreOp, GlobalAtomicStoreOp, BufferStoreOp>(op);
+  access.writes =
+      !isa<GlobalLoadOp, GlobalAtomicLoadOp, GlobalWaitOp, AsyncCopyOp, AsyncBufferCopyOp, BufferLoadOp>(op);
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
   auto load = dyn_cast<GlobalLoadOp>(op);
   access.byOwner = !load || isLoadedByOwner(load);
@@ -95,7 +101,7 @@ GlobalAccess GlobalOrder::accessOf(Operation *op) const {
     access.unorderedUpdate = update.getKind();
   MemSemantic semantic = semanticOf(op);
   access.releases = semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease;
-  access.acquires = isa<AtomicLoadOp>(op) && semantic == MemSemantic::Acquire && !access.isScalar;
+  access.acquires = isa<GlobalAtomicLoadOp>(op) && semantic == MemSemantic::Acquire && !access.isScalar;
   return access;
 }
 
@@ -123,10 +129,13 @@ bool GlobalOrder::mayConflict(const GlobalAccess &earlier, bool isStale, const G
 }
 
 bool GlobalOrder::needsBarrier(const GlobalAccess &earlier, bool isStale, const GlobalAccess &later) const {
+  if (earlier.isFence() && later.isFence())
+    return false;
   if (earlier.acquires)
     return true;
   bool mustBeOver = later.releases && !ordersItself && !(earlier.isScalar && earlier.byOwner && later.isScalar);
-  return mustBeOver || mayConflict(earlier, isStale, later);
+  bool isBetweenAccesses = !earlier.isFence() && !later.isFence();
+  return mustBeOver || (isBetweenAccesses && mayConflict(earlier, isStale, later));
 }
 
 bool GlobalOrder::mustAgree(GlobalLoadOp op) const {
@@ -134,7 +143,7 @@ bool GlobalOrder::mustAgree(GlobalLoadOp op) const {
     return true;
   Value root = rootOf(op.getPointer());
   auto isShared = [&](Operation *other) {
-    bool shares = isa<GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(other) &&
+    bool shares = isa<GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp, GlobalWaitOp>(other) &&
                   rootOf(other->getOperand(0)) == root;
     return shares ? WalkResult::interrupt() : WalkResult::advance();
   };
@@ -149,9 +158,9 @@ bool simt::isForOwner(Operation *op) {
   for (SmallPtrSet<Operation *, 8> seen; result && !next.empty();) {
     OpOperand &use = *next.pop_back_val();
     Operation *user = use.getOwner();
-    if (isa<GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicStoreOp>(user)) { // by a pointer that is a scalar as well
-      constexpr unsigned maskNumber = 2;
-      result = isa<AtomicCASOp>(user) || use.getOperandNumber() < maskNumber;
+    if (isa<GlobalStoreOp, GlobalUpdateOp, GlobalSwapOp, GlobalAtomicStoreOp>(user)) { // by a scalar pointer as well
+      unsigned maskNumber = isa<GlobalSwapOp>(user) ? 3 : 2;
+      result = use.getOperandNumber() < maskNumber;
       continue;
     }
     result = isPure(user) && !user->hasTrait<mlir::OpTrait::IsTerminator>() && user->getNumRegions() == 0 &&
@@ -168,8 +177,8 @@ bool GlobalOrder::isLoadedByOwner(GlobalLoadOp op) const {
     return false;
   Value root = rootOf(op.getPointer());
   auto isWrite = [&](Operation *other) {
-    bool writes =
-        isa<GlobalStoreOp, GlobalUpdateOp, AtomicCASOp, AtomicStoreOp>(other) && rootOf(other->getOperand(0)) == root;
+    bool writes = isa<GlobalStoreOp, GlobalUpdateOp, GlobalSwapOp, GlobalAtomicStoreOp>(other) &&
+                  rootOf(other->getOperand(0)) == root;
     return writes ? WalkResult::interrupt() : WalkResult::advance();
   };
   return FuncOp(function).walk(isWrite).wasInterrupted();

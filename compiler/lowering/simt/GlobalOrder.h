@@ -27,6 +27,8 @@ struct GlobalAccess {
   std::optional<triton::RMWOp> unorderedUpdate; ///< an atomic whose result nobody reads
   bool releases = false;                        ///< what came before is over in every thread
   bool acquires = false;                        ///< what comes after waits for every thread's part of it
+
+  bool isFence() const { return !reads && !writes; }
 };
 
 class GlobalOrder {

@@ -90,6 +90,9 @@ public:
   virtual void warpBarrier(Builder &b) const = 0;
   /// As barrier(), and whether `bit` is set in any thread of the block of `warps`.
   virtual mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const = 0;
+  /// A barrier of the threads whose `bit` is set, which is so in all lanes of a warp or in none; no order of memory.
+  /// Returns false where a block has no such barrier.
+  virtual bool barrierIf(Builder &b, mlir::Value bit) const { return false; }
   /// What some threads do in a branch, here, stays in it though it would be cheap to do in all of them.
   virtual void stayInBranch(Builder &b) const {}
   /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.
@@ -128,6 +131,8 @@ public:
                          triton::MemScope scope) const;
   void atomicStore(Builder &b, mlir::Value value, mlir::Value pointer, triton::MemSemantic semantic,
                    triton::MemScope scope) const;
+  /// A fence of this thread.
+  void orderBy(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const;
   /// After relaxed reads: what was written before the values that they gave is seen.
   void acquireFence(Builder &b, triton::MemScope scope) const;
 

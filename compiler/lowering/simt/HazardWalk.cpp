@@ -28,7 +28,7 @@ LogicalResult HazardWalk::run() {
       isPlaced = false;
     }
   });
-  return isPlaced ? visitFunction() : failure();
+  return isPlaced && succeeded(checkConditional()) ? visitFunction() : failure();
 }
 
 LogicalResult HazardWalk::visitFunction() {
@@ -60,15 +60,23 @@ LogicalResult HazardWalk::visitBlock(Block &block, HazardState &state) {
 
 // What reports whether an assertion failed, or a wait ended, asks all threads.
 bool HazardWalk::isBlockBarrier(Operation *op) {
-  return isBarrier(op) || (isa<triton::AssertOp, triton::AtomicPollOp>(op) && !isDivergent(op));
+  return isBarrier(op) || (isa<triton::AssertOp, GlobalWaitOp>(op) && !isDivergent(op));
 }
 
+// Of warps that are n barriers apart, the first may access what comes after n barriers while the last is before them.
 void HazardWalk::synchronise(HazardState &state, Scope scope) {
-  if (scope == Scope::Block)
-    state.global.clear();
+  if (scope == Scope::Block) {
+    std::set<GlobalHazard> open;
+    for (GlobalHazard access : state.global)
+      if (++access.barriers <= state.conditional)
+        open.insert(access);
+    state.global = std::move(open);
+  }
   state.change([&](SharedAccess &access) {
     access.isOverInWarp |= access.inFlight == SharedAccess::No;
-    return scope == Scope::Warp || access.inFlight != SharedAccess::No;
+    if (scope == Scope::Warp || access.inFlight != SharedAccess::No)
+      return true;
+    return ++access.barriers <= state.conditional;
   });
 }
 
@@ -96,6 +104,8 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
     return visitLoop(op, state);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch, state);
+  if (auto stage = dyn_cast<StageOp>(op))
+    return visitBlock(stage.getBody().front(), state);
   if (isa<AsyncCommitOp>(op))
     grow(SharedAccess::Copy);
   if (auto wait = dyn_cast<AsyncWaitOp>(op))
@@ -124,12 +134,13 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
     });
   state.shared.insert(accesses.begin(), accesses.end());
   if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getShared()) {
-    std::set<std::pair<int, bool>> global = state.global;
+    std::set<GlobalHazard> global = state.global;
     synchronise(state, Scope::Block);
     state.global = std::move(global);
   } else if (barrier || isBlockBarrier(op)) {
     synchronise(state, isBlockBarrier(op) ? Scope::Block : Scope::Warp);
   }
+  state.conditional += isa<CondBarrierOp>(op);
   return success();
 }
 
@@ -172,30 +183,44 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
   }
   if (!unordered)
     return success();
-  return mode == Mode::Insert ? insertBefore(access.op, state, needed) : report(*unordered, access, "a barrier is");
+  if (mode != Mode::Insert)
+    return report(*unordered, access, "a barrier is");
+  if (failed(insertBefore(access.op, state, needed)))
+    return failure();
+  return state.conditional ? visitAccess(access, state) : success(); // it may take another one
 }
 
 LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
   int number = numbers.lookup(op);
   const GlobalAccess &access = globals[size_t(number)];
-  const GlobalAccess *unordered = nullptr;
-  for (auto [earlier, isStale] : state.global)
-    if (order.needsBarrier(globals[size_t(earlier)], isStale, access))
-      unordered = &globals[size_t(earlier)];
-  if (unordered && !isDivergent(op)) {
-    if (mode == Mode::Try)
-      return failure();
-    if (mode == Mode::Report) {
-      auto error = op->emitOpError() << "accesses global memory that '" << unordered->op->getName().getStringRef()
-                                     << "' may have accessed before in another thread: a barrier is missing between "
-                                     << "them";
-      error.attachNote(unordered->op->getLoc()) << "the access before";
-      return failure();
+  auto findUnordered = [&]() -> const GlobalAccess * {
+    const GlobalAccess *unordered = nullptr;
+    for (const GlobalHazard &earlier : state.global)
+      if (order.needsBarrier(globals[size_t(earlier.number)], earlier.isStale, access))
+        unordered = &globals[size_t(earlier.number)];
+    return unordered;
+  };
+  if (!isDivergent(op))
+    while (const GlobalAccess *unordered = findUnordered()) {
+      if (mode != Mode::Insert)
+        return reportGlobal(*unordered, access);
+      (void)insertBefore(op, state, Scope::Block);
     }
-    (void)insertBefore(op, state, Scope::Block);
-  }
-  state.global.insert({number, false});
+  state.global.insert({number});
   return success();
+}
+
+LogicalResult HazardWalk::reportGlobal(const GlobalAccess &earlier, const GlobalAccess &later) {
+  if (mode == Mode::Try)
+    return failure();
+  const char *does = later.isFence()     ? "releases global memory that '"
+                     : earlier.isFence() ? "accesses global memory, which '"
+                                         : "accesses global memory that '";
+  const char *did = earlier.isFence() ? "' acquires" : "' may have accessed";
+  auto error = later.op->emitOpError() << does << earlier.op->getName().getStringRef() << did
+                                       << " before in another thread: a barrier is missing between them";
+  error.attachNote(earlier.op->getLoc()) << "the access before";
+  return failure();
 }
 
 LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess &later, StringRef missing) {

@@ -10,15 +10,25 @@
 
 namespace heddle::simt {
 
+/// An access to global memory on some path.
+struct GlobalHazard {
+  int number;
+  bool isStale = false; ///< its pointers are those of another iteration
+  int barriers = 0;     ///< since, as SharedAccess counts them
+  auto operator<=>(const GlobalHazard &other) const = default;
+};
+
 /// What is not ordered with what comes next.
 struct HazardState {
   std::set<SharedAccess> shared;
-  std::set<std::pair<int, bool>> global; ///< number, and whether its pointers are those of another iteration
+  std::set<GlobalHazard> global;
+  int conditional = 0; ///< conditional barriers before, at most: warps are apart by as many barriers
 
-  size_t size() const { return shared.size() + global.size(); }
+  size_t size() const { return shared.size() + global.size() + size_t(conditional); }
   void add(const HazardState &other) {
     shared.insert(other.shared.begin(), other.shared.end());
     global.insert(other.global.begin(), other.global.end());
+    conditional = std::max(conditional, other.conditional);
   }
   /// `change` returns whether to keep an access.
   void change(llvm::function_ref<bool(SharedAccess &)> change) {
@@ -29,9 +39,9 @@ struct HazardState {
     shared = std::move(result);
   }
   void makeStale() {
-    std::set<std::pair<int, bool>> result;
-    for (auto [number, isStale] : global)
-      result.insert({number, true});
+    std::set<GlobalHazard> result;
+    for (GlobalHazard access : global)
+      result.insert({access.number, true, access.barriers});
     global = std::move(result);
   }
 };
@@ -59,12 +69,15 @@ private:
   mlir::LogicalResult visitLoop(mlir::Operation *op, HazardState &state);
   mlir::LogicalResult visitAccess(SharedAccess access, HazardState &state);
   mlir::LogicalResult visitGlobal(mlir::Operation *op, HazardState &state);
+  mlir::LogicalResult reportGlobal(const GlobalAccess &earlier, const GlobalAccess &later);
   void visitWait(AsyncWaitOp wait, HazardState &state);
   void synchronise(HazardState &state, Scope scope);
   Scope neededBetween(const SharedAccess &earlier, const SharedAccess &later);
   mlir::LogicalResult report(const SharedAccess &earlier, const SharedAccess &later, llvm::StringRef missing);
   bool isDivergent(mlir::Operation *op) { return uniformity.isDivergent(op->getBlock()); }
   bool isBlockBarrier(mlir::Operation *op);
+  /// Rules of conditional barriers (ConditionalBarriers.cpp).
+  mlir::LogicalResult checkConditional();
   void enterTurns(mlir::scf::ForOp loop, HazardState &state);
 
   //===-- InsertBarriers.cpp -------------------------------------------------------------------------------------===//

@@ -15,6 +15,9 @@ static constexpr size_t mostTried = 64;
 LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope scope) {
   if (isDivergent(op))
     return op->emitOpError("needs a barrier before it, and stands in a branch or loop that not all threads take alike");
+  if (auto stage = op->getParentOfType<StageOp>())
+    return op->emitOpError() << "needs a barrier before it, and stands in stage '" << stage.getLabel()
+                             << "': run inline-stages first";
   if (auto known = dyn_cast_or_null<BarrierOp>(op->getPrevNode()); known && known.getWarp()) {
     known.setWarp(scope == Scope::Warp);
     synchronise(state, scope);
@@ -36,7 +39,7 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
   inserted.push_back(BarrierOp::create(b, op->getLoc(), /*warp=*/scope == Scope::Warp));
   synchronise(state, scope);
   for (int number : between)
-    state.global.insert({number, false});
+    state.global.insert({number});
   return success();
 }
 

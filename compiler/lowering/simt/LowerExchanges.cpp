@@ -25,8 +25,8 @@ public:
 
 private:
   LogicalResult lower(Operation *op);
-  void lower(HistogramOp op);
-  void lower(GatherOp op);
+  void lower(TileHistogramOp op);
+  void lower(TileGatherOp op);
   LogicalResult lower(MatrixDotOp op);
   void lower(triton::PrintOp op);
   void tellAll(Operation *op, Type accessed);
@@ -62,38 +62,38 @@ Value ExchangeLowering::asIndex(Value tile) {
 
 //===-- Histogram and gather -------------------------------------------------------------------------------------===//
 
-void ExchangeLowering::lower(HistogramOp op) {
-  auto bins = cast<RankedTensorType>(op.getType()), source = cast<RankedTensorType>(op.getSrc().getType());
+void ExchangeLowering::lower(TileHistogramOp op) {
+  auto bins = cast<RankedTensorType>(op.getType()), source = cast<RankedTensorType>(op.getSource().getType());
   auto counts = cast<RankedTensorType>(bins.clone(b.getI32Type())),
        ones = cast<RankedTensorType>(source.clone(b.getI32Type()));
   int64_t count = bins.getDimSize(0);
   Value memory = makeScratch(b, bins.getShape(), b.getI32Type(), rowMajor(bins.getShape()));
   StoreSharedOp::create(b, constant(counts, 0), memory, Value());
   // A value outside is in no bin.
-  Value wide = op.getSrc();
+  Value wide = op.getSource();
   auto wideType = cast<RankedTensorType>(source.clone(b.getI64Type()));
   if (source != wideType)
     wide = arith::ExtSIOp::create(b, wideType, wide);
   Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, wide, constant(wideType, count));
   if (op.getMask())
     mask = arith::AndIOp::create(b, op.getMask(), mask);
-  UpdateSharedOp::create(b, Type(), RMWOp::Add, constant(ones, 1), memory, asIndex(op.getSrc()), mask, uint64_t(0));
+  UpdateSharedOp::create(b, Type(), RMWOp::Add, constant(ones, 1), memory, asIndex(op.getSource()), mask, uint64_t(0));
   Value result = LoadSharedOp::create(b, counts, memory, Value(), Value());
   if (bins.getElementTypeBitWidth() > 32)
     result = arith::ExtUIOp::create(b, bins, result);
   else if (bins.getElementTypeBitWidth() < 32)
     result = arith::TruncIOp::create(b, bins, result);
-  op.getResult().replaceAllUsesWith(result);
+  op.getCounts().replaceAllUsesWith(result);
 }
 
-void ExchangeLowering::lower(GatherOp op) {
-  auto source = cast<RankedTensorType>(op.getSrc().getType());
+void ExchangeLowering::lower(TileGatherOp op) {
+  auto source = cast<RankedTensorType>(op.getSource().getType());
   Value memory = makeScratch(b, source.getShape(), source.getElementType(), rowMajor(source.getShape()));
-  StoreSharedOp::create(b, op.getSrc(), memory, Value());
+  StoreSharedOp::create(b, op.getSource(), memory, Value());
   Value index = asIndex(op.getIndices());
-  int64_t last = source.getDimSize(op.getAxis()) - 1; // an index outside reads something
+  int64_t last = source.getDimSize(unsigned(op.getAxis())) - 1; // an index outside reads something
   index = arith::AndIOp::create(b, index, constant(cast<RankedTensorType>(index.getType()), last));
-  Value result = GatherSharedOp::create(b, op.getType(), memory, index, uint64_t(op.getAxis()));
+  Value result = GatherSharedOp::create(b, op.getType(), memory, index, op.getAxis());
   op.getResult().replaceAllUsesWith(result);
 }
 
@@ -180,7 +180,7 @@ LogicalResult ExchangeLowering::lower(Operation *op) {
   b.setInsertionPoint(op);
   b.setLoc(op->getLoc());
   llvm::TypeSwitch<Operation *>(op)
-      .Case<HistogramOp, GatherOp, triton::PrintOp>([&](auto each) { lower(each); })
+      .Case<TileHistogramOp, TileGatherOp, triton::PrintOp>([&](auto each) { lower(each); })
       .Case([&](MatrixDotOp dot) {
         isReplaced = !dot.getInstruction() && !dot.getWarpGroups();
         if (isReplaced)
@@ -189,8 +189,8 @@ LogicalResult ExchangeLowering::lower(Operation *op) {
       .Default([&](Operation *) {
         isReplaced = false;
         auto load = dyn_cast<GlobalLoadOp>(op);
-        bool isTile = isa<AtomicPollOp>(op) && isa<RankedTensorType>(op->getOperand(0).getType());
-        if (isa<GlobalUpdateOp, AtomicCASOp, AtomicLoadOp>(op) || isTile ||
+        bool isTile = isa<GlobalWaitOp>(op) && isa<RankedTensorType>(op->getOperand(0).getType());
+        if (isa<GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp>(op) || isTile ||
             (load && !order.isLoadedByOwner(load) && order.mustAgree(load)))
           tellAll(op, op->getOperand(0).getType());
         else if (auto update = dyn_cast<UpdateSharedOp>(op))
@@ -236,7 +236,7 @@ LogicalResult ExchangeLowering::run() {
   function.walk([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ops) {
     bool isDivergent = uniformity.isDivergent(op->getBlock()),
-         needsAll = isa<HistogramOp, GatherOp, triton::PrintOp>(op);
+         needsAll = isa<TileHistogramOp, TileGatherOp, triton::PrintOp>(op);
     if (isDivergent && needsAll)
       return op->emitOpError("is not lowered for GPU targets: it stands in a branch that not all threads take");
     if (!isDivergent && failed(lower(op)))

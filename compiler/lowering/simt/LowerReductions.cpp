@@ -33,8 +33,8 @@ namespace {
 class ReductionLowering {
 public:
   ReductionLowering(Operation *op, BlockShape block) : b(op->getLoc(), op), block(block) {}
-  void lower(ReduceOp op);
-  void lower(ScanOp op);
+  void lower(TileReduceOp op);
+  void lower(TileScanOp op);
 
 private:
   static SmallVector<Type> typesOf(ValueRange tiles, const LinearLayout &layout);
@@ -88,14 +88,14 @@ SmallVector<Value> ReductionLowering::holdParts(ValueRange totals, const LinearL
   return held;
 }
 
-void ReductionLowering::lower(ReduceOp op) {
+void ReductionLowering::lower(TileReduceOp op) {
   auto axis = int(op.getAxis());
-  const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
+  const LinearLayout &layout = layoutOf(op.getSources()[0].getType());
   LinearLayout left = layout::leaveWarps(layout, axis, lanesThatShare(layout, axis, /*staysShared=*/true));
-  auto warps = ReduceWarpsOp::create(b, typesOf(op.getSrcs(), left), op.getSrcs(), uint64_t(axis));
+  auto warps = ReduceWarpsOp::create(b, typesOf(op.getSources(), left), op.getSources(), uint64_t(axis));
   IRMapping mapping;
-  op.getCombineOp().cloneInto(&warps.getCombine(), mapping);
-  Type result = op.getResult()[0].getType();
+  op.getCombine().cloneInto(&warps.getCombine(), mapping);
+  Type result = op.getTotals()[0].getType();
   LinearLayout held = isa<RankedTensorType>(result) ? layout::expandAxis(layoutOf(result), axis)
                                                     : LinearLayout::zeros1D(1, Dim::Register, Dim::Dim0) *
                                                           LinearLayout::zeros1D(block.lanes, Dim::Lane, Dim::Dim0) *
@@ -103,21 +103,21 @@ void ReductionLowering::lower(ReduceOp op) {
   op->setOperands(holdParts(warps.getTotals(), held, axis));
 }
 
-void ReductionLowering::lower(ScanOp op) {
+void ReductionLowering::lower(TileScanOp op) {
   auto axis = int(op.getAxis());
-  const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
+  const LinearLayout &layout = layoutOf(op.getSources()[0].getType());
   LinearLayout left = layout::leaveWarps(layout, axis);
   bool hasLanes = !layout::bitsAlong(layout, Dim::Lane, axis).empty();
-  ValueRange sources = op.getSrcs();
+  ValueRange sources = op.getSources();
   SmallVector<Type> before = hasLanes ? typesOf(sources, layout::leaveThreads(layout, axis)) : SmallVector<Type>();
   auto warps = ScanWarpsOp::create(b, llvm::to_vector(op.getResultTypes()), before, typesOf(sources, left), sources,
                                    uint64_t(axis), op.getReverse());
   IRMapping mapping;
-  op.getCombineOp().cloneInto(&warps.getCombine(), mapping);
+  op.getCombine().cloneInto(&warps.getCombine(), mapping);
   SmallVector<Value> totals = holdParts(warps.getTotals(), left, axis);
   auto joined = JoinScanOp::create(b, llvm::to_vector(op.getResultTypes()), warps.getScanned(), warps.getBefore(),
                                    totals, uint64_t(axis), op.getReverse());
-  joined.getCombine().takeBody(op.getCombineOp());
+  joined.getCombine().takeBody(op.getCombine());
   op->replaceAllUsesWith(joined.getResult());
   op->erase();
 }
@@ -127,19 +127,19 @@ void simt::lowerReductions(ModuleOp module, BlockShape block) {
     analysis::Uniformity uniformity(function);
     SmallVector<Operation *> found;
     function.walk([&](Operation *op) {
-      auto reduce = dyn_cast<ReduceOp>(op);
-      auto scan = dyn_cast<ScanOp>(op);
+      auto reduce = dyn_cast<TileReduceOp>(op);
+      auto scan = dyn_cast<TileScanOp>(op);
       if ((!reduce && !scan) || uniformity.isDivergent(op->getBlock()) || analysis::isAny(op))
         return;
       int axis = int(reduce ? reduce.getAxis() : scan.getAxis());
       const LinearLayout &layout = layoutOf(op->getOperand(0).getType());
-      if (!layout::bitsAlong(layout, Dim::Warp, axis).empty() && (reduce || layout::isScanOrdered(layout, axis)))
+      if (!layout::bitsAlong(layout, Dim::Warp, axis).empty())
         found.push_back(op);
     });
     for (Operation *op : found)
-      if (auto reduce = dyn_cast<ReduceOp>(op))
+      if (auto reduce = dyn_cast<TileReduceOp>(op))
         ReductionLowering(op, block).lower(reduce);
       else
-        ReductionLowering(op, block).lower(cast<ScanOp>(op));
+        ReductionLowering(op, block).lower(cast<TileScanOp>(op));
   }
 }

@@ -76,6 +76,8 @@ private:
       open |= before;
       return;
     }
+    if (auto stage = dyn_cast<StageOp>(op))
+      return visit(stage.getBody().front(), open);
     if (isBarrier(op))
       open.reset();
     for (const SharedAccess &access : accessesOf(op)) {

@@ -67,7 +67,7 @@ SmallVector<Operation *> simt::usersOf(Value memory) {
 }
 
 bool simt::passesOn(Operation *user) {
-  return !isa_and_nonnull<SimtDialect>(user->getDialect());
+  return isa<YieldOp>(user) || !isa_and_nonnull<SimtDialect>(user->getDialect());
 }
 
 static int64_t bytesOf(AllocOp alloc) {

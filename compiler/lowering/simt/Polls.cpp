@@ -13,23 +13,23 @@ namespace {
 class Polls : public RecordCode {
 public:
   using RecordCode::RecordCode;
-  void lower(AtomicPollOp op);
+  void lower(GlobalWaitOp op);
 
 private:
-  void pollScalar(AtomicPollOp op);
-  void pollTile(AtomicPollOp op);
+  void pollScalar(GlobalWaitOp op);
+  void pollTile(GlobalWaitOp op);
   /// Waits in this thread for the value of a register; whether it came. `start`: when the wait began, null where it has
   /// no limit. `mayEnd`: a failed assertion of some program ends the wait.
-  Value waitForValue(AtomicPollOp op, int64_t reg, Value start, bool mayEnd);
+  Value waitForValue(GlobalWaitOp op, int64_t reg, Value start, bool mayEnd);
   void endProgramUnless(Value came);
 };
 } // namespace
 
 // One look always; without a limit, until the value is there. The value of a scalar is read by a compare-and-swap with
 // the operation's order, those of a tile by relaxed loads, which a fence follows.
-Value Polls::waitForValue(AtomicPollOp op, int64_t reg, Value start, bool mayEnd) {
-  Value expected = of(op.getExpected())[size_t(reg)], pointer = of(op.getPtr())[size_t(reg)];
-  bool isTile = isa<RankedTensorType>(op.getPtr().getType());
+Value Polls::waitForValue(GlobalWaitOp op, int64_t reg, Value start, bool mayEnd) {
+  Value expected = of(op.getExpected())[size_t(reg)], pointer = of(op.getPointer())[size_t(reg)];
+  bool isTile = isa<RankedTensorType>(op.getPointer().getType());
   auto loop = scf::WhileOp::create(
       b, TypeRange{b.getI1Type()}, ValueRange{},
       [&](OpBuilder &, Location, ValueRange) {
@@ -54,25 +54,27 @@ void Polls::endProgramUnless(Value came) {
 }
 
 // The other threads wait for the one that does, and learn how it ended.
-void Polls::pollScalar(AtomicPollOp op) {
+void Polls::pollScalar(GlobalWaitOp op) {
   bool mayEnd = facts.mayFail && !op.getTimeout();
   Value never = constantOf(b.getI1Type(), 0);
   auto wait = [&]() -> Values { return {waitForValue(op, 0, op.getTimeout() ? clock() : Value(), mayEnd)}; };
   Value came = when(isOwner(LinearLayout()), {b.getI1Type()}, wait, {never}).front();
   if (!op.getTimeout() && !facts.mayFail) {
     target.barrier(b);
-    made[op.getResult()] = {constantOf(b.getI1Type(), 1)};
+    if (op.getResult())
+      made[op.getResult()] = {constantOf(b.getI1Type(), 1)};
     return;
   }
   came = target.barrierOr(b, came, state.options.warps);
   if (mayEnd)
     endProgramUnless(came);
-  made[op.getResult()] = {came};
+  if (op.getResult())
+    made[op.getResult()] = {came};
 }
 
-void Polls::pollTile(AtomicPollOp op) {
+void Polls::pollTile(GlobalWaitOp op) {
   bool mayEnd = facts.mayFail && !op.getTimeout();
-  Type tile = op.getPtr().getType(), bit = b.getI1Type();
+  Type tile = op.getPointer().getType(), bit = b.getI1Type();
   Value start = op.getTimeout() ? clock() : Value();
   if (isMissingExchange(tile))
     return;
@@ -88,17 +90,18 @@ void Polls::pollTile(AtomicPollOp op) {
   } else {
     target.barrier(b); // each thread has waited for its elements; what comes next is for those of all
   }
-  made[op.getResult()] = results;
+  if (op.getResult())
+    made[op.getResult()] = results;
 }
 
-void Polls::lower(AtomicPollOp op) {
+void Polls::lower(GlobalWaitOp op) {
   if (refuseIfDivergent())
     return;
-  if (isa<RankedTensorType>(op.getPtr().getType()))
+  if (isa<RankedTensorType>(op.getPointer().getType()))
     return pollTile(op);
   pollScalar(op);
 }
 
 void simt::addPolls(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Polls, AtomicPollOp>(patterns, state);
+  addFamily<Polls, GlobalWaitOp>(patterns, state);
 }

@@ -16,7 +16,7 @@ namespace {
 class Reductions : public CombineCode {
 public:
   using CombineCode::CombineCode;
-  void lower(ReduceOp op);
+  void lower(TileReduceOp op);
   void lower(ReduceWarpsOp op);
 
 private:
@@ -29,7 +29,7 @@ private:
     llvm::SmallVector<int> sharing; ///< bits of the lane's number
   };
   /// The results of `op`, from what is left of its operands along the axis.
-  void bindReduced(ReduceOp op, const KeptParts &kept);
+  void bindReduced(TileReduceOp op, const KeptParts &kept);
   /// Combines the registers along the axis, each list in the order of its positions there.
   KeptParts combineRegisters(Region &region, ValueRange tiles, int axis);
   /// Combines the parts of lanes along the axis, of which the first `shared` share the elements out.
@@ -145,15 +145,15 @@ Reductions::KeptParts Reductions::combineRegisters(Region &region, ValueRange ti
   return kept;
 }
 
-void Reductions::bindReduced(ReduceOp op, const KeptParts &kept) {
+void Reductions::bindReduced(TileReduceOp op, const KeptParts &kept) {
   auto axis = int(op.getAxis());
-  const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
+  const LinearLayout &layout = layoutOf(op.getSources()[0].getType());
   std::map<Place, size_t> numbers; // in the order of `kept`
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg)
     numbers[placeOff(axis, layout, reg)] = 0;
   for (size_t next = 0; auto &[place, number] : numbers)
     number = next++;
-  for (auto [operand, result] : llvm::enumerate(op.getResult())) {
+  for (auto [operand, result] : llvm::enumerate(op.getTotals())) {
     if (!isa<RankedTensorType>(result.getType())) {
       made[result] = {kept.parts.front()[operand]};
       continue;
@@ -170,32 +170,32 @@ void Reductions::bindReduced(ReduceOp op, const KeptParts &kept) {
   }
 }
 
-void Reductions::lower(ReduceOp op) {
+void Reductions::lower(TileReduceOp op) {
   if (refuseIfDivergent())
     return;
   // One instruction does it for the whole block, and tells every thread the same. Barriers between devices rely on
   // that: there the copies of a bit that threads hold differ (transforms/BlockMeeting.cpp).
   if (analysis::isAny(op)) {
     Value some;
-    for (Value bit : of(op.getSrcs()[0]))
+    for (Value bit : of(op.getSources()[0]))
       some = some ? Value(arith::OrIOp::create(b, some, bit)) : bit;
-    made[op.getResult()[0]] = {target.barrierOr(b, some, state.options.warps)};
+    made[op.getTotals()[0]] = {target.barrierOr(b, some, state.options.warps)};
     return;
   }
   auto axis = int(op.getAxis());
-  const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
+  const LinearLayout &layout = layoutOf(op.getSources()[0].getType());
   if (!layout::bitsAlong(layout, Dim::Warp, axis).empty()) {
     refuseWithout("lower-reductions");
     return;
   }
-  if (facts.byOwner.contains(op) && op.getSrcs()[0].getDefiningOp<LoadSharedOp>()) {
+  if (facts.byOwner.contains(op) && op.getSources()[0].getDefiningOp<LoadSharedOp>()) {
     KeptParts kept;
     kept.parts = {inOwner(op->getResultTypes(),
-                          [&] { return combineRegisters(op.getCombineOp(), op.getSrcs(), axis).parts.front(); })};
+                          [&] { return combineRegisters(op.getCombine(), op.getSources(), axis).parts.front(); })};
     return bindReduced(op, kept);
   }
-  KeptParts kept = combineRegisters(op.getCombineOp(), op.getSrcs(), axis);
-  combineLanes(op.getCombineOp(), kept, lanesAlong(layout, axis),
+  KeptParts kept = combineRegisters(op.getCombine(), op.getSources(), axis);
+  combineLanes(op.getCombine(), kept, lanesAlong(layout, axis),
                size_t(lanesThatShare(layout, axis, /*staysShared=*/false)));
   unshare(kept);
   bindReduced(op, kept);
@@ -218,5 +218,5 @@ void Reductions::lower(ReduceWarpsOp op) {
 }
 
 void simt::addReductions(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Reductions, ReduceOp, ReduceWarpsOp>(patterns, state);
+  addFamily<Reductions, TileReduceOp, ReduceWarpsOp>(patterns, state);
 }

@@ -17,7 +17,7 @@ namespace {
 class Scans : public CombineCode {
 public:
   using CombineCode::CombineCode;
-  void lower(ScanOp op);
+  void lower(TileScanOp op);
   void lower(ScanWarpsOp op);
   void lower(JoinScanOp op);
 
@@ -118,19 +118,17 @@ void Scans::finishScan(Region &region, std::vector<Line> &lines, ValueRange resu
   }
 }
 
-void Scans::lower(ScanOp op) {
+void Scans::lower(TileScanOp op) {
   if (refuseIfDivergent())
     return;
   auto axis = int(op.getAxis());
-  const LinearLayout &layout = layoutOf(op.getSrcs()[0].getType());
-  if (!isScanOrdered(layout, axis))
-    return refuse("its axis is not in the order of registers, lanes and warps");
+  const LinearLayout &layout = layoutOf(op.getSources()[0].getType());
   if (!layout::bitsAlong(layout, Dim::Warp, axis).empty()) {
     refuseWithout("lower-reductions");
     return;
   }
-  std::vector<Line> lines = scanLines(op.getCombineOp(), op.getSrcs(), axis, op.getReverse());
-  finishScan(op.getCombineOp(), lines, op.getResult());
+  std::vector<Line> lines = scanLines(op.getCombine(), op.getSources(), axis, op.getReverse());
+  finishScan(op.getCombine(), lines, op.getScanned());
 }
 
 void Scans::lower(ScanWarpsOp op) {
@@ -215,5 +213,5 @@ void Scans::lower(JoinScanOp op) {
 }
 
 void simt::addScans(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Scans, ScanOp, ScanWarpsOp, JoinScanOp>(patterns, state);
+  addFamily<Scans, TileScanOp, ScanWarpsOp, JoinScanOp>(patterns, state);
 }

@@ -114,8 +114,7 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
 bool simt::isBarrier(Operation *op) {
   if (auto barrier = dyn_cast<BarrierOp>(op))
     return !barrier.getWarp();
-  StringRef name = op->getName().getStringRef();
-  return name == "gpu.barrier" || name == "ttg.barrier" || analysis::isAny(op);
+  return analysis::isAny(op);
 }
 
 std::optional<layout::LinearLayout> simt::warpOfPlaces(Operation *op, int warps) {

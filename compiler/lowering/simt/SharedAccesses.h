@@ -32,8 +32,9 @@ struct SharedAccess {
   int age = 0;    ///< of what is in flight: groups of copies that were made, or products that were begun, since
   int issued = 0; ///< of a copy: instructions of copies since, at least
   bool isOverInWarp = false; ///< a barrier of each warp came since, if not one of the block
+  int barriers = 0;          ///< of the block, since, where conditional ones make several necessary
 
-  auto key() const { return std::tuple(number, part.key(), writes, inFlight, age, issued, isOverInWarp); }
+  auto key() const { return std::tuple(number, part.key(), writes, inFlight, age, issued, isOverInWarp, barriers); }
   bool operator<(const SharedAccess &other) const { return key() < other.key(); }
 };
 /// Those of an operation, without their numbers; most have none.

@@ -16,8 +16,9 @@ using namespace heddle::triton;
 
 // A sum within one thread, which alone needs it. LLVM would combine in all threads, as late as the result is needed:
 // until then all parts would live in registers.
-static bool isReducedByOwner(ReduceOp reduce) {
-  return layout::staysInRegisters(layoutOf(reduce.getSrcs()[0].getType()), int(reduce.getAxis())) && isForOwner(reduce);
+static bool isReducedByOwner(TileReduceOp reduce) {
+  return layout::staysInRegisters(layoutOf(reduce.getSources()[0].getType()), int(reduce.getAxis())) &&
+         isForOwner(reduce);
 }
 
 // Reads of a stage are those of pipelined loops; an author who reads views has placed the reads himself. A sum that one
@@ -27,7 +28,7 @@ static bool canReadLate(LoadSharedOp op) {
     return false;
   Operation *user = *op.getTile().user_begin();
   auto dot = dyn_cast<MatrixDotOp>(user);
-  auto reduce = dyn_cast<ReduceOp>(user);
+  auto reduce = dyn_cast<TileReduceOp>(user);
   bool readsLate = dot ? op.getStage() && dot.getInstruction() : reduce && isReducedByOwner(reduce);
   if (!readsLate || user->getBlock() != op->getBlock())
     return false;
@@ -90,7 +91,7 @@ void SourceFacts::lookAt(Operation *op, const GlobalOrder &order) {
         if (order.isLoadedByOwner(load))
           byOwner.insert(op);
       })
-      .Case([&](ReduceOp reduce) {
+      .Case([&](TileReduceOp reduce) {
         if (isReducedByOwner(reduce))
           byOwner.insert(op);
       })

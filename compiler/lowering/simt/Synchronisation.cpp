@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Barriers, waits, and what a thread asks of its launch.
 #include "compiler/lowering/simt/ThreadCode.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -13,7 +12,9 @@ class Synchronisation : public ThreadCode {
 public:
   using ThreadCode::ThreadCode;
   void lower(BarrierOp op);
-  void lower(gpu::BarrierOp) { barrier(); }
+  void lower(CondBarrierOp op);
+  void lower(FenceOp op) { target.orderBy(b, op.getSem(), op.getScope()); }
+  void lower(StageOp) { refuse("run inline-stages first"); }
   void lower(AsyncCommitOp) { target.asyncCommit(b); }
   void lower(AsyncWaitOp op);
   void lower(GridDependencyWaitOp op);
@@ -22,24 +23,9 @@ public:
   void lower(GetProgramIdOp op) { made[op.getResult()] = {target.programId(b, int(op.getAxis()))}; }
   void lower(GetNumProgramsOp op) { made[op.getResult()] = {target.programCount(b, int(op.getAxis()))}; }
   void lower(WarpIdOp op) { made[op.getResult()] = {state.warp}; }
-  void barrier();
-};
-
-/// `ttg.barrier`, which stands in Triton IR and whose dialect this room does not know.
-class NamedBarrier : public ConversionPattern {
-public:
-  NamedBarrier(ThreadState &state, MLIRContext *context)
-      : ConversionPattern("ttg.barrier", /*benefit=*/2, context), state(state) {}
-  LogicalResult matchAndRewrite(Operation *op, ArrayRef<ValueRange>,
-                                ConversionPatternRewriter &rewriter) const override {
-    Synchronisation code(state, rewriter, op);
-    code.barrier();
-    code.finish(rewriter);
-    return success();
-  }
 
 private:
-  ThreadState &state;
+  void barrier();
 };
 } // namespace
 
@@ -58,6 +44,13 @@ void Synchronisation::lower(BarrierOp op) {
     barrier();
 }
 
+void Synchronisation::lower(CondBarrierOp op) {
+  if (refuseIfDivergent())
+    return;
+  if (!target.barrierIf(b, scalar(op.getCondition())))
+    refuse("this chip has no barrier for some warps of a block");
+}
+
 void Synchronisation::lower(AsyncWaitOp op) {
   if (target.hasAsyncCopies())
     target.asyncWait(b, int64_t(op.getPending()));
@@ -74,8 +67,7 @@ void Synchronisation::lower(GridDependencyWaitOp op) {
 }
 
 void simt::addSynchronisation(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Synchronisation, BarrierOp, gpu::BarrierOp, AsyncCommitOp, AsyncWaitOp, GridDependencyWaitOp,
-            GridDependencyLaunchDependentsOp, LLVM::AssumeOp, GetProgramIdOp, GetNumProgramsOp, WarpIdOp>(patterns,
-                                                                                                          state);
-  patterns.add(std::make_unique<NamedBarrier>(state, patterns.getContext()));
+  addFamily<Synchronisation, BarrierOp, CondBarrierOp, FenceOp, StageOp, AsyncCommitOp, AsyncWaitOp,
+            GridDependencyWaitOp, GridDependencyLaunchDependentsOp, LLVM::AssumeOp, GetProgramIdOp, GetNumProgramsOp,
+            WarpIdOp>(patterns, state);
 }

@@ -416,8 +416,8 @@ static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const Dens
           all += int64_t(llvm::alignTo(uint64_t(tileBytes(operand.tile)), 1024));
       }
       operandBytes = std::max(operandBytes, all);
-    } else if (isa<ReduceOp, ScanOp, GatherOp, HistogramOp, GlobalUpdateOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp>(
-                   op) ||
+    } else if (isa<TileReduceOp, TileScanOp, TileGatherOp, TileHistogramOp, GlobalUpdateOp, GlobalSwapOp,
+                   GlobalAtomicLoadOp, GlobalWaitOp>(op) ||
                (isa<MatrixDotOp>(op) && !cast<MatrixDotOp>(op).getInstruction())) {
       int64_t all = 0;
       for (Value operand : op->getOperands())

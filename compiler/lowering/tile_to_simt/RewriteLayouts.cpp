@@ -114,7 +114,7 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
 // When every tile has its layout.
 void LayoutAssigner::replaceOperations() {
   function.walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp, AtomicRMWOp>(op)) {
+    if (isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(op)) {
       auto known = widths.find(op);
       replaceAccess(op, known != widths.end() ? known->second : singleElements(op->getOperand(0).getType()));
     } else if (auto dot = dyn_cast<DotOp>(op)) {
@@ -126,6 +126,8 @@ void LayoutAssigner::replaceOperations() {
       dot.erase();
     } else if (auto dot = dyn_cast<DotScaledOp>(op)) {
       replaceScaledDot(dot);
+    } else {
+      replaceExchange(op);
     }
   });
 }

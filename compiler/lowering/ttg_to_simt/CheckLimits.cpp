@@ -43,50 +43,20 @@ FailureOr<std::optional<TtgModule>> simt::describeTtgModule(ModuleOp module) {
 
 LogicalResult simt::refuseUnsupported(ModuleOp module) {
   WalkResult result = module.walk([&](Operation *op) {
-    StringRef why =
-        llvm::TypeSwitch<Operation *, StringRef>(op)
-            .Case([](scf::ExecuteRegionOp stage) {
-              return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
-            })
-            .Case<amdg::ScaledDowncastFp4Op, amdg::ScaledDowncastFp8Op, amdg::LocalLoadPackedTransposedOp>(
-                [](auto) { return "conversions to packed and scaled elements are not compiled yet"; })
-            .Case([](ttg::InlineAsmOp) {
-              return "assembly of AMD's chips is not compiled: write it with operations of Gluon";
-            })
-            .Case([](amdg::CondBarrierOp) {
-              return "a barrier that some warps skip shifts all their later barriers, also those that the compiler "
-                     "inserts: give the text before `convert-warp-pipeline`, with its stages";
-            })
-            .Default([](Operation *) { return ""; });
+    StringRef why = llvm::TypeSwitch<Operation *, StringRef>(op)
+                        .Case([](scf::ExecuteRegionOp stage) {
+                          return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
+                        })
+                        .Case<amdg::ScaledDowncastFp4Op, amdg::ScaledDowncastFp8Op, amdg::LocalLoadPackedTransposedOp>(
+                            [](auto) { return "conversions to packed and scaled elements are not compiled yet"; })
+                        .Case([](ttg::InlineAsmOp) {
+                          return "assembly of AMD's chips is not compiled: write it with operations of Gluon";
+                        })
+                        .Default([](Operation *) { return ""; });
     if (why.empty())
       return WalkResult::advance();
     op->emitOpError() << "in TTGIR: " << why;
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
-}
-
-void simt::inlineStages(ModuleOp module) {
-  SmallVector<Operation *> marks;
-  bool hasStages = false;
-  auto warn = [&](Operation *op) {
-    if (!std::exchange(hasStages, true))
-      op->emitWarning() << "pipeline stages are executed one after the other: warp pipelines are not compiled yet";
-  };
-  module.walk([&](Operation *op) {
-    if (isa<scf::ExecuteRegionOp, heddle::triton::rocdl::SchedBarrierOp>(op))
-      marks.push_back(op);
-  });
-  for (Operation *op : marks) {
-    if (auto stage = dyn_cast<scf::ExecuteRegionOp>(op)) {
-      warn(op);
-      Block &body = stage.getRegion().front();
-      op->replaceAllUsesWith(body.getTerminator()->getOperands());
-      body.getTerminator()->erase();
-      op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());
-    } else if (op->hasAttr("triton.warp_pipeline.border")) {
-      warn(op);
-    }
-    op->erase();
-  }
 }

@@ -55,19 +55,19 @@ public:
           for (Value result : op->getResults())
             setResult(result, half);
         })
-        .Case([&](ReduceOp reduce) {
-          LinearLayout layout = layoutOf(reduce.getSrcs()[0].getType());
+        .Case([&](TileReduceOp reduce) {
+          LinearLayout layout = layoutOf(reduce.getSources()[0].getType());
           for (OpOperand &operand : op->getOpOperands())
             setOperand(operand, layout);
           for (Value result : op->getResults())
             if (isa<RankedTensorType>(result.getType()))
               setResult(result, layout::slice(layout, int(reduce.getAxis())));
         })
-        .Case([&](ScanOp scan) {
-          LinearLayout layout = layoutOf(scan.getSrcs()[0].getType());
+        .Case([&](TileScanOp scan) {
+          LinearLayout layout = layoutOf(scan.getSources()[0].getType());
           auto axis = int(scan.getAxis());
           if (!layout::isScanOrdered(layout, axis))
-            layout = layout::blockedAlong(shapeOf(scan.getSrcs()[0]), axis, target.lanesPerWarp(), warps);
+            layout = layout::blockedAlong(shapeOf(scan.getSources()[0]), axis, target.lanesPerWarp(), warps);
           setAll(op, layout);
         })
         .Case([&](MapElementwiseOp map) {

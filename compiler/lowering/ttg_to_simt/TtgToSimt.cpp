@@ -8,7 +8,6 @@
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
 #include "compiler/lowering/ttg_to_simt/ScaledOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -39,7 +38,7 @@ public:
       if (failed(convert(op)))
         return failure();
     fitLayouts(function, target, int(threads.warps));
-    return success();
+    return makeStages(function);
   }
 
 private:
@@ -209,11 +208,10 @@ private:
         .Case([&](ttg::AsyncCopyOp from) { return convertCopy(from, b); })
         .Case<ttg::MemDescTransOp, ttg::MemDescReshapeOp, ttg::MemDescReinterpretOp>(
             [&](auto) { return replace(op, ViewOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0))); })
-        .Case([&](ttg::BarrierOp) {
-          gpu::BarrierOp::create(b, loc);
+        .Case([&](amdg::CondBarrierOp from) {
+          CondBarrierOp::create(b, loc, from.getPred());
           return erase(op);
         })
-        .Case([&](heddle::triton::rocdl::SchedBarrierOp) { return erase(op); })
         .Case([&](amdg::BufferLoadOp from) { return convertBufferLoad(from, b); })
         .Case([&](amdg::BufferStoreOp from) { return convertBufferStore(from, b); })
         .Case([&](amdg::BufferAtomicRMWOp from) {
@@ -223,11 +221,13 @@ private:
           return replace(op, update.getResult());
         })
         .Case([&](amdg::BufferAtomicCASOp from) {
-          auto swap = tt::AtomicCASOp::create(b, loc, from.getType(), pointers(b, from.getPtr(), from.getOffsets()),
-                                              from.getCmp(), from.getVal(), from.getSem(), from.getScope());
-          return replace(op, swap);
+          Value places = pointers(b, from.getPtr(), from.getOffsets());
+          auto swap = GlobalSwapOp::create(b, loc, from.getType(), places, from.getCmp(), from.getVal(), Value(),
+                                           from.getSem(), from.getScope());
+          return replace(op, swap.getResult());
         })
-        .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp>([&](auto) {
+        .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::AtomicLoadOp, tt::AtomicStoreOp,
+              tt::AtomicPollOp>([&](auto) {
           auto known = widths.find(op);
           replaceAccess(op, known != widths.end() ? known->second : singleElements(op->getOperand(0).getType()));
           return success();
@@ -236,7 +236,10 @@ private:
         .Case([&](tt::DotScaledOp dot) { return convertScaledDot(dot, scaledResults.lookup(op), target); })
         .Case<ttg::Fp4ToFpOp, amdg::ScaledUpcastFp4Op, amdg::ScaledUpcastFp8Op>(
             [&](auto upcast) { return convertUpcast(upcast); })
-        .Default([](Operation *) { return success(); });
+        .Default([](Operation *other) {
+          replaceExchange(other);
+          return success();
+        });
   }
 
   static LogicalResult replace(Operation *op, Value by) {
@@ -377,7 +380,7 @@ private:
 } // namespace
 
 LogicalResult simt::convertTtgToSimt(ModuleOp module, const GpuTarget &target, const TtgModule &about) {
-  module.getContext()->loadDialect<SimtDialect, gpu::GPUDialect>();
+  module.getContext()->loadDialect<SimtDialect>();
   int count = 0;
   tt::FuncOp function = tt::findKernel(module, count);
   if (!function)

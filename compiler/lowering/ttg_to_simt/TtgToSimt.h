@@ -18,9 +18,12 @@ mlir::FailureOr<std::optional<TtgModule>> describeTtgModule(mlir::ModuleOp modul
 
 /// An error, at its location, for the first operation that has no way to a GPU yet.
 mlir::LogicalResult refuseUnsupported(mlir::ModuleOp module);
-/// Puts pipeline stages, which are regions of their own, where they stand, and removes scheduling borders. Nothing has
-/// been refused.
-void inlineStages(mlir::ModuleOp module);
+/// Puts pipeline stages, which are regions of their own, where they stand, with a border at the end of each, and
+/// removes other scheduling borders. Nothing has been refused.
+void borderStages(mlir::ModuleOp module);
+/// Makes `simt.stage` of what stands between the borders of each loop, and of each function outside its loops. An error
+/// where that is a single stage.
+mlir::LogicalResult makeStages(triton::FuncOp function);
 /// Gives a layout to every tile of `#gluon.auto_encoding` or `#gluon.coalesced_encoding`. Calls have been inlined.
 mlir::LogicalResult resolveLayouts(mlir::ModuleOp module, const TtgModule &about);
 /// Replaces the types and operations of `ttg` and `amdg`.

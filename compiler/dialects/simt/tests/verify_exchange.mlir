@@ -45,7 +45,7 @@ tt.func @s47(%x: tensor<16xf32, #line>) {
   // expected-error @+1 {{'simt.reduce_warps' op combines 1 tiles along axis 1 of 'tensor<16xf32,}}
   %sum = "simt.reduce_warps"(%x) <{axis = 1 : i64}> ({
   ^bb0(%a: f32, %b: f32):
-    tt.reduce.return %a : f32
+    simt.yield %a : f32
   }) : (tensor<16xf32, #line>) -> tensor<2xf32, #warps>
   tt.return
 }
@@ -53,10 +53,10 @@ tt.func @s47(%x: tensor<16xf32, #line>) {
 #line = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [[8]], shape = [16]>
 #warps = #simt.linear<register = [], lane = [[0], [0]], warp = [[1]], shape = [2]>
 tt.func @s48(%x: tensor<16xf32, #line>) {
-  // expected-error @+1 {{'simt.reduce_warps' op has a region that does not make 1 elements of twice as many, and end by 'tt.reduce.return'}}
+  // expected-error @+1 {{'simt.reduce_warps' op has a region that does not make 1 elements of twice as many, and end by 'simt.yield'}}
   %sum = "simt.reduce_warps"(%x) <{axis = 0 : i64}> ({
   ^bb0(%a: f32, %b: f32):
-    tt.scan.return %a : f32
+    tt.return
   }) : (tensor<16xf32, #line>) -> tensor<2xf32, #warps>
   tt.return
 }
@@ -67,7 +67,7 @@ tt.func @s49(%x: tensor<16xf32, #line>) {
   // expected-error @+1 {{'simt.reduce_warps' op leaves another layout where its warps leave}}
   %sum = "simt.reduce_warps"(%x) <{axis = 0 : i64}> ({
   ^bb0(%a: f32, %b: f32):
-    tt.reduce.return %a : f32
+    simt.yield %a : f32
   }) : (tensor<16xf32, #line>) -> tensor<2xf32, #lanes>
   tt.return
 }
@@ -78,7 +78,7 @@ tt.func @s50(%x: tensor<16xf32, #mixed>) {
   // expected-error @+1 {{whose elements do not count registers first, then lanes, then warps along axis 0}}
   %scanned, %totals = "simt.scan_warps"(%x) <{axis = 0 : i64, resultSegmentSizes = array<i32: 1, 0, 1>}> ({
   ^bb0(%a: f32, %b: f32):
-    tt.scan.return %a : f32
+    simt.yield %a : f32
   }) : (tensor<16xf32, #mixed>) -> (tensor<16xf32, #mixed>, tensor<2xf32, #warps>)
   tt.return
 }
@@ -89,7 +89,7 @@ tt.func @s51(%x: tensor<16xf32, #line>) {
   // expected-error @+1 {{'simt.scan_warps' op leaves other layouts than the scan of 'tensor<16xf32,}}
   %scanned, %totals = "simt.scan_warps"(%x) <{axis = 0 : i64, resultSegmentSizes = array<i32: 1, 0, 1>}> ({
   ^bb0(%a: f32, %b: f32):
-    tt.scan.return %a : f32
+    simt.yield %a : f32
   }) : (tensor<16xf32, #line>) -> (tensor<16xf32, #line>, tensor<2xf32, #warps>)
   tt.return
 }
@@ -101,7 +101,7 @@ tt.func @s52(%x: tensor<16xf32, #line>, %before: tensor<8xf32, #threads>, %total
   // expected-error @+1 {{'simt.join_scan' op joins other layouts than the scan of 'tensor<16xf32,}}
   %scan = "simt.join_scan"(%x, %before, %totals) <{axis = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1>}> ({
   ^bb0(%a: f32, %b: f32):
-    tt.scan.return %a : f32
+    simt.yield %a : f32
   }) : (tensor<16xf32, #line>, tensor<8xf32, #threads>, tensor<2xf32, #warps>) -> tensor<16xf32, #line>
   tt.return
 }

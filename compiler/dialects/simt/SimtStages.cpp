@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rules of pipeline stages.
+#include "compiler/dialects/simt/Simt.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+void StageOp::getSuccessorRegions(RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &regions) {
+  if (point.isParent())
+    regions.push_back(RegionSuccessor(&getBody()));
+  else
+    regions.push_back(RegionSuccessor(getOperation(), getResults()));
+}
+
+/// Whether threads wait there, for each other or for copies and matmuls in flight.
+static bool waits(Operation *op) {
+  return isa<BarrierOp, CondBarrierOp, AsyncWaitOp, DotWaitOp, GlobalWaitOp>(op);
+}
+
+LogicalResult StageOp::verify() {
+  // Rule S66: hardware has four priorities.
+  if (getPriority() && (int64_t(*getPriority()) < 0 || *getPriority() > 3))
+    return emitOpError() << "has priority " << int64_t(*getPriority()) << ": it is 0, 1, 2 or 3";
+  // Rule S67: what the region yields is what the stage leaves.
+  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  if (yield.getValues().getTypes() != getResults().getTypes())
+    return emitOpError() << "leaves " << getResults().getTypes() << " and yields " << yield.getValues().getTypes();
+  WalkResult result = getBody().walk([&](Operation *op) {
+    // Rule S68: waits and barriers stand between stages, where the other group has one too.
+    if (waits(op))
+      return op->emitOpError() << "waits in stage '" << getLabel() << "': it stands between two stages",
+             WalkResult::interrupt();
+    // Rule S69: a stage has no loop and no stage in it.
+    if (isa<LoopLikeOpInterface, StageOp>(op))
+      return op->emitOpError() << "stands in stage '" << getLabel() << "': a stage has no loop and no stage in it",
+             WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

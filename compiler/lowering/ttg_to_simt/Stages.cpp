@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Stages of warp pipelines. Gluon's own text has a border after each stage, the text after Triton's passes a region for
+// each; both become borders, which layouts are resolved around, and then regions of `simt`. Waits and barriers next to
+// a border stand between stages.
+#include "compiler/dialects/simt/Simt.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
+#include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using heddle::triton::rocdl::SchedBarrierOp;
+
+// As Triton spells them.
+static constexpr llvm::StringLiteral borderName = "triton.warp_pipeline.border",
+                                     stageName = "triton.warp_pipeline.stage",
+                                     priorityName = "triton.warp_pipeline.priority";
+
+void simt::borderStages(ModuleOp module) {
+  module.getContext()->loadDialect<triton::rocdl::RocdlTextDialect>();
+  SmallVector<Operation *> found;
+  module.walk([&](Operation *op) {
+    if (isa<scf::ExecuteRegionOp, SchedBarrierOp>(op))
+      found.push_back(op);
+  });
+  for (Operation *op : found) {
+    auto region = dyn_cast<scf::ExecuteRegionOp>(op);
+    if (!region && op->hasAttr(borderName))
+      continue;
+    if (region) {
+      if (Attribute label = op->getAttr(stageName)) {
+        OpBuilder b(op->getContext());
+        b.setInsertionPointAfter(op);
+        auto border = SchedBarrierOp::create(b, op->getLoc(), "none");
+        border->setAttr(borderName, label);
+        if (Attribute priority = op->getAttr(priorityName))
+          border->setAttr(priorityName, priority);
+      }
+      Block &body = region.getRegion().front();
+      op->replaceAllUsesWith(body.getTerminator()->getOperands());
+      body.getTerminator()->erase();
+      op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());
+    }
+    op->erase();
+  }
+}
+
+namespace {
+
+bool isBetweenStages(Operation *op) {
+  return isa<BarrierOp, CondBarrierOp, AsyncWaitOp, DotWaitOp, GlobalWaitOp>(op);
+}
+
+/// Numbers and views, which may stand between stages as well.
+bool isScalarWork(Operation *op) {
+  return isPure(op) && op->getNumRegions() == 0 &&
+         llvm::none_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+}
+
+using Operations = SmallVector<Operation *>;
+
+/// The operations of a stage, from those between two borders.
+Operations trim(ArrayRef<Operation *> all) {
+  auto dropSide = [](ArrayRef<Operation *> ops, bool fromEnd) {
+    size_t count = 0, dropped = 0;
+    for (; count < ops.size(); ++count) {
+      Operation *op = fromEnd ? ops[ops.size() - 1 - count] : ops[count];
+      if (isBetweenStages(op))
+        dropped = count + 1;
+      else if (!isScalarWork(op))
+        break;
+    }
+    return fromEnd ? ops.drop_back(dropped) : ops.drop_front(dropped);
+  };
+  all = dropSide(dropSide(all, /*fromEnd=*/false), /*fromEnd=*/true);
+  return Operations(all);
+}
+
+class StageMaker {
+public:
+  explicit StageMaker(Block &block) : block(block) {}
+  LogicalResult run();
+
+private:
+  void makeStage(Operations ops, Operation *border);
+  Operations takeScalarsUsedOutside(Operations &ops);
+
+  Block &block;
+};
+
+} // namespace
+
+/// Scalars that later stages need too are computed before the stage, where their operands allow.
+Operations StageMaker::takeScalarsUsedOutside(Operations &ops) {
+  llvm::SetVector<Operation *> inside(ops.begin(), ops.end()), taken;
+  auto isUsedOutside = [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      Operation *here = block.findAncestorOpInBlock(*user);
+      return !here || !inside.contains(here) || taken.contains(here);
+    });
+  };
+  for (Operation *op : llvm::reverse(ops))
+    if (isScalarWork(op) && isUsedOutside(op))
+      taken.insert(op);
+  Operations outside;
+  llvm::SetVector<Operation *> made;
+  for (Operation *op : ops) { // those of which all operands are there
+    bool isThere = llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *from = operand.getDefiningOp();
+      return !from || !inside.contains(from) || made.contains(from);
+    });
+    if (taken.contains(op) && isThere) {
+      made.insert(op);
+      outside.push_back(op);
+    }
+  }
+  llvm::erase_if(ops, [&](Operation *op) { return made.contains(op); });
+  return outside;
+}
+
+void StageMaker::makeStage(Operations ops, Operation *border) {
+  Operation *place = ops.empty() ? border : ops.front();
+  for (Operation *op : takeScalarsUsedOutside(ops))
+    op->moveBefore(place);
+  llvm::SetVector<Operation *> inside(ops.begin(), ops.end());
+  auto isOutside = [&](OpOperand &use) {
+    Operation *here = block.findAncestorOpInBlock(*use.getOwner());
+    return !here || !inside.contains(here);
+  };
+  SmallVector<Value> left;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUses(), isOutside))
+        left.push_back(result);
+  OpBuilder b(border);
+  auto label = border->getAttrOfType<StringAttr>(borderName);
+  auto priority = border->getAttrOfType<IntegerAttr>(priorityName);
+  auto stage =
+      StageOp::create(b, border->getLoc(), TypeRange(ValueRange(left)), label ? label : b.getStringAttr("last_cluster"),
+                      priority ? b.getI64IntegerAttr(priority.getInt()) : IntegerAttr());
+  Block &body = stage.getBody().emplaceBlock();
+  for (auto [value, result] : llvm::zip(left, stage.getResults()))
+    value.replaceUsesWithIf(result, isOutside);
+  for (Operation *op : ops)
+    op->moveBefore(&body, body.end());
+  b.setInsertionPointToEnd(&body);
+  YieldOp::create(b, border->getLoc(), left);
+}
+
+LogicalResult StageMaker::run() {
+  bool isLoop = isa<scf::ForOp>(block.getParentOp());
+  Operations open, borders;
+  std::vector<std::pair<Operations, Operation *>> pieces;
+  for (Operation &op : block) {
+    if (isa<SchedBarrierOp>(op)) {
+      borders.push_back(&op);
+      pieces.push_back({trim(open), &op});
+      open.clear();
+    } else if (&op == block.getTerminator()) {
+      Operations last = trim(open);
+      if (isLoop && !llvm::all_of(last, isScalarWork))
+        pieces.push_back({last, &op});
+    } else if (!isLoop && pieces.empty() && (isBetweenStages(&op) || isa<LoopLikeOpInterface>(op))) {
+      open.clear(); // what comes before a flat pipeline
+    } else {
+      open.push_back(&op);
+    }
+  }
+  if (pieces.size() < 2)
+    return borders.front()->emitError() << "the border of the only stage of a pipeline: there are two or more stages";
+  for (auto &[ops, border] : pieces)
+    makeStage(ops, border);
+  for (Operation *border : borders)
+    border->erase();
+  return success();
+}
+
+LogicalResult simt::makeStages(triton::FuncOp function) {
+  llvm::SetVector<Block *> blocks;
+  function.walk([&](SchedBarrierOp border) { blocks.insert(border->getBlock()); });
+  for (Block *block : blocks)
+    if (isa<scf::ForOp, triton::FuncOp>(block->getParentOp()) && failed(StageMaker(*block).run()))
+      return failure();
+  SmallVector<SchedBarrierOp> ignored; // of a branch, where no pipeline is
+  function.walk([&](SchedBarrierOp border) { ignored.push_back(border); });
+  for (SchedBarrierOp border : ignored)
+    border.erase();
+  return success();
+}
