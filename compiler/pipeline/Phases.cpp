@@ -188,7 +188,8 @@ LogicalResult countWaits(Compilation &compilation) {
 }
 
 LogicalResult pipelineLoops(Compilation &compilation) {
-  return simt::pipelineLoops(*compilation.module, *compilation.gpuTarget, compilation.options.stages);
+  return simt::pipelineLoops(*compilation.module,
+                             {*compilation.gpuTarget, compilation.options.warps, compilation.options.stages});
 }
 
 LogicalResult shareOperands(Compilation &compilation) {

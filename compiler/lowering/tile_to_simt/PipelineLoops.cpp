@@ -3,15 +3,20 @@
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/layout/MatrixLoad.h"
-#include "compiler/layout/Swizzle.h"
+#include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -42,6 +47,11 @@ public:
 
   void findCopies();
   MutableArrayRef<Copy> getCopies() { return copies; }
+  /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
+  int64_t ringBytes(int64_t mostBytes) const {
+    int64_t fitting = std::min(stages, mostBytes / stageBytes());
+    return fitting < 2 ? 0 : fitting * stageBytes();
+  }
   /// With rings of at most so many bytes.
   void rewrite(int64_t mostBytes);
 
@@ -180,9 +190,7 @@ void LoopPipeliner::findCopies() {
 }
 
 void LoopPipeliner::rewrite(int64_t mostBytes) {
-  if (copies.empty())
-    return;
-  stages = std::min(stages, mostBytes / stageBytes());
+  stages = ringBytes(mostBytes) / stageBytes();
   if (stages < 2)
     return;
   if ((open = findOpenProduct()))
@@ -362,96 +370,73 @@ void LoopPipeliner::readShared(Copy &copy, Value stage) {
 
 //===-- The function ---------------------------------------------------------------------------------------------===//
 
-// Behind the last loop the rings' memory is free for others, unless a product there has its operands in rings too.
-static Operation *lastLoop(FuncOp function, ArrayRef<scf::ForOp> loops) {
-  Operation *last = nullptr;
-  auto groups = function.walk([&](MatrixDotOp dot) {
-    bool isOutside = dot.getWarpGroups() && !llvm::is_contained(loops, dot->getParentOp());
-    return isOutside ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  if (groups.wasInterrupted())
-    return nullptr;
-  for (scf::ForOp loop : loops) {
-    if (loop->getParentOp() != function || !function.getBody().hasOneBlock())
-      return nullptr;
-    if (!last || last->isBeforeInBlock(loop))
-      last = loop;
-  }
-  return last;
-}
-
-// At most what the kernel exchanges through shared memory at once while there are rings, and what products of groups of
-// warps keep there besides.
-static int64_t scratchBytes(FuncOp function, const GpuTarget &target, const DenseMap<Operation *, SharedType> &copied,
-                            Operation *last) {
-  int64_t bytes = 0, operandBytes = 0;
-  auto tileBytes = [](Value value) -> int64_t {
-    auto tile = dyn_cast<RankedTensorType>(value.getType());
-    if (!tile)
-      return 16;
-    Type element = tile.getElementType();
-    return tile.getNumElements() * memoryBits(element) / 8;
-  };
-  function.walk([&](Operation *op) {
-    if (Operation *here = last ? last->getBlock()->findAncestorOpInBlock(*op) : nullptr;
-        here && last->isBeforeInBlock(here))
+static std::vector<LoopPipeliner> findPipelines(FuncOp function, int stages) {
+  std::vector<LoopPipeliner> pipeliners;
+  function.walk([&](scf::ForOp loop) {
+    bool innermost =
+        !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (!innermost)
       return;
-    if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
-      Operation *source = convert.getSrc().getDefiningOp();
-      if (auto trans = dyn_cast_or_null<TransOp>(source))
-        source = trans.getSrc().getDefiningOp();
-      if (source && copied.contains(source))
-        return; // will read a ring
-      int64_t elementBytes = tileBytes(convert.getSrc()) / cast<RankedTensorType>(convert.getType()).getNumElements();
-      layout::ScratchLayout scratch =
-          layout::chooseScratch(layoutOf(convert.getSrc().getType()), layoutOf(convert.getType()),
-                                int(8 * elementBytes), target.sharedMemoryBanks());
-      bytes = std::max(bytes, scratch.offsets() * elementBytes);
-    } else if (auto dot = dyn_cast<MatrixDotOp>(op); dot && dot.getWarpGroups()) {
-      int64_t all = 0;
-      for (int number : {0, 1}) {
-        OperandTile operand = operandTile(dot, number);
-        auto ring = copied.find(operand.tile.getDefiningOp());
-        if (ring == copied.end() || !groupsReadRing(ring->second, operand.axisK))
-          all += int64_t(llvm::alignTo(uint64_t(tileBytes(operand.tile)), 1024));
-      }
-      operandBytes = std::max(operandBytes, all);
-    } else if (isa<TileReduceOp, TileScanOp, TileGatherOp, TileHistogramOp, GlobalUpdateOp, GlobalSwapOp,
-                   GlobalAtomicLoadOp, GlobalWaitOp>(op) ||
-               (isa<MatrixDotOp>(op) && !cast<MatrixDotOp>(op).getInstruction())) {
-      int64_t all = 0;
-      for (Value operand : op->getOperands())
-        all += tileBytes(operand) + 16;
-      bytes = std::max(bytes, all);
-    }
+    LoopPipeliner pipeliner(loop, stages);
+    pipeliner.findCopies();
+    if (!pipeliner.getCopies().empty())
+      pipeliners.push_back(pipeliner);
   });
-  return bytes + operandBytes;
+  return pipeliners;
 }
 
-LogicalResult simt::pipelineLoops(ModuleOp module, const GpuTarget &target, int stages) {
-  if (!target.hasAsyncCopies())
+// As simplify-pipelines does.
+static void simplify(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  DominanceInfo dominance(module);
+  eliminateCommonSubExpressions(rewriter, dominance, module);
+  module.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
+}
+
+// Tried on a copy, with rings of at most so many bytes: how many matmuls, or parts of them, have their operands in
+// scratch memory; nothing where not everything finds its place in shared memory.
+static std::optional<int64_t> tryRings(ModuleOp module, const PipelineTarget &to, int64_t ringBytes) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
+  int count = 0;
+  for (LoopPipeliner &pipeliner : findPipelines(findKernel(*copy, count), to.stages))
+    pipeliner.rewrite(ringBytes);
+  if (failed(shareOperands(*copy)))
+    return std::nullopt;
+  simplify(*copy);
+  lowerConversions(*copy, to.target);
+  lowerReductions(*copy, {to.target.lanesPerWarp(), to.warps});
+  if (failed(lowerExchanges(*copy, to.target, to.warps)) || failed(placeSharedMemory(*copy, to.target, to.warps)))
+    return std::nullopt;
+  int64_t parts = 0;
+  copy->walk([&](DotScratchOp) { ++parts; });
+  return parts;
+}
+
+// Matmuls whose operands go through scratch memory are not cut into more parts for the sake of rings.
+static bool fits(ModuleOp module, const PipelineTarget &to, int64_t ringBytes) {
+  std::optional<int64_t> parts = tryRings(module, to, ringBytes);
+  return parts && (*parts == 0 || *parts <= tryRings(module, to, 0).value_or(0));
+}
+
+LogicalResult simt::pipelineLoops(ModuleOp module, const PipelineTarget &to) {
+  if (!to.target.hasAsyncCopies())
     return success();
   int count = 0;
   FuncOp function = findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
-  std::vector<LoopPipeliner> pipeliners;
-  function.walk([&](scf::ForOp loop) {
-    bool innermost =
-        !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (innermost)
-      pipeliners.emplace_back(loop, stages).findCopies();
-  });
-  DenseMap<Operation *, SharedType> copied;
-  SmallVector<scf::ForOp> loops;
-  for (LoopPipeliner &pipeliner : pipeliners)
-    for (Copy &copy : pipeliner.getCopies()) {
-      copied[copy.load] = copy.ringType(1);
-      loops.push_back(copy.load->getParentOfType<scf::ForOp>());
-    }
+  std::vector<LoopPipeliner> pipeliners = findPipelines(function, to.stages);
   // Loops come one after the other, and their rings share memory.
-  int64_t bytes =
-      (target.sharedMemoryBytes() - scratchBytes(function, target, copied, lastLoop(function, loops))) / 1024 * 1024;
+  int64_t bytes = to.target.sharedMemoryBytes();
+  auto largestRing = [&] {
+    int64_t largest = 0;
+    for (LoopPipeliner &pipeliner : pipeliners)
+      largest = std::max(largest, pipeliner.ringBytes(bytes));
+    return largest;
+  };
+  for (bytes = largestRing(); bytes && !fits(module, to, bytes); bytes = largestRing())
+    --bytes; // a stage less for the largest
   for (LoopPipeliner &pipeliner : pipeliners)
     pipeliner.rewrite(bytes);
   return success();

@@ -16,8 +16,15 @@ namespace heddle::simt {
 
 class GpuTarget;
 
-/// Works on the one public tt.func of `module`. A loop's attribute `tt.num_stages` goes before `stages`; with fewer
-/// than 2 it stays as it is. Stages that shared memory has no room for are left out.
-mlir::LogicalResult pipelineLoops(mlir::ModuleOp module, const GpuTarget &target, int stages);
+struct PipelineTarget {
+  const GpuTarget &target;
+  int warps;  ///< of a block
+  int stages; ///< tiles of a ring, where a loop does not say `tt.num_stages`
+};
+
+/// Works on the one public tt.func of `module`. A loop with fewer than 2 stages stays as it is. Stages that shared
+/// memory has no room for, beside what the passes after this one put there, are left out: these passes are tried on a
+/// copy.
+mlir::LogicalResult pipelineLoops(mlir::ModuleOp module, const PipelineTarget &to);
 
 } // namespace heddle::simt
