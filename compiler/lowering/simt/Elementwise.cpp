@@ -18,7 +18,10 @@ Value ElementCode::cloneOn(ValueRange operands, Type result) {
 }
 
 void ElementCode::lower(Operation *) {
-  if (op->getNumRegions() || op->getNumResults() != 1)
+  auto fits = [&](Value operand) {
+    return !isa<RankedTensorType>(operand.getType()) || of(operand).size() == threadTypes(op->getResultTypes()).size();
+  };
+  if (op->getNumRegions() || op->getNumResults() != 1 || !llvm::all_of(op->getOperands(), fits))
     return refuse("");
   Values &results = made[op->getResult(0)];
   auto select = dyn_cast<arith::SelectOp>(op);

@@ -99,10 +99,11 @@ void Frame::make() {
 //===-- The conversion -------------------------------------------------------------------------------------------===//
 
 static void addPatterns(RewritePatternSet &patterns, ThreadState &state) {
-  for (auto add : {addAssembly,    addAtomics,      addBuffers,       addCalls,        addControlFlow,
-                   addConversions, addDirectCopies, addElementwise,   addGlobalMemory, addGroupMatmuls,
-                   addMaps,        addMatmuls,      addPolls,         addReductions,   addReports,
-                   addScans,       addShapes,       addSharedIndexed, addSharedTiles,  addSynchronisation})
+  for (auto add :
+       {addAssembly,      addAtomics,     addBuffers,        addCalls,         addControlFlow, addConversions,
+        addDirectCopies,  addElementwise, addGlobalMemory,   addGroupMatmuls,  addMaps,        addMatmuls,
+        addPolls,         addReductions,  addReports,        addScaledMatmuls, addScans,       addShapes,
+        addSharedIndexed, addSharedTiles, addSynchronisation})
     add(patterns, state);
 }
 
