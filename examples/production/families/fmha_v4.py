@@ -110,7 +110,8 @@ def values_of(case, random):
         head, scale = scale.size // (b * heads), Slack(scale, 1024)  # the scales of two tiles more are loaded
     else:
         scale = random.uniform(0.5, 1.5, (b, heads, HEAD) if case.v_scale == "channels" else 1).astype(np.float32)
-        v, strides, head = v * scale.astype(np.float64)[:, None] if scale.ndim == 3 else v * np.float64(scale[0]), dense(vb), HEAD * 4
+        v = v * (scale[:, None] if scale.ndim == 3 else scale).astype(np.float64)
+        strides, head = dense(vb), HEAD * 4
     arguments = {48: vb, 544: scale, **dict(zip((336, 352, 368), strides))}
     if case.v_scale != "tensor":
         arguments.update({624: heads * head, 640: head})

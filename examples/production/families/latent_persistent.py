@@ -54,6 +54,8 @@ def launch(chip, kind, lengths, queries=1, arguments_end=384):
 
 def kernels():
     fp8, bf16 = "a8w8_qh16_qseqlen1_gqaratio16_ps", "a16w16_qh16_m16x4_n16x1_coex0_mask1_ps"
+    turns = {"schedule": "round-robin", "note": EARLY}
     return [Kernel("mla-persistent", name, chip, f"{chip}/mla/mla_{name}.co", lambda chip=chip, case=case: launch(chip, *case),
-                   REASON, schedule="round-robin" if name == fp8 else "", note=EARLY if name == fp8 else "") for chip in ("gfx942", "gfx950")
-            for name, *case in ((fp8, "fp8", [200, 70], 1, 288 if chip == "gfx942" else 384), (bf16, "bf16", [100, 50], 4, 256))]
+                   REASON, **(turns if name == fp8 else {}))
+            for chip, end in (("gfx942", 288), ("gfx950", 384))
+            for name, *case in ((fp8, "fp8", [200, 70], 1, end), (bf16, "bf16", [100, 50], 4, 256))]

@@ -55,4 +55,5 @@ def launch(causal, lengths):
 def kernels():
     name = "mla_pfl_qh192_vh128_m32x8_n128x1_causal"
     return [Kernel("mla-persistent", f"{name}{causal}_ps", "gfx950", f"gfx950/mla/{name}{causal}.co",
-                   lambda causal=causal: launch(causal, (200, 60)), REASON, schedule="round-robin", note=EARLY) for causal in (0, 1)]
+                   lambda causal=causal: launch(causal, (200, 60)), REASON, schedule="round-robin", note=EARLY)
+            for causal in (0, 1)]

@@ -86,7 +86,8 @@ def m128_kernel(sizes, split=1):
         return Kernel("gemm_a8w8", "m128_noSplitK", "gfx942", "gfx942/gemm_a8w8_m128_noSplitK.co",
                       lambda: int8(sizes, (128, 128), shuffle=shuffle_32), CUT)
     return Kernel("gemm_a8w8", "m128_splitK", "gfx942", "gfx942/gemm_a8w8_m128_splitK.co",
-                  lambda: int8(sizes, (128, 128), split, shuffle=shuffle_32, log2=True), CUT_SPLIT, schedule="round-robin", note=EARLY)
+                  lambda: int8(sizes, (128, 128), split, shuffle=shuffle_32, log2=True), CUT_SPLIT, schedule="round-robin",
+                  note=EARLY)
 
 
 def block_scale_kernel(sizes, tile_m):
