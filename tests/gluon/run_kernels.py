@@ -292,6 +292,19 @@ def mx_gemm(form_a, form_b, rows, columns, scales="layout"):
     return case
 
 
+def dot_scaled(random, chip):
+    """Not in the corpus: of tl.dot_scaled, in a plain kernel (Inputs/dot_scaled.*.ttgir)."""
+    m, n, k = 130, 80, 256
+    a = (random.integers(0x30, 0x40, (m, k)) | random.integers(0, 2, (m, k)) << 7).astype(np.uint8)
+    b = random.integers(0, 256, (k // 2, n)).astype(np.uint8)
+    sa, sb = (random.integers(126, 129, (size, k // 32)).astype(np.uint8) for size in (m, n))
+    sa[100, 3], sb[7, 2] = 255, 0
+    left = decode(a, "e4m3") * np.repeat(decode_scales(sa), 32, 1)
+    right = decode(unpack(b, 0), "e2m1") * np.repeat(decode_scales(sb), 32, 1).T
+    arguments = dict(a=a, sa=sa, b=b, sb=sb, c=np.zeros((m, n), np.float32), M=m, N=n, K=k)
+    return (2, 2), arguments, dict(c=(left @ right).astype(np.float32)), 0
+
+
 def upcasts(form):
     def case(random, chip):
         x = random.permutation(np.arange(2048) % 256).astype(np.uint8).reshape(32, 64)
@@ -345,6 +358,7 @@ def run(verb, text, chip, case, folder):
     return None
 
 
+CASES = dict(KERNELS, dot_scaled=dot_scaled)
 corpus, names = sys.argv[1], sys.argv[2:] or list(KERNELS)
 wrong = total = 0
 for name in names:
@@ -353,7 +367,7 @@ for name in names:
         for ending, verb in ((".entry", "simulate"), ("", "simulate"), ("", "check")):
             text = os.path.join(corpus, "gluon", f"{name}.{chip}{ending}.ttgir")
             with tempfile.TemporaryDirectory() as folder:
-                problem = run(verb, text, chip, KERNELS[name](np.random.default_rng(1), chip), folder)
+                problem = run(verb, text, chip, CASES[name](np.random.default_rng(1), chip), folder)
             total += 1
             if problem:
                 wrong += 1

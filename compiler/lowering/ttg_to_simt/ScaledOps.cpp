@@ -191,13 +191,24 @@ LogicalResult simt::convertScaledDot(tt::DotScaledOp op, Attribute encoding, con
 
 //===-- Conversions ----------------------------------------------------------------------------------------------===//
 
+/// Scales of bf16 are powers of two: E8M0 is their exponent, of which 0 is 2^-127 and the highest NaN.
+static Value asE8M0(ImplicitLocOpBuilder &b, Value scale) {
+  RankedTensorType type = tileType(scale);
+  if (!type.getElementType().isBF16())
+    return scale;
+  auto word = cast<RankedTensorType>(type.clone(b.getI16Type()));
+  Value seven = arith::ConstantOp::create(b, DenseElementsAttr::get(word, b.getI16IntegerAttr(7)));
+  Value shifted = arith::ShRUIOp::create(b, arith::BitcastOp::create(b, word, scale), seven);
+  return arith::TruncIOp::create(b, type.clone(b.getI8Type()), shifted);
+}
+
 /// `values` (f32) times `scale`, which may be null, as the result of `op`.
 static LogicalResult finishUpcast(Operation *op, ImplicitLocOpBuilder &b, Value values, Value scale, int64_t axis) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   values = inLayout(b, values, layoutOf(result));
   ShapesWithLayouts shapes;
   if (scale) {
-    scale = shapes.repeat(b, ScaledTiles(b, shapes).scales(scale), axis, tileType(values));
+    scale = shapes.repeat(b, ScaledTiles(b, shapes).scales(asE8M0(b, scale)), axis, tileType(values));
     values = arith::MulFOp::create(b, values, scale);
   }
   if (!result.getElementType().isF32())
@@ -205,7 +216,7 @@ static LogicalResult finishUpcast(Operation *op, ImplicitLocOpBuilder &b, Value 
   return replace(op, values);
 }
 
-/// Of a tile with `shape` elements: a scale of E8M0 for as many elements along `axis` each.
+/// Of a tile with `shape` elements: a scale for as many elements along `axis` each.
 static LogicalResult checkUpcast(Operation *op, ArrayRef<int64_t> shape, Value scale, int64_t axis) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   Type element = result.getElementType();
@@ -215,13 +226,14 @@ static LogicalResult checkUpcast(Operation *op, ArrayRef<int64_t> shape, Value s
   if (!scale)
     return success();
   SmallVector<int64_t> scales(tileType(scale).getShape());
-  bool fits = tileType(scale).getElementType().isInteger(8) && scales.size() == shape.size() &&
+  Type kind = tileType(scale).getElementType();
+  bool fits = (kind.isInteger(8) || kind.isBF16()) && scales.size() == shape.size() &&
               shape[size_t(axis)] % scales[size_t(axis)] == 0;
   if (fits)
     scales[size_t(axis)] = shape[size_t(axis)];
   if (!fits || ArrayRef(scales) != shape)
     return op->emitOpError() << "has scales " << scale.getType() << " of " << result
-                             << ": they are i8, one for as many elements along axis " << axis;
+                             << ": they are i8 or bf16, one for as many elements along axis " << axis;
   return success();
 }
 
