@@ -305,6 +305,15 @@ def dot_scaled(random, chip):
     return (2, 2), arguments, dict(c=(left @ right).astype(np.float32)), 0
 
 
+def scaled_other(random, chip):
+    """Not in the corpus: of bf16, and of e2m1 packed along N with scales of e4m3 (Inputs/scaled_other.ttgir)."""
+    a, b = eighths(random, 32, 64), random.integers(0, 256, (64, 32)).astype(np.uint8)
+    sb = random.integers(0x30, 0x40, (64, 4)).astype(np.uint8)
+    right = decode(unpack(b, 1), "e2m1") * np.repeat(decode(sb, "e4m3"), 16, 1).T
+    arguments = dict(a=(a.view(np.uint32) >> 16).astype(np.uint16), b=b, sb=sb, c=np.zeros((32, 64), np.float16))
+    return (1,), arguments, dict(c=(a.astype(np.float64) @ right + 1).astype(np.float32).astype(np.float16)), 0
+
+
 def upcasts(form):
     def case(random, chip):
         x = random.permutation(np.arange(2048) % 256).astype(np.uint8).reshape(32, 64)
@@ -358,7 +367,7 @@ def run(verb, text, chip, case, folder):
     return None
 
 
-CASES = dict(KERNELS, dot_scaled=dot_scaled)
+CASES = dict(KERNELS, dot_scaled=dot_scaled, scaled_other=scaled_other)
 corpus, names = sys.argv[1], sys.argv[2:] or list(KERNELS)
 wrong = total = 0
 for name in names:

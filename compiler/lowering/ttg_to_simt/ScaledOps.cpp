@@ -144,11 +144,13 @@ static LogicalResult convertToInstruction(const MfmaDot &dot, ImplicitLocOpBuild
 }
 
 // By the instruction for f32 whose results lie as those of the text, or element by element.
-static LogicalResult multiplyAsF32(const MfmaDot &dot, const GpuTarget &target, ImplicitLocOpBuilder &b) {
+static LogicalResult multiplyAsF32(const MfmaDot &dot, const GpuTarget &target, const std::string &reason,
+                                   ImplicitLocOpBuilder &b) {
   tt::DotScaledOp op = dot.op;
   FailureOr<ScaledSides> sides = sidesOf(op);
   if (failed(sides))
     return failure();
+  op.emitWarning() << "`tt.dot_scaled` is multiplied as f32: " << reason;
   ShapesWithLayouts shapes;
   ScaledTiles tiles(b, shapes);
   auto results = cast<RankedTensorType>(op.getType());
@@ -185,8 +187,7 @@ LogicalResult simt::convertScaledDot(tt::DotScaledOp op, Attribute encoding, con
   std::string why = whyNotScaled(op, dot.instruction, target);
   if (why.empty())
     return convertToInstruction(dot, b);
-  op.emitWarning() << "`tt.dot_scaled` is multiplied as f32: " << why;
-  return multiplyAsF32(dot, target, b);
+  return multiplyAsF32(dot, target, why, b);
 }
 
 //===-- Conversions ----------------------------------------------------------------------------------------------===//
