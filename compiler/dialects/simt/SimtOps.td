@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `simt` level: the operations of the tile level on tiles whose types carry a layout, `tensor<64x32xf16,
-// #simt.linear<...>>`, and what a program needs besides once threads exist.
+// The `simt` level: tiles whose types carry a layout, `tensor<64x32xf16, #simt.linear<...>>`, and all that accesses memory,
+// exchanges elements among threads or orders them. Work on elements and shapes is that of the tile level.
 #ifndef HEDDLE_SIMT_OPS
 #define HEDDLE_SIMT_OPS
 
