@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/CodeGenerator.h"
 #include "chips/Chip.h"
-#include "compiler/emit/BufferAccesses.h"
 #include "compiler/emit/CopyScopes.h"
 #include "compiler/emit/Guard.h"
 #include "compiler/emit/LlvmOptions.h"
@@ -57,9 +56,6 @@ constexpr const char *shortPipeline =
     "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop(indvars,loop-deletion,loop-unroll-full),sroa,early-cse<memssa>,dse,loop-mssa(licm),"
     "early-cse<memssa>,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
-
-/// Buffers and offsets are written anew for each access: one of each is kept, outside of loops where it can be.
-constexpr const char *behindAccesses = "function(simplifycfg,early-cse<memssa>,loop-mssa(licm),early-cse<memssa>,adce)";
 
 constexpr const char *hostTriple = "x86_64-pc-linux-gnu", *nvidiaTriple = "nvptx64-nvidia-cuda",
                      *amdTriple = "amdgcn-amd-amdhsa";
@@ -323,16 +319,12 @@ void CodeGenerator::optimize(llvm::Module &module, const std::string &passes) co
     throw inputError("LLVM does not know the passes `" + pipeline + "`: " + malformed);
 }
 
-void CodeGenerator::useBuffers(llvm::Module &module) const {
-  runStep(module, "the choice of memory accesses", [&] {
+void CodeGenerator::run(llvm::Module &module, const char *step, PassFiller fill) const {
+  runStep(module, step, [&] {
     runPasses(module, *machine, [&](llvm::PassBuilder &builder, llvm::ModulePassManager &manager) {
-      manager.addPass(llvm::createModuleToFunctionPassAdaptor(BufferAccessesPass()));
-      llvm::cantFail(builder.parsePassPipeline(manager, behindAccesses));
+      fill(builder, manager);
       return true;
     });
-    llvm::GlobalVariable *zeros = module.getGlobalVariable("heddle_zeros", /*AllowInternal=*/true);
-    if (zeros && zeros->use_empty())
-      zeros->eraseFromParent();
   });
 }
 

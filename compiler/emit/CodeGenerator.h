@@ -4,11 +4,13 @@
 #pragma once
 #include "binary/Package.h"
 #include "compiler/emit/HostProcessor.h"
+#include "llvm/IR/PassManager.h"
 #include <memory>
 #include <string>
 
 namespace llvm {
 class Module;
+class PassBuilder;
 class TargetMachine;
 } // namespace llvm
 
@@ -29,8 +31,9 @@ public:
   void prepare(llvm::Module &module) const;
   /// Runs the level's optimiser pipeline, or `passes` (LLVM's textual notation) when that is not empty.
   void optimize(llvm::Module &module, const std::string &passes = "") const;
-  /// For AMD's chips: makes buffer instructions of accesses to global memory where that is right (BufferAccesses.h).
-  void useBuffers(llvm::Module &module) const;
+  using PassFiller = void (*)(llvm::PassBuilder &builder, llvm::ModulePassManager &manager);
+  /// Runs the passes that `fill` adds, which may ask for what LLVM knows of the target; `step` names them in errors.
+  void run(llvm::Module &module, const char *step, PassFiller fill) const;
   /// Which limits `module`, as it is emitted, is beyond; most are beyond none.
   std::vector<PackageLimit> limitsOf(const llvm::Module &module) const;
   /// The bytes of an ELF object; not for PTX, which is text. Changes `module`: nothing may follow.

@@ -5,8 +5,9 @@
 #include "binary/CudaAbi.h"
 #include "binary/HostAbi.h"
 #include "chips/Chip.h"
+#include "compiler/accesses/BufferAccesses.h"
+#include "compiler/accesses/PredicateAccesses.h"
 #include "compiler/dialects/triton/Triton.h"
-#include "compiler/emit/PredicateAccesses.h"
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
@@ -210,7 +211,7 @@ LogicalResult predicate(Compilation &compilation) {
 }
 
 LogicalResult useBuffers(Compilation &compilation) {
-  compilation.generator->useBuffers(*compilation.llvmModule);
+  compilation.generator->run(*compilation.llvmModule, "the choice of memory accesses", addBufferAccesses);
   return success();
 }
 

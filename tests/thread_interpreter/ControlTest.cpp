@@ -319,12 +319,53 @@ define ptx_kernel void @kernel(ptr addrspace(1) %from, ptr addrspace(1) %to) {
   %y = extractvalue { i32, i32 } %two, 1
   call void asm sideeffect "@!$0 st.global.v4.b32 [$1], {$2, $3, $4, $5};", "b,l,r,r,r,r"(i1 false, ptr addrspace(1) %to, i32 %y, i32 %x, i32 %none, i32 %six)
   call void asm sideeffect "@$0 st.global.b32 [$1], $2;", "b,l,r"(i1 false, ptr addrspace(1) null, i32 1)
+  %second = call i32 asm sideeffect "@$2 ld.global.b32 $0, [$1+4];", "=r,l,b,0"(ptr addrspace(1) %from, i1 true, i32 7)
+  call void asm sideeffect "@$0 st.global.b32 [$1+16], $2;", "b,l,r"(i1 true, ptr addrspace(1) %to, i32 %second)
   ret void
 })");
-  std::vector<uint32_t> from = {1, 2}, to(4);
+  std::vector<uint32_t> from = {1, 2}, to(5);
   Report report = kernel.run(1, 1, {kernel.buffer(from), kernel.buffer(to)});
   EXPECT_TRUE(report.clean()) << report.text();
-  EXPECT_EQ(to, (std::vector<uint32_t>{2, 1, 7, 4}));
+  EXPECT_EQ(to, (std::vector<uint32_t>{2, 1, 7, 4, 2}));
+}
+
+static const char *maskedCopy = R"(
+declare <2 x i32> @llvm.masked.load.v2i32.p1(ptr addrspace(1), <2 x i1>, <2 x i32>)
+declare void @llvm.masked.store.v2i32.p1(<2 x i32>, ptr addrspace(1), <2 x i1>)
+define ptx_kernel void @kernel(ptr addrspace(1) %from, ptr addrspace(1) %to, i32 %loads, i32 %stores) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %l = icmp slt i32 %t, %loads
+  %s = icmp slt i32 %t, %stores
+  %l1 = insertelement <2 x i1> poison, i1 %l, i32 0
+  %s1 = insertelement <2 x i1> poison, i1 %s, i32 0
+  %ls = shufflevector <2 x i1> %l1, <2 x i1> poison, <2 x i32> zeroinitializer
+  %ss = shufflevector <2 x i1> %s1, <2 x i1> poison, <2 x i32> SECOND
+  %p = getelementptr <2 x i32>, ptr addrspace(1) %from, i32 %t
+  %q = getelementptr <2 x i32>, ptr addrspace(1) %to, i32 %t
+  %v = call <2 x i32> @llvm.masked.load.v2i32.p1(ptr addrspace(1) align 8 %p, <2 x i1> %ls, <2 x i32> <i32 8, i32 9>)
+  call void @llvm.masked.store.v2i32.p1(<2 x i32> %v, ptr addrspace(1) align 8 %q, <2 x i1> %ss)
+  ret void
+})";
+
+static std::string maskedCopyWith(const std::string &second) {
+  std::string text = maskedCopy;
+  return text.replace(text.find("SECOND"), 6, second);
+}
+
+// What a mask forbids may lie outside of everything.
+TEST(Control, MaskedAccesses) {
+  TestKernel kernel(maskedCopyWith("zeroinitializer"));
+  std::vector<uint32_t> from = {1, 2, 3, 4}, to(6, 77);
+  uint64_t source = kernel.buffer(from, "source"), target = kernel.buffer(to, "target");
+  Report report = kernel.run(1, 32, {source, target, 2, 3});
+  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_EQ(to, (std::vector<uint32_t>{1, 2, 3, 4, 8, 9}));
+  EXPECT_NE(kernel.run(1, 32, {source, target, 3, 3}).error.find("behind the begin of 'source'"), std::string::npos);
+  EXPECT_NE(kernel.run(1, 32, {source, target, 2, 4}).error.find("behind the begin of 'target'"), std::string::npos);
+}
+
+TEST(Control, ElementsOfOneAccessHaveOneMask) {
+  EXPECT_NE(refusal(maskedCopyWith("<i32 0, i32 1>")).find("whose elements have several masks"), std::string::npos);
 }
 
 TEST(Control, AtomicsByInlineAssembly) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Updates of global memory, with order and scope.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "compiler/lowering/peer/PeerTarget.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -70,6 +71,12 @@ Value NvptxTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value val
       "atom." + orderOf(semantic, scope) + ".global." + operation + std::to_string(bits) + " $0, [$1], $2;";
   Value old = assembly(b, carried, text, std::string("=") + letter + ",l," + letter + ",~{memory}", {pointer, given});
   return carried == type ? old : Value(LLVM::BitcastOp::create(b, type, old));
+}
+
+Value NvptxTarget::orderedLoadIf(Builder &b, Value bit, Value pointer, Value other, bool isVolatile) const {
+  if (isa<VectorType>(other.getType()))
+    return {};
+  return peer::emitPredicatedLoad(b, pointer, bit, other, isVolatile ? "volatile" : "relaxed.gpu");
 }
 
 Value NvptxTarget::compareAndSwap(Builder &b, Value pointer, Value expected, Value value, MemSemantic semantic,

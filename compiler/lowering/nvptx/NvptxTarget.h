@@ -30,6 +30,9 @@ public:
                            triton::MemSemantic semantic, triton::MemScope scope) const override;
   mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
+  bool predicatesAccesses() const override { return true; }
+  mlir::Value orderedLoadIf(Builder &b, mlir::Value bit, mlir::Value pointer, mlir::Value other,
+                            bool isVolatile) const override;
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
   std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
   layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,

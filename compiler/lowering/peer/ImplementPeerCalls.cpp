@@ -5,7 +5,6 @@
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/lowering/peer/Passes.h"
 #include "compiler/lowering/peer/PeerTarget.h"
-#include "compiler/lowering/peer/ZeroMemory.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_IMPLEMENTPEERCALLSPASS
@@ -163,7 +162,7 @@ private:
   // entry -> loop(count) -> miss -> [yield ->] again -> loop, or now and then again -> slow -> loop;
   // loop and slow leave by done(values), which enters exit(values). Where one masked wait, or all of several, are
   // masked off, entry goes to exit at once, but where the target has predicates for several: those that are masked off
-  // hold, and read nothing by predicates, else a word of the group.
+  // hold, and read nothing under a predicate, else a word of the group.
   void spinWait() {
     Type type = op.getResult().getType(), i32 = b.getI32Type();
     SmallVector<Type> types(ops.size(), type);
@@ -185,8 +184,8 @@ private:
       if (!call.masked)
         continue;
       masks.push_back(mask(wait));
-      if (!isAlone)
-        places.back() = LLVM::SelectOp::create(b, masks.back(), places.back(), placeOfNothing());
+      if (!isAlone && !target.predicatesLoads)
+        places.back() = LLVM::SelectOp::create(b, masks.back(), places.back(), pointer(wait.getArgOperands()[3]));
     }
     if (call.masked && (isAlone || !target.predicatesLoads))
       LLVM::CondBrOp::create(b, anyOf(masks), loop, ValueRange{none}, exit, SmallVector<Value>(ops.size(), zero));
@@ -195,8 +194,13 @@ private:
 
     b.setInsertionPointToEnd(loop);
     SmallVector<Value> loaded;
-    for (Value place : places)
-      loaded.push_back(load(place, call.width, isAcquire && !target.fencesAfterLoop, call.scope));
+    const char *order = call.scope == MemScope::System ? "relaxed.sys"
+                        : call.scope == MemScope::Gpu  ? "relaxed.gpu"
+                                                       : "relaxed.cta";
+    bool predicates = call.masked && !isAlone && target.predicatesLoads;
+    for (auto [number, place] : llvm::enumerate(places))
+      loaded.push_back(predicates ? emitPredicatedLoad(b, place, masks[number], zero, order)
+                                  : load(place, call.width, isAcquire && !target.fencesAfterLoop, call.scope));
     Value all;
     for (auto [number, wait] : llvm::enumerate(ops)) {
       LLVM::CallOp own = wait;
@@ -235,14 +239,6 @@ private:
     for (Value bit : bits.drop_front())
       result = LLVM::OrOp::create(b, result, bit);
     return result;
-  }
-
-  /// What a wait reads that is masked off.
-  Value placeOfNothing() {
-    if (!target.predicatesLoads)
-      return pointer(op.getArgOperands()[3]);
-    auto type = LLVM::LLVMPointerType::get(b.getContext(), target.addressSpace);
-    return LLVM::AddressOfOp::create(b, type, zeroMemory(op).getSymName());
   }
 
   /// On the host: spares the core, and after a while gives it to whom this thread may be waiting for.

@@ -135,3 +135,21 @@ void heddle::peer::emitReleaseFence(ImplicitLocOpBuilder &b, const PeerTarget &t
     LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.amdgcn.s.waitcnt"),
                                   ValueRange{constant(b, b.getI32Type(), vmcnt0)});
 }
+
+// LLVM has no masked load with an order. A byte travels in a register of 16 bits.
+Value heddle::peer::emitPredicatedLoad(ImplicitLocOpBuilder &b, Value pointer, Value bit, Value other,
+                                       StringRef order) {
+  Type type = other.getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  Type carried = bits == 8 ? b.getI16Type() : type;
+  if (carried != type)
+    other = LLVM::ZExtOp::create(b, carried, other);
+  std::string letter = bits == 64 ? "l" : bits == 32 ? "r" : "h";
+  std::string text = "@$2 ld." + order.str() + ".global.b" + std::to_string(bits) + " $0, [$1];";
+  Value loaded =
+      LLVM::InlineAsmOp::create(b, carried, ValueRange{pointer, bit, other}, text, "=" + letter + ",l,b,0,~{memory}",
+                                /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                LLVM::AsmDialectAttr(), ArrayAttr())
+          .getResult(0);
+  return carried == type ? loaded : Value(LLVM::TruncOp::create(b, type, loaded));
+}

@@ -24,7 +24,7 @@ struct PeerTarget {
   const char *streamFence;
   /// Waits for several words poll all of them in each turn. On the host one after the other is better: threads yield.
   bool joinsWaits;
-  /// Loads under a mask become instructions under a predicate (compiler/emit/PredicateAccesses.h).
+  /// Of several words those that are masked off are not read: each load is under a predicate (emitPredicatedLoad).
   bool predicatesLoads;
   int64_t pollsPerClock;       ///< polls without success before the clock is read, and again; a power of two
   const char *holdConstraints; ///< of an empty instruction whose result is its operand; null where nothing is held
@@ -44,6 +44,10 @@ mlir::LLVM::AtomicBinOp atomicOperation(triton::RMWOp kind);
 mlir::Value emitClock(mlir::ImplicitLocOpBuilder &b, const PeerTarget &target);
 /// Waits until everything this thread stored can be seen in `scope`.
 void emitReleaseFence(mlir::ImplicitLocOpBuilder &b, const PeerTarget &target, triton::MemScope scope);
+/// PTX's load under a predicate, of an order such as `relaxed.sys` or `volatile`: what is at `pointer` where `bit` is
+/// set, elsewhere `other`, an integer of 8 to 64 bits.
+mlir::Value emitPredicatedLoad(mlir::ImplicitLocOpBuilder &b, mlir::Value pointer, mlir::Value bit, mlir::Value other,
+                               llvm::StringRef order);
 /// Call of a function of the C library, declared on first use.
 mlir::Value callLibrary(mlir::ImplicitLocOpBuilder &b, llvm::StringRef name, mlir::ValueRange arguments);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Global memory. Contiguous registers that are contiguous in memory travel in one access of up to 16 bytes. A load that
-// its mask forbids reads zeros from memory of ours, so that loads need no branch.
+// Global memory. Contiguous registers that are contiguous in memory travel in one access of up to 16 bytes. A mask is
+// an operand of the access, which needs no branch.
+#include "compiler/lowering/simt/MaskedAccess.h"
 #include "compiler/lowering/simt/ThreadCode.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/IR/Matchers.h"
@@ -18,49 +19,81 @@ public:
   void lower(GlobalStoreOp op);
 
 private:
-  Values loadRegisters(GlobalLoadOp op, bool atomically); ///< in this thread
+  /// What an access moves of as many contiguous elements.
+  Value toCarrier(ArrayRef<Value> values, Type element);
+  Values loadRegisters(GlobalLoadOp op, bool atomically, Value owner); ///< in this thread, if `owner` is null or set
+  /// What one access of `op` reads; `other` where the mask, which may be null, forbids it.
+  Value loadCarrier(GlobalLoadOp op, bool relaxed, Value pointer, Value mask, Value other);
 };
 } // namespace
 
-ThreadCode::Values GlobalMemory::loadRegisters(GlobalLoadOp op, bool atomically) {
-  Type element = elementTypeOf(op.getType()), stored = memoryType(element);
-  int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
-  const Values &pointers = of(op.getPointer());
-  Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
-  bool isTile = isa<RankedTensorType>(op.getType());
-  Values results(pointers.size());
-  for (size_t first = 0; first < pointers.size(); first += size_t(width)) {
-    if (auto copy = isTile ? size_t(firstCopy(layoutOf(op.getType()), int64_t(first))) : first; copy != first) {
-      for (size_t i = 0; i < size_t(width); ++i)
-        results[first + i] = results[copy + i];
-      continue;
-    }
-    Value pointer = pointers[first], mask = masks.empty() ? Value() : masks[first];
-    bool always = !mask || matchPattern(mask, m_One());
-    if (!always)
-      pointer = arith::SelectOp::create(b, mask, pointer, zeroMemory());
-    int64_t total = bits * width;
-    Type whole = total > 64   ? Type(VectorType::get(total / 32, b.getI32Type()))
-                 : total > 32 ? Type(width > 1 ? Type(VectorType::get(2, b.getI32Type())) : b.getI64Type())
-                              : Type(b.getIntegerType(unsigned(total)));
-    auto loaded = LLVM::LoadOp::create(b, whole, pointer, unsigned(total / 8), op.getIsVolatile(),
-                                       /*isNonTemporal=*/false, /*isInvariant=*/op.getIsInvariant());
-    if (atomically && width == 1 && !op.getIsVolatile()) { // what others write by atomics at the same time
+/// What an access moves: an element, or words.
+static Type carrierOf(OpBuilder &b, int64_t elementBits, int64_t width) {
+  int64_t bits = elementBits * width;
+  return width > 1 && bits > 32 ? Type(VectorType::get(bits / 32, b.getI32Type()))
+                                : Type(b.getIntegerType(unsigned(bits)));
+}
+
+Value GlobalMemory::toCarrier(ArrayRef<Value> values, Type element) {
+  if (values.size() == 1)
+    return toMemory(values.front(), element);
+  Type stored = memoryType(element);
+  Value whole = LLVM::PoisonOp::create(b, VectorType::get(int64_t(values.size()), stored));
+  for (auto [i, value] : llvm::enumerate(values))
+    whole = LLVM::InsertElementOp::create(b, whole, toMemory(value, element), i32(int64_t(i)));
+  return LLVM::BitcastOp::create(b, carrierOf(b, stored.getIntOrFloatBitWidth(), int64_t(values.size())), whole);
+}
+
+// LLVM has no masked load that is volatile or atomic.
+Value GlobalMemory::loadCarrier(GlobalLoadOp op, bool relaxed, Value pointer, Value mask, Value other) {
+  Type type = other.getType();
+  bool isOrdered = op.getIsVolatile() || relaxed;
+  if (mask && !isOrdered)
+    return maskedLoad(b, pointer, mask, other);
+  if (Value loaded = mask ? target.orderedLoadIf(b, mask, pointer, other, op.getIsVolatile()) : Value())
+    return loaded;
+  auto load = [&]() -> Values {
+    auto vector = dyn_cast<VectorType>(type);
+    unsigned bits = vector ? unsigned(vector.getNumElements()) * 32 : type.getIntOrFloatBitWidth();
+    auto loaded = LLVM::LoadOp::create(b, type, pointer, bits / 8, op.getIsVolatile(), /*isNonTemporal=*/false,
+                                       /*isInvariant=*/op.getIsInvariant());
+    if (relaxed) {
       loaded.setOrdering(LLVM::AtomicOrdering::monotonic);
       loaded.setSyncscope(target.deviceScope());
     }
-    Values pieces;
-    if (width == 1) {
-      pieces = {loaded.getResult()};
-    } else {
-      Value vector = LLVM::BitcastOp::create(b, VectorType::get(width, stored), loaded);
-      for (int64_t i = 0; i < width; ++i)
-        pieces.push_back(LLVM::ExtractElementOp::create(b, vector, i32(i)));
+    return {loaded};
+  };
+  return when(mask, type, load, other).front();
+}
+
+ThreadCode::Values GlobalMemory::loadRegisters(GlobalLoadOp op, bool atomically, Value owner) {
+  Type element = elementTypeOf(op.getType()), stored = memoryType(element);
+  auto width = size_t(op.getElements());
+  bool relaxed = atomically && width == 1 && !op.getIsVolatile(); // what others write by atomics at the same time
+  const Values &pointers = of(op.getPointer());
+  Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
+  bool isTile = isa<RankedTensorType>(op.getType());
+  auto isConstant = [](Value value) { return matchPattern(value, m_Constant()); };
+  Values results(pointers.size());
+  for (size_t first = 0; first < pointers.size(); first += width) {
+    if (auto copy = isTile ? size_t(firstCopy(layoutOf(op.getType()), int64_t(first))) : first; copy != first) {
+      std::copy_n(results.begin() + long(copy), width, results.begin() + long(first));
+      continue;
     }
+    Value mask = masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
+    Value bit = both(owner, mask);
+    ArrayRef<Value> own = mask && !others.empty() ? ArrayRef(others).slice(first, width) : ArrayRef<Value>();
+    bool areConstants = !own.empty() && llvm::all_of(own, isConstant);
+    Type carrier = carrierOf(b, stored.getIntOrFloatBitWidth(), int64_t(width));
+    Value other = areConstants ? toCarrier(own, element) : Value(LLVM::ZeroOp::create(b, carrier));
+    Value loaded = loadCarrier(op, relaxed, pointers[first], bit, other);
+    Values pieces = {loaded};
+    if (width > 1)
+      pieces = apart(b, LLVM::BitcastOp::create(b, VectorType::get(int64_t(width), stored), loaded));
     for (auto [i, piece] : llvm::enumerate(pieces)) {
       Value value = fromMemory(piece, element);
-      if (!always && !others.empty() && !isZero(others[first + i]))
-        value = arith::SelectOp::create(b, masks[first + i], value, others[first + i]);
+      if (!own.empty() && !areConstants && !isZero(own[i]))
+        value = arith::SelectOp::create(b, mask, value, own[i]);
       results[first + i] = value;
     }
   }
@@ -71,47 +104,34 @@ void GlobalMemory::lower(GlobalLoadOp op) {
   bool agree = facts.agreeing.contains(op), isByOwner = facts.byOwner.contains(op);
   if (agree && !isByOwner && isMissingExchange(op.getPointer().getType()))
     return;
-  made[op.getResult()] =
-      isByOwner ? inOwner(op.getType(), [&] { return loadRegisters(op, agree); }) : loadRegisters(op, agree);
+  Value owner = isByOwner ? isOwner(LinearLayout()) : Value();
+  made[op.getResult()] = isByOwner && !target.predicatesAccesses()
+                             ? inOwner(op.getType(), [&] { return loadRegisters(op, agree, Value()); })
+                             : loadRegisters(op, agree, owner);
 }
 
 void GlobalMemory::lower(GlobalStoreOp op) {
-  Type element = elementTypeOf(op.getValue().getType()), stored = memoryType(element);
-  int64_t bits = stored.getIntOrFloatBitWidth(), width = int64_t(op.getElements());
+  Type element = elementTypeOf(op.getValue().getType());
+  auto width = size_t(op.getElements());
   const Values &pointers = of(op.getPointer()), &values = of(op.getValue());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   bool isTile = isa<RankedTensorType>(op.getPointer().getType());
   LinearLayout layout = isTile ? layoutOf(op.getPointer().getType()) : LinearLayout();
   Value owner = isOwner(layout);
-  auto store = [&](size_t first) {
-    Value whole;
-    if (width == 1) {
-      whole = toMemory(values[first], element);
-    } else {
-      Type vector = VectorType::get(width, stored);
-      whole = LLVM::PoisonOp::create(b, vector);
-      for (int64_t i = 0; i < width; ++i)
-        whole = LLVM::InsertElementOp::create(b, whole, toMemory(values[first + size_t(i)], element), i32(i));
-      int64_t total = bits * width;
-      Type carrier =
-          total > 32 ? Type(VectorType::get(total / 32, b.getI32Type())) : Type(b.getIntegerType(unsigned(total)));
-      whole = LLVM::BitcastOp::create(b, carrier, whole);
-    }
-    LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bits * width / 8));
-  };
-  SmallVector<size_t> firsts;
-  for (size_t first = 0; first < pointers.size(); first += size_t(width))
-    if (!isTile || size_t(firstCopy(layout, int64_t(first))) == first)
-      firsts.push_back(first);
-  auto maskOf = [&](size_t first) {
-    return masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
-  };
-  // Neighbours under one mask share its branch.
-  for (ArrayRef<size_t> rest = firsts; !rest.empty();) {
-    Value mask = maskOf(rest.front());
-    ArrayRef<size_t> run = rest.take_while([&](size_t first) { return maskOf(first) == mask; });
-    when(both(owner, mask), [&] { llvm::for_each(run, store); });
-    rest = rest.drop_front(run.size());
+  for (size_t first = 0; first < pointers.size(); first += width) {
+    if (isTile && size_t(firstCopy(layout, int64_t(first))) != first)
+      continue;
+    Value mask = masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
+    Value bit = both(owner, mask);
+    auto store = [&] {
+      Value whole = toCarrier(ArrayRef(values).slice(first, width), element);
+      int64_t bytes = memoryType(element).getIntOrFloatBitWidth() * int64_t(width) / 8;
+      LLVM::StoreOp::create(b, whole, pointers[first], unsigned(bytes));
+    };
+    if (!bit)
+      store();
+    else if (!continueBranch(bit, store))
+      maskedStore(b, toCarrier(ArrayRef(values).slice(first, width), element), pointers[first], bit);
   }
 }
 

@@ -133,6 +133,14 @@ public:
                    triton::MemScope scope) const;
   /// A fence of this thread.
   void orderBy(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const;
+  /// Whether an instruction has a mask of its own: one thread's load needs no branch then.
+  virtual bool predicatesAccesses() const { return false; }
+  /// A load that is volatile, or else relaxed in the device's scope, where `bit` is set; `other`, whose type it has,
+  /// elsewhere. Null where that takes a branch.
+  virtual mlir::Value orderedLoadIf(Builder &b, mlir::Value bit, mlir::Value pointer, mlir::Value other,
+                                    bool isVolatile) const {
+    return {};
+  }
   /// After relaxed reads: what was written before the values that they gave is seen.
   void acquireFence(Builder &b, triton::MemScope scope) const;
 

@@ -2,7 +2,6 @@
 // What all families share: values, types, and which thread does what.
 #include "compiler/lowering/simt/ThreadCode.h"
 #include "compiler/lowering/peer/ExternCalls.h"
-#include "compiler/lowering/peer/ZeroMemory.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -297,13 +296,4 @@ Value ThreadCode::callExtern(StringRef symbol, Type result, ValueRange operands)
 
 Value ThreadCode::clock() {
   return callExtern(peer::externCallName({peer::ExternCall::Kind::Clock}), b.getI64Type(), {});
-}
-
-Value ThreadCode::zeroMemory() {
-  if (state.zerosAddress)
-    return state.zerosAddress;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(state.prologueEnd);
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  return state.zerosAddress = LLVM::AddressOfOp::create(b, pointer, peer::zeroMemory(state.entry).getSymName());
 }

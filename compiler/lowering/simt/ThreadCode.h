@@ -116,6 +116,7 @@ protected:
   /// Runs `body` in the threads whose bit is set, which may be null; the results, or `otherwise`.
   Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
   void when(Value bit, llvm::function_ref<void()> body);
+  bool continueBranch(Value bit, llvm::function_ref<void()> body); ///< whether there is one under the bit, just before
   /// Runs `body` in the one thread that does scalar effects; others have nothing that may be looked at.
   Values inOwner(mlir::TypeRange scalars, llvm::function_ref<Values()> body);
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its results, those of so
@@ -126,8 +127,7 @@ protected:
   bool isMissingExchange(Type accessed);
   /// A call that implement-calls replaces.
   Value callExtern(llvm::StringRef symbol, Type result, mlir::ValueRange operands);
-  Value clock();      ///< nanoseconds
-  Value zeroMemory(); ///< 16 bytes of zeros to read instead of what a mask forbids
+  Value clock(); ///< nanoseconds
 
   //===-- Between the lanes of a warp: Lanes.cpp -----------------------------------------------------------------===//
   Value shuffleXor(Value value, int mask); ///< of any type
@@ -152,8 +152,6 @@ protected:
   llvm::SmallVector<mlir::Operation *> unused; ///< other operations that nothing uses when it is gone
 
 private:
-  bool continueBranch(Value bit, llvm::function_ref<void()> body); ///< whether there is one
-
   std::unordered_map<void *, Values> known; ///< references stay valid
 };
 

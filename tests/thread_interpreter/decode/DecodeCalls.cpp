@@ -51,12 +51,31 @@ static void readAssembly(StringRef text, Op &op) {
   op.scope = has(".cta") ? Scope::Block : has(".gpu") || has("membar.gl") ? Scope::Device : Scope::System;
 }
 
-void Decoder::emitGiven(const CallInst &call, const std::string &name, StringRef what) {
+// `[$2+16]`: the operand is an address 16 bytes after, and the text is that of `[$2]`.
+static std::optional<std::pair<unsigned, int64_t>> takeOffset(std::string &text) {
+  size_t plus = text.find('+'), open = text.rfind("[$", plus), close = text.find(']', plus);
+  unsigned number = 0;
+  int64_t bytes = 0;
+  if (plus == std::string::npos || open == std::string::npos || close == std::string::npos ||
+      StringRef(text).slice(open + 2, plus).getAsInteger(10, number) ||
+      StringRef(text).slice(plus + 1, close).getAsInteger(10, bytes))
+    return std::nullopt;
+  text.erase(plus, close - plus);
+  return std::pair(number, bytes);
+}
+
+void Decoder::emitGiven(const CallInst &call, std::string name, StringRef what) {
   if (findGroupMatrixOp(name)) {
     Slots out = newSlots(call.getType());
     emit(name, Scalar::Integer, operandSlots(call), out);
     instance->values[&call] = out;
     return;
+  }
+  Slots operands = operandSlots(call), out = newSlots(call.getType());
+  if (auto offset = name.starts_with("@") ? takeOffset(name) : std::nullopt) {
+    uint32_t &pointer = operands[offset->first - out.size()], sum = newSlot();
+    emit("address.offset", Scalar::Integer, {pointer}, {sum}).op.immediate = offset->second;
+    pointer = sum;
   }
   const LaneFunction *function = nullptr;
   for (const auto *known : {&standardAssembly(), &functions}) // the test's own come last and win
@@ -64,8 +83,7 @@ void Decoder::emitGiven(const CallInst &call, const std::string &name, StringRef
       function = &row->second;
   if (!function)
     refuse("unknown " + what + " '" + name + "'; give it a meaning with define()");
-  Slots out = newSlots(call.getType());
-  Op &op = emit("call", Scalar::Integer, operandSlots(call), out).op;
+  Op &op = emit("call", Scalar::Integer, operands, out).op;
   op.immediate = program->functions.size();
   readAssembly(name, op);
   program->functions.push_back(*function);
@@ -116,6 +134,8 @@ void Decoder::emitIntrinsic(const CallInst &call, StringRef name) {
 bool Decoder::emitSpecialIntrinsic(const CallInst &call, StringRef name) {
   if (name.starts_with("llvm.vector.reduce.")) {
     emitVectorReduce(call, name);
+  } else if (name == "llvm.masked.load" || name == "llvm.masked.store") {
+    emitMasked(call);
   } else if (name.starts_with("llvm.nvvm.barrier.cta.")) {
     emitBarrier(call, name);
   } else if (name == "llvm.nvvm.bar.warp.sync") {

@@ -314,6 +314,24 @@ void Decoder::emitAccess(const Instruction &instruction, const Value &address, T
   }
 }
 
+// load: pointer, mask, what is read elsewhere; store: value, pointer, mask. All elements have one mask.
+void Decoder::emitMasked(const CallInst &call) {
+  bool stores = call.getType()->isVoidTy();
+  const Value *address = call.getArgOperand(stores ? 1 : 0), *value = call.getArgOperand(stores ? 0 : 2);
+  Slots masks = slots(call.getArgOperand(stores ? 2 : 1)), in = slots(address), out = newSlots(call.getType());
+  if (!llvm::all_equal(masks))
+    refuse("a masked access whose elements have several masks");
+  in.push_back(masks[0]);
+  in.append(slots(value));
+  Type *element = value->getType()->getScalarType();
+  Op &op = emit(stores ? "store.masked" : "load.masked", Scalar::Integer, in, out).op;
+  op.elementSize = bits(element) / 8;
+  op.mask = mask(element);
+  op.space = address->getType()->getPointerAddressSpace();
+  op.alignment = call.getParamAlign(stores ? 1 : 0).valueOrOne().value();
+  instance->values[&call] = out;
+}
+
 void Decoder::emitAtomic(const Instruction &instruction) {
   std::string name = "cmpxchg";
   if (auto *update = dyn_cast<AtomicRMWInst>(&instruction))

@@ -83,6 +83,7 @@ private:
   void emitAggregate(const llvm::Instruction &instruction);
   void emitAccess(const llvm::Instruction &instruction, const llvm::Value &address, llvm::Type *type,
                   llvm::Align align);
+  void emitMasked(const llvm::CallInst &call);
   void emitAtomic(const llvm::Instruction &instruction);
   void emitAlloca(const llvm::AllocaInst &alloca);
 
@@ -92,7 +93,7 @@ private:
   bool emitSpecialIntrinsic(const llvm::CallInst &call, llvm::StringRef name);
   void emitBarrier(const llvm::CallInst &call, llvm::StringRef name);
   void emitVectorReduce(const llvm::CallInst &call, llvm::StringRef name);
-  void emitGiven(const llvm::CallInst &call, const std::string &name, llvm::StringRef what);
+  void emitGiven(const llvm::CallInst &call, std::string name, llvm::StringRef what);
   void emitInlined(const llvm::CallInst &call, const llvm::Function &function);
   Slots operandSlots(const llvm::CallInst &call);
 

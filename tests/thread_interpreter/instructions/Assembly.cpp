@@ -91,7 +91,8 @@ static void addAtomics(std::map<std::string, LaneFunction> &texts, const std::st
 static void addPredicated(std::map<std::string, LaneFunction> &texts, bool inverted, unsigned elements, unsigned bits) {
   std::string width = fmt::format("{}.b{}", elements > 1 ? fmt::format(".v{}", elements) : "", bits);
   const char *sign = inverted ? "!" : "";
-  for (const char *load : {"ld.global", "ld.global.nc", "ld.relaxed.gpu.global", "ld.relaxed.sys.global"})
+  for (const char *load :
+       {"ld.global", "ld.volatile.global", "ld.relaxed.cta.global", "ld.relaxed.gpu.global", "ld.relaxed.sys.global"})
     texts[fmt::format("@{}${} {}{} {}, [${}];", sign, elements + 1, load, width, list(0, elements), elements)] =
         [=](LaneCall &call) {
           if (bool(call.operands[1] & 1) != inverted)

@@ -136,6 +136,41 @@ static Flow store(Warp &warp, const Op &op) {
   return Flow::Next;
 }
 
+// The address, the mask's bit, and what lanes read whose bit is 0.
+static Flow loadMasked(Warp &warp, const Op &op) {
+  const uint64_t *address = warp.reg(op.in[0]), *bit = warp.reg(op.in[1]);
+  unsigned size = op.elementSize, bytes = size * op.outs;
+  eachLane(warp.active, [&](unsigned lane) {
+    if (!(bit[lane] & 1)) {
+      for (unsigned i = 0; i < op.outs; ++i)
+        warp.reg(op.out[i])[lane] = warp.reg(op.in[2 + i])[lane];
+      return;
+    }
+    Place place = locate(warp, op, lane, address[lane], bytes, op.space, op.alignment);
+    note(warp, op, lane, place, bytes, Access::Read);
+    for (unsigned i = 0; i < op.outs; ++i)
+      warp.reg(op.out[i])[lane] = fetch(place.bytes + i * size, size) & op.mask;
+  });
+  return Flow::Next;
+}
+
+// The address, the mask's bit, the elements.
+static Flow storeMasked(Warp &warp, const Op &op) {
+  const uint64_t *address = warp.reg(op.in[0]), *bit = warp.reg(op.in[1]);
+  unsigned size = op.elementSize, count = op.ins - 2u;
+  std::vector<uint8_t> values(size * count);
+  eachLane(warp.active, [&](unsigned lane) {
+    if (!(bit[lane] & 1))
+      return;
+    Place place = locate(warp, op, lane, address[lane], values.size(), op.space, op.alignment);
+    for (unsigned i = 0; i < count; ++i)
+      std::memcpy(values.data() + i * size, &warp.reg(op.in[2 + i])[lane], size);
+    note(warp, op, lane, place, uint32_t(values.size()), Access::Write, values.data());
+    std::memcpy(place.bytes, values.data(), values.size());
+  });
+  return Flow::Next;
+}
+
 // memcpy, memmove: target, source, length; op.space is the target's, op.second the source's address space.
 static Flow copyMemory(Warp &warp, const Op &op) {
   eachLane(warp.active, [&](unsigned lane) {
@@ -207,6 +242,8 @@ std::span<const Entry> heddle::threads::memoryTable() {
   static const Entry rows[] = {
       forAll("load", load),
       forAll("store", store),
+      forAll("load.masked", loadMasked),
+      forAll("store.masked", storeMasked),
       forAll("address.index", indexAddress),
       forAll("address.offset", offsetAddress),
       forAll("address.cast", castAddress),

@@ -60,16 +60,15 @@ llvm.func @wait_wide(%p: !llvm.ptr<1>, %v: i64, %d: i64, %g: !llvm.ptr<1>, %m: i
   llvm.return
 }
 
-// Of two waits in one loop, what is masked off reads a word of the group, or zeros, which becomes a load under a predicate.
+// Of two waits in one loop, what is masked off reads a word of the group, or nothing under a predicate.
 // CHECK-LABEL: @wait_for_two
 llvm.func @wait_for_two(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %v: i32, %d: i64, %g: !llvm.ptr<1>, %m: i1, %n: i1) -> i32 {
   // AMD: llvm.select %arg5, %arg0, %arg4
   // AMD: llvm.select %arg6, %arg1, %arg4
-  // NVPTX: %[[FIRST:.*]] = llvm.mlir.addressof @heddle_zeros : !llvm.ptr<1>
-  // NVPTX: llvm.select %arg5, %arg0, %[[FIRST]]
-  // NVPTX: llvm.select %arg6, %arg1, %
-  // CHECK: llvm.load {{.*}} atomic monotonic
-  // CHECK: llvm.load {{.*}} atomic monotonic
+  // AMD: llvm.load {{.*}} atomic monotonic
+  // AMD: llvm.load {{.*}} atomic monotonic
+  // NVPTX: llvm.inline_asm has_side_effects "@$2 ld.relaxed.sys.global.b32 $0, [$1];", "=r,l,b,0,~{memory}" %arg0, %arg5, %
+  // NVPTX: llvm.inline_asm has_side_effects "@$2 ld.relaxed.sys.global.b32 $0, [$1];", "=r,l,b,0,~{memory}" %arg1, %arg6, %
   %0 = llvm.call @__heddle_atomicspinwait_i32_relaxed_system_eq_mask(%p, %v, %d, %g, %m) : (!llvm.ptr<1>, i32, i64, !llvm.ptr<1>, i1) -> i32
   %1 = llvm.call @__heddle_atomicspinwait_i32_relaxed_system_eq_mask(%q, %v, %d, %g, %n) : (!llvm.ptr<1>, i32, i64, !llvm.ptr<1>, i1) -> i32
   %2 = llvm.add %0, %1 : i32

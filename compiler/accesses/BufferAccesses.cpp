@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/emit/BufferAccesses.h"
+#include "compiler/accesses/BufferAccesses.h"
 #include "chips/AmdBuffer.h"
-#include "compiler/emit/RowBranches.h"
+#include "compiler/accesses/MaskBranches.h"
+#include "compiler/accesses/MaskedAccess.h"
+#include "compiler/accesses/WaveScalars.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
+#include "llvm/Passes/PassBuilder.h"
 
 using namespace llvm;
 using namespace heddle;
@@ -18,28 +23,27 @@ class AccessWriter {
 public:
   AccessWriter(Function &function, FunctionAnalysisManager &analyses)
       : function(function), addresses(function, analyses), loops(analyses.getResult<LoopAnalysis>(function)),
-        rows(function, addresses, loops),
-        zeros(function.getParent()->getGlobalVariable("heddle_zeros", /*AllowInternal=*/true)) {}
+        scalars(addresses, loops) {}
 
   bool run();
 
 private:
   void collect();
-  void addAccess(Instruction &instruction, Value *pointer, Type *type);
+  void addPlain(Instruction &instruction, Value *pointer, Value *stored);
   std::optional<Place> placeOf(Value *pointer, const Instruction *at) const;
-  bool isOfWave(const Guard &guard, const Instruction *at) const { return addresses.isOfWave(guard.bit, at); }
+  void splitMask(GlobalAccess &access) const;
 
   Value *pointerOf(IRBuilder<> &b, const Place &place) const;
   Value *offsetOf(IRBuilder<> &b, const Place &place) const;
-  void writeBuffer(MaskedAccess &access);
-  void writeSplit(MaskedAccess &access);
+  void writeBuffer(GlobalAccess &access);
+  Value *splitPointer(const GlobalAccess &access) const;
+  void prepareBranch(GlobalAccess &access);
 
   Function &function;
   AddressAnalysis addresses;
   LoopInfo &loops;
-  RowBranches rows;
-  GlobalVariable *zeros;
-  MaskedAccesses accesses;
+  WaveScalars scalars;
+  std::vector<GlobalAccess> accesses;
 };
 
 } // namespace
@@ -79,27 +83,51 @@ std::optional<Place> AccessWriter::placeOf(Value *pointer, const Instruction *at
   return place;
 }
 
-void AccessWriter::addAccess(Instruction &instruction, Value *pointer, Type *type) {
-  MaskedAccess access{&instruction, pointer};
-  if (auto *choice = dyn_cast<SelectInst>(pointer); zeros && choice && isa<LoadInst>(instruction)) {
-    bool inverted = choice->getTrueValue() == zeros;
-    if (inverted || choice->getFalseValue() == zeros) {
-      access.pointer = inverted ? choice->getFalseValue() : choice->getTrueValue();
-      addGuards(access.guards, choice->getCondition(), inverted);
-    }
+static void addGuards(SmallVectorImpl<Value *> &guards, Value *bit) {
+  Value *x = nullptr, *y = nullptr;
+  if (PatternMatch::match(bit, PatternMatch::m_LogicalAnd(PatternMatch::m_Value(x), PatternMatch::m_Value(y)))) {
+    addGuards(guards, x);
+    addGuards(guards, y);
+  } else {
+    guards.push_back(bit);
   }
-  if (isSimple(instruction) && carrierOf(type, function.getDataLayout()))
-    access.place = placeOf(access.pointer, &instruction);
-  accesses.insert({&instruction, std::move(access)});
 }
 
+void AccessWriter::splitMask(GlobalAccess &access) const {
+  Guards guards;
+  addGuards(guards, access.bit);
+  for (Value *guard : guards)
+    (addresses.isOfWave(guard, access.instruction) ? access.ofWave : access.ofLane).push_back(guard);
+  // A uniform load under a uniform mask is the scalar unit's. Waves that go together save a store when they jump, and
+  // one lane's store to a place of the wave is done sooner in a branch.
+  bool isUniform = access.place && access.place->parts.ofLane.empty();
+  access.isInBranch =
+      !access.place || (access.isLoad ? isUniform && access.ofLane.empty() : isUniform || access.ofLane.empty());
+}
+
+void AccessWriter::addPlain(Instruction &instruction, Value *pointer, Value *stored) {
+  if (pointer->getType()->getPointerAddressSpace() == globalSpace)
+    accesses.push_back({&instruction, !stored, pointer, stored, Align()});
+}
+
+// All masks are read before anything is asked of the function: reading one may take a bit out of a vector.
 void AccessWriter::collect() {
-  for (Instruction &instruction : instructions(function)) {
-    if (auto *load = dyn_cast<LoadInst>(&instruction); load && load->getPointerAddressSpace() == globalSpace)
-      addAccess(instruction, load->getPointerOperand(), load->getType());
-    if (auto *store = dyn_cast<StoreInst>(&instruction); store && store->getPointerAddressSpace() == globalSpace)
-      addAccess(instruction, store->getPointerOperand(), store->getValueOperand()->getType());
+  for (Instruction &instruction : instructions(function))
+    if (auto *load = dyn_cast<LoadInst>(&instruction); load && load->isSimple()) {
+      addPlain(instruction, load->getPointerOperand(), nullptr);
+    } else if (auto *store = dyn_cast<StoreInst>(&instruction); store && store->isSimple()) {
+      addPlain(instruction, store->getPointerOperand(), store->getValueOperand());
+    } else if (isMasked(instruction)) {
+      MaskedAccess masked = readMasked(instruction);
+      accesses.push_back({&instruction, masked.isLoad, masked.pointer, masked.value, masked.align, masked.bit});
+    }
+  for (GlobalAccess &access : accesses) {
+    if (carrierOf(access.type(), function.getDataLayout()))
+      access.place = placeOf(access.pointer, access.instruction);
+    if (access.bit)
+      splitMask(access);
   }
+  joinStores(accesses);
 }
 
 //===-- Writing --------------------------------------------------------------------------------------------------===//
@@ -142,18 +170,9 @@ Value *AccessWriter::offsetOf(IRBuilder<> &b, const Place &place) const {
   return place.ofOffset ? b.CreateAdd(offset, ConstantInt::getSigned(type, int64_t(int32_t(place.ofOffset)))) : offset;
 }
 
-static Value *convert(IRBuilder<> &b, Value *value, Type *to) {
-  if (value->getType()->isPointerTy())
-    value = b.CreatePtrToInt(value, b.getInt64Ty());
-  if (to->isPointerTy())
-    return b.CreateIntToPtr(b.CreateBitCast(value, b.getInt64Ty()), to);
-  return b.CreateBitCast(value, to);
-}
-
 // What all lanes are forbidden empties the buffer; what one lane is forbidden lies outside.
-void AccessWriter::writeBuffer(MaskedAccess &access) {
-  Instruction *old = access.instruction;
-  IRBuilder<> b(old);
+void AccessWriter::writeBuffer(GlobalAccess &access) {
+  IRBuilder<> b(access.instruction);
   Value *size = b.getInt64(buffer::bytes), *offset = offsetOf(b, *access.place);
   if (!access.ofWave.empty())
     size = b.CreateSelect(conjunction(b, access.ofWave), size, b.getInt64(0));
@@ -165,63 +184,60 @@ void AccessWriter::writeBuffer(MaskedAccess &access) {
   Type *descriptor = PointerType::get(b.getContext(), bufferSpace);
   Value *buffer = b.CreateIntrinsic(Intrinsic::amdgcn_make_buffer_rsrc, {descriptor, pointer->getType()},
                                     {pointer, b.getInt16(0), size, b.getInt32(buffer::flags)});
-  auto *load = dyn_cast<LoadInst>(old);
-  bool streams = old->hasMetadata(LLVMContext::MD_nontemporal);
-  Value *none = b.getInt32(0), *policy = b.getInt32(streams ? 2 : 0);
-  CallInst *access_ = nullptr;
-  if (load) {
-    Type *carrier = carrierOf(load->getType(), function.getDataLayout());
-    access_ = b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_load, {carrier}, {buffer, offset, none, policy});
-    old->replaceAllUsesWith(convert(b, access_, load->getType()));
-  } else {
-    Value *value = cast<StoreInst>(old)->getValueOperand();
-    value = convert(b, value, carrierOf(value->getType(), function.getDataLayout()));
-    access_ = b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_store, {value->getType()},
-                                {value, buffer, offset, none, policy});
+  Value *none = b.getInt32(0);
+  Type *type = access.type(), *carrier = carrierOf(type, function.getDataLayout());
+  if (!access.isLoad) {
+    Value *value = b.CreateBitCast(access.value, carrier);
+    b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_store, {carrier}, {value, buffer, offset, none, none});
+    access.instruction->eraseFromParent();
+    return;
   }
-  access_->copyMetadata(*old, {LLVMContext::MD_alias_scope, LLVMContext::MD_noalias, LLVMContext::MD_invariant_load});
-  old->eraseFromParent();
+  Value *loaded = b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_load, {carrier}, {buffer, offset, none, none});
+  loaded = b.CreateBitCast(loaded, type);
+  if (auto *other = dyn_cast<Constant>((Value *)access.value); !other || !other->isNullValue())
+    loaded = b.CreateSelect(access.bit, loaded, access.value);
+  replaceLoad(cast<IntrinsicInst>(access.instruction), loaded);
 }
 
 // Without a mask: the wave's address in scalar registers, the lane's offset in one of vectors.
-void AccessWriter::writeSplit(MaskedAccess &access) {
+Value *AccessWriter::splitPointer(const GlobalAccess &access) const {
   IRBuilder<> b(access.instruction);
   Value *offset = b.CreateZExt(offsetOf(b, *access.place), b.getInt64Ty(), "", /*IsNonNeg=*/true);
   Value *pointer = b.CreateGEP(b.getInt8Ty(), pointerOf(b, *access.place), offset);
   if (access.place->constant)
     pointer = b.CreateGEP(b.getInt8Ty(), pointer, b.getInt64(uint64_t(access.place->constant)));
-  access.instruction->setOperand(isa<LoadInst>(access.instruction) ? 0 : 1, pointer);
+  return pointer;
+}
+
+void AccessWriter::prepareBranch(GlobalAccess &access) {
+  if (access.place && !access.place->parts.ofLane.empty()) {
+    access.pointer = splitPointer(access);
+    return;
+  }
+  scalars.shareRows(access.pointer, access.instruction);
+  Guards ofLane;
+  for (Value *guard : access.ofLane) {
+    Value *scalar = scalars.shareMask(guard, access.instruction);
+    (scalar ? access.ofWave : ofLane).push_back(scalar ? scalar : guard);
+  }
+  access.ofLane = ofLane;
 }
 
 bool AccessWriter::run() {
   collect();
-  FlatBranches flattened(function, addresses, accesses);
-  rows.plan(accesses, flattened);
-  for (auto &[instruction, access] : accesses) {
-    // A uniform load under a uniform mask is the scalar unit's, behind a branch.
-    bool isScalar = access.place && access.place->parts.ofLane.empty() && isa<LoadInst>(instruction) &&
-                    all_of(access.guards, [&](const Guard &guard) { return isOfWave(guard, access.instruction); });
-    if (isScalar)
-      access.place.reset();
-    if (!access.place && isa<LoadInst>(instruction)) {
-      access.otherwise = otherwiseOf(instruction, access.guards);
-      rows.shareRows(access);
-      rows.shareMasks(access.guards, instruction);
-    }
-    for (const Guard &guard : access.guards)
-      (isOfWave(guard, instruction) ? access.ofWave : access.ofLane).push_back(guard);
-    if (!access.place)
-      continue;
-    if (access.guards.empty() && access.place->parts.ofLane.empty())
-      continue;
-    if (access.guards.empty())
-      writeSplit(access);
-    else
+  std::vector<GlobalAccess> inBranches;
+  for (GlobalAccess &access : accesses) {
+    bool differs = access.place && !access.place->parts.ofLane.empty();
+    if (access.isInBranch) {
+      prepareBranch(access);
+      inBranches.push_back(access);
+    } else if (access.bit) {
       writeBuffer(access);
+    } else if (differs) {
+      access.instruction->setOperand(access.isLoad ? 0 : 1, splitPointer(access));
+    }
   }
-  flattened.remove();
-  rows.write();
-  writeLoadBranches(accesses);
+  writeBranches(inBranches);
   return !accesses.empty();
 }
 
@@ -229,4 +245,12 @@ PreservedAnalyses BufferAccessesPass::run(Function &function, FunctionAnalysisMa
   if (function.isDeclaration() || !AccessWriter(function, analyses).run())
     return PreservedAnalyses::all();
   return PreservedAnalyses::none();
+}
+
+/// Of equal buffers and offsets one is kept, outside of loops where it can be.
+constexpr static const char *tidy = "function(simplifycfg,early-cse<memssa>,loop-mssa(licm),early-cse<memssa>,adce)";
+
+void heddle::addBufferAccesses(PassBuilder &builder, ModulePassManager &manager) {
+  manager.addPass(createModuleToFunctionPassAdaptor(BufferAccessesPass()));
+  cantFail(builder.parsePassPipeline(manager, tidy));
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which accesses become buffer instructions, and that these reach the very place that the 64-bit address names: the
 // code before and after is evaluated for lanes of blocks far behind 2 GB.
+#include "compiler/accesses/BufferAccesses.h"
 #include "chips/Chip.h"
 #include "compiler/emit/CodeGenerator.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -21,18 +23,18 @@ using namespace heddle;
 
 namespace {
 
-/// A kernel that loads from `%p` where `%bit` is set; `body` defines both of `%t` (thread), `%b` (block), the
+/// A kernel with a masked load from `%p` where `%bit` is set; `body` defines both of `%t` (thread), `%b` (block), the
 /// arguments.
 std::string kernelOf(const std::string &body) {
   return R"(
-@heddle_zeros = internal addrspace(1) global [4 x i32] zeroinitializer, align 16
 define amdgpu_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n, i32 %m, i64 %w) #0 {
   %t = call i32 @llvm.amdgcn.workitem.id.x()
   %b = call i32 @llvm.amdgcn.workgroup.id.x()
 )" + body +
          R"(
-  %q = select i1 %bit, ptr addrspace(1) %p, ptr addrspace(1) @heddle_zeros
-  %v = load i32, ptr addrspace(1) %q, align 4
+  %mask = insertelement <1 x i1> poison, i1 %bit, i64 0
+  %one = call <1 x i32> @llvm.masked.load.v1i32.p1(ptr addrspace(1) align 4 %p, <1 x i1> %mask, <1 x i32> zeroinitializer)
+  %v = extractelement <1 x i32> %one, i64 0
   store volatile i32 %v, ptr addrspace(1) %y, align 4
   ret void
 }
@@ -132,7 +134,7 @@ public:
     if (optimised)
       generator->optimize(*module);
     before = llvm::parseAssemblyString(printModule(*module), error, context);
-    generator->useBuffers(*module);
+    generator->run(*module, "the choice of memory accesses", addBufferAccesses);
   }
 
   const llvm::IntrinsicInst *bufferLoad() const {
@@ -150,12 +152,12 @@ public:
     const llvm::IntrinsicInst *load = bufferLoad();
     Lane then = laneOf(*before, inputs), now = laneOf(*module, inputs);
     const auto *old = oldLoad();
-    uint64_t address = then(old->getPointerOperand());
+    uint64_t address = then(old->getArgOperand(0));
     auto *buffer = llvm::cast<llvm::IntrinsicInst>(load->getArgOperand(0));
     uint64_t offset = now(load->getArgOperand(1)), size = now(buffer->getArgOperand(2));
     ASSERT_EQ(now(load->getArgOperand(2)), 0u) << "an offset of the wave would be outside the check of bounds";
     ASSERT_LE(size, uint64_t(1) << 31);
-    if (address == zeros) {
+    if (!then(llvm::findScalarElement(old->getArgOperand(1), 0))) {
       EXPECT_GE(offset, size);
       return;
     }
@@ -164,12 +166,11 @@ public:
   }
 
 private:
-  static constexpr uint64_t zeros = 0x123450;
-
-  const llvm::LoadInst *oldLoad() const {
+  const llvm::IntrinsicInst *oldLoad() const {
     for (const llvm::Instruction &i : llvm::instructions(*before->getFunction("k")))
-      if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
-        return load;
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+          call && call->getIntrinsicID() == llvm::Intrinsic::masked_load)
+        return call;
     return nullptr;
   }
 
@@ -179,8 +180,6 @@ private:
     uint64_t arguments[] = {uint64_t(7) << 40, uint64_t(9) << 40, inputs.n, inputs.m, inputs.w};
     for (const llvm::Argument &argument : kernel->args())
       lane.set(&argument, arguments[argument.getArgNo()]);
-    if (const llvm::GlobalVariable *variable = module.getGlobalVariable("heddle_zeros", true))
-      lane.set(variable, zeros);
     for (const llvm::Instruction &i : llvm::instructions(*kernel))
       if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i)) {
         if (call->getIntrinsicID() == llvm::Intrinsic::amdgcn_workitem_id_x)
@@ -212,7 +211,7 @@ void expectBuffer(const std::string &body) {
   for (bool optimised : {false, true}) {
     Compiled code(kernelOf(mask + body), optimised);
     ASSERT_TRUE(code.bufferLoad()) << code.text();
-    EXPECT_EQ(code.text().find("heddle_zeros"), std::string::npos);
+    EXPECT_EQ(code.text().find("call <1 x i32> @llvm.masked"), std::string::npos) << code.text();
     for (const Inputs &inputs : someInputs())
       code.check(inputs);
   }
@@ -223,7 +222,7 @@ void expectWholeAddress(const std::string &body) {
     Compiled code(kernelOf(mask + body), optimised);
     EXPECT_FALSE(code.bufferLoad()) << code.text();
     EXPECT_NE(code.text().find("load i32, ptr addrspace(1)"), std::string::npos) << code.text();
-    EXPECT_EQ(code.text().find("heddle_zeros"), std::string::npos) << "the mask is a branch";
+    EXPECT_NE(code.text().find("br i1 %bit"), std::string::npos) << "the mask is a branch: " << code.text();
   }
 }
 
@@ -281,17 +280,84 @@ TEST(BufferAccesses, AnIndexFromMemory) {
       "  %i = zext i32 %j to i64\n  %p = getelementptr i32, ptr addrspace(1) %x, i64 %i\n");
 }
 
-TEST(BufferAccesses, VolatileAndAtomicLoadsStayInBranches) {
+// What a masked load gives elsewhere is an operand of it, as is what a masked store stores.
+TEST(BufferAccesses, WhatIsReadElsewhereIsChosenAfterTheBuffer) {
+  std::string text = kernelOf(mask + std::string("  %p = getelementptr i32, ptr addrspace(1) %x, i32 %t\n"));
+  text.replace(text.find("<1 x i32> zeroinitializer"), 25, "<1 x i32> splat (i32 7)");
+  Compiled code(text);
+  ASSERT_TRUE(code.bufferLoad());
+  EXPECT_NE(code.text().find("select i1 %bit, i32"), std::string::npos) << code.text();
+}
+
+// The bit of a mask that is no vector made of one is taken out of it, and lanes may differ in it.
+TEST(BufferAccesses, AMaskFromAPhi) {
+  std::string text = kernelOf(mask + std::string("  %p = getelementptr i32, ptr addrspace(1) %x, i32 %t\n"
+                                                 "  %y1 = icmp eq i32 %n, 3\n  br i1 %y1, label %a, label %c\n"
+                                                 "a:\n  br label %c\nc:\n"));
+  text.replace(text.find("insertelement <1 x i1> poison, i1 %bit, i64 0"), 45,
+               "phi <1 x i1> [ %bits, %0 ], [ zeroinitializer, %a ]");
+  text.insert(text.find("  %y1"), "  %bits = insertelement <1 x i1> poison, i1 %bit, i64 0\n");
+  Compiled code(text);
+  ASSERT_TRUE(code.bufferLoad()) << code.text();
+  EXPECT_TRUE(llvm::isa<llvm::SelectInst>(code.bufferLoad()->getArgOperand(1))) << code.text();
+}
+
+/// Stores `values` under the mask `%bit` to `%p`, `%q`, ..., each of which `body` defines.
+std::string storesOf(const std::string &body, const std::vector<std::string> &values) {
+  std::string text = kernelOf(mask + body);
+  size_t from = text.find("  %mask ="), to = text.find("  ret void");
+  std::string stores = "  %mask = insertelement <1 x i1> poison, i1 %bit, i64 0\n";
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::string name = "%s" + std::to_string(i);
+    stores += "  " + name + " = insertelement <1 x i32> poison, i32 " + values[i] + ", i64 0\n" +
+              "  call void @llvm.masked.store.v1i32.p1(<1 x i32> " + name + ", ptr addrspace(1) align 4 %" +
+              char('p' + i) + ", <1 x i1> %mask)\n";
+  }
+  text.replace(from, to - from, stores);
+  return "@lds = internal addrspace(3) global [256 x i32] poison\n" + text;
+}
+
+constexpr const char *near = "  %p = getelementptr i32, ptr addrspace(1) %x, i32 %t\n";
+
+size_t count(const std::string &text, const std::string &what) {
+  size_t found = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    ++found;
+  return found;
+}
+
+TEST(BufferAccesses, AStoreIsABufferInstruction) {
+  Compiled code(storesOf(near, {"%t"}));
+  EXPECT_EQ(count(code.text(), "call void @llvm.amdgcn.raw.ptr.buffer.store"), 1u) << code.text();
+  EXPECT_EQ(count(code.text(), "br i1"), 0u) << code.text();
+}
+
+TEST(BufferAccesses, WavesJumpOverReadsOfLdsForAStore) {
+  std::string read = "  %a = getelementptr i32, ptr addrspace(3) @lds, i32 %t\n  %r = load i32, ptr addrspace(3) %a\n";
+  Compiled code(storesOf(near + read, {"%r"}));
+  EXPECT_EQ(count(code.text(), "br i1 %bit"), 1u) << code.text();
+  EXPECT_EQ(count(code.text(), "buffer.store"), 0u) << code.text();
+  std::string again = "  %b2 = getelementptr i32, ptr addrspace(1) %y, i32 %t\n  store i32 %r, ptr addrspace(1) %b2\n";
+  EXPECT_EQ(count(Compiled(storesOf(near + read + again, {"%r"})).text(), "br i1"), 0u) << "others need it too";
+}
+
+TEST(BufferAccesses, StoresOfOneMaskShareItsBranch) {
+  std::string far = "  %o = mul i32 %t, %m\n  %q = getelementptr i32, ptr addrspace(1) %x, i32 %o\n";
+  Compiled code(storesOf(near + far, {"%t", "%b"}));
+  EXPECT_EQ(count(code.text(), "br i1 %bit"), 1u) << code.text();
+  EXPECT_EQ(count(code.text(), "store i32"), 2u) << code.text();
+}
+
+TEST(BufferAccesses, VolatileAndAtomicLoadsStay) {
   for (std::string load : {"load volatile i32", "load atomic i32"}) {
     std::string text = kernelOf(mask + std::string("  %p = getelementptr i32, ptr addrspace(1) %x, i32 %t\n"));
-    text.replace(text.find("load i32"), 8, load);
-    if (load == "load atomic i32")
-      text.replace(text.find("%q, align 4"), 2, "%q monotonic");
+    size_t from = text.find("  %mask ="), to = text.find("  store volatile");
+    bool isAtomic = load == "load atomic i32";
+    text.replace(from, to - from,
+                 "  %v = " + load + ", ptr addrspace(1) %p" + (isAtomic ? " monotonic" : "") + ", align 4\n");
     Compiled code(text);
     EXPECT_FALSE(code.bufferLoad());
     EXPECT_NE(code.text().find(load), std::string::npos) << code.text();
-    EXPECT_NE(code.text().find("br i1 %bit"), std::string::npos) << code.text();
-    EXPECT_EQ(code.text().find("heddle_zeros"), std::string::npos) << code.text();
   }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/emit/WaveScalars.h"
-#include "compiler/emit/AddressParts.h"
+#include "compiler/accesses/WaveScalars.h"
+#include "compiler/accesses/AddressParts.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
@@ -83,4 +84,19 @@ Value *WaveScalars::comparisonOf(ICmpInst *comparison, const Instruction *at) {
   if (!bit)
     bit = IRBuilder<>(comparison).CreateICmp(comparison->getPredicate(), x, y);
   return bit;
+}
+
+void WaveScalars::shareRows(Value *pointer, const Instruction *at) {
+  for (auto *step = dyn_cast<GEPOperator>(pointer); step; step = dyn_cast<GEPOperator>(step->getPointerOperand())) {
+    auto *index = dyn_cast<CastInst>(step->getOperand(1));
+    if (Value *scalar = index && isa<SExtInst, ZExtInst>(index) ? scalarOf(index->getOperand(0), at) : nullptr)
+      index->setOperand(0, scalar);
+  }
+}
+
+Value *WaveScalars::shareMask(Value *bit, const Instruction *at) {
+  const Loop *loop = loops.getLoopFor(at->getParent());
+  auto *compared = dyn_cast<ICmpInst>(bit);
+  bool isShared = compared && (!loop || loop->contains(compared)) && !addresses.isOfWave(bit, at);
+  return isShared ? comparisonOf(compared, at) : nullptr;
 }
