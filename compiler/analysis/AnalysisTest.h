@@ -2,6 +2,7 @@
 // What the tests of this room share: modules from text, and values by the name of the test attribute `test.name`.
 #pragma once
 #include "compiler/analysis/Access.h"
+#include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -51,9 +52,9 @@ public:
 private:
   static mlir::DialectRegistry registry() {
     mlir::DialectRegistry registry;
-    registry
-        .insert<triton::TritonDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::gpu::GPUDialect,
-                mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
+    registry.insert<simt::SimtDialect, triton::TritonDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
+                    mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                    mlir::ub::UBDialect>();
     return registry;
   }
 };

@@ -84,6 +84,41 @@ TEST(Uniformity, OfAReduction) {
             (Names{"all"}));
 }
 
+TEST(Uniformity, OfStages) {
+  EXPECT_EQ(divergentOf(R"(
+      %a = simt.stage "uniform" -> i32 attributes {test.name = "uniform"} {
+        %v = arith.addi %n, %c1 {test.name = "within"} : i32
+        simt.yield %v : i32
+      }
+      %b = simt.stage "threads" -> i32 attributes {test.name = "threads"} {
+        simt.yield %thread : i32
+      }
+      tt.return)"),
+            (Names{"threads"}));
+}
+
+TEST(Uniformity, WithinWarps) {
+  Analysed program(R"(
+    tt.func @k(%n: i32) {
+      %thread = tt.extern_elementwise {libname = "", libpath = "", pure = true, symbol = "__heddle_gettid"} : () -> i32
+      %warp = simt.warp_id {test.name = "warp"}
+      %half = arith.divui %warp, %n {test.name = "half"} : i32
+      %late = arith.cmpi sgt, %half, %n {test.name = "late"} : i32
+      %sum = arith.addi %half, %thread {test.name = "sum"} : i32
+      %bit = arith.cmpi sgt, %warp, %n : i32
+      %one = scf.if %bit -> i32 { scf.yield %n : i32 } else { scf.yield %warp : i32 } {test.name = "branch"}
+      tt.return
+    })");
+  Uniformity uniformity(program.all<triton::FuncOp>()[0]);
+  auto mayDiffer = [&](const char *name) { return uniformity.mayDifferInWarp(program.find(name)->getResult(0)); };
+  for (const char *name : {"warp", "half", "late"}) {
+    EXPECT_TRUE(uniformity.isDivergent(program.find(name)->getResult(0))) << name;
+    EXPECT_FALSE(mayDiffer(name)) << name;
+  }
+  EXPECT_TRUE(mayDiffer("sum"));
+  EXPECT_TRUE(mayDiffer("branch")); // control flow is not followed
+}
+
 TEST(Uniformity, OfConditionals) {
   EXPECT_EQ(divergentOf(R"(
       %x = scf.if %mine -> i32 {
