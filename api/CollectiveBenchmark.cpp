@@ -35,7 +35,7 @@ void checkCounts(Driver &driver) {
 
 struct CollectiveBenchmark::State {
   explicit State(BenchmarkRequest theRequest)
-      : request(std::move(theRequest)), group(openDevices(request), {request.timeoutSeconds, 1}) {
+      : request(std::move(theRequest)), group(openDevices(request), Communicator::Options{request.timeoutSeconds}) {
     if (request.peer.empty())
       return;
     std::vector<std::shared_ptr<Device>> devices;

@@ -71,6 +71,8 @@ struct Chip {
   std::string description; ///< the products that carry it
   Vendor vendor = Vendor::Host;
   std::string processor = {}; ///< LLVM's name of it, for which code is generated; the host's is found at run time
+  /// GPUs: its devices run the LLVM IR of one thread, which its packages hold in place of machine code.
+  bool takesThreadCode = false;
   InstructionSet simulated = InstructionSet::None; ///< None: the simulator does not know the chip
   int threadsPerWarp = 1;                          ///< a warp, or wavefront
   int threadsPerBlock = 1024;                      ///< most that one block may have

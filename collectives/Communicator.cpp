@@ -31,10 +31,6 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
   if (!(options.deadlineSeconds > 0) || options.deadlineSeconds > maxDeadlineSeconds)
     throw inputError(
         fmt::format("a deadline of {} s: it is above 0 and at most {} s", options.deadlineSeconds, maxDeadlineSeconds));
-  if (options.firstEpoch == 0)
-    throw inputError("a first epoch of 0: memory begins with it, so epochs begin with 1 or more");
-  if (options.firstEpoch > (uint64_t(1) << 63))
-    throw inputError(fmt::format("a first epoch of {}: it is at most 2^63", options.firstEpoch));
   if (streams.empty())
     for (const auto &device : devices) {
       owned.push_back(device->createStream());
@@ -140,11 +136,8 @@ std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &p
     PeerGroup both[] = {group, group};
     for (int peer = 0; peer < ranks(); ++peer)
       both[1].arena[peer] = protocol->stagingOrArena().address(peer);
-    std::vector<uint64_t> counters(maxCollectiveBlocks, options.firstEpoch - 1);
     Stream &stream = *service[size_t(rank)];
     stream.copyToDevice(protocol->groups.back(), both);
-    stream.copyToDevice(protocol->arena->address(rank) + uint64_t(plan.arena.counters), counters.data(),
-                        counters.size() * sizeof(uint64_t));
     if (plan.hasPackets() && plan.packets == PacketForm::Lamport)
       stream.fill(protocol->arena->address(rank) + uint64_t(plan.arena.inbox), 0xFF, uint64_t(plan.inboxBytes()));
     stream.synchronize();

@@ -26,7 +26,6 @@ public:
   static constexpr double maxDeadlineSeconds = 1e6;
   struct Options {
     double deadlineSeconds = 30; ///< how long the waits of one launch may last together
-    uint64_t firstEpoch = 1;     ///< for tests of the counters' range; above 0
   };
 
   /// Throws Error{Input} for no device or more than maxWorldSize, Error{Environment} when two of them do not reach each

@@ -22,7 +22,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 
 using namespace mlir;
@@ -81,14 +80,6 @@ void checkOptions(const CompileOptions &options) {
                      {"use `--target host`"});
 }
 
-std::mutex readerMutex;
-std::shared_ptr<const ThreadCodeReader> currentReader;
-
-std::shared_ptr<const ThreadCodeReader> threadCodeReader() {
-  std::lock_guard lock(readerMutex);
-  return currentReader;
-}
-
 /// One compilation through the table.
 class Driver {
 public:
@@ -120,8 +111,6 @@ CompileResult Driver::run() {
   const Phase *kept = options.keepTextOf.empty() ? nullptr : findPhase(*compilation.chip, options.keepTextOf);
   const Phase *resume = options.resumeAfter.empty() ? nullptr : findPhase(*compilation.chip, options.resumeAfter);
   CompileResult result;
-  auto reader = compilation.chip->vendor == Vendor::Host ? nullptr : threadCodeReader();
-  std::string threadCode;
   int number = 0;
   for (const Phase &phase : phasesOf(*compilation.chip)) {
     ++number;
@@ -138,8 +127,6 @@ CompileResult Driver::run() {
         times.back().lines = llvm::count(textOf(phase, /*withLocations=*/false), '\n');
       dump(phase, number);
     }
-    if (reader && phase.level == Level::LlvmIr && compilation.llvmModule)
-      threadCode = textOf(phase, /*withLocations=*/false); // of the last such phase
     if (&phase == kept)
       result.text = textOf(phase, /*withLocations=*/false);
     if (&phase == stop) {
@@ -149,8 +136,6 @@ CompileResult Driver::run() {
   }
   if (!stop)
     result.package = std::move(compilation.package);
-  if (reader && !stop)
-    (*reader)(result.package, threadCode);
   result.times = std::move(times);
   for (const Message &warning : diagnostics.warnings)
     result.warnings.push_back(warning.text);
@@ -333,11 +318,6 @@ void chooseTarget(Compilation &compilation) {
 }
 
 } // namespace
-
-void setThreadCodeReader(ThreadCodeReader reader) {
-  std::lock_guard lock(readerMutex);
-  currentReader = reader ? std::make_shared<const ThreadCodeReader>(std::move(reader)) : nullptr;
-}
 
 CompileResult compile(const std::string &text, const std::string &name, const CompileOptions &options) {
   checkOptions(options);

@@ -2,7 +2,6 @@
 // compile(): a kernel's text to a package, through the table of phases (Phases.h). Knows no MLIR in its interface.
 #pragma once
 #include "binary/Package.h"
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,11 +48,5 @@ struct CompileResult {
 /// Error{Environment} for files; Error{Internal} for a fault of ours, after writing `heddle-reproducer-HASH.mlir`
 /// into the folder that HEDDLE_REPRODUCER_DIR names. Uses nothing global but LLD: threads may compile side by side.
 CompileResult compile(const std::string &text, const std::string &name, const CompileOptions &options);
-
-/// Is told of each package for a GPU that compile() and compileModule() make from now on, with the LLVM IR of one
-/// thread that its binary was made of: for drivers that run that code where there is no GPU (tests/threads_driver/).
-/// Called by the thread that compiles; an empty one is told of nothing.
-using ThreadCodeReader = std::function<void(const Package &package, const std::string &llvmIr)>;
-void setThreadCodeReader(ThreadCodeReader reader);
 
 } // namespace heddle

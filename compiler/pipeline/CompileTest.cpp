@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the command line cannot show of compile(): several threads, a crash and what comes after it, modules in memory.
 #include "compiler/pipeline/Compile.h"
+#include "chips/Chip.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/pipeline/CompileModule.h"
 #include "compiler/pipeline/Phases.h"
@@ -82,21 +83,28 @@ TEST(CompileTest, StoppingGivesTextAndNoPackage) {
   EXPECT_EQ(result.times.back().phase, "tile-to-host");
 }
 
-TEST(CompileTest, ThreadCodeIsShownWithEachPackageForAGpu) {
-  std::vector<std::pair<std::string, std::string>> shown; // binary, code
-  setThreadCodeReader(
-      [&](const Package &package, const std::string &code) { shown.push_back({package.binary, code}); });
-  std::string text = corpus("vector_add.sm_90");
-  compile(text, "add", portable());
-  CompileOptions gpu;
-  gpu.target = "sm_90";
-  gpu.keepTextOf = "predicate-accesses";
-  CompileResult result = compile(text, "add", gpu);
-  setThreadCodeReader({});
-  compile(text, "add", gpu);
-  ASSERT_EQ(shown.size(), 1u);
-  EXPECT_EQ(shown[0].first, result.package.binary);
-  EXPECT_EQ(shown[0].second, result.text);
+/// What the package of `chip` says when it takes thread code, and the last text before machine code when it does not.
+void expectThreadCode(const Chip &chip, const std::string &kernel, const std::string &lastPhase) {
+  CompileOptions options;
+  options.target = chip.name;
+  options.keepTextOf = lastPhase;
+  CompileResult machine = compile(corpus(kernel), "add", options);
+  Chip taking = chip;
+  taking.takesThreadCode = true;
+  options.chip = &taking;
+  options.keepTextOf = "";
+  Package package = compile(corpus(kernel), "add", options).package;
+  EXPECT_EQ(package.binaryKind, "llvm-ir");
+  EXPECT_EQ(package.binary, machine.text);
+  EXPECT_NE(package.binary, machine.package.binary);
+  EXPECT_EQ(package.entry, machine.package.entry);
+  EXPECT_EQ(package.sharedBytes, machine.package.sharedBytes);
+  EXPECT_EQ(package.abiVersion, machine.package.abiVersion);
+}
+
+TEST(CompileTest, PackagesOfAChipThatTakesThreadCodeHoldIt) {
+  expectThreadCode(sm90Chip, "row_softmax.sm_90", "predicate-accesses");
+  expectThreadCode(gfx942Chip, "row_softmax.gfx942", "use-buffers");
 }
 
 TEST(CompileTest, PhasesAreNamedOnce) {

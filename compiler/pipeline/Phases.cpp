@@ -271,6 +271,18 @@ LogicalResult makeAmdPackage(Compilation &compilation) {
   return success();
 }
 
+LogicalResult makeThreadCodePackage(Compilation &compilation) {
+  Package package = startGpuPackage(compilation);
+  bool isNvidia = compilation.chip->vendor == Vendor::Nvidia;
+  package.processor = compilation.chip->processor;
+  package.binaryKind = "llvm-ir";
+  package.abiVersion = isNvidia ? cudaAbiVersion : amdAbiVersion;
+  package.sharedBytes = isNvidia ? compilation.threadKernel.sharedBytes : 0; // AMD's code declares its own
+  package.binary = printModule(*compilation.llvmModule);
+  compilation.package = std::move(package);
+  return success();
+}
+
 constexpr bool input = true, ours = false;
 
 } // namespace
@@ -425,6 +437,22 @@ static const std::vector<Phase> &amdPhases(const Chip &chip) {
   return chip.scaledMatmuls ? scaled : plain;
 }
 
+/// Of a chip that takes the code of one thread: the phases that leave such code, and a package.
+static std::vector<Phase> threadCodePhases(const std::vector<Phase> &machineCode) {
+  std::vector<Phase> table;
+  for (const Phase &phase : machineCode)
+    if (phase.level != Level::Binary)
+      table.push_back(phase);
+  table.push_back({"package",
+                   Level::Binary,
+                   "describes the kernel, whose binary is the LLVM IR of one thread",
+                   nullptr,
+                   makeThreadCodePackage,
+                   ours,
+                   {}});
+  return table;
+}
+
 std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip) {
   return chip.vendor == Vendor::Amd      ? amdgpu::makeTarget(chip)
          : chip.vendor == Vendor::Nvidia ? nvptx::makeTarget(chip)
@@ -432,7 +460,13 @@ std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip) {
 }
 
 const std::vector<Phase> &phasesOf(const Chip &chip) {
-  return chip.vendor == Vendor::Nvidia ? nvidiaPhases() : chip.vendor == Vendor::Amd ? amdPhases(chip) : hostPhases();
+  static const std::vector<Phase> nvidiaThreads = threadCodePhases(nvidiaPhases()),
+                                  amdThreads = threadCodePhases(amdPhases(false)),
+                                  scaledThreads = threadCodePhases(amdPhases(true));
+  bool isNvidia = chip.vendor == Vendor::Nvidia;
+  if (chip.takesThreadCode && chip.vendor != Vendor::Host)
+    return isNvidia ? nvidiaThreads : chip.scaledMatmuls ? scaledThreads : amdThreads;
+  return isNvidia ? nvidiaPhases() : chip.vendor == Vendor::Amd ? amdPhases(chip) : hostPhases();
 }
 
 const Phase *findPhase(const Chip &chip, const std::string &name) {

@@ -4,6 +4,7 @@
 // HEDDLE_TEST_LONG=1 takes more types, sizes and orders.
 #include "tests/multi_device/AmdDevices.h"
 #include "tests/multi_device/CollectiveRunner.h"
+#include "tests/multi_device/FirstEpoch.h"
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -80,9 +81,8 @@ protected:
 };
 
 TEST_P(AmdCollectives, AreRightAndCleanInEveryOrder) {
-  Communicator::Options options;
-  options.firstEpoch = (uint64_t(1) << 32) - 3;
-  Communicator group(amdDevices(chip, ranks), options);
+  GroupFromEpoch late(amdDevices(chip, ranks), (uint64_t(1) << 32) - 3);
+  Communicator &group = late.communicator;
   const std::vector<ElementType> types = {ElementType::F32, ElementType::BF16, ElementType::I8, ElementType::F64};
   size_t number = 0;
   for (const Algorithm *algorithm : allAlgorithms())

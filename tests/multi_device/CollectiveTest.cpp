@@ -2,6 +2,7 @@
 // Every algorithm, rank count, type and reduction against the plain reference.
 #include "tests/multi_device/Cases.h"
 #include "tests/multi_device/CollectiveRunner.h"
+#include "tests/multi_device/FirstEpoch.h"
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -207,9 +208,8 @@ TEST(Collectives, AcrossTheWrapOfTheEpochs) {
   HEDDLE_WANTS_DEVICES(3);
   uint64_t bit32 = uint64_t(1) << 32, bit63 = uint64_t(1) << 63;
   for (uint64_t firstEpoch : {bit32 - 9, bit32 - 2, bit32 - 1, 2 * bit32 - 6, bit63 - 5, bit63 - 2}) {
-    Communicator::Options options;
-    options.firstEpoch = firstEpoch;
-    Communicator communicator(openDevices({0, 1, 2}), options);
+    GroupFromEpoch late(openDevices({0, 1, 2}), firstEpoch);
+    Communicator &communicator = late.communicator;
     for (const char *algorithm :
          {"one_shot_packets", "one_shot_pull", "two_shot_packets", "two_shot_pull", "two_shot_direct", "two_shot_push"})
       for (int64_t tile : {4, 1024}) // packets of both forms

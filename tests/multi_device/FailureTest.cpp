@@ -2,6 +2,7 @@
 // Ranks that do not come, come late, stop in between or ask for something else: every other rank is told, nothing
 // hangs, and the devices go on working. The long deadlines here would outlast the test: only an abort ends those waits.
 #include "tests/multi_device/Cases.h"
+#include "tests/multi_device/FirstEpoch.h"
 #include <chrono>
 #include <thread>
 
@@ -67,6 +68,18 @@ TEST(Failures, ARankThatNeverArrives) {
     expectContains(errorOf(ErrorClass::Environment, [&] { run.launch(0); }), "the group has failed before");
   }
   expectTheDevicesWork(ordinals);
+}
+
+/// The message has the epoch of the round; and that the epochs of FirstEpoch.h are those of the kernel is seen here.
+TEST(Failures, NameTheEpochThatDoesNotCome) {
+  HEDDLE_WANTS_DEVICES(2);
+  for (uint64_t firstEpoch : {uint64_t(1), uint64_t(1) << 32}) {
+    GroupFromEpoch group(openDevices({0, 1}), firstEpoch, deadline(0.15));
+    CheckedRun run(group.communicator, allReduce(2, "one_shot_pull"), 2);
+    run.launch(0);
+    expectContains(failureOf(group.communicator),
+                   "for rank 1 " + place(1) + ", block 0: expected epoch " + std::to_string(firstEpoch) + ", saw 0");
+  }
 }
 
 // A wait ends with its deadline whatever the number of packets that do not come. The limit here tells an end from a

@@ -4,6 +4,7 @@
 #include "collectives/Reference.h"
 #include "support/Error.h"
 #include "tests/fuzz/Random.h"
+#include "tests/multi_device/FirstEpoch.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -159,9 +160,8 @@ std::string runCase(const RandomCase &test) {
   if (!hasDevices(test.collective.ranks))
     return "";
   try {
-    Communicator::Options options;
-    options.firstEpoch = test.firstEpoch;
-    Communicator communicator(openDevices(presentOrdinals(test)), options);
+    GroupFromEpoch late(openDevices(presentOrdinals(test)), test.firstEpoch);
+    Communicator &communicator = late.communicator;
     std::vector<std::unique_ptr<CollectiveRun>> runs;
     std::vector<std::vector<std::string>> expected;
     Collective collective = test.collective;

@@ -171,11 +171,4 @@ TEST(Refusals, MoreMemoryThanADeviceHas) {
   expectContains(report, "the device has " + std::to_string(device->memoryInfo().totalBytes) + " bytes in all");
 }
 
-TEST(Refusals, TheEpochOfMemoryThatNobodyHasWritten) {
-  Communicator::Options options;
-  options.firstEpoch = 0;
-  EXPECT_EQ(errorOf(ErrorClass::Input, [&] { Communicator communicator(openDevices("host", {0, 1}), options); }),
-            "a first epoch of 0: memory begins with it, so epochs begin with 1 or more");
-}
-
 } // namespace

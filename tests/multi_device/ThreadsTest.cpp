@@ -4,6 +4,7 @@
 #include "collectives/kernel/CompileKernel.h"
 #include "support/TestError.h"
 #include "tests/multi_device/Cases.h"
+#include "tests/multi_device/FirstEpoch.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -36,16 +37,15 @@ struct ThreadsDevices : ::testing::Test {
 void expectRightByTurns(const Algorithm *algorithm, int ranks, ElementType type, threads::Policy policy, uint64_t seed,
                         const Placement &placement, PacketForm packets = PacketForm::LL) {
   threads::setSchedule(policy, seed);
-  Communicator::Options options;
-  options.firstEpoch = (uint64_t(1) << 32) - 3;
-  Communicator communicator(threadsDevices(ranks), options);
+  GroupFromEpoch late(threadsDevices(ranks), (uint64_t(1) << 32) - 3);
+  Communicator &communicator = late.communicator;
   bool isLamport = packets == PacketForm::Lamport;
   int64_t inner = (algorithm->slices ? ranks : 1) * (isLamport ? 1200 : 200) + 13;
   PlanOptions cut = small(algorithm, 2, 2);
   cut.packets = packets;
   if (isLamport)
     cut.tileElements = cut.warps * 32 * 8 / elementSizeBytes(type), cut.tilesPerRound = 32;
-  Plan plan = makePlan(makeCollective(algorithm->kinds[0], ranks, 1, inner, type), sm90Chip, cut);
+  Plan plan = makePlan(makeCollective(algorithm->kinds[0], ranks, 1, inner, type), threads::threadsChip(), cut);
   std::vector<std::unique_ptr<CheckedRun>> runs;
   for (uint64_t call = 0; call < (isLamport ? 4 : 2); ++call)
     runs.push_back(std::make_unique<CheckedRun>(communicator, plan, 2 * seed + call, placement));
@@ -129,7 +129,8 @@ bool narrowStores(llvm::Instruction &instruction) {
 
 TEST_F(ThreadsDevices, CodeWithoutItsKernelIsRefused) {
   std::shared_ptr<Device> device = threadsDevices(1)[0];
-  Package package = compileKernel(makePlan(makeCollective(CollectiveKind::AllGather, 2, 1, 64), sm90Chip));
+  Package package =
+      compileKernel(makePlan(makeCollective(CollectiveKind::AllGather, 2, 1, 64), threads::threadsChip()));
   threads::setCodeChange([&](llvm::Module &module) { module.getFunction(package.entry)->setName("another"); });
   EXPECT_EQ(messageOf([&] { device->loadModule(package); }), "the module defines no function '" + package.entry + "'");
   threads::setCodeChange(nullptr);
@@ -179,7 +180,8 @@ TEST_F(ThreadsDevices, SignalsThatOrderNothingAreFound) {
   for (const Algorithm *algorithm : allAlgorithms()) {
     if (algorithm->barriers == 0)
       continue;
-    Plan plan = makePlan(makeCollective(algorithm->kinds[0], 2, 1, 150), sm90Chip, small(algorithm, 1, 2));
+    Plan plan =
+        makePlan(makeCollective(algorithm->kinds[0], 2, 1, 150), threads::threadsChip(), small(algorithm, 1, 2));
     ASSERT_EQ(findingsAfter(plan, nullptr, threads::Policy::RoundRobin), "") << algorithm->name;
     // Who only reads from peers releases nothing but that inputs may be overwritten, and each call here has its own.
     bool onlyReads = algorithm == &gatherDirectPull || algorithm == &scatterDirect;
@@ -200,7 +202,8 @@ bool isMeaning(const llvm::Instruction &instruction) {
 TEST_F(ThreadsDevices, MeaningsThatDoNotCome) {
   PlanOptions cut = small(&gatherPackets, 1, 2);
   cut.packets = PacketForm::Lamport, cut.tileElements = cut.warps * 32 * 2, cut.tilesPerRound = 8;
-  Plan plan = makePlan(makeCollective(CollectiveKind::AllGather, 2, 1, 150, ElementType::I32), sm90Chip, cut);
+  Plan plan =
+      makePlan(makeCollective(CollectiveKind::AllGather, 2, 1, 150, ElementType::I32), threads::threadsChip(), cut);
   ASSERT_EQ(findingsAfter(plan, nullptr, threads::Policy::RoundRobin), "");
   auto leaveOut = [](llvm::Module &module) {
     std::vector<llvm::Instruction *> found;
@@ -249,7 +252,8 @@ void eraseBarriers(llvm::Module &module, bool inFront) {
 // what another one has waited for.
 TEST_F(ThreadsDevices, SignalsWithoutTheBarriersAroundThem) {
   for (const Algorithm *algorithm : {&oneShotPull, &gatherPush, &permutePull}) {
-    Plan plan = makePlan(makeCollective(algorithm->kinds[0], 2, 1, 150), sm90Chip, small(algorithm, 1, 2));
+    Plan plan =
+        makePlan(makeCollective(algorithm->kinds[0], 2, 1, 150), threads::threadsChip(), small(algorithm, 1, 2));
     for (bool inFront : {true, false})
       expectContains(findingsAfter(
                          plan, [=](llvm::Module &module) { eraseBarriers(module, inFront); }, threads::Policy::Random),
@@ -265,7 +269,8 @@ TEST_F(ThreadsDevices, ARankThatNeverComes) {
     Communicator::Options options;
     options.deadlineSeconds = 3600; // of the devices' clock, which runs ahead when all wait
     Communicator communicator(threadsDevices(3), options);
-    Plan plan = makePlan(makeCollective(algorithm->kinds[0], 3, 1, 100), sm90Chip, small(algorithm, 1, 1));
+    Plan plan =
+        makePlan(makeCollective(algorithm->kinds[0], 3, 1, 100), threads::threadsChip(), small(algorithm, 1, 1));
     CheckedRun run(communicator, plan, 1);
     run.launch(0);
     run.launch(2);

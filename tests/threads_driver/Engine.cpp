@@ -69,11 +69,6 @@ void Engine::releaseMemory(uint64_t address) {
 
 //===-- Code -----------------------------------------------------------------------------------------------------===//
 
-void Engine::keepCode(const Package &package, const std::string &llvmIr) {
-  Guard guard = lock();
-  codes.try_emplace(hashHex(package.binary), llvmIr);
-}
-
 void Engine::setCodeChange(CodeChange change) {
   Guard guard = lock();
   codeChange = std::move(change);
@@ -124,15 +119,11 @@ void Engine::dropPrograms() {
 std::shared_ptr<const Program> Engine::load(const Package &package) {
   Guard guard = lock();
   std::string key = hashHex(package.binary);
-  auto code = codes.find(key);
-  if (code == codes.end())
-    throw environmentError(
-        fmt::format("kernel `{}`: a threads device runs what was compiled in its own process", package.kernel));
   if (constexpr size_t mostPrograms = 64; programs.size() >= mostPrograms && !programs.contains(key))
     dropPrograms();
   auto known = programs.find(key);
   if (known == programs.end()) // what cannot be decoded leaves no entry
-    known = programs.emplace(key, decode(code->second, package.entry)).first;
+    known = programs.emplace(key, decode(package.binary, package.entry)).first;
   return known->second;
 }
 

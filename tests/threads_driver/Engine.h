@@ -28,9 +28,8 @@ public:
 
   uint64_t allocate(uint64_t sizeBytes, const std::string &name, const std::string &device);
 
-  /// The kernel of a package that was compiled in this process.
+  /// The kernel of a package for threadsChip().
   std::shared_ptr<const Program> load(const Package &package);
-  void keepCode(const Package &package, const std::string &llvmIr);
   void setCodeChange(CodeChange change);
 
   void open(SteppedQueue &queue) override;
@@ -68,9 +67,8 @@ private:
   Machine machine;
   DeviceOrder order;
   std::vector<std::pair<uint64_t, std::unique_ptr<uint8_t[]>>> memory; ///< address, owner
-  std::map<std::string, std::string> codes;                            ///< LLVM IR by the hash of the binary
-  std::map<std::string, std::shared_ptr<Program>> programs;
-  std::vector<std::shared_ptr<Program>> replaced; ///< of another code change
+  std::map<std::string, std::shared_ptr<Program>> programs;            ///< by the hash of the binary
+  std::vector<std::shared_ptr<Program>> replaced;                      ///< of another code change
   CodeChange codeChange;
   Known hostKnown;
   bool scheduleIsSet = false;

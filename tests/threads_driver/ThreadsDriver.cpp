@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tests/threads_driver/ThreadsDriver.h"
-#include "chips/Chip.h"
-#include "compiler/pipeline/Compile.h"
 #include "support/Error.h"
 #include "tests/threads_driver/ThreadsStream.h"
 #include <array>
@@ -20,15 +18,15 @@ public:
   std::string description() const override { return "sm_90 in the thread interpreter"; }
   Driver &driver() const override { return parent; }
   int ordinal() const override { return number; }
-  const Chip &chip() const override { return sm90Chip; }
+  const Chip &chip() const override { return threadsChip(); }
   MemoryInfo memoryInfo() const override { return {uint64_t(1) << 32, uint64_t(1) << 32}; }
   std::unique_ptr<Stream> createStream() override { return std::make_unique<ThreadsStream>(shared_from_this()); }
   std::shared_ptr<Event> createEvent() override { return std::make_shared<ThreadsEvent>(Engine::shared()); }
 
   std::shared_ptr<heddle::Module> loadModule(const Package &package) override {
-    if (package.target != sm90Chip.name)
+    if (package.target != threadsChip().name)
       throw inputError(fmt::format("kernel `{}` was compiled for target {}, the device is {}", package.kernel,
-                                   package.target, sm90Chip.name));
+                                   package.target, threadsChip().name));
     if (!package.sites.empty())
       throw inputError(
           fmt::format("kernel `{}` prints or asserts, and a threads device has no record for that", package.kernel));
@@ -67,12 +65,20 @@ private:
 
 } // namespace
 
+const Chip &threads::threadsChip() {
+  static const Chip chip = [] {
+    Chip made = sm90Chip;
+    made.name = "threads";
+    made.takesThreadCode = true;
+    return made;
+  }();
+  return chip;
+}
+
 void threads::useThreadsDriver() {
   static const bool once = [] {
     static ThreadsDriver driver;
     addDriver(driver);
-    setThreadCodeReader(
-        [](const Package &package, const std::string &llvmIr) { Engine::shared().keepCode(package, llvmIr); });
     return true;
   }();
   (void)once;

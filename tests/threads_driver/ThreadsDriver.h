@@ -3,6 +3,7 @@
 // run without a GPU, all devices on one thread, in an order that a seed chooses. Races in device memory are errors of
 // the streams. It is no part of the runtime: tests add it.
 #pragma once
+#include "chips/Chip.h"
 #include "runtime/Driver.h"
 #include "tests/thread_interpreter/ThreadInterpreter.h"
 #include <functional>
@@ -12,7 +13,10 @@ namespace heddle::threads {
 /// Devices are threads:0 to threads:7.
 inline constexpr int deviceCount = 8;
 
-/// Adds the driver to those of the runtime, once. Packages that are compiled from now on can be loaded.
+/// sm_90 under another name, whose packages hold the code of one thread.
+const Chip &threadsChip();
+
+/// Adds the driver to those of the runtime, once.
 void useThreadsDriver();
 
 /// How devices take turns from now on; until the first call each group of launches has its own policy and seed.
