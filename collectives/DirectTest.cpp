@@ -23,7 +23,7 @@ public:
   explicit DirectCall(const Algorithm &algorithm) {
     for (int rank = 0; rank < ranks; ++rank)
       devices.push_back(openDevice("host:" + std::to_string(rank)));
-    group = std::make_unique<Communicator>(devices, Communicator::Options{0.2, 1});
+    group = std::make_unique<Communicator>(devices, Communicator::Options{0.2});
     collective.kind = algorithm.kinds[0];
     collective.ranks = ranks, collective.inner = count;
     PlanOptions options;
