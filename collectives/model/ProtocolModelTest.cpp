@@ -57,7 +57,7 @@ Verdict check(const std::string &model) {
   // Memory for 10 million states at most; a search that ends there is not complete.
   std::string command = "cd '" + folder.path.string() +
                         "' && " HEDDLE_SPIN " -a model.pml > report.txt 2>&1 && " HEDDLE_C_COMPILER
-                        " -O0 -w -DSAFETY -DMEMLIM=2000 -o pan pan.c >> report.txt 2>&1 && "
+                        " -w -DSAFETY -DMEMLIM=2000 -o pan pan.c >> report.txt 2>&1 && "
                         "./pan -w20 -m100000 > report.txt 2>&1";
   int status = std::system(command.c_str());
   Verdict verdict;

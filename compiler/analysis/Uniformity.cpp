@@ -231,7 +231,7 @@ bool Uniformity::mayDifferInWarp(Value value) const {
     Operation *op = seen[i].getDefiningOp();
     if (!isDivergent(seen[i]) || isa_and_nonnull<simt::WarpIdOp>(op))
       continue;
-    if (!op || op->getNumRegions() || !isPure(op) || isa<ElementwiseInlineAsmOp, ExternElementwiseOp>(op))
+    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || isa<ElementwiseInlineAsmOp, ExternElementwiseOp>(op))
       return true;
     seen.insert(op->operand_begin(), op->operand_end());
   }

@@ -100,11 +100,14 @@ ThreadCode::Values GlobalMemory::loadRegisters(GlobalLoadOp op, bool atomically,
   return results;
 }
 
+// What only owners store is loaded by them alone: other threads would read what an owner may have stored by then.
 void GlobalMemory::lower(GlobalLoadOp op) {
   bool agree = facts.agreeing.contains(op), isByOwner = facts.byOwner.contains(op);
   if (agree && !isByOwner && isMissingExchange(op.getPointer().getType()))
     return;
-  Value owner = isByOwner ? isOwner(LinearLayout()) : Value();
+  Value owner = isByOwner                      ? isOwner(LinearLayout())
+                : facts.forStores.contains(op) ? isOwner(layoutOf(op.getType()))
+                                               : Value();
   made[op.getResult()] = isByOwner && !target.predicatesAccesses()
                              ? inOwner(op.getType(), [&] { return loadRegisters(op, agree, Value()); })
                              : loadRegisters(op, agree, owner);

@@ -38,6 +38,35 @@ static bool canReadLate(LoadSharedOp op) {
   return true;
 }
 
+//===-- Loads ----------------------------------------------------------------------------------------------------===//
+
+// A tile that is needed for nothing but stores of its elements, which one owner among copies does.
+static bool isForStores(GlobalLoadOp op) {
+  auto tile = dyn_cast<RankedTensorType>(op.getType());
+  if (!tile || op.getIsVolatile() || op->use_empty())
+    return false;
+  auto hasLayout = [&](Type type) {
+    auto other = dyn_cast<RankedTensorType>(type);
+    return other && other.getShape() == tile.getShape() && other.getEncoding() == tile.getEncoding();
+  };
+  SmallVector<Operation *> next = {op};
+  for (SmallPtrSet<Operation *, 8> seen; !next.empty();) {
+    Operation *made = next.pop_back_val();
+    for (OpOperand &use : made->getUses()) {
+      Operation *user = use.getOwner();
+      constexpr unsigned valueNumber = 1;
+      if (isa<GlobalStoreOp>(user) && use.getOperandNumber() == valueNumber)
+        continue;
+      if (!isPure(user) || !user->hasTrait<mlir::OpTrait::Elementwise>() ||
+          !llvm::all_of(user->getResultTypes(), hasLayout))
+        return false;
+      if (seen.insert(user).second)
+        next.push_back(user);
+    }
+  }
+  return true;
+}
+
 //===-- Conversions to f8 ----------------------------------------------------------------------------------------===//
 
 // Whether all elements of `tile` are within the largest numbers of `type`, or NaN: they need no clamp then.
@@ -90,6 +119,8 @@ void SourceFacts::lookAt(Operation *op, const GlobalOrder &order) {
           agreeing.insert(op);
         if (order.isLoadedByOwner(load))
           byOwner.insert(op);
+        else if (!agreeing.contains(op) && isForStores(load))
+          forStores.insert(op);
       })
       .Case([&](TileReduceOp reduce) {
         if (isReducedByOwner(reduce))
@@ -119,7 +150,7 @@ void SourceFacts::takeOver(Operation *source, Operation *copy, bool isDivergent)
     differs ? (void)divergent.insert(to) : (void)divergent.erase(to);
     if (auto site = siteOf.find(from); site != siteOf.end())
       siteOf[to] = site->second;
-    for (DenseSet<Operation *> *set : {&agreeing, &byOwner, &withinRange})
+    for (DenseSet<Operation *> *set : {&agreeing, &byOwner, &forStores, &withinRange})
       set->contains(from) ? (void)set->insert(to) : (void)set->erase(to);
   }
 }

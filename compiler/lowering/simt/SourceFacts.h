@@ -20,6 +20,7 @@ public:
   llvm::DenseSet<mlir::Operation *> divergent;   ///< in code that not all threads of the block execute alike
   llvm::DenseSet<mlir::Operation *> agreeing;    ///< loads that must give all threads the same
   llvm::DenseSet<mlir::Operation *> byOwner;     ///< loads and reductions that one thread does, which alone needs them
+  llvm::DenseSet<mlir::Operation *> forStores;   ///< loads of what only the owners of its elements store
   llvm::DenseSet<mlir::Operation *> lateReads;   ///< `simt.load_shared` whose one reader reads register by register
   llvm::DenseSet<mlir::Operation *> withinRange; ///< conversions to f8 of what is within its largest numbers, or NaN
   llvm::DenseMap<mlir::Operation *, int32_t> siteOf; ///< of prints and assertions
