@@ -146,7 +146,7 @@ LogicalResult readTtgModule(Compilation &compilation) {
   return success();
 }
 
-/// No tile is spread over more lanes or warps than there are.
+/// Every tile is distributed over the lanes and warps that there are.
 LogicalResult checkThreads(Compilation &compilation) {
   int64_t lanes = compilation.gpuTarget->lanesPerWarp(), warps = compilation.options.warps;
   auto check = [&](Operation *op, Type type) -> LogicalResult {
@@ -154,7 +154,7 @@ LogicalResult checkThreads(Compilation &compilation) {
       return success();
     using layout::Dim;
     const layout::LinearLayout &layout = simt::layoutOf(type);
-    if (layout.inputSize(Dim::Lane) > lanes || layout.inputSize(Dim::Warp) > warps)
+    if (layout.inputSize(Dim::Lane) != lanes || layout.inputSize(Dim::Warp) != warps)
       return op->emitOpError() << "has a tile over " << layout.inputSize(Dim::Lane) << " lanes and "
                                << layout.inputSize(Dim::Warp) << " warps; a warp has " << lanes << " lanes, the block "
                                << warps << " warps";
@@ -198,6 +198,10 @@ LogicalResult readSimtModule(Compilation &compilation) {
   if (options.warpsChosen && options.warps != warps.getInt())
     return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps compiled for " << options.warps
                               << ": leave `--warps` out";
+  int64_t most = compilation.chip->threadsPerBlock / compilation.gpuTarget->lanesPerWarp();
+  if (warps.getInt() < 1 || warps.getInt() > most)
+    return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps: a block on `"
+                              << compilation.chip->name << "` has 1 to " << most;
   options.warps = int(warps.getInt());
   if (failed(checkThreads(compilation)))
     return failure();
@@ -231,6 +235,11 @@ LogicalResult verifyInput(Compilation &compilation) {
     requirePeerAtomics(*compilation.chip);
   if (failed(selectKernel(*compilation.module, compilation.options.kernel)))
     return failure();
+  for (auto function : compilation.module->getOps<triton::FuncOp>())
+    if (!function.isPrivate() && function.getName().starts_with("heddle_"))
+      return function.emitError() << "kernel `" << function.getName()
+                                  << "` has a name that begins with `heddle_`, as the compiler's own memory does: "
+                                     "rename it";
   compilation.usesPeers = usesPeers(*compilation.module);
   return success();
 }

@@ -16,7 +16,7 @@ public:
 
   void launch(const Launch &launch) override {
     uint64_t arena = std::get<DeviceAddress>(launch.arguments.at(1)).value;
-    if (arenas.insert(arena).second)
+    if (counters.front() != 0 && arenas.insert(arena).second) // fresh memory has zeros
       inner->copyToDevice(arena + uint64_t(ArenaLayout().counters), counters.data(),
                           counters.size() * sizeof(uint64_t));
     inner->launch(launch);

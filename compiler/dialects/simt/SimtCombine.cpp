@@ -45,7 +45,18 @@ static LogicalResult verifyCombination(const Combination &combination) {
   if (!fits)
     return op->emitOpError() << "has a region that does not make " << tiles.size() << " elements of twice as many, and "
                              << "end by '" << YieldOp::getOperationName() << "'";
-  return success();
+  // Rule S70: the region computes scalars: it is run for each pair of elements, in threads of its own choice.
+  WalkResult found = region.walk([&](Operation *inner) {
+    auto isTile = [](Type type) { return isa<RankedTensorType, SharedType>(type); };
+    bool computes = (isMemoryEffectFree(inner) || isa<triton::ElementwiseInlineAsmOp, triton::AssertOp>(inner)) &&
+                    (!isa<SimtDialect>(inner->getDialect()) || inner == end) &&
+                    llvm::none_of(inner->getOperandTypes(), isTile) && llvm::none_of(inner->getResultTypes(), isTile);
+    return computes ? WalkResult::advance()
+                    : (inner->emitOpError() << "stands in the region of '" << op->getName()
+                                            << "', which computes scalars and neither accesses memory nor exchanges",
+                       WalkResult::interrupt());
+  });
+  return failure(found.wasInterrupted());
 }
 
 /// One of each element type of `tiles`, of this layout.
@@ -62,9 +73,9 @@ static bool areOfLayout(TypeRange types, ValueRange tiles, const LinearLayout &l
 }
 
 LogicalResult TileReduceOp::verify() {
-  auto axis = int(getAxis());
-  if (failed(verifyCombination({*this, getSources(), axis, getCombine()})))
+  if (failed(verifyCombination({*this, getSources(), int64_t(getAxis()), getCombine()})))
     return failure();
+  auto axis = int(getAxis());
   auto tile = cast<RankedTensorType>(getSources()[0].getType());
   // Rule S62: what is left is a scalar of each element type, or a tile without the axis, whose layout follows.
   bool fits = getTotals().size() == getSources().size();
@@ -114,10 +125,10 @@ LogicalResult TileScanOp::verify() {
 }
 
 LogicalResult ScanWarpsOp::verify() {
-  auto axis = int(getAxis());
-  Combination scan{*this, getSources(), axis, getCombine()};
+  Combination scan{*this, getSources(), int64_t(getAxis()), getCombine()};
   if (failed(verifyCombination(scan)) || failed(verifyOrder(scan)))
     return failure();
+  auto axis = int(getAxis());
   const LinearLayout &layout = layoutOf(getSources()[0].getType());
   // Rule S51: the results lie as threads and warps leave them.
   bool hasLanes = !layout::bitsAlong(layout, Dim::Lane, axis).empty();
@@ -130,9 +141,9 @@ LogicalResult ScanWarpsOp::verify() {
 }
 
 LogicalResult JoinScanOp::verify() {
-  auto axis = int(getAxis());
-  if (failed(verifyCombination({*this, getScanned(), axis, getCombine()})))
+  if (failed(verifyCombination({*this, getScanned(), int64_t(getAxis()), getCombine()})))
     return failure();
+  auto axis = int(getAxis());
   const LinearLayout &layout = layoutOf(getScanned()[0].getType());
   LinearLayout warps = layout::leaveWarps(layout, axis);
   LinearLayout held = layout::holdAlong(warps, axis, warps.outputSize(layout::tileDim(axis)));

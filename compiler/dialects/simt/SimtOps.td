@@ -36,7 +36,7 @@ def Simt_LinearAttr : AttrDef<Simt_Dialect, "Linear", [DeclareAttrInterfaceMetho
 class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
 
 def Simt_ConvertLayoutOp : Simt_Op<"convert_layout", [Pure]> {
-  let summary = "the same tile, spread otherwise";
+  let summary = "the same tile in another layout";
   let arguments = (ins TT_Tensor:$src);
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
@@ -216,10 +216,10 @@ def Simt_UpdateSharedOp : Simt_Indexed<"update_shared", [MemoryEffects<[MemRead,
 def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begins to copy a tile from global memory to a stage of a ring";
   let description = [{
-    A thread copies `elements` neighbours at once, which are neighbours in its registers of addresses, in global and in
+    A thread copies `elements` contiguous elements at once: contiguous in its registers of addresses, in global and in
     shared memory. What the mask forbids is not read and becomes zero, or with `keeps` stays what it is. The tile is
-    there for the thread that copied it after an `async_wait` for its group, and for the others after a barrier after
-    that. On AMD a warp copies to contiguous bytes of shared memory (LDS) by one instruction (docs/gfx9.md).
+    there for the thread that copied it after an `async_wait` for its group, and for other threads after a barrier that
+    follows. On AMD a warp copies to contiguous bytes of shared memory (LDS) by one instruction (docs/gfx9.md).
   }];
   let arguments = (ins TT_PtrTensor:$pointers, Simt_SharedType:$ring, Optional<I32>:$stage,
                        Optional<TT_I1Tensor>:$mask, I64Attr:$elements, UnitAttr:$keeps,
@@ -283,10 +283,11 @@ def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Simt_CondBarrierOp : Simt_Op<"cond_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "a barrier that only the threads whose condition is set come to; it orders no accesses";
+  let summary = "a barrier that only the threads execute whose condition is set; it orders no accesses";
   let description = [{
-    The condition is the same in all threads of a warp. From here on the warps that waited here are a barrier behind the
-    others: what one barrier orders elsewhere takes one more, until the others come to a barrier of this kind.
+    The condition is the same in all threads of a warp, as far as the analysis of uniform values tells; others are
+    refused when barriers are inserted. From here on the other warps are one barrier ahead: what one barrier orders
+    elsewhere takes one more, until they have executed a barrier of this kind as well.
   }];
   let arguments = (ins I1:$condition);
   let assemblyFormat = "$condition attr-dict";
@@ -295,7 +296,7 @@ def Simt_CondBarrierOp : Simt_Op<"cond_barrier", [MemoryEffects<[MemRead, MemWri
 def Simt_FenceOp : Simt_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "orders this thread's accesses to memory before it and after it, as threads of this scope see them; no barrier";
   let description = [{
-    `release`: what the block accessed before it is seen by who sees what this thread writes after it. `acquire`: what is
+    `release`: what the block accessed before it is seen by the thread that sees what this thread writes after it. `acquire`: what is
     accessed after it sees what was released to this thread's reads before it. Where other threads of the block take part
     in either, insert-barriers puts a barrier before a release and after an acquire.
   }];
@@ -313,7 +314,7 @@ def Simt_GlobalLoadOp : Simt_Op<"load", [AttrSizedOperandSegments, DeclareOpInte
   let summary = "reads global memory; an element whose mask is false is not accessed and is `other`, or anything";
   let description = [{
     A thread reads `elements` registers with one instruction: they are contiguous along `axis`, and their mask is the
-    same. A volatile load reads memory each time, an invariant one what nobody writes while the kernel runs.
+    same. A volatile load reads memory each time, an invariant one what is not written while the kernel runs.
   }];
   let arguments = (ins TT_PtrLike:$pointer, Optional<TT_BoolLike>:$mask, Optional<TT_Type>:$other,
                        DefaultValuedAttr<I64Attr, "1">:$elements, DefaultValuedAttr<I64Attr, "0">:$axis,
@@ -637,8 +638,8 @@ def Simt_PrintOp : Simt_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[Me
 def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
   let summary = "begins d = a * b + c with a and b in shared memory, by groups of four warps";
   let description = [{
-    An operand that is `turned` lies in its ring as its transpose. Until a `dot_wait` nobody may use the result, nor
-    change what is read. Whoever wrote the operands has met all threads since.
+    An operand that is `turned` lies in its ring as its transpose. Until a `dot_wait` the result must not be used, nor
+    the operands be written. A barrier of all threads stands between the writes of the operands and this operation.
   }];
   let arguments = (ins Simt_SharedType:$a, I32:$aStage, Simt_SharedType:$b, I32:$bStage, TT_Tensor:$c,
                        UnitAttr:$aTurned, UnitAttr:$bTurned);

@@ -23,10 +23,17 @@ LogicalResult StageOp::verify() {
   // Rule S66: hardware has four priorities.
   if (getPriority() && (int64_t(*getPriority()) < 0 || *getPriority() > 3))
     return emitOpError() << "has priority " << int64_t(*getPriority()) << ": it is 0, 1, 2 or 3";
-  // Rule S67: what the region yields is what the stage leaves.
-  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  // Rule S67: the region takes nothing, and what it yields is what the stage leaves.
+  Block &body = getBody().front();
+  auto yield = body.empty() ? YieldOp() : dyn_cast<YieldOp>(body.back());
+  if (!yield)
+    return emitOpError() << "has a region that does not end by '" << YieldOp::getOperationName() << "'";
+  if (body.getNumArguments())
+    return emitOpError() << "has a region of " << body.getNumArguments()
+                         << " arguments: a stage uses values from before it as they are";
   if (yield.getValues().getTypes() != getResults().getTypes())
-    return emitOpError() << "leaves " << getResults().getTypes() << " and yields " << yield.getValues().getTypes();
+    return emitOpError() << "has " << getNumResults() << " results of " << getResults().getTypes() << " and yields "
+                         << yield.getNumOperands() << " values of " << yield.getValues().getTypes();
   WalkResult result = getBody().walk([&](Operation *op) {
     // Rule S68: waits and barriers stand between stages, where the other group has one too.
     if (waits(op))

@@ -48,7 +48,7 @@ static void useNumber(scf::ForOp loop, CarriedTile tile, unsigned at) {
   loop.getResult(tile.at).replaceAllUsesWith(indexOf(loop.getResult(at)));
 }
 
-// What is no longer used is left to the canonicaliser.
+// Tiles that are no longer used are still carried: LLVM drops them.
 static void carryNumbers(scf::ForOp loop) {
   for (unsigned at = 0; at < loop.getInitArgs().size(); ++at) {
     std::optional<CarriedTile> tile = carriedTile(loop, at);
@@ -71,7 +71,7 @@ static void carryNumbers(scf::ForOp loop) {
 
 void heddle::simt::carryRingNumbers(Operation *root) {
   SmallVector<scf::ForOp> loops;
-  root->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  root->walk<WalkOrder::PreOrder>([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
     carryNumbers(loop);
 }

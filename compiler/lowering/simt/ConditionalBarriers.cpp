@@ -30,8 +30,8 @@ LogicalResult HazardWalk::checkConditional() {
   function.walk([&](Operation *op) {
     if (auto barrier = dyn_cast<CondBarrierOp>(op))
       barriers.push_back(barrier);
-    else if (isBlockBarrier(op) && !isa<BarrierOp>(op))
-      exchange = op;
+    else if ((isBlockBarrier(op) && !isa<BarrierOp>(op)) || isa<triton::AssertOp>(op))
+      exchange = op; // a failed assertion is told to all threads, in loops that wait as well
   });
   for (CondBarrierOp barrier : barriers) {
     if (isInLoop(barrier))

@@ -200,7 +200,10 @@ LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
         unordered = &globals[size_t(earlier.number)];
     return unordered;
   };
-  if (!isDivergent(op))
+  if (isDivergent(op)) { // where no barrier of the block can stand
+    if (const GlobalAccess *unordered = access.isFence() ? findUnordered() : nullptr)
+      return reportGlobal(*unordered, access);
+  } else
     while (const GlobalAccess *unordered = findUnordered()) {
       if (mode != Mode::Insert)
         return reportGlobal(*unordered, access);

@@ -106,7 +106,8 @@ bool ElementCode::computeAtOnce(Values &results) {
       repeats &= values == all.take_front(together);
     }
     if (repeats) {
-      results.append(results.begin(), results.begin() + together);
+      for (size_t i = 0; i < together; ++i) // a vector's own elements, which it may move while it grows
+        results.push_back(Value(results[i]));
     } else if (isOneValue) {
       Values alone = llvm::map_to_vector(operands, [](const Values &values) { return values.front(); });
       results.append(together, compute(alone, elementTypeOf(op->getResult(0).getType())));

@@ -59,6 +59,9 @@ Value Scans::isLater(Value number, int bit, bool reverse) {
 }
 
 std::vector<Scans::Line> Scans::scanLines(Region &region, ValueRange tiles, int axis, bool reverse) {
+  if (region.walk([](AssertOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    refuse("its region has an assertion, and is run for elements as well whose result nothing needs; assert before or "
+           "after the scan");
   const LinearLayout &layout = layoutOf(tiles[0].getType());
   std::map<Place, std::map<int64_t, int64_t>> lines;
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {

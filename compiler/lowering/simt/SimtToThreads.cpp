@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -148,6 +149,8 @@ LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target,
       ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
                     ub::UBDialect>(); // what is created below
   Location place = source.getLoc();
+  IRRewriter rewriter(source);
+  (void)eraseUnreachableBlocks(rewriter, source->getRegions()); // the conversion would not visit them
   ThreadState state(source, target, options, kernel);
   kernel.sharedBytes = placedBytes(source);
   Frame(state, source).make();

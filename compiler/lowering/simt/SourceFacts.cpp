@@ -17,19 +17,22 @@ using namespace heddle::triton;
 // A sum within one thread, which alone needs it. LLVM would combine in all threads, as late as the result is needed:
 // until then all parts would live in registers.
 static bool isReducedByOwner(TileReduceOp reduce) {
-  return layout::staysInRegisters(layoutOf(reduce.getSources()[0].getType()), int(reduce.getAxis())) &&
+  bool mayEnd = reduce.getCombine().walk([](AssertOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return !mayEnd && layout::staysInRegisters(layoutOf(reduce.getSources()[0].getType()), int(reduce.getAxis())) &&
          isForOwner(reduce);
 }
 
 // Reads of a stage are those of pipelined loops; an author who reads views has placed the reads himself. A sum that one
-// thread needs is read by that thread. Memory has to be as it was until the one reader.
+// thread needs is read by that thread. Memory has to be as it was until the one reader, and hold the whole tile.
 static bool canReadLate(LoadSharedOp op) {
-  if (!op.getTile().hasOneUse())
+  if (!op.getTile().hasOneUse() || op.getRing().getType().getParts() > 1)
     return false;
   Operation *user = *op.getTile().user_begin();
   auto dot = dyn_cast<MatrixDotOp>(user);
   auto reduce = dyn_cast<TileReduceOp>(user);
-  bool readsLate = dot ? op.getStage() && dot.getInstruction() : reduce && isReducedByOwner(reduce);
+  bool isOperand = dot && (op.getTile() == dot.getA() || op.getTile() == dot.getB());
+  bool readsLate = isOperand ? op.getStage() && dot.getInstruction()
+                             : reduce && isReducedByOwner(reduce) && !analysis::isAny(reduce);
   if (!readsLate || user->getBlock() != op->getBlock())
     return false;
   for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())

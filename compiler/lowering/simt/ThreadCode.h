@@ -2,17 +2,25 @@
 // What one thread of a block does, written by conversion patterns: a tile becomes as many values as a thread has
 // registers of it, in the order of the layout's register number. ThreadCode is the vocabulary that all patterns share;
 // a family of operations is a class derived from it in a file of its own, with a method `lower` for each operation:
-//   ControlFlow.cpp     loops, conditionals, branches    Shapes.cpp        constants, ranges, operations on shapes
-//   Elementwise.cpp     element operations (Pairs.cpp: several elements at once)
-//   Maps.cpp            tt.map_elementwise               Assembly.cpp      inline assembly
-//   GlobalMemory.cpp    loads, stores                    Buffers.cpp       a pointer of the block and offsets of 32
-//   bits Atomics.cpp         atomic accesses                  Polls.cpp         waiting for values in memory Calls.cpp
-//   calls between devices            Synchronisation.cpp  barriers, waits, program numbers Conversions.cpp conversions
-//   of layouts within a warp SharedTiles.cpp     memory objects, their views, accesses, asynchronous copies
-//   SharedIndexed.cpp   accesses to them by an index; tiles made of parts
-//   DirectCopies.cpp    copies of whole warps straight to them
-//   Reduce.cpp, Scan.cpp   within a warp                 Dot.cpp, ScaledDot.cpp, GroupDot.cpp   matmuls
-//   Reports.cpp         prints and assertions
+//   ControlFlow.cpp      loops, conditionals, branches
+//   Synchronisation.cpp  barriers, fences, waits, program numbers
+//   Shapes.cpp           constants, ranges, operations on shapes
+//   Elementwise.cpp      element operations (Pairs.cpp: several elements at once)
+//   Maps.cpp             tt.map_elementwise
+//   Assembly.cpp         inline assembly
+//   GlobalMemory.cpp     loads, stores
+//   Buffers.cpp          accesses by a pointer of the block and 32-bit offsets
+//   Atomics.cpp          atomic accesses
+//   Polls.cpp            waiting for values in memory
+//   Calls.cpp            calls between devices
+//   Conversions.cpp      conversions of layouts within a warp
+//   SharedTiles.cpp      memory objects, their views, accesses, asynchronous copies
+//   SharedIndexed.cpp    accesses to them by an index
+//   DirectCopies.cpp     copies of whole warps straight to them
+//   Reduce.cpp           reductions within a warp
+//   Scan.cpp             scans within a warp
+//   Dot.cpp              matmuls (ScaledDot.cpp: with scales, GroupDot.cpp: of warp groups)
+//   Reports.cpp          prints and assertions
 // What threads exchange through shared memory, and the barriers for it, are operations by now (Exchanges.h,
 // InsertBarriers.h).
 #pragma once
@@ -155,8 +163,7 @@ private:
   std::unordered_map<void *, Values> known; ///< references stay valid
 };
 
-//===-- Patterns
-//---------------------------------------------------------------------------------------------------===//
+//===-- Patterns --------------------------------------------------------------------------------------------------===//
 
 /// Replaces an operation by what a method `lower` of `Family` writes.
 template <typename Family, typename Op>

@@ -109,3 +109,41 @@ tt.func @s65_result(%x: tensor<8xf32, #line>, %i: tensor<8xi32, #line>) {
   %picked = simt.gather %x[%i] along 0 : tensor<8xf32, #line>, tensor<8xi32, #line> -> tensor<8xi32, #line>
   tt.return
 }
+
+// -----
+
+#line = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
+tt.func @s47_large_axis(%x: tensor<8xf32, #line>) {
+  // expected-error @+1 {{'simt.reduce' op combines 1 tiles along axis 4294967296 of 'tensor<8xf32,}}
+  %sum = simt.reduce %x along 4294967296 : tensor<8xf32, #line> -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    simt.yield %a : f32
+  }
+  tt.return
+}
+
+// -----
+
+#line = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
+tt.func @s70(%x: tensor<8xf32, #line>, %p: !tt.ptr<f32>) {
+  %sum = simt.reduce %x along 0 : tensor<8xf32, #line> -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    // expected-error @+1 {{'simt.store' op stands in the region of 'simt.reduce', which computes scalars and neither accesses memory nor exchanges}}
+    simt.store %p, %a : !tt.ptr<f32>
+    simt.yield %a : f32
+  }
+  tt.return
+}
+
+// -----
+
+#line = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
+tt.func @s70_tile(%x: tensor<8xf32, #line>) {
+  %sum = simt.scan %x along 0 : tensor<8xf32, #line> -> tensor<8xf32, #line> {
+  ^bb0(%a: f32, %b: f32):
+    // expected-error @+1 {{'arith.addf' op stands in the region of 'simt.scan', which computes scalars and neither accesses memory nor exchanges}}
+    %y = arith.addf %x, %x : tensor<8xf32, #line>
+    simt.yield %a : f32
+  }
+  tt.return
+}

@@ -66,6 +66,14 @@ tt.func @s60(%p: tensor<8x!tt.ptr<i32>, #line>, %v: tensor<8xi32, #line>) {
 
 // -----
 
+tt.func @s60_timeout(%p: !tt.ptr<i32>, %v: i32, %limit: i64) {
+  // expected-error @+1 {{'simt.atomic_wait' op has a limit of time and no result}}
+  simt.atomic_wait relaxed, gpu, %p, %v timeout %limit : !tt.ptr<i32>
+  tt.return
+}
+
+// -----
+
 tt.func @s61() {
   // expected-error @+1 {{'simt.fence' op is 'relaxed', which orders nothing: it is 'acquire', 'release' or 'acq_rel'}}
   simt.fence relaxed, gpu
@@ -84,7 +92,7 @@ tt.func @s66() {
 // -----
 
 tt.func @s67(%x: i32) {
-  // expected-error @+1 {{'simt.stage' op leaves 'i64' and yields 'i32'}}
+  // expected-error @+1 {{'simt.stage' op has 1 results of 'i64' and yields 1 values of 'i32'}}
   %0 = simt.stage "loads" -> i64 {
     simt.yield %x : i32
   }
@@ -132,5 +140,26 @@ tt.func @s69_stage() {
     simt.stage "inner" {
     }
   }
+  tt.return
+}
+
+// -----
+
+tt.func @s67_end() {
+  // expected-error @+1 {{'simt.stage' op has a region that does not end by 'simt.yield'}}
+  "simt.stage"() <{label = "loads"}> ({
+    tt.return
+  }) : () -> ()
+  tt.return
+}
+
+// -----
+
+tt.func @s67_arguments() {
+  // expected-error @+1 {{'simt.stage' op has a region of 1 arguments: a stage uses values from before it as they are}}
+  "simt.stage"() <{label = "loads"}> ({
+  ^bb0(%a: i32):
+    simt.yield
+  }) : () -> ()
   tt.return
 }
