@@ -68,11 +68,11 @@ std::string readKernelText(const std::string &path) {
 }
 
 std::string targetOfText(const std::string &text, const std::string &otherwise) {
-  size_t start = text.find("ttg.target = \"hip:"); // as Triton prints it
-  for (const Chip *chip : allChips())
-    if (start != std::string::npos &&
-        text.find("hip:" + std::string(chip->name) + '"', start) == text.find("hip:", start))
-      return chip->name;
+  for (std::string before : {"ttg.target = \"hip:", "simt.target = \""}) // as Triton and this compiler print it
+    if (size_t start = text.find(before); start != std::string::npos)
+      for (const Chip *chip : allChips())
+        if (text.compare(start + before.size(), chip->name.size() + 1, std::string(chip->name) + '"') == 0)
+          return chip->name;
   return otherwise;
 }
 
@@ -107,7 +107,10 @@ CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &opt
       throw inputError(fmt::format("{} is a package for {}, and its code is no AMD code object", name, package.target),
                        {fmt::format("compile the kernel with {}", listSimulated("--target ", " or "))});
   } else {
-    bool compiles = lookupChip(options.target).simulated != InstructionSet::None;
+    CompileOptions chosen = options;
+    if (options.target == CompileOptions().target)
+      chosen.target = targetOfText(bytes, options.target);
+    bool compiles = lookupChip(chosen.target).simulated != InstructionSet::None;
     if (!compiles && !isTextName(path))
       return {std::move(bytes), "", 0, 0}; // who reads it says what it is not
     if (!compiles && options.target != CompileOptions().target)
@@ -116,7 +119,7 @@ CodeObjectFile readCodeObject(const std::string &path, const CompileOptions &opt
     if (!compiles)
       throw inputError(fmt::format("{} is no code object and no package, and there is no chip to compile it for", name),
                        {fmt::format("{} compiles a kernel's text first", listSimulated("--target ", " or "))});
-    package = compile(bytes, name, options).package;
+    package = compile(bytes, name, chosen).package;
   }
   CodeObjectFile file = {std::exchange(package.binary, ""), package.entry, package.threads, package.sharedBytes};
   file.package = std::make_shared<const Package>(std::move(package));

@@ -21,8 +21,8 @@ std::string version(); ///< `0.1.0`
 
 /// The kernel text in a file, or on standard input for `-`. Throws Error{Input} for a package.
 std::string readKernelText(const std::string &path);
-/// The target that a text of TTGIR says it is for, `gfx950`; `otherwise` for other texts and for targets that do not
-/// exist.
+/// The target that a text of TTGIR or of the simt level says it is for, `gfx950`; `otherwise` for other texts and for
+/// targets that do not exist.
 std::string targetOfText(const std::string &text, const std::string &otherwise);
 /// The name that messages use for `path`: `<stdin>` for `-`.
 std::string sourceName(const std::string &path);

@@ -4,8 +4,10 @@
 #include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/pipeline/Compilation.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -138,12 +140,28 @@ LogicalResult readTtgModule(Compilation &compilation) {
   CompileOptions &options = compilation.options;
   if (compilation.ttg->target != options.target)
     return module.emitError() << "TTGIR for `" << compilation.ttg->target << "` compiled for `" << options.target
-                              << "`: its layouts are of that chip; use `--target " << compilation.ttg->target << "`";
+                              << "`: its layouts are of that chip; use `--target " << compilation.ttg->target
+                              << "`, or a device of that chip";
   if (options.warpsChosen && options.warps != compilation.ttg->warps)
     return module.emitError() << "TTGIR of " << compilation.ttg->warps << " warps compiled for " << options.warps
                               << ": leave `--warps` out";
   options.warps = compilation.ttg->warps;
   return success();
+}
+
+/// A slot of a ring that is a constant is one that the ring has.
+LogicalResult checkSlot(Operation *op) {
+  int64_t slots = 0;
+  Value number;
+  if (auto index = dyn_cast<simt::IndexOp>(op))
+    std::tie(slots, number) = std::pair(index.getRing().getType().getStages(), index.getStage());
+  else if (auto index = dyn_cast<triton::gpu::MemDescIndexOp>(op))
+    std::tie(slots, number) = std::pair(index.getSrc().getType().getShape().front(), index.getIndex());
+  APInt constant;
+  if (!number || !matchPattern(number, m_ConstantInt(&constant)) || constant.ult(uint64_t(slots)))
+    return success();
+  return op->emitOpError() << "takes slot " << constant.getSExtValue() << " of a ring of " << slots
+                           << ": they are numbered from 0 to " << slots - 1;
 }
 
 /// Every tile is distributed over the lanes and warps that there are.
@@ -191,7 +209,7 @@ LogicalResult readSimtModule(Compilation &compilation) {
   CompileOptions &options = compilation.options;
   if (!isExpected)
     return module.emitError() << "the tiles of this text have layouts: say after which phase to go on, such as "
-                                 "`--from simplify-layouts`";
+                                 "`--from simplify-layouts`, of `heddle compile`, which makes a package";
   if (target.getValue() != compilation.chip->name)
     return module.emitError() << "tiles with layouts for `" << target.getValue() << "` compiled for `"
                               << compilation.chip->name << "`: use `--target " << target.getValue() << "`";
@@ -228,7 +246,7 @@ LogicalResult verifyInput(Compilation &compilation) {
       failed(readSimtModule(compilation)))
     return failure();
   bool known = true;
-  compilation.module->walk([&](Operation *op) { known &= succeeded(checkAttributes(op)); });
+  compilation.module->walk([&](Operation *op) { known &= succeeded(checkAttributes(op)) && succeeded(checkSlot(op)); });
   if (!known)
     return failure();
   if (usesPeers(*compilation.module))

@@ -68,12 +68,10 @@ LogicalResult GlobalWaitOp::verify() {
   if (failed(verifyAccess(*this, pointer, 1, 0, getExpected(), Value())) ||
       failed(verifyElement(*this, getExpected().getType(), 16)))
     return failure();
-  // Rule S60: there is an answer for each pointer, and one where the wait may end without the value.
+  // Rule S60: there is an answer for each pointer.
   if (Value result = getResult(); result && result.getType() != triton::maskTypeOf(pointer))
     return emitOpError() << "answers with " << result.getType() << " where " << triton::maskTypeOf(pointer)
                          << " is needed";
-  if (getTimeout() && !getResult())
-    return emitOpError() << "has a limit of time and no result: whether the value came within it would not be known";
   return verifySemantic(*this, getSem(), MemSemantic::Acquire);
 }
 

@@ -125,7 +125,7 @@ def Simt_AllocOp : Simt_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
 
 def Simt_IndexOp : Simt_Op<"index", [Pure]> {
   let summary = "a tile of a ring";
-  let description = "`stage` is at least 0 and less than the number of tiles: nothing checks it.";
+  let description = "`stage` is at least 0 and less than the number of tiles. Of constants that is checked when a text is read.";
   let arguments = (ins Simt_SharedType:$ring, I32:$stage);
   let results = (outs Simt_SharedType:$tile);
   let assemblyFormat = "$ring `[` $stage `]` attr-dict `:` qualified(type($ring)) `->` qualified(type($tile))";

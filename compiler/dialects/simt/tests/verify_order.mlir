@@ -66,14 +66,6 @@ tt.func @s60(%p: tensor<8x!tt.ptr<i32>, #line>, %v: tensor<8xi32, #line>) {
 
 // -----
 
-tt.func @s60_timeout(%p: !tt.ptr<i32>, %v: i32, %limit: i64) {
-  // expected-error @+1 {{'simt.atomic_wait' op has a limit of time and no result}}
-  simt.atomic_wait relaxed, gpu, %p, %v timeout %limit : !tt.ptr<i32>
-  tt.return
-}
-
-// -----
-
 tt.func @s61() {
   // expected-error @+1 {{'simt.fence' op is 'relaxed', which orders nothing: it is 'acquire', 'release' or 'acq_rel'}}
   simt.fence relaxed, gpu
