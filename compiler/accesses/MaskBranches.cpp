@@ -25,13 +25,13 @@ static bool isFree(const Instruction *first, const Instruction *next,
          none_of(make_range(std::next(first->getIterator()), next->getIterator()), unwanted);
 }
 
-// Stores meet at the last of them.
+// Joined stores are all moved to the position of the last one.
 static bool canJoinStores(const GlobalAccess &last, const GlobalAccess &next) {
   return isFree(last.instruction, next.instruction,
                 [](const Instruction &between) { return between.mayReadOrWriteMemory(); });
 }
 
-// Loads meet at the first of them, where all that the others need has to be there.
+// Joined loads are all moved to the position of the first one, so the operands of the others must dominate it.
 static bool canJoinLoads(const GlobalAccess &first, const GlobalAccess &last, const GlobalAccess &next) {
   auto isLate = [&](const Value *value) {
     auto *made = dyn_cast<Instruction>(value);

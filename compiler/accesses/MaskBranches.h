@@ -9,8 +9,8 @@ namespace heddle {
 /// read for them alone.
 void joinStores(llvm::MutableArrayRef<GlobalAccess> accesses);
 
-/// Moves the accesses that are to be in branches, in their order, into those. Neighbours whose lanes have one mask
-/// share its branch; in it, each mask of the wave has a branch of its own.
+/// Moves the accesses that are to be in branches, in their order, into those. Consecutive accesses whose lanes have one
+/// mask share its branch; in it, each mask of the wave has a branch of its own.
 void writeBranches(llvm::ArrayRef<GlobalAccess> accesses);
 
 } // namespace heddle

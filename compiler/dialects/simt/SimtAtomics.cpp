@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rules of atomic accesses to global memory and of fences.
 #include "compiler/dialects/simt/SimtVerify.h"
+#include "compiler/dialects/triton/TritonVerify.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using triton::MemSemantic;
+using triton::verifySemantic;
 
 LogicalResult simt::verifyUpdate(Operation *op, triton::RMWOp kind, Type element) {
   // Rule S37: integer updates of integers, `fadd` of floats; both are exchanged.
@@ -13,15 +15,6 @@ LogicalResult simt::verifyUpdate(Operation *op, triton::RMWOp kind, Type element
   if (kind != triton::RMWOp::Exchange && isFloat != sumsFloats)
     return op->emitOpError() << "has kind '" << stringifyRMWOp(kind) << "' for elements of " << element;
   return success();
-}
-
-/// `other`: the order that it may have besides none.
-static LogicalResult verifySemantic(Operation *op, MemSemantic given, MemSemantic other) {
-  // Rule S58: what reads is relaxed or acquires, what writes is relaxed or releases.
-  if (given == MemSemantic::Relaxed || given == other)
-    return success();
-  return op->emitOpError() << "is '" << stringifyMemSemantic(given) << "', but can only be 'relaxed' or '"
-                           << stringifyMemSemantic(other) << "'";
 }
 
 static LogicalResult verifyElement(Operation *op, Type type, unsigned leastBits) {
@@ -53,6 +46,7 @@ LogicalResult GlobalAtomicLoadOp::verify() {
   if (failed(verifyAccess(*this, getPointer().getType(), 1, 0, getResult(), getMask())) ||
       failed(verifyElement(*this, getType(), 8)))
     return failure();
+  // Rule S58: what reads is relaxed or acquires, what writes is relaxed or releases.
   return verifySemantic(*this, getSem(), MemSemantic::Acquire);
 }
 

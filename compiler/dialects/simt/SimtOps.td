@@ -638,7 +638,7 @@ def Simt_PrintOp : Simt_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[Me
 def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
   let summary = "begins d = a * b + c with a and b in shared memory, by groups of four warps";
   let description = [{
-    An operand that is `turned` lies in its ring as its transpose. Until a `dot_wait` the result must not be used, nor
+    The ring of an operand marked `turned` holds its transpose. Until a `dot_wait` the result must not be used, nor
     the operands be written. A barrier of all threads stands between the writes of the operands and this operation.
   }];
   let arguments = (ins Simt_SharedType:$a, I32:$aStage, Simt_SharedType:$b, I32:$bStage, TT_Tensor:$c,

@@ -30,6 +30,8 @@ mlir::Type signless(mlir::Type type);
 /// multiple of `part`. All have one rank.
 mlir::LogicalResult verifyPart(mlir::Operation *op, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> part,
                                llvm::ArrayRef<int64_t> whole);
+/// An error of `op` if its order `given` is neither `relaxed` nor `other`, the only other one that it may have.
+mlir::LogicalResult verifySemantic(mlir::Operation *op, MemSemantic given, MemSemantic other);
 /// Whether `order` names each of 0 ... rank - 1 once.
 bool isPermutation(llvm::ArrayRef<int32_t> order, size_t rank);
 

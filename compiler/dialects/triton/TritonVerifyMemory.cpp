@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::triton;
 
 //===-- Loads and stores -----------------------------------------------------------------------------------------===//
@@ -147,7 +148,7 @@ LogicalResult AtomicCASOp::verify() {
 }
 
 // Rule A7: what reads atomically is relaxed or an acquire, what writes relaxed or a release.
-static LogicalResult verifySemantic(Operation *op, MemSemantic given, MemSemantic other) {
+LogicalResult triton::verifySemantic(Operation *op, MemSemantic given, MemSemantic other) {
   if (given == MemSemantic::Relaxed || given == other)
     return success();
   return op->emitOpError() << "is '" << stringifyMemSemantic(given) << "', but can only be 'relaxed' or '"

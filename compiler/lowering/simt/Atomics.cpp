@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Atomic updates, and what else has an effect: done once for each element, by its owner. Neighbouring registers that
-// are neighbours in memory, under one mask, are updated together where the chip can.
+// Atomic updates, and what else has an effect: done once for each element, by its owner. Consecutive registers that
+// are consecutive in memory, under one mask, are updated together where the chip can.
 #include "compiler/lowering/simt/ThreadCode.h"
 
 using namespace mlir;

@@ -16,7 +16,7 @@ public:
 };
 } // namespace
 
-// The elements of a pack are neighbours in row-major order, and by their layout in registers of one thread.
+// The elements of a pack are consecutive in row-major order, and their layout places them in registers of one thread.
 void Maps::lower(MapElementwiseOp op) {
   auto tile = cast<RankedTensorType>(op->getResult(0).getType());
   const LinearLayout &layout = layoutOf(tile);
