@@ -70,6 +70,7 @@ Json toJson(const Package &package) {
           {"peers", package.peers},
           {"sites", sites},
           {"limits", limits},
+          {"remarks", package.remarks},
           {"producer", package.producer},
           {"sourceHash", package.sourceHash}};
 }
@@ -107,6 +108,12 @@ public:
   const Json &list(const char *key) const {
     const Json &value = field(key);
     return value.is_array() ? value : wrongType<const Json &>(key, "a list");
+  }
+  std::vector<std::string> texts(const char *key) const {
+    std::vector<std::string> all;
+    for (const Json &text : list(key))
+      all.push_back(text.is_string() ? text.get<std::string>() : wrongType<std::string>(key, "a list of strings"));
+    return all;
   }
   std::string pathOf(const char *key) const { return path.empty() ? key : path + "." + key; }
   Fields element(const char *key, const Json &value, size_t index) const {
@@ -167,11 +174,7 @@ Package fromJson(const Json &json, const std::string &name) {
   package.entry = fields.text("entry");
   package.target = fields.text("target");
   package.processor = fields.text("processor");
-  for (const Json &feature : fields.list("features")) {
-    if (!feature.is_string())
-      fields.wrongType<void>("features", "a list of strings");
-    package.features.push_back(feature.get<std::string>());
-  }
+  package.features = fields.texts("features");
   package.binaryKind = fields.text("binaryKind");
   int64_t abiVersion = fields.integer("abiVersion", 0);
   if (abiVersion > std::numeric_limits<uint32_t>::max())
@@ -193,6 +196,8 @@ Package fromJson(const Json &json, const std::string &name) {
       package.limits.push_back(
           {parts.text("what"), parts.integer("found", 0), parts.integer("most", 0), parts.text("consequence")});
     }
+  if (json.contains("remarks"))
+    package.remarks = fields.texts("remarks");
   package.producer = fields.text("producer");
   package.sourceHash = fields.text("sourceHash");
   return package;

@@ -62,6 +62,7 @@ struct Package {
   bool peers = false;           ///< works with other devices, through the records of binary/PeerAbi.h
   std::vector<PackageSite> sites;
   std::vector<PackageLimit> limits; ///< that were reached when the code was generated
+  std::vector<std::string> remarks; ///< of the compiler, on what it decided: `file:line:column: remark`
   std::string producer;             ///< `heddle 0.1.0`
   std::string sourceHash;           ///< xxHash of the source text, hex; empty for a built kernel
   std::string binary;               ///< the bytes

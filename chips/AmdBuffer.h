@@ -13,4 +13,8 @@ inline constexpr int64_t outside = 0xC0000000;
 /// The last word of a descriptor: raw, elements of 32 bits.
 inline constexpr int64_t flags = (7 << 12) | (4 << 15);
 
+/// A bundle with an i1 of a call of `llvm.amdgcn.global.load.lds`: lanes where it is not set copy zeros. Code has it
+/// until `use-buffers` chooses the instruction.
+inline constexpr const char *copyMask = "heddle.mask";
+
 } // namespace heddle::buffer

@@ -29,8 +29,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
                        gfx950: AMD MI300X, MI350X
   --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
   --warps N            GPUs: warps of a block, a power of two up to 32 (AMD: 16); default 4; TTGIR: its own
-  --stages N           sm_90: iterations of a loop over matrix products whose loads are under way at once; 1 is none,
-                       default 3; a loop's own tt.num_stages goes before it
+  --stages N           GPUs: tiles in flight in a loop over matmuls, of what it loads for them; 1: no prefetch; default
+                       sm_90: 3, AMD: 2; a loop's own tt.num_stages goes before it; `--remarks` tells what was done
   --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,
                        which on AMD is always exact
   --no-warp-groups     sm_90: no products by groups of four warps from shared memory (wgmma), only by single warps
@@ -43,6 +43,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --dump-phases DIR    write what each phase left
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
   --help-phases        list the phases of the target; with --json also the passes of each
+  --remarks            what the compiler decided and why, to standard error: how loads in loops are prefetched; the
+                       package keeps it for `heddle inspect`
   --time               each phase's milliseconds, to standard error
   --repeat N           compile N times in this process; the times are medians, without the first
   --json               a description of the result, to standard output
@@ -51,7 +53,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
 struct CompileRequest {
   std::string input, output;
   CompileOptions options;
-  bool time = false, json = false, listPhases = false, namesProcessor = false, namesTarget = false;
+  bool time = false, remarks = false, json = false, listPhases = false, namesProcessor = false, namesTarget = false;
   int repeat = 1;
 };
 
@@ -112,6 +114,7 @@ nlohmann::ordered_json describeResult(const CompileResult &result, const std::st
   for (const PhaseTime &time : result.times)
     json["milliseconds"][time.phase] = time.milliseconds;
   json["warnings"] = result.warnings;
+  json["remarks"] = result.remarks;
   return json;
 }
 
@@ -141,6 +144,9 @@ int compileVerb(CompileRequest request) {
   CompileResult result = compileRepeatedly(text, request);
   for (const std::string &warning : result.warnings)
     printWarning(warning);
+  if (request.remarks)
+    for (const std::string &remark : result.remarks)
+      printRemark(remark);
   if (request.time)
     sayTimes(result.times);
   if (output == "-")
@@ -197,6 +203,7 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option("--dump-phases", options.dumpFolder);
   verb->add_option("--llvm-passes", options.llvmPasses);
   verb->add_flag("--help-phases", request->listPhases);
+  verb->add_flag("--remarks", request->remarks);
   verb->add_flag("--time", request->time);
   verb->add_option_function<std::string>(
       "--repeat", [request](const std::string &text) { request->repeat = parseIntegerOption("--repeat", text, 1); });

@@ -132,6 +132,8 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts, 
   for (const PackageLimit &limit : package.limits)
     rows.push_back(
         {"limit", fmt::format("{} {}, more than {}: {}", limit.found, limit.what, limit.most, limit.consequence)});
+  for (const std::string &remark : package.remarks)
+    rows.push_back({"remark", remark});
   for (const PackageSite &site : package.sites)
     rows.push_back({"site", describeSite(site)});
   return formatTable(rows);

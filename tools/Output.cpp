@@ -110,6 +110,10 @@ void printWarning(const std::string &message) {
   say(formatMessage(message, "warning", "1;35"));
 }
 
+void printRemark(const std::string &message) {
+  say(formatMessage(message, "remark", "1;34"));
+}
+
 std::string formatTable(const std::vector<std::vector<std::string>> &rows) {
   std::vector<size_t> widths;
   for (const auto &row : rows)

@@ -36,6 +36,7 @@ void say(const std::string &line);
 /// The error and its notes, in colour on a terminal: `FILE:LINE:COLUMN: error: ...`, or `heddle: error: ...`.
 void printError(const Error &error);
 void printWarning(const std::string &message);
+void printRemark(const std::string &message);
 
 /// Rows as columns, each as wide as its widest cell; the first row is the heading.
 std::string formatTable(const std::vector<std::vector<std::string>> &rows);

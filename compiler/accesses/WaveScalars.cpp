@@ -94,6 +94,14 @@ void WaveScalars::shareRows(Value *pointer, const Instruction *at) {
   }
 }
 
+void WaveScalars::shareOffsets(Value *pointer, const Instruction *at) {
+  for (auto *step = dyn_cast<GetElementPtrInst>(pointer); step;
+       step = dyn_cast<GetElementPtrInst>(step->getPointerOperand()))
+    for (Use &index : step->indices())
+      if (Value *scalar = scalarOf(index, at))
+        index.set(scalar);
+}
+
 Value *WaveScalars::shareMask(Value *bit, const Instruction *at) {
   const Loop *loop = loops.getLoopFor(at->getParent());
   auto *compared = dyn_cast<ICmpInst>(bit);

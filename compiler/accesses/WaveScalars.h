@@ -18,6 +18,8 @@ public:
 
   /// The rows in the address that `at` uses become scalars.
   void shareRows(llvm::Value *pointer, const llvm::Instruction *at);
+  /// So do offsets from where LDS begins.
+  void shareOffsets(llvm::Value *pointer, const llvm::Instruction *at);
   /// So does a mask, but one that a loop only reads; null when it does not.
   llvm::Value *shareMask(llvm::Value *bit, const llvm::Instruction *at);
 

@@ -73,4 +73,66 @@ std::optional<MatrixLoad> findMatrixLoad(const LinearLayout &offsets, int elemen
   return load;
 }
 
+std::optional<TransposedRead> findTransposedRead(const LinearLayout &offsets, int elementBits) {
+  constexpr int matrixBits = 4; // of the lanes of a matrix, and of the elements of its rows
+  if (elementBits != 4 && elementBits != 8 && elementBits != 16)
+    return std::nullopt;
+  int64_t perLane = 64 / elementBits;
+  int registerBits = std::countr_zero(uint64_t(perLane));
+  if (offsets.inputBits(Dim::Lane) < matrixBits || offsets.inputBits(Dim::Register) < registerBits)
+    return std::nullopt;
+  for (const LinearLayout::Input &input : offsets.inputs())
+    for (int bit = 0; bit < int(input.bases.size()); ++bit) {
+      int64_t offset = offsets.basis(input.dim, bit, Dim::Offset);
+      bool isAlongRow = input.dim == Dim::Lane && bit < registerBits;
+      if (isAlongRow ? offset != int64_t(1) << bit : offset % perLane != 0)
+        return std::nullopt;
+      if (input.dim == Dim::Register && bit < registerBits && offset == 0)
+        return std::nullopt;
+    }
+  std::vector<LinearLayout::Input> inputs = offsets.inputs();
+  for (LinearLayout::Input &input : inputs)
+    if (input.dim == Dim::Lane)
+      for (int bit = 0; bit < matrixBits; ++bit) {
+        int across = bit - (matrixBits - registerBits); // of the rows of the matrix
+        input.bases[size_t(bit)] = {across < 0 ? offsets.basis(Dim::Lane, registerBits + bit, Dim::Offset)
+                                               : offsets.basis(Dim::Register, across, Dim::Offset)};
+      }
+  return TransposedRead{registerBits,
+                        LinearLayout(std::move(inputs), {{Dim::Offset, offsets.outputSize(Dim::Offset)}})};
+}
+
+LinearLayout copiedShared(const Shape &shape, int elementBits, const Order &order, int banks) {
+  int64_t columns = shape[size_t(order[0])], rowBytes = columns * elementBits / 8, bankBytes = int64_t(banks) * 4;
+  int64_t vec = std::max<int64_t>(1, 128 / elementBits), perPhase = std::max<int64_t>(1, bankBytes / rowBytes);
+  int64_t maxPhase = std::min(std::max<int64_t>(1, bankBytes / 16 / perPhase), std::max<int64_t>(1, columns / vec));
+  return swizzledShared(shape, vec, perPhase, maxPhase, order);
+}
+
+// Rows that lie in different banks as they are need no xor.
+LinearLayout copiedSharedTransposed(const LinearLayout &wanted, int elementBits, const Order &order, int banks) {
+  constexpr int lanesOfMatrix = 4; // bits
+  Shape shape;
+  for (const LinearLayout::Output &output : wanted.outputs())
+    shape.push_back(output.size);
+  LinearLayout plain = swizzledShared(shape, 1, 1, 1, order);
+  Dim column = wanted.outputs()[size_t(order[0])].dim, row = wanted.outputs()[size_t(order[1])].dim;
+  int64_t columns = plain.outputSize(column), rowBytes = columns * elementBits / 8, bankBytes = int64_t(banks) * 4;
+  std::vector<int64_t> rows; // in which 32 lanes differ
+  for (int bit = 0; int64_t(1) << bit < 64 / elementBits && bit < wanted.inputBits(Dim::Register); ++bit)
+    rows.push_back(wanted.basis(Dim::Register, bit, row));
+  if (wanted.inputBits(Dim::Lane) > lanesOfMatrix)
+    rows.push_back(wanted.basis(Dim::Lane, lanesOfMatrix, row));
+  std::vector<LinearLayout::Input> inputs = plain.inputs();
+  int64_t step = 16;
+  for (int64_t each : rows)
+    if (std::has_single_bit(uint64_t(each)) && each * rowBytes >= bankBytes && step < columns) {
+      for (std::vector<int64_t> &basis : inputs[0].bases)
+        if (basis[size_t(order[1])] == each)
+          basis[size_t(order[0])] ^= step;
+      step *= 2;
+    }
+  return LinearLayout(std::move(inputs), plain.outputs());
+}
+
 } // namespace heddle::layout

@@ -29,4 +29,27 @@ struct MatrixLoad {
 /// gives this.
 std::optional<MatrixLoad> findMatrixLoad(const LinearLayout &offsets, int elementBits);
 
+/// How a warp reads elements of 4, 8 or 16 bits across the rows of memory (ds_read_b64_tr, CDNA 4): each of 16 lanes
+/// reads 64 contiguous bits; what they read, one after the other, is a matrix with rows of 16 elements, and each of
+/// them gets a column.
+struct TransposedRead {
+  int registerBits; ///< that one instruction fills, the lowest
+  /// (register, lane, warp) -> offset: what a lane reads for the others. The registers are those of the result; only
+  /// numbers without the lowest bits mean something.
+  LinearLayout addresses;
+};
+
+/// `offsets` maps (register, lane, warp) to the offset of the element that is wanted there. Nothing where no such reads
+/// give it.
+std::optional<TransposedRead> findTransposedRead(const LinearLayout &offsets, int elementBits);
+
+/// A layout of shared memory for a tile that copies of whole warps fill with contiguous bytes, and that is read by 16
+/// bytes along order[0] without bank conflicts: rows along order[0], whose groups of 16 bytes are xor'ed by the row.
+/// Elements of 8 to 64 bits; `banks` of 4 bytes.
+LinearLayout copiedShared(const Shape &shape, int elementBits, const Order &order, int banks);
+
+/// The same for a tile of two axes that findTransposedRead's instructions read into `wanted`, (register, lane, warp) ->
+/// coordinates: groups of 16 elements are xor'ed by the bits in which the rows differ that 32 lanes read at once.
+LinearLayout copiedSharedTransposed(const LinearLayout &wanted, int elementBits, const Order &order, int banks);
+
 } // namespace heddle::layout

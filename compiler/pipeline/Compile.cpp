@@ -13,6 +13,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Hash.h"
@@ -36,6 +37,7 @@ const DialectRegistry &dialects() {
     registerBuiltinDialectTranslation(result);
     registerLLVMDialectTranslation(result);
     registerNVVMDialectTranslation(result);
+    registerROCDLDialectTranslation(result);
     registerPasses();
     return result;
   }();
@@ -134,11 +136,15 @@ CompileResult Driver::run() {
       break;
     }
   }
-  if (!stop)
-    result.package = std::move(compilation.package);
-  result.times = std::move(times);
   for (const Message &warning : diagnostics.warnings)
     result.warnings.push_back(warning.text);
+  for (const Message &remark : diagnostics.remarks)
+    result.remarks.push_back(remark.text);
+  if (!stop) {
+    result.package = std::move(compilation.package);
+    result.package.remarks = result.remarks;
+  }
+  result.times = std::move(times);
   return result;
 }
 

@@ -99,9 +99,10 @@ void DiagnosticCollection::collect(Diagnostic &diagnostic) {
     message.notes.push_back((at.empty() || at == place ? "" : at + ": ") + withoutOpWord(text));
   }
   // Code that was repeated (a loop whose loads run ahead) is warned of once.
-  bool isKnown = !isError && llvm::any_of(warnings, [&](const Message &other) { return other.text == message.text; });
-  if (!isKnown)
-    (isError ? errors : warnings).push_back(std::move(message));
+  bool isRemark = diagnostic.getSeverity() == DiagnosticSeverity::Remark;
+  std::vector<Message> &messages = isError ? errors : isRemark ? remarks : warnings;
+  if (isError || llvm::none_of(messages, [&](const Message &other) { return other.text == message.text; }))
+    messages.push_back(std::move(message));
 }
 
 /// When the operation's position is one in the kernel's source: reads the text once more, remembering where each

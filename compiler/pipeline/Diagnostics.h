@@ -20,7 +20,7 @@ public:
   /// `text` and `name` are those of the input, or empty.
   DiagnosticCollection(mlir::MLIRContext *context, const std::string &text, const std::string &name);
 
-  std::vector<Message> errors, warnings;
+  std::vector<Message> errors, warnings, remarks;
 
 private:
   void collect(mlir::Diagnostic &diagnostic);

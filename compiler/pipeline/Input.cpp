@@ -234,7 +234,8 @@ LogicalResult parse(Compilation &compilation) {
   if (failed(checkNesting(compilation)))
     return failure();
   ParserConfig config(compilation.context, /*verifyAfterParse=*/false);
-  compilation.module = parseSourceString<ModuleOp>(compilation.text, config, compilation.name);
+  std::string text = triton::amdg::renameScheduleBarriers(compilation.text);
+  compilation.module = parseSourceString<ModuleOp>(text, config, compilation.name);
   if (!compilation.module)
     return failure();
   nameArguments(*compilation.module, compilation.text);

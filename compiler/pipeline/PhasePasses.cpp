@@ -29,7 +29,8 @@ private:
   std::string argument;
   Option<std::string> target{*this, "target", llvm::cl::desc("chip; by default the one that the module names")};
   Option<int> warps{*this, "warps", llvm::cl::desc("of a block; by default what the module says, or 4")};
-  Option<int> stages{*this, "stages", llvm::cl::desc("tiles in flight in loops over matmuls"), llvm::cl::init(3)};
+  Option<int> stages{*this, "stages", llvm::cl::desc("tiles in flight in loops over matmuls; 0: what suits the chip"),
+                     llvm::cl::init(0)};
   Option<bool> warpGroups{*this, "warp-groups", llvm::cl::desc("matmuls by warp groups"), llvm::cl::init(true)};
 };
 

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,11 +26,10 @@ using namespace mlir;
 
 void heddle::registerInputDialects(DialectRegistry &registry) {
   registry.insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect,
-                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                  ub::UBDialect, vector::VectorDialect>();
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect,
+                  scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
   registry.insert<heddle::triton::gpu::TritonGpuDialect, heddle::triton::amdg::AmdGpuDialect,
-                  heddle::triton::gluon::GluonDialect, heddle::triton::rocdl::RocdlTextDialect, peer::PeerDialect,
-                  simt::SimtDialect>();
+                  heddle::triton::gluon::GluonDialect, peer::PeerDialect, simt::SimtDialect>();
 }
 
 void heddle::registerPasses() {

@@ -27,6 +27,30 @@ Type amdg::maskTypeFor(Type tile) {
   return cast<RankedTensorType>(tile).clone(IntegerType::get(tile.getContext(), 1));
 }
 
+// Words of code: a string ends at the next quote that no backslash precedes, a comment with its line.
+std::string amdg::renameScheduleBarriers(StringRef text) {
+  constexpr StringLiteral triton = "rocdl.sched.barrier ", ours = "amdg.schedule_fence ";
+  static_assert(triton.size() == ours.size(), "columns of messages are those of the text");
+  std::string renamed = text.str();
+  for (size_t at = text.find_first_of("\"/r"); at != StringRef::npos; at = text.find_first_of("\"/r", at)) {
+    StringRef rest = text.substr(at);
+    if (rest.starts_with("\"")) {
+      size_t end = 1;
+      while (end < rest.size() && rest[end] != '"')
+        end += rest[end] == '\\' ? 2 : 1;
+      at += end + 1;
+    } else if (rest.starts_with("//")) {
+      at = text.find('\n', at);
+    } else if (rest.consume_front(triton) && !rest.empty() && llvm::isAlpha(rest.front())) {
+      renamed.replace(at, ours.size(), ours);
+      at += triton.size();
+    } else {
+      ++at;
+    }
+  }
+  return renamed;
+}
+
 //===-- Buffers --------------------------------------------------------------------------------------------------===//
 
 static LogicalResult verifyBuffer(Operation *op, Value pointer, Type tile, Value offsets, Value mask) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations of `amdg`, `gluon` and `rocdl` in TTGIR text: buffer accesses (a scalar pointer and a tile of 32-bit
+// Operations of `amdg` and `gluon` in TTGIR text: buffer accesses (a scalar pointer and a tile of 32-bit
 // offsets in elements), conversions, waits and barriers, markers.
 #ifndef HEDDLE_AMD_GPU_OPS
 #define HEDDLE_AMD_GPU_OPS
@@ -142,8 +142,10 @@ def AMDG_AsyncWaitOp : AMDG_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
   let assemblyFormat = "($tokens^)? attr-dict";
 }
 
-def RocdlText_SchedBarrierOp : Op<RocdlText_Dialect, "sched.barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "a border that only the named kinds of instructions may be moved over; marks pipeline stages";
+// Triton 3.9 prints `rocdl.sched.barrier` with words for its mask; LLVM 22's operation of that name takes a number.
+// The text is read with this name (triton::renameScheduleBarriers), which has as many letters.
+def AMDG_ScheduleFenceOp : AMDG_Op<"schedule_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "`rocdl.sched.barrier` of Triton 3.9: only the named kinds of instructions are moved over it; marks pipeline stages";
   let arguments = (ins StrAttr:$mask);
   let assemblyFormat = "custom<ScheduleMask>($mask) attr-dict";
 }

@@ -10,7 +10,6 @@ using namespace heddle::triton;
 using namespace heddle::triton::gpu;
 
 #include "compiler/dialects/ttg/AmdGpuDialect.cpp.inc"
-#include "compiler/dialects/ttg/RocdlTextDialect.cpp.inc"
 #include "compiler/dialects/ttg/TritonGpuDialect.cpp.inc"
 #include "compiler/dialects/ttg/TritonGpuEnums.cpp.inc"
 
@@ -100,11 +99,7 @@ void TritonGpuDialect::initialize() {
 void amdg::AmdGpuDialect::initialize() {
   addOperations<AsyncWaitOp, BufferAtomicCASOp, BufferAtomicRMWOp, BufferLoadOp, BufferLoadToLocalOp, BufferStoreOp,
                 ConcatOp, CondBarrierOp, ExtractSliceOp, InThreadTransposeOp, LocalLoadPackedTransposedOp,
-                ScaledDowncastFp4Op, ScaledDowncastFp8Op, ScaledUpcastFp4Op, ScaledUpcastFp8Op>();
-}
-
-void rocdl::RocdlTextDialect::initialize() {
-  addOperations<SchedBarrierOp>();
+                ScaledDowncastFp4Op, ScaledDowncastFp8Op, ScaledUpcastFp4Op, ScaledUpcastFp8Op, ScheduleFenceOp>();
 }
 
 //===-- Encodings ------------------------------------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The dialects of TTGIR text besides `tt`: `ttg` (tiles with layouts, memory objects), `amdg` (buffer accesses),
-// `gluon` (layouts to be chosen), and the marker of `rocdl`. Source: the text that Triton 3.9 prints.
+// and `gluon` (layouts to be chosen). Source: the text that Triton 3.9 prints.
 #pragma once
 #include "compiler/dialects/triton/Triton.h"
 
@@ -8,7 +8,6 @@
 
 #include "compiler/dialects/ttg/AmdGpuDialect.h.inc"
 #include "compiler/dialects/ttg/GluonDialect.h.inc"
-#include "compiler/dialects/ttg/RocdlTextDialect.h.inc"
 #include "compiler/dialects/ttg/TritonGpuDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/ttg/GluonAttributes.h.inc"
@@ -40,6 +39,9 @@ namespace heddle::triton::amdg {
 mlir::Type offsetTypeOf(mlir::Type tile);
 /// i1 in the shape and layout of a tile.
 mlir::Type maskTypeFor(mlir::Type tile);
+/// The text with `amdg.schedule_fence` for each `rocdl.sched.barrier` whose mask is words, in code, not in strings or
+/// comments. Lines and columns stay.
+std::string renameScheduleBarriers(llvm::StringRef text);
 } // namespace heddle::triton::amdg
 
 #define GET_OP_CLASSES

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The dialects of Triton's TTGIR text besides `tt`: `ttg` with its encodings, memory descriptors and barrier, `amdg` for
-// what is AMD's own, `gluon` for what only the front end's text has, and the one operation of `rocdl` that occurs.
+// what is AMD's own, `gluon` for what only the front end's text has.
 // Definitions follow the text of Triton 3.9.
 #ifndef HEDDLE_TRITON_GPU_DIALECT
 #define HEDDLE_TRITON_GPU_DIALECT
@@ -31,13 +31,6 @@ def Gluon_Dialect : Dialect {
   let cppNamespace = "::heddle::triton::gluon";
   let summary = "layouts that a compiler has to choose, as Gluon's front end prints them";
   let useDefaultAttributePrinterParser = 1;
-}
-
-// LLVM 22's own `rocdl` dialect takes a number where Triton 3.9 prints words, so that its text cannot be read by it.
-def RocdlText_Dialect : Dialect {
-  let name = "rocdl";
-  let cppNamespace = "::heddle::triton::rocdl";
-  let summary = "the scheduling barrier that marks pipeline stages";
 }
 
 // As for operations of `tt`: tiles have sizes that are powers of two.

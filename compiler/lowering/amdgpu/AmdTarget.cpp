@@ -17,6 +17,7 @@ std::unique_ptr<GpuTarget> amdgpu::makeTarget(const Chip &chip) {
 }
 
 void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t) const {
+  function.getContext()->loadDialect<ROCDL::ROCDLDialect>(); // what is created below
   OpBuilder b(function.getContext());
   function.setCConv(LLVM::CConv::AMDGPU_KERNEL);
   std::string count = llvm::Twine(threads).str();
@@ -31,7 +32,15 @@ void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t) 
 }
 
 Value AmdTarget::programId(Builder &b, int axis) const {
-  return call(b, b.getI32Type(), std::string("llvm.amdgcn.workgroup.id.") + "xyz" [axis], {});
+  Type word = b.getI32Type();
+  switch (axis) {
+  case 0:
+    return ROCDL::BlockIdXOp::create(b, word);
+  case 1:
+    return ROCDL::BlockIdYOp::create(b, word);
+  default:
+    return ROCDL::BlockIdZOp::create(b, word);
+  }
 }
 
 // The numbers of workgroups are the first of the hidden arguments of code objects from version 5.
@@ -48,8 +57,8 @@ Value AmdTarget::programCount(Builder &b, int axis) const {
 Value amdgpu::descriptorOf(ImplicitLocOpBuilder &b, Value pointer) {
   auto constant = [&](int64_t value, int bits) -> Value { return arith::ConstantIntOp::create(b, value, bits); };
   Type type = LLVM::LLVMPointerType::get(b.getContext(), 8);
-  SmallVector<Value> operands = {pointer, constant(0, 16), constant(buffer::bytes, 64), constant(buffer::flags, 32)};
-  return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.amdgcn.make.buffer.rsrc"), operands).getResult(0);
+  return ROCDL::MakeBufferRsrcOp::create(b, type, pointer, constant(0, 16), constant(buffer::bytes, 64),
+                                         constant(buffer::flags, 32));
 }
 
 Value amdgpu::offsetOf(ImplicitLocOpBuilder &b, const GpuTarget::BufferPlace &place) {
@@ -74,13 +83,17 @@ int64_t amdgpu::policyOf(triton::CacheModifier cache) {
 }
 
 Value AmdTarget::bufferLoad(Builder &b, const BufferPlace &place, Type type, triton::CacheModifier cache) const {
-  return call(b, type, "llvm.amdgcn.raw.ptr.buffer.load",
-              {descriptorOf(b, place.pointer), offsetOf(b, place), i32(b, 0), i32(b, policyOf(cache))});
+  Value resource = descriptorOf(b, place.pointer), offset = offsetOf(b, place);
+  return ROCDL::RawPtrBufferLoadOp::create(b, type, resource, offset, i32(b, 0), i32(b, policyOf(cache)),
+                                           /*alias_scopes=*/ArrayAttr(), /*noalias_scopes=*/ArrayAttr(),
+                                           /*tbaa=*/ArrayAttr());
 }
 
 void AmdTarget::bufferStore(Builder &b, Value value, const BufferPlace &place, triton::CacheModifier cache) const {
-  call(b, "llvm.amdgcn.raw.ptr.buffer.store",
-       {value, descriptorOf(b, place.pointer), offsetOf(b, place), i32(b, 0), i32(b, policyOf(cache))});
+  Value resource = descriptorOf(b, place.pointer), offset = offsetOf(b, place);
+  ROCDL::RawPtrBufferStoreOp::create(b, value, resource, offset, i32(b, 0), i32(b, policyOf(cache)),
+                                     /*alias_scopes=*/ArrayAttr(), /*noalias_scopes=*/ArrayAttr(),
+                                     /*tbaa=*/ArrayAttr());
 }
 
 //===-- Barriers -------------------------------------------------------------------------------------------------===//
@@ -95,11 +108,11 @@ static void fence(ImplicitLocOpBuilder &b, LLVM::AtomicOrdering order, const cha
 // that come before stay before: between the fence and the barrier they would begin with a wait for all that the fence
 // waits for.
 void AmdTarget::barrier(Builder &b) const {
-  constexpr int32_t lgkmcnt0 = 0xC07F; // s_waitcnt: lgkmcnt(0), nothing else
-  call(b, "llvm.amdgcn.sched.barrier", {i32(b, 0)});
+  constexpr uint32_t lgkmcnt0 = 0xC07F; // s_waitcnt: lgkmcnt(0), nothing else
+  ROCDL::SchedBarrier::create(b, 0);
   fence(b, LLVM::AtomicOrdering::release, "workgroup");
-  call(b, "llvm.amdgcn.s.waitcnt", {i32(b, lgkmcnt0)});
-  call(b, "llvm.amdgcn.s.barrier", {});
+  ROCDL::SWaitcntOp::create(b, lgkmcnt0);
+  ROCDL::SBarrierOp::create(b);
   fence(b, LLVM::AtomicOrdering::acquire, "workgroup");
 }
 
@@ -107,10 +120,10 @@ void AmdTarget::barrier(Builder &b) const {
 // instruction would be executed by all of them.
 bool AmdTarget::barrierIf(Builder &b, Value bit) const {
   Value word = arith::ExtUIOp::create(b, b.getI32Type(), bit);
-  Value first = call(b, b.getI32Type(), "llvm.amdgcn.readfirstlane", {word});
+  Value first = ROCDL::ReadfirstlaneOp::create(b, b.getI32Type(), word);
   Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, first, i32(b, 0));
   scf::IfOp::create(b, isSet, [&](OpBuilder &, Location) {
-    call(b, "llvm.amdgcn.s.barrier", {});
+    ROCDL::SBarrierOp::create(b);
     scf::YieldOp::create(b, ValueRange{});
   });
   return true;
@@ -118,8 +131,8 @@ bool AmdTarget::barrierIf(Builder &b, Value bit) const {
 
 // An effect for LLVM, which orders nothing: all kinds of instructions may pass.
 void AmdTarget::stayInBranch(Builder &b) const {
-  constexpr int everything = 0x7FF;
-  call(b, "llvm.amdgcn.sched.barrier", {i32(b, everything)});
+  constexpr uint32_t everything = 0x7FF;
+  ROCDL::SchedBarrier::create(b, everything);
 }
 
 // LDS operations of a wave happen in their order: the compiler only must keep it, and nothing has to wait.
@@ -148,7 +161,7 @@ Value AmdTarget::barrierOr(Builder &b, Value bit, int warps) const {
   auto placeOf = [&](LLVM::GEPArg wave) -> Value {
     return LLVM::GEPOp::create(b, pointer, word, first, ArrayRef<LLVM::GEPArg>{wave});
   };
-  Value lanes = call(b, b.getI64Type(), "llvm.amdgcn.ballot.i64", {bit});
+  Value lanes = ROCDL::BallotOp::create(b, b.getI64Type(), bit);
   Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, lanes, arith::ConstantIntOp::create(b, 0, 64));
   Value wave = arith::ShRUIOp::create(b, threadId(b), i32(b, llvm::Log2_32(unsigned(lanesPerWarp()))));
   LLVM::StoreOp::create(b, arith::ExtUIOp::create(b, word, any), placeOf(wave));
@@ -179,7 +192,7 @@ Value AmdTarget::clamp(Builder &b, Value value, double largest) const {
   auto constant = [&](double number) -> Value { return arith::ConstantOp::create(b, b.getFloatAttr(f32, number)); };
   if (chip.nanKeepingExtrema)
     return arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, value, constant(-largest)), constant(largest));
-  Value within = call(b, f32, "llvm.amdgcn.fmed3.f32", {value, constant(-largest), constant(largest)});
+  Value within = ROCDL::FMed3Op::create(b, f32, value, constant(-largest), constant(largest));
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
   return arith::SelectOp::create(b, isNumber, within, value);
 }
@@ -194,8 +207,7 @@ AmdTarget::Values AmdTarget::toFp8(Builder &b, ValueRange values, Type to, bool 
   if (!isNativeFp8(to))
     return {};
   double largest = llvm::APFloat::getLargest(cast<FloatType>(to).getFloatSemantics()).convertToDouble();
-  const char *name =
-      isa<Float8E5M2Type, Float8E5M2FNUZType>(to) ? "llvm.amdgcn.cvt.pk.bf8.f32" : "llvm.amdgcn.cvt.pk.fp8.f32";
+  bool isBf8 = isa<Float8E5M2Type, Float8E5M2FNUZType>(to);
   Values results, within;
   for (Value value : values)
     within.push_back(isWithinRange ? value : clamp(b, value, largest));
@@ -204,8 +216,10 @@ AmdTarget::Values AmdTarget::toFp8(Builder &b, ValueRange values, Type to, bool 
     size_t count = std::min(inWord, within.size() - first);
     Value word = LLVM::PoisonOp::create(b, b.getI32Type());
     for (size_t i = 0; i < count; i += 2) {
-      Value high = within[first + std::min(i + 1, count - 1)], isUpper = arith::ConstantIntOp::create(b, i > 0, 1);
-      word = call(b, b.getI32Type(), name, {within[first + i], high, word, isUpper});
+      Value low = within[first + i], high = within[first + std::min(i + 1, count - 1)];
+      bool isUpper = i > 0;
+      word = isBf8 ? Value(ROCDL::CvtPkBf8F32Op::create(b, b.getI32Type(), low, high, word, isUpper))
+                   : Value(ROCDL::CvtPkFp8F32Op::create(b, b.getI32Type(), low, high, word, isUpper));
     }
     Values bytes = apart(b, bitcast(b, VectorType::get(inWord, b.getI8Type()), word));
     results.append(bytes.begin(), bytes.begin() + ptrdiff_t(count));
@@ -215,12 +229,12 @@ AmdTarget::Values AmdTarget::toFp8(Builder &b, ValueRange values, Type to, bool 
 
 // Words of four elements, each half of which is one instruction: `convert` gives the two of a half.
 static AmdTarget::Values fromWords(ImplicitLocOpBuilder &b, ValueRange values,
-                                   llvm::function_ref<Value(Value word, Value isUpper)> convert) {
+                                   llvm::function_ref<Value(Value word, bool isUpper)> convert) {
   AmdTarget::Values results;
   for (size_t first = 0; first < values.size(); first += 4) {
     Value word = bitcast(b, b.getI32Type(), joined(b, values.slice(first, 4)));
     for (bool isUpper : {false, true})
-      llvm::append_range(results, apart(b, convert(word, arith::ConstantIntOp::create(b, isUpper, 1))));
+      llvm::append_range(results, apart(b, convert(word, isUpper)));
   }
   return results;
 }
@@ -232,11 +246,23 @@ AmdTarget::Values AmdTarget::fromFp8(Builder &b, ValueRange values, Type from) c
   if (values.size() % 4 != 0)
     return llvm::map_to_vector(values, [&](Value value) {
       Value word = arith::ExtUIOp::create(b, b.getI32Type(), value);
-      return call(b, b.getF32Type(), isBf8 ? "llvm.amdgcn.cvt.f32.bf8" : "llvm.amdgcn.cvt.f32.fp8", {word, i32(b, 0)});
+      return isBf8 ? Value(ROCDL::CvtF32Bf8Op::create(b, b.getF32Type(), word, 0))
+                   : Value(ROCDL::CvtF32Fp8Op::create(b, b.getF32Type(), word, 0));
     });
-  const char *name = isBf8 ? "llvm.amdgcn.cvt.pk.f32.bf8" : "llvm.amdgcn.cvt.pk.f32.fp8";
   Type pair = VectorType::get(2, b.getF32Type());
-  return fromWords(b, values, [&](Value word, Value isUpper) { return call(b, pair, name, {word, isUpper}); });
+  return fromWords(b, values, [&](Value word, bool isUpper) {
+    return isBf8 ? Value(ROCDL::CvtPkF32Bf8Op::create(b, pair, word, isUpper))
+                 : Value(ROCDL::CvtPkF32Fp8Op::create(b, pair, word, isUpper));
+  });
+}
+
+/// Two elements of 8 bits, a half of `word`, as f16 or bf16 times `scale`.
+static Value convertScaled(ImplicitLocOpBuilder &b, Type pair, Value word, Value scale, bool isUpper, bool isBf8) {
+  if (cast<VectorType>(pair).getElementType().isF16())
+    return isBf8 ? Value(ROCDL::CvtScaleF32PkF16Bf8Op::create(b, pair, word, scale, isUpper))
+                 : Value(ROCDL::CvtScaleF32PkF16Fp8Op::create(b, pair, word, scale, isUpper));
+  return isBf8 ? Value(ROCDL::CvtScaleF32PkBf16Bf8Op::create(b, pair, word, scale, isUpper))
+               : Value(ROCDL::CvtScaleF32PkBf16Fp8Op::create(b, pair, word, scale, isUpper));
 }
 
 // One instruction scales, here by 1. Without it, two f32 become two f16 in one instruction that rounds toward zero:
@@ -247,20 +273,19 @@ AmdTarget::Values AmdTarget::fromFp8ToHalf(Builder &b, ValueRange values, Type f
     return {};
   Type pair = VectorType::get(2, to);
   if (chip.scaledConversions) {
-    std::string name =
-        std::string("llvm.amdgcn.cvt.scalef32.pk.") + (to.isF16() ? "f16" : "bf16") + (isBf8 ? ".bf8" : ".fp8");
     Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-    return fromWords(b, values, [&](Value word, Value isUpper) { return call(b, pair, name, {word, one, isUpper}); });
+    return fromWords(b, values,
+                     [&](Value word, bool isUpper) { return convertScaled(b, pair, word, one, isUpper, isBf8); });
   }
   Values wide = fromFp8(b, values, from), results;
   for (size_t i = 0; i < wide.size(); i += 2)
-    llvm::append_range(results, apart(b, call(b, pair, "llvm.amdgcn.cvt.pkrtz", {wide[i], wide[i + 1]})));
+    llvm::append_range(results, apart(b, ROCDL::CvtPkRtz::create(b, pair, wide[i], wide[i + 1])));
   return results;
 }
 
 // The bare instruction takes subnormal numbers for 0; LLVM's operation scales them.
 Value AmdTarget::approximateExp2(Builder &b, Value f32, bool flushes) const {
-  return call(b, f32.getType(), flushes ? "llvm.amdgcn.exp2.f32" : "llvm.exp2.f32", {f32});
+  return flushes ? Value(ROCDL::ROCDLExp2::create(b, f32.getType(), f32)) : LLVM::Exp2Op::create(b, f32);
 }
 
 // An exact quotient takes two instructions more than one within 2 units of x / x = 1.
@@ -276,9 +301,9 @@ Value AmdTarget::approximateSqrt(Builder &b, Value f32) const {
   Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, f32, limit);
   auto scaled = [&](Value value, int exponent) {
     Value by = arith::SelectOp::create(b, isSmall, i32(b, exponent), i32(b, 0));
-    return call(b, type, "llvm.ldexp.f32.i32", {value, by});
+    return LLVM::LoadExpOp::create(b, type, value, by);
   };
-  return scaled(call(b, type, "llvm.amdgcn.sqrt.f32", {scaled(f32, scale)}), -scale / 2);
+  return scaled(ROCDL::ROCDLSqrt::create(b, type, scaled(f32, scale)), -scale / 2);
 }
 
 Value AmdTarget::multiplyHigh(Builder &b, Value x, Value y) const {

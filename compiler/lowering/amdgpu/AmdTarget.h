@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// AMD's CDNA chips for the code of threads: LLVM's instructions and its intrinsics for AMDGPU. Methods are grouped in
+// AMD's CDNA chips for the code of threads: operations of the LLVM and ROCDL dialects. Methods are grouped in
 // files by what they emit: Atomics.cpp, MatrixProducts.cpp and ScaledProducts.cpp (MFMA), Lanes.cpp (exchange between
 // lanes), AmdTarget.cpp the rest. What a chip has is said by its fields. Sources: the instruction set manuals of CDNA 3
 // and CDNA 4, LLVM's AMDGPU user guide.
@@ -7,6 +7,7 @@
 #include "chips/Chip.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
 namespace heddle::amdgpu {
 
@@ -17,12 +18,15 @@ public:
   int lanesPerWarp() const override { return chip.threadsPerWarp; }
   int64_t sharedMemoryBytes() const override { return chip.sharedMemoryBytes; }
   int sharedMemoryBanks() const override { return chip.sharedMemoryBanks; }
+  int64_t registersPerThread(int warps) const override {
+    return chip.registersPerThread / std::max<int64_t>(1, llvm::divideCeil(warps, chip.unit.simds));
+  }
   /// What a workgroup is given at least. A compute unit has 2 KiB for each of its waves (CDNA 4: 5), half of what an
   /// operand of a small matmul takes: the more workgroups fit, the less a barrier of one of them costs.
   int64_t cheapSharedBytes() const override { return chip.unit.sharedMemoryGranuleBytes; }
   bool ownsSharedMemory() const override { return true; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
-  mlir::Value threadId(Builder &b) const override { return call(b, b.getI32Type(), "llvm.amdgcn.workitem.id.x", {}); }
+  mlir::Value threadId(Builder &b) const override { return mlir::ROCDL::ThreadIdXOp::create(b, b.getI32Type()); }
   mlir::Value programId(Builder &b, int axis) const override;
   mlir::Value programCount(Builder &b, int axis) const override;
   void barrier(Builder &b) const override;
@@ -45,12 +49,16 @@ public:
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
   std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
+  bool readsTransposed(int elementBits) const override {
+    return llvm::is_contained(chip.transposedReadBits, elementBits);
+  }
+  Values readTransposed(Builder &b, mlir::Value shared, mlir::Type element) const override;
   bool hasBuffers() const override { return true; }
   mlir::Value bufferLoad(Builder &b, const BufferPlace &place, mlir::Type type,
                          triton::CacheModifier cache) const override;
   void bufferStore(Builder &b, mlir::Value value, const BufferPlace &place, triton::CacheModifier cache) const override;
   llvm::SmallVector<int64_t> directCopyBytes() const override;
-  void copyDirectly(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
+  void copyDirectly(Builder &b, mlir::Value shared, mlir::Value global, mlir::Value mask, int64_t bytes,
                     triton::CacheModifier cache) const override;
   void copyBufferDirectly(Builder &b, mlir::Value shared, const BufferPlace &place, int64_t bytes,
                           triton::CacheModifier cache) const override;
@@ -92,8 +100,9 @@ private:
     mlir::Type a, b, d;
   };
   simt::MatrixInstruction instructionOf(const WarpMatmul &row, ElementTypes types, bool transposed) const;
-  /// Intrinsics by name: the ROCDL dialect of LLVM 22 cannot read the `rocdl` operation of Triton 3.9's text, and one
-  /// context holds one dialect of a name (compiler/dialects/ttg/TritonGpuDialect.td).
+  /// The matrix instruction `name`, as LLVM's intrinsic is called after `mfma.`, with the operands of that intrinsic.
+  static mlir::Value multiplyByName(Builder &b, mlir::Type result, llvm::StringRef name, mlir::ValueRange operands);
+  /// Intrinsics that the ROCDL dialect of LLVM 22 has no operation for.
   static mlir::Value call(Builder &b, mlir::Type type, llvm::StringRef name, mlir::ValueRange operands) {
     return mlir::LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
   }

@@ -24,9 +24,8 @@ std::optional<std::pair<Value, Value>> AmdTarget::bothLanes(Builder &b, Value va
   if (!chip.laneSwaps || (mask != 16 && mask != 32))
     return std::nullopt;
   Type word = b.getI32Type(), pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {word, word});
-  Value no = arith::ConstantIntOp::create(b, 0, 1);
-  Value both =
-      call(b, pair, mask == 16 ? "llvm.amdgcn.permlane16.swap" : "llvm.amdgcn.permlane32.swap", {value, value, no, no});
+  Value both = mask == 16 ? Value(ROCDL::Permlane16SwapOp::create(b, pair, value, value, false, false))
+                          : Value(ROCDL::Permlane32SwapOp::create(b, pair, value, value, false, false));
   Value lower = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});
   Value upper = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{1});
   return std::pair(lower, upper);
@@ -34,9 +33,9 @@ std::optional<std::pair<Value, Value>> AmdTarget::bothLanes(Builder &b, Value va
 
 Value AmdTarget::shuffleXor(Builder &b, Value value, int mask) const {
   Type word = b.getI32Type();
-  Value yes = arith::ConstantIntOp::create(b, 1, 1);
-  auto move = [&](Value from, int selector) {
-    return call(b, word, "llvm.amdgcn.update.dpp.i32", {from, from, i32(b, selector), i32(b, 15), i32(b, 15), yes});
+  auto move = [&](Value from, int selector) -> Value {
+    constexpr uint32_t all = 15; // rows and banks
+    return ROCDL::DPPUpdateOp::create(b, word, from, from, uint32_t(selector), all, all, /*boundCtrl=*/true);
   };
   if (mask < 4)
     return move(value, quadPermutation(mask));
@@ -59,12 +58,12 @@ Value AmdTarget::shuffleXor(Builder &b, Value value, int mask) const {
   }
   constexpr int everyLane = 0x1F, maskShift = 10; // ds_swizzle: and, or, xor of five bits each
   if (mask < 32)
-    return call(b, word, "llvm.amdgcn.ds.swizzle", {value, i32(b, everyLane | mask << maskShift)});
+    return ROCDL::DsSwizzleOp::create(b, word, value, i32(b, everyLane | mask << maskShift));
   return shuffleFrom(b, value, arith::XOrIOp::create(b, threadId(b), i32(b, mask)));
 }
 
 // The instruction takes the lane's number by bytes, and of the number its low bits.
 Value AmdTarget::shuffleFrom(Builder &b, Value value, Value lane) const {
   Value byte = arith::ShLIOp::create(b, lane, i32(b, 2));
-  return call(b, b.getI32Type(), "llvm.amdgcn.ds.bpermute", {byte, value});
+  return ROCDL::DsBpermuteOp::create(b, b.getI32Type(), byte, value);
 }

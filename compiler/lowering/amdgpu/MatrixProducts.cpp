@@ -164,6 +164,14 @@ layout::LinearLayout AmdTarget::operandLayout(const MatrixInstruction &instructi
   return layout::mfmaOperand(shape, warps, operand, instruction.kWidth, instruction.m, instruction.n);
 }
 
+// The operations of ROCDL are called as the intrinsics are; their operands have no types.
+Value AmdTarget::multiplyByName(Builder &b, Type result, StringRef name, ValueRange operands) {
+  OperationState state(b.getLoc(), ("rocdl.mfma." + name).str());
+  state.addOperands(operands);
+  state.addTypes(result);
+  return b.create(state)->getResult(0);
+}
+
 SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction &shape, ValueRange a, ValueRange b,
                                        ValueRange c) const {
   Type element = shape.a;
@@ -201,8 +209,9 @@ SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction
   size_t words = b.size() / size_t(shape.pieces);
   Value zero = i32(builder, 0), broadcast = i32(builder, llvm::Log2_64(uint64_t(shape.pieces)));
   for (int64_t piece = 0; piece < shape.pieces; ++piece)
-    sum = call(builder, result, "llvm.amdgcn.mfma." + name,
-               {joined(a), joined(b.slice(size_t(piece) * words, words)), sum, broadcast, i32(builder, piece), zero});
+    sum = multiplyByName(
+        builder, result, name,
+        {joined(a), joined(b.slice(size_t(piece) * words, words)), sum, broadcast, i32(builder, piece), zero});
   SmallVector<Value> results;
   for (size_t i = 0; i < c.size(); ++i)
     results.push_back(LLVM::ExtractElementOp::create(builder, sum, i32(builder, int64_t(i))));

@@ -42,10 +42,10 @@ SmallVector<Value> AmdTarget::multiplyScaled(Builder &builder, const MatrixInstr
   };
   Value sum = joined(c, shape.d);
   auto number = [&](auto value) { return i32(builder, int64_t(value)); }; // LLVM numbers formats as Triton does
-  Value product = call(builder, sum.getType(), std::string("llvm.amdgcn.mfma.") + shape.name,
-                       {joined(first.words, builder.getI32Type()), joined(second.words, builder.getI32Type()), sum,
-                        number(first.format), number(second.format), number(first.scale), first.scales,
-                        number(second.scale), second.scales});
+  Value product = multiplyByName(builder, sum.getType(), shape.name,
+                                 {joined(first.words, builder.getI32Type()), joined(second.words, builder.getI32Type()),
+                                  sum, number(first.format), number(second.format), number(first.scale), first.scales,
+                                  number(second.scale), second.scales});
   SmallVector<Value> results;
   for (size_t i = 0; i < c.size(); ++i)
     results.push_back(LLVM::ExtractElementOp::create(builder, product, i32(builder, int64_t(i))));

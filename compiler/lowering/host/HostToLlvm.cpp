@@ -20,7 +20,7 @@ LogicalResult heddle::host::convertHostToLlvm(ModuleOp module) {
   LLVMTypeConverter converter(context);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
-  target.addLegalDialect("nvvm"); // of threads on NVIDIA's chips
+  target.addLegalDialect("nvvm", "rocdl"); // of threads on GPUs
   RewritePatternSet patterns(context);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);

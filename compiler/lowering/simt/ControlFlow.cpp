@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loops, conditionals and branches between blocks. Tiles that cross blocks or iterations are carried as their
-// registers.
+// registers. What a load brings in words, loops carry in words: LLVM would take them apart where they are loaded, which
+// waits for them, and keep their elements one in a register.
 #include "compiler/lowering/simt/RecordCode.h"
+#include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -18,19 +20,95 @@ public:
   void lower(scf::IfOp op);
   void lower(scf::WhileOp op);
   void lower(scf::ConditionOp op) { scf::ConditionOp::create(b, scalar(op.getCondition()), all(op.getArgs())); }
-  void lower(scf::YieldOp op) { scf::YieldOp::create(b, all(op.getOperands())); }
+  void lower(scf::YieldOp op);
   void lower(ReturnOp) { LLVM::ReturnOp::create(b, ValueRange{}); }
   void lower(cf::BranchOp op) { cf::BranchOp::create(b, op.getDest(), all(op.getDestOperands())); }
   void lower(cf::CondBranchOp op);
+
+private:
+  using Counts =
+      SmallVector<size_t>; ///< for each value that a loop carries, of its registers in a word; 1: as they are
+  Values inWords(ValueRange values, const Counts &counts);
+  Values outOfWords(TypeRange types, const Counts &counts, ValueRange words);
+  Value keptWhole(Value word);
 };
 } // namespace
 
+/// 1 where a word of registers is not what a thread reads at once.
+static size_t elementsInWord(Value yielded) {
+  auto load = yielded.getDefiningOp<GlobalLoadOp>();
+  auto tile = dyn_cast<RankedTensorType>(yielded.getType());
+  if (!load || !tile || !tile.getElementType().isIntOrFloat())
+    return 1;
+  unsigned bits = tile.getElementTypeBitWidth();
+  unsigned count = bits == 8 || bits == 16 ? 32 / bits : 1;
+  return load.getElements() % count || registersOf(tile) % count ? 1 : count;
+}
+
+ControlFlow::Values ControlFlow::inWords(ValueRange values, const Counts &counts) {
+  Values words;
+  for (auto [value, count] : llvm::zip(values, counts)) {
+    ArrayRef<Value> registers = of(value);
+    for (; !registers.empty(); registers = registers.drop_front(count)) {
+      Value word = registers.front();
+      if (count > 1)
+        word = LLVM::BitcastOp::create(b, b.getI32Type(), joined(b, registers.take_front(count)));
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
+/// A fence for LLVM's optimiser, which takes no instruction: what is done with the bits stays behind it.
+Value ControlFlow::keptWhole(Value word) {
+  Value bits = LLVM::BitcastOp::create(b, b.getF32Type(), word);
+  auto fence = LLVM::CallIntrinsicOp::create(b, bits.getType(), b.getStringAttr("llvm.arithmetic.fence"), bits);
+  return fence.getResults();
+}
+
+ControlFlow::Values ControlFlow::outOfWords(TypeRange types, const Counts &counts, ValueRange words) {
+  Values registers;
+  for (auto [type, count] : llvm::zip(types, counts)) {
+    SmallVector<Type> each = threadTypes(type);
+    for (Value word : words.take_front(each.size() / count))
+      if (count == 1)
+        registers.push_back(word);
+      else
+        llvm::append_range(registers, apart(b, LLVM::BitcastOp::create(b, VectorType::get(int64_t(count), each.front()),
+                                                                       keptWhole(word))));
+    words = words.drop_front(each.size() / count);
+  }
+  return registers;
+}
+
+// The loop has been replaced: its arguments tell what it carries in words.
+void ControlFlow::lower(scf::YieldOp op) {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  Counts counts;
+  size_t at = 0;
+  for (Value value : op.getOperands()) {
+    const Values &registers = of(value);
+    bool isWords =
+        loop && !registers.empty() && loop.getRegionIterArg(unsigned(at)).getType() != registers[0].getType();
+    counts.push_back(isWords ? 32 / registers[0].getType().getIntOrFloatBitWidth() : 1);
+    at += registers.size() / counts.back();
+  }
+  scf::YieldOp::create(b, inWords(op.getOperands(), counts));
+}
+
 void ControlFlow::lower(scf::ForOp op) {
+  Counts counts(llvm::map_range(op.getYieldedValues(), elementsInWord));
   auto to = scf::ForOp::create(b, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()),
-                               all(op.getInitArgs()), [](OpBuilder &, Location, Value, ValueRange) {});
+                               inWords(op.getInitArgs(), counts), [](OpBuilder &, Location, Value, ValueRange) {});
   to.setUnsignedCmp(op.getUnsignedCmp());
-  moveBody(*op.getBody(), *to.getBody(), to.getBody()->getArguments());
-  bind(op.getResults(), to.getResults());
+  Values arguments = {to.getInductionVar()};
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(to.getBody());
+    llvm::append_range(arguments, outOfWords(op.getResultTypes(), counts, to.getRegionIterArgs()));
+  }
+  moveBody(*op.getBody(), *to.getBody(), arguments);
+  bind(op.getResults(), outOfWords(op.getResultTypes(), counts, to.getResults()));
 }
 
 void ControlFlow::lower(scf::IfOp op) {

@@ -20,7 +20,6 @@ private:
     Value shared;                            ///< where the warp writes
     std::function<Value(const Values &)> of; ///< of what its lanes have of a tile what is for this step
   };
-  Value zeroMemory(); ///< 16 bytes of zeros to copy instead of what a mask forbids
   void eachStep(Type addresses, int64_t elements, const Memory &memory, llvm::function_ref<void(const Step &)> body);
 };
 } // namespace
@@ -53,21 +52,6 @@ void DirectCopies::eachStep(Type addresses, int64_t elements, const Memory &memo
   });
 }
 
-Value DirectCopies::zeroMemory() {
-  if (state.zerosAddress)
-    return state.zerosAddress;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(state.entry);
-  Type words = LLVM::LLVMArrayType::get(b.getI32Type(), 4);
-  auto zeros = LLVM::GlobalOp::create(b, words, /*isConstant=*/false, LLVM::Linkage::Internal, "heddle_zeros",
-                                      Attribute(), /*alignment=*/16, /*addrSpace=*/1);
-  b.createBlock(&zeros.getInitializerRegion());
-  LLVM::ReturnOp::create(b, ValueRange{LLVM::ZeroOp::create(b, words).getResult()});
-  b.setInsertionPoint(state.prologueEnd);
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  return state.zerosAddress = LLVM::AddressOfOp::create(b, pointer, zeros.getSymName());
-}
-
 // An instruction copies for all lanes of a warp: those that a mask forbids copy zeros.
 void DirectCopies::lower(AsyncCopyOp op) {
   SharedType memory = op.getRing().getType();
@@ -76,11 +60,11 @@ void DirectCopies::lower(AsyncCopyOp op) {
   int64_t bytes = int64_t(op.getElements()) * memory.getElementBytes();
   auto step = [&](const Step &step) {
     Value pointer = step.of(pointers), mask = masks.empty() ? Value() : step.of(masks);
-    if (mask && !op.getKeeps()) { // zeros from memory of ours
-      pointer = arith::SelectOp::create(b, mask, pointer, zeroMemory());
-      mask = {};
-    }
-    when(mask, [&] { target.copyDirectly(b, step.shared, pointer, bytes, op.getCache()); });
+    auto copy = [&](Value allowed) { target.copyDirectly(b, step.shared, pointer, allowed, bytes, op.getCache()); };
+    if (op.getKeeps())
+      when(mask, [&] { copy({}); });
+    else
+      copy(mask);
   };
   eachStep(op.getPointers().getType(), int64_t(op.getElements()), memoryAt(op.getRing(), op.getStage()), step);
 }

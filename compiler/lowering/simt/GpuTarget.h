@@ -68,6 +68,8 @@ public:
   virtual int lanesPerWarp() const = 0;
   virtual int64_t sharedMemoryBytes() const = 0; ///< most that a block may have
   virtual int sharedMemoryBanks() const { return 32; }
+  /// Registers of 32 bits that a thread of a block of `warps` may have, if the block is alone.
+  virtual int64_t registersPerThread(int warps) const { return 255; }
   /// So much a kernel's buffers may take together before they share bytes, which takes more barriers.
   virtual int64_t cheapSharedBytes() const { return int64_t(32) * 1024; }
   /// Whether a kernel's shared memory is part of its code; otherwise a launch says how much it gets.
@@ -198,8 +200,8 @@ public:
   /// (DirectCopy.h).
   virtual llvm::SmallVector<int64_t> directCopyBytes() const { return {}; }
   /// Begins to copy `bytes` for each lane to `shared`, which all lanes of the warp share, plus `bytes` for each lane
-  /// before it.
-  virtual void copyDirectly(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
+  /// before it. `mask` (i1; null: all): lanes where it is not set copy zeros.
+  virtual void copyDirectly(Builder &b, mlir::Value shared, mlir::Value global, mlir::Value mask, int64_t bytes,
                             triton::CacheModifier cache) const {}
   virtual void copyBufferDirectly(Builder &b, mlir::Value shared, const BufferPlace &place, int64_t bytes,
                                   triton::CacheModifier cache) const {}
@@ -219,6 +221,12 @@ public:
     return {};
   }
   virtual bool hasMatrixLoads() const { return false; }
+  /// Whether a warp reads elements of so many bits across the rows of shared memory (layout::TransposedRead).
+  virtual bool readsTransposed(int elementBits) const { return false; }
+  /// As many elements as 64 bits have, by one such read. `element`: i8, i16, f16 or bf16.
+  virtual llvm::SmallVector<mlir::Value> readTransposed(Builder &b, mlir::Value shared, mlir::Type element) const {
+    return {};
+  }
 
   //===-- Products by groups of four warps, from shared memory ---------------------------------------------------===//
   /// The instruction for this product in a block of `warps`; nothing when the chip has none.

@@ -146,11 +146,17 @@ Value SharedCode::elementPointer(const Memory &memory, const LinearLayout &offse
 SharedCode::Read SharedCode::startRead(LoadSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   int64_t bits = memoryType(tile.getElementType()).getIntOrFloatBitWidth();
-  Read read{op, memoryAt(op.getRing(), op.getStage()), op.getRing().getType().offsetsOf(layoutOf(tile)), {}, {}, {}};
+  Read read{op, memoryAt(op.getRing(), op.getStage()), op.getRing().getType().offsetsOf(layoutOf(tile)), {}, {}, {},
+            {}};
   const ThreadState::Ring *ring = ringOf(op.getRing());
   if (target.hasMatrixLoads() && !divergent && !read.memory.offset && !(ring && ring->isScratch))
     read.matrix = layout::findMatrixLoad(read.offsets, int(bits));
-  if (read.matrix) {
+  if (target.readsTransposed(int(bits)) && !divergent && read.memory.mostContiguous >= 64 / bits)
+    read.transposed = layout::findTransposedRead(read.offsets, int(bits));
+  if (read.transposed) {
+    for (int bit = 0; bit < read.transposed->registerBits; ++bit)
+      read.within.push_back(bit);
+  } else if (read.matrix) {
     for (int bit = 0; 1 << bit < read.matrix->wordElements; ++bit)
       read.within.push_back(bit);
     read.within.insert(read.within.end(), {read.matrix->matrixBits[0], read.matrix->matrixBits[1]});
@@ -172,7 +178,9 @@ Value SharedCode::readRegister(Read &read, int64_t reg) {
   first = reg & ~maskOf(read.within);
   SmallVector<int64_t> group = groupOf(first, read.within);
   Values parts;
-  if (read.matrix) {
+  if (read.transposed) {
+    parts = target.readTransposed(b, elementPointer(read.memory, read.transposed->addresses, first), stored);
+  } else if (read.matrix) {
     Value row = elementPointer(read.memory, read.matrix->rows, first);
     for (Value word : target.loadMatrix(b, row, read.matrix->transposed)) {
       if (read.matrix->wordElements == 1) {

@@ -38,6 +38,7 @@ protected:
     Memory memory;
     LinearLayout offsets;
     std::optional<layout::MatrixLoad> matrix;
+    std::optional<layout::TransposedRead> transposed;
     std::vector<int> within; ///< register bits that one instruction covers
     Values values;           ///< known so far
   };

@@ -49,7 +49,7 @@ struct ThreadState {
   std::map<std::pair<uint64_t, layout::Dim>, std::vector<std::pair<layout::LinearLayout, mlir::Value>>> parts;
   std::map<uint64_t, mlir::Value> owners; ///< by the bits of the thread's number that must be 0
   mlir::LLVM::GlobalOp shared;            ///< the block's shared memory
-  mlir::Value sharedAddress, zerosAddress;
+  mlir::Value sharedAddress;
   /// Memory objects by the pointer to their first byte.
   struct Ring {
     int64_t start = 0; ///< in shared memory, bytes

@@ -79,8 +79,6 @@ private:
   void replaceScaledDot(triton::DotScaledOp dot);
 
   //===-- RewriteLayouts.cpp -------------------------------------------------------------------------------------===//
-  /// What operand `number` of a shape or element operation needs for its result to have `result`.
-  LinearLayout needed(mlir::Operation *op, unsigned number, const LinearLayout &result);
   mlir::Value get(mlir::Value value, LinearLayout layout); ///< a copy: `layouts` may move what it holds
   void rewrite(mlir::Operation *op);
   void rewriteAccess(mlir::Operation *op);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
+#include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
@@ -8,23 +9,6 @@ using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::LinearLayout;
-
-LinearLayout LayoutAssigner::needed(Operation *op, unsigned number, const LinearLayout &result) {
-  if (auto expand = dyn_cast<ExpandDimsOp>(op))
-    return layout::slice(result, int(expand.getAxis()));
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    LinearLayout layout = result;
-    for (auto [axis, size] : llvm::enumerate(tileOf(broadcast.getSrc()).getShape()))
-      if (size == 1)
-        layout = layout::flattenAxis(layout, int(axis));
-    return layout;
-  }
-  if (auto trans = dyn_cast<TransOp>(op))
-    return layout::permuteAxes(result, layout::inverseOrder({trans.getOrder().begin(), trans.getOrder().end()}));
-  if (auto shaped = dyn_cast<ReshapeOp>(op))
-    return layout::reshape(result, shapeOf(shaped.getSrc()));
-  return result;
-}
 
 Value LayoutAssigner::get(Value value, LinearLayout layout) {
   auto tile = tileOf(value);
@@ -41,16 +25,11 @@ Value LayoutAssigner::get(Value value, LinearLayout layout) {
     result = ConvertLayoutOp::create(b, value.getLoc(), withLayout(tile, layout), value);
   } else {
     Operation *op = value.getDefiningOp();
-    Operation *copy = op->clone();
-    copy->getResult(0).setType(withLayout(tile, layout));
-    if (auto constant = dyn_cast<arith::ConstantOp>(copy)) {
-      auto elements = cast<DenseElementsAttr>(constant.getValue());
-      constant.setValueAttr(elements.reshape(cast<RankedTensorType>(copy->getResult(0).getType())));
-    }
-    b.insert(copy);
+    Operation *copy = cloneInLayout(b, op, layout);
     for (OpOperand &operand : copy->getOpOperands())
       if (tileOf(operand.get()))
-        operand.set(get(op->getOperand(operand.getOperandNumber()), needed(op, operand.getOperandNumber(), layout)));
+        operand.set(
+            get(op->getOperand(operand.getOperandNumber()), operandLayout(op, operand.getOperandNumber(), layout)));
     result = copy->getResult(0);
     layouts.insert({result, layout});
   }
@@ -184,7 +163,7 @@ void LayoutAssigner::rewrite(Operation *op) {
       return; // made on demand
     LinearLayout result = *layout;
     for (OpOperand &operand : op->getOpOperands())
-      setOperand(operand, needed(op, operand.getOperandNumber(), result));
+      setOperand(operand, operandLayout(op, operand.getOperandNumber(), result));
     return;
   }
   // What reads a tile and leaves none.

@@ -5,6 +5,7 @@
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
@@ -12,7 +13,7 @@
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
-using heddle::triton::rocdl::SchedBarrierOp;
+using heddle::triton::amdg::ScheduleFenceOp;
 
 // As Triton spells them.
 static constexpr llvm::StringLiteral borderName = "triton.warp_pipeline.border",
@@ -20,25 +21,25 @@ static constexpr llvm::StringLiteral borderName = "triton.warp_pipeline.border",
                                      priorityName = "triton.warp_pipeline.priority";
 
 void simt::borderStages(ModuleOp module) {
-  module.getContext()->loadDialect<triton::rocdl::RocdlTextDialect>();
+  module.getContext()->loadDialect<triton::amdg::AmdGpuDialect>();
   SmallVector<Operation *> found;
   module.walk([&](Operation *op) {
-    if (isa<scf::ExecuteRegionOp, SchedBarrierOp>(op))
+    if (isa<scf::ExecuteRegionOp, ScheduleFenceOp, ROCDL::SchedBarrier>(op))
       found.push_back(op);
   });
   for (Operation *op : found) {
     auto region = dyn_cast<scf::ExecuteRegionOp>(op);
-    if (!region && op->hasAttr(borderName))
+    if (isa<ScheduleFenceOp>(op) && op->hasAttr(borderName))
       continue;
+    if (Attribute label = op->getAttr(region ? stageName : borderName)) {
+      OpBuilder b(op->getContext());
+      b.setInsertionPointAfter(op);
+      auto border = ScheduleFenceOp::create(b, op->getLoc(), "none");
+      border->setAttr(borderName, label);
+      if (Attribute priority = op->getAttr(priorityName))
+        border->setAttr(priorityName, priority);
+    }
     if (region) {
-      if (Attribute label = op->getAttr(stageName)) {
-        OpBuilder b(op->getContext());
-        b.setInsertionPointAfter(op);
-        auto border = SchedBarrierOp::create(b, op->getLoc(), "none");
-        border->setAttr(borderName, label);
-        if (Attribute priority = op->getAttr(priorityName))
-          border->setAttr(priorityName, priority);
-      }
       Block &body = region.getRegion().front();
       op->replaceAllUsesWith(body.getTerminator()->getOperands());
       body.getTerminator()->erase();
@@ -155,7 +156,7 @@ LogicalResult StageMaker::run() {
   Operations open, borders;
   std::vector<std::pair<Operations, Operation *>> pieces;
   for (Operation &op : block) {
-    if (isa<SchedBarrierOp>(op)) {
+    if (isa<ScheduleFenceOp>(op)) {
       borders.push_back(&op);
       pieces.push_back({trim(open), &op});
       open.clear();
@@ -180,13 +181,13 @@ LogicalResult StageMaker::run() {
 
 LogicalResult simt::makeStages(triton::FuncOp function) {
   llvm::SetVector<Block *> blocks;
-  function.walk([&](SchedBarrierOp border) { blocks.insert(border->getBlock()); });
+  function.walk([&](ScheduleFenceOp border) { blocks.insert(border->getBlock()); });
   for (Block *block : blocks)
     if (isa<scf::ForOp, triton::FuncOp>(block->getParentOp()) && failed(StageMaker(*block).run()))
       return failure();
-  SmallVector<SchedBarrierOp> ignored; // of a branch, where no pipeline is
-  function.walk([&](SchedBarrierOp border) { ignored.push_back(border); });
-  for (SchedBarrierOp border : ignored)
+  SmallVector<ScheduleFenceOp> ignored; // of a branch, where no pipeline is
+  function.walk([&](ScheduleFenceOp border) { ignored.push_back(border); });
+  for (ScheduleFenceOp border : ignored)
     border.erase();
   return success();
 }

@@ -47,10 +47,10 @@ tt.func @registers(%v: tensor<16x64xf32, #blocked>, %b: tensor<16x64xi8, #blocke
   %7 = amdg.local_load_packed_transposed %tile : !ttg.memdesc<128x32xi8, #shared, #smem, mutable> -> tensor<64x64xi8, #blocked>
   // CHECK: amdg.cond_barrier
   amdg.cond_barrier %c
-  // CHECK: rocdl.sched.barrier none {triton.warp_pipeline.border = "memory", triton.warp_pipeline.priority = 1 : i32}
-  rocdl.sched.barrier none {triton.warp_pipeline.border = "memory", triton.warp_pipeline.priority = 1 : i32}
-  // CHECK: rocdl.sched.barrier mfma_wmma|valu
-  rocdl.sched.barrier mfma_wmma|valu
+  // CHECK: amdg.schedule_fence none {triton.warp_pipeline.border = "memory", triton.warp_pipeline.priority = 1 : i32}
+  amdg.schedule_fence none {triton.warp_pipeline.border = "memory", triton.warp_pipeline.priority = 1 : i32}
+  // CHECK: amdg.schedule_fence mfma_wmma|valu
+  amdg.schedule_fence mfma_wmma|valu
   tt.return
 }
 

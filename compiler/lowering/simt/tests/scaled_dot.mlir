@@ -5,10 +5,10 @@
 
 // Results are transposed: B comes first, of format 4, then A, of 0; numbers of bytes count along K, then rows.
 // CHECK: %[[WB:.*]] = llvm.bitcast %{{.*}} : vector<4xi8> to i32
-// CHECK: "llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4"(%[[B0:[^,]*]], %[[A0:[^,]*]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[SB:[^,]*]], %{{[^,]*}}, %[[SA:[^)]*]]) : (vector<4xi32>, vector<8xi32>, vector<4xf32>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
-// CHECK: "llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4"(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[SB]], %{{[^,]*}}, %[[SA]])
-// CHECK-COUNT-2: "llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4"
-// CHECK-NOT: llvm.amdgcn.mfma
+// CHECK: rocdl.mfma.scale.f32.16x16x128.f8f6f4 %[[B0:[^,]*]], %[[A0:[^,]*]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[SB:[^,]*]], %{{[^,]*}}, %[[SA:[^ ]*]] : (vector<4xi32>, vector<8xi32>, vector<4xf32>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+// CHECK: rocdl.mfma.scale.f32.16x16x128.f8f6f4 %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[SB]], %{{[^,]*}}, %[[SA]] :
+// CHECK-COUNT-2: rocdl.mfma.scale.f32.16x16x128.f8f6f4 
+// CHECK-NOT: mfma
 // ASM: v_mfma_scale_f32_16x16x128_f8f6f4 {{v\[[0-9:]*\], v\[[0-9:]*\], v\[[0-9:]*\], .*}}, [[SB:v[0-9]+]], [[SA:v[0-9]+]] op_sel_hi:[0,0,0] cbsz:4
 // ASM: v_mfma_scale_f32_16x16x128_f8f6f4 {{.*}}, [[SB]], [[SA]] {{.*}} cbsz:4
 #a = #simt.linear<register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 64], [0, 128], [16, 0]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 16], [0, 32]], warp = [], shape = [32, 256]>

@@ -7,7 +7,7 @@
 
 // Without scales they are 1, four bytes of 127.
 // HAS: %[[ONE:.*]] = arith.constant 2139062143 : i32
-// HAS: "llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4"({{.*}}%[[ONE]])
+// HAS: rocdl.mfma.scale.f32.16x16x128.f8f6f4 {{.*}}%[[ONE]] :
 #a = #simt.linear<register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 64]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 16], [0, 32]], warp = [], shape = [16, 128]>
 #b = #simt.linear<register = [[1, 0], [2, 0], [4, 0], [8, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [16, 0], [32, 0]], warp = [], shape = [64, 16]>
 #d = #simt.linear<register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 4], [0, 8]], warp = [], shape = [16, 16]>

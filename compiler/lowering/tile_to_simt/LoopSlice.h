@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What in a loop's body computes the addresses and masks of loads, from the loop's counter and carried scalars: what is
+// computed again for a later iteration. And the steps that pipelined loops have in common.
+#pragma once
+#include "compiler/dialects/simt/Simt.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace heddle::simt {
+
+class LoopSlice {
+public:
+  explicit LoopSlice(mlir::scf::ForOp loop) : loop(loop) {}
+
+  /// Adds what computes these values, of which some may be null. False, and nothing is added, where one of them takes
+  /// more than arithmetic on the loop's counter, on carried scalars and on what is computed before the loop.
+  bool add(llvm::ArrayRef<mlir::Value> values);
+  bool contains(mlir::Operation *op) const { return ops.contains(op); }
+  /// The numbers of the carried scalars that it needs.
+  llvm::ArrayRef<unsigned> carried() const { return numbers.getArrayRef(); }
+  /// What the counter and the carried scalars are in an iteration.
+  mlir::IRMapping at(mlir::Value counter, mlir::ValueRange scalars) const;
+  /// Clones the operations of the slice, or those that `isWanted`, in the order of the body.
+  void clone(
+      mlir::OpBuilder &b, mlir::IRMapping &map,
+      llvm::function_ref<bool(mlir::Operation *)> isWanted = [](mlir::Operation *) { return true; }) const;
+  /// The carried scalars of the iteration after that of `map`, for which the slice, or its scalars, are cloned.
+  llvm::SmallVector<mlir::Value> next(const mlir::IRMapping &map) const;
+
+private:
+  bool collect(mlir::Value value);
+
+  mlir::scf::ForOp loop;
+  llvm::SetVector<mlir::Operation *> ops;
+  llvm::SetVector<unsigned> numbers;
+};
+
+/// The first matmul in the same block that reads what is loaded, or what is computed of it there; null: none.
+MatrixDotOp firstDotOf(GlobalLoadOp load);
+/// Whether the loop's body may write memory.
+bool writesMemory(mlir::scf::ForOp loop);
+/// Moves the body of `loop`, without its terminator, to `made`, a loop with the same carried values and more, before
+/// `place`. Returns what it yielded.
+llvm::SmallVector<mlir::Value> moveBody(mlir::scf::ForOp loop, mlir::scf::ForOp made, mlir::Block::iterator place);
+/// The number after `stage` in a ring of `stages` tiles.
+mlir::Value nextStage(mlir::ImplicitLocOpBuilder &b, mlir::Value stage, int64_t stages);
+/// Replaces a load by reads of tile `stage` of `ring`, each in the layout that its user wants, of transposed tiles too.
+void readRing(GlobalLoadOp load, mlir::Value ring, mlir::Value stage);
+
+} // namespace heddle::simt

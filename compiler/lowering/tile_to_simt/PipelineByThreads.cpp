@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops whose tiles are copied to rings by each thread for itself (sm_90). Copies beyond the last iteration are masked.
+#include "compiler/layout/Axes.h"
+#include "compiler/layout/MatrixLoad.h"
+#include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
+#include "compiler/lowering/tile_to_simt/ShareOperands.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+using layout::Dim;
+using layout::LinearLayout;
+
+namespace {
+
+/// A load that can be copied, and where to.
+struct Copy {
+  GlobalLoadOp load;
+  int64_t elements; ///< that a thread copies at once
+  LinearLayout shared;
+  AllocOp ring;
+
+  SharedType ringType(int64_t stages) {
+    auto tile = cast<RankedTensorType>(load.getType());
+    return SharedType::get(load.getContext(), stages, tile.getShape(), tile.getElementType(), shared);
+  }
+};
+
+class ThreadCopies : public LoopPipeliner {
+public:
+  ThreadCopies(scf::ForOp loop, int64_t stages) : LoopPipeliner(loop, stages), slice(loop) {}
+
+  void rewrite(int64_t mostBytes) override;
+
+private:
+  bool take(GlobalLoadOp load, std::string &why) override;
+  int64_t stageBytes() const override;
+  Value isActive(Value counter64);
+  Value counterAt(int64_t ahead, Value counter);
+  Value counter64At(int64_t ahead, Value counter);
+  /// The copies of one iteration; carried scalars go from this iteration's to the next one's.
+  void emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars, Value stage);
+  void emitPrologue();
+  void rebuildLoop();
+  MatrixDotOp findOpenProduct();
+
+  MatrixDotOp open; ///< the matmul that may go on while the next iteration begins, if there is one
+  SmallVector<Copy> copies;
+  LoopSlice slice;
+  SmallVector<Value> scalarsAhead;
+};
+
+} // namespace
+
+//===-- What can be copied ---------------------------------------------------------------------------------------===//
+
+bool ThreadCopies::take(GlobalLoadOp load, std::string &why) {
+  auto tile = cast<RankedTensorType>(load.getType());
+  int64_t elements = int64_t(load.getElements()), bits = tile.getElementTypeBitWidth();
+  if (!fillsWithZeros(load)) {
+    why = "`other` is not zero";
+    return false;
+  }
+  if (elements * bits < 32) {
+    why = "threads read " + std::to_string(elements * bits / 8) + " neighbouring bytes of it; copies move 4, 8 or 16";
+    return false;
+  }
+  layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
+  Copy copy{load, elements, layout::matrixShared(shape, int(bits), orderOf(load)), {}};
+  LinearLayout offsets = layoutOf(tile).invertAndCompose(copy.shared);
+  for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
+    for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
+      int64_t offset = offsets.basis(in, bit, Dim::Offset);
+      bool within = in == Dim::Register && int64_t(1) << bit < elements;
+      if (within ? offset != int64_t(1) << bit : offset % elements != 0) {
+        why = "what a thread reads lies apart in shared memory";
+        return false;
+      }
+    }
+  if (!slice.add({load.getPointer(), load.getMask()})) {
+    why = takesMoreThanScalars;
+    return false;
+  }
+  copies.push_back(copy);
+  return true;
+}
+
+int64_t ThreadCopies::stageBytes() const {
+  int64_t bytes = 0;
+  for (const Copy &copy : copies)
+    bytes += tileBytes(Value(copy.load->getResult(0)).getType());
+  return bytes;
+}
+
+void ThreadCopies::rewrite(int64_t mostBytes) {
+  int64_t wanted = std::exchange(stages, ringBytes(mostBytes) / stageBytes());
+  for (const Copy &copy : copies)
+    decide(copy.load, stages < 2 ? "not prefetched: shared memory has no room for two tiles"
+                                 : "prefetched by asynchronous copies, " + describeStages(wanted));
+  if (stages < 2)
+    return;
+  if ((open = findOpenProduct()))
+    open.setPending(1);
+  emitPrologue();
+  rebuildLoop();
+}
+
+// None when anything else would have to wait for it.
+MatrixDotOp ThreadCopies::findOpenProduct() {
+  auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
+  if (dots.size() != 1 || !dots.front().getWarpGroups())
+    return {};
+  MatrixDotOp dot = dots.front();
+  auto sum = dyn_cast<BlockArgument>(dot.getC());
+  bool carries = sum && sum.getOwner() == loop.getBody() && sum.hasOneUse() && dot->hasOneUse() &&
+                 loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getD();
+  auto isRead = [&](int number) {
+    OperandTile operand = operandTile(dot, number);
+    return llvm::any_of(copies, [&](Copy &copy) {
+      return copy.load == operand.tile.getDefiningOp() && groupsReadRing(copy.ringType(stages), operand.axisK);
+    });
+  };
+  return carries && isRead(0) && isRead(1) ? dot : MatrixDotOp();
+}
+
+//===-- Rewriting ------------------------------------------------------------------------------------------------===//
+
+static Value toI64(ImplicitLocOpBuilder &b, Value integer) {
+  Type wide = b.getI64Type();
+  if (integer.getType() == wide)
+    return integer;
+  return integer.getType().isIndex() ? Value(arith::IndexCastOp::create(b, wide, integer))
+                                     : Value(arith::ExtSIOp::create(b, wide, integer));
+}
+
+// The counter of a later iteration may lie beyond its type; such iterations are none, which 64 bits tell.
+Value ThreadCopies::counter64At(int64_t ahead, Value counter) {
+  Value distance = arith::MulIOp::create(b, toI64(b, loop.getStep()), arith::ConstantIntOp::create(b, ahead, 64));
+  return arith::AddIOp::create(b, toI64(b, counter), distance);
+}
+
+Value ThreadCopies::counterAt(int64_t ahead, Value counter) {
+  Type type = counter.getType();
+  Value count = arith::ConstantOp::create(b, b.getIntegerAttr(type, ahead));
+  return arith::AddIOp::create(b, counter, Value(arith::MulIOp::create(b, loop.getStep(), count)));
+}
+
+Value ThreadCopies::isActive(Value counter64) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, counter64, toI64(b, loop.getUpperBound()));
+}
+
+void ThreadCopies::emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars, Value stage) {
+  IRMapping map = slice.at(counter, scalars);
+  slice.clone(b, map);
+  for (Copy &copy : copies) {
+    auto tile = cast<RankedTensorType>(copy.load.getType());
+    auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
+    Value mask = SplatOp::create(b, bits, active);
+    if (copy.load.getMask()) {
+      // No plain `and`: what an iteration that is none computes may be poison.
+      Value never = arith::ConstantOp::create(b, SplatElementsAttr::get(bits, false));
+      mask = arith::SelectOp::create(b, mask, map.lookupOrDefault(copy.load.getMask()), never);
+    }
+    AsyncCopyOp::create(b, map.lookupOrDefault(copy.load.getPointer()), copy.ring, stage, mask,
+                        uint64_t(copy.elements));
+  }
+  AsyncCommitOp::create(b);
+  scalars = slice.next(map);
+}
+
+void ThreadCopies::emitPrologue() {
+  b.setInsertionPoint(loop);
+  for (Copy &copy : copies)
+    copy.ring = AllocOp::create(b, copy.ringType(stages));
+  for (unsigned number : slice.carried())
+    scalarsAhead.push_back(loop.getInitArgs()[number]);
+  for (int64_t stage = 0; stage + 1 < stages; ++stage) {
+    Value active = isActive(counter64At(stage, loop.getLowerBound()));
+    emitCopies(counterAt(stage, loop.getLowerBound()), active, scalarsAhead, i32(stage));
+  }
+}
+
+void ThreadCopies::rebuildLoop() {
+  SmallVector<Value> inits = llvm::to_vector(loop.getInitArgs());
+  unsigned before = unsigned(inits.size());
+  llvm::append_range(inits, scalarsAhead);
+  inits.push_back(i32(0));
+  inits.push_back(i32(stages - 1));
+  auto made = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
+  made->setAttrs(loop->getAttrs());
+  b.setInsertionPointAfter(made);
+  AsyncWaitOp::create(b, uint64_t(0));
+  BarrierOp::create(b); // the rings are free again
+
+  ValueRange added = made.getRegionIterArgs().drop_front(before);
+  Value readStage = added[added.size() - 2], writeStage = added.back();
+  b.setInsertionPointToStart(made.getBody());
+  AsyncWaitOp::create(b, uint64_t(stages - 2));
+  BarrierOp::create(b);
+  SmallVector<Value> scalars = llvm::to_vector(added.drop_back(2));
+  Operation *meeting = &made.getBody()->back();
+  if (open)
+    BarrierOp::create(b); // behind the wait for the last product, which read the stage
+  emitCopies(counterAt(stages - 1, made.getInductionVar()), isActive(counter64At(stages - 1, made.getInductionVar())),
+             scalars, writeStage);
+
+  Value nextRead = nextStage(b, readStage, stages), nextWrite = nextStage(b, writeStage, stages);
+  Block::iterator place = open ? std::next(meeting->getIterator()) : made.getBody()->end();
+  SmallVector<Value> yielded = moveBody(loop, made, place);
+  b.setInsertionPointToEnd(made.getBody());
+  llvm::append_range(yielded, scalars);
+  yielded.push_back(nextRead);
+  yielded.push_back(nextWrite);
+  scf::YieldOp::create(b, yielded);
+  for (Copy &copy : copies)
+    readRing(copy.load, copy.ring, readStage);
+  loop->replaceAllUsesWith(made.getResults().take_front(before));
+  loop.erase();
+}
+
+std::unique_ptr<LoopPipeliner> simt::pipelineByThreads(scf::ForOp loop, const PipelineTarget &to) {
+  constexpr int usual = 3;
+  auto stages = loop->getAttrOfType<IntegerAttr>("tt.num_stages");
+  return std::make_unique<ThreadCopies>(loop, stages ? stages.getInt() : to.stages ? to.stages : usual);
+}
