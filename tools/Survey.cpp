@@ -67,7 +67,7 @@ std::string formatSummary(const Summary &summary, bool waits) {
   const SurveyCounts &all = summary.all;
   std::vector<std::vector<std::string>> rows = {
       {"objects", fmt::format("{}: {} read, {} refused", all.objects, all.objects - summary.refused, summary.refused)},
-      {"kernels", fmt::format("{}; in {} not all code can be followed", all.kernels, all.partlyRead)},
+      {"kernels", fmt::format("{}, {} of them read only in part", all.kernels, all.partlyRead)},
       {"instructions", fmt::format("{}", all.instructions)}};
   size_t unknown = 0;
   for (const auto &[name, count] : all.unknown)
