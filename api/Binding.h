@@ -46,11 +46,11 @@ struct BoundBuffer {
   std::vector<std::string> pointers; ///< names of the buffers whose addresses it holds
 };
 
-/// What `spec`, which is no scalar, makes. The elements of a file are of the type `wanted`, if its own may stand for
+/// What `spec`, which is no scalar, makes. The elements of a file are of the type `wanted`, if its own may be used for
 /// that, else of the file's own.
 BoundBuffer makeBuffer(const std::string &name, const BufferSpec &spec, std::optional<ElementType> wanted = {});
 
-/// Whether bytes of type `given` may stand where `wanted` is expected: the same type, or integers of one size.
+/// Whether bytes of type `given` may be used where `wanted` is expected: the same type, or integers of one size.
 bool sameStorage(ElementType given, ElementType wanted);
 
 /// The forms that a buffer's value has everywhere.

@@ -14,11 +14,12 @@ std::vector<CheckInfoText> kernelChecks() {
                              "says so (`--allow-different`)."});
   texts.push_back({"fault",
                    "An access outside every allocation, LDS or scratch, an atomic operation that is not aligned, "
-                   "a trap, or an instruction that the simulator does not know ends a kernel on the spot; a "
-                   "device would hang, stop the process, or touch somebody else's data."});
-  texts.push_back({"no-end", "Every wave that can go on gets its turn, and everything on its way arrives in the end: a "
-                             "kernel that still waits would wait for ever on a device too, or needs more instructions "
-                             "than `--limit` allows."});
+                   "a trap, or an instruction that the simulator does not know ends a kernel at once; a "
+                   "device would hang, stop the process, or access other data."});
+  texts.push_back({"no-end",
+                   "Every wave that can go on is scheduled, and every memory operation in flight completes: a "
+                   "kernel that still waits would wait for ever on a device too, or needs more instructions "
+                   "than `--limit` allows."});
   return texts;
 }
 

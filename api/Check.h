@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether a kernel of an AMD code object is right in many orders of things that the machine allows, the extreme ones
-// among them: it runs under many policies and schedules with all checks, and its results are compared bit for bit.
+// Whether a kernel of an AMD code object is right under many schedules that the memory model allows, extreme ones
+// included: it runs under many policies and schedules with all checks, and its results are compared bit for bit.
 #pragma once
 #include "api/Simulate.h"
 #include "simulator/state/Severity.h"
@@ -10,7 +10,7 @@ namespace heddle {
 struct CheckInfoText {
   std::string name, justification;
 };
-/// The checks of the simulator, and behind them what is found by comparing runs.
+/// The checks of the simulator, followed by those that compare runs.
 std::vector<CheckInfoText> kernelChecks();
 
 struct CheckRequest {
@@ -20,11 +20,11 @@ struct CheckRequest {
   std::function<bool()> isCancelled;       ///< asked now and then, on any thread; ends as the time limit does
   unsigned threads = 0;                    ///< 0: one for each core
   std::vector<std::string> allowDifferent; ///< buffers whose bits may differ between runs
-  simulator::Severity minSeverity = simulator::Severity::Low; ///< what is below is left out, and does not count
+  simulator::Severity minSeverity = simulator::Severity::Low; ///< findings below it are left out and do not count
   std::function<void(size_t done, size_t all)> progress;      ///< called on any thread, one call at a time
 };
 
-/// How one run went about things.
+/// The policy, schedule and seed of one run.
 struct RunChoice {
   std::string policy, schedule;
   uint64_t seed = 0;

@@ -241,7 +241,7 @@ void Summary::addDifference(size_t index, const Difference &difference) {
   const Array &array = kernel.buffers[difference.buffer].array;
   std::string place = array.name + formatIndex(difference.element, array.shape);
   size_t width = std::max(difference.there.size(), difference.here.size());
-  std::string text = fmt::format("error: the result depends on what happens when (result)\n"
+  std::string text = fmt::format("error: the result depends on policy or schedule (result)\n"
                                  "  {0} = {1:<{7}}   {2}\n"
                                  "  {0} = {3:<{7}}   {4}\n"
                                  "  {5} of {6} elements differ\n",
@@ -251,7 +251,7 @@ void Summary::addDifference(size_t index, const Difference &difference) {
   if (difference.unwritten) {
     places = kernel.placesOf({*difference.unwritten});
     text += difference.unwritten->text(kernel.sources()) +
-            "\n  note   such a store left there what comes from registers, LDS or memory that nothing has written\n";
+            "\n  note   such a store wrote uninitialised data of registers, LDS or memory there\n";
   } else if (isFloat(array.type))
     text +=
         fmt::format("  note   where bits may differ, as of sums by float atomics, `--allow-different {}` leaves the "

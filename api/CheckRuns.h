@@ -12,13 +12,13 @@ namespace heddle {
 void runInParallel(size_t count, unsigned threads, const std::function<void(size_t)> &work);
 
 /// The runs to make, most telling reference first: every policy but random with every schedule but random, and random
-/// ones. Seeds of leap-frog say which wave or workgroup is ahead, those of frozen who stands still; there are only so
-/// many of them.
+/// ones. Seeds of leap-frog say which wave or workgroup runs first, those of frozen which one is stopped; their number
+/// is limited.
 std::vector<RunChoice> planRuns(const SimulatedKernel &kernel, unsigned schedules);
 
 simulator::SimulationOptions optionsOf(const SimulatedKernel &kernel, const RunChoice &choice);
 
-/// The first place where a buffer differs between two runs.
+/// The first element at which a buffer differs between two runs.
 struct Difference {
   size_t buffer = 0;
   int64_t element = 0, elements = 0; ///< the first one, and how many differ
@@ -50,8 +50,8 @@ struct CheckedRuns {
   std::vector<RunChoice> plan;
   std::vector<std::optional<KernelOutcome>> outcomes; ///< without contents, but for the first that has any
   std::vector<std::vector<Difference>> differences;   ///< from `reference`
-  size_t reference = 0;                               ///< whose contents the others are compared with
-  bool gaveUp = false;                                ///< a run before any other got through did not end
+  size_t reference = 0;                               ///< the run with whose contents the other runs are compared
+  bool gaveUp = false;                                ///< a run did not end before any run was complete
 };
 CheckedRuns makeRuns(const SimulatedKernel &kernel, const CheckRequest &request);
 CheckResult summarise(const SimulatedKernel &kernel, const CheckRequest &request, const CheckedRuns &runs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How long calls on all ranks take, one by one or in graphs: the same for Heddle's collectives and for those of others.
+// How long calls on all ranks take, one by one or in graphs: the same for Heddle's collectives and for other libraries.
 #pragma once
 #include "api/Collectives.h"
 

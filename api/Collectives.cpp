@@ -129,11 +129,11 @@ int64_t parseByteSize(const std::string &option, const std::string &text) {
   }
   if (status != std::errc() || !isWhole || !(value >= 0))
     throw inputError(fmt::format("`{} {}` is no size in bytes", option, text),
-                     {"a size is a number, or one with K, M or G behind it: 512, 64K, 1.5M"});
+                     {"a size is a number, or one followed by K, M or G: 512, 64K, 1.5M"});
   // As in nccl-tests 1.3K is cut to whole bytes, but there is no half a byte.
   if (value * unit != std::floor(value * unit) && (unit == 1 || value * unit < 1))
     throw inputError(fmt::format("`{} {}` is no whole number of bytes", option, text),
-                     {"a size is a number, or one with K, M or G behind it: 512, 64K, 1.5M"});
+                     {"a size is a number, or one followed by K, M or G: 512, 64K, 1.5M"});
   if (value * unit > std::ldexp(1.0, 56))
     throw inputError(fmt::format("`{} {}` is above 2^56 bytes", option, text));
   return int64_t(value * unit);

@@ -20,22 +20,24 @@ constexpr uint64_t preloadPrologueBytes = 256;
 struct Proof {
   const char *name, *what;
 };
-constexpr Proof emptyWait{"empty-wait", "whatever way leads there, no more can be under way than it lets go on"},
-    repeatedWait{"repeated-wait", "on every way, another wait demands as much before anything depends on it"},
-    sameWaits{"same-waits", "on every way, each wait lets go of both loads or of none before anything depends on one"},
+constexpr Proof emptyWait{
+    "empty-wait", "on every path that leads there, no more operations can be outstanding than its count allows"},
+    repeatedWait{"repeated-wait", "on every path, another wait demands as much before anything depends on it"},
+    sameWaits{"same-waits", "on every path, each wait completes both loads or neither before anything depends on one"},
     noLane{"no-lane", "no lane was active, each time it ran"},
-    idleWait{"idle-wait", "no more was under way than it lets go on, each time it ran"},
-    freeWait{"free-wait", "until the next wait for the same, the wave uses nothing that is under way, and no other "
-                          "wave touches it"},
-    freeBarrier{"free-barrier", "what two waves access before and behind it never meets, nor tells others of it"},
+    idleWait{"idle-wait", "no more operations were outstanding than its count allows, each time it ran"},
+    freeWait{"free-wait", "until the next wait for the same operations, the wave uses nothing that is outstanding, "
+                          "and no other wave accesses it"},
+    freeBarrier{"free-barrier", "no access before it overlaps one of another wave after it, or signals another wave"},
     nothingStored{"nothing-stored", "its workgroup had stored nothing that it would write back, each time it ran"},
-    nothingRead{"nothing-read", "its workgroup loads nothing behind it that a cache may have"},
-    uncached{"uncached", "all that it stores lies in uncached pages, which are in no L2"},
+    nothingRead{"nothing-read", "after it, its workgroup loads nothing that a cache may hold"},
+    uncached{"uncached", "all that it stores is in uncached pages, which no L2 holds"},
     systemScope{"system-scope",
-                "all that it is accessed by has the scope of everybody, for which no page keeps anything"},
-    oneDevice{"one-device", "one device runs, and the device's scope holds all of its waves"},
-    fullMask{"full-mask", "it held every lane that was active, each time it ran"},
-    sameAccesses{"same-accesses", "the lanes that it would let through access only what others do, with the same data"};
+                "all accesses to the buffer have system scope, for which no cache keeps data of any page"},
+    oneDevice{"one-device", "one device runs, and device scope contains all of its waves"},
+    fullMask{"full-mask", "the mask held every lane that was active, each time it ran"},
+    sameAccesses{"same-accesses",
+                 "the lanes that it would enable access only what other lanes access, with the same data"};
 
 constexpr const Proof *ofCode[] = {&emptyWait, &repeatedWait, &sameWaits};
 constexpr const Proof *ofLaunch[] = {&idleWait,    &freeWait,  &freeBarrier, &nothingStored, &nothingRead, &uncached,

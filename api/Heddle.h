@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The one door to Heddle for programs and bindings: compile, load, run, look inside, look at the machine. Every
+// The only interface to Heddle for programs and bindings: compile, load, run, inspect, describe the machine. Every
 // function throws heddle::Error (support/Error.h) whose class says who has to act.
 #pragma once
 #include "binary/Package.h"
@@ -111,7 +111,7 @@ std::string describeArguments(const Package &package);
 struct Tolerance {
   double relative, absolute;
 };
-/// What a result of `type` may differ by when nobody says otherwise: both 1e-12 for f64, 1e-5 for f32, 1e-3 for f16,
+/// The default tolerance of a result of `type`: both 1e-12 for f64, 1e-5 for f32, 1e-3 for f16,
 /// 1e-2 for bf16, 0.1 for 8-bit formats, 0 for integers.
 Tolerance defaultTolerance(ElementType type);
 
@@ -136,7 +136,7 @@ struct MachineReport {
     std::string target;            ///< its chip's name
     uint64_t memoryBytes = 0, freeBytes = 0;
     std::vector<bool> peers; ///< whether its kernels can use the memory of each device of its driver; host: empty
-    std::vector<std::string> links; ///< by peer: `xGMI`, `PCIe, 2 hops`; empty where nobody says
+    std::vector<std::string> links; ///< by peer: `xGMI`, `PCIe, 2 hops`; empty where not known
     std::string problem;            ///< why it cannot be opened; then only the name is known
   };
   std::vector<Device> devices; ///< the first of the host's, all of the others

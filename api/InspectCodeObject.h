@@ -54,7 +54,7 @@ struct InspectedKernel {
   int codeObjectVersion = 0;
   AmdKernel kernel;
   int64_t workItems = 0, dynamicLdsBytes = 0, ldsBytesOfUnit = 0;
-  std::optional<AmdOccupancy> occupancy; ///< none when nobody says how many work-items
+  std::optional<AmdOccupancy> occupancy; ///< none when the number of work-items is not known
   std::vector<InspectedInstruction> instructions;
   std::vector<InstructionCount> counts; ///< by class; the last one is `all`
   bool isComplete = true;               ///< MachineCode::isComplete
@@ -67,7 +67,7 @@ struct InspectedKernel {
 /// Whether the package's binary is one.
 bool hasCodeObject(const Package &package);
 
-/// Of the object in `file`, called `name` in messages. Where arguments are preloaded the code is that behind the part
+/// Of the object in `file`, called `name` in messages. Where arguments are preloaded the code is that after the part
 /// that loads them for firmware that cannot. Throws Error{Input} for what is no code object, a kernel that it lacks,
 /// and a chip whose instructions Heddle does not know.
 InspectedKernel inspectCodeObject(const std::string &file, const std::string &name, const CodeObjectRequest &request);

@@ -32,7 +32,7 @@ struct ModuleResult {
   std::vector<std::vector<Array>> results; ///< by rank; a tuple's arrays one after the other, named by their number
   std::vector<double> milliseconds;        ///< of each timed run: from the launches to the results in host memory
   std::vector<std::string> warnings;       ///< of the reader
-  std::vector<std::string> notes;          ///< parameters that nobody gave: what was taken
+  std::vector<std::string> notes;          ///< parameters that were not given: the values used
 };
 
 /// Parameters without a value are random, with seed 1000 * number + rank. Throws Error{Input} for the text, the values

@@ -283,8 +283,8 @@ std::vector<EquivalentMutant> parseEquivalents(const std::string &text, const st
     mutant.origin = fmt::format("{}:{}", name, number);
     size_t colon = line.find(": ");
     if (colon == std::string::npos || line.find_first_not_of(" \t", colon + 1) == std::string::npos)
-      throw inputError(fmt::format("{}: `{}` is not `[KIND] PLACE: REASON`", mutant.origin, line),
-                       {"PLACE is an address, `FILE:LINE` of the source, or the instruction"});
+      throw inputError(fmt::format("{}: `{}` is not `[KIND] LOCATION: REASON`", mutant.origin, line),
+                       {"LOCATION is an address, `FILE:LINE` of the source, or the instruction"});
     mutant.reason = line.substr(line.find_first_not_of(" \t", colon + 1));
     std::string place = line.substr(0, colon);
     for (const MutationKindInfo &info : allMutationKinds())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether checking a kernel would notice what can be wrong in it: its machine code is changed in one place at a time,
-// and each changed kernel must give itself away.
+// Whether `heddle check` finds faults in a kernel: its machine code is changed, one instruction at a time, and the
+// checks must catch each changed kernel.
 #pragma once
 #include "api/Check.h"
 
@@ -14,8 +14,8 @@ struct EquivalentMutant {
   std::string reason;
   std::string origin; ///< `FILE:LINE`, for messages
 };
-/// Lines `[KIND] PLACE: REASON`, where PLACE is an address, `FILE:LINE` or an instruction; `#` begins a comment. Throws
-/// Error{Input} with the line.
+/// Lines `[KIND] LOCATION: REASON`, where LOCATION is an address, `FILE:LINE` or an instruction; `#` begins a comment.
+/// Throws Error{Input} with the line.
 std::vector<EquivalentMutant> parseEquivalents(const std::string &text, const std::string &name);
 
 struct MutationKindText {

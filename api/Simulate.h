@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-/// A wave before one of its instructions, for whoever steps through a kernel.
+/// A wave before one of its instructions, for a debugger that steps through a kernel.
 class SimulatedStop {
 public:
   virtual ~SimulatedStop() = default;
@@ -22,8 +22,8 @@ public:
 /// On several devices the kernel runs on all of them at once, and NAME=VALUE gives each of them a buffer of its own:
 /// `rand:...:SEED` with the seed SEED + device, `ptrs:A` with the addresses of A on all devices. NAME@DEVICE=VALUE is
 /// for one device. The numbers `rank` and `devices` are the device's index and their count. Before a buffer's value may
-/// stand `host:` (one buffer of the host for all devices), `fine:` or `uncached:`. `f32[4]` holds zeros that nobody has
-/// written, for the check `uninitialised`; those of `zeros:f32[4]` are meant.
+/// stand `host:` (one buffer of the host for all devices), `fine:` or `uncached:`. `f32[4]` holds zeros that
+/// are uninitialised for the check `uninitialised`; those of `zeros:f32[4]` count as written.
 struct SimulateRequest {
   std::string kernel;                                          ///< may be empty when the object has one
   std::array<int64_t, 3> grid = {1, 1, 1}, block = {64, 1, 1}; ///< workgroups, and work-items of each
@@ -78,7 +78,7 @@ struct SimulatedOutput {
   Array array;
 };
 
-/// What a kernel asks of memory: instructions of waves, and lines that the lanes of each touch.
+/// Memory transactions of a kernel: instructions of waves, and lines that the lanes of each touch.
 struct SimulatedTransactions {
   struct Count {
     uint64_t instructions = 0, lines = 0;
@@ -87,7 +87,7 @@ struct SimulatedTransactions {
   Count scalarReads;            ///< in lines of `scalarLineBytes`
   uint64_t lineBytes = 128, scalarLineBytes = 64;
   uint64_t ldsInstructions = 0, scratchInstructions = 0;
-  uint64_t l2Hits = 0, l2Misses = 0, l2Writes = 0; ///< lines that were asked of L2
+  uint64_t l2Hits = 0, l2Misses = 0, l2Writes = 0; ///< lines requested from L2
 };
 
 struct SimulateResult {
@@ -104,7 +104,7 @@ struct SimulateResult {
   double elapsedSeconds = 0; ///< on the clock, of the run alone
 };
 
-/// Runs a kernel of the code object in `file`; `name` stands for it in messages. Throws Error{Input} for an object or
+/// Runs a kernel of the code object in `file`; `name` is its name in messages. Throws Error{Input} for an object or
 /// arguments that do not fit.
 SimulateResult simulateKernel(const std::string &file, const std::string &name, const SimulateRequest &request);
 

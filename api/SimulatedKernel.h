@@ -24,7 +24,7 @@ struct SimulatedBuffer {
   uint64_t slackBytes = 0; ///< readable bytes after them
 };
 
-/// An instruction to which some wave came.
+/// An instruction that some wave reached.
 struct ReachedInstruction {
   uint64_t pc = 0; ///< in the file
   uint32_t sizeBytes = 0;
@@ -33,7 +33,7 @@ struct ReachedInstruction {
   bool isKnown = true; ///< whether the simulator has it
 };
 
-/// The bytes of a buffer in which a store left what nothing had written, as far as Check::Uninitialised knows.
+/// The bytes of a buffer into which a store wrote uninitialised data, as far as Check::Uninitialised knows.
 struct UnwrittenStores {
   std::vector<bool> bytes;                    ///< empty when there are none
   std::optional<simulator::ReportLine> first; ///< the first such store
@@ -70,7 +70,7 @@ public:
   /// What the request says of a run, but for its trace.
   simulator::SimulationOptions options() const;
 
-  /// The buffers, by index, that a name or position, perhaps with `@DEVICE`, stands for. Throws Error{Input}.
+  /// The buffers, by index, that a name or position, perhaps with `@DEVICE`, denotes. Throws Error{Input}.
   std::vector<size_t> buffersNamed(const std::string &name, NameUse use) const;
   /// Where the object's debug information says that an instruction comes from.
   InstructionPlace placeOf(uint64_t pc) const;
@@ -103,7 +103,7 @@ private:
   struct Target {
     std::string name;
     std::optional<unsigned> device;
-    std::vector<size_t> slots; ///< that the name stands for: several where arguments share it
+    std::vector<size_t> slots; ///< that the name denotes: several where arguments share it
   };
 
   void makeSlots();
@@ -135,7 +135,7 @@ private:
   const AmdArgument *findRecord() const;
   void readRecords(simulator::Simulator &simulator, const std::vector<uint64_t> &places, KernelOutcome &outcome) const;
 
-  /// An address that stands in the argument segment.
+  /// An address in the argument segment.
   struct Address {
     uint64_t offset = 0;
     size_t buffer = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Many code objects at once: which of them can be read, which instructions the simulator does not know, and how many of
-// their waits are too long. Spread over the cores.
+// their waits are too long. The work is distributed over the cores.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -13,7 +13,7 @@ namespace heddle {
 /// Sums over the kernels of one object, or of all.
 struct SurveyCounts {
   size_t objects = 0, kernels = 0, instructions = 0;
-  size_t partlyRead = 0;                 ///< kernels of which more cannot be followed
+  size_t partlyRead = 0;                 ///< kernels in which not all code can be followed
   std::map<std::string, size_t> unknown; ///< instructions that the simulator does not have, by mnemonic
   size_t waits = 0, waitsForNothing = 0;
   std::map<std::string, size_t> tooLong; ///< waits that are, by class (InspectedWait::tooLongClass)
@@ -37,7 +37,7 @@ struct SurveyRequest {
 struct CountClassText {
   std::string name, what;
 };
-/// What is known of waits that are too long.
+/// The classes of waits that are too long.
 std::vector<CountClassText> tooLongClasses();
 
 /// The files themselves, and of folders all ELF files in them, also in folders within; by name. Throws Error{Input} for

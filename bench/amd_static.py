@@ -86,7 +86,7 @@ def geometric_mean(values):
 
 COLUMNS = [("VGPRs", "vector"), ("AGPRs", "accumulation"), ("SGPRs", "scalar"), ("LDS", "lds"), ("scratch", "scratch"),
            ("spills", "spills"), ("waves", "occupancy"), ("instructions", "instructions"), ("in loops", "inLoops"),
-           ("matrix", "matrix"), ("memory", "memory"), ("waits", "waits"), ("too long", "tooLong"), ("for nothing", "forNothing")]
+           ("matrix", "matrix"), ("memory", "memory"), ("waits", "waits"), ("too long", "tooLong"), ("without effect", "forNothing")]
 RATIOS = [("ratio", "instructions"), ("in loops", "inLoops")]
 
 

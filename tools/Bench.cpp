@@ -30,9 +30,9 @@ saves in HLO modules
   -b, --minbytes SIZE       first size; 512, 64K, 1.5M, 2G; default 32M; what a rank has in all, parts included
   -e, --maxbytes SIZE       last size; default the first
   -f, --stepfactor N        each size is N times the one before
-  -i, --stepbytes SIZE      or so much more; default 1M
+  -i, --stepbytes SIZE      or SIZE bytes more than the one before; default 1M
   -n, --iters N             calls that are timed, back to back; default 20
-  -w, --warmup_iters N      calls before; default 1
+  -w, --warmup_iters N      warm-up calls before them; default 1
   -G, --cudagraph N         capture the calls in a graph and replay it N times; default 0: call by call
   -c, --check N             calls with fresh inputs whose every element is compared; default 1, 0 for none
   -o, --op NAME             sum (the default), prod, min, max, and, or
@@ -46,12 +46,13 @@ saves in HLO modules
   --packets FORM            of plans with packets: ll (data and flags) or lamport (data alone); an error where lamport
                             cannot be
   --timeout SECONDS         how long one call may wait for other ranks; default 30
-  --links                   one more call, and the bytes that each device sent to each other in it; simulated devices
+  --links                   makes one more call and prints the bytes that each device sent to each other; simulated
+                            devices
   --json, --csv             the same and the p50, min and max of single calls, for programs
 
-  MODULE                    HLO text, as heddle run takes it: runs of it, and of the same with its collectives and the code
-                            around them in separate kernels; results have to be the same bits. Of the options above -n, -w,
-                            -G, -c, --devices, --device, --algorithm (of the fused one), --timeout, --json, --csv
+  MODULE                    HLO text, as heddle run takes it: times it fused, and with its collectives and the code around
+                            them in separate kernels; both results must be the same bits. Takes of the options above -n,
+                            -w, -G, -c, --devices, --device, --algorithm (of the fused one), --timeout, --json, --csv
 
 Columns, sizes and factors are those of nccl-tests. Exit code 1 when an element is wrong.
 )";

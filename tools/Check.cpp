@@ -16,12 +16,12 @@
 namespace heddle {
 
 const char *const checkOptionsHelp =
-    R"(  --schedules N        seeds of random runs, and at most as many of those of leap-frog and frozen; default 8
-  --checks NAMES       default (all but lds-same-value, global-same-value and misaligned-slow), all, or some: a,b,
-                         or those of default and one more (+a) or but one (-a); without all of default it is never
+    R"(  --schedules N        number of seeds of the random schedule, and at most as many of leap-frog and frozen; default 8
+  --checks NAMES       default (all but lds-same-value, global-same-value and misaligned-slow), all, or a list: a,b;
+                         +a adds a check to default, -a removes one; without all of default the verdict is never
                          clean
-  --allow-different NAME   a buffer whose bits may differ between runs, as of sums by float atomics
-  --time-limit S       begin no run, and end those under way, after S seconds
+  --allow-different NAME   a buffer whose bits may differ between runs, as those of sums by float atomics do
+  --time-limit S       after S seconds start no more runs and stop those in flight
   --threads N          runs at once; default one for each core
   Without --limit a run may take 64 times the instructions of the first one, and 2^24 more.
 )";
@@ -29,8 +29,8 @@ const char *const checkOptionsHelp =
 namespace {
 
 constexpr const char *help =
-    R"(heddle check OBJECT [options]: whether a kernel of an AMD code object is right in many orders of things, the
-  extreme ones among them
+    R"(heddle check OBJECT [options]: whether a kernel of an AMD code object is right under many schedules that the memory
+  model allows, extreme ones included
 
   heddle check add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:1 --arg y=rand:f32[1024]:7 --arg out=f32[1024]
   heddle check --list
@@ -39,11 +39,11 @@ constexpr const char *help =
   buffers. Prints what it found with the command that shows it again, and `clean` only if everything ran.
 {}{})"
     R"(  --json               the verdict as JSON
-  --min-severity LEVEL   low (the default), medium or high: what hardware is less likely to show is left out, does not
-                         count, and its number is said
+  --min-severity LEVEL   low (the default), medium or high: findings below it are not shown and do not count; their
+                         number is printed
   --list               the checks, each with the reason why what it reports is wrong, and nothing else
 
-Exit codes: 0 clean, also when all that was found is below --min-severity; 1 a finding or not clean; 2 bad input
+Exit codes: 0 clean, also when all findings are below --min-severity; 1 a finding or not clean; 2 bad input
 )";
 
 struct CheckVerbRequest {

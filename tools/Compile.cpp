@@ -33,13 +33,13 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
                        sm_90: 3, AMD: 2; a loop's own tt.num_stages goes before it; `--remarks` tells what was done
   --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,
                        which on AMD is always exact
-  --no-warp-groups     sm_90: no products by groups of four warps from shared memory (wgmma), only by single warps
+  --no-warp-groups     sm_90: no warp-group MMA (wgmma); matmuls by single warps only (mma.sync)
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              host: ask the device before each memory access
   --kernel NAME        the kernel, when the text has several
   --to PHASE           stop after a phase and print what it left; asm is the machine code
-  --from PHASE         the text is what --dump-phases wrote for this phase, one of the tile or simt level: those that
-                       --help-phases marks
+  --from PHASE         resume after this phase: the text is what --dump-phases wrote for it. --help-phases marks the
+                       phases of the tile and simt level for which this works
   --dump-phases DIR    write what each phase left
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
   --help-phases        list the phases of the target; with --json also the passes of each

@@ -23,30 +23,30 @@ namespace heddle {
 namespace {
 
 constexpr const char *help =
-    R"(heddle inspect KERNEL|OBJECT|MODULE|COLLECTIVE [options]: what is in a package or a code object, what becomes of a text,
-what a collective does
+    R"(heddle inspect KERNEL|OBJECT|MODULE|COLLECTIVE [options]: what is in a package or a code object, how a text is
+compiled, what a module or a collective does
 
   heddle inspect matmul.hpkg
   heddle inspect matmul.hpkg --asm | less
   heddle inspect matmul.hpkg --dump-binary matmul.so
   heddle inspect matmul.hsaco --waits            what each wait of AMD code waits for
-  heddle inspect kernels/ more.hsaco --waits     of all code objects in folders: a summary
+  heddle inspect kernels/ more.hsaco --waits     a summary of all code objects in folders
   heddle inspect matmul.ttir                     the phases: what each took and left
   heddle inspect matmul.ttir --phase expand-math
   heddle inspect layer.hlo                       the launches of a module: what is fused, each collective's plan
   heddle inspect all-reduce --devices 4 --bytes 1K --datatype bf16
   heddle inspect all-reduce --devices 2 --model > m.pml
 
-  KERNEL               the package, or a kernel's text, which is compiled for the host, or TTGIR for its chip (what phases
-                       leave for other targets shows `heddle compile --target NAME --to PHASE`); - reads standard input
+  KERNEL               the package, or a kernel's text, which is compiled for the host, or TTGIR for its chip (for other
+                       targets `heddle compile --target NAME --to PHASE` shows phases); - reads standard input
   --phase NAME         what a phase leaves of the text
   --cpu NAME           processor to compile the text for; default native
   --asm                the instructions
   --json               description and counts as JSON; of a text the phases
   --dump-binary FILE   write the binary alone
-  --waits              AMD code: for each s_waitcnt the instructions that it waits for, the first one that needs that, and
-                       the count that would be enough for it; the exact count, which is enough for all that follows;
-                       also with --json
+  --waits              AMD code: for each s_waitcnt the instructions that it waits for, the first instruction that needs
+                       their results, the count that is enough for that one, and the exact count, which is enough for
+                       all that follow; also with --json
 
   OBJECT               a linked AMD code object (.hsaco) for gfx942 or gfx950: --asm, --json, --waits as above
   --kernel NAME        which kernel, when there are several
@@ -56,14 +56,14 @@ what a collective does
                        read, which instructions the simulator does not know, why objects are refused; with --waits how
                        many waits are too long, and for how many of these there is an exact count; --json adds each
                        object. Exit code 1 when something is refused or unknown
-  --coverage           the same of one file
+  --coverage           the same for one file
 
   MODULE               HLO text: its launches, on as many devices as it says or --devices N; --kernel, --asm, --json,
                        --algorithm NAME; --device cuda needs no GPU
-  --no-fuse            the kernels of its collectives compute nothing else
+  --no-fuse            fuses no code into the kernels of its collectives
   COLLECTIVE           its plan; all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast
   --kernel             its kernel as tile IR
-  --model              its protocol in Promela, for the model checker SPIN; of at most 3 devices
+  --model              its protocol in Promela, for the model checker SPIN; for at most 3 devices
   --json               the plan as JSON
   --devices N, --device NAME, --bytes SIZE, --datatype NAME, --op NAME, --algorithm NAME, --packets FORM,
   --blocks N, --warps N, --tile N, --round N
@@ -73,7 +73,7 @@ what a collective does
 struct InspectRequest {
   std::vector<std::string> inputs;
   std::string input, binaryFile, phase, processor; ///< `input` is the first
-  std::string kernelName;                          ///< behind `--kernel`
+  std::string kernelName;                          ///< value of `--kernel`
   CodeObjectRequest object;
   std::string objectOption; ///< the first option given that only a code object has
   bool assembly = false, json = false, kernel = false, model = false, noFuse = false, waits = false, coverage = false;
@@ -114,7 +114,7 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts, 
     rows.push_back(
         {"block", fmt::format("{} threads, {} bytes of dynamic shared memory", package.threads, package.sharedBytes)});
     if (package.dependentLaunch)
-      rows.push_back({"starts early", "yes: waits itself for the launch in front of it"});
+      rows.push_back({"dependent launch", "yes: programmatic; the kernel itself waits for the preceding launch"});
   } else {
     rows.push_back({"instructions", formatCounts(counts)});
     rows.push_back({"scratch", fmt::format("{} bytes for each program instance", package.scratchBytes)});
@@ -210,7 +210,7 @@ void refuseOptionsOfText(const InspectRequest &request, const std::string &what)
   for (const auto &[option, value] : {std::pair("--phase", request.phase), std::pair("--cpu", request.processor)})
     if (!value.empty())
       throw inputError(
-          fmt::format("{} is {}, which `{} {}` cannot look behind", sourceName(request.input), what, option, value),
+          fmt::format("`{} {}` needs a kernel's text, and {} is {}", option, value, sourceName(request.input), what),
           {"give the kernel's text"});
 }
 

@@ -61,8 +61,8 @@ std::string describeCounter(const InspectedKernel &kernel, const InspectedCounte
     text += "    " + describePlace(kernel.instructions[index]) + "\n";
   if (!counter.enough)
     return text + "  too long: nothing needs that before the next wait\n" + describeExact(kernel, counter);
-  text += fmt::format("  {} {}({}){} for {}\n", counter.waitsTooLong ? "too long:" : "so does", counter.name,
-                      *counter.enough, counter.waitsTooLong ? " would be enough" : " need",
+  text += fmt::format("  {} {}({}){} for {}\n", counter.waitsTooLong ? "too long:" : "needed:", counter.name,
+                      *counter.enough, counter.waitsTooLong ? " would be enough" : "",
                       describePlace(kernel.instructions[*counter.user]));
   return counter.waitsTooLong ? text + describeExact(kernel, counter) : text;
 }
@@ -124,9 +124,9 @@ std::vector<std::vector<std::string>> describeCode(const InspectedKernel &inspec
   const InstructionCount &all = inspected.count("all");
   rows.push_back({"instructions",
                   fmt::format("{} in {} bytes, {} in loops: {}{}", all.all, inspected.codeBytes(), all.inLoops,
-                              fmt::join(classes, ", "), inspected.isComplete ? "" : "; more that cannot be followed")});
+                              fmt::join(classes, ", "), inspected.isComplete ? "" : "; more code cannot be followed")});
   WaitCounts waits(inspected);
-  rows.push_back({"waits", fmt::format("{}: {} too long, {} for nothing (`--waits` shows them)", waits.all,
+  rows.push_back({"waits", fmt::format("{}: {} too long, {} without effect (`--waits` shows them)", waits.all,
                                        waits.tooLong, waits.forNothing)});
   return rows;
 }
@@ -139,7 +139,7 @@ std::string describeWaits(const InspectedKernel &kernel) {
       text += describeCounter(kernel, counter);
   }
   WaitCounts counts(kernel);
-  text += fmt::format("{} waits: {} too long, {} for nothing\n", counts.all, counts.tooLong, counts.forNothing);
+  text += fmt::format("{} waits: {} too long, {} without effect\n", counts.all, counts.tooLong, counts.forNothing);
   for (const CountClassText &kind : tooLongClasses())
     if (int64_t count = counts.byClass[kind.name])
       text += fmt::format("too long {}: {} ({})\n", count, kind.what, kind.name);
@@ -148,12 +148,12 @@ std::string describeWaits(const InspectedKernel &kernel) {
 
 std::string listInstructions(const InspectedKernel &kernel) {
   std::string text = kernel.kernel.name + ":\n";
-  uint64_t behind = kernel.instructions.empty() ? 0 : kernel.instructions.front().address;
+  uint64_t end = kernel.instructions.empty() ? 0 : kernel.instructions.front().address;
   for (const InspectedInstruction &instruction : kernel.instructions) {
-    if (instruction.address != behind)
+    if (instruction.address != end)
       text += "  ...\n";
     text += "  " + describePlace(instruction) + "\n";
-    behind = instruction.address + instruction.sizeBytes;
+    end = instruction.address + instruction.sizeBytes;
   }
   return text;
 }

@@ -16,10 +16,10 @@ const char *const kernelOptionsHelp = R"(
   --block X[,Y[,Z]]    work-items of a workgroup, at most 1024; a package or text says it itself
   --arg NAME=VALUE     one for each argument, by its name or its position from 0; VALUE is a number or a buffer:
                          @file.npy, f32[64,128] (zeros), rand:bf16[64,128]:SEED, ptrs:A,B (addresses of buffers);
-                         zeros:f32[64] are zeros that the check `uninitialised` takes for written
+                         zeros:f32[64] are zeros that count as written for the check `uninitialised`
                          null is a null pointer, addr:NAME@DEVICE+OFFSET the address of a buffer (@next: of the next
-                         device), bf16:1.5 a number that says its type. Several arguments of one name go by position, or
-                         share a number. What is named `pad` or `padding` is 0 unless given
+                         device), bf16:1.5 a number with its type. Several arguments of one name are given by position,
+                         or share a number. An argument named `pad` or `padding` is 0 unless given
                          A structure by value is @file (raw bytes or .npy), struct:layout.json or {...}: its fields are
                          --arg NAME.FIELD=VALUE
   --kernarg VALUE      the whole argument segment, @file or a structure, instead of arguments
@@ -28,10 +28,10 @@ const char *const kernelOptionsHelp = R"(
   --devices N          the kernel runs on N devices at once. Each has buffers of its own: rand has the seed SEED + device,
                          ptrs:A the addresses of A on all devices. NAME@DEVICE=VALUE is for one device; the numbers
                          `rank` and `devices` are its index and their count
-                         before a buffer: host: (one of the host's for all), fine: (kept coherent), uncached:
-                         slack:N: before a buffer gives N readable bytes after it, whose reads are notes
+                         Prefixes of a buffer: host: (one host buffer for all devices), fine: (kept coherent), uncached:,
+                         slack:N: (N readable bytes after it; a read of them is a note, not a finding)
   --no-preload         the firmware preloads no arguments: the kernel loads them itself
-  --resident N         workgroups alive at once; default the chip's compute units
+  --resident N         workgroups resident at once; default the number of compute units of the chip
   --limit N            stop a run after N instructions of waves; default of `simulate` and of the first run of `check` and
                          `mutate` 4294967296
 )";

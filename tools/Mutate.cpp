@@ -15,23 +15,23 @@ namespace heddle {
 namespace {
 
 constexpr const char *help =
-    R"(heddle mutate OBJECT [options]: whether `heddle check` would notice what can be wrong in a kernel
+    R"(heddle mutate OBJECT [options]: whether `heddle check` finds faults that are put into a kernel's machine code
 
   heddle mutate add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:1 --arg y=rand:f32[1024]:7 --arg out=f32[1024]
 
   First the kernel itself must be without findings, and all its runs must end. Then each instruction that ran is changed
-  in every way that its kind allows, one at a time, and runs until a finding, another result, a fault or no end gives it
-  away:
+  in every way that its kind allows, one at a time. A finding, another result, a fault or a run that does not end catches
+  such a mutant. The kinds of changes:
 {}
-  Score: those caught, of those that are not equivalent to the good kernel: by --equivalent, or because the machine code
-  or the runs of the good kernel show it:
+  Score: the mutants caught, divided by those that are not equivalent to the good kernel. A mutant is equivalent where
+  --equivalent says so, or where the machine code or the runs of the good kernel show it:
 {}
   A run of a mutant may take 16 times the instructions of the same run of the kernel itself, and 100000 more.
 {}{})"
-    R"(  --equivalent FILE    why mutants survive that are no fault: lines `[KIND] PLACE: REASON`; PLACE is an address, FILE:LINE
-                       of the source, or the instruction
+    R"(  --equivalent FILE    why surviving mutants are no fault: lines `[KIND] LOCATION: REASON`; LOCATION is an address,
+                       FILE:LINE of the source, or the instruction
   --min-score PERCENT  below it the exit code is 1; default 100
-  --cross-check        ask also of mutants that are caught whether they are equivalent, which must never be: tests the tool
+  --cross-check        ask also of caught mutants whether they are equivalent; one that is proves a fault of this tool
   --json               everything as JSON, mutant by mutant
   --list               the kinds of changes and of equivalences, and nothing else
 
@@ -168,8 +168,8 @@ std::string formatScore(const MutateResult &result) {
     text += note + "\n";
   if (size_t ofLaunch = result.count(Equivalence::Launch))
     text +=
-        fmt::format("{} of {} equivalent mutants are so for this launch alone: other arguments may tell them; if they "
-                    "counted, the score would be {:.1f} %\n",
+        fmt::format("{} of {} equivalent mutants are equivalent for this launch only: other arguments may catch them; "
+                    "if they counted, the score would be {:.1f} %\n",
                     ofLaunch, result.equivalent(), 100 * double(result.caught()) / double(counted + ofLaunch));
   return text + fmt::format("score {:.1f} % ({} of {})\n", 100 * result.score(), result.caught(), counted);
 }

@@ -23,7 +23,8 @@ std::string coloured(const char *code, const std::string &text) {
   return usesColour() ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
 }
 
-/// A message that begins with `file:line:column: ` keeps its place in front of the kind; others get the program's name.
+/// A message that begins with `file:line:column: ` keeps it before the kind; other messages get the program's name
+/// there.
 std::string formatMessage(const std::string &message, const char *kind, const char *colour) {
   static const std::regex located("^([^\n]+?:[0-9]+:[0-9]+): ");
   std::smatch match;

@@ -36,7 +36,7 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
   --device NAME        host (the default), host:1, ..., cuda:0, hip:0, ...: text is compiled for it; sim:gfx942, sim:gfx950
   --block N            work-items of a workgroup, when KERNEL is an AMD code object; --kernel NAME is one of several
-  --cooperative        all program instances live at once
+  --cooperative        all program instances are resident at once
   --timeout SECONDS    stop a kernel of the host or of a simulated device after this time; a GPU's cannot be stopped;
                        default HEDDLE_LAUNCH_TIMEOUT, on a simulated device only of waiting; of a module also each loop,
                        and the waits of each collective (default 30)
@@ -51,7 +51,7 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --arg P[@RANK]=VALUE a parameter by name or as p0, p1, ..., on every rank or one; also rand:SEED, NUMBER (in every
                        element); what is not given is random
   --out R[@RANK]=FILE  result R; without @RANK every rank writes a file of its own, out.0.npy, out.1.npy, ...
-  --algorithm NAME     of the collectives; --no-fuse: their kernels compute nothing else
+  --algorithm NAME     of the collectives; --no-fuse: no code is fused into their kernels
 )";
 
 struct ComparisonRequest {

@@ -29,27 +29,28 @@ constexpr const char *help =
 {})"
     R"(  --out NAME=FILE      write a buffer after the run as .npy; - prints it. With several devices out.npy becomes out.0.npy,
                          out.1.npy, ...; NAME@DEVICE=FILE is of one device
-  --policy NAME        when memory operations take effect and registers get what they bring: earliest (at once, the
+  --policy NAME        when memory operations take effect and their results land in registers: earliest (at once, the
                          default), latest (when a wait demands it), reordered (flags early, data late), random
   --schedule NAME      in which order waves run: run-to-block (each until it waits, the default), round-robin, leap-frog
-                         (one as far ahead as it can), frozen (a device or workgroup only when nothing else can), random
+                         (one wave as far as it can, then the next), frozen (one device or workgroup runs only when
+                         nothing else can), random
   --no-hint            no second run under round-robin. Without --policy, --schedule, --checks and the like a run of at
-                       most 2^24 instructions is made again so, and a note says when its result is another one
-  --seed N             of random policies and schedules, of who is ahead or frozen, and of the patterns in registers, LDS
-                         and scratch that nothing has written
-  --caches             loads may find what caches keep, as with every policy but earliest and with every check
+                       most 2^24 instructions is repeated under round-robin, and a note says when the results differ
+  --seed N             of random policies and schedules, of the choice which wave runs first (leap-frog) or which device
+                         or workgroup is frozen, and of the patterns in uninitialised registers, LDS and scratch
+  --caches             simulates caches: loads may read stale data, as with every policy but earliest and every check
   --checks NAMES       none (unless given), default (`heddle check` says which), all, a,b, all,-c, or -c, which is
                          default,-c: `heddle check --list` shows them; findings end with 1
   --threads N          of this processor, for runs without --caches whose workgroups do not wait for each other; results
                        and findings are the same for every number. HEDDLE_HOST_THREADS unless given, else as many as there are
                        processors
-  --transactions       counts what is asked of memory: lines of 128 bytes that the lanes of each instruction touch, of 64
-                       bytes for scalar reads, and what L2 has of them; implies --caches, and goes not with --checks
+  --transactions       counts memory transactions: lines of 128 bytes that the lanes of each instruction touch (of 64
+                       bytes for scalar reads), and how many of them hit L2; implies --caches; not with --checks
   --trace              each instruction to standard error
   --step               stops before each instruction, shows its registers, and reads commands: enter (one instruction),
                          n COUNT, c (to the end), v N and s N (a register), q
   --json               counts, results and findings as JSON
-  --list-instructions CHIP   the instructions that the simulator has, and nothing else
+  --list-instructions CHIP   prints the instructions that the simulator executes, and nothing else
 )";
 
 struct SimulateVerbRequest {

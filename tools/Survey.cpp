@@ -54,7 +54,7 @@ double percent(size_t part, size_t all) {
 std::string formatWaits(const Summary &summary) {
   const SurveyCounts &all = summary.all;
   size_t tooLong = summary.tooLong();
-  std::string text = fmt::format("\n{} waits: {} too long ({:.1f} %), {} for nothing\n", all.waits, tooLong,
+  std::string text = fmt::format("\n{} waits: {} too long ({:.1f} %), {} without effect\n", all.waits, tooLong,
                                  percent(tooLong, all.waits), all.waitsForNothing);
   std::vector<std::vector<std::string>> rows = {{"too long", "waits", "%", "an exact count"}};
   for (const CountClassText &kind : tooLongClasses())
@@ -67,7 +67,7 @@ std::string formatSummary(const Summary &summary, bool waits) {
   const SurveyCounts &all = summary.all;
   std::vector<std::vector<std::string>> rows = {
       {"objects", fmt::format("{}: {} read, {} refused", all.objects, all.objects - summary.refused, summary.refused)},
-      {"kernels", fmt::format("{}, of {} more cannot be followed", all.kernels, all.partlyRead)},
+      {"kernels", fmt::format("{}, {} of them read only in part", all.kernels, all.partlyRead)},
       {"instructions", fmt::format("{}", all.instructions)}};
   size_t unknown = 0;
   for (const auto &[name, count] : all.unknown)

@@ -30,8 +30,8 @@ Verbs (each has --help):
   run       a kernel on a device, from its text or its package
   inspect   what is in a package, what each phase makes of a kernel, what a collective or a module does
   simulate  a kernel of an AMD code object, without such a device
-  check     whether such a kernel is right in many orders of things, the extreme ones among them
-  mutate    whether `check` would notice what can be wrong in it
+  check     whether such a kernel is right under many schedules that the memory model allows
+  mutate    whether `check` finds faults that are put into such a kernel
   bench     how fast a collective is, and whether its result is right
   doctor    what this machine has, and every setting with its origin
 

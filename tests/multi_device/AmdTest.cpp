@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every algorithm of every collective on 4 and 8 simulated devices of both AMD chips, in several orders of things with
+// Every algorithm of every collective on 4 and 8 simulated devices of both AMD chips, under several schedules with
 // all checks: the results are the reference's, and no check finds anything (a finding is an error of the call).
 // HEDDLE_TEST_LONG=1 takes more types, sizes and orders.
 #include "tests/multi_device/AmdDevices.h"
