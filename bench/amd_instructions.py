@@ -5,6 +5,7 @@ Heddle's code beside Triton's, of the same Triton IR.
 
   bench/amd_instructions.py                     both chips, all kernels of tests/corpus
   bench/amd_instructions.py --chip gfx950 --kernel matmul_f16
+  bench/amd_instructions.py --prefetch          loops over matmuls as they are by default, and with --stages 1
 
 Triton 3.6's objects are those that the build assembles for the tests (build/test/simulator/triton). Both run the same
 launch with the same inputs, four waves in a workgroup, as Triton compiled them.
@@ -45,6 +46,13 @@ KERNELS = {
 }
 
 
+# With loops over matmuls: file, grid, arguments.
+LOOPS = {name: (f"tests/corpus/{name}.gfx942.ttir", KERNELS[name][0], KERNELS[name][2])
+         for name in ["matmul_f16", "split_k_matmul_relaxed", "attention_causal"]}
+LOOPS["matmul_bf16_128x128x64"] = ("bench/kernels/matmul_bf16_128x128x64.ttir", "4", [
+    rand("bf16", "256,512", 1), rand("bf16", "512,256", 2), "bf16[256,256]", "256", "256", "512", "512", "256", "256"])
+
+
 def write_offsets(path, ends):
     """Row offsets as a NumPy file of i32: where each group of rows ends."""
     header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({len(ends)},), }}".ljust(117) + "\n"
@@ -71,11 +79,36 @@ def numbered(values):
     return [text for i, value in enumerate(values) for text in ("--arg", f"{i}={value}")]
 
 
+def in_loops(package):
+    """Of one wave's code."""
+    done = subprocess.run([HEDDLE, "inspect", package, "--json"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["code"]["instructions"]["all"]["inLoops"]
+
+
+def show_prefetch(chips):
+    print(f"{'':24} {'executed':>12} {'none':>10} {'ratio':>7} {'in loop':>12} {'none':>10} {'ratio':>7}")
+    for chip in chips:
+        for name, (file, grid, values) in LOOPS.items():
+            row = []
+            for stages in [[], ["--stages", "1"]]:
+                package = "build/prefetch.hpkg"
+                subprocess.run([HEDDLE, "compile", file, "--target", chip, "-o", package] + stages, check=True,
+                               capture_output=True)
+                row.append((count([HEDDLE, "simulate", package, "--grid", grid] + numbered(values))[0],
+                            in_loops(package)))
+            (executed, loop), (executed_none, loop_none) = row
+            print(f"{name + ' ' + chip:32} {executed:8} {executed_none:10} {executed / executed_none:7.2f} {loop:12} "
+                  f"{loop_none:10} {loop / loop_none:7.2f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chip", choices=["gfx942", "gfx950"], action="append")
     parser.add_argument("--kernel", choices=sorted(KERNELS), action="append")
+    parser.add_argument("--prefetch", action="store_true")
     options = parser.parse_args()
+    if options.prefetch:
+        return show_prefetch(options.chip or ["gfx942", "gfx950"])
     write_offsets("build/jagged_ends.npy", [70, 75, 210, 300])
     for chip in options.chip or ["gfx942", "gfx950"]:
         print(f"{chip:24} {'instructions':>12} {'Triton':>10} {'ratio':>7} {'lines':>12} {'Triton':>10} {'ratio':>7}")

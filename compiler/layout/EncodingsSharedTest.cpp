@@ -39,13 +39,14 @@ TEST(LayoutShared, swizzled_is_the_closed_formula) {
             if (vec * maxPhase > columns)
               continue;
             LinearLayout layout = swizzledShared({rows, columns}, vec, perPhase, maxPhase, {1, 0});
-            LinearLayout turned = swizzledShared({columns, rows}, vec, perPhase, maxPhase, {0, 1});
+            LinearLayout transposed = swizzledShared({columns, rows}, vec, perPhase, maxPhase, {0, 1});
             ASSERT_TRUE(layout.isInvertible());
             for (int64_t row = 0; row < rows; ++row)
               for (int64_t column = 0; column < columns; ++column) {
                 int64_t place = ((column / vec) ^ (row / perPhase % maxPhase)) * vec + column % vec;
                 ASSERT_EQ(layout.apply({{Dim::Offset, row * columns + place}}), (std::vector<int64_t>{row, column}));
-                ASSERT_EQ(turned.apply({{Dim::Offset, row * columns + place}}), (std::vector<int64_t>{column, row}));
+                ASSERT_EQ(transposed.apply({{Dim::Offset, row * columns + place}}),
+                          (std::vector<int64_t>{column, row}));
               }
           }
 }
@@ -83,7 +84,7 @@ TEST(LayoutShared, nvmma_is_the_swizzle_of_byte_addresses) {
           int64_t stripeBytes = std::max<int64_t>(16, swizzle), stripe = stripeBytes * 8 / bits,
                   columns = stripe * stripes;
           LinearLayout layout = nvmmaShared({rows, columns}, swizzle, bits, false);
-          LinearLayout turned = nvmmaShared({columns, rows}, swizzle, bits, true);
+          LinearLayout transposed = nvmmaShared({columns, rows}, swizzle, bits, true);
           ASSERT_TRUE(layout.isInvertible());
           for (int64_t row = 0; row < rows; ++row)
             for (int64_t column = 0; column < columns; ++column) {
@@ -91,7 +92,7 @@ TEST(LayoutShared, nvmma_is_the_swizzle_of_byte_addresses) {
               if (swizzle != 0) // 16-byte groups within rows of 128 bytes
                 byte ^= (byte >> 7 & (swizzle / 16 - 1)) << 4;
               ASSERT_EQ(layout.apply({{Dim::Offset, byte * 8 / bits}}), (std::vector<int64_t>{row, column}));
-              ASSERT_EQ(turned.apply({{Dim::Offset, byte * 8 / bits}}), (std::vector<int64_t>{column, row}));
+              ASSERT_EQ(transposed.apply({{Dim::Offset, byte * 8 / bits}}), (std::vector<int64_t>{column, row}));
             }
         }
 }
@@ -103,8 +104,8 @@ TEST(LayoutShared, nvmma_collapses_outer_axes_to_rows) {
     for (int64_t row = 0; row < 8; ++row)
       for (int64_t column = 0; column < 64; ++column)
         EXPECT_EQ(split[size_t(outer + 4 * (row + 8 * column))], flat[size_t(outer * 8 + row + 32 * column)]);
-  LinearLayout turned = nvmmaShared({4, 64, 8}, 64, 16, true);
-  EXPECT_EQ(turned.renameOutput(Dim::Dim1, Dim::Dim3)
+  LinearLayout transposed = nvmmaShared({4, 64, 8}, 64, 16, true);
+  EXPECT_EQ(transposed.renameOutput(Dim::Dim1, Dim::Dim3)
                 .renameOutput(Dim::Dim2, Dim::Dim1)
                 .renameOutput(Dim::Dim3, Dim::Dim2)
                 .transposeOutputs({Dim::Dim0, Dim::Dim1, Dim::Dim2}),

@@ -104,10 +104,10 @@ TEST(LinearLayout, conversion_finds_what_it_needs) {
 TEST(LinearLayout, conversion_between_copies_keeps_warps) {
   LinearLayout row = LinearLayout::identity1D(4, Dim::Register, Dim::Dim0) *
                      LinearLayout::identity1D(4, Dim::Lane, Dim::Dim0) * LinearLayout::zeros1D(4, Dim::Warp, Dim::Dim0);
-  LinearLayout turned = LinearLayout::identity1D(4, Dim::Lane, Dim::Dim0) *
-                        LinearLayout::identity1D(4, Dim::Register, Dim::Dim0) *
-                        LinearLayout::zeros1D(4, Dim::Warp, Dim::Dim0);
-  LinearLayout conversion = turned.invertAndCompose(row);
+  LinearLayout transposed = LinearLayout::identity1D(4, Dim::Lane, Dim::Dim0) *
+                            LinearLayout::identity1D(4, Dim::Register, Dim::Dim0) *
+                            LinearLayout::zeros1D(4, Dim::Warp, Dim::Dim0);
+  LinearLayout conversion = transposed.invertAndCompose(row);
   EXPECT_TRUE(conversion.isIdentityOver({Dim::Warp}));
   EXPECT_FALSE(conversion.isIdentityOver({Dim::Lane}));
   EXPECT_TRUE(row.invertAndCompose(row).isIdentityOver({Dim::Register, Dim::Lane, Dim::Warp}));

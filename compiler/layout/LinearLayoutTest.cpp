@@ -127,11 +127,11 @@ TEST(LinearLayout, transposition_keeps_the_function) {
     std::vector<Dim> ins = dimsOf(layout.inputs()), outs = dimsOf(layout.outputs());
     std::shuffle(ins.begin(), ins.end(), random);
     std::shuffle(outs.begin(), outs.end(), random);
-    LinearLayout turned = layout.transposeInputs(ins).transposeOutputs(outs);
-    EXPECT_EQ(dimsOf(turned.inputs()), ins);
-    EXPECT_EQ(dimsOf(turned.outputs()), outs);
+    LinearLayout transposed = layout.transposeInputs(ins).transposeOutputs(outs);
+    EXPECT_EQ(dimsOf(transposed.inputs()), ins);
+    EXPECT_EQ(dimsOf(transposed.outputs()), outs);
     for (const Coordinates &place : placesOf(layout))
-      ASSERT_EQ(naiveApply(turned, place), naiveApply(layout, place));
+      ASSERT_EQ(naiveApply(transposed, place), naiveApply(layout, place));
   }
 }
 

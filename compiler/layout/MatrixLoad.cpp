@@ -10,11 +10,11 @@ LinearLayout matrixShared(const Shape &shape, int elementBits, const Order &orde
   for (size_t axis = 1; axis < order.size(); ++axis)
     rows *= shape[size_t(order[axis])];
   bool innermost = order.size() >= 2 && order[0] == int(shape.size()) - 1;
-  bool turned = order.size() >= 2 && order[0] == int(shape.size()) - 2 && order[1] == int(shape.size()) - 1;
+  bool transposed = order.size() >= 2 && order[0] == int(shape.size()) - 2 && order[1] == int(shape.size()) - 1;
   int64_t rowBytes = columns * elementBits / 8;
   // Also what wgmma reads: stripes of rows of at most 128 bytes.
-  if ((innermost || turned) && rows >= 8 && rowBytes >= 32)
-    return nvmmaShared(shape, std::min<int64_t>(rowBytes, 128), elementBits, turned);
+  if ((innermost || transposed) && rows >= 8 && rowBytes >= 32)
+    return nvmmaShared(shape, std::min<int64_t>(rowBytes, 128), elementBits, transposed);
   int64_t vec = std::max<int64_t>(1, 128 / elementBits),
           perPhase = std::max<int64_t>(1, 128 / std::max<int64_t>(rowBytes, 1));
   int64_t maxPhase = std::clamp<int64_t>(8 / perPhase, 1, std::max<int64_t>(1, columns / vec));
@@ -43,7 +43,7 @@ std::optional<MatrixLoad> findMatrixLoad(const LinearLayout &offsets, int elemen
   load.wordElements = 32 / elementBits;
   int wordBits = std::countr_zero(uint64_t(load.wordElements));
   int64_t rowElements = 4 * load.wordElements;
-  std::vector<Place> plain, turned = {{Dim::Lane, 2}, {Dim::Lane, 3}, {Dim::Lane, 4}};
+  std::vector<Place> plain, transposed = {{Dim::Lane, 2}, {Dim::Lane, 3}, {Dim::Lane, 4}};
   for (int bit = 0; bit < wordBits; ++bit)
     plain.push_back({Dim::Register, bit});
   plain.push_back({Dim::Lane, 0});
@@ -51,7 +51,7 @@ std::optional<MatrixLoad> findMatrixLoad(const LinearLayout &offsets, int elemen
   std::vector<Place> rowPlaces;
   if (splits(offsets, plain, rowElements)) {
     rowPlaces = {{Dim::Lane, 2}, {Dim::Lane, 3}, {Dim::Lane, 4}};
-  } else if (elementBits == 16 && offsets.inputBits(Dim::Register) > 0 && splits(offsets, turned, rowElements)) {
+  } else if (elementBits == 16 && offsets.inputBits(Dim::Register) > 0 && splits(offsets, transposed, rowElements)) {
     load.transposed = true;
     rowPlaces = {{Dim::Register, 0}, {Dim::Lane, 0}, {Dim::Lane, 1}};
   } else {

@@ -368,7 +368,7 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
     {"simplify-layouts", Level::Simt, "shares and hoists what was made for several layouts",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
     {"pipeline-loops", Level::Simt,
-     "(sm_90) copies what matrix products in loops read to shared memory, some iterations ahead", nullptr, pipelineLoops,
+     "loads what matmuls in loops read some iterations ahead: to shared memory, or (AMD) registers", nullptr, pipelineLoops,
      ours, {}, Entrance::Tile},
     {"share-operands", Level::Simt, "(sm_90) lets groups of warps multiply what lies in shared memory", nullptr,
      shareOperands, ours, {}, Entrance::Tile},

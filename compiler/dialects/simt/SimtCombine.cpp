@@ -28,10 +28,12 @@ static LogicalResult verifyCombination(const Combination &combination) {
   auto first = tiles.empty() ? RankedTensorType() : cast<RankedTensorType>(tiles.front().getType());
   if (!first || !hasLayout(first) || axis < 0 || axis >= first.getRank())
     return op->emitOpError() << "combines " << tiles.size() << " tiles along axis " << axis << " of "
-                             << (first ? Type(first) : Type(NoneType::get(op->getContext())));
+                             << (first ? Type(first) : Type(NoneType::get(op->getContext())))
+                             << ": it takes tiles with layouts, one at least, and an axis that they have";
   for (Value tile : tiles)
     if (cast<RankedTensorType>(tile.getType()).clone(first.getElementType()) != first)
-      return op->emitOpError() << "combines " << first << " and " << tile.getType() << ", which are no alike tiles";
+      return op->emitOpError() << "combines " << first << " and " << tile.getType()
+                               << ": all have the shape and the layout of the first";
   // Rule S48: the region makes an element of each tile of two.
   Block &block = region.front();
   Operation *end = block.empty() ? nullptr : &block.back();
@@ -78,15 +80,18 @@ LogicalResult TileReduceOp::verify() {
   auto axis = int(getAxis());
   auto tile = cast<RankedTensorType>(getSources()[0].getType());
   // Rule S62: what is left is a scalar of each element type, or a tile without the axis, whose layout follows.
+  LinearLayout left = layout::slice(layoutOf(tile), axis);
   bool fits = getTotals().size() == getSources().size();
   for (size_t i = 0; fits && tile.getRank() == 1 && i < getTotals().size(); ++i)
     fits = getTotals()[i].getType() == triton::elementTypeOf(getSources()[i].getType());
   if (fits && tile.getRank() > 1)
-    fits = areOfLayout(getTotals().getTypes(), getSources(), layout::slice(layoutOf(tile), axis));
-  if (!fits)
-    return emitOpError() << "leaves " << getTotals().getTypes() << " of " << tile << " along axis " << axis
-                         << (tile.getRank() == 1 ? ": it is a scalar of each element type" : ": its layout is another");
-  return success();
+    fits = areOfLayout(getTotals().getTypes(), getSources(), left);
+  if (fits)
+    return success();
+  auto error = emitOpError() << "leaves " << getTotals().getTypes() << " of " << tile << " along axis " << axis;
+  if (tile.getRank() == 1)
+    return error << ": a scalar of each tile's element type is left";
+  return error << ": a tile of each, without the axis, is left, in the layout " << LinearAttr::get(getContext(), left);
 }
 
 LogicalResult ReduceWarpsOp::verify() {
@@ -179,7 +184,8 @@ LogicalResult TileGatherOp::verify() {
     fits = each == axis || indices.getDimSize(each) == source.getDimSize(each);
   if (!fits || getType() != indices.clone(source.getElementType()))
     return emitOpError() << "takes " << getType() << " at indices " << indices << " along axis " << axis << " of "
-                         << source;
+                         << source
+                         << ": indices and result have the source's shape but along that axis, and one layout";
   return success();
 }
 

@@ -638,14 +638,14 @@ def Simt_PrintOp : Simt_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[Me
 def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
   let summary = "begins d = a * b + c with a and b in shared memory, by groups of four warps";
   let description = [{
-    The ring of an operand marked `turned` holds its transpose. Until a `dot_wait` the result must not be used, nor
+    The ring of an operand marked `transposed` holds its transpose. Until a `dot_wait` the result must not be used, nor
     the operands be written. A barrier of all threads stands between the writes of the operands and this operation.
   }];
   let arguments = (ins Simt_SharedType:$a, I32:$aStage, Simt_SharedType:$b, I32:$bStage, TT_Tensor:$c,
-                       UnitAttr:$aTurned, UnitAttr:$bTurned);
+                       UnitAttr:$aTransposed, UnitAttr:$bTransposed);
   let results = (outs TT_Tensor:$d);
   let assemblyFormat = [{
-    $a `[` $aStage `]` (`turned` $aTurned^)? `,` $b `[` $bStage `]` (`turned` $bTurned^)? `,` $c attr-dict
+    $a `[` $aStage `]` (`transposed` $aTransposed^)? `,` $b `[` $bStage `]` (`transposed` $bTransposed^)? `,` $c attr-dict
     `:` qualified(type($a)) `,` qualified(type($b)) `->` type($c)
   }];
   let hasVerifier = 1;

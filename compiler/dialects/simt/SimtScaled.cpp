@@ -169,7 +169,9 @@ LogicalResult ScaledDotOp::verify() {
          a.getDimSize(rank - 2) == d.getDimSize(rank - 2) && b.getDimSize(rank - 1) == d.getDimSize(rank - 1) &&
          (rank == 2 || (a.getDimSize(0) == d.getDimSize(0) && b.getDimSize(0) == d.getDimSize(0)));
   if (!fits)
-    return emitOpError() << "multiplies " << a << " by " << b << " into " << d << " of f32";
+    return emitOpError() << "multiplies " << a << " by " << b << " into " << d
+                         << ": [B x] M x K by K x N gives M x N of f32, each with a layout; two elements of e2m1 are "
+                            "one i8 along K";
   int64_t k = a.getDimSize(rank - 1) * perByteOfA;
   Side sides[] = {{"a", a, getAScale(), getAFormat(), MatrixSide::A, d.getDimSize(rank - 2), k},
                   {"b", b, getBScale(), getBFormat(), MatrixSide::B, d.getDimSize(rank - 1), k}};

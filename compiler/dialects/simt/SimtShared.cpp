@@ -380,8 +380,8 @@ LogicalResult DotSharedOp::verify() {
       !tile.getElementType().isF32() || bits(a) != bits(b))
     return emitOpError() << "multiplies matrices of elements of one size into f32 with a layout, not " << a << " and "
                          << b;
-  int64_t m = a.getShape()[getATurned() ? 1 : 0], k = a.getShape()[getATurned() ? 0 : 1];
-  int64_t n = b.getShape()[getBTurned() ? 0 : 1], kOfB = b.getShape()[getBTurned() ? 1 : 0];
+  int64_t m = a.getShape()[getATransposed() ? 1 : 0], k = a.getShape()[getATransposed() ? 0 : 1];
+  int64_t n = b.getShape()[getBTransposed() ? 0 : 1], kOfB = b.getShape()[getBTransposed() ? 1 : 0];
   if (k != kOfB || tile.getDimSize(0) != m || tile.getDimSize(1) != n)
     return emitOpError() << "multiplies " << m << "x" << k << " by " << kOfB << "x" << n << " into " << tile;
   // Rule S11: operands lie as groups of warps read them.

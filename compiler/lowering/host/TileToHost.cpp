@@ -30,7 +30,7 @@ static LogicalResult checkPeerCall(ExternElementwiseOp op) {
 // Refuses by name what the host has no code for, before anything is emitted.
 static LogicalResult checkSupported(Operation *op) {
   auto refuse = [&](const llvm::Twine &reason) -> LogicalResult {
-    return op->emitOpError() << "is not lowered for the host target" << (reason.str().empty() ? "" : ": ") << reason;
+    return op->emitOpError() << "cannot be compiled for the host" << (reason.str().empty() ? "" : ": ") << reason;
   };
   if (auto external = dyn_cast<ExternElementwiseOp>(op)) {
     if (peer::isExternCallName(external.getSymbol()))
@@ -59,7 +59,7 @@ static LogicalResult checkSupported(Operation *op) {
   if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumResults() > 1)
     return refuse("it has several results");
   if (auto map = dyn_cast<MapElementwiseOp>(op); map && !map.getScalarOp().hasOneBlock())
-    return refuse("the branches of its region could not be turned into loops and conditionals");
+    return refuse("the branches of its region could not be transposed into loops and conditionals");
   if (auto truncate = dyn_cast<arith::TruncFOp>(op); truncate && truncate.getRoundingmode()) {
     arith::RoundingMode mode = *truncate.getRoundingmode();
     if (mode != arith::RoundingMode::toward_zero && mode != arith::RoundingMode::to_nearest_even)

@@ -28,7 +28,7 @@ static int64_t byteAt(SharedType ring, const layout::LinearLayout &inverse, int6
 
 Value GroupMatmuls::groupDescriptor(DotSharedOp op, bool isB) {
   SharedType ring = isB ? op.getB().getType() : op.getA().getType();
-  bool turned = isB ? op.getBTurned() : op.getATurned();
+  bool transposed = isB ? op.getBTransposed() : op.getATransposed();
   LinearLayout inverse = ring.getLayout().pseudoinvert();
   const LinearLayout &layout = layoutOf(op.getC().getType());
   // The four warps of a group share their rows; what tells groups apart moves the operand.
@@ -36,7 +36,7 @@ Value GroupMatmuls::groupDescriptor(DotSharedOp op, bool isB) {
   int64_t bytes = ring.getTileBytes();
   for (int bit = 0; bit < layout.inputBits(Dim::Warp); ++bit) {
     int64_t along = bit < 2 ? 0 : layout.basis(Dim::Warp, bit, isB ? Dim::Dim1 : Dim::Dim0);
-    bool isRow = isB == turned;
+    bool isRow = isB == transposed;
     warps.bases.push_back({byteAt(ring, inverse, isRow ? along : 0, isRow ? 0 : along)});
   }
   Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(),
@@ -55,14 +55,14 @@ void GroupMatmuls::lower(DotSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getC().getType());
   const LinearLayout &layout = layoutOf(tile);
   LinearLayout aInverse = a.getLayout().pseudoinvert(), bInverse = bb.getLayout().pseudoinvert();
-  bool aTurned = op.getATurned(), bTurned = op.getBTurned();
+  bool aTransposed = op.getATransposed(), bTransposed = op.getBTransposed();
   Value aStart = groupDescriptor(op, false), bStart = groupDescriptor(op, true);
   // The lowest register bits count the columns of an instruction, and rows 8 below.
   int inside = 0;
   while (inside < layout.inputBits(Dim::Register) && layout.basis(Dim::Register, inside, Dim::Dim0) < 64 &&
          1 << inside < 128)
     ++inside;
-  int64_t count = int64_t(1) << inside, depth = a.getShape()[aTurned ? 0 : 1];
+  int64_t count = int64_t(1) << inside, depth = a.getShape()[aTransposed ? 0 : 1];
   int64_t bits = a.getElementType().getIntOrFloatBitWidth();
   auto moved = [&](Value start, int64_t bytes) -> Value {
     return bytes ? Value(arith::AddIOp::create(b, start, i64(bytes / 16))) : start;
@@ -72,10 +72,10 @@ void GroupMatmuls::lower(DotSharedOp op) {
   for (int64_t first = 0; first < layout.inputSize(Dim::Register); first += count) {
     int64_t row = registerPart(layout, first, Dim::Dim0), column = registerPart(layout, first, Dim::Dim1);
     for (int64_t k = 0; k < depth; k += bytesOfGroupDepth * 8 / bits) {
-      int64_t aByte = aTurned ? byteAt(a, aInverse, k, row) : byteAt(a, aInverse, row, k);
-      int64_t bByte = bTurned ? byteAt(bb, bInverse, column, k) : byteAt(bb, bInverse, k, column);
-      GroupOperand left{moved(aStart, aByte), a.getElementType(), operandLayout(a)->columnMajor == aTurned};
-      GroupOperand right{moved(bStart, bByte), bb.getElementType(), operandLayout(bb)->columnMajor != bTurned};
+      int64_t aByte = aTransposed ? byteAt(a, aInverse, k, row) : byteAt(a, aInverse, row, k);
+      int64_t bByte = bTransposed ? byteAt(bb, bInverse, column, k) : byteAt(bb, bInverse, k, column);
+      GroupOperand left{moved(aStart, aByte), a.getElementType(), operandLayout(a)->columnMajor == aTransposed};
+      GroupOperand right{moved(bStart, bByte), bb.getElementType(), operandLayout(bb)->columnMajor != bTransposed};
       ValueRange accumulators = ValueRange(results).slice(size_t(first), size_t(count));
       SmallVector<Value> next = target.multiplyGroup(b, left, right, accumulators);
       llvm::copy(next, results.begin() + first);

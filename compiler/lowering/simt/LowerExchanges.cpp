@@ -238,7 +238,7 @@ LogicalResult ExchangeLowering::run() {
     bool isDivergent = uniformity.isDivergent(op->getBlock()),
          needsAll = isa<TileHistogramOp, TileGatherOp, triton::PrintOp>(op);
     if (isDivergent && needsAll)
-      return op->emitOpError("is not lowered for GPU targets: it stands in a branch that not all threads take");
+      return op->emitOpError("cannot be compiled: it stands in a branch that not all threads take");
     if (!isDivergent && failed(lower(op)))
       return failure();
   }

@@ -87,9 +87,8 @@ void ThreadCode::finish(ConversionPatternRewriter &rewriter) {
 void ThreadCode::refuse(const llvm::Twine &why) {
   if (std::exchange(state.failed, true))
     return;
-  auto error = op->emitOpError() << "is not lowered for GPU targets";
-  if (std::string text = why.str(); !text.empty())
-    error << ": " << text;
+  std::string text = why.str();
+  op->emitOpError() << "cannot be compiled" << (text.empty() ? " for GPUs" : ": " + text);
 }
 
 bool ThreadCode::refuseIfDivergent() {

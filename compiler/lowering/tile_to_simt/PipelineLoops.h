@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loads that feed matrix products in a loop become asynchronous copies to shared memory, made some iterations ahead.
+// Software pipelining of loops over matmuls: what an iteration multiplies is loaded while earlier ones compute.
 //
-// A ring of `stages` tiles holds what is on its way. Before the loop the copies of the first stages - 1 iterations
-// begin; iteration i waits for its own, meets the other threads once, begins those of iteration i + stages - 1, into
-// the stage that all threads finished reading before they met, and computes. Copies beyond the last iteration are
-// masked. When the loop's product is summed by groups of warps and by nothing else, the product of an iteration goes on
-// until the next one's has begun, so that the matrix units always have one waiting: threads then meet a second time,
-// and copies begin behind that. Only innermost loops that write no memory are changed, and only loads whose addresses
-// and masks are arithmetic on the loop's counter and carried scalars, with other = 0 or none, and of whose tile a
-// thread has 4 neighbouring bytes or more.
+// Considered are innermost loops that write no memory, and in them loads of tiles that a matmul reads, whose addresses
+// and masks are arithmetic on the loop's counter and on carried scalars. How they are prefetched depends on the chip.
+//
+// NVIDIA (PipelineByThreads.cpp): a ring of `stages` tiles in shared memory holds what is in flight. Before the loop
+// the copies of the first stages - 1 iterations begin; iteration i waits for its own, takes a barrier, begins the
+// copies of iteration i + stages - 1, into the tile that all threads finished reading before the barrier, and computes.
+// Copies beyond the last iteration are masked. When the loop's matmul is one of warp groups whose sum nothing else
+// reads, the matmul of an iteration goes on until the next one's has begun, so that the matrix units always have one
+// waiting: threads then take a second barrier, and copies begin behind it.
+//
+// AMD (PipelineByWarps.cpp): the same with copies of whole waves straight to LDS, where these are wide enough; any
+// other tile is loaded to registers an iteration ahead. The last iteration stands behind the loop, and loads nothing.
+//
+// Of each load that a matmul reads, a remark says how it is prefetched or why it is not.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 
@@ -19,7 +25,7 @@ class GpuTarget;
 struct PipelineTarget {
   const GpuTarget &target;
   int warps;  ///< of a block
-  int stages; ///< tiles of a ring, where a loop does not say `tt.num_stages`
+  int stages; ///< tiles in flight, where a loop does not say `tt.num_stages`; 0: what suits the chip
 };
 
 /// Works on the one public tt.func of `module`. A loop with fewer than 2 stages stays as it is. Stages that shared

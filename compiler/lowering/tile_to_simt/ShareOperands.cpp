@@ -15,7 +15,7 @@ using namespace heddle::triton;
 namespace {
 struct Operand {
   Value ring, stage;
-  bool turned;
+  bool transposed;
   bool copied; ///< made here, not by a pipelined loop
 };
 } // namespace
@@ -32,8 +32,8 @@ OperandTile simt::operandTile(MatrixDotOp dot, int operand) {
   auto trans = tile.getDefiningOp<TransOp>();
   if (!trans)
     return {tile, false, axisK};
-  bool turned = trans.getOrder() == ArrayRef<int32_t>{1, 0};
-  return {trans.getSrc(), turned, turned ? 1 - axisK : axisK};
+  bool transposed = trans.getOrder() == ArrayRef<int32_t>{1, 0};
+  return {trans.getSrc(), transposed, transposed ? 1 - axisK : axisK};
 }
 
 static bool mayLieAcross(Type element) {
@@ -46,15 +46,15 @@ bool simt::groupsReadRing(SharedType ring, int axisK) {
 }
 
 static Operand shareOperand(ImplicitLocOpBuilder &b, MatrixDotOp dot, int number) {
-  auto [operand, turned, axisK] = operandTile(dot, number);
+  auto [operand, transposed, axisK] = operandTile(dot, number);
   if (auto load = operand.getDefiningOp<LoadSharedOp>(); load && groupsReadRing(load.getRing().getType(), axisK))
-    return {load.getRing(), load.getStage(), turned, false};
+    return {load.getRing(), load.getStage(), transposed, false};
   auto tile = cast<RankedTensorType>(operand.getType());
   layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
   layout::Order order = mayLieAcross(tile.getElementType()) ? memoryOrder(operand) : layout::Order{axisK, 1 - axisK};
   layout::LinearLayout layout = layout::matrixShared(shape, int(tile.getElementTypeBitWidth()), order);
   Value ring = AllocOp::create(b, SharedType::get(b.getContext(), 1, tile.getShape(), tile.getElementType(), layout));
-  return {ring, arith::ConstantIntOp::create(b, 0, 32), turned, true};
+  return {ring, arith::ConstantIntOp::create(b, 0, 32), transposed, true};
 }
 
 // Behind the barrier that begins an iteration of a pipelined loop, if everything is there by then.
@@ -91,7 +91,7 @@ static void share(MatrixDotOp dot) {
   for (auto [operand, value] : {std::pair(a, dot.getA()), std::pair(bb, dot.getB())}) {
     if (!operand.copied)
       continue;
-    Value tile = operand.turned ? value.getDefiningOp<TransOp>().getSrc() : value;
+    Value tile = operand.transposed ? value.getDefiningOp<TransOp>().getSrc() : value;
     StoreSharedOp::create(b, tile, operand.ring, operand.stage);
   }
   Operation *early = nullptr;
@@ -101,8 +101,8 @@ static void share(MatrixDotOp dot) {
     early = earlyPlace(dot);
   if (early)
     b.setInsertionPointAfter(early);
-  Value started =
-      DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.turned, bb.turned);
+  Value started = DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.transposed,
+                                      bb.transposed);
   b.setInsertionPoint(dot);
   Value done = DotWaitOp::create(b, dot.getType(), started, dot.getPending());
   dot.getD().replaceAllUsesWith(done);

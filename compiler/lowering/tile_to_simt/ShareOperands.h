@@ -11,7 +11,7 @@ namespace heddle::simt {
 /// The tile that an operand (0: A, 1: B) of a product is, or whose transpose it is.
 struct OperandTile {
   mlir::Value tile;
-  bool turned;
+  bool transposed;
   int axisK; ///< of the tile, which the product sums over
 };
 OperandTile operandTile(MatrixDotOp dot, int operand);

@@ -6,8 +6,8 @@
 tt.func @product(%c: tensor<64x16xf32, #sums>, %s: i32) {
   %a = simt.alloc : !simt.shared<2 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>
   %b = simt.alloc : !simt.shared<2 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>
-  // CHECK: %[[D:.*]] = simt.dot_shared %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] turned, %{{.*}} : !simt.shared<2 * 64x16xf16,
-  %d = simt.dot_shared %a[%s], %b[%s] turned, %c : !simt.shared<2 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<2 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
+  // CHECK: %[[D:.*]] = simt.dot_shared %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] transposed, %{{.*}} : !simt.shared<2 * 64x16xf16,
+  %d = simt.dot_shared %a[%s], %b[%s] transposed, %c : !simt.shared<2 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<2 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
   // CHECK-NEXT: simt.dot_wait %[[D]] : tensor<64x16xf32
   %0 = simt.dot_wait %d : tensor<64x16xf32, #sums>
   tt.return

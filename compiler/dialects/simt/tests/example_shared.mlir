@@ -1,7 +1,7 @@
 // RUN: heddle-opt %s | heddle-opt | FileCheck %s
 // A ring of two tiles in shared memory: copied to while threads go on, waited for, met over, read.
 #rows = #simt.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], shape = [8, 8]>
-#turned = #simt.linear<register = [[1, 0]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [], shape = [8, 8]>
+#transposed = #simt.linear<register = [[1, 0]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [], shape = [8, 8]>
 
 // CHECK-LABEL: tt.func @copies
 tt.func @copies(%p: tensor<8x8x!tt.ptr<f16>, #rows>, %m: tensor<8x8xi1, #rows>, %t: tensor<8x8xf16, #rows>, %s: i32) {
@@ -22,7 +22,7 @@ tt.func @copies(%p: tensor<8x8x!tt.ptr<f16>, #rows>, %m: tensor<8x8xi1, #rows>, 
   // CHECK-NEXT: simt.barrier
   simt.barrier
   // CHECK-NEXT: simt.load_shared
-  %0 = simt.load_shared %ring[%s] : !simt.shared<2 * 8x8xf16, offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]> -> tensor<8x8xf16, #turned>
+  %0 = simt.load_shared %ring[%s] : !simt.shared<2 * 8x8xf16, offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]> -> tensor<8x8xf16, #transposed>
   tt.return
 }
 

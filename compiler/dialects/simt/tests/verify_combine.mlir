@@ -40,7 +40,7 @@ tt.func @s50_scan(%x: tensor<8xf32, #mixed>) {
 #square = #simt.linear<register = [[0, 1]], lane = [[0, 2], [1, 0]], warp = [[2, 0]], shape = [4, 4]>
 #other = #simt.linear<register = [], lane = [[1], [2]], warp = [[0]], shape = [4]>
 tt.func @s62(%x: tensor<4x4xf32, #square>) {
-  // expected-error @+1 {{along axis 1: its layout is another}}
+  // expected-error @+1 {{along axis 1: a tile of each, without the axis, is left, in the layout #simt.linear<register = [], lane = [[0], [1]], warp = [[2]], shape = [4]>}}
   %sum = simt.reduce %x along 1 : tensor<4x4xf32, #square> -> tensor<4xf32, #other> {
   ^bb0(%a: f32, %b: f32):
     simt.yield %a : f32
@@ -52,7 +52,7 @@ tt.func @s62(%x: tensor<4x4xf32, #square>) {
 
 #line = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
 tt.func @s62_scalar(%x: tensor<8xf32, #line>) {
-  // expected-error @+1 {{'simt.reduce' op leaves 'i32' of 'tensor<8xf32, #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>>' along axis 0: it is a scalar of each element type}}
+  // expected-error @+1 {{'simt.reduce' op leaves 'i32' of 'tensor<8xf32, #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>>' along axis 0: a scalar of each tile's element type is left}}
   %sum = simt.reduce %x along 0 : tensor<8xf32, #line> -> i32 {
   ^bb0(%a: f32, %b: f32):
     simt.yield %a : f32

@@ -16,7 +16,7 @@
 // BRANCH: branch.mlir:6:7: error: 'simt.cond_barrier' op stands in a branch that not all threads take
 // VOTE: vote.mlir:4:5: error: 'simt.atomic_wait' op exchanges values at barriers of the block, in a function in which conditional barriers keep warps apart
 // VOTE: note: the conditional barrier
-// NVIDIA: nvidia.mlir:6:5: error: 'simt.cond_barrier' is not lowered for GPU targets: this chip has no barrier for some warps of a block
+// NVIDIA: nvidia.mlir:6:5: error: 'simt.cond_barrier' cannot be compiled: this chip has no barrier for some warps of a block
 //--- good.mlir
 #l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [0], [0]], shape = [128]>
 !tile = !simt.shared<1 * 128xf32, offset = [[1], [2], [4], [8], [16], [32], [64]]>

@@ -73,7 +73,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 
 //--- early.mlir
 // CHECK: error: 'simt.load_shared' reads bytes of shared memory that 'simt.async_buffer_copy' writes before: `simt.async_wait` and a barrier are missing between them
-// NARROW: error: 'simt.async_buffer_copy' is not lowered for GPU targets: {{.*}}rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
+// NARROW: error: 'simt.async_buffer_copy' cannot be compiled: {{.*}}rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
 #l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
 !tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
@@ -89,7 +89,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 }
 
 //--- lanes.mlir
-// CHECK: error: 'simt.async_copy' is not lowered for GPU targets: {{.*}}rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
+// CHECK: error: 'simt.async_copy' cannot be compiled: {{.*}}rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
 #l = #simt.linear<register = [[1]], lane = [[2], [4], [8], [16], [32], [64]], warp = [[128], [256]], shape = [512]>
 !tile = !simt.shared<1 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
 module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
@@ -146,7 +146,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 }
 
 //--- pairs.mlir
-// CHECK: error: 'simt.async_buffer_copy' is not lowered for GPU targets: by 16 bytes for each lane, rule C1: a lane has 8 contiguous bytes of global memory, 8 of them contiguous in shared memory; by 4 bytes for each lane, rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
+// CHECK: error: 'simt.async_buffer_copy' cannot be compiled: by 16 bytes for each lane, rule C1: a lane has 8 contiguous bytes of global memory, 8 of them contiguous in shared memory; by 4 bytes for each lane, rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
 #l = #simt.linear<register = [[1], [256], [512]], lane = [[2], [4], [8], [16], [32], [64]], warp = [[128], [0]], shape = [1024]>
 !tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
@@ -159,7 +159,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 }
 
 //--- padded.mlir
-// CHECK: error: 'simt.async_buffer_copy' is not lowered for GPU targets: {{.*}}rule C2: a warp writes 256 contiguous elements, and there is padding after each 128
+// CHECK: error: 'simt.async_buffer_copy' cannot be compiled: {{.*}}rule C2: a warp writes 256 contiguous elements, and there is padding after each 128
 #l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
 !tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]], pad = [128:4]>
 module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
@@ -173,7 +173,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 
 //--- part.mlir
 // Memory is swizzled by bits above those of the part: it begins at offset 264.
-// CHECK: error: 'simt.async_buffer_copy' is not lowered for GPU targets: rule C4: it copies to a part of a memory object that does not begin at a multiple of 256 elements, which a warp writes
+// CHECK: error: 'simt.async_buffer_copy' cannot be compiled: rule C4: it copies to a part of a memory object that does not begin at a multiple of 256 elements, which a warp writes
 #l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[0], [0]], shape = [256]>
 !tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [264], [512]]>
 !part = !simt.shared<1 * 256xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [264], [512]], of = [1024]>

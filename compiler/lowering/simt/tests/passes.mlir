@@ -17,12 +17,12 @@
 // HOST: error: pass `heddle-insert-barriers` is for GPUs, not for `host`
 // TTGIR: error: pass `heddle-ttg-to-simt` is for TTGIR: the module has no `ttg.target`
 #rows = #simt.linear<register = [[1]], lane = [[2], [4], [8], [16], [32], [64]], warp = [[128], [256]], shape = [512]>
-#turned = #simt.linear<register = [[256]], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128]], shape = [512]>
+#transposed = #simt.linear<register = [[256]], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128]], shape = [512]>
 !row = !simt.shared<1 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
 module attributes {simt.target = "gfx942", simt.warps = 4 : i64} {
   tt.func public @through_shared(%p: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
     %o = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32, #rows>
-    %w = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32, #turned>
+    %w = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32, #transposed>
     %x = simt.buffer_load %p[%o] by 2 : !tt.ptr<f32>, tensor<512xi32, #rows> -> tensor<512xf32, #rows>
     %row = simt.alloc : !row
     simt.store_shared %x, %row : tensor<512xf32, #rows>, !row
@@ -30,8 +30,8 @@ module attributes {simt.target = "gfx942", simt.warps = 4 : i64} {
     // BARRIERS: simt.store_shared
     // BARRIERS-NEXT: simt.barrier
     // BARRIERS-NEXT: simt.load_shared
-    %y = simt.load_shared %row : !row -> tensor<512xf32, #turned>
-    simt.buffer_store %y, %out[%w] by 1 : tensor<512xf32, #turned>, !tt.ptr<f32>, tensor<512xi32, #turned>
+    %y = simt.load_shared %row : !row -> tensor<512xf32, #transposed>
+    simt.buffer_store %y, %out[%w] by 1 : tensor<512xf32, #transposed>, !tt.ptr<f32>, tensor<512xi32, #transposed>
     tt.return
   }
 }

@@ -2,8 +2,8 @@
 // RUN: %fails1 heddle-opt %s --heddle-simt-to-threads 2>&1 | FileCheck %s
 // RUN: sed 's/"gfx942"/"sm_90"/' %s > %t.mlir && %fails1 heddle-opt %t.mlir --heddle-simt-to-threads 2>&1 | FileCheck --check-prefix=NVIDIA %s
 // RUN: sed 's/"gfx942"/"gfx950"/' %s | heddle-opt --heddle-simt-to-threads | FileCheck --check-prefix=HAS %s
-// CHECK: error: 'simt.dot_scaled' op is not lowered for GPU targets: gfx942 has no matrix instruction with scales: multiply the elements by their scales before a plain matmul
-// NVIDIA: error: 'simt.dot_scaled' op is not lowered for GPU targets: the chip has no matrix instruction with scales: multiply
+// CHECK: error: 'simt.dot_scaled' op cannot be compiled: gfx942 has no matrix instruction with scales: multiply the elements by their scales before a plain matmul
+// NVIDIA: error: 'simt.dot_scaled' op cannot be compiled: the chip has no matrix instruction with scales: multiply
 
 // Without scales they are 1, four bytes of 127.
 // HAS: %[[ONE:.*]] = arith.constant 2139062143 : i32
