@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The body of `./dev demo`: two Triton kernels, as the Triton IR that Triton 3.6 printed for an AMD GPU, compiled to host code, run on
-# random inputs, and compared with a plain reference; then an HLO module with collectives on four devices, every rank compared.
+# random inputs, and compared with a plain reference; then an HLO module with collectives on four devices, every rank compared; then a Gluon kernel on
+# a simulated MI350X, compared and checked.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH=$PWD/build/bin:$PATH
@@ -47,3 +48,11 @@ printf '\n5. The same module on four simulated AMD MI300X, held against the same
 show heddle run examples/layer.hlo --devices 4 --device sim:gfx942 --arg partial=rand:10 --arg residual=rand:20 \
   --arg weight=1 --out 0=$out/sim.normal.npy --out 1=$out/sim.rows.npy
 show python3 examples/demo_check.py layer "${inputs[@]}" $out/sim.normal.{0,1,2,3}.npy $out/sim.rows.{0,1,2,3}.npy
+
+printf '\n6. A Gluon kernel on a simulated AMD MI350X: its tiles go straight to LDS one iteration ahead, and no wait is missing\n'
+gluon=examples/gemm_async_double.gfx950.ttgir
+show heddle run $gluon --device sim:gfx950 --grid 2,2 --arg "a=rand:f16[128,256]:1" --arg "b=rand:f16[256,256]:2" \
+  --arg "c=f16[128,256]" --arg M=128 --arg N=256 --arg K=256 --out a=$out/ga.npy --out b=$out/gb.npy --out c=$out/gc.npy
+show python3 examples/demo_check.py matmul $out/ga.npy $out/gb.npy $out/gc.npy
+show heddle check $gluon --grid 1 --arg "a=rand:f16[64,128]:1" --arg "b=rand:f16[128,128]:2" --arg "c=f16[64,128]" \
+  --arg M=64 --arg N=128 --arg K=128
