@@ -194,8 +194,12 @@ void Driver::reportFailure(const Phase &phase) {
   Message first = diagnostics.errors.front();
   for (size_t i = 1; i < diagnostics.errors.size(); ++i)
     first.notes.push_back(diagnostics.errors[i].text);
-  if (!phase.blamesInput)
+  const std::string &resumed = compilation.options.resumeAfter;
+  if (!phase.blamesInput && resumed.empty())
     failInternally(phase, first.text, first.notes);
+  if (!phase.blamesInput)
+    first.notes.push_back("phase `" + std::string(phase.name) + "` takes what `" + resumed +
+                          "` leaves; if the text is just that, unchanged, please report it as a fault of heddle");
   throw inputError(first.text, first.notes);
 }
 
