@@ -2,6 +2,8 @@
 #include "compiler/lowering/simt/CountWaits.h"
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -10,23 +12,30 @@ using namespace heddle::simt;
 namespace {
 
 /// For each number of groups the instructions issued since the group before that many was closed, on the path with the
-/// fewest.
+/// fewest; and what may be in flight on some path.
 struct InFlight {
   static constexpr size_t groups = 16;
   static constexpr int64_t most = 63; ///< that a wait can name
   std::array<int64_t, groups> since;
+  size_t committed = 0;                  ///< groups, on the path with the most
+  llvm::SetVector<Operation *> unwaited; ///< copies that no wait came after, on some path
 
   InFlight() { since.fill(most); } // nothing must be over
-  void copy(int64_t instructions) {
+  void copy(Operation *op, int64_t instructions) {
     for (int64_t &count : since)
       count = std::min(most, count + instructions);
+    unwaited.insert(op);
   }
   void commit() {
     std::copy_backward(since.begin(), since.end() - 1, since.end());
     since[0] = 0;
+    committed = std::min(committed + 1, groups);
   }
   bool join(const InFlight &other) {
-    bool changed = false;
+    bool changed = committed < other.committed;
+    committed = std::max(committed, other.committed);
+    for (Operation *op : other.unwaited)
+      changed |= unwaited.insert(op);
     for (size_t i = 0; i < groups; ++i) {
       changed |= other.since[i] < since[i];
       since[i] = std::min(since[i], other.since[i]);
@@ -54,9 +63,20 @@ public:
           changed |= entering[next].join(state);
       }
     }
+    warn();
   }
 
 private:
+  void warn() {
+    for (auto [wait, committed] : waits)
+      if (committed < InFlight::groups && wait.getPending() >= committed)
+        wait.emitWarning() << "'" << wait->getName().getStringRef() << "' waits for nothing: " << wait.getPending()
+                           << " groups may stay in flight, and "
+                           << (committed ? "at most " + std::to_string(committed) : "none") << " were committed before";
+    for (Operation *copy : unwaited)
+      copy->emitWarning() << "'" << copy->getName().getStringRef() << "' is never waited for before the kernel ends";
+  }
+
   void visit(Block &each, InFlight &state) {
     for (Operation &op : each)
       visit(&op, state);
@@ -64,15 +84,19 @@ private:
 
   void visit(Operation *op, InFlight &state) {
     if (isa<AsyncCopyOp, AsyncBufferCopyOp>(op))
-      return state.copy(instructionsOfCopy(op, block));
+      return state.copy(op, instructionsOfCopy(op, block));
     if (isa<AsyncCommitOp>(op))
       return state.commit();
     if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
       int64_t count = state.since[std::min<size_t>(wait.getPending(), InFlight::groups - 1)];
       if (open.contains(wait) && int64_t(wait.getInstructions().value_or(InFlight::most)) >= count)
         wait.setInstructions(uint64_t(count));
+      waits[wait] = std::max(waits[wait], state.committed);
+      state.unwaited.clear();
       return;
     }
+    if (isa<triton::ReturnOp>(op))
+      unwaited.insert_range(state.unwaited);
     if (isa<scf::IfOp>(op)) {
       InFlight before = state, after = before;
       bool isFirst = true;
@@ -104,7 +128,9 @@ private:
   }
 
   BlockShape block;
-  llvm::DenseSet<Operation *> open; ///< waits that name no instructions themselves
+  llvm::DenseSet<Operation *> open;           ///< waits that name no instructions themselves
+  llvm::MapVector<AsyncWaitOp, size_t> waits; ///< with the groups that were committed before, on any path
+  llvm::SetVector<Operation *> unwaited;      ///< copies at the kernel's end
 };
 
 } // namespace

@@ -16,6 +16,7 @@
 // RUN: %fails2 heddle compile %t/pairs.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/pairs.mlir
 // RUN: %fails2 heddle compile %t/padded.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/padded.mlir
 // RUN: %fails2 heddle compile %t/part.mlir --target gfx950 --from place-shared-memory 2>&1 | FileCheck %t/part.mlir
+// RUN: heddle-opt %t/idle.mlir --heddle-count-waits 2>&1 >/dev/null | FileCheck %t/idle.mlir
 
 //--- ring.mlir
 // Two groups ahead: at the wait those of two groups, of 2 instructions each, may be in flight.
@@ -243,6 +244,36 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
       %x = simt.load_shared %ring[%b] : !ring -> tensor<1024xf32, #l>
       simt.buffer_store %x, %out[%o] by 4 : tensor<1024xf32, #l>, !tt.ptr<f32>, tensor<1024xi32, #l>
     }
+    tt.return
+  }
+}
+
+//--- idle.mlir
+// Waits that wait for nothing, and copies that nothing waits for. In a loop there are more groups than stand in the text.
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [], shape = [256]>
+!memory = !simt.shared<1 * 256xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128]]>
+// CHECK: idle.mlir:{{[0-9:]+}} warning: 'simt.async_wait' waits for nothing: 0 groups may stay in flight, and none were committed before
+// CHECK: idle.mlir:{{[0-9:]+}} warning: 'simt.async_wait' waits for nothing: 2 groups may stay in flight, and at most 1 were committed before
+// CHECK: idle.mlir:{{[0-9:]+}} warning: 'simt.async_buffer_copy' is never waited for before the kernel ends
+// CHECK-NOT: warning
+module attributes {simt.target = "gfx950", simt.warps = 1 : i64} {
+  tt.func public @idle(%p: !tt.ptr<f32>, %n: i32) {
+    %o = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32, #l>
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %memory = simt.alloc at 0 : !memory
+    simt.async_wait 0
+    simt.async_buffer_copy %p[%o] to %memory by 4 : !tt.ptr<f32>, tensor<256xi32, #l>, !memory
+    simt.async_commit
+    simt.async_wait 2
+    simt.async_wait 0
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      simt.async_buffer_copy %p[%o] to %memory by 4 : !tt.ptr<f32>, tensor<256xi32, #l>, !memory
+      simt.async_commit
+      simt.async_wait 2
+    }
+    simt.async_buffer_copy %p[%o] to %memory by 4 : !tt.ptr<f32>, tensor<256xi32, #l>, !memory
+    simt.async_commit
     tt.return
   }
 }
