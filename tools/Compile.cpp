@@ -29,8 +29,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
                        gfx950: AMD MI300X, MI350X
   --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
   --warps N            GPUs: warps of a block, a power of two up to 32 (AMD: 16); default 4; TTGIR: its own
-  --stages N           GPUs: tiles in flight in a loop over matmuls, of what it loads for them; 1: no prefetch; default
-                       sm_90: 3, AMD: 2; a loop's own tt.num_stages goes before it; `--remarks` tells what was done
+  --stages N           GPUs: stages of loops over matmuls: what they multiply is loaded N - 1 iterations ahead; 1: no
+                       prefetch; default 3, AMD 2; a loop's tt.num_stages goes before it; --remarks tells what was done
   --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,
                        which on AMD is always exact
   --no-warp-groups     sm_90: no warp-group MMA (wgmma); matmuls by single warps only (mma.sync)

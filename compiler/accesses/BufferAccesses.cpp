@@ -272,37 +272,55 @@ static bool waitsForLds(const IntrinsicInst &wait) {
          (cast<ConstantInt>(wait.getArgOperand(0))->getZExtValue() & lgkmcnt) == 0;
 }
 
-/// Whether nothing of LDS is in flight before `copy`, going by what stands before it in its block: a copy by a pointer,
-/// or a wait.
+/// Lanes exchange values through LDS hardware by calls that access no memory for LLVM, which may place them anywhere in
+/// their block. Assembly and other calls may do anything.
+static bool mayUseLdsAnywhere(const Instruction &instruction) {
+  auto *call = dyn_cast<CallBase>(&instruction);
+  if (!call)
+    return false;
+  Intrinsic::ID id = call->getIntrinsicID();
+  return id == Intrinsic::not_intrinsic || id == Intrinsic::amdgcn_ds_bpermute || id == Intrinsic::amdgcn_ds_permute ||
+         id == Intrinsic::amdgcn_ds_swizzle;
+}
+
+static bool accessesLds(const Instruction &instruction) {
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    return load->getPointerAddressSpace() != globalSpace;
+  if (auto *call = dyn_cast<IntrinsicInst>(&instruction)) {
+    Intrinsic::ID id = call->getIntrinsicID();
+    return call->mayReadOrWriteMemory() && id != Intrinsic::amdgcn_s_barrier && id != Intrinsic::amdgcn_sched_barrier &&
+           id != Intrinsic::amdgcn_raw_ptr_buffer_load_lds;
+  }
+  return instruction.mayReadOrWriteMemory() && !isa<FenceInst>(instruction);
+}
+
+/// Whether no LDS operation is in flight before `copy`, as far as its block tells: nothing but accesses of global
+/// memory comes between it and a wait, or another copy, which waited.
 static bool hasWaited(const Instruction &copy) {
+  if (any_of(*copy.getParent(), mayUseLdsAnywhere))
+    return false;
   for (const Instruction *at = copy.getPrevNode(); at; at = at->getPrevNode()) {
     auto *call = dyn_cast<IntrinsicInst>(at);
     if (call && (call->getIntrinsicID() == Intrinsic::amdgcn_global_load_lds || waitsForLds(*call)))
       return true;
-    bool isOfLds = call ? call->mayReadOrWriteMemory() && call->getIntrinsicID() != Intrinsic::amdgcn_s_barrier &&
-                              call->getIntrinsicID() != Intrinsic::amdgcn_sched_barrier &&
-                              call->getIntrinsicID() != Intrinsic::amdgcn_raw_ptr_buffer_load_lds
-                        : at->mayReadOrWriteMemory() && !isa<FenceInst>(at);
-    if (auto *load = dyn_cast<LoadInst>(at))
-      isOfLds = load->getPointerAddressSpace() != globalSpace;
-    if (isOfLds)
+    if (accessesLds(*at))
       return false;
   }
   return false;
 }
 
 // LLVM 22 believes that lgkmcnt counts this instruction, which it does not, and waits for one LDS operation too few
-// where one before it is read after it (mended by llvm/llvm-project#179305; tests/cli/amd.test says when). So none is
-// in flight when it is issued, and none moves between that wait and the instruction.
+// where one before it is read after it (fixed by llvm/llvm-project#179305; tests/cli/amd.test says when). So none is
+// in flight when it is issued, and neither such an operation nor the instruction moves over the other.
 static void copyByPointer(IRBuilder<> &b, const CallInst &call, Value *pointer) {
-  constexpr uint32_t allButLds = 0x7FF & ~0x380, lgkmcnt0 = 0xC07F;
-  auto keepOrder = [&] { b.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {b.getInt32(allButLds)}); };
-  keepOrder();
+  constexpr uint32_t lds = 0x380, vectorMemory = 0x70, all = 0x7FF, lgkmcnt0 = 0xC07F;
+  auto letPass = [&](uint32_t kinds) { b.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {b.getInt32(kinds)}); };
+  letPass(all & ~lds);
   if (!hasWaited(call))
     b.CreateIntrinsic(Intrinsic::amdgcn_s_waitcnt, {}, {b.getInt32(lgkmcnt0)});
   b.CreateIntrinsic(Intrinsic::amdgcn_global_load_lds, {},
                     {pointer, call.getArgOperand(1), call.getArgOperand(2), b.getInt32(0), call.getArgOperand(4)});
-  keepOrder();
+  letPass(all & ~(lds | vectorMemory));
 }
 
 void AccessWriter::writeCopy(GlobalAccess &copy) {
@@ -344,16 +362,19 @@ bool AccessWriter::run() {
   return !accesses.empty() || !copies.empty() || !intoLds.empty();
 }
 
-PreservedAnalyses BufferAccessesPass::run(Function &function, FunctionAnalysisManager &analyses) {
-  if (function.isDeclaration() || !AccessWriter(function, analyses).run())
-    return PreservedAnalyses::all();
-  return PreservedAnalyses::none();
+PreservedAnalyses BufferAccessesPass::run(Module &module, ModuleAnalysisManager &analyses) {
+  auto &ofFunctions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+  bool isChanged = false;
+  for (Function &function : make_early_inc_range(module))
+    if (!function.isDeclaration())
+      isChanged |= AccessWriter(function, ofFunctions).run();
+  return isChanged ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
 /// Of equal buffers and offsets one is kept, outside of loops where it can be.
 constexpr static const char *tidy = "function(simplifycfg,early-cse<memssa>,loop-mssa(licm),early-cse<memssa>,adce)";
 
 void heddle::addBufferAccesses(PassBuilder &builder, ModulePassManager &manager) {
-  manager.addPass(createModuleToFunctionPassAdaptor(BufferAccessesPass()));
+  manager.addPass(BufferAccessesPass());
   cantFail(builder.parsePassPipeline(manager, tidy));
 }

@@ -16,7 +16,7 @@ namespace heddle {
 /// Where there is no proof, the access has its whole address and stands in a branch. Atomic and volatile accesses stay.
 class BufferAccessesPass : public llvm::PassInfoMixin<BufferAccessesPass> {
 public:
-  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+  llvm::PreservedAnalyses run(llvm::Module &module, llvm::ModuleAnalysisManager &analyses);
 };
 
 /// Adds it, and what makes one of the buffers and offsets that it writes for each access.

@@ -34,8 +34,8 @@ std::optional<MatrixLoad> findMatrixLoad(const LinearLayout &offsets, int elemen
 /// them gets a column.
 struct TransposedRead {
   int registerBits; ///< that one instruction fills, the lowest
-  /// (register, lane, warp) -> offset: what a lane reads for the others. The registers are those of the result; only
-  /// numbers without the lowest bits mean something.
+  /// (register, lane, warp) -> offset: what a lane reads for the lanes of its group of 16. The registers are those of
+  /// the result; only those whose lowest bits are 0 are used.
   LinearLayout addresses;
 };
 

@@ -17,7 +17,7 @@ struct CompileOptions {
   bool warpsChosen = false;         ///< by the caller: TTGIR of another number is then an error
   int warps = 4;                    ///< GPUs: warps of a block, a power of two from 1 to 32
   bool exactMath = false;           ///< GPUs: f32 division, exp and sqrt as on the host, not by approximations
-  int stages = 0;                   ///< GPUs: tiles in flight in loops over matmuls; 0: what suits the chip; 1: none
+  int stages = 0;                   ///< GPUs, of loops over matmuls: 0: the chip's default; 1: no prefetch
   bool warpGroups = true;           ///< GPUs: products by groups of four warps where the chip can (wgmma)
   bool checkAccesses = false;       ///< host: ask the driver before each memory access
   std::string kernel;               ///< which public function; needed only when there are several

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/pipeline/Diagnostics.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/IR/Block.h"
@@ -85,7 +86,8 @@ void DiagnosticCollection::collect(Diagnostic &diagnostic) {
   std::string place = formatLocation(diagnostic.getLocation());
   if (place.empty())
     place = name;
-  message.text = place.empty() ? said : place + ": " + said;
+  std::string shown = triton::amdg::nameScheduleBarriers(said);
+  message.text = place.empty() ? shown : place + ": " + shown;
   noteCallers(diagnostic.getLocation(), message.notes);
   bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
   if (isError) {
@@ -98,7 +100,7 @@ void DiagnosticCollection::collect(Diagnostic &diagnostic) {
     text = text.substr(0, text.find(" ; for more info")); // MLIR's advice is for its own users
     message.notes.push_back((at.empty() || at == place ? "" : at + ": ") + withoutOpWord(text));
   }
-  // Code that was repeated (a loop whose loads run ahead) is warned of once.
+  // Code that was repeated (a prefetched loop) is spoken of once.
   bool isRemark = diagnostic.getSeverity() == DiagnosticSeverity::Remark;
   std::vector<Message> &messages = isError ? errors : isRemark ? remarks : warnings;
   if (isError || llvm::none_of(messages, [&](const Message &other) { return other.text == message.text; }))
@@ -115,7 +117,8 @@ void DiagnosticCollection::noteTextPosition(Location location, const std::string
     return;
   busy = true;
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, name), llvm::SMLoc());
+  std::string readable = triton::amdg::renameScheduleBarriers(text);
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(readable, name), llvm::SMLoc());
   AsmParserState positions;
   Block block;
   ParserConfig config(context, /*verifyAfterParse=*/false);

@@ -2,7 +2,10 @@
 #include "compiler/pipeline/PhasePasses.h"
 #include "chips/Chip.h"
 #include "compiler/dialects/simt/Simt.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/pipeline/Compilation.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Pass/Pass.h"
 #include "support/Error.h"
 #include <set>
@@ -21,7 +24,9 @@ public:
   StringRef getArgument() const override { return argument; }
   StringRef getDescription() const override { return phase.sentence; }
   StringRef getName() const override { return argument; }
-  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<simt::SimtDialect>(); }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<simt::SimtDialect, triton::amdg::AmdGpuDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect>();
+  }
   void runOnOperation() override;
 
 private:
@@ -29,7 +34,7 @@ private:
   std::string argument;
   Option<std::string> target{*this, "target", llvm::cl::desc("chip; by default the one that the module names")};
   Option<int> warps{*this, "warps", llvm::cl::desc("of a block; by default what the module says, or 4")};
-  Option<int> stages{*this, "stages", llvm::cl::desc("tiles in flight in loops over matmuls; 0: what suits the chip"),
+  Option<int> stages{*this, "stages", llvm::cl::desc("of loops over matmuls; 0: the chip's default"),
                      llvm::cl::init(0)};
   Option<bool> warpGroups{*this, "warp-groups", llvm::cl::desc("matmuls by warp groups"), llvm::cl::init(true)};
 };

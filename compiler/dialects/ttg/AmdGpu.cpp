@@ -27,10 +27,18 @@ Type amdg::maskTypeFor(Type tile) {
   return cast<RankedTensorType>(tile).clone(IntegerType::get(tile.getContext(), 1));
 }
 
+static constexpr llvm::StringLiteral tritonsName = "rocdl.sched.barrier", ourName = "amdg.schedule_fence";
+static_assert(tritonsName.size() == ourName.size(), "columns of messages are those of the text");
+
+std::string amdg::nameScheduleBarriers(StringRef message) {
+  std::string named = message.str();
+  for (size_t at = named.find(ourName); at != std::string::npos; at = named.find(ourName, at))
+    named.replace(at, ourName.size(), tritonsName.str());
+  return named;
+}
+
 // Words of code: a string ends at the next quote that no backslash precedes, a comment with its line.
 std::string amdg::renameScheduleBarriers(StringRef text) {
-  constexpr StringLiteral triton = "rocdl.sched.barrier ", ours = "amdg.schedule_fence ";
-  static_assert(triton.size() == ours.size(), "columns of messages are those of the text");
   std::string renamed = text.str();
   for (size_t at = text.find_first_of("\"/r"); at != StringRef::npos; at = text.find_first_of("\"/r", at)) {
     StringRef rest = text.substr(at);
@@ -41,9 +49,10 @@ std::string amdg::renameScheduleBarriers(StringRef text) {
       at += end + 1;
     } else if (rest.starts_with("//")) {
       at = text.find('\n', at);
-    } else if (rest.consume_front(triton) && !rest.empty() && llvm::isAlpha(rest.front())) {
-      renamed.replace(at, ours.size(), ours);
-      at += triton.size();
+    } else if (rest.consume_front(tritonsName) && rest.consume_front(" ") && !rest.empty() &&
+               llvm::isAlpha(rest.front())) {
+      renamed.replace(at, ourName.size(), ourName.str());
+      at += tritonsName.size();
     } else {
       ++at;
     }

@@ -143,7 +143,7 @@ def AMDG_AsyncWaitOp : AMDG_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
 }
 
 // Triton 3.9 prints `rocdl.sched.barrier` with words for its mask; LLVM 22's operation of that name takes a number.
-// The text is read with this name (triton::renameScheduleBarriers), which has as many letters.
+// The text is read with this name (triton::amdg::renameScheduleBarriers), of the same length so that columns stay.
 def AMDG_ScheduleFenceOp : AMDG_Op<"schedule_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "`rocdl.sched.barrier` of Triton 3.9: only the named kinds of instructions are moved over it; marks pipeline stages";
   let arguments = (ins StrAttr:$mask);

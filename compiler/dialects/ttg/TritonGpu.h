@@ -42,6 +42,8 @@ mlir::Type maskTypeFor(mlir::Type tile);
 /// The text with `amdg.schedule_fence` for each `rocdl.sched.barrier` whose mask is words, in code, not in strings or
 /// comments. Lines and columns stay.
 std::string renameScheduleBarriers(llvm::StringRef text);
+/// A message about such an operation, with the name that the text has.
+std::string nameScheduleBarriers(llvm::StringRef message);
 } // namespace heddle::triton::amdg
 
 #define GET_OP_CLASSES

@@ -59,7 +59,7 @@ ControlFlow::Values ControlFlow::inWords(ValueRange values, const Counts &counts
   return words;
 }
 
-/// A fence for LLVM's optimiser, which takes no instruction: what is done with the bits stays behind it.
+/// A fence for LLVM's optimiser, which takes no instruction: what is done with the bits stays after it.
 Value ControlFlow::keptWhole(Value word) {
   Value bits = LLVM::BitcastOp::create(b, b.getF32Type(), word);
   auto fence = LLVM::CallIntrinsicOp::create(b, bits.getType(), b.getStringAttr("llvm.arithmetic.fence"), bits);

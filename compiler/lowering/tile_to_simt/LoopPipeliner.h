@@ -33,7 +33,7 @@ protected:
   /// Of the rings, for one iteration.
   virtual int64_t stageBytes() const = 0;
   void decide(GlobalLoadOp load, const llvm::Twine &what) { decisions.emplace_back(load.getLoc(), what.str()); }
-  /// How many stages there are, and that more were wanted: `2 tiles in flight`.
+  /// How many stages there are, and that more were wanted: `2 stages`.
   std::string describeStages(int64_t wanted) const;
   /// What a tile takes in a ring.
   static int64_t tileBytes(mlir::Type tile);

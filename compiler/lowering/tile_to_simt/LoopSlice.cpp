@@ -34,7 +34,9 @@ bool LoopSlice::collect(Value value) {
     return !numbers.insert(number) || collect(loop.getYieldedValues()[number]);
   }
   Operation *op = value.getDefiningOp();
-  if (op->getBlock() != loop.getBody() || op->getNumRegions() || !isPure(op))
+  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+  bool isScalarOfTile = !isTile(value.getType()) && llvm::any_of(op->getOperandTypes(), isTile);
+  if (op->getBlock() != loop.getBody() || op->getNumRegions() || !isPure(op) || isScalarOfTile)
     return false;
   if (!ops.insert(op))
     return true;
@@ -55,6 +57,11 @@ void LoopSlice::clone(OpBuilder &b, IRMapping &map, llvm::function_ref<bool(Oper
   for (Operation &op : of.getBody()->without_terminator())
     if (ops.contains(&op) && isWanted(&op))
       b.clone(op, map);
+}
+
+void LoopSlice::cloneScalars(OpBuilder &b, IRMapping &map) const {
+  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+  clone(b, map, [&](Operation *op) { return llvm::none_of(op->getResultTypes(), isTile); });
 }
 
 SmallVector<Value> LoopSlice::next(const IRMapping &map) const {

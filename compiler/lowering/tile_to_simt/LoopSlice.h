@@ -26,6 +26,8 @@ public:
   void clone(
       mlir::OpBuilder &b, mlir::IRMapping &map,
       llvm::function_ref<bool(mlir::Operation *)> isWanted = [](mlir::Operation *) { return true; }) const;
+  /// Those that compute scalars, which take no tiles.
+  void cloneScalars(mlir::OpBuilder &b, mlir::IRMapping &map) const;
   /// The carried scalars of the iteration after that of `map`, for which the slice, or its scalars, are cloned.
   llvm::SmallVector<mlir::Value> next(const mlir::IRMapping &map) const;
 

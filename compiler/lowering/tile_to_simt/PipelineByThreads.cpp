@@ -45,7 +45,7 @@ private:
   void emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars, Value stage);
   void emitPrologue();
   void rebuildLoop();
-  MatrixDotOp findOpenProduct();
+  MatrixDotOp findOpenMatmul();
 
   MatrixDotOp open; ///< the matmul that may go on while the next iteration begins, if there is one
   SmallVector<Copy> copies;
@@ -65,7 +65,7 @@ bool ThreadCopies::take(GlobalLoadOp load, std::string &why) {
     return false;
   }
   if (elements * bits < 32) {
-    why = "threads read " + std::to_string(elements * bits / 8) + " neighbouring bytes of it; copies move 4, 8 or 16";
+    why = "threads read " + std::to_string(elements * bits / 8) + " contiguous bytes of it, and copies 4, 8 or 16";
     return false;
   }
   layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
@@ -76,7 +76,7 @@ bool ThreadCopies::take(GlobalLoadOp load, std::string &why) {
       int64_t offset = offsets.basis(in, bit, Dim::Offset);
       bool within = in == Dim::Register && int64_t(1) << bit < elements;
       if (within ? offset != int64_t(1) << bit : offset % elements != 0) {
-        why = "what a thread reads lies apart in shared memory";
+        why = "what a thread reads is not contiguous in shared memory";
         return false;
       }
     }
@@ -102,14 +102,14 @@ void ThreadCopies::rewrite(int64_t mostBytes) {
                                  : "prefetched by asynchronous copies, " + describeStages(wanted));
   if (stages < 2)
     return;
-  if ((open = findOpenProduct()))
+  if ((open = findOpenMatmul()))
     open.setPending(1);
   emitPrologue();
   rebuildLoop();
 }
 
 // None when anything else would have to wait for it.
-MatrixDotOp ThreadCopies::findOpenProduct() {
+MatrixDotOp ThreadCopies::findOpenMatmul() {
   auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
   if (dots.size() != 1 || !dots.front().getWarpGroups())
     return {};
@@ -201,14 +201,14 @@ void ThreadCopies::rebuildLoop() {
   AsyncWaitOp::create(b, uint64_t(stages - 2));
   BarrierOp::create(b);
   SmallVector<Value> scalars = llvm::to_vector(added.drop_back(2));
-  Operation *meeting = &made.getBody()->back();
+  Operation *barrier = &made.getBody()->back();
   if (open)
-    BarrierOp::create(b); // behind the wait for the last product, which read the stage
+    BarrierOp::create(b); // after the wait for the last matmul, which read the stage
   emitCopies(counterAt(stages - 1, made.getInductionVar()), isActive(counter64At(stages - 1, made.getInductionVar())),
              scalars, writeStage);
 
   Value nextRead = nextStage(b, readStage, stages), nextWrite = nextStage(b, writeStage, stages);
-  Block::iterator place = open ? std::next(meeting->getIterator()) : made.getBody()->end();
+  Block::iterator place = open ? std::next(barrier->getIterator()) : made.getBody()->end();
   SmallVector<Value> yielded = moveBody(loop, made, place);
   b.setInsertionPointToEnd(made.getBody());
   llvm::append_range(yielded, scalars);

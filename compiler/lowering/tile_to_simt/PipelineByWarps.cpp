@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops of AMD's chips. A tile that matmuls read as it is goes straight to a ring in shared memory, where warps copy at
-// least half as many bytes by an instruction as they read otherwise; the addresses of a copy are computed in the layout
-// in which a warp fills contiguous bytes. Any other tile is loaded an iteration ahead, to registers that the loop
-// carries. The last iteration stands behind the loop, which thus loads for iterations that there are. Only of three
-// stages and more the last iterations of the loop have nothing to copy: they copy again what the last iteration reads,
-// whose addresses are right, to a part of the ring that nothing reads.
+// For chips whose warps copy straight to shared memory (AMD's). A tile that only matmuls read is copied to a ring in
+// shared memory, in a layout in which a warp fills contiguous bytes; any other tile is loaded one iteration ahead, to
+// registers that the loop carries. The last iteration is peeled, so that no mask says which iterations there are. With
+// three or more stages the last copies of the loop repeat those of the last iteration, into a tile that is not read.
 #include "compiler/layout/Axes.h"
 #include "compiler/layout/MatrixLoad.h"
 #include "compiler/lowering/simt/DirectCopy.h"
@@ -166,38 +164,35 @@ std::optional<Copy> WarpCopies::describeRing(GlobalLoadOp load, int64_t elements
     return int64_t(bits) << layout::contiguousRegisterBits(offsets, 128 / bits).size() >= 64;
   });
   if (!isRead)
-    why = "matmuls read less than 8 neighbouring bytes of it at once";
+    why = "matmuls read less than 8 contiguous bytes of it at once";
   return isRead ? std::optional(copy) : std::nullopt;
 }
 
-// A copy takes an instruction more for the address that its lanes share; a tile through registers is loaded and stored.
+// A copy takes an instruction for its address in LDS and one for itself, a load and a store to LDS of 16 bytes as many:
+// narrower copies take more.
 std::optional<Copy> WarpCopies::describe(GlobalLoadOp load, std::string &why) const {
+  constexpr int64_t bytes = 16;
   int64_t bits = elementTypeOf(load.getType()).getIntOrFloatBitWidth(),
           contiguous = int64_t(load.getElements()) * bits / 8;
-  constexpr int64_t widest = 16;
-  if (!fillsWithZeros(load)) {
-    why = "`other` is not zero";
-    return std::nullopt;
-  }
   std::optional<SmallVector<LinearLayout>> wanted = layoutsRead(load);
-  if (!wanted || wanted->empty()) {
-    why = "something else than matmuls reads it";
-    return std::nullopt;
-  }
-  bool mayTranspose = to.target.readsTransposed(int(bits)) && wanted->front().outputs().size() == 2;
   SmallVector<int64_t> widths = to.target.directCopyBytes();
-  why = "lanes read " + std::to_string(contiguous) + " neighbouring bytes of it; copies move " +
-        llvm::join(llvm::map_range(widths, [](int64_t bytes) { return std::to_string(bytes); }), " or ");
-  for (int64_t bytes : widths) {
-    bool isWorth = 2 * widest <= bytes + widest * bytes / std::min(widest, std::max<int64_t>(contiguous, 1));
-    if (bytes > contiguous || !isWorth)
-      continue;
-    for (bool transposed : {false, true})
-      if (transposed <= mayTranspose)
-        if (std::optional<Copy> copy = describeRing(load, bytes * 8 / bits, *wanted, transposed, why))
-          return copy;
-  }
-  return std::nullopt;
+  if (!llvm::is_contained(widths, bytes))
+    why = widths.empty() ? "the chip has no copies straight to LDS"
+                         : "the chip copies " + std::to_string(widths.front()) +
+                               " bytes of a lane at once, which takes more instructions than loads";
+  else if (contiguous < bytes)
+    why = "lanes read " + std::to_string(contiguous) + " contiguous bytes of it, and copies 16";
+  else if (!fillsWithZeros(load))
+    why = "`other` is not zero";
+  else if (!wanted || wanted->empty())
+    why = "it has a use other than a matmul";
+  if (!why.empty())
+    return std::nullopt;
+  bool mayTranspose = to.target.readsTransposed(int(bits)) && wanted->front().outputs().size() == 2;
+  std::optional<Copy> copy = describeRing(load, bytes * 8 / bits, *wanted, /*transposed=*/false, why);
+  if (!copy && mayTranspose)
+    copy = describeRing(load, bytes * 8 / bits, *wanted, /*transposed=*/true, why);
+  return copy;
 }
 
 static int64_t registersOfTile(Type type) {
@@ -229,7 +224,7 @@ bool WarpCopies::hold(GlobalLoadOp load, std::string &why) {
     return false;
   }
   if (!fitsRegisters(registersOfTile(load.getType()))) {
-    why += ", and registers are short for a tile more";
+    why += ", and there are too few registers for another tile";
     return false;
   }
   held.push_back(std::move(one));
@@ -261,8 +256,7 @@ Iteration WarpCopies::first(const LoopSlice &of) {
 // the signed type.
 Iteration WarpCopies::after(const LoopSlice &of, const Iteration &last, bool isLimited) {
   IRMapping map = of.at(last.counter, last.scalars);
-  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
-  of.clone(b, map, [&](Operation *op) { return llvm::none_of(op->getResultTypes(), isTile); });
+  of.cloneScalars(b, map);
   Iteration next{arith::AddIOp::create(b, last.counter, loop.getStep()), of.next(map)};
   if (!isLimited)
     return next;
@@ -319,10 +313,13 @@ Value WarpCopies::inLayout(Value value, const LinearLayout &layout, IRMapping &m
   } else {
     Value same = value;
     if (isInside) { // as it is, and then where it is wanted
-      Operation *made = b.clone(*op, map);
-      for (auto [number, operand] : llvm::enumerate(op->getOperands()))
-        if (auto operandTile = dyn_cast<RankedTensorType>(operand.getType()))
-          made->setOperand(unsigned(number), inLayout(operand, layoutOf(operandTile), map));
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands()) {
+        auto operandTile = dyn_cast<RankedTensorType>(operand.getType());
+        operands.push_back(operandTile ? inLayout(operand, layoutOf(operandTile), map) : map.lookupOrDefault(operand));
+      }
+      Operation *made = b.clone(*op);
+      made->setOperands(operands);
       same = made->getResult(cast<OpResult>(value).getResultNumber());
     }
     result = layoutOf(tile) == layout ? same : Value(ConvertLayoutOp::create(b, withLayout(tile, layout), same));
@@ -332,8 +329,7 @@ Value WarpCopies::inLayout(Value value, const LinearLayout &layout, IRMapping &m
 
 void WarpCopies::emitCopies(const Iteration &iteration, Value stage) {
   IRMapping map = slice.at(iteration.counter, iteration.scalars);
-  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
-  slice.clone(b, map, [&](Operation *op) { return llvm::none_of(op->getResultTypes(), isTile); });
+  slice.cloneScalars(b, map);
   inner.clear();
   for (Copy &copy : copies) {
     GlobalLoadOp load = copy.load;
@@ -383,11 +379,15 @@ SmallVector<Value> WarpCopies::emitLast(Value counter, ValueRange carried, Value
     if (llvm::none_of(held, [&](const Held &one) { return one.load == &op; }))
       b.clone(op, map);
   auto results = llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) { return map.lookupOrDefault(value); });
+  // Reads of the ring replace some of them.
+  auto holder = UnrealizedConversionCastOp::create(b, loop.getResultTypes(), results);
   OpBuilder::InsertionGuard guard(b);
   for (Copy &copy : copies) {
     auto load = map.lookup(Value(GlobalLoadOp(copy.load).getResult())).getDefiningOp<GlobalLoadOp>();
     readRing(load, copy.ring, readStage);
   }
+  results = llvm::to_vector(holder.getInputs());
+  holder.erase();
   return results;
 }
 
@@ -502,12 +502,12 @@ void WarpCopies::rewrite(int64_t mostBytes) {
                           llvm::Twine(copy.elements * copy.tile.getElementBytes()) + " bytes a lane, " +
                           describeStages(wanted));
   for (const Held &one : held)
-    decide(one.load, "prefetched to registers, one tile in flight: " + one.why);
+    decide(one.load, "prefetched to registers, one iteration ahead: " + one.why);
   if (!copies.empty() || !held.empty())
     rewriteLoop();
 }
 
-// One tile in flight, which an iteration hides; more take shared memory that other blocks of the compute unit need.
+// Two stages: one iteration hides the loads of the next. More take shared memory that other blocks could have.
 std::unique_ptr<LoopPipeliner> simt::pipelineByWarps(scf::ForOp loop, const PipelineTarget &to) {
   constexpr int64_t usual = 2;
   auto stages = loop->getAttrOfType<IntegerAttr>("tt.num_stages");

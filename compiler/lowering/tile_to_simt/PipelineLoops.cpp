@@ -47,8 +47,8 @@ int64_t LoopPipeliner::ringBytes(int64_t mostBytes) const {
 }
 
 std::string LoopPipeliner::describeStages(int64_t wanted) const {
-  std::string text = std::to_string(stages) + " tiles in flight";
-  return stages < wanted ? text + " (" + std::to_string(wanted) + " find no room in shared memory)" : text;
+  std::string text = std::to_string(stages) + " stages";
+  return stages < wanted ? text + " (" + std::to_string(wanted) + " do not fit into shared memory)" : text;
 }
 
 void LoopPipeliner::tellDecisions() const {
@@ -136,8 +136,8 @@ static std::optional<Trial> tryRings(ModuleOp module, const PipelineTarget &to, 
   return trial;
 }
 
-// Matmuls whose operands go through scratch memory are not cut into more parts for the sake of rings. Where nobody asks
-// for a number of stages, and the compute units share their memory out to blocks, two of which fit, they do with rings.
+// Matmuls whose operands go through scratch memory are not cut into more parts for the sake of rings. Where the number
+// of stages is ours to choose, two blocks that fit into a compute unit's memory without rings fit with them.
 static bool fits(ModuleOp module, const PipelineTarget &to, int64_t ringBytes, bool isAsked) {
   std::optional<Trial> with = tryRings(module, to, ringBytes);
   if (!with)

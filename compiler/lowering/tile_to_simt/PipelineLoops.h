@@ -4,12 +4,12 @@
 // Considered are innermost loops that write no memory, and in them loads of tiles that a matmul reads, whose addresses
 // and masks are arithmetic on the loop's counter and on carried scalars. How they are prefetched depends on the chip.
 //
-// NVIDIA (PipelineByThreads.cpp): a ring of `stages` tiles in shared memory holds what is in flight. Before the loop
-// the copies of the first stages - 1 iterations begin; iteration i waits for its own, takes a barrier, begins the
-// copies of iteration i + stages - 1, into the tile that all threads finished reading before the barrier, and computes.
-// Copies beyond the last iteration are masked. When the loop's matmul is one of warp groups whose sum nothing else
-// reads, the matmul of an iteration goes on until the next one's has begun, so that the matrix units always have one
-// waiting: threads then take a second barrier, and copies begin behind it.
+// Chips whose threads copy each for itself (NVIDIA's; PipelineByThreads.cpp): a ring of `stages` tiles in shared memory
+// holds what is in flight. Before the loop the copies of the first stages - 1 iterations begin; iteration i waits for
+// its own, takes a barrier, begins the copies of iteration i + stages - 1, into the tile that all threads finished
+// reading before the barrier, and computes. Copies beyond the last iteration are masked. When the loop's matmul is one
+// of warp groups whose sum nothing else reads, the matmul of an iteration goes on until the next one's has begun, so
+// that the matrix units always have one waiting: threads then take a second barrier, and copies begin after it.
 //
 // AMD (PipelineByWarps.cpp): the same with copies of whole waves straight to LDS, where these are wide enough; any
 // other tile is loaded to registers an iteration ahead. The last iteration stands behind the loop, and loads nothing.
@@ -25,7 +25,8 @@ class GpuTarget;
 struct PipelineTarget {
   const GpuTarget &target;
   int warps;  ///< of a block
-  int stages; ///< tiles in flight, where a loop does not say `tt.num_stages`; 0: what suits the chip
+  int stages; ///< where a loop does not say `tt.num_stages`: tiles are loaded stages - 1 iterations ahead; 0: the
+              ///< chip's default
 };
 
 /// Works on the one public tt.func of `module`. A loop with fewer than 2 stages stays as it is. Stages that shared
