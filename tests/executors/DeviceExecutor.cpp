@@ -67,6 +67,7 @@ private:
     compileOptions.target = device->chip().name;
     compileOptions.checkAccesses = options.checked;
     compileOptions.warps = options.warps;
+    compileOptions.stages = options.stages;
     compileOptions.warpGroups = options.warpGroups;
     compileOptions.exactMath = options.exactMath;
     module = device->loadModule(compile(moduleText, "program", compileOptions).package);

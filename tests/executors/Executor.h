@@ -26,6 +26,7 @@ struct DeviceOptions {
   bool checked = false;     ///< compiled with bounds checks; for `host` only
   bool cooperative = false; ///< every program instance lives at once
   int warps = 4;            ///< of a block of a GPU
+  int stages = 0;           ///< CompileOptions::stages
   bool warpGroups = true;   ///< CompileOptions::warpGroups
   bool exactMath = false;   ///< CompileOptions::exactMath
 };
