@@ -167,6 +167,7 @@ static void sinkConversions(FuncOp function) {
 }
 
 void LayoutAssigner::run() {
+  findReducedRows();
   SmallVector<Operation *> ops;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   bool changed = true, last = false;

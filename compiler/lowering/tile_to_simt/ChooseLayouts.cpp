@@ -76,7 +76,49 @@ LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
       return *scales;
   if (auto load = dyn_cast<LoadOp>(op); load && !target.hasAsyncCopies())
     takeRunAlongK(load, access);
+  if (llvm::is_contained(reducedRows, std::pair(shape, access.order[0])))
+    return layoutByRows(shape, access);
   return layout::defaultBlocked(shape, access.sizePerThread, access.order, target.lanesPerWarp(), warps);
+}
+
+/// Whether the elements along an axis of the tile, or of what is computed of it element by element, are reduced.
+bool LayoutAssigner::isReducedAlong(Value tile, int axis) {
+  SetVector<Value> seen;
+  seen.insert(tile);
+  for (size_t i = 0; i < seen.size(); ++i)
+    for (Operation *user : seen[i].getUsers()) {
+      if (auto reduce = dyn_cast<ReduceOp>(user); reduce && int(reduce.getAxis()) == axis)
+        return true;
+      if (isElementwise(user))
+        seen.insert(user->result_begin(), user->result_end());
+    }
+  return false;
+}
+
+// All accesses of tiles of such a shape get one layout, so that nothing is exchanged between them.
+void LayoutAssigner::findReducedRows() {
+  function.walk([&](LoadOp load) {
+    if (!tileOf(load.getResult()) || tileOf(load.getResult()).getRank() < 2)
+      return;
+    analysis::AccessLayout access = accesses.chooseAccess(load, threads());
+    if (!access.order.empty() && isReducedAlong(load.getResult(), access.order[0]))
+      reducedRows.emplace_back(shapeOf(load.getResult()), access.order[0]);
+  });
+}
+
+// Lanes along rows, and warps across them as far as there are rows: a row is reduced within a warp.
+LinearLayout LayoutAssigner::layoutByRows(const layout::Shape &shape, const analysis::AccessLayout &access) {
+  layout::ThreadSplit split =
+      layout::splitThreads(shape, access.sizePerThread, access.order, target.lanesPerWarp(), /*warps=*/1);
+  int64_t left = warps;
+  for (int axis : llvm::drop_begin(access.order)) {
+    auto number = size_t(axis);
+    int64_t covered = access.sizePerThread[number] * split.lanes[number];
+    split.warps[number] = std::clamp<int64_t>(shape[number] / covered, 1, left);
+    left /= split.warps[number];
+  }
+  split.warps[size_t(access.order[0])] = left;
+  return layout::blocked(shape, access.sizePerThread, split.lanes, split.warps, access.order);
 }
 
 // Whether `from` is computed, element by element, from a matrix product.

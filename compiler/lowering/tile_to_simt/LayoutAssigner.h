@@ -54,6 +54,9 @@ private:
 
   //===-- ChooseLayouts.cpp --------------------------------------------------------------------------------------===//
   LinearLayout accessLayout(mlir::Operation *op, mlir::Value pointer);
+  static bool isReducedAlong(mlir::Value tile, int axis);
+  void findReducedRows();
+  LinearLayout layoutByRows(const layout::Shape &shape, const analysis::AccessLayout &access);
   std::optional<std::pair<int, int64_t>> runOfProduct(triton::LoadOp load);
   void takeRunAlongK(triton::LoadOp load, analysis::AccessLayout &access);
   /// Of the result of a `tt.dot` or `tt.dot_scaled`, along each axis.
@@ -104,6 +107,8 @@ private:
   llvm::DenseMap<mlir::Operation *, AccessWidth> widths; ///< of loads, stores and updates of tiles
   llvm::DenseMap<mlir::Value, LinearLayout> layouts;
   std::vector<LinearLayout> resultLayouts; ///< of matrix instructions
+  /// Of loaded tiles, the shapes, and the axes along which they are contiguous and reduced.
+  std::vector<std::pair<layout::Shape, int>> reducedRows;
   /// Of the operands of reductions, joins, ...: chosen once, when the results get theirs.
   llvm::DenseMap<mlir::Operation *, LinearLayout> operandLayouts;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> made;
