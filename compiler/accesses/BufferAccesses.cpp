@@ -48,8 +48,8 @@ private:
   LoopInfo &loops;
   WaveScalars scalars;
   std::vector<GlobalAccess> accesses;
-  std::vector<GlobalAccess> copies;                       ///< straight to LDS, by pointers
-  SmallVector<std::pair<Instruction *, Value *>> intoLds; ///< copies by buffer instructions, and where they go
+  std::vector<GlobalAccess> copies;          ///< straight to LDS, by pointers
+  SmallVector<IntrinsicInst *> bufferCopies; ///< straight to LDS, as the program wrote them
 };
 
 } // namespace
@@ -137,7 +137,7 @@ void AccessWriter::collect() {
       if (call->getIntrinsicID() == Intrinsic::amdgcn_global_load_lds)
         addCopy(*call);
       else if (call->getIntrinsicID() == Intrinsic::amdgcn_raw_ptr_buffer_load_lds)
-        intoLds.push_back({call, call->getArgOperand(1)});
+        bufferCopies.push_back(call);
     }
   for (GlobalAccess &copy : copies) {
     copy.place = placeOf(copy.pointer, copy.instruction);
@@ -272,8 +272,8 @@ static bool waitsForLds(const IntrinsicInst &wait) {
          (cast<ConstantInt>(wait.getArgOperand(0))->getZExtValue() & lgkmcnt) == 0;
 }
 
-/// Lanes exchange values through LDS hardware by calls that access no memory for LLVM, which may place them anywhere in
-/// their block. Assembly and other calls may do anything.
+/// Lanes exchange values through LDS hardware by calls that access no memory for LLVM, which may place them anywhere
+/// among other instructions. Assembly and other calls may do anything.
 static bool mayUseLdsAnywhere(const Instruction &instruction) {
   auto *call = dyn_cast<CallBase>(&instruction);
   if (!call)
@@ -295,9 +295,10 @@ static bool accessesLds(const Instruction &instruction) {
 }
 
 /// Whether no LDS operation is in flight before `copy`, as far as its block tells: nothing but accesses of global
-/// memory comes between it and a wait, or another copy, which waited.
+/// memory comes between it and a wait, or another copy, which waited. Blocks may yet be merged, so that calls anywhere
+/// in the function count.
 static bool hasWaited(const Instruction &copy) {
-  if (any_of(*copy.getParent(), mayUseLdsAnywhere))
+  if (any_of(instructions(*copy.getFunction()), mayUseLdsAnywhere))
     return false;
   for (const Instruction *at = copy.getPrevNode(); at; at = at->getPrevNode()) {
     auto *call = dyn_cast<IntrinsicInst>(at);
@@ -355,11 +356,11 @@ bool AccessWriter::run() {
     }
   }
   writeBranches(inBranches);
-  for (auto [copy, shared] : intoLds)
-    scalars.shareOffsets(shared, copy);
+  for (IntrinsicInst *copy : bufferCopies)
+    scalars.shareOffsets(copy->getArgOperand(1), copy);
   for (GlobalAccess &copy : copies)
     writeCopy(copy);
-  return !accesses.empty() || !copies.empty() || !intoLds.empty();
+  return !accesses.empty() || !copies.empty() || !bufferCopies.empty();
 }
 
 PreservedAnalyses BufferAccessesPass::run(Module &module, ModuleAnalysisManager &analyses) {

@@ -91,7 +91,8 @@ private:
       int64_t count = state.since[std::min<size_t>(wait.getPending(), InFlight::groups - 1)];
       if (open.contains(wait) && int64_t(wait.getInstructions().value_or(InFlight::most)) >= count)
         wait.setInstructions(uint64_t(count));
-      waits[wait] = std::max(waits[wait], state.committed);
+      if (open.contains(wait))
+        waits[wait] = std::max(waits[wait], state.committed);
       state.unwaited.clear();
       return;
     }

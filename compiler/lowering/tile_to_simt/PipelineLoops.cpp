@@ -65,14 +65,14 @@ static bool isOperand(GlobalLoadOp load) {
 bool LoopPipeliner::find() {
   if (stages < 2 || loop.getNumResults() == 0)
     return false;
-  bool isOpen = !loop.getUnsignedCmp() && !writesMemory(loop), isAny = false;
+  const char *ofLoop = loop.getUnsignedCmp() ? "the loop's counter is unsigned"
+                       : writesMemory(loop)  ? "the loop writes memory"
+                                             : "";
+  bool isAny = false;
   for (GlobalLoadOp load : loop.getBody()->getOps<GlobalLoadOp>()) {
     if (!isOperand(load))
       continue;
-    std::string why = load.getIsVolatile()    ? "it is volatile"
-                      : loop.getUnsignedCmp() ? "the loop's counter is unsigned"
-                      : !isOpen               ? "the loop writes memory"
-                                              : "";
+    std::string why = load.getIsVolatile() ? "it is volatile" : ofLoop;
     if (why.empty() && take(load, why))
       isAny = true;
     else
@@ -164,8 +164,12 @@ LogicalResult simt::pipelineLoops(ModuleOp module, const PipelineTarget &to) {
       largest = std::max(largest, pipeliner->ringBytes(bytes));
     return largest;
   };
-  bool isAsked = to.stages || llvm::any_of(pipeliners, [](auto &pipeliner) { return pipeliner->isAsked(); });
-  for (bytes = largestRing(); bytes && !fits(module, to, bytes, isAsked); bytes = largestRing())
+  auto isAsked = [&](int64_t ring) { // by a loop with such a ring
+    return to.stages || llvm::any_of(pipeliners, [&](auto &pipeliner) {
+             return pipeliner->ringBytes(bytes) == ring && pipeliner->isAsked();
+           });
+  };
+  for (bytes = largestRing(); bytes && !fits(module, to, bytes, isAsked(bytes)); bytes = largestRing())
     --bytes; // a stage less for the largest
   for (auto &pipeliner : pipeliners) {
     pipeliner->rewrite(bytes);
