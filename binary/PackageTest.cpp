@@ -18,6 +18,7 @@ Package smallPackage() {
   package.target = "host";
   package.processor = "x86-64-v3";
   package.features = {"avx2", "fma"};
+  package.remarks = {"a.py:1:2: prefetched"};
   package.binaryKind = "elf-shared-object";
   package.abiVersion = 1;
   package.arguments = {{"x", "f32", true, 16}, {"n", "i32", false, 1}};
@@ -144,6 +145,9 @@ TEST(Package, IllTypedFieldsAreNamed) {
   EXPECT_CONTAINS(messageAfter([](Json &j) { j["checked"] = "yes"; }), "field `checked` is not true or false");
   EXPECT_CONTAINS(messageAfter([](Json &j) { j["features"] = Json::array({1}); }),
                   "`features` is not a list of strings");
+  EXPECT_CONTAINS(messageAfter([](Json &j) { j["remarks"] = "one"; }), "`remarks` is not a list");
+  EXPECT_CONTAINS(messageAfter([](Json &j) { j["remarks"] = Json::array({"one", 2}); }),
+                  "`remarks` is not a list of strings");
   EXPECT_CONTAINS(messageAfter([](Json &j) { j["arguments"] = nullptr; }), "field `arguments` is not a list");
   EXPECT_CONTAINS(messageAfter([](Json &j) { j["arguments"][1] = 4; }), "arguments[1] is not an object");
   EXPECT_CONTAINS(messageAfter([](Json &j) { j["arguments"][1]["divisibility"] = 0; }), "`arguments[1].divisibility`");

@@ -53,6 +53,7 @@ public:
     return elementBits >= 8 && llvm::is_contained(chip.transposedReadBits, elementBits);
   }
   Values readTransposed(Builder &b, mlir::Value shared, mlir::Type element) const override;
+  bool carriesWords() const override { return true; }
   bool hasBuffers() const override { return true; }
   mlir::Value bufferLoad(Builder &b, const BufferPlace &place, mlir::Type type,
                          triton::CacheModifier cache) const override;

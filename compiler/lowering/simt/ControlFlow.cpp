@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loops, conditionals and branches between blocks. Tiles that cross blocks or iterations are carried as their
-// registers. What a load brings in words, loops carry in words: LLVM would take them apart where they are loaded, which
-// waits for them, and keep their elements one in a register.
+// registers. What a load brings in words, loops carry in words on targets that want it: LLVM would take them apart
+// where they are loaded, which waits for them, and keep their elements one in a register.
 #include "compiler/lowering/simt/RecordCode.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -97,7 +97,8 @@ void ControlFlow::lower(scf::YieldOp op) {
 }
 
 void ControlFlow::lower(scf::ForOp op) {
-  Counts counts(llvm::map_range(op.getYieldedValues(), elementsInWord));
+  Counts counts(llvm::map_range(
+      op.getYieldedValues(), [&](Value value) { return target.carriesWords() ? elementsInWord(value) : size_t(1); }));
   auto to = scf::ForOp::create(b, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()),
                                inWords(op.getInitArgs(), counts), [](OpBuilder &, Location, Value, ValueRange) {});
   to.setUnsignedCmp(op.getUnsignedCmp());

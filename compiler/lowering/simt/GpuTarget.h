@@ -70,6 +70,9 @@ public:
   virtual int sharedMemoryBanks() const { return 32; }
   /// Registers of 32 bits that a thread of a block of `warps` may have, if the block is alone.
   virtual int64_t registersPerThread(int warps) const { return 255; }
+  /// Whether loops are to carry small elements in the words in which they are loaded: the compiler of this target would
+  /// keep each in a register of its own.
+  virtual bool carriesWords() const { return false; }
   /// So much a kernel's buffers may take together before they share bytes, which takes more barriers.
   virtual int64_t cheapSharedBytes() const { return int64_t(32) * 1024; }
   /// Whether a kernel's shared memory is part of its code; otherwise a launch says how much it gets.
