@@ -66,13 +66,15 @@ TEST(Package, NewerFieldsMayBeMissing) {
   EXPECT_EQ(back.sharedBytes, 65536u);
   EXPECT_TRUE(back.dependentLaunch);
   EXPECT_TRUE(back.peers);
-  for (const char *key : {"threads", "sharedBytes", "dependentLaunch", "peers"})
+  EXPECT_EQ(back.remarks.size(), 1u);
+  for (const char *key : {"threads", "sharedBytes", "dependentLaunch", "peers", "remarks"})
     json.erase(key);
   back = Package::parse(fileAround(json.dump()), "a");
   EXPECT_EQ(back.threads, 0);
   EXPECT_EQ(back.sharedBytes, 0u);
   EXPECT_FALSE(back.dependentLaunch);
   EXPECT_FALSE(back.peers);
+  EXPECT_TRUE(back.remarks.empty());
   json["threads"] = -1;
   EXPECT_CONTAINS(messageOf([&] { Package::parse(fileAround(json.dump()), "a"); }),
                   "field `threads` is not an integer of at least 0");

@@ -3,6 +3,7 @@
 // one for chips whose threads copy each for itself (PipelineByThreads.cpp), and one for chips where a warp copies by
 // one instruction or a thread keeps the next tile in registers (PipelineByWarps.cpp).
 #pragma once
+#include "compiler/layout/Encodings.h"
 #include "compiler/lowering/tile_to_simt/LoopSlice.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include <memory>
@@ -11,15 +12,29 @@
 
 namespace heddle::simt {
 
+/// A load whose tiles are copied to a ring in shared memory.
+struct RingCopy {
+  GlobalLoadOp load;
+  int64_t elements; ///< that a thread, or a lane of a warp, copies at once
+  layout::LinearLayout shared;
+  AllocOp ring = {};
+
+  SharedType ringType(int64_t stages) {
+    auto tile = mlir::cast<mlir::RankedTensorType>(load.getType());
+    return SharedType::get(load.getContext(), stages, tile.getShape(), tile.getElementType(), shared);
+  }
+};
+
 class LoopPipeliner {
 public:
-  LoopPipeliner(mlir::scf::ForOp loop, int64_t stages) : loop(loop), stages(stages), b(loop.getLoc(), loop) {}
+  /// `usual`: stages, where nobody says how many.
+  LoopPipeliner(mlir::scf::ForOp loop, const PipelineTarget &to, int64_t usual);
   virtual ~LoopPipeliner();
 
   /// Whether there is something to prefetch.
   bool find();
   /// Whether the loop says its number of stages itself.
-  bool isAsked() { return loop->hasAttr("tt.num_stages"); }
+  bool isAsked();
   /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
   int64_t ringBytes(int64_t mostBytes) const;
   /// With rings of at most so many bytes.
@@ -31,26 +46,29 @@ protected:
   /// Notes a load as one to prefetch, or says why it is none.
   virtual bool take(GlobalLoadOp load, std::string &why) = 0;
   /// Of the rings, for one iteration.
-  virtual int64_t stageBytes() const = 0;
+  int64_t stageBytes() const;
+  /// Before the place where code is being added.
+  void allocateRings();
   void decide(GlobalLoadOp load, const llvm::Twine &what) { decisions.emplace_back(load.getLoc(), what.str()); }
   /// How many stages there are, and that more were wanted: `2 stages`.
   std::string describeStages(int64_t wanted) const;
-  /// What a tile takes in a ring.
-  static int64_t tileBytes(mlir::Type tile);
-  /// Whether what the mask forbids is zero, as copies write it.
-  static bool fillsWithZeros(GlobalLoadOp load);
-  /// The axes of a loaded tile, the one along which it is contiguous first.
-  static layout::Order orderOf(GlobalLoadOp load);
   mlir::Value i32(int64_t value);
 
   mlir::scf::ForOp loop;
+  const PipelineTarget &to;
   int64_t stages; ///< wanted
   mlir::ImplicitLocOpBuilder b;
+  llvm::SmallVector<RingCopy> copies;
+  LoopSlice slice; ///< of the copies
 
 private:
   std::vector<std::pair<mlir::Location, std::string>> decisions;
 };
 
+/// Whether what the mask forbids is zero, as copies write it.
+bool fillsWithZeros(GlobalLoadOp load);
+/// The axes of a loaded tile, the one along which it is contiguous first.
+layout::Order contiguousOrder(GlobalLoadOp load);
 /// Why a load is not prefetched, where its address or mask cannot be computed early.
 inline constexpr const char *takesMoreThanScalars =
     "its address or mask takes more than arithmetic on the loop's counter and carried scalars";

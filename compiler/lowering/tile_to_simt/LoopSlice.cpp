@@ -126,36 +126,49 @@ Value simt::nextStage(ImplicitLocOpBuilder &b, Value stage, int64_t stages) {
   return arith::SelectOp::create(b, wraps, constant(0), next);
 }
 
-// Conversions read the ring as they want it, transposed tiles too.
+SmallVector<TileRead> simt::readsOf(GlobalLoadOp load, bool &isAll) {
+  SmallVector<TileRead> reads;
+  isAll = true;
+  auto take = [&](Operation *user, TransOp trans) {
+    auto convert = dyn_cast<ConvertLayoutOp>(user);
+    isAll &= bool(convert);
+    if (!convert)
+      return;
+    LinearLayout wanted = layoutOf(convert->getResult(0).getType());
+    if (trans) {
+      layout::Order order(trans.getOrder().begin(), trans.getOrder().end());
+      wanted = layout::permuteAxes(wanted, layout::inverseOrder(order));
+    }
+    reads.push_back({convert, trans, wanted});
+  };
+  for (Operation *user : load->getUsers())
+    if (auto trans = dyn_cast<TransOp>(user))
+      for (Operation *next : trans->getUsers())
+        take(next, trans);
+    else
+      take(user, {});
+  return reads;
+}
+
 void simt::readRing(GlobalLoadOp load, Value ring, Value stage) {
   ImplicitLocOpBuilder b(load.getLoc(), load);
-  Value loaded = load.getResult();
-  auto tile = cast<RankedTensorType>(loaded.getType());
-  auto read = [&](Operation *before, RankedTensorType type) -> Value {
-    b.setInsertionPoint(before);
+  auto tile = cast<RankedTensorType>(load.getType());
+  auto readBefore = [&](Operation *place, RankedTensorType type) -> Value {
+    b.setInsertionPoint(place);
     return LoadSharedOp::create(b, type, ring, stage, Value());
   };
-  for (Operation *user : llvm::make_early_inc_range(loaded.getUsers())) {
-    if (isa<ConvertLayoutOp>(user)) {
-      user->getResult(0).replaceAllUsesWith(read(user, cast<RankedTensorType>(user->getResult(0).getType())));
-      user->erase();
-    } else if (auto trans = dyn_cast<TransOp>(user)) {
-      for (Operation *convert : llvm::make_early_inc_range(trans->getUsers())) {
-        if (!isa<ConvertLayoutOp>(convert))
-          continue;
-        auto wanted = cast<RankedTensorType>(convert->getResult(0).getType());
-        layout::Order order(trans.getOrder().begin(), trans.getOrder().end());
-        LinearLayout needed = layout::permuteAxes(layoutOf(wanted), layout::inverseOrder(order));
-        Value source = read(convert, withLayout(tile, needed));
-        Value transposed = TransOp::create(b, wanted, source, trans.getOrder());
-        convert->getResult(0).replaceAllUsesWith(transposed);
-        convert->erase();
-      }
-      if (trans->use_empty())
-        trans.erase();
-    }
+  bool isAll = true;
+  for (auto &[convert, trans, layout] : readsOf(load, isAll)) {
+    Value read = readBefore(convert, withLayout(tile, layout));
+    if (trans)
+      read = TransOp::create(b, convert->getResult(0).getType(), read, trans.getOrder());
+    convert->getResult(0).replaceAllUsesWith(read);
+    convert->erase();
   }
-  if (!loaded.use_empty())
-    loaded.replaceAllUsesWith(read(load, tile));
+  for (Operation *user : llvm::make_early_inc_range(load->getUsers()))
+    if (isa<TransOp>(user) && user->use_empty())
+      user->erase();
+  if (!load->use_empty())
+    load.getResult().replaceAllUsesWith(readBefore(load, tile));
   load.erase();
 }

@@ -48,6 +48,14 @@ bool writesMemory(mlir::scf::ForOp loop);
 llvm::SmallVector<mlir::Value> moveBody(mlir::scf::ForOp loop, mlir::scf::ForOp made, mlir::Block::iterator place);
 /// The number after `stage` in a ring of `stages` tiles.
 mlir::Value nextStage(mlir::ImplicitLocOpBuilder &b, mlir::Value stage, int64_t stages);
+/// A conversion of a loaded tile, or of its transposed one.
+struct TileRead {
+  ConvertLayoutOp convert;
+  triton::TransOp trans;       ///< null: of the tile itself
+  layout::LinearLayout wanted; ///< of the tile as it lies in memory
+};
+/// `isAll`: nothing else reads the load.
+llvm::SmallVector<TileRead> readsOf(GlobalLoadOp load, bool &isAll);
 /// Replaces a load by reads of tile `stage` of `ring`, each in the layout that its user wants, of transposed tiles too.
 void readRing(GlobalLoadOp load, mlir::Value ring, mlir::Value stage);
 

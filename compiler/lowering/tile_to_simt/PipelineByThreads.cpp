@@ -16,28 +16,14 @@ using layout::LinearLayout;
 
 namespace {
 
-/// A load that can be copied, and where to.
-struct Copy {
-  GlobalLoadOp load;
-  int64_t elements; ///< that a thread copies at once
-  LinearLayout shared;
-  AllocOp ring;
-
-  SharedType ringType(int64_t stages) {
-    auto tile = cast<RankedTensorType>(load.getType());
-    return SharedType::get(load.getContext(), stages, tile.getShape(), tile.getElementType(), shared);
-  }
-};
-
 class ThreadCopies : public LoopPipeliner {
 public:
-  ThreadCopies(scf::ForOp loop, int64_t stages) : LoopPipeliner(loop, stages), slice(loop) {}
+  ThreadCopies(scf::ForOp loop, const PipelineTarget &to) : LoopPipeliner(loop, to, /*usual=*/3) {}
 
   void rewrite(int64_t mostBytes) override;
 
 private:
   bool take(GlobalLoadOp load, std::string &why) override;
-  int64_t stageBytes() const override;
   Value isActive(Value counter64);
   Value counterAt(int64_t ahead, Value counter);
   Value counter64At(int64_t ahead, Value counter);
@@ -48,8 +34,6 @@ private:
   MatrixDotOp findOpenMatmul();
 
   MatrixDotOp open; ///< the matmul that may go on while the next iteration begins, if there is one
-  SmallVector<Copy> copies;
-  LoopSlice slice;
   SmallVector<Value> scalarsAhead;
 };
 
@@ -69,7 +53,7 @@ bool ThreadCopies::take(GlobalLoadOp load, std::string &why) {
     return false;
   }
   layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
-  Copy copy{load, elements, layout::matrixShared(shape, int(bits), orderOf(load)), {}};
+  RingCopy copy{load, elements, layout::matrixShared(shape, int(bits), contiguousOrder(load))};
   LinearLayout offsets = layoutOf(tile).invertAndCompose(copy.shared);
   for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
     for (int bit = 0; bit < offsets.inputBits(in); ++bit) {
@@ -88,16 +72,9 @@ bool ThreadCopies::take(GlobalLoadOp load, std::string &why) {
   return true;
 }
 
-int64_t ThreadCopies::stageBytes() const {
-  int64_t bytes = 0;
-  for (const Copy &copy : copies)
-    bytes += tileBytes(Value(copy.load->getResult(0)).getType());
-  return bytes;
-}
-
 void ThreadCopies::rewrite(int64_t mostBytes) {
   int64_t wanted = std::exchange(stages, ringBytes(mostBytes) / stageBytes());
-  for (const Copy &copy : copies)
+  for (const RingCopy &copy : copies)
     decide(copy.load, stages < 2 ? "not prefetched: shared memory has no room for two tiles"
                                  : "prefetched by asynchronous copies, " + describeStages(wanted));
   if (stages < 2)
@@ -119,7 +96,7 @@ MatrixDotOp ThreadCopies::findOpenMatmul() {
                  loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getD();
   auto isRead = [&](int number) {
     OperandTile operand = operandTile(dot, number);
-    return llvm::any_of(copies, [&](Copy &copy) {
+    return llvm::any_of(copies, [&](RingCopy &copy) {
       return copy.load == operand.tile.getDefiningOp() && groupsReadRing(copy.ringType(stages), operand.axisK);
     });
   };
@@ -155,7 +132,7 @@ Value ThreadCopies::isActive(Value counter64) {
 void ThreadCopies::emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars, Value stage) {
   IRMapping map = slice.at(counter, scalars);
   slice.clone(b, map);
-  for (Copy &copy : copies) {
+  for (RingCopy &copy : copies) {
     auto tile = cast<RankedTensorType>(copy.load.getType());
     auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
     Value mask = SplatOp::create(b, bits, active);
@@ -173,8 +150,7 @@ void ThreadCopies::emitCopies(Value counter, Value active, SmallVectorImpl<Value
 
 void ThreadCopies::emitPrologue() {
   b.setInsertionPoint(loop);
-  for (Copy &copy : copies)
-    copy.ring = AllocOp::create(b, copy.ringType(stages));
+  allocateRings();
   for (unsigned number : slice.carried())
     scalarsAhead.push_back(loop.getInitArgs()[number]);
   for (int64_t stage = 0; stage + 1 < stages; ++stage) {
@@ -215,14 +191,12 @@ void ThreadCopies::rebuildLoop() {
   yielded.push_back(nextRead);
   yielded.push_back(nextWrite);
   scf::YieldOp::create(b, yielded);
-  for (Copy &copy : copies)
+  for (RingCopy &copy : copies)
     readRing(copy.load, copy.ring, readStage);
   loop->replaceAllUsesWith(made.getResults().take_front(before));
   loop.erase();
 }
 
 std::unique_ptr<LoopPipeliner> simt::pipelineByThreads(scf::ForOp loop, const PipelineTarget &to) {
-  constexpr int usual = 3;
-  auto stages = loop->getAttrOfType<IntegerAttr>("tt.num_stages");
-  return std::make_unique<ThreadCopies>(loop, stages ? stages.getInt() : to.stages ? to.stages : usual);
+  return std::make_unique<ThreadCopies>(loop, to);
 }

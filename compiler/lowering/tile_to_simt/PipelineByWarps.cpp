@@ -3,45 +3,26 @@
 // shared memory, in a layout in which a warp fills contiguous bytes; any other tile is loaded one iteration ahead, to
 // registers that the loop carries. The last iteration is peeled, so that no mask says which iterations there are. With
 // three or more stages the last copies of the loop repeat those of the last iteration, into a tile that is not read.
-#include "compiler/layout/Axes.h"
-#include "compiler/layout/MatrixLoad.h"
-#include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/simt/GpuTarget.h"
-#include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
+#include "compiler/lowering/tile_to_simt/ChooseRing.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
-using layout::Dim;
 using layout::LinearLayout;
 
 namespace {
-
-/// A load whose tiles go straight to a ring.
-struct Copy {
-  GlobalLoadOp load;
-  int64_t elements; ///< of a lane, by one instruction
-  SharedType tile;  ///< of one stage
-  LinearLayout addresses;
-  AllocOp ring;
-
-  SharedType ringType(int64_t stages) {
-    return SharedType::get(load.getContext(), stages, tile.getShape(), tile.getElementType(), tile.getLayout());
-  }
-};
 
 /// A load whose next tile the loop carries.
 struct Held {
   GlobalLoadOp load;
   MatrixDotOp before; ///< the next load is issued before it
   LoopSlice slice;
-  std::string why;               ///< it is not copied straight to shared memory
-  SmallVector<Operation *> next; ///< what loads the next tile, in order
+  std::string why; ///< it is not copied straight to shared memory
 };
 
 /// An iteration to load for.
@@ -50,19 +31,22 @@ struct Iteration {
   SmallVector<Value> scalars;
 };
 
+/// Of the rings, in an iteration.
+struct RingState {
+  Iteration last; ///< for which there are copies
+  Value read;     ///< the tile that is read
+  Value write;    ///< the tile that the next copies write; null with two stages: the other one
+};
+
 class WarpCopies : public LoopPipeliner {
 public:
-  WarpCopies(scf::ForOp loop, const PipelineTarget &to, int64_t stages)
-      : LoopPipeliner(loop, stages), to(to), slice(loop) {}
+  // Two stages: one iteration hides the loads of the next. More take shared memory that other blocks could have.
+  WarpCopies(scf::ForOp loop, const PipelineTarget &to) : LoopPipeliner(loop, to, /*usual=*/2) {}
 
   void rewrite(int64_t mostBytes) override;
 
 private:
-  int64_t stageBytes() const override;
   bool take(GlobalLoadOp load, std::string &why) override;
-  std::optional<Copy> describe(GlobalLoadOp load, std::string &why) const;
-  std::optional<Copy> describeRing(GlobalLoadOp load, int64_t elements, ArrayRef<LinearLayout> wanted, bool transposed,
-                                   std::string &why) const;
   bool hold(GlobalLoadOp load, std::string &why);
   bool fitsRegisters(int64_t more) const;
 
@@ -76,124 +60,31 @@ private:
   Value emitLoad(const Held &held, const Iteration &iteration);
   void waitForCopies(int64_t pending);
   Value lastButOne();
+  RingState ringState(ValueRange values);
+  RingState fillRings();
+  RingState advanceRings(const RingState &state);
+  SmallVector<Value> emitLoads();
   SmallVector<Value> emitLoops();
   SmallVector<Value> emitLast(Value counter, ValueRange carried, ValueRange tiles, Value readStage);
   void rewriteLoop();
 
   using TileKey = std::pair<Value, Attribute>;
-  const PipelineTarget &to;
-  SmallVector<Copy> copies;
   std::vector<Held> held;
-  LoopSlice slice; ///< of the copies
   llvm::DenseMap<TileKey, Value> outer, inner;
 };
 
 } // namespace
 
+static SmallVector<Value> valuesOf(const RingState &state) {
+  SmallVector<Value> values = {state.last.counter};
+  llvm::append_range(values, state.last.scalars);
+  values.push_back(state.read);
+  if (state.write)
+    values.push_back(state.write);
+  return values;
+}
+
 //===-- What can be prefetched -----------------------------------------------------------------------------------===//
-
-int64_t WarpCopies::stageBytes() const {
-  int64_t bytes = 0;
-  for (const Copy &copy : copies)
-    bytes += tileBytes(Value(GlobalLoadOp(copy.load).getResult()).getType());
-  return bytes;
-}
-
-/// The layouts in which matmuls want the tile, as it lies in memory; nothing where something else reads it.
-static std::optional<SmallVector<LinearLayout>> layoutsRead(GlobalLoadOp load) {
-  SmallVector<LinearLayout> wanted;
-  for (Operation *user : load->getUsers()) {
-    if (isa<ConvertLayoutOp>(user)) {
-      wanted.push_back(layoutOf(user->getResult(0).getType()));
-      continue;
-    }
-    auto trans = dyn_cast<TransOp>(user);
-    if (!trans)
-      return std::nullopt;
-    for (Operation *convert : trans->getUsers()) {
-      if (!isa<ConvertLayoutOp>(convert))
-        return std::nullopt;
-      layout::Order order(trans.getOrder().begin(), trans.getOrder().end());
-      wanted.push_back(layout::permuteAxes(layoutOf(convert->getResult(0).getType()), layout::inverseOrder(order)));
-    }
-  }
-  return wanted;
-}
-
-/// The layout of a tile whose copies fill `shared`, `elements` of each lane after those of the lane before.
-static LinearLayout copyLayout(const LinearLayout &shared, int64_t elements, int lanes, int warps) {
-  const std::vector<std::vector<int64_t>> &offsets = shared.inputs()[0].bases;
-  std::vector<int64_t> none(shared.outputs().size(), 0);
-  size_t at = 0;
-  auto take = [&](LinearLayout::Input &input, int64_t size) {
-    for (int64_t bit = 1; bit < size; bit *= 2, ++at)
-      input.bases.push_back(at < offsets.size() ? offsets[at] : none);
-  };
-  LinearLayout::Input registers{Dim::Register, {}}, lane{Dim::Lane, {}}, warp{Dim::Warp, {}};
-  take(registers, elements);
-  take(lane, lanes);
-  take(warp, warps);
-  for (; at < offsets.size(); ++at)
-    registers.bases.push_back(offsets[at]);
-  return LinearLayout({registers, lane, warp}, shared.outputs());
-}
-
-/// A ring that is read without bank conflicts, if the target reads it by 8 bytes or more at once.
-std::optional<Copy> WarpCopies::describeRing(GlobalLoadOp load, int64_t elements, ArrayRef<LinearLayout> wanted,
-                                             bool transposed, std::string &why) const {
-  auto tile = cast<RankedTensorType>(load.getType());
-  auto bits = int(tile.getElementTypeBitWidth()), banks = to.target.sharedMemoryBanks();
-  layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
-  LinearLayout shared = transposed ? layout::copiedSharedTransposed(wanted.front(), bits, orderOf(load), banks)
-                                   : layout::copiedShared(shape, bits, orderOf(load), banks);
-  Copy copy{load,
-            elements,
-            SharedType::get(load.getContext(), 1, tile.getShape(), tile.getElementType(), shared),
-            copyLayout(shared, elements, to.target.lanesPerWarp(), to.warps),
-            {}};
-  std::optional<DirectCopy> plan = planDirectCopy(copy.addresses, copy.tile, elements, to.target, why);
-  if (!plan || plan->elements != elements || plan->usesOtherLanes) {
-    if (why.empty())
-      why = "waves cannot fill its rows in shared memory";
-    return std::nullopt;
-  }
-  bool isRead = llvm::all_of(wanted, [&](const LinearLayout &layout) {
-    LinearLayout offsets = copy.tile.offsetsOf(layout);
-    if (transposed)
-      return layout::findTransposedRead(offsets, bits).has_value();
-    return int64_t(bits) << layout::contiguousRegisterBits(offsets, 128 / bits).size() >= 64;
-  });
-  if (!isRead)
-    why = "matmuls read less than 8 contiguous bytes of it at once";
-  return isRead ? std::optional(copy) : std::nullopt;
-}
-
-// A copy takes an instruction for its address in LDS and one for itself, a load and a store to LDS of 16 bytes as many:
-// narrower copies take more.
-std::optional<Copy> WarpCopies::describe(GlobalLoadOp load, std::string &why) const {
-  constexpr int64_t bytes = 16;
-  int64_t bits = elementTypeOf(load.getType()).getIntOrFloatBitWidth(),
-          contiguous = int64_t(load.getElements()) * bits / 8;
-  std::optional<SmallVector<LinearLayout>> wanted = layoutsRead(load);
-  SmallVector<int64_t> widths = to.target.directCopyBytes();
-  if (!llvm::is_contained(widths, bytes))
-    why = widths.empty() ? "the chip has no copies straight to LDS"
-                         : "the chip copies " + std::to_string(widths.front()) +
-                               " bytes of a lane at once, which takes more instructions than loads";
-  else if (contiguous < bytes)
-    why = "lanes read " + std::to_string(contiguous) + " contiguous bytes of it, and copies 16";
-  else if (!fillsWithZeros(load))
-    why = "`other` is not zero";
-  else if (!wanted || wanted->empty())
-    why = "it has a use other than a matmul";
-  if (!why.empty())
-    return std::nullopt;
-  bool mayTranspose = to.target.readsTransposed(int(bits)) && wanted->front().outputs().size() == 2;
-  std::optional<Copy> copy = describeRing(load, bytes * 8 / bits, *wanted, /*transposed=*/false, why);
-  if (!copy && mayTranspose)
-    copy = describeRing(load, bytes * 8 / bits, *wanted, /*transposed=*/true, why);
-  return copy;
-}
 
 static int64_t registersOfTile(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
@@ -218,7 +109,7 @@ bool WarpCopies::fitsRegisters(int64_t more) const {
 
 /// `why`: it is not copied; then, why it is not held either.
 bool WarpCopies::hold(GlobalLoadOp load, std::string &why) {
-  Held one{load, firstDotOf(load), LoopSlice(loop), why, {}};
+  Held one{load, firstDotOf(load), LoopSlice(loop), why};
   if (!one.slice.add({load.getPointer(), load.getMask(), load.getOther()})) {
     why = takesMoreThanScalars;
     return false;
@@ -232,7 +123,7 @@ bool WarpCopies::hold(GlobalLoadOp load, std::string &why) {
 }
 
 bool WarpCopies::take(GlobalLoadOp load, std::string &why) {
-  std::optional<Copy> copy = describe(load, why);
+  std::optional<RingCopy> copy = chooseRing(load, to, why);
   if (!copy)
     return hold(load, why);
   if (!slice.add({load.getPointer(), load.getMask()})) {
@@ -331,10 +222,11 @@ void WarpCopies::emitCopies(const Iteration &iteration, Value stage) {
   IRMapping map = slice.at(iteration.counter, iteration.scalars);
   slice.cloneScalars(b, map);
   inner.clear();
-  for (Copy &copy : copies) {
+  for (RingCopy &copy : copies) {
     GlobalLoadOp load = copy.load;
-    Value pointers = inLayout(load.getPointer(), copy.addresses, map);
-    Value mask = load.getMask() ? inLayout(load.getMask(), copy.addresses, map) : Value();
+    LinearLayout layout = copyLayout(copy.shared, copy.elements, to);
+    Value pointers = inLayout(load.getPointer(), layout, map);
+    Value mask = load.getMask() ? inLayout(load.getMask(), layout, map) : Value();
     auto made = AsyncCopyOp::create(b, pointers, copy.ring, stage, mask, uint64_t(copy.elements));
     made.setCache(load.getCache());
   }
@@ -382,7 +274,7 @@ SmallVector<Value> WarpCopies::emitLast(Value counter, ValueRange carried, Value
   // Reads of the ring replace some of them.
   auto holder = UnrealizedConversionCastOp::create(b, loop.getResultTypes(), results);
   OpBuilder::InsertionGuard guard(b);
-  for (Copy &copy : copies) {
+  for (RingCopy &copy : copies) {
     auto load = map.lookup(Value(GlobalLoadOp(copy.load).getResult())).getDefiningOp<GlobalLoadOp>();
     readRing(load, copy.ring, readStage);
   }
@@ -391,77 +283,82 @@ SmallVector<Value> WarpCopies::emitLast(Value counter, ValueRange carried, Value
   return results;
 }
 
-// The loop carries, beside its own: the counter of the next iteration; what the last copies were for, the numbers of
-// the tile that is read and of the tile that is written, which of two is the next one to read; tiles in registers.
+/// What valuesOf made values of.
+RingState WarpCopies::ringState(ValueRange values) {
+  size_t scalars = slice.carried().size();
+  return {{values[0], llvm::to_vector(values.drop_front().take_front(scalars))},
+          values[1 + scalars],
+          stages > 2 ? values[2 + scalars] : Value()};
+}
+
+/// The copies of the first iterations.
+RingState WarpCopies::fillRings() {
+  RingState state{first(slice), i32(0), {}};
+  emitCopies(state.last, i32(0));
+  for (int64_t stage = 1; stage + 1 < stages; ++stage) {
+    state.last = after(slice, state.last, true);
+    emitCopies(state.last, i32(stage));
+  }
+  if (stages > 2)
+    state.write = i32(stages - 1);
+  return state;
+}
+
+/// Waits for the tile that is read, and begins the copies of the next iteration that has none.
+RingState WarpCopies::advanceRings(const RingState &state) {
+  waitForCopies(stages - 2);
+  RingState next{after(slice, state.last, stages > 2), nextStage(b, state.read, stages), {}};
+  emitCopies(next.last, state.write ? state.write : next.read);
+  if (state.write)
+    next.write = nextStage(b, state.write, stages);
+  return next;
+}
+
+/// Loads the next tiles to registers, each before the first matmul that reads the present one.
+SmallVector<Value> WarpCopies::emitLoads() {
+  SmallVector<Value> tiles;
+  for (Held &one : held) {
+    b.setInsertionPoint(one.before);
+    Iteration now{loop.getInductionVar(), {}};
+    for (unsigned number : one.slice.carried())
+      now.scalars.push_back(loop.getRegionIterArg(number));
+    tiles.push_back(emitLoad(one, after(one.slice, now, false)));
+  }
+  return tiles;
+}
+
+// The loop carries, beside its own: the counter of the next iteration, the state of the rings, tiles in registers.
 SmallVector<Value> WarpCopies::emitLoops() {
   SmallVector<Value> inits = llvm::to_vector(loop.getInitArgs());
-  size_t before = inits.size(), scalars = slice.carried().size();
+  size_t own = inits.size();
   inits.push_back(loop.getLowerBound());
-  if (!copies.empty()) {
-    Iteration last = first(slice);
-    emitCopies(last, i32(0));
-    for (int64_t stage = 1; stage + 1 < stages; ++stage) {
-      last = after(slice, last, true);
-      emitCopies(last, i32(stage));
-    }
-    inits.push_back(last.counter);
-    llvm::append_range(inits, last.scalars);
-    inits.push_back(i32(0));
-    if (stages > 2)
-      inits.push_back(i32(stages - 1));
-  }
+  if (!copies.empty())
+    llvm::append_range(inits, valuesOf(fillRings()));
   for (const Held &one : held)
     inits.push_back(emitLoad(one, first(one.slice)));
-
   Value bound = lastButOne();
   auto made = scf::ForOp::create(b, loop.getLowerBound(), bound, loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
-  auto after = [&](ValueRange values, size_t from, size_t count) {
-    return llvm::to_vector(values.drop_front(before + from).take_front(count));
+  auto ringsIn = [&](ValueRange values) {
+    return copies.empty() ? RingState() : ringState(values.drop_front(own + 1).drop_back(held.size()));
   };
-  ValueRange results = made.getResults();
-  SmallVector<Value> lastResults = emitLast(results[before], results.take_front(before), results.take_back(held.size()),
-                                            copies.empty() ? Value() : results[before + 2 + scalars]);
+  ValueRange results = made.getResults(), arguments = made.getRegionIterArgs();
+  SmallVector<Value> lastResults =
+      emitLast(results[own], results.take_front(own), results.take_back(held.size()), ringsIn(results).read);
+
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(made.getBody());
-  SmallVector<Value> arguments(made.getRegionIterArgs().begin(), made.getRegionIterArgs().end());
-  SmallVector<Value> yieldedMore = {arith::AddIOp::create(b, made.getInductionVar(), loop.getStep())};
-  Value readStage;
-  if (!copies.empty()) {
-    waitForCopies(stages - 2);
-    Iteration last{arguments[before + 1], after(arguments, 2, scalars)};
-    readStage = arguments[before + 2 + scalars];
-    Value nextRead = nextStage(b, readStage, stages);
-    Value writeStage = stages > 2 ? arguments[before + 3 + scalars] : nextRead;
-    last = this->after(slice, last, stages > 2);
-    emitCopies(last, writeStage);
-    yieldedMore.push_back(last.counter);
-    llvm::append_range(yieldedMore, last.scalars);
-    yieldedMore.push_back(nextRead);
-    if (stages > 2)
-      yieldedMore.push_back(nextStage(b, writeStage, stages));
-  }
-  b.setInsertionPointToEnd(made.getBody());
-  for (Held &one : held) {
-    Operation *end = made.getBody()->empty() ? nullptr : &made.getBody()->back();
-    Iteration now{made.getInductionVar(), {}};
-    for (unsigned number : one.slice.carried())
-      now.scalars.push_back(made.getRegionIterArg(number));
-    yieldedMore.push_back(emitLoad(one, this->after(one.slice, now, false)));
-    for (auto op = end ? std::next(end->getIterator()) : made.getBody()->begin(); op != made.getBody()->end(); ++op)
-      one.next.push_back(&*op);
-  }
-
+  SmallVector<Value> more = {arith::AddIOp::create(b, made.getInductionVar(), loop.getStep())};
+  if (!copies.empty())
+    llvm::append_range(more, valuesOf(advanceRings(ringsIn(arguments))));
+  llvm::append_range(more, emitLoads());
   SmallVector<Value> yielded = moveBody(loop, made, made.getBody()->end());
-  llvm::append_range(yielded, yieldedMore);
+  llvm::append_range(yielded, more);
   b.setInsertionPointToEnd(made.getBody());
   scf::YieldOp::create(b, yielded);
-  for (Held &one : held)
-    for (Operation *op : one.next)
-      op->moveBefore(one.before);
-  for (Copy &copy : copies)
-    readRing(copy.load, copy.ring, readStage);
-  for (auto [one, tile] : llvm::zip(held, ArrayRef(arguments).take_back(held.size()))) {
+  for (RingCopy &copy : copies)
+    readRing(copy.load, copy.ring, ringsIn(arguments).read);
+  for (auto [one, tile] : llvm::zip(held, arguments.take_back(held.size()))) {
     one.load.getResult().replaceAllUsesWith(tile);
     one.load.erase();
   }
@@ -470,8 +367,7 @@ SmallVector<Value> WarpCopies::emitLoops() {
 
 void WarpCopies::rewriteLoop() {
   b.setInsertionPoint(loop);
-  for (Copy &copy : copies)
-    copy.ring = AllocOp::create(b, copy.ringType(stages));
+  allocateRings();
   SmallVector<Value> results;
   if (Value isAny = anyIteration()) {
     auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
@@ -491,15 +387,15 @@ void WarpCopies::rewrite(int64_t mostBytes) {
   int64_t bytes = ringBytes(mostBytes), wanted = stages;
   if (bytes)
     stages = bytes / stageBytes();
-  SmallVector<Copy> all = bytes ? SmallVector<Copy>() : std::exchange(copies, {});
-  for (Copy &copy : all) {
+  SmallVector<RingCopy> all = bytes ? SmallVector<RingCopy>() : std::exchange(copies, {});
+  for (RingCopy &copy : all) {
     std::string why = "shared memory has no room for two tiles";
     if (!hold(copy.load, why))
       decide(copy.load, "not prefetched: " + why);
   }
-  for (const Copy &copy : copies)
+  for (RingCopy &copy : copies)
     decide(copy.load, "prefetched by copies straight to LDS, " +
-                          llvm::Twine(copy.elements * copy.tile.getElementBytes()) + " bytes a lane, " +
+                          llvm::Twine(copy.elements * copy.ringType(1).getElementBytes()) + " bytes a lane, " +
                           describeStages(wanted));
   for (const Held &one : held)
     decide(one.load, "prefetched to registers, one iteration ahead: " + one.why);
@@ -507,9 +403,6 @@ void WarpCopies::rewrite(int64_t mostBytes) {
     rewriteLoop();
 }
 
-// Two stages: one iteration hides the loads of the next. More take shared memory that other blocks could have.
 std::unique_ptr<LoopPipeliner> simt::pipelineByWarps(scf::ForOp loop, const PipelineTarget &to) {
-  constexpr int64_t usual = 2;
-  auto stages = loop->getAttrOfType<IntegerAttr>("tt.num_stages");
-  return std::make_unique<WarpCopies>(loop, to, stages ? stages.getInt() : to.stages ? to.stages : usual);
+  return std::make_unique<WarpCopies>(loop, to);
 }

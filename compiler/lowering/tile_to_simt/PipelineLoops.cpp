@@ -19,21 +19,44 @@ using namespace heddle::triton;
 
 LoopPipeliner::~LoopPipeliner() = default;
 
-int64_t LoopPipeliner::tileBytes(Type type) {
-  auto tile = cast<RankedTensorType>(type);
-  return int64_t(llvm::alignTo(uint64_t(tile.getNumElements() * tile.getElementTypeBitWidth() / 8), 1024));
+static constexpr StringLiteral stagesName = "tt.num_stages"; // Triton's
+
+static int64_t stagesOf(scf::ForOp loop, const PipelineTarget &to, int64_t usual) {
+  if (auto own = loop->getAttrOfType<IntegerAttr>(stagesName))
+    return own.getInt();
+  return to.stages ? to.stages : usual;
+}
+
+LoopPipeliner::LoopPipeliner(scf::ForOp loop, const PipelineTarget &to, int64_t usual)
+    : loop(loop), to(to), stages(stagesOf(loop, to, usual)), b(loop.getLoc(), loop), slice(loop) {}
+
+bool LoopPipeliner::isAsked() {
+  return loop->hasAttr(stagesName);
+}
+
+int64_t LoopPipeliner::stageBytes() const {
+  constexpr uint64_t alignment = 1024; // of a tile in a ring
+  int64_t bytes = 0;
+  for (RingCopy copy : copies)
+    bytes += int64_t(llvm::alignTo(uint64_t(copy.ringType(1).getTileBytes()), alignment));
+  return bytes;
+}
+
+void LoopPipeliner::allocateRings() {
+  for (RingCopy &copy : copies)
+    copy.ring = AllocOp::create(b, copy.ringType(stages));
 }
 
 Value LoopPipeliner::i32(int64_t value) {
   return arith::ConstantIntOp::create(b, value, 32);
 }
 
-bool LoopPipeliner::fillsWithZeros(GlobalLoadOp load) {
+bool simt::fillsWithZeros(GlobalLoadOp load) {
   Value other = load.getOther();
   return !other || matchPattern(other, m_Zero()) || matchPattern(other, m_PosZeroFloat());
 }
 
-layout::Order LoopPipeliner::orderOf(GlobalLoadOp load) {
+layout::Order simt::contiguousOrder(GlobalLoadOp load) {
   layout::Order order = {int(load.getAxis())};
   for (int axis = int(cast<RankedTensorType>(load.getType()).getRank()); axis-- > 0;)
     if (axis != order[0])
