@@ -74,7 +74,7 @@ public:
   }
   /// Whether a block has several tiles in a round, so that stages have something beside them.
   virtual bool hasSeveralTiles() const { return false; }
-  /// Block b of every rank meets block b of the others; orders staging memory.
+  /// A barrier of block b of every rank; orders staging memory.
   virtual void barrier() = 0;
 
   virtual TileHandle input(const Rank &part) = 0; ///< this rank's elements of a part, or of a slice

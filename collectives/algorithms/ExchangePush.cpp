@@ -18,7 +18,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
 }
 
 const Algorithm exchangePush = {"exchange_push",
-                                "stores part p into the memory of rank p, meets once",
+                                "stores part p into the memory of rank p, one barrier",
                                 {CollectiveKind::AllToAll},
                                 /*slices=*/false,
                                 [](int ranks) { return ranks; },

@@ -15,7 +15,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
 }
 
 const Algorithm gatherPull = {"gather_pull",
-                              "stages the input, meets once, reads every rank, the next one first",
+                              "stages the input, one barrier, reads every rank, the next one first",
                               {CollectiveKind::AllGather},
                               /*slices=*/false,
                               [](int) { return 1; },

@@ -19,7 +19,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
 }
 
 const Algorithm gatherPush = {"gather_push",
-                              "stores the input into the memory of every rank, meets once",
+                              "stores the input into the memory of every rank, one barrier",
                               {CollectiveKind::AllGather},
                               /*slices=*/false,
                               [](int ranks) { return ranks; },

@@ -14,7 +14,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
 }
 
 const Algorithm oneShotPull = {"one_shot_pull",
-                               "stages the input, meets once, reads and folds the inputs of all ranks",
+                               "stages the input, one barrier, reads and folds the inputs of all ranks",
                                {CollectiveKind::AllReduce},
                                /*slices=*/false,
                                [](int) { return 1; },

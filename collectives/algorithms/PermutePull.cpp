@@ -12,7 +12,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
 }
 
 const Algorithm permutePull = {"permute_pull",
-                               "stages the input, meets once, reads the source",
+                               "stages the input, one barrier, reads the source",
                                {CollectiveKind::Permute},
                                /*slices=*/false,
                                [](int) { return 1; },

@@ -15,7 +15,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
 }
 
 const Algorithm scatterPull = {"scatter_pull",
-                               "stages every part, meets once, reads and folds the own part of all ranks",
+                               "stages every part, one barrier, reads and folds the own part of all ranks",
                                {CollectiveKind::ReduceScatter},
                                /*slices=*/false,
                                [](int ranks) { return ranks; },
