@@ -31,7 +31,7 @@ public:
   void prepare(llvm::Module &module) const;
   /// Runs the level's optimiser pipeline, or `passes` (LLVM's textual notation) when that is not empty.
   void optimize(llvm::Module &module, const std::string &passes = "") const;
-  using PassFiller = void (*)(llvm::PassBuilder &builder, llvm::ModulePassManager &manager);
+  using PassFiller = llvm::function_ref<void(llvm::PassBuilder &builder, llvm::ModulePassManager &manager)>;
   /// Runs the passes that `fill` adds, which may ask for what LLVM knows of the target; `step` names them in errors.
   void run(llvm::Module &module, const char *step, PassFiller fill) const;
   /// Which limits `module`, as it is emitted, is beyond; most are beyond none.

@@ -8,6 +8,7 @@
 #include "compiler/accesses/BufferAccesses.h"
 #include "compiler/accesses/PredicateAccesses.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/emit/ResidentBlocks.h"
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
@@ -207,6 +208,14 @@ LogicalResult simtToThreads(Compilation &compilation) {
 
 LogicalResult predicate(Compilation &compilation) {
   predicateAccesses(*compilation.llvmModule);
+  return success();
+}
+
+LogicalResult chooseResidentBlocks(Compilation &compilation) {
+  compilation.generator->run(*compilation.llvmModule, "the choice of resident blocks",
+                             [&](llvm::PassBuilder &, llvm::ModulePassManager &manager) {
+                               addResidentBlocks(manager, *compilation.chip, compilation.threadKernel.sharedBytes);
+                             });
   return success();
 }
 
@@ -412,6 +421,8 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
 static const std::vector<Phase> &nvidiaPhases() {
   // clang-format off
   static const std::vector<Phase> table = gpuPhases("heddle-implement-peer-calls{target=nvptx}", {
+    {"resident-blocks", Level::LlvmIr, "says how many blocks are to fit on a multiprocessor: as many as registers allow",
+     nullptr, chooseResidentBlocks, ours, {}},
     {"predicate-accesses", Level::LlvmIr, "writes loads and stores under masks as instructions under a predicate", nullptr,
      predicate, ours, {}},
     {"ptx", Level::Binary, "generates PTX (`--to asm` prints it), which the driver assembles", nullptr, emitPtx, ours, {}},

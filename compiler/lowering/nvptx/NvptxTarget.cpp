@@ -25,11 +25,13 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t
   auto attribute = [&](StringRef name, int64_t value) -> Attribute {
     return b.getArrayAttr({b.getStringAttr(name), b.getStringAttr(llvm::Twine(value).str())});
   };
-  // What LLVM reads of a kernel: the exact size of its blocks, and how many are to fit on a multiprocessor. The second
-  // is said of every kernel: where PTX says nothing of registers, a driver that loads it as a module gives 32 to large
-  // ones and keeps the rest in memory (docs/sm_90.md).
-  int64_t fitting = std::clamp<int64_t>(residentBlocks, 1, std::max<int64_t>(1, chip.unit.threads / threads));
-  SmallVector<Attribute> attributes = {attribute("nvvm.reqntid", threads), attribute("nvvm.minctasm", fitting)};
+  // What LLVM reads of a kernel: the exact size of its blocks, and how many are to fit on a multiprocessor. Where
+  // nobody asks for a number of blocks, the phase resident-blocks chooses one.
+  SmallVector<Attribute> attributes = {attribute("nvvm.reqntid", threads)};
+  if (residentBlocks) {
+    int64_t most = std::max<int64_t>(1, chip.unit.threads / threads);
+    attributes.push_back(attribute("nvvm.minctasm", std::min(residentBlocks, most)));
+  }
   function.setPassthroughAttr(b.getArrayAttr(attributes));
 }
 

@@ -50,7 +50,7 @@ void Frame::makeEntry() {
   SymbolTable::setSymbolName(source, kernel.kernel + ".tile");
   state.entry = LLVM::LLVMFuncOp::create(b, kernel.entry, type);
   auto residentBlocks = source->getAttrOfType<IntegerAttr>(residentBlocksAttribute);
-  target.markKernel(state.entry, kernel.threads, residentBlocks ? residentBlocks.getInt() : 1);
+  target.markKernel(state.entry, kernel.threads, residentBlocks ? residentBlocks.getInt() : 0);
 }
 
 void Frame::takeArguments(Block &block) {

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/RegisterEstimate.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+using namespace heddle;
+
+namespace {
+
+/// Registers of shared memory's addresses hold 32 bits, those of all others 64.
+constexpr unsigned sharedSpace = 3;
+
+unsigned registersOf(Type *type) {
+  if (auto *pointer = dyn_cast<PointerType>(type))
+    return pointer->getAddressSpace() == sharedSpace ? 1 : 2;
+  if (auto *record = dyn_cast<StructType>(type)) {
+    unsigned sum = 0;
+    for (Type *element : record->elements())
+      sum += registersOf(element);
+    return sum;
+  }
+  if (auto *vector = dyn_cast<FixedVectorType>(type); vector && vector->getElementType()->isPointerTy())
+    return vector->getNumElements() * registersOf(vector->getElementType());
+  unsigned bits = type->getPrimitiveSizeInBits().getKnownMinValue();
+  return bits <= 1 ? 0 : (bits + 31) / 32;
+}
+
+/// One instruction of the target, more or less, that may stand anywhere between its operands and its users.
+bool isMovable(const Instruction &instruction) {
+  return isa<BinaryOperator, CastInst, CmpInst, SelectInst, GetElementPtrInst, ExtractElementInst, InsertElementInst,
+             ShuffleVectorInst, UnaryOperator>(instruction);
+}
+
+/// Arithmetic that costs less than a register to keep its result in.
+bool isCheap(const Instruction &instruction) {
+  if (auto *operation = dyn_cast<BinaryOperator>(&instruction))
+    return !operation->isIntDivRem() && operation->getOpcode() != Instruction::Mul &&
+           operation->getType()->isIntegerTy();
+  return isa<GetElementPtrInst, TruncInst, ZExtInst, SExtInst, PtrToIntInst, IntToPtrInst>(instruction) &&
+         !instruction.getType()->isVectorTy();
+}
+
+/// What the assembler keeps free for an instruction beside its operands. It refuses a warp-group MMA with n
+/// accumulators below n + 26 registers (ptxas 12.8: "Insufficient registers").
+unsigned reservedFor(const Instruction &instruction) {
+  auto *call = dyn_cast<CallInst>(&instruction);
+  auto *text = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
+  return text && text->getAsmString().contains("wgmma.mma_async") ? 26 : 0;
+}
+
+class Estimate {
+public:
+  Estimate(const Function &function, const UniformityInfo &uniformity) : function(function), uniformity(uniformity) {}
+
+  unsigned most() {
+    number();
+    findLive();
+    unsigned most = 0;
+    for (const BasicBlock &block : function)
+      most = std::max(most, std::min(mostOf(block, inOrder(block)), mostOf(block, inMovedOrder(block))));
+    return most;
+  }
+
+private:
+  using Order = SmallVector<const Instruction *, 0>;
+
+  /// Of what is computed alike in a warp, only what integers compute is in uniform registers.
+  bool isUniform(const Value &value) const {
+    auto *instruction = dyn_cast<Instruction>(&value);
+    if (!instruction)
+      return true; // arguments and constants, which lie in constant memory
+    bool isInteger = value.getType()->isIntOrPtrTy();
+    return isInteger && !instruction->mayReadFromMemory() && uniformity.isUniform(instruction);
+  }
+
+  /// The number of what `instruction` reads in registers, if that is one value.
+  std::optional<unsigned> onlyOperand(const Instruction &instruction) const {
+    std::optional<unsigned> only;
+    for (const Value *operand : instruction.operand_values())
+      if (auto found = numbers.find(operand); found != numbers.end()) {
+        if (only && *only != found->second)
+          return std::nullopt;
+        only = found->second;
+      }
+    return only;
+  }
+
+  /// Of an address, its 32-bit offset is kept: adding it to the base is part of the access.
+  bool isOffset(const Instruction &instruction) const {
+    auto *address = dyn_cast<GetElementPtrInst>(&instruction);
+    if (!address || address->getNumIndices() != 1)
+      return false;
+    auto found = numbers.find(address->idx_begin()->get());
+    return found != numbers.end() && sizes[found->second] == 1;
+  }
+
+  void number(const Instruction &instruction) {
+    unsigned registers = registersOf(instruction.getType());
+    if (!registers || isa<StructType>(instruction.getType()) || isUniform(instruction))
+      return;
+    if (std::optional<unsigned> only = isCheap(instruction) ? onlyOperand(instruction) : std::nullopt) {
+      numbers[&instruction] = *only;
+      computed.insert(&instruction);
+      return;
+    }
+    numbers[&instruction] = sizes.size();
+    sizes.push_back(isOffset(instruction) ? 1 : registers);
+  }
+  /// Operands before what they are operands of, but for those of phis.
+  void number() {
+    for (const BasicBlock *block : ReversePostOrderTraversal<const Function *>(&function))
+      for (const Instruction &instruction : *block)
+        number(instruction);
+  }
+
+  template <typename Call>
+  void forResults(const Instruction &instruction, Call call) const {
+    if (computed.contains(&instruction))
+      return;
+    if (auto found = numbers.find(&instruction); found != numbers.end() && !isa<ExtractValueInst>(instruction))
+      call(found->second);
+    if (isa<StructType>(instruction.getType()))
+      for (const User *user : instruction.users())
+        if (auto found = numbers.find(user); found != numbers.end() && isa<ExtractValueInst>(user))
+          call(found->second);
+  }
+  template <typename Call>
+  void forOperands(const Instruction &instruction, Call call) const {
+    if (isa<PHINode, ExtractValueInst>(instruction) || computed.contains(&instruction))
+      return;
+    for (const Value *operand : instruction.operand_values())
+      if (auto found = numbers.find(operand); found != numbers.end())
+        call(found->second);
+  }
+
+  void findLive() {
+    DenseMap<const BasicBlock *, BitVector> before;
+    for (const BasicBlock &block : function) {
+      before[&block].resize(sizes.size());
+      after[&block].resize(sizes.size());
+    }
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (const BasicBlock *block : post_order(&function)) {
+        BitVector live(sizes.size());
+        for (const BasicBlock *next : successors(block)) {
+          live |= before[next];
+          for (const PHINode &phi : next->phis())
+            if (auto found = numbers.find(phi.getIncomingValueForBlock(block)); found != numbers.end())
+              live.set(found->second);
+        }
+        after[block] = live;
+        for (const Instruction &instruction : reverse(*block)) {
+          forResults(instruction, [&](unsigned number) { live.reset(number); });
+          forOperands(instruction, [&](unsigned number) { live.set(number); });
+        }
+        if (live != before[block]) {
+          before[block] = live;
+          changed = true;
+        }
+      }
+    }
+  }
+
+  static Order inOrder(const BasicBlock &block) {
+    Order order;
+    for (const Instruction &instruction : block)
+      order.push_back(&instruction);
+    return order;
+  }
+
+  /// Registers that `instruction` is the only one to read, in its block.
+  unsigned ending(const Instruction &instruction) const {
+    unsigned sum = 0;
+    for (const Value *operand : instruction.operand_values()) {
+      auto found = numbers.find(operand);
+      auto *by = dyn_cast<Instruction>(operand);
+      if (found != numbers.end() && operand->hasOneUse() && by->getParent() == instruction.getParent() &&
+          !isa<PHINode>(by))
+        sum += sizes[found->second];
+    }
+    return sum;
+  }
+
+  bool moves(const Instruction &instruction) const {
+    if (!isMovable(instruction) || !instruction.hasOneUse())
+      return false;
+    auto *user = cast<Instruction>(*instruction.user_begin());
+    if (user->getParent() != instruction.getParent() || isa<PHINode>(user))
+      return false;
+    return ending(instruction) <= registersOf(instruction.getType());
+  }
+
+  void place(const Instruction &instruction, Order &order) const {
+    for (const Value *operand : instruction.operand_values())
+      if (auto *by = dyn_cast<Instruction>(operand); by && by->getParent() == instruction.getParent() && moves(*by))
+        place(*by, order);
+    order.push_back(&instruction);
+  }
+  Order inMovedOrder(const BasicBlock &block) const {
+    Order order;
+    for (const Instruction &instruction : block)
+      if (!moves(instruction))
+        place(instruction, order);
+    return order;
+  }
+
+  unsigned mostOf(const BasicBlock &block, const Order &order) const {
+    BitVector live = after.lookup(&block);
+    unsigned now = 0;
+    for (unsigned number : live.set_bits())
+      now += sizes[number];
+    unsigned most = now;
+    for (const Instruction *instruction : reverse(order)) {
+      forResults(*instruction, [&](unsigned number) {
+        if (live.test(number))
+          now -= sizes[number];
+        live.reset(number);
+      });
+      forOperands(*instruction, [&](unsigned number) {
+        if (!live.test(number))
+          now += sizes[number];
+        live.set(number);
+      });
+      most = std::max(most, now + reservedFor(*instruction));
+    }
+    return most;
+  }
+
+  const Function &function;
+  const UniformityInfo &uniformity;
+  DenseMap<const Value *, unsigned> numbers; ///< of values that take registers
+  DenseSet<const Value *> computed;          ///< anew wherever they are read, of one register
+  SmallVector<unsigned, 0> sizes;            ///< registers, by number
+  DenseMap<const BasicBlock *, BitVector> after;
+};
+
+} // namespace
+
+unsigned heddle::estimateRegisters(const Function &function, const UniformityInfo &uniformity) {
+  return Estimate(function, uniformity).most();
+}

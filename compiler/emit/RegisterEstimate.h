@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How many registers a thread of a kernel for NVIDIA needs, before the driver's assembler has seen it.
+#pragma once
+#include "llvm/Analysis/UniformityAnalysis.h"
+
+namespace llvm {
+class Function;
+}
+
+namespace heddle {
+
+/// The most 32-bit registers that hold values at once, in `function` as it goes to PTX; `uniformity` is its own.
+///
+/// Counted as the assembler counts (measured with ptxas 12.8 and 13.0, docs/sm_90.md): what all threads of a warp
+/// compute alike from integers lies in uniform registers, and predicates in their own; arithmetic is placed before its
+/// only user where that keeps less alive. It is no bound: the assembler also moves loads.
+unsigned estimateRegisters(const llvm::Function &function, const llvm::UniformityInfo &uniformity);
+
+} // namespace heddle
