@@ -35,7 +35,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
                        which on AMD is always exact
   --no-warp-groups     sm_90: no warp-group MMA (wgmma); matmuls by single warps only (mma.sync)
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
-  --check              host: ask the device before each memory access
+  --check              host: ask the device before each memory access; AMD: assert that a ring of shared memory has
+                       the tile whose number is used, where nothing proves it
   --kernel NAME        the kernel, when the text has several
   --to PHASE           stop after a phase and print what it left; asm is the machine code
   --from PHASE         resume after this phase: the text is what --dump-phases wrote for it. --help-phases marks the

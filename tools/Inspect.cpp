@@ -119,7 +119,9 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts, 
     rows.push_back({"instructions", formatCounts(counts)});
     rows.push_back({"scratch", fmt::format("{} bytes for each program instance", package.scratchBytes)});
   }
-  rows.push_back({"checked", package.checked ? "yes: every memory access asks the device" : "no"});
+  rows.push_back({"checked", !package.checked  ? "no"
+                             : package.threads ? "yes: numbers of rings of shared memory"
+                                               : "yes: every memory access asks the device"});
   if (!package.features.empty())
     rows.push_back({"needs", fmt::format("{}", fmt::join(package.features, " "))});
   if (package.peers)

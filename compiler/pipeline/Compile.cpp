@@ -77,7 +77,7 @@ void checkOptions(const CompileOptions &options) {
   if (options.warps < 1 || options.warps > mostWarps || !llvm::isPowerOf2_32(uint32_t(options.warps)))
     throw inputError("a block of " + chip.name + " cannot have " + std::to_string(options.warps) + " warps",
                      {"the number is a power of two from 1 to " + std::to_string(mostWarps)});
-  if (options.checkAccesses && chip.vendor != Vendor::Host)
+  if (options.checkAccesses && chip.vendor == Vendor::Nvidia)
     throw inputError("memory accesses are checked on the host only, not on `" + chip.name + "`",
                      {"use `--target host`"});
 }
@@ -274,13 +274,14 @@ std::string optionsText(const Compilation &compilation) {
   const CompileOptions usual;
   std::string text = "--target " + std::string(compilation.chip->name);
   if (compilation.chip->vendor == Vendor::Host) {
-    text += " --cpu " + compilation.processor.name + (options.checkAccesses ? " --check" : "");
+    text += " --cpu " + compilation.processor.name;
   } else {
     text += compilation.ttg ? "" : " --warps " + std::to_string(options.warps);
     text += options.stages != usual.stages ? " --stages " + std::to_string(options.stages) : "";
     text += options.warpGroups ? "" : " --no-warp-groups";
     text += options.exactMath ? " --exact-math" : "";
   }
+  text += options.checkAccesses ? " --check" : "";
   text += " -O " + std::to_string(options.optimizationLevel);
   for (auto [name, value] : {std::pair("--kernel", &options.kernel), std::pair("--from", &options.resumeAfter),
                              std::pair("--to", &options.stopAfter), std::pair("--llvm-passes", &options.llvmPasses)})

@@ -36,6 +36,7 @@ private:
   Option<int> warps{*this, "warps", llvm::cl::desc("of a block; by default what the module says, or 4")};
   Option<int> stages{*this, "stages", llvm::cl::desc("of loops over matmuls; 0: the chip's default"),
                      llvm::cl::init(0)};
+  Option<bool> check{*this, "check", llvm::cl::desc("as `heddle compile --check`")};
   Option<bool> warpGroups{*this, "warp-groups", llvm::cl::desc("matmuls by warp groups"), llvm::cl::init(true)};
 };
 
@@ -63,6 +64,7 @@ void PhasePass::runOnOperation() {
   options.warps = warps ? int(warps) : said ? int(said.getInt()) : *ttg ? (*ttg)->warps : 4;
   options.stages = stages;
   options.warpGroups = warpGroups;
+  options.checkAccesses = check;
   try {
     compilation.chip = &lookupChip(chip);
   } catch (const Error &error) {

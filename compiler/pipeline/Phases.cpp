@@ -12,6 +12,7 @@
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
+#include "compiler/lowering/simt/CheckRings.h"
 #include "compiler/lowering/simt/CountWaits.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/InlineStages.h"
@@ -157,6 +158,12 @@ LogicalResult lowerConversions(Compilation &compilation) {
   return success();
 }
 
+LogicalResult checkRings(Compilation &compilation) {
+  if (compilation.options.checkAccesses)
+    simt::checkRings(*compilation.module);
+  return success();
+}
+
 LogicalResult lowerReductions(Compilation &compilation) {
   simt::lowerReductions(*compilation.module, blockOf(compilation));
   return success();
@@ -236,6 +243,7 @@ Package startGpuPackage(const Compilation &compilation) {
   package.kernel = kernel.kernel;
   package.entry = kernel.entry;
   package.arguments = compilation.arguments;
+  package.checked = compilation.options.checkAccesses;
   package.threads = kernel.threads;
   package.sites = kernel.sites;
   return package;
@@ -383,6 +391,8 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      shareOperands, ours, {}, Entrance::Tile},
     {"simplify-pipelines", Level::Simt, "drops and hoists what is now computed ahead", "cse,loop-invariant-code-motion",
      nullptr, ours, {}},
+    {"check-rings", Level::Simt, "(AMD, --check) asserts that a ring has the tile whose number is used, where nothing proves it",
+     nullptr, checkRings, ours, {}},
     {"lower-conversions", Level::Simt, "lets tiles that change their warps go through shared memory", nullptr,
      lowerConversions, input, {}},
     {"lower-reductions", Level::Simt, "splits reductions and scans that several warps share into those of each warp and thread",
