@@ -3,6 +3,8 @@
 // code.
 #include "chips/Chip.h"
 #include "compiler/pipeline/Compile.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/IR/MLIRContext.h"
 #include "support/File.h"
 #include "support/TestError.h"
 #include "support/TestPaths.h"
@@ -92,6 +94,23 @@ TEST(ChipFields, BlocksAreAsLargeAsTheChipSays) {
   chip.threadsPerBlock = 128;
   EXPECT_EQ(messageOf([&] { assembly(chip, matmul); }),
             "a block of half-gfx942 cannot have 4 warps\nthe number is a power of two from 1 to 2");
+}
+
+/// The compiler makes operations of ROCDL by the names in the chips' tables.
+TEST(MatrixInstructions, EachIsAnOperationOfRocdl) {
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::ROCDL::ROCDLDialect>();
+  int known = 0;
+  for (const Chip *chip : {&gfx942Chip, &gfx950Chip})
+    for (const WarpMatmul &row : chip->matmuls) {
+      bool namesFormats = row.operand == MatrixOperand::Fp8;
+      for (const char *formats : {".fp8.fp8", ".fp8.bf8", ".bf8.fp8", ".bf8.bf8"}) {
+        std::string name = std::string("rocdl.mfma.") + row.name + (namesFormats ? formats : "");
+        EXPECT_TRUE(mlir::RegisteredOperationName::lookup(name, &context)) << chip->name << ": " << name;
+        ++known;
+      }
+    }
+  EXPECT_GT(known, 4 * 20);
 }
 
 /// Without it a driver may give 32 registers to a large kernel (docs/sm_90.md).
