@@ -77,12 +77,13 @@ void Maker::sharedFault(int kind) {
     read.name = text.define(fmt::format("ttg.local_load {} : {} -> {}", other.name, typeOf(other), read.type()));
     read.values.assign(1024, 0);
     store(read);
-    return refuse("V13", "a transposed view whose layout is not");
+    return refuse("V21", "a transposed view whose layout is not");
   }
   case 6: {
     View view = slotAt(ring, 0, text.constant(0));
+    std::string row = text.alias(plainLayout(1).text());
     text.define(fmt::format("ttg.memdesc_index {}[{}] : {} -> !ttg.memdesc<64xi32, {}, #smem, mutable>", view.name,
-                            text.constant(0), typeOf(view), shared));
+                            text.constant(0), typeOf(view), row));
     return refuse("V10", "a slot of what is no ring");
   }
   case 7:
@@ -125,7 +126,7 @@ void Maker::sharedFault(int kind) {
     read.name = text.define(fmt::format("ttg.local_load {} : {} -> {}", other.name, typeOf(other), read.type()));
     read.values.assign(1024, 0);
     store(read);
-    return refuse("V14", "a view of another shape whose layout is of other elements");
+    return refuse("V21", "a view of another shape whose layout is of other elements");
   }
   }
 }
@@ -300,9 +301,11 @@ void Maker::accessFault(int kind) {
                     memories[ring].name, text.constant(1), text.alias(plainLayout(2).text()), typeOf(view)));
     writeCopy(pointer, element, offsets, view, {}, "", random.chance(50));
     return refuse("V9", "a copy to an immutable memory object");
-  case 4:
-    writeCopy(pointer, element, offsets, view, {}, "", random.chance(50));
-    return refuse("copy", "a copy to a memory object of other elements");
+  case 4: {
+    bool isBuffer = random.chance(50);
+    writeCopy(pointer, element, offsets, view, {}, "", isBuffer);
+    return refuse(isBuffer ? "F1" : "copy", "a copy to a memory object of other elements");
+  }
   default: {
     std::string elsewhere = text.alias(blockedText(random, shape, warps, 0, 4));
     text.define(fmt::format("amdg.buffer_load {}[{}] : !tt.ptr<i32> -> tensor<16x64xi32, {}>", pointer, offsets.name,

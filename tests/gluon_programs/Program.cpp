@@ -82,7 +82,7 @@ void Maker::makeStep() {
 /// Stores what nothing else reads, and what lies in one of the memory objects.
 void Maker::finish() {
   std::optional<size_t> memory = someMemory();
-  if (memory && expectation.refusal.empty()) {
+  if (memory && expectation.refusal.empty() && expectation.warned.empty()) {
     for (size_t slot = 0; slot < memories[*memory].contents.size(); ++slot) {
       if (isInFlight(*memory, slot) && random.chance(70)) {
         if (!open.empty())
