@@ -83,7 +83,10 @@ void Maker::commit() {
 }
 
 void Maker::wait(size_t pending) {
-  text.define(fmt::format("ttg.async_wait {{num = {} : i32}}", pending));
+  if (pending == 0 && random.chance(10))
+    text.define("amdg.async_wait {num_inst = 0 : i32}");
+  else
+    text.define(fmt::format("ttg.async_wait {{num = {} : i32}}", pending));
   while (groups.size() > pending)
     groups.pop_front();
 }

@@ -154,9 +154,9 @@ void Maker::hazardFault(int kind) {
   if (kind != 3)
     commit();
   if (kind == 3)
-    wait(0), refuse("hazard", "a read of a copy that no group has");
+    text.define("ttg.async_wait {num = 0 : i32}"), refuse("hazard", "a read of a copy that no group has");
   if (kind == 4)
-    wait(1 + size_t(random.below(3))), refuse("hazard", "a read after a wait that leaves its copy in flight");
+    wait(size_t(1 + random.below(3))), refuse("hazard", "a read after a wait that leaves its copy in flight");
   View again = random.chance(50) ? view : slotAt(ring, slot, text.constant(int64_t(slot)));
   if (kind == 1) {
     Tile tile{text.constantTile(element, shape, layout, 1), element, shape, layout, {}};

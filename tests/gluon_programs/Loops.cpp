@@ -29,6 +29,7 @@ struct Ring {
   std::string pointer;
   int64_t step = 0; ///< from a tile of the buffer to the next
   bool isBuffer = true;
+  bool isStored = false; ///< by loads and stores, not by copies
   std::vector<int64_t> source = {};
 };
 
@@ -45,6 +46,7 @@ public:
 
 private:
   Ring makeRing(const Shape &shape, const Element &element, const std::string &readLayout);
+  void storeTile(const Ring &ring, const std::string &pointer, const View &view, const std::string &masked);
   void copyTile(const Ring &ring, const std::string &number, const std::string &slot);
   void copyAll(const std::string &number, const std::vector<std::string> &slots);
   std::string slotText(const std::string &number, const std::string &carried, int64_t plus);
@@ -64,7 +66,7 @@ private:
   Writer &text;
   Guard guard = Guard::Mask;
   Numbers numbers = Numbers::Remainder;
-  int64_t slots = 2, ahead = 1, trips = 0;
+  int64_t slots = 2, ahead = 1, trips = 0, counterStep = 1, counterStart = 0;
   bool readsFirst = true, isMatmul = false, separateGroups = false, countsInArgument = false;
   std::optional<size_t> scratch;
   std::string scratchLayout;
@@ -89,6 +91,8 @@ bool RingLoop::choose() {
   countsInArgument = guard != Guard::Peeled && random.chance(60);
   isMatmul = random.chance(35);
   separateGroups = random.chance(40);
+  counterStep = random.chance(20) ? 2 + random.below(2) : 1;
+  counterStart = random.between(-4, 9);
   auto push = [&](const Shape &shape, const Element &element, const std::string &layout) {
     SharedLayout shared = randomShared(random, shape);
     if (!maker.hasRoom(shape, element, slots, shared))
@@ -136,6 +140,7 @@ Ring RingLoop::makeRing(const Shape &shape, const Element &element, const std::s
   if (isOdd)
     ring.offsets.contiguity = 1;
   ring.isBuffer = random.chance(60);
+  ring.isStored = random.chance(20);
   int64_t tiles = std::max<int64_t>(1, trips + (guard == Guard::Nothing ? ahead : 0));
   ring.source = maker.randomValues(element, (tiles - 1) * ring.step + most + 1);
   bool isAligned = random.chance(90);
@@ -170,6 +175,19 @@ std::string RingLoop::slotText(const std::string &number, const std::string &car
   return binary(numbers == Numbers::Unsigned ? "arith.remui" : "arith.remsi", at, count);
 }
 
+void RingLoop::storeTile(const Ring &ring, const std::string &pointer, const View &view, const std::string &masked) {
+  Tile tile{"", ring.element, ring.shape, ring.offsets.layout, {}};
+  tile.values.assign(ring.offsets.at.size(), 0);
+  if (ring.isBuffer)
+    tile.name = text.define(fmt::format("amdg.buffer_load {}[{}]{} : !tt.ptr<{}> -> {}", pointer, ring.offsets.name,
+                                        masked, ring.element.name, tile.type()));
+  else
+    tile.name = text.define(fmt::format("tt.load {}{} : tensor<{}, {}>",
+                                        maker.pointerTiles(pointer, ring.element, ring.offsets), masked,
+                                        shapeText(ring.shape, "!tt.ptr<" + ring.element.name + ">"), tile.layout));
+  maker.localStore(tile, view);
+}
+
 void RingLoop::copyTile(const Ring &ring, const std::string &number, const std::string &slot) {
   std::string offset = binary("arith.muli", number, text.constant(ring.step));
   std::string pointer =
@@ -180,10 +198,13 @@ void RingLoop::copyTile(const Ring &ring, const std::string &number, const std::
     std::string isInside = text.define(fmt::format("arith.cmpi slt, {}, {} : i32", number, end));
     mask.name = text.define(
         fmt::format("tt.splat {} : i1 -> tensor<{}, {}>", isInside, shapeText(ring.shape, "i1"), ring.offsets.layout));
-    if (random.chance(40))
+    if (random.chance(40) || (ring.isStored && !ring.isBuffer))
       other = text.constantTile(ring.element, ring.shape, ring.offsets.layout, random.chance(80) ? 0 : 1);
   }
   View view = maker.slotAt(ring.memory, 0, slot);
+  if (ring.isStored)
+    return storeTile(ring, pointer, view,
+                     (mask.name.empty() ? "" : ", " + mask.name) + (other.empty() ? "" : ", " + other));
   maker.writeCopy(pointer, ring.element, ring.offsets, view, mask, other, ring.isBuffer);
 }
 
@@ -270,10 +291,14 @@ void RingLoop::writePrologue() {
 }
 
 Tile RingLoop::writeLoop(const Tile &initial) {
-  std::string zero = text.constant(0), one = text.constant(1), upper = end;
+  std::string zero = text.constant(0), lower = zero, step = text.constant(counterStep), upper = end;
   if (guard == Guard::Peeled)
     upper = text.constant(trips - ahead);
-  std::string k = text.fresh(), result = text.fresh();
+  if (counterStep > 1) {
+    lower = text.constant(counterStart);
+    upper = add(binary("arith.muli", upper, step), counterStart);
+  }
+  std::string counter = text.fresh(), k = counter, result = text.fresh();
   Tile carriedSum = initial;
   carriedSum.name = text.fresh();
   std::vector<std::string> carried = {carriedSum.name + " = " + initial.name}, types = {initial.type()}, next;
@@ -292,8 +317,10 @@ Tile RingLoop::writeLoop(const Tile &initial) {
       types.push_back(maker.typeOf(view));
     }
   text.begin(fmt::format("{}{} = scf.for {} = {} to {} step {} iter_args({}) -> ({})  : i32 {{", result,
-                         carried.size() > 1 ? fmt::format(":{}", carried.size()) : "", k, zero, upper, one,
+                         carried.size() > 1 ? fmt::format(":{}", carried.size()) : "", counter, lower, upper, step,
                          fmt::join(carried, ", "), fmt::join(types, ", ")));
+  if (counterStep > 1)
+    k = binary("arith.divsi", binary("arith.subi", counter, lower), step);
   int64_t groups = separateGroups ? int64_t(rings.size()) : 1;
   auto copyNext = [&] {
     std::string at = add(k, ahead), to = slotText(k, slot, ahead);
@@ -347,8 +374,14 @@ void RingLoop::write() {
   maker.committed += 16; // as many as are told apart
   maker.open.clear();
   maker.wait(0);
+  auto forget = [&](size_t memory) { // what is left there is not computed
+    for (std::vector<bool> &written : maker.memories[memory].written)
+      written.assign(written.size(), false);
+  };
+  for (const Ring &ring : rings)
+    forget(ring.memory);
   if (scratch)
-    maker.memories[*scratch].written[0].assign(maker.memories[*scratch].written[0].size(), false);
+    forget(*scratch);
   maker.keep(last);
 }
 

@@ -105,6 +105,9 @@ private:
   void localStoreStep();
   void localLoadStep();
   void branchStep();
+  Tile indicesOf(const Shape &shape, const std::string &layout, size_t axis, bool isPermutation);
+  void indexedStep();
+  void partsStep();
   void releaseStep();
 
   //===-- Copies (Copies.cpp) ------------------------------------------------------------------------------------===//

@@ -58,16 +58,20 @@ void Maker::makeStep() {
     return transposeStep();
   if (kind < 32)
     return reduceStep();
-  if (kind < 36)
+  if (kind < 35)
     return atomicStep();
+  if (kind < 37)
+    return partsStep();
   if (kind < 42)
     return allocateStep();
   if (kind < 50)
     return localStoreStep();
   if (kind < 60)
     return localLoadStep();
-  if (kind < 64)
+  if (kind < 62)
     return branchStep();
+  if (kind < 65)
+    return indexedStep();
   if (kind < 68)
     return releaseStep();
   if (kind < 80)

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules F1 to F8.
+// Rules F1 to F8, and V9.
 #blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
 tt.func @f1(%p: !tt.ptr<f16>, %o: tensor<64xi32, #blocked>) {
   // expected-error @+1 {{accesses elements of 'f32' through a pointer to 'f16'}}
