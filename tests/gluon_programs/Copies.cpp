@@ -4,6 +4,7 @@
 #include "tests/gluon_programs/Maker.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace heddle::gluon_programs {
 
@@ -21,25 +22,24 @@ bool Maker::isInFlight(size_t memory) const {
   return false;
 }
 
-void Maker::writeCopy(const std::string &pointer, const Element &element, const Offsets &offsets, const View &view,
-                      const Mask &mask, const std::string &other, bool isBuffer) {
+std::string Maker::writeCopy(const std::string &pointer, const Element &element, const Offsets &offsets,
+                             const View &view, const Mask &mask, const std::string &other, bool isBuffer) {
   if (isBuffer) {
     std::string promise = offsets.contiguity > 1 && random.chance(40)
                               ? fmt::format(" {{contiguity = {} : i32}}", std::min<int64_t>(offsets.contiguity, 8))
                               : "";
     std::string type = "tensor<" + shapeText(offsets.shape, element.name) + ", " + offsets.layout + ">";
-    text.define(fmt::format("amdg.buffer_load_to_local {}[{}]{}{}{} into {}{} : !tt.ptr<{}>[tensor<{}, {}>] {} -> {}",
-                            pointer, offsets.name, mask.name.empty() ? "" : " mask = " + mask.name,
-                            other.empty() ? "" : " other = " + other, cachePolicy(true), view.name, promise,
-                            element.name, shapeText(offsets.shape, "i32"), offsets.layout, other.empty() ? "" : type,
-                            typeOf(view, true)));
-    return;
+    return text.define(
+        fmt::format("amdg.buffer_load_to_local {}[{}]{}{}{} into {}{} : !tt.ptr<{}>[tensor<{}, {}>] {} -> {}", pointer,
+                    offsets.name, mask.name.empty() ? "" : " mask = " + mask.name,
+                    other.empty() ? "" : " other = " + other, cachePolicy(true), view.name, promise, element.name,
+                    shapeText(offsets.shape, "i32"), offsets.layout, other.empty() ? "" : type, typeOf(view, true)));
   }
-  text.define(fmt::format("ttg.async_copy_global_to_local {}, {}{}{}{} : tensor<{}, {}> -> {}",
-                          pointerTiles(pointer, element, offsets), view.name,
-                          mask.name.empty() ? "" : " mask " + mask.name, other.empty() ? "" : " other " + other,
-                          cachePolicy(false), shapeText(offsets.shape, "!tt.ptr<" + element.name + ">"), offsets.layout,
-                          typeOf(view, true)));
+  return text.define(fmt::format("ttg.async_copy_global_to_local {}, {}{}{}{} : tensor<{}, {}> -> {}",
+                                 pointerTiles(pointer, element, offsets), view.name,
+                                 mask.name.empty() ? "" : " mask " + mask.name, other.empty() ? "" : " other " + other,
+                                 cachePolicy(false), shapeText(offsets.shape, "!tt.ptr<" + element.name + ">"),
+                                 offsets.layout, typeOf(view, true)));
 }
 
 void Maker::copyTo(const View &view, const CopyOptions &options) {
@@ -70,23 +70,29 @@ void Maker::copyTo(const View &view, const CopyOptions &options) {
   bool isAligned = options.isDense || random.chance(90);
   if (!isAligned)
     offsets.contiguity = 1;
-  writeCopy(text.buffer(element, source, source, isAligned), element, offsets, view, mask, other, isBuffer);
+  openTokens.push_back(
+      writeCopy(text.buffer(element, source, source, isAligned), element, offsets, view, mask, other, isBuffer));
   write(view, values);
   open.push_back({view.memory, view.slot});
 }
 
 void Maker::commit() {
-  text.define("ttg.async_commit_group");
+  bool hasTokens = !openTokens.empty() && random.chance(30);
+  groupToken =
+      text.define("ttg.async_commit_group" + (hasTokens ? fmt::format(" tokens {}", fmt::join(openTokens, ", ")) : ""));
+  openTokens.clear();
   groups.push_back(open);
   open.clear();
   ++committed;
 }
 
 void Maker::wait(size_t pending) {
+  bool hasToken = !groupToken.empty() && random.chance(30);
   if (pending == 0 && random.chance(10))
-    text.define("amdg.async_wait {num_inst = 0 : i32}");
+    waitToken = text.define("amdg.async_wait {num_inst = 0 : i32}");
   else
-    text.define(fmt::format("ttg.async_wait {{num = {} : i32}}", pending));
+    waitToken =
+        text.define(fmt::format("ttg.async_wait {}{{num = {} : i32}}", hasToken ? groupToken + " " : "", pending));
   while (groups.size() > pending)
     groups.pop_front();
 }

@@ -118,8 +118,9 @@ private:
   bool isInFlight(size_t memory, size_t slot) const;
   bool isInFlight(size_t memory) const;
   void copyTo(const View &view, const CopyOptions &options);
-  void writeCopy(const std::string &pointer, const Element &element, const Offsets &offsets, const View &view,
-                 const Mask &mask, const std::string &other, bool isBuffer);
+  /// Its token.
+  std::string writeCopy(const std::string &pointer, const Element &element, const Offsets &offsets, const View &view,
+                        const Mask &mask, const std::string &other, bool isBuffer);
   void commit();
   void wait(size_t pending);
   void copyStep();
@@ -129,6 +130,7 @@ private:
   friend class RingLoop;
   Tile operand(const Shape &shape, const Element &element, const std::string &layout);
   void matmulStep();
+  void plainMatmulStep();
   /// Whether there is room for one.
   bool makeLoop(bool leavesMore = false);
 
@@ -152,6 +154,8 @@ private:
   std::vector<std::pair<size_t, size_t>> open;               ///< copies that are in no group yet: memory, slot
   std::deque<std::vector<std::pair<size_t, size_t>>> groups; ///< in flight, the oldest first
   size_t committed = 0;
+  std::vector<std::string> openTokens; ///< of copies that are in no group yet
+  std::string groupToken, waitToken;   ///< of the last group and wait; empty: none
   Expectation expectation;
 };
 

@@ -50,7 +50,24 @@ Tile Maker::operand(const Shape &shape, const Element &element, const std::strin
   return localLoad(isTransposed ? transposedOf(view) : view, layout);
 }
 
+/// By multiply-adds: operands for a blocked layout.
+void Maker::plainMatmulStep() {
+  MatmulShape shape;
+  shape.m = int64_t(8) << random.below(3);
+  shape.n = int64_t(8) << random.below(3);
+  shape.k = int64_t(4) << random.below(3);
+  const Element &element = elementOf("f32");
+  std::string parent = text.alias(blockedText(random, {shape.m, shape.n}, warps));
+  auto layoutOf = [&](int number) { return fmt::format("#ttg.dot_op<{{opIdx = {}, parent = {}}}>", number, parent); };
+  Tile a = operand({shape.m, shape.k}, element, layoutOf(0)), b = operand({shape.k, shape.n}, element, layoutOf(1));
+  Tile sum = load({shape.m, shape.n}, element, parent);
+  keep(
+      made(dotText(a, b, sum), element, sum.shape, parent, multiplied(shape, element, a.values, b.values, sum.values)));
+}
+
 void Maker::matmulStep() {
+  if (random.chance(25))
+    return plainMatmulStep();
   MatmulShape shape = randomMatmul(random, chip);
   std::string parent = text.alias(mfmaText(random, chip, shape.instruction, warps));
   const Element &element = elementOf(shape.instruction.d);

@@ -160,9 +160,10 @@ Tile Maker::localLoad(const View &view, const std::string &layout) {
   Tile tile{"", memories[view.memory].element, view.shape, layout, {}};
   for (int64_t at : view.at)
     tile.values.push_back(memories[view.memory].contents[view.slot][size_t(at)]);
+  std::string token = !waitToken.empty() && random.chance(20) ? " token " + waitToken : "";
   std::string attribute = committed && random.chance(40) ? " {ttg.amdg.syncedViaAsyncWait = true}" : "";
-  tile.name =
-      text.define(fmt::format("ttg.local_load {}{} : {} -> {}", view.name, attribute, typeOf(view), tile.type()));
+  tile.name = text.define(
+      fmt::format("ttg.local_load {}{}{} : {} -> {}", view.name, token, attribute, typeOf(view), tile.type()));
   return tile;
 }
 
