@@ -48,14 +48,19 @@ void write(Wave &wave, const Instruction &instruction) {
   wave.memory->issue(wave, request);
 }
 
-/// Two elements, in units of `unit` bytes from the address.
+/// Two elements, in units of `unit` bytes from the address. It is counted from the lower one: the address of a lane may
+/// be negative, and the sum with an offset is one of 32 bits.
 template <unsigned bytes, unsigned unit>
 void beginTwo(const Wave &wave, const Instruction &instruction, unsigned address, RequestKind kind,
               MemoryRequest &request) {
   beginLocal(wave, instruction, instruction.operands[address], kind, bytes, request);
   request.pieces = 2;
-  request.pieceOffset[0] = instruction.modifiers.offset0 * unit;
-  request.pieceOffset[1] = instruction.modifiers.offset1 * unit;
+  uint32_t offsets[2] = {instruction.modifiers.offset0 * unit, instruction.modifiers.offset1 * unit};
+  uint32_t lower = std::min(offsets[0], offsets[1]);
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    request.address[lane] = uint32_t(request.address[lane] + lower);
+  for (unsigned half = 0; half < 2; ++half)
+    request.pieceOffset[half] = offsets[half] - lower;
   request.words = bytes / 2;
 }
 

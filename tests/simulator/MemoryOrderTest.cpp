@@ -142,6 +142,13 @@ TEST_F(MemoryOrder, HalvesOfRegisters) {
   EXPECT_EQ(wave->v[11][2], 8u);
 }
 
+TEST_F(MemoryOrder, TwoLdsElementsOfANegativeAddress) {
+  run("v_add_u32 v12, 0xfffffc00, v2\nds_write2st64_b32 v12, v2, v10 offset0:5 offset1:4\nds_read2_b32 v[20:21], v2 "
+      "offset0:64 offset1:0\ns_waitcnt lgkmcnt(0)");
+  EXPECT_EQ(wave->v[20][2], 8u); // at 256 + 8
+  EXPECT_EQ(wave->v[21][2], 7u);
+}
+
 TEST_F(MemoryOrder, TwoLdsElements) {
   run("ds_write2st64_b32 v2, v2, v10 offset0:1 offset1:2\nds_read2_b64 v[20:23], v2 offset0:32 offset1:33\ns_waitcnt "
       "lgkmcnt(0)");

@@ -88,6 +88,14 @@ LogicalResult BufferStoreOp::verify() {
   return verifyBuffer(*this, getPtr(), getValue().getType(), getOffsets(), getMask());
 }
 
+LogicalResult BufferLoadToLocalOp::verify() {
+  gpu::MemDescType to = getDest().getType();
+  if (!to.getMutableMemory())
+    return emitOpError("writes to an immutable memory object");
+  auto offsets = cast<RankedTensorType>(getOffsets().getType());
+  return verifyBuffer(*this, getPtr(), offsets.clone(to.getElementType()), getOffsets(), getMask());
+}
+
 LogicalResult BufferAtomicRMWOp::verify() {
   if (getValue().getType() != getType())
     return emitOpError() << "updates with " << getValue().getType() << " and returns " << getType();

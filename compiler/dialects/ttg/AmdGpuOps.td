@@ -80,6 +80,7 @@ def AMDG_BufferLoadToLocalOp : AMDG_Op<"buffer_load_to_local", [AttrSizedOperand
     (`cachePolicy` `=` qualified($cachePolicy)^)? `into` $dest attr-dict
     `:` qualified(type($ptr)) `[` type($offsets) `]` type($other) `->` type($dest)
   }];
+  let hasVerifier = 1;
 }
 
 //===-- Registers ------------------------------------------------------------------------------------------------===//

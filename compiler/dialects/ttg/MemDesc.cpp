@@ -122,6 +122,12 @@ LogicalResult LocalStoreOp::verify() {
   return verifySameTile(*this, getSrc().getType(), getDst().getType());
 }
 
+LogicalResult AsyncCopyOp::verify() {
+  if (!getDst().getType().getMutableMemory())
+    return emitOpError("writes to an immutable memory object");
+  return success();
+}
+
 static LogicalResult verifyIndexed(Operation *op, MemDescType memory, Type tileType, Type indexType, int64_t axis) {
   auto tile = cast<RankedTensorType>(tileType), indices = cast<RankedTensorType>(indexType);
   ArrayRef<int64_t> shape = memory.getShape();

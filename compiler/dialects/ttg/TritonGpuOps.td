@@ -134,6 +134,7 @@ def TTG_AsyncCopyOp : TTG_Op<"async_copy_global_to_local", [AttrSizedOperandSegm
   let assemblyFormat = [{
     $src `,` $dst (`mask` $mask^)? (`other` $other^)? attr-dict `:` type($src) `->` type($dst)
   }];
+  let hasVerifier = 1;
 }
 
 def TTG_AsyncCommitGroupOp : TTG_Op<"async_commit_group", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -135,9 +135,15 @@ void AmdTarget::stayInBranch(Builder &b) const {
   ROCDL::SchedBarrier::create(b, everything);
 }
 
-// LDS operations of a wave happen in their order: the compiler only must keep it, and nothing has to wait.
-void AmdTarget::warpBarrier(Builder &b) const {
+// LDS operations of a wave happen in their order: the compiler only must keep it, and nothing has to wait. A copy
+// straight to LDS is an operation of global memory: it does not stay behind LDS operations.
+void AmdTarget::warpBarrier(Builder &b, bool beforeCopies) const {
+  constexpr uint32_t lgkmcnt0 = 0xC07F;
   fence(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
+  if (beforeCopies) {
+    ROCDL::SchedBarrier::create(b, 0u);
+    ROCDL::SWaitcntOp::create(b, lgkmcnt0);
+  }
   call(b, "llvm.amdgcn.wave.barrier", {});
 }
 

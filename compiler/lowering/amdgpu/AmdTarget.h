@@ -30,7 +30,7 @@ public:
   mlir::Value programId(Builder &b, int axis) const override;
   mlir::Value programCount(Builder &b, int axis) const override;
   void barrier(Builder &b) const override;
-  void warpBarrier(Builder &b) const override;
+  void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   bool barrierIf(Builder &b, mlir::Value bit) const override;
   void stayInBranch(Builder &b) const override;

@@ -73,7 +73,7 @@ void NvptxTarget::barrier(Builder &b) const {
   NVVM::Barrier0Op::create(b);
 }
 
-void NvptxTarget::warpBarrier(Builder &b) const {
+void NvptxTarget::warpBarrier(Builder &b, bool) const {
   NVVM::SyncWarpOp::create(b, i32(b, -1));
 }
 

@@ -22,7 +22,7 @@ public:
   mlir::Value programId(Builder &b, int axis) const override;
   mlir::Value programCount(Builder &b, int axis) const override;
   void barrier(Builder &b) const override;
-  void warpBarrier(Builder &b) const override;
+  void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;

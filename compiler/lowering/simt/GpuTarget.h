@@ -91,8 +91,9 @@ public:
   virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32
   /// A barrier of the block, at which its threads see each other's accesses to shared and global memory.
   virtual void barrier(Builder &b) const = 0;
-  /// A barrier of each warp, at which its lanes see each other's accesses to shared memory.
-  virtual void warpBarrier(Builder &b) const = 0;
+  /// A barrier of each warp, at which its lanes see each other's accesses to shared memory. `beforeCopies`: copies
+  /// straight to shared memory may follow, and must not come before those accesses.
+  virtual void warpBarrier(Builder &b, bool beforeCopies) const = 0;
   /// As barrier(), and whether `bit` is set in any thread of the block of `warps`.
   virtual mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const = 0;
   /// A barrier of the threads whose `bit` is set, which is so in all lanes of a warp or in none; no order of memory.

@@ -271,6 +271,13 @@ void HazardWalk::enterTurns(scf::ForOp loop, HazardState &state) {
   });
 }
 
+/// Whether the bounds are constants that give an iteration.
+static bool hasIteration(scf::ForOp loop) {
+  std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
+                         upper = getConstantIntValue(loop.getUpperBound());
+  return !loop.getUnsignedCmp() && lower && upper && *lower < *upper;
+}
+
 // Until another iteration adds nothing to what is outstanding where it begins. What was tile i + c in iteration i is
 // tile i + c - 1 as the next one counts, and any tile when the loop is over.
 LogicalResult HazardWalk::visitLoop(Operation *op, HazardState &state) {
@@ -297,7 +304,7 @@ LogicalResult HazardWalk::visitLoop(Operation *op, HazardState &state) {
     begin.add(iteration);
   }
   leaving.makeStale();
-  if (loop)
+  if (loop && !hasIteration(loop))
     leaving.add(state);
   leaving.change([&](SharedAccess &access) {
     if (loop && access.part.loop == loop)

@@ -37,7 +37,7 @@ void Synchronisation::barrier() {
 
 void Synchronisation::lower(BarrierOp op) {
   if (op.getWarp())
-    target.warpBarrier(b);
+    target.warpBarrier(b, facts.copiesDirectly);
   else if (op.getShared() && facts.copiesDirectly && !divergent)
     target.sharedBarrier(b);
   else

@@ -3,6 +3,7 @@
 // What is known of addresses is asked before, because the analysis goes through the operations of the text.
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "compiler/analysis/Access.h"
+#include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/Accesses.h"
 #include "compiler/lowering/simt/CarryRingNumbers.h"
 #include "compiler/lowering/simt/DirectCopy.h"
@@ -122,10 +123,19 @@ private:
     return success();
   }
 
+  /// That of a user where folding has made the operation.
+  static Location positionOf(Operation *op) {
+    if (isa<UnknownLoc>(op->getLoc()))
+      for (Operation *user : op->getUsers())
+        if (!isa<UnknownLoc>(user->getLoc()))
+          return user->getLoc();
+    return op->getLoc();
+  }
+
   LogicalResult retype() {
     WalkResult result = function.walk([&](Operation *op) {
       for (Value value : op->getResults())
-        if (failed(retype(value, op->getLoc())))
+        if (failed(retype(value, positionOf(op))))
           return WalkResult::interrupt();
       for (Region &region : op->getRegions())
         for (Block &block : region)
@@ -206,8 +216,20 @@ private:
         })
         .Case([&](amdg::BufferLoadToLocalOp from) { return convertBufferCopy(from, b); })
         .Case([&](ttg::AsyncCopyOp from) { return convertCopy(from, b); })
-        .Case<ttg::MemDescTransOp, ttg::MemDescReshapeOp, ttg::MemDescReinterpretOp>(
-            [&](auto) { return replace(op, ViewOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0))); })
+        .Case([&](ttg::MemDescTransOp from) {
+          auto order = from.getOrder();
+          return convertView(op, b, [&](const LinearLayout &layout) {
+            return layout::permuteAxes(layout, {order.begin(), order.end()});
+          });
+        })
+        .Case([&](ttg::MemDescReshapeOp) {
+          ArrayRef<int64_t> shape = cast<SharedType>(op->getResult(0).getType()).getShape();
+          return convertView(
+              op, b, [&](const LinearLayout &layout) { return layout::reshape(layout, {shape.begin(), shape.end()}); });
+        })
+        .Case([&](ttg::MemDescReinterpretOp) {
+          return replace(op, ViewOp::create(b, loc, op->getResult(0).getType(), op->getOperand(0)));
+        })
         .Case([&](amdg::CondBarrierOp from) {
           CondBarrierOp::create(b, loc, from.getPred());
           return erase(op);
@@ -250,6 +272,18 @@ private:
   static LogicalResult erase(Operation *op) {
     op->erase();
     return success();
+  }
+
+  /// Rule V21: each element of the view is the one that `change` of the source's layout says, at the same offset.
+  static LogicalResult convertView(Operation *op, OpBuilder &b,
+                                   llvm::function_ref<LinearLayout(const LinearLayout &)> change) {
+    auto from = cast<SharedType>(op->getOperand(0).getType()), to = cast<SharedType>(op->getResult(0).getType());
+    bool isPart = from.getTileElements() != ShapedType::getNumElements(from.getShape());
+    if (from.getStages() == 1 && !(isPart && isa<ttg::MemDescReshapeOp>(op)) &&
+        (change(from.getLayout()) != to.getLayout() || from.getIntervals() != to.getIntervals() ||
+         from.getPaddings() != to.getPaddings()))
+      return op->emitOpError() << "makes " << to << " of " << from << ": the elements of the two lie in other places";
+    return replace(op, ViewOp::create(b, op->getLoc(), to, op->getOperand(0)));
   }
 
   Value pointers(OpBuilder &b, Value pointer, Value offsets) {

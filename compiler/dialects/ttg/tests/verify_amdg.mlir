@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules F1 to F8.
+// Rules F1 to F8, and V9.
 #blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
 tt.func @f1(%p: !tt.ptr<f16>, %o: tensor<64xi32, #blocked>) {
   // expected-error @+1 {{accesses elements of 'f32' through a pointer to 'f16'}}
@@ -54,5 +54,23 @@ tt.func @f7(%v: tensor<16xf32, #blocked>) {
 tt.func @f8(%v: tensor<16xf32, #blocked>) {
   // expected-error @+1 {{'amdg.in_thread_transpose' op makes}}
   %0 = amdg.in_thread_transpose %v : tensor<16xf32, #blocked> -> tensor<32xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @f1_copy(%m: !ttg.memdesc<8x8xf32, #shared, #smem, mutable>, %p: !tt.ptr<i32>, %o: tensor<8x8xi32, #blocked>) {
+  // expected-error @+1 {{accesses elements of 'f32' through a pointer to 'i32'}}
+  %0 = amdg.buffer_load_to_local %p[%o] into %m : !tt.ptr<i32>[tensor<8x8xi32, #blocked>]  -> <8x8xf32, #shared, #smem, mutable>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @v9_copy(%m: !ttg.memdesc<8x8xi32, #shared, #smem>, %p: !tt.ptr<i32>, %o: tensor<8x8xi32, #blocked>) {
+  // expected-error @+1 {{writes to an immutable memory object}}
+  %0 = amdg.buffer_load_to_local %p[%o] into %m : !tt.ptr<i32>[tensor<8x8xi32, #blocked>]  -> <8x8xi32, #shared, #smem>
   tt.return
 }

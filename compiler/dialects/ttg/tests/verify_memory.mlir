@@ -164,3 +164,12 @@ tt.func @v20(%m: !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, %i: tensor<8x8x
   %0 = ttg.local_atomic_scatter_rmw max, %m[%i], %v {axis = 0 : i32} : (!ttg.memdesc<8x8xf16, #shared, #smem, mutable>, tensor<8x8xf16, #blocked>, tensor<8x8xi32, #blocked>) -> tensor<8x8xf16, #blocked>
   tt.return
 }
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @v9_copy(%m: !ttg.memdesc<8x8xf16, #shared, #smem>, %p: tensor<8x8x!tt.ptr<f16>, #blocked>) {
+  // expected-error @+1 {{writes to an immutable memory object}}
+  %0 = ttg.async_copy_global_to_local %p, %m : tensor<8x8x!tt.ptr<f16>, #blocked> -> <8x8xf16, #shared, #smem>
+  tt.return
+}

@@ -110,3 +110,47 @@ module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
     tt.return
   }
 }
+
+// -----
+
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [[0], [0]], shape = [128]>
+!ring = !simt.shared<2 * 128xf32, offset = [[1], [2], [4], [8], [16], [32], [64]]>
+// A loop of constant bounds has waited when it is over.
+module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
+  tt.func @after_iterations(%p: tensor<128x!tt.ptr<f32>, #l>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %ring = simt.alloc at 0 : !ring
+    simt.async_copy %p to %ring[%c0] by 4 : tensor<128x!tt.ptr<f32>, #l>, !ring
+    simt.async_commit
+    scf.for %i = %c0 to %c1 step %c1 : i32 {
+      simt.async_wait 0
+      simt.barrier
+    }
+    %y = simt.load_shared %ring[%c0] : !ring -> tensor<128xf32, #l>
+    tt.return
+  }
+}
+
+// -----
+
+#l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [[0], [0]], shape = [128]>
+!ring = !simt.shared<2 * 128xf32, offset = [[1], [2], [4], [8], [16], [32], [64]]>
+// One that may have no iteration has not.
+module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
+  tt.func @after_none(%p: tensor<128x!tt.ptr<f32>, #l>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %ring = simt.alloc at 0 : !ring
+    // expected-note @+1 {{the access before}}
+    simt.async_copy %p to %ring[%c0] by 4 : tensor<128x!tt.ptr<f32>, #l>, !ring
+    simt.async_commit
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      simt.async_wait 0
+      simt.barrier
+    }
+    // expected-error @+1 {{`simt.async_wait` and a barrier are missing between them}}
+    %y = simt.load_shared %ring[%c0] : !ring -> tensor<128xf32, #l>
+    tt.return
+  }
+}

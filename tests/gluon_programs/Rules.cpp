@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/gluon_programs/Rules.h"
+#include <regex>
+#include <utility>
+#include <vector>
+
+namespace heddle::gluon_programs {
+
+/// Each message has both values, or the operation, where these expressions have something else than words.
+static const std::vector<std::pair<const char *, const char *>> rules = {
+    {"G1", "`\\w+` has -?\\d+, which is no power of two"},
+    {"G2", "`order` is \\[.*\\] for \\d+ axes"},
+    {"G4", "slice dim \\d+ of a layout of \\d+ axes"},
+    {"G6", "kWidth is \\d+ for results in"},
+    {"G10", "two bits move along axis \\d+ by \\d+"},
+    {"G11", "\\d+ elements of padding after \\d+"},
+    {"V6", "padding for \\S+ in a memory object of"},
+    {"V7", "moves \\S+ elements of \\S+ to or from a memory object of"},
+    {"V8", "makes an immutable memory object with nothing in it"},
+    {"V9", "writes to an immutable memory object"},
+    {"V10", "takes a slot of .* (out of|whose layout is of all its axes)"},
+    {"V12", "takes elements \\d+ to \\d+ of axis \\d+, which has \\d+"},
+    {"V21", "makes .*: the elements of the two lie in other places"},
+    {"V13", "'ttg.memdesc_trans' makes .* of"},
+    {"V14", "'ttg.memdesc_reshape' makes .* of"},
+    {"V16", "'ttg.convert_layout' makes .* of"},
+    {"F1", "accesses elements of \\S+ through a pointer to"},
+    {"F4", "has kind '\\w+' for elements of"},
+    {"S23", "multiplies .* with an instruction of"},
+    {"slot", "takes slot -?\\d+ of a ring of \\d+: they are numbered from 0 to"},
+    {"memory", "needs \\d+ bytes .*the chip has \\d+ for a block"},
+    {"offsets", "the offsets of a layout of shared memory are not the elements, one to one"},
+    {"hazard", "bytes of shared memory that '\\S+' (writes|reads) before: .* missing between them"},
+    {"threads", "is of \\d+ warps of \\d+ threads, the module of \\d+ of \\d+"},
+    {"cover", "does not cover what it reaches|leaves some of them to no thread"},
+    {"instruction", "has no matrix instruction of \\d+x\\d+x\\d+"},
+    {"operands", "the operands have `#ttg.dot_op` of the result's layout|both are alike, and K is"},
+    {"copy", "copies (a tile|elements) of .* to"},
+    {"types", "expects different type than prior uses"},
+};
+
+std::string ruleOf(const std::string &message) {
+  for (const auto &[rule, words] : rules)
+    if (std::regex_search(message, std::regex(words)))
+      return rule;
+  return "";
+}
+
+} // namespace heddle::gluon_programs
