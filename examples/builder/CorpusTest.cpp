@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, ExampleKernels, testing::Values("gfx942", "sm_
                          [](const auto &info) { return info.param; });
 
 TEST_P(ExampleKernels, builder_kernels_give_the_same_bits) {
-  for (const Case &example : allCases()) {
+  for (const Case &example : corpusCases()) {
     SCOPED_TRACE(example.program.name());
     std::string path = sourcePath("tests/corpus/" + example.program.name() + "." + GetParam() + ".ttir");
     auto ofTriton = run(readFile(path), example), ofBuilder = run(example.program.text(), example);
@@ -39,7 +39,7 @@ TEST_P(ExampleKernels, builder_kernels_give_the_same_bits) {
 }
 
 TEST(Cases, a_wrong_result_is_noticed) {
-  Case example = allCases().front();
+  Case example = corpusCases().front();
   auto results = run(example.program.text(), example);
   EXPECT_EQ(largestError(example, results), 0);
   results[2][5] ^= 1;
