@@ -40,11 +40,14 @@ void bufferStore(const Pointer<T> &pointer, const Tile<I, sizes...> &offsets, co
 }
 
 /// Begins to copy a tile to a memory object; asyncCommit() and asyncWait() order what reads it.
-template <class T, int64_t... sizes, class I, class M = Absent, class O = Absent>
-void bufferLoadToShared(const Shared<T, sizes...> &to, const Pointer<T> &pointer, const Tile<I, sizes...> &offsets,
+template <class E, int64_t... to, class T, class I, int64_t... sizes, class M = Absent, class O = Absent>
+void bufferLoadToShared(const Shared<E, to...> &memory, const Pointer<T> &pointer, const Tile<I, sizes...> &offsets,
                         const M &mask = {}, const O &other = {}, Cache cache = Cache::Default,
                         Position where = Position::current()) {
-  detail::emitBufferCopy(to.handle(), detail::bufferPart(pointer, offsets, mask, where, other), cache, where);
+  static_assert(std::is_same_v<E, T>, "bufferLoadToShared: the pointer points to other elements than the memory object's");
+  static_assert(std::is_same_v<detail::Shape<to...>, detail::Shape<sizes...>>,
+                "bufferLoadToShared: the offsets do not have the shape of the memory object");
+  detail::emitBufferCopy(memory.handle(), detail::bufferPart(pointer, offsets, mask, where, other), cache, where);
 }
 
 //===-- Atomics --------------------------------------------------------------------------------------------------===//

@@ -196,7 +196,7 @@ Attribute transposedEncoding(Attribute encoding, ArrayRef<int32_t> order) {
       .Default([](Attribute) { return Attribute(); });
 }
 
-Handle emitInLayout(Handle x, const Layout &layout, bool converts, Position where) {
+Handle emitInLayout(Handle x, const Layout &layout, Position where) {
   Emitter emit(where);
   Attribute encoding = emit.encoding(layout);
   auto tile = dyn_cast<RankedTensorType>(emit.value(x).getType());
@@ -207,9 +207,6 @@ Handle emitInLayout(Handle x, const Layout &layout, bool converts, Position wher
   Value value = emit.inEncoding(emit.value(x), encoding);
   if (encodingOf(value) == encoding)
     return emit.handle(value);
-  if (!converts)
-    emit.fail("a tile in " + quoted(encodingOf(value)) + " is given the layout " + quoted(encoding),
-              {"convert(x, layout) moves its elements"});
   auto type = RankedTensorType::get(tile.getShape(), tile.getElementType(), encoding);
   return emit.handle(ttg::ConvertLayoutOp::create(emit.builder, emit.location, type, value));
 }

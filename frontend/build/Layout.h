@@ -101,31 +101,31 @@ using SharedLayout = std::variant<SwizzledSharedLayout, PaddedSharedLayout, Shar
 //===-- Tiles with a layout --------------------------------------------------------------------------------------===//
 
 namespace detail {
-/// An open tile takes the layout; another one is converted if `converts`, and else is an error.
-Handle emitInLayout(Handle x, const Layout &layout, bool converts, Position where);
+/// An open tile takes the layout; another one is converted to it.
+Handle emitInLayout(Handle x, const Layout &layout, Position where);
 } // namespace detail
 
 /// The same tile in another layout: elements move between threads.
 template <class E, int64_t... sizes>
   requires(sizeof...(sizes) > 0)
 Tile<E, sizes...> convert(const Tile<E, sizes...> &x, const Layout &layout, Position where = Position::current()) {
-  return Tile<E, sizes...>(detail::emitInLayout(x.handle(), layout, true, where));
+  return Tile<E, sizes...>(detail::emitInLayout(x.handle(), layout, where));
 }
 
 // range, full and zeros without a layout get that of the tile that they are used with.
 template <int32_t size>
 Tile<i32, size> range(const Layout &layout, Position where = Position::current()) {
-  return Tile<i32, size>(detail::emitInLayout(detail::emitRange(0, size, where), layout, false, where));
+  return Tile<i32, size>(detail::emitInLayout(detail::emitRange(0, size, where), layout, where));
 }
 template <int32_t start, int32_t end>
 Tile<i32, end - start> range(const Layout &layout, Position where = Position::current()) {
   static_assert(start < end, "range: the start is below the end");
-  return Tile<i32, end - start>(detail::emitInLayout(detail::emitRange(start, end, where), layout, false, where));
+  return Tile<i32, end - start>(detail::emitInLayout(detail::emitRange(start, end, where), layout, where));
 }
 template <class E, int64_t... sizes, class X>
   requires detail::Operand<X>
 Tile<E, sizes...> full(const X &value, const Layout &layout, Position where = Position::current()) {
-  return Tile<E, sizes...>(detail::emitInLayout(full<E, sizes...>(value, where).handle(), layout, false, where));
+  return Tile<E, sizes...>(detail::emitInLayout(full<E, sizes...>(value, where).handle(), layout, where));
 }
 template <class E, int64_t... sizes>
 Tile<E, sizes...> zeros(const Layout &layout, Position where = Position::current()) {

@@ -66,20 +66,23 @@ public:
   Tile<E, sizes...> loadRelaxed(const Layout &layout, Position where = Position::current()) const {
     return Tile<E, sizes...>(detail::emitSharedLoad(value, layout, true, where));
   }
-  void store(const Tile<E, sizes...> &tile, Position where = Position::current()) const {
+  template <detail::AnyTile T>
+  void store(const T &tile, Position where = Position::current()) const {
+    static_assert(std::is_same_v<T, Tile<E, sizes...>>,
+                  "store: the tile has another shape or element type than the memory object");
     detail::emitSharedStore(value, tile.handle(), where);
   }
 
   /// Elements by an index along one axis, in the layout of the indices; the other coordinates are those of the element.
   template <class I, int64_t... count, int number>
   Tile<E, count...> gather(const Tile<I, count...> &indices, axis<number>, Position where = Position::current()) const {
-    requireIndices<I, number>(sizeof...(count));
+    requireIndices<I, number, sizeof...(count)>();
     return Tile<E, count...>(detail::emitSharedGather(value, indices.handle(), number, where));
   }
   template <class I, int64_t... count, int number>
   void scatter(const Tile<I, count...> &indices, const Tile<E, count...> &tile, axis<number>,
                Position where = Position::current()) const {
-    requireIndices<I, number>(sizeof...(count));
+    requireIndices<I, number, sizeof...(count)>();
     detail::emitSharedScatter(value, indices.handle(), tile.handle(), number, where);
   }
 
@@ -95,11 +98,11 @@ private:
   auto slotOf(S shape, detail::Handle number, Position where) const {
     return viewOf(shape, detail::emitSharedIndex(value, number, where));
   }
-  template <class I, int number>
-  static constexpr void requireIndices(size_t indexRank) {
+  template <class I, int number, int indexRank>
+  static constexpr void requireIndices() {
     static_assert(detail::isInteger<I>, "the indices are integers");
+    static_assert(indexRank == rank, "the indices have as many dimensions as the memory object");
     static_assert(number >= 0 && number < rank, "the axis is between 0 and the rank of the memory object");
-    (void)indexRank;
   }
 
   static constexpr int64_t sizeList[sizeof...(sizes) + 1] = {sizes...};
@@ -122,10 +125,12 @@ Shared<E, sizes...> allocateShared(const Tile<E, sizes...> &tile, const SharedLa
 //===-- Copies in flight -----------------------------------------------------------------------------------------===//
 
 /// Begins to copy a tile to a memory object. Elements whose mask is false keep what is there, or become `other`.
-template <class E, int64_t... sizes, class M = Absent, class O = Absent>
-void globalLoadToShared(const Shared<E, sizes...> &to, const PointerTile<E, sizes...> &from, const M &mask = {},
-                        const O &other = {}, Access access = {}, Position where = Position::current()) {
-  using P = PointerTile<E, sizes...>;
+template <class E, int64_t... sizes, class P, class M = Absent, class O = Absent>
+  requires detail::AnyPointer<P>
+void globalLoadToShared(const Shared<E, sizes...> &to, const P &from, const M &mask = {}, const O &other = {},
+                        Access access = {}, Position where = Position::current()) {
+  static_assert(std::is_same_v<P, PointerTile<E, sizes...>>,
+                "globalLoadToShared: the pointers have the shape and point to the elements of the memory object");
   static_assert(std::is_same_v<O, Absent> || !std::is_same_v<M, Absent>,
                 "globalLoadToShared: `other` is for elements that a mask leaves out");
   detail::Handle filler;
