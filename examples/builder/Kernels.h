@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels written with the C++ builder, one a file. Five compute what tests/corpus has from Triton under the same names,
-// and take the same arguments; one has layouts, as Gluon's, for one chip.
+// Kernels written with the C++ builder, one a file. Five compute what tests/corpus has from Triton under the same
+// names, and take the same arguments; one has layouts, as Gluon's, for one chip.
 #pragma once
 #include "frontend/build/Kernel.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The matmul of examples/gemm_async_double.py in C++: layouts, two rings of shared memory, and copies straight to them one
-// iteration ahead, for gfx950.
+// The matmul of examples/gemm_async_double.py in C++: layouts, two rings of shared memory, and copies straight to them
+// one iteration ahead, for gfx950.
 #include "examples/builder/Kernels.h"
 #include "frontend/build/Block.h"
 
@@ -53,10 +53,10 @@ static Program matmul() {
     auto cn = row(programId(1) * N + range<N>(SliceLayout{0, results}));
     bufferStore(c, cm * columns + cn, cast<f16>(sum), cm < rows && cn < columns);
   };
-  return blockKernel("matmul_async", {.chip = "gfx950", .warps = 4},
-                     {aligned("a"), aligned("b"), aligned("c"), "M", Argument("N").divisibleBy(16),
-                      Argument("K").divisibleBy(16)},
-                     kernel);
+  return blockKernel(
+      "matmul_async", {.chip = "gfx950", .warps = 4},
+      {aligned("a"), aligned("b"), aligned("c"), "M", Argument("N").divisibleBy(16), Argument("K").divisibleBy(16)},
+      kernel);
 }
 
 Program heddle::examples::matmulAsync() {

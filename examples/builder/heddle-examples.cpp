@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The example program: prints a kernel's text, or runs all kernels on a device and compares each with plain
 // loops.
-#include "examples/builder/Cases.h"
 #include "chips/Chip.h"
+#include "examples/builder/Cases.h"
 #include "runtime/Driver.h"
 #include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "support/Error.h"
@@ -14,7 +14,8 @@ using namespace heddle::examples;
 
 static const char usage[] =
     "usage: heddle-examples [--device D]   run all kernels on a device (host), compare with plain loops\n"
-    "       heddle-examples --emit KERNEL  print a kernel's Triton IR or TTGIR, for `heddle compile` and `heddle run`\n";
+    "       heddle-examples --emit KERNEL  print a kernel's Triton IR or TTGIR, for `heddle compile` and `heddle "
+    "run`\n";
 
 static int emitKernel(const std::string &name) {
   std::string names;

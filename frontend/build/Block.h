@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// blockKernel(): kernels that say themselves which thread of the block holds what, as in Gluon. The program is TTGIR, for
-// AMD's gfx942 or gfx950. docs/builder.md is its guide.
+// blockKernel(): kernels that say themselves which thread of the block holds what, as in Gluon. The program is TTGIR,
+// for AMD's gfx942 or gfx950. docs/builder.md is its guide.
 #pragma once
 #include "frontend/build/Buffer.h"
 #include "frontend/build/Build.h"
@@ -51,8 +51,8 @@ Tile<f32, c...> mfmaScaled(const Tile<A, a...> &left, const SA &scaleA, ScaledFo
     return format == ScaledFormat::E4M3 ? "e4m3" : format == ScaledFormat::E5M2 ? "e5m2" : "e2m1";
   };
   return Tile<f32, c...>(detail::emitScaledDot({left.handle(), scaleOf(scaleA), nameOf(formatA)},
-                                               {right.handle(), scaleOf(scaleB), nameOf(formatB)},
-                                               accumulator.handle(), where));
+                                               {right.handle(), scaleOf(scaleB), nameOf(formatB)}, accumulator.handle(),
+                                               where));
 }
 
 //===-- Schedules ------------------------------------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The TTGIR that blockKernel() emits, and the faults that show when such a kernel is built. What the functions compute is
-// tested in tests/builder.
+// The TTGIR that blockKernel() emits, and the faults that show when such a kernel is built. What the functions compute
+// is tested in tests/builder.
 #include "frontend/build/Block.h"
 #include "support/TestError.h"
 
@@ -35,7 +35,8 @@ TEST(BlockText, module_and_layouts) {
     auto i = range<1024>(line);
     store(x + i, load(x + i, i < n) * 2, i < n);
   });
-  EXPECT_EQ(text, R"(#blocked = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+  EXPECT_EQ(text,
+            R"(#blocked = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "hip:gfx950", "ttg.threads-per-warp" = 64 : i32} {
   tt.func public @k(%x: !tt.ptr<f32>, %n: i32) attributes {noinline = false} {
     %cst = arith.constant dense<2.000000e+00> : tensor<1024xf32, #blocked>
@@ -61,8 +62,8 @@ TEST(BlockText, kinds_of_layouts) {
     auto c = allocateShared<i8, 2, 4>(SharedLinearLayout{{{0, 1}, {1, 0}, {0, 2}}});
     b.store(a.load(wide));
     a.store(b.load(DotOperandLayout{1, wide, 4}));
-    c.store(zeros<i8, 2, 4>(LinearLayout{
-        {{0, 1}}, {{1, 0}, {0, 2}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}, {{0, 0}, {0, 0}}}));
+    c.store(
+        zeros<i8, 2, 4>(LinearLayout{{{0, 1}}, {{1, 0}, {0, 2}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}, {{0, 0}, {0, 0}}}));
     (void)x;
   });
   for (const char *part : {
@@ -90,7 +91,8 @@ TEST(BlockText, memory_objects_and_views) {
   });
   for (const char *part : {
            "ttg.local_alloc : () -> !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>",
-           "[%1] : !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable> -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable>",
+           "[%1] : !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable> -> !ttg.memdesc<64x64xf16, #shared, #smem, "
+           "mutable>",
            "[0, 32] : !ttg.memdesc<64x64xf16, #shared, #smem, mutable> -> !ttg.memdesc<64x32xf16, #shared, #smem, "
            "mutable, 64x64>",
            "{order = array<i32: 1, 0>} : !ttg.memdesc<64x64xf16, #shared, #smem, mutable> -> !ttg.memdesc<64x64xf16, "
@@ -168,7 +170,8 @@ TEST(BlockText, open_tiles_take_the_layout_of_their_use) {
     auto open = range<1024>() + 1;
     store(x + i, select(i < n, open, full<i32, 1024>(n)) + maximum(range<1024>(), i));
   });
-  EXPECT_CONTAINS(text, "gluon.set_auto_layout %2 : tensor<1024xi32, #gluon.auto_encoding> -> tensor<1024xi32, #blocked>");
+  EXPECT_CONTAINS(text,
+                  "gluon.set_auto_layout %2 : tensor<1024xi32, #gluon.auto_encoding> -> tensor<1024xi32, #blocked>");
   EXPECT_CONTAINS(text, "tt.splat %n : i32 -> tensor<1024xi32, #blocked>");
   EXPECT_CONTAINS(text, "arith.maxsi %0, %0 : tensor<1024xi32, #blocked>");
 }
@@ -203,10 +206,11 @@ TEST(BlockFaults, operands_of_different_layouts) {
   });
   EXPECT_EQ(error.kind, ErrorClass::Input);
   EXPECT_CONTAINS(error.what(), "BlockTest.cpp:" + std::to_string(expected) + ":");
-  EXPECT_CONTAINS(error.what(),
-                  "the operands have different layouts: `#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], "
-                  "warpsPerCTA = [4, 1], order = [1, 0]}>` and `#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = "
-                  "[4, 16], warpsPerCTA = [4, 1], order = [1, 0]}>`");
+  EXPECT_CONTAINS(
+      error.what(),
+      "the operands have different layouts: `#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], "
+      "warpsPerCTA = [4, 1], order = [1, 0]}>` and `#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = "
+      "[4, 16], warpsPerCTA = [4, 1], order = [1, 0]}>`");
   ASSERT_EQ(error.notes.size(), 1u);
   EXPECT_CONTAINS(error.notes[0], "convert(x, layout)");
   // and with the conversion it is none
@@ -245,9 +249,7 @@ TEST(BlockFaults, all_kinds_of_operands) {
   with([](auto x, auto a, auto b, auto, auto) {
     globalLoadToShared(allocateShared<f32, 64, 64>(swizzled), x + a, b < 1);
   });
-  with([](auto, auto a, auto, auto, auto q) {
-    allocateShared<f32, 64, 64>(swizzled).scatter(a, q, axis<0>());
-  });
+  with([](auto, auto a, auto, auto, auto q) { allocateShared<f32, 64, 64>(swizzled).scatter(a, q, axis<0>()); });
   with([](auto, auto, auto, auto p, auto q) {
     reduce(carry(p, q), axis<0>(), [](auto a, auto b, auto c, auto d) { return carry(a + c, b + d); });
   });
@@ -258,18 +260,20 @@ TEST(BlockFaults, carried_layouts) {
                     forRange(0, n, 1, square(tile), [](Scalar<i32>, auto) { return square(other); });
                   }),
                   "value 0 has the layout `#ttg.blocked<{sizePerThread = [1, 8]");
-  EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32> n) {
-                    forRange(0, n, 1, carry(n, zeros<i32, 64, 64>()),
-                             [](Scalar<i32>, auto m, auto sum) { return carry(m, sum + square(other)); });
-                  }),
-                  "value 1 has the layout `#gluon.auto_encoding` at first, and then `#ttg.blocked<{sizePerThread = [1, 4]");
+  EXPECT_CONTAINS(
+      faultOf([](Pointer<i32>, Scalar<i32> n) {
+        forRange(0, n, 1, carry(n, zeros<i32, 64, 64>()),
+                 [](Scalar<i32>, auto m, auto sum) { return carry(m, sum + square(other)); });
+      }),
+      "value 1 has the layout `#gluon.auto_encoding` at first, and then `#ttg.blocked<{sizePerThread = [1, 4]");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32> n) {
                     when(n < 0, [] { return square(tile); }, [] { return square(other); });
                   }),
                   "give the first one the layout, as in zeros<f32, 64, 64>(layout)");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32> n) {
-                    whileLoop(carry(n, square(tile)), [](auto m, auto) { return m > 0; },
-                              [](auto m, auto) { return carry(m - 1, square(other)); });
+                    whileLoop(
+                        carry(n, square(tile)), [](auto m, auto) { return m > 0; },
+                        [](auto m, auto) { return carry(m - 1, square(other)); });
                   }),
                   "value 1 has the layout");
 }
@@ -328,7 +332,8 @@ TEST(BlockFaults, layouts_without_a_block) {
     return messageOf([&] { kernel("k", {"x"}, [&](Pointer<i32> x) { function(x); }); });
   };
   EXPECT_CONTAINS(fault([](auto) { range<64>(line); }), "a layout stands in a kernel() without layouts");
-  EXPECT_CONTAINS(fault([](auto) { allocateShared<i32, 64, 64>(swizzled); }), "use blockKernel(), whose tiles have layouts");
+  EXPECT_CONTAINS(fault([](auto) { allocateShared<i32, 64, 64>(swizzled); }),
+                  "use blockKernel(), whose tiles have layouts");
   EXPECT_CONTAINS(fault([](auto) { asyncCommit(); }), "asyncCommit stands in");
   EXPECT_CONTAINS(fault([](auto) { asyncWait(0); }), "asyncWait stands in");
   EXPECT_CONTAINS(fault([](auto x) { bufferLoad(x, range<64>()); }), "bufferLoad stands in");
@@ -340,7 +345,6 @@ TEST(BlockFaults, layouts_without_a_block) {
 
 TEST(BlockFaults, warps) {
   for (int warps : {0, 3, 32})
-    EXPECT_CONTAINS(
-        messageOf([&] { blockKernel("k", {.chip = "gfx942", .warps = warps}, {"n"}, [](Scalar<i32>) {}); }),
-        "a block of " + std::to_string(warps) + " warps");
+    EXPECT_CONTAINS(messageOf([&] { blockKernel("k", {.chip = "gfx942", .warps = warps}, {"n"}, [](Scalar<i32>) {}); }),
+                    "a block of " + std::to_string(warps) + " warps");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Buffer instructions: a pointer of the block plus a tile of offsets of 32 bits, in elements. What the mask forbids reads
-// `other`, or 0, and writes nothing. Offsets give the layout of the tile.
+// Buffer instructions: a pointer of the block plus a tile of offsets of 32 bits, in elements. What the mask forbids
+// reads `other`, or 0, and writes nothing. Offsets give the layout of the tile.
 #pragma once
 #include "frontend/build/Shared.h"
 
@@ -44,7 +44,8 @@ template <class E, int64_t... to, class T, class I, int64_t... sizes, class M = 
 void bufferLoadToShared(const Shared<E, to...> &memory, const Pointer<T> &pointer, const Tile<I, sizes...> &offsets,
                         const M &mask = {}, const O &other = {}, Cache cache = Cache::Default,
                         Position where = Position::current()) {
-  static_assert(std::is_same_v<E, T>, "bufferLoadToShared: the pointer points to other elements than the memory object's");
+  static_assert(std::is_same_v<E, T>,
+                "bufferLoadToShared: the pointer points to other elements than the memory object's");
   static_assert(std::is_same_v<detail::Shape<to...>, detail::Shape<sizes...>>,
                 "bufferLoadToShared: the offsets do not have the shape of the memory object");
   detail::emitBufferCopy(memory.handle(), detail::bufferPart(pointer, offsets, mask, where, other), cache, where);
@@ -60,8 +61,8 @@ void bufferLoadToShared(const Shared<E, to...> &memory, const Pointer<T> &pointe
                          Position where = Position::current()) {                                                       \
     static_assert(condition, #name message);                                                                           \
     detail::Handle given = detail::valueFor<PointerTile<T, sizes...>>(value, where);                                   \
-    return Tile<T, sizes...>(detail::emitBufferAtomic(                                                                 \
-        kind, detail::bufferPart(pointer, offsets, mask, where), given, order, scope, where));                         \
+    return Tile<T, sizes...>(detail::emitBufferAtomic(kind, detail::bufferPart(pointer, offsets, mask, where), given,  \
+                                                      order, scope, where));                                           \
   }
 HEDDLE_BUFFER_ATOMIC(bufferAtomicAdd, detail::hasArithmetic<T>, " works on integers and on floats from f16 on",
                      detail::isFloat<T> ? detail::Atomic::FloatAdd : detail::Atomic::Add)
@@ -84,9 +85,9 @@ Tile<T, sizes...> bufferAtomicCompareAndSwap(const Pointer<T> &pointer, const Ti
                                              Position where = Position::current()) {
   using P = PointerTile<T, sizes...>;
   static_assert(detail::bitsOf(T::type) >= 16, "bufferAtomicCompareAndSwap works on 16, 32 and 64 bits");
-  return Tile<T, sizes...>(detail::emitBufferCompareAndSwap(
-      detail::bufferPart(pointer, offsets, Absent(), where), detail::valueFor<P>(expected, where),
-      detail::valueFor<P>(desired, where), order, scope, where));
+  return Tile<T, sizes...>(detail::emitBufferCompareAndSwap(detail::bufferPart(pointer, offsets, Absent(), where),
+                                                            detail::valueFor<P>(expected, where),
+                                                            detail::valueFor<P>(desired, where), order, scope, where));
 }
 
 } // namespace heddle::build

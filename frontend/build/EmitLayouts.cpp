@@ -37,9 +37,8 @@ struct Encoder {
 
   template <class T, class... Parts>
   Attribute get(const Parts &...parts) const {
-    return emit.checked([&](auto emitError) -> Attribute {
-      return T::getChecked(emitError, emit.builder.getContext(), parts...);
-    });
+    return emit.checked(
+        [&](auto emitError) -> Attribute { return T::getChecked(emitError, emit.builder.getContext(), parts...); });
   }
   using List = ArrayRef<int64_t>;
 
@@ -98,7 +97,8 @@ void Emitter::requireLayouts(const char *what) const {
 
 void Emitter::refuseLayouts(const char *what) const {
   if (hasLayouts)
-    fail(std::string(what) + " stands in a blockKernel(), where its result has no layout that follows from its operands");
+    fail(std::string(what) +
+         " stands in a blockKernel(), where its result has no layout that follows from its operands");
 }
 
 Attribute Emitter::encoding(const Layout &layout) const {

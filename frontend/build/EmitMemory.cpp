@@ -19,8 +19,7 @@ Handle emitLoad(Handle pointer, Handle mask, Handle other, Access access, Positi
   emit.shareLayout(operands);
   auto [from, active, filler] = operands;
   return emit.handle(triton::LoadOp::create(emit.builder, emit.location, triton::valueTypeOf(from.getType()), from,
-                                            active, filler, ArrayRef<int32_t>(),
-                                            triton::PaddingOptionAttr(),
+                                            active, filler, ArrayRef<int32_t>(), triton::PaddingOptionAttr(),
                                             static_cast<triton::CacheModifier>(access.cache),
                                             static_cast<triton::EvictionPolicy>(access.eviction), access.isVolatile));
 }
@@ -31,7 +30,8 @@ void emitStore(Handle pointer, Handle value, Handle mask, Access access, Positio
     emit.fail("only a load can be volatile");
   Value operands[] = {emit.value(pointer), emit.value(value), optional(emit, mask)};
   emit.shareLayout(operands);
-  triton::StoreOp::create(emit.builder, emit.location, operands[0], operands[1], operands[2], ArrayRef<int32_t>(), static_cast<triton::CacheModifier>(access.cache),
+  triton::StoreOp::create(emit.builder, emit.location, operands[0], operands[1], operands[2], ArrayRef<int32_t>(),
+                          static_cast<triton::CacheModifier>(access.cache),
                           static_cast<triton::EvictionPolicy>(access.eviction));
 }
 
@@ -41,7 +41,8 @@ Handle emitAtomic(Atomic kind, Handle pointer, Handle value, Handle mask, Order 
   emit.shareLayout(operands);
   auto [to, given, active] = operands;
   return emit.handle(triton::AtomicRMWOp::create(
-      emit.builder, emit.location, given.getType(), static_cast<triton::RMWOp>(kind), to, given, active, static_cast<triton::MemSemantic>(order), static_cast<triton::MemScope>(scope)));
+      emit.builder, emit.location, given.getType(), static_cast<triton::RMWOp>(kind), to, given, active,
+      static_cast<triton::MemSemantic>(order), static_cast<triton::MemScope>(scope)));
 }
 
 Handle emitCompareAndSwap(Handle pointer, Handle expected, Handle desired, Order order, Scope scope, Position where) {
@@ -49,7 +50,8 @@ Handle emitCompareAndSwap(Handle pointer, Handle expected, Handle desired, Order
   Value operands[] = {emit.value(pointer), emit.value(expected), emit.value(desired)};
   emit.shareLayout(operands);
   auto [to, held, given] = operands;
-  return emit.handle(triton::AtomicCASOp::create(emit.builder, emit.location, given.getType(), to, held, given, static_cast<triton::MemSemantic>(order),
+  return emit.handle(triton::AtomicCASOp::create(emit.builder, emit.location, given.getType(), to, held, given,
+                                                 static_cast<triton::MemSemantic>(order),
                                                  static_cast<triton::MemScope>(scope)));
 }
 

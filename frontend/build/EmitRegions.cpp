@@ -74,9 +74,7 @@ Handles emitFor(const Handles &bounds, const Handles &carried, LoopOptions optio
   state.addOperands(operands);
   state.addOperands(initial);
   state.addTypes(ValueRange(initial).getTypes());
-  auto carries = [&](const Handles &values) {
-    return emit.asCarried(body(values), ValueRange(initial).getTypes());
-  };
+  auto carries = [&](const Handles &values) { return emit.asCarried(body(values), ValueRange(initial).getTypes()); };
   emit.fillRegion(*state.addRegion(), arguments, carries, scf::YieldOp::getOperationName());
   Operation *loop = emit.builder.create(state);
   setHint(loop, "tt.num_stages", options.stages);
@@ -91,9 +89,7 @@ Handles emitIf(Handle condition, const Body &then, const Body &otherwise, Positi
   auto yielded = emit.fillRegion(*state.addRegion(), {}, then, scf::YieldOp::getOperationName());
   state.addTypes(ValueRange(yielded).getTypes());
   Region *second = state.addRegion();
-  auto yields = [&](const Handles &none) {
-    return emit.asCarried(otherwise(none), ValueRange(yielded).getTypes());
-  };
+  auto yields = [&](const Handles &none) { return emit.asCarried(otherwise(none), ValueRange(yielded).getTypes()); };
   if (otherwise)
     emit.fillRegion(*second, {}, yields, scf::YieldOp::getOperationName());
   return emit.handles(emit.builder.create(state)->getResults());

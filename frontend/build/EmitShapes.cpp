@@ -44,10 +44,10 @@ static Attribute expandedEncoding(const Emitter &emit, Value tile, int axis) {
     return layout;
   auto slice = dyn_cast<triton::gpu::SliceAttr>(layout);
   if (!slice || slice.getDim() != axis)
-    emit.fail("a dimension is inserted at axis " + std::to_string(axis) + " of a tile in " + quoted(layout) +
-                  ", which is no slice of that axis",
-              {"give the tile the layout SliceLayout{" + std::to_string(axis) +
-               ", L}, where L is the layout of the result"});
+    emit.fail(
+        "a dimension is inserted at axis " + std::to_string(axis) + " of a tile in " + quoted(layout) +
+            ", which is no slice of that axis",
+        {"give the tile the layout SliceLayout{" + std::to_string(axis) + ", L}, where L is the layout of the result"});
   return slice.getParent();
 }
 

@@ -56,8 +56,8 @@ struct Buffer {
     Value operands[] = {emit.value(part.offsets), optional(emit, part.mask), optional(emit, part.other),
                         optional(emit, value), optional(emit, second)};
     emit.shareLayout(operands);
-    std::tie(offsets, mask, other, given, desired) = std::tie(operands[0], operands[1], operands[2], operands[3],
-                                                              operands[4]);
+    std::tie(offsets, mask, other, given, desired) =
+        std::tie(operands[0], operands[1], operands[2], operands[3], operands[4]);
   }
   Type tile() const {
     Type pointee = cast<triton::PointerType>(pointer.getType()).getPointeeType();
@@ -113,8 +113,7 @@ Handle emitSharedTranspose(Handle memory, const std::vector<int32_t> &order, Pos
     shape.push_back(type.getShape()[size_t(axis)]);
     allocated.push_back(type.getAllocShape().take_back(order.size())[size_t(axis)]);
   }
-  auto view =
-      memoryType(emit, shape, type.getElementType(), transposedEncoding(type.getEncoding(), order), allocated);
+  auto view = memoryType(emit, shape, type.getElementType(), transposedEncoding(type.getEncoding(), order), allocated);
   return emit.handle(ttg::MemDescTransOp::create(emit.builder, emit.location, view, from, order));
 }
 
@@ -175,10 +174,10 @@ void emitBufferStore(const BufferPart &to, Handle value, Cache cache, Position w
 Handle emitBufferAtomic(Atomic kind, const BufferPart &at, Handle value, Order order, Scope scope, Position where) {
   Emitter emit = emitterOf("a buffer atomic", where);
   Buffer buffer(emit, at, value);
-  return emit.handle(amdg::BufferAtomicRMWOp::create(
-      emit.builder, emit.location, buffer.tile(), static_cast<triton::RMWOp>(kind),
-      static_cast<triton::MemSemantic>(order), static_cast<triton::MemScope>(scope), buffer.given, buffer.pointer,
-      buffer.offsets, buffer.mask, Value()));
+  return emit.handle(
+      amdg::BufferAtomicRMWOp::create(emit.builder, emit.location, buffer.tile(), static_cast<triton::RMWOp>(kind),
+                                      static_cast<triton::MemSemantic>(order), static_cast<triton::MemScope>(scope),
+                                      buffer.given, buffer.pointer, buffer.offsets, buffer.mask, Value()));
 }
 
 Handle emitBufferCompareAndSwap(const BufferPart &at, Handle expected, Handle desired, Order order, Scope scope,

@@ -234,8 +234,8 @@ KernelScope::KernelScope(std::string_view name, KernelOptions options, const std
     throw inputError(formatPosition(where) + "`" + std::string(name) + "` is no name for a kernel",
                      {"a name has letters, digits and `_`, and begins with no digit"});
   checkArguments(arguments, types, where);
-  if (options.block && (options.block->warps < 1 || options.block->warps > 16 ||
-                        !llvm::isPowerOf2_32(uint32_t(options.block->warps))))
+  if (options.block &&
+      (options.block->warps < 1 || options.block->warps > 16 || !llvm::isPowerOf2_32(uint32_t(options.block->warps))))
     throw inputError(formatPosition(where) + "a block of " + std::to_string(options.block->warps) + " warps",
                      {"AMD's blocks have 1, 2, 4, 8 or 16 warps of 64 threads"});
 
@@ -245,8 +245,8 @@ KernelScope::KernelScope(std::string_view name, KernelOptions options, const std
   implementation->module = ModuleOp::create(location);
   if (options.block)
     describeBlock(*implementation->module, *options.block);
-  currentKernel =
-      new CurrentKernel{OpBuilder::atBlockEnd(implementation->module->getBody()), nextKernelNumber(), where, implementation->hasLayouts};
+  currentKernel = new CurrentKernel{OpBuilder::atBlockEnd(implementation->module->getBody()), nextKernelNumber(), where,
+                                    implementation->hasLayouts};
   Emitter emitter(where);
   SmallVector<Type> inputs = llvm::map_to_vector(types, [&](const TileType &type) { return emitter.type(type); });
   OpBuilder &builder = emitter.builder;

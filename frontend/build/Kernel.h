@@ -37,7 +37,8 @@ public:
   explicit Program(std::shared_ptr<const Implementation> implementation) : implementation(std::move(implementation)) {}
 
   const std::string &name() const;
-  /// The kernel as Triton IR, that of blockKernel() as TTGIR, for compile() or a file. With locations each operation names its line of C++.
+  /// The kernel as Triton IR, that of blockKernel() as TTGIR, for compile() or a file. With locations each operation
+  /// names its line of C++.
   std::string text(bool withLocations = true) const;
 
 private:

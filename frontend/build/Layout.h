@@ -19,9 +19,9 @@ using Numbers = std::vector<int64_t>;
 namespace detail {
 struct AnyLayout;
 template <class T>
-concept KindOfLayout = std::is_same_v<T, BlockedLayout> || std::is_same_v<T, SliceLayout> ||
-                       std::is_same_v<T, MfmaLayout> || std::is_same_v<T, DotOperandLayout> ||
-                       std::is_same_v<T, LinearLayout>;
+concept KindOfLayout =
+    std::is_same_v<T, BlockedLayout> || std::is_same_v<T, SliceLayout> || std::is_same_v<T, MfmaLayout> ||
+    std::is_same_v<T, DotOperandLayout> || std::is_same_v<T, LinearLayout>;
 } // namespace detail
 
 /// Which thread of the block holds which elements of a tile, in which registers.

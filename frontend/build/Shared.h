@@ -55,8 +55,7 @@ public:
   /// The same bytes with another type, shape and layout; no more bytes than there are.
   template <class To, int64_t... toSizes>
   Shared<To, toSizes...> reinterpret(const SharedLayout &layout, Position where = Position::current()) const {
-    return Shared<To, toSizes...>(
-        detail::emitSharedReinterpret(value, Shared<To, toSizes...>::type(), layout, where));
+    return Shared<To, toSizes...>(detail::emitSharedReinterpret(value, Shared<To, toSizes...>::type(), layout, where));
   }
 
   Tile<E, sizes...> load(const Layout &layout, Position where = Position::current()) const {
@@ -109,8 +108,8 @@ private:
   detail::Handle value;
 };
 
-/// A memory object with nothing in it: `allocateShared<f16, 2, 64, 64>(layout)` is a ring of two slots of 64 x 64, with a
-/// layout of two axes.
+/// A memory object with nothing in it: `allocateShared<f16, 2, 64, 64>(layout)` is a ring of two slots of 64 x 64, with
+/// a layout of two axes.
 template <class E, int64_t... sizes>
 Shared<E, sizes...> allocateShared(const SharedLayout &layout, Position where = Position::current()) {
   return Shared<E, sizes...>(detail::emitAllocateShared(Shared<E, sizes...>::type(), layout, {}, where));
