@@ -122,8 +122,7 @@ void blocks(Shared<f16, 2, 64, 32> ring, Shared<f16, 64, 32> memory, Pointer<f16
   bufferLoadToShared(ring, p, offsets);
   // expected-error@*:* {{bufferLoadToShared: the pointer points to other elements than the memory object's}}
   bufferLoadToShared(memory, q, offsets);
-  // expected-error@*:* {{globalLoadToShared: the pointers have the shape and point to the elements of the memory
-  // object}}
+  // expected-error@*:* {{globalLoadToShared: the pointers are not those of the memory object's elements}}
   globalLoadToShared(ring, p + offsets);
   // expected-error@*:* {{the offsets of a buffer are i32, in elements}}
   bufferLoad(p, wide);

@@ -43,7 +43,8 @@ public:
   auto trans(Position where = Position::current()) const {
     if constexpr (sizeof...(order) == 0) {
       static_assert(rank == 2, "trans: give the order of the dimensions unless there are two");
-      return trans<1, 0>(where);
+      if constexpr (rank == 2)
+        return trans<1, 0>(where);
     } else {
       static_assert(sizeof...(order) == rank && detail::isPermutation({order...}),
                     "trans: the order is a permutation of the dimensions");
@@ -129,7 +130,7 @@ template <class E, int64_t... sizes, class P, class M = Absent, class O = Absent
 void globalLoadToShared(const Shared<E, sizes...> &to, const P &from, const M &mask = {}, const O &other = {},
                         Access access = {}, Position where = Position::current()) {
   static_assert(std::is_same_v<P, PointerTile<E, sizes...>>,
-                "globalLoadToShared: the pointers have the shape and point to the elements of the memory object");
+                "globalLoadToShared: the pointers are not those of the memory object's elements");
   static_assert(std::is_same_v<O, Absent> || !std::is_same_v<M, Absent>,
                 "globalLoadToShared: `other` is for elements that a mask leaves out");
   detail::Handle filler;
