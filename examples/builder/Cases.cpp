@@ -101,6 +101,14 @@ Case matmulAsyncCase() {
           "gfx950"};
 }
 
+Case sharedTransposeCase() {
+  Numbers x = numbers(64 * 64, 6), transposed(64 * 64);
+  for (size_t i = 0; i < x.size(); ++i)
+    transposed[i] = x[i % 64 * 64 + i / 64];
+  auto f32 = ElementType::F32;
+  return {sharedTranspose(), {1, 1, 1}, {input(f32, x), output(f32, transposed, 0)}, "gfx942"};
+}
+
 } // namespace
 
 std::vector<Case> corpusCases() {
@@ -110,6 +118,7 @@ std::vector<Case> corpusCases() {
 std::vector<Case> allCases() {
   std::vector<Case> cases = corpusCases();
   cases.push_back(matmulAsyncCase());
+  cases.push_back(sharedTransposeCase());
   return cases;
 }
 

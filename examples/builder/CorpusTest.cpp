@@ -8,6 +8,7 @@
 #include "support/TestPaths.h"
 #include "tests/executors/Executor.h"
 #include <gtest/gtest.h>
+#include <sstream>
 
 using namespace heddle;
 using namespace heddle::examples;
@@ -56,4 +57,23 @@ TEST(Guide, shows_the_source_and_its_text) {
   std::string source = readFile(sourcePath("examples/builder/VectorAdd.cpp"));
   EXPECT_NE(guide.find(source.substr(source.find("using namespace"))), std::string::npos);
   EXPECT_NE(guide.find(vectorAdd().text(false)), std::string::npos) << vectorAdd().text(false);
+}
+
+TEST(Guide, shows_a_kernel_with_layouts_and_its_text) {
+  std::string guide = readFile(sourcePath("docs/builder.md"));
+  std::string source = readFile(sourcePath("examples/builder/SharedTranspose.cpp"));
+  EXPECT_NE(guide.find(source.substr(source.find("using namespace"))), std::string::npos);
+  EXPECT_NE(guide.find(sharedTranspose().text(false)), std::string::npos) << sharedTranspose().text(false);
+}
+
+TEST(Guide, shows_the_loop_of_the_matmul_with_copies) {
+  std::string page = readFile(sourcePath("docs/gfx9.md"));
+  std::string source = readFile(sourcePath("examples/builder/MatmulAsync.cpp"));
+  size_t begin = source.find("    auto copy = "), end = source.find("    asyncWait(0);");
+  ASSERT_LT(begin, end);
+  std::string shown = "```cpp\n"; // the page's lines begin four columns further left
+  std::istringstream lines(source.substr(begin, end - begin));
+  for (std::string line; std::getline(lines, line);)
+    shown += (line.empty() ? line : line.substr(4)) + "\n";
+  EXPECT_NE(page.find(shown + "```\n"), std::string::npos) << shown;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels written with the C++ builder, one a file. Five compute what tests/corpus has from Triton under the same
-// names, and take the same arguments; one has layouts, as Gluon's, for one chip.
+// names, and take the same arguments; two have layouts, as Gluon's, for one chip each.
 #pragma once
 #include "frontend/build/Kernel.h"
 
@@ -18,5 +18,7 @@ build::Program layerNorm();
 build::Program attentionCausal();
 /// c = a * b in f16, summed in f32, M x K by K x N, tiles of 64 x 128; one program a tile. For gfx950.
 build::Program matmulAsync();
+/// out = the transpose of x, 64 x 64 in f32; one program. For gfx942.
+build::Program sharedTranspose();
 
 } // namespace heddle::examples
