@@ -57,7 +57,7 @@ Tile<f32, c...> mfmaScaled(const Tile<A, a...> &left, const SA &scaleA, ScaledFo
 
 //===-- Schedules ------------------------------------------------------------------------------------------------===//
 
-/// The scheduler moves no instruction over it.
+/// Asks the scheduler to move no instruction over it. A hint: the compiler does not use it yet.
 inline void scheduleBarrier(Position where = Position::current()) {
   detail::emitScheduleBarrier(nullptr, -1, where);
 }

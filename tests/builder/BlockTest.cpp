@@ -89,6 +89,17 @@ TEST_P(OnChip, stores_transposes_and_slices_of_shared_memory) {
     }
 }
 
+TEST_P(OnChip, transposed_tiles) {
+  auto out = run(numbers(32 * 64), [](Pointer<i32> x, Pointer<i32> out) {
+    auto transposed = trans(load(x + offsetsIn<32, 64>(square)));
+    store(out + offsetsIn<64, 32>(BlockedLayout{{4, 1}, {16, 4}, {1, 4}, {0, 1}}), transposed);
+    static_assert(std::is_same_v<decltype(transposed), Tile<i32, 64, 32>>);
+  });
+  for (int r = 0; r < 64; ++r)
+    for (int c = 0; c < 32; ++c)
+      ASSERT_EQ(out[size_t(r * 32 + c)], c * 64 + r);
+}
+
 TEST_P(OnChip, gather_and_scatter_in_shared_memory) {
   auto out = run(numbers(256), [](Pointer<i32> x, Pointer<i32> out) {
     auto i = range<256>(line);
