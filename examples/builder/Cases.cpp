@@ -91,10 +91,35 @@ Case attentionCase() {
            integer(T), real(scale)}};
 }
 
+Case matmulAsyncCase() {
+  int M = 90, N = 144, K = 208; // a part of a tile along each axis
+  Numbers a = numbers(M * K, 4), b = numbers(K * N, 5), c = multiply(a, b, M, N, K);
+  auto f16 = ElementType::F16;
+  return {matmulAsync(),
+          {2, 2, 1},
+          {input(f16, a), input(f16, b), output(f16, c, 0.02), integer(M), integer(N), integer(K)},
+          "gfx950"};
+}
+
+Case sharedTransposeCase() {
+  Numbers x = numbers(64 * 64, 6), transposed(64 * 64);
+  for (size_t i = 0; i < x.size(); ++i)
+    transposed[i] = x[i % 64 * 64 + i / 64];
+  auto f32 = ElementType::F32;
+  return {sharedTranspose(), {1, 1, 1}, {input(f32, x), output(f32, transposed, 0)}, "gfx942"};
+}
+
 } // namespace
 
-std::vector<Case> allCases() {
+std::vector<Case> corpusCases() {
   return {vectorAddCase(), rowSoftmaxCase(), matmulCase(), layerNormCase(), attentionCase()};
+}
+
+std::vector<Case> allCases() {
+  std::vector<Case> cases = corpusCases();
+  cases.push_back(matmulAsyncCase());
+  cases.push_back(sharedTransposeCase());
+  return cases;
 }
 
 std::vector<std::vector<uint8_t>> runOnDevice(const std::string &name, const std::string &text, const Case &example) {

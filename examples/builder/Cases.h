@@ -5,6 +5,7 @@
 #include "support/ElementType.h"
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace heddle::examples {
@@ -23,8 +24,12 @@ struct Case {
   build::Program program;
   std::array<int64_t, 3> grid;
   std::vector<Value> values; ///< in the kernel's order
+  std::string chip = "";     ///< the only one that the kernel is for; empty: any device
 };
 
+/// Those of tests/corpus, for any device.
+std::vector<Case> corpusCases();
+/// Also those of kernels for one chip.
 std::vector<Case> allCases();
 
 /// Compiles the text, runs it on a device (`host:0`), and returns the bytes of each argument after the run.

@@ -8,6 +8,7 @@
 #include "support/TestPaths.h"
 #include "tests/executors/Executor.h"
 #include <gtest/gtest.h>
+#include <sstream>
 
 using namespace heddle;
 using namespace heddle::examples;
@@ -29,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, ExampleKernels, testing::Values("gfx942", "sm_
                          [](const auto &info) { return info.param; });
 
 TEST_P(ExampleKernels, builder_kernels_give_the_same_bits) {
-  for (const Case &example : allCases()) {
+  for (const Case &example : corpusCases()) {
     SCOPED_TRACE(example.program.name());
     std::string path = sourcePath("tests/corpus/" + example.program.name() + "." + GetParam() + ".ttir");
     auto ofTriton = run(readFile(path), example), ofBuilder = run(example.program.text(), example);
@@ -39,7 +40,7 @@ TEST_P(ExampleKernels, builder_kernels_give_the_same_bits) {
 }
 
 TEST(Cases, a_wrong_result_is_noticed) {
-  Case example = allCases().front();
+  Case example = corpusCases().front();
   auto results = run(example.program.text(), example);
   EXPECT_EQ(largestError(example, results), 0);
   results[2][5] ^= 1;
@@ -56,4 +57,23 @@ TEST(Guide, shows_the_source_and_its_text) {
   std::string source = readFile(sourcePath("examples/builder/VectorAdd.cpp"));
   EXPECT_NE(guide.find(source.substr(source.find("using namespace"))), std::string::npos);
   EXPECT_NE(guide.find(vectorAdd().text(false)), std::string::npos) << vectorAdd().text(false);
+}
+
+TEST(Guide, shows_a_kernel_with_layouts_and_its_text) {
+  std::string guide = readFile(sourcePath("docs/builder.md"));
+  std::string source = readFile(sourcePath("examples/builder/SharedTranspose.cpp"));
+  EXPECT_NE(guide.find(source.substr(source.find("using namespace"))), std::string::npos);
+  EXPECT_NE(guide.find(sharedTranspose().text(false)), std::string::npos) << sharedTranspose().text(false);
+}
+
+TEST(Guide, shows_the_loop_of_the_matmul_with_copies) {
+  std::string page = readFile(sourcePath("docs/gfx9.md"));
+  std::string source = readFile(sourcePath("examples/builder/MatmulAsync.cpp"));
+  size_t begin = source.find("    auto copy = "), end = source.find("    asyncWait(0);");
+  ASSERT_LT(begin, end);
+  std::string shown = "```cpp\n"; // the page's lines begin four columns further left
+  std::istringstream lines(source.substr(begin, end - begin));
+  for (std::string line; std::getline(lines, line);)
+    shown += (line.empty() ? line : line.substr(4)) + "\n";
+  EXPECT_NE(page.find(shown + "```\n"), std::string::npos) << shown;
 }

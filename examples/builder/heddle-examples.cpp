@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The example program: prints a kernel's text, or runs all kernels on a device and compares each with plain
 // loops.
+#include "chips/Chip.h"
 #include "examples/builder/Cases.h"
+#include "runtime/Driver.h"
 #include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "support/Error.h"
 #include <cstdio>
@@ -12,7 +14,8 @@ using namespace heddle::examples;
 
 static const char usage[] =
     "usage: heddle-examples [--device D]   run all kernels on a device (host), compare with plain loops\n"
-    "       heddle-examples --emit KERNEL  print a kernel's Triton IR, for `heddle compile` and `heddle run`\n";
+    "       heddle-examples --emit KERNEL  print a kernel's Triton IR or TTGIR, for `heddle compile` and `heddle "
+    "run`\n";
 
 static int emitKernel(const std::string &name) {
   std::string names;
@@ -28,7 +31,12 @@ static int emitKernel(const std::string &name) {
 
 static int runAll(const std::string &device) {
   bool allRight = true;
+  std::string chip = openDevice(device)->chip().name;
   for (const Case &example : allCases()) {
+    if (!example.chip.empty() && example.chip != chip) {
+      std::printf("%-18s is for %s only\n", example.program.name().c_str(), example.chip.c_str());
+      continue;
+    }
     double error = largestError(example, runOnDevice(device, example.program.text(), example));
     allRight &= error <= 1;
     std::printf("%-18s %s (largest error %.2g of what is allowed)\n", example.program.name().c_str(),

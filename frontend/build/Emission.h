@@ -42,6 +42,12 @@ struct LoopOptions {
   int unroll = 0; ///< copies of the body
 };
 
+/// The block of blockKernel(): AMD's chip, and warps of 64 threads.
+struct BlockOptions {
+  const char *chip = "gfx950";
+  int warps = 4; ///< 1, 2, 4, 8 or 16
+};
+
 namespace detail {
 
 struct Handle {

@@ -190,6 +190,8 @@ Handle emitBroadcast(Handle source, const TileType &type, Position where) {
   Emitter emit(where);
   Value value = emit.value(source);
   Type wanted = emit.type(type);
+  if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
+    wanted = tile.clone(cast<RankedTensorType>(wanted).getShape());
   if (value.getType() == wanted)
     return source;
   return emit.handle(emit.create(isa<RankedTensorType>(value.getType()) ? "tt.broadcast" : "tt.splat", wanted, value));
@@ -212,13 +214,16 @@ Handle emitBinary(Binary kind, Handle x, Handle y, ElementType element, Position
   const char *name = isFloating(element)          ? names.ofFloats
                      : isUnsignedElement(element) ? names.ofUnsigned
                                                   : names.ofSigned;
-  Value left = emit.value(x), right = emit.value(y);
-  return emit.handle(emit.create(name, left.getType(), {left, right}));
+  Value operands[] = {emit.value(x), emit.value(y)};
+  emit.shareLayout(operands);
+  return emit.handle(emit.create(name, operands[0].getType(), operands));
 }
 
 Handle emitComparison(Comparison kind, Handle x, Handle y, ElementType element, Position where) {
   Emitter emit(where);
-  Value left = emit.value(x), right = emit.value(y);
+  Value operands[] = {emit.value(x), emit.value(y)};
+  emit.shareLayout(operands);
+  auto [left, right] = operands;
   if (isFloating(element))
     return emit.handle(arith::CmpFOp::create(emit.builder, emit.location, floatPredicateOf(kind), left, right));
   return emit.handle(
@@ -227,22 +232,25 @@ Handle emitComparison(Comparison kind, Handle x, Handle y, ElementType element, 
 
 Handle emitSelect(Handle condition, Handle x, Handle y, Position where) {
   Emitter emit(where);
-  Value left = emit.value(x);
-  return emit.handle(emit.create("arith.select", left.getType(), {emit.value(condition), left, emit.value(y)}));
+  Value operands[] = {emit.value(condition), emit.value(x), emit.value(y)};
+  emit.shareLayout(operands);
+  return emit.handle(emit.create("arith.select", operands[1].getType(), operands));
 }
 
 Handle emitFusedMultiplyAdd(Handle x, Handle y, Handle z, Position where) {
   Emitter emit(where);
-  Value left = emit.value(x);
-  return emit.handle(emit.create("math.fma", left.getType(), {left, emit.value(y), emit.value(z)}));
+  Value operands[] = {emit.value(x), emit.value(y), emit.value(z)};
+  emit.shareLayout(operands);
+  return emit.handle(emit.create("math.fma", operands[0].getType(), operands));
 }
 
 Handle emitClamp(Handle x, Handle lower, Handle upper, NaN nan, Position where) {
   Emitter emit(where);
-  Value value = emit.value(x);
+  Value operands[] = {emit.value(x), emit.value(lower), emit.value(upper)};
+  emit.shareLayout(operands);
+  auto [value, least, most] = operands;
   auto mode = nan == NaN::Ignored ? triton::PropagateNan::None : triton::PropagateNan::All;
-  return emit.handle(triton::ClampFOp::create(emit.builder, emit.location, value.getType(), value, emit.value(lower),
-                                              emit.value(upper), mode));
+  return emit.handle(triton::ClampFOp::create(emit.builder, emit.location, value.getType(), value, least, most, mode));
 }
 
 Handle emitCast(Handle x, ElementType from, ElementType to, Position where) {
@@ -268,14 +276,15 @@ Handle emitCast(Handle x, ElementType from, ElementType to, Position where) {
 Handle emitBitcast(Handle x, const TileType &type, Position where) {
   Emitter emit(where);
   Value value = emit.value(x);
-  Type wanted = emit.type(type);
+  Type wanted = emit.typeLike(value.getType(), getElementTypeOrSelf(emit.type(type)));
   return value.getType() == wanted ? x : emit.handle(emit.create("tt.bitcast", wanted, value));
 }
 
 Handle emitAddPointer(Handle pointer, Handle offset, Position where) {
   Emitter emit(where);
-  Value value = emit.value(pointer);
-  return emit.handle(emit.create("tt.addptr", value.getType(), {value, emit.value(offset)}));
+  Value operands[] = {emit.value(pointer), emit.value(offset)};
+  emit.shareLayout(operands);
+  return emit.handle(emit.create("tt.addptr", operands[0].getType(), operands));
 }
 
 Handle emitPointerToInteger(Handle pointer, Position where) {
@@ -286,7 +295,9 @@ Handle emitPointerToInteger(Handle pointer, Position where) {
 
 Handle emitIntegerToPointer(Handle address, const TileType &type, Position where) {
   Emitter emit(where);
-  return emit.handle(emit.create("tt.int_to_ptr", emit.type(type), emit.value(address)));
+  Value value = emit.value(address);
+  Type wanted = emit.typeLike(value.getType(), getElementTypeOrSelf(emit.type(type)));
+  return emit.handle(emit.create("tt.int_to_ptr", wanted, value));
 }
 
 } // namespace heddle::build::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loads, stores, atomics, assertions, prints and hints of the builder.
-#include "compiler/dialects/triton/Triton.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "frontend/build/Emitter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,10 +15,11 @@ static Value optional(const Emitter &emit, Handle handle) {
 
 Handle emitLoad(Handle pointer, Handle mask, Handle other, Access access, Position where) {
   Emitter emit(where);
-  Value from = emit.value(pointer);
+  Value operands[] = {emit.value(pointer), optional(emit, mask), optional(emit, other)};
+  emit.shareLayout(operands);
+  auto [from, active, filler] = operands;
   return emit.handle(triton::LoadOp::create(emit.builder, emit.location, triton::valueTypeOf(from.getType()), from,
-                                            optional(emit, mask), optional(emit, other), ArrayRef<int32_t>(),
-                                            triton::PaddingOptionAttr(),
+                                            active, filler, ArrayRef<int32_t>(), triton::PaddingOptionAttr(),
                                             static_cast<triton::CacheModifier>(access.cache),
                                             static_cast<triton::EvictionPolicy>(access.eviction), access.isVolatile));
 }
@@ -27,24 +28,30 @@ void emitStore(Handle pointer, Handle value, Handle mask, Access access, Positio
   Emitter emit(where);
   if (access.isVolatile)
     emit.fail("only a load can be volatile");
-  triton::StoreOp::create(emit.builder, emit.location, emit.value(pointer), emit.value(value), optional(emit, mask),
-                          ArrayRef<int32_t>(), static_cast<triton::CacheModifier>(access.cache),
+  Value operands[] = {emit.value(pointer), emit.value(value), optional(emit, mask)};
+  emit.shareLayout(operands);
+  triton::StoreOp::create(emit.builder, emit.location, operands[0], operands[1], operands[2], ArrayRef<int32_t>(),
+                          static_cast<triton::CacheModifier>(access.cache),
                           static_cast<triton::EvictionPolicy>(access.eviction));
 }
 
 Handle emitAtomic(Atomic kind, Handle pointer, Handle value, Handle mask, Order order, Scope scope, Position where) {
   Emitter emit(where);
-  Value given = emit.value(value);
+  Value operands[] = {emit.value(pointer), emit.value(value), optional(emit, mask)};
+  emit.shareLayout(operands);
+  auto [to, given, active] = operands;
   return emit.handle(triton::AtomicRMWOp::create(
-      emit.builder, emit.location, given.getType(), static_cast<triton::RMWOp>(kind), emit.value(pointer), given,
-      optional(emit, mask), static_cast<triton::MemSemantic>(order), static_cast<triton::MemScope>(scope)));
+      emit.builder, emit.location, given.getType(), static_cast<triton::RMWOp>(kind), to, given, active,
+      static_cast<triton::MemSemantic>(order), static_cast<triton::MemScope>(scope)));
 }
 
 Handle emitCompareAndSwap(Handle pointer, Handle expected, Handle desired, Order order, Scope scope, Position where) {
   Emitter emit(where);
-  Value given = emit.value(desired);
-  return emit.handle(triton::AtomicCASOp::create(emit.builder, emit.location, given.getType(), emit.value(pointer),
-                                                 emit.value(expected), given, static_cast<triton::MemSemantic>(order),
+  Value operands[] = {emit.value(pointer), emit.value(expected), emit.value(desired)};
+  emit.shareLayout(operands);
+  auto [to, held, given] = operands;
+  return emit.handle(triton::AtomicCASOp::create(emit.builder, emit.location, given.getType(), to, held, given,
+                                                 static_cast<triton::MemSemantic>(order),
                                                  static_cast<triton::MemScope>(scope)));
 }
 
@@ -76,6 +83,10 @@ void emitHint(Handle x, const char *name, const std::vector<int32_t> &values, Po
 
 void emitBarrier(Position where) {
   Emitter emit(where);
+  if (emit.hasLayouts) {
+    triton::gpu::BarrierOp::create(emit.builder, emit.location, triton::gpu::BarrierMemory::All);
+    return;
+  }
   OperationState state(emit.location, gpu::BarrierOp::getOperationName());
   emit.builder.create(state);
 }

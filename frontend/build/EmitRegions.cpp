@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What has a body in the builder: reductions, scans, loops, conditionals.
-#include "compiler/dialects/triton/Triton.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "frontend/build/Emitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -29,6 +29,7 @@ void setHint(Operation *loop, StringRef name, int value) {
 Handles emitReduce(const Handles &inputs, int axis, const Body &combine, Position where) {
   Emitter emit(where);
   SmallVector<Value> operands = emit.values(inputs);
+  emit.shareLayout(operands);
   OperationState state(emit.location, triton::ReduceOp::getOperationName());
   state.addOperands(operands);
   state.addAttribute("axis", emit.builder.getI32IntegerAttr(axis));
@@ -36,7 +37,11 @@ Handles emitReduce(const Handles &inputs, int axis, const Body &combine, Positio
     auto tile = cast<RankedTensorType>(operand.getType());
     SmallVector<int64_t> shape(tile.getShape());
     shape.erase(shape.begin() + axis);
-    state.addTypes(shape.empty() ? tile.getElementType() : Type(tile.clone(shape)));
+    Attribute layout = tile.getEncoding();
+    if (emit.hasLayouts && !triton::gpu::isUnresolved(layout))
+      layout = triton::gpu::SliceAttr::get(tile.getContext(), axis, layout);
+    state.addTypes(shape.empty() ? tile.getElementType()
+                                 : Type(RankedTensorType::get(shape, tile.getElementType(), layout)));
   }
   emit.fillRegion(*state.addRegion(), combineTypes(operands), combine, triton::ReduceReturnOp::getOperationName());
   return emit.handles(emit.builder.create(state)->getResults());
@@ -45,6 +50,7 @@ Handles emitReduce(const Handles &inputs, int axis, const Body &combine, Positio
 Handles emitScan(const Handles &inputs, int axis, bool reverse, const Body &combine, Position where) {
   Emitter emit(where);
   SmallVector<Value> operands = emit.values(inputs);
+  emit.shareLayout(operands);
   OperationState state(emit.location, triton::ScanOp::getOperationName());
   state.addOperands(operands);
   state.addTypes(ValueRange(operands).getTypes());
@@ -68,7 +74,8 @@ Handles emitFor(const Handles &bounds, const Handles &carried, LoopOptions optio
   state.addOperands(operands);
   state.addOperands(initial);
   state.addTypes(ValueRange(initial).getTypes());
-  emit.fillRegion(*state.addRegion(), arguments, body, scf::YieldOp::getOperationName());
+  auto carries = [&](const Handles &values) { return emit.asCarried(body(values), ValueRange(initial).getTypes()); };
+  emit.fillRegion(*state.addRegion(), arguments, carries, scf::YieldOp::getOperationName());
   Operation *loop = emit.builder.create(state);
   setHint(loop, "tt.num_stages", options.stages);
   setHint(loop, "tt.loop_unroll_factor", options.unroll);
@@ -82,8 +89,9 @@ Handles emitIf(Handle condition, const Body &then, const Body &otherwise, Positi
   auto yielded = emit.fillRegion(*state.addRegion(), {}, then, scf::YieldOp::getOperationName());
   state.addTypes(ValueRange(yielded).getTypes());
   Region *second = state.addRegion();
+  auto yields = [&](const Handles &none) { return emit.asCarried(otherwise(none), ValueRange(yielded).getTypes()); };
   if (otherwise)
-    emit.fillRegion(*second, {}, otherwise, scf::YieldOp::getOperationName());
+    emit.fillRegion(*second, {}, yields, scf::YieldOp::getOperationName());
   return emit.handles(emit.builder.create(state)->getResults());
 }
 
@@ -95,7 +103,8 @@ Handles emitWhile(const Handles &carried, const Body &condition, const Body &bod
   state.addOperands(initial);
   state.addTypes(types);
   emit.fillRegion(*state.addRegion(), types, condition, scf::ConditionOp::getOperationName(), true);
-  emit.fillRegion(*state.addRegion(), types, body, scf::YieldOp::getOperationName());
+  auto carries = [&](const Handles &values) { return emit.asCarried(body(values), types); };
+  emit.fillRegion(*state.addRegion(), types, carries, scf::YieldOp::getOperationName());
   return emit.handles(emit.builder.create(state)->getResults());
 }
 

@@ -3,17 +3,20 @@
 #pragma once
 #include "frontend/build/Emission.h"
 #include "frontend/build/Kernel.h"
+#include "frontend/build/Layout.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace heddle::build {
 
 struct Program::Implementation {
-  explicit Implementation(std::string name);
+  Implementation(std::string name, bool hasLayouts);
 
   std::string name;
+  bool hasLayouts;
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< dies before its context
 };
@@ -34,8 +37,33 @@ public:
 
   mlir::Type elementType(ElementType element) const;
   mlir::Type type(const TileType &type) const;
-  /// The shape of `like`, a tile or scalar, with another element.
+  /// The shape and layout of `like`, a tile or scalar, with another element.
   mlir::Type typeLike(mlir::Type like, mlir::Type element) const;
+
+  /// Throws Error{Input} in a kernel() without layouts; `what` needs them.
+  void requireLayouts(const char *what) const;
+  /// In a kernel with layouts, throws Error{Input} for a function whose result has no layout that follows.
+  void refuseLayouts(const char *what) const;
+  mlir::Attribute encoding(const Layout &layout) const;
+  mlir::Attribute encoding(const SharedLayout &layout) const;
+  /// The tile in this layout, if its own is open; else as it is.
+  mlir::Value inEncoding(mlir::Value tile, mlir::Attribute encoding) const;
+  /// Tiles that are used together: open ones take the layout of the others. Throws Error{Input} where two differ.
+  /// Scalars and null values stay.
+  void shareLayout(llvm::MutableArrayRef<mlir::Value> values) const;
+  /// What a region yields, as the types that are carried; throws Error{Input} where layouts differ.
+  Handles asCarried(const Handles &yielded, mlir::TypeRange carried) const;
+  /// What MLIR refuses to make is an Error{Input} at this line: `make` takes the function that begins a diagnostic.
+  template <class Make>
+  auto checked(Make make) const {
+    std::string message;
+    mlir::ScopedDiagnosticHandler handler(builder.getContext(),
+                                          [&](mlir::Diagnostic &diagnostic) { message = diagnostic.str(); });
+    auto made = make([&] { return mlir::emitError(location); });
+    if (!made)
+      fail(message);
+    return made;
+  }
 
   mlir::Value create(llvm::StringRef name, mlir::Type result, mlir::ValueRange operands,
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) const;
@@ -52,9 +80,15 @@ public:
   mlir::Location location;
   Position where;
   uint64_t kernel;
+  bool hasLayouts; ///< whether tiles have layouts: in blockKernel()
 };
 
 std::string formatPosition(Position where);
+/// The text of a layout, back-ticked, for messages.
+std::string quoted(mlir::Attribute encoding);
+
+/// The layout of a tile or memory object with its axes permuted; null where none of these attributes denotes it.
+mlir::Attribute transposedEncoding(mlir::Attribute encoding, llvm::ArrayRef<int32_t> order);
 
 } // namespace detail
 } // namespace heddle::build

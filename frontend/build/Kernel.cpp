@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/build/Kernel.h"
-#include "compiler/dialects/triton/Triton.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "frontend/build/Emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -19,10 +19,12 @@ using namespace mlir;
 
 namespace heddle::build {
 
-Program::Implementation::Implementation(std::string name)
-    : name(std::move(name)), context(MLIRContext::Threading::DISABLED) {
+Program::Implementation::Implementation(std::string name, bool hasLayouts)
+    : name(std::move(name)), hasLayouts(hasLayouts), context(MLIRContext::Threading::DISABLED) {
   context
       .loadDialect<triton::TritonDialect, arith::ArithDialect, gpu::GPUDialect, math::MathDialect, scf::SCFDialect>();
+  if (hasLayouts)
+    context.loadDialect<triton::gpu::TritonGpuDialect, triton::amdg::AmdGpuDialect, triton::gluon::GluonDialect>();
 }
 
 const std::string &Program::name() const {
@@ -35,7 +37,7 @@ std::string Program::text(bool withLocations) const {
   OpPrintingFlags flags;
   flags.enableDebugInfo(withLocations).printNameLocAsPrefix();
   implementation->module.get()->print(stream, flags);
-  return text;
+  return implementation->hasLayouts ? triton::amdg::nameScheduleBarriers(text) : text;
 }
 
 namespace detail {
@@ -45,6 +47,7 @@ struct CurrentKernel {
   OpBuilder builder;
   uint64_t number;
   Position latest;
+  bool hasLayouts;
 };
 thread_local CurrentKernel *currentKernel = nullptr;
 
@@ -113,7 +116,7 @@ static CurrentKernel &requireKernel(Position where) {
 
 Emitter::Emitter(Position where)
     : builder(requireKernel(where).builder), location(locationOf(builder.getContext(), where)), where(where),
-      kernel(currentKernel->number) {
+      kernel(currentKernel->number), hasLayouts(currentKernel->hasLayouts) {
   currentKernel->latest = where;
 }
 
@@ -174,7 +177,10 @@ Type Emitter::type(const TileType &type) const {
   Type element = elementType(type.element);
   if (type.isPointer)
     element = triton::PointerType::get(element);
-  return type.rank ? Type(RankedTensorType::get(ArrayRef(type.sizes, type.rank), element)) : element;
+  if (!type.rank)
+    return element;
+  Attribute open = hasLayouts ? triton::gluon::AutoEncodingAttr::get(builder.getContext()) : Attribute();
+  return RankedTensorType::get(ArrayRef(type.sizes, type.rank), element, open);
 }
 
 Type Emitter::typeLike(Type like, Type element) const {
@@ -208,9 +214,19 @@ SmallVector<Value> Emitter::fillRegion(Region &region, TypeRange arguments, cons
 
 //===-- KernelScope ----------------------------------------------------------------------------------------------===//
 
-KernelScope::KernelScope(std::string_view name, std::span<const Argument> arguments, const std::vector<TileType> &types,
+/// Attributes of a module of TTGIR, as Triton names them.
+static void describeBlock(ModuleOp module, const BlockOptions &block) {
+  OpBuilder builder(module.getContext());
+  module->setAttr(triton::gpu::numCtasAttribute, builder.getI32IntegerAttr(1));
+  module->setAttr(triton::gpu::numWarpsAttribute, builder.getI32IntegerAttr(block.warps));
+  module->setAttr(triton::gpu::targetAttribute, builder.getStringAttr(Twine("hip:") + block.chip));
+  module->setAttr(triton::gpu::threadsPerWarpAttribute, builder.getI32IntegerAttr(64));
+}
+
+KernelScope::KernelScope(std::string_view name, KernelOptions options, const std::vector<TileType> &types,
                          Position where)
     : where(where) {
+  std::span<const Argument> arguments = options.arguments;
   if (currentKernel)
     throw inputError(formatPosition(where) + "kernel() is called inside of a kernel",
                      {"build one kernel after the other"});
@@ -218,13 +234,19 @@ KernelScope::KernelScope(std::string_view name, std::span<const Argument> argume
     throw inputError(formatPosition(where) + "`" + std::string(name) + "` is no name for a kernel",
                      {"a name has letters, digits and `_`, and begins with no digit"});
   checkArguments(arguments, types, where);
+  if (options.block &&
+      (options.block->warps < 1 || options.block->warps > 16 || !llvm::isPowerOf2_32(uint32_t(options.block->warps))))
+    throw inputError(formatPosition(where) + "a block of " + std::to_string(options.block->warps) + " warps",
+                     {"AMD's blocks have 1, 2, 4, 8 or 16 warps of 64 threads"});
 
-  implementation = std::make_shared<Program::Implementation>(std::string(name));
+  implementation = std::make_shared<Program::Implementation>(std::string(name), options.block);
   MLIRContext *context = &implementation->context;
   Location location = locationOf(context, where);
   implementation->module = ModuleOp::create(location);
-  currentKernel =
-      new CurrentKernel{OpBuilder::atBlockEnd(implementation->module->getBody()), nextKernelNumber(), where};
+  if (options.block)
+    describeBlock(*implementation->module, *options.block);
+  currentKernel = new CurrentKernel{OpBuilder::atBlockEnd(implementation->module->getBody()), nextKernelNumber(), where,
+                                    implementation->hasLayouts};
   Emitter emitter(where);
   SmallVector<Type> inputs = llvm::map_to_vector(types, [&](const TileType &type) { return emitter.type(type); });
   OpBuilder &builder = emitter.builder;
@@ -259,7 +281,10 @@ Program KernelScope::finish() {
     return success();
   });
   if (failed(verify(*implementation->module))) {
-    if (message.find("dominate") == std::string::npos)
+    bool dominance = message.find("dominate") != std::string::npos;
+    if (!dominance && implementation->hasLayouts) // rules of memory objects, buffer accesses and parts
+      throw inputError(triton::amdg::nameScheduleBarriers(message));
+    if (!dominance)
       throw internalError(message);
     throw inputError(message,
                      {"a value made inside a loop or branch is used outside of it: carry it out as its result"});

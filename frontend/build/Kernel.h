@@ -37,7 +37,8 @@ public:
   explicit Program(std::shared_ptr<const Implementation> implementation) : implementation(std::move(implementation)) {}
 
   const std::string &name() const;
-  /// The kernel as Triton IR, for compile() or a file. With locations each operation names its line of C++.
+  /// The kernel as Triton IR, that of blockKernel() as TTGIR, for compile() or a file. With locations each operation
+  /// names its line of C++.
   std::string text(bool withLocations = true) const;
 
 private:
@@ -46,11 +47,15 @@ private:
 
 namespace detail {
 
+struct KernelOptions {
+  std::span<const Argument> arguments;
+  const BlockOptions *block = nullptr; ///< null: the compiler chooses layouts
+};
+
 /// Between construction and destruction the tile functions of this thread emit into one kernel. Kernels do not nest.
 class KernelScope {
 public:
-  KernelScope(std::string_view name, std::span<const Argument> arguments, const std::vector<TileType> &types,
-              Position where);
+  KernelScope(std::string_view name, KernelOptions options, const std::vector<TileType> &types, Position where);
   ~KernelScope();
   KernelScope(const KernelScope &) = delete;
 
@@ -75,12 +80,11 @@ template <class C, class R, class... T>
 struct Parameters<R (C::*)(T...)> : Parameters<R (*)(T...)> {};
 
 template <class F, class... T>
-Program buildKernel(std::string_view name, std::span<const Argument> arguments, F &body, std::tuple<T...> *,
-                    Position where) {
+Program buildKernel(std::string_view name, KernelOptions options, F &body, std::tuple<T...> *, Position where) {
   static_assert((isTile<T> && ...), "kernel: a parameter is a Scalar<T> or a Pointer<T>");
   if constexpr ((isTile<T> && ...)) {
     static_assert(((T::rank == 0) && ...), "kernel: a parameter is a scalar or a pointer; load() makes tiles");
-    KernelScope scope(name, arguments, {T::type()...}, where);
+    KernelScope scope(name, options, {T::type()...}, where);
     [&]<size_t... number>(std::index_sequence<number...>) {
       body(T(scope.argument(number))...);
     }(std::index_sequence_for<T...>());
@@ -98,7 +102,7 @@ Program kernel(std::string_view name, const Argument (&arguments)[count], F body
                Position where = Position::current()) {
   using Types = typename detail::Parameters<F>::type;
   static_assert(std::tuple_size_v<Types> == count, "kernel: give one argument name for each parameter of the function");
-  return detail::buildKernel(name, std::span<const Argument>(arguments), body, static_cast<Types *>(nullptr), where);
+  return detail::buildKernel(name, {arguments}, body, static_cast<Types *>(nullptr), where);
 }
 
 /// The same for names that are made at run time: Error{Input} when their number is wrong.
@@ -106,7 +110,7 @@ template <class F>
 Program kernel(std::string_view name, std::span<const Argument> arguments, F body,
                Position where = Position::current()) {
   using Types = typename detail::Parameters<F>::type;
-  return detail::buildKernel(name, arguments, body, static_cast<Types *>(nullptr), where);
+  return detail::buildKernel(name, {arguments}, body, static_cast<Types *>(nullptr), where);
 }
 
 } // namespace heddle::build

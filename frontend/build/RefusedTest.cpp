@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels that the C++ compiler refuses, each with the message that its author reads. CTest compiles this file with
 // clang's -verify: every error must be announced, and every announced error must come.
-#include "frontend/build/Build.h"
+#include "frontend/build/Block.h"
 
 using namespace heddle::build;
 
@@ -102,4 +102,38 @@ void kernels() {
   kernel("k", {"x"}, [](int) {});
   // expected-error@*:* {{kernel: a parameter is a scalar or a pointer; load() makes tiles}}
   kernel("k", {"x"}, [](Tile<i32, 8>) {});
+}
+
+void blocks(Shared<f16, 2, 64, 32> ring, Shared<f16, 64, 32> memory, Pointer<f16> p, Pointer<f32> q,
+            Tile<i32, 64, 32> offsets, Tile<i64, 64, 32> wide, Tile<f16, 64, 32> tile, Scalar<i64> i) {
+  // expected-error@*:* {{a memory object has elements of whole bytes}}
+  Shared<i1, 64> bits(memory.handle());
+  // expected-error@*:* {{index: the number of a slot is an i32}}
+  ring.index(i);
+  // expected-error@*:* {{slice: the part has as many dimensions as the memory object}}
+  memory.slice<32>({0});
+  // expected-error@*:* {{trans: give the order of the dimensions unless there are two}}
+  ring.trans();
+  // expected-error@*:* {{store: the tile has another shape or element type than the memory object}}
+  memory.store(offsets);
+  // expected-error@*:* {{the indices have as many dimensions as the memory object}}
+  memory.gather(range<64>(), axis<0>());
+  // expected-error@*:* {{bufferLoadToShared: the offsets do not have the shape of the memory object}}
+  bufferLoadToShared(ring, p, offsets);
+  // expected-error@*:* {{bufferLoadToShared: the pointer points to other elements than the memory object's}}
+  bufferLoadToShared(memory, q, offsets);
+  // expected-error@*:* {{globalLoadToShared: the pointers are not those of the memory object's elements}}
+  globalLoadToShared(ring, p + offsets);
+  // expected-error@*:* {{the offsets of a buffer are i32, in elements}}
+  bufferLoad(p, wide);
+  // expected-error@*:* {{the mask does not have the shape of the pointers}}
+  bufferStore(p, offsets, tile, range<4>() < 2);
+  // expected-error@*:* {{`other` is for elements that a mask leaves out}}
+  bufferLoad(p, offsets, Absent(), 0);
+  // expected-error@*:* {{bufferAtomicMax works on integers}}
+  bufferAtomicMax(p, offsets, tile);
+  // expected-error@*:* {{mfmaScaled: a scale is an E8M0 in an i8}}
+  mfmaScaled(tile, offsets, ScaledFormat::E4M3, tile, Absent(), ScaledFormat::E4M3, zeros<f32, 64, 64>());
+  // expected-error@*:* {{blockKernel: give one argument name for each parameter of the function}}
+  blockKernel("k", {.warps = 4}, {"x", "y"}, [](Scalar<i32>) {});
 }
