@@ -6,6 +6,7 @@
 #include "binary/HostAbi.h"
 #include "chips/Chip.h"
 #include "compiler/accesses/BufferAccesses.h"
+#include "compiler/accesses/LoadsBeforeBarriers.h"
 #include "compiler/accesses/PredicateAccesses.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/emit/ResidentBlocks.h"
@@ -228,6 +229,7 @@ LogicalResult chooseResidentBlocks(Compilation &compilation) {
 
 LogicalResult useBuffers(Compilation &compilation) {
   compilation.generator->run(*compilation.llvmModule, "the choice of memory accesses", addBufferAccesses);
+  keepLoadsBeforeBarriers(*compilation.llvmModule);
   return success();
 }
 
