@@ -177,7 +177,9 @@ std::optional<Disassembler::Scheduling> Disassembler::schedulingOf(std::span<con
   if (!description || !description->isValid())
     return {};
   Scheduling scheduling;
-  scheduling.latencyPasses = unsigned(std::max(1, llvm::MCSchedModel::computeInstrLatency(chip, *description)));
+  int latency = llvm::MCSchedModel::computeInstrLatency(chip, *description);
+  int delay = int(llvm::MCSchedModel::getForwardingDelayCycles(chip.getReadAdvanceEntries(*description)));
+  scheduling.latencyPasses = unsigned(std::max(1, latency + delay));
   scheduling.busyPasses =
       unsigned(std::ceil(std::max(1.0, llvm::MCSchedModel::getReciprocalThroughput(chip, *description))));
   for (const llvm::MCWriteProcResEntry *entry = chip.getWriteProcResBegin(description);

@@ -6,10 +6,11 @@ namespace {
 
 constexpr unsigned mostBanks = 64;
 
-/// The order in which ds_read_b128 serves lanes, eight at a time: 0 to 3 with 20 to 23, 4 to 7 with 16 to 19, and so on;
-/// the other half of the wave likewise.
+/// The order in which ds_read_b128 serves lanes. Eight at a time are published: 0 to 3 with 20 to 23, 8 to 11 with 28 to
+/// 31, and so on; the other half of the wave likewise. Where LDS serves 16 at a time it is assumed to take those two
+/// groups together, which are the ones without conflicts when lanes are contiguous.
 unsigned laneOfWideRead(unsigned place) {
-  constexpr unsigned firsts[8] = {0, 20, 4, 16, 8, 28, 12, 24};
+  constexpr unsigned firsts[8] = {0, 20, 8, 28, 4, 16, 12, 24};
   return (place & 32) + firsts[(place & 31) / 4] + place % 4;
 }
 

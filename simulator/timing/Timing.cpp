@@ -112,7 +112,8 @@ void Timing::afterInstruction(Wave &wave, const Instruction &instruction) {
   TimedWave *timed = timedWave(wave);
   if (!timed)
     return;
-  timed->isCut |= unit.waiting() >= options.mostOperations;
+  uint64_t waves = wave.workgroup->waves.size() * std::min(options.residentGroups, planned);
+  timed->isCut |= unit.waiting(timed->group, timed->index) >= options.mostOperations / waves;
   if (timed->isCut) {
     ++untimed;
     return;

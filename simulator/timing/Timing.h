@@ -12,7 +12,9 @@ struct TimingOptions {
   uint64_t launchGroups = 1; ///< workgroups of the launch
   unsigned residentGroups = 1; ///< of the kernel that a compute unit holds at once
   unsigned groups = 0; ///< to be timed; 0: twice as many as are resident. Never more than a compute unit gets
-  uint64_t mostOperations = uint64_t(1) << 24; ///< kept at once; what comes then is not timed
+  /// Kept at once, as many of each wave; what comes then is not timed. A workgroup that is alone on its compute unit
+  /// needs few: more wait only for the begin of another workgroup.
+  uint64_t mostOperations = uint64_t(1) << 24;
   TraceEvents *trace = nullptr;
 };
 

@@ -115,7 +115,10 @@ size_t UnitModel::beginGroup(unsigned waves) {
 
 void UnitModel::push(size_t group, unsigned wave, const TimedOperation &operation) {
   groups[group]->waves[wave]->operations.push_back(operation);
-  ++waitingOperations;
+}
+
+uint64_t UnitModel::waiting(size_t group, unsigned wave) const {
+  return groups[group]->waves[wave]->operations.size();
 }
 
 void UnitModel::endWave(size_t group, unsigned wave) {
@@ -193,9 +196,9 @@ void UnitModel::advance() {
       return;
     uint64_t next = never;
     bool hasIssued = false;
-    for (Simd &simd : simds)
-      hasIssued |= issueTurn(simd, next);
     uint64_t turn = uint64_t(model.issueCycles);
+    for (size_t i = 0, first = firstSimd; i < simds.size(); ++i)
+      hasIssued |= issueTurn(simds[(first + i) % simds.size()], next);
     if (hasIssued)
       now += turn;
     else if (next == never) // all that are left are at a barrier, or have ended
@@ -211,11 +214,12 @@ const UnitTimes &UnitModel::finish() {
     for (auto &wave : group->waves)
       wave->isComplete = true;
   advance();
-  uint64_t end = std::max(now, lastEnd);
+  uint64_t computed = now;
   for (const Simd &simd : simds)
-    end = std::max(end, simd.matrixFree);
+    computed = std::max({computed, simd.matrixFree, simd.vectorFree});
+  uint64_t end = std::max(computed, lastEnd);
   for (Simd &simd : simds) { // no wave is left, but what is in flight
-    spend(simd, now, Bound::Idle, simd.matrixFree, simd.vectorFree, nullptr);
+    spend(simd, computed, Bound::Idle, simd.matrixFree, simd.vectorFree, nullptr);
     spend(simd, end, Bound::Latency, simd.matrixFree, simd.vectorFree, nullptr);
   }
   result.cycles = end;
@@ -350,6 +354,8 @@ bool UnitModel::issueTurn(Simd &simd, uint64_t &next) {
       hasVector |= instruction.kind == InstructionKind::Vector;
       taken |= port;
       issue(simd, *wave);
+      if (instruction.kind == InstructionKind::Lds || instruction.kind == InstructionKind::Memory)
+        firstSimd = size_t(&simd - simds.data()) + 1;
     }
   if (hasIssued)
     spend(simd, now + turn,
@@ -442,7 +448,6 @@ void UnitModel::issue(Simd &simd, WaveModel &wave) {
   TimedOperation operation = wave.operations.front();
   const TimedInstruction &instruction = instructionOf(operation);
   wave.operations.pop_front();
-  --waitingOperations;
   ++result.executed;
   ++result.instructions[operation.instruction].executed;
   if (trace)

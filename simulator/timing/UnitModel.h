@@ -66,7 +66,7 @@ public:
   void endWave(size_t group, unsigned wave); ///< nothing more of it comes
   void advance();                            ///< as far as the next instruction of each wave is known
   const UnitTimes &finish();                 ///< no more groups and instructions come
-  uint64_t waiting() const { return waitingOperations; } ///< operations that are kept
+  uint64_t waiting(size_t group, unsigned wave) const; ///< operations of the wave that are kept
   const UnitTimes &times() const { return result; }
 
 private:
@@ -115,12 +115,12 @@ private:
   unsigned mostResident, planned;
   uint64_t now = 0;
   std::vector<Simd> simds;
+  size_t firstSimd = 0; ///< of the next turn: after the one that last used what they share
   Shared shared;
   std::vector<std::unique_ptr<GroupModel>> groups;
   std::vector<GroupModel *> residents;
   size_t nextGroup = 0;
   uint64_t lastEnd = 0; ///< of what is in flight
-  uint64_t waitingOperations = 0;
   UnitTimes result;
 };
 
