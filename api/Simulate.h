@@ -41,8 +41,8 @@ struct SimulateRequest {
   bool caches = false;                   ///< also where nothing implies them
   bool transactions = false;             ///< counts them; implies caches, and goes with no checks
   bool time = false;                     ///< estimates it; implies caches, and goes with one device and no checks
-  unsigned timeGroups = 0;               ///< workgroups of a compute unit that are timed; 0: twice those it holds at once
-  unsigned traceGroups = 0;              ///< of these, those in SimulatedTiming::traceEvents; 0: there is no such file
+  unsigned timeGroups = 0;  ///< workgroups of a compute unit that are timed; 0: twice those it holds at once
+  unsigned traceGroups = 0; ///< of these, those in SimulatedTiming::traceEvents; 0: there is no such file
   bool preloads = true;
   uint64_t seed = 0;
   uint32_t resident = 0;         ///< workgroups alive at once; 0: the chip's compute units
@@ -111,9 +111,9 @@ struct SimulatedTiming {
   double clockHz = 0, cycles = 0, seconds = 0;
   uint64_t computeUnits = 0, activeUnits = 0; ///< those of the chip, and those that get a workgroup
   uint64_t unitGroups = 0, timedGroups = 0, residentGroups = 0;
-  std::string occupancyLimit;         ///< what keeps a compute unit from more workgroups: `LDS`
-  uint64_t timed = 0, untimed = 0;    ///< instructions of the timed workgroups: those in the estimate, those left out
-  std::vector<Share> bounds;          ///< of `cycles`; they add up to 1
+  std::string occupancyLimit;      ///< what keeps a compute unit from more workgroups: `LDS`
+  uint64_t timed = 0, untimed = 0; ///< instructions of the timed workgroups: those in the estimate, those left out
+  std::vector<Share> bounds;       ///< of `cycles`; they add up to 1
   double matrixBusy = 0, vectorBusy = 0, ldsBusy = 0; ///< shares of the time that the unit works
   double matrixOperationsPerSecond = 0;               ///< of the launch
   uint64_t ldsInstructions = 0, ldsConflictCycles = 0;

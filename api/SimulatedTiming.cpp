@@ -30,10 +30,11 @@ KernelTiming::KernelTiming(const SimulatedKernel &kernel)
   checkRequest(request, kernel.options());
   if (request.traceGroups)
     events = std::make_unique<TraceEvents>(request.traceGroups, mostEvents);
-  timing = std::make_unique<Timing>(chip, TimingOptions{.launchGroups = kernel.geometry.groupCount(),
-                                                        .residentGroups = unsigned(std::max<int64_t>(occupancy.groupsPerUnit, 1)),
-                                                        .groups = request.timeGroups,
-                                                        .trace = events.get()});
+  timing = std::make_unique<Timing>(
+      chip, TimingOptions{.launchGroups = kernel.geometry.groupCount(),
+                          .residentGroups = unsigned(std::max<int64_t>(occupancy.groupsPerUnit, 1)),
+                          .groups = request.timeGroups,
+                          .trace = events.get()});
 }
 
 /// The instructions for which SIMDs waited longest.

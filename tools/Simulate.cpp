@@ -208,8 +208,9 @@ void prepareTiming(SimulateVerbRequest &request) {
 void writeTraceEvents(const SimulatedTiming &timing, const std::string &path) {
   writeFileAtomically(path, timing.traceEvents);
   if (timing.droppedEvents)
-    say(fmt::format("heddle: note: `{}` has no room for {} of the events; give a smaller problem or fewer `--trace-groups`",
-                    path, timing.droppedEvents));
+    say(fmt::format(
+        "heddle: note: `{}` has no room for {} of the events; give a smaller problem or fewer `--trace-groups`", path,
+        timing.droppedEvents));
 }
 
 int simulateVerb(SimulateVerbRequest &request) {
@@ -228,8 +229,8 @@ int simulateVerb(SimulateVerbRequest &request) {
     run.trace = [](const std::string &line) { say(line); };
   prepareTiming(request);
   bool isPlain = run.policy == SimulateRequest().policy && !request.saysSchedule && run.checks == "none" && !run.caches;
-  run.comparesSchedules = isPlain && !request.noHint && !request.trace && !request.step && !run.transactions &&
-                          !run.time;
+  run.comparesSchedules =
+      isPlain && !request.noHint && !request.trace && !request.step && !run.transactions && !run.time;
   StepConsole console;
   if (request.step)
     run.step = [&console](const SimulatedStop &stop) { console.stop(stop); };

@@ -17,10 +17,9 @@ std::string describeSeconds(double seconds) {
 }
 
 std::string describeGroups(const SimulatedTiming &timing) {
-  std::string text =
-      fmt::format("{} of {} compute units have workgroups, {} the fullest; {} timed, {} at once, limited by {}",
-                  timing.activeUnits, timing.computeUnits, timing.unitGroups, timing.timedGroups,
-                  timing.residentGroups, timing.occupancyLimit);
+  std::string text = fmt::format(
+      "{} of {} compute units have workgroups, {} the fullest; {} timed, {} at once, limited by {}", timing.activeUnits,
+      timing.computeUnits, timing.unitGroups, timing.timedGroups, timing.residentGroups, timing.occupancyLimit);
   if (timing.timedGroups < timing.unitGroups)
     text += "; the rest extrapolated";
   if (timing.untimed)
@@ -31,7 +30,8 @@ std::string describeGroups(const SimulatedTiming &timing) {
 std::vector<std::vector<std::string>> rowsOf(const SimulatedTiming &timing) {
   std::vector<std::vector<std::string>> rows = {
       {"figure", "value", ""},
-      {"cycles", fmt::format("{:.0f}", timing.cycles), fmt::format("{} at {:.1f} GHz", timing.product, timing.clockHz * 1e-9)},
+      {"cycles", fmt::format("{:.0f}", timing.cycles),
+       fmt::format("{} at {:.1f} GHz", timing.product, timing.clockHz * 1e-9)},
       {"time", describeSeconds(timing.seconds), ""}};
   for (const SimulatedTiming::Share &bound : timing.bounds)
     if (bound.share >= 0.0005)
@@ -42,10 +42,10 @@ std::vector<std::vector<std::string>> rowsOf(const SimulatedTiming &timing) {
   rows.push_back({"LDS busy", percent(timing.ldsBusy),
                   fmt::format("{} cycles of bank conflicts in {} instructions", timing.ldsConflictCycles,
                               timing.ldsInstructions)});
-  rows.push_back({"memory", percent(timing.memoryBytesPerSecond / timing.memoryPeakBytesPerSecond),
-                  fmt::format("{:.2f} of {:.1f} TB/s, {} bytes read, {} written", timing.memoryBytesPerSecond * 1e-12,
-                              timing.memoryPeakBytesPerSecond * 1e-12, timing.memoryReadBytes,
-                              timing.memoryWrittenBytes)});
+  rows.push_back(
+      {"memory", percent(timing.memoryBytesPerSecond / timing.memoryPeakBytesPerSecond),
+       fmt::format("{:.2f} of {:.1f} TB/s, {} bytes read, {} written", timing.memoryBytesPerSecond * 1e-12,
+                   timing.memoryPeakBytesPerSecond * 1e-12, timing.memoryReadBytes, timing.memoryWrittenBytes)});
   return rows;
 }
 

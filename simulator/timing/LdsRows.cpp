@@ -6,8 +6,8 @@ namespace {
 
 constexpr unsigned mostBanks = 64;
 
-/// The order in which ds_read_b128 serves lanes. Eight at a time are published: 0 to 3 with 20 to 23, 8 to 11 with 28 to
-/// 31, and so on; the other half of the wave likewise. Where LDS serves 16 at a time it is assumed to take those two
+/// The order in which ds_read_b128 serves lanes. Eight at a time are published: 0 to 3 with 20 to 23, 8 to 11 with 28
+/// to 31, and so on; the other half of the wave likewise. Where LDS serves 16 at a time it is assumed to take those two
 /// groups together, which are the ones without conflicts when lanes are contiguous.
 unsigned laneOfWideRead(unsigned place) {
   constexpr unsigned firsts[8] = {0, 20, 8, 28, 4, 16, 12, 24};
@@ -38,8 +38,9 @@ private:
 } // namespace
 
 LdsRows ldsRowsOf(const MemoryRequest &request, const TimingModel &model, unsigned banks) {
-  unsigned words = (request.bytes + 3u) / 4, bytesPerCycle = unsigned(
-      request.kind == RequestKind::Load ? model.ldsReadBytesPerCycle : model.ldsWriteBytesPerCycle);
+  unsigned words = (request.bytes + 3u) / 4,
+           bytesPerCycle =
+               unsigned(request.kind == RequestKind::Load ? model.ldsReadBytesPerCycle : model.ldsWriteBytesPerCycle);
   unsigned lanesPerCycle = std::max(1u, bytesPerCycle / 4 / std::bit_ceil(std::max(words, 1u)));
   bool isWideRead = request.kind == RequestKind::Load && request.bytes == 16;
   Group group(banks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // For how many cycles an instruction occupies LDS: its lanes are served in groups, and a group takes a cycle for each
-// different word that one bank has to give. Source of the groups: AMD, Composable Kernel, "Understanding AMD GPU LDS and
-// Bank Conflicts"; AMD Accelerated Parallel Processing guide (halves of a wave for words of 4 bytes).
+// different word that one bank has to give. Source of the groups: AMD, Composable Kernel, "Understanding AMD GPU LDS
+// and Bank Conflicts"; AMD Accelerated Parallel Processing guide (halves of a wave for words of 4 bytes).
 #pragma once
 #include "chips/TimingModel.h"
 #include "simulator/memory/MemoryRequest.h"

@@ -39,9 +39,9 @@ TEST(LdsRows, ContiguousLanesHaveNoConflicts) {
 }
 
 TEST(LdsRows, StridesOfWords) {
-  expect(rowsOf(4, stride(8)), 4, 2);            // two words in every second bank
-  expect(rowsOf(4, stride(12)), 2, 0);           // odd strides reach all banks
-  expect(rowsOf(4, stride(128)), 64, 62);        // 32 words of one bank, twice
+  expect(rowsOf(4, stride(8)), 4, 2);               // two words in every second bank
+  expect(rowsOf(4, stride(12)), 2, 0);              // odd strides reach all banks
+  expect(rowsOf(4, stride(128)), 64, 62);           // 32 words of one bank, twice
   expect(rowsOf(4, stride(128), "gfx950"), 32, 31); // 64 lanes on two banks
 }
 

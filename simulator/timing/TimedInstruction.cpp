@@ -18,7 +18,8 @@ bool isMatrix(std::string_view mnemonic) {
 bool isTranscendental(std::string_view mnemonic) {
   for (std::string_view name : {"exp", "log", "rcp", "rsq", "sqrt", "sin", "cos", "rcp_iflag"})
     for (std::string_view type : {"_f16", "_f32", "_f64", "_legacy_f32"})
-      if (mnemonic.starts_with("v_") && mnemonic.substr(2).starts_with(name) && mnemonic.substr(2 + name.size()) == type)
+      if (mnemonic.starts_with("v_") && mnemonic.substr(2).starts_with(name) &&
+          mnemonic.substr(2 + name.size()) == type)
         return true;
   return false;
 }

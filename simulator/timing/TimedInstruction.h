@@ -12,7 +12,18 @@ namespace heddle::simulator {
 
 /// Of the kinds up to Branch a SIMD issues one instruction each in a turn, but Matrix and Vector share theirs. The
 /// others take no unit.
-enum class InstructionKind : uint8_t { Matrix, Vector, Scalar, ScalarMemory, Lds, Memory, Branch, Wait, Barrier, Other };
+enum class InstructionKind : uint8_t {
+  Matrix,
+  Vector,
+  Scalar,
+  ScalarMemory,
+  Lds,
+  Memory,
+  Branch,
+  Wait,
+  Barrier,
+  Other
+};
 inline constexpr unsigned kindCount = 10;
 const char *nameOf(InstructionKind kind); ///< `matrix`, `vector`, `scalar`, ...
 
@@ -26,9 +37,9 @@ struct TimedInstruction {
   /// Of a matrix instruction that adds to its own destination: those registers.
   uint16_t accumulator = 0;
   uint8_t accumulatorWords = 0;
-  WaitCounts waits;       ///< of Wait
+  WaitCounts waits;        ///< of Wait
   unsigned idleCycles = 0; ///< for which the wave issues nothing afterwards: s_nop, s_sleep
-  int priority = -1;      ///< of s_setprio
+  int priority = -1;       ///< of s_setprio
   RegisterUse use;
 };
 

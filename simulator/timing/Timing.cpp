@@ -49,8 +49,8 @@ unsigned plannedGroups(const TimingOptions &options, uint64_t unitGroups) {
 Timing::Timing(const Chip &chip, const TimingOptions &given)
     : chip(chip), model(timingOf(chip)), options(given), units(uint64_t(chip.computeUnits)),
       unitGroups((given.launchGroups + units - 1) / units), planned(plannedGroups(given, unitGroups)), levels(model),
-      disassembler(chip.processor), unit(model, unsigned(chip.unit.simds), given.residentGroups, planned, instructions,
-                                         given.trace) {}
+      disassembler(chip.processor),
+      unit(model, unsigned(chip.unit.simds), given.residentGroups, planned, instructions, given.trace) {}
 
 Timing::~Timing() = default;
 

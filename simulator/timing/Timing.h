@@ -9,9 +9,9 @@
 namespace heddle::simulator {
 
 struct TimingOptions {
-  uint64_t launchGroups = 1; ///< workgroups of the launch
+  uint64_t launchGroups = 1;   ///< workgroups of the launch
   unsigned residentGroups = 1; ///< of the kernel that a compute unit holds at once
-  unsigned groups = 0; ///< to be timed; 0: twice as many as are resident. Never more than a compute unit gets
+  unsigned groups = 0;         ///< to be timed; 0: twice as many as are resident. Never more than a compute unit gets
   /// Kept at once, as many of each wave; what comes then is not timed. A workgroup that is alone on its compute unit
   /// needs few: more wait only for the begin of another workgroup.
   uint64_t mostOperations = uint64_t(1) << 24;
@@ -19,11 +19,11 @@ struct TimingOptions {
 };
 
 struct TimingReport {
-  UnitTimes unit;         ///< of the workgroups that were timed
+  UnitTimes unit;          ///< of the workgroups that were timed
   uint64_t unitGroups = 0; ///< that a compute unit gets
   unsigned timedGroups = 0, residentGroups = 0;
   uint64_t activeUnits = 0; ///< that get any
-  uint64_t untimed = 0;   ///< instructions of timed workgroups that were left out
+  uint64_t untimed = 0;     ///< instructions of timed workgroups that were left out
   uint64_t ldsInstructions = 0, ldsConflictCycles = 0;
   MemoryTraffic traffic;
   double unitCycles = 0;   ///< of all workgroups of the compute unit

@@ -27,8 +27,9 @@ unsigned TraceEvents::trackOfWave(size_t group, unsigned wave) {
 
 void TraceEvents::close(unsigned track, Slice &slice) {
   if (slice.count)
-    add(fmt::format(R"({{"name":"{}","cat":"issue","ph":"X","pid":0,"tid":{},"ts":{},"dur":{},"args":{{"instructions":{}}}}})",
-                    nameOf(slice.kind), track, slice.begin, slice.end - slice.begin, slice.count));
+    add(fmt::format(
+        R"({{"name":"{}","cat":"issue","ph":"X","pid":0,"tid":{},"ts":{},"dur":{},"args":{{"instructions":{}}}}})",
+        nameOf(slice.kind), track, slice.begin, slice.end - slice.begin, slice.count));
   slice = {};
 }
 
@@ -58,8 +59,9 @@ void TraceEvents::busy(Unit unit, unsigned number, size_t group, const std::stri
     return;
   unsigned track = unit == Unit::Lds ? ldsTrack : firstMatrixTrack + number;
   trackNames.try_emplace(track, unit == Unit::Lds ? "LDS" : fmt::format("matrix unit of SIMD {}", number));
-  add(fmt::format(R"({{"name":"{}","cat":"unit","ph":"X","pid":0,"tid":{},"ts":{},"dur":{},"args":{{"workgroup":{}}}}})",
-                  mnemonic, track, begin, cycles, group));
+  add(fmt::format(
+      R"({{"name":"{}","cat":"unit","ph":"X","pid":0,"tid":{},"ts":{},"dur":{},"args":{{"workgroup":{}}}}})", mnemonic,
+      track, begin, cycles, group));
 }
 
 void TraceEvents::inFlight(size_t group, unsigned wave, const std::string &mnemonic, uint64_t begin, uint64_t cycles,
@@ -77,12 +79,15 @@ void TraceEvents::inFlight(size_t group, unsigned wave, const std::string &mnemo
 std::string TraceEvents::json(const std::string &title) {
   for (auto &[track, slice] : open)
     close(track, slice);
-  std::string head = fmt::format(R"({{"displayTimeUnit":"ns","otherData":{{"estimate":"1 us here is 1 cycle","dropped":{}}},
+  std::string head =
+      fmt::format(R"({{"displayTimeUnit":"ns","otherData":{{"estimate":"1 us here is 1 cycle","dropped":{}}},
 "traceEvents":[
 {{"name":"process_name","ph":"M","pid":0,"args":{{"name":"{}"}}}})",
-                                 droppedEvents, title);
+                  droppedEvents, title);
   for (const auto &[track, name] : trackNames)
-    head += fmt::format(",\n" R"({{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"{}"}}}})" ",\n"
+    head += fmt::format(",\n"
+                        R"({{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"{}"}}}})"
+                        ",\n"
                         R"({{"name":"thread_sort_index","ph":"M","pid":0,"tid":{},"args":{{"sort_index":{}}}}})",
                         track, name, track, track);
   return head + events + "\n]}\n";

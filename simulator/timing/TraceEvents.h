@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A timeline of the compute unit that is timed, in the Chrome trace format, which Perfetto opens: a track for each wave,
-// for the matrix unit of each SIMD and for LDS, and one slice for each memory instruction in flight. A microsecond there
-// is a cycle. Source of the format: "Trace Event Format", the Chromium project.
+// A timeline of the compute unit that is timed, in the Chrome trace format, which Perfetto opens: a track for each
+// wave, for the matrix unit of each SIMD and for LDS, and one slice for each memory instruction in flight. A
+// microsecond there is a cycle. Source of the format: "Trace Event Format", the Chromium project.
 #pragma once
 #include "simulator/timing/UnitModel.h"
 #include <map>

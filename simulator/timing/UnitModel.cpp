@@ -47,9 +47,8 @@ void forRegisters(const RegisterSpan &span, Action action) {
 } // namespace
 
 const char *nameOf(Bound bound) {
-  constexpr const char *names[boundCount] = {"matrix units",     "vector issue", "other issue", "results",
-                                             "LDS",              "memory latency", "memory bandwidth", "barriers",
-                                             "sleep",            "no wave"};
+  constexpr const char *names[boundCount] = {"matrix units",   "vector issue",     "other issue", "results", "LDS",
+                                             "memory latency", "memory bandwidth", "barriers",    "sleep",   "no wave"};
   return names[unsigned(bound)];
 }
 
@@ -128,9 +127,8 @@ void UnitModel::endWave(size_t group, unsigned wave) {
 /// Each wave goes to the SIMD with the fewest.
 void UnitModel::place(GroupModel &group) {
   for (auto &wave : group.waves) {
-    auto least = std::min_element(simds.begin(), simds.end(), [](const Simd &a, const Simd &b) {
-      return a.waves.size() < b.waves.size();
-    });
+    auto least = std::min_element(simds.begin(), simds.end(),
+                                  [](const Simd &a, const Simd &b) { return a.waves.size() < b.waves.size(); });
     least->waves.push_back(wave.get());
     wave->nextIssue = now;
   }
@@ -281,9 +279,7 @@ void UnitModel::prepareHead(WaveModel &wave) {
 
 /// When the unit of an instruction takes the next one, and what its waves are waiting for until then.
 UnitModel::Flight UnitModel::unitFree(const Simd &simd, const TimedInstruction &instruction) const {
-  auto queue = [](uint64_t busyUntil, int most) {
-    return busyUntil > uint64_t(most) ? busyUntil - uint64_t(most) : 0;
-  };
+  auto queue = [](uint64_t busyUntil, int most) { return busyUntil > uint64_t(most) ? busyUntil - uint64_t(most) : 0; };
   switch (instruction.kind) {
   case InstructionKind::Matrix:
     return {std::max(simd.matrixFree, instruction.blocksVector ? simd.vectorFree : 0), Bound::Matrix};
@@ -419,13 +415,14 @@ void UnitModel::issueMemory(WaveModel &wave, const TimedInstruction &instruction
   auto occupy = [](uint64_t &busyUntil, uint64_t from, uint64_t cycles) {
     return busyUntil = std::max(busyUntil, from) + cycles;
   };
-  uint64_t addressed = occupy(shared.address, now,
-                              std::max(cyclesOf(waveLanes, model.addressLanesPerCycle),
-                                       cyclesOf(operation.lines, model.linesPerCycle)));
+  uint64_t addressed =
+      occupy(shared.address, now,
+             std::max(cyclesOf(waveLanes, model.addressLanesPerCycle), cyclesOf(operation.lines, model.linesPerCycle)));
   uint64_t pathCycles = cyclesOf(operation.fromL2 * lineBytes, model.unitBytesPerCycle);
   uint64_t moved = pathCycles ? occupy(shared.path, addressed - 4, pathCycles) : addressed;
   result.pathBusy += pathCycles;
-  moved = std::max(moved, occupy(shared.data, addressed - 4, cyclesOf(operation.bytes, model.vectorCacheBytesPerCycle)));
+  moved =
+      std::max(moved, occupy(shared.data, addressed - 4, cyclesOf(operation.bytes, model.vectorCacheBytesPerCycle)));
   if (instruction.instruction.modifiers.lds) {
     uint64_t ldsCycles = cyclesOf(operation.bytes, model.ldsWriteBytesPerCycle);
     occupy(shared.lds, now, ldsCycles);

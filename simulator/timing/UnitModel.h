@@ -14,16 +14,16 @@ class TraceEvents;
 
 /// What a cycle of a SIMD is spent on.
 enum class Bound : uint8_t {
-  Matrix,      ///< the matrix unit is busy
-  Vector,      ///< the vector unit is
-  OtherIssue,  ///< it issues something else, or branches
-  Result,      ///< a wave waits for a result of a matrix or vector instruction
-  Lds,         ///< a wave waits for LDS
-  Latency,     ///< a wave waits for memory
-  Bandwidth,   ///< the same, and the path to memory has a queue
-  Barrier,     ///< a wave waits for others
-  OtherWait,   ///< s_sleep
-  Idle,        ///< it has no wave
+  Matrix,     ///< the matrix unit is busy
+  Vector,     ///< the vector unit is
+  OtherIssue, ///< it issues something else, or branches
+  Result,     ///< a wave waits for a result of a matrix or vector instruction
+  Lds,        ///< a wave waits for LDS
+  Latency,    ///< a wave waits for memory
+  Bandwidth,  ///< the same, and the path to memory has a queue
+  Barrier,    ///< a wave waits for others
+  OtherWait,  ///< s_sleep
+  Idle,       ///< it has no wave
 };
 inline constexpr unsigned boundCount = 10;
 const char *nameOf(Bound bound); ///< `matrix units`, `memory latency`, ...
@@ -63,9 +63,9 @@ public:
 
   size_t beginGroup(unsigned waves); ///< returns its index
   void push(size_t group, unsigned wave, const TimedOperation &operation);
-  void endWave(size_t group, unsigned wave); ///< nothing more of it comes
-  void advance();                            ///< as far as the next instruction of each wave is known
-  const UnitTimes &finish();                 ///< no more groups and instructions come
+  void endWave(size_t group, unsigned wave);           ///< nothing more of it comes
+  void advance();                                      ///< as far as the next instruction of each wave is known
+  const UnitTimes &finish();                           ///< no more groups and instructions come
   uint64_t waiting(size_t group, unsigned wave) const; ///< operations of the wave that are kept
   const UnitTimes &times() const { return result; }
 

@@ -164,8 +164,8 @@ TEST(UnitModel, WorkgroupsRunAtOnceAsFarAsTheyFit) {
 
 TEST(UnitModel, CyclesOfAllSimdsAreSpent) {
   Unit unit;
-  unit.addGroup({mfma + "v_exp_f32 v0, v1\ns_barrier\n", "ds_read_b32 v0, v1 ; lds=2\ns_waitcnt lgkmcnt(0)\ns_barrier\n",
-                 "s_branch 0 ; taken=1\ns_barrier\n"});
+  unit.addGroup({mfma + "v_exp_f32 v0, v1\ns_barrier\n",
+                 "ds_read_b32 v0, v1 ; lds=2\ns_waitcnt lgkmcnt(0)\ns_barrier\n", "s_branch 0 ; taken=1\ns_barrier\n"});
   const UnitTimes &times = unit.run();
   uint64_t sum = 0;
   for (uint64_t each : times.bounds)

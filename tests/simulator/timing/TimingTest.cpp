@@ -63,10 +63,10 @@ struct PeakCase {
 };
 
 const PeakCase cdna3[] = {
-    {"v_mfma_f32_32x32x8_f16", 16, 2, "", "f16"},       {"v_mfma_f32_16x16x16_f16", 4, 2, "", "f16"},
-    {"v_mfma_f32_32x32x8_bf16", 16, 2, "", "bf16"},     {"v_mfma_f32_32x32x16_fp8_fp8", 16, 2, "", "fp8"},
-    {"v_mfma_f32_16x16x32_fp8_fp8", 4, 2, "", "fp8"},   {"v_mfma_i32_32x32x16_i8", 16, 2, "", "i8"},
-    {"v_mfma_f32_32x32x4_xf32", 16, 2, "", "tf32"},     {"v_mfma_f64_16x16x4_f64", 8, 2, "", "f64"},
+    {"v_mfma_f32_32x32x8_f16", 16, 2, "", "f16"},     {"v_mfma_f32_16x16x16_f16", 4, 2, "", "f16"},
+    {"v_mfma_f32_32x32x8_bf16", 16, 2, "", "bf16"},   {"v_mfma_f32_32x32x16_fp8_fp8", 16, 2, "", "fp8"},
+    {"v_mfma_f32_16x16x32_fp8_fp8", 4, 2, "", "fp8"}, {"v_mfma_i32_32x32x16_i8", 16, 2, "", "i8"},
+    {"v_mfma_f32_32x32x4_xf32", 16, 2, "", "tf32"},   {"v_mfma_f64_16x16x4_f64", 8, 2, "", "f64"},
 };
 const PeakCase cdna4[] = {
     {"v_mfma_f32_32x32x16_f16", 16, 4, "", "f16"},
@@ -80,8 +80,8 @@ const PeakCase cdna4[] = {
 TEST_P(ChipTiming, MatrixLoopsReachThePeak) {
   for (const PeakCase &each : chip().simulated == InstructionSet::Cdna4 ? std::span<const PeakCase>(cdna4) : cdna3) {
     SCOPED_TRACE(each.mnemonic);
-    AmdCodeObject object = assembledObject(
-        GetParam(), "loop", matrixLoop(each.mnemonic, each.words, each.operandWords, each.modifiers), 8);
+    AmdCodeObject object = assembledObject(GetParam(), "loop",
+                                           matrixLoop(each.mnemonic, each.words, each.operandWords, each.modifiers), 8);
     TimingReport report = time(object, "loop", {}, 1, {.launchGroups = uint64_t(chip().computeUnits)});
     for (const MatrixPeak &peak : timingOf(chip()).matrixPeaks)
       if (std::string(peak.name) == each.peak) {
@@ -104,7 +104,8 @@ TEST_P(ChipTiming, CompiledMatrixLoopReachesThePeak) {
 TEST_P(ChipTiming, WideCopiesAreFaster) {
   uint32_t groups = uint32_t(chip().computeUnits), numbers = 4096;
   Buffers buffers{{4ull * numbers * groups, 4ull * numbers * groups}, numbers};
-  TimingReport narrow = time(rankings(), "copy32", buffers, groups), wide = time(rankings(), "copy128", buffers, groups);
+  TimingReport narrow = time(rankings(), "copy32", buffers, groups),
+               wide = time(rankings(), "copy128", buffers, groups);
   EXPECT_LT(wide.cycles, 0.8 * narrow.cycles);
   EXPECT_EQ(wide.traffic.written, narrow.traffic.written);
   EXPECT_EQ(wide.traffic.written * lineBytes, buffers.sizes[0]);
@@ -147,9 +148,7 @@ TEST_P(ChipTiming, MoreWorkgroupsTakeMoreTime) {
 }
 
 TEST_P(ChipTiming, WhatIsNotKeptIsExtrapolated) {
-  auto run = [&](uint64_t most) {
-    return time(rankings(), "matrix_peak", {{1024}, 128}, 1, {.mostOperations = most});
-  };
+  auto run = [&](uint64_t most) { return time(rankings(), "matrix_peak", {{1024}, 128}, 1, {.mostOperations = most}); };
   TimingReport all = run(1 << 24), some = run(2000);
   EXPECT_EQ(all.untimed, 0u);
   EXPECT_GT(some.untimed, 0u);
