@@ -146,6 +146,7 @@ void Timing::addRequest(Wave &wave, const MemoryRequest &request) {
   }
   bool touches = request.space == Space::Global || request.space == Space::Flat;
   LevelCounts counts = touches ? touch(wave, request, true) : LevelCounts();
+  operation.goesToLds = request.kind == RequestKind::LoadToLds;
   operation.lines = byteOf(counts.lines);
   operation.fromL2 = byteOf(counts.fromL2);
   operation.fromLastLevel = byteOf(counts.fromLastLevel);

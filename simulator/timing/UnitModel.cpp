@@ -423,7 +423,7 @@ void UnitModel::issueMemory(WaveModel &wave, const TimedInstruction &instruction
   result.pathBusy += pathCycles;
   moved =
       std::max(moved, occupy(shared.data, addressed - 4, cyclesOf(operation.bytes, model.vectorCacheBytesPerCycle)));
-  if (instruction.instruction.modifiers.lds) {
+  if (operation.goesToLds) {
     uint64_t ldsCycles = cyclesOf(operation.bytes, model.ldsWriteBytesPerCycle);
     occupy(shared.lds, now, ldsCycles);
     result.ldsBusy += ldsCycles;

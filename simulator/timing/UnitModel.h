@@ -32,6 +32,7 @@ const char *nameOf(Bound bound); ///< `matrix units`, `memory latency`, ...
 struct TimedOperation {
   uint32_t instruction = 0; ///< index
   bool isTaken = false;     ///< a branch
+  bool goesToLds = false;   ///< a load
   uint16_t ldsCycles = 0;
   uint16_t bytes = 0; ///< of vector memory
   uint8_t lines = 0, fromL2 = 0, fromLastLevel = 0, fromMemory = 0;

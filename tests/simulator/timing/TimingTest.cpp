@@ -5,7 +5,7 @@
 #include "support/File.h"
 #include "support/TestPaths.h"
 #include "tests/simulator/AssembledObject.h"
-#include <cstring>
+#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -109,6 +109,17 @@ TEST_P(ChipTiming, WideCopiesAreFaster) {
   EXPECT_LT(wide.cycles, 0.8 * narrow.cycles);
   EXPECT_EQ(wide.traffic.written, narrow.traffic.written);
   EXPECT_EQ(wide.traffic.written * lineBytes, buffers.sizes[0]);
+}
+
+TEST_P(ChipTiming, WideCopiesToLdsAreFaster) {
+  const std::vector<int> &bits = chip().sharedCopies.laneBits;
+  if (std::find(bits.begin(), bits.end(), 128) == bits.end())
+    return; // it has none
+  Buffers buffers{{16 * 16384}, 16};
+  TimingReport narrow = time(rankings(), "to_lds32", buffers, 1), wide = time(rankings(), "to_lds128", buffers, 1);
+  EXPECT_LT(wide.cycles, 0.85 * narrow.cycles);
+  EXPECT_EQ(wide.unit.ldsBusy, 16u * 16384 / 128);
+  EXPECT_EQ(narrow.unit.ldsBusy, wide.unit.ldsBusy);
 }
 
 /// Where all compute units copy, memory is the bound, however they do it.

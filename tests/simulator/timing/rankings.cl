@@ -45,6 +45,24 @@ GROUP_OF_256 kernel void copy128(global float4_t *restrict to, global const floa
     to[GROUP * n / 4 + i] = from[GROUP * n / 4 + i];
 }
 
+// Each workgroup copies n tiles of 16 KiB to LDS, one after the other, without registers.
+#define COPY_TO_LDS(name, BYTES)                                                                                       \
+  GROUP_OF_256 kernel void name(global const char *from, int n) {                                                      \
+    local char tile[16384];                                                                                            \
+    int wave = __builtin_amdgcn_readfirstlane(ITEM / 64);                                                              \
+    for (int i = 0; i < n; ++i) {                                                                                      \
+      for (int part = wave * 64 * BYTES; part < 16384; part += ITEMS * BYTES)                                          \
+        __builtin_amdgcn_global_load_lds(from + (GROUP * n + i) * 16384 + part + ITEM % 64 * BYTES, tile + part,       \
+                                         BYTES, 0, 0);                                                                 \
+      __builtin_amdgcn_s_waitcnt(0x0f70);                                                                              \
+      __builtin_amdgcn_s_barrier();                                                                                    \
+    }                                                                                                                  \
+  }
+COPY_TO_LDS(to_lds32, 4)
+#ifdef __gfx950__
+COPY_TO_LDS(to_lds128, 16)
+#endif
+
 // Each work-item reads 16 bytes of its row of a tile, n times.
 #define READ_COLUMN(name, OFFSET)                                                                                      \
   GROUP_OF_256 kernel void name(global float4_t *out, int n) {                                                         \
@@ -61,8 +79,8 @@ GROUP_OF_256 kernel void copy128(global float4_t *restrict to, global const floa
         sum += ((volatile local float4_t *)tile)[OFFSET((row + i) % ITEMS, column)];                                   \
     out[GROUP * ITEMS + ITEM] = sum;                                                                                   \
   }
-#define PLAIN(row, column) ((row) * 4 + (column))                          // rows are 64 bytes apart
-#define PADDED(row, column) ((row) * 5 + (column))                         // 80 bytes
+#define PLAIN(row, column) ((row) * 4 + (column))                        // rows are 64 bytes apart
+#define PADDED(row, column) ((row) * 5 + (column))                       // 80 bytes
 #define SWIZZLED(row, column) ((row) * 4 + ((column) ^ ((row) / 2 % 4))) // 64 bytes, columns exchanged
 READ_COLUMN(lds_plain, PLAIN)
 READ_COLUMN(lds_padded, PADDED)
