@@ -3,6 +3,7 @@
 #include "api/ScheduleHint.h"
 #include "api/SimulatedKernel.h"
 #include "api/SimulatedStop.h"
+#include "api/SimulatedTiming.h"
 #include "simulator/memory/TransactionCounter.h"
 #include <fmt/format.h>
 
@@ -77,6 +78,9 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
     throw inputError("transactions are counted in runs without checks", {"give `--transactions` or `--checks`"});
   if (request.transactions)
     options.observer = &counter;
+  std::optional<KernelTiming> timing;
+  if (request.time)
+    options.observer = &timing.emplace(kernel).watcher();
   std::vector<std::vector<size_t>> outputs = findOutputs(kernel);
   std::vector<bool> wanted(kernel.buffers.size() + 1); // not empty: that would be all
   for (const std::vector<size_t> &indices : outputs)
@@ -108,6 +112,8 @@ SimulateResult simulateKernel(const std::string &file, const std::string &name, 
     result.errorPlaces = kernel.placesOf(error->lines);
     return result;
   }
+  if (timing)
+    result.timing = timing->report(outcome.codeBase);
   if (request.comparesSchedules)
     result.schedules = compareSchedules(kernel, outcome, options);
   for (size_t requested = 0; requested < outputs.size(); ++requested)

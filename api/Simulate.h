@@ -40,6 +40,9 @@ struct SimulateRequest {
   std::string checks = "none";           ///< `all`, `default`, `none`, `a,b`, `all,-c`, `-c`
   bool caches = false;                   ///< also where nothing implies them
   bool transactions = false;             ///< counts them; implies caches, and goes with no checks
+  bool time = false;                     ///< estimates it; implies caches, and goes with one device and no checks
+  unsigned timeGroups = 0;  ///< workgroups of a compute unit that are timed; 0: twice those it holds at once
+  unsigned traceGroups = 0; ///< of these, those in SimulatedTiming::traceEvents; 0: there is no such file
   bool preloads = true;
   uint64_t seed = 0;
   uint32_t resident = 0;         ///< workgroups alive at once; 0: the chip's compute units
@@ -90,6 +93,37 @@ struct SimulatedTransactions {
   uint64_t l2Hits = 0, l2Misses = 0, l2Writes = 0; ///< lines requested from L2
 };
 
+/// An estimate, not a measurement: docs/timing.md.
+struct SimulatedTiming {
+  struct Share {
+    std::string name; ///< `matrix units`
+    double share = 0;
+  };
+  /// What a SIMD waited for most when it could issue nothing.
+  struct WaitingInstruction {
+    InstructionPlace place;
+    std::string text, source; ///< `kernel.py:12`, or nothing
+    std::string bound;        ///< the most of it
+    uint64_t executed = 0;
+    double share = 0; ///< of the time of all SIMDs
+  };
+  std::string product; ///< whose figures it has: `MI300X`
+  double clockHz = 0, cycles = 0, seconds = 0;
+  uint64_t computeUnits = 0, activeUnits = 0; ///< those of the chip, and those that get a workgroup
+  uint64_t unitGroups = 0, timedGroups = 0, residentGroups = 0;
+  std::string occupancyLimit;      ///< what keeps a compute unit from more workgroups: `LDS`
+  uint64_t timed = 0, untimed = 0; ///< instructions of the timed workgroups: those in the estimate, those left out
+  std::vector<Share> bounds;       ///< of `cycles`; they add up to 1
+  double matrixBusy = 0, vectorBusy = 0, ldsBusy = 0; ///< shares of the time that the unit works
+  double matrixOperationsPerSecond = 0;               ///< of the launch
+  uint64_t ldsInstructions = 0, ldsConflictCycles = 0;
+  uint64_t memoryReadBytes = 0, memoryWrittenBytes = 0; ///< of the launch
+  double memoryBytesPerSecond = 0, memoryPeakBytesPerSecond = 0;
+  std::vector<WaitingInstruction> waiting; ///< the most first
+  std::string traceEvents;                 ///< a file in the Chrome trace format
+  uint64_t droppedEvents = 0;              ///< which it has no room for
+};
+
 struct SimulateResult {
   std::string kernel, chip;
   std::vector<SimulatedOutput> outputs;
@@ -100,6 +134,7 @@ struct SimulateResult {
   std::vector<InstructionPlace> errorPlaces;         ///< of the instructions that its notes name
   uint64_t instructions = 0, waves = 0, groups = 0;  ///< instructions are those of waves
   std::optional<SimulatedTransactions> transactions; ///< where they were asked for
+  std::optional<SimulatedTiming> timing;             ///< likewise, unless there is an error
   double seconds = 0;        ///< of processor time, of the run alone; with several threads the whole process's
   double elapsedSeconds = 0; ///< on the clock, of the run alone
 };

@@ -229,6 +229,7 @@ KernelOutcome SimulatedKernel::run(const AmdCodeObject &code, const SimulationOp
     runs.push_back(simulator.prepare(loaded, entry, geometry, segment, device, options));
   }
   KernelOutcome outcome;
+  outcome.codeBase = loaded.base;
   double begin = processorSeconds(options.threads > 1);
   auto beginOnClock = std::chrono::steady_clock::now();
   outcome.report = simulator.run(runs, options);

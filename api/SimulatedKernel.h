@@ -45,6 +45,7 @@ struct KernelOutcome {
   std::vector<std::string> contents;      ///< by index of SimulatedKernel::buffers; none after an error
   std::vector<UnwrittenStores> unwritten; ///< likewise
   std::vector<ReachedInstruction> reached;
+  uint64_t codeBase = 0;                      ///< where the file's address 0 was
   std::vector<std::vector<uint64_t>> records; ///< by device: what it printed; none when it was given no record
   double seconds = 0;                         ///< of processor time, of the run alone
   double elapsedSeconds = 0;                  ///< on the clock

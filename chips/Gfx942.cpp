@@ -3,6 +3,7 @@
 // LLVM's AMDGPU user guide and the processor's features in its back end (what is one instruction, granules); AMD
 // CDNA 3 white paper (units, dies, links).
 #include "chips/Chip.h"
+#include "chips/TimingModel.h"
 
 namespace heddle {
 
@@ -56,6 +57,27 @@ const Chip gfx942Chip = {
     .peerAtomics = true,
     // xGMI: eight MI300X have a link for each pair; 46 to 50 GB/s of it are seen.
     .links = {.perPair = 1, .bytesPerSecond = 64'000'000'000, .usableBytesPerSecond = 48'000'000'000},
+};
+
+// Sources: AMD Instinct MI300X data sheet (clock, memory, peaks); CDNA 3 white paper (LDS, caches and their widths,
+// transcendental operations at a quarter of the rate). Latencies, queues and the attainable share are assumed.
+const TimingModel gfx942Timing = {
+    .clockHz = 2.1e9,
+    .product = "MI300X",
+    .transcendentalPasses = 4,
+    .ldsReadBytesPerCycle = 128, // 32 banks of 4 bytes
+    .ldsWriteBytesPerCycle = 128,
+    .unitBytesPerCycle = 53, // L2 gives an XCD 16 channels x 128 bytes a cycle, for 38 compute units
+    .lastLevelBytesPerSecond = 17.2e12,
+    .memoryBytesPerSecond = 5.3e12,
+    .attainableShare = 0.8,
+    .matrixPeaks = {{"f64", 163.4e12},
+                    {"f32", 163.4e12},
+                    {"tf32", 653.7e12},
+                    {"f16", 1307.4e12},
+                    {"bf16", 1307.4e12},
+                    {"fp8", 2614.9e12},
+                    {"i8", 2614.9e12}},
 };
 
 } // namespace heddle

@@ -3,6 +3,7 @@
 // AMDGPU user guide and the processor's features in its back end (what is one instruction, granules); AMD CDNA 4 white
 // paper (units, dies, links).
 #include "chips/Chip.h"
+#include "chips/TimingModel.h"
 
 namespace heddle {
 
@@ -67,6 +68,29 @@ const Chip gfx950Chip = {
     .peerAtomics = true,
     // xGMI: eight MI350X have a link for each pair; 52 to 56 GB/s of it are seen.
     .links = {.perPair = 1, .bytesPerSecond = 76'800'000'000, .usableBytesPerSecond = 54'000'000'000},
+};
+
+// Sources: AMD Instinct MI355X data sheet (clock, memory, peaks); CDNA 4 white paper (LDS that reads twice as much in a
+// cycle, caches, transcendental operations at twice the rate of CDNA 3). Latencies, queues, the attainable share and
+// the rate of the last-level cache are assumed.
+const TimingModel gfx950Timing = {
+    .clockHz = 2.4e9,
+    .product = "MI355X",
+    .transcendentalPasses = 2,
+    .ldsReadBytesPerCycle = 256, // 64 banks of 4 bytes
+    .ldsWriteBytesPerCycle = 128,
+    .unitBytesPerCycle = 64, // L2 gives an XCD 16 channels x 128 bytes a cycle, for 32 compute units
+    .lastLevelBytesPerSecond = 17.2e12,
+    .memoryBytesPerSecond = 8e12,
+    .attainableShare = 0.8,
+    .matrixPeaks = {{"f64", 78.6e12},
+                    {"f32", 157.3e12},
+                    {"f16", 2516.6e12},
+                    {"bf16", 2516.6e12},
+                    {"fp8", 5033.2e12},
+                    {"i8", 5033.2e12},
+                    {"fp6", 10066.3e12},
+                    {"fp4", 10066.3e12}},
 };
 
 } // namespace heddle

@@ -9,6 +9,7 @@
 #include "tools/Output.h"
 #include "tools/Places.h"
 #include "tools/Step.h"
+#include "tools/Timing.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -46,6 +47,13 @@ constexpr const char *help =
                        processors
   --transactions       counts memory transactions: lines of 128 bytes that the lanes of each instruction touch (of 64
                        bytes for scalar reads), and how many of them hit L2; implies --caches; not with --checks
+  --time               estimates the time on the chip, and what bounds it: docs/timing.md. An estimate, not a measurement;
+                       implies --caches; not with --checks, --transactions and --devices
+  --time-groups N      workgroups of a compute unit that are timed; the others are extrapolated. Twice as many as it holds
+                       at once, unless given
+  --trace-events FILE  writes a timeline of one workgroup in the Chrome trace format, which https://ui.perfetto.dev opens;
+                       implies --time
+  --trace-groups N     a timeline of N workgroups of the compute unit
   --trace              each instruction to standard error
   --step               stops before each instruction, shows its registers, and reads commands: enter (one instruction),
                          n COUNT, c (to the end), v N and s N (a register), q
@@ -59,6 +67,7 @@ struct SimulateVerbRequest {
   std::vector<std::string> outputs;
   bool trace = false, step = false, json = false, noHint = false;
   bool saysSchedule = false; ///< `--schedule` is given
+  std::string traceEvents;   ///< file
 };
 
 std::string describeRun(const SimulateResult &result) {
@@ -121,6 +130,8 @@ nlohmann::ordered_json describeAsJson(const SimulateResult &result) {
                                  {"elapsed_seconds", result.elapsedSeconds}};
   if (result.transactions)
     json["transactions"] = describeAsJson(*result.transactions);
+  if (result.timing)
+    json["time"] = timingAsJson(*result.timing);
   json["findings"] = nlohmann::ordered_json::array();
   for (const SimulatedFinding &finding : result.findings)
     json["findings"].push_back({{"check", finding.check},
@@ -165,6 +176,8 @@ void printResult(const SimulateResult &result, const std::vector<NamedValue> &fi
     text += describeRun(result);
     if (result.transactions)
       text += describeTransactions(*result.transactions);
+    if (result.timing)
+      text += describeTiming(*result.timing);
   }
   printData(text);
 }
@@ -176,6 +189,28 @@ int listInstructions(const std::string &chip, bool asJson) {
   else
     printData(fmt::format("{}\n", fmt::join(names, "\n")));
   return 0;
+}
+
+/// What the options of `--time` imply.
+void prepareTiming(SimulateVerbRequest &request) {
+  SimulateRequest &run = request.kernel.run;
+  if (!request.traceEvents.empty()) {
+    checkWritable(request.traceEvents);
+    run.time = true;
+    run.traceGroups = std::max(run.traceGroups, 1u);
+  } else if (run.traceGroups)
+    throw inputError("`--trace-groups` says how much of a timeline is written, and there is none",
+                     {"give `--trace-events FILE`"});
+  if (run.timeGroups && !run.time)
+    throw inputError("`--time-groups` says how much is timed, and nothing is", {"give `--time`"});
+}
+
+void writeTraceEvents(const SimulatedTiming &timing, const std::string &path) {
+  writeFileAtomically(path, timing.traceEvents);
+  if (timing.droppedEvents)
+    say(fmt::format(
+        "heddle: note: `{}` has no room for {} of the events; give a smaller problem or fewer `--trace-groups`", path,
+        timing.droppedEvents));
 }
 
 int simulateVerb(SimulateVerbRequest &request) {
@@ -192,8 +227,10 @@ int simulateVerb(SimulateVerbRequest &request) {
   }
   if (request.trace)
     run.trace = [](const std::string &line) { say(line); };
+  prepareTiming(request);
   bool isPlain = run.policy == SimulateRequest().policy && !request.saysSchedule && run.checks == "none" && !run.caches;
-  run.comparesSchedules = isPlain && !request.noHint && !request.trace && !request.step && !run.transactions;
+  run.comparesSchedules =
+      isPlain && !request.noHint && !request.trace && !request.step && !run.transactions && !run.time;
   StepConsole console;
   if (request.step)
     run.step = [&console](const SimulatedStop &stop) { console.stop(stop); };
@@ -204,6 +241,8 @@ int simulateVerb(SimulateVerbRequest &request) {
     return 0;
   }
   printResult(result, files, request.json);
+  if (result.timing && !request.traceEvents.empty())
+    writeTraceEvents(*result.timing, request.traceEvents);
   if (result.error)
     throw *result.error;
   return result.findings.empty() ? 0 : int(ErrorClass::WrongResult);
@@ -234,6 +273,15 @@ void addSimulate(CLI::App &program, VerbAction &action) {
     run.threads = unsigned(parseIntegerOption("--threads", text, 1, 1024));
   });
   verb->add_flag("--transactions", run.transactions);
+  verb->add_flag("--time", run.time);
+  auto addCount = [verb](const char *name, unsigned &count) {
+    verb->add_option_function<std::string>(name, [name, &count](const std::string &text) {
+      count = unsigned(parseIntegerOption(name, text, 1, 1'000'000));
+    });
+  };
+  addCount("--time-groups", run.timeGroups);
+  addCount("--trace-groups", run.traceGroups);
+  verb->add_option("--trace-events", request->traceEvents);
   verb->add_flag("--trace", request->trace);
   verb->add_flag("--step", request->step);
   verb->add_option("--list-instructions", request->listedChip);

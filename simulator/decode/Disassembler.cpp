@@ -8,12 +8,14 @@
 #include "llvm/MC/MCInstPrinter.h"
 #include "llvm/MC/MCInstrInfo.h"
 #include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSchedule.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/MCTargetOptions.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 
@@ -122,26 +124,34 @@ struct Disassembler::State {
   std::unique_ptr<llvm::MCContext> context;
   std::unique_ptr<llvm::MCDisassembler> disassembler;
   std::unique_ptr<llvm::MCInstPrinter> printer;
+
+  /// Its size; 0 when the bytes are no instruction.
+  uint64_t decode(std::span<const uint8_t> bytes, llvm::MCInst &instruction) const;
 };
 
 Disassembler::Disassembler(const std::string &chip) : state(std::make_unique<State>(chip)) {}
 Disassembler::~Disassembler() = default;
 
-Disassembler::Printed Disassembler::print(std::span<const uint8_t> bytes) {
+uint64_t Disassembler::State::decode(std::span<const uint8_t> bytes, llvm::MCInst &instruction) const {
   // The disassembler fails badly on a literal that is cut off: it always gets enough bytes.
   constexpr size_t longest = 20;
   uint8_t padded[longest] = {};
   std::memcpy(padded, bytes.data(), std::min(longest, bytes.size()));
   if (isRefused(padded))
-    return {};
-  llvm::MCInst instruction;
+    return 0;
   uint64_t size = 0;
-  auto status = state->disassembler->getInstruction(instruction, size, padded, 0, llvm::nulls());
+  auto status = disassembler->getInstruction(instruction, size, padded, 0, llvm::nulls());
   if (status != llvm::MCDisassembler::Success || size > bytes.size())
-    return {};
+    return 0;
   bool isWhole =
       std::all_of(instruction.begin(), instruction.end(), [](const auto &operand) { return operand.isValid(); });
-  if (!isWhole)
+  return isWhole ? size : 0;
+}
+
+Disassembler::Printed Disassembler::print(std::span<const uint8_t> bytes) {
+  llvm::MCInst instruction;
+  uint64_t size = state->decode(bytes, instruction);
+  if (!size)
     return {};
   Printed printed{uint32_t(size), ""};
   llvm::raw_string_ostream stream(printed.text);
@@ -152,6 +162,30 @@ Disassembler::Printed Disassembler::print(std::span<const uint8_t> bytes) {
     if (letter == '\t')
       letter = ' ';
   return printed;
+}
+
+std::optional<Disassembler::Scheduling> Disassembler::schedulingOf(std::span<const uint8_t> bytes) {
+  llvm::MCInst instruction;
+  if (!state->decode(bytes, instruction))
+    return {};
+  const llvm::MCSubtargetInfo &chip = *state->chipInfo;
+  const llvm::MCSchedModel &model = chip.getSchedModel();
+  unsigned number = state->instructions->get(instruction.getOpcode()).getSchedClass();
+  while (number && model.getSchedClassDesc(number)->isVariant())
+    number = chip.resolveVariantSchedClass(number, &instruction, state->instructions.get(), model.getProcessorID());
+  const llvm::MCSchedClassDesc *description = number ? model.getSchedClassDesc(number) : nullptr;
+  if (!description || !description->isValid())
+    return {};
+  Scheduling scheduling;
+  int latency = llvm::MCSchedModel::computeInstrLatency(chip, *description);
+  int delay = int(llvm::MCSchedModel::getForwardingDelayCycles(chip.getReadAdvanceEntries(*description)));
+  scheduling.latencyPasses = unsigned(std::max(1, latency + delay));
+  scheduling.busyPasses =
+      unsigned(std::ceil(std::max(1.0, llvm::MCSchedModel::getReciprocalThroughput(chip, *description))));
+  for (const llvm::MCWriteProcResEntry *entry = chip.getWriteProcResBegin(description);
+       entry != chip.getWriteProcResEnd(description); ++entry)
+    scheduling.isOnMatrixUnit |= llvm::StringRef(model.getProcResource(entry->ProcResourceIdx)->Name) == "HWXDL";
+  return scheduling;
 }
 
 } // namespace heddle::simulator

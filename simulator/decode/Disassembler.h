@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,6 +21,15 @@ public:
     std::string text;       ///< `v_add_f32_e32 v0, v1, v2`
   };
   Printed print(std::span<const uint8_t> bytes);
+
+  /// What LLVM's scheduling model of the chip says of an instruction, in passes of four cycles.
+  struct Scheduling {
+    unsigned busyPasses = 1;     ///< for which it keeps its unit from others
+    unsigned latencyPasses = 1;  ///< until an instruction that depends on it may issue
+    bool isOnMatrixUnit = false; ///< its unit is the one of matrix instructions, else the vector unit or another
+  };
+  /// None for bytes that are no instruction, or one of which the model says nothing.
+  std::optional<Scheduling> schedulingOf(std::span<const uint8_t> bytes);
 
 private:
   struct State;
