@@ -9,7 +9,7 @@
 using namespace llvm;
 
 /// Whether `load`, and what is computed of it in its block, is used in other blocks only.
-static bool maySink(const LoadInst &load) {
+static bool maySink(const Instruction &load) {
   const BasicBlock *block = load.getParent();
   SmallVector<const Instruction *> waiting = {&load};
   SmallPtrSet<const Instruction *, 8> seen;
@@ -28,8 +28,17 @@ static bool maySink(const LoadInst &load) {
   return true;
 }
 
-static bool isWait(const IntrinsicInst *call) {
-  return call && call->getIntrinsicID() == Intrinsic::amdgcn_s_waitcnt;
+static bool isLoad(const Instruction &instruction) {
+  auto *load = dyn_cast<LoadInst>(&instruction);
+  auto *call = dyn_cast<CallBase>(&instruction); // of a buffer, or with a mask
+  return load ? load->isSimple() : call && call->onlyReadsMemory() && !call->doesNotAccessMemory();
+}
+
+/// What machine sinking takes for a store as well; not fences, waits and other instructions with side effects.
+static bool isStore(const Instruction &instruction) {
+  auto *call = dyn_cast<CallBase>(&instruction);
+  return isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(instruction) ||
+         (call && call->onlyAccessesArgMemory() && !call->onlyReadsMemory());
 }
 
 /// The barrier behind such a load in `block`, if nothing from there to the block's end writes; null for none.
@@ -37,12 +46,11 @@ static IntrinsicInst *findBarrier(BasicBlock &block) {
   IntrinsicInst *barrier = nullptr;
   for (Instruction &instruction : reverse(block)) {
     auto *call = dyn_cast<IntrinsicInst>(&instruction);
-    auto *load = dyn_cast<LoadInst>(&instruction);
     if (call && call->getIntrinsicID() == Intrinsic::amdgcn_s_barrier)
       barrier = call;
-    else if (load && load->isSimple() && barrier && maySink(*load))
+    else if (barrier && isLoad(instruction) && maySink(instruction))
       return barrier;
-    else if (instruction.mayWriteToMemory() && !isa<FenceInst>(instruction) && !isWait(call))
+    else if (isStore(instruction))
       return nullptr;
   }
   return nullptr;
