@@ -6,6 +6,7 @@ Heddle's code beside Triton's, of the same Triton IR.
   bench/amd_instructions.py                     both chips, all kernels of tests/corpus
   bench/amd_instructions.py --chip gfx950 --kernel matmul_f16
   bench/amd_instructions.py --prefetch          loops over matmuls as they are by default, and with --stages 1
+  bench/amd_instructions.py --time              estimated cycles (docs/timing.md) in place of both counts; with --prefetch too
 
 Triton 3.6's objects are those that the build assembles for the tests (build/test/simulator/triton). Both run the same
 launch with the same inputs, four waves in a workgroup, as Triton compiled them.
@@ -71,6 +72,14 @@ def count(command):
     return result["instructions"], lines
 
 
+def cycles(command):
+    """The estimate of docs/timing.md."""
+    done = subprocess.run(command + ["--time", "--json"], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return json.loads(done.stdout)["time"]["cycles"]
+
+
 def geometric_mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
@@ -101,24 +110,53 @@ def show_prefetch(chips):
                   f"{loop_none:10} {loop / loop_none:7.2f}")
 
 
+def commands_of(name, chip):
+    """Of Heddle's code and of Triton's."""
+    grid, lds, values = KERNELS[name]
+    ours = [HEDDLE, "simulate", f"tests/corpus/{name}.gfx942.ttir", "--target", chip, "--grid", grid] + numbered(values)
+    theirs = [HEDDLE, "simulate", f"build/test/simulator/triton/{name}.{chip}.hsaco", "--grid", grid, "--block", "256",
+              "--lds", str(lds[chip == "gfx950"])] + numbered(values + ["i8[1]", "i8[1]"])
+    return ours, theirs
+
+
+def show_cycles(chips, kernels):
+    for chip in chips:
+        print(f"{chip:24} {'cycles':>12} {'Triton':>10} {'ratio':>7}")
+        ratios = []
+        for name in kernels:
+            ours, theirs = map(cycles, commands_of(name, chip))
+            ratios.append(ours / theirs)
+            print(f"{name:24} {ours:12} {theirs:10} {ratios[-1]:7.2f}", flush=True)
+        print(f"{'geometric mean':24} {'':12} {'':10} {geometric_mean(ratios):7.2f}")
+
+
+def show_prefetch_cycles(chips):
+    print(f"{'':32} {'cycles':>8} {'none':>10} {'ratio':>7}")
+    for chip in chips:
+        for name, (file, grid, values) in LOOPS.items():
+            both = [cycles([HEDDLE, "simulate", file, "--target", chip, "--grid", grid] + numbered(values) + stages)
+                    for stages in [[], ["--stages", "1"]]]
+            print(f"{name + ' ' + chip:32} {both[0]:8} {both[1]:10} {both[0] / both[1]:7.2f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chip", choices=["gfx942", "gfx950"], action="append")
     parser.add_argument("--kernel", choices=sorted(KERNELS), action="append")
     parser.add_argument("--prefetch", action="store_true")
+    parser.add_argument("--time", action="store_true")
     options = parser.parse_args()
+    chips = options.chip or ["gfx942", "gfx950"]
     if options.prefetch:
-        return show_prefetch(options.chip or ["gfx942", "gfx950"])
+        return show_prefetch_cycles(chips) if options.time else show_prefetch(chips)
     write_offsets("build/jagged_ends.npy", [70, 75, 210, 300])
-    for chip in options.chip or ["gfx942", "gfx950"]:
+    if options.time:
+        return show_cycles(chips, options.kernel or KERNELS)
+    for chip in chips:
         print(f"{chip:24} {'instructions':>12} {'Triton':>10} {'ratio':>7} {'lines':>12} {'Triton':>10} {'ratio':>7}")
         ratios = []
         for name in options.kernel or KERNELS:
-            grid, lds, values = KERNELS[name]
-            ours = count([HEDDLE, "simulate", f"tests/corpus/{name}.gfx942.ttir", "--target", chip, "--grid", grid]
-                         + numbered(values))
-            theirs = count([HEDDLE, "simulate", f"build/test/simulator/triton/{name}.{chip}.hsaco", "--grid", grid,
-                            "--block", "256", "--lds", str(lds[chip == "gfx950"])] + numbered(values + ["i8[1]", "i8[1]"]))
+            ours, theirs = map(count, commands_of(name, chip))
             ratios.append([mine / other for mine, other in zip(ours, theirs)])
             print(f"{name:24} {ours[0]:12} {theirs[0]:10} {ratios[-1][0]:7.2f} {ours[1]:12} {theirs[1]:10} "
                   f"{ratios[-1][1]:7.2f}")

@@ -82,6 +82,8 @@ struct Phase {
 /// module says of its target, and leaves one public function.
 mlir::LogicalResult parse(Compilation &compilation);
 mlir::LogicalResult verifyInput(Compilation &compilation);
+/// Every tile with a layout is distributed over the lanes of the chip's warps and the warps of the block.
+mlir::LogicalResult checkThreads(Compilation &compilation);
 
 /// What the code of threads needs of the chip; null for the host.
 std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip);

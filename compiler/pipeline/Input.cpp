@@ -128,6 +128,17 @@ bool usesPeers(ModuleOp module) {
       .wasInterrupted();
 }
 
+/// What to do with a text for `chip`, which may be one that nobody here knows.
+std::string chipAdvice(llvm::StringRef chip) {
+  std::string known;
+  for (const Chip *each : allChips()) {
+    if (chip == each->name)
+      return ("use `--target " + chip + "`").str();
+    known += (known.empty() ? "" : ", ") + each->name;
+  }
+  return "there is no such target; the targets are " + known;
+}
+
 /// The chip and the warps of a module of TTGIR are those that it says.
 LogicalResult readTtgModule(Compilation &compilation) {
   ModuleOp module = *compilation.module;
@@ -140,8 +151,8 @@ LogicalResult readTtgModule(Compilation &compilation) {
   CompileOptions &options = compilation.options;
   if (compilation.ttg->target != options.target)
     return module.emitError() << "TTGIR for `" << compilation.ttg->target << "` compiled for `" << options.target
-                              << "`: its layouts are of that chip; use `--target " << compilation.ttg->target
-                              << "`, or a device of that chip";
+                              << "`: its layouts are of that chip; " << chipAdvice(compilation.ttg->target)
+                              << "; `heddle run` takes the chip from `--device`";
   if (options.warpsChosen && options.warps != compilation.ttg->warps)
     return module.emitError() << "TTGIR of " << compilation.ttg->warps << " warps compiled for " << options.warps
                               << ": leave `--warps` out";
@@ -164,7 +175,44 @@ LogicalResult checkSlot(Operation *op) {
                            << ": they are numbered from 0 to " << slots - 1;
 }
 
-/// Every tile is distributed over the lanes and warps that there are.
+/// Text that a phase of the simt level has left says which chip and how many warps its layouts are for.
+LogicalResult readSimtModule(Compilation &compilation) {
+  ModuleOp module = *compilation.module;
+  auto target = module->getAttrOfType<StringAttr>(simt::targetAttribute);
+  auto warps = module->getAttrOfType<IntegerAttr>(simt::warpsAttribute);
+  const Phase *resume = findPhase(*compilation.chip, compilation.options.resumeAfter);
+  bool isExpected = resume && resume->level == Level::Simt;
+  if (!target || !warps) {
+    if (isExpected)
+      return module.emitError() << "text that phase `" << resume->name << "` has left has `" << simt::targetAttribute
+                                << "` and `" << simt::warpsAttribute << "` on its module; "
+                                << (target ? "the second" : "the first") << " is missing";
+    return success();
+  }
+  CompileOptions &options = compilation.options;
+  if (!isExpected)
+    return module.emitError() << "the tiles of this text have layouts: `heddle compile --from PHASE` goes on after a "
+                                 "phase of the simt level, such as simplify-layouts, and makes a package";
+  if (target.getValue() != compilation.chip->name)
+    return module.emitError() << "tiles with layouts for `" << target.getValue() << "` compiled for `"
+                              << compilation.chip->name << "`: " << chipAdvice(target.getValue());
+  if (options.warpsChosen && options.warps != warps.getInt())
+    return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps compiled for " << options.warps
+                              << ": leave `--warps` out";
+  int64_t most = compilation.chip->threadsPerBlock / compilation.gpuTarget->lanesPerWarp();
+  if (warps.getInt() < 1 || warps.getInt() > most)
+    return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps: a block on `"
+                              << compilation.chip->name << "` has 1 to " << most;
+  options.warps = int(warps.getInt());
+  if (failed(checkThreads(compilation)))
+    return failure();
+  for (auto function : module.getOps<triton::FuncOp>()) // layouts that are written by hand need not follow
+    simt::fitLayouts(function, *compilation.gpuTarget, options.warps);
+  return success();
+}
+
+} // namespace
+
 LogicalResult checkThreads(Compilation &compilation) {
   int64_t lanes = compilation.gpuTarget->lanesPerWarp(), warps = compilation.options.warps;
   auto check = [&](Operation *op, Type type) -> LogicalResult {
@@ -191,44 +239,6 @@ LogicalResult checkThreads(Compilation &compilation) {
   });
   return failure(walked.wasInterrupted());
 }
-
-/// Text that a phase of the simt level has left says which chip and how many warps its layouts are for.
-LogicalResult readSimtModule(Compilation &compilation) {
-  ModuleOp module = *compilation.module;
-  auto target = module->getAttrOfType<StringAttr>(simt::targetAttribute);
-  auto warps = module->getAttrOfType<IntegerAttr>(simt::warpsAttribute);
-  const Phase *resume = findPhase(*compilation.chip, compilation.options.resumeAfter);
-  bool isExpected = resume && resume->level == Level::Simt;
-  if (!target || !warps) {
-    if (isExpected)
-      return module.emitError() << "text that phase `" << resume->name << "` has left has `" << simt::targetAttribute
-                                << "` and `" << simt::warpsAttribute << "` on its module; "
-                                << (target ? "the second" : "the first") << " is missing";
-    return success();
-  }
-  CompileOptions &options = compilation.options;
-  if (!isExpected)
-    return module.emitError() << "the tiles of this text have layouts: say after which phase to go on, such as "
-                                 "`--from simplify-layouts`, of `heddle compile`, which makes a package";
-  if (target.getValue() != compilation.chip->name)
-    return module.emitError() << "tiles with layouts for `" << target.getValue() << "` compiled for `"
-                              << compilation.chip->name << "`: use `--target " << target.getValue() << "`";
-  if (options.warpsChosen && options.warps != warps.getInt())
-    return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps compiled for " << options.warps
-                              << ": leave `--warps` out";
-  int64_t most = compilation.chip->threadsPerBlock / compilation.gpuTarget->lanesPerWarp();
-  if (warps.getInt() < 1 || warps.getInt() > most)
-    return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps: a block on `"
-                              << compilation.chip->name << "` has 1 to " << most;
-  options.warps = int(warps.getInt());
-  if (failed(checkThreads(compilation)))
-    return failure();
-  for (auto function : module.getOps<triton::FuncOp>()) // layouts that are written by hand need not follow
-    simt::fitLayouts(function, *compilation.gpuTarget, options.warps);
-  return success();
-}
-
-} // namespace
 
 LogicalResult parse(Compilation &compilation) {
   if (failed(checkNesting(compilation)))

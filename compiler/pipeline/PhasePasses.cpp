@@ -82,7 +82,9 @@ void PhasePass::runOnOperation() {
     return signalPassFailure();
   }
   compilation.module = module;
-  LogicalResult status = phase.run(compilation);
+  LogicalResult status = phase.level == Level::Simt ? checkThreads(compilation) : success();
+  if (succeeded(status))
+    status = phase.run(compilation);
   (void)compilation.module.release(); // the pass manager's
   if (failed(status))
     signalPassFailure();

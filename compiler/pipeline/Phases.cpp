@@ -433,7 +433,7 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
 static const std::vector<Phase> &nvidiaPhases() {
   // clang-format off
   static const std::vector<Phase> table = gpuPhases("heddle-implement-peer-calls{target=nvptx}", {
-    {"resident-blocks", Level::LlvmIr, "says how many blocks are to fit on a multiprocessor: as many as registers allow",
+    {"resident-blocks", Level::LlvmIr, "says how many blocks are to fit on a multiprocessor: as many as registers and shared memory allow",
      nullptr, chooseResidentBlocks, ours, {}},
     {"predicate-accesses", Level::LlvmIr, "writes loads and stores under masks as instructions under a predicate", nullptr,
      predicate, ours, {}},

@@ -77,7 +77,7 @@ void Maker::sharedFault(int kind) {
     read.name = text.define(fmt::format("ttg.local_load {} : {} -> {}", other.name, typeOf(other), read.type()));
     read.values.assign(1024, 0);
     store(read);
-    return refuse("V21", "a transposed view whose layout is not");
+    return refuse("V22", "a transposed view whose layout is not");
   }
   case 6: {
     View view = slotAt(ring, 0, text.constant(0));
@@ -126,7 +126,7 @@ void Maker::sharedFault(int kind) {
     read.name = text.define(fmt::format("ttg.local_load {} : {} -> {}", other.name, typeOf(other), read.type()));
     read.values.assign(1024, 0);
     store(read);
-    return refuse("V21", "a view of another shape whose layout is of other elements");
+    return refuse("V22", "a view of another shape whose layout is of other elements");
   }
   }
 }

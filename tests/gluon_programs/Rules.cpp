@@ -20,7 +20,7 @@ static const std::vector<std::pair<const char *, const char *>> rules = {
     {"V9", "writes to an immutable memory object"},
     {"V10", "takes a slot of .* (out of|whose layout is of all its axes)"},
     {"V12", "takes elements \\d+ to \\d+ of axis \\d+, which has \\d+"},
-    {"V21", "makes .*: the elements of the two lie in other places"},
+    {"V22", "makes .*: the elements of the two lie in other places"},
     {"V13", "'ttg.memdesc_trans' makes .* of"},
     {"V14", "'ttg.memdesc_reshape' makes .* of"},
     {"V16", "'ttg.convert_layout' makes .* of"},

@@ -252,7 +252,7 @@ LogicalResult AllocOp::verify() {
   // Rule S40: a place where memory objects may begin.
   int64_t alignment = getScratch() ? scratchAlignment : memoryAlignment;
   if (std::optional<uint64_t> start = getStart(); start && (int64_t(*start) < 0 || int64_t(*start) % alignment))
-    return emitOpError() << "begins at byte " << int64_t(*start) << ": it is a multiple of " << alignment;
+    return emitOpError() << "begins at byte " << int64_t(*start) << ": it must be a multiple of " << alignment;
   return success();
 }
 

@@ -141,6 +141,7 @@ def AMDG_AsyncWaitOp : AMDG_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
   let arguments = (ins Variadic<TTG_Token>:$tokens, I32Attr:$num_inst);
   let results = (outs TTG_Token:$result);
   let assemblyFormat = "($tokens^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 // Triton 3.9 prints `rocdl.sched.barrier` with words for its mask; LLVM 22's operation of that name takes a number.

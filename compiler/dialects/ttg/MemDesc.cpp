@@ -185,6 +185,21 @@ LogicalResult MemDescIndexOp::verify() {
   return success();
 }
 
+// Rule V21: a wait leaves a number of groups, or of instructions, in flight.
+static LogicalResult verifyLeft(Operation *op, uint32_t number, const char *things) {
+  if (int32_t(number) >= 0)
+    return success();
+  return op->emitOpError() << "leaves " << int32_t(number) << " " << things << " in flight: give 0 or more";
+}
+
+LogicalResult gpu::AsyncWaitOp::verify() {
+  return verifyLeft(*this, getNum(), "groups of copies");
+}
+
+LogicalResult amdg::AsyncWaitOp::verify() {
+  return verifyLeft(*this, getNumInst(), "instructions of copies");
+}
+
 LogicalResult MemDescSubsliceOp::verify() {
   MemDescType from = getSrc().getType(), to = getType();
   ArrayRef<int32_t> offsets = getOffsets();

@@ -24,6 +24,7 @@ def AmdGpu_Dialect : Dialect {
   let name = "amdg";
   let cppNamespace = "::heddle::triton::amdg";
   let summary = "AMD's buffer accesses and conversions, as Triton and Gluon print them";
+  let dependentDialects = ["::heddle::triton::gpu::TritonGpuDialect"];
 }
 
 def Gluon_Dialect : Dialect {

@@ -149,6 +149,7 @@ def TTG_AsyncWaitOp : TTG_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]>
   let arguments = (ins Variadic<TTG_Token>:$tokens, I32Attr:$num);
   let results = (outs TTG_Token:$result);
   let assemblyFormat = "($tokens^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 //===-- Registers ------------------------------------------------------------------------------------------------===//

@@ -226,6 +226,15 @@ LogicalResult HazardWalk::reportGlobal(const GlobalAccess &earlier, const Global
   return failure();
 }
 
+/// The last wait for copies before `op`, in its block or around it; null for none.
+static AsyncWaitOp waitBefore(Operation *op) {
+  for (; op && op->getBlock(); op = op->getParentOp())
+    for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
+      if (auto wait = dyn_cast<AsyncWaitOp>(before))
+        return wait;
+  return {};
+}
+
 LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess &later, StringRef missing) {
   if (mode == Mode::Try)
     return failure();
@@ -234,6 +243,11 @@ LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess
                                        << earlier.op->getName().getStringRef() << "' " << does(earlier)
                                        << " before: " << missing << " missing between them";
   error.attachNote(earlier.op->getLoc()) << "the access before";
+  AsyncWaitOp wait = earlier.inFlight == SharedAccess::Copy ? waitBefore(later.op) : AsyncWaitOp();
+  if (wait && wait.getPending())
+    error.attachNote(wait.getLoc()) << "this wait lets " << wait.getPending()
+                                    << (wait.getPending() == 1 ? " group" : " groups")
+                                    << " of copies be in flight, and the copy may be in one of them";
   return failure();
 }
 

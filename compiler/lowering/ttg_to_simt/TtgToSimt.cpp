@@ -274,7 +274,7 @@ private:
     return success();
   }
 
-  /// Rule V21: each element of the view is the one that `change` of the source's layout says, at the same offset.
+  /// Rule V22: each element of the view is the one that `change` of the source's layout says, at the same offset.
   static LogicalResult convertView(Operation *op, OpBuilder &b,
                                    llvm::function_ref<LinearLayout(const LinearLayout &)> change) {
     auto from = cast<SharedType>(op->getOperand(0).getType()), to = cast<SharedType>(op->getResult(0).getType());

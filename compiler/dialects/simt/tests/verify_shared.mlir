@@ -115,7 +115,7 @@ tt.func @s12_negative(%c: tensor<64x16xf32, #sums>) {
 // -----
 
 tt.func @s40() {
-  // expected-error @+1 {{begins at byte 512: it is a multiple of 1024}}
+  // expected-error @+1 {{begins at byte 512: it must be a multiple of 1024}}
   %0 = simt.alloc at 512 : !simt.shared<1 * 4xf32, offset = [[1], [2]]>
   tt.return
 }

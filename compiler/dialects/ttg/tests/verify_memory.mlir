@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules V1 to V16.
+// Rules V1 to V21.
 #shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
 #smem = #ttg.shared_memory
 // expected-error @+1 {{a memory object holds elements of whole bytes, not 'i1'}}
@@ -171,5 +171,17 @@ tt.func @v20(%m: !ttg.memdesc<8x8xf16, #shared, #smem, mutable>, %i: tensor<8x8x
 tt.func @v9_copy(%m: !ttg.memdesc<8x8xf16, #shared, #smem>, %p: tensor<8x8x!tt.ptr<f16>, #blocked>) {
   // expected-error @+1 {{writes to an immutable memory object}}
   %0 = ttg.async_copy_global_to_local %p, %m : tensor<8x8x!tt.ptr<f16>, #blocked> -> <8x8xf16, #shared, #smem>
+  tt.return
+}
+// -----
+tt.func private @v21_groups() {
+  // expected-error @+1 {{leaves -1 groups of copies in flight: give 0 or more}}
+  %w = ttg.async_wait {num = -1 : i32}
+  tt.return
+}
+// -----
+tt.func private @v21_instructions() {
+  // expected-error @+1 {{leaves -2 instructions of copies in flight: give 0 or more}}
+  %w = amdg.async_wait {num_inst = -2 : i32}
   tt.return
 }

@@ -38,6 +38,7 @@ module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
     // expected-note @+1 {{the access before}}
     simt.async_copy %p to %ring[%c0] by 4 : tensor<128x!tt.ptr<f32>, #l>, !ring
     simt.async_commit
+    // expected-note @+1 {{this wait lets 1 group of copies be in flight, and the copy may be in one of them}}
     simt.async_wait 1
     simt.barrier
     // expected-error @+1 {{reads bytes of shared memory that 'simt.async_copy' writes before: `simt.async_wait` and a barrier are missing between them}}

@@ -44,3 +44,6 @@ module attributes {simt.target = "gfx942", simt.warps = 4 : i64} {
 // ASM: s_barrier
 // ASM: ds_read
 // ASM: buffer_store_dword
+// Layouts are of the module's warps.
+// RUN: sed 's/simt.warps = 4/simt.warps = 2/' %s > %t.mlir && %fails1 heddle-opt %t.mlir --heddle-place-shared-memory 2>&1 | FileCheck %s --check-prefix=WARPS
+// WARPS: error: 'tt.make_range' op has a tile over 64 lanes and 4 warps; a warp has 64 lanes, the block 2 warps
