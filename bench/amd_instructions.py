@@ -126,7 +126,7 @@ def show_cycles(chips, kernels):
         for name in kernels:
             ours, theirs = map(cycles, commands_of(name, chip))
             ratios.append(ours / theirs)
-            print(f"{name:24} {ours:12} {theirs:10} {ratios[-1]:7.2f}", flush=True)
+            print(f"{name:24} {ours:12.0f} {theirs:10.0f} {ratios[-1]:7.2f}", flush=True)
         print(f"{'geometric mean':24} {'':12} {'':10} {geometric_mean(ratios):7.2f}")
 
 
@@ -134,9 +134,13 @@ def show_prefetch_cycles(chips):
     print(f"{'':32} {'cycles':>8} {'none':>10} {'ratio':>7}")
     for chip in chips:
         for name, (file, grid, values) in LOOPS.items():
-            both = [cycles([HEDDLE, "simulate", file, "--target", chip, "--grid", grid] + numbered(values) + stages)
-                    for stages in [[], ["--stages", "1"]]]
-            print(f"{name + ' ' + chip:32} {both[0]:8} {both[1]:10} {both[0] / both[1]:7.2f}", flush=True)
+            both = []
+            for stages in [[], ["--stages", "1"]]:
+                package = "build/prefetch.hpkg"
+                subprocess.run([HEDDLE, "compile", file, "--target", chip, "-o", package] + stages, check=True,
+                               capture_output=True)
+                both.append(cycles([HEDDLE, "simulate", package, "--grid", grid] + numbered(values)))
+            print(f"{name + ' ' + chip:32} {both[0]:8.0f} {both[1]:10.0f} {both[0] / both[1]:7.2f}", flush=True)
 
 
 def main():

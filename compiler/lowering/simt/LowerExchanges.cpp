@@ -124,8 +124,9 @@ LogicalResult ExchangeLowering::lower(MatrixDotOp op) {
   if (bytes(a) + bytes(bb) > most)
     return op.emitOpError() << "needs " << bytes(a) + bytes(bb) << " bytes of shared memory for a column of "
                             << a.cloneWithEncoding({}) << " and a row of " << bb.cloneWithEncoding({})
-                            << "; the chip has " << target.sharedMemoryBytes() << " for a block, of which memory objects take "
-                            << target.sharedMemoryBytes() - most << ": take smaller tiles";
+                            << "; the chip has " << target.sharedMemoryBytes()
+                            << " for a block, of which memory objects take " << target.sharedMemoryBytes() - most
+                            << ": take smaller tiles";
   Type element = d.getElementType(),
        computed = isa<IntegerType>(element) || element.isF64() ? element : Type(b.getF32Type());
   Value sum = op.getC();
