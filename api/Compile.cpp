@@ -133,7 +133,7 @@ Package loadOrCompile(const std::string &path, const CompileOptions &options, co
     return compile(file.bytes, name, options).package;
   Package package = Package::parse(file.bytes, name);
   if (options.checkAccesses && !package.checked)
-    throw inputError(name + " was compiled without bounds checks",
+    throw inputError(name + " was compiled without `--check`",
                      {"compile it with `heddle compile --check`, or run the kernel's text"});
   if (!compileOption.empty())
     throw inputError(

@@ -70,8 +70,9 @@ const Chip gfx950Chip = {
     .links = {.perPair = 1, .bytesPerSecond = 76'800'000'000, .usableBytesPerSecond = 54'000'000'000},
 };
 
-// Sources: AMD Instinct MI355X data sheet (clock, memory, peaks); CDNA 4 white paper (LDS that reads twice as much in a
-// cycle, caches, transcendental operations at twice the rate of CDNA 3). Latencies, queues, the attainable share and
+// Sources: AMD Instinct MI355X data sheet (clock, memory, peaks); reports of its announcement
+// (LDS that reads twice as much in a cycle); CDNA 4 white paper (caches, transcendental operations at twice the rate of
+// CDNA 3). Latencies, queues, the attainable share and
 // the rate of the last-level cache are assumed.
 const TimingModel gfx950Timing = {
     .clockHz = 2.4e9,

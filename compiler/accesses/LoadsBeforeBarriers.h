@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// LLVM 22's machine sinking moves a load behind a barrier, into the branch in which alone its value is used: the fence
+// LLVM 22's machine sinking moves a load past a barrier, into the branch in which alone its value is used: the fence
 // and the barrier of AMD's chips have side effects, but it asks only for stores and calls (tests/cli/amd.test tells
-// when it no longer does). Behind the barrier, another wave may have overwritten what is loaded.
+// when it no longer does). After the barrier, another wave may have overwritten what is loaded.
 #pragma once
 
 namespace llvm {

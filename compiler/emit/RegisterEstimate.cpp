@@ -197,11 +197,20 @@ private:
     return ending(instruction) <= registersOf(instruction.getType());
   }
 
-  void place(const Instruction &instruction, Order &order) const {
-    for (const Value *operand : instruction.operand_values())
-      if (auto *by = dyn_cast<Instruction>(operand); by && by->getParent() == instruction.getParent() && moves(*by))
-        place(*by, order);
-    order.push_back(&instruction);
+  /// `root` after what moves to it, in the order of operands; a stack of its own, since chains are long.
+  void place(const Instruction &root, Order &order) const {
+    SmallVector<std::pair<const Instruction *, unsigned>> stack = {{&root, 0}}; // with the next operand
+    while (!stack.empty()) {
+      auto &[instruction, next] = stack.back();
+      if (next == instruction->getNumOperands()) {
+        order.push_back(instruction);
+        stack.pop_back();
+        continue;
+      }
+      auto *by = dyn_cast<Instruction>(instruction->getOperand(next++));
+      if (by && by->getParent() == root.getParent() && moves(*by))
+        stack.emplace_back(by, 0);
+    }
   }
   Order inMovedOrder(const BasicBlock &block) const {
     Order order;
@@ -236,7 +245,7 @@ private:
   const Function &function;
   const UniformityInfo &uniformity;
   DenseMap<const Value *, unsigned> numbers; ///< of values that take registers
-  DenseSet<const Value *> computed;          ///< anew wherever they are read, of one register
+  DenseSet<const Value *> computed;          ///< recomputed wherever they are read, from one register
   SmallVector<unsigned, 0> sizes;            ///< registers, by number
   DenseMap<const BasicBlock *, BitVector> after;
 };

@@ -317,7 +317,7 @@ TEST(BlockFaults, memory_objects) {
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { allocateShared<f16, 64, 64>(swizzled).index(0); }),
                   "a slot of a memory object whose layout is of all its dimensions");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { allocateShared<f16, 2, 64, 64>(swizzled).trans<0, 2, 1>(); }),
-                  "a ring is transposed");
+                  "a ring cannot be transposed");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) {
                     auto part = allocateShared<f16, 64, 64>(swizzled).slice<32, 64>({16, 0});
                     part.store(part.load(tile));
@@ -331,7 +331,7 @@ TEST(BlockFaults, layouts_without_a_block) {
   auto fault = [](auto function) {
     return messageOf([&] { kernel("k", {"x"}, [&](Pointer<i32> x) { function(x); }); });
   };
-  EXPECT_CONTAINS(fault([](auto) { range<64>(line); }), "a layout stands in a kernel() without layouts");
+  EXPECT_CONTAINS(fault([](auto) { range<64>(line); }), "a layout is in a kernel(), whose tiles have no layouts");
   EXPECT_CONTAINS(fault([](auto) { allocateShared<i32, 64, 64>(swizzled); }),
                   "use blockKernel(), whose tiles have layouts");
   EXPECT_CONTAINS(fault([](auto) { asyncCommit(); }), "asyncCommit stands in");

@@ -92,7 +92,8 @@ std::string quoted(Attribute encoding) {
 
 void Emitter::requireLayouts(const char *what) const {
   if (!hasLayouts)
-    fail(std::string(what) + " stands in a kernel() without layouts", {"use blockKernel(), whose tiles have layouts"});
+    fail(std::string(what) + " is in a kernel(), whose tiles have no layouts",
+         {"use blockKernel(), whose tiles have layouts"});
 }
 
 void Emitter::refuseLayouts(const char *what) const {

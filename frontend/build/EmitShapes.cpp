@@ -81,7 +81,7 @@ Handle emitTranspose(Handle x, const std::vector<int32_t> &order, Position where
     shape.push_back(tileOf(value).getDimSize(dimension));
   Attribute layout = tileOf(value).getEncoding();
   if (emit.hasLayouts && !(layout = transposedEncoding(layout, order)))
-    emit.fail("a tile in " + quoted(tileOf(value).getEncoding()) + " is transposed",
+    emit.fail("a tile in " + quoted(tileOf(value).getEncoding()) + " cannot be transposed",
               {"convert it to a BlockedLayout or a LinearLayout before"});
   auto type = RankedTensorType::get(shape, tileOf(value).getElementType(), layout);
   return emit.handle(emit.create("tt.trans", type, value,

@@ -107,7 +107,7 @@ Handle emitSharedTranspose(Handle memory, const std::vector<int32_t> &order, Pos
   Value from = emit.value(memory);
   ttg::MemDescType type = memoryOf(from);
   if (ttg::rankOf(type.getEncoding()) != int64_t(order.size()))
-    emit.fail("a ring is transposed", {"transpose a slot of it: ring.index(i).trans()"});
+    emit.fail("a ring cannot be transposed", {"transpose a slot of it: ring.index(i).trans()"});
   SmallVector<int64_t> shape, allocated;
   for (int32_t axis : order) {
     shape.push_back(type.getShape()[size_t(axis)]);

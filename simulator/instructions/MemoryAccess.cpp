@@ -20,9 +20,10 @@ uint8_t *ldsBytesAt(Wave &wave, uint64_t offset, unsigned size) {
   if (offset >= firstNegative && offset <= UINT32_MAX)
     throw Fault(fmt::format("accesses {} bytes at offset {} of LDS, which begins at 0", size, int32_t(offset)));
   if (offset >= lds.size() || size > lds.size() - offset)
-    throw Fault(fmt::format("accesses {} bytes at offset {} of LDS, of which the workgroup has {} bytes", size, offset,
-                            lds.size()),
-                {"what a kernel uses beyond what it declares is given with `--lds BYTES`"});
+    throw Fault(
+        fmt::format("accesses {} bytes at offset {} of LDS, of which the workgroup has {} bytes", size, offset,
+                    lds.size()),
+        {"an index beyond a memory object, or LDS that the kernel does not declare, which `--lds BYTES` gives"});
   return lds.data() + offset;
 }
 

@@ -8,6 +8,17 @@ namespace {
 /// Tracks in the order in which they are shown: LDS, matrix units, waves.
 constexpr unsigned ldsTrack = 1, firstMatrixTrack = 2, firstWaveTrack = 100, wavesPerGroup = 16;
 
+/// A symbol's name in a string of JSON; bytes that are not printable become question marks.
+std::string escaped(const std::string &name) {
+  std::string text;
+  for (char c : name) {
+    if (c == '"' || c == '\\')
+      text += '\\';
+    text += c >= ' ' && c <= '~' ? c : '?';
+  }
+  return text;
+}
+
 } // namespace
 
 bool TraceEvents::takes(size_t group) {
@@ -83,7 +94,7 @@ std::string TraceEvents::json(const std::string &title) {
       fmt::format(R"({{"displayTimeUnit":"ns","otherData":{{"estimate":"1 us here is 1 cycle","dropped":{}}},
 "traceEvents":[
 {{"name":"process_name","ph":"M","pid":0,"args":{{"name":"{}"}}}})",
-                  droppedEvents, title);
+                  droppedEvents, escaped(title));
   for (const auto &[track, name] : trackNames)
     head += fmt::format(",\n"
                         R"({{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"{}"}}}})"

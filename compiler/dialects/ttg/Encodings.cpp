@@ -185,10 +185,12 @@ void LinearAttr::print(AsmPrinter &printer) const {
   printer << ", block = []}>";
 }
 
+static bool isBasis(int64_t number) {
+  return number == 0 || (number > 0 && llvm::isPowerOf2_64(uint64_t(number)) && number < maxTileElements);
+}
+
 static bool areBases(ArrayRef<int64_t> numbers) {
-  return llvm::all_of(numbers, [](int64_t number) {
-    return number == 0 || (number > 0 && llvm::isPowerOf2_64(uint64_t(number)) && number < maxTileElements);
-  });
+  return llvm::all_of(numbers, isBasis);
 }
 
 LogicalResult LinearAttr::verify(EmitError emitError, ArrayRef<int64_t> registers, ArrayRef<int64_t> lane,
@@ -196,15 +198,17 @@ LogicalResult LinearAttr::verify(EmitError emitError, ArrayRef<int64_t> register
   // Rule G10: each bit moves along one axis at most, by a power of two, and no two by the same.
   llvm::DenseSet<std::pair<int64_t, int64_t>> moves;
   for (ArrayRef<int64_t> bases : {registers, lane, warp}) {
-    if (!areBases(bases))
-      return emitError() << "a basis has a number that is neither 0 nor a power of two";
+    if (const int64_t *wrong = llvm::find_if_not(bases, isBasis); wrong != bases.end())
+      return emitError() << "the number " << *wrong << " of a basis is neither 0 nor a power of two below "
+                         << maxTileElements;
     for (size_t first = 0; rank && first < bases.size(); first += size_t(rank)) {
       int64_t axes = 0;
       for (int64_t axis = 0; axis < rank; ++axis) {
         int64_t step = bases[first + size_t(axis)];
         axes += step != 0;
         if (step && !moves.insert({axis, step}).second)
-          return emitError() << "two bits move along axis " << axis << " by " << step;
+          return emitError() << "two bits of registers, lanes and warps move along axis " << axis << " by " << step
+                             << ": each moves by another power of two, or by 0 where threads have the same elements";
       }
       if (axes > 1)
         return emitError() << "a bit moves along " << axes << " axes";

@@ -230,7 +230,9 @@ LogicalResult MemDescReshapeOp::verify() {
   // Rule V14: the same elements.
   if (ShapedType::getNumElements(from.getShape()) != ShapedType::getNumElements(to.getShape()) ||
       from.getElementType() != to.getElementType())
-    return emitOpError() << "makes " << to << " of " << from;
+    return emitOpError() << "makes " << ShapedType::getNumElements(to.getShape()) << " elements of '"
+                         << to.getElementType() << "' of " << ShapedType::getNumElements(from.getShape()) << " of '"
+                         << from.getElementType() << "': " << to << " of " << from;
   return success();
 }
 

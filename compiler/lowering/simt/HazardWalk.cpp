@@ -226,12 +226,13 @@ LogicalResult HazardWalk::reportGlobal(const GlobalAccess &earlier, const Global
   return failure();
 }
 
-/// The last wait for copies before `op`, in its block or around it; null for none.
-static AsyncWaitOp waitBefore(Operation *op) {
-  for (; op && op->getBlock(); op = op->getParentOp())
-    for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
-      if (auto wait = dyn_cast<AsyncWaitOp>(before))
-        return wait;
+/// The last wait for copies between `copy` and `access`, where both are in one block; null for none.
+static AsyncWaitOp waitBetween(Operation *copy, Operation *access) {
+  if (copy->getBlock() != access->getBlock() || !copy->isBeforeInBlock(access))
+    return {};
+  for (Operation *before = access->getPrevNode(); before != copy; before = before->getPrevNode())
+    if (auto wait = dyn_cast<AsyncWaitOp>(before))
+      return wait;
   return {};
 }
 
@@ -243,7 +244,7 @@ LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess
                                        << earlier.op->getName().getStringRef() << "' " << does(earlier)
                                        << " before: " << missing << " missing between them";
   error.attachNote(earlier.op->getLoc()) << "the access before";
-  AsyncWaitOp wait = earlier.inFlight == SharedAccess::Copy ? waitBefore(later.op) : AsyncWaitOp();
+  AsyncWaitOp wait = earlier.inFlight == SharedAccess::Copy ? waitBetween(earlier.op, later.op) : AsyncWaitOp();
   if (wait && wait.getPending())
     error.attachNote(wait.getLoc()) << "this wait lets " << wait.getPending()
                                     << (wait.getPending() == 1 ? " group" : " groups")

@@ -114,8 +114,9 @@ static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int
     if (life.end > sharedBytes)
       return alloc.emitOpError() << "needs " << bytesOf(alloc) << " bytes from byte " << life.start
                                  << " of shared memory on"
-                                 << (life.start ? ", behind others that are alive with it" : "") << "; the chip has "
-                                 << sharedBytes << " for a block: take smaller tiles, or fewer in a ring";
+                                 << (life.start ? ", after the memory objects that are live at the same time" : "")
+                                 << "; the chip has " << sharedBytes
+                                 << " for a block: take smaller tiles, or fewer in a ring";
     alloc.setStart(uint64_t(life.start));
     placed.push_back(life);
   }

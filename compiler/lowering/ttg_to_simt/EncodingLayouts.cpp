@@ -39,6 +39,20 @@ static std::vector<LinearLayout::Output> outputsOf(ArrayRef<LinearLayout::Input>
   return outputs;
 }
 
+// Each bit moves along one axis by a power of two (rule G10): a layout that covers less lacks some of them.
+static std::string describeGap(const LinearLayout &layout) {
+  const std::vector<LinearLayout::Output> &axes = layout.outputs();
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    for (int64_t step = 1; step < axes[axis].size; step *= 2) {
+      auto moves = [&](const std::vector<int64_t> &basis) { return basis[axis] == step; };
+      if (llvm::none_of(layout.inputs(), [&](const LinearLayout::Input &in) { return llvm::any_of(in.bases, moves); }))
+        return ("no bit moves along axis " + llvm::Twine(axis) + " by " + llvm::Twine(step) + ", but one does by " +
+                llvm::Twine(axes[axis].size / 2) + ", so no thread has the elements between")
+            .str();
+    }
+  return "some elements belong to no thread";
+}
+
 // A product element by element reads all of K in each thread.
 static LinearLayout plainOperand(ttg::BlockedAttr parent, ArrayRef<int64_t> shape, int64_t opIdx) {
   size_t rank = shape.size(), k = opIdx == 0 ? rank - 1 : rank - 2;
@@ -90,7 +104,7 @@ static FailureOr<LinearLayout> unchecked(Attribute encoding, ArrayRef<int64_t> s
                                                    inputOf(Dim::Warp, linear.getWarp(), rank)};
         LinearLayout layout(inputs, outputsOf(inputs, rank));
         if (!layout.isSurjective())
-          return emitError() << "the layout " << encoding << " does not cover what it reaches";
+          return emitError() << "the layout " << encoding << " does not cover what it reaches: " << describeGap(layout);
         return layout::fitTile(layout, shapeOf(shape));
       })
       .Default([&](Attribute) -> Result { return emitError() << "the layout " << encoding << " is not compiled"; });

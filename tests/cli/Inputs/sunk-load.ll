@@ -1,4 +1,4 @@
-; A load of LDS whose value only a branch behind the barrier uses.
+; A load of LDS whose value only a branch after the barrier uses.
 @lds = external addrspace(3) global [0 x i8], align 16
 define amdgpu_kernel void @k(ptr addrspace(1) %out, i32 %n) #0 {
   %i = call i32 @llvm.amdgcn.workitem.id.x()

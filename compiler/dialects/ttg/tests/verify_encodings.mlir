@@ -37,7 +37,7 @@ tt.func private @g8_transposed(tensor<4x64xf32, #ttg.amd_mfma<{version = 3, warp
 // expected-error @+1 {{`elementBitWidth` is 16, not 32 or 64}}
 tt.func private @g9(tensor<16x16xf16, #ttg.amd_mfma<{version = 3, warpsPerCTA = [1, 1], instrShape = [16, 16, 16], isTransposed = true, elementBitWidth = 16}>>)
 // -----
-// expected-error @+1 {{two bits move along axis 0 by 1}}
+// expected-error @+1 {{two bits of registers, lanes and warps move along axis 0 by 1: each moves by another power of two}}
 tt.func private @g10(tensor<4xf16, #ttg.linear<{register = [[1], [1]], lane = [], warp = [], block = []}>>)
 // -----
 // expected-error @+1 {{expected `block`}}
@@ -52,3 +52,6 @@ tt.func private @unknown_key(tensor<8xf32, #ttg.blocked<{sizePerThread = [1], th
 // -----
 // expected-error @+1 {{`CGALayout` is of clusters of blocks, which AMD's chips have not}}
 tt.func private @clusters(tensor<8xf32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [1], order = [0], CGALayout = [[1]]}>>)
+// -----
+// expected-error @+1 {{the number 3 of a basis is neither 0 nor a power of two below 1048576}}
+tt.func private @g10_number(tensor<4xf16, #ttg.linear<{register = [[3]], lane = [], warp = [], block = []}>>)
