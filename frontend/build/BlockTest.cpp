@@ -334,13 +334,13 @@ TEST(BlockFaults, layouts_without_a_block) {
   EXPECT_CONTAINS(fault([](auto) { range<64>(line); }), "a layout is in a kernel(), whose tiles have no layouts");
   EXPECT_CONTAINS(fault([](auto) { allocateShared<i32, 64, 64>(swizzled); }),
                   "use blockKernel(), whose tiles have layouts");
-  EXPECT_CONTAINS(fault([](auto) { asyncCommit(); }), "asyncCommit stands in");
-  EXPECT_CONTAINS(fault([](auto) { asyncWait(0); }), "asyncWait stands in");
-  EXPECT_CONTAINS(fault([](auto x) { bufferLoad(x, range<64>()); }), "bufferLoad stands in");
-  EXPECT_CONTAINS(fault([](auto x) { bufferStore(x, range<64>(), 1); }), "bufferStore stands in");
-  EXPECT_CONTAINS(fault([](auto x) { bufferAtomicOr(x, range<64>(), 1); }), "a buffer atomic stands in");
-  EXPECT_CONTAINS(fault([](auto) { scheduleBarrier(); }), "scheduleBarrier stands in");
-  EXPECT_CONTAINS(fault([](auto) { warpId(); }), "warpId stands in");
+  EXPECT_CONTAINS(fault([](auto) { asyncCommit(); }), "asyncCommit is in a kernel()");
+  EXPECT_CONTAINS(fault([](auto) { asyncWait(0); }), "asyncWait is in a kernel()");
+  EXPECT_CONTAINS(fault([](auto x) { bufferLoad(x, range<64>()); }), "bufferLoad is in a kernel()");
+  EXPECT_CONTAINS(fault([](auto x) { bufferStore(x, range<64>(), 1); }), "bufferStore is in a kernel()");
+  EXPECT_CONTAINS(fault([](auto x) { bufferAtomicOr(x, range<64>(), 1); }), "a buffer atomic is in a kernel()");
+  EXPECT_CONTAINS(fault([](auto) { scheduleBarrier(); }), "scheduleBarrier is in a kernel()");
+  EXPECT_CONTAINS(fault([](auto) { warpId(); }), "warpId is in a kernel()");
 }
 
 TEST(BlockFaults, warps) {

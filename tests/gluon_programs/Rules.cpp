@@ -12,7 +12,7 @@ static const std::vector<std::pair<const char *, const char *>> rules = {
     {"G2", "`order` is \\[.*\\] for \\d+ axes"},
     {"G4", "slice dim \\d+ of a layout of \\d+ axes"},
     {"G6", "kWidth is \\d+ for results in"},
-    {"G10", "two bits move along axis \\d+ by \\d+"},
+    {"G10", "two bits of registers, lanes and warps move along axis \\d+ by \\d+"},
     {"G11", "\\d+ elements of padding after \\d+"},
     {"V6", "padding for \\S+ in a memory object of"},
     {"V7", "moves \\S+ elements of \\S+ to or from a memory object of"},
