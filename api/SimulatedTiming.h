@@ -22,7 +22,7 @@ private:
   const SimulatedKernel &kernel;
   const Chip &chip;
   AmdOccupancy occupancy;
-  std::unique_ptr<simulator::TraceEvents> events; ///< null: nobody asked
+  std::unique_ptr<simulator::TraceEvents> events; ///< null: not asked for
   std::unique_ptr<simulator::Timing> timing;
 };
 

@@ -94,18 +94,23 @@ def in_loops(package):
     return json.loads(done.stdout)["code"]["instructions"]["all"]["inLoops"]
 
 
+def prefetched(chip):
+    """Of each loop the name, the package by default and that without prefetch, and the rest of a command that runs it."""
+    for name, (file, grid, values) in LOOPS.items():
+        packages = []
+        for stages in [[], ["--stages", "1"]]:
+            packages.append(f"build/prefetch{len(packages)}.hpkg")
+            subprocess.run([HEDDLE, "compile", file, "--target", chip, "-o", packages[-1]] + stages, check=True,
+                           capture_output=True)
+        yield name, packages, ["--grid", grid] + numbered(values)
+
+
 def show_prefetch(chips):
     print(f"{'':24} {'executed':>12} {'none':>10} {'ratio':>7} {'in loop':>12} {'none':>10} {'ratio':>7}")
     for chip in chips:
-        for name, (file, grid, values) in LOOPS.items():
-            row = []
-            for stages in [[], ["--stages", "1"]]:
-                package = "build/prefetch.hpkg"
-                subprocess.run([HEDDLE, "compile", file, "--target", chip, "-o", package] + stages, check=True,
-                               capture_output=True)
-                row.append((count([HEDDLE, "simulate", package, "--grid", grid] + numbered(values))[0],
-                            in_loops(package)))
-            (executed, loop), (executed_none, loop_none) = row
+        for name, packages, rest in prefetched(chip):
+            (executed, loop), (executed_none, loop_none) = [
+                (count([HEDDLE, "simulate", package] + rest)[0], in_loops(package)) for package in packages]
             print(f"{name + ' ' + chip:32} {executed:8} {executed_none:10} {executed / executed_none:7.2f} {loop:12} "
                   f"{loop_none:10} {loop / loop_none:7.2f}")
 
@@ -133,14 +138,9 @@ def show_cycles(chips, kernels):
 def show_prefetch_cycles(chips):
     print(f"{'':32} {'cycles':>8} {'none':>10} {'ratio':>7}")
     for chip in chips:
-        for name, (file, grid, values) in LOOPS.items():
-            both = []
-            for stages in [[], ["--stages", "1"]]:
-                package = "build/prefetch.hpkg"
-                subprocess.run([HEDDLE, "compile", file, "--target", chip, "-o", package] + stages, check=True,
-                               capture_output=True)
-                both.append(cycles([HEDDLE, "simulate", package, "--grid", grid] + numbered(values)))
-            print(f"{name + ' ' + chip:32} {both[0]:8.0f} {both[1]:10.0f} {both[0] / both[1]:7.2f}", flush=True)
+        for name, packages, rest in prefetched(chip):
+            ours, none = (cycles([HEDDLE, "simulate", package] + rest) for package in packages)
+            print(f"{name + ' ' + chip:32} {ours:8.0f} {none:10.0f} {ours / none:7.2f}", flush=True)
 
 
 def main():

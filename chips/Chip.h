@@ -3,6 +3,7 @@
 #pragma once
 #include "chips/CollectiveTable.h"
 #include "support/ElementType.h"
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -48,6 +49,11 @@ struct ComputeUnit {
   int scalarRegisterGranule = 1;        ///< AMD: of a wave
   int blocksWithBarrier = 0;            ///< most blocks of more than one warp
   int64_t sharedMemoryGranuleBytes = 1; ///< shared memory of a block is allocated in multiples of this
+
+  /// Most blocks of `blockThreads` threads at once, whatever registers and shared memory they take; at least 1.
+  int64_t mostBlocks(int64_t blockThreads) const {
+    return std::max<int64_t>(1, std::min<int64_t>(threads / blockThreads, blocksWithBarrier));
+  }
 };
 
 /// Barriers of a block.

@@ -59,7 +59,7 @@ const Chip gfx942Chip = {
     .links = {.perPair = 1, .bytesPerSecond = 64'000'000'000, .usableBytesPerSecond = 48'000'000'000},
 };
 
-// Sources: AMD Instinct MI300X data sheet (clock, memory, peaks); CDNA 3 white paper (LDS, caches and their widths,
+// Sources: AMD Instinct MI300X data sheet (clock, memory); CDNA 3 white paper (LDS, caches and their widths,
 // transcendental operations at a quarter of the rate). Latencies, queues and the attainable share are assumed.
 const TimingModel gfx942Timing = {
     .clockHz = 2.1e9,
@@ -71,13 +71,6 @@ const TimingModel gfx942Timing = {
     .lastLevelBytesPerSecond = 17.2e12,
     .memoryBytesPerSecond = 5.3e12,
     .attainableShare = 0.8,
-    .matrixPeaks = {{"f64", 163.4e12},
-                    {"f32", 163.4e12},
-                    {"tf32", 653.7e12},
-                    {"f16", 1307.4e12},
-                    {"bf16", 1307.4e12},
-                    {"fp8", 2614.9e12},
-                    {"i8", 2614.9e12}},
 };
 
 } // namespace heddle

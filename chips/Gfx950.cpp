@@ -70,10 +70,9 @@ const Chip gfx950Chip = {
     .links = {.perPair = 1, .bytesPerSecond = 76'800'000'000, .usableBytesPerSecond = 54'000'000'000},
 };
 
-// Sources: AMD Instinct MI355X data sheet (clock, memory, peaks); reports of its announcement
-// (LDS that reads twice as much in a cycle); CDNA 4 white paper (caches, transcendental operations at twice the rate of
-// CDNA 3). Latencies, queues, the attainable share and
-// the rate of the last-level cache are assumed.
+// Sources: AMD Instinct MI355X data sheet (clock, memory); reports of its announcement (LDS that reads twice as much in
+// a cycle); CDNA 4 white paper (caches, transcendental operations at twice the rate of CDNA 3). Latencies, queues, the
+// attainable share and the rate of the last-level cache are assumed.
 const TimingModel gfx950Timing = {
     .clockHz = 2.4e9,
     .product = "MI355X",
@@ -84,14 +83,6 @@ const TimingModel gfx950Timing = {
     .lastLevelBytesPerSecond = 17.2e12,
     .memoryBytesPerSecond = 8e12,
     .attainableShare = 0.8,
-    .matrixPeaks = {{"f64", 78.6e12},
-                    {"f32", 157.3e12},
-                    {"f16", 2516.6e12},
-                    {"bf16", 2516.6e12},
-                    {"fp8", 5033.2e12},
-                    {"i8", 5033.2e12},
-                    {"fp6", 10066.3e12},
-                    {"fp4", 10066.3e12}},
 };
 
 } // namespace heddle

@@ -7,12 +7,6 @@
 
 namespace heddle {
 
-/// A kind of matrix instruction that a data sheet has a peak for.
-struct MatrixPeak {
-  const char *name; ///< as the sheet has it
-  double operationsPerSecond;
-};
-
 struct TimingModel {
   double clockHz = 0; ///< the peak engine clock
   const char *product = "";
@@ -44,7 +38,6 @@ struct TimingModel {
   double lastLevelBytesPerSecond = 0; ///< of the cache that all dies share (Infinity Cache)
   double memoryBytesPerSecond = 0;
   double attainableShare = 1; ///< of memoryBytesPerSecond that a stream reaches
-  std::vector<MatrixPeak> matrixPeaks;
 
   double bytesPerCycle(double bytesPerSecond) const { return bytesPerSecond / clockHz; }
 };

@@ -15,14 +15,18 @@ constexpr StringLiteral threadsAttribute = "nvvm.reqntid", blocksAttribute = "nv
 
 class ResidentBlocksPass : public PassInfoMixin<ResidentBlocksPass> {
 public:
-  ResidentBlocksPass(const Chip &chip, int64_t sharedBytes) : chip(chip), sharedBytes(sharedBytes) {}
+  using Report = unique_function<void(const ResidentBlocks &)>;
+  ResidentBlocksPass(const Chip &chip, int64_t sharedBytes, Report report)
+      : chip(chip), sharedBytes(sharedBytes), report(std::move(report)) {}
 
-  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) const {
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
     unsigned threads = 0;
     if (!function.getFnAttribute(threadsAttribute).getValueAsString().getAsInteger(10, threads) && threads &&
         !function.hasFnAttribute(blocksAttribute)) {
       unsigned needed = estimateRegisters(function, analyses.getResult<UniformityInfoAnalysis>(function));
-      function.addFnAttr(blocksAttribute, std::to_string(fitting(threads, needed)));
+      ResidentBlocks chosen = {fitting(threads, needed), needed};
+      function.addFnAttr(blocksAttribute, std::to_string(chosen.blocks));
+      report(chosen);
     }
     return PreservedAnalyses::all();
   }
@@ -39,16 +43,17 @@ private:
     constexpr int64_t ownBytes = 1024; // of each block's shared memory, for the system
     int64_t memory = int64_t(alignTo(uint64_t(sharedBytes), uint64_t(chip.unit.sharedMemoryGranuleBytes)));
     int64_t byMemory = (chip.sharedMemoryBytes + ownBytes) / (memory + ownBytes);
-    int64_t byBlocks = std::min<int64_t>(chip.unit.threads / threads, chip.unit.blocksWithBarrier);
-    return std::max<int64_t>(1, std::min({byRegisters, byMemory, byBlocks}));
+    return std::max<int64_t>(1, std::min({byRegisters, byMemory, chip.unit.mostBlocks(threads)}));
   }
 
   const Chip &chip;
   int64_t sharedBytes;
+  Report report;
 };
 
 } // namespace
 
-void heddle::addResidentBlocks(ModulePassManager &manager, const Chip &chip, int64_t sharedBytes) {
-  manager.addPass(createModuleToFunctionPassAdaptor(ResidentBlocksPass(chip, sharedBytes)));
+void heddle::addResidentBlocks(ModulePassManager &manager, const Chip &chip, int64_t sharedBytes,
+                               unique_function<void(const ResidentBlocks &)> report) {
+  manager.addPass(createModuleToFunctionPassAdaptor(ResidentBlocksPass(chip, sharedBytes, std::move(report))));
 }

@@ -128,7 +128,7 @@ bool usesPeers(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// What to do with a text for `chip`, which may be one that nobody here knows.
+/// What to do with a text for `chip`, which may be unknown.
 std::string chipAdvice(llvm::StringRef chip) {
   std::string known;
   for (const Chip *each : allChips()) {

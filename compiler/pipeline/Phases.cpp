@@ -160,8 +160,12 @@ LogicalResult lowerConversions(Compilation &compilation) {
 }
 
 LogicalResult checkRings(Compilation &compilation) {
-  if (compilation.options.checkAccesses)
-    simt::checkRings(*compilation.module);
+  if (!compilation.options.checkAccesses)
+    return success();
+  emitWarning(UnknownLoc::get(compilation.context))
+      << "on " << compilation.chip->name
+      << " `--check` asserts numbers of rings only; `heddle check` finds accesses outside of buffers";
+  simt::checkRings(*compilation.module);
   return success();
 }
 
@@ -220,9 +224,15 @@ LogicalResult predicate(Compilation &compilation) {
 }
 
 LogicalResult chooseResidentBlocks(Compilation &compilation) {
+  auto tell = [&](const ResidentBlocks &chosen) {
+    emitRemark(UnknownLoc::get(compilation.context))
+        << "a thread needs about " << chosen.registers << " registers: " << chosen.blocks
+        << (chosen.blocks == 1 ? " block is" : " blocks are") << " to fit on a multiprocessor at once";
+  };
   compilation.generator->run(*compilation.llvmModule, "the choice of resident blocks",
                              [&](llvm::PassBuilder &, llvm::ModulePassManager &manager) {
-                               addResidentBlocks(manager, *compilation.chip, compilation.threadKernel.sharedBytes);
+                               addResidentBlocks(manager, *compilation.chip, compilation.threadKernel.sharedBytes,
+                                                 tell);
                              });
   return success();
 }

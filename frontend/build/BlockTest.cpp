@@ -284,16 +284,22 @@ TEST(BlockFaults, layouts_of_shapes) {
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { column(range<64>(line)); }),
                   "give the tile the layout SliceLayout{1, L}, where L is the layout of the result");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { range<64>(tile); }), "a layout of 2 axes for a tile of 1");
+  EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) {
+                    allocateShared<f16, 64, 64>(swizzled).load(BlockedLayout{{1}, {64}, {4}, {0}});
+                  }),
+                  "a layout of 1 axes for a memory object of 2");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { trans(square(results)); }),
                   "convert it to a BlockedLayout or a LinearLayout before");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { sum(square(tile)); }),
-                  "reshape, or a reduction over all elements of several dimensions, stands in a blockKernel()");
+                  "reshape, or a reduction over all elements of several dimensions, is in a blockKernel()");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { join(range<64>(), range<64>()); }),
-                  "join stands in a blockKernel(), where its result has no layout that follows from its operands");
-  EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { split(zeros<i32, 64, 2>()); }), "split stands in");
+                  "join is in a blockKernel(), where its result has no layout that follows from its operands");
+  EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { split(zeros<i32, 64, 2>()); }),
+                  "split is in a blockKernel()");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { concatenate(range<64>(), range<64>()); }),
-                  "concatenate stands in");
-  EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { histogram<8>(range<64>()); }), "histogram stands in");
+                  "concatenate is in a blockKernel()");
+  EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { histogram<8>(range<64>()); }),
+                  "histogram is in a blockKernel()");
 }
 
 TEST(BlockFaults, rules_of_layouts) {

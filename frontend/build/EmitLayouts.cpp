@@ -98,13 +98,19 @@ void Emitter::requireLayouts(const char *what) const {
 
 void Emitter::refuseLayouts(const char *what) const {
   if (hasLayouts)
-    fail(std::string(what) +
-         " stands in a blockKernel(), where its result has no layout that follows from its operands");
+    fail(std::string(what) + " is in a blockKernel(), where its result has no layout that follows from its operands");
 }
 
 Attribute Emitter::encoding(const Layout &layout) const {
   requireLayouts("a layout");
   return std::visit(Encoder{*this}, layout.any().kind);
+}
+
+Attribute Emitter::encoding(const Layout &layout, int64_t rank, const char *what) const {
+  Attribute attribute = encoding(layout);
+  if (std::optional<int64_t> own = ttg::rankOf(attribute); own && *own != rank)
+    fail("a layout of " + std::to_string(*own) + " axes for " + what + " of " + std::to_string(rank));
+  return attribute;
 }
 
 Attribute Emitter::encoding(const SharedLayout &layout) const {
@@ -199,12 +205,10 @@ Attribute transposedEncoding(Attribute encoding, ArrayRef<int32_t> order) {
 
 Handle emitInLayout(Handle x, const Layout &layout, Position where) {
   Emitter emit(where);
-  Attribute encoding = emit.encoding(layout);
   auto tile = dyn_cast<RankedTensorType>(emit.value(x).getType());
   if (!tile)
     return x;
-  if (auto rank = ttg::rankOf(encoding); rank && *rank != tile.getRank())
-    emit.fail("a layout of " + std::to_string(*rank) + " axes for a tile of " + std::to_string(tile.getRank()));
+  Attribute encoding = emit.encoding(layout, tile.getRank(), "a tile");
   Value value = emit.inEncoding(emit.value(x), encoding);
   if (encodingOf(value) == encoding)
     return emit.handle(value);

@@ -87,7 +87,7 @@ Handle emitSharedIndex(Handle ring, Handle index, Position where) {
   Value from = emit.value(ring);
   ttg::MemDescType type = memoryOf(from);
   if (ttg::rankOf(type.getEncoding()) == int64_t(type.getShape().size()))
-    emit.fail("a slot of a memory object whose layout is of all its dimensions",
+    emit.fail("a memory object whose layout is of all its dimensions has no slots",
               {"the layout of a ring has one dimension less, without that of the slots"});
   auto slot = memoryType(emit, type.getShape().drop_front(), type.getElementType(), type.getEncoding());
   return emit.handle(ttg::MemDescIndexOp::create(emit.builder, emit.location, slot, from, emit.value(index)));
@@ -127,7 +127,8 @@ Handle emitSharedLoad(Handle memory, const Layout &layout, bool relaxed, Positio
   Emitter emit(where);
   Value from = emit.value(memory);
   ttg::MemDescType type = memoryOf(from);
-  auto tile = RankedTensorType::get(type.getShape(), type.getElementType(), emit.encoding(layout));
+  auto tile = RankedTensorType::get(type.getShape(), type.getElementType(),
+                                    emit.encoding(layout, int64_t(type.getShape().size()), "a memory object"));
   auto load = ttg::LocalLoadOp::create(emit.builder, emit.location, tile, from, Value());
   if (relaxed)
     load->setAttr("ttg.amdg.syncedViaAsyncWait", emit.builder.getBoolAttr(true));

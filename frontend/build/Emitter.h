@@ -46,6 +46,8 @@ public:
   void refuseLayouts(const char *what) const;
   mlir::Attribute encoding(const Layout &layout) const;
   mlir::Attribute encoding(const SharedLayout &layout) const;
+  /// Throws Error{Input} for a layout of another number of axes; `what` has `rank`.
+  mlir::Attribute encoding(const Layout &layout, int64_t rank, const char *what) const;
   /// The tile in this layout, if its own is open; else as it is.
   mlir::Value inEncoding(mlir::Value tile, mlir::Attribute encoding) const;
   /// Tiles that are used together: open ones take the layout of the others. Throws Error{Input} where two differ.

@@ -47,6 +47,12 @@ void MemoryLevels::fetch(uint64_t line, unsigned xcd, LevelCounts &counts) {
   bits |= own;
 }
 
+void MemoryLevels::write(uint64_t line, unsigned xcd) {
+  uint16_t &bits = bitsOf(line);
+  traffic.written += !(bits & isWritten);
+  bits |= uint16_t(isWritten | 1u << xcd);
+}
+
 LevelCounts MemoryLevels::load(std::span<const uint64_t> lines, unsigned xcd, bool isTimed, bool skipsVectorCache) {
   LevelCounts counts;
   counts.lines = unsigned(lines.size());
@@ -68,10 +74,17 @@ LevelCounts MemoryLevels::loadScalar(std::span<const uint64_t> lines, unsigned x
 LevelCounts MemoryLevels::store(std::span<const uint64_t> lines, unsigned xcd) {
   LevelCounts counts;
   counts.lines = counts.fromL2 = unsigned(lines.size());
+  for (uint64_t line : lines)
+    write(line, xcd);
+  return counts;
+}
+
+LevelCounts MemoryLevels::update(std::span<const uint64_t> lines, unsigned xcd) {
+  LevelCounts counts;
+  counts.lines = unsigned(lines.size());
   for (uint64_t line : lines) {
-    uint16_t &bits = bitsOf(line);
-    traffic.written += !(bits & isWritten);
-    bits |= uint16_t(isWritten | 1u << xcd);
+    fetch(line, xcd, counts);
+    write(line, xcd);
   }
   return counts;
 }

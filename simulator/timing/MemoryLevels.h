@@ -5,6 +5,7 @@
 #pragma once
 #include "chips/TimingModel.h"
 #include "simulator/memory/Cache.h"
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <span>
@@ -34,6 +35,12 @@ public:
   LevelCounts loadScalar(std::span<const uint64_t> lines, unsigned xcd, bool isTimed);
   /// Stores go through to L2.
   LevelCounts store(std::span<const uint64_t> lines, unsigned xcd);
+  /// Atomics, which L2 does: it must have the line.
+  LevelCounts update(std::span<const uint64_t> lines, unsigned xcd);
+
+  /// Of the compute unit that is timed: buffer_inv, s_dcache_inv.
+  void invalidateVectorCache() { vectorCache.clear(); }
+  void invalidateScalarCache() { scalarLines.clear(); }
 
   MemoryTraffic traffic;
 
@@ -43,6 +50,7 @@ private:
   public:
     explicit VectorCache(size_t lines) : lines(lines, none), used(lines) {}
     bool touch(uint64_t line); ///< whether it was there; it is afterwards
+    void clear() { std::ranges::fill(lines, none); }
 
   private:
     static constexpr uint64_t none = ~uint64_t(0);
@@ -55,6 +63,7 @@ private:
   /// Bits of a line: the XCDs that touched it, and whether it was written.
   uint16_t &bitsOf(uint64_t line);
   void fetch(uint64_t line, unsigned xcd, LevelCounts &counts);
+  void write(uint64_t line, unsigned xcd);
 
   VectorCache vectorCache;
   std::unordered_set<uint64_t> scalarLines;

@@ -112,8 +112,8 @@ void Timing::afterInstruction(Wave &wave, const Instruction &instruction) {
   TimedWave *timed = timedWave(wave);
   if (!timed)
     return;
-  uint64_t waves = wave.workgroup->waves.size() * std::min(options.residentGroups, planned);
-  timed->isCut |= unit.waiting(timed->group, timed->index) >= options.mostOperations / waves;
+  uint64_t sharing = wave.workgroup->waves.size() * std::min(options.residentGroups, planned);
+  timed->isCut |= unit.waiting(timed->group, timed->index) >= options.mostOperations / sharing;
   if (timed->isCut) {
     ++untimed;
     return;
@@ -129,7 +129,9 @@ void Timing::afterInstruction(Wave &wave, const Instruction &instruction) {
 LevelCounts Timing::touch(Wave &wave, const MemoryRequest &request, bool isTimed) {
   LineList lines(request);
   unsigned xcd = wave.unit->xcd;
-  if (request.writesMemory())
+  if (request.kind == RequestKind::Atomic)
+    return levels.update(lines.all(), xcd);
+  if (request.kind == RequestKind::Store)
     return levels.store(lines.all(), xcd);
   if (request.isScalar())
     return levels.loadScalar(lines.all(), xcd, isTimed);
@@ -158,9 +160,13 @@ void Timing::addRequest(Wave &wave, const MemoryRequest &request) {
 }
 
 void Timing::issued(Wave &wave, MemoryRequest &request) {
-  if (timedWave(wave))
+  if (timedWave(wave)) {
     addRequest(wave, request);
-  else if (request.space == Space::Global || request.space == Space::Flat)
+    if (request.kind == RequestKind::Invalidate)
+      levels.invalidateVectorCache();
+    else if (request.kind == RequestKind::ScalarInvalidate)
+      levels.invalidateScalarCache();
+  } else if (request.space == Space::Global || request.space == Space::Flat)
     touch(wave, request, false);
 }
 

@@ -33,7 +33,6 @@ struct TimingReport {
   double seconds = 0;
   std::array<double, boundCount> shares{}; ///< of `cycles`; their sum is 1
   double matrixOperationsPerSecond = 0;    ///< of the launch
-  bool isExtrapolated() const { return timedGroups < unitGroups || untimed; }
 };
 
 class Timing final : public Watcher {

@@ -138,13 +138,16 @@ void UnitModel::issueMemory(WaveModel &wave, const TimedInstruction &instruction
              std::max(cyclesOf(waveLanes, model.addressLanesPerCycle), cyclesOf(operation.lines, model.linesPerCycle)));
   uint64_t pathCycles = cyclesOf(operation.fromL2 * lineBytes, model.unitBytesPerCycle);
   uint64_t moved = pathCycles ? occupy(shared.path, addressed - 4, pathCycles) : addressed;
-  result.pathBusy += pathCycles;
   moved =
       std::max(moved, occupy(shared.data, addressed - 4, cyclesOf(operation.bytes, model.vectorCacheBytesPerCycle)));
   if (operation.goesToLds) {
+    // Booked here, not when the bytes arrive: others may use LDS until then.
     uint64_t ldsCycles = cyclesOf(operation.bytes, model.ldsWriteBytesPerCycle);
-    occupy(shared.lds, now, ldsCycles);
+    uint64_t done = occupy(shared.lds, now, ldsCycles);
     result.ldsBusy += ldsCycles;
+    if (trace)
+      trace->busy(TraceEvents::Unit::Lds, 0, wave.group->index, instruction.instruction.mnemonic, done - ldsCycles,
+                  ldsCycles);
   }
   uint64_t latency = latencyOf(operation), end = moved + latency;
   if (!wave.vector.empty())

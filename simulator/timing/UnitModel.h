@@ -50,7 +50,7 @@ struct UnitTimes {
   std::array<uint64_t, boundCount> bounds{}; ///< of all SIMDs: their sum is `cycles` times the SIMDs
   uint64_t matrixBusy = 0, vectorBusy = 0;   ///< of all SIMDs
   uint64_t matrixOperations = 0;
-  uint64_t ldsBusy = 0, pathBusy = 0; ///< pathBusy: cycles of the path from L2
+  uint64_t ldsBusy = 0;
   uint64_t executed = 0;
   std::vector<InstructionTime> instructions; ///< by index
 };
@@ -68,7 +68,6 @@ public:
   void advance();                                      ///< as far as the next instruction of each wave is known
   const UnitTimes &finish();                           ///< no more groups and instructions come
   uint64_t waiting(size_t group, unsigned wave) const; ///< operations of the wave that are kept
-  const UnitTimes &times() const { return result; }
 
 private:
   struct Flight {

@@ -17,6 +17,14 @@ static SharedLayout plainLayout(size_t rank) {
   return layout;
 }
 
+/// Of a matrix, whose warps have the same elements.
+static std::string linearText(const char *registers, const char *lanes, int warps) {
+  std::string same;
+  for (int i = 1; i < warps; i *= 2)
+    same += i == 1 ? "[0, 0]" : ", [0, 0]";
+  return fmt::format("#ttg.linear<{{register = {}, lane = {}, warp = [{}], block = []}}>", registers, lanes, same);
+}
+
 void Maker::refuse(const std::string &rule, const std::string &fault) {
   expectation.refusal = rule;
   expectation.fault = fault;
@@ -194,22 +202,16 @@ void Maker::layoutFault(int kind) {
   case 0:
     keep(load(shape, element, text.alias(blockedText(random, shape, warps * 2))));
     return refuse("threads", "a layout for twice as many warps");
-  case 1: {
-    std::string hole = "#ttg.linear<{register = [[0, 1], [0, 4], [1, 0], [2, 0], [4, 0]], lane = [[0, 8], [0, 16], [8, "
-                       "0], [16, 0], [0, 0], [0, 0]], warp = [";
-    for (int i = 1; i < warps; i *= 2)
-      hole += i == 1 ? "[0, 0]" : ", [0, 0]";
-    keep(load(shape, element, text.alias(hole + "], block = []}>")));
+  case 1:
+    keep(load(shape, element,
+              text.alias(linearText("[[0, 1], [0, 4], [1, 0], [2, 0], [4, 0]]",
+                                    "[[0, 8], [0, 16], [8, 0], [16, 0], [0, 0], [0, 0]]", warps))));
     return refuse("cover", "a layout that leaves elements out");
-  }
-  case 2: {
-    std::string twice = "#ttg.linear<{register = [[0, 1], [0, 2], [0, 2]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, "
-                        "0], [8, 0]], warp = [";
-    for (int i = 1; i < warps; i *= 2)
-      twice += i == 1 ? "[0, 0]" : ", [0, 0]";
-    keep(load(shape, element, text.alias(twice + "], block = []}>")));
+  case 2:
+    keep(load(
+        shape, element,
+        text.alias(linearText("[[0, 1], [0, 2], [0, 2]]", "[[0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]", warps))));
     return refuse("G10", "two bits that move alike");
-  }
   case 3: {
     std::string parent = text.alias(blockedText(random, shape, warps));
     text.constantTile(element, {32}, fmt::format("#ttg.slice<{{dim = 2, parent = {}}}>", parent), 0);

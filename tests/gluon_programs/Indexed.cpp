@@ -26,16 +26,14 @@ Tile Maker::indicesOf(const Shape &shape, const std::string &layout, size_t axis
 }
 
 void Maker::indexedStep() {
-  std::optional<size_t> memory = someMemory();
-  if (!memory)
-    return allocateStep();
-  auto slot = size_t(random.below(int64_t(memories[*memory].contents.size())));
-  if (isInFlight(*memory, slot))
-    return waitStep();
-  View view = randomView(slotOf(*memory, slot));
+  std::optional<Slot> settled = settledSlot();
+  if (!settled)
+    return;
+  auto [memory, slot] = *settled;
+  View view = randomView(slotOf(memory, slot));
   if (!isWritten(view))
     return localStoreStep();
-  const Element element = memories[*memory].element;
+  const Element element = memories[memory].element;
   auto axis = size_t(random.below(int64_t(view.shape.size())));
   auto kind = random.below(3);
   Tile values;
@@ -49,7 +47,7 @@ void Maker::indexedStep() {
       return size_t(indices.values[i]);
     return size_t(axis == 0 ? indices.values[i] * columns + column : row * columns + indices.values[i]);
   };
-  std::vector<int64_t> &contents = memories[*memory].contents[slot];
+  std::vector<int64_t> &contents = memories[memory].contents[slot];
   std::string type = typeOf(view);
   if (kind == 0) {
     Tile result{"", element, view.shape, layout, {}};

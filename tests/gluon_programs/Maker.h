@@ -90,6 +90,10 @@ private:
                   const Tile *initial = nullptr);
   bool hasRoom(const Shape &shape, const Element &element, int64_t slots, const SharedLayout &layout) const;
   std::optional<size_t> someMemory(bool mayBeInFlight = true);
+  struct Slot {
+    size_t memory, slot;
+  };
+  std::optional<Slot> settledSlot();
   View slotOf(size_t memory, size_t slot, bool mayBeUnknown = true);
   View slotAt(size_t memory, size_t slot, const std::string &number);
   View partOf(const View &view);

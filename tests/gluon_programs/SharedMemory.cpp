@@ -64,6 +64,21 @@ std::optional<size_t> Maker::someMemory(bool mayBeInFlight) {
   return random.pick(fitting);
 }
 
+/// A slot to which no copy is in flight. Nothing after another step, which leads to one: one that allocates or waits.
+std::optional<Maker::Slot> Maker::settledSlot() {
+  std::optional<size_t> memory = someMemory();
+  if (!memory) {
+    allocateStep();
+    return std::nullopt;
+  }
+  auto slot = size_t(random.below(int64_t(memories[*memory].contents.size())));
+  if (isInFlight(*memory, slot)) {
+    waitStep();
+    return std::nullopt;
+  }
+  return Slot{*memory, slot};
+}
+
 View Maker::slotAt(size_t memory, size_t slot, const std::string &number) {
   const Memory &of = memories[memory];
   View view{of.name, memory, slot, of.shape, of.shape, of.layout};
@@ -202,64 +217,58 @@ void Maker::allocateStep() {
 }
 
 void Maker::localStoreStep() {
-  std::optional<size_t> memory = someMemory();
-  if (!memory)
-    return allocateStep();
-  auto slot = size_t(random.below(int64_t(memories[*memory].contents.size())));
-  if (isInFlight(*memory, slot))
-    return waitStep();
-  bool isWhole = std::none_of(memories[*memory].written[slot].begin(), memories[*memory].written[slot].end(),
+  std::optional<Slot> settled = settledSlot();
+  if (!settled)
+    return;
+  auto [memory, slot] = *settled;
+  bool isWhole = std::none_of(memories[memory].written[slot].begin(), memories[memory].written[slot].end(),
                               [](bool written) { return written; });
-  View view = slotOf(*memory, slot);
+  View view = slotOf(memory, slot);
   if (!isWhole || random.chance(20))
     view = randomView(view);
-  Tile tile = take(tileOf(view.shape, memories[*memory].element));
+  Tile tile = take(tileOf(view.shape, memories[memory].element));
   localStore(tile, view);
 }
 
 void Maker::localLoadStep() {
-  std::optional<size_t> memory = someMemory();
-  if (!memory)
-    return allocateStep();
-  auto slot = size_t(random.below(int64_t(memories[*memory].contents.size())));
-  if (isInFlight(*memory, slot))
-    return waitStep();
-  View view = randomView(slotOf(*memory, slot));
+  std::optional<Slot> settled = settledSlot();
+  if (!settled)
+    return;
+  auto [memory, slot] = *settled;
+  View view = randomView(slotOf(memory, slot));
   if (!isWritten(view))
     return localStoreStep();
-  keep(localLoad(view, readLayout(view.shape, memories[*memory].element)));
+  keep(localLoad(view, readLayout(view.shape, memories[memory].element)));
 }
 
 /// A store that all threads do, or none.
 void Maker::branchStep() {
-  std::optional<size_t> memory = someMemory();
-  if (!memory)
-    return allocateStep();
-  auto slot = size_t(random.below(int64_t(memories[*memory].contents.size())));
-  if (isInFlight(*memory, slot))
-    return waitStep();
-  View view = slotOf(*memory, slot);
+  std::optional<Slot> settled = settledSlot();
+  if (!settled)
+    return;
+  auto [memory, slot] = *settled;
+  View view = slotOf(memory, slot);
   if (!isWritten(view))
     return localStoreStep();
-  Tile tile = take(tileOf(view.shape, memories[*memory].element));
-  Tile other = take(tileOf(view.shape, memories[*memory].element));
+  Tile tile = take(tileOf(view.shape, memories[memory].element));
+  Tile other = take(tileOf(view.shape, memories[memory].element));
   int64_t number = random.below(3);
   std::string zero = text.constant(0);
   std::string condition = text.define(fmt::format("arith.cmpi sgt, {}, {} : i32", text.scalar(number), zero));
-  std::vector<int64_t> before = memories[*memory].contents[slot];
+  std::vector<int64_t> before = memories[memory].contents[slot];
   text.begin(fmt::format("scf.if {} {{", condition));
   localStore(tile, view);
   if (random.chance(50)) {
     text.otherwise();
     if (number > 0) {
-      std::vector<int64_t> after = memories[*memory].contents[slot];
+      std::vector<int64_t> after = memories[memory].contents[slot];
       localStore(other, view);
-      memories[*memory].contents[slot] = after;
+      memories[memory].contents[slot] = after;
     } else {
       localStore(other, view);
     }
   } else if (number == 0) {
-    memories[*memory].contents[slot] = before;
+    memories[memory].contents[slot] = before;
   }
   text.end();
 }

@@ -25,13 +25,11 @@ void NvptxTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t
   auto attribute = [&](StringRef name, int64_t value) -> Attribute {
     return b.getArrayAttr({b.getStringAttr(name), b.getStringAttr(llvm::Twine(value).str())});
   };
-  // What LLVM reads of a kernel: the exact size of its blocks, and how many are to fit on a multiprocessor. Where
-  // nobody asks for a number of blocks, the phase resident-blocks chooses one.
+  // What LLVM reads of a kernel: the exact size of its blocks, and how many are to fit on a multiprocessor. Where that
+  // is not asked for (0), the phase resident-blocks chooses it.
   SmallVector<Attribute> attributes = {attribute("nvvm.reqntid", threads)};
-  if (residentBlocks) {
-    int64_t most = std::max<int64_t>(1, chip.unit.threads / threads);
-    attributes.push_back(attribute("nvvm.minctasm", std::min(residentBlocks, most)));
-  }
+  if (residentBlocks)
+    attributes.push_back(attribute("nvvm.minctasm", std::min(residentBlocks, chip.unit.mostBlocks(threads))));
   function.setPassthroughAttr(b.getArrayAttr(attributes));
 }
 

@@ -6,7 +6,6 @@
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -47,12 +46,6 @@ static bool isProven(const Numbered &tile, DataFlowSolver &solver) {
   return range.smin().getSExtValue() >= 0 && range.smax().getSExtValue() < tile.tiles;
 }
 
-static Operation *findConditionalBarrier(Operation *op) {
-  Operation *found = nullptr;
-  op->getParentOfType<FunctionOpInterface>()->walk([&](CondBarrierOp barrier) { found = barrier; });
-  return found;
-}
-
 static void check(const Numbered &tile) {
   OpBuilder b(tile.op);
   Location loc = tile.op->getLoc();
@@ -73,13 +66,11 @@ void simt::checkRings(ModuleOp module) {
   solver.load<dataflow::IntegerRangeAnalysis>();
   bool isAnalysed = succeeded(solver.initializeAndRun(module));
   llvm::erase_if(tiles, [&](const Numbered &tile) { return isAnalysed && isProven(tile, solver); });
-  for (const Numbered &tile : tiles) {
-    Operation *conditional = findConditionalBarrier(tile.op);
-    if (!conditional) {
+  bool isConditional = module.walk([](CondBarrierOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  for (const Numbered &tile : tiles)
+    if (isConditional)
+      tile.op->emitWarning() << "the number of a tile is not checked: an assertion is a barrier of the block, and this "
+                                "kernel has barriers of a part of its warps";
+    else
       check(tile);
-      continue;
-    }
-    tile.op->emitWarning() << "the number of a tile is not checked: an assertion is a barrier of the block, and this "
-                              "kernel has barriers of a part of its warps";
-  }
 }

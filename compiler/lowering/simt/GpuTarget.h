@@ -79,7 +79,7 @@ public:
   virtual bool ownsSharedMemory() const { return false; }
 
   /// Marks `function` as a kernel of `threads` threads. Of a unit's registers its code takes so many at most that
-  /// `residentBlocks` blocks fit there, if this target can be told.
+  /// `residentBlocks` blocks fit there, if this target can be told; 0: the target chooses.
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const = 0;
 
   using Builder = mlir::ImplicitLocOpBuilder;

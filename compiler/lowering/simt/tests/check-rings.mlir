@@ -1,6 +1,8 @@
 // `--check`: the number of a tile that nothing proves to be in range is asserted. Without it a wrong one reaches other bytes.
 // RUN: rm -rf %t && mkdir %t && cd %t
-// RUN: heddle compile %s --kernel given --check --to check-rings | FileCheck %s --check-prefix=GIVEN
+// RUN: heddle compile %s --kernel given --check --to check-rings 2>err.txt | FileCheck %s --check-prefix=GIVEN
+// RUN: FileCheck %s --check-prefix=SAYS <err.txt
+// SAYS: warning: on gfx950 `--check` asserts numbers of rings only; `heddle check` finds accesses outside of buffers
 // GIVEN: %[[IN:.*]] = arith.cmpi ult, %arg2, %c2_i32
 // GIVEN-NEXT: tt.assert %[[IN]], "the number of a tile is not in 0 to 1: its ring has 2 tiles"
 // GIVEN-NEXT: simt.index %{{.*}}[%arg2]
@@ -10,6 +12,10 @@
 // NONE: simt.index
 // NONE-NOT: tt.assert
 
+// An assertion is a barrier, which half of the warps cannot have.
+// RUN: sed 's/    ttg.local_store %v, %tile/    amdg.cond_barrier %some\n&/; s/%n: i32) {/&\n    %some = arith.constant true/' %s > half.mlir
+// RUN: heddle compile half.mlir --kernel given --check --to check-rings 2>&1 >/dev/null | FileCheck %s --check-prefix=HALF
+// HALF: warning: {{.*}}the number of a tile is not checked: an assertion is a barrier of the block, and this kernel has barriers of a part of its warps
 // RUN: heddle compile %s --kernel given --check -o given.hpkg && heddle inspect given.hpkg | FileCheck %s --check-prefix=ROW
 // ROW: checked {{ *}}yes: numbers of rings of shared memory
 // RUN: heddle run given.hpkg --device sim:gfx950 --check --grid 1 --arg x=rand:f32[256]:1 --arg out=f32[256] --arg n=1
