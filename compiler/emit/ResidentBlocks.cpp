@@ -15,7 +15,7 @@ constexpr StringLiteral threadsAttribute = "nvvm.reqntid", blocksAttribute = "nv
 
 class ResidentBlocksPass : public PassInfoMixin<ResidentBlocksPass> {
 public:
-  using Report = unique_function<void(const ResidentBlocks &)>;
+  using Report = unique_function<void(const Function &, const ResidentBlocks &)>;
   ResidentBlocksPass(const Chip &chip, int64_t sharedBytes, Report report)
       : chip(chip), sharedBytes(sharedBytes), report(std::move(report)) {}
 
@@ -26,7 +26,7 @@ public:
       unsigned needed = estimateRegisters(function, analyses.getResult<UniformityInfoAnalysis>(function));
       ResidentBlocks chosen = {fitting(threads, needed), needed};
       function.addFnAttr(blocksAttribute, std::to_string(chosen.blocks));
-      report(chosen);
+      report(function, chosen);
     }
     return PreservedAnalyses::all();
   }
@@ -54,6 +54,6 @@ private:
 } // namespace
 
 void heddle::addResidentBlocks(ModulePassManager &manager, const Chip &chip, int64_t sharedBytes,
-                               unique_function<void(const ResidentBlocks &)> report) {
+                               unique_function<void(const Function &, const ResidentBlocks &)> report) {
   manager.addPass(createModuleToFunctionPassAdaptor(ResidentBlocksPass(chip, sharedBytes, std::move(report))));
 }

@@ -2,7 +2,7 @@
 // RUN: rm -rf %t && mkdir %t && cd %t
 // RUN: heddle compile %s --kernel given --check --to check-rings 2>err.txt | FileCheck %s --check-prefix=GIVEN
 // RUN: FileCheck %s --check-prefix=SAYS <err.txt
-// SAYS: warning: on gfx950 `--check` asserts numbers of rings only; `heddle check` finds accesses outside of buffers
+// SAYS: warning: {{.*}}check-rings.mlir: on gfx950 `--check` asserts numbers of rings only; `heddle check` finds accesses outside of buffers
 // GIVEN: %[[IN:.*]] = arith.cmpi ult, %arg2, %c2_i32
 // GIVEN-NEXT: tt.assert %[[IN]], "the number of a tile is not in 0 to 1: its ring has 2 tiles"
 // GIVEN-NEXT: simt.index %{{.*}}[%arg2]
