@@ -44,8 +44,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --dump-phases DIR    write what each phase left
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
   --help-phases        list the phases of the target; with --json also the passes of each
-  --remarks            what the compiler decided and why, to standard error: how loads in loops are prefetched; the
-                       package keeps it for `heddle inspect`
+  --remarks            what the compiler decided and why, to standard error: how loads in loops are prefetched, on sm_90
+                       how many blocks are to fit; the package keeps it for `heddle inspect`
   --time               each phase's milliseconds, to standard error
   --repeat N           compile N times in this process; the times are medians, without the first
   --json               a description of the result, to standard output

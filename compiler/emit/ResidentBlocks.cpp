@@ -15,7 +15,7 @@ constexpr StringLiteral threadsAttribute = "nvvm.reqntid", blocksAttribute = "nv
 
 class ResidentBlocksPass : public PassInfoMixin<ResidentBlocksPass> {
 public:
-  using Report = unique_function<void(const Function &, const ResidentBlocks &)>;
+  using Report = unique_function<void(const ResidentBlocks &)>;
   ResidentBlocksPass(const Chip &chip, int64_t sharedBytes, Report report)
       : chip(chip), sharedBytes(sharedBytes), report(std::move(report)) {}
 
@@ -26,7 +26,7 @@ public:
       unsigned needed = estimateRegisters(function, analyses.getResult<UniformityInfoAnalysis>(function));
       ResidentBlocks chosen = {fitting(threads, needed), needed};
       function.addFnAttr(blocksAttribute, std::to_string(chosen.blocks));
-      report(function, chosen);
+      report(chosen);
     }
     return PreservedAnalyses::all();
   }
@@ -35,7 +35,7 @@ public:
 private:
   int64_t fitting(int64_t threads, int64_t needed) const {
     // With fewer registers the assembler lets fewer loads be in flight, and layer norm takes 1.22 times as long
-    // (docs/sm_90.md); with `more` than the estimate it spills in 2 of 252 kernels instead of often.
+    // (docs/sm_90.md); with `more` than the estimate it rarely spills.
     constexpr int64_t least = 48, more = 4;
     int64_t granule = chip.unit.registerGranule;
     int64_t each = std::max(least, (needed + more + granule - 1) / granule * granule);
@@ -54,6 +54,6 @@ private:
 } // namespace
 
 void heddle::addResidentBlocks(ModulePassManager &manager, const Chip &chip, int64_t sharedBytes,
-                               unique_function<void(const Function &, const ResidentBlocks &)> report) {
+                               unique_function<void(const ResidentBlocks &)> report) {
   manager.addPass(createModuleToFunctionPassAdaptor(ResidentBlocksPass(chip, sharedBytes, std::move(report))));
 }

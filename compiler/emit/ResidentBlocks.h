@@ -18,6 +18,6 @@ struct ResidentBlocks {
 /// to fit: the most for which each thread still has the registers that estimateRegisters finds, but no more than have
 /// room for their `sharedBytes` of shared memory; 1 if that is none. `report` is called for each.
 void addResidentBlocks(llvm::ModulePassManager &manager, const Chip &chip, int64_t sharedBytes,
-                       llvm::unique_function<void(const llvm::Function &, const ResidentBlocks &)> report);
+                       llvm::unique_function<void(const ResidentBlocks &)> report);
 
 } // namespace heddle

@@ -224,13 +224,10 @@ LogicalResult predicate(Compilation &compilation) {
 }
 
 LogicalResult chooseResidentBlocks(Compilation &compilation) {
-  auto tell = [&](const llvm::Function &function, const ResidentBlocks &chosen) {
-    const llvm::DISubprogram *source = function.getSubprogram();
-    Location where =
-        source ? Location(FileLineColLoc::get(compilation.context, source->getFilename(), source->getLine(), 0))
-               : UnknownLoc::get(compilation.context);
-    emitRemark(where) << "a thread needs about " << chosen.registers << " registers: " << chosen.blocks
-                      << (chosen.blocks == 1 ? " block is" : " blocks are") << " to fit on a multiprocessor at once";
+  auto tell = [&](const ResidentBlocks &chosen) {
+    emitRemark(UnknownLoc::get(compilation.context))
+        << "a thread needs about " << chosen.registers << " registers: " << chosen.blocks
+        << (chosen.blocks == 1 ? " block is" : " blocks are") << " to fit on a multiprocessor at once";
   };
   compilation.generator->run(*compilation.llvmModule, "the choice of resident blocks",
                              [&](llvm::PassBuilder &, llvm::ModulePassManager &manager) {
