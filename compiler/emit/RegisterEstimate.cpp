@@ -15,15 +15,12 @@ namespace {
 /// Registers of shared memory's addresses hold 32 bits, those of all others 64.
 constexpr unsigned sharedSpace = 3;
 
+/// Of a structure its parts count, each on its own: 0.
 unsigned registersOf(Type *type) {
+  if (isa<StructType>(type))
+    return 0;
   if (auto *pointer = dyn_cast<PointerType>(type))
     return pointer->getAddressSpace() == sharedSpace ? 1 : 2;
-  if (auto *record = dyn_cast<StructType>(type)) {
-    unsigned sum = 0;
-    for (Type *element : record->elements())
-      sum += registersOf(element);
-    return sum;
-  }
   if (auto *vector = dyn_cast<FixedVectorType>(type); vector && vector->getElementType()->isPointerTy())
     return vector->getNumElements() * registersOf(vector->getElementType());
   unsigned bits = type->getPrimitiveSizeInBits().getKnownMinValue();
@@ -36,8 +33,8 @@ bool isMovable(const Instruction &instruction) {
              ShuffleVectorInst, UnaryOperator>(instruction);
 }
 
-/// Arithmetic that costs less than a register to keep its result in.
-bool isCheap(const Instruction &instruction) {
+/// Arithmetic that costs less than keeping its result in a register.
+bool isRecomputed(const Instruction &instruction) {
   if (auto *operation = dyn_cast<BinaryOperator>(&instruction))
     return !operation->isIntDivRem() && operation->getOpcode() != Instruction::Mul &&
            operation->getType()->isIntegerTy();
@@ -101,9 +98,9 @@ private:
 
   void number(const Instruction &instruction) {
     unsigned registers = registersOf(instruction.getType());
-    if (!registers || isa<StructType>(instruction.getType()) || isUniform(instruction))
+    if (!registers || isUniform(instruction))
       return;
-    if (std::optional<unsigned> only = isCheap(instruction) ? onlyOperand(instruction) : std::nullopt) {
+    if (std::optional<unsigned> only = isRecomputed(instruction) ? onlyOperand(instruction) : std::nullopt) {
       numbers[&instruction] = *only;
       computed.insert(&instruction);
       return;
