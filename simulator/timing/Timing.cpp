@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/timing/Timing.h"
-#include "simulator/memory/MemoryPort.h"
+#include "simulator/memory/LineSet.h"
 #include "simulator/state/Workgroup.h"
 #include "simulator/timing/LdsRows.h"
 #include <algorithm>
@@ -9,31 +9,6 @@ namespace heddle::simulator {
 namespace {
 
 constexpr uint64_t operationsPerAdvance = 4096;
-
-/// The lines of global memory that a request touches, each once.
-class LineList {
-public:
-  explicit LineList(const MemoryRequest &request) {
-    if (isRowOfLanes(request) && request.space != Space::Flat) {
-      uint64_t end = request.address[0] + uint64_t(request.bytes) * waveLanes;
-      for (uint64_t line = request.address[0] / lineBytes; line * lineBytes < end; ++line)
-        lines[count++] = line;
-      return;
-    }
-    forGlobalWords(request, [&](uint64_t address, unsigned bytes) {
-      for (uint64_t line = address / lineBytes; line <= (address + bytes - 1) / lineBytes; ++line)
-        if (count == 0 || lines[count - 1] != line)
-          lines[count++] = line;
-    });
-    std::sort(lines, lines + count);
-    count = unsigned(std::unique(lines, lines + count) - lines);
-  }
-  std::span<const uint64_t> all() const { return {lines, count}; }
-
-private:
-  uint64_t lines[2 * waveLanes * mostWordsPerLane];
-  unsigned count = 0;
-};
 
 uint8_t byteOf(unsigned count) {
   return uint8_t(std::min(count, 255u));
@@ -127,7 +102,7 @@ void Timing::afterInstruction(Wave &wave, const Instruction &instruction) {
 // ---- Memory ----
 
 LevelCounts Timing::touch(Wave &wave, const MemoryRequest &request, bool isTimed) {
-  LineList lines(request);
+  LineSet lines(request);
   unsigned xcd = wave.unit->xcd;
   if (request.kind == RequestKind::Atomic)
     return levels.update(lines.all(), xcd);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/timing/TraceEvents.h"
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace heddle::simulator {
 namespace {
@@ -8,15 +9,10 @@ namespace {
 /// Tracks in the order in which they are shown: LDS, matrix units, waves.
 constexpr unsigned ldsTrack = 1, firstMatrixTrack = 2, firstWaveTrack = 100, wavesPerGroup = 16;
 
-/// A symbol's name in a string of JSON; bytes that are not printable become question marks.
-std::string escaped(const std::string &name) {
-  std::string text;
-  for (char c : name) {
-    if (c == '"' || c == '\\')
-      text += '\\';
-    text += c >= ' ' && c <= '~' ? c : '?';
-  }
-  return text;
+/// As a string of JSON, with its quotes; what is no UTF-8 is replaced.
+std::string quoted(const std::string &name) {
+  using nlohmann::json;
+  return json(name).dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace);
 }
 
 } // namespace
@@ -93,8 +89,8 @@ std::string TraceEvents::json(const std::string &title) {
   std::string head =
       fmt::format(R"({{"displayTimeUnit":"ns","otherData":{{"estimate":"1 us here is 1 cycle","dropped":{}}},
 "traceEvents":[
-{{"name":"process_name","ph":"M","pid":0,"args":{{"name":"{}"}}}})",
-                  droppedEvents, escaped(title));
+{{"name":"process_name","ph":"M","pid":0,"args":{{"name":{}}}}})",
+                  droppedEvents, quoted(title));
   for (const auto &[track, name] : trackNames)
     head += fmt::format(",\n"
                         R"({{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"{}"}}}})"

@@ -189,10 +189,6 @@ static bool isBasis(int64_t number) {
   return number == 0 || (number > 0 && llvm::isPowerOf2_64(uint64_t(number)) && number < maxTileElements);
 }
 
-static bool areBases(ArrayRef<int64_t> numbers) {
-  return llvm::all_of(numbers, isBasis);
-}
-
 LogicalResult LinearAttr::verify(EmitError emitError, ArrayRef<int64_t> registers, ArrayRef<int64_t> lane,
                                  ArrayRef<int64_t> warp, int64_t rank) {
   // Rule G10: each bit moves along one axis at most, by a power of two, and no two by the same.
