@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/accesses/PointerCopies.h"
+#include "chips/AmdWaits.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
@@ -73,11 +74,11 @@ void heddle::copyByPointer(IRBuilder<> &b, IntrinsicInst &call, Value *bit) {
   Value *pointer = call.getArgOperand(0);
   if (bit)
     pointer = b.CreateSelect(bit, pointer, zeroMemory(*call.getModule()));
-  constexpr uint32_t lds = 0x380, vectorMemory = 0x70, all = 0x7FF, lgkmcnt0 = 0xC07F;
+  constexpr uint32_t lds = 0x380, vectorMemory = 0x70, all = 0x7FF;
   auto letPass = [&](uint32_t kinds) { b.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {b.getInt32(kinds)}); };
   letPass(all & ~lds);
   if (!hasWaited(call))
-    b.CreateIntrinsic(Intrinsic::amdgcn_s_waitcnt, {}, {b.getInt32(lgkmcnt0)});
+    b.CreateIntrinsic(Intrinsic::amdgcn_s_waitcnt, {}, {b.getInt32(waitForLgkmcnt0)});
   b.CreateIntrinsic(Intrinsic::amdgcn_global_load_lds, {},
                     {pointer, call.getArgOperand(1), call.getArgOperand(2), b.getInt32(0), call.getArgOperand(4)});
   letPass(all & ~(lds | vectorMemory));

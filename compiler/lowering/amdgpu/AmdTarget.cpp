@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "chips/AmdBuffer.h"
+#include "chips/AmdWaits.h"
 #include "compiler/lowering/amdgpu/Buffers.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -108,10 +109,9 @@ static void fence(ImplicitLocOpBuilder &b, LLVM::AtomicOrdering order, const cha
 // that come before stay before: between the fence and the barrier they would begin with a wait for all that the fence
 // waits for.
 void AmdTarget::barrier(Builder &b) const {
-  constexpr uint32_t lgkmcnt0 = 0xC07F; // s_waitcnt: lgkmcnt(0), nothing else
   ROCDL::SchedBarrier::create(b, 0);
   fence(b, LLVM::AtomicOrdering::release, "workgroup");
-  ROCDL::SWaitcntOp::create(b, lgkmcnt0);
+  ROCDL::SWaitcntOp::create(b, waitForLgkmcnt0);
   ROCDL::SBarrierOp::create(b);
   fence(b, LLVM::AtomicOrdering::acquire, "workgroup");
 }
@@ -138,11 +138,10 @@ void AmdTarget::stayInBranch(Builder &b) const {
 // LDS operations of a wave happen in their order: the compiler only must keep it, and nothing has to wait. A copy
 // straight to LDS is an operation of global memory: it does not stay behind LDS operations.
 void AmdTarget::warpBarrier(Builder &b, bool beforeCopies) const {
-  constexpr uint32_t lgkmcnt0 = 0xC07F;
   fence(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
   if (beforeCopies) {
     ROCDL::SchedBarrier::create(b, 0u);
-    ROCDL::SWaitcntOp::create(b, lgkmcnt0);
+    ROCDL::SWaitcntOp::create(b, waitForLgkmcnt0);
   }
   call(b, "llvm.amdgcn.wave.barrier", {});
 }

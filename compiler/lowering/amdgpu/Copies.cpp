@@ -2,6 +2,7 @@
 // Copies straight to LDS, and reads that transpose. Waits are explicit, for as many instructions as may stay in flight;
 // LLVM is told that accesses to LDS need no others (emit/CopyScopes.h).
 #include "chips/AmdBuffer.h"
+#include "chips/AmdWaits.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/amdgpu/Buffers.h"
 #include "compiler/lowering/simt/Vectors.h"
@@ -57,10 +58,9 @@ void AmdTarget::waitForCopies(Builder &b, int64_t instructions) const {
 // A release fence of the workgroup would wait for all copies in flight. Those of a wavefront wait for nothing, and keep
 // LLVM from moving accesses over the barrier.
 void AmdTarget::sharedBarrier(Builder &b) const {
-  constexpr uint32_t lgkmcnt0 = 0xC07F;
   ROCDL::SchedBarrier::create(b, 0u);
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
-  ROCDL::SWaitcntOp::create(b, lgkmcnt0);
+  ROCDL::SWaitcntOp::create(b, waitForLgkmcnt0);
   ROCDL::SBarrierOp::create(b);
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
 }
