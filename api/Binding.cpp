@@ -92,4 +92,34 @@ BoundBuffer makeBuffer(const std::string &name, const BufferSpec &spec, std::opt
   return made;
 }
 
+static void checkElements(const PackageArgument &argument, const BufferSpec &spec, ElementType given,
+                          const std::string &dtype) {
+  std::optional<ElementType> wanted = findElementType(argument.type); // none where the pointee is itself a pointer
+  if (!wanted) {
+    if (elementSizeBytes(given) == 8 && !isFloat(given))
+      return;
+    throw ArgumentError(
+        fmt::format("argument `{}` points to {} elements, which are addresses, but `{}` has {} elements", argument.name,
+                    argument.type, spec.text, elementTypeName(given)),
+        {"a table of addresses is `ptrs:A,B`, where A and B are buffers"});
+  }
+  if (sameStorage(given, *wanted))
+    return;
+  if (spec.kind != BufferSpec::Kind::File)
+    throw ArgumentError(fmt::format("argument `{}` points to {} elements, but `{}` has {} elements", argument.name,
+                                    argument.type, spec.text, elementTypeName(given)));
+  throw ArgumentError(fmt::format("argument `{}` points to {} elements (dtype `{}`), but {} has dtype `{}`",
+                                  argument.name, argument.type, numpyDtype(*wanted), spec.path, dtype));
+}
+
+BoundBuffer bindBuffer(const PackageArgument &argument, const BufferSpec &spec) {
+  bool isFile = spec.kind == BufferSpec::Kind::File;
+  if (!isFile) // before there are bytes
+    checkElements(argument, spec, spec.type, "");
+  BoundBuffer made = makeBuffer(argument.name, spec, findElementType(argument.type));
+  if (isFile)
+    checkElements(argument, spec, made.array.type, made.array.dtype);
+  return made;
+}
+
 } // namespace heddle

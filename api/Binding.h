@@ -50,6 +50,9 @@ struct BoundBuffer {
 /// that, else of the file's own.
 BoundBuffer makeBuffer(const std::string &name, const BufferSpec &spec, std::optional<ElementType> wanted = {});
 
+/// The buffer of a pointer argument. Throws ArgumentError for elements of another type than it points to.
+BoundBuffer bindBuffer(const PackageArgument &argument, const BufferSpec &spec);
+
 /// Whether bytes of type `given` may be used where `wanted` is expected: the same type, or integers of one size.
 bool sameStorage(ElementType given, ElementType wanted);
 

@@ -75,6 +75,9 @@ NamedValue parseNamedValue(const std::string &text, const std::string &option);
 
 /// What kernels for a device are compiled for: `host`, `sm_90`. Throws as openDevice.
 std::string deviceTarget(const std::string &device);
+/// Where the kernel in a file runs if nobody says: `sim:gfx950` for a package or a text for that chip (targetOfText),
+/// `cuda:0` for one for NVIDIA's, else `host`.
+std::string defaultDevice(const std::string &path);
 
 struct RunRequest {
   std::string device = "host";

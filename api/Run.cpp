@@ -25,11 +25,6 @@ std::vector<std::string> argumentNotes(const Package &package) {
   return {fmt::format("the arguments of `{}` are {}", package.kernel, describeArguments(package))};
 }
 
-/// What a pointer's buffer holds; none when the pointee is itself a pointer.
-std::optional<ElementType> pointeeType(const PackageArgument &argument) {
-  return findElementType(argument.type);
-}
-
 /// One named buffer: its contents here, its memory there.
 struct NamedBuffer : BoundBuffer {
   Buffer memory;
@@ -58,7 +53,6 @@ private:
   void prepareArgument(const PackageArgument &argument, const std::string &value);
   void prepareScalar(const PackageArgument &argument, const BufferSpec &spec);
   void addBuffer(const std::string &name, const BufferSpec &spec, const PackageArgument *argument);
-  void checkType(const PackageArgument &argument, const BufferSpec &spec, ElementType given, const std::string &dtype);
   void allocateAll();
   void uploadAll(Stream &stream);
   Launch makeLaunch();
@@ -129,26 +123,6 @@ void Run::prepareScalar(const PackageArgument &argument, const BufferSpec &spec)
       within(argument.name, [&] { return parseScalar(parseElementType(argument.type), spec.text); });
 }
 
-void Run::checkType(const PackageArgument &argument, const BufferSpec &spec, ElementType given,
-                    const std::string &dtype) {
-  std::optional<ElementType> wanted = pointeeType(argument);
-  if (!wanted) {
-    if (elementSizeBytes(given) == 8 && !isFloat(given))
-      return;
-    throw ArgumentError(
-        fmt::format("argument `{}` points to {} elements, which are addresses, but `{}` has {} elements", argument.name,
-                    argument.type, spec.text, elementTypeName(given)),
-        {"a table of addresses is `ptrs:A,B`, where A and B are buffers"});
-  }
-  if (sameStorage(given, *wanted))
-    return;
-  if (spec.kind != BufferSpec::Kind::File)
-    throw ArgumentError(fmt::format("argument `{}` points to {} elements, but `{}` has {} elements", argument.name,
-                                    argument.type, spec.text, elementTypeName(given)));
-  throw ArgumentError(fmt::format("argument `{}` points to {} elements (dtype `{}`), but {} has dtype `{}`",
-                                  argument.name, argument.type, numpyDtype(*wanted), spec.path, dtype));
-}
-
 /// `argument` is null for a buffer beside the arguments.
 void Run::addBuffer(const std::string &name, const BufferSpec &spec, const PackageArgument *argument) {
   if (spec.kind == BufferSpec::Kind::Scalar)
@@ -156,13 +130,7 @@ void Run::addBuffer(const std::string &name, const BufferSpec &spec, const Packa
                                                argument->type, spec.text)
                                  : fmt::format("buffer `{}`: `{}` is not a buffer", name, spec.text),
                         {formsOfBuffers});
-  bool isFile = spec.kind == BufferSpec::Kind::File;
-  if (argument && !isFile)
-    checkType(*argument, spec, spec.type, "");
-  NamedBuffer made{makeBuffer(name, spec, argument ? pointeeType(*argument) : std::nullopt), {}};
-  if (argument && isFile)
-    checkType(*argument, spec, made.array.type, made.array.dtype);
-  buffers[name] = std::move(made);
+  buffers[name] = NamedBuffer{argument ? bindBuffer(*argument, spec) : makeBuffer(name, spec), {}};
 }
 
 void Run::prepareArgument(const PackageArgument &argument, const std::string &value) {
@@ -266,6 +234,20 @@ NamedValue parseNamedValue(const std::string &text, const std::string &option) {
 
 std::string deviceTarget(const std::string &device) {
   return openDevice(device)->chip().name;
+}
+
+std::string defaultDevice(const std::string &path) {
+  KernelFile file = readAnyKernelFile(path);
+  const std::string host = "host";
+  std::string target = file.isElf       ? host
+                       : file.isPackage ? Package::parse(file.bytes, sourceName(path)).target
+                                        : targetOfText(file.bytes, host);
+  for (const Chip *chip : allChips())
+    if (chip->name == target && chip->simulated != InstructionSet::None)
+      return "sim:" + target;
+    else if (chip->name == target && chip->vendor == Vendor::Nvidia)
+      return "cuda:0";
+  return host; // also for a target that does not exist, of which the device will speak
 }
 
 RunResult runKernel(const Package &package, const RunRequest &request) {

@@ -51,8 +51,8 @@ void SimulatedKernel::addBuffer(const std::string &name, const ArgumentValue &va
       throw ArgumentError(fmt::format("buffer `{}` is on the host for device {}, and not for device 0", name, device));
     return indices.push_back(indices[0]);
   }
-  const BufferSpec &spec = value.spec;
-  BoundBuffer bound = makeBuffer(name, spec);
+  const PackageArgument *argument = request.package ? request.package->findArgument(name) : nullptr;
+  BoundBuffer bound = argument && argument->pointer ? bindBuffer(*argument, value.spec) : makeBuffer(name, value.spec);
   SimulatedBuffer made;
   made.base = name;
   made.device = request.devices > 1 && !value.onHost ? int(device) : -1;

@@ -4,6 +4,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Hash.h"
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 #include <limits>
@@ -244,6 +245,12 @@ std::string dump(const Json &json, int indent) {
 }
 
 } // namespace
+
+const PackageArgument *Package::findArgument(const std::string &name) const {
+  auto found = std::find_if(arguments.begin(), arguments.end(),
+                            [&](const PackageArgument &argument) { return argument.name == name; });
+  return found == arguments.end() ? nullptr : &*found;
+}
 
 std::string Package::serialize() const {
   std::string json = dump(toJson(*this), -1), bytes(magic);

@@ -67,6 +67,8 @@ struct Package {
   std::string sourceHash;           ///< xxHash of the source text, hex; empty for a built kernel
   std::string binary;               ///< the bytes
 
+  /// Null where the kernel has no argument of that name.
+  const PackageArgument *findArgument(const std::string &name) const;
   /// The file's bytes. Deterministic: equal packages give equal bytes.
   std::string serialize() const;
   /// The description alone, as indented JSON without the binary.

@@ -42,6 +42,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --from PHASE         resume after this phase: the text is what --dump-phases wrote for it. --help-phases marks the
                        phases of the tile and simt level for which this works
   --dump-phases DIR    write what each phase left
+  --verify-each        verify what each phase leaves, not only what the last one of each level does
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
   --help-phases        list the phases of the target; with --json also the passes of each
   --remarks            what the compiler decided and why, to standard error: how loads in loops are prefetched, on sm_90
@@ -202,6 +203,7 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option("--to", options.stopAfter);
   verb->add_option("--from", options.resumeAfter);
   verb->add_option("--dump-phases", options.dumpFolder);
+  verb->add_flag("--verify-each", options.verifyEach);
   verb->add_option("--llvm-passes", options.llvmPasses);
   verb->add_flag("--help-phases", request->listPhases);
   verb->add_flag("--remarks", request->remarks);

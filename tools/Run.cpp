@@ -34,7 +34,8 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --buffer NAME=VALUE  a buffer that is no argument
   --out NAME=FILE      write a buffer after the run as .npy; - prints it
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
-  --device NAME        host (the default), host:1, ..., cuda:0, hip:0, ...: text is compiled for it; sim:gfx942, sim:gfx950
+  --device NAME        host, host:1, ..., cuda:0, hip:0, ..., sim:gfx942, sim:gfx950: text is compiled for it; default what
+                       a package or the target in a text is for, on AMD's chips sim:CHIP, else host
   --block N            work-items of a workgroup, when KERNEL is an AMD code object; --kernel NAME is one of several
   --cooperative        all program instances are resident at once
   --timeout SECONDS    stop a kernel of the host or of a simulated device after this time; a GPU's cannot be stopped;
@@ -68,6 +69,7 @@ struct RunVerbRequest {
   ModuleRequest module;
   std::string moduleOption, kernelOption; ///< the first option given that only a module, or only a kernel has
   int block = 0;                          ///< work-items of a workgroup of a code object's kernel
+  bool namesDevice = false;
   bool json = false;
 };
 
@@ -223,6 +225,8 @@ int runVerb(RunVerbRequest &request) {
     if (file.value != "-")
       checkWritable(file.value);
 
+  if (!request.namesDevice)
+    run.device = defaultDevice(request.input);
   request.options.target = deviceTarget(run.device);
   bool isCodeObject = request.block > 0;
   if (isCodeObject && !request.compileOption.empty() && !request.compileOption.starts_with("--kernel"))
@@ -260,7 +264,10 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_option("--buffer", request->buffers)->allow_extra_args(false);
   verb->add_option("--out", request->outputs)->allow_extra_args(false);
   verb->add_option("--compare", request->comparisons)->allow_extra_args(false);
-  verb->add_option("--device", request->run.device);
+  verb->add_option_function<std::string>("--device", [request](const std::string &name) {
+    request->run.device = name;
+    request->namesDevice = true;
+  });
   verb->add_flag("--cooperative", request->run.cooperative);
   verb->add_option_function<std::string>("--timeout", [request](const std::string &text) {
     request->run.timeoutSeconds = parseTimeoutOption("--timeout", text);

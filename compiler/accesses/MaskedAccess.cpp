@@ -9,13 +9,22 @@ using namespace heddle;
 
 constexpr static unsigned globalSpace = 1;
 
-static Value *firstElement(IRBuilder<> &b, Value *vector) {
-  Value *known = findScalarElement(vector, 0);
-  return known ? known : b.CreateExtractElement(vector, uint64_t(0));
+static bool isOfOne(Type *type) {
+  auto *vector = dyn_cast<FixedVectorType>(type);
+  return vector && vector->getNumElements() == 1;
 }
 
-static bool isOfOne(Type *type) {
-  return cast<FixedVectorType>(type)->getNumElements() == 1;
+static Value *firstElement(IRBuilder<> &b, Value *vector) {
+  if (Value *known = findScalarElement(vector, 0))
+    return known;
+  // Vectors of one element that only pass a value on cost the code generator as much as others.
+  if (auto *cast = dyn_cast<BitCastInst>(vector); cast && isOfOne(vector->getType())) {
+    Value *source = cast->getOperand(0);
+    if (isOfOne(source->getType()))
+      source = firstElement(b, source);
+    return b.CreateBitCast(source, vector->getType()->getScalarType());
+  }
+  return b.CreateExtractElement(vector, uint64_t(0));
 }
 
 // load(pointer, mask, otherwise), store(value, pointer, mask)
@@ -41,18 +50,29 @@ MaskedAccess heddle::readMasked(Instruction &instruction) {
   return {call, isLoad, call->getArgOperand(number), bit, value, call->getParamAlign(number).valueOrOne()};
 }
 
-void heddle::replaceLoad(IntrinsicInst *load, Value *loaded) {
-  if (load->getType() != loaded->getType()) {
-    for (User *user : make_early_inc_range(load->users()))
-      if (PatternMatch::match(user,
-                              PatternMatch::m_ExtractElt(PatternMatch::m_Specific(load), PatternMatch::m_Zero()))) {
-        user->replaceAllUsesWith(loaded);
-        cast<Instruction>(user)->eraseFromParent();
-      }
-    if (!load->use_empty())
-      loaded = IRBuilder<>(load).CreateInsertElement(load->getType(), loaded, uint64_t(0));
+/// `scalar` in the place of a vector that has it as its one element.
+static void replaceVector(Instruction *vector, Value *scalar) {
+  for (User *user : make_early_inc_range(vector->users())) {
+    auto *instruction = cast<Instruction>(user);
+    if (PatternMatch::match(user, PatternMatch::m_ExtractElt(PatternMatch::m_Value(), PatternMatch::m_Zero()))) {
+      instruction->replaceAllUsesWith(scalar);
+    } else if (isa<BitCastInst>(user)) {
+      Type *type = user->getType();
+      Value *other = IRBuilder<>(instruction).CreateBitCast(scalar, isOfOne(type) ? type->getScalarType() : type);
+      isOfOne(type) ? replaceVector(instruction, other) : instruction->replaceAllUsesWith(other);
+    }
+    if (user->use_empty() && isa<ExtractElementInst, BitCastInst>(user))
+      instruction->eraseFromParent();
   }
-  if (!load->use_empty())
+  if (!vector->use_empty())
+    vector->replaceAllUsesWith(
+        IRBuilder<>(vector->getNextNode()).CreateInsertElement(vector->getType(), scalar, uint64_t(0)));
+}
+
+void heddle::replaceLoad(IntrinsicInst *load, Value *loaded) {
+  if (load->getType() != loaded->getType())
+    replaceVector(load, loaded);
+  else
     load->replaceAllUsesWith(loaded);
   load->eraseFromParent();
 }

@@ -5,6 +5,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PatternMatch.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 using namespace llvm;
 using namespace heddle;
@@ -157,10 +158,14 @@ void heddle::predicateAccesses(Module &module) {
     for (Instruction &instruction : instructions(function))
       if (isMasked(instruction))
         masked.push_back(&instruction);
+  SmallVector<WeakTrackingVH> operands; // such as masks, which are taken apart
   for (Instruction *instruction : masked) {
+    for (Use &operand : cast<CallInst>(instruction)->args())
+      operands.push_back(operand.get());
     MaskedAccess access = readMasked(*instruction);
     Predicate predicate{access.bit, false};
     predicate.inverted = PatternMatch::match(access.bit, PatternMatch::m_Not(PatternMatch::m_Value(predicate.bit)));
     access.isLoad ? predicateLoad(access, predicate) : predicateStore(access, predicate);
   }
+  RecursivelyDeleteTriviallyDeadInstructionsPermissive(operands);
 }

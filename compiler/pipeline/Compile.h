@@ -28,6 +28,11 @@ struct CompileOptions {
   std::string llvmPasses;           ///< replaces the optimiser pipeline, in LLVM's textual notation
   bool countLines = false;          ///< fill PhaseTime::lines
   std::string commandLine;          ///< for the reproducer file
+#ifdef NDEBUG
+  bool verifyEach = false; ///< verify what each phase leaves, not only what the last one of each level does
+#else
+  bool verifyEach = true;
+#endif
 };
 
 struct PhaseTime {

@@ -30,7 +30,7 @@ static const std::vector<std::pair<const char *, const char *>> rules = {
     {"slot", "takes slot -?\\d+ of a ring of \\d+: they are numbered from 0 to"},
     {"memory", "needs \\d+ bytes .*the chip has \\d+ for a block"},
     {"offsets", "the offsets of a layout of shared memory are not the elements, one to one"},
-    {"hazard", "bytes of shared memory that '\\S+' (writes|reads) before: .* missing between them"},
+    {"hazard", "bytes of shared memory that .* (writes|reads) before: .* missing between them"},
     {"threads", "is of \\d+ warps of \\d+ threads, the module of \\d+ of \\d+"},
     {"cover", "does not cover what it reaches|leaves some of them to no thread"},
     {"instruction", "has no matrix instruction of \\d+x\\d+x\\d+"},

@@ -30,6 +30,9 @@ void AmdTarget::markKernel(LLVM::LLVMFuncOp function, int64_t threads, int64_t) 
                                               // Extrema then return the number beside any NaN, which is what is asked
                                               // for; in the other mode LLVM 22 forgets signalling NaNs of bf16.
                                               attribute("amdgpu-ieee", "false")}));
+  // Preloaded into scalar registers before the first instruction, as many as fit: no wave waits for its arguments.
+  for (unsigned number = 0; number < function.getNumArguments(); ++number)
+    function.setArgAttr(number, LLVM::LLVMDialect::getInRegAttrName(), b.getUnitAttr());
 }
 
 Value AmdTarget::programId(Builder &b, int axis) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/simt/HazardWalk.h"
 #include "compiler/lowering/simt/DirectCopy.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -175,9 +176,9 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
     if (earlier.inFlight == SharedAccess::Copy && !isFault && mode == Mode::Insert)
       return failed(insertWaitBetween(earlier.op, access.op, state)) ? failure() : visitAccess(access, state);
     if (earlier.inFlight == SharedAccess::Copy)
-      return report(earlier, access, "`simt.async_wait` and a barrier are");
+      return report(earlier, access, "`async_wait` and a barrier are");
     if (earlier.inFlight == SharedAccess::Product)
-      return report(earlier, access, "`simt.dot_wait` and a barrier are");
+      return report(earlier, access, "`dot_wait` and a barrier are");
     needed = std::max(needed, between);
     unordered = &earlier;
   }
@@ -226,6 +227,16 @@ LogicalResult HazardWalk::reportGlobal(const GlobalAccess &earlier, const Global
   return failure();
 }
 
+/// In words that fit the operation's name in each dialect that is lowered to it.
+static std::string nameOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::string>(op)
+      .Case<LoadSharedOp>([](auto) { return "a load from shared memory"; })
+      .Case<StoreSharedOp>([](auto) { return "a store to shared memory"; })
+      .Case<AsyncCopyOp, AsyncBufferCopyOp>([](auto) { return "an asynchronous copy"; })
+      .Case<DotSharedOp>([](auto) { return "an asynchronous matmul"; })
+      .Default([](Operation *op) { return ("`" + op->getName().getStringRef() + "`").str(); });
+}
+
 /// The last wait for copies between `copy` and `access`, where both are in one block; null for none.
 static AsyncWaitOp waitBetween(Operation *copy, Operation *access) {
   if (copy->getBlock() != access->getBlock() || !copy->isBeforeInBlock(access))
@@ -240,9 +251,9 @@ LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess
   if (mode == Mode::Try)
     return failure();
   auto does = [](const SharedAccess &access) { return access.writes ? "writes" : "reads"; };
-  auto error = later.op->emitOpError() << does(later) << " bytes of shared memory that '"
-                                       << earlier.op->getName().getStringRef() << "' " << does(earlier)
-                                       << " before: " << missing << " missing between them";
+  auto error = later.op->emitError() << nameOf(later.op) << " " << does(later) << " bytes of shared memory that "
+                                     << nameOf(earlier.op) << " " << does(earlier) << " before: " << missing
+                                     << " missing between them";
   error.attachNote(earlier.op->getLoc()) << "the access before";
   AsyncWaitOp wait = earlier.inFlight == SharedAccess::Copy ? waitBetween(earlier.op, later.op) : AsyncWaitOp();
   if (wait && wait.getPending())

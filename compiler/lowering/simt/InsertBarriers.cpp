@@ -3,6 +3,7 @@
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/HazardWalk.h"
+#include "compiler/lowering/simt/PlaceShared.h"
 #include <map>
 
 using namespace mlir;
@@ -126,7 +127,7 @@ LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
 
 LogicalResult simt::verifyHazards(ModuleOp module, BlockShape block) {
   for (auto function : module.getOps<triton::FuncOp>())
-    if (failed(HazardWalk(function, block, HazardWalk::Mode::Report).run()))
+    if (failed(verifyPlaces(function)) || failed(HazardWalk(function, block, HazardWalk::Mode::Report).run()))
       return failure();
   return success();
 }

@@ -33,4 +33,7 @@ void placeScratch(triton::FuncOp function, const ScratchPlaces &places, int64_t 
 /// together are more than a block can have on this chip. Scratch memory comes after the others.
 mlir::LogicalResult placeSharedMemory(mlir::ModuleOp module, const GpuTarget &target, int warps);
 
+/// An error where two memory objects that are alive together share bytes.
+mlir::LogicalResult verifyPlaces(triton::FuncOp function);
+
 } // namespace heddle::simt

@@ -10,7 +10,7 @@
 // RUN: %fails1 heddle-opt branch.mlir --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=BRANCH
 // RUN: %fails1 heddle-opt vote.mlir --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=VOTE
 // RUN: %fails2 heddle compile nvidia.mlir --target sm_90 --from simplify-layouts 2>&1 | FileCheck %s --check-prefix=NVIDIA
-// ONE: error: 'simt.load_shared' op reads bytes of shared memory that 'simt.store_shared' writes before: a barrier is missing between them
+// ONE: error: a load from shared memory reads bytes of shared memory that a store to shared memory writes before: a barrier is missing between them
 // LANES: lanes.mlir:6:5: error: 'simt.cond_barrier' op has a condition that may differ among the threads of a warp; compute it of `simt.warp_id` and values that all threads share
 // LOOP: loop.mlir:6:7: error: 'simt.cond_barrier' op stands in a loop: how many barriers warps are apart after it is not known
 // BRANCH: branch.mlir:6:7: error: 'simt.cond_barrier' op stands in a branch that not all threads take

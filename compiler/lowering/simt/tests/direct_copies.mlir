@@ -73,7 +73,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 }
 
 //--- early.mlir
-// CHECK: error: 'simt.load_shared' reads bytes of shared memory that 'simt.async_buffer_copy' writes before: `simt.async_wait` and a barrier are missing between them
+// CHECK: error: a load from shared memory reads bytes of shared memory that an asynchronous copy writes before: `async_wait` and a barrier are missing between them
 // NARROW: error: 'simt.async_buffer_copy' cannot be compiled: {{.*}}rule C3: the 64 lanes of a warp do not write 256 contiguous bytes
 #l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
 !tile = !simt.shared<1 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>

@@ -41,7 +41,7 @@ module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
     // expected-note @+1 {{this wait lets 1 group of copies be in flight, and the copy may be in one of them}}
     simt.async_wait 1
     simt.barrier
-    // expected-error @+1 {{reads bytes of shared memory that 'simt.async_copy' writes before: `simt.async_wait` and a barrier are missing between them}}
+    // expected-error @+1 {{reads bytes of shared memory that an asynchronous copy writes before: `async_wait` and a barrier are missing between them}}
     %y = simt.load_shared %ring[%c0] : !ring -> tensor<128xf32, #l>
     tt.return
   }
@@ -60,7 +60,7 @@ module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
     simt.async_copy %p to %ring[%c0] by 4 : tensor<128x!tt.ptr<f32>, #l>, !ring
     simt.async_wait 0
     simt.barrier
-    // expected-error @+1 {{`simt.async_wait` and a barrier are missing}}
+    // expected-error @+1 {{`async_wait` and a barrier are missing}}
     %y = simt.load_shared %ring[%c0] : !ring -> tensor<128xf32, #l>
     tt.return
   }
@@ -105,7 +105,7 @@ module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
       // expected-note @+1 {{the access before}}
       simt.async_copy %p to %ring[%next] by 4 : tensor<128x!tt.ptr<f32>, #l>, !ring
       simt.async_commit
-      // expected-error @+1 {{`simt.async_wait` and a barrier are missing}}
+      // expected-error @+1 {{`async_wait` and a barrier are missing}}
       %y = simt.load_shared %ring[%at] : !ring -> tensor<128xf32, #l>
     }
     tt.return
@@ -150,7 +150,7 @@ module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
       simt.async_wait 0
       simt.barrier
     }
-    // expected-error @+1 {{`simt.async_wait` and a barrier are missing between them}}
+    // expected-error @+1 {{`async_wait` and a barrier are missing between them}}
     %y = simt.load_shared %ring[%c0] : !ring -> tensor<128xf32, #l>
     tt.return
   }

@@ -10,7 +10,7 @@
 // RUN: %fails1 heddle-opt %s --heddle-insert-barriers 2>&1 | FileCheck %s --check-prefix=PLACE
 // RUN: %fails1 heddle-opt %s --heddle-place-shared-memory --heddle-verify-hazards 2>&1 | FileCheck %s --check-prefix=HAZARD
 // PLACE: error: 'simt.alloc' op has no place in shared memory: run place-shared-memory first
-// HAZARD: error: 'simt.load_shared' op reads bytes of shared memory that 'simt.store_shared' writes before: a barrier is missing between them
+// HAZARD: error: a load from shared memory reads bytes of shared memory that a store to shared memory writes before: a barrier is missing between them
 // HAZARD: note: the access before
 // NOCHIP: error: pass `heddle-insert-barriers` needs a chip: `heddle-insert-barriers{target=gfx942}`, or `simt.target` on the module
 // UNKNOWN: error: {{.*}}gfx9000
