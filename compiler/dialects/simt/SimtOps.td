@@ -271,14 +271,15 @@ def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the block wait for each other and see each other's accesses to memory";
   let description = [{
-    With `warp` those of each warp do, and see each other's accesses to shared memory. With `shared` all threads of the
-    block do, and see each other's accesses to shared memory alone: copies in flight stay in flight.
+    With `warp` those of each warp do, and see each other's accesses to shared memory; with `warp copies` copies straight
+    to shared memory after it do not come before those accesses either, for which AMD's chips have to wait. With `shared` all
+    threads of the block do, and see each other's accesses to shared memory alone: copies in flight stay in flight.
   }];
-  let arguments = (ins UnitAttr:$warp, UnitAttr:$shared);
-  let builders = [OpBuilder<(ins CArg<"bool", "false">:$warp), [{
-    build($_builder, $_state, warp, /*shared=*/false);
+  let arguments = (ins UnitAttr:$warp, UnitAttr:$copies, UnitAttr:$shared);
+  let builders = [OpBuilder<(ins), [{
+    build($_builder, $_state, /*warp=*/false, /*copies=*/false, /*shared=*/false);
   }]>];
-  let assemblyFormat = "(`warp` $warp^)? (`shared` $shared^)? attr-dict";
+  let assemblyFormat = "(`warp` $warp^)? (`copies` $copies^)? (`shared` $shared^)? attr-dict";
   let hasVerifier = 1;
 }
 

@@ -358,6 +358,8 @@ LogicalResult BarrierOp::verify() {
   // Rule S56: of one kind.
   if (getWarp() && getShared())
     return emitOpError() << "is both of each warp and for shared memory alone: one of each warp is for that already";
+  if (getCopies() && !getWarp())
+    return emitOpError() << "has `copies` without `warp`: other barriers are for copies already";
   return success();
 }
 

@@ -74,8 +74,9 @@ void HazardWalk::synchronise(HazardState &state, Scope scope) {
     state.global = std::move(open);
   }
   state.change([&](SharedAccess &access) {
-    access.isOverInWarp |= access.inFlight == SharedAccess::No;
-    if (scope == Scope::Warp || access.inFlight != SharedAccess::No)
+    if (access.inFlight == SharedAccess::No)
+      access.since = std::max(access.since, scope);
+    if (scope != Scope::Block || access.inFlight != SharedAccess::No)
       return true;
     return ++access.barriers <= state.conditional;
   });
@@ -139,7 +140,7 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
     synchronise(state, Scope::Block);
     state.global = std::move(global);
   } else if (barrier || isBlockBarrier(op)) {
-    synchronise(state, isBlockBarrier(op) ? Scope::Block : Scope::Warp);
+    synchronise(state, isBlockBarrier(op) ? Scope::Block : barrier.getCopies() ? Scope::WarpBeforeCopies : Scope::Warp);
   }
   state.conditional += isa<CondBarrierOp>(op);
   return success();
@@ -159,8 +160,10 @@ Scope HazardWalk::neededBetween(const SharedAccess &earlier, const SharedAccess 
     std::optional<layout::LinearLayout> before = warpOf(earlier.op);
     isWithin = before && before == warpOf(later.op);
   }
-  if (isWithin && earlier.inFlight == SharedAccess::No)
-    return earlier.isOverInWarp ? Scope::None : Scope::Warp;
+  if (isWithin && earlier.inFlight == SharedAccess::No) {
+    Scope needed = later.inFlight == SharedAccess::Copy ? Scope::WarpBeforeCopies : Scope::Warp;
+    return earlier.since >= needed ? Scope::None : needed;
+  }
   return Scope::Block;
 }
 

@@ -46,9 +46,6 @@ struct HazardState {
   }
 };
 
-/// Whose threads synchronise.
-enum class Scope : uint8_t { None, Warp, Block };
-
 class HazardWalk {
 public:
   /// Whether it inserts barriers, reports where one is missing, or only fails there.

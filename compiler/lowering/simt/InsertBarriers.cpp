@@ -20,7 +20,8 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
     return op->emitOpError() << "needs a barrier before it, and stands in stage '" << stage.getLabel()
                              << "': run inline-stages first";
   if (auto known = dyn_cast_or_null<BarrierOp>(op->getPrevNode()); known && known.getWarp()) {
-    known.setWarp(scope == Scope::Warp);
+    known.setCopies(scope != Scope::Block && (known.getCopies() || scope == Scope::WarpBeforeCopies));
+    known.setWarp(scope != Scope::Block);
     synchronise(state, scope);
     return success();
   }
@@ -37,7 +38,8 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
     }
   }
   OpBuilder b(at);
-  inserted.push_back(BarrierOp::create(b, op->getLoc(), /*warp=*/scope == Scope::Warp));
+  inserted.push_back(BarrierOp::create(b, op->getLoc(), /*warp=*/scope != Scope::Block,
+                                       /*copies=*/scope == Scope::WarpBeforeCopies, /*shared=*/false));
   synchronise(state, scope);
   for (int number : between)
     state.global.insert({number});
@@ -92,10 +94,16 @@ void HazardWalk::dropNeedless() {
     }
     kept.push_back(barrier);
     next->getBlock()->getOperations().insert(next->getIterator(), barrier);
-    bool isWarp = barrier.getWarp();
+    if (barrier.getWarp())
+      continue;
     barrier.setWarp(true);
-    if (!isWarp && !isEnough())
-      barrier.setWarp(false);
+    if (isEnough())
+      continue;
+    barrier.setCopies(true);
+    if (isEnough())
+      continue;
+    barrier.setCopies(false);
+    barrier.setWarp(false);
   }
   inserted = std::move(kept);
 }

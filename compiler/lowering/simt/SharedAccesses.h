@@ -22,6 +22,9 @@ struct SharedPart {
 /// Of the memory that an operation of this level is given; `stage` may be null.
 SharedPart partOf(mlir::Value memory, mlir::Value stage);
 
+/// Whose threads a barrier synchronises: those of each warp, the same before copies straight to shared memory, or all.
+enum class Scope : uint8_t { None, Warp, WarpBeforeCopies, Block };
+
 struct SharedAccess {
   SharedPart part;
   mlir::Operation *op = nullptr;
@@ -31,10 +34,10 @@ struct SharedAccess {
   enum InFlight : uint8_t { No, Copy, Product } inFlight = No;
   int age = 0;    ///< of what is in flight: groups of copies that were made, or products that were begun, since
   int issued = 0; ///< of a copy: instructions of copies since, at least
-  bool isOverInWarp = false; ///< a barrier of each warp came since, if not one of the block
+  Scope since = Scope::None; ///< the strongest barrier since
   int barriers = 0;          ///< of the block, since, where conditional ones make several necessary
 
-  auto key() const { return std::tuple(number, part.key(), writes, inFlight, age, issued, isOverInWarp, barriers); }
+  auto key() const { return std::tuple(number, part.key(), writes, inFlight, age, issued, since, barriers); }
   bool operator<(const SharedAccess &other) const { return key() < other.key(); }
 };
 /// Those of an operation, without their numbers; most have none.

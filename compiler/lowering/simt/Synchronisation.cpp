@@ -37,7 +37,7 @@ void Synchronisation::barrier() {
 
 void Synchronisation::lower(BarrierOp op) {
   if (op.getWarp())
-    target.warpBarrier(b, facts.copiesDirectly);
+    target.warpBarrier(b, op.getCopies());
   else if (op.getShared() && facts.copiesDirectly && !divergent)
     target.sharedBarrier(b);
   else

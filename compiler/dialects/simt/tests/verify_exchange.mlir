@@ -136,6 +136,12 @@ tt.func @s56() {
   tt.return
 }
 // -----
+tt.func @s56_copies() {
+  // expected-error @+1 {{'simt.barrier' op has `copies` without `warp`: other barriers are for copies already}}
+  simt.barrier copies
+  tt.return
+}
+// -----
 tt.func @s57() {
   // expected-error @+1 {{'simt.async_wait' op leaves -1 instructions in flight}}
   simt.async_wait 0 instructions -1

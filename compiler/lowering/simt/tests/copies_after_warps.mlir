@@ -11,7 +11,7 @@ module attributes {simt.target = "gfx950", simt.warps = 1 : i64} {
     %tile = simt.alloc : !tile
     simt.store_shared %x, %tile : tensor<64xi32, #l>, !tile
     // CHECK: simt.store_shared
-    // CHECK-NEXT: simt.barrier warp
+    // CHECK-NEXT: simt.barrier warp copies
     // CHECK-NEXT: simt.async_buffer_copy
     // ASM: ds_write_b32
     // ASM-NOT: lds
