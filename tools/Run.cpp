@@ -34,8 +34,9 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --buffer NAME=VALUE  a buffer that is no argument
   --out NAME=FILE      write a buffer after the run as .npy; - prints it
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
-  --device NAME        host, host:1, ..., cuda:0, hip:0, ..., sim:gfx942, sim:gfx950: text is compiled for it; default what
-                       a package or the target in a text is for, on AMD's chips sim:CHIP, else host
+  --device NAME        host, host:1, ..., cuda:0, hip:0, ..., sim:gfx942, sim:gfx950: text is compiled for it. Default for
+                       a package, and for a text that names its target: sim:CHIP for AMD's chips (the simulator, even
+                       where there is a GPU), cuda:0 for NVIDIA's; for all else host
   --block N            work-items of a workgroup, when KERNEL is an AMD code object; --kernel NAME is one of several
   --cooperative        all program instances are resident at once
   --timeout SECONDS    stop a kernel of the host or of a simulated device after this time; a GPU's cannot be stopped;

@@ -9,6 +9,9 @@ namespace heddle {
 
 struct Chip;
 
+/// True where this library was built with assertions.
+bool verifiesEachByDefault();
+
 struct CompileOptions {
   std::string target = "host";      ///< a chip's name
   const Chip *chip = nullptr;       ///< the chip in place of `target`, for one that is not in the table (chips/Chip.h)
@@ -28,11 +31,7 @@ struct CompileOptions {
   std::string llvmPasses;           ///< replaces the optimiser pipeline, in LLVM's textual notation
   bool countLines = false;          ///< fill PhaseTime::lines
   std::string commandLine;          ///< for the reproducer file
-#ifdef NDEBUG
-  bool verifyEach = false; ///< verify what each phase leaves, not only what the last one of each level does
-#else
-  bool verifyEach = true;
-#endif
+  bool verifyEach = verifiesEachByDefault(); ///< what each phase leaves, not only what the last one of each level does
 };
 
 struct PhaseTime {

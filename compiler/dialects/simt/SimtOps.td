@@ -271,8 +271,8 @@ def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the block wait for each other and see each other's accesses to memory";
   let description = [{
-    With `warp` those of each warp do, and see each other's accesses to shared memory; with `warp copies` copies straight
-    to shared memory after it do not come before those accesses either, for which AMD's chips have to wait. With `shared` all
+    With `warp` those of each warp do, and see each other's accesses to shared memory. With `warp copies`, copies straight to
+    shared memory that follow are also ordered after those accesses: on AMD this takes a wait for the LDS operations before it. With `shared` all
     threads of the block do, and see each other's accesses to shared memory alone: copies in flight stay in flight.
   }];
   let arguments = (ins UnitAttr:$warp, UnitAttr:$copies, UnitAttr:$shared);

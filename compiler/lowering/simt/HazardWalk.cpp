@@ -231,7 +231,7 @@ LogicalResult HazardWalk::reportGlobal(const GlobalAccess &earlier, const Global
 }
 
 /// In words that fit the operation's name in each dialect that is lowered to it.
-static std::string nameOf(Operation *op) {
+std::string HazardWalk::nameOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case<LoadSharedOp>([](auto) { return "a load from shared memory"; })
       .Case<StoreSharedOp>([](auto) { return "a store to shared memory"; })

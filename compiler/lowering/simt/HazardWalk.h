@@ -71,6 +71,7 @@ private:
   void synchronise(HazardState &state, Scope scope);
   Scope neededBetween(const SharedAccess &earlier, const SharedAccess &later);
   mlir::LogicalResult report(const SharedAccess &earlier, const SharedAccess &later, llvm::StringRef missing);
+  static std::string nameOf(mlir::Operation *op);
   bool isDivergent(mlir::Operation *op) { return uniformity.isDivergent(op->getBlock()); }
   bool isBlockBarrier(mlir::Operation *op);
   /// Rules of conditional barriers (ConditionalBarriers.cpp).

@@ -50,8 +50,8 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
 LogicalResult HazardWalk::insertWaitBetween(Operation *copy, Operation *op, HazardState &state) {
   if (!std::exchange(hasWarned, true)) {
     auto warning =
-        op->emitWarning() << "'" << op->getName().getStringRef()
-                          << "' waits for all copies in flight: whether one of them is to the tile of shared "
+        op->emitWarning() << nameOf(op)
+                          << " waits for all copies in flight: whether one of them is to the tile of shared "
                              "memory that it accesses is not known; number the tiles of a ring by constants, "
                              "or by a loop's iterations modulo their number";
     warning.attachNote(copy->getLoc()) << "the copy";

@@ -144,24 +144,26 @@ static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int
 LogicalResult simt::verifyPlaces(triton::FuncOp function) {
   TextOrder order(function);
   SmallVector<Lifetime> placed;
-  WalkResult walked = function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-    if (!alloc.getStart())
-      return WalkResult::advance();
-    Lifetime life = order.lifetimeOf(alloc);
-    life.start = int64_t(*alloc.getStart());
-    life.end = life.start + alloc.getRing().getType().getBytes();
-    for (const Lifetime &other : placed)
-      if (other.overlaps(life) && other.start < life.end && life.start < other.end) {
-        auto error = alloc.emitOpError() << "has bytes " << life.start << " to " << life.end - 1
-                                         << " of shared memory, and another memory "
-                                         << "object that is in use at the same time has " << other.start << " to "
-                                         << other.end - 1 << ": without `at`, place-shared-memory chooses";
-        error.attachNote(AllocOp(other.op).getLoc()) << "the other memory object";
-        return WalkResult::interrupt();
-      }
-    placed.push_back(life);
-    return WalkResult::advance();
-  });
+  WalkResult walked =
+      function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
+        if (!alloc.getStart())
+          return WalkResult::advance();
+        Lifetime life = order.lifetimeOf(alloc);
+        life.start = int64_t(*alloc.getStart());
+        life.end = life.start + alloc.getRing().getType().getBytes();
+        for (const Lifetime &other : placed)
+          if (other.overlaps(life) && other.start < life.end && life.start < other.end) {
+            auto error = alloc.emitOpError()
+                         << "has bytes " << life.start << " to " << life.end - 1
+                         << " of shared memory, and another memory "
+                         << "object that is in use at the same time has " << other.start << " to " << other.end - 1
+                         << ": leave `at` out of one of them, and place-shared-memory chooses its bytes";
+            error.attachNote(AllocOp(other.op).getLoc()) << "the other memory object";
+            return WalkResult::interrupt();
+          }
+        placed.push_back(life);
+        return WalkResult::advance();
+      });
   return failure(walked.wasInterrupted());
 }
 

@@ -22,7 +22,8 @@ struct SharedPart {
 /// Of the memory that an operation of this level is given; `stage` may be null.
 SharedPart partOf(mlir::Value memory, mlir::Value stage);
 
-/// Whose threads a barrier synchronises: those of each warp, the same before copies straight to shared memory, or all.
+/// A barrier: none; of each warp; of each warp and before copies straight to shared memory; of the block. Each includes
+/// those before it.
 enum class Scope : uint8_t { None, Warp, WarpBeforeCopies, Block };
 
 struct SharedAccess {

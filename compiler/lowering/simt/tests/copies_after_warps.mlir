@@ -25,3 +25,10 @@ module attributes {simt.target = "gfx950", simt.warps = 1 : i64} {
     tt.return
   }
 }
+
+// Barriers of the text are checked alike.
+// RUN: heddle compile %s --target gfx950 --from simplify-layouts --to insert-barriers -o %t.mlir
+// RUN: heddle compile %t.mlir --target gfx950 --from insert-barriers --to verify-hazards | FileCheck %s
+// RUN: sed 's/barrier warp copies/barrier warp/' %t.mlir > %t.weak.mlir
+// RUN: %fails2 heddle compile %t.weak.mlir --target gfx950 --from insert-barriers 2>&1 | FileCheck %s --check-prefix=WEAK
+// WEAK: error: {{.*}}an asynchronous copy writes bytes of shared memory that a store to shared memory writes before: a barrier is missing between them

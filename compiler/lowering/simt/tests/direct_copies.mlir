@@ -111,7 +111,7 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 // CHECK-NEXT: simt.async_wait 0 instructions 0
 // CHECK-NEXT: simt.barrier shared
 // CHECK-NEXT: simt.load_shared
-// WARNING: warning: 'simt.load_shared' waits for all copies in flight: whether one of them is to the tile of shared memory that it accesses is not known
+// WARNING: warning: a load from shared memory waits for all copies in flight: whether one of them is to the tile of shared memory that it accesses is not known
 // WARNING: note: the copy
 #l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [[256], [512]], shape = [1024]>
 !ring = !simt.shared<2 * 1024xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>

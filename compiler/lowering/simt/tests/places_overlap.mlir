@@ -6,7 +6,7 @@ module attributes {simt.target = "gfx942", simt.warps = 1 : i64} {
   tt.func @together(%x: tensor<512xf32, #l>) {
     // expected-note @+1 {{the other memory object}}
     %a = simt.alloc at 0 : !row
-    // expected-error @+1 {{has bytes 1024 to 3071 of shared memory, and another memory object that is in use at the same time has 0 to 2047: without `at`, place-shared-memory chooses}}
+    // expected-error @+1 {{has bytes 1024 to 3071 of shared memory, and another memory object that is in use at the same time has 0 to 2047: leave `at` out of one of them}}
     %b = simt.alloc at 1024 : !row
     simt.store_shared %x, %a : tensor<512xf32, #l>, !row
     simt.store_shared %x, %b : tensor<512xf32, #l>, !row

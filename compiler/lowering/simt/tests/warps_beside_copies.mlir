@@ -1,6 +1,10 @@
 // A barrier of each warp waits for LDS only where a copy straight to LDS comes to the bytes accessed before it: other
 // objects may be copied to in the same loop.
 // RUN: heddle compile %s --target gfx950 --from simplify-layouts --to insert-barriers | FileCheck %s
+// RUN: heddle compile %s --target gfx950 --from simplify-layouts --to asm | FileCheck %s --check-prefix=ASM
+// ASM: ds_write_b32
+// ASM-NOT: lgkmcnt
+// ASM: ds_read_b32
 #l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [], shape = [64]>
 #r = #simt.linear<register = [], lane = [[32], [1], [2], [4], [8], [16]], warp = [], shape = [64]>
 !tile = !simt.shared<1 * 64xi32, offset = [[1], [2], [4], [8], [16], [32]]>
