@@ -102,6 +102,17 @@ void expectThreadCode(const Chip &chip, const std::string &kernel, const std::st
   EXPECT_EQ(package.abiVersion, machine.package.abiVersion);
 }
 
+TEST(CompileTest, VerifyingAtBordersGivesTheSameCode) {
+  for (const char *target : {"host", "sm_90", "gfx950"}) {
+    CompileOptions options = portable();
+    options.target = target;
+    options.verifyEach = true;
+    std::string each = compile(corpus("row_softmax.sm_90"), "k", options).package.serialize();
+    options.verifyEach = false;
+    EXPECT_EQ(compile(corpus("row_softmax.sm_90"), "k", options).package.serialize(), each) << target;
+  }
+}
+
 TEST(CompileTest, PackagesOfAChipThatTakesThreadCodeHoldIt) {
   expectThreadCode(sm90Chip, "row_softmax.sm_90", "predicate-accesses");
   expectThreadCode(gfx942Chip, "row_softmax.gfx942", "use-buffers");
