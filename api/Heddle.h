@@ -75,8 +75,8 @@ NamedValue parseNamedValue(const std::string &text, const std::string &option);
 
 /// What kernels for a device are compiled for: `host`, `sm_90`. Throws as openDevice.
 std::string deviceTarget(const std::string &device);
-/// Where the kernel in a file runs if nobody says: `sim:gfx950` for a package or a text for that chip (targetOfText),
-/// `cuda:0` for one for NVIDIA's, else `host`.
+/// The device for a kernel's file where none is given: `sim:gfx950` for a package, a code object or a text for that
+/// chip (targetOfText), `cuda:0` for one for NVIDIA's, else `host`. Throws Error{Input} for a file that cannot be read.
 std::string defaultDevice(const std::string &path);
 
 struct RunRequest {

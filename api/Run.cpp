@@ -2,6 +2,7 @@
 // A run from beginning to end: values by name to buffers and scalars, launches, results back.
 #include "api/Binding.h"
 #include "api/Heddle.h"
+#include "binary/AmdCodeObject.h"
 #include "chips/Chip.h"
 #include "runtime/Driver.h"
 #include "runtime/Event.h"
@@ -238,16 +239,19 @@ std::string deviceTarget(const std::string &device) {
 
 std::string defaultDevice(const std::string &path) {
   KernelFile file = readAnyKernelFile(path);
-  const std::string host = "host";
-  std::string target = file.isElf       ? host
-                       : file.isPackage ? Package::parse(file.bytes, sourceName(path)).target
-                                        : targetOfText(file.bytes, host);
+  std::string name = sourceName(path), target;
+  if (file.isElf) {
+    const Chip *chip = findSimulated(parseAmdCodeObject(file.bytes, name).chip);
+    target = chip ? chip->name : "";
+  } else {
+    target = file.isPackage ? Package::parse(file.bytes, name).target : targetOfText(file.bytes, "");
+  }
   for (const Chip *chip : allChips())
     if (chip->name == target && chip->simulated != InstructionSet::None)
       return "sim:" + target;
     else if (chip->name == target && chip->vendor == Vendor::Nvidia)
       return "cuda:0";
-  return host; // also for a target that does not exist, of which the device will speak
+  return "host"; // also for a target that does not exist, of which the device will speak
 }
 
 RunResult runKernel(const Package &package, const RunRequest &request) {

@@ -35,7 +35,7 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --out NAME=FILE      write a buffer after the run as .npy; - prints it
   --compare NAME=@FILE[:RELATIVE,ABSOLUTE]   exit 1 when a buffer differs from a file by more than this
   --device NAME        host, host:1, ..., cuda:0, hip:0, ..., sim:gfx942, sim:gfx950: text is compiled for it. Default for
-                       a package, and for a text that names its target: sim:CHIP for AMD's chips (the simulator, even
+                       a package, a code object and a text that names its target: sim:CHIP for AMD's chips (the simulator, even
                        where there is a GPU), cuda:0 for NVIDIA's; for all else host
   --block N            work-items of a workgroup, when KERNEL is an AMD code object; --kernel NAME is one of several
   --cooperative        all program instances are resident at once

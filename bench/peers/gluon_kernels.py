@@ -29,21 +29,25 @@ def load_cases(folder):
     return module
 
 
+def run(command, **options):
+    """What it prints; a failure ends the script with the command and its messages."""
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
 def assemble(text_file, chip, folder):
     """Triton's text, whose target LLVM 22 does not know by that name, as a code object."""
     with open(text_file, encoding="utf-8") as file:
         text = re.sub(r"amdgpu9\.\d+-amd-amdhsa-unknown-", "amdgcn-amd-amdhsa--", file.read())
-    subprocess.run(["llvm-mc-22", "-triple", "amdgcn-amd-amdhsa", f"-mcpu={chip}", "-filetype=obj", "-o", f"{folder}/k.o"],
-                   input=text, text=True, check=True)
-    subprocess.run(["ld.lld-22", "-shared", f"{folder}/k.o", "-o", f"{folder}/k.hsaco"], check=True)
+    run(["clang-22", "-x", "assembler", "-target", "amdgcn-amd-amdhsa", f"-mcpu={chip}", "-", "-o", f"{folder}/k.hsaco"],
+        input=text)
     return f"{folder}/k.hsaco"
 
 
 def simulate(command):
-    done = subprocess.run(command + ["--time", "--json"], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    result = json.loads(done.stdout)
+    result = json.loads(run(command + ["--time", "--json"]))
     return result["instructions"], result["time"]["cycles"]
 
 
@@ -59,9 +63,8 @@ def compare(heddle, folder, cases, sizes, name, chip):
             values.append((argument, value))
         grid = ["--grid", ",".join(map(str, case["grid"]))]
         package = f"{scratch}/k.hpkg"
-        subprocess.run([heddle, "compile", f"{folder}/{name}.{chip}.ttgir", "-o", package], check=True, capture_output=True)
-        about = json.loads(subprocess.run([heddle, "inspect", package, "--json"], check=True, capture_output=True,
-                                          text=True).stdout)
+        run([heddle, "compile", f"{folder}/{name}.{chip}.ttgir", "-o", package])
+        about = json.loads(run([heddle, "inspect", package, "--json"]))
         ours = simulate([heddle, "simulate", package] + grid +
                         [word for argument, value in values for word in ("--arg", f"{argument}={value}")])
         theirs_lds = sizes[f"{name}.{chip}"]["lds"]

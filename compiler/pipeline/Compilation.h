@@ -94,6 +94,12 @@ bool canResumeAfter(const Phase &phase);
 /// The table of a target.
 const std::vector<Phase> &phasesOf(const Chip &chip);
 
+/// Whether a compilation of TTGIR, or of another text, has this phase.
+bool isForText(const Phase &phase, bool isTtgir);
+/// Whether the next phase that such a compilation has expects another level, or there is none: after `package`, and
+/// before `llvm-ir`, which leaves MLIR.
+bool endsLevel(const Chip &chip, const Phase &phase, bool isTtgir);
+
 /// The row with this name or short name (`asm` is `object`, or `ptx`); null when there is none.
 const Phase *findPhase(const Chip &chip, const std::string &name);
 

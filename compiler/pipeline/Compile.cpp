@@ -98,11 +98,6 @@ private:
   void reportFailure(const Phase &phase);
   void checkResult(const Phase &phase);
   bool isVerified(const Phase &phase);
-  /// Whether it is for TTGIR and the text is none, or the other way round.
-  bool isForOtherTexts(const Phase &phase) const {
-    return (phase.entrance == Entrance::Tile && compilation.ttg) ||
-           (phase.entrance == Entrance::Ttgir && !compilation.ttg);
-  }
   std::optional<std::string> findPresent(const Phase &phase);
   std::string textOf(const Phase &phase, bool withLocations);
   void dump(const Phase &phase, int number);
@@ -123,8 +118,8 @@ CompileResult Driver::run() {
   for (const Phase &phase : phasesOf(*compilation.chip)) {
     ++number;
     bool isInput = phase.run && (number == 1 || std::string(phase.name) == "verify");
-    bool skipped =
-        (resume && &phase <= resume && !isInput) || (number == 1 && compilation.module) || isForOtherTexts(phase);
+    bool skipped = (resume && &phase <= resume && !isInput) || (number == 1 && compilation.module) ||
+                   !isForText(phase, compilation.ttg.has_value());
     if (!skipped) {
       auto start = std::chrono::steady_clock::now();
       runPhase(phase);
@@ -212,14 +207,8 @@ void Driver::reportFailure(const Phase &phase) {
 /// level.
 bool Driver::isVerified(const Phase &phase) {
   const CompileOptions &options = compilation.options;
-  if (options.verifyEach || !options.dumpFolder.empty() || phase.name == options.stopAfter ||
-      phase.name == options.keepTextOf)
-    return true;
-  llvm::ArrayRef<Phase> phases = phasesOf(*compilation.chip);
-  const Phase *next = &phase + 1;
-  while (next != phases.end() && isForOtherTexts(*next))
-    ++next;
-  return next == phases.end() || next->level != phase.level || std::string(next->name) == "llvm-ir";
+  return options.verifyEach || !options.dumpFolder.empty() || phase.name == options.stopAfter ||
+         phase.name == options.keepTextOf || endsLevel(*compilation.chip, phase, compilation.ttg.has_value());
 }
 
 /// What a phase leaves must verify, and must be free of what the phase is there to remove.

@@ -3,6 +3,7 @@
 #include "compiler/pipeline/Compile.h"
 #include "chips/Chip.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/pipeline/Compilation.h"
 #include "compiler/pipeline/CompileModule.h"
 #include "compiler/pipeline/Phases.h"
 #include "compiler/pipeline/Registry.h"
@@ -102,15 +103,21 @@ void expectThreadCode(const Chip &chip, const std::string &kernel, const std::st
   EXPECT_EQ(package.abiVersion, machine.package.abiVersion);
 }
 
-TEST(CompileTest, VerifyingAtBordersGivesTheSameCode) {
-  for (const char *target : {"host", "sm_90", "gfx950"}) {
-    CompileOptions options = portable();
-    options.target = target;
-    options.verifyEach = true;
-    std::string each = compile(corpus("row_softmax.sm_90"), "k", options).package.serialize();
-    options.verifyEach = false;
-    EXPECT_EQ(compile(corpus("row_softmax.sm_90"), "k", options).package.serialize(), each) << target;
-  }
+/// The names of the phases after which the level ends, one after the other.
+std::string borders(const std::string &target, bool isTtgir) {
+  std::string names;
+  const Chip &chip = lookupChip(target);
+  for (const Phase &phase : phasesOf(chip))
+    if (phase.level != Level::Binary && isForText(phase, isTtgir) && endsLevel(chip, phase, isTtgir))
+      names += std::string(phase.name) + " ";
+  return names;
+}
+
+TEST(CompileTest, EachLevelEndsWithThePhaseThatLeavesIt) {
+  EXPECT_EQ(borders("host", false), "peer-to-calls loops-to-branches implement-calls optimise ");
+  EXPECT_EQ(borders("sm_90", false), "peer-to-calls count-waits loops-to-branches implement-calls predicate-accesses ");
+  EXPECT_EQ(borders("gfx950", false), "peer-to-calls count-waits loops-to-branches implement-calls use-buffers ");
+  EXPECT_EQ(borders("gfx950", true), "simplify-ttgir count-waits loops-to-branches implement-calls use-buffers ");
 }
 
 TEST(CompileTest, PackagesOfAChipThatTakesThreadCodeHoldIt) {

@@ -510,6 +510,18 @@ const Phase *findPhase(const Chip &chip, const std::string &name) {
   return nullptr;
 }
 
+bool isForText(const Phase &phase, bool isTtgir) {
+  return phase.entrance == Entrance::Any || (phase.entrance == Entrance::Ttgir) == isTtgir;
+}
+
+bool endsLevel(const Chip &chip, const Phase &phase, bool isTtgir) {
+  const std::vector<Phase> &phases = phasesOf(chip);
+  const Phase *next = &phase + 1, *end = phases.data() + phases.size();
+  while (next != end && !isForText(*next, isTtgir))
+    ++next;
+  return next == end || next->level != phase.level || next->run == translate;
+}
+
 bool canResumeAfter(const Phase &phase) {
   return phase.level == Level::Tile || phase.level == Level::Simt;
 }

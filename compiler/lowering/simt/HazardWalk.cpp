@@ -217,19 +217,6 @@ LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
   return success();
 }
 
-LogicalResult HazardWalk::reportGlobal(const GlobalAccess &earlier, const GlobalAccess &later) {
-  if (mode == Mode::Try)
-    return failure();
-  const char *does = later.isFence()     ? "releases global memory that '"
-                     : earlier.isFence() ? "accesses global memory, which '"
-                                         : "accesses global memory that '";
-  const char *did = earlier.isFence() ? "' acquires" : "' may have accessed";
-  auto error = later.op->emitOpError() << does << earlier.op->getName().getStringRef() << did
-                                       << " before in another thread: a barrier is missing between them";
-  error.attachNote(earlier.op->getLoc()) << "the access before";
-  return failure();
-}
-
 /// In words that fit the operation's name in each dialect that is lowered to it.
 std::string HazardWalk::nameOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
@@ -237,7 +224,23 @@ std::string HazardWalk::nameOf(Operation *op) {
       .Case<StoreSharedOp>([](auto) { return "a store to shared memory"; })
       .Case<AsyncCopyOp, AsyncBufferCopyOp>([](auto) { return "an asynchronous copy"; })
       .Case<DotSharedOp>([](auto) { return "an asynchronous matmul"; })
+      .Case<GlobalLoadOp, BufferLoadOp>([](auto) { return "a load"; })
+      .Case<GlobalStoreOp, BufferStoreOp>([](auto) { return "a store"; })
+      .Case<FenceOp>([](auto) { return "a fence"; })
       .Default([](Operation *op) { return ("`" + op->getName().getStringRef() + "`").str(); });
+}
+
+LogicalResult HazardWalk::reportGlobal(const GlobalAccess &earlier, const GlobalAccess &later) {
+  if (mode == Mode::Try)
+    return failure();
+  const char *does = later.isFence()     ? " releases global memory that "
+                     : earlier.isFence() ? " accesses global memory, which "
+                                         : " accesses global memory that ";
+  const char *did = earlier.isFence() ? " acquires" : " may have accessed";
+  auto error = later.op->emitError() << nameOf(later.op) << does << nameOf(earlier.op) << did
+                                     << " before in another thread: a barrier is missing between them";
+  error.attachNote(earlier.op->getLoc()) << "the access before";
+  return failure();
 }
 
 /// The last wait for copies between `copy` and `access`, where both are in one block; null for none.

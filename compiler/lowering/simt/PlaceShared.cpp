@@ -84,21 +84,39 @@ int64_t simt::placedBytes(triton::FuncOp function) {
   return end;
 }
 
+/// An object with a place joins the others, if it shares no byte with one that is alive with it.
+static LogicalResult addPlaced(AllocOp alloc, TextOrder &order, SmallVectorImpl<Lifetime> &placed) {
+  Lifetime life = order.lifetimeOf(alloc);
+  life.start = int64_t(*alloc.getStart());
+  life.end = life.start + bytesOf(alloc);
+  for (const Lifetime &other : placed)
+    if (other.overlaps(life) && other.start < life.end && life.start < other.end) {
+      auto error = alloc.emitOpError() << "has bytes " << life.start << " to " << life.end - 1
+                                       << " of shared memory, and another memory object that is in use at the same "
+                                          "time has "
+                                       << other.start << " to " << other.end - 1
+                                       << ": leave `at` out of one of them, and place-shared-memory chooses its bytes";
+      error.attachNote(AllocOp(other.op).getLoc()) << "the other memory object";
+      return failure();
+    }
+  placed.push_back(life);
+  return success();
+}
+
 static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int warps) {
   int64_t sharedBytes = target.sharedMemoryBytes();
   TextOrder order(function);
   SmallVector<Lifetime> placed;
   SmallVector<AllocOp> open, scratch;
+  bool isApart = true;
   function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-    if (!alloc.getStart() && alloc.getScratch())
-      return scratch.push_back(alloc);
-    if (!alloc.getStart())
-      return open.push_back(alloc);
-    Lifetime life = order.lifetimeOf(alloc);
-    life.start = int64_t(*alloc.getStart());
-    life.end = life.start + bytesOf(alloc);
-    placed.push_back(life);
+    if (alloc.getStart())
+      isApart = isApart && succeeded(addPlaced(alloc, order, placed));
+    else
+      (alloc.getScratch() ? scratch : open).push_back(alloc);
   });
+  if (!isApart)
+    return failure();
   for (AllocOp alloc : open) {
     Lifetime life = order.lifetimeOf(alloc);
     life.end = bytesOf(alloc);
@@ -144,26 +162,10 @@ static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int
 LogicalResult simt::verifyPlaces(triton::FuncOp function) {
   TextOrder order(function);
   SmallVector<Lifetime> placed;
-  WalkResult walked =
-      function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-        if (!alloc.getStart())
-          return WalkResult::advance();
-        Lifetime life = order.lifetimeOf(alloc);
-        life.start = int64_t(*alloc.getStart());
-        life.end = life.start + alloc.getRing().getType().getBytes();
-        for (const Lifetime &other : placed)
-          if (other.overlaps(life) && other.start < life.end && life.start < other.end) {
-            auto error = alloc.emitOpError()
-                         << "has bytes " << life.start << " to " << life.end - 1
-                         << " of shared memory, and another memory "
-                         << "object that is in use at the same time has " << other.start << " to " << other.end - 1
-                         << ": leave `at` out of one of them, and place-shared-memory chooses its bytes";
-            error.attachNote(AllocOp(other.op).getLoc()) << "the other memory object";
-            return WalkResult::interrupt();
-          }
-        placed.push_back(life);
-        return WalkResult::advance();
-      });
+  WalkResult walked = function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
+    return !alloc.getStart() || succeeded(addPlaced(alloc, order, placed)) ? WalkResult::advance()
+                                                                           : WalkResult::interrupt();
+  });
   return failure(walked.wasInterrupted());
 }
 

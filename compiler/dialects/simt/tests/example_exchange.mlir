@@ -12,6 +12,8 @@ tt.func @parts(%x: tensor<8x8xf32, #rows>) {
   simt.store_shared %x, %m : tensor<8x8xf32, #rows>, !half
   // CHECK: simt.barrier warp
   simt.barrier warp
+  // CHECK-NEXT: simt.barrier warp copies
+  simt.barrier warp copies
   // CHECK-NEXT: simt.barrier shared
   simt.barrier shared
   %upper = simt.load_shared %m : !half -> tensor<8x8xf32, #columns>

@@ -7,7 +7,7 @@
 // RUN: %fails2 heddle compile scan.ttir --target gfx942 2>&1 | FileCheck %s --check-prefix=SCAN
 // RUN: heddle run owner.ttir --grid 1 --arg x=rand:i32[512]:3 --arg out=i32[1] --arg out2=i32[512] --arg n=100000 --out out2=host.npy
 // RUN: heddle run owner.ttir --device sim:gfx942 --grid 1 --arg x=rand:i32[512]:3 --arg out=i32[1] --arg out2=i32[512] --arg n=100000 --compare out2=@host.npy
-// FENCE: error: 'simt.fence' releases global memory that 'simt.store' may have accessed
+// FENCE: error: a fence releases global memory that a store may have accessed
 // APART: error: 'tt.assert' exchanges values at barriers of the block, in a function in which conditional barriers keep warps apart
 // SCAN: cannot be compiled: its region has an assertion, and is run for elements as well whose result nothing needs
 //--- any.mlir

@@ -6,8 +6,8 @@
 // RUN: heddle compile nvidia.mlir --target sm_90 --from simplify-layouts --to asm | FileCheck %s --check-prefix=SM90
 // RUN: %fails1 heddle-opt release.mlir --heddle-verify-hazards 2>&1 | FileCheck %s --check-prefix=RELEASES
 // RUN: %fails1 heddle-opt acquire.mlir --heddle-verify-hazards 2>&1 | FileCheck %s --check-prefix=ACQUIRES
-// RELEASES: error: 'simt.fence' op releases global memory that 'simt.store' may have accessed before in another thread: a barrier is missing between them
-// ACQUIRES: error: 'simt.load' op accesses global memory, which 'simt.fence' acquires before in another thread: a barrier is missing between them
+// RELEASES: error: a fence releases global memory that a store may have accessed before in another thread: a barrier is missing between them
+// ACQUIRES: error: a load accesses global memory, which a fence acquires before in another thread: a barrier is missing between them
 //--- release.mlir
 // The tile is written by all threads, the flag by one.
 #l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64]], shape = [128]>

@@ -1,5 +1,6 @@
 // Places that a text gives its memory objects itself: two that are in use at the same time share no byte.
 // RUN: heddle-opt %s --split-input-file --heddle-verify-hazards --verify-diagnostics
+// RUN: heddle-opt %s --split-input-file --heddle-place-shared-memory --verify-diagnostics
 #l = #simt.linear<register = [[1], [2], [256]], lane = [[4], [8], [16], [32], [64], [128]], warp = [], shape = [512]>
 !row = !simt.shared<1 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
 module attributes {simt.target = "gfx942", simt.warps = 1 : i64} {
