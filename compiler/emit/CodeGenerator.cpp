@@ -4,6 +4,7 @@
 #include "compiler/emit/CopyScopes.h"
 #include "compiler/emit/Guard.h"
 #include "compiler/emit/LlvmOptions.h"
+#include "compiler/emit/TargetMachines.h"
 #include "support/Error.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -19,11 +20,9 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Target/TargetOptions.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include <mutex>
 
@@ -86,29 +85,6 @@ private:
   llvm::LLVMContext &context;
 };
 
-/// Runs one step of LLVM; its failure is a fault of ours, since kernels that reach it have been verified.
-void runStep(llvm::Module &module, const char *step, llvm::function_ref<void()> action) {
-  DiagnosticCollector diagnostics(module.getContext());
-  std::string failure = runGuarded(action);
-  if (!diagnostics.text.empty())
-    failure = diagnostics.text;
-  if (!failure.empty())
-    throw internalError(std::string("LLVM failed in ") + step + ": " + failure);
-}
-
-llvm::CodeGenOptLevel codeGenLevel(int level) {
-  switch (level) {
-  case 0:
-    return llvm::CodeGenOptLevel::None;
-  case 1:
-    return llvm::CodeGenOptLevel::Less;
-  case 2:
-    return llvm::CodeGenOptLevel::Default;
-  default:
-    return llvm::CodeGenOptLevel::Aggressive;
-  }
-}
-
 std::string pipelineOf(int level) {
   return level == 0 ? "" : level == 3 ? "default<O3>" : shortPipeline;
 }
@@ -154,33 +130,6 @@ void runPasses(llvm::Module &module, llvm::TargetMachine &machine,
     manager.run(module, modules);
 }
 
-std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
-  llvm::SmallString<0> bytes;
-  bool refused = false;
-  llvm::CodeGenOptLevel level = machine.getOptLevel();
-  if (level > llvm::CodeGenOptLevel::Less && mostAccesses(module) > manyAccesses)
-    machine.setOptLevel(llvm::CodeGenOptLevel::Less);
-  PassGate gate;
-  llvm::OptPassGate &usual = module.getContext().getOptPassGate();
-  if (level < llvm::CodeGenOptLevel::Aggressive && module.getInstructionCount() > manyInstructions)
-    module.getContext().setOptPassGate(gate);
-  auto restore = llvm::scope_exit([&] {
-    machine.setOptLevel(level);
-    module.getContext().setOptPassGate(usual);
-  });
-  auto options = keepLlvmOptions();
-  runStep(module, "code generation", [&] {
-    llvm::raw_svector_ostream stream(bytes);
-    llvm::legacy::PassManager passes;
-    refused = machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true);
-    if (!refused)
-      passes.run(module);
-  });
-  if (refused)
-    throw internalError("LLVM cannot emit this kind of file");
-  return bytes.str().str();
-}
-
 } // namespace
 
 void initializeTargets() {
@@ -220,19 +169,25 @@ std::unique_ptr<CodeGenerator> CodeGenerator::forAmd(const Chip &chip, int level
 }
 
 CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::string features, int level)
-    : triple(std::move(triple)), processor(std::move(processor)), features(std::move(features)), level(level) {
+    : key{std::move(triple), std::move(processor), std::move(features), level} {
   initializeTargets();
-  std::string message;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(this->triple), message);
-  if (!target)
-    throw internalError("LLVM has no back end for " + this->triple + ": " + message);
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a fused product is asked for by name, never found
-  auto held = keepLlvmOptions();
-  machine.reset(target->createTargetMachine(llvm::Triple(this->triple), this->processor, this->features, options,
-                                            llvm::Reloc::PIC_, std::nullopt, codeGenLevel(level)));
-  if (!machine)
-    throw internalError("LLVM made no target machine for processor `" + this->processor + "`");
+  machine = takeTargetMachine(key);
+}
+
+CodeGenerator::~CodeGenerator() {
+  if (!failed)
+    giveTargetMachineBack(key, std::move(machine));
+}
+
+/// Runs one step of LLVM; its failure is a fault of ours, since kernels that reach it have been verified.
+void CodeGenerator::runStep(llvm::Module &module, const char *step, llvm::function_ref<void()> action) const {
+  DiagnosticCollector diagnostics(module.getContext());
+  std::string failure = runGuarded(action);
+  if (!diagnostics.text.empty())
+    failure = diagnostics.text;
+  failed |= !failure.empty();
+  if (!failure.empty())
+    throw internalError(std::string("LLVM failed in ") + step + ": " + failure);
 }
 
 std::vector<PackageLimit> CodeGenerator::limitsOf(const llvm::Module &module) const {
@@ -242,13 +197,11 @@ std::vector<PackageLimit> CodeGenerator::limitsOf(const llvm::Module &module) co
     limits.push_back({"accesses to memory in one block of code", accesses, manyAccesses,
                       "code is generated as at -O 1, with instructions scheduled in less detail"});
   if (machine->getOptLevel() < llvm::CodeGenOptLevel::Aggressive && instructions > int64_t(manyInstructions) &&
-      triple != hostTriple)
+      key.triple != hostTriple)
     limits.push_back({"instructions of LLVM IR", instructions, manyInstructions,
                       "products in addresses are not replaced by sums; -O 3 does it"});
   return limits;
 }
-
-CodeGenerator::~CodeGenerator() = default;
 
 // LLVM 22 does not say of matrix instructions that all lanes have to take part: it would move one into a branch. Those
 // that are inline assembly have `.aligned` in their text.
@@ -280,15 +233,15 @@ static void boundThreadNumbers(llvm::Function &function) {
 }
 
 void CodeGenerator::prepare(llvm::Module &module) const {
-  module.setTargetTriple(llvm::Triple(triple));
+  module.setTargetTriple(llvm::Triple(key.triple));
   module.setDataLayout(machine->createDataLayout());
-  if (triple == amdTriple)
+  if (key.triple == amdTriple)
     separateCopies(module);
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
-    function.addFnAttr("target-cpu", processor);
-    function.addFnAttr("target-features", features);
+    function.addFnAttr("target-cpu", key.processor);
+    function.addFnAttr("target-features", key.features);
     function.addFnAttr(llvm::Attribute::NoUnwind);
     if (vectorBits == 0) {
       markMatrixInstructions(function);
@@ -302,8 +255,8 @@ void CodeGenerator::prepare(llvm::Module &module) const {
 }
 
 void CodeGenerator::optimize(llvm::Module &module, const std::string &passes) const {
-  std::string pipeline = passes.empty() ? pipelineOf(level) : passes;
-  if (passes.empty() && level > 0 && triple == amdTriple)
+  std::string pipeline = passes.empty() ? pipelineOf(key.level) : passes;
+  if (passes.empty() && key.level > 0 && key.triple == amdTriple)
     pipeline += ",amdgpu-attributor"; // which of a wave's inputs a kernel has no use for
   if (pipeline.empty())
     return;
@@ -328,13 +281,42 @@ void CodeGenerator::run(llvm::Module &module, const char *step, PassFiller fill)
   });
 }
 
+std::string CodeGenerator::emitFile(llvm::Module &module, bool asText) const {
+  llvm::SmallString<0> bytes;
+  bool refused = false;
+  llvm::CodeGenOptLevel level = machine->getOptLevel();
+  if (level > llvm::CodeGenOptLevel::Less && mostAccesses(module) > manyAccesses)
+    machine->setOptLevel(llvm::CodeGenOptLevel::Less);
+  PassGate gate;
+  llvm::OptPassGate &usual = module.getContext().getOptPassGate();
+  if (level < llvm::CodeGenOptLevel::Aggressive && module.getInstructionCount() > manyInstructions)
+    module.getContext().setOptPassGate(gate);
+  auto restore = llvm::scope_exit([&] {
+    machine->setOptLevel(level);
+    module.getContext().setOptPassGate(usual);
+  });
+  auto options = keepLlvmOptions();
+  runStep(module, "code generation", [&] {
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    refused = machine->addPassesToEmitFile(
+        passes, stream, nullptr, asText ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile,
+        /*DisableVerify=*/true);
+    if (!refused)
+      passes.run(module);
+  });
+  if (refused)
+    throw internalError("LLVM cannot emit this kind of file");
+  return bytes.str().str();
+}
+
 std::string CodeGenerator::object(llvm::Module &module) const {
-  return emitFile(module, *machine, llvm::CodeGenFileType::ObjectFile);
+  return emitFile(module, /*asText=*/false);
 }
 
 std::string CodeGenerator::assembly(const llvm::Module &module) const {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-  return emitFile(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
+  return emitFile(*copy, /*asText=*/true);
 }
 
 std::string printModule(const llvm::Module &module) {

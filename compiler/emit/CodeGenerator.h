@@ -4,6 +4,7 @@
 #pragma once
 #include "binary/Package.h"
 #include "compiler/emit/HostProcessor.h"
+#include "compiler/emit/TargetMachines.h"
 #include "llvm/IR/PassManager.h"
 #include <memory>
 #include <string>
@@ -44,10 +45,13 @@ public:
 private:
   CodeGenerator(std::string triple, std::string processor, std::string features, int level);
 
-  std::string triple, processor, features;
+  void runStep(llvm::Module &module, const char *step, llvm::function_ref<void()> action) const;
+  std::string emitFile(llvm::Module &module, bool asText) const;
+
+  MachineKey key;
   int vectorBits = 0; ///< of the host; 0: the target has no such notion
-  int level;
   std::unique_ptr<llvm::TargetMachine> machine;
+  mutable bool failed = false; ///< a step did: the machine is not used again
 };
 
 /// Makes LLVM's back ends known to it, once.

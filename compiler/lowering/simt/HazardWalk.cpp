@@ -17,19 +17,32 @@ HazardWalk::HazardWalk(triton::FuncOp function, BlockShape block, Mode mode)
 LogicalResult HazardWalk::run() {
   bool isPlaced = true;
   function.walk([&](Operation *op) {
-    if (!accessesOf(op).empty())
-      numbers.try_emplace(op, int(numbers.size()));
-    if (GlobalOrder::isAccess(op)) {
-      numbers.try_emplace(op, int(numbers.size()));
-      globals.resize(size_t(numbers.lookup(op)) + 1);
-      globals.back() = order.accessOf(op);
-    }
+    note(op);
     if (auto alloc = dyn_cast<AllocOp>(op); alloc && !alloc.getStart() && isPlaced) {
       alloc.emitOpError() << "has no place in shared memory: run place-shared-memory first";
       isPlaced = false;
     }
   });
   return isPlaced && succeeded(checkConditional()) ? visitFunction() : failure();
+}
+
+void HazardWalk::note(Operation *op) {
+  Effect effect = {accessesOf(op), GlobalOrder::isAccess(op)};
+  bool isOther = isa<scf::ForOp, scf::WhileOp, scf::IfOp, StageOp, AsyncCommitOp, AsyncWaitOp, DotWaitOp, BarrierOp,
+                     CondBarrierOp>(op);
+  if (effect.accesses.empty() && !effect.isGlobal && !isOther && !isBlockBarrier(op))
+    return;
+  int number = numbers.try_emplace(op, int(numbers.size())).first->second;
+  for (SharedAccess &access : effect.accesses) {
+    access.number = number;
+    if (access.part.kind == SharedPart::Turn)
+      turning[access.part.loop][access.part.object] = access.part.modulus;
+  }
+  if (effect.isGlobal) {
+    globals.resize(size_t(number) + 1);
+    globals.back() = order.accessOf(op);
+  }
+  effects.insert_or_assign(op, std::move(effect));
 }
 
 LogicalResult HazardWalk::visitFunction() {
@@ -95,6 +108,10 @@ void HazardWalk::visitWait(AsyncWaitOp wait, HazardState &state) {
 
 // A barrier orders what is over.
 LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
+  auto found = effects.find(op);
+  if (found == effects.end())
+    return success();
+  const Effect &effect = found->second;
   using InFlight = SharedAccess::InFlight;
   auto grow = [&](InFlight kind) {
     state.change([&](SharedAccess &access) {
@@ -120,21 +137,18 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
     });
   if (isa<DotSharedOp>(op))
     grow(SharedAccess::Product);
-  if (GlobalOrder::isAccess(op) && failed(visitGlobal(op, state)))
+  if (effect.isGlobal && failed(visitGlobal(op, state)))
     return failure();
-  SmallVector<SharedAccess, 2> accesses = accessesOf(op);
-  for (SharedAccess &access : accesses) {
-    access.number = numbers.lookup(op);
+  for (const SharedAccess &access : effect.accesses)
     if (failed(visitAccess(access, state)))
       return failure();
-  }
   if (isa<AsyncCopyOp, AsyncBufferCopyOp>(op))
     state.change([&, count = instructionsOfCopy(op, block)](SharedAccess &access) {
       if (access.inFlight == SharedAccess::Copy)
         access.issued = int(std::min<int64_t>(mostIssued, access.issued + count));
       return true;
     });
-  state.shared.insert(accesses.begin(), accesses.end());
+  state.shared.insert(effect.accesses.begin(), effect.accesses.end());
   if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getShared()) {
     std::set<GlobalHazard> global = state.global;
     synchronise(state, Scope::Block);
@@ -285,16 +299,13 @@ LogicalResult HazardWalk::visitIf(scf::IfOp branch, HazardState &state) {
 
 /// Tiles of constant numbers as the loop counts them, where it has such numbers for the same ring.
 void HazardWalk::enterTurns(scf::ForOp loop, HazardState &state) {
-  DenseMap<Operation *, int64_t> turning; // modulus
-  loop.walk([&](Operation *op) {
-    for (const SharedAccess &access : accessesOf(op))
-      if (access.part.kind == SharedPart::Turn && access.part.loop == loop)
-        turning[access.part.object] = access.part.modulus;
-  });
+  auto rings = turning.find(loop);
+  if (rings == turning.end())
+    return;
   state.change([&](SharedAccess &access) {
     SharedPart &part = access.part;
-    auto found = turning.find(part.object);
-    if (part.kind == SharedPart::Tile && found != turning.end() && part.number < found->second) {
+    auto found = rings->second.find(part.object);
+    if (part.kind == SharedPart::Tile && found != rings->second.end() && part.number < found->second) {
       part.kind = SharedPart::Turn;
       part.loop = loop;
       part.modulus = found->second;

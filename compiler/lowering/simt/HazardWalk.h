@@ -7,6 +7,7 @@
 #include "compiler/lowering/simt/SharedAccesses.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <set>
+#include <unordered_map>
 
 namespace heddle::simt {
 
@@ -59,6 +60,13 @@ public:
   void narrowToShared();
 
 private:
+  /// What an operation does that the walk has to know; most do nothing, and it passes them over.
+  struct Effect {
+    llvm::SmallVector<SharedAccess, 2> accesses; ///< with their numbers
+    bool isGlobal = false;                       ///< accesses global memory, or orders it
+  };
+  void note(mlir::Operation *op);
+
   mlir::LogicalResult visitFunction();
   mlir::LogicalResult visit(mlir::Operation *op, HazardState &state);
   mlir::LogicalResult visitBlock(mlir::Block &block, HazardState &state);
@@ -92,9 +100,12 @@ private:
   Mode mode;
   llvm::SmallVector<BarrierOp> inserted;
   bool hasWarned = false;
-  llvm::DenseMap<mlir::Operation *, int> numbers; ///< of accesses
-  std::vector<GlobalAccess> globals;              ///< by their numbers
+  std::unordered_map<mlir::Operation *, Effect> effects; ///< of operations that have some
+  llvm::DenseMap<mlir::Operation *, int> numbers;        ///< of accesses
+  std::vector<GlobalAccess> globals;                     ///< by their numbers
   llvm::DenseMap<mlir::Operation *, std::optional<layout::LinearLayout>> warps;
+  /// Of each loop, the rings whose tiles it counts, with how many tiles they have.
+  llvm::DenseMap<mlir::Operation *, llvm::DenseMap<mlir::Operation *, int64_t>> turning;
 };
 
 } // namespace heddle::simt

@@ -40,6 +40,7 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
   OpBuilder b(at);
   inserted.push_back(BarrierOp::create(b, op->getLoc(), /*warp=*/scope != Scope::Block,
                                        /*copies=*/scope == Scope::WarpBeforeCopies, /*shared=*/false));
+  note(inserted.back());
   synchronise(state, scope);
   for (int number : between)
     state.global.insert({number});
@@ -57,9 +58,13 @@ LogicalResult HazardWalk::insertWaitBetween(Operation *copy, Operation *op, Haza
     warning.attachNote(copy->getLoc()) << "the copy";
   }
   OpBuilder b(op);
-  if (failed(visit(AsyncCommitOp::create(b, op->getLoc()), state)))
-    return failure();
-  return visit(AsyncWaitOp::create(b, op->getLoc(), uint64_t(0)), state);
+  Operation *made[] = {AsyncCommitOp::create(b, op->getLoc()), AsyncWaitOp::create(b, op->getLoc(), uint64_t(0))};
+  for (Operation *each : made) {
+    note(each);
+    if (failed(visit(each, state)))
+      return failure();
+  }
+  return success();
 }
 
 bool HazardWalk::isEnough() {
@@ -89,6 +94,7 @@ void HazardWalk::dropNeedless() {
     Operation *next = barrier->getNextNode();
     barrier->remove();
     if (isEnough()) {
+      effects.erase(barrier);
       barrier->destroy();
       continue;
     }
