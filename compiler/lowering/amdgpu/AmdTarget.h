@@ -37,6 +37,9 @@ public:
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   std::optional<std::pair<mlir::Value, mlir::Value>> bothLanes(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
+  uint64_t swappedLaneBits() const override { return chip.laneSwaps ? 16 | 32 : 0; }
+  std::pair<mlir::Value, mlir::Value> swapLanes(Builder &b, mlir::Value first, mlir::Value second,
+                                                int mask) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                            triton::MemSemantic semantic, triton::MemScope scope) const override;
   bool updatesPairs(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const override;

@@ -19,16 +19,19 @@ static int quadPermutation(int mask) {
   return selector;
 }
 
+std::pair<Value, Value> AmdTarget::swapLanes(Builder &b, Value first, Value second, int mask) const {
+  Type word = b.getI32Type(), pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {word, word});
+  Value both = mask == 16 ? Value(ROCDL::Permlane16SwapOp::create(b, pair, first, second, false, false))
+                          : Value(ROCDL::Permlane32SwapOp::create(b, pair, first, second, false, false));
+  return {LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0}),
+          LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{1})};
+}
+
 // Of two registers that are alike, a swap makes one with the values of the lower lanes twice and one with the others'.
 std::optional<std::pair<Value, Value>> AmdTarget::bothLanes(Builder &b, Value value, int mask) const {
-  if (!chip.laneSwaps || (mask != 16 && mask != 32))
+  if (!(swappedLaneBits() & uint64_t(mask)) || mask & (mask - 1))
     return std::nullopt;
-  Type word = b.getI32Type(), pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {word, word});
-  Value both = mask == 16 ? Value(ROCDL::Permlane16SwapOp::create(b, pair, value, value, false, false))
-                          : Value(ROCDL::Permlane32SwapOp::create(b, pair, value, value, false, false));
-  Value lower = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});
-  Value upper = LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{1});
-  return std::pair(lower, upper);
+  return swapLanes(b, value, value, mask);
 }
 
 Value AmdTarget::shuffleXor(Builder &b, Value value, int mask) const {

@@ -3,6 +3,7 @@
 // load. Barriers between them are not made here (InsertBarriers.h). After these functions no operation but accesses of
 // memory objects needs shared memory.
 #pragma once
+#include "compiler/layout/WarpConversion.h"
 #include "compiler/lowering/simt/GlobalOrder.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -13,9 +14,9 @@ class GpuTarget;
 
 //===-- Passes ---------------------------------------------------------------------------------------------------===//
 
-/// Replaces each `simt.convert_layout` whose elements change their warp, or move within one in a way that one shuffle
-/// for each register does not do, by an exchange through memory without bank conflicts, in parts where that memory
-/// would be larger than needed.
+/// Replaces each `simt.convert_layout` whose elements change their warp, or move within one in a way that shuffles and
+/// swaps of lanes do not do (layout::WarpConversion), by an exchange through memory without bank conflicts, in parts
+/// where that memory would be larger than needed.
 void lowerConversions(mlir::ModuleOp module, const GpuTarget &target);
 /// Replaces reductions and scans along axes that several warps share by those of each warp, an exchange, and those of
 /// each thread.
@@ -27,9 +28,8 @@ mlir::LogicalResult lowerExchanges(mlir::ModuleOp module, const GpuTarget &targe
 
 //===-- Common to them -------------------------------------------------------------------------------------------===//
 
-/// Whether a conversion takes no memory: registers are renamed, or moved between the lanes of a warp by one shuffle
-/// each. `needsLanes`: whether by shuffles, which all lanes have to take part in.
-bool convertsInWarp(const layout::LinearLayout &from, const layout::LinearLayout &to, bool &needsLanes);
+/// How the target converts without memory; nothing where that takes some.
+std::optional<layout::WarpConversion> conversionInWarp(ConvertLayoutOp op, const GpuTarget &target);
 
 /// How many bits of the lanes along the axis share the elements that a reduction leaves, so that the fewest
 /// instructions do. `staysShared`: they need not give each other their shares.

@@ -111,6 +111,15 @@ public:
   /// The value (i32) of lane `lane` (i32, of the same warp).
   virtual mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const = 0;
 
+  /// With these bits of a lane's number, a mask, two registers swap lanes by one instruction.
+  virtual uint64_t swappedLaneBits() const { return 0; }
+  /// What `first` (i32) has in lanes with the bit `mask` changes places with what `second` has in the lanes without it.
+  /// All lanes take part.
+  virtual std::pair<mlir::Value, mlir::Value> swapLanes(Builder &b, mlir::Value first, mlir::Value second,
+                                                        int mask) const {
+    return {first, second};
+  }
+
   virtual const char *blockScope() const = 0;  ///< LLVM's name for what the threads of a block see of each other
   virtual const char *deviceScope() const = 0; ///< and those of a device
   /// The old value at `pointer`; `value` has the type that memory has.

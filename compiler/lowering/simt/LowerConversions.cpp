@@ -12,19 +12,8 @@ using namespace heddle::simt;
 using layout::Dim;
 using layout::LinearLayout;
 
-static bool isIdentity(const LinearLayout &where, Dim dim) {
-  for (int bit = 0; bit < where.inputBits(dim); ++bit)
-    if (where.basis(dim, bit, dim) != int64_t(1) << bit)
-      return false;
-  return true;
-}
-
-bool simt::convertsInWarp(const LinearLayout &from, const LinearLayout &to, bool &needsLanes) {
-  LinearLayout where = to.invertAndCompose(from); // a place of the result -> the place that has its element
-  bool warpsStay = where.sublayoutIsZero({Dim::Register, Dim::Lane}, {Dim::Warp}) &&
-                   where.sublayoutIsZero({Dim::Warp}, {Dim::Register, Dim::Lane}) && isIdentity(where, Dim::Warp);
-  needsLanes = !where.sublayoutIsZero({Dim::Register}, {Dim::Lane}) || !isIdentity(where, Dim::Lane);
-  return warpsStay && where.sublayoutIsZero({Dim::Lane}, {Dim::Register});
+std::optional<layout::WarpConversion> simt::conversionInWarp(ConvertLayoutOp op, const GpuTarget &target) {
+  return layout::convertInWarp(layoutOf(op.getSrc().getType()), layoutOf(op.getType()), target.swappedLaneBits());
 }
 
 static void throughShared(ConvertLayoutOp op, int banks) {
@@ -52,9 +41,8 @@ void simt::lowerConversions(ModuleOp module, const GpuTarget &target) {
     analysis::Uniformity uniformity(function);
     SmallVector<ConvertLayoutOp> moving;
     function.walk([&](ConvertLayoutOp op) {
-      bool needsLanes = false;
-      bool inWarp = convertsInWarp(layoutOf(op.getSrc().getType()), layoutOf(op.getType()), needsLanes);
-      if (!inWarp || (needsLanes && uniformity.isDivergent(op->getBlock())))
+      std::optional<layout::WarpConversion> inWarp = conversionInWarp(op, target);
+      if (!inWarp || (inWarp->needsLanes() && uniformity.isDivergent(op->getBlock())))
         moving.push_back(op);
     });
     for (ConvertLayoutOp op : moving)
