@@ -7,15 +7,22 @@ Heddle's code beside Triton's, of the same Triton IR.
   bench/amd_instructions.py --chip gfx950 --kernel matmul_f16
   bench/amd_instructions.py --prefetch          loops over matmuls as they are by default, and with --stages 1
   bench/amd_instructions.py --time              estimated cycles (docs/timing.md) in place of both counts; with --prefetch too
+  bench/amd_instructions.py --triton FOLDER     instructions, estimated cycles and LDS beside another Triton's code
 
 Triton 3.6's objects are those that the build assembles for the tests (build/test/simulator/triton). Both run the same
-launch with the same inputs, four waves in a workgroup, as Triton compiled them.
+launch with the same inputs, four waves in a workgroup, as Triton compiled them. FOLDER holds, of each kernel of
+tests/corpus/kernels.py, NAME.CHIP.amdgcn as Triton's `kernel.asm` gives it, NAME.CHIP.ttir if Heddle is to compile that text
+and not the one of 3.6, and sizes.json: {"NAME.CHIP": {"lds": what Triton's metadata calls `shared`}}. LDS is what a workgroup
+is given: what the kernel declares, rounded up to the chip's granule.
 """
 import argparse
 import json
-import math
+import os
 import struct
 import subprocess
+import tempfile
+
+from amd_code import assemble, geometric_mean, ratio, run, simulate, workgroup_lds
 
 HEDDLE = "build/bin/heddle"
 
@@ -80,10 +87,6 @@ def cycles(command):
     return json.loads(done.stdout)["time"]["cycles"]
 
 
-def geometric_mean(ratios):
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
-
-
 def numbered(values):
     return [text for i, value in enumerate(values) for text in ("--arg", f"{i}={value}")]
 
@@ -124,6 +127,35 @@ def commands_of(name, chip):
     return ours, theirs
 
 
+def show_beside(folder, chips, kernels):
+    """Three columns of ours, and of the code in the folder."""
+    with open(os.path.join(folder, "sizes.json"), encoding="utf-8") as file:
+        sizes = json.load(file)
+    titles = ("instructions", "cycles", "LDS")
+    for chip in chips:
+        print(f"{chip:24}" + "".join(f"{title:>14}{'Triton':>10}{'ratio':>7}" for title in titles))
+        rows = []
+        for name in kernels:
+            grid, _, values = KERNELS[name]
+            text, declared = f"{folder}/{name}.{chip}.ttir", sizes[f"{name}.{chip}"]["lds"]
+            text = text if os.path.exists(text) else f"tests/corpus/{name}.gfx942.ttir"
+            with tempfile.TemporaryDirectory() as scratch:
+                package = f"{scratch}/k.hpkg"
+                run([HEDDLE, "compile", text, "--target", chip, "-o", package])
+                about = json.loads(run([HEDDLE, "inspect", package, "--json"]))["resources"]
+                ours = (*simulate([HEDDLE, "simulate", package, "--grid", grid] + numbered(values)),
+                        workgroup_lds(about["declaredLdsBytes"] + about["dynamicLdsBytes"], chip))
+                object_file = assemble(f"{folder}/{name}.{chip}.amdgcn", chip, scratch)
+                theirs = (*simulate([HEDDLE, "simulate", object_file, "--grid", grid, "--block", "256", "--lds",
+                                     str(declared)] + numbered(values + ["i8[1]", "i8[1]"])),
+                          workgroup_lds(declared, chip))
+            rows.append([ratio(*pair) for pair in zip(ours, theirs)])
+            print(f"{name:24}" + "".join(f"{mine:14.0f}{other:10.0f}{each:7.2f}"
+                                         for mine, other, each in zip(ours, theirs, rows[-1])), flush=True)
+        means = [geometric_mean(column) for column in zip(*rows)]
+        print(f"{'geometric mean':24}" + "".join(f"{'':24}{mean:7.2f}" for mean in means[:2]))
+
+
 def show_cycles(chips, kernels):
     for chip in chips:
         print(f"{chip:24} {'cycles':>12} {'Triton':>10} {'ratio':>7}")
@@ -149,11 +181,14 @@ def main():
     parser.add_argument("--kernel", choices=sorted(KERNELS), action="append")
     parser.add_argument("--prefetch", action="store_true")
     parser.add_argument("--time", action="store_true")
+    parser.add_argument("--triton", metavar="FOLDER")
     options = parser.parse_args()
     chips = options.chip or ["gfx942", "gfx950"]
     if options.prefetch:
         return show_prefetch_cycles(chips) if options.time else show_prefetch(chips)
     write_offsets("build/jagged_ends.npy", [70, 75, 210, 300])
+    if options.triton:
+        return show_beside(options.triton, chips, options.kernel or KERNELS)
     if options.time:
         return show_cycles(chips, options.kernel or KERNELS)
     for chip in chips:

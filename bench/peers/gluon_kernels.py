@@ -8,18 +8,21 @@
 FOLDER holds, of each kernel, NAME.CHIP.ttgir and NAME.CHIP.amdgcn as Triton's `kernel.asm` gives them; sizes.json, with the
 bytes of LDS of Triton's object as {"NAME.CHIP": {"lds": N}}; and cases.py, a module with TARGETS = {NAME: [CHIP, ...]}
 and cases(NAME, CHIP, SEED) -> {"args": [(name, array or number)], "grid": ..., "warps": ...}. It needs NumPy.
-Columns: instructions that waves execute, estimated cycles (docs/timing.md), bytes of LDS.
+Columns: instructions that waves execute, estimated cycles (docs/timing.md), bytes of LDS
+that a workgroup is given: what it declares, rounded up to the chip's granule.
 """
 import argparse
 import importlib.util
 import json
 import math
 import os
-import re
-import subprocess
+import sys
 import tempfile
 
 import numpy
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from amd_code import assemble, ratio, run, simulate, workgroup_lds  # noqa: E402 the folder above
 
 
 def load_cases(folder):
@@ -27,28 +30,6 @@ def load_cases(folder):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def run(command, **options):
-    """What it prints; a failure ends the script with the command and its messages."""
-    done = subprocess.run(command, capture_output=True, text=True, **options)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def assemble(text_file, chip, folder):
-    """Triton's text, whose target LLVM 22 does not know by that name, as a code object."""
-    with open(text_file, encoding="utf-8") as file:
-        text = re.sub(r"amdgpu9\.\d+-amd-amdhsa-unknown-", "amdgcn-amd-amdhsa--", file.read())
-    run(["clang-22", "-x", "assembler", "-target", "amdgcn-amd-amdhsa", f"-mcpu={chip}", "-", "-o", f"{folder}/k.hsaco"],
-        input=text)
-    return f"{folder}/k.hsaco"
-
-
-def simulate(command):
-    result = json.loads(run(command + ["--time", "--json"]))
-    return result["instructions"], result["time"]["cycles"]
 
 
 def compare(heddle, folder, cases, sizes, name, chip):
@@ -73,11 +54,8 @@ def compare(heddle, folder, cases, sizes, name, chip):
         theirs = simulate([heddle, "simulate", assemble(f"{folder}/{name}.{chip}.amdgcn", chip, scratch), "--block",
                            str(64 * case["warps"]), "--lds", str(theirs_lds)] + grid +
                           [word for i, value in enumerate(numbered) for word in ("--arg", f"{i}={value}")])
-    return (*ours, about["resources"]["declaredLdsBytes"] + about["resources"]["dynamicLdsBytes"]), (*theirs, theirs_lds)
-
-
-def ratio(ours, theirs):
-    return ours / theirs if theirs else 1.0 if ours == 0 else math.inf
+    ours_lds = about["resources"]["declaredLdsBytes"] + about["resources"]["dynamicLdsBytes"]
+    return (*ours, workgroup_lds(ours_lds, chip)), (*theirs, workgroup_lds(theirs_lds, chip))
 
 
 def main():

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Conversions within warps: what registers hold after the swaps and the move is what the result's layout says, of random
-// layouts that differ in places of a warp; and those of matrix instructions take no memory.
+// Conversions within warps: what registers hold after the swaps and the move is what the result's layout says, of
+// random layouts that differ in places of a warp; and those of matrix instructions take no memory.
 #include "compiler/layout/WarpConversion.h"
 #include "compiler/layout/Encodings.h"
 #include "compiler/layout/RandomLayout.h"

@@ -139,9 +139,8 @@ LogicalResult tileToSimt(Compilation &compilation) {
 
 LogicalResult resolveLayouts(Compilation &compilation) {
   ModuleOp module = *compilation.module;
-  if (failed(simt::refuseUnsupported(module)))
+  if (failed(simt::refuseUnsupported(module)) || failed(simt::borderStages(module)))
     return failure();
-  simt::borderStages(module);
   return simt::resolveLayouts(module, *compilation.ttg);
 }
 

@@ -57,13 +57,18 @@ Tile<f32, c...> mfmaScaled(const Tile<A, a...> &left, const SA &scaleA, ScaledFo
 
 //===-- Schedules ------------------------------------------------------------------------------------------------===//
 
-/// Asks the scheduler to move no instruction over it. A hint: the compiler does not use it yet.
-inline void scheduleBarrier(Position where = Position::current()) {
-  detail::emitScheduleBarrier(nullptr, -1, where);
+/// The scheduler moves only instructions of these kinds over it: words of Triton with | between them ("valu|ds_read",
+/// docs/ttgir.md), `none` for none at all. It orders no memory.
+inline void scheduleBarrier(const char *kinds = "none", Position where = Position::current()) {
+  detail::emitScheduleBarrier(kinds, where);
+}
+/// From here on this wave's instructions have this priority, 0 to 3, over those of other waves; 0 at first.
+inline void setPriority(int priority, Position where = Position::current()) {
+  detail::emitSetPriority(priority, where);
 }
 /// The end of a stage of a warp pipeline, whose waves have this priority, 0 to 3; stands after the stage's operations.
 inline void stageBorder(const char *label, int priority, Position where = Position::current()) {
-  detail::emitScheduleBarrier(label, priority, where);
+  detail::emitStageBorder(label, priority, where);
 }
 
 /// The number of this thread's warp in the block.

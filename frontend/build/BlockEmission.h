@@ -41,8 +41,9 @@ struct ScaledOperand {
 };
 Handle emitScaledDot(const ScaledOperand &a, const ScaledOperand &b, Handle c, Position where);
 
-/// `label` null: a border for the scheduler only; `priority` below 0: none.
-void emitScheduleBarrier(const char *label, int priority, Position where);
+void emitScheduleBarrier(const char *kinds, Position where);
+void emitSetPriority(int priority, Position where);
+void emitStageBorder(const char *label, int priority, Position where);
 Handle emitWarpId(Position where);
 
 } // namespace heddle::build::detail

@@ -141,6 +141,8 @@ TEST(BlockText, matmuls_and_schedules) {
     forRange(0, n, 1, zeros<f32, 64, 64>(results), [&](Scalar<i32>, auto sum) {
       auto a = memory.load(DotOperandLayout{0, results, 8}), b = memory.load(DotOperandLayout{1, results, 8});
       scheduleBarrier();
+      scheduleBarrier("valu|ds_read");
+      setPriority(3);
       sum = mfma(a, b, sum);
       stageBorder("products", 1);
       auto packed = bytes.load(DotOperandLayout{0, results, 16});
@@ -152,6 +154,8 @@ TEST(BlockText, matmuls_and_schedules) {
   });
   for (const char *part : {
            "rocdl.sched.barrier none\n",
+           "rocdl.sched.barrier valu|ds_read\n",
+           "rocdl.s.setprio 3",
            "rocdl.sched.barrier none {triton.warp_pipeline.border = \"products\", triton.warp_pipeline.priority = 1 : "
            "i32}",
            "ttg.barrier all",
@@ -331,6 +335,10 @@ TEST(BlockFaults, memory_objects) {
                   "'ttg.memdesc_subslice' op");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { asyncWait(-1); }), "asyncWait leaves -1 groups in flight");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { stageBorder("a", 4); }), "priorities are 0 to 3");
+  EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { setPriority(-1); }),
+                  "waves of priority -1\npriorities are 0 to 3");
+  EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { scheduleBarrier("mfma"); }),
+                  "scheduleBarrier lets `mfma` pass, which is no kind of instructions");
 }
 
 TEST(BlockFaults, layouts_without_a_block) {
@@ -346,6 +354,7 @@ TEST(BlockFaults, layouts_without_a_block) {
   EXPECT_CONTAINS(fault([](auto x) { bufferStore(x, range<64>(), 1); }), "bufferStore is in a kernel()");
   EXPECT_CONTAINS(fault([](auto x) { bufferAtomicOr(x, range<64>(), 1); }), "a buffer atomic is in a kernel()");
   EXPECT_CONTAINS(fault([](auto) { scheduleBarrier(); }), "scheduleBarrier is in a kernel()");
+  EXPECT_CONTAINS(fault([](auto) { setPriority(1); }), "setPriority is in a kernel()");
   EXPECT_CONTAINS(fault([](auto) { warpId(); }), "warpId is in a kernel()");
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "frontend/build/BlockEmission.h"
 #include "frontend/build/Emitter.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
 using namespace mlir;
 namespace ttg = heddle::triton::gpu;
@@ -238,14 +239,32 @@ Handle emitScaledDot(const ScaledOperand &a, const ScaledOperand &b, Handle c, P
       optional(emit, a.scale), optional(emit, b.scale), formatOf(a.format), formatOf(b.format), /*fastMath=*/false));
 }
 
+void emitScheduleBarrier(const char *kinds, Position where) {
+  Emitter emit = emitterOf("scheduleBarrier", where);
+  if (!amdg::scheduleKinds(kinds))
+    emit.fail(std::string("scheduleBarrier lets `") + kinds + "` pass, which is no kind of instructions",
+              {"words with | between them: none, non_mem_non_sideeffect, valu, salu, mfma_wmma, all_vmem, vmem_read, "
+               "vmem_write, all_ds, ds_read, ds_write, transcendental, ldsdma, all"});
+  amdg::ScheduleFenceOp::create(emit.builder, emit.location, kinds);
+}
+
+static void checkPriority(Emitter &emit, const char *of, int priority) {
+  if (priority < 0 || priority > 3)
+    emit.fail(std::string(of) + " of priority " + std::to_string(priority), {"priorities are 0 to 3"});
+}
+
+void emitSetPriority(int priority, Position where) {
+  Emitter emit = emitterOf("setPriority", where);
+  checkPriority(emit, "waves", priority);
+  emit.builder.getContext()->getOrLoadDialect<ROCDL::ROCDLDialect>();
+  ROCDL::SetPrioOp::create(emit.builder, emit.location, uint16_t(priority));
+}
+
 // The attributes are those of Triton's text.
-void emitScheduleBarrier(const char *label, int priority, Position where) {
-  Emitter emit = emitterOf(label ? "stageBorder" : "scheduleBarrier", where);
-  if (label && (priority < 0 || priority > 3))
-    emit.fail("a stage of priority " + std::to_string(priority), {"priorities are 0 to 3"});
+void emitStageBorder(const char *label, int priority, Position where) {
+  Emitter emit = emitterOf("stageBorder", where);
+  checkPriority(emit, "a stage", priority);
   auto fence = amdg::ScheduleFenceOp::create(emit.builder, emit.location, "none");
-  if (!label)
-    return;
   fence->setAttr("triton.warp_pipeline.border", emit.builder.getStringAttr(label));
   fence->setAttr("triton.warp_pipeline.priority", emit.builder.getI32IntegerAttr(priority));
 }

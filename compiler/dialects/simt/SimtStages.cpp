@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rules of pipeline stages.
+// Rules of pipeline stages and of what is told to schedulers.
 #include "compiler/dialects/simt/Simt.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
@@ -19,10 +19,28 @@ static bool waits(Operation *op) {
   return isa<BarrierOp, CondBarrierOp, AsyncWaitOp, DotWaitOp, GlobalWaitOp>(op);
 }
 
-LogicalResult StageOp::verify() {
+static LogicalResult verifyPriority(Operation *op, int64_t priority) {
   // Rule S66: hardware has four priorities.
-  if (getPriority() && (int64_t(*getPriority()) < 0 || *getPriority() > 3))
-    return emitOpError() << "has priority " << int64_t(*getPriority()) << ": it is 0, 1, 2 or 3";
+  if (priority < 0 || priority > 3)
+    return op->emitOpError() << "has priority " << priority << ": it is 0, 1, 2 or 3";
+  return success();
+}
+
+LogicalResult SetPriorityOp::verify() {
+  return verifyPriority(*this, int64_t(getPriority()));
+}
+
+LogicalResult ScheduleBarrierOp::verify() {
+  // Rule S71: a bit for each of 12 kinds of instructions.
+  constexpr int64_t allKinds = 0xFFF;
+  if (auto kinds = int64_t(getKinds()); kinds & ~allKinds)
+    return emitOpError() << "lets kinds " << kinds << " pass: the mask has 12 bits, 0 to " << allKinds;
+  return success();
+}
+
+LogicalResult StageOp::verify() {
+  if (getPriority() && failed(verifyPriority(*this, int64_t(*getPriority()))))
+    return failure();
   // Rule S67: the region takes nothing, and what it yields is what the stage leaves.
   Block &body = getBody().front();
   auto yield = body.empty() ? YieldOp() : dyn_cast<YieldOp>(body.back());

@@ -4,6 +4,7 @@
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -58,6 +59,47 @@ std::string amdg::renameScheduleBarriers(StringRef text) {
     }
   }
   return renamed;
+}
+
+// The words of Triton 3.9; the numbers are LLVM's.
+std::optional<uint32_t> amdg::scheduleKinds(StringRef mask) {
+  uint32_t kinds = 0;
+  if (!mask.getAsInteger(10, kinds))
+    return kinds <= 0xFFF ? std::optional(kinds) : std::nullopt;
+  while (!mask.empty()) {
+    auto [word, rest] = mask.split('|');
+    int64_t kind = llvm::StringSwitch<int64_t>(word)
+                       .Case("none", 0)
+                       .Case("non_mem_non_sideeffect", 0x1)
+                       .Case("valu", 0x2)
+                       .Case("salu", 0x4)
+                       .Case("mfma_wmma", 0x8)
+                       .Case("all_vmem", 0x10)
+                       .Case("vmem_read", 0x20)
+                       .Case("vmem_write", 0x40)
+                       .Case("all_ds", 0x80)
+                       .Case("ds_read", 0x100)
+                       .Case("ds_write", 0x200)
+                       .Case("transcendental", 0x400)
+                       .Case("ldsdma", 0x800)
+                       .Case("all", 0xFFF)
+                       .Default(-1);
+    if (kind < 0)
+      return std::nullopt;
+    kinds |= uint32_t(kind);
+    mask = rest;
+  }
+  return kinds;
+}
+
+LogicalResult amdg::ScheduleFenceOp::verify() {
+  // Rule F9: the mask names kinds of instructions.
+  if (!scheduleKinds(getMask()))
+    return emitOpError() << "has the mask `" << getMask()
+                         << "`: it is a number from 0 to 4095, or words with | between them: none, "
+                            "non_mem_non_sideeffect, valu, salu, mfma_wmma, all_vmem, vmem_read, vmem_write, all_ds, "
+                            "ds_read, ds_write, transcendental, ldsdma, all";
+  return success();
 }
 
 //===-- Buffers --------------------------------------------------------------------------------------------------===//

@@ -150,6 +150,7 @@ def AMDG_ScheduleFenceOp : AMDG_Op<"schedule_fence", [MemoryEffects<[MemRead, Me
   let summary = "`rocdl.sched.barrier` of Triton 3.9: only the named kinds of instructions are moved over it; marks pipeline stages";
   let arguments = (ins StrAttr:$mask);
   let assemblyFormat = "custom<ScheduleMask>($mask) attr-dict";
+  let hasVerifier = 1;
 }
 
 def Gluon_SetAutoLayoutOp : Op<Gluon_Dialect, "set_auto_layout", [Pure]> {

@@ -33,6 +33,14 @@ public:
   void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   bool barrierIf(Builder &b, mlir::Value bit) const override;
+  bool scheduleBarrier(Builder &b, int64_t kinds) const override {
+    mlir::ROCDL::SchedBarrier::create(b, uint32_t(kinds));
+    return true;
+  }
+  bool setPriority(Builder &b, int64_t priority) const override {
+    mlir::ROCDL::SetPrioOp::create(b, uint16_t(priority));
+    return true;
+  }
   void stayInBranch(Builder &b) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   std::optional<std::pair<mlir::Value, mlir::Value>> bothLanes(Builder &b, mlir::Value value, int mask) const override;

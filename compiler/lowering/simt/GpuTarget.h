@@ -99,6 +99,10 @@ public:
   /// A barrier of the threads whose `bit` is set, which is so in all lanes of a warp or in none; no order of memory.
   /// Returns false where a block has no such barrier.
   virtual bool barrierIf(Builder &b, mlir::Value bit) const { return false; }
+  /// Lets the scheduler move only instructions of these kinds over this place (simt.schedule_barrier), and sets the
+  /// warp's priority. Both return false where the chip has none of this.
+  virtual bool scheduleBarrier(Builder &b, int64_t kinds) const { return false; }
+  virtual bool setPriority(Builder &b, int64_t priority) const { return false; }
   /// What some threads do in a branch, here, stays in it though it would be cheap to do in all of them.
   virtual void stayInBranch(Builder &b) const {}
   /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.

@@ -13,6 +13,8 @@ public:
   using ThreadCode::ThreadCode;
   void lower(BarrierOp op);
   void lower(CondBarrierOp op);
+  void lower(ScheduleBarrierOp op) { tell(target.scheduleBarrier(b, int64_t(op.getKinds()))); }
+  void lower(SetPriorityOp op) { tell(target.setPriority(b, int64_t(op.getPriority()))); }
   void lower(FenceOp op) { target.orderBy(b, op.getSem(), op.getScope()); }
   void lower(StageOp) { refuse("run inline-stages first"); }
   void lower(AsyncCommitOp) { target.asyncCommit(b); }
@@ -26,6 +28,10 @@ public:
 
 private:
   void barrier();
+  void tell(bool isKnown) {
+    if (!isKnown)
+      refuse("this chip takes no such hint: leave it out");
+  }
 };
 } // namespace
 
@@ -67,7 +73,7 @@ void Synchronisation::lower(GridDependencyWaitOp op) {
 }
 
 void simt::addSynchronisation(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Synchronisation, BarrierOp, CondBarrierOp, FenceOp, StageOp, AsyncCommitOp, AsyncWaitOp,
-            GridDependencyWaitOp, GridDependencyLaunchDependentsOp, LLVM::AssumeOp, GetProgramIdOp, GetNumProgramsOp,
-            WarpIdOp>(patterns, state);
+  addFamily<Synchronisation, BarrierOp, CondBarrierOp, ScheduleBarrierOp, SetPriorityOp, FenceOp, StageOp,
+            AsyncCommitOp, AsyncWaitOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp, LLVM::AssumeOp,
+            GetProgramIdOp, GetNumProgramsOp, WarpIdOp>(patterns, state);
 }

@@ -7,6 +7,7 @@
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -20,24 +21,32 @@ static constexpr llvm::StringLiteral borderName = "triton.warp_pipeline.border",
                                      stageName = "triton.warp_pipeline.stage",
                                      priorityName = "triton.warp_pipeline.priority";
 
-void simt::borderStages(ModuleOp module) {
-  module.getContext()->loadDialect<triton::amdg::AmdGpuDialect>();
+LogicalResult simt::borderStages(ModuleOp module) {
+  module.getContext()->loadDialect<triton::amdg::AmdGpuDialect, SimtDialect>();
   SmallVector<Operation *> found;
   module.walk([&](Operation *op) {
-    if (isa<scf::ExecuteRegionOp, ScheduleFenceOp, ROCDL::SchedBarrier>(op))
+    if (isa<scf::ExecuteRegionOp, ScheduleFenceOp, ROCDL::SchedBarrier, ROCDL::SetPrioOp>(op))
       found.push_back(op);
   });
   for (Operation *op : found) {
     auto region = dyn_cast<scf::ExecuteRegionOp>(op);
     if (isa<ScheduleFenceOp>(op) && op->hasAttr(borderName))
       continue;
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
     if (Attribute label = op->getAttr(region ? stageName : borderName)) {
-      OpBuilder b(op->getContext());
-      b.setInsertionPointAfter(op);
       auto border = ScheduleFenceOp::create(b, op->getLoc(), "none");
       border->setAttr(borderName, label);
       if (Attribute priority = op->getAttr(priorityName))
         border->setAttr(priorityName, priority);
+    } else if (auto hint = dyn_cast<ScheduleFenceOp>(op)) {
+      ScheduleBarrierOp::create(b, op->getLoc(), *triton::amdg::scheduleKinds(hint.getMask()));
+    } else if (auto barrier = dyn_cast<ROCDL::SchedBarrier>(op)) {
+      if (failed(verify(ScheduleBarrierOp::create(b, op->getLoc(), barrier.getMask()))))
+        return failure();
+    } else if (auto set = dyn_cast<ROCDL::SetPrioOp>(op)) {
+      if (failed(verify(SetPriorityOp::create(b, op->getLoc(), set.getPriority()))))
+        return failure();
     }
     if (region) {
       Block &body = region.getRegion().front();
@@ -47,6 +56,7 @@ void simt::borderStages(ModuleOp module) {
     }
     op->erase();
   }
+  return success();
 }
 
 namespace {
@@ -55,8 +65,10 @@ bool isBetweenStages(Operation *op) {
   return isa<BarrierOp, CondBarrierOp, AsyncWaitOp, DotWaitOp, GlobalWaitOp>(op);
 }
 
-/// Numbers and views, which may stand between stages as well.
+/// Numbers, views and hints to the scheduler, which may stand between stages as well.
 bool isScalarWork(Operation *op) {
+  if (isa<ScheduleBarrierOp, SetPriorityOp>(op))
+    return true;
   return isPure(op) && op->getNumRegions() == 0 &&
          llvm::none_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
 }

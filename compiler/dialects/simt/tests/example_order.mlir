@@ -32,6 +32,10 @@ tt.func @barriers(%half: i32) {
   %late = arith.cmpi sge, %warp, %half : i32
   // CHECK: simt.cond_barrier %{{.*}}
   simt.cond_barrier %late
+  // CHECK: simt.set_priority 2
+  simt.set_priority 2
+  // CHECK: simt.schedule_barrier 6
+  simt.schedule_barrier 6
   tt.return
 }
 

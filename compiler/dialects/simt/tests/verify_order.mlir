@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules of atomic accesses, fences and stages: S37 for global memory, S58 to S61, S66 to S69.
+// Rules of atomic accesses, fences and stages: S37 for global memory, S58 to S61, S66 to S69; S71 of hints to schedulers.
 
 tt.func @s37_global(%p: !tt.ptr<i32>, %v: i32) {
   // expected-error @+1 {{'simt.atomic_rmw' op has kind 'fadd' for elements of 'i32'}}
@@ -153,5 +153,21 @@ tt.func @s67_arguments() {
   ^bb0(%a: i32):
     simt.yield
   }) : () -> ()
+  tt.return
+}
+
+// -----
+
+tt.func @s66_of_a_warp() {
+  // expected-error @+1 {{'simt.set_priority' op has priority -1: it is 0, 1, 2 or 3}}
+  simt.set_priority -1
+  tt.return
+}
+
+// -----
+
+tt.func @s71() {
+  // expected-error @+1 {{'simt.schedule_barrier' op lets kinds 4096 pass: the mask has 12 bits, 0 to 4095}}
+  simt.schedule_barrier 4096
   tt.return
 }

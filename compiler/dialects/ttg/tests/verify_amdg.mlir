@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules F1 to F8, and V9.
+// Rules F1 to F9, and V9.
 #blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
 tt.func @f1(%p: !tt.ptr<f16>, %o: tensor<64xi32, #blocked>) {
   // expected-error @+1 {{accesses elements of 'f32' through a pointer to 'f16'}}
@@ -72,5 +72,17 @@ tt.func @f1_copy(%m: !ttg.memdesc<8x8xf32, #shared, #smem, mutable>, %p: !tt.ptr
 tt.func @v9_copy(%m: !ttg.memdesc<8x8xi32, #shared, #smem>, %p: !tt.ptr<i32>, %o: tensor<8x8xi32, #blocked>) {
   // expected-error @+1 {{writes to an immutable memory object}}
   %0 = amdg.buffer_load_to_local %p[%o] into %m : !tt.ptr<i32>[tensor<8x8xi32, #blocked>]  -> <8x8xi32, #shared, #smem>
+  tt.return
+}
+// -----
+tt.func @f9_words() {
+  // expected-error @+1 {{has the mask `valu|mfma`: it is a number from 0 to 4095, or words with | between them: none,}}
+  amdg.schedule_fence valu|mfma
+  tt.return
+}
+// -----
+tt.func @f9_number() {
+  // expected-error @+1 {{has the mask `-1`: it is a number from 0 to 4095}}
+  amdg.schedule_fence -1
   tt.return
 }
