@@ -171,6 +171,7 @@ LogicalResult checkSlot(Operation *op) {
   APInt constant;
   if (!number || !matchPattern(number, m_ConstantInt(&constant)) || constant.ult(uint64_t(slots)))
     return success();
+  // Rule K1: a constant number is one of the ring's tiles.
   return op->emitOpError() << "takes slot " << constant.getSExtValue() << " of a ring of " << slots
                            << ": they are numbered from 0 to " << slots - 1;
 }

@@ -45,7 +45,7 @@ void Maker::sharedFault(int kind) {
   switch (kind) {
   case 0:
     slotAt(ring, 0, text.constant(random.chance(50) ? 2 : -1));
-    return refuse("slot", "a slot that the ring does not have");
+    return refuse("K1", "a slot that the ring does not have");
   case 1: {
     View view = slotAt(ring, 0, text.constant(0));
     text.define(fmt::format("ttg.memdesc_subslice {}[0, 16] : {} -> {}16x32xi32, {}, #smem, mutable, 16x64>", view.name,
@@ -107,7 +107,7 @@ void Maker::sharedFault(int kind) {
       localStore(tile, slotAt(large, slot, text.constant(int64_t(slot))));
     keep(localLoad(slotAt(large, 0, text.constant(0)), accessLayout({128, 128}, element)));
     // 64 KB a slot: gfx942 has 64 KB, gfx950 160 KB
-    return refuse("memory", "more shared memory than the chip has");
+    return refuse("K2", "more shared memory than the chip has");
   }
   case 10:
     allocOf(text.alias("#ttg.swizzled_shared<{vec = 3, perPhase = 1, maxPhase = 4, order = [1, 0]}>"));
@@ -121,7 +121,7 @@ void Maker::sharedFault(int kind) {
   case 13:
     allocOf(text.alias("#ttg.shared_linear<{offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 16], [1, 0], [2, "
                        "0], [4, 0], [8, 0]]}, alignment = 16>"));
-    return refuse("offsets", "two offsets of one element");
+    return refuse("K3", "two offsets of one element");
   default: {
     View view = slotAt(ring, 0, text.constant(0)), other = view;
     localStore(load(shape, element, randomLayout(shape)), view);
@@ -145,7 +145,7 @@ void Maker::hazardFault(int kind) {
   if (kind == 5) { // not where the tile goes through registers, or where the compiler waits itself
     expectation.mayBeAccepted = makeLoop(/*leavesMore=*/true);
     if (expectation.mayBeAccepted)
-      refuse("hazard", "a loop whose waits leave a copy that it reads in flight");
+      refuse("K9", "a loop whose waits leave a copy that it reads in flight");
     return;
   }
   const Element &element = elementOf(random.chance(50) ? "i32" : "f32");
@@ -162,23 +162,23 @@ void Maker::hazardFault(int kind) {
   if (kind != 3)
     commit();
   if (kind == 3)
-    text.define("ttg.async_wait {num = 0 : i32}"), refuse("hazard", "a read of a copy that no group has");
+    text.define("ttg.async_wait {num = 0 : i32}"), refuse("K9", "a read of a copy that no group has");
   if (kind == 4)
-    wait(size_t(1 + random.below(3))), refuse("hazard", "a read after a wait that leaves its copy in flight");
+    wait(size_t(1 + random.below(3))), refuse("K9", "a read after a wait that leaves its copy in flight");
   View again = random.chance(50) ? view : slotAt(ring, slot, text.constant(int64_t(slot)));
   if (kind == 1) {
     Tile tile{text.constantTile(element, shape, layout, 1), element, shape, layout, {}};
     tile.values.assign(size_t(countOf(shape)), 1);
     localStore(tile, again);
-    return refuse("hazard", "a store to a tile whose copy is in flight");
+    return refuse("K9", "a store to a tile whose copy is in flight");
   }
   if (kind == 2) {
     copyTo(again, plain);
-    return refuse("hazard", "a copy to a tile whose copy is in flight");
+    return refuse("K9", "a copy to a tile whose copy is in flight");
   }
   keep(localLoad(again, randomLayout(shape)));
   if (kind == 0)
-    refuse("hazard", "a read of a tile whose copy is in flight");
+    refuse("K9", "a read of a tile whose copy is in flight");
 }
 
 //===-- Layouts and matmuls --------------------------------------------------------------------------------------===//
@@ -201,12 +201,12 @@ void Maker::layoutFault(int kind) {
   switch (kind) {
   case 0:
     keep(load(shape, element, text.alias(blockedText(random, shape, warps * 2))));
-    return refuse("threads", "a layout for twice as many warps");
+    return refuse("K4", "a layout for twice as many warps");
   case 1:
     keep(load(shape, element,
               text.alias(linearText("[[0, 1], [0, 4], [1, 0], [2, 0], [4, 0]]",
                                     "[[0, 8], [0, 16], [8, 0], [16, 0], [0, 0], [0, 0]]", warps))));
-    return refuse("cover", "a layout that leaves elements out");
+    return refuse("K5", "a layout that leaves elements out");
   case 2:
     keep(load(
         shape, element,
@@ -234,20 +234,20 @@ void Maker::layoutFault(int kind) {
     matmul.width = 4, matmul.m = matmul.n = 32, matmul.k = 32;
     std::string parent = text.alias(mfmaText(random, chip, matmul.instruction, warps));
     dotOf(operandText(parent, 0, 4), operandText(parent, 1, 4), parent);
-    return refuse("instruction", "a matrix instruction that the chip lacks");
+    return refuse("K6", "a matrix instruction that the chip lacks");
   }
   case 7: {
     matmul.k *= 4;
     std::string parent = text.alias(mfmaText(random, chip, matmul.instruction, warps));
     dotOf(operandText(parent, 0, matmul.width), operandText(parent, 1, matmul.width * 2), parent);
-    return refuse("operands", "operands of different kWidth");
+    return refuse("K7", "operands of different kWidth");
   }
   case 8: {
     std::string parent = text.alias(mfmaText(random, chip, matmul.instruction, warps)), other = parent;
     while (other == parent)
       other = text.alias(mfmaText(random, chip, matmul.instruction, warps));
     dotOf(operandText(parent, 0, matmul.width), operandText(other, 1, matmul.width), parent);
-    return refuse("operands", "an operand for another result");
+    return refuse("K7", "an operand for another result");
   }
   case 9: {
     matmul.instruction = instructionsOf(chip)[0];
@@ -255,7 +255,7 @@ void Maker::layoutFault(int kind) {
     matmul.k = std::min(matmul.instruction.k, matmul.width * 64 / matmul.instruction.m) / 2;
     std::string parent = text.alias(mfmaText(random, chip, matmul.instruction, warps));
     dotOf(operandText(parent, 0, matmul.width), operandText(parent, 1, matmul.width), parent);
-    return refuse("operands", "less of K than an instruction multiplies");
+    return refuse("K7", "less of K than an instruction multiplies");
   }
   default: {
     Tile left = load(shape, element, text.alias(blockedText(random, shape, warps, 0, 2)));
@@ -294,7 +294,7 @@ void Maker::accessFault(int kind) {
     small.name =
         text.define(fmt::format("ttg.memdesc_subslice {}[0, 32] : {} -> {}", view.name, typeOf(view), typeOf(small)));
     writeCopy(pointer, element, offsets, small, {}, "", random.chance(50));
-    return refuse("copy", "a copy to a memory object of another shape");
+    return refuse("K8", "a copy to a memory object of another shape");
   }
   case 3:
     view.isMutable = false;
@@ -306,7 +306,7 @@ void Maker::accessFault(int kind) {
   case 4: {
     bool isBuffer = random.chance(50);
     writeCopy(pointer, element, offsets, view, {}, "", isBuffer);
-    return refuse(isBuffer ? "F1" : "copy", "a copy to a memory object of other elements");
+    return refuse(isBuffer ? "F1" : "K8", "a copy to a memory object of other elements");
   }
   default: {
     std::string elsewhere = text.alias(blockedText(random, shape, warps, 0, 4));

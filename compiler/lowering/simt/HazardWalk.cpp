@@ -247,6 +247,7 @@ std::string HazardWalk::nameOf(Operation *op) {
 LogicalResult HazardWalk::reportGlobal(const GlobalAccess &earlier, const GlobalAccess &later) {
   if (mode == Mode::Try)
     return failure();
+  // Rule K10: so are accesses to global memory in different threads of a block.
   const char *does = later.isFence()     ? " releases global memory that "
                      : earlier.isFence() ? " accesses global memory, which "
                                          : " accesses global memory that ";
@@ -270,6 +271,8 @@ static AsyncWaitOp waitBetween(Operation *copy, Operation *access) {
 LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess &later, StringRef missing) {
   if (mode == Mode::Try)
     return failure();
+  // Rule K9: two accesses to the same bytes of shared memory, one of which writes, are ordered by a barrier, and by a
+  // wait where the first is a copy or a product in flight.
   auto does = [](const SharedAccess &access) { return access.writes ? "writes" : "reads"; };
   auto error = later.op->emitError() << nameOf(later.op) << " " << does(later) << " bytes of shared memory that "
                                      << nameOf(earlier.op) << " " << does(earlier) << " before: " << missing

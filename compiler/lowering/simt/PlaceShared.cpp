@@ -129,6 +129,7 @@ static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int
           moved = true;
         }
     }
+    // Rule K2: what is live at the same time fits into the shared memory that a block may have.
     if (life.end > sharedBytes)
       return alloc.emitOpError() << "needs " << bytesOf(alloc) << " bytes from byte " << life.start
                                  << " of shared memory on"
@@ -152,7 +153,7 @@ static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int
     return order.lifetimeOf(one).overlaps(order.lifetimeOf(other));
   };
   placeScratch(function, {warps, firstByte, areAliveTogether}, target.cheapSharedBytes(), sharedBytes);
-  for (AllocOp alloc : scratch)
+  for (AllocOp alloc : scratch) // rule K2
     if (int64_t end = int64_t(*alloc.getStart()) + bytesOf(alloc); end > sharedBytes)
       return emitError(function.getLoc()) << "kernel '" << function.getName() << "' needs " << end
                                           << " bytes of shared memory for each block; the chip has " << sharedBytes;

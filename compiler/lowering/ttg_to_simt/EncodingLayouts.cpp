@@ -103,6 +103,7 @@ static FailureOr<LinearLayout> unchecked(Attribute encoding, ArrayRef<int64_t> s
                                                    inputOf(Dim::Lane, linear.getLane(), rank),
                                                    inputOf(Dim::Warp, linear.getWarp(), rank)};
         LinearLayout layout(inputs, outputsOf(inputs, rank));
+        // Rule K5: each element has a place.
         if (!layout.isSurjective())
           return emitError() << "the layout " << encoding << " does not cover what it reaches: " << describeGap(layout);
         return layout::fitTile(layout, shapeOf(shape));
@@ -125,6 +126,7 @@ FailureOr<LinearLayout> simt::tileLayout(Attribute encoding, ArrayRef<int64_t> s
   if (failed(layout))
     return failure();
   int64_t lanes = layout->inputSize(Dim::Lane), warps = layout->inputSize(Dim::Warp);
+  // Rule K4: a tile's layout has the module's warps and threads.
   if (lanes != threads.lanes || warps != threads.warps)
     return emitError() << "the layout " << encoding << " is of " << warps << " warps of " << lanes
                        << " threads, the module of " << threads.warps << " of " << threads.lanes;
@@ -144,6 +146,7 @@ static FailureOr<LinearLayout> fromBases(ArrayRef<int64_t> bases, ArrayRef<int64
         return emitError() << "an offset adds " << basis[axis] << " to axis " << axis << ", which has " << size;
   }
   LinearLayout layout({offsets}, outputs);
+  // Rule K3: each element of shared memory has one offset, and each offset one element.
   if (!layout.isInvertible())
     return emitError() << "the offsets of a layout of shared memory are not the elements, one to one";
   return layout;

@@ -300,6 +300,7 @@ private:
   // A copy that the chip cannot make straight to shared memory goes through registers and is over where it stands.
   static Value noToken(OpBuilder &b, Location loc) { return arith::ConstantIntOp::create(b, loc, 0, 32); }
 
+  // Rule K8: a copy is between tiles of one shape and element type.
   LogicalResult checkCopy(Operation *op, RankedTensorType tile, SharedType to) {
     if (tile.getShape() == to.getShape() && to.getStages() == 1)
       return success();
@@ -381,6 +382,7 @@ private:
   LogicalResult convertDot(tt::DotOp op, OpBuilder &b) {
     auto [a, bb, c, d] = products.lookup(op);
     auto left = dyn_cast<ttg::DotOperandAttr>(a), right = dyn_cast<ttg::DotOperandAttr>(bb);
+    // Rule K7: operands lie where the result's instruction reads them, and reach as deep as it multiplies.
     if (!left || !right || left.getOpIdx() != 0 || right.getOpIdx() != 1 || left.getParent() != d ||
         right.getParent() != d || c != d)
       return op.emitOpError() << "multiplies tiles in " << a << " and " << bb << " into one in " << d
