@@ -47,7 +47,8 @@ bool isSource(Operation *op) {
   if (isa<ElementwiseInlineAsmOp, simt::WarpIdOp>(op))
     return true;
   if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicPollOp, simt::GlobalLoadOp, simt::GlobalUpdateOp,
-          simt::GlobalSwapOp, simt::GlobalAtomicLoadOp, simt::GlobalWaitOp, simt::AllocOp, simt::PrintRoomOp>(op) ||
+          simt::BufferUpdateOp, simt::GlobalSwapOp, simt::GlobalAtomicLoadOp, simt::GlobalWaitOp, simt::AllocOp,
+          simt::PrintRoomOp>(op) ||
       isa<RegionBranchOpInterface>(op))
     return false;
   bool hasScalar = llvm::any_of(op->getResultTypes(), [](Type type) { return !isa<RankedTensorType>(type); });

@@ -155,6 +155,17 @@ LogicalResult BufferStoreOp::verify() {
                       cast<RankedTensorType>(getOffsets().getType()), getMask(), int64_t(getElements()));
 }
 
+LogicalResult BufferUpdateOp::verify() {
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  // Rule S72: the old values are a tile like that of the new ones.
+  if (getResult() && getResult().getType() != tile)
+    return emitOpError() << "has the result " << getResult().getType() << " of an update by " << tile;
+  if (failed(verifyBuffer(*this, getPointer().getType(), tile, cast<RankedTensorType>(getOffsets().getType()),
+                          getMask(), /*elements=*/1)))
+    return failure();
+  return verifyUpdate(*this, getKind(), tile.getElementType());
+}
+
 //===-- Matrix products ------------------------------------------------------------------------------------------===//
 
 LogicalResult MatrixDotOp::verify() {

@@ -443,6 +443,19 @@ def Simt_BufferStoreOp : Simt_Op<"buffer_store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_BufferUpdateOp : Simt_Op<"buffer_atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "as `simt.atomic_rmw`, at a pointer plus offsets, in elements; masked elements need no branch";
+  let description = "For updates that are one instruction of the chip: others are refused when they are lowered.";
+  let arguments = (ins TT_Tensor:$value, TT_Ptr:$pointer, TT_I32Tensor:$offsets, Optional<TT_I1Tensor>:$mask,
+                       TT_RMWOp:$kind, TT_MemSemantic:$sem, TT_MemScope:$scope);
+  let results = (outs Optional<TT_Tensor>:$result);
+  let assemblyFormat = [{
+    $kind `,` $sem `,` $scope `,` $pointer `[` $offsets `]` `,` $value (`if` $mask^ `:` type($mask))? attr-dict
+    `:` qualified(type($pointer)) `,` type($offsets) `,` type($value) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 //===-- Matmuls in registers -------------------------------------------------------------------------------------===//
 
 def Simt_MatrixAttr : AttrDef<Simt_Dialect, "Matrix"> {

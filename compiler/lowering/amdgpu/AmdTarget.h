@@ -69,6 +69,8 @@ public:
   mlir::Value bufferLoad(Builder &b, const BufferPlace &place, mlir::Type type,
                          triton::CacheModifier cache) const override;
   void bufferStore(Builder &b, mlir::Value value, const BufferPlace &place, triton::CacheModifier cache) const override;
+  bool updatesBuffers(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const override;
+  mlir::Value bufferUpdate(Builder &b, triton::RMWOp kind, mlir::Value value, const BufferPlace &place) const override;
   llvm::SmallVector<int64_t> directCopyBytes() const override;
   void copyDirectly(Builder &b, mlir::Value shared, mlir::Value global, mlir::Value mask, int64_t bytes,
                     triton::CacheModifier cache) const override;

@@ -4,6 +4,7 @@
 // (compiler/lowering/peer). What the chip cannot do in one instruction is a loop of compare-and-swaps: LLVM's own
 // begins with a plain load, which nothing orders with what others do.
 #include "compiler/lowering/amdgpu/AmdTarget.h"
+#include "compiler/lowering/amdgpu/Buffers.h"
 #include "compiler/lowering/peer/PeerTarget.h"
 #include "compiler/lowering/simt/Vectors.h"
 
@@ -89,4 +90,46 @@ Value AmdTarget::compareAndSwap(Builder &b, Value pointer, Value expected, Value
                                                LLVM::AtomicOrdering::monotonic, name);
     return LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});
   });
+}
+
+// At system scope an instruction would need another cache policy, and only two kinds are one instruction there.
+bool AmdTarget::updatesBuffers(RMWOp kind, Type element, MemScope scope) const {
+  return scope != MemScope::System && isNative(chip, kind, element, scope);
+}
+
+static const char *nameOfBufferUpdate(RMWOp kind) {
+  switch (kind) {
+  case RMWOp::And:
+    return "and";
+  case RMWOp::Or:
+    return "or";
+  case RMWOp::Xor:
+    return "xor";
+  case RMWOp::Add:
+    return "add";
+  case RMWOp::FAdd:
+    return "fadd";
+  case RMWOp::Max:
+    return "smax";
+  case RMWOp::Min:
+    return "smin";
+  case RMWOp::UMax:
+    return "umax";
+  case RMWOp::UMin:
+    return "umin";
+  case RMWOp::Exchange:
+    return "swap";
+  }
+  llvm_unreachable("a kind of update");
+}
+
+Value AmdTarget::bufferUpdate(Builder &b, RMWOp kind, Value value, const BufferPlace &place) const {
+  Type type = value.getType(), carrier = b.getIntegerType(type.getIntOrFloatBitWidth());
+  bool isMoved = kind == RMWOp::Exchange && type != carrier; // bits, as an integer
+  if (isMoved)
+    value = LLVM::BitcastOp::create(b, carrier, value);
+  std::string name = std::string("llvm.amdgcn.raw.ptr.buffer.atomic.") + nameOfBufferUpdate(kind);
+  Value old =
+      call(b, value.getType(), name, {value, descriptorOf(b, place.pointer), offsetOf(b, place), i32(b, 0), i32(b, 0)});
+  return isMoved ? Value(LLVM::BitcastOp::create(b, type, old)) : old;
 }

@@ -16,6 +16,7 @@ public:
   void lower(GlobalSwapOp) { update(); }
   void lower(GlobalAtomicLoadOp) { update(); }
   void lower(GlobalAtomicStoreOp op);
+  void lower(BufferUpdateOp op);
 
 private:
   void update();
@@ -108,6 +109,34 @@ void Atomics::lower(GlobalAtomicStoreOp op) {
   }
 }
 
+// The mask is the buffer's matter: no update needs a branch.
+void Atomics::lower(BufferUpdateOp op) {
+  Type tile = op.getValue().getType(), element = elementTypeOf(tile);
+  if (!target.updatesBuffers(op.getKind(), threadType(element), op.getScope()))
+    return refuse("the chip has no buffer instruction for it; `simt.atomic_rmw` takes pointers");
+  if (isMissingExchange(tile))
+    return;
+  const LinearLayout &layout = layoutOf(tile);
+  const Values &offsets = of(op.getOffsets()), &values = of(op.getValue());
+  Values masks = op.getMask() ? of(op.getMask()) : Values(), old;
+  Value owner = isOwner(layout);
+  target.fenceBefore(b, op.getSem(), op.getScope());
+  for (int64_t reg = 0; reg < registersOf(tile); ++reg) {
+    auto at = size_t(reg);
+    if (int64_t copy = firstCopy(layout, reg); copy != reg) {
+      old.push_back(old[size_t(copy)]);
+      continue;
+    }
+    Value offset = arith::MulIOp::create(b, offsets[at], i32(memoryBits(element) / 8));
+    GpuTarget::BufferPlace place{scalar(op.getPointer()), offset, both(owner, masks.empty() ? Value() : masks[at])};
+    old.push_back(target.bufferUpdate(b, op.getKind(), values[at], place));
+  }
+  target.fenceAfter(b, op.getSem(), op.getScope());
+  if (op.getResult())
+    made[op.getResult()] = old;
+}
+
 void simt::addAtomics(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Atomics, GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp>(patterns, state);
+  addFamily<Atomics, GlobalUpdateOp, BufferUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp>(patterns,
+                                                                                                            state);
 }

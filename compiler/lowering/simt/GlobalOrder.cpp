@@ -59,12 +59,12 @@ static bool isKernelArgument(Value root) {
 
 bool GlobalOrder::isAccess(Operation *op) {
   return isa<GlobalLoadOp, GlobalStoreOp, GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp,
-             GlobalWaitOp, AsyncCopyOp, AsyncBufferCopyOp, BufferLoadOp, BufferStoreOp, FenceOp>(op);
+             GlobalWaitOp, AsyncCopyOp, AsyncBufferCopyOp, BufferLoadOp, BufferStoreOp, BufferUpdateOp, FenceOp>(op);
 }
 
 static MemSemantic semanticOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, MemSemantic>(op)
-      .Case<GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp, GlobalWaitOp>(
+      .Case<GlobalUpdateOp, BufferUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp, GlobalWaitOp>(
           [](auto atomic) { return atomic.getSem(); })
       .Default(MemSemantic::Relaxed);
 }
@@ -90,6 +90,9 @@ GlobalAccess GlobalOrder::accessOf(Operation *op) const {
     ofBuffer(copy.getPointer(), copy.getOffsets());
   if (auto store = dyn_cast<BufferStoreOp>(op))
     ofBuffer(store.getPointer(), store.getOffsets());
+  auto update = dyn_cast<BufferUpdateOp>(op);
+  if (update)
+    ofBuffer(update.getPointer(), update.getOffsets());
   access.root = rootOf(access.base ? access.base : access.pointer);
   access.reads = !isa<GlobalStoreOp, GlobalAtomicStoreOp, BufferStoreOp>(op);
   access.writes =
@@ -97,8 +100,8 @@ GlobalAccess GlobalOrder::accessOf(Operation *op) const {
   access.isScalar = !isa<RankedTensorType>(access.pointer.getType());
   auto load = dyn_cast<GlobalLoadOp>(op);
   access.byOwner = !load || isLoadedByOwner(load);
-  if (auto update = dyn_cast<GlobalUpdateOp>(op); update && op->use_empty())
-    access.unorderedUpdate = update.getKind();
+  if (auto plain = dyn_cast<GlobalUpdateOp>(op); op->use_empty() && (plain || update))
+    access.unorderedUpdate = plain ? plain.getKind() : update.getKind();
   MemSemantic semantic = semanticOf(op);
   access.releases = semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease;
   access.acquires = isa<GlobalAtomicLoadOp>(op) && semantic == MemSemantic::Acquire && !access.isScalar;
@@ -143,8 +146,10 @@ bool GlobalOrder::mustAgree(GlobalLoadOp op) const {
     return true;
   Value root = rootOf(op.getPointer());
   auto isShared = [&](Operation *other) {
-    bool shares = isa<GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp, GlobalWaitOp>(other) &&
-                  rootOf(other->getOperand(0)) == root;
+    auto ofBuffer = dyn_cast<BufferUpdateOp>(other);
+    bool isAtomic = isa<GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp, GlobalAtomicStoreOp, GlobalWaitOp>(other);
+    bool shares =
+        (ofBuffer || isAtomic) && rootOf(ofBuffer ? Value(ofBuffer.getPointer()) : other->getOperand(0)) == root;
     return shares ? WalkResult::interrupt() : WalkResult::advance();
   };
   return FuncOp(function).walk(isShared).wasInterrupted();

@@ -211,6 +211,13 @@ public:
   virtual void bufferStore(Builder &b, mlir::Value value, const BufferPlace &place, triton::CacheModifier cache) const {
   }
 
+  /// Whether such an update is one buffer instruction; then bufferUpdate() does it, and gives the old value, 0 where it
+  /// is not allowed. Fences around it are its user's matter.
+  virtual bool updatesBuffers(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const { return false; }
+  virtual mlir::Value bufferUpdate(Builder &b, triton::RMWOp kind, mlir::Value value, const BufferPlace &place) const {
+    return {};
+  }
+
   //===-- Copies from global to shared memory that go on by themselves -------------------------------------------===//
   virtual bool hasAsyncCopies() const { return false; }
   /// Bytes that each lane may move by a copy of a whole warp straight to shared memory, the widest first

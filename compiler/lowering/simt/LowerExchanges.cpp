@@ -192,7 +192,7 @@ LogicalResult ExchangeLowering::lower(Operation *op) {
         isReplaced = false;
         auto load = dyn_cast<GlobalLoadOp>(op);
         bool isTile = isa<GlobalWaitOp>(op) && isa<RankedTensorType>(op->getOperand(0).getType());
-        if (isa<GlobalUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp>(op) || isTile ||
+        if (isa<GlobalUpdateOp, BufferUpdateOp, GlobalSwapOp, GlobalAtomicLoadOp>(op) || isTile ||
             (load && !order.isLoadedByOwner(load) && order.mustAgree(load)))
           tellAll(op, op->getOperand(0).getType());
         else if (auto update = dyn_cast<UpdateSharedOp>(op))

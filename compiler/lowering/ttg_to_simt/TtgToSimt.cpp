@@ -237,6 +237,13 @@ private:
         .Case([&](amdg::BufferLoadOp from) { return convertBufferLoad(from, b); })
         .Case([&](amdg::BufferStoreOp from) { return convertBufferStore(from, b); })
         .Case([&](amdg::BufferAtomicRMWOp from) {
+          if (target.updatesBuffers(from.getAtomicRmwOp(), tt::elementTypeOf(from.getValue().getType()),
+                                    from.getScope())) {
+            Type result = op->use_empty() ? Type() : from.getType();
+            auto update = BufferUpdateOp::create(b, loc, result, from.getValue(), from.getPtr(), from.getOffsets(),
+                                                 from.getMask(), from.getAtomicRmwOp(), from.getSem(), from.getScope());
+            return result ? replace(op, update.getResult()) : erase(op);
+          }
           Value places = pointers(b, from.getPtr(), from.getOffsets());
           auto update = GlobalUpdateOp::create(b, loc, from.getType(), from.getAtomicRmwOp(), places, from.getValue(),
                                                from.getMask(), from.getSem(), from.getScope());

@@ -27,13 +27,17 @@ tt.func @views(%s: i32, %t: tensor<8x8xf16, #rows>) {
 }
 
 // CHECK-LABEL: tt.func @buffers
-tt.func @buffers(%p: !tt.ptr<f16>, %o: tensor<8x8xi32, #rows>, %m: tensor<8x8xi1, #rows>, %t: tensor<8x8xf16, #rows>) {
+tt.func @buffers(%p: !tt.ptr<f16>, %q: !tt.ptr<i32>, %o: tensor<8x8xi32, #rows>, %m: tensor<8x8xi1, #rows>, %t: tensor<8x8xf16, #rows>) {
   // CHECK: simt.buffer_load %{{.*}}[%{{.*}}] by 2 : !tt.ptr<f16>, tensor<8x8xi32, #linear> -> tensor<8x8xf16, #linear>
   %0 = simt.buffer_load %p[%o] by 2 : !tt.ptr<f16>, tensor<8x8xi32, #rows> -> tensor<8x8xf16, #rows>
   // CHECK: simt.buffer_load %{{.*}}[%{{.*}}] if %{{.*}} : tensor<8x8xi1, #linear> else %{{.*}} : tensor<8x8xf16, #linear> by 1 {cache = 5 : i32}
   %1 = simt.buffer_load %p[%o] if %m : tensor<8x8xi1, #rows> else %t : tensor<8x8xf16, #rows> by 1 {cache = 5 : i32} : !tt.ptr<f16>, tensor<8x8xi32, #rows> -> tensor<8x8xf16, #rows>
   // CHECK: simt.buffer_store %{{.*}}, %{{.*}}[%{{.*}}] if %{{.*}} : tensor<8x8xi1, #linear> by 2 :
   simt.buffer_store %t, %p[%o] if %m : tensor<8x8xi1, #rows> by 2 : tensor<8x8xf16, #rows>, !tt.ptr<f16>, tensor<8x8xi32, #rows>
+  // CHECK: simt.buffer_atomic_rmw max, relaxed, gpu, %{{.*}}[%{{.*}}], %{{.*}} if %{{.*}} : tensor<8x8xi1, #linear> : !tt.ptr<i32>, tensor<8x8xi32, #linear>, tensor<8x8xi32, #linear> -> tensor<8x8xi32, #linear>
+  %old = simt.buffer_atomic_rmw max, relaxed, gpu, %q[%o], %o if %m : tensor<8x8xi1, #rows> : !tt.ptr<i32>, tensor<8x8xi32, #rows>, tensor<8x8xi32, #rows> -> tensor<8x8xi32, #rows>
+  // CHECK: simt.buffer_atomic_rmw add, release, cta, %{{.*}}[%{{.*}}], %{{.*}} : !tt.ptr<i32>, tensor<8x8xi32, #linear>, tensor<8x8xi32, #linear>{{$}}
+  simt.buffer_atomic_rmw add, release, cta, %q[%o], %old : !tt.ptr<i32>, tensor<8x8xi32, #rows>, tensor<8x8xi32, #rows>
   tt.return
 }
 

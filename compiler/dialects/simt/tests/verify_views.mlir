@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules S13 to S25.
+// Rules S13 to S25, and S72.
 
 // expected-error @+1 {{padding of 0 elements after each 4}}
 tt.func private @s13(!simt.shared<1 * 8xf16, offset = [[1], [2], [4]], pad = [4:0]>)
@@ -93,5 +93,23 @@ tt.func @s25(%t: tensor<8xf16, #rows>) {
 tt.func @s23_none(%a: tensor<2x2xf16, #rows>, %c: tensor<2x2xf32, #rows>) {
   // expected-error @+1 {{with an instruction of 2x2x0}}
   %0 = simt.dot %a, %a, %c by <2, 2, 0, transposed = true> : tensor<2x2xf16, #rows> * tensor<2x2xf16, #rows> -> tensor<2x2xf32, #rows>
+  tt.return
+}
+
+// -----
+
+#rows = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
+tt.func @s72(%p: !tt.ptr<i32>, %o: tensor<8xi32, #rows>) {
+  // expected-error @+1 {{'simt.buffer_atomic_rmw' op has the result 'tensor<8xi64,}}
+  %0 = simt.buffer_atomic_rmw add, relaxed, gpu, %p[%o], %o : !tt.ptr<i32>, tensor<8xi32, #rows>, tensor<8xi32, #rows> -> tensor<8xi64, #rows>
+  tt.return
+}
+
+// -----
+
+#rows = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
+tt.func @s72_kind(%p: !tt.ptr<i32>, %o: tensor<8xi32, #rows>) {
+  // expected-error @+1 {{'simt.buffer_atomic_rmw' op has kind 'fadd' for elements of 'i32'}}
+  simt.buffer_atomic_rmw fadd, relaxed, gpu, %p[%o], %o : !tt.ptr<i32>, tensor<8xi32, #rows>, tensor<8xi32, #rows>
   tt.return
 }
