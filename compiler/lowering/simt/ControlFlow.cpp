@@ -37,12 +37,14 @@ private:
 /// 1 where a word of registers is not what a thread reads at once.
 static size_t elementsInWord(Value yielded) {
   auto load = yielded.getDefiningOp<GlobalLoadOp>();
+  auto bufferLoad = yielded.getDefiningOp<BufferLoadOp>();
   auto tile = dyn_cast<RankedTensorType>(yielded.getType());
-  if (!load || !tile || !tile.getElementType().isIntOrFloat())
+  if (!(load || bufferLoad) || !tile || !tile.getElementType().isIntOrFloat())
     return 1;
   unsigned bits = tile.getElementTypeBitWidth();
   unsigned count = bits == 8 || bits == 16 ? 32 / bits : 1;
-  return load.getElements() % count || registersOf(tile) % count ? 1 : count;
+  uint64_t together = load ? load.getElements() : bufferLoad.getElements();
+  return together % count || registersOf(tile) % count ? 1 : count;
 }
 
 ControlFlow::Values ControlFlow::inWords(ValueRange values, const Counts &counts) {
