@@ -152,8 +152,8 @@ def show_beside(folder, chips, kernels):
             rows.append([ratio(*pair) for pair in zip(ours, theirs)])
             print(f"{name:24}" + "".join(f"{mine:14.0f}{other:10.0f}{each:7.2f}"
                                          for mine, other, each in zip(ours, theirs, rows[-1])), flush=True)
-        means = [geometric_mean(column) for column in zip(*rows)]
-        print(f"{'geometric mean':24}" + "".join(f"{'':24}{mean:7.2f}" for mean in means[:2]))
+        means = [geometric_mean(column) for column in list(zip(*rows))[:2]]
+        print(f"{'geometric mean':24}" + "".join(f"{'':24}{mean:7.2f}" for mean in means))
 
 
 def show_cycles(chips, kernels):

@@ -104,7 +104,7 @@ void heddle::keepLoadsBeforeBarriers(Module &module) {
       if (IntrinsicInst *barrier = sinking.findBarrier(block))
         barriers.push_back(barrier);
   }
-  // An operand "i" makes it one that may load from anywhere, behind which nothing sinks, as a clobber of memory would:
+  // An operand "i" makes it one that may load from anywhere, past which nothing sinks, as a clobber of memory would:
   // but for that LLVM compares the word "memory" with the name of each register of each class, 3 ms for each barrier.
   IRBuilder<> b(module.getContext());
   auto *type = FunctionType::get(b.getVoidTy(), {b.getInt32Ty()}, /*isVarArg=*/false);

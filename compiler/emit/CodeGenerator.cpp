@@ -175,19 +175,22 @@ CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::str
 }
 
 CodeGenerator::~CodeGenerator() {
-  if (!failed)
+  if (failed)
+    (void)machine.release(); // in an unknown state (Guard.h)
+  else
     giveTargetMachineBack(key, std::move(machine));
 }
 
 /// Runs one step of LLVM; its failure is a fault of ours, since kernels that reach it have been verified.
 void CodeGenerator::runStep(llvm::Module &module, const char *step, llvm::function_ref<void()> action) const {
   DiagnosticCollector diagnostics(module.getContext());
+  bool before = std::exchange(failed, true); // also when `action` throws
   std::string failure = runGuarded(action);
   if (!diagnostics.text.empty())
     failure = diagnostics.text;
-  failed |= !failure.empty();
   if (!failure.empty())
     throw internalError(std::string("LLVM failed in ") + step + ": " + failure);
+  failed = before;
 }
 
 std::vector<PackageLimit> CodeGenerator::limitsOf(const llvm::Module &module) const {

@@ -69,9 +69,12 @@ std::unique_ptr<llvm::TargetMachine> heddle::takeTargetMachine(const MachineKey 
   return machine;
 }
 
-void heddle::giveTargetMachineBack(const MachineKey &key, std::unique_ptr<llvm::TargetMachine> machine) {
-  std::lock_guard lock(idle().mutex);
-  auto &machines = idle().machines[Idle::keyOf(key)];
-  if (machines.size() < mostIdle)
-    machines.push_back(std::move(machine));
+void heddle::giveTargetMachineBack(const MachineKey &key, std::unique_ptr<llvm::TargetMachine> machine) noexcept {
+  try {
+    std::lock_guard lock(idle().mutex);
+    auto &machines = idle().machines[Idle::keyOf(key)];
+    if (machines.size() < mostIdle)
+      machines.push_back(std::move(machine));
+  } catch (const std::bad_alloc &) { // it is made again
+  }
 }

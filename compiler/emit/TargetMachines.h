@@ -17,10 +17,11 @@ struct MachineKey {
   int level;
 };
 
-/// A machine for `key` that nobody else uses, an idle one or a new one. It has its level when it is given back. Throws
-/// Error{Internal} when LLVM makes none.
+/// A machine for `key` that no other compilation has: an idle one or a new one. Throws Error{Internal} when LLVM makes
+/// none. Both functions may be called from any thread.
 std::unique_ptr<llvm::TargetMachine> takeTargetMachine(const MachineKey &key);
-/// For the next who asks for `key`; not what LLVM failed with, whose state nobody knows.
-void giveTargetMachineBack(const MachineKey &key, std::unique_ptr<llvm::TargetMachine> machine);
+/// Keeps a machine for a later compilation. The caller has restored its optimisation level. Not for a machine with
+/// which LLVM failed: its state is unknown.
+void giveTargetMachineBack(const MachineKey &key, std::unique_ptr<llvm::TargetMachine> machine) noexcept;
 
 } // namespace heddle

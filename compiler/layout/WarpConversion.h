@@ -13,7 +13,7 @@ struct WarpConversion {
     bool operator==(const Swap &) const = default;
   };
   std::vector<Swap> swaps; ///< of the source's registers, one after the other
-  /// (register, lane, warp) of the result -> the place after the swaps that has its element.
+  /// (register, lane, warp) of the result -> the register, lane and warp that have its element after the swaps.
   LinearLayout from;
   bool shuffles = false; ///< `from` takes elements of other lanes: one shuffle for each register of the result
 

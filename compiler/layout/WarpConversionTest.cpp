@@ -5,7 +5,6 @@
 #include "compiler/layout/Encodings.h"
 #include "compiler/layout/RandomLayout.h"
 #include <gtest/gtest.h>
-#include <set>
 
 using namespace heddle::layout;
 
@@ -113,6 +112,58 @@ TEST(WarpConversion, results_with_copies) {
     EXPECT_EQ(convert(heldBy(source), *conversion), heldBy(result));
   }
   EXPECT_EQ(swapping, 400);
+}
+
+/// Bases of the source and of the result are sums of others, zero, or the same twice: what is converted is right.
+TEST(WarpConversion, of_any_bases) {
+  Random random(13);
+  int swapping = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::vector<int> order = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    std::vector<int> other = order;
+    for (int step = 0; step < 2; ++step)
+      std::swap(other[random() % 3], other[random() % 2 ? 7 + random() % 2 : random() % 3]);
+    auto change = [&](const LinearLayout &layout) {
+      std::vector<LinearLayout::Input> inputs = layout.inputs();
+      auto &registers = inputs[0].bases, &lanes = inputs[1].bases;
+      if (random() % 2) // a register that adds nothing, or what another one adds
+        registers.insert(registers.begin() + long(random() % 4),
+                         random() % 2 ? registers[random() % 3] : std::vector<int64_t>{int64_t(0)});
+      if (random() % 2)
+        registers[0][0] ^= registers[1][0];
+      if (random() % 8 == 0)
+        lanes[random() % 6][0] ^= registers[0][0];
+      return LinearLayout(inputs, layout.outputs());
+    };
+    LinearLayout source = change(ofBits(order, 3)), result = change(ofBits(other, 3));
+    if (!source.isSurjective() || !result.isSurjective())
+      continue;
+    auto conversion = convertInWarp(source, result, rowsAndHalves);
+    if (!conversion)
+      continue;
+    swapping += !conversion->swaps.empty();
+    EXPECT_EQ(convert(heldBy(source), *conversion), heldBy(result));
+  }
+  EXPECT_GT(swapping, 300);
+}
+
+// What attention computes is an operand of its second matmul: no memory where lanes swap, and memory elsewhere.
+TEST(WarpConversion, results_of_matrix_instructions_become_operands) {
+  struct Case {
+    int64_t size, kWidth;
+    size_t swaps;
+  };
+  for (Case each : {Case{16, 8, 2}, Case{32, 8, 1}, Case{16, 16, 2}, Case{32, 16, 1}}) {
+    Shape tile = {4 * each.size, 128}, warps = {4, 1};
+    LinearLayout result = mfmaAccumulator(tile, warps, each.size, each.size, /*transposed=*/true);
+    LinearLayout operand = mfmaOperand(tile, warps, 0, each.kWidth, each.size, each.size);
+    auto conversion = convertInWarp(result, operand, rowsAndHalves);
+    ASSERT_TRUE(conversion) << each.size << " " << each.kWidth;
+    EXPECT_EQ(conversion->swaps.size(), each.swaps) << each.size << " " << each.kWidth;
+    EXPECT_FALSE(conversion->shuffles);
+    EXPECT_EQ(convert(heldBy(result), *conversion), heldBy(operand));
+    EXPECT_FALSE(convertInWarp(result, operand, 0));
+  }
 }
 
 TEST(WarpConversion, not_what_other_warps_have) {

@@ -57,16 +57,19 @@ Tile<f32, c...> mfmaScaled(const Tile<A, a...> &left, const SA &scaleA, ScaledFo
 
 //===-- Schedules ------------------------------------------------------------------------------------------------===//
 
-/// The scheduler moves only instructions of these kinds over it: words of Triton with | between them ("valu|ds_read",
-/// docs/ttgir.md), `none` for none at all. It orders no memory.
+/// The compiler's instruction scheduler moves only instructions of these kinds over it: Triton's words with | between
+/// them ("valu|ds_read", docs/ttgir.md), or the number of the mask. It orders no memory. A fault: a word that names no
+/// kind. Other chips than AMD's refuse it when the kernel is compiled.
 inline void scheduleBarrier(const char *kinds = "none", Position where = Position::current()) {
   detail::emitScheduleBarrier(kinds, where);
 }
-/// From here on this wave's instructions have this priority, 0 to 3, over those of other waves; 0 at first.
+/// From here on the hardware issues this wave's instructions with this priority, 0 to 3, over those of other waves; 0
+/// at first. A fault: another number. Other chips than AMD's refuse it when the kernel is compiled.
 inline void setPriority(int priority, Position where = Position::current()) {
   detail::emitSetPriority(priority, where);
 }
 /// The end of a stage of a warp pipeline, whose waves have this priority, 0 to 3; stands after the stage's operations.
+/// Stages are not overlapped yet, and their priority has no effect.
 inline void stageBorder(const char *label, int priority, Position where = Position::current()) {
   detail::emitStageBorder(label, priority, where);
 }

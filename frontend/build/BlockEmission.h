@@ -41,6 +41,7 @@ struct ScaledOperand {
 };
 Handle emitScaledDot(const ScaledOperand &a, const ScaledOperand &b, Handle c, Position where);
 
+/// Words or a number (triton::amdg::scheduleKinds); priorities from 0 to 3. Faults at `where` for others.
 void emitScheduleBarrier(const char *kinds, Position where);
 void emitSetPriority(int priority, Position where);
 void emitStageBorder(const char *label, int priority, Position where);

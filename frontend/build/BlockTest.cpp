@@ -339,6 +339,8 @@ TEST(BlockFaults, memory_objects) {
                   "waves of priority -1\npriorities are 0 to 3");
   EXPECT_CONTAINS(faultOf([](Pointer<i32>, Scalar<i32>) { scheduleBarrier("mfma"); }),
                   "scheduleBarrier lets `mfma` pass, which is no kind of instructions");
+  for (const char *kinds : {"", "valu|", "|valu", "4096"})
+    EXPECT_CONTAINS(faultOf([&](Pointer<i32>, Scalar<i32>) { scheduleBarrier(kinds); }), "is no kind of instructions");
 }
 
 TEST(BlockFaults, layouts_without_a_block) {

@@ -630,7 +630,7 @@ def Simt_StageOp : Simt_Op<"stage", [SingleBlockImplicitTerminator<"YieldOp">, M
 }
 
 def Simt_ScheduleBarrierOp : Simt_Op<"schedule_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "over which the chip's scheduler moves only instructions of these kinds";
+  let summary = "over which LLVM's instruction scheduler moves only instructions of these kinds";
   let description = [{
     It orders no memory. `kinds` is the mask of `llvm.amdgcn.sched.barrier`; 0: nothing is moved. AMD's chips only.
   }];
@@ -640,7 +640,7 @@ def Simt_ScheduleBarrierOp : Simt_Op<"schedule_barrier", [MemoryEffects<[MemRead
 }
 
 def Simt_SetPriorityOp : Simt_Op<"set_priority", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "from here on this warp's instructions have this priority, 0 to 3, over those of other warps; 0 at first";
+  let summary = "from here on the hardware issues this warp's instructions with this priority, 0 to 3, over those of other warps; 0 at first";
   let description = "AMD's chips only.";
   let arguments = (ins I64Attr:$priority);
   let assemblyFormat = "$priority attr-dict";

@@ -66,7 +66,8 @@ std::optional<uint32_t> amdg::scheduleKinds(StringRef mask) {
   uint32_t kinds = 0;
   if (!mask.getAsInteger(10, kinds))
     return kinds <= 0xFFF ? std::optional(kinds) : std::nullopt;
-  while (!mask.empty()) {
+  for (bool isMore = true; isMore;) {
+    isMore = mask.contains('|');
     auto [word, rest] = mask.split('|');
     int64_t kind = llvm::StringSwitch<int64_t>(word)
                        .Case("none", 0)

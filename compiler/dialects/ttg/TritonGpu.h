@@ -42,8 +42,9 @@ mlir::Type maskTypeFor(mlir::Type tile);
 /// The text with `amdg.schedule_fence` for each `rocdl.sched.barrier` whose mask is words, in code, not in strings or
 /// comments. Lines and columns stay.
 std::string renameScheduleBarriers(llvm::StringRef text);
-/// The kinds of instructions that may pass a scheduling border, as the mask of `llvm.amdgcn.sched.barrier`: `mask` has
-/// words with `|` between them, or the number itself. Nothing for a word that names no kind.
+/// The kinds of instructions that may be moved over a scheduling barrier, as the mask of `llvm.amdgcn.sched.barrier`:
+/// `mask` has words with `|` between them, or the number itself. Nothing for a word that names no kind, and for a
+/// number above 4095.
 std::optional<uint32_t> scheduleKinds(llvm::StringRef mask);
 /// A message about such an operation, with the name that the text has.
 std::string nameScheduleBarriers(llvm::StringRef message);

@@ -124,7 +124,7 @@ std::optional<MatrixInstruction> AmdTarget::findInstruction(MatrixDotOp dot, std
     depths += (depths.empty() ? "" : ", ") + std::to_string(row.k);
   }
   llvm::raw_string_ostream stream(why);
-  // Rule K6: a product names an instruction that the chip has.
+  // Rule K6: a matmul names an instruction that the chip has.
   stream << chip.name << " has no matrix instruction of " << wanted.getM() << "x" << wanted.getN() << "x"
          << wanted.getK() << " for " << a << " and " << b << " into " << d;
   if (!depths.empty())

@@ -33,7 +33,7 @@ static uint64_t bitsOfOneWord(const layout::WarpConversion &conversion, int regi
   return bits;
 }
 
-/// (i32) Neighbours in one word, in several when one element has more bits.
+/// (i32) Elements of adjacent registers in one word, in several when one element has more bits.
 ThreadCode::Values Conversions::toWords(ValueRange elements) {
   Values memory;
   for (Value value : elements)

@@ -272,7 +272,7 @@ LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess
   if (mode == Mode::Try)
     return failure();
   // Rule K9: two accesses to the same bytes of shared memory, one of which writes, are ordered by a barrier, and by a
-  // wait where the first is a copy or a product in flight.
+  // wait where the first is a copy or a matmul in flight.
   auto does = [](const SharedAccess &access) { return access.writes ? "writes" : "reads"; };
   auto error = later.op->emitError() << nameOf(later.op) << " " << does(later) << " bytes of shared memory that "
                                      << nameOf(earlier.op) << " " << does(earlier) << " before: " << missing

@@ -19,7 +19,7 @@ mlir::FailureOr<std::optional<TtgModule>> describeTtgModule(mlir::ModuleOp modul
 /// An error, at its location, for the first operation that has no way to a GPU yet.
 mlir::LogicalResult refuseUnsupported(mlir::ModuleOp module);
 /// Puts pipeline stages, which are regions of their own, where they stand, with a border at the end of each. Other
-/// scheduling borders, and priorities, become operations of `simt`, whose rules are checked. Nothing has been refused.
+/// scheduling barriers, and priorities, become operations of `simt`, whose rules are checked. Nothing has been refused.
 mlir::LogicalResult borderStages(mlir::ModuleOp module);
 /// Makes `simt.stage` of what stands between the borders of each loop, and of each function outside its loops. An error
 /// where that is a single stage.

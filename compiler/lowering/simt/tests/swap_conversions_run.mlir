@@ -1,5 +1,5 @@
 // Conversions that swap lanes of two registers, of elements of 1 to 64 bits: registers 0 and 2 swap with lane bits 5 and 4
-// in a cycle, so that neighbours of 8 and 16 bits share a word by registers 1 and 3. Each tile is its own indices before
+// in a cycle, so that elements of 8 and 16 bits share a word by registers 1 and 3. Each tile is its own indices before
 // and after. No memory on gfx950; on gfx942, which swaps nothing, the same by LDS.
 // RUN: heddle compile %s --target gfx950 --from simplify-layouts -o %t.950.hpkg
 // RUN: heddle inspect %t.950.hpkg --asm | FileCheck --check-prefix=SWAPS %s
