@@ -50,6 +50,12 @@ static std::optional<std::pair<Sum, int64_t>> turnOf(Value value) {
       return std::pair(sumOf(op->getOperand(0)), *modulus);
     return std::nullopt;
   }
+  if (auto mask = dyn_cast_or_null<arith::AndIOp>(op)) { // of a power of two
+    std::optional<int64_t> ones = constantOf(mask.getRhs());
+    if (ones && *ones >= 0 && llvm::isPowerOf2_64(uint64_t(*ones) + 1))
+      return std::pair(sumOf(mask.getLhs()), *ones + 1);
+    return std::nullopt;
+  }
   // next == m ? 0 : next, with next = x + 1; also x + 1 >= m, and the branches the other way round.
   auto select = dyn_cast_or_null<arith::SelectOp>(op);
   auto compare = select ? select.getCondition().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
@@ -63,10 +69,21 @@ static std::optional<std::pair<Sum, int64_t>> turnOf(Value value) {
   Value next = wraps ? select.getFalseValue() : select.getTrueValue();
   std::optional<int64_t> modulus = constantOf(compare.getRhs());
   Sum sum = sumOf(next);
-  if (!(wraps || stays) || !modulus || *modulus < 1 || constantOf(zero) != 0 || compare.getLhs() != next ||
-      sum.offset != 1)
+  bool isOfLast = compare.getLhs() == sum.base; // x == m - 1 ? 0 : x + 1
+  if (modulus && isOfLast)
+    ++*modulus;
+  if (!(wraps || stays) || !modulus || *modulus < 1 || constantOf(zero) != 0 ||
+      !(isOfLast || compare.getLhs() == next) || sum.offset != 1)
     return std::nullopt;
   return std::pair(sum, *modulus);
+}
+
+/// Whether it is the other one of 0 and 1 than `of`, if that is one of them.
+static bool isOther(Value value, Value of) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::SubIOp>(op))
+    return constantOf(op->getOperand(0)) == 1 && op->getOperand(1) == of;
+  return isa_and_nonnull<arith::XOrIOp>(op) && constantOf(op->getOperand(1)) == 1 && op->getOperand(0) == of;
 }
 
 static int64_t within(int64_t number, int64_t modulus) {
@@ -79,7 +96,10 @@ static std::optional<RingNumber> carriedNumber(BlockArgument argument, scf::ForO
     return std::nullopt;
   unsigned number = argument.getArgNumber() - 1;
   std::optional<int64_t> init = constantOf(loop.getInitArgs()[number]);
-  auto turn = turnOf(loop.getYieldedValues()[number]);
+  Value yielded = loop.getYieldedValues()[number];
+  auto turn = turnOf(yielded);
+  if (isOther(yielded, argument))
+    turn = std::pair(Sum{argument, 1}, 2);
   if (!init || !turn || turn->first.base != argument || turn->first.offset != 1 || *init < 0 || *init >= turn->second)
     return std::nullopt;
   return RingNumber{loop, *init, turn->second};
@@ -104,6 +124,13 @@ std::optional<RingNumber> analysis::ringNumberOf(Value value) {
   };
   if (scf::ForOp loop = loopOf(value))
     return carriedNumber(cast<BlockArgument>(value), loop);
+  if (Operation *op = value.getDefiningOp(); isa_and_nonnull<arith::XOrIOp, arith::SubIOp>(op)) {
+    Value of = op->getOperand(isa<arith::SubIOp>(op) ? 1 : 0);
+    std::optional<RingNumber> number = isOther(value, of) ? ringNumberOf(of) : std::nullopt;
+    if (!number || number->modulus != 2)
+      return std::nullopt;
+    return RingNumber{number->loop, within(number->offset + 1, 2), 2};
+  }
   auto turn = turnOf(value);
   if (!turn || turn->first.offset < 0)
     return std::nullopt;
@@ -119,7 +146,7 @@ std::optional<RingNumber> analysis::ringNumberOf(Value value) {
     return RingNumber{loop, within(carried->offset + sum.offset, modulus), modulus};
   }
   std::optional<int64_t> first = countOf(argument, loop);
-  bool isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(value.getDefiningOp());
+  bool isRemainder = isa<arith::RemSIOp, arith::RemUIOp, arith::AndIOp>(value.getDefiningOp());
   if (!first || *first < 0 || !isRemainder)
     return std::nullopt;
   return RingNumber{loop, within(*first + sum.offset, modulus), modulus};

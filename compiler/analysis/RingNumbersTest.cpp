@@ -67,6 +67,45 @@ TEST(RingNumbers, OfWhatIsCarried) {
       << "a count beside the counter";
 }
 
+TEST(RingNumbers, OfPowersOfTwo) {
+  EXPECT_EQ(numberOf(R"(%next = arith.addi %at, %one : i32
+                        %it = arith.andi %i, %three {test.name = "it"} : i32)"),
+            "0 mod 4");
+  EXPECT_EQ(numberOf(R"(%next = arith.addi %at, %one : i32
+                        %it = arith.andi %i, %two {test.name = "it"} : i32)"),
+            "none")
+      << "no bits from the lowest on";
+  EXPECT_EQ(numberOf(R"(%more = arith.addi %at, %one : i32
+                        %next = arith.andi %more, %three {test.name = "it"} : i32)",
+                     0, 1, 3),
+            "0 mod 4");
+  EXPECT_EQ(numberOf(R"(%next = arith.addi %at, %one : i32
+                        %half = arith.andi %i, %one : i32
+                        %it = arith.xori %half, %one {test.name = "it"} : i32)"),
+            "1 mod 2");
+  EXPECT_EQ(numberOf(R"(%next = arith.subi %one, %at {test.name = "it"} : i32)", 0, 1, 1), "0 mod 2");
+  EXPECT_EQ(numberOf(R"(%next = arith.xori %at, %one {test.name = "it"} : i32)"), "1 mod 2");
+  EXPECT_EQ(numberOf(R"(%next = arith.subi %one, %at {test.name = "it"} : i32)", 0, 1, 2), "none");
+  EXPECT_EQ(numberOf(R"(%next = arith.addi %at, %one : i32
+                        %it = arith.subi %one, %i {test.name = "it"} : i32)"),
+            "none")
+      << "of the counter it is no number modulo 2";
+  EXPECT_EQ(numberOf(R"(%next = arith.addi %at, %one : i32
+                        %it = arith.xori %at, %one {test.name = "it"} : i32)"),
+            "none");
+}
+
+TEST(RingNumbers, OfTheLast) {
+  auto text = [](const char *compare, const char *values) {
+    return std::string("%more = arith.addi %at, %one : i32\n %end = arith.cmpi ") + compare +
+           ", %at, %two : i32\n %next = arith.select %end, " + values + " {test.name = \"it\"} : i32";
+  };
+  EXPECT_EQ(numberOf(text("eq", "%zero, %more")), "1 mod 3");
+  EXPECT_EQ(numberOf(text("slt", "%more, %zero")), "1 mod 3");
+  EXPECT_EQ(numberOf(text("eq", "%zero, %more"), 0, 1, 3), "none") << "begins beyond the ring";
+  EXPECT_EQ(numberOf(text("eq", "%more, %zero")), "none");
+}
+
 TEST(RingNumbers, OfOthers) {
   EXPECT_EQ(numberOf(R"(%next = arith.addi %at, %two : i32
                         %it = arith.remsi %at, %three {test.name = "it"} : i32)"),

@@ -166,6 +166,14 @@ LogicalResult checkSlot(Operation *op) {
   Value number;
   if (auto index = dyn_cast<simt::IndexOp>(op))
     std::tie(slots, number) = std::pair(index.getRing().getType().getStages(), index.getStage());
+  else if (auto load = dyn_cast<simt::LoadSharedOp>(op))
+    std::tie(slots, number) = std::pair(load.getRing().getType().getStages(), load.getStage());
+  else if (auto store = dyn_cast<simt::StoreSharedOp>(op))
+    std::tie(slots, number) = std::pair(store.getRing().getType().getStages(), store.getStage());
+  else if (auto copy = dyn_cast<simt::AsyncCopyOp>(op))
+    std::tie(slots, number) = std::pair(copy.getRing().getType().getStages(), copy.getStage());
+  else if (auto copy = dyn_cast<simt::AsyncBufferCopyOp>(op))
+    std::tie(slots, number) = std::pair(copy.getRing().getType().getStages(), copy.getStage());
   else if (auto index = dyn_cast<triton::gpu::MemDescIndexOp>(op))
     std::tie(slots, number) = std::pair(index.getSrc().getType().getShape().front(), index.getIndex());
   APInt constant;

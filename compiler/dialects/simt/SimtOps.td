@@ -217,7 +217,8 @@ def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments, MemoryEf
   let summary = "begins to copy a tile from global memory to a stage of a ring";
   let description = [{
     A thread copies `elements` contiguous elements at once: contiguous in its registers of addresses, in global and in
-    shared memory. What the mask forbids is not read and becomes zero, or with `keeps` stays what it is. The tile is
+    shared memory; the mask is the same for all of them. What it forbids is not read and becomes zero, or with `keeps`
+    stays what it is. The tile is
     there for the thread that copied it after an `async_wait` for its group, and for other threads after a barrier that
     follows. On AMD a warp copies to contiguous bytes of shared memory (LDS) by one instruction (docs/gfx9.md).
   }];
@@ -238,7 +239,7 @@ def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments, MemoryEf
 def Simt_AsyncBufferCopyOp : Simt_Op<"async_buffer_copy", [AttrSizedOperandSegments,
                                      MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begins to copy a tile at a pointer plus offsets, in elements, to a memory object";
-  let description = "As `simt.async_copy`, of what `simt.buffer_load` reads. What the mask forbids becomes zero.";
+  let description = "As `simt.async_copy`, of what `simt.buffer_load` reads; the mask is the same for `elements` contiguous ones.";
   let arguments = (ins TT_Ptr:$pointer, TT_I32Tensor:$offsets, Simt_SharedType:$ring, Optional<I32>:$stage,
                        Optional<TT_I1Tensor>:$mask, I64Attr:$elements,
                        DefaultValuedAttr<TT_CacheModifier, "::heddle::triton::CacheModifier::None">:$cache);

@@ -142,9 +142,11 @@ LogicalResult BufferLoadToLocalOp::verify() {
 LogicalResult BufferAtomicRMWOp::verify() {
   if (getValue().getType() != getType())
     return emitOpError() << "updates with " << getValue().getType() << " and returns " << getType();
-  // Rule F4: integer updates of integers, `fadd` of floats; both are exchanged.
-  bool isFloat = isa<FloatType>(elementTypeOf(getType())), sumsFloats = getAtomicRmwOp() == RMWOp::FAdd;
-  if (getAtomicRmwOp() != RMWOp::Exchange && isFloat != sumsFloats)
+  // Rule F4: integer updates of integers, `fadd` of floats, `max` and `min` of f64 too; both are exchanged.
+  RMWOp kind = getAtomicRmwOp();
+  bool isFloat = isa<FloatType>(elementTypeOf(getType())), sumsFloats = kind == RMWOp::FAdd;
+  bool isExtremum = elementTypeOf(getType()).isF64() && (kind == RMWOp::Max || kind == RMWOp::Min);
+  if (kind != RMWOp::Exchange && isFloat != sumsFloats && !isExtremum)
     return emitOpError() << "has kind '" << stringifyRMWOp(getAtomicRmwOp()) << "' for elements of "
                          << elementTypeOf(getType());
   return verifyBuffer(*this, getPtr(), getType(), getOffsets(), getMask());

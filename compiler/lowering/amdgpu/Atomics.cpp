@@ -97,7 +97,7 @@ bool AmdTarget::updatesBuffers(RMWOp kind, Type element, MemScope scope) const {
   return scope != MemScope::System && isNative(chip, kind, element, scope);
 }
 
-static const char *nameOfBufferUpdate(RMWOp kind) {
+static const char *nameOfBufferUpdate(RMWOp kind, bool isFloat) {
   switch (kind) {
   case RMWOp::And:
     return "and";
@@ -110,9 +110,9 @@ static const char *nameOfBufferUpdate(RMWOp kind) {
   case RMWOp::FAdd:
     return "fadd";
   case RMWOp::Max:
-    return "smax";
+    return isFloat ? "fmax" : "smax";
   case RMWOp::Min:
-    return "smin";
+    return isFloat ? "fmin" : "smin";
   case RMWOp::UMax:
     return "umax";
   case RMWOp::UMin:
@@ -128,7 +128,7 @@ Value AmdTarget::bufferUpdate(Builder &b, RMWOp kind, Value value, const BufferP
   bool isMoved = kind == RMWOp::Exchange && type != carrier; // bits, as an integer
   if (isMoved)
     value = LLVM::BitcastOp::create(b, carrier, value);
-  std::string name = std::string("llvm.amdgcn.raw.ptr.buffer.atomic.") + nameOfBufferUpdate(kind);
+  std::string name = std::string("llvm.amdgcn.raw.ptr.buffer.atomic.") + nameOfBufferUpdate(kind, isa<FloatType>(type));
   Value old =
       call(b, value.getType(), name, {value, descriptorOf(b, place.pointer), offsetOf(b, place), i32(b, 0), i32(b, 0)});
   return isMoved ? Value(LLVM::BitcastOp::create(b, type, old)) : old;

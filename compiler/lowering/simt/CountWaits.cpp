@@ -17,25 +17,39 @@ struct InFlight {
   static constexpr size_t groups = 16;
   static constexpr int64_t most = 63; ///< that a wait can name
   std::array<int64_t, groups> since;
-  size_t committed = 0;                  ///< groups, on the path with the most
-  llvm::SetVector<Operation *> unwaited; ///< copies that no wait came after, on some path
+  size_t committed = 0; ///< groups, on the path with the most
+  size_t inFlight = 0;  ///< groups that no wait was for, on the path with the most
+  /// Copies that no wait was for on some path, with the groups that were closed since, fewest.
+  llvm::MapVector<Operation *, size_t> unwaited;
 
   InFlight() { since.fill(most); } // nothing must be over
   void copy(Operation *op, int64_t instructions) {
     for (int64_t &count : since)
       count = std::min(most, count + instructions);
-    unwaited.insert(op);
+    unwaited[op] = 0;
   }
   void commit() {
     std::copy_backward(since.begin(), since.end() - 1, since.end());
     since[0] = 0;
     committed = std::min(committed + 1, groups);
+    inFlight = std::min(inFlight + 1, groups);
+    for (auto &[op, age] : unwaited)
+      age = std::min(age + 1, groups);
+  }
+  /// For all but the youngest `pending` groups.
+  void wait(size_t pending) {
+    inFlight = std::min(inFlight, pending);
+    unwaited.remove_if([&](const auto &copy) { return pending == 0 || copy.second > pending; });
   }
   bool join(const InFlight &other) {
-    bool changed = committed < other.committed;
+    bool changed = committed < other.committed || inFlight < other.inFlight;
     committed = std::max(committed, other.committed);
-    for (Operation *op : other.unwaited)
-      changed |= unwaited.insert(op);
+    inFlight = std::max(inFlight, other.inFlight);
+    for (auto [op, age] : other.unwaited) {
+      auto [known, isNew] = unwaited.insert({op, age});
+      changed |= isNew || age < known->second;
+      known->second = std::min(known->second, age);
+    }
     for (size_t i = 0; i < groups; ++i) {
       changed |= other.since[i] < since[i];
       since[i] = std::min(since[i], other.since[i]);
@@ -68,13 +82,20 @@ public:
 
 private:
   void warn() {
-    for (auto [wait, committed] : waits)
-      if (committed < InFlight::groups && wait.getPending() >= committed)
-        wait.emitWarning() << "'" << wait->getName().getStringRef() << "' waits for nothing: " << wait.getPending()
-                           << " groups may stay in flight, and "
-                           << (committed ? "at most " + std::to_string(committed) : "none") << " were committed before";
+    for (auto [wait, before] : waits) {
+      auto [committed, inFlight] = before;
+      uint64_t pending = wait.getPending();
+      auto warning = [&] {
+        return wait.emitWarning() << "`async_wait` waits for nothing: " << pending
+                                  << (pending == 1 ? " group" : " groups") << " may stay in flight, and ";
+      };
+      if (committed < InFlight::groups && pending >= committed)
+        warning() << (committed ? "at most " + std::to_string(committed) : "none") << " were committed before";
+      else if (inFlight < InFlight::groups && pending > inFlight)
+        warning() << "after the waits before it at most " << inFlight << (inFlight == 1 ? " is" : " are");
+    }
     for (Operation *copy : unwaited)
-      copy->emitWarning() << "'" << copy->getName().getStringRef() << "' is never waited for before the kernel ends";
+      copy->emitWarning() << "an asynchronous copy is never waited for before the kernel ends";
   }
 
   void visit(Block &each, InFlight &state) {
@@ -91,13 +112,18 @@ private:
       int64_t count = state.since[std::min<size_t>(wait.getPending(), InFlight::groups - 1)];
       if (open.contains(wait) && int64_t(wait.getInstructions().value_or(InFlight::most)) >= count)
         wait.setInstructions(uint64_t(count));
-      if (open.contains(wait))
-        waits[wait] = std::max(waits[wait], state.committed);
-      state.unwaited.clear();
+      if (open.contains(wait)) {
+        auto &[committed, inFlight] = waits[wait];
+        committed = std::max(committed, state.committed), inFlight = std::max(inFlight, state.inFlight);
+        state.wait(wait.getPending());
+      } else {
+        state.wait(0); // it names instructions, not groups
+      }
       return;
     }
     if (isa<triton::ReturnOp>(op))
-      unwaited.insert_range(state.unwaited);
+      for (auto [copy, age] : state.unwaited)
+        unwaited.insert(copy);
     if (isa<scf::IfOp>(op)) {
       InFlight before = state, after = before;
       bool isFirst = true;
@@ -129,9 +155,10 @@ private:
   }
 
   BlockShape block;
-  llvm::DenseSet<Operation *> open;           ///< waits that name no instructions themselves
-  llvm::MapVector<AsyncWaitOp, size_t> waits; ///< with the groups that were committed before, on any path
-  llvm::SetVector<Operation *> unwaited;      ///< copies at the kernel's end
+  llvm::DenseSet<Operation *> open; ///< waits that name no instructions themselves
+  /// With the groups that were committed before, and those that were in flight, on the path with the most.
+  llvm::MapVector<AsyncWaitOp, std::pair<size_t, size_t>> waits;
+  llvm::SetVector<Operation *> unwaited; ///< copies at the kernel's end
 };
 
 } // namespace

@@ -278,6 +278,16 @@ LogicalResult HazardWalk::report(const SharedAccess &earlier, const SharedAccess
                                      << nameOf(earlier.op) << " " << does(earlier) << " before: " << missing
                                      << " missing between them";
   error.attachNote(earlier.op->getLoc()) << "the access before";
+  auto isGroup = [&] {
+    if (earlier.op->getBlock() != later.op->getBlock() || !earlier.op->isBeforeInBlock(later.op))
+      return true;
+    for (Operation *next = earlier.op->getNextNode(); next != later.op; next = next->getNextNode())
+      if (isa<AsyncCommitOp>(next))
+        return true;
+    return false;
+  };
+  if (earlier.inFlight == SharedAccess::Copy && !isGroup())
+    error.attachNote(earlier.op->getLoc()) << "the copy is in no group when it is waited for: commit one after it";
   AsyncWaitOp wait = earlier.inFlight == SharedAccess::Copy ? waitBetween(earlier.op, later.op) : AsyncWaitOp();
   if (wait && wait.getPending())
     error.attachNote(wait.getLoc()) << "this wait lets " << wait.getPending()

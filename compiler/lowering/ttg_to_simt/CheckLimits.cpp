@@ -2,6 +2,7 @@
 // What a module of TTGIR says of itself, and what of it is refused.
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -52,7 +53,13 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
                         .Case([](ttg::InlineAsmOp) {
                           return "assembly of AMD's chips is not compiled: write it with operations of Gluon";
                         })
-                        .Default([](Operation *) { return ""; });
+                        .Default([](Operation *op) {
+                          bool isRead = !isa_and_nonnull<ROCDL::ROCDLDialect>(op->getDialect()) ||
+                                        isa<ROCDL::SchedBarrier, ROCDL::SetPrioOp>(op);
+                          return isRead ? ""
+                                        : "of `rocdl` only `rocdl.sched.barrier` and `rocdl.s.setprio` are read; "
+                                          "barriers and waits are `ttg.barrier` and `ttg.async_wait`";
+                        });
     if (why.empty())
       return WalkResult::advance();
     op->emitOpError() << "in TTGIR: " << why;

@@ -42,10 +42,10 @@ LogicalResult simt::borderStages(ModuleOp module) {
     } else if (auto hint = dyn_cast<ScheduleFenceOp>(op)) {
       ScheduleBarrierOp::create(b, op->getLoc(), *triton::amdg::scheduleKinds(hint.getMask()));
     } else if (auto barrier = dyn_cast<ROCDL::SchedBarrier>(op)) {
-      if (failed(verify(ScheduleBarrierOp::create(b, op->getLoc(), barrier.getMask()))))
+      if (failed(verify(ScheduleBarrierOp::create(b, op->getLoc(), int64_t(int32_t(barrier.getMask()))))))
         return failure();
     } else if (auto set = dyn_cast<ROCDL::SetPrioOp>(op)) {
-      if (failed(verify(SetPriorityOp::create(b, op->getLoc(), set.getPriority()))))
+      if (failed(verify(SetPriorityOp::create(b, op->getLoc(), int64_t(int16_t(set.getPriority()))))))
         return failure();
     }
     if (region) {

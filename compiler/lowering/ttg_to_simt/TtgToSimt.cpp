@@ -236,7 +236,7 @@ private:
         })
         .Case([&](amdg::BufferLoadOp from) { return convertBufferLoad(from, b); })
         .Case([&](amdg::BufferStoreOp from) { return convertBufferStore(from, b); })
-        .Case([&](amdg::BufferAtomicRMWOp from) {
+        .Case([&](amdg::BufferAtomicRMWOp from) -> LogicalResult {
           if (target.updatesBuffers(from.getAtomicRmwOp(), tt::elementTypeOf(from.getValue().getType()),
                                     from.getScope())) {
             Type result = op->use_empty() ? Type() : from.getType();
@@ -244,6 +244,10 @@ private:
                                                  from.getMask(), from.getAtomicRmwOp(), from.getSem(), from.getScope());
             return result ? replace(op, update.getResult()) : erase(op);
           }
+          if (tt::elementTypeOf(from.getValue().getType()).isF64() && from.getAtomicRmwOp() != tt::RMWOp::FAdd &&
+              from.getAtomicRmwOp() != tt::RMWOp::Exchange)
+            return op->emitOpError() << "has kind '" << stringifyRMWOp(from.getAtomicRmwOp())
+                                     << "' for elements of 'f64' at system scope: the chip has it at `gpu` and `cta`";
           Value places = pointers(b, from.getPtr(), from.getOffsets());
           auto update = GlobalUpdateOp::create(b, loc, from.getType(), from.getAtomicRmwOp(), places, from.getValue(),
                                                from.getMask(), from.getSem(), from.getScope());

@@ -189,7 +189,8 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 }
 
 //--- carried.mlir
-// A loop carries the number of the tile: the read waits for the copy of this iteration too, and the next copy for the read.
+// A loop carries the number of the tile, in a way that is not known: the read waits for the copy of this iteration too,
+// and the next copy for the read.
 // CHECK: scf.for
 // CHECK: simt.barrier shared
 // CHECK-NEXT: simt.async_buffer_copy
@@ -213,7 +214,8 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
     simt.async_buffer_copy %p[%o] to %ring[%c0] by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !ring
     simt.async_commit
     %sum, %last = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero, %now = %c0) -> (tensor<1024xf32, #l>, i32) : i32 {
-      %next = arith.subi %c1, %now : i32
+      %other = arith.subi %c1, %now : i32
+      %next = arith.maxsi %other, %c0 : i32
       simt.async_buffer_copy %p[%o] to %ring[%next] by 4 : !tt.ptr<f32>, tensor<1024xi32, #l>, !ring
       simt.async_commit
       simt.async_wait 1
@@ -252,9 +254,11 @@ module attributes {simt.target = "gfx950", simt.warps = 4 : i64} {
 // Waits that wait for nothing, and copies that nothing waits for. In a loop there are more groups than stand in the text.
 #l = #simt.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]], warp = [], shape = [256]>
 !memory = !simt.shared<1 * 256xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128]]>
-// CHECK: idle.mlir:{{[0-9:]+}} warning: 'simt.async_wait' waits for nothing: 0 groups may stay in flight, and none were committed before
-// CHECK: idle.mlir:{{[0-9:]+}} warning: 'simt.async_wait' waits for nothing: 2 groups may stay in flight, and at most 1 were committed before
-// CHECK: idle.mlir:{{[0-9:]+}} warning: 'simt.async_buffer_copy' is never waited for before the kernel ends
+// CHECK: idle.mlir:{{[0-9:]+}} warning: `async_wait` waits for nothing: 0 groups may stay in flight, and none were committed before
+// CHECK: idle.mlir:{{[0-9:]+}} warning: `async_wait` waits for nothing: 2 groups may stay in flight, and at most 1 were committed before
+// CHECK: idle.mlir:{{[0-9:]+}} warning: `async_wait` waits for nothing: 3 groups may stay in flight, and after the waits before it at most 2 are
+// CHECK: idle.mlir:[[#@LINE+15]]:7: warning: an asynchronous copy is never waited for before the kernel ends
+// CHECK: idle.mlir:[[#@LINE+19]]:5: warning: an asynchronous copy is never waited for before the kernel ends
 // CHECK-NOT: warning
 module attributes {simt.target = "gfx950", simt.warps = 1 : i64} {
   tt.func public @idle(%p: !tt.ptr<f32>, %n: i32) {
@@ -272,6 +276,7 @@ module attributes {simt.target = "gfx950", simt.warps = 1 : i64} {
       simt.async_commit
       simt.async_wait 2
     }
+    simt.async_wait 3
     simt.async_buffer_copy %p[%o] to %memory by 4 : !tt.ptr<f32>, tensor<256xi32, #l>, !memory
     simt.async_commit
     tt.return

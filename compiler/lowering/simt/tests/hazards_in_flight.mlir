@@ -56,7 +56,8 @@ module attributes {simt.target = "sm_90", simt.warps = 4 : i64} {
   tt.func @uncommitted(%p: tensor<128x!tt.ptr<f32>, #l>) {
     %c0 = arith.constant 0 : i32
     %ring = simt.alloc at 0 : !ring
-    // expected-note @+1 {{the access before}}
+    // expected-note @+2 {{the access before}}
+    // expected-note @+1 {{the copy is in no group when it is waited for: commit one after it}}
     simt.async_copy %p to %ring[%c0] by 4 : tensor<128x!tt.ptr<f32>, #l>, !ring
     simt.async_wait 0
     simt.barrier
