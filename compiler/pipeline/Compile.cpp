@@ -136,8 +136,11 @@ CompileResult Driver::run() {
       break;
     }
   }
-  for (const Message &warning : diagnostics.warnings)
+  for (const Message &warning : diagnostics.warnings) {
     result.warnings.push_back(warning.text);
+    for (const std::string &note : warning.notes)
+      result.warnings.back() += "\n  note: " + note;
+  }
   for (const Message &remark : diagnostics.remarks)
     result.remarks.push_back(remark.text);
   if (!stop) {

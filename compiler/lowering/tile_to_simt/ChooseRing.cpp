@@ -61,7 +61,10 @@ std::optional<RingCopy> simt::chooseRing(GlobalLoadOp load, const PipelineTarget
   bool isAll = true;
   SmallVector<TileRead> reads = readsOf(load, isAll);
   SmallVector<int64_t> widths = to.target.directCopyBytes();
-  if (!llvm::is_contained(widths, bytes))
+  if (!widths.empty() && contiguous < widths.back())
+    why = "lanes read " + std::to_string(contiguous) + " contiguous bytes of it, and copies " +
+          std::to_string(widths.back()) + " or more";
+  else if (!llvm::is_contained(widths, bytes))
     why = widths.empty() ? "the chip has no copies straight to shared memory"
                          : "the chip copies " + std::to_string(widths.front()) +
                                " bytes of a lane at once, which takes more instructions than loads";

@@ -86,7 +86,7 @@ static bool isOperand(GlobalLoadOp load) {
 }
 
 bool LoopPipeliner::find() {
-  if (stages < 2 || loop.getNumResults() == 0)
+  if (loop.getNumResults() == 0)
     return false;
   const char *ofLoop = loop.getUnsignedCmp() ? "the loop's counter is unsigned"
                        : writesMemory(loop)  ? "the loop writes memory"
@@ -95,6 +95,10 @@ bool LoopPipeliner::find() {
   for (GlobalLoadOp load : loop.getBody()->getOps<GlobalLoadOp>()) {
     if (!isOperand(load))
       continue;
+    if (stages < 2) {
+      decide(load, "not prefetched: the loop has 1 stage");
+      continue;
+    }
     std::string why = load.getIsVolatile() ? "it is volatile" : ofLoop;
     if (why.empty() && take(load, why))
       isAny = true;

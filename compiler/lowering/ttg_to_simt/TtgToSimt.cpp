@@ -7,6 +7,7 @@
 #include "compiler/lowering/simt/Accesses.h"
 #include "compiler/lowering/simt/CarryRingNumbers.h"
 #include "compiler/lowering/simt/DirectCopy.h"
+#include "compiler/lowering/ttg_to_simt/CopyAdvice.h"
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
 #include "compiler/lowering/ttg_to_simt/ScaledOps.h"
 #include "mlir/IR/Matchers.h"
@@ -63,10 +64,12 @@ private:
           .Case<ttg::AsyncCopyOp>([&](auto copy) {
             analysis::Order order = analysis::accessOrder(facts, copy.getSrc());
             widths[op] = {order[0], analysis::alignedElements(facts, copy.getSrc(), copy.getMask(), order)};
+            unmasked[op] = analysis::alignedElements(facts, copy.getSrc(), Value(), order);
           })
           .Case<amdg::BufferLoadToLocalOp>([&](auto copy) {
             int64_t promised = copy.getContiguity() ? int64_t(*copy.getContiguity()) : 1;
             widths[op] = bufferWidth(copy.getPtr(), copy.getOffsets(), copy.getMask(), promised);
+            unmasked[op] = bufferWidth(copy.getPtr(), copy.getOffsets(), Value(), promised).elements;
           })
           .Case<amdg::BufferLoadOp, amdg::BufferStoreOp>([&](auto access) {
             int64_t promised = access.getContiguity() ? int64_t(*access.getContiguity()) : 1;
@@ -329,9 +332,12 @@ private:
       why = "rule C5: masked elements are to be other values than zero";
     else if (auto plan = planDirectCopy(layoutOf(tile), to, registersOfAccess(op, tile), target, why))
       elements = plan->elements;
-    if (!elements)
-      op->emitWarning() << "`" << op->getName().getStringRef() << "` goes through registers: " << why;
-    return elements;
+    if (elements)
+      return elements;
+    auto warning = op->emitWarning() << "`" << op->getName().getStringRef() << "` goes through registers: " << why;
+    if (!StringRef(why).starts_with("rule C4") && !StringRef(why).starts_with("rule C5"))
+      adviseOnCopy(warning, tile, to, widths.lookup(op), unmasked.lookup(op), threads, target);
+    return 0;
   }
 
   LogicalResult convertBufferCopy(amdg::BufferLoadToLocalOp op, OpBuilder &b) {
@@ -418,6 +424,7 @@ private:
   BlockThreads threads;
   analysis::AxisAnalysis facts;
   DenseMap<Operation *, AccessWidth> widths;
+  DenseMap<Operation *, int64_t> unmasked; ///< of copies, elements whose addresses are contiguous
   /// The encodings of the operands and of the result of products.
   DenseMap<Operation *, std::tuple<Attribute, Attribute, Attribute, Attribute>> products;
   DenseMap<Operation *, Attribute> scaledResults;
