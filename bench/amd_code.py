@@ -37,6 +37,12 @@ def workgroup_lds(declared, chip):
     return -(-declared // LDS_GRANULE[chip]) * LDS_GRANULE[chip]
 
 
+def package_lds(heddle, package, chip):
+    """The same of a package."""
+    about = json.loads(run([heddle, "inspect", package, "--json"]))["resources"]
+    return workgroup_lds(about["declaredLdsBytes"] + about["dynamicLdsBytes"], chip)
+
+
 def ratio(ours, theirs):
     return ours / theirs if theirs else 1.0 if ours == 0 else math.inf
 

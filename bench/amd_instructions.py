@@ -19,10 +19,9 @@ import argparse
 import json
 import os
 import struct
-import subprocess
 import tempfile
 
-from amd_code import assemble, geometric_mean, ratio, run, simulate, workgroup_lds
+from amd_code import assemble, geometric_mean, package_lds, ratio, run, simulate, workgroup_lds
 
 HEDDLE = "build/bin/heddle"
 
@@ -71,20 +70,14 @@ def write_offsets(path, ends):
 
 def count(command):
     """Instructions of waves, and lines of memory that their vector instructions touch."""
-    done = subprocess.run(command + ["--transactions", "--json"], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    result = json.loads(done.stdout)
+    result = json.loads(run(command + ["--transactions", "--json"]))
     lines = sum(result["transactions"][kind]["lines"] for kind in ("reads", "writes", "atomics"))
     return result["instructions"], lines
 
 
 def cycles(command):
     """The estimate of docs/timing.md."""
-    done = subprocess.run(command + ["--time", "--json"], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return json.loads(done.stdout)["time"]["cycles"]
+    return simulate(command)[1]
 
 
 def numbered(values):
@@ -93,8 +86,7 @@ def numbered(values):
 
 def in_loops(package):
     """Of one wave's code."""
-    done = subprocess.run([HEDDLE, "inspect", package, "--json"], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["code"]["instructions"]["all"]["inLoops"]
+    return json.loads(run([HEDDLE, "inspect", package, "--json"]))["code"]["instructions"]["all"]["inLoops"]
 
 
 def prefetched(chip):
@@ -103,8 +95,7 @@ def prefetched(chip):
         packages = []
         for stages in [[], ["--stages", "1"]]:
             packages.append(f"build/prefetch{len(packages)}.hpkg")
-            subprocess.run([HEDDLE, "compile", file, "--target", chip, "-o", packages[-1]] + stages, check=True,
-                           capture_output=True)
+            run([HEDDLE, "compile", file, "--target", chip, "-o", packages[-1]] + stages)
         yield name, packages, ["--grid", grid] + numbered(values)
 
 
@@ -142,9 +133,8 @@ def show_beside(folder, chips, kernels):
             with tempfile.TemporaryDirectory() as scratch:
                 package = f"{scratch}/k.hpkg"
                 run([HEDDLE, "compile", text, "--target", chip, "-o", package])
-                about = json.loads(run([HEDDLE, "inspect", package, "--json"]))["resources"]
                 ours = (*simulate([HEDDLE, "simulate", package, "--grid", grid] + numbered(values)),
-                        workgroup_lds(about["declaredLdsBytes"] + about["dynamicLdsBytes"], chip))
+                        package_lds(HEDDLE, package, chip))
                 object_file = assemble(f"{folder}/{name}.{chip}.amdgcn", chip, scratch)
                 theirs = (*simulate([HEDDLE, "simulate", object_file, "--grid", grid, "--block", "256", "--lds",
                                      str(declared)] + numbered(values + ["i8[1]", "i8[1]"])),

@@ -8,13 +8,12 @@
 FOLDER holds, of each kernel, NAME.CHIP.ttgir and NAME.CHIP.amdgcn as Triton's `kernel.asm` gives them; sizes.json, with the
 bytes of LDS of Triton's object as {"NAME.CHIP": {"lds": N}}; and cases.py, a module with TARGETS = {NAME: [CHIP, ...]}
 and cases(NAME, CHIP, SEED) -> {"args": [(name, array or number)], "grid": ..., "warps": ...}. It needs NumPy.
-Columns: instructions that waves execute, estimated cycles (docs/timing.md), bytes of LDS
-that a workgroup is given: what it declares, rounded up to the chip's granule.
+Columns: instructions that waves execute, estimated cycles (docs/timing.md), bytes of LDS that a workgroup is
+given: what it declares, rounded up to the chip's granule.
 """
 import argparse
 import importlib.util
 import json
-import math
 import os
 import sys
 import tempfile
@@ -22,7 +21,7 @@ import tempfile
 import numpy
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from amd_code import assemble, ratio, run, simulate, workgroup_lds  # noqa: E402 the folder above
+from amd_code import assemble, geometric_mean, package_lds, ratio, run, simulate, workgroup_lds  # noqa: E402 the folder above
 
 
 def load_cases(folder):
@@ -45,7 +44,7 @@ def compare(heddle, folder, cases, sizes, name, chip):
         grid = ["--grid", ",".join(map(str, case["grid"]))]
         package = f"{scratch}/k.hpkg"
         run([heddle, "compile", f"{folder}/{name}.{chip}.ttgir", "-o", package])
-        about = json.loads(run([heddle, "inspect", package, "--json"]))
+        ours_lds = package_lds(heddle, package, chip)
         ours = simulate([heddle, "simulate", package] + grid +
                         [word for argument, value in values for word in ("--arg", f"{argument}={value}")])
         theirs_lds = sizes[f"{name}.{chip}"]["lds"]
@@ -54,8 +53,7 @@ def compare(heddle, folder, cases, sizes, name, chip):
         theirs = simulate([heddle, "simulate", assemble(f"{folder}/{name}.{chip}.amdgcn", chip, scratch), "--block",
                            str(64 * case["warps"]), "--lds", str(theirs_lds)] + grid +
                           [word for i, value in enumerate(numbered) for word in ("--arg", f"{i}={value}")])
-    ours_lds = about["resources"]["declaredLdsBytes"] + about["resources"]["dynamicLdsBytes"]
-    return (*ours, workgroup_lds(ours_lds, chip)), (*theirs, workgroup_lds(theirs_lds, chip))
+    return (*ours, ours_lds), (*theirs, workgroup_lds(theirs_lds, chip))
 
 
 def main():
@@ -81,7 +79,7 @@ def main():
             rows.append({"kernel": name, "chip": chip, "heddle": ours, "triton": theirs, "ratios": ratios})
             print(f"{name + ' ' + chip:38}" + "".join(f"{mine:14.0f}{other:10.0f}{each:7.2f}"
                                                       for mine, other, each in zip(ours, theirs, ratios)), flush=True)
-    means = [math.exp(sum(math.log(row["ratios"][column]) for row in rows) / len(rows)) for column in range(2)]
+    means = [geometric_mean([row["ratios"][column] for row in rows]) for column in range(2)]
     print(f"{'geometric mean':38}" + "".join(f"{'':24}{mean:7.2f}" for mean in means))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

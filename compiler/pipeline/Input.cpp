@@ -12,6 +12,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using llvm::isAlnum;
@@ -164,18 +165,12 @@ LogicalResult readTtgModule(Compilation &compilation) {
 LogicalResult checkSlot(Operation *op) {
   int64_t slots = 0;
   Value number;
-  if (auto index = dyn_cast<simt::IndexOp>(op))
-    std::tie(slots, number) = std::pair(index.getRing().getType().getStages(), index.getStage());
-  else if (auto load = dyn_cast<simt::LoadSharedOp>(op))
-    std::tie(slots, number) = std::pair(load.getRing().getType().getStages(), load.getStage());
-  else if (auto store = dyn_cast<simt::StoreSharedOp>(op))
-    std::tie(slots, number) = std::pair(store.getRing().getType().getStages(), store.getStage());
-  else if (auto copy = dyn_cast<simt::AsyncCopyOp>(op))
-    std::tie(slots, number) = std::pair(copy.getRing().getType().getStages(), copy.getStage());
-  else if (auto copy = dyn_cast<simt::AsyncBufferCopyOp>(op))
-    std::tie(slots, number) = std::pair(copy.getRing().getType().getStages(), copy.getStage());
-  else if (auto index = dyn_cast<triton::gpu::MemDescIndexOp>(op))
-    std::tie(slots, number) = std::pair(index.getSrc().getType().getShape().front(), index.getIndex());
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<simt::IndexOp, simt::LoadSharedOp, simt::StoreSharedOp, simt::AsyncCopyOp, simt::AsyncBufferCopyOp>(
+          [&](auto of) { std::tie(slots, number) = std::pair(of.getRing().getType().getStages(), of.getStage()); })
+      .Case([&](triton::gpu::MemDescIndexOp index) {
+        std::tie(slots, number) = std::pair(index.getSrc().getType().getShape().front(), index.getIndex());
+      });
   APInt constant;
   if (!number || !matchPattern(number, m_ConstantInt(&constant)) || constant.ult(uint64_t(slots)))
     return success();

@@ -218,9 +218,9 @@ def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments, MemoryEf
   let description = [{
     A thread copies `elements` contiguous elements at once: contiguous in its registers of addresses, in global and in
     shared memory; the mask is the same for all of them. What it forbids is not read and becomes zero, or with `keeps`
-    stays what it is. The tile is
-    there for the thread that copied it after an `async_wait` for its group, and for other threads after a barrier that
-    follows. On AMD a warp copies to contiguous bytes of shared memory (LDS) by one instruction (docs/gfx9.md).
+    stays what it is. The tile is there for the thread that copied it after an `async_wait` for its group, and for other
+    threads after a barrier that follows. On AMD a warp copies to contiguous bytes of shared memory (LDS) by one
+    instruction (docs/gfx9.md).
   }];
   let arguments = (ins TT_PtrTensor:$pointers, Simt_SharedType:$ring, Optional<I32>:$stage,
                        Optional<TT_I1Tensor>:$mask, I64Attr:$elements, UnitAttr:$keeps,
