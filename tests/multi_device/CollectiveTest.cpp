@@ -14,8 +14,13 @@ using namespace heddle::testing;
 
 namespace {
 
+// On simulated chips not each count: what a kernel does for each rank was compiled for all of them elsewhere, and
+// AmdTest has four.
 TEST(Collectives, EveryAlgorithmAndRankCount) {
+  bool isSimulated = chipUnderTest().vendor == Vendor::Amd;
   for (int ranks = 1; ranks <= std::min(8, driverUnderTest().deviceCount()); ++ranks) {
+    if (isSimulated && (ranks == 4 || ranks == 6 || ranks == 7))
+      continue;
     Communicator communicator(openDevices(firstOrdinals(ranks)));
     for (const Algorithm *algorithm : allAlgorithms())
       for (CollectiveKind kind : algorithm->kinds)
@@ -35,7 +40,7 @@ TEST(Collectives, EveryTypeAndReduction) {
       if ((isFloat(type) && isBitwise) || (type == ElementType::I1 && isSum))
         continue;
       expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 61, type, reduction),
-                  {"one_shot_packets", 1, 16, 2}, uint64_t(number));
+                  {"one_shot_packets", 1, 16, 1}, uint64_t(number));
     }
 }
 
