@@ -34,6 +34,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,
                        which on AMD is always exact
   --no-warp-groups     sm_90: no warp-group MMA (wgmma); matmuls by single warps only (mma.sync)
+  --warp-pipeline auto|off   the stages of a warp pipeline: auto (the default) lets two groups of warps execute them one
+                       stage apart (docs/warp-pipeline.md), off one after the other
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              host: ask the device before each memory access; AMD: assert that a ring of shared memory has
                        the tile whose number is used, where nothing proves it
@@ -194,6 +196,9 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
     request->options.stages = parseIntegerOption("--stages", text, 1, 16);
   });
   verb->add_flag_callback("--no-warp-groups", [request] { request->options.warpGroups = false; });
+  verb->add_option_function<std::string>("--warp-pipeline", [request](const std::string &text) {
+    request->options.warpPipelines = parseAutoOrOff("--warp-pipeline", text);
+  });
   verb->add_flag("--exact-math", options.exactMath);
   verb->add_option_function<std::string>("-O", [request](const std::string &text) {
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);

@@ -44,8 +44,8 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
                        and the waits of each collective (default 30)
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
-  --check, --cpu NAME, --warps N, --stages N, --no-warp-groups, --exact-math, --kernel NAME,
-  -O LEVEL
+  --check, --cpu NAME, --warps N, --stages N, --no-warp-groups, --warp-pipeline auto|off,
+  --exact-math, --kernel NAME, -O LEVEL
                        as for heddle compile; only when KERNEL is text
 
   MODULE               HLO text; takes --arg, --out, --device, --timeout, --repeat, --warmup, --json, and
@@ -298,19 +298,24 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
     request->options.stages = parseIntegerOption("--stages", text, 1, 16);
   });
   verb->add_flag_callback("--no-warp-groups", [request] { request->options.warpGroups = false; });
+  verb->add_option_function<std::string>("--warp-pipeline", [request](const std::string &text) {
+    request->options.warpPipelines = parseAutoOrOff("--warp-pipeline", text);
+  });
   verb->add_flag("--exact-math", options.exactMath);
   verb->add_option_function<std::string>("-O", [request](const std::string &text) {
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
   });
   verb->callback([request, verb, &action] {
-    for (const char *name : {"--cpu", "--warps", "--stages", "--no-warp-groups", "--exact-math", "-O", "--kernel"})
+    for (const char *name :
+         {"--cpu", "--warps", "--stages", "--no-warp-groups", "--warp-pipeline", "--exact-math", "-O", "--kernel"})
       if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
         request->compileOption = fmt::format("{} {}", name, option->results().back());
     for (const char *name : {"--devices", "--algorithm", "--no-fuse"})
       if (verb->get_option(name)->count() && request->moduleOption.empty())
         request->moduleOption = name;
-    for (const char *name : {"--grid", "--block", "--buffer", "--compare", "--cooperative", "--check", "--cpu",
-                             "--warps", "--stages", "--no-warp-groups", "--exact-math", "--kernel", "-O"})
+    for (const char *name :
+         {"--grid", "--block", "--buffer", "--compare", "--cooperative", "--check", "--cpu", "--warps", "--stages",
+          "--no-warp-groups", "--warp-pipeline", "--exact-math", "--kernel", "-O"})
       if (verb->get_option(name)->count() && request->kernelOption.empty())
         request->kernelOption = name;
     action = [request] { return runVerb(*request); };

@@ -293,6 +293,7 @@ std::string optionsText(const Compilation &compilation) {
     text += compilation.ttg ? "" : " --warps " + std::to_string(options.warps);
     text += options.stages != usual.stages ? " --stages " + std::to_string(options.stages) : "";
     text += options.warpGroups ? "" : " --no-warp-groups";
+    text += options.warpPipelines ? "" : " --warp-pipeline off";
     text += options.exactMath ? " --exact-math" : "";
   }
   text += options.checkAccesses ? " --check" : "";

@@ -22,6 +22,7 @@ struct CompileOptions {
   bool exactMath = false;           ///< GPUs: f32 division, exp and sqrt as on the host, not by approximations
   int stages = 0;                   ///< GPUs, of loops over matmuls: 0: the chip's default; 1: no prefetch
   bool warpGroups = true;           ///< GPUs: products by groups of four warps where the chip can (wgmma)
+  bool warpPipelines = true;        ///< GPUs: groups of warps a stage apart; off: one stage after the other
   bool checkAccesses = false;       ///< host: ask the driver before each memory access; AMD: assert numbers of rings
   std::string kernel;               ///< which public function; needed only when there are several
   std::string dumpFolder;           ///< write NN-PHASE.mlir, .ll, .s after each phase; created when missing

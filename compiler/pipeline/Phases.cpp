@@ -16,9 +16,9 @@
 #include "compiler/lowering/simt/CheckRings.h"
 #include "compiler/lowering/simt/CountWaits.h"
 #include "compiler/lowering/simt/Exchanges.h"
-#include "compiler/lowering/simt/InlineStages.h"
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/simt/PlaceShared.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
@@ -179,6 +179,13 @@ LogicalResult lowerExchanges(Compilation &compilation) {
 
 LogicalResult placeSharedMemory(Compilation &compilation) {
   return simt::placeSharedMemory(*compilation.module, *compilation.gpuTarget, compilation.options.warps);
+}
+
+LogicalResult pipelineWarps(Compilation &compilation) {
+  if (compilation.options.warpPipelines)
+    return simt::pipelineWarps(*compilation.module, blockOf(compilation), *compilation.gpuTarget);
+  simt::inlineStages(*compilation.module);
+  return success();
 }
 
 LogicalResult inlineStages(Compilation &compilation) {
@@ -413,11 +420,13 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      lowerExchanges, input, {"simt.gather", "simt.histogram", "tt.print"}},
     {"place-shared-memory", Level::Simt, "gives each memory object its bytes of shared memory", nullptr, placeSharedMemory,
      input, {}},
-    {"inline-stages", Level::Simt, "puts the stages of warp pipelines one after the other", nullptr, inlineStages, input,
-     {"simt.stage"}},
+    {"pipeline-warps", Level::Simt, "lets two groups of warps execute the stages of a pipeline one stage apart", nullptr,
+     pipelineWarps, input, {}},
     {"insert-barriers", Level::Simt, "orders accesses to memory objects and to global memory", nullptr, insertBarriers, input, {}},
     {"verify-hazards", Level::Simt, "proves that accesses to the same bytes of memory are ordered", nullptr,
      verifyHazards, ours, {}},
+    {"inline-stages", Level::Simt, "puts the stages of warp pipelines one after the other", nullptr, inlineStages, ours,
+     {"simt.stage"}},
     {"count-waits", Level::Simt, "(AMD) counts the instructions of copies that may be in flight after each wait", nullptr, countWaits,
      ours, {}},
     {"simt-to-threads", Level::Thread, "writes what one thread does with its registers", nullptr, simtToThreads, input,

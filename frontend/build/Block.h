@@ -69,7 +69,7 @@ inline void setPriority(int priority, Position where = Position::current()) {
   detail::emitSetPriority(priority, where);
 }
 /// The end of a stage of a warp pipeline, whose waves have this priority, 0 to 3; stands after the stage's operations.
-/// Stages are not overlapped yet, and their priority has no effect.
+/// Two groups of four warps execute the stages one stage apart; docs/warp-pipeline.md has the rules.
 inline void stageBorder(const char *label, int priority, Position where = Position::current()) {
   detail::emitStageBorder(label, priority, where);
 }

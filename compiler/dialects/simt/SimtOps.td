@@ -137,6 +137,10 @@ def Simt_SubsliceOp : Simt_Op<"subslice", [Pure]> {
   let arguments = (ins Simt_SharedType:$source, DenseI64ArrayAttr:$offsets);
   let results = (outs Simt_SharedType:$part);
   let assemblyFormat = "$source `` $offsets attr-dict `:` qualified(type($source)) `->` qualified(type($part))";
+  let extraClassDeclaration = [{
+    /// Of the part's first element in the source, before padding; those of its elements are xor'ed with it.
+    int64_t elementOffset();
+  }];
   let hasVerifier = 1;
 }
 
@@ -274,13 +278,14 @@ def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = [{
     With `warp` those of each warp do, and see each other's accesses to shared memory. With `warp copies`, copies straight to
     shared memory that follow are also ordered after those accesses: on AMD this takes a wait for the LDS operations before it. With `shared` all
-    threads of the block do, and see each other's accesses to shared memory alone: copies in flight stay in flight.
+    threads of the block do, and see each other's accesses to shared memory alone: copies in flight stay in flight. With
+    `bare` they wait for each other and nothing else: it orders no accesses, and keeps the groups of a warp pipeline a stage apart.
   }];
-  let arguments = (ins UnitAttr:$warp, UnitAttr:$copies, UnitAttr:$shared);
+  let arguments = (ins UnitAttr:$warp, UnitAttr:$copies, UnitAttr:$shared, UnitAttr:$bare);
   let builders = [OpBuilder<(ins), [{
-    build($_builder, $_state, /*warp=*/false, /*copies=*/false, /*shared=*/false);
+    build($_builder, $_state, /*warp=*/false, /*copies=*/false, /*shared=*/false, /*bare=*/false);
   }]>];
-  let assemblyFormat = "(`warp` $warp^)? (`copies` $copies^)? (`shared` $shared^)? attr-dict";
+  let assemblyFormat = "(`warp` $warp^)? (`copies` $copies^)? (`shared` $shared^)? (`bare` $bare^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -621,12 +626,31 @@ def Simt_StageOp : Simt_Op<"stage", [SingleBlockImplicitTerminator<"YieldOp">, M
   let summary = "a stage of a warp pipeline: what one group of warps does while another is in the stage before or after";
   let description = [{
     The label names it in messages. `priority`, 0 to 3, is that of its instructions over those of the other group.
-    inline-stages puts stages one after the other.
+    pipeline-warps puts a barrier between stages and shifts one half of the warps by one stage. A wait may stand between two
+    stages, and one barrier, which then is the one of that place.
   }];
   let arguments = (ins StrAttr:$label, OptionalAttr<I64Attr>:$priority);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$label (`priority` $priority^)? (`->` type($results)^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Simt_ShiftWarpsOp : Simt_Op<"shift_warps", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the upper half of the block's warps waits at a barrier: from here on it is one barrier behind the lower half";
+  let description = [{
+    It begins a warp pipeline. `simt.align_warps` follows in the same block, and between the two all warps execute the same
+    barriers. An access is ordered with one after it where a barrier follows it that orders accesses, and after that
+    another one.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_AlignWarpsOp : Simt_Op<"align_warps", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the lower half of the block's warps waits at a barrier: from here on all warps have executed as many again";
+  let description = "It ends what `simt.shift_warps` began in the same block.";
+  let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 

@@ -286,6 +286,13 @@ LogicalResult SubsliceOp::verify() {
   return triton::verifyPart(*this, offsets, to.getShape(), from.getShape());
 }
 
+int64_t SubsliceOp::elementOffset() {
+  layout::Coordinates at;
+  for (auto [axis, coordinate] : llvm::enumerate(getOffsets()))
+    at.push_back({layout::tileDim(int(axis)), coordinate});
+  return getSource().getType().placeOf().applyFlat(at);
+}
+
 LogicalResult ViewOp::verify() {
   SharedType from = getSource().getType(), to = getResult().getType();
   if (failed(verifyWhole(*this, from)) || failed(verifyWhole(*this, to)))
@@ -360,6 +367,8 @@ LogicalResult BarrierOp::verify() {
     return emitOpError() << "is both of each warp and for shared memory alone: one of each warp is for that already";
   if (getCopies() && !getWarp())
     return emitOpError() << "has `copies` without `warp`: other barriers are for copies already";
+  if (getBare() && (getWarp() || getShared()))
+    return emitOpError() << "is `bare`, which orders nothing, and of another kind as well";
   return success();
 }
 

@@ -14,9 +14,11 @@ void StageOp::getSuccessorRegions(RegionBranchPoint point, SmallVectorImpl<Regio
     regions.push_back(RegionSuccessor(getOperation(), getResults()));
 }
 
-/// Whether threads wait there, for each other or for copies and matmuls in flight.
+/// Whether warps wait there, for each other or for copies and matmuls in flight.
 static bool waits(Operation *op) {
-  return isa<BarrierOp, CondBarrierOp, AsyncWaitOp, DotWaitOp, GlobalWaitOp>(op);
+  if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getWarp())
+    return false;
+  return isa<BarrierOp, ShiftWarpsOp, AlignWarpsOp, CondBarrierOp, AsyncWaitOp, DotWaitOp, GlobalWaitOp>(op);
 }
 
 static LogicalResult verifyPriority(Operation *op, int64_t priority) {
@@ -28,6 +30,27 @@ static LogicalResult verifyPriority(Operation *op, int64_t priority) {
 
 LogicalResult SetPriorityOp::verify() {
   return verifyPriority(*this, int64_t(getPriority()));
+}
+
+/// The next operation before or after `op` in its block that shifts or aligns warps.
+static Operation *nextShift(Operation *op, bool isAfter) {
+  do
+    op = isAfter ? op->getNextNode() : op->getPrevNode();
+  while (op && !isa<ShiftWarpsOp, AlignWarpsOp>(op));
+  return op;
+}
+
+// Rule S73: what shifts warps and what aligns them again stand in one block, one after the other.
+LogicalResult ShiftWarpsOp::verify() {
+  if (!isa_and_nonnull<AlignWarpsOp>(nextShift(*this, /*isAfter=*/true)))
+    return emitOpError() << "is not followed by '" << AlignWarpsOp::getOperationName() << "' in its block";
+  return success();
+}
+
+LogicalResult AlignWarpsOp::verify() {
+  if (!isa_and_nonnull<ShiftWarpsOp>(nextShift(*this, /*isAfter=*/false)))
+    return emitOpError() << "does not follow '" << ShiftWarpsOp::getOperationName() << "' in its block";
+  return success();
 }
 
 LogicalResult ScheduleBarrierOp::verify() {
@@ -53,14 +76,20 @@ LogicalResult StageOp::verify() {
     return emitOpError() << "has " << getNumResults() << " results of " << getResults().getTypes() << " and yields "
                          << yield.getNumOperands() << " values of " << yield.getValues().getTypes();
   WalkResult result = getBody().walk([&](Operation *op) {
-    // Rule S68: waits and barriers stand between stages, where the other group has one too.
-    if (waits(op))
-      return op->emitOpError() << "waits in stage '" << getLabel() << "': it stands between two stages",
-             WalkResult::interrupt();
+    // Rule S68: waits and barriers stand between stages, where the other group has one too. Rule W2 of
+    // docs/warp-pipeline.md, as is S69.
+    if (waits(op)) {
+      auto error = op->emitOpError() << "waits in stage '" << getLabel() << "': it stands between two stages (rule W2)";
+      error.attachNote(getLoc()) << "the stage";
+      return WalkResult::interrupt();
+    }
     // Rule S69: a stage has no loop and no stage in it.
-    if (isa<LoopLikeOpInterface, StageOp>(op))
-      return op->emitOpError() << "stands in stage '" << getLabel() << "': a stage has no loop and no stage in it",
-             WalkResult::interrupt();
+    if (isa<LoopLikeOpInterface, StageOp>(op)) {
+      auto error = op->emitOpError() << "stands in stage '" << getLabel()
+                                     << "': a stage has no loop and no stage in it (rule W2)";
+      error.attachNote(getLoc()) << "the stage";
+      return WalkResult::interrupt();
+    }
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -33,6 +33,7 @@ public:
   void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   bool barrierIf(Builder &b, mlir::Value bit) const override;
+  bool takesHints() const override { return true; }
   bool scheduleBarrier(Builder &b, int64_t kinds) const override {
     mlir::ROCDL::SchedBarrier::create(b, uint32_t(kinds));
     return true;
@@ -78,6 +79,7 @@ public:
                           triton::CacheModifier cache) const override;
   void waitForCopies(Builder &b, int64_t instructions) const override;
   void sharedBarrier(Builder &b) const override;
+  void bareBarrier(Builder &b) const override;
   std::string adviceFor(triton::DotOp dot) const override;
   layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
                                          const layout::Shape &warps) const override;

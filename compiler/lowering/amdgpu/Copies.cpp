@@ -57,10 +57,19 @@ void AmdTarget::waitForCopies(Builder &b, int64_t instructions) const {
 
 // A release fence of the workgroup would wait for all copies in flight. Those of a wavefront wait for nothing, and keep
 // LLVM from moving accesses over the barrier.
-void AmdTarget::sharedBarrier(Builder &b) const {
+static void barrierWithin(simt::GpuTarget::Builder &b, bool waitsForShared) {
   ROCDL::SchedBarrier::create(b, 0u);
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
-  ROCDL::SWaitcntOp::create(b, waitForLgkmcnt0);
+  if (waitsForShared)
+    ROCDL::SWaitcntOp::create(b, waitForLgkmcnt0);
   ROCDL::SBarrierOp::create(b);
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
+}
+
+void AmdTarget::sharedBarrier(Builder &b) const {
+  barrierWithin(b, /*waitsForShared=*/true);
+}
+
+void AmdTarget::bareBarrier(Builder &b) const {
+  barrierWithin(b, /*waitsForShared=*/false);
 }

@@ -36,8 +36,7 @@ void DirectCopies::eachStep(Type addresses, int64_t elements, const Memory &memo
     return refuse(why);
   int64_t span = elements * target.lanesPerWarp();
   if (memory.offset && possibleBits(memory.offset) & uint64_t(span - 1))
-    return refuse("rule C4: it copies to a part of a memory object that does not begin at a multiple of " +
-                  llvm::Twine(span) + " elements, which a warp writes");
+    return refuse(ruleOfParts(span));
   when(isOwner(layout), [&] {
     for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); reg += elements) {
       if (firstCopy(layout, reg) != reg)

@@ -105,6 +105,27 @@ std::optional<DirectCopy> simt::planDirectCopy(const LinearLayout &addresses, Sh
   return std::nullopt;
 }
 
+std::string simt::ruleOfParts(int64_t span) {
+  return fmt::format("rule C4: it copies to a part of a memory object that does not begin at a multiple of {} "
+                     "elements, which a warp writes",
+                     span);
+}
+
+bool simt::beginsAtSpan(Value memory, int64_t span) {
+  for (Operation *op = memory.getDefiningOp(); isa_and_nonnull<IndexOp, SubsliceOp, ViewOp>(op);
+       op = memory.getDefiningOp()) {
+    if (auto part = dyn_cast<SubsliceOp>(op); part && part.elementOffset() % span)
+      return false;
+    memory = op->getOperand(0);
+    // Elements of another size are counted otherwise.
+    auto from = cast<SharedType>(memory.getType()), to = cast<SharedType>(op->getResult(0).getType());
+    span = span * to.getElementBytes() / from.getElementBytes();
+    if (span == 0 || (isa<IndexOp>(op) && from.getTileElements() % span))
+      return false;
+  }
+  return true;
+}
+
 //===-- Waits ----------------------------------------------------------------------------------------------------===//
 
 int64_t simt::instructionsOfCopy(Operation *op, BlockShape block) {

@@ -26,6 +26,11 @@ struct DirectCopy {
 std::optional<DirectCopy> planDirectCopy(const layout::LinearLayout &addresses, SharedType memory, int64_t elements,
                                          const GpuTarget &target, std::string &why);
 
+/// Whether what is at the start of `memory`, a memory object or views of one, lies at a multiple of `span` elements; a
+/// warp writes that many at once.
+bool beginsAtSpan(mlir::Value memory, int64_t span);
+std::string ruleOfParts(int64_t span); ///< what to say where it does not
+
 /// How many instructions each thread executes for certain to copy what `op` (an async copy) copies: 0 where some may
 /// skip them.
 int64_t instructionsOfCopy(mlir::Operation *op, BlockShape block);

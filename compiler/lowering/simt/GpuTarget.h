@@ -101,6 +101,7 @@ public:
   virtual bool barrierIf(Builder &b, mlir::Value bit) const { return false; }
   /// Lets the scheduler move only instructions of these kinds over this place (simt.schedule_barrier), and sets the
   /// warp's priority. Both return false where the chip has none of this.
+  virtual bool takesHints() const { return false; } ///< whether it has them
   virtual bool scheduleBarrier(Builder &b, int64_t kinds) const { return false; }
   virtual bool setPriority(Builder &b, int64_t priority) const { return false; }
   /// What some threads do in a branch, here, stays in it though it would be cheap to do in all of them.
@@ -233,6 +234,8 @@ public:
   virtual void waitForCopies(Builder &b, int64_t instructions) const {}
   /// As barrier(), for shared memory alone: copies in flight stay in flight.
   virtual void sharedBarrier(Builder &b) const { barrier(b); }
+  /// A barrier of the block that need not order any access.
+  virtual void bareBarrier(Builder &b) const { barrier(b); }
   /// Begins to copy `bytes` (4, 8, 16): the first `sourceBytes` (i32; null: all of them), and zeros after them.
   virtual void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
                          mlir::Value sourceBytes) const {}

@@ -29,7 +29,7 @@ LogicalResult HazardWalk::run() {
 void HazardWalk::note(Operation *op) {
   Effect effect = {accessesOf(op), GlobalOrder::isAccess(op)};
   bool isOther = isa<scf::ForOp, scf::WhileOp, scf::IfOp, StageOp, AsyncCommitOp, AsyncWaitOp, DotWaitOp, BarrierOp,
-                     CondBarrierOp>(op);
+                     CondBarrierOp, ShiftWarpsOp, AlignWarpsOp>(op);
   if (effect.accesses.empty() && !effect.isGlobal && !isOther && !isBlockBarrier(op))
     return;
   int number = numbers.try_emplace(op, int(numbers.size())).first->second;
@@ -80,11 +80,7 @@ bool HazardWalk::isBlockBarrier(Operation *op) {
 // Of warps that are n barriers apart, the first may access what comes after n barriers while the last is before them.
 void HazardWalk::synchronise(HazardState &state, Scope scope) {
   if (scope == Scope::Block) {
-    std::set<GlobalHazard> open;
-    for (GlobalHazard access : state.global)
-      if (++access.barriers <= state.conditional)
-        open.insert(access);
-    state.global = std::move(open);
+    state.changeGlobal([&](GlobalHazard &access) { return ++access.barriers <= state.conditional; });
   }
   state.change([&](SharedAccess &access) {
     if (access.inFlight == SharedAccess::No)
@@ -93,6 +89,29 @@ void HazardWalk::synchronise(HazardState &state, Scope scope) {
       return true;
     return ++access.barriers <= state.conditional;
   });
+}
+
+// It counts for what was over when the warp came to it: behind a barrier that waits for it, and copies behind a wait.
+void HazardWalk::passBare(HazardState &state) {
+  auto pass = [&](auto &access) { return ++access.barriers <= state.conditional; };
+  state.changeGlobal([&](GlobalHazard &access) { return access.barriers == 0 || pass(access); });
+  state.change([&](SharedAccess &access) {
+    bool isCopied = access.inFlight == SharedAccess::No && isa<AsyncCopyOp, AsyncBufferCopyOp>(access.op);
+    return (access.barriers == 0 && !isCopied) || pass(access);
+  });
+}
+
+// All warps have executed as many barriers: what one of them ordered for some warps is ordered for all.
+void HazardWalk::alignWarps(HazardState &state) {
+  --state.conditional;
+  auto isOpen = [&](auto &access) {
+    bool isOver = access.barriers > state.conditional;
+    if (state.conditional == 0)
+      access.barriers = 0;
+    return !isOver;
+  };
+  state.changeGlobal(isOpen);
+  state.change(isOpen);
 }
 
 // A copy is over when a wait leaves fewer groups than were made since, or no more instructions than were issued since.
@@ -149,14 +168,18 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
       return true;
     });
   state.shared.insert(effect.accesses.begin(), effect.accesses.end());
-  if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getShared()) {
+  if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getBare()) {
+    passBare(state);
+  } else if (barrier && barrier.getShared()) {
     std::set<GlobalHazard> global = state.global;
     synchronise(state, Scope::Block);
     state.global = std::move(global);
   } else if (barrier || isBlockBarrier(op)) {
     synchronise(state, isBlockBarrier(op) ? Scope::Block : barrier.getCopies() ? Scope::WarpBeforeCopies : Scope::Warp);
   }
-  state.conditional += isa<CondBarrierOp>(op);
+  state.conditional += isa<CondBarrierOp, ShiftWarpsOp>(op);
+  if (isa<AlignWarpsOp>(op))
+    alignWarps(state);
   return success();
 }
 
@@ -190,7 +213,8 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
       continue;
     // A program that does not wait for what it reads has a fault. One of which that is not known is waited for.
     bool isFault = earlier.part.isSame(access.part);
-    if (earlier.inFlight == SharedAccess::Copy && !isFault && mode == Mode::Insert)
+    bool isInStage = state.conditional && access.op->getParentOfType<StageOp>();
+    if (earlier.inFlight == SharedAccess::Copy && !isFault && mode == Mode::Insert && !isInStage)
       return failed(insertWaitBetween(earlier.op, access.op, state)) ? failure() : visitAccess(access, state);
     if (earlier.inFlight == SharedAccess::Copy)
       return report(earlier, access, "`async_wait` and a barrier are");
@@ -201,6 +225,8 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
   }
   if (!unordered)
     return success();
+  if (needed == Scope::Block && state.conditional && access.op->getParentOfType<StageOp>())
+    return reportInStages(*unordered, access);
   if (mode != Mode::Insert)
     return report(*unordered, access, "a barrier is");
   if (failed(insertBefore(access.op, state, needed)))

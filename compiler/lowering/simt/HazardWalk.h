@@ -39,11 +39,15 @@ struct HazardState {
         result.insert(access);
     shared = std::move(result);
   }
-  void makeStale() {
+  void changeGlobal(llvm::function_ref<bool(GlobalHazard &)> change) {
     std::set<GlobalHazard> result;
     for (GlobalHazard access : global)
-      result.insert({access.number, true, access.barriers});
+      if (change(access))
+        result.insert(access);
     global = std::move(result);
+  }
+  void makeStale() {
+    changeGlobal([](GlobalHazard &access) { return access.isStale = true; });
   }
 };
 
@@ -58,6 +62,8 @@ public:
   void dropNeedless();
   /// Makes inserted barriers of the block those for shared memory alone where that is enough.
   void narrowToShared();
+  /// Makes barriers between the stages of warp pipelines bare where that is enough (StageHazards.cpp).
+  void bareStages();
 
 private:
   /// What an operation does that the walk has to know; most do nothing, and it passes them over.
@@ -77,7 +83,10 @@ private:
   mlir::LogicalResult reportGlobal(const GlobalAccess &earlier, const GlobalAccess &later);
   void visitWait(AsyncWaitOp wait, HazardState &state);
   void synchronise(HazardState &state, Scope scope);
+  void passBare(HazardState &state);
+  void alignWarps(HazardState &state);
   Scope neededBetween(const SharedAccess &earlier, const SharedAccess &later);
+  mlir::LogicalResult reportInStages(const SharedAccess &earlier, const SharedAccess &later);
   mlir::LogicalResult report(const SharedAccess &earlier, const SharedAccess &later, llvm::StringRef missing);
   static std::string nameOf(mlir::Operation *op);
   bool isDivergent(mlir::Operation *op) { return uniformity.isDivergent(op->getBlock()); }

@@ -16,9 +16,9 @@ static constexpr size_t mostTried = 64;
 LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope scope) {
   if (isDivergent(op))
     return op->emitOpError("needs a barrier before it, and stands in a branch or loop that not all threads take alike");
-  if (auto stage = op->getParentOfType<StageOp>())
+  if (auto stage = op->getParentOfType<StageOp>(); stage && scope == Scope::Block)
     return op->emitOpError() << "needs a barrier before it, and stands in stage '" << stage.getLabel()
-                             << "': run inline-stages first";
+                             << "' of a warp pipeline, in which there is none (rule W4)";
   if (auto known = dyn_cast_or_null<BarrierOp>(op->getPrevNode()); known && known.getWarp()) {
     known.setCopies(scope != Scope::Block && (known.getCopies() || scope == Scope::WarpBeforeCopies));
     known.setWarp(scope != Scope::Block);
@@ -39,7 +39,8 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
   }
   OpBuilder b(at);
   inserted.push_back(BarrierOp::create(b, op->getLoc(), /*warp=*/scope != Scope::Block,
-                                       /*copies=*/scope == Scope::WarpBeforeCopies, /*shared=*/false));
+                                       /*copies=*/scope == Scope::WarpBeforeCopies, /*shared=*/false,
+                                       /*bare=*/false));
   note(inserted.back());
   synchronise(state, scope);
   for (int number : between)
@@ -135,6 +136,7 @@ LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
       return failure();
     walk.dropNeedless();
     walk.narrowToShared();
+    walk.bareStages();
   }
   return success();
 }

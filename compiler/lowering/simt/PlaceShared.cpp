@@ -2,6 +2,7 @@
 #include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/simt/SharedAccesses.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -36,6 +37,7 @@ public:
     for (Operation *user : usersOf(alloc.getRing())) {
       Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user);
       life.last = here && !passesOn(user) ? std::max(life.last, last[here]) : count;
+      addPipeline(user, life);
     }
     return life;
   }
@@ -50,6 +52,18 @@ public:
   }
 
 private:
+  // Other warps execute other stages at the same time.
+  void addPipeline(Operation *user, Lifetime &life) {
+    auto stage = user->getParentOfType<StageOp>();
+    if (!stage)
+      return;
+    WarpPipeline pipeline = pipelineOf(stage);
+    Operation *from = pipeline.loop ? pipeline.loop.getOperation() : pipeline.stages.front().getOperation();
+    Operation *to = pipeline.loop ? pipeline.loop.getOperation() : pipeline.stages.back().getOperation();
+    life.first = std::min(life.first, first[from]);
+    life.last = std::max(life.last, last[to]);
+  }
+
   DenseMap<Operation *, int> first, last;
   int count = 0;
 };

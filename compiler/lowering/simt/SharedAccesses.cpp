@@ -8,9 +8,22 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 
+using Box = decltype(SharedPart::box);
+
 static std::pair<int64_t, int64_t> bytesOf(AllocOp object) {
   int64_t start = int64_t(object.getStart().value_or(0));
   return {start, start + object.getRing().getType().getBytes()};
+}
+
+/// Whether two boxes of a tile have no element in common. Those of tiles of a ring are at the same place in each of
+/// them.
+static bool areApart(const Box &one, const Box &other) {
+  if (one.size() != other.size())
+    return false;
+  for (auto [x, y] : llvm::zip(one, other))
+    if (x.second <= y.first || y.second <= x.first)
+      return true;
+  return false;
 }
 
 bool SharedPart::mayOverlap(const SharedPart &other) const {
@@ -21,6 +34,8 @@ bool SharedPart::mayOverlap(const SharedPart &other) const {
     auto [otherStart, otherEnd] = bytesOf(other.object);
     return start < otherEnd && otherStart < end;
   }
+  if (areApart(box, other.box))
+    return false;
   if (kind == Tile && other.kind == Tile)
     return number == other.number;
   if (kind == Turn && other.kind == Turn && loop == other.loop && modulus == other.modulus)
@@ -29,12 +44,7 @@ bool SharedPart::mayOverlap(const SharedPart &other) const {
 }
 
 bool SharedPart::isSame(const SharedPart &other) const {
-  return object && kind != Whole && !isPartOfTile && key() == other.key();
-}
-
-std::tuple<void *, uint8_t, void *, int64_t, int64_t, bool> SharedPart::key() const {
-  auto pointerOf = [](Operation *op) { return static_cast<void *>(op); };
-  return {pointerOf(object), kind, pointerOf(loop), number, modulus, isPartOfTile};
+  return object && kind != Whole && !isWithinBox && key() == other.key();
 }
 
 /// The tile of the ring `object` that a number of it tells.
@@ -56,15 +66,28 @@ static SharedPart tileOf(AllocOp object, Value number) {
   return part;
 }
 
+/// What `inner` (of the part; empty: all) is of the tile that `slice` takes a part of.
+static Box boxWithin(SubsliceOp slice, const Box &inner) {
+  Box box;
+  for (auto [axis, start] : llvm::enumerate(slice.getOffsets())) {
+    std::pair<int64_t, int64_t> side =
+        inner.empty() ? std::pair<int64_t, int64_t>(0, slice.getPart().getType().getShape()[axis]) : inner[axis];
+    box.emplace_back(start + side.first, start + side.second);
+  }
+  return box;
+}
+
 SharedPart simt::partOf(Value memory, Value stage) {
   Value number = stage;
   bool isOfRing = true; // numbers are those of the object's tiles
-  bool isPartOfTile = false;
+  Box box;
+  bool isWithinBox = false;
   while (Operation *op = memory.getDefiningOp()) {
     if (auto object = dyn_cast<AllocOp>(op)) {
       bool isTile = isOfRing && (number || object.getRing().getType().getStages() == 1);
       SharedPart part = isTile ? tileOf(object, number) : SharedPart{object};
-      part.isPartOfTile = isPartOfTile;
+      part.box = std::move(box);
+      part.isWithinBox = isWithinBox;
       return part;
     }
     if (auto index = dyn_cast<IndexOp>(op)) {
@@ -73,8 +96,10 @@ SharedPart simt::partOf(Value memory, Value stage) {
     } else if (auto view = dyn_cast<ViewOp>(op)) {
       SharedType from = view.getSource().getType(), to = view.getResult().getType();
       isOfRing &= !number || (from.getTileBytes() == to.getTileBytes() && from.getStages() == to.getStages());
-    } else if (isa<SubsliceOp>(op)) {
-      isPartOfTile = true;
+      isWithinBox |= !box.empty();
+      box.clear(); // its coordinates are those of the view
+    } else if (auto slice = dyn_cast<SubsliceOp>(op)) {
+      box = boxWithin(slice, box);
     } else {
       break;
     }
@@ -113,7 +138,7 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
 
 bool simt::isBarrier(Operation *op) {
   if (auto barrier = dyn_cast<BarrierOp>(op))
-    return !barrier.getWarp();
+    return !barrier.getWarp() && !barrier.getBare();
   return analysis::isAny(op);
 }
 

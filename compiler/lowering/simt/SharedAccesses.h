@@ -13,11 +13,15 @@ struct SharedPart {
   enum Kind : uint8_t { Whole, Tile, Turn } kind = Whole;
   mlir::scf::ForOp loop = {};
   int64_t number = 0, modulus = 1; ///< of a turn: (iteration + number) mod modulus
-  bool isPartOfTile = false;       ///< by a subslice
+  /// The part of the tile, of a subslice: its first coordinate along each axis, and the one after its last; empty: all.
+  std::vector<std::pair<int64_t, int64_t>> box = {};
+  bool isWithinBox = false; ///< not all of the box: a part of a view of another shape
 
   bool mayOverlap(const SharedPart &other) const;
-  bool isSame(const SharedPart &other) const; ///< the whole of the same tile, for certain
-  std::tuple<void *, uint8_t, void *, int64_t, int64_t, bool> key() const;
+  bool isSame(const SharedPart &other) const; ///< the same part of the same tile, for certain
+  auto key() const {
+    return std::tuple(object.getAsOpaquePointer(), kind, loop.getAsOpaquePointer(), number, modulus, isWithinBox, box);
+  }
 };
 /// Of the memory that an operation of this level is given; `stage` may be null.
 SharedPart partOf(mlir::Value memory, mlir::Value stage);

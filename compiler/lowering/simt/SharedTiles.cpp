@@ -49,10 +49,7 @@ void SharedTiles::view() {
     Value stage = arith::MulIOp::create(b, scalar(index.getStage()), i32(from.getTileElements()));
     offset = isZero(offset) ? stage : Value(arith::AddIOp::create(b, offset, stage));
   } else if (auto part = dyn_cast<SubsliceOp>(op)) {
-    layout::Coordinates at;
-    for (auto [axis, coordinate] : llvm::enumerate(part.getOffsets()))
-      at.push_back({layout::tileDim(int(axis)), coordinate});
-    if (int64_t step = from.placeOf().applyFlat(at))
+    if (int64_t step = part.elementOffset())
       offset = isZero(offset) ? i32(step) : Value(arith::XOrIOp::create(b, offset, i32(step)));
   } else if (int64_t was = from.getElementBytes(), is = to.getElementBytes(); was != is && !isZero(offset)) {
     offset = arith::DivUIOp::create(b, arith::MulIOp::create(b, offset, i32(was)), i32(is));

@@ -13,10 +13,12 @@ public:
   using ThreadCode::ThreadCode;
   void lower(BarrierOp op);
   void lower(CondBarrierOp op);
+  void lower(ShiftWarpsOp) { barrierOfHalf(/*isUpper=*/true); }
+  void lower(AlignWarpsOp) { barrierOfHalf(/*isUpper=*/false); }
   void lower(ScheduleBarrierOp op) { tell(target.scheduleBarrier(b, int64_t(op.getKinds()))); }
   void lower(SetPriorityOp op) { tell(target.setPriority(b, int64_t(op.getPriority()))); }
   void lower(FenceOp op) { target.orderBy(b, op.getSem(), op.getScope()); }
-  void lower(StageOp) { refuse("run inline-stages first"); }
+  void lower(StageOp) { refuse("run pipeline-warps and inline-stages first"); }
   void lower(AsyncCommitOp) { target.asyncCommit(b); }
   void lower(AsyncWaitOp op);
   void lower(GridDependencyWaitOp op);
@@ -28,6 +30,7 @@ public:
 
 private:
   void barrier();
+  void barrierOfHalf(bool isUpper);
   void tell(bool isKnown) {
     if (!isKnown)
       refuse("this chip takes no such hint: leave it out");
@@ -44,6 +47,8 @@ void Synchronisation::barrier() {
 void Synchronisation::lower(BarrierOp op) {
   if (op.getWarp())
     target.warpBarrier(b, op.getCopies());
+  else if (op.getBare() && !divergent)
+    target.bareBarrier(b);
   else if (op.getShared() && facts.copiesDirectly && !divergent)
     target.sharedBarrier(b);
   else
@@ -54,6 +59,14 @@ void Synchronisation::lower(CondBarrierOp op) {
   if (refuseIfDivergent())
     return;
   if (!target.barrierIf(b, scalar(op.getCondition())))
+    refuse("this chip has no barrier for some warps of a block");
+}
+
+void Synchronisation::barrierOfHalf(bool isUpper) {
+  if (refuseIfDivergent())
+    return;
+  auto side = isUpper ? arith::CmpIPredicate::sge : arith::CmpIPredicate::slt;
+  if (!target.barrierIf(b, arith::CmpIOp::create(b, side, state.warp, i32(block().warps / 2))))
     refuse("this chip has no barrier for some warps of a block");
 }
 
@@ -73,7 +86,7 @@ void Synchronisation::lower(GridDependencyWaitOp op) {
 }
 
 void simt::addSynchronisation(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Synchronisation, BarrierOp, CondBarrierOp, ScheduleBarrierOp, SetPriorityOp, FenceOp, StageOp,
-            AsyncCommitOp, AsyncWaitOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp, LLVM::AssumeOp,
-            GetProgramIdOp, GetNumProgramsOp, WarpIdOp>(patterns, state);
+  addFamily<Synchronisation, BarrierOp, CondBarrierOp, ShiftWarpsOp, AlignWarpsOp, ScheduleBarrierOp, SetPriorityOp,
+            FenceOp, StageOp, AsyncCommitOp, AsyncWaitOp, GridDependencyWaitOp, GridDependencyLaunchDependentsOp,
+            LLVM::AssumeOp, GetProgramIdOp, GetNumProgramsOp, WarpIdOp>(patterns, state);
 }

@@ -244,7 +244,7 @@ void WarpCopies::waitForCopies(int64_t pending) {
   if (copies.empty())
     return;
   AsyncWaitOp::create(b, uint64_t(pending));
-  BarrierOp::create(b, /*warp=*/false, /*copies=*/false, /*shared=*/true);
+  BarrierOp::create(b, /*warp=*/false, /*copies=*/false, /*shared=*/true, /*bare=*/false);
 }
 
 //===-- The loop -------------------------------------------------------------------------------------------------===//

@@ -183,7 +183,8 @@ LogicalResult StageMaker::run() {
     }
   }
   if (pieces.size() < 2)
-    return borders.front()->emitError() << "the border of the only stage of a pipeline: there are two or more stages";
+    return borders.front()->emitError()
+           << "the border of the only stage of a pipeline (rule W1): there are two or more stages";
   for (auto &[ops, border] : pieces)
     makeStage(ops, border);
   for (Operation *border : borders)

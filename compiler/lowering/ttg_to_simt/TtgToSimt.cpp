@@ -326,12 +326,14 @@ private:
     auto to = cast<SharedType>(memory.getType());
     std::string why;
     int64_t elements = 0;
-    if (memory.getDefiningOp<SubsliceOp>())
-      why = "rule C4: it copies to a part of a memory object";
-    else if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat()))
+    if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat()))
       why = "rule C5: masked elements are to be other values than zero";
     else if (auto plan = planDirectCopy(layoutOf(tile), to, registersOfAccess(op, tile), target, why))
       elements = plan->elements;
+    if (int64_t span = elements * target.lanesPerWarp(); elements && !beginsAtSpan(memory, span)) {
+      why = ruleOfParts(span);
+      elements = 0;
+    }
     if (elements)
       return elements;
     auto warning = op->emitWarning() << "`" << op->getName().getStringRef() << "` goes through registers: " << why;

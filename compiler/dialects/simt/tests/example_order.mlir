@@ -24,6 +24,12 @@ tt.func @atomics(%p: !tt.ptr<i32>, %q: tensor<8x!tt.ptr<i32>, #line>, %v: i32, %
 
 // CHECK-LABEL: tt.func @barriers
 tt.func @barriers(%half: i32) {
+  // CHECK: simt.shift_warps
+  simt.shift_warps
+  // CHECK: simt.barrier bare
+  simt.barrier bare
+  // CHECK: simt.align_warps
+  simt.align_warps
   // CHECK: simt.fence release, gpu
   simt.fence release, gpu
   // CHECK: simt.fence acq_rel, cta

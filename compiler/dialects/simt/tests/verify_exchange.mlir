@@ -142,6 +142,12 @@ tt.func @s56_copies() {
   tt.return
 }
 // -----
+tt.func @s56_bare() {
+  // expected-error @+1 {{'simt.barrier' op is `bare`, which orders nothing, and of another kind as well}}
+  simt.barrier shared bare
+  tt.return
+}
+// -----
 tt.func @s57() {
   // expected-error @+1 {{'simt.async_wait' op leaves -1 instructions in flight}}
   simt.async_wait 0 instructions -1

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules of atomic accesses, fences and stages: S37 for global memory, S58 to S61, S66 to S69; S71 of hints to schedulers.
+// Rules of atomic accesses, fences and stages: S37 for global memory, S58 to S61, S66 to S69; S71 of hints to schedulers; S73 of shifted warps.
 
 tt.func @s37_global(%p: !tt.ptr<i32>, %v: i32) {
   // expected-error @+1 {{'simt.atomic_rmw' op has kind 'fadd' for elements of 'i32'}}
@@ -94,8 +94,9 @@ tt.func @s67(%x: i32) {
 // -----
 
 tt.func @s68() {
+  // expected-note @+1 {{the stage}}
   simt.stage "loads" {
-    // expected-error @+1 {{'simt.async_wait' op waits in stage 'loads': it stands between two stages}}
+    // expected-error @+1 {{'simt.async_wait' op waits in stage 'loads': it stands between two stages (rule W2)}}
     simt.async_wait 0
   }
   tt.return
@@ -104,9 +105,10 @@ tt.func @s68() {
 // -----
 
 tt.func @s68_barrier(%bit: i1) {
+  // expected-note @+1 {{the stage}}
   simt.stage "loads" {
     scf.if %bit {
-      // expected-error @+1 {{'simt.barrier' op waits in stage 'loads': it stands between two stages}}
+      // expected-error @+1 {{'simt.barrier' op waits in stage 'loads': it stands between two stages (rule W2)}}
       simt.barrier
     }
   }
@@ -116,8 +118,9 @@ tt.func @s68_barrier(%bit: i1) {
 // -----
 
 tt.func @s69(%n: i32) {
+  // expected-note @+1 {{the stage}}
   simt.stage "loads" {
-    // expected-error @+1 {{'scf.for' op stands in stage 'loads': a stage has no loop and no stage in it}}
+    // expected-error @+1 {{'scf.for' op stands in stage 'loads': a stage has no loop and no stage in it (rule W2)}}
     scf.for %i = %n to %n step %n : i32 {
     }
   }
@@ -127,8 +130,9 @@ tt.func @s69(%n: i32) {
 // -----
 
 tt.func @s69_stage() {
+  // expected-note @+1 {{the stage}}
   simt.stage "loads" {
-    // expected-error @+1 {{'simt.stage' op stands in stage 'loads': a stage has no loop and no stage in it}}
+    // expected-error @+1 {{'simt.stage' op stands in stage 'loads': a stage has no loop and no stage in it (rule W2)}}
     simt.stage "inner" {
     }
   }
@@ -169,5 +173,33 @@ tt.func @s66_of_a_warp() {
 tt.func @s71() {
   // expected-error @+1 {{'simt.schedule_barrier' op lets kinds 4096 pass: the mask has 12 bits, 0 to 4095}}
   simt.schedule_barrier 4096
+  tt.return
+}
+
+// -----
+
+tt.func @s73_open() {
+  // expected-error @+1 {{'simt.shift_warps' op is not followed by 'simt.align_warps' in its block}}
+  simt.shift_warps
+  tt.return
+}
+
+// -----
+
+tt.func @s73_twice() {
+  // expected-error @+1 {{'simt.shift_warps' op is not followed by 'simt.align_warps' in its block}}
+  simt.shift_warps
+  simt.shift_warps
+  simt.align_warps
+  tt.return
+}
+
+// -----
+
+tt.func @s73_closed() {
+  simt.shift_warps
+  simt.align_warps
+  // expected-error @+1 {{'simt.align_warps' op does not follow 'simt.shift_warps' in its block}}
+  simt.align_warps
   tt.return
 }

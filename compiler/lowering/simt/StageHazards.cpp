@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Accesses of stages that two groups of warps execute at the same time, and barriers of stages that need order nothing.
+// A pipeline's barriers order what is two stages apart; no barrier can order what is one apart.
+#include "compiler/lowering/simt/HazardWalk.h"
+#include "compiler/lowering/simt/InsertBarriers.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+LogicalResult HazardWalk::reportInStages(const SharedAccess &earlier, const SharedAccess &later) {
+  if (mode == Mode::Try)
+    return failure();
+  auto stage = later.op->getParentOfType<StageOp>(), before = earlier.op->getParentOfType<StageOp>();
+  auto does = [](const SharedAccess &access) { return access.writes ? "writes" : "reads"; };
+  // Rule W4: no operation of a stage needs a barrier that the text does not show.
+  AllocOp object = later.part.object;
+  if (object && object.getScratch() && stage == before) {
+    auto error =
+        later.op->emitError() << "goes through shared memory from warp to warp, which takes a barrier, in stage '"
+                              << stage.getLabel()
+                              << "' (rule W4): let one warp have all that is reduced or exchanged, by another "
+                                 "layout, or move it before the pipeline or behind it";
+    error.attachNote(earlier.op->getLoc()) << "what it exchanges is written here";
+    return failure();
+  }
+  if (stage && stage == before && earlier.op->isBeforeInBlock(later.op)) {
+    auto error = later.op->emitError() << nameOf(later.op) << " " << does(later) << " bytes of shared memory that "
+                                       << nameOf(earlier.op) << " " << does(earlier) << " before in the same stage '"
+                                       << stage.getLabel()
+                                       << "', in which no barrier can stand (rule W7): begin a stage between the two";
+    error.attachNote(earlier.op->getLoc()) << "the access before";
+    return failure();
+  }
+  // Rule W7: what stages access that two groups execute at the same time lies apart.
+  auto error = later.op->emitError() << nameOf(later.op) << " in stage '" << stage.getLabel() << "' " << does(later)
+                                     << " bytes of shared memory that " << nameOf(earlier.op);
+  if (before)
+    error << " in stage '" << before.getLabel() << "'";
+  error << " " << does(earlier) << " at the same time in the other group of warps (rule W7)";
+  WarpPipeline pipeline = pipelineOf(stage);
+  auto *from = llvm::find(pipeline.stages, before), *to = llvm::find(pipeline.stages, stage);
+  if (from != pipeline.stages.end()) {
+    bool isSame = from < to;
+    error << (isSame ? ": the stages are one apart, in one iteration"
+                     : ": the stages are one apart, over the end of an iteration");
+  }
+  error.attachNote(earlier.op->getLoc()) << "the access before";
+  if (earlier.inFlight == SharedAccess::No && isa<AsyncCopyOp, AsyncBufferCopyOp>(earlier.op))
+    error.attachNote(earlier.op->getLoc())
+        << "it is waited for directly before the stage that accesses it, and so not yet by the other group: let the "
+           "wait stand one stage earlier";
+  int64_t tiles = object ? object.getRing().getType().getStages() : 1;
+  error.attachNote(stage.getLoc()) << "an empty stage between the two would keep them apart, or a ring of "
+                                   << (tiles > 1 ? tiles + 1 : 2) << " tiles, of which each iteration takes the next";
+  return failure();
+}
+
+// Those behind stages that read shared memory first: their threads need not wait for what they read.
+void HazardWalk::bareStages() {
+  SmallVector<BarrierOp> barriers;
+  SmallVector<BarrierOp> behindOthers;
+  function.walk([&](StageOp stage) {
+    bool reads = stage.walk([](LoadSharedOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    auto addBetween = [&](Operation *op) {
+      for (; op && !isa<StageOp>(op); op = op->getNextNode())
+        if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getShared())
+          (reads ? barriers : behindOthers).push_back(barrier);
+    };
+    WarpPipeline pipeline = pipelineOf(stage);
+    bool isLast = stage == pipeline.stages.back();
+    if (pipeline.loop || !isLast)
+      addBetween(stage->getNextNode());
+    if (pipeline.loop && isLast)
+      addBetween(&stage->getBlock()->front());
+  });
+  llvm::append_range(barriers, behindOthers);
+  for (BarrierOp barrier : barriers) {
+    barrier.setShared(false);
+    barrier.setBare(true);
+    if (isEnough())
+      continue;
+    barrier.setBare(false);
+    barrier.setShared(true);
+  }
+}
