@@ -433,7 +433,7 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      {"tt.", "simt."}},
     {"expand-math", Level::Thread, "replaces math functions by polynomials, so that no library is called",
      "heddle-expand-math", nullptr, ours, {}},
-    {"simplify-threads", Level::Thread, "shares what registers compute alike", "cse", nullptr, ours, {}},
+    {"simplify-threads", Level::Thread, "shares what registers compute alike", "cse,heddle-carry-remainders", nullptr, ours, {}},
     {"loops-to-branches", Level::Thread, "turns structured loops and conditionals into branches between blocks",
      "heddle-loops-to-branches", nullptr, ours, {"scf."}},
     {"threads-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,

@@ -37,6 +37,15 @@ def ExpandMathPass : Pass<"heddle-expand-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def CarryRemaindersPass : Pass<"heddle-carry-remainders"> {
+  let summary = "count the remainder of a loop's counter by a constant from iteration to iteration";
+  let description = [{
+    Of (k + c) mod m, as the slot of a ring is numbered, the next one is one addition, a comparison and a select away. The
+    bounds from which k counts, its step, c and m are small constants.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def LoopsToBranchesPass : Pass<"heddle-loops-to-branches"> {
   let summary = "turn structured loops and conditionals into branches, with the test of a loop at its end";
   let description = [{

@@ -78,6 +78,7 @@ public:
   void copyBufferDirectly(Builder &b, mlir::Value shared, const BufferPlace &place, int64_t bytes,
                           triton::CacheModifier cache) const override;
   void waitForCopies(Builder &b, int64_t instructions) const override;
+  mlir::Value offsetIfAllowed(Builder &b, const BufferPlace &place) const override;
   void sharedBarrier(Builder &b) const override;
   void bareBarrier(Builder &b) const override;
   std::string adviceFor(triton::DotOp dot) const override;

@@ -38,6 +38,10 @@ void AmdTarget::copyBufferDirectly(Builder &b, Value shared, const BufferPlace &
                                        i32(b, policyOf(cache)), ArrayAttr(), ArrayAttr(), ArrayAttr());
 }
 
+Value AmdTarget::offsetIfAllowed(Builder &b, const BufferPlace &place) const {
+  return offsetOf(b, place);
+}
+
 // LLVM has no i8 here: the words' bytes are in the order of the rows.
 AmdTarget::Values AmdTarget::readTransposed(Builder &b, Value shared, Type element) const {
   int64_t bits = element.getIntOrFloatBitWidth();

@@ -17,8 +17,9 @@ public:
 
 private:
   struct Step {
-    Value shared;                            ///< where the warp writes
-    std::function<Value(const Values &)> of; ///< of what its lanes have of a tile what is for this step
+    Value shared;                          ///< where the warp writes
+    size_t number;                         ///< the register of the tile of addresses
+    std::function<Value(Value)> fromLanes; ///< what the lane has for which this one writes
   };
   void eachStep(Type addresses, int64_t elements, const Memory &memory, llvm::function_ref<void(const Step &)> body);
 };
@@ -42,11 +43,8 @@ void DirectCopies::eachStep(Type addresses, int64_t elements, const Memory &memo
       if (firstCopy(layout, reg) != reg)
         continue;
       Value from = plan->usesOtherLanes ? coordinate(plan->source, reg, Dim::Lane) : Value();
-      auto take = [&, reg](const Values &values) -> Value {
-        Value own = values[size_t(reg)];
-        return from ? shuffleFrom(own, from) : own;
-      };
-      body({elementPointer(memory, plan->first, reg), take});
+      auto fromLanes = [&](Value own) { return from ? shuffleFrom(own, from) : own; };
+      body({elementPointer(memory, plan->first, reg), size_t(reg), fromLanes});
     }
   });
 }
@@ -58,7 +56,8 @@ void DirectCopies::lower(AsyncCopyOp op) {
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   int64_t bytes = int64_t(op.getElements()) * memory.getElementBytes();
   auto step = [&](const Step &step) {
-    Value pointer = step.of(pointers), mask = masks.empty() ? Value() : step.of(masks);
+    Value pointer = step.fromLanes(pointers[step.number]);
+    Value mask = masks.empty() ? Value() : step.fromLanes(masks[step.number]);
     auto copy = [&](Value allowed) { target.copyDirectly(b, step.shared, pointer, allowed, bytes, op.getCache()); };
     if (op.getKeeps())
       when(mask, [&] { copy({}); });
@@ -75,8 +74,9 @@ void DirectCopies::lower(AsyncBufferCopyOp op) {
   const Values &offsets = of(op.getOffsets());
   Values masks = op.getMask() ? of(op.getMask()) : Values();
   auto step = [&](const Step &step) {
-    Value offset = arith::MulIOp::create(b, step.of(offsets), i32(memory.getElementBytes()));
-    GpuTarget::BufferPlace place{scalar(op.getPointer()), offset, masks.empty() ? Value() : step.of(masks)};
+    Value offset = arith::MulIOp::create(b, offsets[step.number], i32(memory.getElementBytes()));
+    GpuTarget::BufferPlace place{scalar(op.getPointer()), offset, masks.empty() ? Value() : masks[step.number]};
+    place = {place.pointer, step.fromLanes(target.offsetIfAllowed(b, place)), {}};
     target.copyBufferDirectly(b, step.shared, place, int64_t(op.getElements()) * memory.getElementBytes(),
                               op.getCache());
   };

@@ -228,6 +228,9 @@ public:
   /// before it. `mask` (i1; null: all): lanes where it is not set copy zeros.
   virtual void copyDirectly(Builder &b, mlir::Value shared, mlir::Value global, mlir::Value mask, int64_t bytes,
                             triton::CacheModifier cache) const {}
+  /// The offset of a place, of which a lane that may not access it has one outside of the buffer; such an offset is for
+  /// a place that is always allowed.
+  virtual mlir::Value offsetIfAllowed(Builder &b, const BufferPlace &place) const { return place.offset; }
   virtual void copyBufferDirectly(Builder &b, mlir::Value shared, const BufferPlace &place, int64_t bytes,
                                   triton::CacheModifier cache) const {}
   /// Waits until at most so many instructions of copies of this thread are in flight.
