@@ -65,6 +65,7 @@ const TimingModel gfx942Timing = {
     .clockHz = 2.1e9,
     .product = "MI300X",
     .transcendentalPasses = 4,
+    .matrixOperationsPerCycle = 512,
     .ldsReadBytesPerCycle = 128, // 32 banks of 4 bytes
     .ldsWriteBytesPerCycle = 128,
     .unitBytesPerCycle = 53, // L2 gives an XCD 16 channels x 128 bytes a cycle, for 38 compute units

@@ -77,6 +77,7 @@ const TimingModel gfx950Timing = {
     .clockHz = 2.4e9,
     .product = "MI355X",
     .transcendentalPasses = 2,
+    .matrixOperationsPerCycle = 1024,
     .ldsReadBytesPerCycle = 256, // 64 banks of 4 bytes
     .ldsWriteBytesPerCycle = 128,
     .unitBytesPerCycle = 64, // L2 gives an XCD 16 channels x 128 bytes a cycle, for 32 compute units

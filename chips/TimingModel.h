@@ -13,9 +13,10 @@ struct TimingModel {
 
   // A SIMD issues every `issueCycles` cycles, at most one instruction of each kind, each of another wave.
   int issueCycles = 4;
-  int transcendentalPasses = 4; ///< for which v_exp_f32 and the like occupy the vector unit
-  int takenBranchCycles = 16;   ///< until the next instruction of the wave
-  int barrierCycles = 4;        ///< from the last arrival
+  int transcendentalPasses = 4;       ///< for which v_exp_f32 and the like occupy the vector unit
+  int matrixOperationsPerCycle = 512; ///< of a SIMD: multiplications and additions of dense f16
+  int takenBranchCycles = 16;         ///< until the next instruction of the wave
+  int barrierCycles = 4;              ///< from the last arrival
 
   // LDS: a compute unit moves a row of all banks in each cycle.
   int ldsReadBytesPerCycle = 128, ldsWriteBytesPerCycle = 128;

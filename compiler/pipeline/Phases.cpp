@@ -20,6 +20,7 @@
 #include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/simt/WarpPipelines.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
+#include "compiler/lowering/tile_to_simt/FindStages.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "compiler/pipeline/Compilation.h"
@@ -210,6 +211,12 @@ LogicalResult countWaits(Compilation &compilation) {
 LogicalResult pipelineLoops(Compilation &compilation) {
   return simt::pipelineLoops(*compilation.module,
                              {*compilation.gpuTarget, compilation.options.warps, compilation.options.stages});
+}
+
+LogicalResult findStages(Compilation &compilation) {
+  if (compilation.options.warpPipelines)
+    simt::findStages(*compilation.module, *compilation.gpuTarget, compilation.options.warps);
+  return success();
 }
 
 LogicalResult shareOperands(Compilation &compilation) {
@@ -409,6 +416,8 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      shareOperands, ours, {}, Entrance::Tile},
     {"simplify-pipelines", Level::Simt, "drops and hoists what is now computed ahead", "cse,loop-invariant-code-motion",
      nullptr, ours, {}},
+    {"find-stages", Level::Simt, "(AMD) finds the stages of warp pipelines in loops over matmuls whose tiles are copied ahead",
+     nullptr, findStages, ours, {}, Entrance::Tile},
     {"check-rings", Level::Simt, "(AMD, --check) asserts that a ring has the tile whose number is used, where nothing proves it",
      nullptr, checkRings, ours, {}},
     {"lower-conversions", Level::Simt, "lets tiles that change their warps go through shared memory", nullptr,

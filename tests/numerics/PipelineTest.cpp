@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products summed in loops, which targets may pipeline: every order of the operands in memory, any number of
 // iterations, masks, carried addresses, loops in loops. Small integers, so that sums are exact.
+#include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "support/File.h"
 #include "support/TestPaths.h"
 #include "tests/numerics/PlainFloat.h"
@@ -321,6 +322,32 @@ TEST(Pipeline, warp_groups_without_a_ring) {
     loop.outer = 2;
     checkWarpGroups(loop, 4, 3);
   }
+}
+
+// Eight warps of AMD's chips: tiles for which two groups of warps execute the loop one stage apart on gfx950
+// (tests/cli/find-stages.test), with any number of iterations, and with each number of stages of the copies.
+TEST(Pipeline, two_groups_of_warps) {
+  std::string device = testDevice();
+  if (!device.starts_with("sim:gfx950"))
+    GTEST_SKIP() << "the compiler finds stages on gfx950";
+  addSimulatedDrivers();
+  auto run = [&](Loop loop, int iterations) {
+    SCOPED_TRACE(fmt::format("{} {}x{}x{}, {} stages, {} iterations", loop.element, loop.m, loop.n, loop.k, loop.stages,
+                             iterations));
+    Case which = caseOf(loop, iterations, depth);
+    std::vector<Argument> expected = which.arguments;
+    std::string text = kernelText(which.parameters, which.body);
+    makeExecutor("reference")->run(text, {}, expected);
+    executors::DeviceOptions options;
+    options.warps = 8;
+    executors::makeDeviceExecutor(device, options)->run(text, {}, which.arguments);
+    EXPECT_EQ(which.arguments[2].bytes, expected[2].bytes);
+  };
+  for (int iterations : {0, 1, 2, 5})
+    run({.element = "f16", .m = 256, .n = 256, .k = 32, .stages = 3}, iterations);
+  run({.element = "bf16", .m = 256, .n = 256, .k = 32, .bAlongK = true}, 4);
+  run({.element = "i8", .m = 256, .n = 256, .k = 64, .carried = true, .stages = 4}, 4);
+  run({.element = "f16", .m = 256, .n = 256, .k = 64, .stages = 2, .outer = 2}, 3);
 }
 
 // Eight warps, tiles of 128 x 256 x 64 that stick out of the matrices on every side.

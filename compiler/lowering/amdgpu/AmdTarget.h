@@ -5,6 +5,7 @@
 // and CDNA 4, LLVM's AMDGPU user guide.
 #pragma once
 #include "chips/Chip.h"
+#include "chips/TimingModel.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -33,6 +34,9 @@ public:
   void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
   bool barrierIf(Builder &b, mlir::Value bit) const override;
+  const TimingModel *timing() const override {
+    return chip.simulated == InstructionSet::Cdna4 ? &gfx950Timing : &gfx942Timing;
+  }
   bool takesHints() const override { return true; }
   bool scheduleBarrier(Builder &b, int64_t kinds) const override {
     mlir::ROCDL::SchedBarrier::create(b, uint32_t(kinds));

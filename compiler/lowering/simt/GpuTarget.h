@@ -10,6 +10,10 @@
 #include <optional>
 #include <string>
 
+namespace heddle {
+struct TimingModel;
+}
+
 namespace heddle::simt {
 
 /// Whether `type` is a floating-point type of 8 bits.
@@ -101,7 +105,8 @@ public:
   virtual bool barrierIf(Builder &b, mlir::Value bit) const { return false; }
   /// Lets the scheduler move only instructions of these kinds over this place (simt.schedule_barrier), and sets the
   /// warp's priority. Both return false where the chip has none of this.
-  virtual bool takesHints() const { return false; } ///< whether it has them
+  virtual const TimingModel *timing() const { return nullptr; } ///< null: there is no estimate of time
+  virtual bool takesHints() const { return false; }             ///< whether it has them
   virtual bool scheduleBarrier(Builder &b, int64_t kinds) const { return false; }
   virtual bool setPriority(Builder &b, int64_t priority) const { return false; }
   /// What some threads do in a branch, here, stays in it though it would be cheap to do in all of them.

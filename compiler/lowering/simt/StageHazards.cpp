@@ -25,7 +25,9 @@ LogicalResult HazardWalk::reportInStages(const SharedAccess &earlier, const Shar
     error.attachNote(earlier.op->getLoc()) << "what it exchanges is written here";
     return failure();
   }
-  if (stage && stage == before && earlier.op->isBeforeInBlock(later.op)) {
+  // A copy that is over was waited for before the stage: it is one of another iteration.
+  bool isCopy = isa<AsyncCopyOp, AsyncBufferCopyOp>(earlier.op);
+  if (stage && stage == before && !isCopy && earlier.op->isBeforeInBlock(later.op)) {
     auto error = later.op->emitError() << nameOf(later.op) << " " << does(later) << " bytes of shared memory that "
                                        << nameOf(earlier.op) << " " << does(earlier) << " before in the same stage '"
                                        << stage.getLabel()
@@ -47,7 +49,7 @@ LogicalResult HazardWalk::reportInStages(const SharedAccess &earlier, const Shar
                      : ": the stages are one apart, over the end of an iteration");
   }
   error.attachNote(earlier.op->getLoc()) << "the access before";
-  if (earlier.inFlight == SharedAccess::No && isa<AsyncCopyOp, AsyncBufferCopyOp>(earlier.op))
+  if (earlier.inFlight == SharedAccess::No && isCopy)
     error.attachNote(earlier.op->getLoc())
         << "it is waited for directly before the stage that accesses it, and so not yet by the other group: let the "
            "wait stand one stage earlier";

@@ -33,6 +33,8 @@ public:
 
   /// Whether there is something to prefetch.
   bool find();
+  /// Whether two blocks find registers for the loop.
+  bool leavesRegistersForTwo() const;
   /// Whether the loop says its number of stages itself.
   bool isAsked();
   /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
@@ -65,6 +67,12 @@ private:
   std::vector<std::pair<mlir::Location, std::string>> decisions;
 };
 
+/// Registers of 32 bits that a thread has of such a value.
+int64_t wordsOf(mlir::Type type);
+/// Those of the tiles that the loop carries, accumulators most of all; and of what its largest matmul reads and adds
+/// to.
+int64_t carriedWords(mlir::scf::ForOp loop);
+int64_t matmulWords(mlir::scf::ForOp loop);
 /// Whether what the mask forbids is zero, as copies write it.
 bool fillsWithZeros(GlobalLoadOp load);
 /// The axes of a loaded tile, the one along which it is contiguous first.

@@ -40,8 +40,13 @@ struct RingState {
 
 class WarpCopies : public LoopPipeliner {
 public:
-  // Two stages: one iteration hides the loads of the next. More take shared memory that other blocks could have.
-  WarpCopies(scf::ForOp loop, const PipelineTarget &to) : LoopPipeliner(loop, to, /*usual=*/2) {}
+  // Two stages: one iteration hides the loads of the next. More take shared memory that other blocks could have, if
+  // there are registers for these.
+  WarpCopies(scf::ForOp loop, const PipelineTarget &to) : LoopPipeliner(loop, to, /*usual=*/2) {
+    constexpr int64_t ofOneBlock = 3;
+    if (!isAsked() && !to.stages && !leavesRegistersForTwo())
+      stages = ofOneBlock;
+  }
 
   void rewrite(int64_t mostBytes) override;
 
@@ -86,25 +91,11 @@ static SmallVector<Value> valuesOf(const RingState &state) {
 
 //===-- What can be prefetched -----------------------------------------------------------------------------------===//
 
-static int64_t registersOfTile(Type type) {
-  auto tile = dyn_cast<RankedTensorType>(type);
-  if (!tile)
-    return 1;
-  int64_t bits = tile.getElementType().isIntOrFloat() ? tile.getElementTypeBitWidth() : 64;
-  return llvm::divideCeil(registersOf(tile) * bits, 32);
-}
-
 // What loops carry, operands of the largest matmul, tiles that are held, and a quarter for all else.
 bool WarpCopies::fitsRegisters(int64_t more) const {
-  int64_t carried = 0, operands = 0;
-  scf::ForOp of = loop;
-  for (Value argument : of.getRegionIterArgs())
-    carried += registersOfTile(argument.getType());
-  for (auto dot : of.getBody()->getOps<MatrixDotOp>())
-    operands = std::max(operands, registersOfTile(dot.getA().getType()) + registersOfTile(dot.getB().getType()));
   for (const Held &one : held)
-    more += registersOfTile(Value(GlobalLoadOp(one.load).getResult()).getType());
-  return carried + operands + more <= to.target.registersPerThread(to.warps) * 3 / 4;
+    more += wordsOf(Value(GlobalLoadOp(one.load).getResult()).getType());
+  return carriedWords(loop) + matmulWords(loop) + more <= to.target.registersPerThread(to.warps) * 3 / 4;
 }
 
 /// `why`: it is not copied; then, why it is not held either.
@@ -114,7 +105,7 @@ bool WarpCopies::hold(GlobalLoadOp load, std::string &why) {
     why = takesMoreThanScalars;
     return false;
   }
-  if (!fitsRegisters(registersOfTile(load.getType()))) {
+  if (!fitsRegisters(wordsOf(load.getType()))) {
     why += ", and there are too few registers for another tile";
     return false;
   }

@@ -34,6 +34,36 @@ bool LoopPipeliner::isAsked() {
   return loop->hasAttr(stagesName);
 }
 
+int64_t simt::wordsOf(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile)
+    return 1;
+  int64_t bits = tile.getElementType().isIntOrFloat() ? tile.getElementTypeBitWidth() : 64;
+  return int64_t(llvm::divideCeil(registersOf(tile) * bits, 32));
+}
+
+int64_t simt::carriedWords(scf::ForOp loop) {
+  int64_t words = 0;
+  for (Value argument : loop.getRegionIterArgs())
+    if (isa<RankedTensorType>(argument.getType()))
+      words += wordsOf(argument.getType());
+  return words;
+}
+
+int64_t simt::matmulWords(scf::ForOp loop) {
+  int64_t most = 0;
+  for (auto dot : loop.getBody()->getOps<MatrixDotOp>()) {
+    bool isCarried = isa<BlockArgument>(dot.getC()) || carriedWords(loop) >= wordsOf(dot.getType());
+    int64_t sum = isCarried && dot->hasOneUse() ? 0 : wordsOf(dot.getType());
+    most = std::max(most, wordsOf(dot.getA().getType()) + wordsOf(dot.getB().getType()) + sum);
+  }
+  return most;
+}
+
+bool LoopPipeliner::leavesRegistersForTwo() const {
+  return carriedWords(loop) + matmulWords(loop) < to.target.registersPerThread(2 * to.warps);
+}
+
 int64_t LoopPipeliner::stageBytes() const {
   constexpr uint64_t alignment = 1024; // of a tile in a ring
   int64_t bytes = 0;
@@ -163,14 +193,14 @@ static std::optional<Trial> tryRings(ModuleOp module, const PipelineTarget &to, 
   return trial;
 }
 
-// Matmuls whose operands go through scratch memory are not cut into more parts for the sake of rings. Where the number
-// of stages is ours to choose, two blocks that fit into a compute unit's memory without rings fit with them.
-static bool fits(ModuleOp module, const PipelineTarget &to, int64_t ringBytes, bool isAsked) {
+// Matmuls whose operands go through scratch memory are not cut into more parts for the sake of rings. `sharesUnit`: two
+// blocks that fit into a compute unit's memory without rings fit with them.
+static bool fits(ModuleOp module, const PipelineTarget &to, int64_t ringBytes, bool sharesUnit) {
   std::optional<Trial> with = tryRings(module, to, ringBytes);
   if (!with)
     return false;
   int64_t half = to.target.sharedMemoryBytes() / 2;
-  bool isCrowded = !isAsked && !to.target.hasAsyncCopies() && with->bytes > half;
+  bool isCrowded = sharesUnit && !to.target.hasAsyncCopies() && with->bytes > half;
   if (with->parts == 0 && !isCrowded)
     return true;
   Trial without = tryRings(module, to, 0).value_or(Trial());
@@ -196,7 +226,8 @@ LogicalResult simt::pipelineLoops(ModuleOp module, const PipelineTarget &to) {
              return pipeliner->ringBytes(bytes) == ring && pipeliner->isAsked();
            });
   };
-  for (bytes = largestRing(); bytes && !fits(module, to, bytes, isAsked(bytes)); bytes = largestRing())
+  bool sharesUnit = llvm::all_of(pipeliners, [](auto &pipeliner) { return pipeliner->leavesRegistersForTwo(); });
+  for (bytes = largestRing(); bytes && !fits(module, to, bytes, sharesUnit && !isAsked(bytes)); bytes = largestRing())
     --bytes; // a stage less for the largest
   for (auto &pipeliner : pipeliners) {
     pipeliner->rewrite(bytes);

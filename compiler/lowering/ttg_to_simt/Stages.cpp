@@ -135,9 +135,14 @@ Operations StageMaker::takeScalarsUsedOutside(Operations &ops) {
 }
 
 void StageMaker::makeStage(Operations ops, Operation *border) {
+  // What is taken out goes before the operations in front of which it stood, in its order.
   Operation *place = ops.empty() ? border : ops.front();
-  for (Operation *op : takeScalarsUsedOutside(ops))
-    op->moveBefore(place);
+  for (Operation *op : takeScalarsUsedOutside(ops)) {
+    if (op == place)
+      place = op->getNextNode();
+    else
+      op->moveBefore(place);
+  }
   llvm::SetVector<Operation *> inside(ops.begin(), ops.end());
   auto isOutside = [&](OpOperand &use) {
     Operation *here = block.findAncestorOpInBlock(*use.getOwner());
@@ -149,6 +154,8 @@ void StageMaker::makeStage(Operations ops, Operation *border) {
       if (llvm::any_of(result.getUses(), isOutside))
         left.push_back(result);
   OpBuilder b(border);
+  if (!ops.empty()) // waits that the text has before the border stand behind the stage
+    b.setInsertionPointAfter(ops.back());
   auto label = border->getAttrOfType<StringAttr>(borderName);
   auto priority = border->getAttrOfType<IntegerAttr>(priorityName);
   auto stage =

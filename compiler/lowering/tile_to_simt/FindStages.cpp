@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The body of a loop is cut at places: before what reads shared memory or begins copies, before a matmul, and before
+// what is computed from one. Of the ways to cut it, the one that is estimated to take the fewest cycles is taken, if
+// the passes behind this one accept it.
+#include "compiler/lowering/tile_to_simt/FindStages.h"
+#include "compiler/lowering/simt/Exchanges.h"
+#include "compiler/lowering/simt/InsertBarriers.h"
+#include "compiler/lowering/simt/PlaceShared.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
+#include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
+#include "compiler/lowering/tile_to_simt/StageCosts.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+namespace {
+
+enum class Kind : uint8_t { Memory, Matrix, Vector };
+
+struct Step {
+  Kind kind;
+  SmallVector<Operation *> ops = {};
+  StageWork work = {};
+};
+
+/// A loop that begins with a wait for copies and a barrier, and what it does then, step by step.
+struct Loop {
+  scf::ForOp loop;
+  AsyncWaitOp wait = {};
+  BarrierOp barrier = {};
+  SmallVector<Step> steps = {};
+};
+
+/// Numbers of the steps with which stages begin.
+using Cut = SmallVector<size_t>;
+
+} // namespace
+
+//===-- Loops that are considered --------------------------------------------------------------------------------===//
+
+static bool isMatmul(Operation *op) {
+  return isa<MatrixDotOp, ScaledDotOp>(op);
+}
+
+static bool isMemory(Operation *op) {
+  return isa<AsyncCopyOp, AsyncBufferCopyOp, AsyncCommitOp, LoadSharedOp>(op);
+}
+
+/// What of the body is computed from the results of matmuls, with them.
+static llvm::SetVector<Operation *> matmulsAndUsers(Block &body) {
+  llvm::SetVector<Operation *> found;
+  for (Operation &op : body.without_terminator()) {
+    bool isOne = isMatmul(&op);
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *from = operand.getDefiningOp())
+          isOne |= found.contains(body.findAncestorOpInBlock(*from));
+    });
+    if (isOne)
+      found.insert(&op);
+  }
+  return found;
+}
+
+/// Finds the wait and the barrier; false for a loop of another form.
+static bool findBegin(Loop &loop) {
+  bool isBegun = false, copies = false, multiplies = false;
+  for (Operation &op : loop.loop.getBody()->without_terminator()) {
+    auto wait = dyn_cast<AsyncWaitOp>(op);
+    auto barrier = dyn_cast<BarrierOp>(op);
+    if (wait && !loop.wait && !isBegun)
+      loop.wait = wait;
+    else if (barrier && loop.wait && !loop.barrier && !isBegun)
+      loop.barrier = barrier;
+    else if (!isMemory(&op) && !isMemoryEffectFree(&op))
+      return false;
+    isBegun |= isMemory(&op);
+    copies |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op);
+    multiplies |= isMatmul(&op);
+  }
+  return loop.barrier && copies && multiplies;
+}
+
+static std::optional<Loop> considered(scf::ForOp from, const TimingModel &model) {
+  Loop loop{from};
+  if (!findBegin(loop))
+    return std::nullopt;
+  Block &body = *from.getBody();
+  llvm::SetVector<Operation *> computed = matmulsAndUsers(body);
+  for (Operation &op : body.without_terminator()) {
+    bool isTile = llvm::any_of(op.getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+    // Numbers stand before the stages.
+    if (&op == loop.wait || &op == loop.barrier || (!isMemory(&op) && !isTile && !computed.contains(&op)))
+      continue;
+    Kind kind = isMemory(&op) ? Kind::Memory : isMatmul(&op) ? Kind::Matrix : Kind::Vector;
+    bool isFree = kind == Kind::Vector && !computed.contains(&op); // addresses, masks: with what comes next
+    bool isNew = loop.steps.empty() || (loop.steps.back().kind != kind && !isFree);
+    if (isNew)
+      loop.steps.push_back({isFree ? Kind::Memory : kind});
+    loop.steps.back().ops.push_back(&op);
+    loop.steps.back().work = loop.steps.back().work + workOf(&op, model);
+  }
+  return loop;
+}
+
+//===-- Ways to cut ----------------------------------------------------------------------------------------------===//
+
+static SmallVector<StageWork> stagesOf(const Loop &loop, const Cut &cut) {
+  SmallVector<StageWork> stages;
+  for (auto [number, begin] : llvm::enumerate(cut)) {
+    size_t end = number + 1 < cut.size() ? cut[number + 1] : loop.steps.size();
+    StageWork work;
+    for (size_t step = begin; step < end; ++step)
+      work = work + loop.steps[step].work;
+    stages.push_back(work);
+  }
+  return stages;
+}
+
+static bool isReadFor(const Loop &loop, size_t step) {
+  return step + 1 < loop.steps.size() && loop.steps[step].kind == Kind::Memory &&
+         loop.steps[step + 1].kind == Kind::Matrix;
+}
+
+/// Stages begin where the kind of step changes, at some of these places; the first with the first step. A matmul that
+/// reads what the step before it loads begins one, or it would wait for LDS.
+static std::vector<std::pair<double, Cut>> waysToCut(const Loop &loop, const TimingModel &model) {
+  AsyncWaitOp wait = loop.wait;
+  double latency = 0;
+  if (wait.getPending() == 0) { // for copies of the same iteration
+    latency = model.memoryCycles;
+    for (const Step &step : loop.steps)
+      latency += step.work.global;
+  }
+  constexpr size_t mostPlaces = 8, mostStages = 6;
+  std::vector<std::pair<double, Cut>> ways;
+  size_t places = std::min(loop.steps.size() - 1, mostPlaces);
+  for (size_t chosen = 1; chosen < size_t(1) << places; ++chosen) {
+    Cut cut = {0};
+    for (size_t place = 0; place < places; ++place)
+      if (chosen >> place & 1)
+        cut.push_back(place + 1);
+    bool waits = false;
+    for (size_t step = 0; step < places; ++step)
+      waits |= isReadFor(loop, step) && !(chosen >> step & 1);
+    if (cut.size() <= mostStages && !waits)
+      ways.emplace_back(cyclesApart(stagesOf(loop, cut), latency), cut);
+  }
+  llvm::sort(ways);
+  return ways;
+}
+
+/// What a matmul waits for, and what computes; other reads from LDS hide behind that.
+static double cyclesUncut(const Loop &loop) {
+  SmallVector<StageWork> steps;
+  for (size_t step = 0; step < loop.steps.size(); ++step)
+    if (loop.steps[step].kind != Kind::Memory || isReadFor(loop, step))
+      steps.push_back(loop.steps[step].work);
+  return cyclesTogether(steps);
+}
+
+/// Registers of a thread at the matmul of the loop that needs most: what the loop carries, what stages leave to later
+/// ones, and what matmuls read from outside. Addresses take few: neighbours share one.
+static int64_t registersFor(const Loop &loop, const Cut &cut) {
+  scf::ForOp of = loop.loop;
+  Block &body = *of.getBody();
+  DenseMap<Operation *, size_t> stageOf;
+  for (size_t stage = 0; stage < cut.size(); ++stage)
+    for (size_t step = cut[stage]; step < (stage + 1 < cut.size() ? cut[stage + 1] : loop.steps.size()); ++step)
+      for (Operation *op : loop.steps[step].ops)
+        stageOf[op] = stage;
+  SmallVector<int64_t> live(cut.size(), carriedWords(of)); // in each stage
+  llvm::SetVector<Value> outside;
+  for (auto &[op, stage] : stageOf) {
+    for (Value operand : op->getOperands())
+      if (isMatmul(op) && !of.getRegion().isAncestor(operand.getParentRegion()))
+        outside.insert(operand);
+    for (Value result : op->getResults()) {
+      size_t last = stage;
+      for (Operation *user : result.getUsers())
+        last = std::max(last, stageOf.lookup(body.findAncestorOpInBlock(*user)));
+      auto tile = dyn_cast<RankedTensorType>(result.getType());
+      bool isSum = llvm::any_of(result.getUses(), [](OpOperand &use) { // it takes the place of a carried one
+        return isMatmul(use.getOwner()) && use.getOperandNumber() == 2;
+      });
+      if (tile && tile.getElementType().isFloat() && !isSum)
+        for (size_t later = stage + 1; later <= last; ++later)
+          live[later] += wordsOf(result.getType());
+      // What a matmul adds to is there already; other results are on top of what it reads.
+      if (isMatmul(op) && !isa<BlockArgument>(op->getOperand(2)) && last > stage)
+        live[stage] += wordsOf(result.getType());
+    }
+  }
+  int64_t most = *llvm::max_element(live);
+  for (Value value : outside)
+    if (!value.getDefiningOp()->hasTrait<OpTrait::ConstantLike>())
+      most += wordsOf(value.getType());
+  return most;
+}
+
+//===-- Stages ---------------------------------------------------------------------------------------------------===//
+
+static StringRef labelOf(ArrayRef<Step> steps) {
+  bool moves = false, multiplies = false, computes = false;
+  for (const Step &step : steps) {
+    moves |= step.kind == Kind::Memory;
+    multiplies |= step.kind == Kind::Matrix;
+    computes |= step.kind == Kind::Vector;
+  }
+  return multiplies ? (moves ? "memory, matmul" : "matmul")
+         : computes ? (moves ? "memory, vector" : "vector")
+                    : "memory";
+}
+
+/// A stage of these operations before `place`, in their block.
+static void makeStage(ArrayRef<Step> steps, Operation *place) {
+  llvm::SetVector<Operation *> inside;
+  for (const Step &step : steps)
+    inside.insert(step.ops.begin(), step.ops.end());
+  auto isOutside = [&](OpOperand &use) {
+    Operation *here = place->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return !here || !inside.contains(here);
+  };
+  SmallVector<Value> left;
+  for (Operation *op : inside)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUses(), isOutside))
+        left.push_back(result);
+  OpBuilder b(place);
+  Location location = inside.front()->getLoc();
+  bool isMemory = llvm::all_of(steps, [](const Step &step) { return step.kind == Kind::Memory; });
+  auto stage = StageOp::create(b, location, TypeRange(ValueRange(left)), b.getStringAttr(labelOf(steps)),
+                               b.getI64IntegerAttr(isMemory ? 0 : 1));
+  Block &body = stage.getBody().emplaceBlock();
+  for (auto [value, result] : llvm::zip(left, stage.getResults()))
+    value.replaceUsesWithIf(result, isOutside);
+  for (Operation *op : inside)
+    op->moveBefore(&body, body.end());
+  b.setInsertionPointToEnd(&body);
+  YieldOp::create(b, location, left);
+}
+
+// The wait for the next iteration's copies stands before the last stage: then both groups have waited when one of them
+// begins that iteration.
+static void rewrite(Loop loop, const Cut &cut) {
+  OpBuilder b(loop.loop);
+  b.clone(*loop.wait);
+  loop.barrier.erase();
+  llvm::SetVector<Operation *> inside;
+  for (Step &step : loop.steps)
+    inside.insert(step.ops.begin(), step.ops.end());
+  Operation *first = inside.front();
+  for (Operation &op : llvm::make_early_inc_range(loop.loop.getBody()->without_terminator()))
+    if (!inside.contains(&op) && &op != loop.wait && first->isBeforeInBlock(&op))
+      op.moveBefore(first);
+  Operation *end = loop.loop.getBody()->getTerminator();
+  ArrayRef<Step> steps = loop.steps;
+  for (auto [number, begin] : llvm::enumerate(cut)) {
+    bool isLast = number + 1 == cut.size();
+    if (isLast)
+      loop.wait->moveBefore(end);
+    makeStage(steps.slice(begin, (isLast ? steps.size() : cut[number + 1]) - begin), end);
+  }
+}
+
+//===-- Choice ---------------------------------------------------------------------------------------------------===//
+
+static std::vector<scf::ForOp> loopsOf(ModuleOp module) {
+  std::vector<scf::ForOp> loops;
+  module.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  return loops;
+}
+
+/// Whether the passes up to insert-barriers accept it: tried on a copy of the module.
+static bool isAccepted(ModuleOp module, size_t number, const Cut &cut, const GpuTarget &target, BlockShape block) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
+  rewrite(*considered(loopsOf(*copy)[number], *target.timing()), cut);
+  lowerConversions(*copy, target);
+  lowerReductions(*copy, block);
+  return succeeded(lowerExchanges(*copy, target, block.warps)) &&
+         succeeded(placeSharedMemory(*copy, target, block.warps)) && succeeded(pipelineWarps(*copy, block, target)) &&
+         succeeded(insertBarriers(*copy, block));
+}
+
+void simt::findStages(ModuleOp module, const GpuTarget &target, int warps) {
+  bool isWritten = module.walk([](StageOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (!target.timing() || warps != 2 * warpsOfGroup || isWritten)
+    return;
+  BlockShape block{int(target.lanesPerWarp()), warps};
+  constexpr int mostTried = 4;
+  constexpr double leastGain = 0.04;
+  for (size_t number = 0; number < loopsOf(module).size(); ++number) {
+    scf::ForOp from = loopsOf(module)[number];
+    std::optional<Loop> loop = considered(from, *target.timing());
+    if (!loop || loop->steps.size() < 2)
+      continue;
+    double uncut = cyclesUncut(*loop);
+    int tried = 0;
+    const Cut *taken = nullptr;
+    auto ways = waysToCut(*loop, *target.timing());
+    for (const auto &[cycles, cut] : ways) {
+      if (cycles > uncut * (1 - leastGain) || tried++ == mostTried)
+        break;
+      if (registersFor(*loop, cut) > target.registersPerThread(warps) * 7 / 8)
+        continue;
+      if (!isAccepted(module, number, cut, target, block))
+        continue;
+      from.emitRemark(fmt::format("a warp pipeline of {} stages: estimated {:.0f} cycles an iteration, {:.0f} without",
+                                  cut.size(), cycles, uncut));
+      taken = &cut;
+      break;
+    }
+    if (taken)
+      rewrite(*loop, *taken);
+    else if (!ways.empty())
+      from.emitRemark(fmt::format("no warp pipeline: estimated {:.0f} cycles an iteration, {:.0f} without{}",
+                                  ways.front().first, uncut,
+                                  tried ? ", but its stages are not apart, or take too many registers" : ""));
+  }
+}

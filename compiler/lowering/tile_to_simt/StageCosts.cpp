@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/tile_to_simt/StageCosts.h"
+#include "compiler/dialects/simt/Simt.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+static constexpr int groups = 2;
+static constexpr int64_t lanes = 64;
+
+static int64_t bitsOf(Type tile) {
+  Type element = cast<RankedTensorType>(tile).getElementType();
+  return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+}
+
+/// Bytes that the warps of a group have of it in registers, also where several have the same.
+static double bytesInRegisters(Type tile) {
+  return double(registersOf(tile)) * double(bitsOf(tile)) / 8 * lanes * warpsOfGroup;
+}
+
+/// A SIMD's rate grows as elements become narrower; that of f32 and f64 is an eighth of f16's, or less.
+static double matrixCycles(Type a, Type c, const TimingModel &model) {
+  ArrayRef<int64_t> left = cast<RankedTensorType>(a).getShape();
+  double products = double(cast<RankedTensorType>(c).getNumElements()) * double(left.back());
+  int64_t bits = bitsOf(a);
+  double rate = model.matrixOperationsPerCycle;
+  rate = bits > 16 ? rate / 8 : bits == 16 ? rate : rate * 16 / double(bits);
+  return 2 * products / rate / (groups * warpsOfGroup);
+}
+
+StageWork simt::workOf(Operation *op, const TimingModel &model) {
+  auto vector = [&](double registers, int passes = 1) -> StageWork {
+    return {0, registers * passes * model.issueCycles, 0};
+  };
+  auto result = [&] { return double(registersOf(op->getResult(0).getType())); };
+  bool isTile = op->getNumResults() && isa<RankedTensorType>(op->getResult(0).getType());
+  return llvm::TypeSwitch<Operation *, StageWork>(op)
+      .Case<MatrixDotOp, ScaledDotOp>([&](auto dot) -> StageWork {
+        if constexpr (std::is_same_v<decltype(dot), MatrixDotOp>)
+          if (!dot.getInstruction())
+            return vector(double(registersOf(dot.getType())) * double(dot.getA().getType().getShape().back()));
+        return {matrixCycles(dot.getA().getType(), dot->getResult(0).getType(), model), 0, 0};
+      })
+      .Case([&](LoadSharedOp load) -> StageWork {
+        return {0, 0, bytesInRegisters(load.getType()) / model.ldsReadBytesPerCycle};
+      })
+      .Case([&](AsyncCopyOp copy) -> StageWork {
+        double elements = double(cast<RankedTensorType>(copy.getPointers().getType()).getNumElements());
+        double bytes = elements * double(copy.getRing().getType().getElementBytes()) / groups;
+        return {0, 0, bytes / model.ldsWriteBytesPerCycle, bytes / model.unitBytesPerCycle};
+      })
+      .Case([&](TileReduceOp reduce) -> StageWork {
+        constexpr int stepsOfLanes = 6, instructionsOfStep = 3;
+        double sources = double(registersOf(reduce.getOperand(0).getType()));
+        return vector(sources / 2 + stepsOfLanes * instructionsOfStep * result());
+      })
+      .Case<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SqrtOp, math::RsqrtOp, arith::DivFOp>(
+          [&](auto) { return isTile ? vector(result(), model.transcendentalPasses) : StageWork(); })
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::TruncFOp>(
+          [&](auto) { return isTile ? vector(result() / 2) : StageWork(); }) // of two registers at once
+      .Default([&](Operation *) {
+        bool isCode = isTile && isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+                      !op->hasTrait<OpTrait::ConstantLike>();
+        return isCode ? vector(result()) : StageWork();
+      });
+}
+
+// In each phase one group is in a stage and the other in the one before, and a unit that both take is shared. What a
+// stage reads from LDS is for a later one. A barrier, and what the first instructions behind it wait for, take as long
+// as some LDS accesses.
+double simt::cyclesApart(ArrayRef<StageWork> stages, double latency) {
+  constexpr double perPhase = 60;
+  double cycles = 0, untilWait = 0;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const StageWork &ahead = stages[i], &behind = stages[(i + stages.size() - 1) % stages.size()];
+    double phase = std::max({(ahead + behind).longest(), ahead.alone(), behind.alone()}) + perPhase;
+    cycles += phase;
+    if (i + 1 < stages.size())
+      untilWait += phase;
+  }
+  return cycles + groups * std::max(0.0, latency - untilWait);
+}
+
+double simt::cyclesTogether(ArrayRef<StageWork> steps) {
+  double cycles = 0;
+  for (const StageWork &step : steps)
+    cycles += groups * (step.matrix + step.vector + step.shared);
+  return cycles;
+}
