@@ -16,6 +16,16 @@ TEST(GluonPrograms, AreRefusedByTheirRuleOrGiveTheExpectedBits) {
   EXPECT_GE(runner.tally().refused.size(), 10u);
 }
 
+TEST(GluonPrograms, WarpPipelinesAreRefusedOrGiveTheBitsOfTheirStagesInOrder) {
+  Runner runner;
+  for (uint64_t seed = 1000; runner.tally().programs < 40; ++seed)
+    if (hasPipeline(seed))
+      EXPECT_EQ(runner.check(seed), "");
+  EXPECT_GE(runner.tally().pipelined, 15);
+  for (const char *rule : {"W2", "W4", "W7", "K9"})
+    EXPECT_GE(runner.tally().refused.count(rule), 1u) << rule;
+}
+
 TEST(GluonPrograms, ASeedIsAlwaysTheSameProgram) {
   for (uint64_t seed = 0; seed < 20; ++seed)
     EXPECT_EQ(programOf(seed).text, programOf(seed).text);
@@ -40,6 +50,7 @@ TEST(GluonPrograms, AWrongResultAndAWrongVerdictAreFound) {
 
 TEST(GluonPrograms, MessagesHaveRules) {
   EXPECT_EQ(ruleOf("program:3:4: 'ttg.local_store' writes to an immutable memory object"), "V9");
+  EXPECT_EQ(ruleOf("program:3:4: waits in stage 's0': it stands between two stages (rule W2)"), "W2");
   EXPECT_EQ(ruleOf("an error that no rule has"), "");
 }
 

@@ -43,6 +43,18 @@ struct Mask {
   bool allows(size_t i) const { return name.empty() || values[i]; }
 };
 
+/// What a warp pipeline has that it must not have.
+enum class Defect {
+  None,
+  OneStage,
+  WaitInStage,
+  BarrierInStage,
+  LoopInStage,
+  TwoBarriers,
+  ReduceInStage,
+  ConvertInStage
+};
+
 class Maker {
 public:
   explicit Maker(uint64_t seed);
@@ -138,6 +150,13 @@ private:
   /// Whether there is room for one.
   bool makeLoop(bool leavesMore = false);
 
+  //===-- Warp pipelines (Pipelines.cpp, PipelineRings.cpp, PipelineFaults.cpp)
+  //-------------------------------------------------------------------------===//
+  friend class PipelineWriter;
+  /// Whether there is room for one. `isLegal`: its stages may be executed one stage apart.
+  bool makePipeline(Defect defect, bool isLegal);
+  void pipelineFault(int kind);
+
   //===-- Faults (Faults.cpp) ------------------------------------------------------------------------------------===//
   void faultStep();
   void sharedFault(int kind);
@@ -150,7 +169,9 @@ private:
   uint64_t seed;
   std::string chip;
   int warps;
-  bool hasFault;
+  bool hasFault, hasStraightPipeline = false;
+  int pipelineStep; ///< which step is a warp pipeline; -1: none
+  int pipelines = 0;
   Writer text;
   std::vector<Element> elements; ///< that this program has
   std::vector<Tile> tiles;

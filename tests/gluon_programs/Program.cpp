@@ -11,7 +11,7 @@ namespace {
 
 struct Choices {
   std::string chip;
-  int warps, steps;
+  int warps, steps, pipelineStep;
   bool hasFault;
 };
 
@@ -22,6 +22,10 @@ Choices choicesOf(uint64_t seed) {
   all.warps = 1 << random.below(4);
   all.hasFault = random.chance(40);
   all.steps = int(all.hasFault ? random.between(1, 5) : random.between(3, 12));
+  Random pipelines(seed ^ 0x9e1d);
+  all.pipelineStep = pipelines.chance(15) ? all.hasFault ? all.steps - 1 : int(pipelines.below(all.steps)) : -1;
+  if (all.pipelineStep >= 0)
+    all.warps = all.hasFault && pipelines.chance(10) ? 4 : 8;
   return all;
 }
 
@@ -31,9 +35,13 @@ int stepCount(uint64_t seed) {
   return choicesOf(seed).steps;
 }
 
+bool hasPipeline(uint64_t seed) {
+  return choicesOf(seed).pipelineStep >= 0;
+}
+
 Maker::Maker(uint64_t seed)
     : seed(seed), chip(choicesOf(seed).chip), warps(choicesOf(seed).warps), hasFault(choicesOf(seed).hasFault),
-      text(chip, warps) {
+      pipelineStep(choicesOf(seed).pipelineStep), text(chip, warps) {
   Random choice(seed ^ 0x61e3);
   std::vector<std::string> names = {"i8", "i16", "i32", "i32", "i64", "f16", "f16", "bf16", "f32", "f32"};
   if (chip == "gfx942")
@@ -109,7 +117,11 @@ GluonProgram Maker::make(const std::vector<int> &steps) {
   int all = stepCount(seed);
   for (int step : steps) {
     random = Random(seed * 1000003 + uint64_t(step) + 1);
-    if (hasFault && step + 1 == all)
+    if (step == pipelineStep && hasFault)
+      pipelineFault(int(random.below(16)));
+    else if (step == pipelineStep)
+      makePipeline(Defect::None, /*isLegal=*/true);
+    else if (hasFault && step + 1 == all)
       faultStep();
     else
       makeStep();
@@ -121,6 +133,7 @@ GluonProgram Maker::make(const std::vector<int> &steps) {
   program.steps = steps;
   program.chip = chip;
   program.warps = warps;
+  program.pipelines = pipelines;
   program.text = text.text();
   program.arguments = text.arguments;
   program.expected = text.expected;

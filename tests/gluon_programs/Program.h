@@ -12,7 +12,8 @@ namespace heddle::gluon_programs {
 /// What the compiler must do.
 struct Expectation {
   std::string fault;               ///< the rule broken on purpose, in words; empty: the program is legal
-  std::string refusal;             ///< identifier of the rule (Rules.h) that must refuse it; empty: accepted
+  std::string refusal;             ///< identifiers of rules (Rules.h) of which one must refuse it; empty: accepted
+  bool isRightInOrder = false;     ///< accepted where the stages of warp pipelines are executed one after the other
   bool mayBeAccepted = false;      ///< a fault that the compiler may mend, with a warning
   std::vector<std::string> warned; ///< words of which each must be in a warning
   std::vector<std::string> silent; ///< words that are in no warning
@@ -22,7 +23,7 @@ struct GluonProgram {
   uint64_t seed = 0;
   std::vector<int> steps; ///< that it has
   std::string chip, text;
-  int warps = 4;
+  int warps = 4, pipelines = 0; ///< `pipelines`: of warps
   std::vector<reference::Argument> arguments, expected;
   std::vector<std::string> notes, elements; ///< of arguments: type and size or value; type of elements, of buffers
   Expectation expectation;
@@ -30,6 +31,8 @@ struct GluonProgram {
 
 /// How many steps the program of a seed has.
 int stepCount(uint64_t seed);
+/// Whether one of them is a warp pipeline, legal or not.
+bool hasPipeline(uint64_t seed);
 /// The program with these steps of its own; a step that lacks what it works on does nothing.
 GluonProgram programOf(uint64_t seed, const std::vector<int> &steps);
 GluonProgram programOf(uint64_t seed);

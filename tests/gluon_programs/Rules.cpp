@@ -40,6 +40,9 @@ static const std::vector<std::pair<const char *, const char *>> rules = {
 };
 
 std::string ruleOf(const std::string &message) {
+  std::smatch named;
+  if (std::regex_search(message, named, std::regex("\\(rule (W\\d)\\)")))
+    return named[1];
   for (const auto &[rule, words] : rules)
     if (std::regex_search(message, std::regex(words)))
       return rule;

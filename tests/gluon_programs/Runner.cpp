@@ -41,9 +41,10 @@ void Runner::chooseSchedule(uint64_t seed) const {
     ::setenv("HEDDLE_SIM_SEED", std::to_string(seed).c_str(), 1);
 }
 
-static CompiledProgram compiled(const GluonProgram &program) {
+static CompiledProgram compiled(const GluonProgram &program, bool warpPipelines = true) {
   CompiledProgram compiled;
   CompileOptions options;
+  options.warpPipelines = warpPipelines;
   options.target = program.chip;
   try {
     compiled.result = compile(program.text, "program", options);
@@ -98,6 +99,17 @@ static bool isSaid(const std::vector<std::string> &warnings, const std::string &
                      [&](const std::string &warning) { return warning.find(words) != std::string::npos; });
 }
 
+std::string Runner::judgeInOrder(const GluonProgram &program) {
+  CompiledProgram of = compiled(program, /*warpPipelines=*/false);
+  std::string failure = of.error.empty() ? run(program, of) : of.error;
+  return failure.empty() ? "" : "without warp pipelines: " + failure;
+}
+
+/// Of a list with spaces between.
+static bool isOneOf(const std::string &rule, const std::string &rules) {
+  return !rule.empty() && (" " + rules + " ").find(" " + rule + " ") != std::string::npos;
+}
+
 std::string Runner::judge(const GluonProgram &program) {
   const Expectation &expectation = program.expectation;
   CompiledProgram of = compiled(program);
@@ -111,9 +123,9 @@ std::string Runner::judge(const GluonProgram &program) {
       return "a legal program is refused: " + of.error;
     if (!std::regex_search(of.error, std::regex("^program:\\d+:\\d+: ")))
       return "refused without a location: " + of.error;
-    if (rule != expectation.refusal)
+    if (!isOneOf(rule, expectation.refusal))
       return fmt::format("refused by rule '{}' instead of '{}': {}", rule, expectation.refusal, of.error);
-    return "";
+    return expectation.isRightInOrder ? judgeInOrder(program) : "";
   }
   ++counts.accepted;
   const std::vector<std::string> &warnings = of.result.warnings;
@@ -128,7 +140,9 @@ std::string Runner::judge(const GluonProgram &program) {
   for (const std::string &words : expectation.silent)
     if (isSaid(warnings, words))
       return fmt::format("a warning says '{}':\n{}", words, fmt::join(warnings, "\n"));
-  return run(program, of);
+  std::string failure = run(program, of);
+  counts.pipelined += program.pipelines > 0;
+  return failure.empty() && program.pipelines > 0 ? judgeInOrder(program) : failure;
 }
 
 /// Without numbers and names, which change when steps are left out.
@@ -156,7 +170,8 @@ std::string Runner::check(uint64_t seed, bool reduces) {
 }
 
 std::string Runner::summary() const {
-  std::string text = fmt::format("{} programs: {} accepted", counts.programs, counts.accepted);
+  std::string text = fmt::format("{} programs: {} accepted, of which {} have warp pipelines", counts.programs,
+                                 counts.accepted, counts.pipelined);
   for (const auto &[rule, count] : counts.refused)
     text += fmt::format(", {} refused by {}", count, rule);
   for (const auto &[words, count] : counts.warned)

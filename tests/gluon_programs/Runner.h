@@ -13,9 +13,9 @@ class Device;
 namespace heddle::gluon_programs {
 
 struct Tally {
-  int programs = 0, accepted = 0;
-  std::map<std::string, int> refused; ///< by rule
-  std::map<std::string, int> warned;  ///< programs with a warning, by what it says
+  int programs = 0, accepted = 0, pipelined = 0; ///< `pipelined`: accepted ones with warp pipelines
+  std::map<std::string, int> refused;            ///< by rule
+  std::map<std::string, int> warned;             ///< programs with a warning, by what it says
 };
 
 class Runner {
@@ -34,6 +34,8 @@ public:
 
 private:
   std::string run(const GluonProgram &program, const struct CompiledProgram &compiled);
+  /// What is wrong where all warps execute the stages of its warp pipelines one after the other.
+  std::string judgeInOrder(const GluonProgram &program);
   void chooseSchedule(uint64_t seed) const;
 
   std::map<std::string, std::shared_ptr<Device>> devices;

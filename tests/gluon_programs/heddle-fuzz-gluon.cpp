@@ -25,16 +25,20 @@ void nameSeed(int signal) {
 } // namespace
 
 int main(int argc, char **argv) {
-  Campaign campaign(
-      {"heddle-fuzz-gluon", "programs", ".ttgir", 100, "  --no-reduce        do not shrink failing programs\n"});
-  bool keepsWhole = false;
+  Campaign campaign({"heddle-fuzz-gluon", "programs", ".ttgir", 100,
+                     "  --no-reduce        do not shrink failing programs\n"
+                     "  --pipelines        only programs with warp pipelines\n"});
+  bool keepsWhole = false, onlyPipelines = false;
   campaign.app.add_flag("--no-reduce", keepsWhole);
+  campaign.app.add_flag("--pipelines", onlyPipelines);
   for (int signal : {SIGALRM, SIGABRT, SIGSEGV, SIGFPE, SIGILL})
     std::signal(signal, nameSeed);
   Runner runner;
   Campaign::Actions actions;
   actions.describe = [](uint64_t seed) { return describe(programOf(seed)); };
   actions.run = [&](uint64_t seed) -> std::optional<Campaign::Failure> {
+    if (onlyPipelines && !hasPipeline(seed))
+      return std::nullopt;
     std::snprintf(current, sizeof current, "heddle-fuzz-gluon: the program of seed %llu crashed or did not end\n",
                   static_cast<unsigned long long>(seed));
     ::alarm(secondsOfProgram);
