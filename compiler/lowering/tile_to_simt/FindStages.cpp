@@ -107,6 +107,89 @@ static std::optional<Loop> considered(scf::ForOp from, const TimingModel &model)
   return loop;
 }
 
+//===-- Matmuls in two halves ------------------------------------------------------------------------------------===//
+
+/// That of half a tile along `axis`, whose second half is one bit of the registers; nothing where it is not.
+static std::optional<layout::LinearLayout> firstHalf(const layout::LinearLayout &layout, int axis, int64_t half) {
+  std::vector<layout::LinearLayout::Input> inputs = layout.inputs();
+  std::vector<layout::LinearLayout::Output> outputs = layout.outputs();
+  size_t along = 0;
+  while (along < outputs.size() && outputs[along].dim != layout::tileDim(axis))
+    ++along;
+  if (along == outputs.size())
+    return std::nullopt;
+  std::vector<int64_t> second(outputs.size());
+  second[along] = half;
+  bool isFound = false;
+  for (layout::LinearLayout::Input &input : inputs)
+    for (size_t bit = 0; bit < input.bases.size(); ++bit) {
+      if (!(input.bases[bit][along] & half))
+        continue;
+      if (isFound || input.dim != layout::Dim::Register || input.bases[bit] != second)
+        return std::nullopt;
+      input.bases.erase(input.bases.begin() + long(bit--));
+      isFound = true;
+    }
+  outputs[along].size = half;
+  return isFound ? std::optional(layout::LinearLayout(inputs, outputs)) : std::nullopt;
+}
+
+/// Reads of both halves along `axis` of what `load` reads, before `place`; nothing where its layout has no halves.
+static std::optional<std::array<LoadSharedOp, 2>> readHalves(LoadSharedOp load, int axis, Operation *place) {
+  auto tile = cast<RankedTensorType>(load.getType());
+  SharedType ring = load.getRing().getType();
+  SmallVector<int64_t> shape(tile.getShape());
+  shape[size_t(axis)] /= 2;
+  std::optional<layout::LinearLayout> half = firstHalf(layoutOf(tile), axis, shape[size_t(axis)]);
+  if (!half || ring.isPadded())
+    return std::nullopt;
+  ImplicitLocOpBuilder b(load.getLoc(), place);
+  auto type = RankedTensorType::get(shape, tile.getElementType(), LinearAttr::get(b.getContext(), *half));
+  auto whole = SharedType::get(b.getContext(), 1, ring.getShape(), ring.getElementType(), ring.getLayout());
+  auto part = SharedType::get(b.getContext(), 1, shape, ring.getElementType(), ring.getLayout());
+  Value memory = IndexOp::create(b, whole, load.getRing(), load.getStage());
+  std::array<LoadSharedOp, 2> reads;
+  for (int64_t number : {0, 1}) {
+    SmallVector<int64_t> offsets(shape.size());
+    offsets[size_t(axis)] = number * shape[size_t(axis)];
+    Value from = SubsliceOp::create(b, part, memory, offsets);
+    reads[size_t(number)] = LoadSharedOp::create(b, type, from, Value(), Value());
+  }
+  return reads;
+}
+
+/// Makes two matmuls of the loop's one, along K, so that each holds half of the operands, and copies have until the
+/// second to arrive. False, and the loop is as before, where that is not possible.
+static bool halveMatmul(scf::ForOp loop) {
+  auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
+  if (dots.size() != 1 || !dots.front().getInstruction() || dots.front().getWarpGroups())
+    return false;
+  MatrixDotOp dot = dots.front();
+  auto a = dot.getA().getDefiningOp<LoadSharedOp>(), bb = dot.getB().getDefiningOp<LoadSharedOp>();
+  int64_t depth = dot.getA().getType().getShape().back();
+  if (!a || !bb || !a->hasOneUse() || !bb->hasOneUse() || !a.getStage() || !bb.getStage() ||
+      depth < 2 * int64_t(dot.getInstruction()->getK()) || dot.getA().getType().getRank() != 2)
+    return false;
+  auto left = readHalves(a, 1, dot), right = readHalves(bb, 0, dot);
+  if (!left || !right)
+    return false;
+  OpBuilder b(dot);
+  Value sum = dot.getC();
+  SmallVector<Operation *> matmuls;
+  for (size_t half : {0, 1}) {
+    auto made = MatrixDotOp::create(b, dot.getLoc(), dot.getType(), (*left)[half], (*right)[half], sum,
+                                    *dot.getInstruction(), dot.getPrecision());
+    sum = made;
+    matmuls.push_back(made);
+  }
+  for (LoadSharedOp second : {(*left)[1], (*right)[1]})
+    second->moveBefore(matmuls[1]);
+  dot.getD().replaceAllUsesWith(sum);
+  for (Operation *old : {dot.getOperation(), a.getOperation(), bb.getOperation()})
+    old->erase();
+  return true;
+}
+
 //===-- Ways to cut ----------------------------------------------------------------------------------------------===//
 
 static SmallVector<StageWork> stagesOf(const Loop &loop, const Cut &cut) {
@@ -126,13 +209,19 @@ static bool isReadFor(const Loop &loop, size_t step) {
          loop.steps[step + 1].kind == Kind::Matrix;
 }
 
-/// Stages begin where the kind of step changes, at some of these places; the first with the first step. A matmul that
-/// reads what the step before it loads begins one, or it would wait for LDS.
+/// Whether a step waits for the one before it if both are in one stage: a matmul for what it reads, and reads and
+/// copies for the matrix unit, which takes instructions one by one.
+static bool waitsForLast(const Loop &loop, size_t step) {
+  return isReadFor(loop, step - 1) ||
+         (loop.steps[step - 1].kind == Kind::Matrix && loop.steps[step].kind == Kind::Memory);
+}
+
+/// Stages begin where the kind of step changes, at some of these places; the first with the first step.
 static std::vector<std::pair<double, Cut>> waysToCut(const Loop &loop, const TimingModel &model) {
   AsyncWaitOp wait = loop.wait;
   double latency = 0;
   if (wait.getPending() == 0) { // for copies of the same iteration
-    latency = model.memoryCycles;
+    latency = model.memoryCycles + model.ldsLatencyCycles;
     for (const Step &step : loop.steps)
       latency += step.work.global;
   }
@@ -146,7 +235,7 @@ static std::vector<std::pair<double, Cut>> waysToCut(const Loop &loop, const Tim
         cut.push_back(place + 1);
     bool waits = false;
     for (size_t step = 0; step < places; ++step)
-      waits |= isReadFor(loop, step) && !(chosen >> step & 1);
+      waits |= waitsForLast(loop, step + 1) && !(chosen >> step & 1);
     if (cut.size() <= mostStages && !waits)
       ways.emplace_back(cyclesApart(stagesOf(loop, cut), latency), cut);
   }
@@ -275,11 +364,34 @@ static std::vector<scf::ForOp> loopsOf(ModuleOp module) {
   return loops;
 }
 
+namespace {
+/// A way to make stages of a loop.
+struct Way {
+  double cycles;
+  bool isHalved; ///< its matmul is made two first
+  Cut cut;
+  bool operator<(const Way &other) const {
+    return std::tie(cycles, isHalved, cut) < std::tie(other.cycles, other.isHalved, other.cut);
+  }
+};
+} // namespace
+
+/// The loop of this number in a copy of the module, in halves if that is wanted and possible.
+static std::optional<Loop> loopInCopy(ModuleOp copy, size_t number, bool isHalved, const TimingModel &model) {
+  scf::ForOp loop = loopsOf(copy)[number];
+  if (isHalved && !halveMatmul(loop))
+    return std::nullopt;
+  return considered(loop, model);
+}
+
 /// Whether the passes up to insert-barriers accept it: tried on a copy of the module.
-static bool isAccepted(ModuleOp module, size_t number, const Cut &cut, const GpuTarget &target, BlockShape block) {
+static bool isAccepted(ModuleOp module, size_t number, const Way &way, const GpuTarget &target, BlockShape block) {
   OwningOpRef<ModuleOp> copy = module.clone();
   ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
-  rewrite(*considered(loopsOf(*copy)[number], *target.timing()), cut);
+  std::optional<Loop> loop = loopInCopy(*copy, number, way.isHalved, *target.timing());
+  if (registersFor(*loop, way.cut) > target.registersPerThread(block.warps) * 7 / 8)
+    return false;
+  rewrite(*loop, way.cut);
   lowerConversions(*copy, target);
   lowerReductions(*copy, block);
   return succeeded(lowerExchanges(*copy, target, block.warps)) &&
@@ -287,39 +399,52 @@ static bool isAccepted(ModuleOp module, size_t number, const Cut &cut, const Gpu
          succeeded(insertBarriers(*copy, block));
 }
 
+/// The fastest first.
+static std::vector<Way> waysOf(ModuleOp module, size_t number, const Loop &loop, const TimingModel &model) {
+  std::vector<Way> ways;
+  for (auto &[cycles, cut] : waysToCut(loop, model))
+    ways.push_back({cycles, false, cut});
+  OwningOpRef<ModuleOp> copy = module.clone();
+  if (std::optional<Loop> halves = loopInCopy(*copy, number, true, model))
+    for (auto &[cycles, cut] : waysToCut(*halves, model))
+      ways.push_back({cycles, true, cut});
+  llvm::sort(ways);
+  return ways;
+}
+
 void simt::findStages(ModuleOp module, const GpuTarget &target, int warps) {
   bool isWritten = module.walk([](StageOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (!target.timing() || warps != 2 * warpsOfGroup || isWritten)
     return;
+  const TimingModel &model = *target.timing();
   BlockShape block{int(target.lanesPerWarp()), warps};
-  constexpr int mostTried = 4;
+  constexpr int mostTried = 6;
   constexpr double leastGain = 0.04;
   for (size_t number = 0; number < loopsOf(module).size(); ++number) {
     scf::ForOp from = loopsOf(module)[number];
-    std::optional<Loop> loop = considered(from, *target.timing());
+    std::optional<Loop> loop = considered(from, model);
     if (!loop || loop->steps.size() < 2)
       continue;
     double uncut = cyclesUncut(*loop);
     int tried = 0;
-    const Cut *taken = nullptr;
-    auto ways = waysToCut(*loop, *target.timing());
-    for (const auto &[cycles, cut] : ways) {
-      if (cycles > uncut * (1 - leastGain) || tried++ == mostTried)
+    std::vector<Way> ways = waysOf(module, number, *loop, model);
+    auto taken = ways.end();
+    for (auto way = ways.begin(); way != ways.end() && taken == ways.end(); ++way) {
+      if (way->cycles > uncut * (1 - leastGain) || tried++ == mostTried)
         break;
-      if (registersFor(*loop, cut) > target.registersPerThread(warps) * 7 / 8)
-        continue;
-      if (!isAccepted(module, number, cut, target, block))
-        continue;
-      from.emitRemark(fmt::format("a warp pipeline of {} stages: estimated {:.0f} cycles an iteration, {:.0f} without",
-                                  cut.size(), cycles, uncut));
-      taken = &cut;
-      break;
+      if (isAccepted(module, number, *way, target, block))
+        taken = way;
     }
-    if (taken)
-      rewrite(*loop, *taken);
-    else if (!ways.empty())
+    if (taken != ways.end()) {
+      from.emitRemark(fmt::format("a warp pipeline of {} stages: estimated {:.0f} cycles an iteration, {:.0f} without",
+                                  taken->cut.size(), taken->cycles, uncut));
+      if (taken->isHalved)
+        halveMatmul(from);
+      rewrite(*considered(from, model), taken->cut);
+    } else if (!ways.empty()) {
       from.emitRemark(fmt::format("no warp pipeline: estimated {:.0f} cycles an iteration, {:.0f} without{}",
-                                  ways.front().first, uncut,
+                                  ways.front().cycles, uncut,
                                   tried ? ", but its stages are not apart, or take too many registers" : ""));
+    }
   }
 }

@@ -52,7 +52,7 @@ StageWork simt::workOf(Operation *op, const TimingModel &model) {
       .Case([&](AsyncCopyOp copy) -> StageWork {
         double elements = double(cast<RankedTensorType>(copy.getPointers().getType()).getNumElements());
         double bytes = elements * double(copy.getRing().getType().getElementBytes()) / groups;
-        return {0, 0, bytes / model.ldsWriteBytesPerCycle, bytes / model.unitBytesPerCycle};
+        return {0, 0, 0, bytes / model.ldsWriteBytesPerCycle, bytes / model.unitBytesPerCycle};
       })
       .Case([&](TileReduceOp reduce) -> StageWork {
         constexpr int stepsOfLanes = 6, instructionsOfStep = 3;
@@ -89,6 +89,6 @@ double simt::cyclesApart(ArrayRef<StageWork> stages, double latency) {
 double simt::cyclesTogether(ArrayRef<StageWork> steps) {
   double cycles = 0;
   for (const StageWork &step : steps)
-    cycles += groups * (step.matrix + step.vector + step.shared);
+    cycles += groups * (step.matrix + step.vector + step.shared());
   return cycles;
 }

@@ -5,19 +5,24 @@
 #pragma once
 #include "chips/TimingModel.h"
 #include "mlir/IR/Operation.h"
+#include <algorithm>
 
 namespace heddle::simt {
 
 /// Cycles for which the warps of one group occupy the units of a compute unit; each SIMD has one of them.
 struct StageWork {
-  double matrix = 0, vector = 0, shared = 0, global = 0;
+  double matrix = 0, vector = 0;
+  double reads = 0, writes = 0; ///< of LDS
+  double global = 0;            ///< the path from L2, for copies
 
-  /// One after the other: matrix instructions and what they compute from; copies, which are issued as fast as the
-  /// memory takes them, and the reads behind them.
-  double alone() const { return std::max(matrix + vector, shared + global); }
-  double longest() const { return std::max({matrix, vector, shared, global}); }
+  double shared() const { return reads + writes; }
+  /// One after the other: matrix instructions and what computes from them; copies, which are issued as fast as the path
+  /// takes them, and the reads behind them.
+  double alone() const { return std::max(matrix + vector, reads + global); }
+  double longest() const { return std::max({matrix, vector, shared(), global}); }
   StageWork operator+(const StageWork &other) const {
-    return {matrix + other.matrix, vector + other.vector, shared + other.shared, global + other.global};
+    return {matrix + other.matrix, vector + other.vector, reads + other.reads, writes + other.writes,
+            global + other.global};
   }
 };
 
