@@ -216,12 +216,19 @@ bool WaitFlow::maySwapLoads(uint64_t pc) const {
         continue;
       state.isSplit |= count == state.newer + 1;
     } else {
-      if (state.isSplit &&
-          (loadsToLds(first.instruction) || letsOthersGoOn(instruction) || place.use.all.meets(brought)))
+      // LDS has executed both before it executes what a wave gives it later.
+      bool isBehindBoth = first.instruction.mnemonic.starts_with("ds_") && instruction.mnemonic.starts_with("ds_");
+      if (state.isSplit && (loadsToLds(first.instruction) || (letsOthersGoOn(instruction) && !isBehindBoth) ||
+                            place.use.all.meets(brought)))
         return false;
       state.newer += isLocal ? countsInLocal(instruction) : countsInVector(instruction);
-      if (state.newer + 2 >= most) // a full counter lets go as well
-        return false;
+      if (state.newer + 2 >= most) { // a full counter lets go as well
+        if (!first.instruction.mnemonic.starts_with("ds_"))
+          return false;
+        state.isSplit = true;
+        if (state.newer > most)
+          continue;
+      }
     }
     for (uint64_t next : place.next)
       left.push_back({next, state.newer, state.isSplit});

@@ -123,6 +123,14 @@ TEST(WaitFlow, LoadsThatMayChangePlaces) {
     many += third;
   EXPECT_FALSE(maySwap(many + vector0 + useFirst + end));
   EXPECT_FALSE(maySwap("s_setpc_b64 s[4:5]\n"));
+  // LDS executes a wave's operations in their order; a full counter lets go of the first ones.
+  EXPECT_TRUE(maySwap("s_waitcnt lgkmcnt(1)\nds_write_b32 v8, v5\n" + local0 + useFirst + end, ldsLoads));
+  std::string reads;
+  for (int i = 0; i < 20; ++i)
+    reads += "ds_read_b32 v3, v8\n";
+  EXPECT_TRUE(maySwap(reads + local0 + useFirst + end, ldsLoads));
+  EXPECT_FALSE(maySwap(reads.substr(0, reads.size() * 14 / 20) + "s_barrier\n" + local0 + useFirst + end, ldsLoads));
+  EXPECT_FALSE(maySwap(reads.substr(0, reads.size() * 14 / 20) + store + local0 + useFirst + end, ldsLoads));
 }
 
 } // namespace
