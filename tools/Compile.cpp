@@ -30,12 +30,14 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
   --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
   --warps N            GPUs: warps of a block, a power of two up to 32 (AMD: 16); default 4; TTGIR: its own
   --stages N           GPUs: stages of loops over matmuls: what they multiply is loaded N - 1 iterations ahead; 1: no
-                       prefetch; default 3, AMD 2; a loop's tt.num_stages goes before it; --remarks tells what was done
+                       prefetch; default 3, AMD 2 where two blocks may share a compute unit; a loop's tt.num_stages goes before
+                       it; --remarks tells what was done
   --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,
                        which on AMD is always exact
   --no-warp-groups     sm_90: no warp-group MMA (wgmma); matmuls by single warps only (mma.sync)
-  --warp-pipeline auto|off   the stages of a warp pipeline: auto (the default) lets two groups of warps execute them one
-                       stage apart (docs/warp-pipeline.md), off one after the other
+  --warp-pipeline auto|off
+                       AMD: auto (the default) lets two groups of warps execute the stages of a warp pipeline one stage
+                       apart, written ones and those that it finds (docs/warp-pipeline.md); off: one after the other
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              host: ask the device before each memory access; AMD: assert that a ring of shared memory has
                        the tile whose number is used, where nothing proves it
