@@ -214,7 +214,7 @@ LogicalResult pipelineLoops(Compilation &compilation) {
 }
 
 LogicalResult findStages(Compilation &compilation) {
-  if (compilation.options.warpPipelines)
+  if (compilation.options.warpPipelines && !compilation.options.checkAccesses)
     simt::findStages(*compilation.module, *compilation.gpuTarget, compilation.options.warps);
   return success();
 }
@@ -438,11 +438,13 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      {"simt.stage"}},
     {"count-waits", Level::Simt, "(AMD) counts the instructions of copies that may be in flight after each wait", nullptr, countWaits,
      ours, {}},
+    {"count-slots", Level::Simt, "counts the slots of rings from iteration to iteration", "heddle-carry-remainders", nullptr,
+     ours, {}},
     {"simt-to-threads", Level::Thread, "writes what one thread does with its registers", nullptr, simtToThreads, input,
      {"tt.", "simt."}},
     {"expand-math", Level::Thread, "replaces math functions by polynomials, so that no library is called",
      "heddle-expand-math", nullptr, ours, {}},
-    {"simplify-threads", Level::Thread, "shares what registers compute alike", "cse,heddle-carry-remainders", nullptr, ours, {}},
+    {"simplify-threads", Level::Thread, "shares what registers compute alike", "cse", nullptr, ours, {}},
     {"loops-to-branches", Level::Thread, "turns structured loops and conditionals into branches between blocks",
      "heddle-loops-to-branches", nullptr, ours, {"scf."}},
     {"threads-to-llvm", Level::LlvmIr, "converts everything to the LLVM dialect", nullptr, hostToLlvm, ours,

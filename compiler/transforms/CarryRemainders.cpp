@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace {
 
-/// Constants up to which sums stay in their type.
+/// Constants up to which sums of a counter stay in 32 unsigned bits.
 constexpr int64_t most = int64_t(1) << 20;
 
 std::optional<int64_t> smallConstant(Value value) {
@@ -33,6 +33,15 @@ struct Remainder {
   int64_t offset, modulus;
 };
 
+/// Whether nothing but slots of rings have this number, which is at least 0 there.
+bool isSlot(Operation *op) {
+  return llvm::all_of(op->getUsers(), [](Operation *user) {
+    return llvm::is_contained(
+        {"simt.index", "simt.load_shared", "simt.store_shared", "simt.async_copy", "simt.async_buffer_copy"},
+        user->getName().getStringRef());
+  });
+}
+
 std::optional<Remainder> remainderOf(Operation *op, Value counter) {
   if (!isa<arith::RemSIOp, arith::RemUIOp>(op))
     return std::nullopt;
@@ -48,6 +57,9 @@ std::optional<Remainder> remainderOf(Operation *op, Value counter) {
   }
   // Those by a power of two are a mask.
   if (of != counter || !modulus || *modulus < 2 || llvm::isPowerOf2_64(uint64_t(*modulus)))
+    return std::nullopt;
+  // The sum of a large counter may be a negative number.
+  if (isa<arith::RemSIOp>(op) && offset && !isSlot(op))
     return std::nullopt;
   return Remainder{op, offset, *modulus};
 }

@@ -41,7 +41,8 @@ def CarryRemaindersPass : Pass<"heddle-carry-remainders"> {
   let summary = "count the remainder of a loop's counter by a constant from iteration to iteration";
   let description = [{
     Of (k + c) mod m, as the slot of a ring is numbered, the next one is one addition, a comparison and a select away. The
-    bounds from which k counts, its step, c and m are small constants.
+    bounds from which k counts, its step, c and m are small constants. Where k + c may be negative as a signed number,
+    only those are counted that nothing but `simt` operations use, as slots.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

@@ -19,9 +19,10 @@ class OnChip : public testing::TestWithParam<const char *> {
 protected:
   /// Runs a kernel of `x` and of `out`, which has as many elements, and returns what it left in `out`.
   template <class F>
-  std::vector<int32_t> run(std::vector<int32_t> x, F body) {
+  std::vector<int32_t> run(std::vector<int32_t> x, F body, int warps = 4) {
     std::vector<reference::Argument> arguments{bufferOf(x), bufferOf(std::vector<int32_t>(x.size()))};
-    std::string text = blockKernel("k", {.chip = GetParam(), .warps = 4}, {aligned("x"), aligned("out")}, body).text();
+    std::string text =
+        blockKernel("k", {.chip = GetParam(), .warps = warps}, {aligned("x"), aligned("out")}, body).text();
     executors::makeExecutor(std::string("sim:") + GetParam())->run(text, {}, arguments);
     return valuesOf<int32_t>(arguments[1]);
   }
@@ -223,9 +224,10 @@ TEST_P(OnGfx950, matmuls_with_scales) {
 }
 
 TEST_P(OnChip, stages_of_a_pipeline) {
-  auto out = run(numbers(1024), [](Pointer<i32> x, Pointer<i32> out) {
-    auto i = range<256>(line);
-    auto total = forRange(0, 4, 1, zeros<i32, 256>(line), [&](Scalar<i32> k, auto total) {
+  auto body = [](Pointer<i32> x, Pointer<i32> out) {
+    BlockedLayout eightWarps{{1}, {64}, {8}, {0}};
+    auto i = range<256>(eightWarps);
+    auto total = forRange(0, 4, 1, zeros<i32, 256>(eightWarps), [&](Scalar<i32> k, auto total) {
       auto v = bufferLoad(x + k * 256, i);
       stageBorder("memory", 1);
       total = total + v * v;
@@ -233,7 +235,8 @@ TEST_P(OnChip, stages_of_a_pipeline) {
       return total;
     });
     bufferStore(out, i, total);
-  });
+  };
+  auto out = run(numbers(1024), body, /*warps=*/8);
   for (int i = 0; i < 256; ++i)
     ASSERT_EQ(out[size_t(i)], i * i + (i + 256) * (i + 256) + (i + 512) * (i + 512) + (i + 768) * (i + 768));
 }

@@ -25,27 +25,38 @@ static bool isInLoop(Operation *op) {
 }
 
 LogicalResult HazardWalk::checkConditional() {
-  SmallVector<CondBarrierOp> barriers;
-  Operation *exchange = nullptr;
+  SmallVector<Operation *> barriers;
+  // A failed assertion is told to all threads, in loops that wait as well.
+  auto exchanges = [&](Operation *op) {
+    return (isBlockBarrier(op) && !isa<BarrierOp>(op)) || isa<triton::AssertOp>(op);
+  };
+  Operation *anyExchange = nullptr;
   function.walk([&](Operation *op) {
-    if (auto barrier = dyn_cast<CondBarrierOp>(op))
-      barriers.push_back(barrier);
-    else if ((isBlockBarrier(op) && !isa<BarrierOp>(op)) || isa<triton::AssertOp>(op))
-      exchange = op; // a failed assertion is told to all threads, in loops that wait as well
+    if (isa<CondBarrierOp, ShiftWarpsOp>(op))
+      barriers.push_back(op);
+    else if (exchanges(op))
+      anyExchange = op;
   });
-  for (CondBarrierOp barrier : barriers) {
-    if (isInLoop(barrier))
-      return barrier.emitOpError("stands in a loop: how many barriers warps are apart after it is not known");
+  for (Operation *barrier : barriers) {
+    auto some = dyn_cast<CondBarrierOp>(barrier);
+    if (some && isInLoop(barrier))
+      return barrier->emitOpError("stands in a loop: how many barriers warps are apart after it is not known");
     if (isDivergent(barrier))
-      return barrier.emitOpError("stands in a branch that not all threads take");
-    if (uniformity.mayDifferInWarp(barrier.getCondition()))
-      return barrier.emitOpError("has a condition that may differ among the threads of a warp; compute it of "
-                                 "`simt.warp_id` and values that all threads share");
+      return barrier->emitOpError("stands in a branch that not all threads take");
+    if (some && uniformity.mayDifferInWarp(some.getCondition()))
+      return barrier->emitOpError("has a condition that may differ among the threads of a warp; compute it of "
+                                  "`simt.warp_id` and values that all threads share");
+    Operation *exchange = some ? anyExchange : nullptr;
+    for (Operation *op = barrier->getNextNode(); !some && op && !isa<AlignWarpsOp>(op); op = op->getNextNode())
+      op->walk([&](Operation *inner) {
+        if (exchanges(inner))
+          exchange = inner;
+      });
     if (exchange) {
       auto error =
           exchange->emitOpError("exchanges values at barriers of the block, in a function in which conditional "
                                 "barriers keep warps apart");
-      error.attachNote(barrier.getLoc()) << "the conditional barrier";
+      error.attachNote(barrier->getLoc()) << "the conditional barrier";
       return failure();
     }
   }

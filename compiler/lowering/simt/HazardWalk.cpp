@@ -23,7 +23,12 @@ LogicalResult HazardWalk::run() {
       isPlaced = false;
     }
   });
-  return isPlaced && succeeded(checkConditional()) ? visitFunction() : failure();
+  if (!isPlaced || failed(checkConditional()))
+    return failure();
+  LogicalResult result = visitFunction();
+  while (std::exchange(isAgain, false))
+    result = visitFunction();
+  return result;
 }
 
 void HazardWalk::note(Operation *op) {
@@ -251,7 +256,10 @@ LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
     while (const GlobalAccess *unordered = findUnordered()) {
       if (mode != Mode::Insert)
         return reportGlobal(*unordered, access);
-      (void)insertBefore(op, state, Scope::Block);
+      if (auto stage = op->getParentOfType<StageOp>(); stage && state.conditional)
+        return widenBarriers(stage) ? failure() : reportGlobalInStage(*unordered, access);
+      if (failed(insertBefore(op, state, Scope::Block)))
+        return failure();
     }
   state.global.insert({number});
   return success();

@@ -62,8 +62,9 @@ public:
   void dropNeedless();
   /// Makes inserted barriers of the block those for shared memory alone where that is enough.
   void narrowToShared();
-  /// Makes barriers between the stages of warp pipelines bare where that is enough (StageHazards.cpp).
-  void bareStages();
+  /// Makes barriers between the stages of warp pipelines, and those before them, bare or for shared memory alone where
+  /// that is enough (StageHazards.cpp).
+  void narrowInPipelines();
 
 private:
   /// What an operation does that the walk has to know; most do nothing, and it passes them over.
@@ -86,6 +87,10 @@ private:
   void passBare(HazardState &state);
   void alignWarps(HazardState &state);
   Scope neededBetween(const SharedAccess &earlier, const SharedAccess &later);
+  /// Makes the barriers of this stage's pipeline those of all memory, and has the walk begin again; false where they
+  /// are.
+  bool widenBarriers(StageOp stage);
+  mlir::LogicalResult reportGlobalInStage(const GlobalAccess &earlier, const GlobalAccess &later);
   mlir::LogicalResult reportInStages(const SharedAccess &earlier, const SharedAccess &later);
   mlir::LogicalResult report(const SharedAccess &earlier, const SharedAccess &later, llvm::StringRef missing);
   static std::string nameOf(mlir::Operation *op);
@@ -108,7 +113,7 @@ private:
   analysis::Uniformity uniformity;
   Mode mode;
   llvm::SmallVector<BarrierOp> inserted;
-  bool hasWarned = false;
+  bool hasWarned = false, isAgain = false;
   std::unordered_map<mlir::Operation *, Effect> effects; ///< of operations that have some
   llvm::DenseMap<mlir::Operation *, int> numbers;        ///< of accesses
   std::vector<GlobalAccess> globals;                     ///< by their numbers

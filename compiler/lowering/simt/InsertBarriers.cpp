@@ -136,7 +136,7 @@ LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
       return failure();
     walk.dropNeedless();
     walk.narrowToShared();
-    walk.bareStages();
+    walk.narrowInPipelines();
   }
   return success();
 }

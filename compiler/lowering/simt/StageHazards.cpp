@@ -21,13 +21,15 @@ LogicalResult HazardWalk::reportInStages(const SharedAccess &earlier, const Shar
         later.op->emitError() << "goes through shared memory from warp to warp, which takes a barrier, in stage '"
                               << stage.getLabel()
                               << "' (rule W4): let one warp have all that is reduced or exchanged, by another "
-                                 "layout, or move it before the pipeline or behind it";
+                                 "layout, or move it before the pipeline or after it";
     error.attachNote(earlier.op->getLoc()) << "what it exchanges is written here";
     return failure();
   }
   // A copy that is over was waited for before the stage: it is one of another iteration.
   bool isCopy = isa<AsyncCopyOp, AsyncBufferCopyOp>(earlier.op);
-  if (stage && stage == before && !isCopy && earlier.op->isBeforeInBlock(later.op)) {
+  Block &body = stage.getBody().front();
+  Operation *first = body.findAncestorOpInBlock(*earlier.op), *second = body.findAncestorOpInBlock(*later.op);
+  if (stage == before && !isCopy && first && (first == second || first->isBeforeInBlock(second))) {
     auto error = later.op->emitError() << nameOf(later.op) << " " << does(later) << " bytes of shared memory that "
                                        << nameOf(earlier.op) << " " << does(earlier) << " before in the same stage '"
                                        << stage.getLabel()
@@ -59,31 +61,73 @@ LogicalResult HazardWalk::reportInStages(const SharedAccess &earlier, const Shar
   return failure();
 }
 
-// Those behind stages that read shared memory first: their threads need not wait for what they read.
-void HazardWalk::bareStages() {
+// Rule W7, of global memory: its accesses are ordered by barriers of all memory, which a text has to have itself.
+LogicalResult HazardWalk::reportGlobalInStage(const GlobalAccess &earlier, const GlobalAccess &later) {
+  if (mode == Mode::Try)
+    return failure();
+  auto stage = later.op->getParentOfType<StageOp>();
+  auto error =
+      later.op->emitError()
+      << nameOf(later.op) << " in stage '" << stage.getLabel() << "' accesses global memory that " << nameOf(earlier.op)
+      << " may have accessed before in another thread (rule W7): two barriers of all memory are missing between "
+         "them; move one of the two out of the pipeline";
+  error.attachNote(earlier.op->getLoc()) << "the access before";
+  return failure();
+}
+
+static SmallVector<BarrierOp> barriersAfter(StageOp stage) {
   SmallVector<BarrierOp> barriers;
-  SmallVector<BarrierOp> behindOthers;
+  auto addUpToStage = [&](Operation *op) {
+    for (; op && !isa<StageOp, AlignWarpsOp>(op); op = op->getNextNode())
+      if (auto barrier = dyn_cast<BarrierOp>(op); barrier && !barrier.getWarp())
+        barriers.push_back(barrier);
+  };
+  WarpPipeline pipeline = pipelineOf(stage);
+  bool isLast = stage == pipeline.stages.back();
+  if (pipeline.loop || !isLast)
+    addUpToStage(stage->getNextNode());
+  if (pipeline.loop && isLast)
+    addUpToStage(&stage->getBlock()->front());
+  return barriers;
+}
+
+bool HazardWalk::widenBarriers(StageOp stage) {
+  if (mode != Mode::Insert)
+    return false;
+  for (StageOp each : pipelineOf(stage).stages)
+    for (BarrierOp barrier : barriersAfter(each)) {
+      isAgain |= barrier.getShared() || barrier.getBare();
+      barrier.setShared(false);
+      barrier.setBare(false);
+    }
+  return isAgain;
+}
+
+// Those after stages that read shared memory first: their threads need not wait for what they read.
+void HazardWalk::narrowInPipelines() {
+  SmallVector<BarrierOp> barriers, afterOthers;
   function.walk([&](StageOp stage) {
     bool reads = stage.walk([](LoadSharedOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    auto addBetween = [&](Operation *op) {
-      for (; op && !isa<StageOp>(op); op = op->getNextNode())
-        if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getShared())
-          (reads ? barriers : behindOthers).push_back(barrier);
-    };
-    WarpPipeline pipeline = pipelineOf(stage);
-    bool isLast = stage == pipeline.stages.back();
-    if (pipeline.loop || !isLast)
-      addBetween(stage->getNextNode());
-    if (pipeline.loop && isLast)
-      addBetween(&stage->getBlock()->front());
+    llvm::append_range(reads ? barriers : afterOthers, barriersAfter(stage));
   });
-  llvm::append_range(barriers, behindOthers);
+  llvm::append_range(barriers, afterOthers);
   for (BarrierOp barrier : barriers) {
+    bool wasShared = barrier.getShared();
     barrier.setShared(false);
     barrier.setBare(true);
     if (isEnough())
       continue;
     barrier.setBare(false);
     barrier.setShared(true);
+    if (!wasShared && !isEnough())
+      barrier.setShared(false);
   }
+  function.walk([&](ShiftWarpsOp shift) { // the barrier before it
+    auto barrier = dyn_cast_or_null<BarrierOp>(shift->getPrevNode());
+    if (!barrier || barrier.getWarp() || barrier.getShared() || barrier.getBare())
+      return;
+    barrier.setShared(true);
+    if (!isEnough())
+      barrier.setShared(false);
+  });
 }

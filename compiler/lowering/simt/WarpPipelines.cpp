@@ -14,8 +14,11 @@ using namespace heddle::simt;
 
 /// What may stand between two stages beside waits and barriers: what computes values, and hints.
 static bool isBeside(Operation *op) {
+  bool votes = op->walk([](Operation *inner) {
+                   return analysis::isAny(inner) ? WalkResult::interrupt() : WalkResult::advance();
+                 }).wasInterrupted();
   return isa<ScheduleBarrierOp, SetPriorityOp, AsyncCommitOp, AllocOp>(op) ||
-         (isMemoryEffectFree(op) && !isa<LoopLikeOpInterface>(op));
+         (isMemoryEffectFree(op) && !isa<LoopLikeOpInterface>(op) && !votes);
 }
 
 static bool isBlockBarrier(Operation *op) {
@@ -210,7 +213,7 @@ LogicalResult Shifter::run() {
   Operation *begin = loop ? loop.getOperation() : first().getOperation();
   auto shared = [&] { BarrierOp::create(b, loc(), /*warp=*/false, /*copies=*/false, /*shared=*/true, /*bare=*/false); };
   b.setInsertionPoint(begin);
-  shared();
+  BarrierOp::create(b, loc()); // insert-barriers makes it one for shared memory where that is enough
   ShiftWarpsOp::create(b, loc());
   setPriority(b, priorityOf(stages.front()));
   b.setInsertionPointAfter(loop ? loop.getOperation() : last().getOperation());
@@ -238,7 +241,7 @@ LogicalResult simt::pipelineWarps(ModuleOp module, BlockShape block, const GpuTa
     if (asserts) {
       firsts.front()->emitWarning("stages of a warp pipeline are executed one after the other: the kernel asserts, and "
                                   "a failed assertion is told to all threads at a barrier");
-      inlineStages(module);
+      inlineStages(function);
     }
   }
   return success();
@@ -246,9 +249,9 @@ LogicalResult simt::pipelineWarps(ModuleOp module, BlockShape block, const GpuTa
 
 //===-- Inlining -------------------------------------------------------------------------------------------------===//
 
-void simt::inlineStages(ModuleOp module) {
+void simt::inlineStages(Operation *root) {
   SmallVector<StageOp> stages;
-  module.walk([&](StageOp stage) { stages.push_back(stage); });
+  root->walk([&](StageOp stage) { stages.push_back(stage); });
   for (StageOp stage : stages) {
     Block &body = stage.getBody().front();
     stage->replaceAllUsesWith(body.getTerminator()->getOperands());

@@ -28,7 +28,7 @@ WarpPipeline pipelineOf(StageOp stage);
 /// warning, since assertions are told to all threads at a barrier.
 mlir::LogicalResult pipelineWarps(mlir::ModuleOp module, BlockShape block, const GpuTarget &target);
 
-/// Puts the body of each `simt.stage` in its place.
-void inlineStages(mlir::ModuleOp module);
+/// Puts the body of each `simt.stage` within `root` in its place.
+void inlineStages(mlir::Operation *root);
 
 } // namespace heddle::simt

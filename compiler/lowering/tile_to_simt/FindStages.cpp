@@ -10,6 +10,8 @@
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 #include "compiler/lowering/tile_to_simt/StageCosts.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 #include <fmt/format.h>
 
@@ -76,7 +78,7 @@ static bool findBegin(Loop &loop) {
       loop.wait = wait;
     else if (barrier && loop.wait && !loop.barrier && !isBegun)
       loop.barrier = barrier;
-    else if (!isMemory(&op) && !isMemoryEffectFree(&op))
+    else if ((!isMemory(&op) && !isMemoryEffectFree(&op)) || isa<LoopLikeOpInterface>(op))
       return false;
     isBegun |= isMemory(&op);
     copies |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op);
@@ -91,9 +93,14 @@ static std::optional<Loop> considered(scf::ForOp from, const TimingModel &model)
     return std::nullopt;
   Block &body = *from.getBody();
   llvm::SetVector<Operation *> computed = matmulsAndUsers(body);
+  llvm::DenseSet<Operation *> inSteps;
   for (Operation &op : body.without_terminator()) {
-    bool isTile = llvm::any_of(op.getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
-    // Numbers stand before the stages.
+    // Numbers stand before the stages, but those that tiles of a stage give.
+    bool isTile = llvm::any_of(op.getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); }) ||
+                  llvm::any_of(op.getOperands(), [&](Value operand) {
+                    Operation *from = operand.getDefiningOp();
+                    return from && inSteps.contains(from);
+                  });
     if (&op == loop.wait || &op == loop.barrier || (!isMemory(&op) && !isTile && !computed.contains(&op)))
       continue;
     Kind kind = isMemory(&op) ? Kind::Memory : isMatmul(&op) ? Kind::Matrix : Kind::Vector;
@@ -102,6 +109,7 @@ static std::optional<Loop> considered(scf::ForOp from, const TimingModel &model)
     if (isNew)
       loop.steps.push_back({isFree ? Kind::Memory : kind});
     loop.steps.back().ops.push_back(&op);
+    inSteps.insert(&op);
     loop.steps.back().work = loop.steps.back().work + workOf(&op, model);
   }
   return loop;
@@ -286,7 +294,7 @@ static int64_t registersFor(const Loop &loop, const Cut &cut) {
   }
   int64_t most = *llvm::max_element(live);
   for (Value value : outside)
-    if (!value.getDefiningOp()->hasTrait<OpTrait::ConstantLike>())
+    if (Operation *op = value.getDefiningOp(); !op || !op->hasTrait<OpTrait::ConstantLike>())
       most += wordsOf(value.getType());
   return most;
 }
@@ -392,11 +400,13 @@ static bool isAccepted(ModuleOp module, size_t number, const Way &way, const Gpu
   if (registersFor(*loop, way.cut) > target.registersPerThread(block.warps) * 7 / 8)
     return false;
   rewrite(*loop, way.cut);
+  if (failed(mlir::verify(*copy)))
+    return false;
   lowerConversions(*copy, target);
   lowerReductions(*copy, block);
   return succeeded(lowerExchanges(*copy, target, block.warps)) &&
          succeeded(placeSharedMemory(*copy, target, block.warps)) && succeeded(pipelineWarps(*copy, block, target)) &&
-         succeeded(insertBarriers(*copy, block));
+         succeeded(insertBarriers(*copy, block)) && succeeded(verifyHazards(*copy, block));
 }
 
 /// The fastest first.
@@ -413,7 +423,12 @@ static std::vector<Way> waysOf(ModuleOp module, size_t number, const Loop &loop,
 }
 
 void simt::findStages(ModuleOp module, const GpuTarget &target, int warps) {
-  bool isWritten = module.walk([](StageOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  // Stages that the text has are its author's; assertions are told to all threads at a barrier.
+  bool isWritten = module
+                       .walk([](Operation *op) {
+                         return isa<StageOp, triton::AssertOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+                       })
+                       .wasInterrupted();
   if (!target.timing() || warps != 2 * warpsOfGroup || isWritten)
     return;
   const TimingModel &model = *target.timing();

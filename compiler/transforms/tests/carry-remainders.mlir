@@ -65,8 +65,29 @@ tt.func @unknown(%n: i32) {
   scf.for %k = %c1 to %n step %c1 : i32 {
     %minus = arith.addi %k, %less : i32
     %a = arith.remsi %minus, %c3 : i32
+    %plus = arith.addi %k, %c1 : i32 // may be negative, when k is the largest number
+    %d = arith.remsi %plus, %c3 : i32
     %b = arith.remsi %n, %c3 : i32
-    tt.print "" {hex = false, isSigned = array<i32: 1, 1>} : %a, %b : i32, i32
+    tt.print "" {hex = false, isSigned = array<i32: 1, 1, 1>} : %a, %b, %d : i32, i32, i32
+  }
+  tt.return
+}
+
+// As a slot it cannot be negative.
+!ring = !simt.shared<3 * 8xf32, offset = [[1], [2], [4]]>
+!tile = !simt.shared<1 * 8xf32, offset = [[1], [2], [4]]>
+// CHECK-LABEL: @slot
+// CHECK: scf.for {{.*}} iter_args(%[[S:[a-z0-9]+]] =
+// CHECK: simt.index %{{.*}}[%[[S]]]
+tt.func @slot(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c3 = arith.constant 3 : i32
+  %ring = simt.alloc : !ring
+  scf.for %k = %c0 to %n step %c1 : i32 {
+    %plus = arith.addi %k, %c1 : i32
+    %s = arith.remsi %plus, %c3 : i32
+    %tile = simt.index %ring[%s] : !ring -> !tile
   }
   tt.return
 }

@@ -272,3 +272,47 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     tt.return
   }
 }
+
+// -----
+
+// Global memory that other threads wrote in the same stage.
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128], [256]], shape = [512]>
+#r = #simt.linear<register = [], lane = [[64], [128], [256], [1], [2], [4]], warp = [[8], [16], [32]], shape = [512]>
+module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
+  tt.func @w7_global(%p: !tt.ptr<i32>, %o: tensor<512xi32, #l>, %q: tensor<512xi32, #r>, %n: i32) {
+    scf.for %i = %n to %n step %n : i32 {
+      simt.stage "both" {
+        // expected-note @+1 {{the access before}}
+        simt.buffer_store %o, %p[%o] by 1 : tensor<512xi32, #l>, !tt.ptr<i32>, tensor<512xi32, #l>
+        // expected-error @+1 {{a load in stage 'both' accesses global memory that a store may have accessed before in another thread (rule W7): two barriers of all memory are missing between them; move one of the two out of the pipeline}}
+        %y = simt.buffer_load %p[%q] by 1 : !tt.ptr<i32>, tensor<512xi32, #r> -> tensor<512xi32, #r>
+        simt.yield
+      }
+      simt.stage "two" {
+      }
+    }
+    tt.return
+  }
+}
+
+// -----
+
+// A vote of all threads is a barrier.
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128], [256]], shape = [512]>
+module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
+  tt.func @w3_vote(%x: tensor<512xi1, #l>, %n: i32) {
+    scf.for %i = %n to %n step %n : i32 {
+      simt.stage "one" {
+      }
+      // expected-error @+1 {{stands between two stages of a warp pipeline (rule W3)}}
+      %any = simt.reduce %x along 0 : tensor<512xi1, #l> -> i1 {
+      ^bb0(%a: i1, %b: i1):
+        %c = arith.ori %a, %b : i1
+        simt.yield %c : i1
+      }
+      simt.stage "two" {
+      }
+    }
+    tt.return
+  }
+}

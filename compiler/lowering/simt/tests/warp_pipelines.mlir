@@ -54,7 +54,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
   }
 
   // Without priorities nothing sets them. A wait at the top of the loop: the barrier between the last stage and the first
-  // stands behind it, and once more behind the loop. The text's own barrier stays one of all memory.
+  // stands after it, and once more after the loop. The text's own barrier is the one of its place.
   // CHECK-LABEL: tt.func @top
   // CHECK-NOT: simt.set_priority
   // CHECK: simt.shift_warps
@@ -64,7 +64,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
   // CHECK-NEXT: simt.barrier {{bare|shared}}
   // CHECK-NEXT: simt.schedule_barrier 0
   // CHECK-NEXT: simt.stage "one"
-  // CHECK: simt.barrier{{$}}
+  // CHECK: simt.barrier bare
   // CHECK-NEXT: simt.schedule_barrier 0
   // CHECK-NEXT: simt.stage "two"
   // CHECK-NEXT: }
@@ -174,6 +174,36 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     scf.for %i = %c0 to %n step %c1 : i32 {
       simt.stage "one" {
         tt.assert %x, "all" : tensor<512xi1, #l>
+      }
+      simt.stage "two" {
+      }
+    }
+    tt.return
+  }
+}
+
+// -----
+
+// Stores of an iteration and of the next are ordered by barriers of all memory; so is what comes before the pipeline.
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128], [256]], shape = [512]>
+module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
+  // CHECK-LABEL: tt.func @global
+  // CHECK: simt.buffer_store
+  // CHECK: simt.barrier{{$}}
+  // CHECK-NEXT: simt.shift_warps
+  // CHECK: simt.stage "one"
+  // CHECK-DAG: simt.barrier{{$}}
+  // CHECK-DAG: simt.barrier bare
+  // CHECK: simt.align_warps
+  tt.func @global(%p: !tt.ptr<i32>, %o: tensor<512xi32, #l>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    simt.buffer_store %o, %p[%o] by 1 : tensor<512xi32, #l>, !tt.ptr<i32>, tensor<512xi32, #l>
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      simt.stage "one" {
+        %k = tt.splat %i : i32 -> tensor<512xi32, #l>
+        %at = arith.addi %o, %k : tensor<512xi32, #l>
+        simt.buffer_store %o, %p[%at] by 1 : tensor<512xi32, #l>, !tt.ptr<i32>, tensor<512xi32, #l>
       }
       simt.stage "two" {
       }
