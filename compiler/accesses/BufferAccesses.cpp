@@ -292,12 +292,35 @@ bool AccessWriter::run() {
   return !accesses.empty() || !copies.empty() || !bufferCopies.empty();
 }
 
+/// Loads and stores that all lanes make outside of a buffer read zeros and write nothing. LLVM 22 takes such a load for
+/// one of a scalar, and fails where its result is needed in a vector register.
+static bool dropOutside(Function &function) {
+  bool isChanged = false;
+  for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+    auto *call = dyn_cast<IntrinsicInst>(&instruction);
+    Intrinsic::ID id = call ? call->getIntrinsicID() : Intrinsic::not_intrinsic;
+    bool isLoad = id == Intrinsic::amdgcn_raw_ptr_buffer_load, isStore = id == Intrinsic::amdgcn_raw_ptr_buffer_store;
+    if (!isLoad && !isStore)
+      continue;
+    auto *offset = dyn_cast<ConstantInt>(call->getArgOperand(isLoad ? 1 : 2));
+    if (!offset || offset->getZExtValue() != uint64_t(buffer::outside))
+      continue;
+    if (isLoad)
+      call->replaceAllUsesWith(Constant::getNullValue(call->getType()));
+    call->eraseFromParent();
+    isChanged = true;
+  }
+  return isChanged;
+}
+
 PreservedAnalyses BufferAccessesPass::run(Module &module, ModuleAnalysisManager &analyses) {
   auto &ofFunctions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
   bool isChanged = false;
   for (Function &function : make_early_inc_range(module))
-    if (!function.isDeclaration())
+    if (!function.isDeclaration()) {
+      isChanged |= dropOutside(function);
       isChanged |= AccessWriter(function, ofFunctions).run();
+    }
   return isChanged ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

@@ -115,9 +115,9 @@ std::string borders(const std::string &target, bool isTtgir) {
 
 TEST(CompileTest, EachLevelEndsWithThePhaseThatLeavesIt) {
   EXPECT_EQ(borders("host", false), "peer-to-calls loops-to-branches implement-calls optimise ");
-  EXPECT_EQ(borders("sm_90", false), "peer-to-calls count-waits loops-to-branches implement-calls predicate-accesses ");
-  EXPECT_EQ(borders("gfx950", false), "peer-to-calls count-waits loops-to-branches implement-calls use-buffers ");
-  EXPECT_EQ(borders("gfx950", true), "simplify-ttgir count-waits loops-to-branches implement-calls use-buffers ");
+  EXPECT_EQ(borders("sm_90", false), "peer-to-calls count-slots loops-to-branches implement-calls predicate-accesses ");
+  EXPECT_EQ(borders("gfx950", false), "peer-to-calls count-slots loops-to-branches implement-calls use-buffers ");
+  EXPECT_EQ(borders("gfx950", true), "simplify-ttgir count-slots loops-to-branches implement-calls use-buffers ");
 }
 
 TEST(CompileTest, PackagesOfAChipThatTakesThreadCodeHoldIt) {
