@@ -30,7 +30,7 @@ static bool isWait(Operation *op) {
   return isa<AsyncWaitOp, DotWaitOp>(op);
 }
 
-/// Whether a pipeline goes on behind `op`.
+/// Whether a pipeline goes on after `op`.
 static bool continues(Operation *op) {
   return isBeside(op) || isBlockBarrier(op) || isWait(op);
 }
@@ -49,6 +49,32 @@ WarpPipeline simt::pipelineOf(StageOp stage) {
     if (auto next = dyn_cast<StageOp>(op))
       pipeline.stages.push_back(next);
   return pipeline;
+}
+
+StageOp simt::makeStage(OpBuilder &b, Location location, ArrayRef<Operation *> ops, StringRef label,
+                        std::optional<int64_t> priority) {
+  Block *block = b.getInsertionBlock();
+  llvm::SetVector<Operation *> inside(ops.begin(), ops.end());
+  auto isOutside = [&](OpOperand &use) {
+    Operation *here = block->findAncestorOpInBlock(*use.getOwner());
+    return !here || !inside.contains(here);
+  };
+  SmallVector<Value> left;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUses(), isOutside))
+        left.push_back(result);
+  auto stage = StageOp::create(b, location, TypeRange(ValueRange(left)), b.getStringAttr(label),
+                               priority ? b.getI64IntegerAttr(*priority) : IntegerAttr());
+  Block &body = stage.getBody().emplaceBlock();
+  for (auto [value, result] : llvm::zip(left, stage.getResults()))
+    value.replaceUsesWithIf(result, isOutside);
+  for (Operation *op : ops)
+    op->moveBefore(&body, body.end());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&body);
+  YieldOp::create(b, location, left);
+  return stage;
 }
 
 namespace {
@@ -91,8 +117,8 @@ private:
 
 } // namespace
 
-/// What ends a pipeline of straight code behind this stage, though a stage follows without a loop between; or null.
-static Operation *behindOf(StageOp last) {
+/// What ends a pipeline of straight code after this stage, though a stage follows without a loop between; or null.
+static Operation *endAfter(StageOp last) {
   Operation *end = nullptr;
   for (Operation *op = last->getNextNode(); op && !isa<LoopLikeOpInterface>(op); op = op->getNextNode()) {
     if (isa<StageOp>(op))
@@ -111,7 +137,7 @@ constexpr const char *notBetween = "stands between two stages of a warp pipeline
 LogicalResult Shifter::check(analysis::Uniformity &uniformity) {
   StageOp first = this->first();
   // Rule W3: what stands between stages waits, or computes values.
-  if (Operation *between = loop ? nullptr : behindOf(last()))
+  if (Operation *between = loop ? nullptr : endAfter(last()))
     return between->emitError() << notBetween;
   // Rule W1: there is a stage to be apart by.
   if (stages.size() < 2)
@@ -136,7 +162,7 @@ LogicalResult Shifter::check(analysis::Uniformity &uniformity) {
       // Rule W4: no operation of a stage needs a barrier that the text does not show; shared memory: HazardWalk.
       if (analysis::isAny(op))
         return op->emitError() << "asks all threads of the block, which takes a barrier, in stage '" << stage.getLabel()
-                               << "' (rule W4): move it before the pipeline or behind it",
+                               << "' (rule W4): move it before the pipeline or after it",
                WalkResult::interrupt();
       return WalkResult::advance();
     });
@@ -146,7 +172,7 @@ LogicalResult Shifter::check(analysis::Uniformity &uniformity) {
   return success();
 }
 
-/// The operations behind `from` up to a stage, or to the end of the block.
+/// The operations from `from` up to a stage, or to the end of the block.
 LogicalResult Shifter::find(Operation *from, Slot &slot) {
   for (Operation *op = from; op != slot.end; op = op->getNextNode()) {
     auto barrier = dyn_cast<BarrierOp>(op);
@@ -169,7 +195,7 @@ LogicalResult Shifter::find(Operation *from, Slot &slot) {
 
 //===-- Barriers -------------------------------------------------------------------------------------------------===//
 
-/// Before what ends `slot`, behind its waits; the text's own barrier keeps its kind.
+/// Before what ends `slot`, after its waits; the text's own barrier keeps its kind.
 void Shifter::close(OpBuilder &b, const Slot &slot, StageOp next) {
   b.setInsertionPoint(slot.end);
   setPriority(b, priorityOf(next));
@@ -218,7 +244,7 @@ LogicalResult Shifter::run() {
   setPriority(b, priorityOf(stages.front()));
   b.setInsertionPointAfter(loop ? loop.getOperation() : last().getOperation());
   if (isClosedAtTop)
-    shared(); // the one behind the last iteration
+    shared(); // the one after the last iteration
   setPriority(b, 0);
   AlignWarpsOp::create(b, loc());
   return success();

@@ -22,6 +22,10 @@ struct WarpPipeline {
 /// That of which `stage` is one.
 WarpPipeline pipelineOf(StageOp stage);
 
+/// A stage of these operations of the builder's block, where the builder stands; it yields what is used outside.
+StageOp makeStage(mlir::OpBuilder &b, mlir::Location location, llvm::ArrayRef<mlir::Operation *> ops,
+                  llvm::StringRef label, std::optional<int64_t> priority);
+
 /// Puts a barrier between each two stages, and what shifts the upper half of the warps by a stage before the first and
 /// after the last. The barriers order accesses to shared memory; insert-barriers makes those bare of which that is not
 /// needed. An error at what breaks a rule. A kernel that asserts has its stages executed one after the other, with a

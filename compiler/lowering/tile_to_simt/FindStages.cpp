@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The body of a loop is cut at places: before what reads shared memory or begins copies, before a matmul, and before
 // what is computed from one. Of the ways to cut it, the one that is estimated to take the fewest cycles is taken, if
-// the passes behind this one accept it.
+// the passes after this one accept it.
 #include "compiler/lowering/tile_to_simt/FindStages.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/InsertBarriers.h"
@@ -142,17 +142,24 @@ static std::optional<layout::LinearLayout> firstHalf(const layout::LinearLayout 
   return isFound ? std::optional(layout::LinearLayout(inputs, outputs)) : std::nullopt;
 }
 
-/// Reads of both halves along `axis` of what `load` reads, before `place`; nothing where its layout has no halves.
-static std::optional<std::array<LoadSharedOp, 2>> readHalves(LoadSharedOp load, int axis, Operation *place) {
+static std::optional<layout::LinearLayout> firstHalf(LoadSharedOp load, int axis) {
+  auto tile = cast<RankedTensorType>(load.getType());
+  return firstHalf(layoutOf(tile), axis, tile.getDimSize(unsigned(axis)) / 2);
+}
+
+static bool hasHalves(LoadSharedOp load, int axis) {
+  return firstHalf(load, axis) && !load.getRing().getType().isPadded();
+}
+
+/// Reads of both halves along `axis` of what `load` reads, before `place`.
+static std::array<LoadSharedOp, 2> readHalves(LoadSharedOp load, int axis, Operation *place) {
   auto tile = cast<RankedTensorType>(load.getType());
   SharedType ring = load.getRing().getType();
   SmallVector<int64_t> shape(tile.getShape());
   shape[size_t(axis)] /= 2;
-  std::optional<layout::LinearLayout> half = firstHalf(layoutOf(tile), axis, shape[size_t(axis)]);
-  if (!half || ring.isPadded())
-    return std::nullopt;
   ImplicitLocOpBuilder b(load.getLoc(), place);
-  auto type = RankedTensorType::get(shape, tile.getElementType(), LinearAttr::get(b.getContext(), *half));
+  auto type =
+      RankedTensorType::get(shape, tile.getElementType(), LinearAttr::get(b.getContext(), *firstHalf(load, axis)));
   auto whole = SharedType::get(b.getContext(), 1, ring.getShape(), ring.getElementType(), ring.getLayout());
   auto part = SharedType::get(b.getContext(), 1, shape, ring.getElementType(), ring.getLayout());
   Value memory = IndexOp::create(b, whole, load.getRing(), load.getStage());
@@ -178,19 +185,19 @@ static bool halveMatmul(scf::ForOp loop) {
   if (!a || !bb || !a->hasOneUse() || !bb->hasOneUse() || !a.getStage() || !bb.getStage() ||
       depth < 2 * int64_t(dot.getInstruction()->getK()) || dot.getA().getType().getRank() != 2)
     return false;
-  auto left = readHalves(a, 1, dot), right = readHalves(bb, 0, dot);
-  if (!left || !right)
+  if (!hasHalves(a, 1) || !hasHalves(bb, 0))
     return false;
+  auto left = readHalves(a, 1, dot), right = readHalves(bb, 0, dot);
   OpBuilder b(dot);
   Value sum = dot.getC();
   SmallVector<Operation *> matmuls;
   for (size_t half : {0, 1}) {
-    auto made = MatrixDotOp::create(b, dot.getLoc(), dot.getType(), (*left)[half], (*right)[half], sum,
-                                    *dot.getInstruction(), dot.getPrecision());
+    auto made = MatrixDotOp::create(b, dot.getLoc(), dot.getType(), left[half], right[half], sum, *dot.getInstruction(),
+                                    dot.getPrecision());
     sum = made;
     matmuls.push_back(made);
   }
-  for (LoadSharedOp second : {(*left)[1], (*right)[1]})
+  for (LoadSharedOp second : {left[1], right[1]})
     second->moveBefore(matmuls[1]);
   dot.getD().replaceAllUsesWith(sum);
   for (Operation *old : {dot.getOperation(), a.getOperation(), bb.getOperation()})
@@ -251,7 +258,7 @@ static std::vector<std::pair<double, Cut>> waysToCut(const Loop &loop, const Tim
   return ways;
 }
 
-/// What a matmul waits for, and what computes; other reads from LDS hide behind that.
+/// What a matmul waits for, and what computes; other reads from LDS are hidden by that.
 static double cyclesUncut(const Loop &loop) {
   SmallVector<StageWork> steps;
   for (size_t step = 0; step < loop.steps.size(); ++step)
@@ -261,7 +268,7 @@ static double cyclesUncut(const Loop &loop) {
 }
 
 /// Registers of a thread at the matmul of the loop that needs most: what the loop carries, what stages leave to later
-/// ones, and what matmuls read from outside. Addresses take few: neighbours share one.
+/// ones, and what matmuls read from outside. Addresses take few: contiguous elements share one.
 static int64_t registersFor(const Loop &loop, const Cut &cut) {
   scf::ForOp of = loop.loop;
   Block &body = *of.getBody();
@@ -313,32 +320,13 @@ static StringRef labelOf(ArrayRef<Step> steps) {
                     : "memory";
 }
 
-/// A stage of these operations before `place`, in their block.
 static void makeStage(ArrayRef<Step> steps, Operation *place) {
-  llvm::SetVector<Operation *> inside;
+  SmallVector<Operation *> ops;
   for (const Step &step : steps)
-    inside.insert(step.ops.begin(), step.ops.end());
-  auto isOutside = [&](OpOperand &use) {
-    Operation *here = place->getBlock()->findAncestorOpInBlock(*use.getOwner());
-    return !here || !inside.contains(here);
-  };
-  SmallVector<Value> left;
-  for (Operation *op : inside)
-    for (Value result : op->getResults())
-      if (llvm::any_of(result.getUses(), isOutside))
-        left.push_back(result);
-  OpBuilder b(place);
-  Location location = inside.front()->getLoc();
+    llvm::append_range(ops, step.ops);
   bool isMemory = llvm::all_of(steps, [](const Step &step) { return step.kind == Kind::Memory; });
-  auto stage = StageOp::create(b, location, TypeRange(ValueRange(left)), b.getStringAttr(labelOf(steps)),
-                               b.getI64IntegerAttr(isMemory ? 0 : 1));
-  Block &body = stage.getBody().emplaceBlock();
-  for (auto [value, result] : llvm::zip(left, stage.getResults()))
-    value.replaceUsesWithIf(result, isOutside);
-  for (Operation *op : inside)
-    op->moveBefore(&body, body.end());
-  b.setInsertionPointToEnd(&body);
-  YieldOp::create(b, location, left);
+  OpBuilder b(place);
+  simt::makeStage(b, ops.front()->getLoc(), ops, labelOf(steps), isMemory ? 0 : 1);
 }
 
 // The wait for the next iteration's copies stands before the last stage: then both groups have waited when one of them
@@ -392,7 +380,7 @@ static std::optional<Loop> loopInCopy(ModuleOp copy, size_t number, bool isHalve
   return considered(loop, model);
 }
 
-/// Whether the passes up to insert-barriers accept it: tried on a copy of the module.
+/// Whether the passes up to verify-hazards accept it: tried on a copy of the module.
 static bool isAccepted(ModuleOp module, size_t number, const Way &way, const GpuTarget &target, BlockShape block) {
   OwningOpRef<ModuleOp> copy = module.clone();
   ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });

@@ -9,7 +9,7 @@ namespace heddle::simt {
 class GpuTarget;
 
 /// Works on innermost loops of a block of two groups of warps (WarpPipelines.h) that begin with a wait for copies and a
-/// barrier. A loop of which the passes behind this one cannot prove that its stages are apart, or which is estimated to
+/// barrier. A loop of which the passes after this one cannot prove that its stages are apart, or which is estimated to
 /// gain nothing, stays as it is; a remark says what was decided.
 void findStages(mlir::ModuleOp module, const GpuTarget &target, int warps);
 

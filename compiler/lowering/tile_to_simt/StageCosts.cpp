@@ -71,7 +71,7 @@ StageWork simt::workOf(Operation *op, const TimingModel &model) {
 }
 
 // In each phase one group is in a stage and the other in the one before, and a unit that both take is shared. What a
-// stage reads from LDS is for a later one. A barrier, and what the first instructions behind it wait for, take as long
+// stage reads from LDS is for a later one. A barrier, and what the first instructions after it wait for, take as long
 // as some LDS accesses.
 double simt::cyclesApart(ArrayRef<StageWork> stages, double latency) {
   constexpr double perPhase = 60;

@@ -17,7 +17,7 @@ struct StageWork {
 
   double shared() const { return reads + writes; }
   /// One after the other: matrix instructions and what computes from them; copies, which are issued as fast as the path
-  /// takes them, and the reads behind them.
+  /// takes them, and the reads after them.
   double alone() const { return std::max(matrix + vector, reads + global); }
   double longest() const { return std::max({matrix, vector, shared(), global}); }
   StageWork operator+(const StageWork &other) const {

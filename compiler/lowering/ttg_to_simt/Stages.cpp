@@ -4,6 +4,7 @@
 // a border stand between stages.
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -135,7 +136,7 @@ Operations StageMaker::takeScalarsUsedOutside(Operations &ops) {
 }
 
 void StageMaker::makeStage(Operations ops, Operation *border) {
-  // What is taken out goes before the operations in front of which it stood, in its order.
+  // What is taken out keeps its order, before the stage.
   Operation *place = ops.empty() ? border : ops.front();
   for (Operation *op : takeScalarsUsedOutside(ops)) {
     if (op == place)
@@ -143,31 +144,13 @@ void StageMaker::makeStage(Operations ops, Operation *border) {
     else
       op->moveBefore(place);
   }
-  llvm::SetVector<Operation *> inside(ops.begin(), ops.end());
-  auto isOutside = [&](OpOperand &use) {
-    Operation *here = block.findAncestorOpInBlock(*use.getOwner());
-    return !here || !inside.contains(here);
-  };
-  SmallVector<Value> left;
-  for (Operation *op : ops)
-    for (Value result : op->getResults())
-      if (llvm::any_of(result.getUses(), isOutside))
-        left.push_back(result);
   OpBuilder b(border);
-  if (!ops.empty()) // waits that the text has before the border stand behind the stage
+  if (!ops.empty()) // waits that the text has before the border stand after the stage
     b.setInsertionPointAfter(ops.back());
   auto label = border->getAttrOfType<StringAttr>(borderName);
   auto priority = border->getAttrOfType<IntegerAttr>(priorityName);
-  auto stage =
-      StageOp::create(b, border->getLoc(), TypeRange(ValueRange(left)), label ? label : b.getStringAttr("last_cluster"),
-                      priority ? b.getI64IntegerAttr(priority.getInt()) : IntegerAttr());
-  Block &body = stage.getBody().emplaceBlock();
-  for (auto [value, result] : llvm::zip(left, stage.getResults()))
-    value.replaceUsesWithIf(result, isOutside);
-  for (Operation *op : ops)
-    op->moveBefore(&body, body.end());
-  b.setInsertionPointToEnd(&body);
-  YieldOp::create(b, border->getLoc(), left);
+  simt::makeStage(b, border->getLoc(), ops, label ? label.getValue() : "last_cluster",
+                  priority ? std::optional(priority.getInt()) : std::nullopt);
 }
 
 LogicalResult StageMaker::run() {
