@@ -96,7 +96,7 @@ void HazardWalk::synchronise(HazardState &state, Scope scope) {
   });
 }
 
-// It counts for what was over when the warp came to it: behind a barrier that waits for it, and copies behind a wait.
+// It counts for what was over when the warp came to it: after a barrier that waits for it, or, of copies, after a wait.
 void HazardWalk::passBare(HazardState &state) {
   auto pass = [&](auto &access) { return ++access.barriers <= state.conditional; };
   state.changeGlobal([&](GlobalHazard &access) { return access.barriers == 0 || pass(access); });

@@ -61,7 +61,7 @@ LogicalResult HazardWalk::reportInStages(const SharedAccess &earlier, const Shar
   return failure();
 }
 
-// Rule W7, of global memory: its accesses are ordered by barriers of all memory, which a text has to have itself.
+// Rule W7, of global memory, where barriers of all memory between the stages are not enough.
 LogicalResult HazardWalk::reportGlobalInStage(const GlobalAccess &earlier, const GlobalAccess &later) {
   if (mode == Mode::Try)
     return failure();
