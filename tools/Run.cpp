@@ -45,7 +45,7 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
   --check, --cpu NAME, --warps N, --stages N, --no-warp-groups, --warp-pipeline auto|off,
-  --exact-math, --kernel NAME, -O LEVEL
+  --exact-math, --fp-fusion, --kernel NAME, -O LEVEL
                        as for heddle compile; only when KERNEL is text
 
   MODULE               HLO text; takes --arg, --out, --device, --timeout, --repeat, --warmup, --json, and
@@ -302,12 +302,13 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
     request->options.warpPipelines = parseAutoOrOff("--warp-pipeline", text);
   });
   verb->add_flag("--exact-math", options.exactMath);
+  verb->add_flag("--fp-fusion", options.fpFusion);
   verb->add_option_function<std::string>("-O", [request](const std::string &text) {
     request->options.optimizationLevel = parseIntegerOption("-O", text, 0, 3);
   });
   verb->callback([request, verb, &action] {
-    for (const char *name :
-         {"--cpu", "--warps", "--stages", "--no-warp-groups", "--warp-pipeline", "--exact-math", "-O", "--kernel"})
+    for (const char *name : {"--cpu", "--warps", "--stages", "--no-warp-groups", "--warp-pipeline", "--exact-math",
+                             "--fp-fusion", "-O", "--kernel"})
       if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
         request->compileOption = fmt::format("{} {}", name, option->results().back());
     for (const char *name : {"--devices", "--algorithm", "--no-fuse"})
@@ -315,7 +316,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
         request->moduleOption = name;
     for (const char *name :
          {"--grid", "--block", "--buffer", "--compare", "--cooperative", "--check", "--cpu", "--warps", "--stages",
-          "--no-warp-groups", "--warp-pipeline", "--exact-math", "--kernel", "-O"})
+          "--no-warp-groups", "--warp-pipeline", "--exact-math", "--fp-fusion", "--kernel", "-O"})
       if (verb->get_option(name)->count() && request->kernelOption.empty())
         request->kernelOption = name;
     action = [request] { return runVerb(*request); };

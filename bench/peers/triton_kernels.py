@@ -5,15 +5,23 @@
 Each kernel runs in a process of its own. Triton gives its cubin and Heddle its PTX, which the driver assembles; both are
 loaded through the CUDA driver and launched with the same grid. For each set of options a CUDA graph of launches is
 captured, the graphs are replayed in turns, and a row is the median over the replays, per launch. Outputs are compared.
+Both sides may fuse products and sums, which is Triton's default (Heddle's `--fp-fusion`).
 Of each side the fastest set of options counts: `ratio` is Triton's time by Heddle's, so above 1 Heddle is faster.
 
     python3 bench/peers/triton_kernels.py --json rows.json
     python3 bench/peers/triton_kernels.py --kernels vector_add row_softmax --warps 4 8 16 --heddle "./heddle"
+    python3 bench/peers/triton_kernels.py --cases bench/peers/user_kernels.py
+
+A module of cases has a dictionary `CASES` of functions that take the divisor of sizes and return a `Case`; it makes
+Triton IR of a `@triton.jit` function by `translate`.
 """
 
 import argparse
 import ctypes
+import importlib.util
+import inspect
 import json
+import math
 import multiprocessing
 import os
 import pathlib
@@ -90,6 +98,49 @@ class Case:
     def __init__(self, path, grid, arguments, outputs, gigabytes=None, teraflop=None, stages=None, shrink=1):
         self.path, self.grid, self.arguments, self.outputs = path, grid, arguments, outputs
         self.gigabytes, self.teraflop, self.stages, self.shrink = gigabytes, teraflop, stages or [3], shrink
+        self.kind = None
+
+    def of(self, kind):
+        """The same, of a class of kernels."""
+        self.kind = kind
+        return self
+
+
+def translate(function, signature, constants, aligned=()):
+    """The path of the Triton IR of a `@triton.jit` function, by the front end of the installed Triton. `signature`: types
+    by arguments (`*fp16`, `i32`); pointers are aligned to 16 bytes, and the numbers `aligned` are divisible by 16."""
+    from triton._C.libtriton import ir
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource, make_backend
+
+    types = {name: signature.get(name, "constexpr") for name in function.arg_names}
+    divisible = {(number,): [["tt.divisibility", 16]] for number, name in enumerate(function.arg_names)
+                 if types[name].startswith("*") or name in aligned}
+    source = ASTSource(function, types, constants, divisible)
+    backend = make_backend(GPUTarget("cuda", 90, 32))
+    options, context = backend.parse_options({}), ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    known = {"target": backend.target, "options": options, "codegen_fns": backend.get_codegen_implementation(options),
+             "module_map": backend.get_module_map(), "context": context}
+    module = source.make_ir(*[known[name] for name in inspect.signature(source.make_ir).parameters])
+    passes = {"mod": module, "metadata": {}, "opt": options, "options": options, "capability": 90}
+    module = backend.make_ttir(*[passes[name] for name in inspect.signature(backend.make_ttir).parameters])
+    path = pathlib.Path(tempfile.mkdtemp()) / f"{function.__name__}.ttir"
+    path.write_text(str(module))
+    return path
+
+
+def load_cases(path):
+    """The cases of a module, which imports this one as `triton_kernels`."""
+    sys.modules.setdefault("triton_kernels", sys.modules[__name__])
+    described = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
+    if described is None or not pathlib.Path(path).exists():
+        raise Refusal(f"`--cases {path}`: no Python file", "bench/peers/user_kernels.py is an example")
+    module = importlib.util.module_from_spec(described)
+    sys.modules[described.name] = module
+    described.loader.exec_module(module)
+    return module.CASES
 
 
 def corpus(name):
@@ -229,8 +280,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--kernels", nargs="+", choices=list(CASES), default=list(CASES), metavar="NAME",
-                        help=f"default all: {', '.join(CASES)}")
+    parser.add_argument("--cases", metavar="FILE", help="a Python module of cases in place of the corpus")
+    parser.add_argument("--kernels", nargs="+", metavar="NAME", help=f"default all; of the corpus: {', '.join(CASES)}")
     parser.add_argument("--warps", nargs="+", type=int, default=[4, 8], help="each side's warps that are tried; default 4 8")
     parser.add_argument("--heddle", default=str(ROOT / "build" / "bin" / "heddle"), help="the command, words and all; "
                         "default build/bin/heddle")
@@ -247,6 +298,14 @@ def parse_arguments():
     for name in ("replays", "shrink"):
         if getattr(arguments, name) < 1:
             raise Refusal(f"`--{name} {getattr(arguments, name)}`: at least 1", "`--help` shows the options")
+    if arguments.cases:
+        own = load_cases(arguments.cases)
+        CASES.clear()
+        CASES.update(own)
+    arguments.kernels = arguments.kernels or list(CASES)
+    for name in arguments.kernels:
+        if name not in CASES:
+            raise Refusal(f"`--kernels {name}`: no such kernel", f"there are {', '.join(CASES)}")
     return arguments
 
 
@@ -282,7 +341,7 @@ def compile_with_heddle(arguments, case, warps, stages, extra):
     with tempfile.TemporaryDirectory() as folder:
         package = pathlib.Path(folder) / "kernel.hpkg"
         command = shlex.split(arguments.heddle) + ["compile", str(case.path), "--target", "sm_90", "--warps", str(warps),
-                                                   "--stages", str(stages), "-o", str(package)] + extra
+                                                   "--stages", str(stages), "--fp-fusion", "-o", str(package)] + extra
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"`{shlex.join(command)}` failed:\n{done.stderr}")
@@ -480,7 +539,7 @@ def measure(arguments, name, reply):
         launches = [bench.launcher(candidate) for candidate in candidates]
         worst, named = bench.compare(launches)
         launched = bench.time(candidates, launches)
-        reply.send({"kernel": name, "device": cuda.name, "difference": worst, "differences": named, "launches": launched,
+        reply.send({"kernel": name, "class": case.kind, "device": cuda.name, "difference": worst, "differences": named, "launches": launched,
                     "gigabytes": case.gigabytes, "teraflop": case.teraflop,
                     "rows": [candidate.row() for candidate in candidates]})
     except Exception as error:  # pylint: disable=broad-exception-caught
@@ -532,12 +591,29 @@ def report(result):
     return right
 
 
+def geometric_mean(ratios):
+    return math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
+
+
+def report_means(results):
+    """The geometric mean of all, and of each class."""
+    ratios = {}
+    for result in results:
+        if "ratio" in result:
+            ratios.setdefault(result["class"], []).append(result["ratio"])
+    everything = [ratio for each in ratios.values() for ratio in each]
+    if everything:
+        print(f"# geometric mean of {len(everything)}: {geometric_mean(everything):.3f}")
+    for kind, each in ratios.items() if len(ratios) > 1 else []:
+        print(f"#   {kind} ({len(each)}): {geometric_mean(each):.3f}")
+
+
 def main():
-    arguments = parse_arguments()
     try:
         import triton
     except ImportError as error:
         raise Refusal(f"Triton cannot be imported: {error}", "install triton 3.6", 3) from error
+    arguments = parse_arguments()
     version = subprocess.run(shlex.split(arguments.heddle) + ["--version"], capture_output=True, text=True, check=False)
     if version.returncode:
         raise Refusal(f"`{arguments.heddle} --version` failed: {version.stderr}", "give `--heddle COMMAND`", 3)
@@ -549,6 +625,7 @@ def main():
         result = run(arguments, name)
         right = report(result) and right
         results.append(result)
+    report_means(results)
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps({"triton": triton.__version__, "results": results}, indent=1))
     return 0 if right else 1

@@ -90,13 +90,20 @@ static int64_t within(int64_t number, int64_t modulus) {
   return (number % modulus + modulus) % modulus;
 }
 
-/// Of what a loop carries: it begins with a constant, and each iteration adds 1, modulo m.
-static std::optional<RingNumber> carriedNumber(BlockArgument argument, scf::ForOp loop) {
+/// Of what a loop carries: it begins with a constant, and each iteration adds 1, modulo m. Or it is such a number of
+/// the iteration before, and begins with what that would have been.
+static std::optional<RingNumber> carriedNumber(BlockArgument argument, scf::ForOp loop, bool isOfBefore = false) {
   if (argument.getArgNumber() == 0)
     return std::nullopt;
   unsigned number = argument.getArgNumber() - 1;
   std::optional<int64_t> init = constantOf(loop.getInitArgs()[number]);
   Value yielded = loop.getYieldedValues()[number];
+  if (auto other = dyn_cast<BlockArgument>(yielded); other && other.getOwner() == loop.getBody() && !isOfBefore) {
+    std::optional<RingNumber> later = carriedNumber(other, loop, /*isOfBefore=*/true);
+    if (!later || !init || *init != within(later->offset - 1, later->modulus))
+      return std::nullopt;
+    return RingNumber{loop, *init, later->modulus};
+  }
   auto turn = turnOf(yielded);
   if (isOther(yielded, argument))
     turn = std::pair(Sum{argument, 1}, 2);

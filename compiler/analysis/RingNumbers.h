@@ -14,8 +14,9 @@ struct RingNumber {
 };
 
 /// Nothing where the value does not count around as far as its operations tell: `(x + k) rem m`, or `x + 1` and 0 in
-/// place of m, of the counter of an `scf.for` of step 1 or of a number that the loop carries and steps like that.
-/// Remainders are those of numbers that are not negative, as far as the loop's constant bounds tell.
+/// place of m, of the counter of an `scf.for` of step 1 or of a number that the loop carries and steps like that; or
+/// what the loop carries of such a number from the iteration before. Remainders are those of numbers that are not
+/// negative, as far as the loop's constant bounds tell.
 std::optional<RingNumber> ringNumberOf(mlir::Value value);
 
 } // namespace heddle::analysis

@@ -296,6 +296,7 @@ std::string optionsText(const Compilation &compilation) {
     text += options.warpPipelines ? "" : " --warp-pipeline off";
     text += options.exactMath ? " --exact-math" : "";
   }
+  text += options.fpFusion ? " --fp-fusion" : "";
   text += options.checkAccesses ? " --check" : "";
   text += " -O " + std::to_string(options.optimizationLevel);
   for (auto [name, value] : {std::pair("--kernel", &options.kernel), std::pair("--from", &options.resumeAfter),

@@ -48,16 +48,16 @@ LogicalResult hostToLlvm(Compilation &compilation) {
 }
 
 std::unique_ptr<CodeGenerator> makeGenerator(const Compilation &compilation) {
-  int level = compilation.options.optimizationLevel;
+  CodeOptions options{compilation.options.optimizationLevel, compilation.options.fpFusion};
   switch (compilation.chip->vendor) {
   case Vendor::Host:
-    return CodeGenerator::forHost(compilation.processor, level);
+    return CodeGenerator::forHost(compilation.processor, options);
   case Vendor::Amd:
-    return CodeGenerator::forAmd(*compilation.chip, level);
+    return CodeGenerator::forAmd(*compilation.chip, options);
   case Vendor::Nvidia:
     break;
   }
-  return CodeGenerator::forNvidia(*compilation.chip, level);
+  return CodeGenerator::forNvidia(*compilation.chip, options);
 }
 
 /// What the code object's description calls the arguments; the last is the launch's record.

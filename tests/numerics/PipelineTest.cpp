@@ -164,20 +164,6 @@ Case caseOf(const Loop &loop, int iterations, int kept) {
            scalarI32(iterations), scalarI32(kept)}};
 }
 
-/// For a GPU: on the test device if that is one, else in the thread interpreter.
-void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups) {
-  if (std::string device = testDevice(); device.starts_with("cuda")) {
-    executors::DeviceOptions options;
-    options.warps = warps;
-    options.warpGroups = warpGroups;
-    return executors::makeDeviceExecutor(device, options)->run(text, grid, arguments);
-  }
-  executors::ThreadsOptions options;
-  options.warps = warps;
-  options.warpGroups = warpGroups;
-  executors::makeThreadsExecutor(options)->run(text, grid, arguments);
-}
-
 /// By groups of four warps where the tile is large enough.
 void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = depth) {
   SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, {} warps", loop.element, loop.m,

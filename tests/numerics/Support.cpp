@@ -47,6 +47,19 @@ void expectAsReference(const std::string &parameters, const std::string &body, s
     EXPECT_EQ(actual[i].bytes, expected[i].bytes) << "argument " << i;
 }
 
+void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups) {
+  if (std::string device = testDevice(); device.starts_with("cuda")) {
+    executors::DeviceOptions options;
+    options.warps = warps;
+    options.warpGroups = warpGroups;
+    return executors::makeDeviceExecutor(device, options)->run(text, grid, arguments);
+  }
+  executors::ThreadsOptions options;
+  options.warps = warps;
+  options.warpGroups = warpGroups;
+  executors::makeThreadsExecutor(options)->run(text, grid, arguments);
+}
+
 std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType,
                     const std::string &body) {
   std::string parameters, text = R"(

@@ -73,6 +73,8 @@ struct OperandLayout {
 };
 /// Nothing when it lies otherwise.
 std::optional<OperandLayout> operandLayout(SharedType ring);
+/// Whether a tile in registers lies as groups of warps read the left operand of a product with such a sum.
+bool liesAsLeftOperand(mlir::RankedTensorType left, mlir::RankedTensorType sum);
 
 } // namespace heddle::simt
 

@@ -353,7 +353,7 @@ def Simt_GlobalUpdateOp : Simt_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrit
                                   TT_TypeFollows<"pointer", "value", "::heddle::triton::valueTypeOf($_self)">,
                                   TT_TypeFollows<"pointer", "mask", "::heddle::triton::maskTypeOf($_self)">]> {
   let summary = "reads, combines with a value and writes back as one step; the result, if there is one, is the old value";
-  let description = "Two contiguous registers are updated by one instruction where the chip can.";
+  let description = "Contiguous registers are updated by one instruction where the chip can.";
   let arguments = (ins TT_RMWOp:$kind, TT_PtrLike:$pointer, TT_Type:$value, Optional<TT_BoolLike>:$mask,
                        TT_MemSemantic:$sem, TT_MemScope:$scope, DefaultValuedAttr<I64Attr, "1">:$elements,
                        DefaultValuedAttr<I64Attr, "0">:$axis);
@@ -693,25 +693,28 @@ def Simt_PrintOp : Simt_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[Me
 //===-- Matmuls of warp groups -----------------------------------------------------------------------------------===//
 
 def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
-  let summary = "begins d = a * b + c with a and b in shared memory, by groups of four warps";
+  let summary = "begins d = a * b + c with b, and a or not, in shared memory, by groups of four warps";
   let description = [{
     The ring of an operand marked `transposed` holds its transpose. Until a `dot_wait` the result must not be used, nor
-    the operands be written. A barrier of all threads stands between the writes of the operands and this operation.
+    the operands be written. A barrier of all threads stands between the writes of the operands and this operation. `a`
+    may be a tile in registers, in the layout `layout::wgmmaOperand`; it has no number then.
   }];
-  let arguments = (ins Simt_SharedType:$a, I32:$aStage, Simt_SharedType:$b, I32:$bStage, TT_Tensor:$c,
-                       UnitAttr:$aTransposed, UnitAttr:$bTransposed);
+  let arguments = (ins AnyTypeOf<[Simt_SharedType, TT_Tensor]>:$a, Optional<I32>:$aStage, Simt_SharedType:$b,
+                       I32:$bStage, TT_Tensor:$c, UnitAttr:$aTransposed, UnitAttr:$bTransposed);
   let results = (outs TT_Tensor:$d);
   let assemblyFormat = [{
-    $a `[` $aStage `]` (`transposed` $aTransposed^)? `,` $b `[` $bStage `]` (`transposed` $bTransposed^)? `,` $c attr-dict
-    `:` qualified(type($a)) `,` qualified(type($b)) `->` type($c)
+    $a (`[` $aStage^ `]`)? (`transposed` $aTransposed^)? `,` $b `[` $bStage `]` (`transposed` $bTransposed^)? `,` $c
+    attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` type($c)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = "bool hasAInRegisters() { return !::llvm::isa<SharedType>(getA().getType()); }";
 }
 
 def Simt_DotWaitOp : Simt_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["started", "d"]>]> {
   let summary = "waits for the products that this thread began, but for the last `pending` of them";
   let description = [{
-    While products are pending the result goes nowhere but into the sum of the next one, or to another wait.
+    While the product that it waits for may be pending, the result goes nowhere but into the sum of the next one, or to
+    another wait. It is not pending if at least `pending` others begin between it and this wait, in the same block.
   }];
   let arguments = (ins TT_Tensor:$started, DefaultValuedAttr<I64Attr, "0">:$pending);
   let results = (outs TT_Tensor:$d);

@@ -382,24 +382,60 @@ LogicalResult AsyncWaitOp::verify() {
   return success();
 }
 
+bool simt::liesAsLeftOperand(RankedTensorType left, RankedTensorType sum) {
+  using layout::Dim;
+  if (!hasLayout(left) || !hasLayout(sum))
+    return false;
+  const layout::LinearLayout &layout = layoutOf(sum);
+  layout::Shape warps = {1, 1};
+  for (int bit = 0; bit < layout.inputBits(Dim::Warp); ++bit)
+    warps[layout.basis(Dim::Warp, bit, Dim::Dim0) ? 0 : 1] *= 2;
+  layout::Shape shape(left.getShape().begin(), left.getShape().end());
+  return warps[0] % 4 == 0 && layoutOf(left) == layout::wgmmaOperand(shape, warps, 32 / left.getElementTypeBitWidth());
+}
+
 LogicalResult DotSharedOp::verify() {
-  SharedType a = getA().getType(), b = getB().getType();
+  bool isInRegisters = hasAInRegisters();
+  auto b = getB().getType();
+  auto a = cast<ShapedType>(isInRegisters
+                                ? Type(getA().getType())
+                                : Type(RankedTensorType::get(cast<SharedType>(getA().getType()).getShape(),
+                                                             cast<SharedType>(getA().getType()).getElementType())));
   auto tile = cast<RankedTensorType>(getC().getType());
   // Rule S10: shapes as of a product, in f32 with a layout, and elements of one size.
-  auto bits = [](SharedType ring) { return ring.getElementType().getIntOrFloatBitWidth(); };
-  if (a.getShape().size() != 2 || b.getShape().size() != 2 || tile.getRank() != 2 || !hasLayout(tile) ||
-      !tile.getElementType().isF32() || bits(a) != bits(b))
-    return emitOpError() << "multiplies matrices of elements of one size into f32 with a layout, not " << a << " and "
-                         << b;
+  if (a.getRank() != 2 || b.getShape().size() != 2 || tile.getRank() != 2 || !hasLayout(tile) ||
+      !tile.getElementType().isF32() || !a.getElementType().isIntOrFloat() ||
+      a.getElementTypeBitWidth() != b.getElementType().getIntOrFloatBitWidth())
+    return emitOpError() << "multiplies matrices of elements of one size into f32 with a layout, not "
+                         << getA().getType() << " and " << b;
   int64_t m = a.getShape()[getATransposed() ? 1 : 0], k = a.getShape()[getATransposed() ? 0 : 1];
   int64_t n = b.getShape()[getBTransposed() ? 0 : 1], kOfB = b.getShape()[getBTransposed() ? 1 : 0];
   if (k != kOfB || tile.getDimSize(0) != m || tile.getDimSize(1) != n)
     return emitOpError() << "multiplies " << m << "x" << k << " by " << kOfB << "x" << n << " into " << tile;
   // Rule S11: operands lie as groups of warps read them.
-  for (SharedType operand : {a, b})
-    if (!operandLayout(operand))
-      return emitOpError() << "reads swizzled rows of 32, 64 or 128 bytes, not " << operand;
+  for (Value operand : {Value(getA()), Value(getB())})
+    if (auto ring = dyn_cast<SharedType>(operand.getType()); ring && !operandLayout(ring))
+      return emitOpError() << "reads swizzled rows of 32, 64 or 128 bytes, not " << ring;
+  // Rule S75: a number tells which tile of a ring, and a tile in registers has none, nor is it transposed.
+  if (bool(getAStage()) == isInRegisters || (isInRegisters && getATransposed()))
+    return emitOpError() << (isInRegisters ? "has its left operand in registers, with a number or transposed"
+                                           : "has no number for its left operand, which is in shared memory");
+  // Rule S76: a left operand in registers lies where the instruction reads it.
+  auto left = dyn_cast<RankedTensorType>(getA().getType());
+  if (left && !liesAsLeftOperand(left, tile))
+    return emitOpError() << "has a left operand in registers whose layout is not that of the instruction: " << left;
   return success();
+}
+
+/// Whether others begin after the product that `wait` is for, at least as many as may be pending.
+static bool isBehindPending(DotWaitOp wait) {
+  Operation *started = wait.getStarted().getDefiningOp();
+  if (!started || started->getBlock() != wait->getBlock())
+    return false;
+  int64_t others = 0;
+  for (Operation *op = started->getNextNode(); op != wait; op = op->getNextNode())
+    others += isa<DotSharedOp>(op);
+  return isa<DotSharedOp>(started) && others >= int64_t(wait.getPending());
 }
 
 LogicalResult DotWaitOp::verify() {
@@ -407,6 +443,8 @@ LogicalResult DotWaitOp::verify() {
   if (pending < 0)
     return emitOpError() << "leaves " << pending << " products pending";
   // Rule S12: what may be pending goes to those that leave it so.
+  if (isBehindPending(*this))
+    return success();
   for (Operation *user : getD().getUsers())
     if (pending && !isa<DotSharedOp, DotWaitOp>(user) && !user->hasTrait<mlir::OpTrait::IsTerminator>())
       return emitOpError() << "leaves a product pending, which " << user->getName() << " uses";

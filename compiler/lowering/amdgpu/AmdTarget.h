@@ -55,9 +55,9 @@ public:
                                                 int mask) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                            triton::MemSemantic semantic, triton::MemScope scope) const override;
-  bool updatesPairs(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const override;
-  Values atomicUpdatePair(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::ValueRange values,
-                          triton::MemSemantic semantic, triton::MemScope scope) const override;
+  int64_t mostUpdatedTogether(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const override;
+  Values atomicUpdateTogether(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::ValueRange values,
+                              triton::MemSemantic semantic, triton::MemScope scope) const override;
   bool ordersByFences() const override { return true; }
   void fenceBefore(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;
   void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;

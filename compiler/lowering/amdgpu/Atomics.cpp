@@ -68,13 +68,13 @@ Value AmdTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value value
 
 // A single f16 would be a pair whose other half adds -0, but for one thing: what lies there may be no number, and a
 // signalling NaN's bits do not survive.
-bool AmdTarget::updatesPairs(RMWOp kind, Type element, MemScope scope) const {
+int64_t AmdTarget::mostUpdatedTogether(RMWOp kind, Type element, MemScope scope) const {
   bool has = (element.isF16() && chip.hasSum(AtomicSum::F16x2)) || (element.isBF16() && chip.hasSum(AtomicSum::BF16x2));
-  return kind == RMWOp::FAdd && has && scope != MemScope::System;
+  return kind == RMWOp::FAdd && has && scope != MemScope::System ? 2 : 1;
 }
 
-AmdTarget::Values AmdTarget::atomicUpdatePair(Builder &b, RMWOp kind, Value pointer, ValueRange values,
-                                              MemSemantic semantic, MemScope scope) const {
+AmdTarget::Values AmdTarget::atomicUpdateTogether(Builder &b, RMWOp kind, Value pointer, ValueRange values,
+                                                  MemSemantic semantic, MemScope scope) const {
   Value both = joined(b, values);
   Value old = ordered(*this, b, semantic, scope, [&](StringRef name) -> Value {
     return LLVM::AtomicRMWOp::create(b, peer::atomicOperation(kind), pointer, both, LLVM::AtomicOrdering::monotonic,

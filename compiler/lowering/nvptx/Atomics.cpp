@@ -2,6 +2,8 @@
 // Updates of global memory, with order and scope.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "compiler/lowering/peer/PeerTarget.h"
+#include "compiler/lowering/simt/RegisterMap.h"
+#include "compiler/lowering/simt/Vectors.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -71,6 +73,64 @@ Value NvptxTarget::atomicUpdate(Builder &b, RMWOp kind, Value pointer, Value val
       "atom." + orderOf(semantic, scope) + ".global." + operation + std::to_string(bits) + " $0, [$1], $2;";
   Value old = assembly(b, carried, text, std::string("=") + letter + ",l," + letter + ",~{memory}", {pointer, given});
   return carried == type ? old : Value(LLVM::BitcastOp::create(b, type, old));
+}
+
+// PTX ISA, `atom` with vectors, which sm_90 has.
+int64_t NvptxTarget::mostUpdatedTogether(RMWOp kind, Type element, MemScope scope) const {
+  if (kind != RMWOp::FAdd)
+    return 1;
+  bool isHalf =
+      (element.isF16() && chip.hasSum(AtomicSum::F16x2)) || (element.isBF16() && chip.hasSum(AtomicSum::BF16x2));
+  constexpr int64_t bits = 128; // of an instruction
+  return isHalf || (element.isF32() && chip.hasSum(AtomicSum::F32)) ? bits / element.getIntOrFloatBitWidth() : 1;
+}
+
+NvptxTarget::Values NvptxTarget::atomicUpdateTogether(Builder &b, RMWOp kind, Value pointer, ValueRange values,
+                                                      MemSemantic semantic, MemScope scope) const {
+  Type element = values.front().getType();
+  size_t perWord = 32 / element.getIntOrFloatBitWidth(), count = values.size() / perWord;
+  Type word = perWord == 1 ? element : b.getI32Type();
+  SmallVector<Value> operands = {pointer}, words;
+  for (size_t first = 0; first < values.size(); first += perWord)
+    operands.push_back(perWord == 1 ? values[first] : packRegister(b, llvm::to_vector(values.slice(first, perWord))));
+  std::string results, given, constraints, letter = perWord == 1 ? "f" : "r";
+  for (size_t i = 0; i < count; ++i) {
+    results += (i ? ", $" : "$") + std::to_string(i);
+    given += (i ? ", $" : "$") + std::to_string(count + 1 + i);
+    constraints += "=" + letter + ",";
+  }
+  constraints += "l,";
+  for (size_t i = 0; i < count; ++i)
+    constraints += letter + ",";
+  std::string type = perWord == 1 ? "f32.add" : element.isBF16() ? "bf16x2.add.noftz" : "f16x2.add.noftz";
+  bool isVector = count > 1;
+  if (isVector)
+    type = "v" + std::to_string(count) + "." + type, results = "{" + results + "}", given = "{" + given + "}";
+  else
+    type = element.isBF16() ? "add.noftz.bf16x2" : "add.noftz.f16x2";
+  std::string text = "atom." + orderOf(semantic, scope) + ".global." + type + " " + results + ", [$" +
+                     std::to_string(count) + "], " + given + ";";
+  Type all = isVector ? Type(LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, word))) : word;
+  Value made = assembly(b, all, text, constraints + "~{memory}", operands);
+  Values old;
+  for (size_t i = 0; i < count; ++i) {
+    Value each = isVector ? Value(LLVM::ExtractValueOp::create(b, made, ArrayRef<int64_t>{int64_t(i)})) : made;
+    if (perWord == 1)
+      old.push_back(each);
+    else
+      llvm::append_range(old, apart(b, LLVM::BitcastOp::create(b, VectorType::get(int64_t(perWord), element), each)));
+  }
+  return old;
+}
+
+void NvptxTarget::fenceBefore(Builder &b, MemSemantic semantic, MemScope scope) const {
+  if (semantic == MemSemantic::Release || semantic == MemSemantic::AcquireRelease)
+    releaseFence(b, scope);
+}
+
+void NvptxTarget::fenceAfter(Builder &b, MemSemantic semantic, MemScope scope) const {
+  if (semantic == MemSemantic::Acquire || semantic == MemSemantic::AcquireRelease)
+    acquireFence(b, scope);
 }
 
 Value NvptxTarget::orderedLoadIf(Builder &b, Value bit, Value pointer, Value other, bool isVolatile) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products of matrices by four warps, from shared memory (wgmma). Source: PTX ISA 8.6.
+// Products of matrices by four warps, from shared memory and registers (wgmma). Source: PTX ISA 8.6.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -70,17 +70,33 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, 
     list += (i ? ", $" : "$") + std::to_string(i);
   unsigned bits = a.element.getIntOrFloatBitWidth();
   std::string shape = "m64n" + std::to_string(2 * count) + "k" + std::to_string(bytesOfGroupDepth * 8 / bits);
-  // Only elements of 16 bits may lie across K.
-  std::string turns = bits != 16 ? "" : std::string(a.alongK ? ", 0" : ", 1") + (b.alongK ? ", 0" : ", 1");
-  // The accumulators count as operands a second time.
-  std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape + ".f32." +
-                     matrixTypeName(a.element) + "." + matrixTypeName(b.element) + " {" + list + "}, $" +
-                     std::to_string(2 * count) + ", $" + std::to_string(2 * count + 1) + ", p, 1, 1" + turns + "; }";
+  // Only elements of 16 bits may lie across K, and only in shared memory.
+  std::string turns = bits != 16 ? "" : std::string(a.words.empty() ? a.alongK ? ", 0" : ", 1" : "");
+  turns += bits != 16 ? "" : b.alongK ? ", 0" : ", 1";
   SmallVector<Value> operands = llvm::to_vector(accumulators);
-  operands.append({a.descriptor, b.descriptor});
+  // The accumulators count as operands a second time.
+  auto next = [&] { return "$" + std::to_string(count + operands.size()); };
+  std::string left, constraints;
+  for (Value word : a.words) {
+    left += (left.empty() ? "{" : ", ") + next();
+    operands.push_back(word);
+    constraints += "r,";
+  }
+  if (a.words.empty()) {
+    left = next();
+    operands.push_back(a.descriptor);
+    constraints = "l,";
+  } else {
+    left += "}";
+  }
+  std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape + ".f32." +
+                     matrixTypeName(a.element) + "." + matrixTypeName(b.element) + " {" + list + "}, " + left + ", " +
+                     next() + ", p, 1, 1" + turns + "; }";
+  operands.push_back(b.descriptor);
   Type result =
       LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(count, accumulators.front().getType()));
-  return fieldsOf(builder, assembly(builder, result, text, tiedConstraints(count) + "l,l,~{memory}", operands), count);
+  return fieldsOf(
+      builder, assembly(builder, result, text, tiedConstraints(count) + constraints + "l,~{memory}", operands), count);
 }
 
 // Reading the registers through the wait keeps their uses behind it.

@@ -30,6 +30,13 @@ public:
                            triton::MemSemantic semantic, triton::MemScope scope) const override;
   mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
+  int64_t mostUpdatedTogether(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const override;
+  Values atomicUpdateTogether(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::ValueRange values,
+                              triton::MemSemantic semantic, triton::MemScope scope) const override;
+  bool ordersTilesByFences() const override { return true; }
+  void fenceBefore(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;
+  void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;
+  mlir::Value saturateToWord(Builder &b, mlir::Value f32, bool isSigned) const override;
   bool predicatesAccesses() const override { return true; }
   mlir::Value orderedLoadIf(Builder &b, mlir::Value bit, mlir::Value pointer, mlir::Value other,
                             bool isVolatile) const override;

@@ -19,13 +19,15 @@ Value GpuTarget::atomicLoad(Builder &b, IntegerType type, Value pointer, MemSema
       b, type, pointer, type.getWidth() / 8, /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
       /*isInvariantGroup=*/false, acquires ? LLVM::AtomicOrdering::acquire : LLVM::AtomicOrdering::monotonic,
       scopeName(*this, scope));
-  fenceAfter(b, semantic, scope);
+  if (ordersByFences())
+    fenceAfter(b, semantic, scope);
   return loaded;
 }
 
 void GpuTarget::atomicStore(Builder &b, Value value, Value pointer, MemSemantic semantic, MemScope scope) const {
   bool releases = semantic == MemSemantic::Release && !ordersByFences();
-  fenceBefore(b, semantic, scope);
+  if (ordersByFences())
+    fenceBefore(b, semantic, scope);
   LLVM::StoreOp::create(b, value, pointer, value.getType().getIntOrFloatBitWidth() / 8, /*isVolatile=*/false,
                         /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
                         releases ? LLVM::AtomicOrdering::release : LLVM::AtomicOrdering::monotonic,
@@ -34,6 +36,10 @@ void GpuTarget::atomicStore(Builder &b, Value value, Value pointer, MemSemantic 
 
 void GpuTarget::acquireFence(Builder &b, MemScope scope) const {
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, scopeName(*this, scope));
+}
+
+void GpuTarget::releaseFence(Builder &b, MemScope scope) const {
+  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, scopeName(*this, scope));
 }
 
 void GpuTarget::orderBy(Builder &b, MemSemantic semantic, MemScope scope) const {

@@ -20,28 +20,30 @@ public:
 
 private:
   void update();
-  /// The element of a register, or where updatesPairs() those of two; old values.
-  Values updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg);
+  /// The elements of registers from `reg` on that are updated together; old values.
+  Values updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg, int64_t together);
   Values swapAt(GlobalSwapOp op, MemSemantic semantic, int64_t reg);
   Values loadAt(GlobalAtomicLoadOp op, MemSemantic semantic, int64_t reg);
-  bool updatesPairs(GlobalUpdateOp op);
+  int64_t updatedTogether(GlobalUpdateOp op);
 };
 } // namespace
 
-bool Atomics::updatesPairs(GlobalUpdateOp op) {
-  Type element = threadType(elementTypeOf(op.getValue().getType()));
-  return target.updatesPairs(op.getKind(), element, op.getScope()) && op.getElements() > 1;
+int64_t Atomics::updatedTogether(GlobalUpdateOp op) {
+  Type tile = op.getValue().getType(), element = threadType(elementTypeOf(tile));
+  int64_t most = target.mostUpdatedTogether(op.getKind(), element, op.getScope());
+  AccessWidth width{int(op.getAxis()), int64_t(op.getElements())};
+  return most > 1 && isa<RankedTensorType>(tile) ? contiguousRegisters(layoutOf(tile), width, most) : 1;
 }
 
-ThreadCode::Values Atomics::updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg) {
+ThreadCode::Values Atomics::updateAt(GlobalUpdateOp op, MemSemantic semantic, int64_t reg, int64_t together) {
   auto at = size_t(reg);
   Value pointer = of(op.getPointer())[at];
   const Values &values = of(op.getValue());
   RMWOp kind = op.getKind();
-  if (!updatesPairs(op))
+  if (together == 1)
     return {target.atomicUpdate(b, kind, pointer, values[at], semantic, op.getScope())};
-  ValueRange pair = ArrayRef<Value>(values).slice(at, 2);
-  return target.atomicUpdatePair(b, kind, pointer, pair, semantic, op.getScope());
+  ValueRange neighbours = ArrayRef<Value>(values).slice(at, size_t(together));
+  return target.atomicUpdateTogether(b, kind, pointer, neighbours, semantic, op.getScope());
 }
 
 ThreadCode::Values Atomics::swapAt(GlobalSwapOp op, MemSemantic semantic, int64_t reg) {
@@ -72,13 +74,13 @@ void Atomics::update() {
   MemScope scope = update ? update.getScope() : swap ? swap.getScope() : load.getScope();
   Value mask = update ? update.getMask() : swap ? swap.getMask() : load.getMask();
   Values masks = mask ? of(mask) : Values();
-  int64_t together = update && updatesPairs(update) ? 2 : 1;
-  bool fencesAll = target.ordersByFences() && registersOf(tile) > 1;
+  int64_t together = update ? updatedTogether(update) : 1;
+  bool fencesAll = target.ordersTilesByFences() && registersOf(tile) > together;
   if (fencesAll)
     target.fenceBefore(b, semantic, scope);
   MemSemantic each = fencesAll ? MemSemantic::Relaxed : semantic;
   auto access = [&](int64_t reg) {
-    return update ? updateAt(update, each, reg) : swap ? swapAt(swap, each, reg) : loadAt(load, each, reg);
+    return update ? updateAt(update, each, reg, together) : swap ? swapAt(swap, each, reg) : loadAt(load, each, reg);
   };
   if (isMissingExchange(tile))
     return;
@@ -95,7 +97,7 @@ void Atomics::lower(GlobalAtomicStoreOp op) {
   LinearLayout layout = isTile ? layoutOf(tile) : LinearLayout();
   Value owner = isOwner(layout);
   Values masks = op.getMask() ? of(op.getMask()) : Values();
-  bool fencesAll = target.ordersByFences() && registersOf(tile) > 1;
+  bool fencesAll = target.ordersTilesByFences() && registersOf(tile) > 1;
   if (fencesAll)
     target.fenceBefore(b, op.getSem(), op.getScope());
   for (int64_t reg = 0; reg < registersOf(tile); ++reg) {

@@ -31,7 +31,8 @@ static void collect(Operation *op, SmallVectorImpl<Numbered> &found) {
       .Case<IndexOp, StoreSharedOp, LoadSharedOp, AsyncCopyOp, AsyncBufferCopyOp>(
           [&](auto access) { add(access.getRing(), access.getStage()); })
       .Case([&](DotSharedOp dot) {
-        add(dot.getA(), dot.getAStage());
+        if (!dot.hasAInRegisters())
+          add(dot.getA(), dot.getAStage());
         add(dot.getB(), dot.getBStage());
       });
 }

@@ -128,7 +128,11 @@ Value ElementCode::compute(ArrayRef<Value> in, Type result) {
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) {
         bool isSigned = isa<arith::FPToSIOp>(op);
         bool narrow = isNarrowFloat(from());
-        return numbers.floatToInt(narrow ? wide(in[0]) : in[0], narrow ? f32 : from(), result, isSigned);
+        Value real = narrow ? wide(in[0]) : in[0];
+        unsigned bits = result.getIntOrFloatBitWidth();
+        if (Value word = bits <= 32 && real.getType().isF32() ? target.saturateToWord(b, real, isSigned) : Value())
+          return bits == 32 ? word : Value(arith::TruncIOp::create(b, result, word));
+        return numbers.floatToInt(real, narrow ? f32 : from(), result, isSigned);
       })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) -> Value {
         bool isSigned = isa<arith::SIToFPOp>(op);

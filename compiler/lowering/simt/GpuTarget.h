@@ -60,9 +60,10 @@ struct GroupInstruction {
 
 /// An operand of such a product. Elements of 8 bits always lie along K.
 struct GroupOperand {
-  mlir::Value descriptor;
-  mlir::Type element;
-  bool alongK;
+  mlir::Value descriptor;                    ///< of what lies in shared memory; else null
+  llvm::SmallVector<mlir::Value> words = {}; ///< i32: what this thread has of a left operand in registers
+  mlir::Type element = {};
+  bool alongK = true;
 };
 
 class GpuTarget {
@@ -138,16 +139,20 @@ public:
   virtual mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                                      triton::MemSemantic semantic, triton::MemScope scope) const = 0;
 
-  /// Whether one update does two neighbours of `element`, the first of which is aligned to both.
-  virtual bool updatesPairs(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const { return false; }
+  /// Most neighbours of `element` that one update does, a power of two; the first one is aligned to all of them.
+  virtual int64_t mostUpdatedTogether(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const {
+    return 1;
+  }
   /// The old values.
-  virtual llvm::SmallVector<mlir::Value> atomicUpdatePair(Builder &b, triton::RMWOp kind, mlir::Value pointer,
-                                                          mlir::ValueRange values, triton::MemSemantic semantic,
-                                                          triton::MemScope scope) const {
+  virtual llvm::SmallVector<mlir::Value> atomicUpdateTogether(Builder &b, triton::RMWOp kind, mlir::Value pointer,
+                                                              mlir::ValueRange values, triton::MemSemantic semantic,
+                                                              triton::MemScope scope) const {
     return {};
   }
   /// Whether updates have no order of their own, and these fences around one or more that are relaxed give it to them.
   virtual bool ordersByFences() const { return false; }
+  /// The same of the updates of several elements; updates of one have an order of their own then.
+  virtual bool ordersTilesByFences() const { return ordersByFences(); }
   virtual void fenceBefore(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const {}
   virtual void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const {}
 
@@ -168,6 +173,7 @@ public:
   }
   /// After relaxed reads: what was written before the values that they gave is seen.
   void acquireFence(Builder &b, triton::MemScope scope) const;
+  void releaseFence(Builder &b, triton::MemScope scope) const;
 
   /// The same by a loop of compareAndSwap, for what the chip has no instruction.
   mlir::Value updateBySwapping(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
@@ -266,7 +272,8 @@ public:
   //===-- Products by groups of four warps, from shared memory ---------------------------------------------------===//
   /// The instruction for this product in a block of `warps`; nothing when the chip has none.
   virtual std::optional<GroupInstruction> groupInstruction(triton::DotOp dot, int warps) const { return std::nullopt; }
-  /// What this thread wrote to shared memory will be seen by matmuls that start after a barrier.
+  /// What this thread stored to shared memory will be seen by matmuls that start after a barrier. Copies that a thread
+  /// has waited for need none.
   virtual void publishShared(Builder &b) const {}
   /// (i64) The matrix that begins at this byte of shared memory (i32).
   virtual mlir::Value operandDescriptor(Builder &b, mlir::Value address, const OperandLayout &layout) const {
@@ -285,6 +292,9 @@ public:
     return {};
   }
 
+  /// An f32 to i32, toward zero: numbers beyond its range are the nearest that it has, and NaN is 0. Null when the chip
+  /// has no such instruction.
+  virtual mlir::Value saturateToWord(Builder &b, mlir::Value f32, bool isSigned) const { return {}; }
   /// Whether x * y + z of f16 or bf16 is rounded once by the chip's instruction.
   virtual bool hasFusedMultiplyAdd(mlir::Type narrow) const { return true; }
   /// Whether sums, products and fused products of two neighbours of this type are one instruction.

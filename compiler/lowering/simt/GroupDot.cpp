@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products by groups of four warps, whose operands a target reads from shared memory while threads go on.
+#include "compiler/lowering/simt/RegisterMap.h"
 #include "compiler/lowering/simt/SharedCode.h"
 
 using namespace mlir;
@@ -17,6 +18,9 @@ public:
 private:
   /// (i64) The operand's part that this warp's group reads, at the block's start.
   Value groupDescriptor(DotSharedOp op, bool isB);
+  using LeftOperand = std::function<GroupOperand(int64_t row, int64_t k)>;
+  LeftOperand leftInShared(DotSharedOp op);
+  LeftOperand leftInRegisters(DotSharedOp op);
 };
 } // namespace
 
@@ -27,7 +31,7 @@ static int64_t byteAt(SharedType ring, const layout::LinearLayout &inverse, int6
 }
 
 Value GroupMatmuls::groupDescriptor(DotSharedOp op, bool isB) {
-  SharedType ring = isB ? op.getB().getType() : op.getA().getType();
+  auto ring = cast<SharedType>(isB ? op.getB().getType() : op.getA().getType());
   bool transposed = isB ? op.getBTransposed() : op.getATransposed();
   LinearLayout inverse = ring.getLayout().pseudoinvert();
   const LinearLayout &layout = layoutOf(op.getC().getType());
@@ -46,38 +50,68 @@ Value GroupMatmuls::groupDescriptor(DotSharedOp op, bool isB) {
   return target.operandDescriptor(b, arith::AddIOp::create(b, address, group), *operandLayout(ring));
 }
 
+static Value moved(ImplicitLocOpBuilder &b, Value start, int64_t bytes) {
+  Value units = bytes ? Value(arith::ConstantIntOp::create(b, bytes / 16, 64)) : Value();
+  return units ? Value(arith::AddIOp::create(b, start, units)) : start;
+}
+
+GroupMatmuls::LeftOperand GroupMatmuls::leftInShared(DotSharedOp op) {
+  auto a = cast<SharedType>(op.getA().getType());
+  bool transposed = op.getATransposed();
+  return [this, a, transposed, inverse = a.getLayout().pseudoinvert(), start = groupDescriptor(op, false)](int64_t row,
+                                                                                                           int64_t k) {
+    int64_t byte = transposed ? byteAt(a, inverse, k, row) : byteAt(a, inverse, row, k);
+    return GroupOperand{moved(b, start, byte), {}, a.getElementType(), operandLayout(a)->columnMajor == transposed};
+  };
+}
+
+// PTX ISA, fragment A of wgmma: words of neighbours along K, of this row and the one eight below, then of the second
+// half of the depth.
+GroupMatmuls::LeftOperand GroupMatmuls::leftInRegisters(DotSharedOp op) {
+  auto tile = cast<RankedTensorType>(op.getA().getType());
+  auto perWord = int64_t(32 / tile.getElementTypeBitWidth());
+  return [this, tile, perWord, values = of(op.getA()), map = RegisterMap(layoutOf(tile), 2)](int64_t row, int64_t k) {
+    GroupOperand operand{{}, {}, tile.getElementType()};
+    for (int64_t half = 0; half < 2; ++half)
+      for (int64_t rows : {0, 8}) {
+        SmallVector<Value> parts;
+        for (int64_t i = 0; i < perWord; ++i)
+          parts.push_back(values[map({row + rows, k + half * 4 * perWord + i})]);
+        operand.words.push_back(packRegister(b, parts));
+      }
+    return operand;
+  };
+}
+
 void GroupMatmuls::lower(DotSharedOp op) {
   if (refuseIfDivergent())
     return;
-  if (!ringOf(op.getA()) || !ringOf(op.getB()))
+  if ((!op.hasAInRegisters() && !ringOf(op.getA())) || !ringOf(op.getB()))
     return refuse("its operands are parts of memory objects");
-  SharedType a = op.getA().getType(), bb = op.getB().getType();
+  SharedType bb = op.getB().getType();
   auto tile = cast<RankedTensorType>(op.getC().getType());
   const LinearLayout &layout = layoutOf(tile);
-  LinearLayout aInverse = a.getLayout().pseudoinvert(), bInverse = bb.getLayout().pseudoinvert();
-  bool aTransposed = op.getATransposed(), bTransposed = op.getBTransposed();
-  Value aStart = groupDescriptor(op, false), bStart = groupDescriptor(op, true);
+  LinearLayout bInverse = bb.getLayout().pseudoinvert();
+  bool bTransposed = op.getBTransposed();
+  LeftOperand left = op.hasAInRegisters() ? leftInRegisters(op) : leftInShared(op);
+  Value bStart = groupDescriptor(op, true);
   // The lowest register bits count the columns of an instruction, and rows 8 below.
   int inside = 0;
   while (inside < layout.inputBits(Dim::Register) && layout.basis(Dim::Register, inside, Dim::Dim0) < 64 &&
          1 << inside < 128)
     ++inside;
-  int64_t count = int64_t(1) << inside, depth = a.getShape()[aTransposed ? 0 : 1];
-  int64_t bits = a.getElementType().getIntOrFloatBitWidth();
-  auto moved = [&](Value start, int64_t bytes) -> Value {
-    return bytes ? Value(arith::AddIOp::create(b, start, i64(bytes / 16))) : start;
-  };
+  int64_t count = int64_t(1) << inside, depth = bb.getShape()[bTransposed ? 1 : 0];
+  int64_t bits = bb.getElementType().getIntOrFloatBitWidth();
   Values results = of(op.getC());
   target.beginGroup(b);
   for (int64_t first = 0; first < layout.inputSize(Dim::Register); first += count) {
     int64_t row = registerPart(layout, first, Dim::Dim0), column = registerPart(layout, first, Dim::Dim1);
     for (int64_t k = 0; k < depth; k += bytesOfGroupDepth * 8 / bits) {
-      int64_t aByte = aTransposed ? byteAt(a, aInverse, k, row) : byteAt(a, aInverse, row, k);
       int64_t bByte = bTransposed ? byteAt(bb, bInverse, column, k) : byteAt(bb, bInverse, k, column);
-      GroupOperand left{moved(aStart, aByte), a.getElementType(), operandLayout(a)->columnMajor == aTransposed};
-      GroupOperand right{moved(bStart, bByte), bb.getElementType(), operandLayout(bb)->columnMajor != bTransposed};
+      GroupOperand right{
+          moved(b, bStart, bByte), {}, bb.getElementType(), operandLayout(bb)->columnMajor != bTransposed};
       ValueRange accumulators = ValueRange(results).slice(size_t(first), size_t(count));
-      SmallVector<Value> next = target.multiplyGroup(b, left, right, accumulators);
+      SmallVector<Value> next = target.multiplyGroup(b, left(row, k), right, accumulators);
       llvm::copy(next, results.begin() + first);
     }
   }

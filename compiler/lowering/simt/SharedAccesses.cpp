@@ -127,8 +127,10 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
                  .inFlight = SharedAccess::Copy}};
       })
       .Case([&](DotSharedOp dot) -> Accesses {
-        return {{.part = partOf(dot.getA(), dot.getAStage()), .op = op, .inFlight = SharedAccess::Product},
-                {.part = partOf(dot.getB(), dot.getBStage()), .op = op, .inFlight = SharedAccess::Product}};
+        Accesses reads = {{.part = partOf(dot.getB(), dot.getBStage()), .op = op, .inFlight = SharedAccess::Product}};
+        if (!dot.hasAInRegisters())
+          reads.push_back({.part = partOf(dot.getA(), dot.getAStage()), .op = op, .inFlight = SharedAccess::Product});
+        return reads;
       })
       .Case([&](DotScratchOp dot) -> Accesses {
         return {{.part = partOf(dot.getA(), Value()), .op = op}, {.part = partOf(dot.getB(), Value()), .op = op}};

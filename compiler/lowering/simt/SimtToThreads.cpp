@@ -68,6 +68,8 @@ void Frame::makePrologue() {
   int lanes = target.lanesPerWarp();
   state.lane = arith::AndIOp::create(b, state.thread, i32(lanes - 1));
   state.warp = arith::ShRUIOp::create(b, state.thread, i32(llvm::Log2_32(uint32_t(lanes))));
+  if (facts.publishes) // descriptors of matrices are the same in a warp, which the assembler must see
+    state.warp = target.shuffleFrom(b, state.warp, i32(0));
   state.prologueEnd = arith::ConstantIntOp::create(b, 0, 1);
   if (source.getBody().front().getOps<GridDependencyWaitOp>().empty())
     state.kernel.dependentLaunch = target.waitForLaunchBefore(b);

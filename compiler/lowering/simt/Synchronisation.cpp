@@ -75,8 +75,6 @@ void Synchronisation::lower(AsyncWaitOp op) {
     target.asyncWait(b, int64_t(op.getPending()));
   else
     target.waitForCopies(b, int64_t(op.getInstructions().value_or(0)));
-  if (facts.publishes)
-    target.publishShared(b);
 }
 
 // In a branch or loop it may not be reached: then the kernel has waited at its start.

@@ -180,6 +180,10 @@ void LayoutAssigner::run() {
     changed |= visitMerges(last);
   }
   for (Operation *op : ops)
+    if (auto load = dyn_cast<LoadOp>(op); load && tileOf(load.getResult()) && !load.getIsVolatile() &&
+                                          tileOf(load.getResult()).getNumElements() <= threads())
+      smallLoads[op] = llvm::to_vector(op->getOperands());
+  for (Operation *op : ops)
     rewrite(op);
   for (auto &[value, layout] : layouts)
     Value(value).setType(withLayout(tileOf(value), layout));

@@ -172,15 +172,11 @@ layout::Shape LayoutAssigner::warpsOf(Operation *dot, const MatrixInstruction &i
   return split;
 }
 
+// In chains as of attention a row stays within a warp, as for instructions of one warp (warpsOf).
 std::optional<GroupInstruction> LayoutAssigner::groupInstruction(DotOp op) {
-  auto isLoaded = [&](Value operand) {
-    if (auto trans = operand.getDefiningOp<TransOp>())
-      operand = trans.getSrc();
-    Operation *load = operand.getDefiningOp<LoadOp>();
-    return load && load->getBlock() == op->getBlock();
-  };
-  bool fits = warpGroups && isLoaded(op.getA()) && isLoaded(op.getB());
-  return fits ? target.groupInstruction(op, warps) : std::nullopt;
+  std::optional<GroupInstruction> group = warpGroups ? target.groupInstruction(op, warps) : std::nullopt;
+  bool byRows = isMadeOfProduct(op.getA()) || isUsedByRows(op.getD());
+  return byRows && group && group->groupsAlongN > 1 ? std::nullopt : group;
 }
 
 LinearLayout LayoutAssigner::dotLayout(DotOp op) {

@@ -64,7 +64,7 @@ private:
   LinearLayout dotLayout(triton::DotOp op);
   /// Where a store's elements are to be: as its access wants it, or as matrix instructions left them.
   LinearLayout storeLayout(triton::StoreOp op);
-  /// The instruction for groups of warps, where both operands come from memory in the same block.
+  /// The instruction for groups of warps, where that is the better one.
   std::optional<GroupInstruction> groupInstruction(triton::DotOp op);
   LinearLayout reduceLayout(triton::ReduceOp op);
   LinearLayout scanLayout(triton::ScanOp op);
@@ -83,6 +83,9 @@ private:
 
   //===-- RewriteLayouts.cpp -------------------------------------------------------------------------------------===//
   mlir::Value get(mlir::Value value, LinearLayout layout); ///< a copy: `layouts` may move what it holds
+  bool isFree(mlir::Value value);
+  /// The same load in another layout, where that is cheaper than an exchange; else null.
+  mlir::Value loadAgain(mlir::Value value, const LinearLayout &layout);
   void rewrite(mlir::Operation *op);
   void rewriteAccess(mlir::Operation *op);
   void rewriteDot(triton::DotOp op);
@@ -106,6 +109,8 @@ private:
   llvm::DenseMap<mlir::Operation *, Product> products;
   llvm::DenseMap<mlir::Operation *, AccessWidth> widths; ///< of loads, stores and updates of tiles
   llvm::DenseMap<mlir::Value, LinearLayout> layouts;
+  /// Loads of no more elements than there are threads, which may be made in several layouts, with their operands.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> smallLoads;
   std::vector<LinearLayout> resultLayouts; ///< of matrix instructions
   /// Of loaded tiles, the shapes, and the axes along which they are contiguous and reduced.
   std::vector<std::pair<layout::Shape, int>> reducedRows;

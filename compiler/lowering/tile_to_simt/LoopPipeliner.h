@@ -18,6 +18,8 @@ struct RingCopy {
   int64_t elements; ///< that a thread, or a lane of a warp, copies at once
   layout::LinearLayout shared;
   AllocOp ring = {};
+  /// Its matmul goes on in the next iteration: the ring has a tile more than there are stages, where there is room.
+  bool isReadLate = false;
 
   SharedType ringType(int64_t stages) {
     auto tile = mlir::cast<mlir::RankedTensorType>(load.getType());
@@ -32,13 +34,13 @@ public:
   virtual ~LoopPipeliner();
 
   /// Whether there is something to prefetch.
-  bool find();
+  virtual bool find();
   /// Whether two blocks find registers for the loop.
   bool leavesRegistersForTwo() const;
   /// Whether the loop says its number of stages itself.
   bool isAsked();
   /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
-  int64_t ringBytes(int64_t mostBytes) const;
+  int64_t ringBytes(int64_t mostBytes) const { return sizeRings(mostBytes).bytes; }
   /// With rings of at most so many bytes.
   virtual void rewrite(int64_t mostBytes) = 0;
   /// Says of each load that a matmul reads, by a remark at its place, how it is prefetched or why it is not.
@@ -47,8 +49,12 @@ public:
 protected:
   /// Notes a load as one to prefetch, or says why it is none.
   virtual bool take(GlobalLoadOp load, std::string &why) = 0;
-  /// Of the rings, for one iteration.
-  int64_t stageBytes() const;
+  struct RingSizes {
+    int64_t bytes = 0;
+    int64_t stages = 0;
+    bool hasMore = false; ///< a tile more where it is read late
+  };
+  RingSizes sizeRings(int64_t mostBytes) const;
   /// Before the place where code is being added.
   void allocateRings();
   void decide(GlobalLoadOp load, const llvm::Twine &what) { decisions.emplace_back(load.getLoc(), what.str()); }
@@ -61,7 +67,10 @@ protected:
   int64_t stages; ///< wanted
   mlir::ImplicitLocOpBuilder b;
   llvm::SmallVector<RingCopy> copies;
-  LoopSlice slice; ///< of the copies
+  LoopSlice slice;      ///< of the copies
+  bool hasMore = false; ///< rings that are read late have a tile more
+  bool isMoreWorthAStage = false;
+  int64_t tilesOf(const RingCopy &copy) const { return stages + (hasMore && copy.isReadLate ? 1 : 0); }
 
 private:
   std::vector<std::pair<mlir::Location, std::string>> decisions;

@@ -2,6 +2,8 @@
 // Loops whose tiles are copied to rings by each thread for itself (sm_90). Copies beyond the last iteration are masked.
 #include "compiler/layout/Axes.h"
 #include "compiler/layout/MatrixLoad.h"
+#include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/tile_to_simt/DeferMatmul.h"
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +22,7 @@ class ThreadCopies : public LoopPipeliner {
 public:
   ThreadCopies(scf::ForOp loop, const PipelineTarget &to) : LoopPipeliner(loop, to, /*usual=*/3) {}
 
+  bool find() override;
   void rewrite(int64_t mostBytes) override;
 
 private:
@@ -27,13 +30,18 @@ private:
   Value isActive(Value counter64);
   Value counterAt(int64_t ahead, Value counter);
   Value counter64At(int64_t ahead, Value counter);
-  /// The copies of one iteration; carried scalars go from this iteration's to the next one's.
-  void emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars, Value stage);
+  /// The copies of one iteration; carried scalars go from this iteration's to the next one's. `numberIn`: of the tile
+  /// in a ring of so many.
+  void emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars,
+                  llvm::function_ref<Value(int64_t tiles)> numberIn);
   void emitPrologue();
   void rebuildLoop();
   MatrixDotOp findOpenMatmul();
+  /// The copy that groups of warps read in its ring as this operand of a matmul; null for none.
+  RingCopy *copyReadBy(MatrixDotOp dot, int operand);
 
-  MatrixDotOp open; ///< the matmul that may go on while the next iteration begins, if there is one
+  MatrixDotOp open;  ///< the matmul that may go on while the next iteration begins, if there is one
+  MatmulChain chain; ///< of which the second matmul may run in the next iteration
   SmallVector<Value> scalarsAhead;
 };
 
@@ -72,17 +80,48 @@ bool ThreadCopies::take(GlobalLoadOp load, std::string &why) {
   return true;
 }
 
+bool ThreadCopies::find() {
+  if (!LoopPipeliner::find())
+    return false;
+  open = findOpenMatmul();
+  chain = findChain(loop, to.target.registersPerThread(to.warps));
+  RingCopy *ofChain = chain ? copyReadBy(chain.second, 1) : nullptr;
+  bool isFirstEarly = ofChain && copyReadBy(chain.first, 1) && copyReadBy(chain.first, 1) != ofChain &&
+                      (loop.isDefinedOutsideOfLoop(chain.first.getA()) || copyReadBy(chain.first, 0));
+  if (!isFirstEarly)
+    chain = {};
+  isMoreWorthAStage = bool(chain);
+  for (RingCopy *copy :
+       {open ? copyReadBy(open, 0) : nullptr, open ? copyReadBy(open, 1) : nullptr, chain ? ofChain : nullptr})
+    if (copy)
+      copy->isReadLate = true;
+  return true;
+}
+
 void ThreadCopies::rewrite(int64_t mostBytes) {
-  int64_t wanted = std::exchange(stages, ringBytes(mostBytes) / stageBytes());
+  int64_t wanted = stages;
+  RingSizes sizes = sizeRings(mostBytes);
+  stages = sizes.stages;
+  hasMore = sizes.hasMore;
+  if (!hasMore)
+    chain = {};
   for (const RingCopy &copy : copies)
     decide(copy.load, stages < 2 ? "not prefetched: shared memory has no room for two tiles"
                                  : "prefetched by asynchronous copies, " + describeStages(wanted));
   if (stages < 2)
     return;
-  if ((open = findOpenMatmul()))
+  if (open)
     open.setPending(1);
   emitPrologue();
   rebuildLoop();
+  if (chain)
+    deferSecond(loop, chain);
+}
+
+RingCopy *ThreadCopies::copyReadBy(MatrixDotOp dot, int number) {
+  OperandTile operand = operandTile(dot, number);
+  auto *copy = llvm::find_if(copies, [&](RingCopy &each) { return each.load == operand.tile.getDefiningOp(); });
+  return copy != copies.end() && groupsReadRing(copy->ringType(1), operand.axisK) ? copy : nullptr;
 }
 
 // None when anything else would have to wait for it.
@@ -94,13 +133,7 @@ MatrixDotOp ThreadCopies::findOpenMatmul() {
   auto sum = dyn_cast<BlockArgument>(dot.getC());
   bool carries = sum && sum.getOwner() == loop.getBody() && sum.hasOneUse() && dot->hasOneUse() &&
                  loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getD();
-  auto isRead = [&](int number) {
-    OperandTile operand = operandTile(dot, number);
-    return llvm::any_of(copies, [&](RingCopy &copy) {
-      return copy.load == operand.tile.getDefiningOp() && groupsReadRing(copy.ringType(stages), operand.axisK);
-    });
-  };
-  return carries && isRead(0) && isRead(1) ? dot : MatrixDotOp();
+  return carries && copyReadBy(dot, 0) && copyReadBy(dot, 1) ? dot : MatrixDotOp();
 }
 
 //===-- Rewriting ------------------------------------------------------------------------------------------------===//
@@ -129,7 +162,8 @@ Value ThreadCopies::isActive(Value counter64) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, counter64, toI64(b, loop.getUpperBound()));
 }
 
-void ThreadCopies::emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars, Value stage) {
+void ThreadCopies::emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars,
+                              llvm::function_ref<Value(int64_t tiles)> numberIn) {
   IRMapping map = slice.at(counter, scalars);
   slice.clone(b, map);
   for (RingCopy &copy : copies) {
@@ -141,7 +175,7 @@ void ThreadCopies::emitCopies(Value counter, Value active, SmallVectorImpl<Value
       Value never = arith::ConstantOp::create(b, SplatElementsAttr::get(bits, false));
       mask = arith::SelectOp::create(b, mask, map.lookupOrDefault(copy.load.getMask()), never);
     }
-    AsyncCopyOp::create(b, map.lookupOrDefault(copy.load.getPointer()), copy.ring, stage, mask,
+    AsyncCopyOp::create(b, map.lookupOrDefault(copy.load.getPointer()), copy.ring, numberIn(tilesOf(copy)), mask,
                         uint64_t(copy.elements));
   }
   AsyncCommitOp::create(b);
@@ -155,7 +189,7 @@ void ThreadCopies::emitPrologue() {
     scalarsAhead.push_back(loop.getInitArgs()[number]);
   for (int64_t stage = 0; stage + 1 < stages; ++stage) {
     Value active = isActive(counter64At(stage, loop.getLowerBound()));
-    emitCopies(counterAt(stage, loop.getLowerBound()), active, scalarsAhead, i32(stage));
+    emitCopies(counterAt(stage, loop.getLowerBound()), active, scalarsAhead, [&](int64_t) { return i32(stage); });
   }
 }
 
@@ -163,38 +197,44 @@ void ThreadCopies::rebuildLoop() {
   SmallVector<Value> inits = llvm::to_vector(loop.getInitArgs());
   unsigned before = unsigned(inits.size());
   llvm::append_range(inits, scalarsAhead);
-  inits.push_back(i32(0));
-  inits.push_back(i32(stages - 1));
-  auto made = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
+  llvm::SmallSetVector<int64_t, 2> sizes; // of rings, each of which is counted around
+  for (const RingCopy &copy : copies)
+    sizes.insert(tilesOf(copy));
+  for (size_t i = 0; i < sizes.size(); ++i)
+    inits.append({i32(0), i32(stages - 1)});
+  scf::ForOp made = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
   b.setInsertionPointAfter(made);
   AsyncWaitOp::create(b, uint64_t(0));
   BarrierOp::create(b); // the rings are free again
 
   ValueRange added = made.getRegionIterArgs().drop_front(before);
-  Value readStage = added[added.size() - 2], writeStage = added.back();
+  ValueRange numbers = added.take_back(2 * sizes.size());
+  auto placeOf = [&](int64_t tiles) { return size_t(llvm::find(sizes, tiles) - sizes.begin()); };
   b.setInsertionPointToStart(made.getBody());
   AsyncWaitOp::create(b, uint64_t(stages - 2));
   BarrierOp::create(b);
-  SmallVector<Value> scalars = llvm::to_vector(added.drop_back(2));
+  SmallVector<Value> scalars = llvm::to_vector(added.drop_back(2 * sizes.size()));
   Operation *barrier = &made.getBody()->back();
-  if (open)
-    BarrierOp::create(b); // after the wait for the last matmul, which read the stage
+  bool isBehindMatmul = open && !hasMore;
+  if (isBehindMatmul)
+    BarrierOp::create(b); // after the wait for the last matmul, which read the tiles
   emitCopies(counterAt(stages - 1, made.getInductionVar()), isActive(counter64At(stages - 1, made.getInductionVar())),
-             scalars, writeStage);
-
-  Value nextRead = nextStage(b, readStage, stages), nextWrite = nextStage(b, writeStage, stages);
-  Block::iterator place = open ? std::next(barrier->getIterator()) : made.getBody()->end();
+             scalars, [&](int64_t tiles) { return numbers[2 * placeOf(tiles) + 1]; });
+  SmallVector<Value> nextNumbers;
+  for (auto [i, number] : llvm::enumerate(numbers))
+    nextNumbers.push_back(nextStage(b, number, sizes[i / 2]));
+  Block::iterator place = isBehindMatmul ? std::next(barrier->getIterator()) : made.getBody()->end();
   SmallVector<Value> yielded = moveBody(loop, made, place);
   b.setInsertionPointToEnd(made.getBody());
   llvm::append_range(yielded, scalars);
-  yielded.push_back(nextRead);
-  yielded.push_back(nextWrite);
+  llvm::append_range(yielded, nextNumbers);
   scf::YieldOp::create(b, yielded);
   for (RingCopy &copy : copies)
-    readRing(copy.load, copy.ring, readStage);
+    readRing(copy.load, copy.ring, numbers[2 * placeOf(tilesOf(copy))]);
   loop->replaceAllUsesWith(made.getResults().take_front(before));
   loop.erase();
+  loop = made;
 }
 
 std::unique_ptr<LoopPipeliner> simt::pipelineByThreads(scf::ForOp loop, const PipelineTarget &to) {

@@ -375,9 +375,10 @@ void WarpCopies::rewriteLoop() {
 }
 
 void WarpCopies::rewrite(int64_t mostBytes) {
-  int64_t bytes = ringBytes(mostBytes), wanted = stages;
+  RingSizes sizes = sizeRings(mostBytes);
+  int64_t bytes = sizes.bytes, wanted = stages;
   if (bytes)
-    stages = bytes / stageBytes();
+    stages = sizes.stages;
   SmallVector<RingCopy> all = bytes ? SmallVector<RingCopy>() : std::exchange(copies, {});
   for (RingCopy &copy : all) {
     std::string why = "shared memory has no room for two tiles";

@@ -64,17 +64,28 @@ bool LoopPipeliner::leavesRegistersForTwo() const {
   return carriedWords(loop) + matmulWords(loop) < to.target.registersPerThread(2 * to.warps);
 }
 
-int64_t LoopPipeliner::stageBytes() const {
+LoopPipeliner::RingSizes LoopPipeliner::sizeRings(int64_t mostBytes) const {
   constexpr uint64_t alignment = 1024; // of a tile in a ring
-  int64_t bytes = 0;
-  for (RingCopy copy : copies)
-    bytes += int64_t(llvm::alignTo(uint64_t(copy.ringType(1).getTileBytes()), alignment));
-  return bytes;
+  int64_t bytes = 0, more = 0;
+  for (RingCopy copy : copies) {
+    auto tile = int64_t(llvm::alignTo(uint64_t(copy.ringType(1).getTileBytes()), alignment));
+    bytes += tile;
+    more += copy.isReadLate ? tile : 0;
+  }
+  auto fitting = [&](int64_t beside) { return bytes ? std::min(stages, (mostBytes - beside) / bytes) : 0; };
+  int64_t with = fitting(more), without = fitting(0);
+  // Two blocks on a multiprocessor hide more than a barrier takes.
+  auto blocks = [&](int64_t ring) { return to.target.sharedMemoryBytes() / std::max<int64_t>(1, ring); };
+  bool isFree = with == without &&
+                std::min<int64_t>(2, blocks(with * bytes + more)) == std::min<int64_t>(2, blocks(with * bytes));
+  if (more && with >= 2 && (isMoreWorthAStage || isFree))
+    return {with * bytes + more, with, true};
+  return without < 2 ? RingSizes() : RingSizes{without * bytes, without, false};
 }
 
 void LoopPipeliner::allocateRings() {
   for (RingCopy &copy : copies)
-    copy.ring = AllocOp::create(b, copy.ringType(stages));
+    copy.ring = AllocOp::create(b, copy.ringType(tilesOf(copy)));
 }
 
 Value LoopPipeliner::i32(int64_t value) {
@@ -92,11 +103,6 @@ layout::Order simt::contiguousOrder(GlobalLoadOp load) {
     if (axis != order[0])
       order.push_back(axis);
   return order;
-}
-
-int64_t LoopPipeliner::ringBytes(int64_t mostBytes) const {
-  int64_t bytes = stageBytes(), fitting = bytes ? std::min(stages, mostBytes / bytes) : 0;
-  return fitting < 2 ? 0 : fitting * bytes;
 }
 
 std::string LoopPipeliner::describeStages(int64_t wanted) const {

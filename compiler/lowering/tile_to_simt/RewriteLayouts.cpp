@@ -10,6 +10,45 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 using layout::LinearLayout;
 
+// Whether every thread can compute its elements in any layout.
+bool LayoutAssigner::isFree(Value value) {
+  if (!value || !tileOf(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return !own(value) && op && hasAnyLayout(op) && llvm::all_of(op->getOperands(), [&](Value v) { return isFree(v); });
+}
+
+// What few threads would load for all of them, and pass on through shared memory, each loads for itself: its lines are
+// in the cache, and no thread waits for another.
+Value LayoutAssigner::loadAgain(Value value, const LinearLayout &layout) {
+  auto load = value.getDefiningOp<LoadOp>();
+  auto known = smallLoads.find(load);
+  if (!load || known == smallLoads.end())
+    return {};
+  SmallVector<Value> operands = known->second; // as the program has them
+  if (llvm::any_of(operands, [&](Value operand) { return !isFree(operand); }))
+    return {};
+  constexpr int64_t mostAccesses = 4; // of a thread
+  analysis::AccessLayout access = accesses.chooseAccess(load, threads());
+  if (access.order.empty())
+    return {};
+  Value mask = load.getMask() ? operands[1] : Value();
+  AccessWidth width{access.order[0], analysis::alignedElements(facts, operands[0], mask, access.order)};
+  int64_t widest = std::max<int64_t>(1, 128 / memoryBits(elementTypeOf(load.getType())));
+  if (layout.inputSize(layout::Dim::Register) > mostAccesses * contiguousRegisters(layout, width, widest))
+    return {};
+  OpBuilder b(value.getContext());
+  b.setInsertionPointAfter(load);
+  auto copy = cast<LoadOp>(b.clone(*load));
+  for (auto [operand, value] : llvm::zip(copy->getOpOperands(), operands)) {
+    operand.set(value);
+    setOperand(operand, layout);
+  }
+  layouts.insert({copy.getResult(), layout});
+  widths[copy] = width;
+  return copy.getResult();
+}
+
 Value LayoutAssigner::get(Value value, LinearLayout layout) {
   auto tile = tileOf(value);
   Attribute key = LinearAttr::get(value.getContext(), layout);
@@ -22,7 +61,9 @@ Value LayoutAssigner::get(Value value, LinearLayout layout) {
   if (const LinearLayout *has = own(value)) {
     if (*has == layout)
       return value;
-    result = ConvertLayoutOp::create(b, value.getLoc(), withLayout(tile, layout), value);
+    result = loadAgain(value, layout);
+    if (!result)
+      result = ConvertLayoutOp::create(b, value.getLoc(), withLayout(tile, layout), value);
   } else {
     Operation *op = value.getDefiningOp();
     Operation *copy = cloneInLayout(b, op, layout);
@@ -70,9 +111,15 @@ void LayoutAssigner::rewriteAccess(Operation *op) {
 void LayoutAssigner::rewriteDot(DotOp dot) {
   const LinearLayout &result = *own(dot.getD());
   setOperand(dot.getCMutable(), result);
-  if (groupInstruction(dot)) {
+  if (std::optional<GroupInstruction> group = groupInstruction(dot)) {
     products[dot] = {.warpGroups = true};
-    return; // the operands go to shared memory from wherever they are
+    // What comes of another product is in the registers where this one reads it. Other operands go to shared memory
+    // from wherever they are.
+    int64_t bits = tileOf(dot.getA()).getElementTypeBitWidth();
+    if (isMadeOfProduct(dot.getA()))
+      setOperand(dot.getAMutable(),
+                 layout::wgmmaOperand(shapeOf(dot.getA()), {4 * group->groupsAlongM, group->groupsAlongN}, 32 / bits));
+    return;
   }
   if (std::string advice = target.adviceFor(dot); !advice.empty())
     dot.emitWarning(advice);

@@ -13,10 +13,14 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 
 namespace {
+/// Copies of tiles that stand before loops, or before earlier products.
+using Copies = DenseMap<Value, SmallVector<StoreSharedOp, 2>>;
+
 struct Operand {
-  Value ring, stage;
-  bool transposed;
-  bool copied; ///< made here, not by a pipelined loop
+  Value ring, stage; ///< or a tile in registers, and null
+  bool transposed = false;
+  bool copied = false;        ///< to a memory object made here, not by a pipelined loop
+  Operation *place = nullptr; ///< the copy is made before it
 };
 } // namespace
 
@@ -45,27 +49,79 @@ bool simt::groupsReadRing(SharedType ring, int axisK) {
   return found && (mayLieAcross(ring.getElementType()) || found->columnMajor == (axisK == 0));
 }
 
-static Operand shareOperand(ImplicitLocOpBuilder &b, MatrixDotOp dot, int number) {
+/// The outermost loop around a product that does not compute the tile; else the product.
+static Operation *placeOfCopy(MatrixDotOp dot, Value tile) {
+  Operation *place = dot;
+  for (Operation *loop = dot->getParentOp(); isa<LoopLikeOpInterface>(loop); loop = loop->getParentOp()) {
+    if (loop->isAncestor(tile.getParentBlock()->getParentOp()))
+      break;
+    place = loop;
+  }
+  return place;
+}
+
+/// A copy of the tile in such memory that is made on each path to the product; null for none.
+static StoreSharedOp findCopy(const Copies &made, Value tile, SharedType type, MatrixDotOp dot) {
+  for (StoreSharedOp store : made.lookup(tile))
+    if (Operation *here = store->getBlock()->findAncestorOpInBlock(*dot);
+        here && store->isBeforeInBlock(here) && store.getRing().getType() == type)
+      return store;
+  return {};
+}
+
+static Operand shareOperand(ImplicitLocOpBuilder &b, MatrixDotOp dot, int number, const Copies &made) {
   auto [operand, transposed, axisK] = operandTile(dot, number);
+  if (number == 0 && liesAsLeftOperand(cast<RankedTensorType>(dot.getA().getType()), dot.getType()))
+    return {dot.getA(), Value(), false};
   if (auto load = operand.getDefiningOp<LoadSharedOp>(); load && groupsReadRing(load.getRing().getType(), axisK))
-    return {load.getRing(), load.getStage(), transposed, false};
+    return {load.getRing(), load.getStage(), transposed};
   auto tile = cast<RankedTensorType>(operand.getType());
   layout::Shape shape(tile.getShape().begin(), tile.getShape().end());
   layout::Order order = mayLieAcross(tile.getElementType()) ? memoryOrder(operand) : layout::Order{axisK, 1 - axisK};
   layout::LinearLayout layout = layout::matrixShared(shape, int(tile.getElementTypeBitWidth()), order);
-  Value ring = AllocOp::create(b, SharedType::get(b.getContext(), 1, tile.getShape(), tile.getElementType(), layout));
-  return {ring, arith::ConstantIntOp::create(b, 0, 32), transposed, true};
+  auto type = SharedType::get(b.getContext(), 1, tile.getShape(), tile.getElementType(), layout);
+  if (StoreSharedOp store = findCopy(made, operand, type, dot))
+    return {store.getRing(), store.getStage(), transposed};
+  Operation *place = placeOfCopy(dot, operand);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(place);
+  Value ring = AllocOp::create(b, type);
+  return {ring, arith::ConstantIntOp::create(b, 0, 32), transposed, true, place};
 }
 
-// Behind the barrier that begins an iteration of a pipelined loop, if everything is there by then.
+/// The tiles that are to be in memory objects before `place`, between two barriers: who reads what was there before
+/// comes to the first one, and who multiplies to the other.
+static void copyOperands(ImplicitLocOpBuilder &b, ArrayRef<std::pair<Operand, Value>> operands, Operation *place,
+                         Copies &made) {
+  auto isHere = [&](const std::pair<Operand, Value> &operand) {
+    return operand.first.copied && operand.first.place == place;
+  };
+  if (llvm::none_of(operands, isHere))
+    return;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(place);
+  BarrierOp::create(b);
+  for (const auto &[operand, value] : llvm::make_filter_range(operands, isHere)) {
+    Value tile = operand.transposed ? value.getDefiningOp<TransOp>().getSrc() : value;
+    made[tile].push_back(StoreSharedOp::create(b, tile, operand.ring, operand.stage));
+  }
+  BarrierOp::create(b);
+}
+
+// Behind the barrier that begins an iteration of a pipelined loop, and behind the products that begin there, if
+// everything is there by then.
 static Operation *earlyPlace(MatrixDotOp dot) {
-  Operation *barrier = nullptr;
+  Operation *place = nullptr;
+  bool isAtStart = false;
   for (Operation &op : *dot->getBlock()) {
     if (&op == dot)
-      return barrier;
-    if (isa<BarrierOp>(op) && !barrier)
-      barrier = &op;
-    if (dot.getC().getDefiningOp() == &op && barrier)
+      return place;
+    isAtStart = place && isAtStart && isa<DotSharedOp>(op);
+    if (isAtStart)
+      place = &op;
+    if (isa<BarrierOp>(op) && !place)
+      place = &op, isAtStart = true;
+    if (place && (dot.getC().getDefiningOp() == &op || dot.getA().getDefiningOp() == &op) && !isa<LoadSharedOp>(op))
       return nullptr;
   }
   return nullptr;
@@ -83,22 +139,17 @@ static void finishBehindLoop(ImplicitLocOpBuilder &b, Value open) {
     }
 }
 
-static void share(MatrixDotOp dot) {
+static void share(MatrixDotOp dot, Copies &made) {
   ImplicitLocOpBuilder b(dot.getLoc(), dot);
-  Operand a = shareOperand(b, dot, 0), bb = shareOperand(b, dot, 1);
-  if (a.copied || bb.copied)
-    BarrierOp::create(b); // who reads what was there before
-  for (auto [operand, value] : {std::pair(a, dot.getA()), std::pair(bb, dot.getB())}) {
-    if (!operand.copied)
-      continue;
-    Value tile = operand.transposed ? value.getDefiningOp<TransOp>().getSrc() : value;
-    StoreSharedOp::create(b, tile, operand.ring, operand.stage);
-  }
-  Operation *early = nullptr;
-  if (a.copied || bb.copied)
-    BarrierOp::create(b);
-  else
-    early = earlyPlace(dot);
+  Operand a = shareOperand(b, dot, 0, made), bb = shareOperand(b, dot, 1, made);
+  std::pair<Operand, Value> operands[] = {{a, dot.getA()}, {bb, dot.getB()}};
+  llvm::SetVector<Operation *> places;
+  for (auto &[operand, value] : operands)
+    if (operand.copied)
+      places.insert(operand.place);
+  for (Operation *place : places)
+    copyOperands(b, operands, place, made);
+  Operation *early = places.contains(dot) ? nullptr : earlyPlace(dot);
   if (early)
     b.setInsertionPointAfter(early);
   Value started = DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.transposed,
@@ -126,7 +177,8 @@ LogicalResult simt::shareOperands(ModuleOp module) {
     if (dot.getWarpGroups())
       dots.push_back(dot);
   });
+  Copies made;
   for (MatrixDotOp dot : dots)
-    share(dot);
+    share(dot, made);
   return success();
 }

@@ -87,6 +87,36 @@ static void addAtomics(std::map<std::string, LaneFunction> &texts, const std::st
     };
 }
 
+/// Halves of a word, each added as alone.
+template <uint64_t (*Add)(uint64_t, uint64_t)>
+static uint64_t addHalves(uint64_t before, uint64_t added) {
+  uint64_t low = Add(before & 0xffff, added & 0xffff), high = Add(before >> 16 & 0xffff, added >> 16 & 0xffff);
+  return low | high << 16;
+}
+
+// Vectors of words: out: the old values; operands: address, then the words. Each word is updated by itself.
+static void addVectorAtomics(std::map<std::string, LaneFunction> &texts, const std::string &suffix) {
+  struct Row {
+    const char *vector, *word;
+    uint64_t (*update)(uint64_t, uint64_t);
+  };
+  for (const Row &row :
+       {Row{"f32.add", nullptr, addFloats<F32>}, Row{"f16x2.add.noftz", "add.noftz.f16x2", addHalves<addFloats<F16>>},
+        Row{"bf16x2.add.noftz", "add.noftz.bf16x2", addHalves<addFloats<BF16>>}})
+    for (unsigned count : {1u, 2u, 4u}) {
+      LaneFunction function = [=](LaneCall &call) {
+        for (unsigned i = 0; i < count; ++i)
+          call.results[i] = call.update(call.operands[0] + 4 * i, 4,
+                                        [&](uint64_t before) { return row.update(before, call.operands[1 + i]); });
+      };
+      if (count > 1)
+        texts[fmt::format("atom.{}.v{}.{} {}, [${}], {};", suffix, count, row.vector, list(0, count), count,
+                          list(count + 1, count))] = function;
+      else if (row.word)
+        texts[fmt::format("atom.{}.{} $0, [$1], $2;", suffix, row.word)] = function;
+    }
+}
+
 // Under a predicate, as the step before PTX writes them. A load's last operands are what its registers hold.
 static void addPredicated(std::map<std::string, LaneFunction> &texts, bool inverted, unsigned elements, unsigned bits) {
   std::string width = fmt::format("{}.b{}", elements > 1 ? fmt::format(".v{}", elements) : "", bits);
@@ -164,8 +194,11 @@ static std::map<std::string, LaneFunction> makeStandardAssembly() {
       addPredicated(texts, inverted, elements, bits);
   for (const char *order : {"relaxed", "acquire", "release", "acq_rel"})
     for (const char *scope : {"cta", "gpu", "sys"})
-      for (const char *space : {".global", ""})
-        addAtomics(texts, fmt::format("{}.{}{}", order, scope, space));
+      for (const char *space : {".global", ""}) {
+        std::string suffix = fmt::format("{}.{}{}", order, scope, space);
+        addAtomics(texts, suffix);
+        addVectorAtomics(texts, suffix);
+      }
   for (const char *fence : {"fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.sc.gpu",
                             "fence.sc.sys", "membar.gl", "membar.sys", ""})
     both(fence, [](LaneCall &) {});

@@ -168,6 +168,8 @@ std::span<const Entry> heddle::threads::conversionTable() {
       toIntegerRow<false>("fptoui"),
       toIntegerRow<true>("llvm.fptosi.sat"),
       toIntegerRow<false>("llvm.fptoui.sat"),
+      forAll("llvm.nvvm.f2i.rz", &unary<toInteger<true, F32>>),
+      forAll("llvm.nvvm.f2ui.rz", &unary<toInteger<false, F32>>),
       forAll("llvm.nvvm.f2bf16.rn", &unary<[](const Op &, u64 a) { return BF16::put(F32::get(a)); }>),
       forAll("llvm.nvvm.f2tf32.rna", &unary<roundTf32>),
       forAll("llvm.nvvm.f2tf32.rn", &unary<roundTf32Even>),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wgmma.mma_async m64nNk16 and m64nNk32 with both operands in shared memory, from the text of its inline assembly. Each
-// warp computes its 16 rows when it comes by, which is the earliest that the hardware may read; that the group's other
-// warps come too is not checked. Source: PTX ISA, "Asynchronous warpgroup level matrix instructions": the matrix
-// descriptor, the canonical layouts, and the accumulators' fragments.
+// wgmma.mma_async m64nNk16 and m64nNk32, the left operand in shared memory or in registers, from the text of its inline
+// assembly. Each warp computes its 16 rows when it comes by, which is the earliest that the hardware may read; that the
+// group's other warps come too is not checked. Source: PTX ISA, "Asynchronous warpgroup level matrix instructions": the
+// matrix descriptor, the canonical layouts, and the accumulators' fragments.
 #include "tests/thread_interpreter/instructions/MatrixOperands.h"
 #include <cstring>
 #include <fmt/format.h>
@@ -32,7 +32,20 @@ struct Descriptor {
 
 } // namespace
 
-template <class A, class B, bool AAlongK, bool BAlongK>
+/// Where the left operand is: in shared memory along K, or across it, or in registers.
+enum class Left : uint8_t { AlongK, AcrossK, Registers };
+
+/// An element of a left operand in registers: words of neighbours along K, of this row and the one eight below, then
+/// of the second half of the depth.
+template <class A>
+static double leftElement(Warp &warp, const Op &op, unsigned row, unsigned k) {
+  constexpr unsigned perWord = 4 / A::bytes, half = 4 * perWord;
+  unsigned word = row / 8 + 2 * (k / half), lane = row % 8 * 4 + k % half / perWord;
+  auto bits = uint32_t(warp.reg(op.in[op.outs + word])[lane]);
+  return A::value(uint16_t(bits >> k % perWord * 8 * A::bytes & ((1u << 8 * A::bytes) - 1)));
+}
+
+template <class A, class B, Left Where, bool BAlongK>
 static Flow multiplyGroup(Warp &warp, const Op &op) {
   return converge(
       warp, op, [&](unsigned) { return ~0u; },
@@ -41,7 +54,7 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
           warp.fail(op, std::countr_zero(lanes), "a matrix instruction needs all 32 threads of the warp");
         unsigned columns = op.outs * 2u;
         Descriptor a(warp.reg(op.in[op.ins - 2])[0]), b(warp.reg(op.in[op.ins - 1])[0]);
-        if (!a.swizzle || !b.swizzle)
+        if ((!a.swizzle && Where != Left::Registers) || !b.swizzle)
           warp.fail(op, 0, "only swizzled operands are known");
         constexpr unsigned depth = 32 / A::bytes;
         auto read = [&]<class Format>(Format, const Descriptor &matrix, unsigned outer, unsigned k, bool alongK,
@@ -58,7 +71,9 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
         std::vector<std::array<double, depth>> left(16), right(columns);
         for (unsigned k = 0; k < depth; ++k) {
           for (unsigned row = 0; row < 16; ++row)
-            left[row][k] = read(A(), a, warp.index % 4 * 16 + row, k, AAlongK, row);
+            left[row][k] = Where == Left::Registers
+                               ? leftElement<A>(warp, op, row, k)
+                               : read(A(), a, warp.index % 4 * 16 + row, k, Where == Left::AlongK, row);
           for (unsigned column = 0; column < columns; ++column)
             right[column][k] = read(B(), b, column, k, BAlongK, column % warpSize);
         }
@@ -73,11 +88,9 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
       });
 }
 
-template <class Format>
-static Handler handlerOf(bool aAlongK, bool bAlongK) {
-  return aAlongK   ? bAlongK ? multiplyGroup<Format, Format, true, true> : multiplyGroup<Format, Format, true, false>
-         : bAlongK ? multiplyGroup<Format, Format, false, true>
-                   : multiplyGroup<Format, Format, false, false>;
+template <class Format, Left Where>
+static Handler handlerOf(bool bAlongK) {
+  return bAlongK ? multiplyGroup<Format, Format, Where, true> : multiplyGroup<Format, Format, Where, false>;
 }
 
 Flow heddle::threads::closeProductGroup(Warp &warp, const Op &) {
@@ -99,15 +112,25 @@ static Flow waitGroups(Warp &warp, const Op &op) {
   return Flow::Next;
 }
 
-/// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the descriptors. `turns`: what
-/// says of elements of 16 bits which operand lies across the depth.
-static std::string textOf(unsigned n, const char *types, const std::string &turns) {
+/// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the left operand's descriptor
+/// or its four words, then the other descriptor. `turns`: what says of elements of 16 bits which operand lies across
+/// the depth.
+static std::string textOf(unsigned n, const char *types, const std::string &turns, bool inRegisters = false) {
   std::string list = "$0";
   for (unsigned i = 1; i < n / 2; ++i)
     list += fmt::format(", ${}", i);
-  return fmt::format("{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, ${}, ${}, p, "
+  std::string left =
+      inRegisters ? fmt::format("{{${}, ${}, ${}, ${}}}", n, n + 1, n + 2, n + 3) : fmt::format("${}", n);
+  return fmt::format("{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, ${}, p, "
                      "1, 1{}; }}",
-                     n, types, list, n, n + 1, turns);
+                     n, types, list, left, n + (inRegisters ? 4 : 1), turns);
+}
+
+/// The forms of formats of 8 bits.
+template <class A, class B>
+static void addNarrow(std::map<std::string, Handler, std::less<>> &rows, unsigned n, const char *types) {
+  rows[textOf(n, types, "")] = multiplyGroup<A, B, Left::AlongK, true>;
+  rows[textOf(n, types, "", true)] = multiplyGroup<A, B, Left::Registers, true>;
 }
 
 Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
@@ -115,16 +138,21 @@ Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
     std::map<std::string, Handler, std::less<>> made = {{"wgmma.wait_group.sync.aligned 0;", waitGroups<0>},
                                                         {"wgmma.wait_group.sync.aligned 1;", waitGroups<1>}};
     for (unsigned n = 8; n <= 256; n += 8) {
-      for (bool a : {false, true})
-        for (bool b : {false, true}) {
-          std::string turns = fmt::format(", {}, {}", a ? 0 : 1, b ? 0 : 1);
-          made[textOf(n, "k16.f32.f16.f16", turns)] = handlerOf<Half>(a, b);
-          made[textOf(n, "k16.f32.bf16.bf16", turns)] = handlerOf<Bfloat>(a, b);
-        }
-      made[textOf(n, "k32.f32.e4m3.e4m3", "")] = multiplyGroup<E4M3, E4M3, true, true>;
-      made[textOf(n, "k32.f32.e4m3.e5m2", "")] = multiplyGroup<E4M3, E5M2, true, true>;
-      made[textOf(n, "k32.f32.e5m2.e4m3", "")] = multiplyGroup<E5M2, E4M3, true, true>;
-      made[textOf(n, "k32.f32.e5m2.e5m2", "")] = multiplyGroup<E5M2, E5M2, true, true>;
+      for (bool b : {false, true}) {
+        int turn = b ? 0 : 1;
+        std::string along = fmt::format(", 0, {}", turn), across = fmt::format(", 1, {}", turn);
+        std::string registers = fmt::format(", {}", turn);
+        made[textOf(n, "k16.f32.f16.f16", along)] = handlerOf<Half, Left::AlongK>(b);
+        made[textOf(n, "k16.f32.f16.f16", across)] = handlerOf<Half, Left::AcrossK>(b);
+        made[textOf(n, "k16.f32.f16.f16", registers, true)] = handlerOf<Half, Left::Registers>(b);
+        made[textOf(n, "k16.f32.bf16.bf16", along)] = handlerOf<Bfloat, Left::AlongK>(b);
+        made[textOf(n, "k16.f32.bf16.bf16", across)] = handlerOf<Bfloat, Left::AcrossK>(b);
+        made[textOf(n, "k16.f32.bf16.bf16", registers, true)] = handlerOf<Bfloat, Left::Registers>(b);
+      }
+      addNarrow<E4M3, E4M3>(made, n, "k32.f32.e4m3.e4m3");
+      addNarrow<E4M3, E5M2>(made, n, "k32.f32.e4m3.e5m2");
+      addNarrow<E5M2, E4M3>(made, n, "k32.f32.e5m2.e4m3");
+      addNarrow<E5M2, E5M2>(made, n, "k32.f32.e5m2.e5m2");
     }
     return made;
   }();

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules S1 to S11.
+// Rules S1 to S11, S75 and S76.
 #rows = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
 
 tt.func @s1(%t: tensor<8xf16, #rows>) {
@@ -117,5 +117,27 @@ tt.func @s12_negative(%c: tensor<64x16xf32, #sums>) {
 tt.func @s40() {
   // expected-error @+1 {{begins at byte 512: it must be a multiple of 1024}}
   %0 = simt.alloc at 512 : !simt.shared<1 * 4xf32, offset = [[1], [2]]>
+  tt.return
+}
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s75(%s: i32, %c: tensor<64x16xf32, #sums>, %a: !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, %b: !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>) {
+  // expected-error @+1 {{has no number for its left operand, which is in shared memory}}
+  %d = simt.dot_shared %a, %b[%s], %c : !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
+  tt.return
+}
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s75_registers(%s: i32, %c: tensor<64x16xf32, #sums>, %a: tensor<64x16xf16, #sums>, %b: !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>) {
+  // expected-error @+1 {{has its left operand in registers, with a number or transposed}}
+  %d = simt.dot_shared %a[%s], %b[%s], %c : tensor<64x16xf16, #sums>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
+  tt.return
+}
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+#rows = #simt.linear<register = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s76(%s: i32, %c: tensor<64x16xf32, #sums>, %a: tensor<64x16xf16, #rows>, %b: !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>) {
+  // expected-error @+1 {{has a left operand in registers whose layout is not that of the instruction: 'tensor<64x16xf16,}}
+  %d = simt.dot_shared %a, %b[%s], %c : tensor<64x16xf16, #rows>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
   tt.return
 }

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/lowering/tile_to_simt/DeferMatmul.h"
+#include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+//===-- Finding --------------------------------------------------------------------------------------------------===//
+
+/// The number of the carried value that the matmul gives and nothing else uses.
+static std::optional<unsigned> carriedNumber(scf::ForOp loop, MatrixDotOp dot) {
+  if (!dot->hasOneUse() || *dot->user_begin() != loop.getBody()->getTerminator())
+    return std::nullopt;
+  return dot->use_begin()->getOperandNumber();
+}
+
+/// What is computed in the body from a carried value on its way to the sum of `dot`; nothing if it goes elsewhere too.
+static std::optional<SetVector<Operation *>> pathToSum(scf::ForOp loop, Value carried, MatrixDotOp dot) {
+  SetVector<Operation *> path;
+  SmallVector<Value> work = {carried};
+  while (!work.empty())
+    for (OpOperand &use : work.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (user == dot && &use == &dot.getCMutable())
+        continue;
+      if (user->getBlock() != loop.getBody() || user->getNumRegions() || !isPure(user) || user == dot ||
+          user->hasTrait<mlir::OpTrait::IsTerminator>())
+        return std::nullopt;
+      if (path.insert(user))
+        llvm::append_range(work, user->getResults());
+    }
+  return path;
+}
+
+MatmulChain simt::findChain(scf::ForOp loop, int64_t mostWords) {
+  auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
+  if (dots.size() != 2 || !dots[0].getWarpGroups() || !dots[1].getWarpGroups())
+    return {};
+  MatmulChain chain{dots[0], dots[1]};
+  auto left = cast<RankedTensorType>(chain.second.getA().getType());
+  std::optional<unsigned> number = carriedNumber(loop, chain.second);
+  auto isOutside = [&](Value value) { return loop.isDefinedOutsideOfLoop(value); };
+  bool isFirstEarly = isOutside(chain.first.getC()) && !isa<BlockArgument>(chain.first.getA());
+  int64_t words = wordsOf(chain.first.getType()) + wordsOf(chain.second.getType()) + wordsOf(left);
+  if (!number || !isFirstEarly || !liesAsLeftOperand(left, chain.second.getType()) || words > mostWords * 3 / 4)
+    return {};
+  auto path = pathToSum(loop, loop.getRegionIterArg(*number), chain.second);
+  return path && !path->contains(chain.first) ? chain : MatmulChain();
+}
+
+//===-- Rewriting ------------------------------------------------------------------------------------------------===//
+
+namespace {
+class Deferral {
+public:
+  Deferral(scf::ForOp loop, MatmulChain chain)
+      : loop(loop), chain(chain), b(loop.getLoc(), loop), number(*carriedNumber(loop, chain.second)),
+        path(*pathToSum(loop, loop.getRegionIterArg(number), chain.second)) {
+    Value right = chain.second.getB();
+    if ((trans = right.getDefiningOp<TransOp>()))
+      right = trans.getSrc();
+    read = right.getDefiningOp<LoadSharedOp>();
+  }
+
+  void rewrite();
+
+private:
+  /// What the loop carries after an iteration that `map` knows: all but the sum, then what the second matmul reads.
+  SmallVector<Value> carriedAfter(const IRMapping &map);
+  /// The second matmul of the iteration before.
+  Value multiply(Value sum, Value left, Value stage);
+  scf::ForOp makeLoop(ValueRange inits);
+
+  scf::ForOp loop;
+  MatmulChain chain;
+  ImplicitLocOpBuilder b;
+  unsigned number; ///< of the carried sum
+  SetVector<Operation *> path;
+  TransOp trans = {};
+  LoadSharedOp read = {}; ///< of the second matmul's right operand
+};
+} // namespace
+
+SmallVector<Value> Deferral::carriedAfter(const IRMapping &map) {
+  SmallVector<Value> values;
+  for (auto [i, value] : llvm::enumerate(loop.getYieldedValues()))
+    if (i != number)
+      values.push_back(map.lookupOrDefault(value));
+  for (Value value : {Value(chain.second.getC()), Value(chain.second.getA()), Value(read.getStage())})
+    values.push_back(map.lookupOrDefault(value));
+  return values;
+}
+
+Value Deferral::multiply(Value sum, Value left, Value stage) {
+  IRMapping map;
+  map.map(read.getStage(), stage);
+  Value right = b.clone(*read, map)->getResult(0);
+  if (trans)
+    right = b.clone(*trans, map)->getResult(0);
+  map.map(chain.second.getB(), right);
+  map.map(chain.second.getA(), left);
+  map.map(chain.second.getC(), sum);
+  return b.clone(*chain.second, map)->getResult(0);
+}
+
+scf::ForOp Deferral::makeLoop(ValueRange inits) {
+  Value second = arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
+  auto made = scf::ForOp::create(b, second, loop.getUpperBound(), loop.getStep(), inits);
+  made->setAttrs(loop->getAttrs());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(made.getBody());
+  IRMapping map;
+  map.map(loop.getInductionVar(), made.getInductionVar());
+  ValueRange arguments = made.getRegionIterArgs();
+  size_t next = 0;
+  for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+    if (i != number)
+      map.map(argument, arguments[next++]);
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (&op != chain.second && !path.contains(&op))
+      b.clone(op, map);
+  cast<MatrixDotOp>(map.lookup(chain.first.getD()).getDefiningOp()).setPending(1); // the second one begins after it
+  map.map(loop.getRegionIterArg(number), multiply(arguments[next], arguments[next + 1], arguments[next + 2]));
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (path.contains(&op))
+      b.clone(op, map);
+  scf::YieldOp::create(b, carriedAfter(map));
+  return made;
+}
+
+// Numbers of tiles are constants there, which tell the tiles of the iterations that follow.
+static void cloneFirst(ImplicitLocOpBuilder &b, Operation &op, IRMapping &map) {
+  Operation *clone = b.clone(op, map);
+  SmallVector<Value> folded;
+  if (op.getNumResults() != 1 || !op.getResult(0).getType().isSignlessInteger() || failed(b.tryFold(clone, folded)) ||
+      folded.empty())
+    return;
+  map.map(op.getResult(0), folded.front());
+  clone->erase();
+}
+
+void Deferral::rewrite() {
+  Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
+  auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loop.getInitArgs());
+  b.setInsertionPointToStart(branch.thenBlock());
+  IRMapping map;
+  map.map(loop.getInductionVar(), loop.getLowerBound());
+  map.map(loop.getRegionIterArgs(), loop.getInitArgs());
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (&op != chain.second)
+      cloneFirst(b, op, map);
+  scf::ForOp made = makeLoop(carriedAfter(map));
+  AsyncWaitOp::create(b, uint64_t(0)); // none is to the tile that the last one reads
+  BarrierOp::create(b);
+  ValueRange results = made.getResults();
+  size_t others = results.size() - 3;
+  SmallVector<Value> yielded = llvm::to_vector(results.take_front(others));
+  yielded.insert(yielded.begin() + number, multiply(results[others], results[others + 1], results[others + 2]));
+  scf::YieldOp::create(b, yielded);
+  loop->replaceAllUsesWith(branch.getResults());
+  loop.erase();
+  branch.walk([](LoadSharedOp load) { // of matmuls that are elsewhere now
+    if (load->use_empty())
+      load.erase();
+  });
+}
+
+void simt::deferSecond(scf::ForOp loop, MatmulChain chain) {
+  Deferral(loop, chain).rewrite();
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops with a chain of two matmuls, as of attention: the second one multiplies what is computed from the first one's
+// result, and adds to a sum that the loop carries. Its operands are carried to the next iteration, where it runs beside
+// what is computed there: the matrix units then have work while threads compute the left operand.
+#pragma once
+#include "compiler/dialects/simt/Simt.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace heddle::simt {
+
+/// Such a pair of matmuls of warp groups in a loop.
+struct MatmulChain {
+  MatrixDotOp first, second;
+  explicit operator bool() const { return second != nullptr; }
+};
+
+/// The chain of the loop's body; none where something else needs the second one's result in the same iteration, or
+/// where the registers of a thread, `mostWords` of them, do not hold both sums and the second one's left operand.
+MatmulChain findChain(mlir::scf::ForOp loop, int64_t mostWords);
+
+/// Rewrites a loop whose second matmul reads its right operand from a ring, with a tile more than those that are read
+/// in the same iteration have. The first iteration stands before the new loop and the last one's second matmul behind
+/// it, all of them in a branch for loops that have an iteration. The same operations in the same order.
+void deferSecond(mlir::scf::ForOp loop, MatmulChain chain);
+
+} // namespace heddle::simt

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops with two matmuls of which the second multiplies what is computed from the first one's result, as attention has
+// them, and other operands that matmuls of warp groups find in registers or in memory of their own. Small integers, so
+// that results are exact.
+#include "tests/numerics/PlainFloat.h"
+#include "tests/numerics/Support.h"
+#include <fmt/format.h>
+
+using namespace heddle;
+using namespace heddle::numerics;
+using namespace heddle::reference;
+
+namespace {
+
+struct Chain {
+  std::string element = "f16";
+  int rows = 64, columns = 64, depth = 64; ///< of a block of the first matmul's result, and K of it
+  int warps = 4, stages = 0;
+  bool usesSum = false;       ///< the sum is read in the loop, so that the second matmul cannot wait
+  bool loadsInLoop = false;   ///< the first matmul's left operand is loaded in each iteration
+  bool computesRight = false; ///< the second matmul's right operand is twice what is loaded
+};
+constexpr int mostIterations = 5;
+
+std::string tile(const std::string &name, int rows, int columns, const std::string &element) {
+  return fmt::format(R"(
+  %{0}_r = tt.make_range {{end = {1} : i32, start = 0 : i32}} : tensor<{1}xi32>
+  %{0}_c = tt.make_range {{end = {2} : i32, start = 0 : i32}} : tensor<{2}xi32>
+  %{0}_rs = arith.constant dense<{2}> : tensor<{1}x1xi32>
+  %{0}_row = tt.expand_dims %{0}_r {{axis = 1 : i32}} : tensor<{1}xi32> -> tensor<{1}x1xi32>
+  %{0}_column = tt.expand_dims %{0}_c {{axis = 0 : i32}} : tensor<{2}xi32> -> tensor<1x{2}xi32>
+  %{0}_ro = arith.muli %{0}_row, %{0}_rs : tensor<{1}x1xi32>
+  %{0}_rw = tt.broadcast %{0}_ro : tensor<{1}x1xi32> -> tensor<{1}x{2}xi32>
+  %{0}_cw = tt.broadcast %{0}_column : tensor<1x{2}xi32> -> tensor<{1}x{2}xi32>
+  %{0}_o = arith.addi %{0}_rw, %{0}_cw : tensor<{1}x{2}xi32>
+  %{0}_s = tt.splat %{0} : !tt.ptr<{3}> -> tensor<{1}x{2}x!tt.ptr<{3}>>
+  %{0}_p = tt.addptr %{0}_s, %{0}_o : tensor<{1}x{2}x!tt.ptr<{3}>>, tensor<{1}x{2}xi32>)",
+                     name, rows, columns, element);
+}
+
+std::string textOf(const Chain &chain) {
+  const std::string &e = chain.element;
+  std::string text = tile("q", chain.rows, chain.depth, e) + tile("k", chain.columns, chain.depth, e) +
+                     tile("v", chain.columns, chain.depth, e) + tile("o", chain.rows, chain.depth, "f32");
+  std::string q = fmt::format("\n    %q_t = tt.load %q_p : tensor<{}x{}x!tt.ptr<{}>>", chain.rows, chain.depth, e);
+  text += chain.loadsInLoop ? "" : q;
+  text += fmt::format(R"(
+  %l_i = tt.make_range {{end = {0} : i32, start = 0 : i32}} : tensor<{0}xi32>
+  %l_s = tt.splat %l : !tt.ptr<f32> -> tensor<{0}x!tt.ptr<f32>>
+  %l_p = tt.addptr %l_s, %l_i : tensor<{0}x!tt.ptr<f32>>, tensor<{0}xi32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %step = arith.constant {3} : i32
+  %zeros = arith.constant dense<0.0> : tensor<{0}x{1}xf32>
+  %none = arith.constant dense<0.0> : tensor<{0}x{2}xf32>
+  %ones = arith.constant dense<1.0> : tensor<{0}xf32>
+  %threes = arith.constant dense<3.0> : tensor<{0}xf32>
+  %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %none, %f = %ones, %most = %ones) -> (tensor<{0}x{2}xf32>, tensor<{0}xf32>, tensor<{0}xf32>) : i32 {{)",
+                      chain.rows, chain.columns, chain.depth, chain.columns * chain.depth);
+  text += chain.loadsInLoop ? q : "";
+  text += fmt::format(R"(
+    %at = arith.muli %i, %step : i32
+    %ats = tt.splat %at : i32 -> tensor<{1}x{2}xi32>
+    %k_here = tt.addptr %k_p, %ats : tensor<{1}x{2}x!tt.ptr<{3}>>, tensor<{1}x{2}xi32>
+    %v_here = tt.addptr %v_p, %ats : tensor<{1}x{2}x!tt.ptr<{3}>>, tensor<{1}x{2}xi32>
+    %k_t = tt.load %k_here : tensor<{1}x{2}x!tt.ptr<{3}>>
+    %k_turned = tt.trans %k_t {{order = array<i32: 1, 0>}} : tensor<{1}x{2}x{3}> -> tensor<{2}x{1}x{3}>
+    %s = tt.dot %q_t, %k_turned, %zeros : tensor<{0}x{2}x{3}> * tensor<{2}x{1}x{3}> -> tensor<{0}x{1}xf32>
+    %row = "tt.reduce"(%s) <{{axis = 1 : i32}}> ({{
+    ^bb0(%x: f32, %y: f32):
+      %larger = arith.maxnumf %x, %y : f32
+      tt.reduce.return %larger : f32
+    }}) : (tensor<{0}x{1}xf32>) -> tensor<{0}xf32>
+    %next = arith.maxnumf %most, %row : tensor<{0}xf32>
+    %column = tt.expand_dims %f {{axis = 1 : i32}} : tensor<{0}xf32> -> tensor<{0}x1xf32>
+    %wide = tt.broadcast %column : tensor<{0}x1xf32> -> tensor<{0}x{2}xf32>
+    %scaled = arith.mulf %acc, %wide : tensor<{0}x{2}xf32>
+    %p = arith.truncf %s : tensor<{0}x{1}xf32> to tensor<{0}x{1}x{3}>
+    %v_t = tt.load %v_here : tensor<{1}x{2}x!tt.ptr<{3}>>)",
+                      chain.rows, chain.columns, chain.depth, e);
+  std::string right = "%v_t", other = "%next";
+  if (chain.computesRight) {
+    text += fmt::format("\n    %v_twice = arith.addf %v_t, %v_t : tensor<{}x{}x{}>", chain.columns, chain.depth, e);
+    right = "%v_twice";
+  }
+  text += fmt::format(R"(
+    %d = tt.dot %p, {4}, %scaled : tensor<{0}x{1}x{3}> * tensor<{1}x{2}x{3}> -> tensor<{0}x{2}xf32>)",
+                      chain.rows, chain.columns, chain.depth, e, right);
+  if (chain.usesSum) {
+    text += fmt::format(R"(
+    %total = "tt.reduce"(%d) <{{axis = 1 : i32}}> ({{
+    ^bb0(%x: f32, %y: f32):
+      %larger = arith.maxnumf %x, %y : f32
+      tt.reduce.return %larger : f32
+    }}) : (tensor<{0}x{1}xf32>) -> tensor<{0}xf32>
+    %both = arith.maxnumf %next, %total : tensor<{0}xf32>)",
+                        chain.rows, chain.depth);
+    other = "%both";
+  }
+  text += fmt::format(R"(
+    %g = arith.subf %threes, %f : tensor<{0}xf32>
+    scf.yield %d, %g, {3} : tensor<{0}x{2}xf32>, tensor<{0}xf32>, tensor<{0}xf32>
+  }}{4}
+  tt.store %o_p, %r#0 : tensor<{0}x{2}x!tt.ptr<f32>>
+  tt.store %l_p, %r#2 : tensor<{0}x!tt.ptr<f32>>)",
+                      chain.rows, chain.columns, chain.depth, other,
+                      chain.stages ? fmt::format(" {{tt.num_stages = {} : i32}}", chain.stages) : "");
+  return text;
+}
+
+/// -1, 0 and 1.
+std::vector<uint8_t> signs(const std::string &element, int count, uint64_t seed) {
+  RandomBits random(seed);
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < count; ++i) {
+    uint64_t bits = (element == "f16" ? plainF16 : plainBF16).nearest(int(random.next() % 3) - 1, false);
+    bytes.push_back(uint8_t(bits));
+    bytes.push_back(uint8_t(bits >> 8));
+  }
+  return bytes;
+}
+
+void check(const Chain &chain, int iterations) {
+  SCOPED_TRACE(fmt::format("{} {}x{}x{}, {} warps, {} stages, uses its sum {}, loads in the loop {}, computes {}: {} "
+                           "iterations",
+                           chain.element, chain.rows, chain.columns, chain.depth, chain.warps, chain.stages,
+                           chain.usesSum, chain.loadsInLoop, chain.computesRight, iterations));
+  const std::string &e = chain.element;
+  std::string aligned = " {tt.divisibility = 16 : i32}";
+  std::string parameters;
+  for (const char *name : {"q", "k", "v"})
+    parameters += fmt::format("%{}: !tt.ptr<{}>{}, ", name, e, aligned);
+  parameters += "%o: !tt.ptr<f32>" + aligned + ", %l: !tt.ptr<f32>" + aligned + ", %n: i32";
+  int tiles = chain.columns * chain.depth * mostIterations;
+  std::vector<Argument> arguments = {
+      bufferOf(signs(e, chain.rows * chain.depth, 1)), bufferOf(signs(e, tiles, 2)),     bufferOf(signs(e, tiles, 3)),
+      zeros<float>(size_t(chain.rows * chain.depth)),  zeros<float>(size_t(chain.rows)), scalarI32(iterations)};
+  std::vector<Argument> expected = arguments;
+  std::string text = kernelText(parameters, textOf(chain));
+  makeExecutor("reference")->run(text, {}, expected);
+  runOnGpu(text, {}, arguments, chain.warps, /*warpGroups=*/true);
+  for (size_t i : {3, 4})
+    EXPECT_EQ(arguments[i].bytes, expected[i].bytes);
+}
+
+} // namespace
+
+TEST(Chain, any_number_of_iterations) {
+  for (int stages : {0, 1, 2, 4})
+    for (int iterations : {0, 1, 2, mostIterations})
+      check({.stages = stages}, iterations);
+}
+
+TEST(Chain, blocks_of_many_sizes) {
+  for (Chain chain :
+       {Chain{.rows = 128, .warps = 8}, Chain{.columns = 32, .depth = 128}, Chain{.rows = 128, .depth = 32},
+        Chain{.rows = 64, .warps = 8}, Chain{.rows = 32}, Chain{.element = "bf16", .columns = 128}})
+    check(chain, 3);
+}
+
+TEST(Chain, what_the_second_matmul_must_wait_for) {
+  check({.usesSum = true}, 3);
+  check({.loadsInLoop = true}, 3);
+  check({.computesRight = true}, 3);
+}
