@@ -74,8 +74,10 @@ void Maker::makeStep() {
     return allocateStep();
   if (kind < 50)
     return localStoreStep();
-  if (kind < 60)
+  if (kind < 59)
     return localLoadStep();
+  if (kind < 60)
+    return repackedLoadStep();
   if (kind < 62)
     return branchStep();
   if (kind < 65)

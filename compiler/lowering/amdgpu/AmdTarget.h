@@ -66,7 +66,7 @@ public:
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
   std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
   bool readsTransposed(int elementBits) const override {
-    return elementBits >= 8 && llvm::is_contained(chip.transposedReadBits, elementBits);
+    return elementBits != 6 && llvm::is_contained(chip.transposedReadBits, elementBits);
   }
   Values readTransposed(Builder &b, mlir::Value shared, mlir::Type element) const override;
   bool carriesWords() const override { return true; }

@@ -268,7 +268,7 @@ LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
 /// In words that fit the operation's name in each dialect that is lowered to it.
 std::string HazardWalk::nameOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case<LoadSharedOp>([](auto) { return "a load from shared memory"; })
+      .Case<LoadSharedOp, LoadRepackedOp>([](auto) { return "a load from shared memory"; })
       .Case<StoreSharedOp>([](auto) { return "a store to shared memory"; })
       .Case<AsyncCopyOp, AsyncBufferCopyOp>([](auto) { return "an asynchronous copy"; })
       .Case<DotSharedOp>([](auto) { return "an asynchronous matmul"; })

@@ -107,7 +107,11 @@ bool HazardWalk::widenBarriers(StageOp stage) {
 void HazardWalk::narrowInPipelines() {
   SmallVector<BarrierOp> barriers, afterOthers;
   function.walk([&](StageOp stage) {
-    bool reads = stage.walk([](LoadSharedOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    bool reads = stage
+                     .walk([](Operation *op) {
+                       return isa<LoadSharedOp, LoadRepackedOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+                     })
+                     .wasInterrupted();
     llvm::append_range(reads ? barriers : afterOthers, barriersAfter(stage));
   });
   llvm::append_range(barriers, afterOthers);

@@ -194,6 +194,9 @@ private:
         .Case([&](ttg::LocalLoadOp from) {
           return replace(op, LoadSharedOp::create(b, loc, from.getType(), op->getOperand(0), Value(), Value()));
         })
+        .Case([&](amdg::LocalLoadPackedTransposedOp from) {
+          return replace(op, LoadRepackedOp::create(b, loc, from.getType(), op->getOperand(0)));
+        })
         .Case([&](ttg::LocalStoreOp from) {
           StoreSharedOp::create(b, loc, from.getSrc(), op->getOperand(1), Value());
           return erase(op);
