@@ -35,6 +35,8 @@ bool isUnresolved(mlir::Attribute encoding);
 } // namespace heddle::triton::gpu
 
 namespace heddle::triton::amdg {
+/// Of a matmul: which registers hold its accumulators, `"a"` or `"v"`. A hint.
+inline constexpr llvm::StringLiteral registerClassAttribute = "amdg.cd_regclass";
 /// i32 in the shape and layout of a tile.
 mlir::Type offsetTypeOf(mlir::Type tile);
 /// i1 in the shape and layout of a tile.

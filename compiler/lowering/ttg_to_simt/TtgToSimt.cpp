@@ -157,6 +157,9 @@ private:
   LogicalResult convert(Operation *op) {
     OpBuilder b(op);
     Location loc = op->getLoc();
+    if (auto hint = op->getAttrOfType<StringAttr>(amdg::registerClassAttribute))
+      op->emitRemark() << "`" << amdg::registerClassAttribute << " = \"" << hint.getValue()
+                       << "\"` has no effect: LLVM chooses which registers hold the accumulators";
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<ttg::ConvertLayoutOp, amdg::InThreadTransposeOp>([&](auto from) {
           if (from.getSrc().getType() == from.getType())

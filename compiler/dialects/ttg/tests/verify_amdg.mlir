@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules F1 to F10, and V9.
+// Rules F1 to F11, and V9.
 #blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
 tt.func @f1(%p: !tt.ptr<f16>, %o: tensor<64xi32, #blocked>) {
   // expected-error @+1 {{accesses elements of 'f32' through a pointer to 'f16'}}
@@ -129,5 +129,19 @@ tt.func @f10_elements(%m: !ttg.memdesc<128x32xi16, #shared, #smem>) {
 tt.func @f10_rank(%m: !ttg.memdesc<2x128x32xi8, #shared, #smem>) {
   // expected-error @+1 {{it takes a tile of two axes or more that has an even number of elements along K}}
   %0 = amdg.local_load_packed_transposed %m : !ttg.memdesc<2x128x32xi8, #shared, #smem> -> tensor<64x64xi8, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+tt.func @f11(%a: tensor<16x16xf32, #ttg.dot_op<{opIdx = 0, parent = #blocked}>>, %b: tensor<16x16xf32, #ttg.dot_op<{opIdx = 1, parent = #blocked}>>, %c: tensor<16x16xf32, #blocked>) {
+  // expected-error @+1 {{has `amdg.cd_regclass` "agpr": it is "a" (AGPRs) or "v" (VGPRs), on `tt.dot` and `tt.dot_scaled`}}
+  %0 = tt.dot %a, %b, %c {amdg.cd_regclass = "agpr"} : tensor<16x16xf32, #ttg.dot_op<{opIdx = 0, parent = #blocked}>> * tensor<16x16xf32, #ttg.dot_op<{opIdx = 1, parent = #blocked}>> -> tensor<16x16xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [1], order = [0]}>
+tt.func @f11_operation(%x: tensor<64xf32, #blocked>) {
+  // expected-error @+1 {{has `amdg.cd_regclass` "a": it is}}
+  %0 = arith.addf %x, %x {amdg.cd_regclass = "a"} : tensor<64xf32, #blocked>
   tt.return
 }
