@@ -135,6 +135,8 @@ private:
   mlir::Value clamp(Builder &b, mlir::Value value, double largest) const;
   /// Whether the chip's instructions read and write this format of 8 bits.
   bool isNativeFp8(mlir::Type type) const;
+  /// What matrix instructions multiply, or the floats of 8 bits of it.
+  std::string operandTypes(bool onlyFp8) const;
 
   const Chip &chip;
 };
