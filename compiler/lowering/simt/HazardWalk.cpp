@@ -86,6 +86,8 @@ bool HazardWalk::isBlockBarrier(Operation *op) {
 void HazardWalk::synchronise(HazardState &state, Scope scope) {
   if (scope == Scope::Block) {
     state.changeGlobal([&](GlobalHazard &access) { return ++access.barriers <= state.conditional; });
+  } else {
+    state.changeGlobal([](GlobalHazard &access) { return access.isInWarp = true; });
   }
   state.change([&](SharedAccess &access) {
     if (access.inFlight == SharedAccess::No)
@@ -239,14 +241,29 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
   return state.conditional ? visitAccess(access, state) : success(); // it may take another one
 }
 
+// The plain accesses of one warp are made in their order.
+Scope HazardWalk::neededBetween(const GlobalHazard &earlier, const GlobalAccess &later) {
+  const GlobalAccess &before = globals[size_t(earlier.number)];
+  if (!order.needsBarrier(before, earlier.isStale, later))
+    return Scope::None;
+  auto isPlain = [](Operation *op) { return isa<GlobalLoadOp, GlobalStoreOp, BufferLoadOp, BufferStoreOp>(op); };
+  if (block.warps > 1 || !isPlain(before.op) || !isPlain(later.op))
+    return Scope::Block;
+  return earlier.isInWarp ? Scope::None : Scope::Warp;
+}
+
 LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
   int number = numbers.lookup(op);
   const GlobalAccess &access = globals[size_t(number)];
+  Scope needed = Scope::None;
   auto findUnordered = [&]() -> const GlobalAccess * {
     const GlobalAccess *unordered = nullptr;
+    needed = Scope::None;
     for (const GlobalHazard &earlier : state.global)
-      if (order.needsBarrier(globals[size_t(earlier.number)], earlier.isStale, access))
+      if (Scope between = neededBetween(earlier, access); between != Scope::None) {
+        needed = std::max(needed, between);
         unordered = &globals[size_t(earlier.number)];
+      }
     return unordered;
   };
   if (isDivergent(op)) { // where no barrier of the block can stand
@@ -258,7 +275,7 @@ LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
         return reportGlobal(*unordered, access);
       if (auto stage = op->getParentOfType<StageOp>(); stage && state.conditional)
         return widenBarriers(stage) ? failure() : reportGlobalInStage(*unordered, access);
-      if (failed(insertBefore(op, state, Scope::Block)))
+      if (failed(insertBefore(op, state, needed)))
         return failure();
     }
   state.global.insert({number});

@@ -14,8 +14,9 @@ namespace heddle::simt {
 /// An access to global memory on some path.
 struct GlobalHazard {
   int number;
-  bool isStale = false; ///< its pointers are those of another iteration
-  int barriers = 0;     ///< since, as SharedAccess counts them
+  bool isStale = false;  ///< its pointers are those of another iteration
+  int barriers = 0;      ///< since, as SharedAccess counts them
+  bool isInWarp = false; ///< a barrier of each warp has come since
   auto operator<=>(const GlobalHazard &other) const = default;
 };
 
@@ -87,6 +88,7 @@ private:
   void passBare(HazardState &state);
   void alignWarps(HazardState &state);
   Scope neededBetween(const SharedAccess &earlier, const SharedAccess &later);
+  Scope neededBetween(const GlobalHazard &earlier, const GlobalAccess &later);
   /// Makes the barriers of this stage's pipeline those of all memory, and has the walk begin again; false where they
   /// are.
   bool widenBarriers(StageOp stage);
