@@ -366,7 +366,9 @@ static std::vector<Phase> tilePhases(bool scaled = false) {
     {"expand-peer", Level::Tile, "turns barriers and packets between devices into tile operations and bounded atomics",
      "heddle-expand-peer", nullptr, input, {"peer.block_barrier", "peer.packet_send", "peer.packet_receive", "peer.report"}, Entrance::Tile},
     {"simplify-tiles", Level::Tile, "folds, shares and hoists what the tile operations allow",
-     "heddle-order-control-flow,canonicalize,cse,loop-invariant-code-motion", nullptr, input, {}},
+     "heddle-keep-pipeline-loops,heddle-order-control-flow,canonicalize,cse,loop-invariant-code-motion,"
+     "heddle-keep-pipeline-loops{restore=true}",
+     nullptr, input, {}},
     {"loop-carried-offsets", Level::Tile, "carries scalar offsets through loops instead of tiles of addresses",
      "heddle-loop-carried-offsets,canonicalize,cse", nullptr, input, {}, Entrance::Tile},
     {"peer-to-calls", Level::Tile, "turns atomics between devices into calls that every later phase leaves alone",

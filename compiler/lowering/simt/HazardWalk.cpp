@@ -378,11 +378,13 @@ void HazardWalk::enterTurns(scf::ForOp loop, HazardState &state) {
   });
 }
 
-/// Whether the bounds are constants that give an iteration.
-static bool hasIteration(scf::ForOp loop) {
+/// Whether the bounds are constants that give an iteration; `most`: and no more than so many.
+static bool hasIteration(scf::ForOp loop, std::optional<int64_t> most = std::nullopt) {
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
-                         upper = getConstantIntValue(loop.getUpperBound());
-  return !loop.getUnsignedCmp() && lower && upper && *lower < *upper;
+                         upper = getConstantIntValue(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
+  if (loop.getUnsignedCmp() || !lower || !upper || *lower >= *upper)
+    return false;
+  return !most || (step && (*upper - *lower - 1) / *step < *most);
 }
 
 // Until another iteration adds nothing to what is outstanding where it begins. What was tile i + c in iteration i is
@@ -392,6 +394,7 @@ LogicalResult HazardWalk::visitLoop(Operation *op, HazardState &state) {
   HazardState begin = state, leaving;
   if (loop)
     enterTurns(loop, begin);
+  bool isOnce = loop && hasIteration(loop, 1);
   for (size_t before = ~size_t(0); before != begin.size();) {
     before = begin.size();
     HazardState iteration = begin;
@@ -401,6 +404,8 @@ LogicalResult HazardWalk::visitLoop(Operation *op, HazardState &state) {
       if (region.getRegionNumber() == 0)
         leaving = iteration;
     }
+    if (isOnce)
+      break;
     iteration.makeStale();
     iteration.change([&](SharedAccess &access) {
       SharedPart &part = access.part;
