@@ -157,6 +157,7 @@ private:
   friend class PipelineWriter;
   /// Whether there is room for one. `isLegal`: its stages may be executed one stage apart.
   bool makePipeline(Defect defect, bool isLegal);
+  void makePipelines();
   void pipelineFault(int kind);
 
   //===-- Faults (Faults.cpp) ------------------------------------------------------------------------------------===//
