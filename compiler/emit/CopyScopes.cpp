@@ -19,7 +19,8 @@ static bool accessesLds(const Instruction &instruction) {
   constexpr unsigned lds = 3;
   if (auto *call = dyn_cast<IntrinsicInst>(&instruction))
     return call->getIntrinsicID() == Intrinsic::amdgcn_ds_read_tr16_b64 ||
-           call->getIntrinsicID() == Intrinsic::amdgcn_ds_read_tr8_b64;
+           call->getIntrinsicID() == Intrinsic::amdgcn_ds_read_tr8_b64 ||
+           call->getIntrinsicID() == Intrinsic::amdgcn_ds_read_tr4_b64;
   if (auto *load = dyn_cast<LoadInst>(&instruction))
     return load->getPointerAddressSpace() == lds;
   if (auto *store = dyn_cast<StoreInst>(&instruction))

@@ -78,6 +78,9 @@ struct Phase {
   Entrance entrance = Entrance::Any;
 };
 
+/// What the phase does, without the checks of the driver.
+mlir::LogicalResult runBody(const Phase &phase, Compilation &compilation);
+
 /// The first two phases. parse() names arguments without a name as the text does; verifyInput() fills in what the
 /// module says of its target, and leaves one public function.
 mlir::LogicalResult parse(Compilation &compilation);

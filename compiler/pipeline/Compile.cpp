@@ -8,8 +8,6 @@
 #include "compiler/pipeline/Diagnostics.h"
 #include "compiler/pipeline/Registry.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -93,8 +91,6 @@ public:
 private:
   void runPhase(const Phase &phase);
   void abandonLlvm();
-  LogicalResult runBody(const Phase &phase);
-  LogicalResult runPasses(const char *passes);
   void reportFailure(const Phase &phase);
   void checkResult(const Phase &phase);
   bool isVerified(const Phase &phase);
@@ -155,7 +151,7 @@ void Driver::runPhase(const Phase &phase) {
   LogicalResult status = failure();
   std::string crash;
   try {
-    crash = runGuarded([&] { status = runBody(phase); });
+    crash = runGuarded([&] { status = runBody(phase, compilation); });
   } catch (const Error &error) {
     if (error.kind != ErrorClass::Internal)
       throw;
@@ -177,18 +173,6 @@ void Driver::runPhase(const Phase &phase) {
 void Driver::abandonLlvm() {
   (void)compilation.llvmModule.release();
   (void)compilation.llvmContext.release();
-}
-
-LogicalResult Driver::runBody(const Phase &phase) {
-  return phase.passes ? runPasses(phase.passes) : phase.run(compilation);
-}
-
-LogicalResult Driver::runPasses(const char *passes) {
-  PassManager manager(compilation.context, ModuleOp::getOperationName());
-  manager.enableVerifier(false); // the driver does it once for the phase
-  if (failed(parsePassPipeline(passes, manager)))
-    return failure();
-  return manager.run(*compilation.module);
 }
 
 void Driver::reportFailure(const Phase &phase) {

@@ -129,15 +129,25 @@ bool usesPeers(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// What to do with a text for `chip`, which may be unknown.
-std::string chipAdvice(llvm::StringRef chip) {
+bool readsTtgir(const Chip &chip) {
+  return chip.vendor == Vendor::Amd;
+}
+
+bool hasSimtLevel(const Chip &chip) {
+  return chip.vendor != Vendor::Host;
+}
+
+/// What to do with a text for `chip`, which may be none of those that read such text (`reads`).
+std::string chipAdvice(llvm::StringRef chip, llvm::function_ref<bool(const Chip &)> reads) {
   std::string known;
   for (const Chip *each : allChips()) {
+    if (!reads(*each))
+      continue;
     if (chip == each->name)
       return ("use `--target " + chip + "`").str();
     known += (known.empty() ? "" : ", ") + each->name;
   }
-  return "there is no such target; the targets are " + known;
+  return "the targets that read such text are " + known;
 }
 
 /// The chip and the warps of a module of TTGIR are those that it says.
@@ -150,9 +160,14 @@ LogicalResult readTtgModule(Compilation &compilation) {
   if (!compilation.ttg)
     return success();
   CompileOptions &options = compilation.options;
-  if (compilation.ttg->target != options.target)
-    return module.emitError() << "TTGIR for `" << compilation.ttg->target << "` compiled for `" << options.target
-                              << "`: its layouts are of that chip; " << chipAdvice(compilation.ttg->target)
+  llvm::StringRef target = compilation.ttg->target;
+  if (llvm::none_of(allChips(), [&](const Chip *chip) { return readsTtgir(*chip) && target == chip->name; }))
+    return module.emitError() << "TTGIR for `" << target
+                              << "`, whose layouts are of that chip: " << chipAdvice(target, readsTtgir)
+                              << "; for other chips give the text of `kernel.asm['ttir']`";
+  if (target != options.target)
+    return module.emitError() << "TTGIR for `" << target << "` compiled for `" << options.target
+                              << "`: its layouts are of that chip; " << chipAdvice(target, readsTtgir)
                               << "; `heddle run` takes the chip from `--device`";
   if (options.warpsChosen && options.warps != compilation.ttg->warps)
     return module.emitError() << "TTGIR of " << compilation.ttg->warps << " warps compiled for " << options.warps
@@ -199,7 +214,7 @@ LogicalResult readSimtModule(Compilation &compilation) {
                                  "phase of the simt level, such as simplify-layouts, and makes a package";
   if (target.getValue() != compilation.chip->name)
     return module.emitError() << "tiles with layouts for `" << target.getValue() << "` compiled for `"
-                              << compilation.chip->name << "`: " << chipAdvice(target.getValue());
+                              << compilation.chip->name << "`: " << chipAdvice(target.getValue(), hasSimtLevel);
   if (options.warpsChosen && options.warps != warps.getInt())
     return module.emitError() << "tiles with layouts for " << warps.getInt() << " warps compiled for " << options.warps
                               << ": leave `--warps` out";

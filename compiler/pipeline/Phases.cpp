@@ -27,6 +27,8 @@
 #include "compiler/pipeline/KernelArguments.h"
 #include "compiler/pipeline/LineTables.h"
 #include "compiler/pipeline/PhasePasses.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "support/Hash.h"
 
@@ -213,9 +215,26 @@ LogicalResult pipelineLoops(Compilation &compilation) {
                              {*compilation.gpuTarget, compilation.options.warps, compilation.options.stages});
 }
 
+/// On `module` in the place of the compilation's, the phases after `first` up to `last`.
+LogicalResult tryPhases(Compilation &compilation, OwningOpRef<ModuleOp> &module, StringRef first, StringRef last) {
+  std::swap(compilation.module, module);
+  LogicalResult status = success();
+  bool isWithin = false;
+  for (const Phase &phase : phasesOf(*compilation.chip)) {
+    if (isWithin && succeeded(status) && isForText(phase, compilation.ttg.has_value()))
+      status = runBody(phase, compilation);
+    isWithin = (isWithin || phase.name == first) && phase.name != last;
+  }
+  std::swap(compilation.module, module);
+  return status;
+}
+
 LogicalResult findStages(Compilation &compilation) {
+  auto runPhasesAfter = [&](OwningOpRef<ModuleOp> &module) {
+    return tryPhases(compilation, module, "find-stages", "verify-hazards");
+  };
   if (compilation.options.warpPipelines && !compilation.options.checkAccesses)
-    simt::findStages(*compilation.module, *compilation.gpuTarget, compilation.options.warps);
+    simt::findStages(*compilation.module, {*compilation.gpuTarget, compilation.options.warps, runPhasesAfter});
   return success();
 }
 
@@ -347,7 +366,9 @@ static std::vector<Phase> tilePhases(bool scaled = false) {
     {"expand-peer", Level::Tile, "turns barriers and packets between devices into tile operations and bounded atomics",
      "heddle-expand-peer", nullptr, input, {"peer.block_barrier", "peer.packet_send", "peer.packet_receive", "peer.report"}, Entrance::Tile},
     {"simplify-tiles", Level::Tile, "folds, shares and hoists what the tile operations allow",
-     "heddle-order-control-flow,canonicalize,cse,loop-invariant-code-motion", nullptr, input, {}},
+     "heddle-keep-pipeline-loops,heddle-order-control-flow,canonicalize,cse,loop-invariant-code-motion,"
+     "heddle-keep-pipeline-loops{restore=true}",
+     nullptr, input, {}},
     {"loop-carried-offsets", Level::Tile, "carries scalar offsets through loops instead of tiles of addresses",
      "heddle-loop-carried-offsets,canonicalize,cse", nullptr, input, {}, Entrance::Tile},
     {"peer-to-calls", Level::Tile, "turns atomics between devices into calls that every later phase leaves alone",
@@ -503,6 +524,16 @@ static std::vector<Phase> threadCodePhases(const std::vector<Phase> &machineCode
                    ours,
                    {}});
   return table;
+}
+
+LogicalResult runBody(const Phase &phase, Compilation &compilation) {
+  if (!phase.passes)
+    return phase.run(compilation);
+  PassManager manager(compilation.context, ModuleOp::getOperationName());
+  manager.enableVerifier(false); // the driver does it once for the phase
+  if (failed(parsePassPipeline(phase.passes, manager)))
+    return failure();
+  return manager.run(*compilation.module);
 }
 
 std::unique_ptr<simt::GpuTarget> makeGpuTarget(const Chip &chip) {

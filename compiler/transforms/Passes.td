@@ -26,6 +26,16 @@ def OrderControlFlowPass : Pass<"heddle-order-control-flow"> {
                            "::mlir::ub::UBDialect", "::heddle::triton::TritonDialect"];
 }
 
+def KeepPipelineLoopsPass : Pass<"heddle-keep-pipeline-loops"> {
+  let summary = "hides how often loops with the stages of a warp pipeline iterate, or shows it again";
+  let description = [{
+    Canonicalisation inlines a loop of one constant iteration. Then it is not known any more which of the code around it are
+    stages, so that the loop is kept: between this pass and the same one with `restore` its upper bound is no constant.
+  }];
+  let options = [Option<"restore", "restore", "bool", "false", "show the bounds again">];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def ExpandMathPass : Pass<"heddle-expand-math"> {
   let summary = "expand exp, exp2, log, log2, sin, cos, erf, tanh and rsqrt into arithmetic on whole vectors";
   let description = [{

@@ -314,6 +314,15 @@ def scaled_other(random, chip):
     return (1,), arguments, dict(c=(a.astype(np.float64) @ right + 1).astype(np.float32).astype(np.float16)), 0
 
 
+def fp4_repacked(random, chip):
+    """Not in the corpus: e2m1 packed along M and N in shared memory, along K in registers (Inputs/fp4_repacked.ttgir)."""
+    a, b = (random.integers(0, 256, (128, 32)).astype(np.uint8) for _ in range(2))  # [k][m / 2], [k][n / 2]
+    columns = unpack(b, 1)
+    arguments = dict(a=a, b=b, c=np.zeros((64, 64), np.float32), r=np.zeros((64, 64), np.uint8))
+    product = decode(unpack(a, 1), "e2m1").T @ decode(columns, "e2m1")
+    return (1,), arguments, dict(c=product.astype(np.float32), r=columns[0::2] | columns[1::2] << 4), 0
+
+
 def upcasts(form):
     def case(random, chip):
         x = random.permutation(np.arange(2048) % 256).astype(np.uint8).reshape(32, 64)
@@ -367,7 +376,7 @@ def run(verb, text, chip, case, folder):
     return None
 
 
-CASES = dict(KERNELS, dot_scaled=dot_scaled, scaled_other=scaled_other)
+CASES = dict(KERNELS, dot_scaled=dot_scaled, scaled_other=scaled_other, fp4_repacked=fp4_repacked)
 corpus, names = sys.argv[1], sys.argv[2:] or list(KERNELS)
 wrong = total = 0
 for name in names:

@@ -116,10 +116,12 @@ private:
   Tile localLoad(const View &view, const std::string &layout);
   void localStore(const Tile &tile, const View &view);
   void write(const View &view, const std::vector<int64_t> &values);
-  std::string readLayout(const Shape &shape, const Element &element);
+  std::string readLayout(const Shape &shape, const Element &element, std::optional<bool> operand = std::nullopt);
+  Tile repackedLoad(const View &view);
   void allocateStep();
   void localStoreStep();
   void localLoadStep();
+  void repackedLoadStep();
   void branchStep();
   Tile indicesOf(const Shape &shape, const std::string &layout, size_t axis, bool isPermutation);
   void indexedStep();
@@ -155,6 +157,7 @@ private:
   friend class PipelineWriter;
   /// Whether there is room for one. `isLegal`: its stages may be executed one stage apart.
   bool makePipeline(Defect defect, bool isLegal);
+  void makePipelines();
   void pipelineFault(int kind);
 
   //===-- Faults (Faults.cpp) ------------------------------------------------------------------------------------===//

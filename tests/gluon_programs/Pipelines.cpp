@@ -213,7 +213,7 @@ void PipelineWriter::write() {
   addend = maker.load({int64_t(64) * maker.warps}, elementOf("i32"),
                       text.alias(blockedText(random, {int64_t(64) * maker.warps}, maker.warps, 0, 1)));
   busy = carry(addend.name, addend.type(), /*isResult=*/true);
-  end = trips == 1 || random.chance(60) ? text.scalar(trips) : text.constant(trips); // one iteration is no loop
+  end = random.chance(60) ? text.scalar(trips) : text.constant(trips);
   if (placement.isStraight) {
     fillBefore();
     for (iteration = 0; iteration < trips; ++iteration)

@@ -74,8 +74,10 @@ void Maker::makeStep() {
     return allocateStep();
   if (kind < 50)
     return localStoreStep();
-  if (kind < 60)
+  if (kind < 59)
     return localLoadStep();
+  if (kind < 60)
+    return repackedLoadStep();
   if (kind < 62)
     return branchStep();
   if (kind < 65)
@@ -113,6 +115,12 @@ void Maker::finish() {
     wait(0);
 }
 
+/// One, or two with what the second begins with between them.
+void Maker::makePipelines() {
+  if (makePipeline(Defect::None, /*isLegal=*/true) && random.chance(40))
+    makePipeline(Defect::None, /*isLegal=*/true);
+}
+
 GluonProgram Maker::make(const std::vector<int> &steps) {
   int all = stepCount(seed);
   for (int step : steps) {
@@ -120,7 +128,7 @@ GluonProgram Maker::make(const std::vector<int> &steps) {
     if (step == pipelineStep && hasFault)
       pipelineFault(int(random.below(16)));
     else if (step == pipelineStep)
-      makePipeline(Defect::None, /*isLegal=*/true);
+      makePipelines();
     else if (hasFault && step + 1 == all)
       faultStep();
     else

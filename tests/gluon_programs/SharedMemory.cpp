@@ -187,16 +187,43 @@ void Maker::localStore(const Tile &tile, const View &view) {
   write(view, tile.values);
 }
 
-/// Operands of matmuls more often, which have instructions of their own.
-std::string Maker::readLayout(const Shape &shape, const Element &element) {
+/// Of two elements of 4 bits in each byte, which the memory object packs along one axis and the tile along the other.
+Tile Maker::repackedLoad(const View &view) {
+  const Element &element = memories[view.memory].element;
+  bool isLeft = random.chance(50);
+  size_t wanted = isLeft ? 1 : 0, packed = 1 - wanted;
+  Shape shape = view.shape;
+  shape[wanted] /= 2;
+  shape[packed] *= 2;
+  Tile tile{"", element, shape, readLayout(shape, element, isLeft), {}};
+  for (int64_t i = 0; i < countOf(shape); ++i) {
+    int64_t at[] = {i / shape[1], i % shape[1]}, byte = 0, upper = at[packed] % 2;
+    at[packed] /= 2;
+    at[wanted] *= 2;
+    for (int64_t number : {0, 1}) {
+      int64_t source = view.at[size_t(at[0] * view.shape[1] + at[1])];
+      byte |= (memories[view.memory].contents[view.slot][size_t(source)] >> 4 * upper & 15) << 4 * number;
+      ++at[wanted];
+    }
+    tile.values.push_back(wrapped(element, byte));
+  }
+  tile.name =
+      text.define(fmt::format("amdg.local_load_packed_transposed {} : {} -> {}", view.name, typeOf(view), tile.type()));
+  return tile;
+}
+
+/// Operands of matmuls more often, which have instructions of their own; `operand`: whether the left one, if not any.
+std::string Maker::readLayout(const Shape &shape, const Element &element, std::optional<bool> operand) {
   for (const Instruction &instruction : instructionsOf(chip)) {
-    bool isLeft = random.chance(50);
+    bool isLeft = operand ? *operand : random.chance(50);
     int64_t width = random.pick(instruction.widths);
     bool fits = shape.size() == 2 && instruction.a == element.name && shape[isLeft ? 0 : 1] >= instruction.m &&
                 shape[isLeft ? 1 : 0] >= width * 64 / instruction.m;
     if (fits && random.chance(40))
       return operandText(text.alias(mfmaText(random, chip, instruction, warps)), isLeft ? 0 : 1, width);
   }
+  if (operand) // no operand of another matmul, which may be the other one
+    return text.alias(random.chance(50) ? linearText(random, shape, warps) : blockedText(random, shape, warps));
   return randomLayout(shape);
 }
 
@@ -239,6 +266,16 @@ void Maker::localLoadStep() {
   if (!isWritten(view))
     return localStoreStep();
   keep(localLoad(view, readLayout(view.shape, memories[memory].element)));
+}
+
+void Maker::repackedLoadStep() {
+  Shape shape = randomShape(/*isMatrix=*/true);
+  const Element &element = elementOf("i8");
+  SharedLayout layout = randomShared(random, shape);
+  if (!hasRoom(shape, element, 0, layout))
+    return;
+  Tile tile = take(tileOf(shape, element));
+  keep(repackedLoad(randomView(slotOf(allocate(shape, element, 0, layout, &tile), 0))));
 }
 
 /// A store that all threads do, or none.

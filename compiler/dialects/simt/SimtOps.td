@@ -180,6 +180,22 @@ def Simt_LoadSharedOp : Simt_Op<"load_shared", [AttrSizedOperandSegments, Memory
   let hasVerifier = 1;
 }
 
+def Simt_LoadRepackedOp : Simt_Op<"load_repacked", [MemoryEffects<[MemRead]>]> {
+  let summary = "reads 4-bit elements that a memory object packs along one axis and the result along another";
+  let description = [{
+    Two 4-bit elements are in a byte, the one of the lower coordinate in its low bits. The result has twice as many bytes along
+    the axis along which the memory object packs them, and half as many along the other.
+  }];
+  let arguments = (ins Simt_SharedType:$ring);
+  let results = (outs TT_Tensor:$tile);
+  let assemblyFormat = "$ring attr-dict `:` qualified(type($ring)) `->` type($tile)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Along which the memory object packs elements, and along which the result does.
+    std::pair<int64_t, int64_t> getAxes();
+  }];
+}
+
 class Simt_Indexed<string mnemonic, list<Trait> traits> : Simt_Op<mnemonic, traits> {
   let description = [{
     The element of a tile at coordinates x is the one of the memory object at x with the index of x in place of x[axis].

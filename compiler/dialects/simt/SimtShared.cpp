@@ -244,6 +244,40 @@ LogicalResult LoadSharedOp::verify() {
   return success();
 }
 
+static int64_t findAxis(ArrayRef<int64_t> from, ArrayRef<int64_t> to) { // that is half as long in `from`
+  for (auto [axis, size] : llvm::enumerate(from))
+    if (2 * size == to[axis])
+      return int64_t(axis);
+  return -1;
+}
+
+std::pair<int64_t, int64_t> LoadRepackedOp::getAxes() {
+  ArrayRef<int64_t> memory = getRing().getType().getShape(), tile = cast<RankedTensorType>(getType()).getShape();
+  return {findAxis(memory, tile), findAxis(tile, memory)};
+}
+
+// Rule S74: one tile of bytes is read; the result has twice as many along one axis, and half as many along another.
+LogicalResult LoadRepackedOp::verify() {
+  SharedType ring = getRing().getType();
+  auto tile = cast<RankedTensorType>(getType());
+  bool fits = ring.getStages() == 1 && ring.getParts() == 1 && hasLayout(tile) && tile.getElementType().isInteger(8) &&
+              ring.getElementType().isInteger(8) && tile.getRank() == int64_t(ring.getShape().size());
+  if (fits) {
+    auto [packed, wanted] = getAxes();
+    SmallVector<int64_t> shape(ring.getShape());
+    fits = packed >= 0 && wanted >= 0;
+    if (fits) {
+      shape[size_t(packed)] *= 2;
+      shape[size_t(wanted)] /= 2;
+      fits = ArrayRef(shape) == tile.getShape();
+    }
+  }
+  if (fits)
+    return success();
+  return emitOpError() << "makes " << tile << " of " << ring << ": the result has bytes as the memory object, twice as "
+                       << "many along one axis and half as many along another";
+}
+
 static bool arePaddedAlike(SharedType a, SharedType b) {
   return a.getIntervals() == b.getIntervals() && a.getPaddings() == b.getPaddings();
 }

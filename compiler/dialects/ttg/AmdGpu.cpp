@@ -191,6 +191,39 @@ LogicalResult ConcatOp::verify() {
   return success();
 }
 
+LogicalResult LocalLoadPackedTransposedOp::verify() {
+  auto to = cast<RankedTensorType>(getType());
+  gpu::MemDescType from = getSrc().getType();
+  auto operand = dyn_cast_or_null<gpu::DotOperandAttr>(to.getEncoding());
+  int64_t rank = to.getRank();
+  // Rule F10: both are of bytes; of the last two axes the result has the one of K half as long, the other twice as
+  // long.
+  bool isOfBytes = to.getElementType().isInteger(8) && from.getElementType().isInteger(8);
+  bool fits = isOfBytes && rank >= 2 && rank == int64_t(from.getShape().size());
+  SmallVector<std::string> legal;
+  for (int64_t alongK : {rank - 1, rank - 2}) {
+    bool isLast = alongK == rank - 1;
+    if (!fits || (operand && isLast != (operand.getOpIdx() == 0)) || from.getShape()[size_t(alongK)] < 2)
+      continue;
+    SmallVector<int64_t> shape(from.getShape());
+    shape[size_t(alongK)] /= 2;
+    shape[size_t(isLast ? rank - 2 : rank - 1)] *= 2;
+    if (ArrayRef(shape) == to.getShape())
+      return success();
+    legal.push_back(shapeText(shape));
+  }
+  InFlightDiagnostic error = emitOpError() << "reads " << to << " from " << from << ": ";
+  if (!isOfBytes)
+    return error << "4-bit elements are packed in bytes, `i8`";
+  if (legal.empty())
+    return error << "it takes a tile of two axes or more that has an even number of elements along K";
+  return error << "what is packed along "
+               << (!operand                  ? "the other axis"
+                   : operand.getOpIdx() == 0 ? "M"
+                                             : "N")
+               << " there is " << llvm::join(legal, " or ") << " bytes packed along K";
+}
+
 LogicalResult InThreadTransposeOp::verify() {
   auto from = cast<RankedTensorType>(getSrc().getType()), to = cast<RankedTensorType>(getType());
   // Rule F8: the tile stays.

@@ -122,10 +122,15 @@ def AMDG_ScaledDowncastFp8Op : AMDG_Scaled<"scaled_downcast_fp8", "f8 of a quoti
 def AMDG_ScaledDowncastFp4Op : AMDG_Scaled<"scaled_downcast_fp4", "e2m1 of a quotient by a power of two">;
 
 def AMDG_LocalLoadPackedTransposedOp : AMDG_Op<"local_load_packed_transposed", [MemoryEffects<[MemRead]>]> {
-  let summary = "the tile of packed 4-bit elements in a memory object, transposed";
+  let summary = "reads 4-bit elements that a memory object packs along one axis and the result along the other";
+  let description = [{
+    Two 4-bit elements are in a byte, the one of the lower coordinate in its low bits. For an operand of a matmul the memory
+    object packs them along M or N, the result along K: 128x32 bytes become 64x64 for B, 32x128 become 64x64 for A.
+  }];
   let arguments = (ins TTG_MemDesc:$src, Optional<TTG_Token>:$token);
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = "$src (`token` $token^)? attr-dict `:` qualified(type($src)) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 //===-- Order ----------------------------------------------------------------------------------------------------===//

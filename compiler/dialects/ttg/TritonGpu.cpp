@@ -102,6 +102,17 @@ void amdg::AmdGpuDialect::initialize() {
                 ScaledDowncastFp4Op, ScaledDowncastFp8Op, ScaledUpcastFp4Op, ScaledUpcastFp8Op, ScheduleFenceOp>();
 }
 
+// Rule F11: which registers hold a matmul's accumulators, a hint, is "a" (AGPRs) or "v" (VGPRs).
+LogicalResult amdg::AmdGpuDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != registerClassAttribute)
+    return success();
+  auto value = dyn_cast<StringAttr>(attribute.getValue());
+  if (isa<DotOp, DotScaledOp>(op) && value && (value == "a" || value == "v"))
+    return success();
+  return op->emitOpError() << "has `" << registerClassAttribute << "` " << attribute.getValue()
+                           << ": it is \"a\" (AGPRs) or \"v\" (VGPRs), on `tt.dot` and `tt.dot_scaled`";
+}
+
 //===-- Encodings ------------------------------------------------------------------------------------------------===//
 
 bool gpu::isSharedEncoding(Attribute encoding) {

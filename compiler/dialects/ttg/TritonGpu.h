@@ -35,6 +35,11 @@ bool isUnresolved(mlir::Attribute encoding);
 } // namespace heddle::triton::gpu
 
 namespace heddle::triton::amdg {
+/// Of a matmul: which registers hold its accumulators, `"a"` or `"v"`. A hint.
+inline constexpr llvm::StringLiteral registerClassAttribute = "amdg.cd_regclass";
+/// Of a border after a stage of a warp pipeline, and of the region of one: its label. As Triton spells them.
+inline constexpr llvm::StringLiteral stageBorderAttribute = "triton.warp_pipeline.border",
+                                     stageRegionAttribute = "triton.warp_pipeline.stage";
 /// i32 in the shape and layout of a tile.
 mlir::Type offsetTypeOf(mlir::Type tile);
 /// i1 in the shape and layout of a tile.

@@ -25,6 +25,7 @@ def AmdGpu_Dialect : Dialect {
   let cppNamespace = "::heddle::triton::amdg";
   let summary = "AMD's buffer accesses and conversions, as Triton and Gluon print them";
   let dependentDialects = ["::heddle::triton::gpu::TritonGpuDialect"];
+  let hasOperationAttrVerify = 1;
 }
 
 def Gluon_Dialect : Dialect {

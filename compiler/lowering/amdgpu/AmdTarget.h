@@ -66,7 +66,7 @@ public:
   std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
   std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
   bool readsTransposed(int elementBits) const override {
-    return elementBits >= 8 && llvm::is_contained(chip.transposedReadBits, elementBits);
+    return elementBits != 6 && llvm::is_contained(chip.transposedReadBits, elementBits);
   }
   Values readTransposed(Builder &b, mlir::Value shared, mlir::Type element) const override;
   bool carriesWords() const override { return true; }
@@ -135,6 +135,8 @@ private:
   mlir::Value clamp(Builder &b, mlir::Value value, double largest) const;
   /// Whether the chip's instructions read and write this format of 8 bits.
   bool isNativeFp8(mlir::Type type) const;
+  /// What matrix instructions multiply, or the floats of 8 bits of it.
+  std::string operandTypes(bool onlyFp8) const;
 
   const Chip &chip;
 };

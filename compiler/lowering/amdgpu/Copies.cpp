@@ -48,8 +48,10 @@ AmdTarget::Values AmdTarget::readTransposed(Builder &b, Value shared, Type eleme
   ArrayAttr none;
   if (bits == 16)
     return simt::apart(b, ROCDL::ds_read_tr16_b64::create(b, VectorType::get(4, element), shared, none, none, none));
-  Value words = ROCDL::ds_read_tr8_b64::create(b, VectorType::get(2, b.getI32Type()), shared, none, none, none);
-  return simt::apart(b, LLVM::BitcastOp::create(b, VectorType::get(64 / bits, element), words));
+  auto type = VectorType::get(2, b.getI32Type());
+  Value words = bits == 4 ? Value(ROCDL::ds_read_tr4_b64::create(b, type, shared, none, none, none))
+                          : Value(ROCDL::ds_read_tr8_b64::create(b, type, shared, none, none, none));
+  return simt::apart(b, LLVM::BitcastOp::create(b, VectorType::get(8, b.getI8Type()), words));
 }
 
 // The immediate of s_waitcnt: vmcnt in bits 0 to 3 and 14, 15; the other counters at their most.

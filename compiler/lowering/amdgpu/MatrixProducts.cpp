@@ -129,7 +129,17 @@ std::optional<MatrixInstruction> AmdTarget::findInstruction(MatrixDotOp dot, std
          << wanted.getK() << " for " << a << " and " << b << " into " << d;
   if (!depths.empty())
     stream << ": K is " << depths;
+  else if ((isFp8(a) && !isNativeFp8(a)) || (isFp8(b) && !isNativeFp8(b)))
+    stream << ": its floats of 8 bits are " << operandTypes(/*onlyFp8=*/true);
   return std::nullopt;
+}
+
+std::string AmdTarget::operandTypes(bool onlyFp8) const {
+  std::string known;
+  for (ElementType each : chip.matrixTypes)
+    if (!onlyFp8 || StringRef(elementTypeName(each)).starts_with("f8"))
+      known += (known.empty() ? "" : ", ") + std::string(elementTypeName(each));
+  return known;
 }
 
 std::string AmdTarget::adviceFor(DotOp dot) const {
@@ -139,11 +149,8 @@ std::string AmdTarget::adviceFor(DotOp dot) const {
   bool viaHalf = type && isFp8(a) && !native && matrixInstruction(dot);
   if (type && !viaHalf)
     return "";
-  std::string text, known;
+  std::string text, known = operandTypes(viaHalf);
   llvm::raw_string_ostream stream(text);
-  for (ElementType each : chip.matrixTypes)
-    if (!viaHalf || StringRef(elementTypeName(each)).starts_with("f8"))
-      known += (known.empty() ? "" : ", ") + std::string(elementTypeName(each));
   stream << "`tt.dot` of " << a << " and " << b << " into " << elementTypeOf(dot.getType());
   if (viaHalf)
     stream << " is multiplied as f16 on " << chip.name << ", whose matrix instructions read 8-bit floats as " << known

@@ -264,7 +264,7 @@ public:
   virtual bool hasMatrixLoads() const { return false; }
   /// Whether a warp reads elements of so many bits across the rows of shared memory (layout::TransposedRead).
   virtual bool readsTransposed(int elementBits) const { return false; }
-  /// As many elements as 64 bits have, by one such read. `element`: i8, i16, f16 or bf16.
+  /// As many elements as 64 bits have, by one such read. `element`: i8, i16, f16 or bf16; i4 gives bytes of two.
   virtual llvm::SmallVector<mlir::Value> readTransposed(Builder &b, mlir::Value shared, mlir::Type element) const {
     return {};
   }

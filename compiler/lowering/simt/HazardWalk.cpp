@@ -86,6 +86,8 @@ bool HazardWalk::isBlockBarrier(Operation *op) {
 void HazardWalk::synchronise(HazardState &state, Scope scope) {
   if (scope == Scope::Block) {
     state.changeGlobal([&](GlobalHazard &access) { return ++access.barriers <= state.conditional; });
+  } else {
+    state.changeGlobal([](GlobalHazard &access) { return access.isInWarp = true; });
   }
   state.change([&](SharedAccess &access) {
     if (access.inFlight == SharedAccess::No)
@@ -239,14 +241,29 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
   return state.conditional ? visitAccess(access, state) : success(); // it may take another one
 }
 
+// The plain accesses of one warp are made in their order.
+Scope HazardWalk::neededBetween(const GlobalHazard &earlier, const GlobalAccess &later) {
+  const GlobalAccess &before = globals[size_t(earlier.number)];
+  if (!order.needsBarrier(before, earlier.isStale, later))
+    return Scope::None;
+  auto isPlain = [](Operation *op) { return isa<GlobalLoadOp, GlobalStoreOp, BufferLoadOp, BufferStoreOp>(op); };
+  if (block.warps > 1 || !isPlain(before.op) || !isPlain(later.op))
+    return Scope::Block;
+  return earlier.isInWarp ? Scope::None : Scope::Warp;
+}
+
 LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
   int number = numbers.lookup(op);
   const GlobalAccess &access = globals[size_t(number)];
+  Scope needed = Scope::None;
   auto findUnordered = [&]() -> const GlobalAccess * {
     const GlobalAccess *unordered = nullptr;
+    needed = Scope::None;
     for (const GlobalHazard &earlier : state.global)
-      if (order.needsBarrier(globals[size_t(earlier.number)], earlier.isStale, access))
+      if (Scope between = neededBetween(earlier, access); between != Scope::None) {
+        needed = std::max(needed, between);
         unordered = &globals[size_t(earlier.number)];
+      }
     return unordered;
   };
   if (isDivergent(op)) { // where no barrier of the block can stand
@@ -258,7 +275,7 @@ LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
         return reportGlobal(*unordered, access);
       if (auto stage = op->getParentOfType<StageOp>(); stage && state.conditional)
         return widenBarriers(stage) ? failure() : reportGlobalInStage(*unordered, access);
-      if (failed(insertBefore(op, state, Scope::Block)))
+      if (failed(insertBefore(op, state, needed)))
         return failure();
     }
   state.global.insert({number});
@@ -268,7 +285,7 @@ LogicalResult HazardWalk::visitGlobal(Operation *op, HazardState &state) {
 /// In words that fit the operation's name in each dialect that is lowered to it.
 std::string HazardWalk::nameOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case<LoadSharedOp>([](auto) { return "a load from shared memory"; })
+      .Case<LoadSharedOp, LoadRepackedOp>([](auto) { return "a load from shared memory"; })
       .Case<StoreSharedOp>([](auto) { return "a store to shared memory"; })
       .Case<AsyncCopyOp, AsyncBufferCopyOp>([](auto) { return "an asynchronous copy"; })
       .Case<DotSharedOp>([](auto) { return "an asynchronous matmul"; })
@@ -361,11 +378,13 @@ void HazardWalk::enterTurns(scf::ForOp loop, HazardState &state) {
   });
 }
 
-/// Whether the bounds are constants that give an iteration.
-static bool hasIteration(scf::ForOp loop) {
+/// Whether the bounds are constants that give an iteration; `most`: and no more than so many.
+static bool hasIteration(scf::ForOp loop, std::optional<int64_t> most = std::nullopt) {
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
-                         upper = getConstantIntValue(loop.getUpperBound());
-  return !loop.getUnsignedCmp() && lower && upper && *lower < *upper;
+                         upper = getConstantIntValue(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
+  if (loop.getUnsignedCmp() || !lower || !upper || *lower >= *upper)
+    return false;
+  return !most || (step && (*upper - *lower - 1) / *step < *most);
 }
 
 // Until another iteration adds nothing to what is outstanding where it begins. What was tile i + c in iteration i is
@@ -375,6 +394,7 @@ LogicalResult HazardWalk::visitLoop(Operation *op, HazardState &state) {
   HazardState begin = state, leaving;
   if (loop)
     enterTurns(loop, begin);
+  bool isOnce = loop && hasIteration(loop, 1);
   for (size_t before = ~size_t(0); before != begin.size();) {
     before = begin.size();
     HazardState iteration = begin;
@@ -384,6 +404,8 @@ LogicalResult HazardWalk::visitLoop(Operation *op, HazardState &state) {
       if (region.getRegionNumber() == 0)
         leaving = iteration;
     }
+    if (isOnce)
+      break;
     iteration.makeStale();
     iteration.change([&](SharedAccess &access) {
       SharedPart &part = access.part;

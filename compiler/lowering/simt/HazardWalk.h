@@ -14,8 +14,9 @@ namespace heddle::simt {
 /// An access to global memory on some path.
 struct GlobalHazard {
   int number;
-  bool isStale = false; ///< its pointers are those of another iteration
-  int barriers = 0;     ///< since, as SharedAccess counts them
+  bool isStale = false;  ///< its pointers are those of another iteration
+  int barriers = 0;      ///< since, as SharedAccess counts them
+  bool isInWarp = false; ///< a barrier of each warp has come since
   auto operator<=>(const GlobalHazard &other) const = default;
 };
 
@@ -62,6 +63,9 @@ public:
   void dropNeedless();
   /// Makes inserted barriers of the block those for shared memory alone where that is enough.
   void narrowToShared();
+  /// Leaves the groups of warps a stage apart from one warp pipeline to the next where that is ordered
+  /// (StageHazards.cpp).
+  void joinPipelines();
   /// Makes barriers between the stages of warp pipelines, and those before them, bare or for shared memory alone where
   /// that is enough (StageHazards.cpp).
   void narrowInPipelines();
@@ -87,6 +91,7 @@ private:
   void passBare(HazardState &state);
   void alignWarps(HazardState &state);
   Scope neededBetween(const SharedAccess &earlier, const SharedAccess &later);
+  Scope neededBetween(const GlobalHazard &earlier, const GlobalAccess &later);
   /// Makes the barriers of this stage's pipeline those of all memory, and has the walk begin again; false where they
   /// are.
   bool widenBarriers(StageOp stage);
@@ -105,7 +110,10 @@ private:
   /// Before `op` a wait for all copies in flight, since it may be for the tile that `copy` writes; the first is a
   /// warning.
   mlir::LogicalResult insertWaitBetween(mlir::Operation *copy, mlir::Operation *op, HazardState &state);
-  bool isEnough(); ///< whether the barriers that there are order everything
+  bool isEnough();                                             ///< whether the barriers that there are order everything
+  bool isEnoughWithout(llvm::ArrayRef<mlir::Operation *> ops); ///< and then they are erased
+  ShiftWarpsOp nextPipeline(AlignWarpsOp end);
+  void narrowBetween(BarrierOp barrier);
 
   triton::FuncOp function;
   BlockShape block;

@@ -136,6 +136,7 @@ LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
       return failure();
     walk.dropNeedless();
     walk.narrowToShared();
+    walk.joinPipelines();
     walk.narrowInPipelines();
   }
   return success();

@@ -116,7 +116,8 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
       })
       .Case(
           [&](LoadSharedOp load) -> Accesses { return {{.part = partOf(load.getRing(), load.getStage()), .op = op}}; })
-      .Case([&](GatherSharedOp gather) -> Accesses { return {{.part = partOf(gather.getRing(), Value()), .op = op}}; })
+      .Case<GatherSharedOp, LoadRepackedOp>(
+          [&](auto read) -> Accesses { return {{.part = partOf(read.getRing(), Value()), .op = op}}; })
       .Case<ScatterSharedOp, UpdateSharedOp>([&](auto change) -> Accesses {
         return {{.part = partOf(change.getRing(), Value()), .op = op, .writes = true}};
       })

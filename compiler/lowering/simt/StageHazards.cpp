@@ -103,11 +103,91 @@ bool HazardWalk::widenBarriers(StageOp stage) {
   return isAgain;
 }
 
+//===-- Pipelines one after the other ----------------------------------------------------------------------------===//
+
+/// Where the next pipeline begins, if nothing stands between at which all warps must be in step; or null.
+ShiftWarpsOp HazardWalk::nextPipeline(AlignWarpsOp end) {
+  for (Operation *op = end->getNextNode(); op; op = op->getNextNode()) {
+    if (auto begin = dyn_cast<ShiftWarpsOp>(op))
+      return begin;
+    bool isBegin = isa<BarrierOp>(op) && isa_and_nonnull<ShiftWarpsOp>(op->getNextNode());
+    if (op->getNumRegions() || isa<CondBarrierOp>(op) || (isBlockBarrier(op) && !isBegin))
+      return {};
+  }
+  return {};
+}
+
+bool HazardWalk::isEnoughWithout(ArrayRef<Operation *> ops) {
+  SmallVector<std::pair<Operation *, Operation *>> places; // each before another
+  for (Operation *op : ops) {
+    places.emplace_back(op, op->getNextNode());
+    op->remove();
+  }
+  bool result = isEnough();
+  for (auto [op, next] : llvm::reverse(places))
+    if (result) {
+      effects.erase(op);
+      op->destroy();
+    } else {
+      next->getBlock()->getOperations().insert(next->getIterator(), op);
+    }
+  return result;
+}
+
+void HazardWalk::narrowBetween(BarrierOp barrier) {
+  barrier.setBare(true);
+  if (isEnough())
+    return;
+  barrier.setBare(false);
+  barrier.setShared(true);
+  if (!isEnough())
+    barrier.setShared(false);
+}
+
+// A loop's pipeline ends at a barrier; another one keeps the groups a barrier further apart, like an empty stage.
+// Straight code ends at none, so that the one before the next pipeline stays.
+void HazardWalk::joinPipelines() {
+  SmallVector<AlignWarpsOp> ends;
+  bool hasHints = false;
+  function.walk([&](Operation *op) {
+    if (auto end = dyn_cast<AlignWarpsOp>(op))
+      ends.push_back(end);
+    hasHints |= isa<ScheduleBarrierOp>(op);
+  });
+  for (AlignWarpsOp end : ends) {
+    ShiftWarpsOp begin = nextPipeline(end);
+    auto barrier = begin ? dyn_cast<BarrierOp>(begin->getPrevNode()) : BarrierOp();
+    if (!barrier || barrier.getWarp())
+      continue;
+    auto priority = dyn_cast_or_null<SetPriorityOp>(end->getPrevNode());
+    bool setsAgain = isa_and_nonnull<SetPriorityOp>(begin->getNextNode());
+    Operation *last = priority ? priority->getPrevNode() : end->getPrevNode();
+    bool isClosed = isa_and_nonnull<scf::ForOp, BarrierOp>(last);
+    bool isJoined = isClosed && isEnoughWithout({end, barrier, begin});
+    if (!isJoined && isEnoughWithout({end, begin})) {
+      isJoined = true;
+      OpBuilder b(barrier);
+      if (hasHints)
+        ScheduleBarrierOp::create(b, barrier.getLoc(), 0);
+      b.setInsertionPointAfter(barrier);
+      if (hasHints)
+        ScheduleBarrierOp::create(b, barrier.getLoc(), 0);
+      narrowBetween(barrier);
+    }
+    if (isJoined && priority && setsAgain)
+      priority.erase();
+  }
+}
+
 // Those after stages that read shared memory first: their threads need not wait for what they read.
 void HazardWalk::narrowInPipelines() {
   SmallVector<BarrierOp> barriers, afterOthers;
   function.walk([&](StageOp stage) {
-    bool reads = stage.walk([](LoadSharedOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    bool reads = stage
+                     .walk([](Operation *op) {
+                       return isa<LoadSharedOp, LoadRepackedOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+                     })
+                     .wasInterrupted();
     llvm::append_range(reads ? barriers : afterOthers, barriersAfter(stage));
   });
   llvm::append_range(barriers, afterOthers);

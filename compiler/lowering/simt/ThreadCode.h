@@ -16,6 +16,7 @@
 //   Conversions.cpp      conversions of layouts within a warp
 //   SharedTiles.cpp      memory objects, their views, accesses, asynchronous copies
 //   SharedIndexed.cpp    accesses to them by an index
+//   SharedRepacked.cpp   reads of them that pack 4-bit elements along another axis
 //   DirectCopies.cpp     copies of whole warps straight to them
 //   Reduce.cpp           reductions within a warp
 //   Scan.cpp             scans within a warp
@@ -209,6 +210,7 @@ void addScaledMatmuls(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addScans(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addShapes(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addSharedIndexed(mlir::RewritePatternSet &patterns, ThreadState &state);
+void addSharedRepacked(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addSharedTiles(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addSynchronisation(mlir::RewritePatternSet &patterns, ThreadState &state);
 

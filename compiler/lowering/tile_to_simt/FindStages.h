@@ -3,14 +3,23 @@
 // begins copies is a stage, and so are the matmuls and what they need, up to the next read.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace heddle::simt {
 
 class GpuTarget;
 
+struct StageOptions {
+  const GpuTarget &target;
+  int warps; ///< of a block
+  /// Runs the phases after this one on a module, up to the proof that accesses are ordered.
+  llvm::function_ref<mlir::LogicalResult(mlir::OwningOpRef<mlir::ModuleOp> &)> runPhasesAfter;
+};
+
 /// Works on innermost loops of a block of two groups of warps (WarpPipelines.h) that begin with a wait for copies and a
-/// barrier. A loop of which the passes after this one cannot prove that its stages are apart, or which is estimated to
+/// barrier. A loop of which the phases after this one cannot prove that its stages are apart, or which is estimated to
 /// gain nothing, stays as it is; a remark says what was decided.
-void findStages(mlir::ModuleOp module, const GpuTarget &target, int warps);
+void findStages(mlir::ModuleOp module, const StageOptions &options);
 
 } // namespace heddle::simt

@@ -16,11 +16,11 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using heddle::triton::amdg::ScheduleFenceOp;
+using heddle::triton::amdg::stageBorderAttribute;
+using heddle::triton::amdg::stageRegionAttribute;
 
-// As Triton spells them.
-static constexpr llvm::StringLiteral borderName = "triton.warp_pipeline.border",
-                                     stageName = "triton.warp_pipeline.stage",
-                                     priorityName = "triton.warp_pipeline.priority";
+// As Triton spells it.
+static constexpr llvm::StringLiteral priorityName = "triton.warp_pipeline.priority";
 
 LogicalResult simt::borderStages(ModuleOp module) {
   module.getContext()->loadDialect<triton::amdg::AmdGpuDialect, SimtDialect>();
@@ -31,13 +31,13 @@ LogicalResult simt::borderStages(ModuleOp module) {
   });
   for (Operation *op : found) {
     auto region = dyn_cast<scf::ExecuteRegionOp>(op);
-    if (isa<ScheduleFenceOp>(op) && op->hasAttr(borderName))
+    if (isa<ScheduleFenceOp>(op) && op->hasAttr(stageBorderAttribute))
       continue;
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
-    if (Attribute label = op->getAttr(region ? stageName : borderName)) {
+    if (Attribute label = op->getAttr(region ? stageRegionAttribute : stageBorderAttribute)) {
       auto border = ScheduleFenceOp::create(b, op->getLoc(), "none");
-      border->setAttr(borderName, label);
+      border->setAttr(stageBorderAttribute, label);
       if (Attribute priority = op->getAttr(priorityName))
         border->setAttr(priorityName, priority);
     } else if (auto hint = dyn_cast<ScheduleFenceOp>(op)) {
@@ -147,7 +147,7 @@ void StageMaker::makeStage(Operations ops, Operation *border) {
   OpBuilder b(border);
   if (!ops.empty()) // waits that the text has before the border stand after the stage
     b.setInsertionPointAfter(ops.back());
-  auto label = border->getAttrOfType<StringAttr>(borderName);
+  auto label = border->getAttrOfType<StringAttr>(stageBorderAttribute);
   auto priority = border->getAttrOfType<IntegerAttr>(priorityName);
   simt::makeStage(b, border->getLoc(), ops, label ? label.getValue() : "last_cluster",
                   priority ? std::optional(priority.getInt()) : std::nullopt);

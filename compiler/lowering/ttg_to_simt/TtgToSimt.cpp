@@ -157,6 +157,9 @@ private:
   LogicalResult convert(Operation *op) {
     OpBuilder b(op);
     Location loc = op->getLoc();
+    if (auto hint = op->getAttrOfType<StringAttr>(amdg::registerClassAttribute))
+      op->emitRemark() << "`" << amdg::registerClassAttribute << " = \"" << hint.getValue()
+                       << "\"` has no effect: LLVM chooses which registers hold the accumulators";
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<ttg::ConvertLayoutOp, amdg::InThreadTransposeOp>([&](auto from) {
           if (from.getSrc().getType() == from.getType())
@@ -193,6 +196,9 @@ private:
         .Case([&](ttg::LocalDeallocOp) { return erase(op); })
         .Case([&](ttg::LocalLoadOp from) {
           return replace(op, LoadSharedOp::create(b, loc, from.getType(), op->getOperand(0), Value(), Value()));
+        })
+        .Case([&](amdg::LocalLoadPackedTransposedOp from) {
+          return replace(op, LoadRepackedOp::create(b, loc, from.getType(), op->getOperand(0)));
         })
         .Case([&](ttg::LocalStoreOp from) {
           StoreSharedOp::create(b, loc, from.getSrc(), op->getOperand(1), Value());

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules S34 to S39: shared memory by an index, tiles made of parts.
+// Rules S34 to S39: shared memory by an index, tiles made of parts; S74: packed elements.
 
 #rows = #simt.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], shape = [8, 8]>
 !tile = !simt.shared<1 * 8x8xi32, offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]>
@@ -67,5 +67,25 @@ tt.func @s38(%i: tensor<8x8xi32, #rows>) {
 tt.func @s39(%i: tensor<8x8xi32, #columns>) {
   // expected-error @+1 {{whose threads hold other elements}}
   %0 = simt.concat %i, %i : tensor<8x8xi32, #columns>, tensor<8x8xi32, #columns> -> tensor<16x8xi32, #wide>
+  tt.return
+}
+
+// -----
+
+#rows = #simt.linear<register = [[1, 0], [8, 0]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [], shape = [16, 8]>
+!tile = !simt.shared<1 * 8x8xi8, offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]>
+tt.func @s74_shape(%m: !tile) {
+  // expected-error @+1 {{makes 'tensor<16x8xi8, #simt.linear<}}
+  %0 = simt.load_repacked %m : !tile -> tensor<16x8xi8, #rows>
+  tt.return
+}
+
+// -----
+
+#rows = #simt.linear<register = [[1, 0]], lane = [[2, 0], [0, 1], [0, 2], [0, 4], [0, 8]], warp = [], shape = [4, 16]>
+!tile = !simt.shared<1 * 8x8xi16, offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]>
+tt.func @s74_element(%m: !tile) {
+  // expected-error @+1 {{the result has bytes as the memory object, twice as many along one axis and half as many along another}}
+  %0 = simt.load_repacked %m : !tile -> tensor<4x16xi16, #rows>
   tt.return
 }

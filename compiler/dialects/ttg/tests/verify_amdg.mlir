@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules F1 to F9, and V9.
+// Rules F1 to F11, and V9.
 #blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
 tt.func @f1(%p: !tt.ptr<f16>, %o: tensor<64xi32, #blocked>) {
   // expected-error @+1 {{accesses elements of 'f32' through a pointer to 'f16'}}
@@ -84,5 +84,64 @@ tt.func @f9_words() {
 tt.func @f9_number() {
   // expected-error @+1 {{has the mask `-1`: it is a number from 0 to 4095}}
   amdg.schedule_fence -1
+  tt.return
+}
+// -----
+#mma = #ttg.amd_mfma<{version = 4, warpsPerCTA = [1, 1], instrShape = [16, 16, 128], isTransposed = true}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @f10_a(%m: !ttg.memdesc<128x32xi8, #shared, #smem>) {
+  // expected-error @+1 {{reads 'tensor<64x64xi8, #ttg.dot_op<{opIdx = 0, parent = #ttg.amd_mfma<{version = 4, warpsPerCTA = [1, 1], instrShape = [16, 16, 128], isTransposed = true}>, kWidth = 16}>>' from '!ttg.memdesc<128x32xi8, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>, #ttg.shared_memory>': what is packed along M there is 256x16 bytes packed along K}}
+  %0 = amdg.local_load_packed_transposed %m : !ttg.memdesc<128x32xi8, #shared, #smem> -> tensor<64x64xi8, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 16}>>
+  tt.return
+}
+// -----
+#mma = #ttg.amd_mfma<{version = 4, warpsPerCTA = [1, 1], instrShape = [16, 16, 128], isTransposed = true}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @f10_b(%m: !ttg.memdesc<32x128xi8, #shared, #smem>) {
+  // expected-error @+1 {{what is packed along N there is 16x256 bytes packed along K}}
+  %0 = amdg.local_load_packed_transposed %m : !ttg.memdesc<32x128xi8, #shared, #smem> -> tensor<64x64xi8, #ttg.dot_op<{opIdx = 1, parent = #mma, kWidth = 16}>>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @f10_either(%m: !ttg.memdesc<128x32xi8, #shared, #smem>) {
+  // expected-error @+1 {{what is packed along the other axis there is 256x16 or 64x64 bytes packed along K}}
+  %0 = amdg.local_load_packed_transposed %m : !ttg.memdesc<128x32xi8, #shared, #smem> -> tensor<128x32xi8, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @f10_elements(%m: !ttg.memdesc<128x32xi16, #shared, #smem>) {
+  // expected-error @+1 {{4-bit elements are packed in bytes, `i8`}}
+  %0 = amdg.local_load_packed_transposed %m : !ttg.memdesc<128x32xi16, #shared, #smem> -> tensor<64x64xi16, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+tt.func @f10_rank(%m: !ttg.memdesc<2x128x32xi8, #shared, #smem>) {
+  // expected-error @+1 {{it takes a tile of two axes or more that has an even number of elements along K}}
+  %0 = amdg.local_load_packed_transposed %m : !ttg.memdesc<2x128x32xi8, #shared, #smem> -> tensor<64x64xi8, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+tt.func @f11(%a: tensor<16x16xf32, #ttg.dot_op<{opIdx = 0, parent = #blocked}>>, %b: tensor<16x16xf32, #ttg.dot_op<{opIdx = 1, parent = #blocked}>>, %c: tensor<16x16xf32, #blocked>) {
+  // expected-error @+1 {{has `amdg.cd_regclass` "agpr": it is "a" (AGPRs) or "v" (VGPRs), on `tt.dot` and `tt.dot_scaled`}}
+  %0 = tt.dot %a, %b, %c {amdg.cd_regclass = "agpr"} : tensor<16x16xf32, #ttg.dot_op<{opIdx = 0, parent = #blocked}>> * tensor<16x16xf32, #ttg.dot_op<{opIdx = 1, parent = #blocked}>> -> tensor<16x16xf32, #blocked>
+  tt.return
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [1], order = [0]}>
+tt.func @f11_operation(%x: tensor<64xf32, #blocked>) {
+  // expected-error @+1 {{has `amdg.cd_regclass` "a": it is}}
+  %0 = arith.addf %x, %x {amdg.cd_regclass = "a"} : tensor<64xf32, #blocked>
   tt.return
 }

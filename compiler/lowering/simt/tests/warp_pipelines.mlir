@@ -111,6 +111,31 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     tt.return %y : tensor<512xf32, #r>
   }
 
+  // A loop of one iteration: its first stage is not beside its last.
+  // CHECK-LABEL: tt.func @once
+  // CHECK: simt.shift_warps
+  // CHECK-NEXT: scf.for
+  // CHECK: simt.align_warps
+  tt.func @once(%x: tensor<512xf32, #l>) -> tensor<512xf32, #r> {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant dense<0.0> : tensor<512xf32, #r>
+    %ring = simt.alloc : !ring
+    %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%s = %zero) -> (tensor<512xf32, #r>) : i32 {
+      simt.stage "write" {
+        simt.store_shared %x, %ring[%c0] : tensor<512xf32, #l>, !ring
+      }
+      simt.stage "bubble" {
+      }
+      %y = simt.stage "read" -> tensor<512xf32, #r> {
+        %y = simt.load_shared %ring[%c0] : !ring -> tensor<512xf32, #r>
+        simt.yield %y : tensor<512xf32, #r>
+      }
+      scf.yield %y : tensor<512xf32, #r>
+    }
+    tt.return %sum : tensor<512xf32, #r>
+  }
+
   // Two loops, each with its pipeline; an outer loop around the second.
   // CHECK-LABEL: tt.func @loops
   // CHECK-COUNT-2: simt.shift_warps

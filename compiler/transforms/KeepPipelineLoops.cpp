@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// heddle-keep-pipeline-loops: a cast of two operands, which nothing folds, stands for the upper bound of a loop that
+// has stages of a warp pipeline.
+#include "compiler/dialects/ttg/TritonGpu.h"
+#include "compiler/transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_KEEPPIPELINELOOPSPASS
+#include "compiler/transforms/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+namespace amdg = heddle::triton::amdg;
+
+namespace {
+
+bool hasStages(scf::ForOp loop) {
+  return llvm::any_of(*loop.getBody(), [](Operation &op) {
+    return op.hasAttr(amdg::stageBorderAttribute) || op.hasAttr(amdg::stageRegionAttribute);
+  });
+}
+
+class KeepPipelineLoopsPass : public heddle::impl::KeepPipelineLoopsPassBase<KeepPipelineLoopsPass> {
+public:
+  using KeepPipelineLoopsPassBase::KeepPipelineLoopsPassBase;
+  void runOnOperation() override {
+    if (restore)
+      getOperation()->walk([](UnrealizedConversionCastOp cast) {
+        cast.getResult(0).replaceAllUsesWith(cast.getInputs().front());
+        cast.erase();
+      });
+    else
+      getOperation()->walk([](scf::ForOp loop) {
+        if (!hasStages(loop))
+          return;
+        OpBuilder b(loop);
+        Value bound = loop.getUpperBound();
+        auto cast =
+            UnrealizedConversionCastOp::create(b, loop.getLoc(), TypeRange(bound.getType()), ValueRange{bound, bound});
+        loop.getUpperBoundMutable().assign(cast.getResult(0));
+      });
+  }
+};
+
+} // namespace
