@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// heddle: the program. Each verb has a file of its own; this one parses the command line and turns errors into exits.
+// The command line: finds the verb, each of which has a file of its own, and says what is wrong with the words.
+#include "tools/Program.h"
 #include "api/Heddle.h"
 #include "support/ShellWord.h"
 #include "support/Suggest.h"
@@ -7,9 +8,7 @@
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <cctype>
-#include <csignal>
 #include <fmt/format.h>
-#include <new>
 
 namespace {
 
@@ -42,10 +41,10 @@ Options:
 Exit codes: 0 done, 1 wrong result, 2 bad input, 3 environment, 70 a fault of heddle
 )";
 
-std::string joinCommandLine(int count, char **words) {
+std::string joinCommandLine(const std::vector<std::string> &words) {
   std::string line;
-  for (int i = 0; i < count; ++i)
-    line += (i ? " " : "") + heddle::quoteForShell(words[i]);
+  for (const std::string &word : words)
+    line += (line.empty() ? "" : " ") + heddle::quoteForShell(word);
   return line;
 }
 
@@ -86,61 +85,48 @@ heddle::Error describeMisuse(CLI::App &program, const CLI::ParseError &error) {
   return heddle::inputError(message, notes);
 }
 
-int runProgram(int count, char **words) {
+} // namespace
+
+namespace heddle {
+
+int runCommandLine(const std::vector<std::string> &words) {
   CLI::App program;
   program.require_subcommand(0, 1);
   program.set_help_flag();
   bool help = false, version = false;
   program.add_flag("-h,--help", help);
   program.add_flag("--version", version);
-  heddle::VerbAction action;
-  std::string commandLine = joinCommandLine(count, words);
-  heddle::addCompile(program, action, commandLine);
-  heddle::addRun(program, action, commandLine);
-  heddle::addInspect(program, action);
-  heddle::addSimulate(program, action);
-  heddle::addCheck(program, action);
-  heddle::addMutate(program, action);
-  heddle::addBench(program, action);
-  heddle::addDoctor(program, action);
+  VerbAction action;
+  std::string commandLine = joinCommandLine(words);
+  addCompile(program, action, commandLine);
+  addRun(program, action, commandLine);
+  addInspect(program, action);
+  addSimulate(program, action);
+  addCheck(program, action);
+  addMutate(program, action);
+  addBench(program, action);
+  addDoctor(program, action);
   try {
-    program.parse(count, words);
+    program.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1)); // CLI11 takes the last word first
   } catch (const CLI::CallForHelp &) {
     for (CLI::App *verb : program.get_subcommands())
-      heddle::printData(verb->get_footer());
+      printData(verb->get_footer());
     return 0;
   } catch (const CLI::ParseError &error) {
     throw describeMisuse(program, error);
   }
   if (version) {
-    heddle::printData(fmt::format("heddle {} (LLVM {})\n", heddle::version(), heddle::llvmVersion()));
+    printData(fmt::format("heddle {} (LLVM {})\n", heddle::version(), llvmVersion()));
     return 0;
   }
   if (help) {
-    heddle::printData(overview);
+    printData(overview);
     return 0;
   }
   if (!action)
-    throw heddle::inputError("no verb: say compile, run, inspect, simulate, check, mutate, bench or doctor",
-                             {"`heddle --help` shows examples"});
+    throw inputError("no verb: say compile, run, inspect, simulate, check, mutate, bench or doctor",
+                     {"`heddle --help` shows examples"});
   return action();
 }
 
-} // namespace
-
-int main(int count, char **words) {
-  std::signal(SIGPIPE, SIG_IGN); // a closed pipe is seen where it is written
-  try {
-    heddle::useSimulatedDevices();
-    return runProgram(count, words);
-  } catch (const heddle::Error &error) {
-    heddle::printError(error);
-    return int(error.kind);
-  } catch (const std::bad_alloc &) {
-    heddle::printError(heddle::environmentError("out of memory"));
-    return int(heddle::ErrorClass::Environment);
-  } catch (const std::exception &error) {
-    heddle::printError(heddle::internalError(error.what()));
-    return int(heddle::ErrorClass::Internal);
-  }
-}
+} // namespace heddle
