@@ -44,11 +44,10 @@ HEDDLE_API const char *heddle_version(void);
 typedef int32_t heddle_status;
 enum {
   HEDDLE_OK = 0,
-  HEDDLE_WRONG_RESULT =
-      1,            /* a kernel ran and reported something: a failed assertion, an access out of bounds, a crash */
-  HEDDLE_INPUT = 2, /* what the caller gave */
-  HEDDLE_ENVIRONMENT = 3, /* the machine: files, memory, devices, drivers */
-  HEDDLE_INTERNAL = 70    /* a fault of Heddle */
+  HEDDLE_WRONG_RESULT = 1, /* a result that is wrong: findings of the simulator, its stray accesses, no end */
+  HEDDLE_INPUT = 2,        /* what the caller gave, and what its kernel reports: assertions, accesses, crashes */
+  HEDDLE_ENVIRONMENT = 3,  /* the machine: files, memory, devices, drivers */
+  HEDDLE_INTERNAL = 70     /* a fault of Heddle */
 };
 
 /* What went wrong in the last call of this thread that failed: one line, or for a kernel's text `file:line:column:

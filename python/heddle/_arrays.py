@@ -282,6 +282,22 @@ def _of_dlpack(value: Any, where: str) -> Memory:
     return Memory(address, count_of(shape) * size_of(name), name, shape, readonly, place, (value, capsule))
 
 
+def _of_torch(value: Any, torch: Any, where: str) -> Memory:
+    """A tensor of PyTorch, asked itself: DLPack says the same, but takes ten times as long."""
+    if value.requires_grad:
+        raise InputError(f"{where}: the tensor requires a gradient, which a kernel does not compute", ["pass tensor.detach()"])
+    if value.layout is not torch.strided or value.device.type not in ("cpu", "cuda"):
+        raise InputError(f"{where}: the tensor is {value.layout} on {value.device}, and a dense one of the CPU or a GPU is wanted")
+    if not value.is_contiguous():
+        raise InputError(f"{where}: the tensor of shape {list(value.shape)} has strides {list(value.stride())}, and row-major "
+                         "ones are wanted", ["pass a contiguous copy"])
+    name = _BY_NAME.get(str(value.dtype).rpartition(".")[2])
+    if name is None:
+        raise InputError(f"{where}: the type {value.dtype} of the tensor is not one of Heddle's")
+    place = "host" if value.device.type == "cpu" else f"{'hip' if torch.version.hip else 'cuda'}:{value.device.index}"
+    return Memory(value.data_ptr(), value.numel() * size_of(name), name, tuple(value.shape), False, place, value)
+
+
 def _of_buffer(value: Any, where: str) -> Memory:
     view = memoryview(value)
     name = _BY_FORMAT.get(view.format.lstrip("@=<"))
@@ -308,6 +324,9 @@ def memory_of(value: Any, where: str = "array") -> Optional[Memory]:
         return _of_interface(interface, value, "host", where)
     if isinstance(value, (int, float, str, bool)) or value is None:
         return None
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_torch(value, torch, where)
     if hasattr(value, "__dlpack__"):
         return _of_dlpack(value, where)
     try:

@@ -84,7 +84,7 @@ class Error(Exception):
 
 
 class InputError(Error, ValueError):
-    """What the caller gave."""
+    """What the caller gave, and what its kernel reports: a failed assertion, an access out of bounds, a crash."""
 
 
 class DeviceError(Error, OSError):
@@ -98,7 +98,7 @@ class InternalError(Error, RuntimeError):
 
 
 class WrongResult(Error, AssertionError):
-    """A kernel ran, and what it did is wrong: a failed assertion, an access out of bounds, a finding of a check."""
+    """A result that is wrong: findings of a check, or of the checks of a simulated device."""
 
 
 for _class in (Error, InputError, DeviceError, InternalError, WrongResult):

@@ -2,14 +2,13 @@
 """The Python package against the built library. What needs NumPy is skipped, loudly, where there is none."""
 import array
 import ctypes
-import io
 import os
 import pathlib
 import pickle
+import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 import unittest
 
@@ -267,6 +266,13 @@ class Reports(unittest.TestCase):
             report.raise_for_findings()
         self.assertIn("replay", caught.exception.notes[0])
         self.assertIn("<pre>", report._repr_html_())
+
+    def test_control_c_ends_a_check(self):
+        def interrupt(_done, _whole):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            heddle.check(VECTOR_ADD, target="gfx942", grid=1, args=self.ARGUMENTS, schedules=10000, progress=interrupt)
 
     def test_simulate(self):
         x = heddle.rand(256, seed=1)

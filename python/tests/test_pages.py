@@ -45,6 +45,9 @@ class Pages(unittest.TestCase):
     def test_python(self):
         self.assertGreater(self.run_sessions("docs/python.md"), 25)
 
+    def test_readme(self):
+        self.assertEqual(self.run_sessions("README.md"), 5)
+
     def test_c_api(self):
         (_, shown), = blocks("docs/c-api.md", "c")
         self.assertEqual(shown, (ROOT / "examples/c/vector_add.c").read_text(encoding="utf-8"))
