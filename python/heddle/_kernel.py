@@ -2,6 +2,7 @@
 """Compilation, packages, devices and launches."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import json
@@ -9,7 +10,7 @@ import os
 import pathlib
 import struct
 import threading
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _arrays
 from ._arrays import Array, Memory, agrees, element_type, memory_of, size_of
@@ -44,7 +45,7 @@ def grid_of(grid: Grid) -> Tuple[int, int, int]:
     return (*whole, 1, 1)[:3]  # type: ignore[return-value]
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=1024, typed=True)
 def launch_options(grid: Any, timeout: float, cooperative: bool) -> bytes:
     """`heddle_launch_options`."""
     return _OPTIONS.pack(_OPTIONS.size, *grid_of(grid), timeout, cooperative, 0)
@@ -65,6 +66,13 @@ def _float_bits(type_name: str, value: float) -> int:
     raise InputError(f"a scalar of type {type_name} cannot be made of a Python number", ["pass its bits to the C interface"])
 
 
+def _integer_range(type_name: str) -> Tuple[int, int, int]:
+    if type_name[0] in "fb":
+        return 1, 0, 0  # no integer is in it
+    bits = 1 if type_name == "i1" else int(type_name.lstrip("ui"))
+    return -(1 << (bits - 1)), (1 << bits) - 1, (1 << bits) - 1
+
+
 def scalar_bits(kernel: str, argument: Argument, value: Any) -> int:
     """The bits of a scalar argument. Raises InputError for what is no number of its type."""
     def where() -> str:
@@ -80,10 +88,10 @@ def scalar_bits(kernel: str, argument: Argument, value: Any) -> int:
     except AttributeError:
         raise InputError(f"{where()} is a scalar of type {argument.type}, and {value!r} was given",
                          ["give an integer"]) from None
-    bits = 1 if argument.type == "i1" else int(argument.type.lstrip("ui"))
-    if not -(1 << (bits - 1)) <= whole < 1 << bits:
+    least, most, mask = _integer_range(argument.type)
+    if not least <= whole <= most:
         raise InputError(f"{where()}: {whole} does not fit {argument.type}")
-    return whole & ((1 << bits) - 1)
+    return whole & mask
 
 
 class Kernel:
@@ -98,6 +106,8 @@ class Kernel:
         self.arguments: Tuple[Argument, ...] = self._read_arguments()
         self.warnings: List[str] = json.loads(self._library.text(self._library.package_warnings, handle))
         self._pack_values = struct.Struct("=" + "iiQ" * len(self.arguments)).pack  # an array of heddle_value
+        # Of each argument None for a pointer, else the least and the largest integer and the mask of its bits.
+        self._ranges = [None if argument.pointer else _integer_range(argument.type) for argument in self.arguments]
         self._positions = {argument.name: i for i, argument in enumerate(self.arguments)}
         self._loaded: Dict[str, Handle] = {}
 
@@ -209,9 +219,12 @@ class Launcher:
         if callable(grid) and not hasattr(grid, "__index__"):
             grid = grid(dict(zip((argument.name for argument in kernel.arguments), values)))
         flat, place, first, kept = [], None, None, []
-        for argument, value in zip(kernel.arguments, values):
-            if not argument.pointer:
-                flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
+        for argument, bounds, value in zip(kernel.arguments, kernel._ranges, values):
+            if bounds is not None:
+                if type(value) is int and bounds[0] <= value <= bounds[1]:
+                    flat += _SCALAR, 0, value & bounds[2]
+                else:
+                    flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
                 continue
             if value is None:
                 flat += _ADDRESS, 0, 0
@@ -316,11 +329,14 @@ class Stream:
                **named: Any) -> None:
         """Puts a launch into the stream and returns at once. Pointers are buffers of the device or None."""
         flat: List[int] = []
-        for argument, value in zip(kernel.arguments, kernel.bind(args, named)):
-            if not argument.pointer:
-                flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
-            elif isinstance(value, Buffer):
+        for argument, bounds, value in zip(kernel.arguments, kernel._ranges, kernel.bind(args, named)):
+            if type(value) is Buffer and bounds is None:
                 flat += _ADDRESS, 0, value.address
+            elif bounds is not None:
+                if type(value) is int and bounds[0] <= value <= bounds[1]:
+                    flat += _SCALAR, 0, value & bounds[2]
+                else:
+                    flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
             elif value is None:
                 flat += _ADDRESS, 0, 0
             else:
@@ -331,6 +347,22 @@ class Stream:
         status = lib.launch(self._handle, kernel.on(self.device), options, kernel._pack_values(*flat), len(kernel.arguments))
         if status:
             raise lib.error(status)
+
+    def wait(self, event: "Event") -> None:
+        """Lets what follows in this stream wait for the event's latest record."""
+        lib = library()
+        lib.check(lib.stream_wait(self._handle, event._handle))
+
+    @contextlib.contextmanager
+    def capture(self) -> "Iterator[Graph]":
+        """In the block the stream's work is recorded in a graph instead of run. The caller keeps the buffers."""
+        lib = library()
+        lib.check(lib.capture_begin(self._handle))
+        graph = Graph()
+        try:
+            yield graph
+        finally:
+            graph._handle = lib.new(lib.capture_end, self._handle)
 
     def synchronize(self) -> None:
         """Waits for the work, and raises its first error."""
@@ -348,6 +380,60 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<heddle.Stream of {self.device.name}>"
+
+
+class Event:
+    """A mark in a stream: `device.event()`."""
+
+    def __init__(self, handle: Handle):
+        self._handle = handle
+
+    def record(self, stream: Stream) -> None:
+        """Puts the event into the stream; it is reached when the work before it has run."""
+        lib = library()
+        lib.check(lib.event_record(self._handle, stream._handle))
+
+    def synchronize(self) -> None:
+        """Waits until the latest record is reached."""
+        lib = library()
+        lib.check(lib.event_synchronize(self._handle))
+
+    def milliseconds_since(self, start: "Event") -> float:
+        """From `start` to this event, which are both reached."""
+        lib, milliseconds = library(), ctypes.c_double()
+        lib.check(lib.event_elapsed(start._handle, self._handle, ctypes.byref(milliseconds)))
+        return milliseconds.value
+
+
+class Graph:
+    """Work of a stream that was captured (`Stream.capture`), to be launched as a whole, any number of times."""
+
+    _handle: Optional[Handle] = None
+
+    def launch(self, stream: Stream) -> None:
+        lib = library()
+        lib.check(lib.graph_launch(stream._handle, self._handle))
+
+
+class Timing(NamedTuple):
+    """Milliseconds of launches, sorted."""
+    milliseconds: Tuple[float, ...]
+
+    @property
+    def p50(self) -> float:
+        return self.milliseconds[len(self.milliseconds) // 2]
+
+    @property
+    def minimum(self) -> float:
+        return self.milliseconds[0]
+
+    @property
+    def maximum(self) -> float:
+        return self.milliseconds[-1]
+
+    def __repr__(self) -> str:
+        return (f"<heddle.Timing of {len(self.milliseconds)} launches: p50 {self.p50:.4f} ms, minimum {self.minimum:.4f}, "
+                f"maximum {self.maximum:.4f}>")
 
 
 class Device:
@@ -392,6 +478,10 @@ class Device:
         lib = library()
         return Stream(self, lib.new(lib.stream_create, self._handle))
 
+    def event(self) -> Event:
+        lib = library()
+        return Event(lib.new(lib.event_create, self._handle))
+
     def adopt(self, address: int, nbytes: int, name: str = "") -> Buffer:
         """Memory that another library keeps, as a buffer. Simulated devices have none."""
         lib = library()
@@ -416,6 +506,38 @@ class Device:
         """Copies the arrays to the device, runs the kernel there, and gives the contents of all arrays after it, by
         name. The arrays that were given stay as they are. An array may also be text, as for the command:
         `rand:f32[64]:7`."""
+        stream = self.default()
+        bound, buffers = self._place(kernel, arguments)
+        try:
+            stream.launch(kernel, grid, timeout=timeout, cooperative=cooperative, **bound)
+            stream.synchronize()
+            return {name: buffer.read(dtype, shape, stream) for name, (buffer, dtype, shape) in buffers.items()}
+        finally:
+            for buffer, _, _ in buffers.values():
+                buffer.close()
+
+    def bench(self, kernel: Kernel, grid: Grid = 1, *, warmup: int = 10, repeat: int = 100, **arguments: Any) -> Timing:
+        """Copies the arrays to the device and times launches of the kernel there, one after the other on the same buffers. Of
+        a simulated device it is the simulator's time; `heddle.simulate(..., time=True)` estimates the chip's."""
+        if repeat < 1:
+            raise InputError(f"repeat={repeat}: at least 1 launch is timed")
+        bound, buffers = self._place(kernel, arguments)
+        stream, marks = self.default(), [self.event() for _ in range(repeat + 1)]
+        try:
+            for _ in range(warmup):
+                stream.launch(kernel, grid, **bound)
+            marks[0].record(stream)
+            for mark in marks[1:]:
+                stream.launch(kernel, grid, **bound)
+                mark.record(stream)
+            stream.synchronize()
+            return Timing(tuple(sorted(end.milliseconds_since(start) for start, end in zip(marks, marks[1:]))))
+        finally:
+            for buffer, _, _ in buffers.values():
+                buffer.close()
+
+    def _place(self, kernel: Kernel, arguments: Mapping[str, Any]):
+        """The arguments with buffers of the device for arrays; and these buffers with the arrays' types and shapes."""
         values = kernel.bind((), arguments)
         buffers: Dict[str, Tuple[Buffer, str, Tuple[int, ...]]] = {}
         bound: Dict[str, Any] = {}
@@ -430,14 +552,7 @@ class Device:
                                  "from the host", ["use `kernel[grid](...)` where the array is, or copy it to the host"])
             bound[argument.name] = buffer = self.buffer(value, argument.name)
             buffers[argument.name] = buffer, memory.dtype, memory.shape
-        stream = self.default()
-        try:
-            stream.launch(kernel, grid, timeout=timeout, cooperative=cooperative, **bound)
-            stream.synchronize()
-            return {name: buffer.read(dtype, shape, stream) for name, (buffer, dtype, shape) in buffers.items()}
-        finally:
-            for buffer, _, _ in buffers.values():
-                buffer.close()
+        return bound, buffers
 
     def close(self) -> None:
         """Gives back this object's streams and its reference to the device."""
@@ -536,4 +651,4 @@ def load(package: Union[str, os.PathLike, bytes]) -> Kernel:
     return Kernel(lib.new(lib.package_load, os.fsencode(path)), path=path)
 
 
-__all__ = ["Argument", "Buffer", "Device", "Kernel", "Launcher", "Stream", "compile", "load", "size_of"]
+__all__ = ["Argument", "Buffer", "Device", "Event", "Graph", "Kernel", "Launcher", "Stream", "Timing", "compile", "load", "size_of"]

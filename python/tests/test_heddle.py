@@ -228,6 +228,28 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(heddle.InputError, "`device` is null"):
             device.buffer(4)  # closed
 
+    def test_events_graphs_and_times(self):
+        kernel = heddle.compile(VECTOR_ADD, target="host")
+        with heddle.Device("host:1") as device, device.stream() as stream, device.stream() as other:
+            x, y, out = device.buffer(floats()), device.buffer(floats(value=2.0)), device.buffer(4 * COUNT)
+            start, end = device.event(), device.event()
+            with stream.capture() as graph:
+                stream.launch(kernel, 4, x, y, out, COUNT)
+            start.record(stream)
+            graph.launch(stream)
+            end.record(stream)
+            other.wait(end)
+            other.synchronize()
+            self.assertEqual(out.read("f32", COUNT).tolist(), [3.0] * COUNT)
+            self.assertGreaterEqual(end.milliseconds_since(start), 0.0)
+            with self.assertRaisesRegex(heddle.InputError, "`graph` is null"):
+                heddle.Graph().launch(stream)
+            times = device.bench(kernel, grid=4, x=floats(), y=floats(), out=floats(), n=COUNT, repeat=5)
+            self.assertEqual(len(times.milliseconds), 5)
+            self.assertRegex(repr(times), r"<heddle.Timing of 5 launches: p50 \d")
+            with self.assertRaisesRegex(heddle.InputError, "repeat=0"):
+                device.bench(kernel, grid=4, x=floats(), y=floats(), out=floats(), n=COUNT, repeat=0)
+
     def test_a_kernel_that_fails(self):
         text = """module {
   tt.func public @k(%p: !tt.ptr<i32>) {
