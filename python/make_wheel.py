@@ -29,7 +29,7 @@ Root-Is-Purelib: false
 Tag: {tag}
 """
 ENTRY_POINTS = """[pytest11]
-heddle = heddle.testing
+heddle.testing = heddle.testing
 
 [triton.backends]
 heddle = heddle.triton.backend

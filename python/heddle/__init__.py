@@ -8,12 +8,12 @@
 
 Importing it loads no library: that happens at the first use."""
 from ._arrays import Array, element_type, empty, rand, zeros
-from ._kernel import Argument, Buffer, Device, Event, Graph, Kernel, Stream, Timing, compile, load
+from ._kernel import Argument, Buffer, Device, Event, Graph, Kernel, Stream, Timing, compile, load, set_print
 from ._library import DeviceError, Error, InputError, InternalError, WrongResult, include_dir, library_path, version
 from ._report import (CheckReport, Finding, Inspection, ModuleRun, Mutation, Simulation, check, doctor, inspect, mutate,
                       run, simulate)
 
 __all__ = ["Argument", "Array", "Buffer", "CheckReport", "Device", "DeviceError", "Error", "Event", "Finding", "Graph", "InputError",
            "Inspection", "InternalError", "Kernel", "ModuleRun", "Mutation", "Simulation", "Stream", "Timing", "WrongResult", "check",
-           "compile", "doctor", "element_type", "empty", "include_dir", "inspect", "library_path", "load", "mutate", "rand", "run",
+           "compile", "doctor", "element_type", "empty", "include_dir", "inspect", "library_path", "load", "mutate", "rand", "run", "set_print",
            "simulate", "version", "zeros"]

@@ -2,6 +2,7 @@
 """Compilation, packages, devices and launches."""
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import functools
@@ -10,11 +11,11 @@ import os
 import pathlib
 import struct
 import threading
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _arrays
 from ._arrays import Array, Memory, agrees, element_type, memory_of, size_of
-from ._library import ArgumentInfo, DeviceError, Handle, InputError, library, strings
+from ._library import ArgumentInfo, DeviceError, Handle, InputError, PrintFunction, library, strings
 
 Grid = Union[int, Sequence[int]]
 Source = Union[str, os.PathLike, Any]
@@ -574,6 +575,25 @@ class Device:
         return f"<heddle.Device {self.name} ({self.target})>"
 
 
+_print_callback: Any = None  # the library calls it: it must live
+
+
+def set_print(function: Optional[Callable[[str], Any]]) -> None:
+    """Gives each line that a kernel prints (`tt.print`, `tl.device_print`) to `function`, in place of standard error; None:
+    standard error again. It is called on threads of streams, and must not wait for a stream."""
+    global _print_callback
+    lib = library()
+    if function is None:
+        lib.check(lib.set_print(None, None))
+        _print_callback = None
+        return
+    callback = PrintFunction(lambda line, _user: function(line.decode(errors="replace")) and None)
+    lib.check(lib.set_print(ctypes.cast(callback, ctypes.c_void_p), None))
+    if _print_callback is None:
+        atexit.register(set_print, None)  # no line comes when Python is gone
+    _print_callback = callback
+
+
 _devices: Dict[str, Device] = {}
 _devices_lock = threading.Lock()
 
@@ -651,4 +671,4 @@ def load(package: Union[str, os.PathLike, bytes]) -> Kernel:
     return Kernel(lib.new(lib.package_load, os.fsencode(path)), path=path)
 
 
-__all__ = ["Argument", "Buffer", "Device", "Event", "Graph", "Kernel", "Launcher", "Stream", "Timing", "compile", "load", "size_of"]
+__all__ = ["Argument", "Buffer", "Device", "Event", "Graph", "Kernel", "Launcher", "Stream", "Timing", "compile", "load", "set_print", "size_of"]

@@ -26,12 +26,14 @@ def report(verb: str, words: Sequence[Any], progress: Optional[Progress] = None)
     early. `progress(done, all)` is called now and then; when it returns something true the work ends early."""
     lib = library()
     cancelled = threading.Event()
+    result: Dict[str, Any] = {}
 
     def on_progress(done: int, whole: int, _user: Any) -> int:
-        stop = cancelled.is_set() or bool(progress and progress(done, whole))
-        return 1 if stop else 0
-
-    result: Dict[str, Any] = {}
+        try:
+            return 1 if cancelled.is_set() or bool(progress and progress(done, whole)) else 0
+        except BaseException as problem:  # it cannot pass through the library: raised again below
+            result.setdefault("problem", problem)
+            return 1
 
     def work() -> None:
         try:
@@ -41,7 +43,7 @@ def report(verb: str, words: Sequence[Any], progress: Optional[Progress] = None)
                              ctypes.cast(callback, ctypes.c_void_p), None, ctypes.byref(code))
             result["value"] = code.value, json.loads(text) if text.strip() else {}
         except BaseException as problem:  # raised again below, on the caller's thread
-            result["problem"] = problem
+            result.setdefault("problem", problem)
 
     if threading.current_thread() is threading.main_thread():
         # The main thread alone sees Ctrl-C, and not while it is inside the library.

@@ -250,6 +250,24 @@ class Devices(unittest.TestCase):
             with self.assertRaisesRegex(heddle.InputError, "repeat=0"):
                 device.bench(kernel, grid=4, x=floats(), y=floats(), out=floats(), n=COUNT, repeat=0)
 
+    def test_printed_lines(self):
+        text = """module {
+  tt.func public @p(%n: i32) {
+    tt.print " n" {hex = false, isSigned = array<i32: 1>} : %n : i32
+    tt.return
+  }
+}
+"""
+        lines = []
+        heddle.set_print(lines.append)
+        self.addCleanup(heddle.set_print, None)
+        heddle.compile(text, target="host")[2](42)
+        with heddle.Device("sim:gfx950") as device:
+            device.run(heddle.compile(text, target="gfx950"), grid=1, n=43)
+        self.assertEqual(len(lines), 3)
+        self.assertIn("42", lines[0])
+        self.assertIn("43", lines[2])
+
     def test_a_kernel_that_fails(self):
         text = """module {
   tt.func public @k(%p: !tt.ptr<i32>) {
@@ -288,6 +306,13 @@ class Reports(unittest.TestCase):
             report.raise_for_findings()
         self.assertIn("replay", caught.exception.notes[0])
         self.assertIn("<pre>", report._repr_html_())
+
+    def test_exceptions_of_progress_come_through(self):
+        def fail(_done, _whole):
+            raise KeyError("progress")
+
+        with self.assertRaises(KeyError):
+            heddle.check(VECTOR_ADD, target="gfx942", grid=1, args=self.ARGUMENTS, progress=fail)
 
     def test_control_c_ends_a_check(self):
         def interrupt(_done, _whole):
