@@ -65,6 +65,14 @@ def matmul(a, b, c, n, B: tl.constexpr):
 
 
 @triton.jit
+def wide(a, b, c, DEPTH: tl.constexpr):
+    rows, depth = tl.arange(0, 128), tl.arange(0, DEPTH)
+    left = tl.load(a + rows[:, None] * DEPTH + depth[None, :])
+    right = tl.load(b + depth[:, None] * 128 + rows[None, :])
+    tl.store(c + rows[:, None] * 128 + rows[None, :], tl.dot(left, right))
+
+
+@triton.jit
 def race(out):
     tl.store(out, tl.program_id(0))
 
@@ -153,6 +161,18 @@ class OnGfx942(Launches):
 
 class OnGfx950(Launches):
     device = "sim:gfx950"
+
+
+class Autotuning(unittest.TestCase):
+    def test_what_does_not_fit_is_left_out(self):
+        a, b, c = (Tensor(numpy.ones(512 * 128, "f4")) for _ in range(3))
+        tuned = triton.autotune(configs=[triton.Config({"DEPTH": 512}), triton.Config({"DEPTH": 32})], key=[])(wide)
+        with heddle.triton.device("sim:gfx942"):
+            with self.assertRaisesRegex(triton.runtime.errors.OutOfResources, "Required: 131072, Hardware limit: 65536"):
+                wide[(1,)](a, b, c, DEPTH=512)
+            tuned[(1,)](a, b, c)
+        self.assertEqual(tuned.best_config.kwargs, {"DEPTH": 32})
+        self.assertEqual(c.array[0], 32)
 
 
 class OnTheHost(unittest.TestCase):

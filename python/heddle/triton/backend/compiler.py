@@ -7,6 +7,7 @@ import functools
 import hashlib
 import os
 import pathlib
+import re
 from dataclasses import dataclass
 from typing import Any, Dict, Optional
 
@@ -120,9 +121,19 @@ class HeddleBackend(BaseBackend):
 
     def make_package(self, module: Any, metadata: Dict[str, Any], options: HeddleOptions) -> bytes:
         from ..._kernel import compile
+        from ..._library import InputError
         text = str(module)
         chosen = {} if options.arch == "host" else {"warps": options.num_warps}
-        kernel = compile(text, options.arch, name=metadata.get("name") or "<triton>", check=options.check, **chosen)
+        if chosen and options.num_stages != HeddleOptions.num_stages:  # else the chip's own default
+            chosen["stages"] = max(1, options.num_stages)
+        try:
+            kernel = compile(text, options.arch, name=metadata.get("name") or "<triton>", check=options.check, **chosen)
+        except InputError as problem:
+            found = re.search(r"needs (\d+) bytes (?:from byte \d+ on? )?of shared memory.*; the chip has (\d+)", str(problem))
+            if not found:
+                raise
+            from triton.runtime.errors import OutOfResources  # autotuning goes on to the next configuration
+            raise OutOfResources(int(found[1]), int(found[2]), "shared memory") from problem
         metadata["name"] = kernel.name
         metadata["shared"] = kernel.description["sharedBytes"]
         metadata["ttir"] = text  # for heddle.triton.checking
