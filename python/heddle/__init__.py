@@ -13,7 +13,7 @@ from ._library import DeviceError, Error, InputError, InternalError, WrongResult
 from ._report import (CheckReport, Finding, Inspection, ModuleRun, Mutation, Simulation, check, doctor, inspect, mutate,
                       run, simulate)
 
-__all__ = ["Argument", "Array", "Buffer", "CheckReport", "Device", "DeviceError", "Error", "Event", "Finding", "Graph", "InputError",
-           "Inspection", "InternalError", "Kernel", "ModuleRun", "Mutation", "Simulation", "Stream", "Timing", "WrongResult", "check",
-           "compile", "doctor", "element_type", "empty", "include_dir", "inspect", "library_path", "load", "mutate", "rand", "run", "set_print",
-           "simulate", "version", "zeros"]
+__all__ = ["Argument", "Array", "Buffer", "CheckReport", "Device", "DeviceError", "Error", "Event", "Finding",
+           "Graph", "InputError", "Inspection", "InternalError", "Kernel", "ModuleRun", "Mutation", "Simulation",
+           "Stream", "Timing", "WrongResult", "check", "compile", "doctor", "element_type", "empty", "include_dir",
+           "inspect", "library_path", "load", "mutate", "rand", "run", "set_print", "simulate", "version", "zeros"]

@@ -7,7 +7,7 @@ import struct
 import sys
 from typing import Any, Iterable, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ._library import Error, InputError, library
+from ._library import InputError, library
 
 # Element types by Heddle's (MLIR's) name: bytes, typestr of the array interface, format of `struct`, other names.
 _TYPES = {
@@ -373,4 +373,4 @@ def torch_stream(memory: Memory) -> int:
     return 0
 
 
-__all__ = ["Array", "Error", "Memory", "element_type", "empty", "memory_of", "rand", "zeros"]
+__all__ = ["Array", "InputError", "Memory", "element_type", "empty", "memory_of", "rand", "zeros"]

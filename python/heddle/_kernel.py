@@ -14,7 +14,7 @@ import threading
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _arrays
-from ._arrays import Array, Memory, agrees, element_type, memory_of, size_of
+from ._arrays import Array, Memory, agrees, element_type, memory_of
 from ._library import ArgumentInfo, DeviceError, Handle, InputError, PrintFunction, library, strings
 
 Grid = Union[int, Sequence[int]]
@@ -671,4 +671,5 @@ def load(package: Union[str, os.PathLike, bytes]) -> Kernel:
     return Kernel(lib.new(lib.package_load, os.fsencode(path)), path=path)
 
 
-__all__ = ["Argument", "Buffer", "Device", "Event", "Graph", "Kernel", "Launcher", "Stream", "Timing", "compile", "load", "set_print", "size_of"]
+__all__ = ["Argument", "Buffer", "Device", "Event", "Graph", "Kernel", "Launcher", "Stream", "Timing", "compile", "load",
+           "set_print"]

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 
 from ._arrays import Array, memory_of, npy_bytes, read_npy
 from ._kernel import Grid, Kernel, Source, compile, grid_of, is_text
-from ._library import DeviceError, Error, InputError, InternalError, ProgressFunction, WrongResult, library, strings
+from ._library import DeviceError, InputError, InternalError, ProgressFunction, WrongResult, library, strings
 
 Progress = Callable[[int, int], Any]
 _KINDS = {1: WrongResult, 2: InputError, 3: DeviceError, 70: InternalError}
@@ -82,8 +82,9 @@ class _Command:
     """The words of a verb about a kernel, and the arrays whose contents are wanted after it."""
 
     def __init__(self, source: Any, target: Optional[str], grid: Optional[Grid], arguments: Mapping[str, Any],
-                 options: Mapping[str, Any]):
+                 options: Mapping[str, Any], knows_written: bool = True):
         self.folder = _Folder()
+        self._knows_written = knows_written  # the verb tells zeros that count as written from uninitialised ones
         self.words: List[str] = []
         self.outputs: Dict[str, Tuple[str, str, Tuple[int, ...]]] = {}
         options = dict(options)
@@ -131,7 +132,7 @@ class _Command:
         if value is None:
             return "null"
         if isinstance(value, Array) and value.spec is not None:
-            return value.spec
+            return value.spec if self._knows_written else value.spec.removeprefix("zeros:")
         memory = memory_of(value, f"argument `{name}`")
         if memory is None:
             return repr(value) if isinstance(value, float) else str(value)
@@ -319,7 +320,8 @@ class Inspection(Mapping[str, Any]):
         return f"<heddle.Inspection {self.json.get('kernel', '')}: {', '.join(self.json)}>"
 
 
-def _arguments(args: Optional[Mapping[str, Any]], named: Dict[str, Any], known: Sequence[str]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+def _arguments(args: Optional[Mapping[str, Any]], named: Dict[str, Any],
+               known: Sequence[str]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
     """Arguments of the kernel, and options of the verb."""
     options = {name: named.pop(name) for name in list(named) if name in known}
     return {**(args or {}), **named}, options
@@ -395,25 +397,33 @@ def doctor() -> Dict[str, Any]:
 
 
 class ModuleRun(_Report):
-    """The results of an HLO module: `results[rank]` is a list of arrays."""
+    """What an HLO module gave: `results[number][rank]` is an array."""
 
     def __init__(self, json: Dict[str, Any], folder: _Folder):
         super().__init__(json, folder)
+        self.module: str = json["module"]
+        self.ranks: int = json["ranks"]
+        self.results: Dict[int, List[Array]] = {}
+        for output in json.get("outputs", []):
+            number = int(output["name"].partition("@")[0])
+            self.results.setdefault(number, []).append(read_npy(output["file"], output["type"], output["shape"]))
 
     def __repr__(self) -> str:
-        return f"<heddle.ModuleRun: {', '.join(self.json)}>"
+        return f"<heddle.ModuleRun {self.module}: {len(self.results)} results of {self.ranks} ranks>"
 
     __str__ = __repr__
 
 
 def run(module: Union[str, os.PathLike], device: str = "host", devices: Optional[int] = None,
-        args: Optional[Mapping[str, Any]] = None, outputs: Sequence[str] = ("0",), **options: Any) -> ModuleRun:
-    """Runs an HLO module on every rank (`heddle run M.hlo`); `json["outputs"]` has the results that are named."""
-    command = _Command(module, None, None, args or {}, {"device": device, "devices": devices, **options})
-    for name in outputs:
-        command.words += ["--out", f"{name}=-"]
+        args: Optional[Mapping[str, Any]] = None, results: Sequence[int] = (0,), **options: Any) -> ModuleRun:
+    """Runs an HLO module on every rank (`heddle run M.hlo`). `args` are its parameters by name or as `p0`, `p1`, ..., with
+    `@RANK` for one rank: arrays, or text as for the command; what is not given is random. `results` are the numbers of those
+    that are wanted."""
+    command = _Command(module, None, None, args or {}, {"device": device, "devices": devices, **options}, knows_written=False)
+    for number in results:
+        command.words += ["--out", f"{number}={command.folder.path / f'result{number}.npy'}"]
     return ModuleRun(report("run", command.words)[1], command.folder)
 
 
-__all__ = ["CheckReport", "Error", "Finding", "Inspection", "ModuleRun", "Mutation", "Simulation", "check", "doctor",
+__all__ = ["CheckReport", "Finding", "Inspection", "ModuleRun", "Mutation", "Simulation", "check", "doctor",
            "inspect", "mutate", "run", "simulate"]

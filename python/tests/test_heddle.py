@@ -339,8 +339,13 @@ class Reports(unittest.TestCase):
         self.assertEqual(heddle.doctor()["heddle"], heddle.version())
 
     def test_module(self):
-        run = heddle.run(ROOT / "tests/hlo/all_to_all.hlo", outputs=["0"])
-        self.assertIn("outputs", run.json)
+        tokens = heddle.rand((4, 3), "f32", seed=5)
+        run = heddle.run(ROOT / "tests/hlo/all_to_all.hlo", args={"p0@0": tokens, "p0@1": heddle.zeros((4, 3))})
+        self.assertEqual(repr(run), "<heddle.ModuleRun dispatch: 1 results of 2 ranks>")
+        self.assertEqual(run.results[0][1].shape, (4, 3))
+        self.assertEqual(run.results[0][1].tolist(), tokens.tolist()[6:] + tokens.tolist()[:6])
+        with self.assertRaisesRegex(heddle.InputError, "p7"):
+            heddle.run(ROOT / "tests/hlo/all_to_all.hlo", args={"p7": tokens})
 
 
 class Imports(unittest.TestCase):
