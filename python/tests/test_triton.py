@@ -73,6 +73,11 @@ def wide(a, b, c, DEPTH: tl.constexpr):
 
 
 @triton.jit
+def exchange(memory, old):
+    tl.store(old, tl.atomic_cas(memory, tl.cast(1, tl.int16), tl.cast(7, tl.int16)))
+
+
+@triton.jit
 def race(out):
     tl.store(out, tl.program_id(0))
 
@@ -144,6 +149,11 @@ class Launches(unittest.TestCase):
         out = numpy.zeros_like(x)
         math_of_libdevice[(1,)](Tensor(x), Tensor(out), BLOCK=64)
         numpy.testing.assert_allclose(out, numpy.tanh(x), rtol=1e-5, atol=1e-6)
+
+    def test_atomics_of_small_types(self):
+        memory, old = numpy.ones(1, "i2"), numpy.zeros(1, "i2")
+        exchange[(1,)](Tensor(memory), Tensor(old))
+        self.assertEqual((memory[0], old[0]), (7, 1))
 
     def test_a_failed_assertion(self):
         with self.assertRaisesRegex(heddle.Error, "above zero"):

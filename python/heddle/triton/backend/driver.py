@@ -137,7 +137,8 @@ class HeddleLauncher:
         pieces = []  # the range, its buffer, and where in it the range begins: at the same place of a line as on the host
         for each in _joined([_storage(value) for value in tensors]):
             shift = each.start % 64
-            pieces.append((each, device.buffer(each.end - each.start + shift, kernel.name), shift))
+            size = -(-(each.end - each.start + shift) // 4) * 4  # atomics of small types use the whole word around them
+            pieces.append((each, device.buffer(size, kernel.name), shift))
 
         def address(value: Any) -> int:
             host = _address(value)
