@@ -25,6 +25,31 @@ Error outOfMemory(const std::string &device, const std::string &buffer, uint64_t
                           std::move(notes));
 }
 
+void AdoptedMemory::remove(uint64_t address, uint64_t sizeBytes) {
+  auto found = std::find_if(ranges.begin(), ranges.end(), [&](const Allocation &each) {
+    return each.address == address && each.sizeBytes == sizeBytes;
+  });
+  if (found != ranges.end())
+    ranges.erase(found);
+}
+
+AllocationMap AdoptedMemory::joinedTo(AllocationMap own) const {
+  if (ranges.empty())
+    return own;
+  own.insert(own.end(), ranges.begin(), ranges.end());
+  std::stable_sort(own.begin(), own.end(),
+                   [](const Allocation &a, const Allocation &b) { return a.address < b.address; });
+  AllocationMap joined;
+  for (Allocation &each : own) {
+    Allocation *before = joined.empty() ? nullptr : &joined.back();
+    if (before && each.address < before->address + before->sizeBytes)
+      before->sizeBytes = std::max(before->sizeBytes, each.address - before->address + each.sizeBytes);
+    else
+      joined.push_back(std::move(each));
+  }
+  return joined;
+}
+
 const Allocation *findAllocation(const AllocationMap &map, uint64_t address, uint64_t sizeBytes) {
   auto after = std::upper_bound(map.begin(), map.end(), address,
                                 [](uint64_t value, const Allocation &each) { return value < each.address; });

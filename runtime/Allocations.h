@@ -25,8 +25,20 @@ struct Allocation {
 Error outOfMemory(const std::string &device, const std::string &buffer, uint64_t askedBytes, uint64_t availableBytes,
                   std::vector<std::string> notes = {}, const char *kind = "");
 
-/// Allocations at one moment, by address.
+/// Allocations at one moment, by address; none overlap.
 using AllocationMap = std::vector<Allocation>;
+
+/// Memory of others (Device::adopt): ranges that may overlap, and be there several times.
+class AdoptedMemory {
+public:
+  void add(Allocation allocation) { ranges.push_back(std::move(allocation)); }
+  void remove(uint64_t address, uint64_t sizeBytes); ///< one such range
+  /// `own` and the ranges here; those that overlap are one, with the name of the first.
+  AllocationMap joinedTo(AllocationMap own) const;
+
+private:
+  std::vector<Allocation> ranges;
+};
 
 /// The allocation that holds the range, or null.
 const Allocation *findAllocation(const AllocationMap &map, uint64_t address, uint64_t sizeBytes);

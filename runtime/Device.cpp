@@ -7,6 +7,7 @@
 #include "runtime/Stream.h"
 #include "support/Error.h"
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace heddle {
 
@@ -61,8 +62,30 @@ Buffer Device::allocate(uint64_t sizeBytes, const std::string &name, Caching cac
   return Buffer(shared_from_this(), allocateCached(sizeBytes, name, caching), sizeBytes);
 }
 
+Buffer Device::adopt(uint64_t address, uint64_t sizeBytes, const std::string &bufferName) {
+  if (address == 0 || sizeBytes > UINT64_MAX - address)
+    throw inputError(fmt::format("{}: no memory has {} bytes at address {:#x}", name(), sizeBytes, address));
+  adoptMemory(address, sizeBytes, bufferName);
+  return Buffer(shared_from_this(), address, sizeBytes, true);
+}
+
+void Device::adoptMemory(uint64_t address, uint64_t sizeBytes, const std::string &bufferName) {
+  throw inputError(fmt::format("{}: its kernels cannot use memory that is not the device's: {} bytes at {:#x}{}",
+                               name(), sizeBytes, address, bufferName.empty() ? "" : " of `" + bufferName + "`"),
+                   {"allocate a buffer of the device, and copy to it and back"});
+}
+
+void Device::leaveMemory(uint64_t, uint64_t) noexcept {}
+
+std::unique_ptr<Stream> Device::adoptStream(void *handle) {
+  throw inputError(fmt::format("{}: it has no streams of others, and was given {}", name(), fmt::ptr(handle)),
+                   {"create a stream of the device"});
+}
+
 Buffer::~Buffer() {
-  if (owner)
+  if (owner && adopted)
+    owner->leaveMemory(start, size);
+  else if (owner)
     owner->freeMemory(start);
 }
 

@@ -50,7 +50,15 @@ public:
   /// Error{Environment} naming bytes asked and available.
   Buffer allocate(uint64_t sizeBytes, const std::string &name = "", Caching caching = Caching::Normal);
 
+  /// Memory that others allocated and keep, as an array of another library: copies, bounds checks and messages know it
+  /// from then on, and nothing frees it. Ranges may overlap. Throws Error{Input} for address 0, for a range beyond the
+  /// address space, and where the device's kernels cannot use memory of others (simulated devices).
+  Buffer adopt(uint64_t address, uint64_t sizeBytes, const std::string &name = "");
+
   virtual std::unique_ptr<Stream> createStream() = 0;
+  /// A stream over one that others made and keep: a `cudaStream_t` or `hipStream_t`, null for the default one. Work
+  /// that is put into either comes in one order. Throws Error{Input} where the device has no streams of others.
+  virtual std::unique_ptr<Stream> adoptStream(void *handle);
   virtual std::shared_ptr<Event> createEvent() = 0;
 
   /// Throws Error{Input} for a package of another target or ABI version, Error{Environment} when this machine lacks a
@@ -64,6 +72,8 @@ protected:
     return allocateMemory(sizeBytes, name);
   }
   virtual void freeMemory(uint64_t address) noexcept = 0;
+  virtual void adoptMemory(uint64_t address, uint64_t sizeBytes, const std::string &name);
+  virtual void leaveMemory(uint64_t address, uint64_t sizeBytes) noexcept;
 };
 
 /// Of the device that has the fewest; 0 for none.

@@ -83,7 +83,7 @@ int checkVerb(CheckVerbRequest &request) {
     return listChecks(request.json);
   std::string file = request.options.parse("check");
   CheckRequest &check = request.options.request;
-  check.progress = makeProgress("run");
+  addProgress(check, "run");
   const KernelOptions &kernel = request.options.kernel;
   CheckResult result = namingOptions(simulatedArgumentOptions, [&] { return checkKernel(file, kernel.input, check); });
   if (request.json)
@@ -118,11 +118,25 @@ std::string CheckOptions::parse(const std::string &verb) {
 }
 
 std::function<void(size_t, size_t)> makeProgress(const std::string &what) {
+  if (CapturedOutput *output = CapturedOutput::current()) {
+    if (!output->progress)
+      return {};
+    return [output](size_t done, size_t all) {
+      if (output->progress(done, all))
+        output->isCancelled = true;
+    };
+  }
   if (!isatty(STDERR_FILENO))
     return {};
   return [what](size_t done, size_t all) {
     fmt::print(stderr, "\r{} {} of {}{}", what, done, all, done == all ? "\n" : "");
   };
+}
+
+void addProgress(CheckRequest &request, const std::string &what) {
+  request.progress = makeProgress(what);
+  if (CapturedOutput *output = CapturedOutput::current())
+    request.isCancelled = [output] { return output->isCancelled.load(); };
 }
 
 std::string formatVerdict(const CheckResult &result, const KernelOptions &kernel) {

@@ -19,8 +19,11 @@ struct CheckOptions {
 /// What --help says of them.
 extern const char *const checkOptionsHelp;
 
-/// On a terminal, how many of how many are done, in one line that is written over.
+/// Says how many of how many are done: on a terminal in one line that is written over, or to what CapturedOutput names.
+/// Empty where there is neither.
 std::function<void(size_t done, size_t all)> makeProgress(const std::string &what);
+/// The same for a check, which CapturedOutput may also end.
+void addProgress(CheckRequest &request, const std::string &what);
 
 /// Findings with the command that shows each again, then the verdict.
 std::string formatVerdict(const CheckResult &result, const KernelOptions &kernel);

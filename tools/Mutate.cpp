@@ -225,7 +225,7 @@ int mutateVerb(MutateVerbRequest &request) {
     mutate.equivalents = parseEquivalents(readFile(request.equivalents), request.equivalents);
   mutate.check = request.options.request;
   mutate.crossCheck = request.crossCheck;
-  mutate.check.progress = makeProgress("step");
+  addProgress(mutate.check, "step");
   const KernelOptions &kernel = request.options.kernel;
   MutateResult result =
       namingOptions(simulatedArgumentOptions, [&] { return mutateKernel(file, kernel.input, mutate); });

@@ -41,9 +41,27 @@ std::string formatNote(const std::string &note) {
   return fmt::format("  {} {}", coloured("1;36", "note:"), note);
 }
 
+thread_local CapturedOutput *captured = nullptr;
+
 } // namespace
 
+CapturedOutput::CapturedOutput(Progress progress) : progress(std::move(progress)) {
+  captured = this;
+}
+
+CapturedOutput::~CapturedOutput() {
+  captured = nullptr;
+}
+
+CapturedOutput *CapturedOutput::current() {
+  return captured;
+}
+
 void printData(const std::string &text) {
+  if (captured) {
+    captured->data += text;
+    return;
+  }
   size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
   if (written == text.size() && std::fflush(stdout) == 0)
     return;
@@ -104,6 +122,10 @@ std::string fileOfRank(const std::string &file, size_t rank) {
 }
 
 void say(const std::string &line) {
+  if (captured) {
+    captured->talk.push_back(line);
+    return;
+  }
   fmt::print(stderr, "{}\n", line);
 }
 

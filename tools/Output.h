@@ -3,8 +3,10 @@
 #pragma once
 #include "support/Error.h"
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -32,6 +34,23 @@ std::array<int64_t, 3> parseExtents(const std::string &option, const std::string
 
 /// A file for each rank: `out.npy` becomes `out.2.npy`.
 std::string fileOfRank(const std::string &file, size_t rank);
+
+/// While one lives, what this thread would write is kept instead: for a process whose streams are not ours. On one
+/// thread there is one at a time.
+class CapturedOutput {
+public:
+  /// What long work calls, on any thread; true ends it early.
+  using Progress = std::function<bool(size_t done, size_t all)>;
+  explicit CapturedOutput(Progress progress = {});
+  CapturedOutput(const CapturedOutput &) = delete;
+  ~CapturedOutput();
+  static CapturedOutput *current(); ///< of this thread, or null
+
+  std::string data;              ///< what printData wrote
+  std::vector<std::string> talk; ///< what say wrote, line by line
+  const Progress progress;
+  std::atomic<bool> isCancelled{false}; ///< `progress` has returned true
+};
 
 /// Writes one line of talk.
 void say(const std::string &line);

@@ -1,138 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// heddle: the program. Each verb has a file of its own; this one parses the command line and turns errors into exits.
+// The program: one verb, and the exit code of what went wrong.
 #include "api/Heddle.h"
-#include "support/ShellWord.h"
-#include "support/Suggest.h"
 #include "tools/Output.h"
-#include "tools/Verbs.h"
-#include <CLI/CLI.hpp>
-#include <cctype>
+#include "tools/Program.h"
 #include <csignal>
-#include <fmt/format.h>
 #include <new>
-
-namespace {
-
-constexpr const char *overview = R"(heddle: compiles GPU tile kernels and runs them
-
-  heddle compile matmul.ttir -o matmul.hpkg
-  heddle compile matmul.ttir --to llvm-ir
-  heddle run add.ttir --grid 4 --arg x=@x.npy --arg y=rand:f32[4096]:7 --arg out=f32[4096] --arg n=4096 --out out=out.npy
-  heddle run add.hpkg --grid 4 --arg ... --device host --repeat 100
-  heddle inspect matmul.hpkg --asm
-  heddle simulate add.hsaco --grid 4 --block 256 --arg x=@x.npy --arg out=f32[1024] --out out=out.npy
-  heddle check add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:7 --arg out=f32[1024]
-  heddle bench all-reduce -b 1K -e 64M -f 4
-  heddle doctor
-
-Verbs (each has --help):
-  compile   a kernel's Triton IR text to a package
-  run       a kernel on a device, from its text or its package
-  inspect   what is in a package, what each phase makes of a kernel, what a collective or a module does
-  simulate  a kernel of an AMD code object, without such a device
-  check     whether such a kernel is right under many schedules that the memory model allows
-  mutate    whether `check` finds faults that are put into such a kernel
-  bench     how fast a collective is, and whether its result is right
-  doctor    what this machine has, and every setting with its origin
-
-Options:
-  --help, -h    this text
-  --version     versions of heddle and LLVM
-
-Exit codes: 0 done, 1 wrong result, 2 bad input, 3 environment, 70 a fault of heddle
-)";
-
-std::string joinCommandLine(int count, char **words) {
-  std::string line;
-  for (int i = 0; i < count; ++i)
-    line += (i ? " " : "") + heddle::quoteForShell(words[i]);
-  return line;
-}
-
-/// What the command line does wrong, in our words where we have better ones than the parser's.
-heddle::Error describeMisuse(CLI::App &program, const CLI::ParseError &error) {
-  std::vector<std::string> known, notes;
-  CLI::App *at = &program;
-  for (CLI::App *verb : program.get_subcommands())
-    at = verb;
-  for (const CLI::Option *option : at->get_options())
-    for (const std::string &name : option->get_lnames())
-      known.push_back("--" + name);
-  for (const CLI::App *verb : at->get_subcommands(nullptr))
-    known.push_back(verb->get_name());
-  std::string message = error.what();
-  message[0] = char(std::tolower(message[0]));
-  if (error.get_exit_code() == int(CLI::ExitCodes::ArgumentMismatch)) {
-    std::string option = std::string(error.what()).substr(0, std::string(error.what()).find(':'));
-    bool missing = message.ends_with("missing");
-    message = fmt::format("`{}` {}", option, missing ? "wants a value" : "is given more than once");
-  }
-  std::vector<std::string> extras = at->remaining();
-  if (extras.empty())
-    extras = program.remaining();
-  bool isMissing = error.get_exit_code() == int(CLI::ExitCodes::RequiredError);
-  if (!extras.empty() && (isMissing || error.get_exit_code() == int(CLI::ExitCodes::ExtrasError))) {
-    std::string extra = extras.front();
-    std::string option = extra.substr(0, extra.find('='));
-    message = fmt::format("{} `{}`",
-                          extra[0] == '-'  ? "unknown option"
-                          : at == &program ? "unknown verb"
-                                           : "unexpected",
-                          extra[0] == '-' ? option : extra);
-    if (std::string close = heddle::closestName(option, known); !close.empty())
-      notes.push_back(fmt::format("the closest is `{}`", close));
-  }
-  notes.push_back(fmt::format("`heddle{} --help` shows what there is", at == &program ? "" : " " + at->get_name()));
-  return heddle::inputError(message, notes);
-}
-
-int runProgram(int count, char **words) {
-  CLI::App program;
-  program.require_subcommand(0, 1);
-  program.set_help_flag();
-  bool help = false, version = false;
-  program.add_flag("-h,--help", help);
-  program.add_flag("--version", version);
-  heddle::VerbAction action;
-  std::string commandLine = joinCommandLine(count, words);
-  heddle::addCompile(program, action, commandLine);
-  heddle::addRun(program, action, commandLine);
-  heddle::addInspect(program, action);
-  heddle::addSimulate(program, action);
-  heddle::addCheck(program, action);
-  heddle::addMutate(program, action);
-  heddle::addBench(program, action);
-  heddle::addDoctor(program, action);
-  try {
-    program.parse(count, words);
-  } catch (const CLI::CallForHelp &) {
-    for (CLI::App *verb : program.get_subcommands())
-      heddle::printData(verb->get_footer());
-    return 0;
-  } catch (const CLI::ParseError &error) {
-    throw describeMisuse(program, error);
-  }
-  if (version) {
-    heddle::printData(fmt::format("heddle {} (LLVM {})\n", heddle::version(), heddle::llvmVersion()));
-    return 0;
-  }
-  if (help) {
-    heddle::printData(overview);
-    return 0;
-  }
-  if (!action)
-    throw heddle::inputError("no verb: say compile, run, inspect, simulate, check, mutate, bench or doctor",
-                             {"`heddle --help` shows examples"});
-  return action();
-}
-
-} // namespace
 
 int main(int count, char **words) {
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is seen where it is written
   try {
     heddle::useSimulatedDevices();
-    return runProgram(count, words);
+    return heddle::runCommandLine({words, words + count});
   } catch (const heddle::Error &error) {
     heddle::printError(error);
     return int(error.kind);

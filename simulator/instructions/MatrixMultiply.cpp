@@ -8,6 +8,7 @@
 #include "simulator/state/Fault.h"
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <span>
 
 namespace heddle::simulator {
@@ -415,7 +416,9 @@ unsigned indexShift(const Modifiers &modifiers, const MatrixShape &shape) {
 
 template <typename T, typename Factor>
 void multiplyAs(Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix) {
-  static thread_local Matrices<T, Factor> matrices;
+  // Not static storage of each thread: a library that is opened late finds little room for that.
+  static thread_local const auto owned = std::make_unique<Matrices<T, Factor>>();
+  Matrices<T, Factor> &matrices = *owned;
   const MatrixShape &shape = matrix.shape;
   OperandView a = viewOf(wave, instruction, matrix, 0), b = viewOf(wave, instruction, matrix, 1);
   bool sparse = matrix.kind == MatrixKind::Sparse;

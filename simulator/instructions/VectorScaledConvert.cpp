@@ -172,7 +172,7 @@ void executePackTwice16(Wave &wave, const Instruction &instruction) {
 template <FloatFormat format, typename Wide>
 void executeUnpack32(Wave &wave, const Instruction &instruction) {
   const Operand *operands = instruction.operands;
-  static thread_local Row results[32];
+  Row results[32];
   for (unsigned lane = 0; lane < waveLanes; ++lane) {
     Codes6 codes;
     for (unsigned word = 0; word < 6; ++word)

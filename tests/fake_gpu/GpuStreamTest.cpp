@@ -42,6 +42,23 @@ TEST_F(GpuStreamTest, PinnedMemoryIsCopiedDirectly) {
   EXPECT_EQ(fake.count(vendor.launchHostFunction), 0);
 }
 
+TEST_F(GpuStreamTest, StreamsAndMemoryOfOthersAreUsedAndLeft) {
+  auto handle = static_cast<GpuStream &>(*stream).raw();
+  int created = fake.count(vendor.streamCreate);
+  Buffer own = device->allocate(64);
+  {
+    auto adopted = device->adoptStream(handle);
+    Buffer part = device->adopt(own.address() + 32, 32, "part");
+    adopted->fill(part, 7);
+    adopted->synchronize();
+  }
+  EXPECT_EQ(fake.count(vendor.streamCreate), created);
+  stream->fill(own.address(), 1, 32); // both are still there
+  std::vector<uint8_t> wanted(64, 1);
+  std::fill(wanted.begin() + 32, wanted.end(), 7);
+  EXPECT_EQ(readBack<uint8_t>(*stream, own), wanted);
+}
+
 TEST_F(GpuStreamTest, RangesAreCheckedAtTheCall) {
   expectRangesAreChecked(*device);
 }

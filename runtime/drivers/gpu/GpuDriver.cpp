@@ -166,6 +166,11 @@ std::unique_ptr<Stream> GpuDevice::createStream() {
   return std::make_unique<GpuStream>(std::static_pointer_cast<GpuDevice>(shared_from_this()));
 }
 
+std::unique_ptr<Stream> GpuDevice::adoptStream(void *handle) {
+  return std::make_unique<GpuStream>(std::static_pointer_cast<GpuDevice>(shared_from_this()),
+                                     static_cast<gpu::Stream>(handle));
+}
+
 std::shared_ptr<Event> GpuDevice::createEvent() {
   return std::make_shared<GpuEvent>(std::static_pointer_cast<GpuDevice>(shared_from_this()));
 }
@@ -180,6 +185,14 @@ uint64_t GpuDevice::allocateCached(uint64_t sizeBytes, const std::string &buffer
 
 void GpuDevice::freeMemory(uint64_t address) noexcept {
   gpu.memory.retire(address);
+}
+
+void GpuDevice::adoptMemory(uint64_t address, uint64_t sizeBytes, const std::string &bufferName) {
+  gpu.memory.adopt(gpu, {address, sizeBytes, bufferName, gpu.name});
+}
+
+void GpuDevice::leaveMemory(uint64_t address, uint64_t sizeBytes) noexcept {
+  gpu.memory.leave(address, sizeBytes);
 }
 
 } // namespace heddle

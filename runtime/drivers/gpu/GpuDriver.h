@@ -75,6 +75,7 @@ public:
   MemoryInfo memoryInfo() const override;
   int computeUnits() const override;
   std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Stream> adoptStream(void *handle) override;
   std::shared_ptr<Event> createEvent() override;
 
   const GpuContext &context() const { return gpu; }
@@ -83,6 +84,8 @@ protected:
   uint64_t allocateMemory(uint64_t sizeBytes, const std::string &name) override;
   uint64_t allocateCached(uint64_t sizeBytes, const std::string &name, Caching caching) override;
   void freeMemory(uint64_t address) noexcept override;
+  void adoptMemory(uint64_t address, uint64_t sizeBytes, const std::string &name) override;
+  void leaveMemory(uint64_t address, uint64_t sizeBytes) noexcept override;
 
 private:
   GpuDriver &owner;

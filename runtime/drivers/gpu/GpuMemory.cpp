@@ -50,21 +50,38 @@ void GpuMemory::retire(uint64_t address) noexcept {
   context->gate.whenIdle([context, address] { context->giveBack(context->api.memoryFree, address); });
 }
 
+void GpuMemory::adopt(const GpuContext &context, Allocation allocation) {
+  std::lock_guard lock(mutex);
+  adopters[context.name] = &context;
+  adopted.add(std::move(allocation));
+  latest.reset();
+}
+
+void GpuMemory::leave(uint64_t address, uint64_t sizeBytes) noexcept {
+  std::lock_guard lock(mutex);
+  adopted.remove(address, sizeBytes);
+  latest.reset();
+}
+
 std::shared_ptr<const AllocationMap> GpuMemory::snapshot() {
   std::lock_guard lock(mutex);
   if (!latest) {
-    auto map = std::make_shared<AllocationMap>();
+    AllocationMap map;
     for (const auto &[address, entry] : live)
-      map->push_back(entry.first);
-    latest = std::move(map);
+      map.push_back(entry.first);
+    latest = std::make_shared<const AllocationMap>(adopted.joinedTo(std::move(map)));
   }
   return latest;
 }
 
 const GpuContext *GpuMemory::contextOf(uint64_t address) {
+  auto map = snapshot();
+  const Allocation *found = findAllocation(*map, address, 0);
   std::lock_guard lock(mutex);
-  auto after = live.upper_bound(address);
-  return after == live.begin() ? nullptr : std::prev(after)->second.second;
+  if (!found)
+    return nullptr;
+  auto own = live.find(found->address);
+  return own != live.end() ? own->second.second : adopters[found->device];
 }
 
 } // namespace heddle

@@ -15,14 +15,18 @@ public:
   uint64_t allocate(const GpuContext &context, uint64_t sizeBytes, const std::string &name, Caching caching);
   /// Takes the buffer out of the table; its memory goes back when it may.
   void retire(uint64_t address) noexcept;
+  void adopt(const GpuContext &context, Allocation allocation); ///< memory of others
+  void leave(uint64_t address, uint64_t sizeBytes) noexcept;    ///< no longer
   std::shared_ptr<const AllocationMap> snapshot();
-  /// The device of a live buffer, or null.
+  /// The device of a live buffer or of adopted memory, or null.
   const GpuContext *contextOf(uint64_t address);
 
 private:
   std::mutex mutex; ///< never held over a call of the library, which may wait for a host function
   std::map<uint64_t, std::pair<Allocation, const GpuContext *>> live;
-  std::shared_ptr<const AllocationMap> latest; ///< null after a change
+  AdoptedMemory adopted;
+  std::map<std::string, const GpuContext *> adopters; ///< by the name of the device
+  std::shared_ptr<const AllocationMap> latest;        ///< null after a change
 };
 
 } // namespace heddle

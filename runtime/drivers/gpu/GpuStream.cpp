@@ -41,6 +41,9 @@ GpuStream::GpuStream(std::shared_ptr<GpuDevice> theDevice) : device(std::move(th
   gpu.gate.addStream(gpu, handle);
 }
 
+GpuStream::GpuStream(std::shared_ptr<GpuDevice> theDevice, gpu::Stream adopted)
+    : device(std::move(theDevice)), gpu(device->context()), handle(adopted), isAdopted(true) {}
+
 GpuStream::~GpuStream() {
   try {
     close();
@@ -56,8 +59,12 @@ void GpuStream::close() {
     if (gpu.api.streamEndCapture(handle, &graph) == gpu::result::success && graph)
       gpu.api.graphDestroy(graph);
   }
+  if (isAdopted && pending.calls.empty())
+    return;
   if (gpu.api.streamSynchronize(handle))
     pending.abandonCalls();
+  if (isAdopted)
+    return;
   gpu.gate.removeStream(handle);
   gpu.api.streamDestroy(handle);
 }

@@ -14,6 +14,9 @@ namespace heddle {
 class GpuStream : public Stream {
 public:
   explicit GpuStream(std::shared_ptr<GpuDevice> device);
+  /// Over a stream of others, which may be capturing: nothing is asked of it but by calls of this one's, so the gate
+  /// does not know it, and what is given back while it works may wait for it.
+  GpuStream(std::shared_ptr<GpuDevice> device, gpu::Stream adopted);
   ~GpuStream() override;
 
   using Stream::copyToDevice, Stream::copyToHost, Stream::fill;
@@ -53,6 +56,7 @@ private:
   std::shared_ptr<GpuDevice> device;
   const GpuContext &gpu;
   gpu::Stream handle = nullptr;
+  bool isAdopted = false;
   std::mutex mutex;
   GpuWork pending;
   std::unique_ptr<GpuStaging> staging;

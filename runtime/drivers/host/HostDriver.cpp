@@ -106,4 +106,12 @@ void HostDevice::freeMemory(uint64_t address) noexcept {
   usedBytes -= freedBytes;
 }
 
+void HostDevice::adoptMemory(uint64_t address, uint64_t sizeBytes, const std::string &bufferName) {
+  HostMemory::shared().adopt({address, sizeBytes, bufferName, name()});
+}
+
+void HostDevice::leaveMemory(uint64_t address, uint64_t sizeBytes) noexcept {
+  HostMemory::shared().leave(address, sizeBytes);
+}
+
 } // namespace heddle

@@ -26,6 +26,8 @@ public:
 protected:
   uint64_t allocateMemory(uint64_t sizeBytes, const std::string &name) override;
   void freeMemory(uint64_t address) noexcept override;
+  void adoptMemory(uint64_t address, uint64_t sizeBytes, const std::string &name) override;
+  void leaveMemory(uint64_t address, uint64_t sizeBytes) noexcept override;
 
 private:
   const int number;

@@ -2,9 +2,12 @@
 // The handler runs with its signal unblocked (SA_NODEFER), so that leaving it by _longjmp leaves no mask behind, and on
 // its own stack, so that a stack overflow of a kernel can be reported too.
 #include "runtime/drivers/host/HostFaults.h"
+#include "support/Error.h"
 #include <array>
 #include <csignal>
+#include <cstring>
 #include <mutex>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace heddle {
@@ -16,8 +19,19 @@ std::mutex installMutex;
 int installCount = 0;
 std::array<struct sigaction, signals.size()> previous;
 
-// Initial-exec, because a handler must not allocate on its first touch.
-__attribute__((tls_model("initial-exec"))) thread_local HostInstance *target = nullptr;
+/// Each thread's instance; the first scope makes the key. No thread_local variable: a handler must not allocate, which
+/// the first touch of one in a shared library may do, and the kind that never does (initial-exec) keeps the library
+/// from being opened by dlopen. pthread_getspecific only reads.
+pthread_key_t targetKey;
+bool hasTargetKey = false;
+
+void makeTargetKey() {
+  if (hasTargetKey)
+    return;
+  if (int reason = ::pthread_key_create(&targetKey, nullptr))
+    throw environmentError(std::string("this process has no key left for data of threads: ") + std::strerror(reason));
+  hasTargetKey = true;
+}
 
 /// Gives a fault that is no kernel's to whoever had the signal before.
 void forward(int number, siginfo_t *info, void *context) {
@@ -36,7 +50,7 @@ void forward(int number, siginfo_t *info, void *context) {
 }
 
 void onFault(int number, siginfo_t *info, void *context) {
-  HostInstance *instance = target;
+  auto *instance = static_cast<HostInstance *>(::pthread_getspecific(targetKey));
   bool sent = info->si_code <= 0; // by kill or raise, not by an instruction
   // A handler in front of ours that wants nothing of it (LLVM's, while another thread compiles) steps back and raises
   // the signal again; the instruction then faults once more, for us.
@@ -60,6 +74,7 @@ bool isOurs(const struct sigaction &action) {
 
 HostFaultScope::HostFaultScope() {
   std::lock_guard lock(installMutex);
+  makeTargetKey();
   if (installCount++ > 0)
     return;
   struct sigaction action = {};
@@ -87,7 +102,7 @@ HostFaultScope::~HostFaultScope() {
 }
 
 void setFaultTarget(HostInstance *instance) {
-  target = instance;
+  ::pthread_setspecific(targetKey, instance);
 }
 
 std::string faultName(int signalNumber) {

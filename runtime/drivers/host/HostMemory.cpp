@@ -80,13 +80,25 @@ uint64_t HostMemory::free(uint64_t address) noexcept {
   return sizeBytes;
 }
 
+void HostMemory::adopt(HostAllocation allocation) {
+  std::lock_guard lock(mutex);
+  adopted.add(std::move(allocation));
+  latest.reset();
+}
+
+void HostMemory::leave(uint64_t address, uint64_t sizeBytes) noexcept {
+  std::lock_guard lock(mutex);
+  adopted.remove(address, sizeBytes);
+  latest.reset();
+}
+
 std::shared_ptr<const HostMap> HostMemory::snapshot() {
   std::lock_guard lock(mutex);
   if (!latest) {
-    auto map = std::make_shared<HostMap>();
+    HostMap map;
     for (const auto &[address, allocation] : live)
-      map->push_back(allocation);
-    latest = std::move(map);
+      map.push_back(allocation);
+    latest = std::make_shared<const HostMap>(adopted.joinedTo(std::move(map)));
   }
   return latest;
 }

@@ -27,6 +27,9 @@ public:
   /// Returns its size in bytes.
   uint64_t free(uint64_t address) noexcept;
 
+  void adopt(HostAllocation allocation);                     ///< memory of others
+  void leave(uint64_t address, uint64_t sizeBytes) noexcept; ///< no longer
+
   std::shared_ptr<const HostMap> snapshot();
   /// `12 bytes past the end of buffer `x` of 4096 bytes`, or that no buffer is near.
   std::string describeAddress(uint64_t address);
@@ -55,6 +58,7 @@ private:
 
   std::mutex mutex;
   std::map<uint64_t, HostAllocation> live;
+  AdoptedMemory adopted;
   std::shared_ptr<const HostMap> latest; ///< null after a change
   std::set<uint64_t> openTickets;
   uint64_t nextTicket = 1;

@@ -59,6 +59,7 @@ uint64_t HostEvent::latest() const {
 }
 
 void HostEvent::waitFor(uint64_t number) const {
+  requireOwnThreads("host");
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return reached >= number; });
 }
@@ -203,6 +204,8 @@ HostStream::HostStream(std::shared_ptr<HostDevice> theDevice)
 }
 
 HostStream::~HostStream() {
+  if (lostHostThreads()) // nobody is left to wait for
+    return;
   std::unique_lock lock(queue->mutex);
   queue->closing = true;
   queue->changed.notify_all();
@@ -210,6 +213,7 @@ HostStream::~HostStream() {
 }
 
 void HostStream::enqueue(std::function<void()> body, Kind kind) {
+  requireOwnThreads(queue->device);
   auto ticket = std::make_shared<HostMemory::Ticket>();
   std::lock_guard lock(queue->mutex);
   queue->push(Command{[body = std::move(body)](HostThread &) {
@@ -220,6 +224,7 @@ void HostStream::enqueue(std::function<void()> body, Kind kind) {
 }
 
 void HostStream::synchronize() {
+  requireOwnThreads(queue->device);
   requireNoCapture();
   std::unique_lock lock(queue->mutex);
   if (queue->runner == std::this_thread::get_id())
@@ -259,6 +264,7 @@ void HostStream::fill(uint64_t destination, uint8_t value, uint64_t sizeBytes) {
 }
 
 void HostStream::launch(const Launch &launch) {
+  requireOwnThreads(queue->device);
   checkLaunch(launch);
   auto module = std::dynamic_pointer_cast<HostModule>(launch.kernel.module);
   if (!module)
@@ -287,6 +293,7 @@ void HostStream::launch(const Launch &launch) {
 }
 
 void HostStream::record(const std::shared_ptr<Event> &event) {
+  requireOwnThreads(queue->device);
   auto own = hostEvent(event);
   if (recordCall([event](Stream &stream) { stream.record(event); }))
     return;

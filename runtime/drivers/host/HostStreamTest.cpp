@@ -2,9 +2,12 @@
 // Order, asynchrony, events and kept errors.
 #include "runtime/drivers/host/HostStream.h"
 #include "runtime/drivers/host/HostTestSupport.h"
+#include <array>
 #include <atomic>
 #include <future>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace heddle;
 
@@ -167,6 +170,58 @@ TEST(HostStream, GraphsReplayWhatWasCaptured) {
 
 TEST(HostStream, MisusedCaptures) {
   expectMisusedCapturesAreRefused(*openDevice("host:0")->createStream());
+}
+
+TEST(HostStream, AForkedChildIsToldThatItHasNoThreads) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  Buffer buffer = device->allocate(4);
+  Launch launch = testLaunch(testPackage({pointerArgument("x")}), addOne, {1, 1, 1}, {buffer});
+  stream->launch(launch);
+  stream->synchronize();
+  std::array<int, 2> ends;
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    std::string message = messageOf([&] { stream->launch(launch); }) + messageOf([&] { stream->synchronize(); });
+    stream.reset(); // waits for nobody
+    (void)!::write(ends[1], message.data(), message.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string message(4096, '\0');
+  message.resize(size_t(std::max<ssize_t>(0, ::read(ends[0], message.data(), message.size()))));
+  ::close(ends[0]);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  const std::string wanted =
+      "host:0: this process was forked from one whose threads run host kernels, and has none of them";
+  EXPECT_EQ(message.find(wanted), 0u) << message;
+  EXPECT_NE(message.rfind(wanted), 0u) << message;
+  stream->launch(launch); // the parent's go on
+  stream->synchronize();
+}
+
+TEST(HostStream, MemoryOfOthersIsCopiedAndUsedInPlace) {
+  auto device = openDevice("host:0");
+  auto stream = device->createStream();
+  std::vector<int32_t> values(256, 5);
+  auto address = reinterpret_cast<uint64_t>(values.data());
+  EXPECT_CONTAINS(messageOf([&] { stream->fill(address, 0, 4); }), "lies in no live buffer");
+  {
+    Buffer adopted = device->adopt(address, 256 * 4, "values"), part = device->adopt(address + 400, 8, "part");
+    EXPECT_TRUE(adopted.isAdopted());
+    stream->launch(testLaunch(testPackage({pointerArgument("x")}), addOne, {256, 1, 1}, {adopted}));
+    stream->fill(address + 1020, 0, 4);
+    stream->synchronize();
+    EXPECT_CONTAINS(messageOf([&] { stream->fill(address + 1020, 0, 8); }), "do not fit buffer `values` of 1024 bytes");
+  }
+  EXPECT_EQ(values[254], 6);
+  EXPECT_EQ(values[255], 0);
+  EXPECT_CONTAINS(messageOf([&] { stream->fill(address, 0, 4); }), "lies in no live buffer");
+  EXPECT_CONTAINS(messageOf([&] { (void)device->adopt(0, 4); }), "no memory has 4 bytes at address 0x0");
+  EXPECT_CONTAINS(messageOf([&] { (void)device->adoptStream(nullptr); }), "it has no streams of others");
 }
 
 } // namespace

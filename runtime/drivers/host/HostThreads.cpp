@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // std::thread cannot choose a stack, and throws where a number is wanted.
 #include "runtime/drivers/host/HostThreads.h"
+#include "support/Error.h"
 #include <cerrno>
+#include <fmt/format.h>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <pthread.h>
 
 namespace heddle {
@@ -14,6 +17,21 @@ static void *threadMain(void *argument) {
   std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()> *>(argument));
   (*body)();
   return nullptr;
+}
+
+static std::atomic<bool> threadsAreLost{false};
+
+bool lostHostThreads() {
+  return threadsAreLost.load(std::memory_order_relaxed);
+}
+
+void requireOwnThreads(const std::string &device) {
+  if (lostHostThreads())
+    throw environmentError(
+        fmt::format("{}: this process was forked from one whose threads run host kernels, and has none of them",
+                    device),
+        {"fork before the first launch, or start the process anew: "
+         "`multiprocessing.set_start_method(\"spawn\")` in Python, fork and exec elsewhere"});
 }
 
 static bool mayStart() {
@@ -30,6 +48,8 @@ static bool mayStart() {
 int startHostThread(size_t stackBytes, const char *name, std::function<void()> body) {
   if (!mayStart())
     return EAGAIN;
+  static std::once_flag watchesForks;
+  std::call_once(watchesForks, [] { ::pthread_atfork(nullptr, nullptr, [] { threadsAreLost = true; }); });
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -11,6 +11,13 @@ namespace heddle {
 /// Starts a detached thread; returns 0 or the error number. What `body` throws ends the process.
 int startHostThread(size_t stackBytes, const char *name, std::function<void()> body);
 
+/// True in a process that was forked from one that had started such threads: it has none of them, and what they held
+/// locked stays locked.
+bool lostHostThreads();
+
+/// Throws Error{Environment} where lostHostThreads(); `device` is the name of the one that would have the work.
+void requireOwnThreads(const std::string &device);
+
 /// What can be done about a thread that does not start.
 std::string threadLimitNote();
 

@@ -272,7 +272,7 @@ uint8_t *SimulatedEngine::access(SteppedQueue &, const char *what, uint64_t addr
   try {
     return simulated->system.home.at(address, sizeBytes, writes);
   } catch (const simulator::Fault &fault) {
-    throw Error(ErrorClass::Internal, fmt::format("{} {}", what, fault.what()), fault.notes);
+    throw inputError(fmt::format("{} {}", what, fault.what()), fault.notes);
   }
 }
 

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The C interface to Heddle: compile kernels, run them on devices, check AMD code. docs/c-api.md explains it with an
+ * example.
+ *
+ * Status    Every function but those that only read returns a heddle_status. After another one than HEDDLE_OK,
+ *           heddle_error_text and heddle_error_note say what is wrong, on the same thread, until a call of that thread
+ *           fails again. No exception leaves the library. Results are written only with HEDDLE_OK.
+ * Handles   Packages, devices, streams and the like are handles. heddle_release gives one back; an object that is still
+ *           in use lives on until it is not. A handle is no address of memory: null, a released handle and one of
+ * another kind are HEDDLE_INPUT, in every function. Strings   Names, paths and texts are UTF-8 and end with a zero
+ * byte; where there is a size beside them they need none. The library copies what it keeps. Options   `const char
+ * *const *options` is `count` strings `key=value`; null for none. An unknown key is HEDDLE_INPUT. Growth
+ * HEDDLE_INTERFACE_VERSION counts additions; nothing is taken away, and no value changes what it says. Structures begin
+ * with their size, which the caller sets to `sizeof`; fields are added at the end, and 0 is their default. Threads
+ * Every function may be called from several threads at once. Two threads that use one stream put their work into it in
+ * some order. A process that was forked after the first launch on the host has no threads for kernels: what would need
+ * them is HEDDLE_ENVIRONMENT there.
+ */
+#ifndef HEDDLE_H
+#define HEDDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define HEDDLE_API __attribute__((visibility("default")))
+#else
+#define HEDDLE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEDDLE_INTERFACE_VERSION 1
+
+/* ---- Versions and errors ---- */
+
+/* Of the library; a program needs at least the one of the header that it was compiled with. */
+HEDDLE_API uint32_t heddle_interface_version(void);
+/* `0.1.0`. */
+HEDDLE_API const char *heddle_version(void);
+
+typedef int32_t heddle_status;
+enum {
+  HEDDLE_OK = 0,
+  HEDDLE_WRONG_RESULT = 1, /* a result that is wrong: findings of the simulator, its stray accesses, no end */
+  HEDDLE_INPUT = 2,        /* what the caller gave, and what its kernel reports: assertions, accesses, crashes */
+  HEDDLE_ENVIRONMENT = 3,  /* the machine: files, memory, devices, drivers */
+  HEDDLE_INTERNAL = 70     /* a fault of Heddle */
+};
+
+/* What went wrong in the last call of this thread that failed: one line, or for a kernel's text `file:line:column:
+ * ...`. Empty when none has. Valid until a call of this thread fails again. */
+HEDDLE_API const char *heddle_error_text(void);
+/* Notes that go with it, one sentence each: the next step, or where the other value comes from. */
+HEDDLE_API size_t heddle_error_note_count(void);
+/* Null for an index of heddle_error_note_count or above. */
+HEDDLE_API const char *heddle_error_note(size_t index);
+
+/* ---- Handles ---- */
+
+typedef struct heddle_package_handle *heddle_package; /* a compiled kernel for one target */
+typedef struct heddle_device_handle *heddle_device;
+typedef struct heddle_kernel_handle *heddle_kernel; /* a package that is loaded on a device */
+typedef struct heddle_buffer_handle *heddle_buffer; /* memory of a device */
+typedef struct heddle_stream_handle *heddle_stream; /* an ordered queue of work for a device */
+typedef struct heddle_event_handle *heddle_event;
+typedef struct heddle_graph_handle *heddle_graph; /* work of a stream that was captured */
+typedef struct heddle_text_handle *heddle_text;   /* text or bytes that a function returned */
+
+/* Gives back a handle of any kind; null is HEDDLE_OK. Of a stream it waits for the work; the others do not wait, and
+ * the memory of a buffer stays until work that was put into streams before has run. */
+HEDDLE_API heddle_status heddle_release(const void *handle);
+
+/* The bytes of a text, valid until it is released. A zero byte, which `size` does not count, follows them. */
+HEDDLE_API heddle_status heddle_text_get(heddle_text text, const char **data, size_t *size);
+
+/* ---- Compile ---- */
+
+/* Compiles Triton IR text, or TTGIR, as `heddle compile` does. `name` is the text's name in messages; null: `<text>`.
+ * Options: target (host, sm_90, gfx942, gfx950; unless given that which TTGIR names, else host), cpu, kernel, warps,
+ * stages, optimization (0 to 3), and true or false for check, exact-math, warp-groups, warp-pipeline; they are those of
+ * `heddle compile --help`. Several threads may compile at once. Blocks for milliseconds to seconds. */
+HEDDLE_API heddle_status heddle_compile(const char *text, size_t size, const char *name, const char *const *options,
+                                        size_t count, heddle_package *package);
+/* The text in a file. */
+HEDDLE_API heddle_status heddle_compile_file(const char *path, const char *const *options, size_t count,
+                                             heddle_package *package);
+/* What one phase of the compilation leaves, as `heddle compile --to PHASE` prints it. */
+HEDDLE_API heddle_status heddle_compile_phase(const char *text, size_t size, const char *name, const char *phase,
+                                              const char *const *options, size_t count, heddle_text *left);
+
+/* A package from a file, or from the bytes of one. */
+HEDDLE_API heddle_status heddle_package_load(const char *path, heddle_package *package);
+HEDDLE_API heddle_status heddle_package_parse(const void *bytes, size_t size, heddle_package *package);
+/* To a file, which appears whole or not at all; or as bytes: equal packages give equal bytes. */
+HEDDLE_API heddle_status heddle_package_save(heddle_package package, const char *path);
+HEDDLE_API heddle_status heddle_package_bytes(heddle_package package, heddle_text *bytes);
+/* JSON: kernel, target, arguments and so on (docs/package.md). */
+HEDDLE_API heddle_status heddle_package_describe(heddle_package package, heddle_text *json);
+/* The instructions of the kernel. */
+HEDDLE_API heddle_status heddle_package_assembly(heddle_package package, heddle_text *assembly);
+/* JSON: an array of the compiler's warnings; empty for a package that was loaded. */
+HEDDLE_API heddle_status heddle_package_warnings(heddle_package package, heddle_text *json);
+
+typedef struct {
+  size_t struct_size;
+  const char *name;     /* valid as long as the package */
+  const char *type;     /* of the scalar, or of what the pointer points to: `f32`, `bf16`, `i64`, `f8E4M3FN` */
+  int64_t divisibility; /* the address in bytes, or the integer, must be a multiple of it; at least 1 */
+  int32_t pointer;      /* 1: an address; 0: a scalar */
+  int32_t reserved;
+} heddle_argument;
+
+HEDDLE_API heddle_status heddle_package_argument_count(heddle_package package, size_t *count);
+/* Arguments are counted from 0, in the kernel's order. Set `argument->struct_size` before the call. */
+HEDDLE_API heddle_status heddle_package_argument(heddle_package package, size_t index, heddle_argument *argument);
+
+/* ---- Devices, buffers, streams ---- */
+
+/* `host`, `host:1`, `sim:gfx942`, `sim:gfx950:3`, `cuda:0`, `hip:0`. Two handles of one name are of the same device. */
+HEDDLE_API heddle_status heddle_device_open(const char *name, heddle_device *device);
+/* JSON: name, description, driver, target, ordinal, memoryBytes, freeBytes, computeUnits. */
+HEDDLE_API heddle_status heddle_device_describe(heddle_device device, heddle_text *json);
+
+/* Memory of the device with undefined contents, at an address that is a multiple of 64, on a GPU of 256. `name` is for
+ * messages, and may be null. */
+HEDDLE_API heddle_status heddle_buffer_create(heddle_device device, uint64_t size_bytes, const char *name,
+                                              heddle_buffer *buffer);
+/* Memory that is another owner's, who keeps it until work that uses the buffer has run: an address of this process for
+ * the host, a device address for a GPU. Copies, bounds checks and messages know it then. Simulated devices have no such
+ * memory: HEDDLE_INPUT. */
+HEDDLE_API heddle_status heddle_buffer_adopt(heddle_device device, uint64_t address, uint64_t size_bytes,
+                                             const char *name, heddle_buffer *buffer);
+HEDDLE_API heddle_status heddle_buffer_get(heddle_buffer buffer, uint64_t *address, uint64_t *size_bytes);
+
+HEDDLE_API heddle_status heddle_stream_create(heddle_device device, heddle_stream *stream);
+/* A stream over a cudaStream_t or hipStream_t that is another owner's; null is the default stream of CUDA or HIP. Work
+ * that is put into either comes in one order. Releasing it leaves theirs alone. HEDDLE_INPUT on other devices. */
+HEDDLE_API heddle_status heddle_stream_adopt(heddle_device device, void *handle, heddle_stream *stream);
+/* Blocks until all work of the stream has run. Returns its first error since the last call; the stream then works
+ * again. */
+HEDDLE_API heddle_status heddle_stream_synchronize(heddle_stream stream);
+
+/* These put work into the stream and return at once. Offsets and sizes are in bytes, and a range must lie inside its
+ * buffer. Host memory must stay valid until the work has run. */
+HEDDLE_API heddle_status heddle_copy_to_device(heddle_stream stream, heddle_buffer to, uint64_t to_offset,
+                                               const void *from, uint64_t size_bytes);
+HEDDLE_API heddle_status heddle_copy_to_host(heddle_stream stream, void *to, heddle_buffer from, uint64_t from_offset,
+                                             uint64_t size_bytes);
+HEDDLE_API heddle_status heddle_copy(heddle_stream stream, heddle_buffer to, uint64_t to_offset, heddle_buffer from,
+                                     uint64_t from_offset, uint64_t size_bytes);
+HEDDLE_API heddle_status heddle_fill(heddle_stream stream, heddle_buffer buffer, uint64_t offset, uint64_t size_bytes,
+                                     uint8_t value);
+
+HEDDLE_API heddle_status heddle_event_create(heddle_device device, heddle_event *event);
+/* Puts the event into the stream; it is reached when the work before it has run. */
+HEDDLE_API heddle_status heddle_event_record(heddle_event event, heddle_stream stream);
+/* Lets the work that follows in the stream wait for the latest record of the event. */
+HEDDLE_API heddle_status heddle_stream_wait(heddle_stream stream, heddle_event event);
+/* Blocks until the latest record of the event is reached. */
+HEDDLE_API heddle_status heddle_event_synchronize(heddle_event event);
+/* Milliseconds from one event to another, which are both reached. */
+HEDDLE_API heddle_status heddle_event_elapsed(heddle_event start, heddle_event end, double *milliseconds);
+
+/* ---- Launch ---- */
+
+/* HEDDLE_INPUT for a package of another target than the device's. On a GPU it may wait for running kernels. */
+HEDDLE_API heddle_status heddle_kernel_load(heddle_device device, heddle_package package, heddle_kernel *kernel);
+
+enum {
+  HEDDLE_SCALAR = 0,  /* `bits`: the value, zero-extended from its type's size */
+  HEDDLE_ADDRESS = 1, /* `bits`: an address of the device */
+  HEDDLE_BUFFER = 2   /* `bits`: a heddle_buffer, of which the kernel gets the address */
+};
+
+typedef struct {
+  int32_t kind;
+  int32_t reserved; /* 0 */
+  uint64_t bits;
+} heddle_value;
+
+typedef struct {
+  size_t struct_size;
+  int64_t grid[3];        /* program instances along x, y and z; y and z of 0 are 1, and so is {0, 0, 0} */
+  double timeout_seconds; /* 0: HEDDLE_LAUNCH_TIMEOUT (docs/runtime.md); kernels of a GPU cannot be stopped */
+  int32_t cooperative;    /* 1: all instances are resident at once, and may wait for each other */
+  int32_t reserved;       /* 0 */
+} heddle_launch_options;
+
+/* Puts a launch into the stream and returns at once. `values` are the kernel's arguments in its order. What can be
+ * checked at once is HEDDLE_INPUT here: their number, kind, width and divisibility, and the grid; what the running
+ * kernel reports is an error of heddle_stream_synchronize. Null `options` are one instance. */
+HEDDLE_API heddle_status heddle_launch(heddle_stream stream, heddle_kernel kernel, const heddle_launch_options *options,
+                                       const heddle_value *values, size_t count);
+
+/* From begin to end, on one thread, the stream's work is recorded in a graph instead of run. Buffers and host memory
+ * must stay valid until the graph's last launch has run. */
+HEDDLE_API heddle_status heddle_capture_begin(heddle_stream stream);
+HEDDLE_API heddle_status heddle_capture_end(heddle_stream stream, heddle_graph *graph);
+HEDDLE_API heddle_status heddle_graph_launch(heddle_stream stream, heddle_graph graph);
+
+/* `function` gets each line that tt.print writes, in place of standard error, from one thread at a time; null: standard
+ * error again. It must not wait for a stream. One function for the process. */
+typedef void (*heddle_print_function)(const char *line, void *user);
+HEDDLE_API heddle_status heddle_set_print(heddle_print_function function, void *user);
+
+/* ---- Values, reports ---- */
+
+/* The bytes of a buffer value as `heddle run --arg` takes it: `f32[64,128]` (zeros), `rand:bf16[64]:7`, `@file.npy`. */
+HEDDLE_API heddle_status heddle_make_values(const char *value, heddle_text *bytes);
+
+/* Called now and then while a report is made, on any thread, one call at a time; a result other than 0 ends the work
+ * early, as a time limit does. `all` may grow. */
+typedef int32_t (*heddle_progress_function)(size_t done, size_t all, void *user);
+
+/* Does what a verb of the command does, and gives the JSON that `heddle VERB ... --json` prints. Verbs: check,
+ * simulate, mutate, inspect, run, compile, bench, doctor. `words` are the command's words after the verb, without
+ * `--json`: options and files, as `heddle VERB --help` lists them; `-` (standard input) and `--step` are refused.
+ * `exit_code` is the command's: 1 for findings, a result that differs, or a kernel that failed; the JSON then says
+ * which. `progress`, which may be null, is called by check and mutate. Blocks until the work is done, which for check
+ * and mutate may be minutes. */
+HEDDLE_API heddle_status heddle_report(const char *verb, const char *const *words, size_t count,
+                                       heddle_progress_function progress, void *user, int32_t *exit_code,
+                                       heddle_text *json);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The C interface: what the command's verbs report, as JSON, and values of buffers.
+#include "api/Heddle.h"
+#include "library/Handles.h"
+#include "library/Options.h"
+#include "support/Npy.h"
+#include "tools/Output.h"
+#include "tools/Program.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace heddle;
+
+namespace {
+
+const std::vector<std::string> verbs = {"check", "simulate", "mutate", "inspect", "run", "compile", "bench", "doctor"};
+
+/// The command's words for a verb. Throws Error{Input} for words that only the command can obey.
+std::vector<std::string> commandOf(const std::string &verb, std::vector<std::string> words) {
+  if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
+    throw inputError(fmt::format("unknown verb `{}`", verb), {fmt::format("the verbs are {}", fmt::join(verbs, ", "))});
+  for (const std::string &word : words)
+    if (word == "-" || word == "--step" || word == "--help" || word == "-h" || word == "--trace")
+      throw inputError(fmt::format("`{}` is for the command only: a library has no standard streams", word));
+  std::erase(words, "--json");
+  words.insert(words.begin(), {"heddle", verb});
+  words.push_back("--json");
+  return words;
+}
+
+CapturedOutput::Progress progressOf(heddle_progress_function function, void *user) {
+  if (!function)
+    return {};
+  return [=](size_t done, size_t all) { return function(done, all, user) != 0; };
+}
+
+} // namespace
+
+heddle_status heddle_make_values(const char *value, heddle_text *bytes) {
+  return guarded([&] {
+    requirePointer(value, "value", "a buffer's value");
+    requirePointer(bytes, "bytes", "a place for the handle");
+    BufferSpec spec = parseBufferSpec(value);
+    if (spec.kind == BufferSpec::Kind::Scalar || spec.kind == BufferSpec::Kind::Pointers)
+      throw inputError(fmt::format("`{}` is no value that has bytes of its own", value),
+                       {"such are `f32[64,128]`, `rand:bf16[64]:7` and `@file.npy`"});
+    give(bytes, TextObject{spec.kind == BufferSpec::Kind::File ? readNpy(spec.path).bytes : materialize(spec)});
+  });
+}
+
+heddle_status heddle_report(const char *verb, const char *const *words, size_t count, heddle_progress_function progress,
+                            void *user, int32_t *exit_code, heddle_text *json) {
+  return guarded([&] {
+    requirePointer(verb, "verb", "a verb of the command");
+    requirePointer(exit_code, "exit_code", "a place for the number");
+    requirePointer(json, "json", "a place for the handle");
+    useAllDevices();
+    std::vector<std::string> command = commandOf(verb, readStrings(words, count, "words"));
+    CapturedOutput output(progressOf(progress, user));
+    int code = 0;
+    try {
+      code = runCommandLine(command);
+    } catch (const Error &error) {
+      if (output.data.empty())
+        throw;
+      code = int(error.kind); // the JSON has it
+    }
+    *exit_code = code;
+    give(json, TextObject{std::move(output.data)});
+  });
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Holds libheddle.so against exports.txt and the header, and against what keeps it from being opened late beside other
+libraries: check_exports.py LIBRARY"""
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+# glibc keeps 1664 bytes of each thread's static storage for libraries that are opened late; ours is not to need any, and
+# what each thread gets when it first touches the library is to stay small.
+MOST_THREAD_BYTES = 4096
+
+
+def run(*words):
+    return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def main():
+    library = sys.argv[1]
+    findings = []
+    kept = {line for line in (HERE / "exports.txt").read_text().split("\n") if line and not line.startswith("#")}
+    exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}
+    declared = set(re.findall(r"^HEDDLE_API .*?(heddle_\w+)\(", (HERE.parent / "include/heddle.h").read_text(), re.M))
+    # A sanitizer's own symbols are not the library's.
+    exported = {name for name in exported if not name.startswith(("__asan", "__ubsan", "__sanitizer", "__lsan"))}
+    for title, names in [("exports.txt", kept), ("include/heddle.h", declared)]:
+        findings += [f"{name} is in {title}, and the library does not export it" for name in sorted(names - exported)]
+        findings += [f"the library exports {name}, and {title} lacks it" for name in sorted(exported - names)]
+    if "STATIC_TLS" in run("readelf", "-dW", library):
+        findings.append("the library asks for static storage of threads (STATIC_TLS): dlopen would fail beside other libraries; "
+                        "look for a thread_local variable with tls_model(\"initial-exec\")")
+    for line in run("readelf", "-lW", library).splitlines():
+        if line.split()[:1] == ["TLS"] and int(line.split()[5], 16) > MOST_THREAD_BYTES:
+            findings.append(f"the library has {int(line.split()[5], 16)} bytes of thread_local variables, and at most "
+                            f"{MOST_THREAD_BYTES} are wanted; keep large ones behind a pointer")
+    for finding in findings:
+        print(f"{library}: error: {finding}", file=sys.stderr)
+    return 1 if findings or not exported else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Triton's compiler interface: TTIR of Triton's front end to a Heddle package. Triton scans this module for subclasses of
+BaseBackend and wants exactly one."""
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pathlib
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, Optional
+
+from triton.backends.compiler import BaseBackend, GPUTarget, Language
+
+
+@functools.lru_cache
+def toolchain_hash() -> str:
+    """What a cached package depends on besides its source: the library, this package, and the host's processor. Triton's own
+    key covers only what lies inside Triton."""
+    from ..._library import library_path, version
+    digest = hashlib.sha256(version().encode())
+    path = library_path()
+    state = os.stat(path)
+    digest.update(f"{path} {state.st_size} {state.st_mtime_ns}".encode())
+    for file in sorted(pathlib.Path(__file__).resolve().parents[2].rglob("*.py")):
+        digest.update(file.read_bytes())
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        digest.update(next((line for line in file if line.startswith("flags")), "").encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class HeddleOptions:
+    """Options of a kernel. The first block is what Triton's front end reads, in 3.6 to 3.9."""
+    num_warps: int = 4
+    num_stages: int = 3
+    num_ctas: int = 1
+    warp_size: int = 1
+    debug: bool = False
+    sanitize_overflow: bool = False
+    enable_fp_fusion: bool = True
+    launch_cooperative_grid: bool = False
+    extern_libs: tuple = ()
+    supported_fp8_dtypes: tuple = ("fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16")
+    deprecated_fp8_dot_operand_dtypes: tuple = ()
+    default_dot_input_precision: str = "ieee"
+    allowed_dot_input_precisions: tuple = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
+    max_num_imprecise_acc_default: int = 0
+    backend_name: str = "heddle"
+    arch: str = "host"
+    instrumentation_mode: str = ""
+    fpsan_homomorphic_casts: bool = False
+    ir_override: Optional[str] = None
+    # Of other vendors, which lists of configurations name: taken, and without effect.
+    waves_per_eu: int = 0
+    matrix_instr_nonkdim: int = 0
+    kpack: int = 1
+    maxnreg: Optional[int] = None
+    schedule_hint: str = "none"
+    # Heddle's own.
+    check: bool = False
+
+    def hash(self) -> str:
+        return hashlib.sha256(repr(sorted(self.__dict__.items())).encode()).hexdigest()
+
+
+class HeddleBackend(BaseBackend):
+    binary_ext = "hpkg"
+
+    @staticmethod
+    def supports_target(target: GPUTarget) -> bool:
+        return target.backend == "heddle"
+
+    def get_target_name(self, options: HeddleOptions) -> str:
+        return f"hip:{options.arch}" if options.arch.startswith("gfx") else f"heddle:{options.arch}"
+
+    def parse_options(self, opts: Dict[str, Any]) -> HeddleOptions:
+        from ..._library import InputError
+        known = HeddleOptions.__dataclass_fields__
+        values = {name: value for name, value in opts.items() if name in known and value is not None}
+        warps = values.get("num_warps", 4)
+        if warps < 1 or warps & (warps - 1):
+            raise InputError(f"num_warps={warps} is not a power of two")
+        return HeddleOptions(**{"arch": self.target.arch, "warp_size": self.target.warp_size, **values})
+
+    def pack_metadata(self, metadata: Any) -> Any:
+        return metadata
+
+    def get_codegen_implementation(self, options: HeddleOptions) -> Dict[str, Any]:
+        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1)}
+
+    def get_module_map(self) -> Dict[str, Any]:
+        from . import libdevice
+        return {"triton.language.extra.libdevice": libdevice}
+
+    def load_dialects(self, context: Any) -> None:
+        pass
+
+    @functools.lru_cache
+    def hash(self) -> str:
+        return f"heddle-{self.target}-{toolchain_hash()}"
+
+    def make_ttir(self, module: Any, options: HeddleOptions) -> Any:
+        from triton._C.libtriton import ir, passes
+        manager = ir.pass_manager(module.context)
+        manager.enable_debug()
+        passes.common.add_inliner(manager)
+        if "tt.tensordesc" in str(module):  # descriptors made on the host: pointer, shape and strides as arguments
+            passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
+        passes.common.add_canonicalizer(manager)
+        passes.ttir.add_combine(manager)
+        passes.common.add_cse(manager)
+        passes.common.add_symbol_dce(manager)
+        passes.ttir.add_loop_unroll(manager)
+        try:
+            manager.run(module, "make_ttir")
+        except TypeError:  # an older Triton
+            manager.run(module)
+        return module
+
+    def make_package(self, module: Any, metadata: Dict[str, Any], options: HeddleOptions) -> bytes:
+        from ..._kernel import compile
+        from ..._library import InputError
+        text = str(module)
+        chosen = {} if options.arch == "host" else {"warps": options.num_warps}
+        if chosen and options.num_stages != HeddleOptions.num_stages:  # else the chip's own default
+            chosen["stages"] = max(1, options.num_stages)
+        try:
+            kernel = compile(text, options.arch, name=metadata.get("name") or "<triton>", check=options.check, **chosen)
+        except InputError as problem:
+            found = re.search(r"needs (\d+) bytes (?:from byte \d+ on? )?of shared memory.*; the chip has (\d+)", str(problem))
+            if not found:
+                raise
+            from triton.runtime.errors import OutOfResources  # autotuning goes on to the next configuration
+            raise OutOfResources(int(found[1]), int(found[2]), "shared memory") from problem
+        metadata["name"] = kernel.name
+        metadata["shared"] = kernel.description["sharedBytes"]
+        metadata["ttir"] = text  # for heddle.triton.checking
+        return kernel.to_bytes()
+
+    def add_stages(self, stages: Dict[str, Any], options: HeddleOptions, language: Any = Language.TRITON) -> None:
+        if language == Language.GLUON:
+            from ..._library import InputError
+            raise InputError("Gluon kernels are not launched through Triton yet: their values carry layouts of one chip",
+                             ["`heddle.compile` takes the TTGIR that `kernel.asm['ttgir']` prints"])
+        stages["ttir"] = lambda module, metadata: self.make_ttir(module, options)
+        stages["hpkg"] = lambda module, metadata: self.make_package(module, metadata, options)
+        from triton import knobs
+        hook = knobs.runtime.add_stages_inspection_hook
+        if hook is not None:
+            hook(self, stages, options, language, None)

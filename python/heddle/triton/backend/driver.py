@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Triton's driver interface: launches on Heddle's devices. Triton scans this module for subclasses of DriverBase and wants
+exactly one. PyTorch is not imported here."""
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase
+
+from ..._library import InputError
+
+_SCALAR, _ADDRESS = 0, 1
+_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
+          "int16": "i16", "int8": "i8", "bool": "i1", "uint64": "ui64", "uint32": "ui32", "uint16": "ui16", "uint8": "ui8"}
+
+
+class _DeviceKey(int):
+    """Triton keeps compiled kernels by device for good; the key must differ from other drivers' 0, 1, ..."""
+
+    def __new__(cls, name: str) -> "_DeviceKey":
+        self = super().__new__(cls, 0x4EDD1E00 + sum(name.encode()) % 251)
+        self.name = name  # type: ignore[attr-defined]
+        return self
+
+
+class _Range(NamedTuple):
+    """Memory of the host that a tensor may use: all of its storage."""
+    start: int
+    end: int
+
+
+def _storage(value: Any) -> _Range:
+    storage = getattr(value, "untyped_storage", None)
+    if storage is not None:
+        whole = storage()
+        return _Range(whole.data_ptr(), whole.data_ptr() + whole.nbytes())
+    memory = getattr(value, "_memory", None)
+    if memory is not None:
+        return _Range(memory.address, memory.address + memory.nbytes)
+    base = getattr(value, "base", None)  # of triton.testing's and Triton's wrapped tensors
+    if base is not None and base is not value:
+        return _storage(base)
+    raise InputError(f"{value!r} does not say how much memory it has", [
+        "pass a tensor of PyTorch or a heddle.triton.Tensor: for a simulated device memory is copied"])
+
+
+def _joined(ranges: Sequence[_Range]) -> List[_Range]:
+    """Those that overlap as one: two arguments may be views of one storage."""
+    joined: List[_Range] = []
+    for each in sorted(set(ranges)):
+        if joined and each.start < joined[-1].end:
+            joined[-1] = _Range(joined[-1].start, max(joined[-1].end, each.end))
+        else:
+            joined.append(each)
+    return joined
+
+
+def _flat(signature: Sequence[Any], arguments: Sequence[Any], out: List[Any]) -> List[Any]:
+    """The arguments that a kernel has: without constants, tuples and descriptors in pieces."""
+    for kind, value in zip(signature, arguments):
+        if isinstance(kind, tuple):
+            _flat(kind, value, out)
+        elif kind == "constexpr":
+            continue
+        elif kind.startswith("tensordesc"):
+            out += [value.base, *value.shape, *value.strides, getattr(value, "padding", "zero") == "nan"]
+            if hasattr(value, "round_f32_to_tf32"):
+                out.append(value.round_f32_to_tf32)
+            out += [*value.shape, *value.strides]
+        else:
+            out.append(value)
+    return out
+
+
+def _address(value: Any) -> int:
+    if value is None:
+        return 0
+    return value if isinstance(value, int) else value.data_ptr()
+
+
+class HeddleLauncher:
+    """Triton makes one for a compiled kernel, and calls it for each launch with all bound arguments."""
+
+    def __init__(self, source: Any, metadata: Any):
+        self.signature = tuple(source.signature.values())
+        self.cooperative = bool(metadata.launch_cooperative_grid)
+        self.warps = metadata.num_warps
+        self.text = metadata.ttir
+
+    def __call__(self, x: int, y: int, z: int, stream: Any, kernel: Any, packed: Any, launch_metadata: Any, enter_hook: Any,
+                 exit_hook: Any, *arguments: Any) -> None:
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        if x * y * z > 0:
+            self.launch(kernel, (x, y, z), _flat(self.signature, arguments, []))
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
+    def launch(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
+        kernel, device = loaded.kernel, loaded.device
+        if len(values) != len(kernel.arguments):
+            raise InputError(f"kernel `{kernel.name}` takes {len(kernel.arguments)} arguments and got {len(values)}")
+        self._check(loaded, grid, values)
+        if device.name.startswith("sim:"):
+            return self._launch_copied(loaded, grid, values)
+        if device.name.startswith("host"):
+            stream = device.default_stream()
+        else:
+            import torch
+            stream = device.stream_over(torch.cuda.current_stream().cuda_stream)
+        self._put(loaded, stream, grid, values, _address)
+        if device.name.startswith("host"):
+            kernel._library.check(kernel._library.stream_synchronize(stream))
+
+    def _put(self, loaded: "_Loaded", stream: Any, grid: Tuple[int, int, int], values: List[Any], address: Any) -> None:
+        from ..._kernel import launch_options, scalar_bits
+        kernel, flat = loaded.kernel, []
+        for argument, value in zip(kernel.arguments, values):
+            if argument.pointer:
+                flat += _ADDRESS, 0, address(value)
+            else:
+                flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
+        lib = kernel._library
+        lib.check(lib.launch(stream, kernel.on(loaded.device), launch_options(grid, 0.0, self.cooperative),
+                             kernel._pack_values(*flat), len(values)))
+
+    def _launch_copied(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
+        """The storages of all tensors to the device, and back after the launch."""
+        kernel, device = loaded.kernel, loaded.device
+        lib, stream = kernel._library, device.default_stream()
+        tensors = [value for argument, value in zip(kernel.arguments, values)
+                   if argument.pointer and value is not None and not (isinstance(value, int) and value == 0)]
+        pieces = []  # the range, its buffer, and where in it the range begins: at the same place of a line as on the host
+        for each in _joined([_storage(value) for value in tensors]):
+            shift = each.start % 64
+            size = -(-(each.end - each.start + shift) // 4) * 4  # atomics of small types use the whole word around them
+            pieces.append((each, device.buffer(size, kernel.name), shift))
+
+        def address(value: Any) -> int:
+            host = _address(value)
+            if host == 0:
+                return 0
+            for each, buffer, shift in pieces:
+                if each.start <= host <= each.end:
+                    return buffer.address + shift + host - each.start
+            raise InputError(f"kernel `{kernel.name}`: address {host:#x} lies in no tensor")
+
+        try:
+            for each, buffer, shift in pieces:
+                lib.check(lib.copy_to_device(stream, buffer._handle, shift, each.start, each.end - each.start))
+            self._put(loaded, stream, grid, values, address)
+            for each, buffer, shift in pieces:
+                lib.check(lib.copy_to_host(stream, each.start, buffer._handle, shift, each.end - each.start))
+            lib.check(lib.stream_synchronize(stream))
+        finally:
+            for _, buffer, _ in pieces:
+                buffer.close()
+
+    def _check(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
+        from .. import _checking
+        state = getattr(_checking, "state", None)
+        if state is None:
+            return
+        from ..._arrays import Array, size_of
+        from ..._report import check
+        target, options, reports = state
+        arguments: Dict[str, Any] = {}
+        for index, (argument, value) in enumerate(zip(loaded.kernel.arguments, values)):
+            if not argument.pointer or value is None:
+                arguments[str(index)] = value
+                continue
+            start, storage = _address(value), _storage(value)
+            count = (storage.end - start) // size_of(argument.type)
+            arguments[str(index)] = Array(argument.type, count, ctypes.string_at(start, count * size_of(argument.type)))
+        own = loaded.kernel.target
+        chip = target or (own if own.startswith("gfx") else "gfx950")
+        reports.append(check(self.text, chip, grid, arguments, warps=self.warps, **options))
+
+
+class _Loaded:
+    """What Triton calls a function: a kernel of a device."""
+
+    def __init__(self, kernel: Any, device: Any):
+        self.kernel, self.device = kernel, device
+
+
+class _Utils:
+    """Triton's interface to modules and properties of a device."""
+
+    def __init__(self, device_name: str):
+        self._name = device_name
+
+    def _device(self) -> Any:
+        from ..._kernel import device_of
+        return device_of(self._name)
+
+    def get_device_properties(self, device: Any) -> Dict[str, int]:
+        return {"max_shared_mem": 1 << 30, "multiprocessor_count": os.cpu_count() or 1, "warpSize": 1, "max_num_regs": 1 << 16}
+
+    def load_binary(self, name: str, package: bytes, shared: int, device: Any) -> Tuple[Any, Any, int, int, int]:
+        from ..._kernel import load
+        loaded = _Loaded(load(package), self._device())
+        return loaded, loaded, 0, 0, 1 << 20  # module, function, registers, spills, most threads
+
+    def unload_module(self, module: Any) -> None:
+        pass  # goes with its object
+
+    def set_printf_fifo_size(self, size: int) -> None:
+        pass
+
+
+class _Event:
+    """As much of torch.cuda.Event as triton.testing.do_bench uses: launches of the host and of simulated devices are over
+    when they return."""
+
+    def __init__(self, enable_timing: bool = True):
+        self.time = 0.0
+
+    def record(self) -> None:
+        self.time = time.perf_counter()
+
+    def elapsed_time(self, end: "_Event") -> float:
+        return (end.time - self.time) * 1e3
+
+
+class _DeviceInterface:
+    Event = _Event
+
+    @staticmethod
+    def synchronize() -> None:
+        pass
+
+
+class HeddleDriver(DriverBase):
+    def __init__(self, device: Optional[str] = None):
+        super().__init__()
+        self.name = device or os.environ.get("HEDDLE_TRITON_DEVICE", "host")
+        self.device = _DeviceKey(self.name)
+        self.utils = _Utils(self.name)
+        self.launcher_cls = HeddleLauncher
+
+    @classmethod
+    def is_active(cls) -> bool:
+        # Two active drivers are an error for every user of Triton: only on request.
+        return os.environ.get("TRITON_DEFAULT_BACKEND") == "heddle"
+
+    def get_current_target(self) -> GPUTarget:
+        chip = self.utils._device().target
+        return GPUTarget("heddle", chip, 64 if chip.startswith("gfx") else 32 if chip.startswith("sm_") else 1)
+
+    def get_current_device(self) -> int:
+        return self.device
+
+    def set_current_device(self, device: Any) -> None:
+        pass
+
+    def get_current_stream(self, device: Any = None) -> int:
+        return 0
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        return "uint64_t" if ty.startswith("*") else {"fp32": "float", "fp64": "double"}.get(ty, "int64_t")
+
+    def get_active_torch_device(self) -> Any:
+        import torch
+        return torch.device(self.name if self.name.startswith("cuda") else "cpu")
+
+    def get_device_interface(self) -> Any:
+        if self.name.startswith("cuda"):
+            import torch
+            return torch.cuda
+        return _DeviceInterface
+
+    def get_benchmarker(self) -> Any:
+        from triton.testing import do_bench
+        return do_bench
+
+    def get_empty_cache_for_benchmark(self) -> bytearray:
+        return bytearray(1 << 20)
+
+    def clear_cache(self, cache: bytearray) -> None:
+        cache[:] = bytes(len(cache))

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Triton's kernels, unchanged, on the host and on simulated devices. Skipped, loudly, where Triton or NumPy is not installed."""
+import copy
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+
+try:
+    import numpy
+    import triton
+    import triton.language as tl
+    from triton.language.extra import libdevice
+except ImportError as problem:
+    raise unittest.SkipTest(f"{problem}: Triton 3.6 to 3.9 and NumPy, in a virtual environment") from None
+
+import heddle
+import heddle.triton
+from heddle.triton import Tensor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m = i < n
+    tl.store(out + i, tl.load(x + i, m) + tl.load(y + i, m), m)
+
+
+@triton.jit
+def softmax(x, out, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + row * stride + i, i < n, other=-float("inf"))
+    e = tl.exp(v - tl.max(v, 0))
+    tl.store(out + row * stride + i, e / tl.sum(e, 0), i < n)
+
+
+@triton.jit
+def scalars(out, small, large, real, truth, one, pair, none):
+    tl.store(out + 0, small)
+    tl.store(out + 1, large // 4294967296)
+    tl.store(out + 2, real)
+    tl.store(out + 3, truth)
+    tl.store(out + 4, one)
+    tl.store(out + 5, pair[0] + pair[1])
+    if none is None:
+        tl.store(out + 6, 7.0)
+
+
+@triton.autotune(configs=[triton.Config({"B": 32}), triton.Config({"B": 64, "waves_per_eu": 2}, num_warps=8)], key=["n"])
+@triton.jit
+def matmul(a, b, c, n, B: tl.constexpr):
+    rows = tl.program_id(0) * B + tl.arange(0, B)
+    columns = tl.program_id(1) * B + tl.arange(0, B)
+    total = tl.zeros((B, B), tl.float32)
+    for k in range(0, n, 32):
+        depth = k + tl.arange(0, 32)
+        left = tl.load(a + rows[:, None] * n + depth[None, :], (rows[:, None] < n) & (depth[None, :] < n), other=0.0)
+        right = tl.load(b + depth[:, None] * n + columns[None, :], (depth[:, None] < n) & (columns[None, :] < n), other=0.0)
+        total = tl.dot(left, right, total)
+    tl.store(c + rows[:, None] * n + columns[None, :], total, (rows[:, None] < n) & (columns[None, :] < n))
+
+
+@triton.jit
+def wide(a, b, c, DEPTH: tl.constexpr):
+    rows, depth = tl.arange(0, 128), tl.arange(0, DEPTH)
+    left = tl.load(a + rows[:, None] * DEPTH + depth[None, :])
+    right = tl.load(b + depth[:, None] * 128 + rows[None, :])
+    tl.store(c + rows[:, None] * 128 + rows[None, :], tl.dot(left, right))
+
+
+@triton.jit
+def exchange(memory, old):
+    tl.store(old, tl.atomic_cas(memory, tl.cast(1, tl.int16), tl.cast(7, tl.int16)))
+
+
+@triton.jit
+def race(out):
+    tl.store(out, tl.program_id(0))
+
+
+@triton.jit
+def asserts(x):
+    tl.device_assert(tl.load(x) > 0, "above zero")
+
+
+@triton.jit
+def math_of_libdevice(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, libdevice.tanh(tl.load(x + i)))
+
+
+def random_values(*shape, dtype="f4"):
+    return numpy.random.default_rng(1).standard_normal(shape).astype(dtype)
+
+
+class Launches(unittest.TestCase):
+    device = "host"
+
+    def setUp(self):
+        cache = tempfile.TemporaryDirectory()
+        self.addCleanup(cache.cleanup)
+        before = os.environ.get("TRITON_CACHE_DIR")
+        os.environ["TRITON_CACHE_DIR"] = cache.name
+        self.addCleanup(lambda: os.environ.pop("TRITON_CACHE_DIR") if before is None
+                        else os.environ.__setitem__("TRITON_CACHE_DIR", before))
+        context = heddle.triton.device(self.device)
+        context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+
+    def test_add_in_several_types(self):
+        for dtype in ("f4", "f2", "f8", "i4"):
+            x, y = (random_values(1000, dtype=dtype) for _ in range(2))
+            out = numpy.zeros_like(x)
+            add[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](Tensor(x), Tensor(y), Tensor(out), 1000, BLOCK=256)
+            self.assertTrue((out == x + y).all(), dtype)
+
+    def test_views_share_their_memory(self):
+        values = random_values(512)
+        wanted = values[:256] + values[256:]
+        whole = Tensor(values)
+        first, second = copy.copy(whole), copy.copy(whole)
+        second.data_ptr = lambda: whole.data_ptr() + 1024  # a view of the second half
+        add[(1,)](first, second, second, 256, BLOCK=256)
+        self.assertTrue((values[256:] == wanted).all())
+
+    def test_special_arguments(self):
+        out = numpy.zeros(8, "f4")
+        scalars[(1,)](Tensor(out), -5, 3 << 32, 0.1, True, 1, (16, 3), None)
+        self.assertEqual(out.tolist(), [-5, 3, numpy.float32(0.1), 1, 1, 19, 7, 0])
+        shifted = random_values(257)[1:]  # its address is no multiple of 16: another package
+        result = numpy.zeros(256, "f4")
+        add[(1,)](Tensor(shifted), Tensor(shifted), Tensor(result), 256, BLOCK=256)
+        self.assertTrue((result == 2 * shifted).all())
+        add[(0,)](Tensor(shifted), Tensor(shifted), Tensor(result), 256, BLOCK=256)  # launches nothing
+
+    def test_softmax(self):
+        x = random_values(8, 100)
+        out = numpy.zeros_like(x)
+        softmax[(8,)](Tensor(x), Tensor(out), 100, 100, BLOCK=128)
+        powers = numpy.exp(x - x.max(1, keepdims=True))
+        numpy.testing.assert_allclose(out, powers / powers.sum(1, keepdims=True), rtol=2e-5, atol=1e-7)
+
+    def test_libdevice(self):
+        x = random_values(64)
+        out = numpy.zeros_like(x)
+        math_of_libdevice[(1,)](Tensor(x), Tensor(out), BLOCK=64)
+        numpy.testing.assert_allclose(out, numpy.tanh(x), rtol=1e-5, atol=1e-6)
+
+    def test_atomics_of_small_types(self):
+        memory, old = numpy.ones(1, "i2"), numpy.zeros(1, "i2")
+        exchange[(1,)](Tensor(memory), Tensor(old))
+        self.assertEqual((memory[0], old[0]), (7, 1))
+
+    def test_a_failed_assertion(self):
+        with self.assertRaisesRegex(heddle.Error, "above zero"):
+            asserts[(1,)](Tensor(numpy.zeros(1, "i4")), debug=True)
+
+    def test_what_is_refused(self):
+        x = Tensor(numpy.zeros(256, "f4"))
+        with self.assertRaisesRegex(heddle.InputError, "num_warps=3 is not a power of two"):
+            add[(1,)](x, x, x, 256, BLOCK=256, num_warps=3)
+
+
+class OnGfx942(Launches):
+    device = "sim:gfx942"
+
+
+class OnGfx950(Launches):
+    device = "sim:gfx950"
+
+
+class Autotuning(unittest.TestCase):
+    def test_what_does_not_fit_is_left_out(self):
+        a, b, c = (Tensor(numpy.ones(512 * 128, "f4")) for _ in range(3))
+        tuned = triton.autotune(configs=[triton.Config({"DEPTH": 512}), triton.Config({"DEPTH": 32})], key=[])(wide)
+        with heddle.triton.device("sim:gfx942"):
+            with self.assertRaisesRegex(triton.runtime.errors.OutOfResources, "Required: 131072, Hardware limit: 65536"):
+                wide[(1,)](a, b, c, DEPTH=512)
+            tuned[(1,)](a, b, c)
+        self.assertEqual(tuned.best_config.kwargs, {"DEPTH": 32})
+        self.assertEqual(c.array[0], 32)
+
+
+class OnTheHost(unittest.TestCase):
+    def test_autotune(self):
+        a, b = random_values(70, 70), random_values(70, 70)
+        c = numpy.zeros_like(a)
+        with heddle.triton.device("host"):
+            matmul[lambda meta: (triton.cdiv(70, meta["B"]), triton.cdiv(70, meta["B"]))](Tensor(a), Tensor(b), Tensor(c), 70)
+        numpy.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
+
+    def test_checking(self):
+        out = Tensor(numpy.zeros(1, "i4"))
+        x = Tensor(numpy.ones(256, "f4"))
+        for device in ("host", "sim:gfx942"):
+            with heddle.triton.device(device), heddle.triton.checking(schedules=1) as reports:
+                race[(2,)](out)
+                add[(1,)](x, x, x, 256, BLOCK=256)
+            self.assertEqual([report.clean for report in reports], [False, True])
+            self.assertEqual(reports[0].chip, "gfx950" if device == "host" else "gfx942")
+            self.assertIn("test_triton.py", reports[0].findings[0].where)
+
+    def test_compile_of_a_function(self):
+        signature = {"x": "*fp32:16", "y": "*fp32:16", "out": "*fp32:16", "n": "i32"}
+        kernel = heddle.compile(add, target="gfx942", signature=signature, BLOCK=256)
+        self.assertEqual([argument.name for argument in kernel.arguments], ["x", "y", "out", "n"])
+        self.assertEqual(kernel.arguments[0].divisibility, 16)
+        report = heddle.check(add, target="gfx950", grid=1, signature=signature, BLOCK=256, schedules=1, x="rand:f32[256]:1",
+                              y="rand:f32[256]:2", out="f32[256]", n=256)
+        self.assertTrue(report.clean)
+        with self.assertRaisesRegex(heddle.InputError, "`add` of triton.jit has no types for x, y, out, n"):
+            heddle.compile(add, BLOCK=256)
+
+    def test_errors_travel(self):
+        error = heddle.InputError("what", ["next"])
+        self.assertEqual(copy.deepcopy(error).notes, ["next"])
+
+    def test_the_page(self):
+        page = (ROOT / "docs" / "triton.md").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "page.py"  # Triton reads the source of its functions
+            path.write_text("\n".join(re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)))
+            exec(compile(path.read_text(), str(path), "exec"), {"__name__": "page"})
+
+
+if __name__ == "__main__":
+    unittest.main()
