@@ -51,7 +51,7 @@ LaunchArgument readValue(const heddle_value &value, size_t index) {
   default:
     throw inputError(fmt::format("`values[{}].kind` is {}, and must be HEDDLE_SCALAR ({}), HEDDLE_ADDRESS ({}) or "
                                  "HEDDLE_BUFFER ({})",
-                                 index, value.kind, HEDDLE_SCALAR, HEDDLE_ADDRESS, HEDDLE_BUFFER));
+                                 index, value.kind, int(HEDDLE_SCALAR), int(HEDDLE_ADDRESS), int(HEDDLE_BUFFER)));
   }
 }
 

@@ -30,6 +30,7 @@ CompileOptions readCompileOptions(const char *const *options, size_t count, cons
         [&](const std::string &value) { read.optimizationLevel = integerOption("optimization", value, 0, 3); }},
        {"check", [&](const std::string &value) { read.checkAccesses = truthOption("check", value); }},
        {"exact-math", [&](const std::string &value) { read.exactMath = truthOption("exact-math", value); }},
+       {"fp-fusion", [&](const std::string &value) { read.fpFusion = truthOption("fp-fusion", value); }},
        {"warp-groups", [&](const std::string &value) { read.warpGroups = truthOption("warp-groups", value); }},
        {"warp-pipeline", [&](const std::string &value) { read.warpPipelines = truthOption("warp-pipeline", value); }}});
   if (!namesTarget)

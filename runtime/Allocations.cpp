@@ -37,8 +37,7 @@ AllocationMap AdoptedMemory::joinedTo(AllocationMap own) const {
   if (ranges.empty())
     return own;
   own.insert(own.end(), ranges.begin(), ranges.end());
-  std::stable_sort(own.begin(), own.end(),
-                   [](const Allocation &a, const Allocation &b) { return a.address < b.address; });
+  std::sort(own.begin(), own.end(), [](const Allocation &a, const Allocation &b) { return a.address < b.address; });
   AllocationMap joined;
   for (Allocation &each : own) {
     Allocation *before = joined.empty() ? nullptr : &joined.back();

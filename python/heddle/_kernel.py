@@ -639,7 +639,8 @@ def compile(source: Source, target: Optional[str] = None, *, name: Optional[str]
     """A kernel from Triton IR or TTGIR: text, or the path of a file, or a function of `triton.jit` with `signature=`.
 
     `target` is host, sm_90, gfx942 or gfx950; unless given, what TTGIR itself says, else host. Options are those of
-    `heddle compile`: warps, stages, cpu, kernel, optimization, check, exact_math, warp_groups, warp_pipeline."""
+    `heddle compile`: warps, stages, cpu, kernel, optimization, check, exact_math, fp_fusion, warp_groups,
+    warp_pipeline."""
     if hasattr(source, "arg_names") and hasattr(source, "fn"):  # triton.JITFunction, without importing Triton
         from .triton import _front
         source, name, options = _front.text_of(source, target, name, options)

@@ -39,7 +39,7 @@ class HeddleOptions:
     warp_size: int = 1
     debug: bool = False
     sanitize_overflow: bool = False
-    enable_fp_fusion: bool = True
+    enable_fp_fusion: bool = False  # results are the same on all devices, unless a launch asks for it
     launch_cooperative_grid: bool = False
     extern_libs: tuple = ()
     supported_fp8_dtypes: tuple = ("fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16")
@@ -126,6 +126,8 @@ class HeddleBackend(BaseBackend):
         chosen = {} if options.arch == "host" else {"warps": options.num_warps}
         if chosen and options.num_stages != HeddleOptions.num_stages:  # else the chip's own default
             chosen["stages"] = max(1, options.num_stages)
+        if options.enable_fp_fusion:
+            chosen["fp_fusion"] = True
         try:
             kernel = compile(text, options.arch, name=metadata.get("name") or "<triton>", check=options.check, **chosen)
         except InputError as problem:
