@@ -34,8 +34,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's
                        it; --remarks tells what was done
   --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,
                        which on AMD is always exact
-  --fp-fusion          a product and a sum may become one instruction that rounds once, as with Triton's
-                       enable_fp_fusion; without it results are the same on all devices
+  --fp-fusion          x * y + z of the program may become one instruction that rounds once, as with Triton's
+                       enable_fp_fusion; without it the product and the sum are each rounded
   --no-warp-groups     sm_90: no warp-group MMA (wgmma); matmuls by single warps only (mma.sync)
   --warp-pipeline auto|off
                        AMD: auto (the default) lets two groups of warps execute the stages of a warp pipeline one stage

@@ -298,6 +298,10 @@ def parse_arguments():
     for name in ("replays", "shrink"):
         if getattr(arguments, name) < 1:
             raise Refusal(f"`--{name} {getattr(arguments, name)}`: at least 1", "`--help` shows the options")
+    return arguments
+
+
+def choose_kernels(arguments):
     if arguments.cases:
         own = load_cases(arguments.cases)
         CASES.clear()
@@ -306,7 +310,6 @@ def parse_arguments():
     for name in arguments.kernels:
         if name not in CASES:
             raise Refusal(f"`--kernels {name}`: no such kernel", f"there are {', '.join(CASES)}")
-    return arguments
 
 
 # ---- Compiling: a candidate is a binary that can be launched. ----
@@ -609,11 +612,12 @@ def report_means(results):
 
 
 def main():
+    arguments = parse_arguments()
     try:
         import triton
     except ImportError as error:
         raise Refusal(f"Triton cannot be imported: {error}", "install triton 3.6", 3) from error
-    arguments = parse_arguments()
+    choose_kernels(arguments)
     version = subprocess.run(shlex.split(arguments.heddle) + ["--version"], capture_output=True, text=True, check=False)
     if version.returncode:
         raise Refusal(f"`{arguments.heddle} --version` failed: {version.stderr}", "give `--heddle COMMAND`", 3)

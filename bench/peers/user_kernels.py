@@ -12,7 +12,6 @@ import ctypes
 import numpy as np
 import triton
 import triton.language as tl
-from triton.language.extra import libdevice  # noqa: F401  pylint: disable=unused-import
 from triton_kernels import Case, integer, numbers, translate
 
 CASES = {}
@@ -29,7 +28,7 @@ def case(kind, **options):
 
 
 def pointers(text):
-    """`x:fp16 y:i32*` in short: names with element types of pointers that are aligned, or of numbers after `=`."""
+    """`X:fp16 n:=i32`: names with element types of pointers, or after `=` with types of numbers."""
     signature = {}
     for word in text.split():
         name, _, kind = word.partition(":")

@@ -129,7 +129,7 @@ public:
     module = llvm::parseAssemblyString(text, error, context);
     if (!module)
       throw std::runtime_error(error.getMessage().str() + "\n" + text);
-    auto generator = CodeGenerator::forAmd(gfx942Chip, {});
+    auto generator = CodeGenerator::forAmd(gfx942Chip, 2);
     generator->prepare(*module);
     if (optimised)
       generator->optimize(*module);

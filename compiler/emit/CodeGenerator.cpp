@@ -154,23 +154,22 @@ void initializeTargets() {
   });
 }
 
-std::unique_ptr<CodeGenerator> CodeGenerator::forHost(const HostProcessor &processor, CodeOptions options) {
-  std::unique_ptr<CodeGenerator> result(
-      new CodeGenerator(hostTriple, processor.name, processor.featureString, options));
+std::unique_ptr<CodeGenerator> CodeGenerator::forHost(const HostProcessor &processor, int level) {
+  std::unique_ptr<CodeGenerator> result(new CodeGenerator(hostTriple, processor.name, processor.featureString, level));
   result->vectorBits = processor.vectorBits;
   return result;
 }
 
-std::unique_ptr<CodeGenerator> CodeGenerator::forNvidia(const Chip &chip, CodeOptions options) {
-  return std::unique_ptr<CodeGenerator>(new CodeGenerator(nvidiaTriple, chip.processor, ptxVersion, options));
+std::unique_ptr<CodeGenerator> CodeGenerator::forNvidia(const Chip &chip, int level) {
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(nvidiaTriple, chip.processor, ptxVersion, level));
 }
 
-std::unique_ptr<CodeGenerator> CodeGenerator::forAmd(const Chip &chip, CodeOptions options) {
-  return std::unique_ptr<CodeGenerator>(new CodeGenerator(amdTriple, chip.processor, amdFeatures, options));
+std::unique_ptr<CodeGenerator> CodeGenerator::forAmd(const Chip &chip, int level) {
+  return std::unique_ptr<CodeGenerator>(new CodeGenerator(amdTriple, chip.processor, amdFeatures, level));
 }
 
-CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::string features, CodeOptions options)
-    : key{std::move(triple), std::move(processor), std::move(features), options.level, options.fusesProducts} {
+CodeGenerator::CodeGenerator(std::string triple, std::string processor, std::string features, int level)
+    : key{std::move(triple), std::move(processor), std::move(features), level} {
   initializeTargets();
   machine = takeTargetMachine(key);
 }

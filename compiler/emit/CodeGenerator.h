@@ -19,18 +19,13 @@ namespace heddle {
 
 struct Chip;
 
-/// How code is generated. `level`: 0 no optimisation, 1 and 2 the short pipeline, 3 LLVM's own -O3.
-struct CodeOptions {
-  int level = 2;
-  bool fusesProducts = false; ///< MachineKey::fusesProducts
-};
-
 /// Emits modules for one target. All functions throw Error{Internal} and leave `module` unusable when they do.
 class CodeGenerator {
 public:
-  static std::unique_ptr<CodeGenerator> forHost(const HostProcessor &processor, CodeOptions options);
-  static std::unique_ptr<CodeGenerator> forNvidia(const Chip &chip, CodeOptions options);
-  static std::unique_ptr<CodeGenerator> forAmd(const Chip &chip, CodeOptions options);
+  /// `level`: 0 no optimisation, 1 and 2 the short pipeline, 3 LLVM's own -O3.
+  static std::unique_ptr<CodeGenerator> forHost(const HostProcessor &processor, int level);
+  static std::unique_ptr<CodeGenerator> forNvidia(const Chip &chip, int level);
+  static std::unique_ptr<CodeGenerator> forAmd(const Chip &chip, int level);
   ~CodeGenerator();
 
   /// Gives `module` the target's triple, data layout and function attributes. Needed once, before the others.
@@ -48,7 +43,7 @@ public:
   std::string assembly(const llvm::Module &module) const;
 
 private:
-  CodeGenerator(std::string triple, std::string processor, std::string features, CodeOptions options);
+  CodeGenerator(std::string triple, std::string processor, std::string features, int level);
 
   void runStep(llvm::Module &module, const char *step, llvm::function_ref<void()> action) const;
   std::string emitFile(llvm::Module &module, bool asText) const;

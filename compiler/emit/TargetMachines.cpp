@@ -14,10 +14,8 @@ using namespace heddle;
 
 namespace {
 struct Idle {
-  using Key = std::tuple<std::string, std::string, std::string, int, bool>;
-  static Key keyOf(const MachineKey &key) {
-    return {key.triple, key.processor, key.features, key.level, key.fusesProducts};
-  }
+  using Key = std::tuple<std::string, std::string, std::string, int>;
+  static Key keyOf(const MachineKey &key) { return {key.triple, key.processor, key.features, key.level}; }
 
   std::mutex mutex;
   std::map<Key, std::vector<std::unique_ptr<llvm::TargetMachine>>> machines;
@@ -61,8 +59,7 @@ std::unique_ptr<llvm::TargetMachine> heddle::takeTargetMachine(const MachineKey 
   if (!target)
     throw internalError("LLVM has no back end for " + key.triple + ": " + message);
   llvm::TargetOptions options;
-  // Unless it is allowed, a fused product is asked for by name, never found.
-  options.AllowFPOpFusion = key.fusesProducts ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a fused product is asked for by name, never found
   auto held = keepLlvmOptions();
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(llvm::Triple(key.triple), key.processor,
                                                                            key.features, options, llvm::Reloc::PIC_,

@@ -15,7 +15,6 @@ namespace heddle {
 struct MachineKey {
   std::string triple, processor, features;
   int level;
-  bool fusesProducts = false; ///< x * y + z may become one instruction that rounds once
 };
 
 /// A machine for `key` that no other compilation has: an idle one or a new one. Throws Error{Internal} when LLVM makes

@@ -20,7 +20,7 @@ struct CompileOptions {
   bool warpsChosen = false;         ///< by the caller: TTGIR of another number is then an error
   int warps = 4;                    ///< GPUs: warps of a block, a power of two from 1 to 32
   bool exactMath = false;           ///< GPUs: f32 division, exp and sqrt as on the host, not by approximations
-  bool fpFusion = false;            ///< f32 and f64: x * y + z may be rounded once, as Triton's enable_fp_fusion
+  bool fpFusion = false;            ///< x * y + z of the program may be rounded once, as Triton's enable_fp_fusion
   int stages = 0;                   ///< GPUs, of loops over matmuls: 0: the chip's default; 1: no prefetch
   bool warpGroups = true;           ///< GPUs: products by groups of four warps where the chip can (wgmma)
   bool warpPipelines = true;        ///< GPUs: groups of warps a stage apart; off: one stage after the other

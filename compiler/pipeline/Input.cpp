@@ -271,6 +271,17 @@ LogicalResult parse(Compilation &compilation) {
   return success();
 }
 
+/// Marks the program's own sums and products: those by which functions are computed stay as they are.
+static void allowFusion(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op)) {
+      auto fast = cast<arith::ArithFastMathInterface>(op);
+      arith::FastMathFlags flags = fast.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::contract;
+      op->setAttr(fast.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), flags));
+    }
+  });
+}
+
 LogicalResult verifyInput(Compilation &compilation) {
   if (failed(readTtgModule(compilation)) || failed(mlir::verify(*compilation.module)) ||
       failed(readSimtModule(compilation)))
@@ -289,6 +300,8 @@ LogicalResult verifyInput(Compilation &compilation) {
                                   << "` has a name that begins with `heddle_`, as the compiler's own memory does: "
                                      "rename it";
   compilation.usesPeers = usesPeers(*compilation.module);
+  if (compilation.options.fpFusion)
+    allowFusion(*compilation.module);
   return success();
 }
 

@@ -50,16 +50,16 @@ LogicalResult hostToLlvm(Compilation &compilation) {
 }
 
 std::unique_ptr<CodeGenerator> makeGenerator(const Compilation &compilation) {
-  CodeOptions options{compilation.options.optimizationLevel, compilation.options.fpFusion};
+  int level = compilation.options.optimizationLevel;
   switch (compilation.chip->vendor) {
   case Vendor::Host:
-    return CodeGenerator::forHost(compilation.processor, options);
+    return CodeGenerator::forHost(compilation.processor, level);
   case Vendor::Amd:
-    return CodeGenerator::forAmd(*compilation.chip, options);
+    return CodeGenerator::forAmd(*compilation.chip, level);
   case Vendor::Nvidia:
     break;
   }
-  return CodeGenerator::forNvidia(*compilation.chip, options);
+  return CodeGenerator::forNvidia(*compilation.chip, level);
 }
 
 /// What the code object's description calls the arguments; the last is the launch's record.

@@ -19,6 +19,7 @@ struct Chain {
   bool usesSum = false;       ///< the sum is read in the loop, so that the second matmul cannot wait
   bool loadsInLoop = false;   ///< the first matmul's left operand is loaded in each iteration
   bool computesRight = false; ///< the second matmul's right operand is twice what is loaded
+  bool turnsLeft = false;     ///< the first matmul's left operand is loaded transposed
 };
 constexpr int mostIterations = 5;
 
@@ -43,6 +44,13 @@ std::string textOf(const Chain &chain) {
   std::string text = tile("q", chain.rows, chain.depth, e) + tile("k", chain.columns, chain.depth, e) +
                      tile("v", chain.columns, chain.depth, e) + tile("o", chain.rows, chain.depth, "f32");
   std::string q = fmt::format("\n    %q_t = tt.load %q_p : tensor<{}x{}x!tt.ptr<{}>>", chain.rows, chain.depth, e);
+  std::string first = "%q_t";
+  if (chain.turnsLeft) { // of square tiles
+    q += fmt::format("\n    %q_turned = tt.trans %q_t {{order = array<i32: 1, 0>}} : tensor<{0}x{1}x{2}> -> "
+                     "tensor<{1}x{0}x{2}>",
+                     chain.rows, chain.depth, e);
+    first = "%q_turned";
+  }
   text += chain.loadsInLoop ? "" : q;
   text += fmt::format(R"(
   %l_i = tt.make_range {{end = {0} : i32, start = 0 : i32}} : tensor<{0}xi32>
@@ -65,7 +73,7 @@ std::string textOf(const Chain &chain) {
     %v_here = tt.addptr %v_p, %ats : tensor<{1}x{2}x!tt.ptr<{3}>>, tensor<{1}x{2}xi32>
     %k_t = tt.load %k_here : tensor<{1}x{2}x!tt.ptr<{3}>>
     %k_turned = tt.trans %k_t {{order = array<i32: 1, 0>}} : tensor<{1}x{2}x{3}> -> tensor<{2}x{1}x{3}>
-    %s = tt.dot %q_t, %k_turned, %zeros : tensor<{0}x{2}x{3}> * tensor<{2}x{1}x{3}> -> tensor<{0}x{1}xf32>
+    %s = tt.dot {4}, %k_turned, %zeros : tensor<{0}x{2}x{3}> * tensor<{2}x{1}x{3}> -> tensor<{0}x{1}xf32>
     %row = "tt.reduce"(%s) <{{axis = 1 : i32}}> ({{
     ^bb0(%x: f32, %y: f32):
       %larger = arith.maxnumf %x, %y : f32
@@ -77,7 +85,7 @@ std::string textOf(const Chain &chain) {
     %scaled = arith.mulf %acc, %wide : tensor<{0}x{2}xf32>
     %p = arith.truncf %s : tensor<{0}x{1}xf32> to tensor<{0}x{1}x{3}>
     %v_t = tt.load %v_here : tensor<{1}x{2}x!tt.ptr<{3}>>)",
-                      chain.rows, chain.columns, chain.depth, e);
+                      chain.rows, chain.columns, chain.depth, e, first);
   std::string right = "%v_t", other = "%next";
   if (chain.computesRight) {
     text += fmt::format("\n    %v_twice = arith.addf %v_t, %v_t : tensor<{}x{}x{}>", chain.columns, chain.depth, e);
@@ -162,4 +170,36 @@ TEST(Chain, what_the_second_matmul_must_wait_for) {
   check({.usesSum = true}, 3);
   check({.loadsInLoop = true}, 3);
   check({.computesRight = true}, 3);
+  check({.turnsLeft = true}, 3);
+  check({.loadsInLoop = true, .turnsLeft = true}, 3);
+}
+
+// A tile that is copied to shared memory is there for each matmul that follows.
+TEST(Chain, matmuls_share_copies_of_tiles) {
+  std::string body = tile("q", 64, 64, "f16") + tile("k", 64, 64, "f16") + tile("o", 64, 64, "f32") + R"(
+  %x = tt.load %q_p : tensor<64x64x!tt.ptr<f16>>
+  %y = tt.load %k_p : tensor<64x64x!tt.ptr<f16>>
+  %zeros = arith.constant dense<0.0> : tensor<64x64xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %once = tt.dot %x, %y, %zeros : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %twice = tt.dot %y, %x, %once : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %twice, %t = %x) -> (tensor<64x64xf32>, tensor<64x64xf16>) : i32 {
+    %z = tt.load %k_p : tensor<64x64x!tt.ptr<f16>>
+    %a = tt.dot %t, %z, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %b = tt.dot %t, %y, %a : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %negated = arith.negf %t : tensor<64x64xf16>
+    scf.yield %b, %negated : tensor<64x64xf32>, tensor<64x64xf16>
+  }
+  tt.store %o_p, %r#0 : tensor<64x64x!tt.ptr<f32>>)";
+  std::string aligned = " {tt.divisibility = 16 : i32}";
+  std::string parameters =
+      "%q: !tt.ptr<f16>" + aligned + ", %k: !tt.ptr<f16>" + aligned + ", %o: !tt.ptr<f32>" + aligned + ", %n: i32";
+  std::vector<Argument> arguments = {bufferOf(signs("f16", 4096, 4)), bufferOf(signs("f16", 4096, 5)),
+                                     zeros<float>(4096), scalarI32(3)};
+  std::vector<Argument> expected = arguments;
+  std::string text = kernelText(parameters, body);
+  makeExecutor("reference")->run(text, {}, expected);
+  runOnGpu(text, {}, arguments, 4, /*warpGroups=*/true);
+  EXPECT_EQ(arguments[2].bytes, expected[2].bytes);
 }

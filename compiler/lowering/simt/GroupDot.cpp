@@ -102,16 +102,23 @@ void GroupMatmuls::lower(DotSharedOp op) {
     ++inside;
   int64_t count = int64_t(1) << inside, depth = bb.getShape()[bTransposed ? 1 : 0];
   int64_t bits = bb.getElementType().getIntOrFloatBitWidth();
+  int64_t depthOfOne = bytesOfGroupDepth * 8 / bits;
+  // Registers of the left operand are written before the group begins.
+  std::map<std::pair<int64_t, int64_t>, GroupOperand> lefts;
+  for (int64_t first = 0; first < layout.inputSize(Dim::Register); first += count)
+    for (int64_t k = 0; k < depth; k += depthOfOne)
+      if (auto place = std::pair(registerPart(layout, first, Dim::Dim0), k); !lefts.count(place))
+        lefts[place] = left(place.first, k);
   Values results = of(op.getC());
   target.beginGroup(b);
   for (int64_t first = 0; first < layout.inputSize(Dim::Register); first += count) {
     int64_t row = registerPart(layout, first, Dim::Dim0), column = registerPart(layout, first, Dim::Dim1);
-    for (int64_t k = 0; k < depth; k += bytesOfGroupDepth * 8 / bits) {
+    for (int64_t k = 0; k < depth; k += depthOfOne) {
       int64_t bByte = bTransposed ? byteAt(bb, bInverse, column, k) : byteAt(bb, bInverse, k, column);
       GroupOperand right{
           moved(b, bStart, bByte), {}, bb.getElementType(), operandLayout(bb)->columnMajor != bTransposed};
       ValueRange accumulators = ValueRange(results).slice(size_t(first), size_t(count));
-      SmallVector<Value> next = target.multiplyGroup(b, left(row, k), right, accumulators);
+      SmallVector<Value> next = target.multiplyGroup(b, lefts[{row, k}], right, accumulators);
       llvm::copy(next, results.begin() + first);
     }
   }

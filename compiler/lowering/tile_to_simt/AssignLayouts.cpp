@@ -179,7 +179,10 @@ void LayoutAssigner::run() {
       changed |= visit(op);
     changed |= visitMerges(last);
   }
-  for (Operation *op : ops)
+  // What other blocks may change in between, all threads must see alike.
+  bool hasAtomics = llvm::any_of(
+      ops, [](Operation *op) { return isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(op); });
+  for (Operation *op : hasAtomics ? ArrayRef<Operation *>() : ArrayRef<Operation *>(ops))
     if (auto load = dyn_cast<LoadOp>(op); load && tileOf(load.getResult()) && !load.getIsVolatile() &&
                                           tileOf(load.getResult()).getNumElements() <= threads())
       smallLoads[op] = llvm::to_vector(op->getOperands());

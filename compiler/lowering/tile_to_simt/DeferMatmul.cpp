@@ -110,7 +110,10 @@ Value Deferral::multiply(Value sum, Value left, Value stage) {
 }
 
 scf::ForOp Deferral::makeLoop(ValueRange inits) {
-  Value second = arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
+  // Beyond the counter's type there is no second iteration.
+  Value next = arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
+  Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, loop.getLowerBound());
+  Value second = arith::SelectOp::create(b, wraps, loop.getUpperBound(), next);
   auto made = scf::ForOp::create(b, second, loop.getUpperBound(), loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
   OpBuilder::InsertionGuard guard(b);
@@ -118,15 +121,15 @@ scf::ForOp Deferral::makeLoop(ValueRange inits) {
   IRMapping map;
   map.map(loop.getInductionVar(), made.getInductionVar());
   ValueRange arguments = made.getRegionIterArgs();
-  size_t next = 0;
+  size_t others = 0;
   for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
     if (i != number)
-      map.map(argument, arguments[next++]);
+      map.map(argument, arguments[others++]);
   for (Operation &op : loop.getBody()->without_terminator())
     if (&op != chain.second && !path.contains(&op))
       b.clone(op, map);
   cast<MatrixDotOp>(map.lookup(chain.first.getD()).getDefiningOp()).setPending(1); // the second one begins after it
-  map.map(loop.getRegionIterArg(number), multiply(arguments[next], arguments[next + 1], arguments[next + 2]));
+  map.map(loop.getRegionIterArg(number), multiply(arguments[others], arguments[others + 1], arguments[others + 2]));
   for (Operation &op : loop.getBody()->without_terminator())
     if (path.contains(&op))
       b.clone(op, map);

@@ -21,6 +21,8 @@ struct Operand {
   bool transposed = false;
   bool copied = false;        ///< to a memory object made here, not by a pipelined loop
   Operation *place = nullptr; ///< the copy is made before it
+  Value tile = {};            ///< that is copied
+  StoreSharedOp made = {};    ///< the copy, where an earlier matmul has it
 };
 } // namespace
 
@@ -81,36 +83,31 @@ static Operand shareOperand(ImplicitLocOpBuilder &b, MatrixDotOp dot, int number
   layout::LinearLayout layout = layout::matrixShared(shape, int(tile.getElementTypeBitWidth()), order);
   auto type = SharedType::get(b.getContext(), 1, tile.getShape(), tile.getElementType(), layout);
   if (StoreSharedOp store = findCopy(made, operand, type, dot))
-    return {store.getRing(), store.getStage(), transposed};
+    return {store.getRing(), store.getStage(), transposed, false, nullptr, operand, store};
   Operation *place = placeOfCopy(dot, operand);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(place);
   Value ring = AllocOp::create(b, type);
-  return {ring, arith::ConstantIntOp::create(b, 0, 32), transposed, true, place};
+  return {ring, arith::ConstantIntOp::create(b, 0, 32), transposed, true, place, operand};
 }
 
 /// The tiles that are to be in memory objects before `place`, between two barriers: who reads what was there before
 /// comes to the first one, and who multiplies to the other.
-static void copyOperands(ImplicitLocOpBuilder &b, ArrayRef<std::pair<Operand, Value>> operands, Operation *place,
-                         Copies &made) {
-  auto isHere = [&](const std::pair<Operand, Value> &operand) {
-    return operand.first.copied && operand.first.place == place;
-  };
+static void copyOperands(ImplicitLocOpBuilder &b, ArrayRef<Operand> operands, Operation *place, Copies &made) {
+  auto isHere = [&](const Operand &operand) { return operand.copied && operand.place == place; };
   if (llvm::none_of(operands, isHere))
     return;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(place);
   BarrierOp::create(b);
-  for (const auto &[operand, value] : llvm::make_filter_range(operands, isHere)) {
-    Value tile = operand.transposed ? value.getDefiningOp<TransOp>().getSrc() : value;
-    made[tile].push_back(StoreSharedOp::create(b, tile, operand.ring, operand.stage));
-  }
+  for (const Operand &operand : llvm::make_filter_range(operands, isHere))
+    made[operand.tile].push_back(StoreSharedOp::create(b, operand.tile, operand.ring, operand.stage));
   BarrierOp::create(b);
 }
 
-// Behind the barrier that begins an iteration of a pipelined loop, and behind the products that begin there, if
-// everything is there by then.
-static Operation *earlyPlace(MatrixDotOp dot) {
+// After the barrier with which an iteration of a pipelined loop begins, and after the matmuls that begin there, if all
+// operands are computed by then.
+static Operation *earlyPlace(MatrixDotOp dot, bool isLeftInRegisters) {
   Operation *place = nullptr;
   bool isAtStart = false;
   for (Operation &op : *dot->getBlock()) {
@@ -121,7 +118,7 @@ static Operation *earlyPlace(MatrixDotOp dot) {
       place = &op;
     if (isa<BarrierOp>(op) && !place)
       place = &op, isAtStart = true;
-    if (place && (dot.getC().getDefiningOp() == &op || dot.getA().getDefiningOp() == &op) && !isa<LoadSharedOp>(op))
+    if (place && (dot.getC().getDefiningOp() == &op || (isLeftInRegisters && dot.getA().getDefiningOp() == &op)))
       return nullptr;
   }
   return nullptr;
@@ -142,14 +139,17 @@ static void finishBehindLoop(ImplicitLocOpBuilder &b, Value open) {
 static void share(MatrixDotOp dot, Copies &made) {
   ImplicitLocOpBuilder b(dot.getLoc(), dot);
   Operand a = shareOperand(b, dot, 0, made), bb = shareOperand(b, dot, 1, made);
-  std::pair<Operand, Value> operands[] = {{a, dot.getA()}, {bb, dot.getB()}};
+  Operand operands[] = {a, bb};
   llvm::SetVector<Operation *> places;
-  for (auto &[operand, value] : operands)
+  bool isCopiedHere = false; // in the same block, before the matmul
+  for (const Operand &operand : operands) {
     if (operand.copied)
       places.insert(operand.place);
+    isCopiedHere |= operand.made && operand.made->getBlock() == dot->getBlock();
+  }
   for (Operation *place : places)
     copyOperands(b, operands, place, made);
-  Operation *early = places.contains(dot) ? nullptr : earlyPlace(dot);
+  Operation *early = isCopiedHere || places.contains(dot) ? nullptr : earlyPlace(dot, /*isLeftInRegisters=*/!a.stage);
   if (early)
     b.setInsertionPointAfter(early);
   Value started = DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.transposed,

@@ -141,3 +141,14 @@ tt.func @s76(%s: i32, %c: tensor<64x16xf32, #sums>, %a: tensor<64x16xf16, #rows>
   %d = simt.dot_shared %a, %b[%s], %c : tensor<64x16xf16, #rows>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
   tt.return
 }
+// -----
+#sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
+tt.func @s12_too_many_pending(%s: i32, %c: tensor<64x16xf32, #sums>, %p: tensor<64x16xf16, #sums>, %b: !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>) {
+  %f = simt.dot_shared %p, %b[%s], %c : tensor<64x16xf16, #sums>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
+  %g = simt.dot_shared %p, %b[%s], %c : tensor<64x16xf16, #sums>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]> -> tensor<64x16xf32, #sums>
+  // expected-error @+1 {{leaves a product pending, which arith.addf uses}}
+  %0 = simt.dot_wait %f pending 2 : tensor<64x16xf32, #sums>
+  %1 = arith.addf %0, %0 : tensor<64x16xf32, #sums>
+  %2 = simt.dot_wait %g : tensor<64x16xf32, #sums>
+  tt.return
+}
