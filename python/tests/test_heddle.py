@@ -240,6 +240,9 @@ class Devices(unittest.TestCase):
             closed.close()
             with self.assertRaisesRegex(heddle.InputError, r"`values\[1\]` is null, and a buffer is wanted"):
                 stream.launch(kernel, 4, x, closed, out, n=COUNT)
+            with heddle.Device("sim:gfx950:1") as other, other.buffer(floats(), "y") as foreign:
+                with self.assertRaisesRegex(heddle.InputError, "is a buffer of sim:gfx950:1, and the stream is of sim:gfx950:0"):
+                    stream.launch(kernel, 4, x, foreign, out, n=COUNT)
         with self.assertRaisesRegex(heddle.InputError, "`device` is null"):
             device.buffer(4)  # closed
 
@@ -280,6 +283,11 @@ class Devices(unittest.TestCase):
         with heddle.Device("sim:gfx950") as device:
             device.run(heddle.compile(text, target="gfx950"), grid=1, n=43)
         self.assertEqual(len(lines), 3)
+        heddle.set_print(lambda line: (lines.append(line), heddle.set_print(None)))
+        heddle.compile(text, target="host")[1](44)
+        self.assertIn("44", lines.pop())
+        self.assertIn("42", lines[0])
+        self.assertIn("43", lines[2])
 
     def test_a_kernel_that_fails(self):
         text = """module {
