@@ -2,19 +2,22 @@
  * The C interface to Heddle: compile kernels, run them on devices, check AMD code. docs/c-api.md explains it with an
  * example.
  *
- * Status    Every function but those that only read returns a heddle_status. After another one than HEDDLE_OK,
- *           heddle_error_text and heddle_error_note say what is wrong, on the same thread, until a call of that thread
- *           fails again. No exception leaves the library. Results are written only with HEDDLE_OK.
- * Handles   Packages, devices, streams and the like are handles. heddle_release gives one back; an object that is still
- *           in use lives on until it is not. A handle is no address of memory: null, a released handle and one of
- * another kind are HEDDLE_INPUT, in every function. Strings   Names, paths and texts are UTF-8 and end with a zero
- * byte; where there is a size beside them they need none. The library copies what it keeps. Options   `const char
- * *const *options` is `count` strings `key=value`; null for none. An unknown key is HEDDLE_INPUT. Growth
- * HEDDLE_INTERFACE_VERSION counts additions; nothing is taken away, and no value changes what it says. Structures begin
- * with their size, which the caller sets to `sizeof`; fields are added at the end, and 0 is their default. Threads
- * Every function may be called from several threads at once. Two threads that use one stream put their work into it in
- * some order. A process that was forked after the first launch on the host has no threads for kernels: what would need
- * them is HEDDLE_ENVIRONMENT there.
+ * - Status: every function but those that only read returns a heddle_status. After another one than HEDDLE_OK,
+ *   heddle_error_text and heddle_error_note say what is wrong, on the same thread, until a call of that thread fails
+ *   again. No exception leaves the library. Results are written only with HEDDLE_OK.
+ * - Handles: packages, devices, streams and the like are handles. heddle_release gives one back; an object that is
+ *   still in use lives on until it is not. A handle is no address of memory: null, a released handle and one of another
+ *   kind are HEDDLE_INPUT; only heddle_release takes null.
+ * - Strings: names, paths and texts are UTF-8 and end with a zero byte; where there is a size beside them they need
+ *   none. The library copies what it keeps.
+ * - Options: `const char *const *options` is `count` strings `key=value`; null for none. An unknown key is
+ *   HEDDLE_INPUT.
+ * - Growth: HEDDLE_INTERFACE_VERSION counts additions; nothing is taken away, and no value changes what it says.
+ *   Structures with a `struct_size`, which the caller sets to `sizeof`, grow at the end, and 0 is the default of a new
+ *   field; heddle_value does not grow.
+ * - Threads: every function may be called from several threads at once. Two threads that use one stream put their work
+ *   into it in some order. A process that was forked after the first launch on the host has no threads for kernels:
+ * what would need them is HEDDLE_ENVIRONMENT there.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H

@@ -262,6 +262,8 @@ TEST_F(BadInputTest, TextsOptionsAndWords) {
   EXPECT_CONTAINS(reportError("check", {"-"}), "`-` is for the command only");
   EXPECT_CONTAINS(reportError("check", {"--schedulse", "3"}), "unknown option `--schedulse`");
   EXPECT_CONTAINS(reportError("simulate", {}), "no code object");
+  EXPECT_CONTAINS(reportError("inspect", {"-h1"}), "`inspect` with these words gives text");
+  EXPECT_CONTAINS(reportError("check", {"--help=1"}), "`check` with these words gives text");
 }
 
 TEST_F(BadInputTest, CopiesOutsideOfTheirBuffers) {

@@ -50,7 +50,7 @@ heddle_status heddle_device_describe(heddle_device device, heddle_text *json) {
         {"name", each.name()},           {"description", each.description()},  {"driver", each.driver().name()},
         {"target", each.chip().name},    {"ordinal", each.ordinal()},          {"memoryBytes", memory.totalBytes},
         {"freeBytes", memory.freeBytes}, {"computeUnits", each.computeUnits()}};
-    give(json, TextObject{description.dump(2)});
+    give(json, TextObject{description.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)});
   });
 }
 
@@ -85,7 +85,7 @@ heddle_status heddle_stream_create(heddle_device device, heddle_stream *stream) 
   return guarded([&] {
     auto object = find<DeviceObject>(device, "device");
     requirePointer(stream, "stream", "a place for the handle");
-    give(stream, StreamObject{object->device->createStream()});
+    give(stream, StreamObject{object->device, object->device->createStream()});
   });
 }
 
@@ -93,7 +93,7 @@ heddle_status heddle_stream_adopt(heddle_device device, void *handle, heddle_str
   return guarded([&] {
     auto object = find<DeviceObject>(device, "device");
     requirePointer(stream, "stream", "a place for the handle");
-    give(stream, StreamObject{object->device->adoptStream(handle)});
+    give(stream, StreamObject{object->device, object->device->adoptStream(handle)});
   });
 }
 

@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "library/Errors.h"
 #include <fmt/format.h>
-#include <memory>
 #include <new>
+#include <utility>
 
 namespace heddle {
 namespace {
 
-/// By pointer, so that a thread has little static storage of the library.
+/// A thread's last error. No destructor: functions that run while a thread or the process ends (atexit) may fail too.
+struct LastError {
+  Error *error;         ///< null before the first
+  const char *fallback; ///< in its place where there is no memory for it, else null
+};
+thread_local constinit LastError last = {nullptr, nullptr};
+
+/// Frees a thread's last error when the thread ends. What fails after that is never freed.
+struct LastErrorOwner {
+  ~LastErrorOwner() { delete std::exchange(last.error, nullptr); }
+};
+
+/// The error of this thread, to be replaced. Throws std::bad_alloc.
 Error &lastError() {
-  static thread_local const auto owned = std::make_unique<Error>(ErrorClass::Input, "");
-  return *owned;
+  static thread_local const LastErrorOwner owner;
+  (void)&owner; // its constructor registers the destructor
+  if (!last.error)
+    last.error = new Error(ErrorClass::Input, "");
+  return *last.error;
 }
 
 } // namespace
 
 heddle_status keepError(std::exception_ptr thrown) noexcept {
   try {
+    last.fallback = "out of memory";
     Error &kept = lastError();
     try {
       std::rethrow_exception(thrown);
@@ -29,6 +45,7 @@ heddle_status keepError(std::exception_ptr thrown) noexcept {
     } catch (...) {
       kept = internalError("an unknown exception");
     }
+    last.fallback = nullptr;
     return heddle_status(kept.kind);
   } catch (...) { // no memory for the text
     return HEDDLE_ENVIRONMENT;
@@ -45,14 +62,13 @@ void requirePointer(const void *pointer, const char *parameter, const char *purp
 using namespace heddle;
 
 const char *heddle_error_text(void) {
-  return lastError().what();
+  return last.fallback ? last.fallback : last.error ? last.error->what() : "";
 }
 
 size_t heddle_error_note_count(void) {
-  return lastError().notes.size();
+  return last.fallback || !last.error ? 0 : last.error->notes.size();
 }
 
 const char *heddle_error_note(size_t index) {
-  const auto &notes = lastError().notes;
-  return index < notes.size() ? notes[index].c_str() : nullptr;
+  return index < heddle_error_note_count() ? last.error->notes[index].c_str() : nullptr;
 }

@@ -31,6 +31,7 @@ struct BufferObject {
 };
 struct StreamObject {
   static constexpr HandleKind kind = HandleKind::Stream;
+  std::shared_ptr<Device> device;
   std::unique_ptr<Stream> stream;
 };
 struct EventObject {

@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface: kernels, launches, graphs and printed lines.
 #include "library/Handles.h"
+#include "library/Structures.h"
 #include "runtime/Device.h"
 #include "runtime/Print.h"
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 
 using namespace heddle;
 
 namespace {
 
-/// The caller's structure in the form of this library: what an older caller lacks is 0. Throws Error{Input} where a
-/// newer caller sets what this library does not know.
+constexpr size_t firstOptionsSize = 48; ///< of interface version 1
+
 heddle_launch_options readLaunchOptions(const heddle_launch_options *given) {
   heddle_launch_options options = {sizeof options, {1, 1, 1}, 0, 0, 0};
   if (!given)
     return options;
-  size_t size = given->struct_size;
-  if (size < sizeof options || size > 4096)
-    throw inputError(
-        fmt::format("`options->struct_size` is {}, and the structure has at least {} bytes", size, sizeof options),
-        {"set it to `sizeof *options`"});
-  const char *bytes = reinterpret_cast<const char *>(given);
-  if (std::any_of(bytes + sizeof options, bytes + size, [](char each) { return each != 0; }))
-    throw inputError(fmt::format("`options` sets fields beyond the {} bytes that interface version {} knows",
-                                 sizeof options, HEDDLE_INTERFACE_VERSION));
-  std::memcpy(&options, given, sizeof options);
+  options = readStructure(given, firstOptionsSize, "options");
   if (options.reserved != 0)
     throw inputError(fmt::format("`options->reserved` is {}, and must be 0", options.reserved));
   auto &[x, y, z] = options.grid;
@@ -36,7 +27,20 @@ heddle_launch_options readLaunchOptions(const heddle_launch_options *given) {
   return options;
 }
 
-LaunchArgument readValue(const heddle_value &value, size_t index) {
+using BufferList = std::vector<std::shared_ptr<BufferObject>>;
+
+/// Appends the buffer to `held`. Throws Error{Input} for one that is not of the stream's device.
+DeviceAddress readBuffer(uint64_t bits, size_t index, const Device &device, BufferList &held) {
+  auto object = find<BufferObject>(reinterpret_cast<const void *>(bits), fmt::format("values[{}]", index).c_str());
+  const Device *owner = object->buffer.device();
+  if (owner && owner != &device && owner->name() != device.name())
+    throw inputError(
+        fmt::format("`values[{}]` is a buffer of {}, and the stream is of {}", index, owner->name(), device.name()));
+  held.push_back(std::move(object));
+  return DeviceAddress(held.back()->buffer);
+}
+
+LaunchArgument readValue(const heddle_value &value, size_t index, const Device &device, BufferList &held) {
   if (value.reserved != 0)
     throw inputError(fmt::format("`values[{}].reserved` is {}, and must be 0", index, value.reserved));
   switch (value.kind) {
@@ -45,9 +49,7 @@ LaunchArgument readValue(const heddle_value &value, size_t index) {
   case HEDDLE_ADDRESS:
     return DeviceAddress(value.bits);
   case HEDDLE_BUFFER:
-    return DeviceAddress(
-        find<BufferObject>(reinterpret_cast<const void *>(value.bits), fmt::format("values[{}]", index).c_str())
-            ->buffer);
+    return readBuffer(value.bits, index, device, held);
   default:
     throw inputError(fmt::format("`values[{}].kind` is {}, and must be HEDDLE_SCALAR ({}), HEDDLE_ADDRESS ({}) or "
                                  "HEDDLE_BUFFER ({})",
@@ -79,9 +81,10 @@ heddle_status heddle_launch(heddle_stream stream, heddle_kernel kernel, const he
                   .cooperative = read.cooperative != 0,
                   .timeoutSeconds = read.timeout_seconds};
     launch.arguments.reserve(std::min<size_t>(count, 64));
+    BufferList held; // until the launch is in the stream: other threads may release them meanwhile
     // A count that is wrong is refused before all of the array is read.
     for (size_t i = 0; i < std::min(count, object->kernel.arguments().size() + 1); ++i)
-      launch.arguments.push_back(readValue(values[i], i));
+      launch.arguments.push_back(readValue(values[i], i, *queue->device, held));
     queue->stream->launch(launch);
   });
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface as a C program uses it: a launch, foreign memory, graphs, reports; and from several threads.
 #include "library/LibraryTestSupport.h"
+#include "library/Structures.h"
+#include <chrono>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 using namespace heddle;
 
@@ -159,16 +163,29 @@ TEST(Library, ReportsAreTheCommandsJson) {
   auto count = [](size_t, size_t, void *user) { return ++*static_cast<size_t *>(user), 0; };
   Handle<heddle_text> json;
   ASSERT_OK(heddle_report("check", words.data(), words.size(), count, &calls, &code, &json.value));
-  // y is uninitialised, so the check has findings, and the command's exit code is 1.
+  // y is uninitialised, and decides neither a branch nor an address.
   auto verdict = nlohmann::json::parse(textOf(json));
   EXPECT_EQ(verdict["kernel"], "vector_add");
-  EXPECT_EQ(code == 0, verdict["clean"].get<bool>());
+  EXPECT_TRUE(verdict["clean"].get<bool>()) << textOf(json);
+  EXPECT_EQ(code, 0);
   EXPECT_GT(calls, 0u);
   // Progress may end it early; then it is not clean.
   auto stop = [](size_t, size_t, void *) { return int32_t(1); };
   Handle<heddle_text> stopped;
   ASSERT_OK(heddle_report("check", words.data(), words.size(), stop, nullptr, &code, &stopped.value));
   EXPECT_FALSE(nlohmann::json::parse(textOf(stopped))["clean"].get<bool>());
+  // Progress may make a report of its own.
+  auto inspect = [](size_t, size_t, void *user) {
+    const char *word = static_cast<std::string *>(user)->c_str();
+    int32_t inner = -1;
+    Handle<heddle_text> phases;
+    EXPECT_EQ(heddle_report("inspect", &word, 1, nullptr, nullptr, &inner, &phases.value), HEDDLE_OK);
+    EXPECT_TRUE(nlohmann::json::parse(textOf(phases)).is_array());
+    return int32_t(0);
+  };
+  Handle<heddle_text> again;
+  ASSERT_OK(heddle_report("check", words.data(), words.size(), inspect, &file, &code, &again.value));
+  EXPECT_TRUE(nlohmann::json::parse(textOf(again))["clean"].get<bool>());
 }
 
 TEST_F(LibraryTest, PrintedLinesGoToTheFunction) {
@@ -188,6 +205,80 @@ TEST_F(LibraryTest, PrintedLinesGoToTheFunction) {
   ASSERT_OK(heddle_set_print(nullptr, nullptr));
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_CONTAINS(lines[0], "42");
+  // The function may replace itself, and release the stream.
+  struct Once {
+    Handle<heddle_stream> stream;
+    std::atomic<int> calls{0};
+  } once;
+  ASSERT_OK(heddle_stream_create(device, &once.stream.value));
+  ASSERT_OK(heddle_set_print(
+      [](const char *, void *user) {
+        auto &own = *static_cast<Once *>(user);
+        EXPECT_EQ(heddle_set_print(nullptr, nullptr), HEDDLE_OK);
+        EXPECT_EQ(heddle_release(std::exchange(own.stream.value, nullptr)), HEDDLE_OK);
+        ++own.calls;
+      },
+      &once));
+  ASSERT_OK(heddle_launch(once.stream, loaded, nullptr, &value, 1));
+  for (int i = 0; i < 10000 && once.calls == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(once.calls, 1);
+}
+
+/// Of a launch on several devices: a buffer of another one has no address on the stream's.
+TEST_F(LibraryTest, BuffersAreOfTheStreamsDevice) {
+  Handle<heddle_device> other;
+  ASSERT_OK(heddle_device_open("host:1", &other.value));
+  Handle<heddle_buffer> buffer;
+  ASSERT_OK(heddle_buffer_create(other, bytes, "x", &buffer.value));
+  addresses[0] = bufferValue(buffer);
+  EXPECT_EQ(launch(), HEDDLE_INPUT);
+  EXPECT_CONTAINS(std::string(heddle_error_text()), "`values[0]` is a buffer of host:1, and the stream is of host:0");
+}
+
+struct GrownStructure {
+  size_t struct_size;
+  int64_t first, later;
+};
+
+/// A caller of the first version lacks `later`; one of the next version has more.
+TEST(Library, StructuresOfOtherVersions) {
+  constexpr size_t firstSize = offsetof(GrownStructure, later);
+  GrownStructure given = {firstSize, 1, 2};
+  EXPECT_EQ(readStructure(&given, firstSize, "given").first, 1);
+  EXPECT_EQ(readStructure(&given, firstSize, "given").later, 0);
+  writeStructure(&given, {0, 3, 4}, firstSize, "given");
+  EXPECT_EQ(given.struct_size, firstSize);
+  EXPECT_EQ(given.first, 3);
+  EXPECT_EQ(given.later, 2);
+  given.struct_size = sizeof given;
+  EXPECT_EQ(readStructure(&given, firstSize, "given").later, 2);
+  struct {
+    GrownStructure known;
+    uint64_t more;
+  } newer = {{sizeof newer, 5, 6}, 7};
+  EXPECT_THROW(readStructure(&newer.known, firstSize, "given"), Error);
+  writeStructure(&newer.known, {0, 8, 9}, firstSize, "given");
+  EXPECT_EQ(newer.known.later, 9);
+  EXPECT_EQ(newer.more, 0u);
+  EXPECT_EQ(readStructure(&newer.known, firstSize, "given").first, 8);
+  given.struct_size = firstSize - 1;
+  EXPECT_THROW(readStructure(&given, firstSize, "given"), Error);
+}
+
+void failAtExit() {
+  bool told = heddle_device_open(nullptr, nullptr) == HEDDLE_INPUT &&
+              std::string(heddle_error_text()).find("`name` is null") != std::string::npos;
+  std::fputs(told ? "told" : "not told", stderr);
+}
+
+TEST(LibraryDeathTest, ACallMayFailWhileTheProcessEnds) {
+  auto end = [] {
+    std::atexit(failAtExit);
+    heddle_device_open(nullptr, nullptr); // the thread has an error already
+    std::exit(0);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(0), "^told$");
 }
 
 TEST_F(LibraryTest, ThreadsCompileAndLaunchSideBySide) {

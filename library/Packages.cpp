@@ -3,6 +3,7 @@
 #include "api/Heddle.h"
 #include "library/Handles.h"
 #include "library/Options.h"
+#include "library/Structures.h"
 #include "tools/InspectCodeObject.h"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -153,7 +154,8 @@ heddle_status heddle_package_warnings(heddle_package package, heddle_text *json)
   return guarded([&] {
     auto object = find<PackageObject>(package, "package");
     requirePointer(json, "json", "a place for the handle");
-    give(json, TextObject{nlohmann::json(object->warnings).dump()});
+    give(json,
+         TextObject{nlohmann::json(object->warnings).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
   });
 }
 
@@ -169,18 +171,16 @@ heddle_status heddle_package_argument(heddle_package package, size_t index, hedd
   return guarded([&] {
     auto object = find<PackageObject>(package, "package");
     requirePointer(argument, "argument", "a structure to fill");
-    if (argument->struct_size < sizeof(heddle_argument))
-      throw inputError(fmt::format("`argument->struct_size` is {}, and the structure has at least {} bytes",
-                                   argument->struct_size, sizeof(heddle_argument)),
-                       {"set it to `sizeof *argument`"});
+    constexpr size_t firstArgumentSize = 40; // of interface version 1
+    requireStructureSize(argument->struct_size, firstArgumentSize, "argument");
     const auto &all = object->package.arguments;
     if (index >= all.size())
       throw inputError(fmt::format("`index` is {}, and kernel `{}` has {} arguments, counted from 0", index,
                                    object->package.kernel, all.size()));
-    argument->name = all[index].name.c_str();
-    argument->type = all[index].type.c_str();
-    argument->divisibility = all[index].divisibility;
-    argument->pointer = all[index].pointer;
-    argument->reserved = 0;
+    heddle_argument filled = {.name = all[index].name.c_str(),
+                              .type = all[index].type.c_str(),
+                              .divisibility = all[index].divisibility,
+                              .pointer = all[index].pointer};
+    writeStructure(argument, filled, firstArgumentSize, "argument");
   });
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 using namespace heddle;
 
@@ -66,6 +67,9 @@ heddle_status heddle_report(const char *verb, const char *const *words, size_t c
         throw;
       code = int(error.kind); // the JSON has it
     }
+    if (!nlohmann::json::accept(output.data))
+      throw inputError(fmt::format("`{}` with these words gives text, and a library has no standard streams", verb),
+                       {"leave out `-h`, `--help` and what else is for reading"});
     *exit_code = code;
     give(json, TextObject{std::move(output.data)});
   });

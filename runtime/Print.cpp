@@ -5,14 +5,22 @@
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
+#include <memory>
 #include <mutex>
 
 namespace heddle {
 namespace {
 
 struct Sink {
-  std::mutex mutex;
-  PrintSink function;
+  std::recursive_mutex mutex; ///< held in a call: one thread at a time; a sink may replace itself
+  std::shared_ptr<const PrintSink> function = std::make_shared<PrintSink>();
+};
+
+thread_local int callDepth = 0; ///< of the sink, on this thread
+
+struct CallScope {
+  CallScope() { ++callDepth; }
+  ~CallScope() { --callDepth; }
 };
 
 Sink &theSink() {
@@ -75,15 +83,22 @@ const PackageSite::Operand *printedOperand(const PackageSite &site, int32_t oper
 } // namespace
 
 PrintSink setPrintSink(PrintSink sink) {
+  auto next = std::make_shared<const PrintSink>(std::move(sink));
   std::lock_guard lock(theSink().mutex);
-  std::swap(sink, theSink().function);
-  return sink;
+  std::swap(next, theSink().function);
+  return *next;
+}
+
+bool isInsidePrintSink() {
+  return callDepth > 0;
 }
 
 void emitPrintLine(const std::string &line) {
   std::lock_guard lock(theSink().mutex);
-  if (theSink().function) {
-    theSink().function(line);
+  auto sink = theSink().function; // lives until it returns, whatever it replaces
+  if (*sink) {
+    CallScope scope;
+    (*sink)(line);
     return;
   }
   std::string text = line + "\n";

@@ -15,8 +15,12 @@ using PrintSink = std::function<void(const std::string &line)>;
 /// Lines of one launch beyond this number are counted and dropped.
 inline constexpr int64_t printLineLimit = 4096;
 
-/// Replaces the sink and returns the one before; an empty sink is the default, which writes to stderr.
+/// Replaces the sink and returns the one before; an empty sink is the default, which writes to stderr. When it returns,
+/// no other thread is inside the one before. A sink may call it.
 PrintSink setPrintSink(PrintSink sink);
+
+/// Whether this thread is inside the sink, where it must not wait for a stream.
+bool isInsidePrintSink();
 
 /// Hands one line to the sink.
 void emitPrintLine(const std::string &line);

@@ -45,12 +45,12 @@ thread_local CapturedOutput *captured = nullptr;
 
 } // namespace
 
-CapturedOutput::CapturedOutput(Progress progress) : progress(std::move(progress)) {
+CapturedOutput::CapturedOutput(Progress progress) : progress(std::move(progress)), outer(captured) {
   captured = this;
 }
 
 CapturedOutput::~CapturedOutput() {
-  captured = nullptr;
+  captured = outer;
 }
 
 CapturedOutput *CapturedOutput::current() {

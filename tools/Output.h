@@ -36,7 +36,7 @@ std::array<int64_t, 3> parseExtents(const std::string &option, const std::string
 std::string fileOfRank(const std::string &file, size_t rank);
 
 /// While one lives, what this thread would write is kept instead: for a process whose streams are not ours. On one
-/// thread there is one at a time.
+/// thread the inner of two counts.
 class CapturedOutput {
 public:
   /// What long work calls, on any thread; true ends it early.
@@ -50,6 +50,9 @@ public:
   std::vector<std::string> talk; ///< what say wrote, line by line
   const Progress progress;
   std::atomic<bool> isCancelled{false}; ///< `progress` has returned true
+
+private:
+  CapturedOutput *const outer; ///< of this thread, or null
 };
 
 /// Writes one line of talk.

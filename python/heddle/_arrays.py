@@ -7,7 +7,7 @@ import struct
 import sys
 from typing import Any, Iterable, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ._library import InputError, library
+from ._library import InputError, c_text, library
 
 # Element types by Heddle's (MLIR's) name: bytes, typestr of the array interface, format of `struct`, other names.
 _TYPES = {
@@ -80,7 +80,7 @@ def count_of(shape: Iterable[int]) -> int:
 class Array:
     """Elements in host memory, without NumPy: `numpy.asarray(array)` and `memoryview(array.data)` share the memory.
 
-    `spec` is the value of the command line that makes the same contents, or None."""
+    `spec` is the value of the command line that made the contents, or None; `current_spec` says whether it still does."""
 
     def __init__(self, dtype: DType, shape: Shape, data: Optional[bytes] = None, spec: Optional[str] = None):
         self.dtype = element_type(dtype)
@@ -100,6 +100,13 @@ class Array:
     @property
     def size(self) -> int:
         return count_of(self.shape)
+
+    def current_spec(self) -> Optional[str]:
+        """`spec`, unless the elements have changed since."""
+        if self.spec is None:
+            return None
+        made = library().bytes(library().make_values, c_text(self.spec.removeprefix("zeros:"), "the value"))
+        return self.spec if made == self.data else None
 
     def __len__(self) -> int:
         return self.shape[0] if self.shape else 1
@@ -215,7 +222,10 @@ def _of_interface(interface: dict, value: Any, place: str, where: str) -> Memory
     address, readonly = interface["data"]
     shape = tuple(interface["shape"])
     _require_contiguous(shape, interface.get("strides"), size_of(name), where)
-    return Memory(address or 0, count_of(shape) * size_of(name), name, shape, bool(readonly), place, value)
+    address, nbytes = address or 0, count_of(shape) * size_of(name)
+    if address < 0 or nbytes < 0 or address + nbytes > 1 << 64:
+        raise InputError(f"{where}: the array's {nbytes} bytes at address {address:#x} are outside the address space")
+    return Memory(address, nbytes, name, shape, bool(readonly), place, value)
 
 
 # ---- DLPack ----
@@ -278,7 +288,7 @@ def _of_dlpack(value: Any, where: str) -> Memory:
         _require_contiguous(shape, tuple(tensor.strides[i] * size_of(name) for i in range(tensor.ndim)), size_of(name),
                             where)
     address = (tensor.data or 0) + tensor.byte_offset
-    # The capsule, which nobody takes, gives the tensor back when it goes; `value` then still keeps the memory.
+    # The capsule, which is not consumed, gives the tensor back when it goes; `value` then still keeps the memory.
     return Memory(address, count_of(shape) * size_of(name), name, shape, readonly, place, (value, capsule))
 
 

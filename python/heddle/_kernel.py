@@ -15,12 +15,13 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from . import _arrays
 from ._arrays import Array, Memory, agrees, element_type, memory_of
-from ._library import ArgumentInfo, DeviceError, Handle, InputError, PrintFunction, library, strings
+from ._library import (ArgumentInfo, DeviceError, Handle, InputError, PrintFunction, c_text, library, strings,
+                       unsigned)
 
 Grid = Union[int, Sequence[int]]
 Source = Union[str, os.PathLike, Any]
 
-_SCALAR, _ADDRESS = 0, 1
+_SCALAR, _ADDRESS, _BUFFER = 0, 1, 2
 _OPTIONS = struct.Struct("=Q3qdii")  # heddle_launch_options
 
 
@@ -36,20 +37,54 @@ class Argument(NamedTuple):
 
 
 def grid_of(grid: Grid) -> Tuple[int, int, int]:
-    extents = (grid,) if isinstance(grid, int) or hasattr(grid, "__index__") else tuple(grid)  # type: ignore[arg-type]
+    try:
+        extents = (grid,) if isinstance(grid, int) or hasattr(grid, "__index__") else tuple(grid)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(f"the grid is {grid!r}, and one to three integers are wanted") from None
     if not 1 <= len(extents) <= 3:
         raise InputError(f"the grid {grid!r} has {len(extents)} extents, and 1 to 3 are wanted")
     try:
         whole = [extent.__index__() for extent in extents]
     except AttributeError:
         raise InputError(f"the grid {grid!r} is not made of integers") from None
+    if not all(-1 << 63 <= extent < 1 << 63 for extent in whole):
+        raise InputError(f"the grid {grid!r} has an extent that does not fit 64 bits")
     return (*whole, 1, 1)[:3]  # type: ignore[return-value]
 
 
 @functools.lru_cache(maxsize=1024, typed=True)
+def _kept_options(grid: Any, timeout: float, cooperative: bool) -> bytes:
+    extents = grid_of(grid)
+    try:
+        seconds = float(timeout)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"the time limit is {timeout!r}, and a number of seconds is wanted") from None
+    return _OPTIONS.pack(_OPTIONS.size, *extents, seconds, bool(cooperative), 0)
+
+
 def launch_options(grid: Any, timeout: float, cooperative: bool) -> bytes:
     """`heddle_launch_options`."""
-    return _OPTIONS.pack(_OPTIONS.size, *grid_of(grid), timeout, cooperative, 0)
+    try:
+        return _kept_options(grid, timeout, cooperative)
+    except TypeError:  # what has no hash, as a list
+        return _kept_options.__wrapped__(grid, timeout, cooperative)
+
+
+def finish(stream: Any, call: Callable[..., int], *arguments: Any) -> None:
+    """Puts work that uses memory of Python into a stream and waits for it: also where Ctrl-C comes between the two."""
+    lib, waits = library(), True
+    try:
+        status = call(*arguments)
+        if status:
+            waits = False
+            raise lib.error(status)
+        status = lib.stream_synchronize(stream)
+        waits = False
+        if status:
+            raise lib.error(status)
+    finally:
+        if waits:
+            lib.stream_synchronize(stream)
 
 
 def _float_bits(type_name: str, value: float) -> int:
@@ -135,7 +170,7 @@ class Kernel:
             raise InputError(f"the phase `{phase}` of kernel `{self.name}` is not known: it was loaded from a package",
                              ["compile its text, or ask for `asm`"])
         text, name, options = self._source
-        return self._library.text(self._library.compile_phase, text, len(text), name, phase.encode(), *strings(options))
+        return self._library.text(self._library.compile_phase, text, len(text), name, c_text(phase, "the phase"), *strings(options))
 
     def to_bytes(self) -> bytes:
         """The package; equal kernels give equal bytes."""
@@ -143,7 +178,7 @@ class Kernel:
 
     def save(self, path: Union[str, os.PathLike]) -> None:
         """Writes the package, for `heddle.load` and the command."""
-        self._library.check(self._library.package_save(self._handle, os.fsencode(path)))
+        self._library.check(self._library.package_save(self._handle, c_text(path, "the path")))
 
     def on(self, device: "Device") -> Handle:
         """The kernel loaded on a device; once for each."""
@@ -247,15 +282,13 @@ class Launcher:
         adopted = [device.adopt(memory.address, memory.nbytes, argument.name) for argument, memory in kept
                    if kernel.checked and memory.nbytes]
         stream = device.default_stream() if place == "host" else device.stream_over(_arrays.torch_stream(first))
-        options = launch_options(tuple(grid) if isinstance(grid, list) else grid, timeout, cooperative)
+        options = launch_options(grid, timeout, cooperative)
         lib = kernel._library
-        status = lib.launch(stream, kernel.on(device), options, kernel._pack_values(*flat), len(values))
-        if status:
-            raise lib.error(status)
+        launch = stream, kernel.on(device), options, kernel._pack_values(*flat), len(values)
         if place == "host":
-            status = lib.stream_synchronize(stream)
-            if status:
-                raise lib.error(status)
+            finish(stream, lib.launch, *launch)
+        else:
+            lib.check(lib.launch(*launch))
         for buffer in adopted:
             buffer.close()
 
@@ -295,16 +328,14 @@ class Buffer:
             raise InputError(f"the array has {memory.nbytes} bytes, and the buffer {self.nbytes}")
         stream = stream or self.device.default()
         lib = library()
-        lib.check(lib.copy_to_device(stream._handle, self._handle, 0, memory.address, memory.nbytes))
-        stream.synchronize()
+        finish(stream._handle, lib.copy_to_device, stream._handle, self._handle, 0, memory.address, memory.nbytes)
 
     def read(self, dtype: Any, shape: Any, stream: Optional["Stream"] = None) -> Array:
         """The contents as an array, after the work of the stream."""
         array = Array(dtype, shape)
         stream = stream or self.device.default()
         lib = library()
-        lib.check(lib.copy_to_host(stream._handle, array._address, self._handle, 0, array.nbytes))
-        stream.synchronize()
+        finish(stream._handle, lib.copy_to_host, stream._handle, array._address, self._handle, 0, array.nbytes)
         return array
 
     def close(self) -> None:
@@ -332,7 +363,7 @@ class Stream:
         flat: List[int] = []
         for argument, bounds, value in zip(kernel.arguments, kernel._ranges, kernel.bind(args, named)):
             if type(value) is Buffer and bounds is None:
-                flat += _ADDRESS, 0, value.address
+                flat += _BUFFER, 0, value._handle.value or 0
             elif bounds is not None:
                 if type(value) is int and bounds[0] <= value <= bounds[1]:
                     flat += _SCALAR, 0, value & bounds[2]
@@ -343,7 +374,7 @@ class Stream:
             else:
                 raise InputError(f"kernel `{kernel.name}`: argument `{argument.name}` is a pointer to {argument.type}, and "
                                  f"{value!r} was given", ["`device.buffer(array)` makes a buffer of an array"])
-        options = launch_options(tuple(grid) if isinstance(grid, list) else grid, timeout, cooperative)
+        options = launch_options(grid, timeout, cooperative)
         lib = kernel._library
         status = lib.launch(self._handle, kernel.on(self.device), options, kernel._pack_values(*flat), len(kernel.arguments))
         if status:
@@ -442,7 +473,7 @@ class Device:
 
     def __init__(self, name: str = "host"):
         lib = library()
-        self._handle = lib.new(lib.device_open, str(name).encode())
+        self._handle = lib.new(lib.device_open, c_text(str(name), "the device's name"))
         description = self.info
         self.name: str = description["name"]
         self.target: str = description["target"]
@@ -486,7 +517,8 @@ class Device:
     def adopt(self, address: int, nbytes: int, name: str = "") -> Buffer:
         """Memory that another library keeps, as a buffer. Simulated devices have none."""
         lib = library()
-        return Buffer(self, lib.new(lib.buffer_adopt, self._handle, address, nbytes, name.encode()))
+        return Buffer(self, lib.new(lib.buffer_adopt, self._handle, unsigned(address, "the address"),
+                                    unsigned(nbytes, "the number of bytes"), c_text(name, "the buffer's name")))
 
     def buffer(self, value: Any, name: str = "") -> Buffer:
         """A new buffer: of so many bytes, or with the contents of an array of the host."""
@@ -495,9 +527,8 @@ class Device:
         if memory is None and not isinstance(value, int):
             raise InputError(f"a number of bytes or an array is wanted, and {value!r} was given")
         size = value if memory is None else memory.nbytes
-        if size < 0:
-            raise InputError(f"a buffer of {size} bytes")
-        buffer = Buffer(self, lib.new(lib.buffer_create, self._handle, size, name.encode()))
+        buffer = Buffer(self, lib.new(lib.buffer_create, self._handle, unsigned(size, "the number of bytes"),
+                                      c_text(name, "the buffer's name")))
         if memory is not None:
             buffer.write(value)
         return buffer
@@ -575,23 +606,35 @@ class Device:
         return f"<heddle.Device {self.name} ({self.target})>"
 
 
-_print_callback: Any = None  # the library calls it: it must live
+_print_function: Optional[Callable[[str], Any]] = None
+
+
+def _print_line(line: bytes, _user: Any) -> None:
+    function = _print_function
+    if function is not None:
+        function(line.decode(errors="replace"))
+
+
+_print_callback = PrintFunction(_print_line)  # for good: the function that it calls may replace itself
 
 
 def set_print(function: Optional[Callable[[str], Any]]) -> None:
     """Gives each line that a kernel prints (`tt.print`, `tl.device_print`) to `function`, in place of standard error; None:
     standard error again. It is called on threads of streams, and must not wait for a stream."""
-    global _print_callback
+    global _print_function, _print_ends
     lib = library()
     if function is None:
         lib.check(lib.set_print(None, None))
-        _print_callback = None
+        _print_function = None
         return
-    callback = PrintFunction(lambda line, _user: function(line.decode(errors="replace")) and None)
-    lib.check(lib.set_print(ctypes.cast(callback, ctypes.c_void_p), None))
-    if _print_callback is None:
+    _print_function = function
+    lib.check(lib.set_print(ctypes.cast(_print_callback, ctypes.c_void_p), None))
+    if not _print_ends:
         atexit.register(set_print, None)  # no line comes when Python is gone
-    _print_callback = callback
+        _print_ends = True
+
+
+_print_ends = False
 
 
 _devices: Dict[str, Device] = {}
@@ -616,7 +659,7 @@ def parse_value(text: str) -> Array:
     if not bracket or not end:
         raise InputError(f"`{text}` is no value of an array", ["such are `f32[64,128]` and `rand:bf16[64]:7`"])
     lib = library()
-    data = lib.bytes(lib.make_values, spec.encode())
+    data = lib.bytes(lib.make_values, c_text(spec, "the value"))
     return Array(element_type(name), [int(extent) for extent in extents.split(",") if extent], data, text)
 
 
@@ -647,14 +690,15 @@ def compile(source: Source, target: Optional[str] = None, *, name: Optional[str]
     lib = library()
     listed = _option_list({"target": target, **options})
     if isinstance(source, str) and is_text(source):
-        text, label, path = source.encode(), (name or "<text>").encode(), ""
+        text, label, path = source.encode(), c_text(name or "<text>", "the name"), ""
     elif isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
+        c_text(path, "the path")
         try:
             text = pathlib.Path(path).read_bytes()
         except OSError as problem:
             raise DeviceError(f"{path}: {problem.strerror}") from None
-        label = os.fsencode(name or path)
+        label = c_text(name or path, "the name")
         if text.startswith(b"\x7fELF") or path.endswith(".hpkg"):
             raise InputError(f"{path} is compiled already", ["`heddle.load` reads packages"])
     else:
@@ -669,7 +713,7 @@ def load(package: Union[str, os.PathLike, bytes]) -> Kernel:
     if isinstance(package, (bytes, bytearray)):
         return Kernel(lib.new(lib.package_parse, bytes(package), len(package)))
     path = os.fspath(package)
-    return Kernel(lib.new(lib.package_load, os.fsencode(path)), path=path)
+    return Kernel(lib.new(lib.package_load, c_text(path, "the path")), path=path)
 
 
 __all__ = ["Argument", "Buffer", "Device", "Event", "Graph", "Kernel", "Launcher", "Stream", "Timing", "compile", "load",

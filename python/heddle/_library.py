@@ -24,7 +24,7 @@ class ArgumentInfo(ctypes.Structure):
                 ("reserved", _i32)]
 
 
-# Every function that returns a status, with the types of its parameters; tests/library/exports.txt is the whole list.
+# Every function that returns a status, with the types of its parameters; library/exports.txt is the whole list.
 _FUNCTIONS = {
     "release": [_p],
     "text_get": [_p, _p, _p],
@@ -210,9 +210,31 @@ def library() -> Library:
     return _loaded
 
 
+def c_text(value: Any, what: str) -> bytes:
+    """Text or a path as a C string. Raises InputError for what none can hold."""
+    try:
+        encoded = os.fsencode(value)
+    except (TypeError, UnicodeEncodeError) as problem:
+        raise InputError(f"{what} is {value!r}, and text is wanted: {problem}") from None
+    if b"\0" in encoded:
+        raise InputError(f"{what} is {value!r}, which has a zero byte in it")
+    return encoded
+
+
+def unsigned(value: Any, what: str) -> int:
+    """An address or a number of bytes, which ctypes would cut to 64 bits. Raises InputError for what is none."""
+    try:
+        whole = value.__index__()
+    except AttributeError:
+        raise InputError(f"{what} is {value!r}, and an integer is wanted") from None
+    if not 0 <= whole < 1 << 64:
+        raise InputError(f"{what} is {whole}, and an integer from 0 to 2^64-1 is wanted")
+    return whole
+
+
 def strings(values: Iterable[str]):
     """An array of C strings and its length."""
-    encoded = [os.fsencode(value) for value in values]
+    encoded = [c_text(value, "an option") for value in values]
     return (_s * len(encoded))(*encoded) if encoded else None, len(encoded)
 
 

@@ -63,7 +63,7 @@ def report(verb: str, words: Sequence[Any], progress: Optional[Progress] = None)
 
 
 class _Folder:
-    """Files for a verb: kernels and arrays that are not files. Kept as long as somebody may want to replay."""
+    """Files for a verb: kernels and arrays that are not files. Kept as long as a replay command may name them."""
 
     def __init__(self) -> None:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="heddle-"))
@@ -131,8 +131,9 @@ class _Command:
             return "1" if value else "0"
         if value is None:
             return "null"
-        if isinstance(value, Array) and value.spec is not None:
-            return value.spec if self._knows_written else value.spec.removeprefix("zeros:")
+        spec = value.current_spec() if isinstance(value, Array) else None
+        if spec is not None:
+            return spec if self._knows_written else spec.removeprefix("zeros:")
         memory = memory_of(value, f"argument `{name}`")
         if memory is None:
             return repr(value) if isinstance(value, float) else str(value)

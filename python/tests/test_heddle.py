@@ -116,6 +116,17 @@ class Launches(unittest.TestCase):
             (lambda: self.kernel[0](x, x, out, COUNT), "grid 0 x 1 x 1"),
             (lambda: self.kernel[1, 1, 1, 1](x, x, out, COUNT), "has 4 extents"),
             (lambda: self.kernel["4"](x, x, out, COUNT), "not made of integers"),
+            (lambda: self.kernel[None](x, x, out, COUNT), "the grid is None"),
+            (lambda: self.kernel[1 << 70](x, x, out, COUNT), "does not fit 64 bits"),
+            (lambda: self.kernel[4](x, x, out, COUNT, timeout="x"), "the time limit is 'x'"),
+            (lambda: self.kernel[[4, []]](x, x, out, COUNT), "not made of integers"),
+            (lambda: heddle.Device("host\0x"), "zero byte"),
+            (lambda: heddle.compile(VECTOR_ADD, target="host\0x"), "zero byte"),
+            (lambda: heddle.Device().adopt(1 << 70, 4), "the address is 1180591620717411303424"),
+            (lambda: heddle.Device().adopt(-1, 4), "the address is -1"),
+            (lambda: heddle.Device().adopt(64, 1 << 64), "the number of bytes is 18446744073709551616"),
+            (lambda: heddle.Device().adopt("x", 4), "the address is 'x', and an integer is wanted"),
+            (lambda: heddle.Device().buffer(-1), "the number of bytes is -1"),
             (lambda: self.kernel(x, x, out, COUNT), "launched on a grid"),
             (lambda: heddle.compile(VECTOR_ADD, target="gfx942")[4](x, x, out, COUNT), "for gfx942, and its arrays are on host"),
             (lambda: heddle.compile(VECTOR_ADD, wraps=4), "unknown option `wraps`"),
@@ -225,6 +236,13 @@ class Devices(unittest.TestCase):
             self.assertEqual(out.read("f32", COUNT).tolist(), [2.0] * COUNT)
             with self.assertRaisesRegex(heddle.InputError, "kernels cannot use memory that is not the device's"):
                 device.adopt(4096, 64, "x")
+            closed = device.buffer(floats(), "y")
+            closed.close()
+            with self.assertRaisesRegex(heddle.InputError, r"`values\[1\]` is null, and a buffer is wanted"):
+                stream.launch(kernel, 4, x, closed, out, n=COUNT)
+            with heddle.Device("sim:gfx950:1") as other, other.buffer(floats(), "y") as foreign:
+                with self.assertRaisesRegex(heddle.InputError, "is a buffer of sim:gfx950:1, and the stream is of sim:gfx950:0"):
+                    stream.launch(kernel, 4, x, foreign, out, n=COUNT)
         with self.assertRaisesRegex(heddle.InputError, "`device` is null"):
             device.buffer(4)  # closed
 
@@ -265,6 +283,9 @@ class Devices(unittest.TestCase):
         with heddle.Device("sim:gfx950") as device:
             device.run(heddle.compile(text, target="gfx950"), grid=1, n=43)
         self.assertEqual(len(lines), 3)
+        heddle.set_print(lambda line: (lines.append(line), heddle.set_print(None)))
+        heddle.compile(text, target="host")[1](44)
+        self.assertIn("44", lines.pop())
         self.assertIn("42", lines[0])
         self.assertIn("43", lines[2])
 
@@ -282,6 +303,19 @@ class Devices(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
+    def test_arrays_that_have_changed(self):
+        x, y = heddle.rand(256, seed=1), heddle.zeros(256)
+        kernel = heddle.compile(VECTOR_ADD, target="gfx942")
+        arguments = {"x": x, "y": y, "out": heddle.empty(256), "n": 256}
+        before = heddle.simulate(kernel, args=arguments).buffers["out"]
+        self.assertEqual(before.data, x.data)
+        x.data[:] = bytes(1024)
+        memoryview(y.data).cast("f")[3] = 2.5
+        after = heddle.simulate(kernel, args=arguments).buffers["out"].tolist()
+        self.assertEqual((after[3], sum(after)), (2.5, 2.5))
+        self.assertEqual(arguments["out"].current_spec(), "f32[256]")
+        self.assertIsNone(y.current_spec())
+
     ARGUMENTS = {"x": "rand:f32[256]:1", "y": "rand:f32[256]:2", "out": "f32[256]", "n": 256}
 
     def test_check(self):

@@ -30,6 +30,8 @@ class Tensor:
         memory = _arrays.memory_of(array, "Tensor")
         if memory is None or memory.place != "host":
             raise _arrays.InputError(f"an array of the host is wanted, and {array!r} was given")
+        if memory.readonly:
+            raise _arrays.InputError("the array is read-only, and a kernel may write", ["pass a copy of the array"])
         self.array, self._memory = array, memory
         self.type_name = _arrays.element_type(dtype) if dtype is not None else memory.dtype
         if not _arrays.agrees(self.type_name, memory.dtype):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A stream is a queue and a thread, which runs the kernels itself, with the help of the pool.
 #include "runtime/drivers/host/HostStream.h"
+#include "runtime/Print.h"
 #include "runtime/drivers/host/HostDriver.h"
 #include "runtime/drivers/host/HostFaults.h"
 #include "runtime/drivers/host/HostPool.h"
@@ -209,6 +210,9 @@ HostStream::~HostStream() {
   std::unique_lock lock(queue->mutex);
   queue->closing = true;
   queue->changed.notify_all();
+  // A host function or a print sink that drops the stream is part of the work: the queue lives on until it is done.
+  if (queue->runner == std::this_thread::get_id() || isInsidePrintSink())
+    return;
   queue->changed.wait(lock, [&] { return !queue->hasThread; });
 }
 

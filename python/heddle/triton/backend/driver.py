@@ -18,13 +18,19 @@ _TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf1
           "int16": "i16", "int8": "i8", "bool": "i1", "uint64": "ui64", "uint32": "ui32", "uint16": "ui16", "uint8": "ui8"}
 
 
+_serials: Dict[str, int] = {}  # of the names of devices, in this process
+
+
 class _DeviceKey(int):
     """Triton keeps compiled kernels by device for good; the key must differ from other drivers' 0, 1, ..."""
 
     def __new__(cls, name: str) -> "_DeviceKey":
-        self = super().__new__(cls, 0x4EDD1E00 + sum(name.encode()) % 251)
+        self = super().__new__(cls, 0x4EDD1E00 + _serials.setdefault(name, len(_serials)))
         self.name = name  # type: ignore[attr-defined]
         return self
+
+    def __getnewargs__(self) -> Tuple[str]:  # type: ignore[override]
+        return (self.name,)  # type: ignore[attr-defined]
 
 
 class _Range(NamedTuple):
@@ -101,6 +107,7 @@ class HeddleLauncher:
             exit_hook(launch_metadata)
 
     def launch(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
+        from ..._kernel import finish
         kernel, device = loaded.kernel, loaded.device
         if len(values) != len(kernel.arguments):
             raise InputError(f"kernel `{kernel.name}` takes {len(kernel.arguments)} arguments and got {len(values)}")
@@ -109,14 +116,13 @@ class HeddleLauncher:
             return self._launch_copied(loaded, grid, values)
         if device.name.startswith("host"):
             stream = device.default_stream()
-        else:
-            import torch
-            stream = device.stream_over(torch.cuda.current_stream().cuda_stream)
-        self._put(loaded, stream, grid, values, _address)
-        if device.name.startswith("host"):
-            kernel._library.check(kernel._library.stream_synchronize(stream))
+            return finish(stream, kernel._library.launch, *self._call(loaded, stream, grid, values, _address))
+        import torch
+        stream = device.stream_over(torch.cuda.current_stream().cuda_stream)
+        kernel._library.check(kernel._library.launch(*self._call(loaded, stream, grid, values, _address)))
 
-    def _put(self, loaded: "_Loaded", stream: Any, grid: Tuple[int, int, int], values: List[Any], address: Any) -> None:
+    def _call(self, loaded: "_Loaded", stream: Any, grid: Tuple[int, int, int], values: List[Any], address: Any) -> Tuple:
+        """The parameters of heddle_launch."""
         from ..._kernel import launch_options, scalar_bits
         kernel, flat = loaded.kernel, []
         for argument, value in zip(kernel.arguments, values):
@@ -124,9 +130,8 @@ class HeddleLauncher:
                 flat += _ADDRESS, 0, address(value)
             else:
                 flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
-        lib = kernel._library
-        lib.check(lib.launch(stream, kernel.on(loaded.device), launch_options(grid, 0.0, self.cooperative),
-                             kernel._pack_values(*flat), len(values)))
+        return (stream, kernel.on(loaded.device), launch_options(grid, 0.0, self.cooperative), kernel._pack_values(*flat),
+                len(values))
 
     def _launch_copied(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
         """The storages of all tensors to the device, and back after the launch."""
@@ -144,19 +149,24 @@ class HeddleLauncher:
             host = _address(value)
             if host == 0:
                 return 0
-            for each, buffer, shift in pieces:
-                if each.start <= host <= each.end:
-                    return buffer.address + shift + host - each.start
+            inside = [piece for piece in pieces if piece[0].start <= host < piece[0].end]
+            for each, buffer, shift in inside or [piece for piece in pieces if piece[0].end == host]:
+                return buffer.address + shift + host - each.start
             raise InputError(f"kernel `{kernel.name}`: address {host:#x} lies in no tensor")
 
+        waits = True
         try:
             for each, buffer, shift in pieces:
                 lib.check(lib.copy_to_device(stream, buffer._handle, shift, each.start, each.end - each.start))
-            self._put(loaded, stream, grid, values, address)
+            lib.check(lib.launch(*self._call(loaded, stream, grid, values, address)))
             for each, buffer, shift in pieces:
                 lib.check(lib.copy_to_host(stream, each.start, buffer._handle, shift, each.end - each.start))
-            lib.check(lib.stream_synchronize(stream))
+            status = lib.stream_synchronize(stream)
+            waits = False
+            lib.check(status)
         finally:
+            if waits:  # an error or Ctrl-C: the copies use memory of the tensors
+                lib.stream_synchronize(stream)
             for _, buffer, _ in pieces:
                 buffer.close()
 
