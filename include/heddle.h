@@ -16,8 +16,8 @@
  *   Structures with a `struct_size`, which the caller sets to `sizeof`, grow at the end, and 0 is the default of a new
  *   field; heddle_value does not grow.
  * - Threads: every function may be called from several threads at once. Two threads that use one stream put their work
- *   into it in some order. A process that was forked after the first launch on the host has no threads for kernels:
- * what would need them is HEDDLE_ENVIRONMENT there.
+ *   into it in some order. A process that was forked after the first launch on the host has no threads for kernels;
+ *   what needs them is HEDDLE_ENVIRONMENT there.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H

@@ -177,7 +177,8 @@ heddle_status heddle_package_argument(heddle_package package, size_t index, hedd
     if (index >= all.size())
       throw inputError(fmt::format("`index` is {}, and kernel `{}` has {} arguments, counted from 0", index,
                                    object->package.kernel, all.size()));
-    heddle_argument filled = {.name = all[index].name.c_str(),
+    heddle_argument filled = {.struct_size = 0,
+                              .name = all[index].name.c_str(),
                               .type = all[index].type.c_str(),
                               .divisibility = all[index].divisibility,
                               .pointer = all[index].pointer};
