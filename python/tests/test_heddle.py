@@ -2,6 +2,7 @@
 """The Python package against the built library. What needs NumPy is skipped, loudly, where there is none."""
 import array
 import ctypes
+import importlib.util
 import os
 import pathlib
 import pickle
@@ -36,6 +37,12 @@ needs_numpy = unittest.skipUnless(numpy, "NumPy is not installed: python3-numpy,
 
 def floats(count=COUNT, value=1.0):
     return array.array("f", [value]) * count
+
+
+class Requirements(unittest.TestCase):
+    def test_nothing_is_skipped_that_setup_installs(self):
+        for name in os.environ.get("HEDDLE_TESTS_NEED", "").split():
+            self.assertIsNotNone(importlib.util.find_spec(name), f"{name} is not installed: `./dev setup` does")
 
 
 class Launches(unittest.TestCase):

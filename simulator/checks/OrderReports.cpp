@@ -183,9 +183,9 @@ std::string OrderCheck::whatIsMissing(const WaveState &state, const Stamp &befor
   bool sameGroup = first.group == second.group, sameDevice = first.site.device == second.site.device;
   const char *bits = bitsOf(sameDevice ? Scope::Agent : Scope::System);
   if (state.all.epochOf(id) < before.epoch)
-    return sameGroup ? "s_barrier between the two, or a flag that is released behind the first and acquired before "
+    return sameGroup ? "s_barrier between the two, or a flag that is released after the first and acquired before "
                        "the second"
-                     : "a flag that is released behind the first and acquired before the second";
+                     : "a flag that is released after the first and acquired before the second";
   uint32_t seen = std::max(sameDevice ? state.seenAgent.epochOf(id) : 0, state.seenSystem.epochOf(id));
   if (seen >= before.epoch)
     return fmt::format("buffer_inv {} between the load that saw the flag and the second access", bits);
@@ -195,7 +195,7 @@ std::string OrderCheck::whatIsMissing(const WaveState &state, const Stamp &befor
     return fmt::format("s_waitcnt vmcnt(0) between buffer_wbl2 {} and the store of the flag, or the flag's own scope "
                        "is too narrow ({} is needed)",
                        bits, bits);
-  return fmt::format("buffer_wbl2 {} and s_waitcnt vmcnt(0) behind the first access, before the flag is stored", bits);
+  return fmt::format("buffer_wbl2 {} and s_waitcnt vmcnt(0) after the first access, before the flag is stored", bits);
 }
 
 } // namespace heddle::simulator

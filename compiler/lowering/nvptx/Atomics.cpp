@@ -90,7 +90,7 @@ NvptxTarget::Values NvptxTarget::atomicUpdateTogether(Builder &b, RMWOp kind, Va
   Type element = values.front().getType();
   size_t perWord = 32 / element.getIntOrFloatBitWidth(), count = values.size() / perWord;
   Type word = perWord == 1 ? element : b.getI32Type();
-  SmallVector<Value> operands = {pointer}, words;
+  SmallVector<Value> operands = {pointer};
   for (size_t first = 0; first < values.size(); first += perWord)
     operands.push_back(perWord == 1 ? values[first] : packRegister(b, llvm::to_vector(values.slice(first, perWord))));
   std::string results, given, constraints, letter = perWord == 1 ? "f" : "r";
@@ -102,13 +102,13 @@ NvptxTarget::Values NvptxTarget::atomicUpdateTogether(Builder &b, RMWOp kind, Va
   constraints += "l,";
   for (size_t i = 0; i < count; ++i)
     constraints += letter + ",";
-  std::string type = perWord == 1 ? "f32.add" : element.isBF16() ? "bf16x2.add.noftz" : "f16x2.add.noftz";
-  bool isVector = count > 1;
+  std::string type = perWord == 1 ? "f32" : element.isBF16() ? "bf16x2" : "f16x2";
+  std::string operation = perWord == 1 ? "add" : "add.noftz";
+  bool isVector = count > 1; // which names its type before the operation
   if (isVector)
-    type = "v" + std::to_string(count) + "." + type, results = "{" + results + "}", given = "{" + given + "}";
-  else
-    type = element.isBF16() ? "add.noftz.bf16x2" : "add.noftz.f16x2";
-  std::string text = "atom." + orderOf(semantic, scope) + ".global." + type + " " + results + ", [$" +
+    results = "{" + results + "}", given = "{" + given + "}";
+  std::string what = isVector ? "v" + std::to_string(count) + "." + type + "." + operation : operation + "." + type;
+  std::string text = "atom." + orderOf(semantic, scope) + ".global." + what + " " + results + ", [$" +
                      std::to_string(count) + "], " + given + ";";
   Type all = isVector ? Type(LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, word))) : word;
   Value made = assembly(b, all, text, constraints + "~{memory}", operands);

@@ -9,7 +9,9 @@
 // its own, takes a barrier, begins the copies of iteration i + stages - 1, into the tile that all threads finished
 // reading before the barrier, and computes. Copies beyond the last iteration are masked. When the loop's matmul is one
 // of warp groups whose sum nothing else reads, the matmul of an iteration goes on until the next one's has begun, so
-// that the matrix units always have one waiting: threads then take a second barrier, and copies begin after it.
+// that the matrix units always have one waiting. Its rings have a tile more, which copies are made to meanwhile; where
+// that would cost a stage or a second block, threads take a second barrier, and copies begin after it. Of two matmuls
+// in a chain the second one goes on in the next iteration (DeferMatmul.h).
 //
 // AMD (PipelineByWarps.cpp): the same with copies of whole waves straight to LDS, where these are wide enough; any
 // other tile is loaded to registers an iteration ahead. The last iteration stands behind the loop, and loads nothing.

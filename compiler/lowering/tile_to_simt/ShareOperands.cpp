@@ -13,7 +13,7 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 
 namespace {
-/// Copies of tiles that stand before loops, or before earlier products.
+/// Copies of tiles that stand before loops, or before earlier matmuls.
 using Copies = DenseMap<Value, SmallVector<StoreSharedOp, 2>>;
 
 struct Operand {
@@ -51,7 +51,7 @@ bool simt::groupsReadRing(SharedType ring, int axisK) {
   return found && (mayLieAcross(ring.getElementType()) || found->columnMajor == (axisK == 0));
 }
 
-/// The outermost loop around a product that does not compute the tile; else the product.
+/// The outermost loop around a matmul that does not compute the tile; else the matmul.
 static Operation *placeOfCopy(MatrixDotOp dot, Value tile) {
   Operation *place = dot;
   for (Operation *loop = dot->getParentOp(); isa<LoopLikeOpInterface>(loop); loop = loop->getParentOp()) {
@@ -62,7 +62,7 @@ static Operation *placeOfCopy(MatrixDotOp dot, Value tile) {
   return place;
 }
 
-/// A copy of the tile in such memory that is made on each path to the product; null for none.
+/// A copy of the tile in such memory that is made on each path to the matmul; null for none.
 static StoreSharedOp findCopy(const Copies &made, Value tile, SharedType type, MatrixDotOp dot) {
   for (StoreSharedOp store : made.lookup(tile))
     if (Operation *here = store->getBlock()->findAncestorOpInBlock(*dot);

@@ -30,7 +30,7 @@ void requireOwnThreads(const std::string &device) {
     throw environmentError(
         fmt::format("{}: this process was forked from one whose threads run host kernels, and has none of them",
                     device),
-        {"fork before the first launch, or start the process anew: "
+        {"fork before the first launch, or start a new process in place of the fork: "
          "`multiprocessing.set_start_method(\"spawn\")` in Python, fork and exec elsewhere"});
 }
 

@@ -84,7 +84,7 @@ TEST_P(Flag, WithoutInvalidation) {
 
 TEST_P(Flag, WithoutWritingBack) {
   std::string need =
-      "buffer_wbl2 " + scope + " and s_waitcnt vmcnt(0) behind the first access, before the flag is stored";
+      "buffer_wbl2 " + scope + " and s_waitcnt vmcnt(0) after the first access, before the flag is stored";
   expectNeed(together, {store + wait + set, await + invalidate + load}, need);
   expectNeed(together, {writeBack + wait + store + wait + set, await + invalidate + load}, need);
 }
@@ -104,7 +104,7 @@ TEST_P(Flag, WithoutWaitingForALoad) {
 
 TEST_P(Flag, ThatNobodyReads) {
   expectNeed(together, {store + writeBack + wait + set, load},
-             "a flag that is released behind the first and acquired before the second");
+             "a flag that is released after the first and acquired before the second");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Flag,
@@ -183,7 +183,7 @@ TEST(NarrowScope, OfALoadThatComesAgain) {
   EXPECT_THAT(report, HasSubstr("error: a load that comes again has no scope that holds the wave which stores "
                                 "(narrow-scope)\n"));
   EXPECT_THAT(report, HasSubstr("  needs  sc1 on the load if it waits for the store; else a flag that is released "
-                                "behind the first and acquired before the second\n"));
+                                "after the first and acquired before the second\n"));
 }
 
 // ---- A workgroup ----
@@ -193,7 +193,7 @@ TEST(GlobalRace, InAWorkgroup) {
   for (const auto &[first, second] : {std::pair{store, load}, {load, store}, {store, store}}) {
     expectNone(WavesOf::Group, {first + barrier, barrier + second});
     expectNeed(WavesOf::Group, {first, second},
-               "s_barrier between the two, or a flag that is released behind the first and acquired before the second");
+               "s_barrier between the two, or a flag that is released after the first and acquired before the second");
   }
   expectNone(WavesOf::Group, {load, load});
   expectNone(WavesOf::Group, {store, "global_store_dword v[2:3], v0, off offset:256\n"});
@@ -328,7 +328,7 @@ TEST(GlobalRace, PlainLoadOfWhatACompareAndSwapExpects) {
               plain = lane + "global_load_dword v13, v[2:3], off\n" + wait,
               swap = "v_add_u32 v12, 1, v13\nglobal_atomic_cmpswap v10, v[2:3], v[12:13], off sc0\n" + wait,
               elsewhere = "global_atomic_cmpswap v10, v[2:3], v[12:13], off offset:8 sc0\n" + wait;
-  std::string need = "a flag that is released behind the first and acquired before the second";
+  std::string need = "a flag that is released after the first and acquired before the second";
   expectNone(WavesOf::Device, {add, plain + swap});
   expectNone(WavesOf::Device, {plain + swap, add});
   expectNone(WavesOf::Device, {plain + swap, plain + swap});
