@@ -268,9 +268,9 @@ void DeviceOrder::fence(Warp &warp, uint32_t lanes, Order order, Scope scope) {
   });
 }
 
-void DeviceOrder::arrive(Warp &warp, uint32_t lanes, Barrier &barrier) {
-  joinLanes(barrier.known, warp, lanes);
-  barrier.known.learn(warp.block.slot, warp.index * warpSize, warpSize, lanes, warp.deviceClock++);
+void DeviceOrder::arrive(Warp &warp, uint32_t lanes, Knowledge &known) {
+  joinLanes(known, warp, lanes);
+  known.learn(warp.block.slot, warp.index * warpSize, warpSize, lanes, warp.deviceClock++);
 }
 
 void DeviceOrder::synchronise(Warp &warp, uint32_t lanes) {

@@ -17,7 +17,6 @@ namespace heddle::threads {
 
 struct Machine;
 struct Warp;
-struct Barrier;
 struct Block;
 
 /// The latest clock of each thread of a block that is known.
@@ -68,7 +67,8 @@ public:
   /// Memory that is new, or gone: nothing is known of it.
   void forget(uint64_t address, uint64_t bytes);
 
-  void arrive(Warp &warp, uint32_t lanes, Barrier &barrier);
+  /// Adds what `lanes` know and did to what an arrival makes known.
+  void arrive(Warp &warp, uint32_t lanes, Knowledge &known);
   void synchronise(Warp &warp, uint32_t lanes);
   void end(Block &block, Knowledge &known);
 

@@ -85,7 +85,24 @@ void Warp::synchronise(uint32_t lanes) {
   synchroniseShared(lanes);
 }
 
+void heddle::threads::joinInto(KnownThreads &known, const KnownThreads &other) {
+  if (!other || known == other)
+    return;
+  if (!known) {
+    known = other;
+    return;
+  }
+  auto both = std::make_shared<Clocks>(*known);
+  for (size_t thread = 0; thread < both->size(); ++thread)
+    (*both)[thread] = std::max((*both)[thread], (*other)[thread]);
+  known = std::move(both);
+}
+
 void Warp::synchroniseShared(uint32_t lanes) {
+  KnownThreads threads;
+  eachLane(lanes, [&](unsigned lane) { joinInto(threads, knownThreads[lane]); });
+  if (threads)
+    eachLane(lanes, [&](unsigned lane) { knownThreads[lane] = threads; });
   if (lanes == ~0u) {
     // Everyone learns all; nothing older is left to know.
     for (auto &known : knownLanes)

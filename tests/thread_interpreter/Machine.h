@@ -24,6 +24,8 @@ struct AsyncCopy {
   uint64_t source;
   uint32_t shared, bytes, sourceBytes;
   const Op *op;
+  uint64_t number;            ///< of its lane's copies
+  uint32_t releasedClock = 0; ///< of the lane's first noinc arrival at an mbarrier after it; zero: none
 };
 
 /// Bytes of shared memory that a product of warp groups reads until it is waited for.
@@ -90,6 +92,10 @@ struct Machine {
   }
 };
 
+/// The latest clock of each thread of a block that is known; null: nothing.
+using KnownThreads = std::shared_ptr<const Clocks>;
+void joinInto(KnownThreads &known, const KnownThreads &other);
+
 struct Barrier {
   uint32_t expected = 0, arrived = 0;
   std::vector<uint32_t> lanes; ///< of each warp: who waits
@@ -97,6 +103,38 @@ struct Barrier {
   std::vector<uint32_t> clocks;
   uint32_t trueCount = 0; ///< of the predicates of the reducing forms
   Knowledge known;        ///< of those who arrived
+  KnownThreads threads;   ///< likewise, in shared memory, beyond `clocks`
+};
+
+/// An mbarrier of 8 bytes in shared memory, between init and inval.
+struct ArrivalBarrier {
+  static constexpr uint32_t sizeBytes = 8;
+  struct Landing {
+    Warp *warp;
+    unsigned lane;
+    uint64_t copies; ///< of the lane, those with lower numbers
+  };
+  struct Arrival {
+    uint32_t thread, clock;
+  };
+
+  uint32_t initialiser = 0; ///< thread
+  uint32_t expected = 0;
+  uint64_t phase = 0;                      ///< so many are complete
+  std::vector<uint32_t> came;              ///< in this phase, lanes of each warp
+  std::vector<uint32_t> copied;            ///< in this phase by noinc arrivals, lanes of each warp
+  std::vector<uint32_t> waiting;           ///< lanes of each warp
+  std::vector<Landing> landings;           ///< of this phase's noinc arrivals
+  std::vector<Arrival> arrivals, previous; ///< of this phase, and of the one before it
+  // What arrivals released, those of the current phase included, and what the complete phases did.
+  Clocks released;
+  KnownThreads known;
+  Knowledge deviceReleased;
+  Known deviceKnown;
+
+  unsigned waitingThreads() const;
+  /// `the mbarrier at byte 8 of shared memory, whose phase 3 has 31 of 32 arrivals`.
+  std::string describe(uint32_t offset) const;
 };
 
 struct Block {
@@ -109,6 +147,7 @@ struct Block {
   uint32_t slot = 0; ///< in DeviceOrder
   std::vector<std::unique_ptr<Warp>> warps;
   std::map<uint32_t, Barrier> barriers;
+  std::map<uint32_t, ArrivalBarrier> arrivalBarriers; ///< by the offset in shared memory
 
   Block(Machine &machine, Rank &rank, Dim3 index, uint32_t slot);
   const Program &program() const { return *rank.program; }
@@ -131,8 +170,9 @@ struct Warp {
   const Range *range = nullptr; ///< the last one hit
   std::array<std::deque<std::vector<AsyncCopy>>, warpSize> copyGroups;
   std::array<std::vector<AsyncCopy>, warpSize> copies; ///< not yet in a group
-  std::vector<GroupRead> groupReads;                   ///< that wgmma may still make
-  uint64_t productGroups = 0;                          ///< that are closed
+  std::array<uint64_t, warpSize> copiesBegun{};
+  std::vector<GroupRead> groupReads; ///< that wgmma may still make
+  uint64_t productGroups = 0;        ///< that are closed
 
   unsigned stepsSincePoll = 0;
   uint64_t polledAddress = 0, polledValue = 0; ///< by the last atomic load of device memory
@@ -145,6 +185,7 @@ struct Warp {
   uint32_t clock = 1;
   std::vector<uint32_t> knownWarps;                                  ///< clock of each warp that is ordered before us
   std::array<std::array<uint32_t, warpSize>, warpSize> knownLanes{}; ///< [us][them] inside the warp
+  std::array<KnownThreads, warpSize> knownThreads; ///< by an mbarrier, in other warps beyond knownWarps
 
   Warp(Block &block, unsigned index);
   uint64_t *reg(uint32_t slot) { return registers.get() + size_t(slot) * warpSize; }
@@ -159,7 +200,9 @@ struct Warp {
   }
   bool knows(unsigned lane, uint32_t otherThread, uint32_t otherClock) const {
     uint32_t other = otherThread / warpSize;
-    return other == index ? knownLanes[lane][otherThread % warpSize] >= otherClock : knownWarps[other] >= otherClock;
+    if (other == index)
+      return knownLanes[lane][otherThread % warpSize] >= otherClock;
+    return knownWarps[other] >= otherClock || (knownThreads[lane] && (*knownThreads[lane])[otherThread] >= otherClock);
   }
   /// Orders everything that `lanes` did before everything they will do.
   void synchronise(uint32_t lanes);
@@ -189,6 +232,11 @@ Place locate(Warp &warp, const Op &op, unsigned lane, uint64_t address, uint64_t
 /// Tells the checks of an access, before a write; `values` is what will be there, or null when it is not known yet.
 void note(Warp &warp, const Op &op, unsigned lane, const Place &place, uint32_t bytes, Access access,
           const uint8_t *values = nullptr);
+
+/// The copies of a lane that began before now are released with its clock; returns the number of the next one.
+uint64_t releaseCopies(Warp &warp, unsigned lane);
+/// The data of those of a lane's copies that are in flight and have numbers below `end` land.
+void landCopies(Warp &warp, unsigned lane, uint64_t end);
 
 /// The bytes of a read-modify-write, to be changed and written back. Chips swap four bytes at least, so that an update
 /// of one or two is one of the word around them, whose last may lie behind a buffer: on a device none ends inside a

@@ -75,6 +75,7 @@ std::span<const Entry> memoryTable();
 std::span<const Entry> atomicTable();
 std::span<const Entry> warpTable();
 std::span<const Entry> barrierTable();
+std::span<const Entry> arrivalBarrierTable();
 std::span<const Entry> registerTable();
 std::span<const Entry> asyncCopyTable();
 /// Matrix instructions are named by their shape and types; null for an unknown one.

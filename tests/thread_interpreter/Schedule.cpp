@@ -142,6 +142,9 @@ static std::string describeThreads(const Machine &machine, const Rank &rank) {
       if (++lines <= 16)
         text += fmt::format("; {} threads, as {}, at `{}`", place.first, place.second,
                             rank.program->describe(rank.program->ops[pc]));
+    for (const auto &[offset, object] : block->arrivalBarriers)
+      if (unsigned waiting = object.waitingThreads(); waiting && ++lines <= 16)
+        text += fmt::format("; {} threads of {} wait at {}", waiting, block->name(), object.describe(offset));
     if (exited && !places.empty() && lines <= 16)
       text += fmt::format("; {} of {} threads of {} have exited", exited, block->threads, block->name());
   }

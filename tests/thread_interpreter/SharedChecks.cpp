@@ -36,7 +36,7 @@ void SharedChecks::report(Warp &warp, unsigned lane, const Op &op, uint32_t offs
     machine.find(FindingKind::SharedRace, &other, &op, [&] { return say("race"); });
 }
 
-void SharedChecks::read(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes) {
+void SharedChecks::use(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes) {
   Access access = now(warp, lane, op), checked;
   for (uint32_t byte = offset; byte < offset + bytes; ++byte) {
     Access before = writes[byte];
@@ -56,13 +56,14 @@ void SharedChecks::read(Warp &warp, unsigned lane, const Op &op, uint32_t offset
     Access &first = firstReads[byte], &last = lastReads[byte];
     if (replaceable(first))
       first = access;
-    else if (replaceable(last) || last.thread / warpSize == first.thread / warpSize)
+    else if (uint32_t warpOfLast = last.thread / warpSize;
+             replaceable(last) || warpOfLast == first.thread / warpSize || warpOfLast == warp.index)
       last = access;
   }
 }
 
-void SharedChecks::write(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes,
-                         const uint8_t *values) {
+void SharedChecks::change(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes,
+                          const uint8_t *values) {
   Access access = now(warp, lane, op);
   bool forgiving = values && !warp.machine().options.sameValueWritesRace;
   for (uint32_t i = 0; i < bytes; ++i) {
@@ -78,13 +79,42 @@ void SharedChecks::write(Warp &warp, unsigned lane, const Op &op, uint32_t offse
   }
 }
 
+/// Fails if the bytes are an mbarrier's.
+static void refuseArrivalBarrier(const Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes) {
+  const auto &objects = warp.block.arrivalBarriers;
+  auto after = objects.lower_bound(offset + bytes);
+  if (after == objects.begin())
+    return;
+  const auto &[begin, object] = *std::prev(after);
+  if (begin + ArrivalBarrier::sizeBytes > offset)
+    warp.fail(
+        op, lane,
+        fmt::format("an ordinary access to bytes {} to {} of shared memory, of which {} to {} are an mbarrier that "
+                    "thread {} initialised for {} arrivals",
+                    offset, offset + bytes - 1, begin, begin + ArrivalBarrier::sizeBytes - 1, object.initialiser,
+                    object.expected));
+}
+
+void SharedChecks::read(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes) {
+  refuseArrivalBarrier(warp, lane, op, offset, bytes);
+  use(warp, lane, op, offset, bytes);
+}
+
+void SharedChecks::write(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes,
+                         const uint8_t *values) {
+  refuseArrivalBarrier(warp, lane, op, offset, bytes);
+  change(warp, lane, op, offset, bytes, values);
+}
+
 void SharedChecks::depart(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes) {
   write(warp, lane, op, offset, bytes, nullptr);
   for (uint32_t byte = offset; byte < offset + bytes; ++byte)
     writes[byte].inFlight = true;
 }
 
-void SharedChecks::arrive(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes) {
+void SharedChecks::arrive(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes, uint32_t clock) {
+  Access access = now(warp, lane, op);
+  access.clock = clock;
   for (uint32_t byte = offset; byte < offset + bytes; ++byte)
-    writes[byte] = now(warp, lane, op);
+    writes[byte] = access;
 }

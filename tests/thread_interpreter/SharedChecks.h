@@ -15,12 +15,19 @@ class SharedChecks {
 public:
   explicit SharedChecks(size_t sizeBytes) : writes(sizeBytes), firstReads(sizeBytes), lastReads(sizeBytes) {}
 
+  // read() and write() end the run where the bytes are an mbarrier's; its own operations have use() and change().
   void read(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
   /// Before the bytes change; `values` is what will be there, or null when it is not known yet.
   void write(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes, const uint8_t *values);
   /// An asynchronous copy begins: until arrive(), nobody may touch the bytes.
   void depart(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
-  void arrive(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
+  /// `clock`: that of the lane up to which others must know it to be ordered after the copy.
+  void arrive(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes, uint32_t clock);
+  /// A use of an mbarrier: ordered after its init, and before its inval.
+  void use(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
+  /// Its init and inval.
+  void change(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes,
+              const uint8_t *values = nullptr);
 
 private:
   struct Access {

@@ -54,7 +54,7 @@ enum class FindingKind {
   CopyInFlight,    ///< an access to what an asynchronous copy still writes
   InactiveLane,    ///< a shuffle from a lane that does not take part
   DeviceRace,      ///< two unordered accesses to device memory, one of them a write, not both strong (DeviceOrder.h)
-  BarrierFault,    ///< threads wait at a barrier that others never reach
+  BarrierFault, ///< threads wait at a barrier that others never reach, or arrive at an mbarrier in either of two phases
 };
 
 struct Finding {

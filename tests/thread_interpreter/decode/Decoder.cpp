@@ -20,8 +20,9 @@ const Entry *heddle::threads::findEntry(StringRef name, bool elementwise) {
     return table;
   };
   static const Table elements = collect({integerTable(), floatTable(), conversionTable(), approximationTable()});
-  static const Table whole = collect({packedConversionTable(), controlTable(), memoryTable(), atomicTable(),
-                                      warpTable(), barrierTable(), registerTable(), asyncCopyTable()});
+  static const Table whole =
+      collect({packedConversionTable(), controlTable(), memoryTable(), atomicTable(), warpTable(), barrierTable(),
+               arrivalBarrierTable(), registerTable(), asyncCopyTable()});
   const Table &table = elementwise ? elements : whole;
   auto found = table.find(std::string_view(name.data(), name.size()));
   return found == table.end() ? nullptr : found->second;

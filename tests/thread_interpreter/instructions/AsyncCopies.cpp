@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cp.async: the data arrive as late as allowed, when the thread waits for them; until then nobody may touch the target.
+// cp.async: the data land as late as allowed, when the thread waits for them or when the phase of an mbarrier ends in
+// which it arrived for them; until then nobody may touch the target.
 #include "tests/thread_interpreter/Machine.h"
 #include <cstring>
 
@@ -17,7 +18,7 @@ static Flow begin(Warp &warp, const Op &op) {
       note(warp, op, lane, locate(warp, op, lane, source, sourceBytes, Global, bytes), sourceBytes, Access::Read);
     Place target = locate(warp, op, lane, warp.reg(op.in[0])[lane], bytes, Shared, bytes);
     warp.block.checks.depart(warp, lane, op, target.offset, bytes);
-    warp.copies[lane].push_back({source, target.offset, bytes, sourceBytes, &op});
+    warp.copies[lane].push_back({source, target.offset, bytes, sourceBytes, &op, warp.copiesBegun[lane]++});
   });
   return Flow::Next;
 }
@@ -27,16 +28,48 @@ static void commit(Warp &warp, unsigned lane) {
   warp.copies[lane].clear();
 }
 
+static void land(Warp &warp, unsigned lane, const AsyncCopy &copy) {
+  uint8_t *target = warp.block.shared.data() + copy.shared;
+  std::memset(target, 0, copy.bytes);
+  if (copy.sourceBytes)
+    std::memcpy(target, reinterpret_cast<const uint8_t *>(copy.source), copy.sourceBytes);
+  uint32_t clock = copy.releasedClock ? copy.releasedClock : warp.clock;
+  warp.block.checks.arrive(warp, lane, *copy.op, copy.shared, copy.bytes, clock);
+}
+
 static void wait(Warp &warp, unsigned lane, uint64_t mostPending) {
   auto &groups = warp.copyGroups[lane];
   for (; groups.size() > mostPending; groups.pop_front())
-    for (const AsyncCopy &copy : groups.front()) {
-      uint8_t *target = warp.block.shared.data() + copy.shared;
-      std::memset(target, 0, copy.bytes);
-      if (copy.sourceBytes)
-        std::memcpy(target, reinterpret_cast<const uint8_t *>(copy.source), copy.sourceBytes);
-      warp.block.checks.arrive(warp, lane, *copy.op, copy.shared, copy.bytes);
-    }
+    for (const AsyncCopy &copy : groups.front())
+      land(warp, lane, copy);
+}
+
+/// Applies `body` to the copies in flight of each group of the lane, and to those that are in none.
+template <class Body>
+static void eachList(Warp &warp, unsigned lane, Body &&body) {
+  for (std::vector<AsyncCopy> &group : warp.copyGroups[lane])
+    body(group);
+  body(warp.copies[lane]);
+}
+
+uint64_t heddle::threads::releaseCopies(Warp &warp, unsigned lane) {
+  eachList(warp, lane, [&](std::vector<AsyncCopy> &list) {
+    for (AsyncCopy &copy : list)
+      if (!copy.releasedClock)
+        copy.releasedClock = warp.clock;
+  });
+  return warp.copiesBegun[lane];
+}
+
+// Groups stay, empty, because waits count them.
+void heddle::threads::landCopies(Warp &warp, unsigned lane, uint64_t end) {
+  eachList(warp, lane, [&](std::vector<AsyncCopy> &list) {
+    auto isOver = [&](const AsyncCopy &copy) { return copy.number < end; };
+    for (const AsyncCopy &copy : list)
+      if (isOver(copy))
+        land(warp, lane, copy);
+    std::erase_if(list, isOver);
+  });
 }
 
 static Flow commitGroup(Warp &warp, const Op &) {

@@ -12,6 +12,9 @@ enum class Combine { Nothing, And, Or, Popc };
 static void complete(Block &block, Barrier &barrier) {
   const Program &program = block.program();
   Known known = block.machine.order ? std::make_shared<Knowledge>(std::move(barrier.known)) : nullptr;
+  // Where all warps wait, their clocks are known, and what is known of single threads is older.
+  if (std::ranges::all_of(barrier.lanes, [](uint32_t lanes) { return lanes != 0; }))
+    barrier.threads = nullptr;
   ++block.machine.progress;
   for (auto &warp : block.warps) {
     uint32_t lanes = barrier.lanes[warp->index];
@@ -19,6 +22,7 @@ static void complete(Block &block, Barrier &barrier) {
       continue;
     for (size_t other = 0; other < barrier.clocks.size(); ++other)
       warp->knownWarps[other] = std::max(warp->knownWarps[other], barrier.clocks[other]);
+    eachLane(lanes, [&](unsigned lane) { warp->knownThreads[lane] = barrier.threads; });
     warp->synchroniseShared(lanes);
     if (known)
       eachLane(lanes, [&](unsigned lane) { (*warp->deviceOrder)[lane].known = known; });
@@ -77,8 +81,9 @@ static Flow arrive(Warp &warp, const Op &op) {
   warp.knownWarps[warp.index] = warp.clock++;
   for (size_t other = 0; other < barrier.clocks.size(); ++other)
     barrier.clocks[other] = std::max(barrier.clocks[other], warp.knownWarps[other]);
+  eachLane(lanes, [&](unsigned lane) { joinInto(barrier.threads, warp.knownThreads[lane]); });
   if (DeviceOrder *order = warp.machine().order)
-    order->arrive(warp, lanes, barrier);
+    order->arrive(warp, lanes, barrier.known);
   if (op.outs)
     eachLane(lanes, [&](unsigned lane) { barrier.trueCount += warp.reg(op.in[op.ins - 1])[lane] & 1; });
   if (Waits) {

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mbarriers in shared memory. An arrival releases what its lane did and knows, no other lane's accesses; a wait blocks
+// until its phase is complete and acquires what the arrivals of all complete phases released. Source: PTX ISA,
+// "Parallel synchronization and communication instructions: mbarrier".
+#include "tests/thread_interpreter/Machine.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <utility>
+
+using namespace heddle::threads;
+
+static constexpr uint64_t mostArrivals = (1 << 20) - 1;
+
+unsigned ArrivalBarrier::waitingThreads() const {
+  unsigned count = 0;
+  for (uint32_t lanes : waiting)
+    count += std::popcount(lanes);
+  return count;
+}
+
+std::string ArrivalBarrier::describe(uint32_t offset) const {
+  return fmt::format("the mbarrier at byte {} of shared memory, whose phase {} has {} of {} arrivals", offset, phase,
+                     arrivals.size(), expected);
+}
+
+static Place locateObject(Warp &warp, const Op &op, unsigned lane) {
+  constexpr uint32_t size = ArrivalBarrier::sizeBytes;
+  return locate(warp, op, lane, warp.reg(op.in[0])[lane], size, op.space, size);
+}
+
+/// The object at the lane's address, for an operation other than its init.
+static ArrivalBarrier &find(Warp &warp, const Op &op, unsigned lane, uint32_t offset) {
+  auto &objects = warp.block.arrivalBarriers;
+  auto found = objects.find(offset);
+  if (found == objects.end())
+    warp.fail(op, lane,
+              fmt::format("no mbarrier is initialised at byte {} of shared memory, and {} elsewhere; initialise it "
+                          "before a barrier of the block and use it after",
+                          offset, objects.size()));
+  return found->second;
+}
+
+//===-- Order ----------------------------------------------------------------------------------------------------===//
+
+static void release(Warp &warp, unsigned lane, ArrivalBarrier &object) {
+  Clocks &released = object.released;
+  auto learn = [&](size_t thread, uint32_t clock) { released[thread] = std::max(released[thread], clock); };
+  for (size_t other = 0; other < warp.knownWarps.size(); ++other)
+    for (unsigned theirs = 0; theirs < warpSize; ++theirs)
+      learn(other * warpSize + theirs, other == warp.index ? warp.knownLanes[lane][theirs] : warp.knownWarps[other]);
+  if (const KnownThreads &threads = warp.knownThreads[lane])
+    for (size_t thread = 0; thread < threads->size(); ++thread)
+      if (thread / warpSize != warp.index)
+        learn(thread, (*threads)[thread]);
+  object.arrivals.push_back({warp.thread(lane), warp.clock});
+  learn(warp.thread(lane), warp.clock++);
+  if (DeviceOrder *order = warp.machine().order)
+    order->arrive(warp, 1u << lane, object.deviceReleased);
+}
+
+/// What is not ordered after the end of the previous phase may count there.
+static void checkPhase(Warp &warp, const Op &op, unsigned lane, const ArrivalBarrier &object, uint32_t offset) {
+  for (const ArrivalBarrier::Arrival &other : object.previous)
+    if (other.thread != warp.thread(lane) && !warp.knows(lane, other.thread, other.clock)) {
+      warp.machine().find(FindingKind::BarrierFault, &op, nullptr, [&] {
+        return fmt::format("`{}` by {} at {}: nothing orders it after the arrival of thread {} in phase {}, so that it "
+                           "may count in either phase",
+                           warp.program().describe(op), warp.name(lane), object.describe(offset), other.thread,
+                           object.phase - 1);
+      });
+      return;
+    }
+}
+
+static void acquire(Warp &warp, uint32_t lanes, const ArrivalBarrier &object) {
+  if (!object.known)
+    return;
+  KnownThreads before, after; // of the previous lane: most lanes know the same
+  eachLane(lanes, [&](unsigned lane) {
+    KnownThreads &known = warp.knownThreads[lane];
+    if (after && known == before) {
+      known = after;
+    } else {
+      before = known;
+      joinInto(known, object.known);
+      after = known;
+    }
+    for (unsigned other = 0; other < warpSize; ++other) {
+      uint32_t &clock = warp.knownLanes[lane][other];
+      clock = std::max(clock, (*object.known)[warp.index * warpSize + other]);
+    }
+    if (warp.deviceOrder)
+      joinInto((*warp.deviceOrder)[lane].known, object.deviceKnown);
+  });
+}
+
+/// The phase ends: its copies land, and those who wait go on.
+static void complete(Block &block, ArrivalBarrier &object) {
+  for (const ArrivalBarrier::Landing &landing : object.landings)
+    landCopies(*landing.warp, landing.lane, landing.copies);
+  object.landings.clear();
+  ++object.phase;
+  ++block.machine.progress;
+  object.previous = std::exchange(object.arrivals, {});
+  object.came.assign(block.warps.size(), 0);
+  object.copied.assign(block.warps.size(), 0);
+  object.known = std::make_shared<Clocks>(object.released);
+  if (block.machine.order)
+    object.deviceKnown = std::make_shared<Knowledge>(object.deviceReleased);
+  for (auto &warp : block.warps) {
+    uint32_t lanes = std::exchange(object.waiting[warp->index], 0);
+    acquire(*warp, lanes, object);
+    warp->atBarrier &= ~lanes;
+    eachLane(lanes, [&](unsigned lane) {
+      const Op &op = block.program().ops[warp->pcs[lane]++];
+      warp->reg(op.out[0])[lane] = 1;
+    });
+  }
+}
+
+//===-- Operations -----------------------------------------------------------------------------------------------===//
+
+/// in: the object, the count of arrivals of each phase.
+static Flow initialise(Warp &warp, const Op &op) {
+  eachLane(warp.active, [&](unsigned lane) {
+    Place place = locateObject(warp, op, lane);
+    Block &block = warp.block;
+    uint64_t count = warp.reg(op.in[1])[lane];
+    if (count < 1 || count > mostArrivals)
+      warp.fail(op, lane, fmt::format("an mbarrier of {} arrivals; it has 1 to {}", count, mostArrivals));
+    if (auto old = block.arrivalBarriers.find(place.offset); old != block.arrivalBarriers.end())
+      warp.fail(op, lane,
+                fmt::format("init for {} arrivals, but thread {} initialised {}; invalidate it first", count,
+                            old->second.initialiser, old->second.describe(place.offset)));
+    block.checks.change(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
+    std::memset(place.bytes, 0xff, ArrivalBarrier::sizeBytes); // the object's bits are opaque
+    ArrivalBarrier &object = block.arrivalBarriers[place.offset];
+    object.initialiser = warp.thread(lane);
+    object.expected = count;
+    for (auto *lanes : {&object.came, &object.copied, &object.waiting})
+      lanes->assign(block.warps.size(), 0);
+    object.released.assign(block.warps.size() * warpSize, 0);
+  });
+  return Flow::Next;
+}
+
+static Flow invalidate(Warp &warp, const Op &op) {
+  eachLane(warp.active, [&](unsigned lane) {
+    Place place = locateObject(warp, op, lane);
+    ArrivalBarrier &object = find(warp, op, lane, place.offset);
+    unsigned waiting = object.waitingThreads();
+    if (waiting || !object.landings.empty())
+      warp.fail(op, lane,
+                fmt::format("{} threads wait, and {} noinc arrivals have copies in flight, at {}", waiting,
+                            object.landings.size(), object.describe(place.offset)));
+    warp.block.checks.change(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
+    warp.block.arrivalBarriers.erase(place.offset);
+  });
+  return Flow::Next;
+}
+
+/// in: the object. With `Copies` the phase is not complete before the lane's earlier copies are, which therefore land
+/// when it is. A thread may arrive once a phase in each way, and is ordered after the phase before it: PTX does
+/// not ask for this, but such an arrival counts for that of another thread.
+template <bool Copies>
+static Flow arrive(Warp &warp, const Op &op) {
+  bool completed = false;
+  eachLane(warp.active, [&](unsigned lane) {
+    Place place = locateObject(warp, op, lane);
+    ArrivalBarrier &object = find(warp, op, lane, place.offset);
+    warp.block.checks.use(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
+    uint32_t &came = (Copies ? object.copied : object.came)[warp.index];
+    if (came >> lane & 1)
+      warp.fail(op, lane, "the thread arrives a second time at " + object.describe(place.offset));
+    came |= 1u << lane;
+    if (Copies)
+      object.landings.push_back({&warp, lane, releaseCopies(warp, lane)});
+    checkPhase(warp, op, lane, object, place.offset);
+    release(warp, lane, object);
+    if (op.outs)
+      warp.reg(op.out[0])[lane] = object.phase;
+    if (object.arrivals.size() == object.expected) {
+      complete(warp.block, object);
+      completed = true;
+    }
+  });
+  if (!completed)
+    return Flow::Next;
+  // Lanes of this warp may have been among those who waited.
+  warp.save();
+  eachLane(warp.active, [&](unsigned lane) { ++warp.pcs[lane]; });
+  return Flow::Switch;
+}
+
+/// in: the object, the parity of the phase.
+static Flow waitParity(Warp &warp, const Op &op) {
+  uint32_t blocked = 0;
+  for (uint32_t rest = warp.active; rest;) {
+    unsigned first = std::countr_zero(rest);
+    uint32_t offset = locateObject(warp, op, first).offset, ready = 0;
+    ArrivalBarrier &object = find(warp, op, first, offset);
+    eachLane(rest, [&](unsigned lane) {
+      if (warp.reg(op.in[0])[lane] != warp.reg(op.in[0])[first])
+        return;
+      rest &= ~(1u << lane);
+      warp.block.checks.use(warp, lane, op, offset, ArrivalBarrier::sizeBytes);
+      uint64_t parity = warp.reg(op.in[1])[lane];
+      if (parity > 1)
+        warp.fail(op, lane, fmt::format("the parity is {}, and that of a phase is 0 or 1", parity));
+      if ((object.phase & 1) != parity) {
+        ready |= 1u << lane;
+        warp.reg(op.out[0])[lane] = 1;
+      } else {
+        blocked |= 1u << lane;
+        object.waiting[warp.index] |= 1u << lane;
+      }
+    });
+    acquire(warp, ready, object);
+  }
+  if (!blocked)
+    return Flow::Next;
+  warp.save();
+  warp.atBarrier |= blocked;
+  eachLane(warp.active & ~blocked, [&](unsigned lane) { ++warp.pcs[lane]; });
+  return Flow::Switch;
+}
+
+std::span<const Entry> heddle::threads::arrivalBarrierTable() {
+  static const Entry rows[] = {
+      forAll("llvm.nvvm.mbarrier.init.shared", initialise),
+      forAll("llvm.nvvm.mbarrier.inval.shared", invalidate),
+      forAll("llvm.nvvm.mbarrier.arrive.shared", arrive<false>),
+      forAll("llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared", arrive<true>),
+      forAll("llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta", waitParity),
+  };
+  return rows;
+}
