@@ -18,6 +18,7 @@
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/InsertBarriers.h"
 #include "compiler/lowering/simt/PlaceShared.h"
+#include "compiler/lowering/simt/SplitBarriers.h"
 #include "compiler/lowering/simt/WarpPipelines.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
 #include "compiler/lowering/tile_to_simt/FindStages.h"
@@ -193,6 +194,11 @@ LogicalResult pipelineWarps(Compilation &compilation) {
 
 LogicalResult inlineStages(Compilation &compilation) {
   simt::inlineStages(*compilation.module);
+  return success();
+}
+
+LogicalResult splitBarriers(Compilation &compilation) {
+  simt::splitBarriers(*compilation.module, *compilation.gpuTarget, compilation.options.warps);
   return success();
 }
 
@@ -457,6 +463,8 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      verifyHazards, ours, {}},
     {"inline-stages", Level::Simt, "puts the stages of warp pipelines one after the other", nullptr, inlineStages, ours,
      {"simt.stage"}},
+    {"split-barriers", Level::Simt, "(sm_90) lets groups of warps get out of step in loops over rings", nullptr, splitBarriers,
+     ours, {}},
     {"count-waits", Level::Simt, "(AMD) counts the instructions of copies that may be in flight after each wait", nullptr, countWaits,
      ours, {}},
     {"count-slots", Level::Simt, "counts the slots of rings from iteration to iteration", "heddle-carry-remainders", nullptr,

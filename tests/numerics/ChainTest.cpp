@@ -166,6 +166,12 @@ TEST(Chain, blocks_of_many_sizes) {
     check(chain, 3);
 }
 
+// Such a block has a multiprocessor to itself, and its two groups of warps are not in step.
+TEST(Chain, groups_of_warps_out_of_step) {
+  for (int iterations : {1, mostIterations})
+    check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 4}, iterations);
+}
+
 TEST(Chain, what_the_second_matmul_must_wait_for) {
   check({.usesSum = true}, 3);
   check({.loadsInLoop = true}, 3);

@@ -305,6 +305,36 @@ def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+class Simt_ArrivalsOp<string mnemonic> : Simt_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let hasVerifier = 1;
+}
+
+def Simt_InitArrivalsOp : Simt_ArrivalsOp<"init_arrivals"> {
+  let summary = "makes barrier objects of the stages of a ring: each phase ends when so many have arrived";
+  let description = [{
+    A barrier object (NVIDIA's mbarrier) counts arrivals in phases; it lets threads arrive at one place and wait at another.
+    One thread of the block writes the objects, so a barrier of the block stands between this and their use.
+  }];
+  let arguments = (ins Simt_SharedType:$objects, I64Attr:$arrivals);
+  let assemblyFormat = "$objects `,` $arrivals attr-dict `:` qualified(type($objects))";
+}
+
+def Simt_ArriveOp : Simt_ArrivalsOp<"arrive"> {
+  let summary = "this warp arrives at a barrier object: once, after all that its lanes accessed in shared memory before";
+  let description = [{
+    With `copies` each thread arrives, when the copies to shared memory that it began before have landed; it does not wait for that.
+  }];
+  let arguments = (ins Simt_SharedType:$objects, I32:$stage, UnitAttr:$copies);
+  let assemblyFormat = "$objects `[` $stage `]` (`copies` $copies^)? attr-dict `:` qualified(type($objects))";
+}
+
+def Simt_WaitArrivalsOp : Simt_ArrivalsOp<"wait_arrivals"> {
+  let summary = "waits until the phase of this parity has ended, and sees what was accessed before the arrivals in it";
+  let description = "The first phase of an object has parity 0, the next one 1, then 0 again.";
+  let arguments = (ins Simt_SharedType:$objects, I32:$stage, I32:$parity);
+  let assemblyFormat = "$objects `[` $stage `]` `parity` $parity attr-dict `:` qualified(type($objects))";
+}
+
 def Simt_CondBarrierOp : Simt_Op<"cond_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a barrier that only the threads execute whose condition is set; it orders no accesses";
   let description = [{

@@ -53,6 +53,30 @@ LogicalResult AlignWarpsOp::verify() {
   return success();
 }
 
+// Rule S77: barrier objects are words of 64 bits.
+static LogicalResult verifyObjects(Operation *op, SharedType objects) {
+  if (!objects.getElementType().isInteger(64) || objects.getShape() != ArrayRef<int64_t>{1})
+    return op->emitOpError() << "takes a ring of one i64 a stage, not " << objects;
+  return success();
+}
+
+LogicalResult InitArrivalsOp::verify() {
+  // Rule S78: the hardware counts 1 to 2^20 - 1 arrivals.
+  constexpr int64_t mostArrivals = (int64_t(1) << 20) - 1;
+  auto arrivals = int64_t(getArrivals());
+  if (arrivals < 1 || arrivals > mostArrivals)
+    return emitOpError() << "expects " << arrivals << " arrivals: there are 1 to " << mostArrivals;
+  return verifyObjects(*this, getObjects().getType());
+}
+
+LogicalResult ArriveOp::verify() {
+  return verifyObjects(*this, getObjects().getType());
+}
+
+LogicalResult WaitArrivalsOp::verify() {
+  return verifyObjects(*this, getObjects().getType());
+}
+
 LogicalResult ScheduleBarrierOp::verify() {
   // Rule S71: a bit for each of 12 kinds of instructions.
   constexpr int64_t allKinds = 0xFFF;

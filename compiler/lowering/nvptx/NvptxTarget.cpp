@@ -138,6 +138,26 @@ void NvptxTarget::asyncWait(Builder &b, int64_t pendingGroups) const {
   NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(pendingGroups));
 }
 
+static void callWithout(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands) {
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
+}
+
+void NvptxTarget::initArrivals(Builder &b, Value object, int64_t arrivals) const {
+  callWithout(b, "llvm.nvvm.mbarrier.init.shared", {object, i32(b, arrivals)});
+}
+
+void NvptxTarget::arrive(Builder &b, Value object) const {
+  call(b, b.getI64Type(), "llvm.nvvm.mbarrier.arrive.shared", {object});
+}
+
+void NvptxTarget::arriveAfterCopies(Builder &b, Value object) const {
+  callWithout(b, "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared", {object});
+}
+
+Value NvptxTarget::waitArrivals(Builder &b, Value object, Value parity) const {
+  return call(b, b.getI1Type(), "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta", {object, parity});
+}
+
 void NvptxTarget::publishShared(Builder &b) const {
   auto space = NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
   NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared, space);

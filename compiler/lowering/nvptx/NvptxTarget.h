@@ -24,6 +24,11 @@ public:
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
+  bool hasArrivals() const override { return !chip.sharedCopies.laneBits.empty(); }
+  void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const override;
+  void arrive(Builder &b, mlir::Value object) const override;
+  void arriveAfterCopies(Builder &b, mlir::Value object) const override;
+  mlir::Value waitArrivals(Builder &b, mlir::Value object, mlir::Value parity) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
@@ -67,6 +72,8 @@ public:
   const char *deviceScope() const override { return "device"; }
   Values toFp8(Builder &b, mlir::ValueRange values, mlir::Type to, bool isWithinRange) const override;
   Values fromFp8(Builder &b, mlir::ValueRange values, mlir::Type from) const override;
+  bool convertsBytesTogether() const override { return true; }
+  Values fromBytes(Builder &b, mlir::ValueRange bytes, mlir::Type to, bool isSigned) const override;
   mlir::Value approximateExp2(Builder &b, mlir::Value f32, bool flushes) const override;
   mlir::Value approximateDivide(Builder &b, mlir::Value x, mlir::Value y) const override;
   mlir::Value fastDivide(Builder &b, mlir::Value x, mlir::Value y) const override {

@@ -34,8 +34,18 @@ private:
 };
 } // namespace
 
+/// Elements of the tile that lie in one word as a matrix instruction takes it from a thread's registers.
+static size_t elementsInOperandWord(scf::ForOp loop, unsigned number) {
+  BlockArgument carried = loop.getRegionIterArg(number);
+  bool isOperand = llvm::any_of(carried.getUsers(), [&](Operation *user) {
+    auto dot = dyn_cast<DotSharedOp>(user);
+    return dot && dot.getA() == carried;
+  });
+  return isOperand ? 32 / cast<RankedTensorType>(carried.getType()).getElementTypeBitWidth() : 1;
+}
+
 /// 1 where a word of registers is not what a thread reads at once.
-static size_t elementsInWord(Value yielded) {
+static size_t elementsInLoadedWord(Value yielded) {
   auto load = yielded.getDefiningOp<GlobalLoadOp>();
   auto bufferLoad = yielded.getDefiningOp<BufferLoadOp>();
   auto tile = dyn_cast<RankedTensorType>(yielded.getType());
@@ -63,6 +73,8 @@ ControlFlow::Values ControlFlow::inWords(ValueRange values, const Counts &counts
 
 /// A fence for LLVM's optimiser, which takes no instruction: what is done with the bits stays after it.
 Value ControlFlow::keptWhole(Value word) {
+  if (!target.carriesWords()) // matrix instructions take words
+    return word;
   Value bits = LLVM::BitcastOp::create(b, b.getF32Type(), word);
   auto fence = LLVM::CallIntrinsicOp::create(b, bits.getType(), b.getStringAttr("llvm.arithmetic.fence"), bits);
   return fence.getResults();
@@ -99,8 +111,11 @@ void ControlFlow::lower(scf::YieldOp op) {
 }
 
 void ControlFlow::lower(scf::ForOp op) {
-  Counts counts(llvm::map_range(
-      op.getYieldedValues(), [&](Value value) { return target.carriesWords() ? elementsInWord(value) : size_t(1); }));
+  Counts counts;
+  for (auto [i, value] : llvm::enumerate(op.getYieldedValues())) {
+    size_t operand = elementsInOperandWord(op, unsigned(i));
+    counts.push_back(operand == 1 && target.carriesWords() ? elementsInLoadedWord(value) : operand);
+  }
   auto to = scf::ForOp::create(b, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()),
                                inWords(op.getInitArgs(), counts), [](OpBuilder &, Location, Value, ValueRange) {});
   to.setUnsignedCmp(op.getUnsignedCmp());

@@ -17,7 +17,8 @@ private:
   Value compute(llvm::ArrayRef<Value> operands, Type result);
   Value cloneOn(mlir::ValueRange operands, Type result);
   int64_t registersAtOnce();
-  bool computeAtOnce(Values &results); ///< whether it did
+  bool isFromBytes(Type from, Type to); ///< whether it converts integers of 8 bits to floats that hold them
+  bool computeAtOnce(Values &results);  ///< whether it did
   Values computeTogether(llvm::ArrayRef<Values> operands);
 };
 

@@ -104,6 +104,13 @@ public:
   /// A barrier of the threads whose `bit` is set, which is so in all lanes of a warp or in none; no order of memory.
   /// Returns false where a block has no such barrier.
   virtual bool barrierIf(Builder &b, mlir::Value bit) const { return false; }
+  /// Whether shared memory can have barrier objects (simt.init_arrivals), words of 64 bits, to which `object` points.
+  virtual bool hasArrivals() const { return false; }
+  virtual void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const {}
+  virtual void arrive(Builder &b, mlir::Value object) const {}            ///< this thread
+  virtual void arriveAfterCopies(Builder &b, mlir::Value object) const {} ///< this thread, when its copies have landed
+  /// Whether (i1) the phase of this parity has ended, after some time of waiting for it.
+  virtual mlir::Value waitArrivals(Builder &b, mlir::Value object, mlir::Value parity) const { return {}; }
   /// Lets the scheduler move only instructions of these kinds over this place (simt.schedule_barrier), and sets the
   /// warp's priority. Both return false where the chip has none of this.
   virtual const TimingModel *timing() const { return nullptr; } ///< null: there is no estimate of time
@@ -301,6 +308,14 @@ public:
   virtual bool computesPairs(mlir::Type element) const { return false; }
   /// Whether two f32 become two of this type in one instruction.
   virtual bool narrowsPairs(mlir::Type element) const { return false; }
+  /// Integers of 8 bits, four contiguous bytes of a word, to `to`: f32, f16 or bf16, which hold them; empty unless that
+  /// takes fewer instructions than one after the other.
+  virtual mlir::SmallVector<mlir::Value> fromBytes(Builder &b, mlir::ValueRange bytes, mlir::Type to,
+                                                   bool isSigned) const {
+    return {};
+  }
+  /// Whether it does; then bytes are taken by four.
+  virtual bool convertsBytesTogether() const { return false; }
   /// Whether conversions of f8 take several neighbours.
   virtual bool convertsFp8Together() const { return false; }
   using Values = llvm::SmallVector<mlir::Value>;

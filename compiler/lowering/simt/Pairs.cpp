@@ -40,11 +40,17 @@ Value widened(ImplicitLocOpBuilder &b, Value vector) {
 
 } // namespace
 
-// Conversions of f8 take four neighbours, a word of memory; other operations two.
+bool ElementCode::isFromBytes(Type from, Type to) {
+  return isa<arith::SIToFPOp, arith::UIToFPOp>(op) && from.isInteger(8) && (to.isF32() || to.isF16() || to.isBF16());
+}
+
+// Conversions of f8 and of bytes take four neighbours, a word of memory; other operations two.
 int64_t ElementCode::registersAtOnce() {
   if (!isa<RankedTensorType>(op->getResult(0).getType()) || op->getNumOperands() == 0)
     return 1;
   Type from = elementTypeOf(op->getOperand(0).getType()), to = elementTypeOf(op->getResult(0).getType());
+  if (isFromBytes(from, to))
+    return target.convertsBytesTogether() ? 4 : 1;
   if (isRoundedToNearest(op)) {
     if (isFp8(from) != isFp8(to) && !from.isF64() && !to.isF64())
       return target.convertsFp8Together() ? 4 : 1;
@@ -60,6 +66,8 @@ int64_t ElementCode::registersAtOnce() {
 ThreadCode::Values ElementCode::computeTogether(ArrayRef<Values> operands) {
   Type from = elementTypeOf(op->getOperand(0).getType()), to = elementTypeOf(op->getResult(0).getType());
   auto count = int64_t(operands.front().size());
+  if (isFromBytes(from, to))
+    return target.fromBytes(b, operands.front(), to, isa<arith::SIToFPOp>(op));
   if (isFp8(to)) {
     Values wide;
     for (Value value : operands.front())

@@ -103,10 +103,10 @@ void Frame::make() {
 
 static void addPatterns(RewritePatternSet &patterns, ThreadState &state) {
   for (auto add :
-       {addAssembly,      addAtomics,        addBuffers,      addCalls,          addControlFlow, addConversions,
-        addDirectCopies,  addElementwise,    addGlobalMemory, addGroupMatmuls,   addMaps,        addMatmuls,
-        addPolls,         addReductions,     addReports,      addScaledMatmuls,  addScans,       addShapes,
-        addSharedIndexed, addSharedRepacked, addSharedTiles,  addSynchronisation})
+       {addAssembly,     addAtomics,       addBuffers,        addCalls,         addControlFlow,    addConversions,
+        addDirectCopies, addElementwise,   addGlobalMemory,   addGroupMatmuls,  addMaps,           addMatmuls,
+        addPolls,        addReductions,    addReports,        addScaledMatmuls, addScans,          addShapes,
+        addArrivals,     addSharedIndexed, addSharedRepacked, addSharedTiles,   addSynchronisation})
     add(patterns, state);
 }
 

@@ -3,6 +3,7 @@
 // registers of it, in the order of the layout's register number. ThreadCode is the vocabulary that all patterns share;
 // a family of operations is a class derived from it in a file of its own, with a method `lower` for each operation:
 //   ControlFlow.cpp      loops, conditionals, branches
+//   Arrivals.cpp         barrier objects
 //   Synchronisation.cpp  barriers, fences, waits, program numbers
 //   Shapes.cpp           constants, ranges, operations on shapes
 //   Elementwise.cpp      element operations (Pairs.cpp: several elements at once)
@@ -212,6 +213,7 @@ void addShapes(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addSharedIndexed(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addSharedRepacked(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addSharedTiles(mlir::RewritePatternSet &patterns, ThreadState &state);
+void addArrivals(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addSynchronisation(mlir::RewritePatternSet &patterns, ThreadState &state);
 
 } // namespace heddle::simt

@@ -38,6 +38,13 @@ tt.func @barriers(%half: i32) {
   %late = arith.cmpi sge, %warp, %half : i32
   // CHECK: simt.cond_barrier %{{.*}}
   simt.cond_barrier %late
+  %objects = simt.alloc : !simt.shared<2 * 1xi64, offset = []>
+  // CHECK: simt.init_arrivals %{{.*}}, 256 : !simt.shared<2 * 1xi64
+  simt.init_arrivals %objects, 256 : !simt.shared<2 * 1xi64, offset = []>
+  // CHECK: simt.arrive %{{.*}}[%{{.*}}] copies : !simt.shared<2 * 1xi64
+  simt.arrive %objects[%half] copies : !simt.shared<2 * 1xi64, offset = []>
+  // CHECK: simt.wait_arrivals %{{.*}}[%{{.*}}] parity %{{.*}} : !simt.shared<2 * 1xi64
+  simt.wait_arrivals %objects[%half] parity %half : !simt.shared<2 * 1xi64, offset = []>
   // CHECK: simt.set_priority 2
   simt.set_priority 2
   // CHECK: simt.schedule_barrier 6

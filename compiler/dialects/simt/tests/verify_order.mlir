@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules of atomic accesses, fences and stages: S37 for global memory, S58 to S61, S66 to S69; S71 of hints to schedulers; S73 of shifted warps.
+// Rules of atomic accesses, fences and stages: S37 for global memory, S58 to S61, S66 to S69; S71 of hints to schedulers; S73 of shifted warps; S77 and S78 of barrier objects.
 
 tt.func @s37_global(%p: !tt.ptr<i32>, %v: i32) {
   // expected-error @+1 {{'simt.atomic_rmw' op has kind 'fadd' for elements of 'i32'}}
@@ -201,5 +201,32 @@ tt.func @s73_closed() {
   simt.align_warps
   // expected-error @+1 {{'simt.align_warps' op does not follow 'simt.shift_warps' in its block}}
   simt.align_warps
+  tt.return
+}
+
+// -----
+
+tt.func @s77(%i: i32) {
+  %0 = simt.alloc : !simt.shared<2 * 1xi32, offset = []>
+  // expected-error @+1 {{'simt.arrive' op takes a ring of one i64 a stage, not '!simt.shared<2 * 1xi32, offset = []>'}}
+  simt.arrive %0[%i] : !simt.shared<2 * 1xi32, offset = []>
+  tt.return
+}
+
+// -----
+
+tt.func @s77_wait(%i: i32) {
+  %0 = simt.alloc : !simt.shared<1 * 2xi64, offset = [[1]]>
+  // expected-error @+1 {{'simt.wait_arrivals' op takes a ring of one i64 a stage, not '!simt.shared<1 * 2xi64, offset = [[1]]>'}}
+  simt.wait_arrivals %0[%i] parity %i : !simt.shared<1 * 2xi64, offset = [[1]]>
+  tt.return
+}
+
+// -----
+
+tt.func @s78() {
+  %0 = simt.alloc : !simt.shared<2 * 1xi64, offset = []>
+  // expected-error @+1 {{'simt.init_arrivals' op expects 0 arrivals: there are 1 to 1048575}}
+  simt.init_arrivals %0, 0 : !simt.shared<2 * 1xi64, offset = []>
   tt.return
 }

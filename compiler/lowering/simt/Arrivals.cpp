@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Barrier objects in shared memory: threads arrive at one place and wait at another.
+#include "compiler/lowering/simt/SharedCode.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+
+namespace {
+class Arrivals : public SharedCode {
+public:
+  using SharedCode::SharedCode;
+  void lower(InitArrivalsOp op);
+  void lower(ArriveOp op);
+  void lower(WaitArrivalsOp op);
+
+private:
+  bool refuseWithout(Operation *op);
+  void inThread(Value number, llvm::function_ref<void()> body);
+};
+} // namespace
+
+/// The thread or lane whose number is 0 does it.
+void Arrivals::inThread(Value number, llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, i32(0)));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+bool Arrivals::refuseWithout(Operation *) {
+  if (!target.hasArrivals())
+    refuse("this chip has no barrier objects in shared memory");
+  return !target.hasArrivals();
+}
+
+void Arrivals::lower(InitArrivalsOp op) {
+  if (refuseWithout(op))
+    return;
+  int64_t stages = op.getObjects().getType().getStages(), tileBytes = op.getObjects().getType().getTileBytes();
+  inThread(state.thread, [&] {
+    for (int64_t stage = 0; stage < stages; ++stage)
+      target.initArrivals(b, sharedPointer(sharedStart(), i32(ringOf(op.getObjects())->start + stage * tileBytes)),
+                          int64_t(op.getArrivals()));
+  });
+}
+
+void Arrivals::lower(ArriveOp op) {
+  if (refuseWithout(op))
+    return;
+  Value object = stageOf(op.getObjects(), op.getStage());
+  if (op.getCopies())
+    return target.arriveAfterCopies(b, object);
+  target.warpBarrier(b, /*beforeCopies=*/false);
+  inThread(state.lane, [&] { target.arrive(b, object); });
+}
+
+// Hardware gives up waiting after some time, and is asked again.
+void Arrivals::lower(WaitArrivalsOp op) {
+  if (refuseWithout(op))
+    return;
+  Value object = stageOf(op.getObjects(), op.getStage()), parity = scalar(op.getParity());
+  auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange(), nullptr, nullptr);
+  OpBuilder::InsertionGuard guard(b);
+  loop.getBefore().getBlocks().clear();
+  loop.getAfter().getBlocks().clear();
+  b.createBlock(&loop.getBefore());
+  Value ended = target.waitArrivals(b, object, parity);
+  scf::ConditionOp::create(b, arith::XOrIOp::create(b, ended, arith::ConstantIntOp::create(b, 1, 1)), ValueRange());
+  b.createBlock(&loop.getAfter());
+  scf::YieldOp::create(b, ValueRange());
+}
+
+void simt::addArrivals(RewritePatternSet &patterns, ThreadState &state) {
+  addFamily<Arrivals, InitArrivalsOp, ArriveOp, WaitArrivalsOp>(patterns, state);
+}
