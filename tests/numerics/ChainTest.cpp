@@ -172,6 +172,12 @@ TEST(Chain, groups_of_warps_out_of_step) {
     check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 4}, iterations);
 }
 
+// Too many registers to defer the second matmul: it is pending when the next iteration begins.
+TEST(Chain, second_matmul_is_left_pending) {
+  for (int iterations : {1, mostIterations})
+    check({.rows = 128, .columns = 64, .depth = 128, .stages = 2}, iterations);
+}
+
 TEST(Chain, what_the_second_matmul_must_wait_for) {
   check({.usesSum = true}, 3);
   check({.loadsInLoop = true}, 3);

@@ -48,8 +48,9 @@ MatmulChain simt::findChain(scf::ForOp loop, int64_t mostWords) {
   auto isOutside = [&](Value value) { return loop.isDefinedOutsideOfLoop(value); };
   bool isFirstEarly = isOutside(chain.first.getC()) && !isa<BlockArgument>(chain.first.getA());
   int64_t words = wordsOf(chain.first.getType()) + wordsOf(chain.second.getType()) + wordsOf(left);
-  if (!number || !isFirstEarly || !liesAsLeftOperand(left, chain.second.getType()) || words > mostWords * 3 / 4)
+  if (!number || !isFirstEarly || !liesAsLeftOperand(left, chain.second.getType()))
     return {};
+  chain.isDeferrable = words <= mostWords * 3 / 4;
   auto path = pathToSum(loop, loop.getRegionIterArg(*number), chain.second);
   return path && !path->contains(chain.first) ? chain : MatmulChain();
 }
@@ -174,6 +175,21 @@ void Deferral::rewrite() {
     if (load->use_empty())
       load.erase();
   });
+}
+
+void simt::leavePending(scf::ForOp loop, MatmulChain chain) {
+  chain.second.setPending(1);
+  Value sum = loop.getRegionIterArg(*carriedNumber(loop, chain.second));
+  SmallVector<Operation *> users;
+  for (Operation *user : sum.getUsers())
+    if (user != chain.second)
+      users.push_back(user);
+  if (users.empty())
+    return;
+  OpBuilder b(*llvm::min_element(users, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); }));
+  Value done = DotWaitOp::create(b, chain.second.getLoc(), sum.getType(), sum, 0);
+  for (Operation *user : users)
+    user->replaceUsesOfWith(sum, done);
 }
 
 void simt::deferSecond(scf::ForOp loop, MatmulChain chain) {

@@ -11,16 +11,22 @@ namespace heddle::simt {
 /// Such a pair of matmuls of warp groups in a loop.
 struct MatmulChain {
   MatrixDotOp first, second;
+  bool isDeferrable =
+      false; ///< registers hold both results and the second one's left operand, which is what deferring takes
   explicit operator bool() const { return second != nullptr; }
 };
 
-/// The chain of the loop's body; none where something else needs the second one's result in the same iteration, or
-/// where the registers of a thread, `mostWords` of them, do not hold both sums and the second one's left operand.
+/// The chain of the loop's body; none where something else needs the second one's result in the same iteration. A
+/// thread has `mostWords` registers.
 MatmulChain findChain(mlir::scf::ForOp loop, int64_t mostWords);
 
 /// Rewrites a loop whose second matmul reads its right operand from a ring, with a tile more than those that are read
 /// in the same iteration have. The first iteration stands before the new loop and the last one's second matmul behind
 /// it, all of them in a branch for loops that have an iteration. The same operations in the same order.
 void deferSecond(mlir::scf::ForOp loop, MatmulChain chain);
+
+/// Leaves the second matmul pending at the end of an iteration, so that the next one's first matmul begins before it
+/// ends; the sum is waited for where it is used. Takes the same rings as deferSecond, and fewer registers.
+void leavePending(mlir::scf::ForOp loop, MatmulChain chain);
 
 } // namespace heddle::simt

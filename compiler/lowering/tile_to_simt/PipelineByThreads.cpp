@@ -37,6 +37,7 @@ private:
   void emitPrologue();
   void rebuildLoop();
   MatrixDotOp findOpenMatmul();
+  bool hasRoomForTwoBlocks();
   /// The copy that groups of warps read in its ring as this operand of a matmul; null for none.
   RingCopy *copyReadBy(MatrixDotOp dot, int operand);
 
@@ -90,7 +91,7 @@ bool ThreadCopies::find() {
                       (loop.isDefinedOutsideOfLoop(chain.first.getA()) || copyReadBy(chain.first, 0));
   if (!isFirstEarly)
     chain = {};
-  isMoreWorthAStage = bool(chain);
+  isMoreWorthAStage = chain && chain.isDeferrable;
   for (RingCopy *copy :
        {open ? copyReadBy(open, 0) : nullptr, open ? copyReadBy(open, 1) : nullptr, chain ? ofChain : nullptr})
     if (copy)
@@ -112,10 +113,25 @@ void ThreadCopies::rewrite(int64_t mostBytes) {
     return;
   if (open)
     open.setPending(1);
+  bool leavesPending = chain && !chain.isDeferrable && hasRoomForTwoBlocks();
   emitPrologue();
   rebuildLoop();
-  if (chain)
+  if (chain && chain.isDeferrable)
     deferSecond(loop, chain);
+  else if (leavesPending)
+    leavePending(loop, chain);
+}
+
+/// Of shared memory for the rings and for a left operand from outside of the loop. A block that has a multiprocessor to
+/// itself, and one group of warps, has nothing that could run beside a pending matmul: it would only take registers.
+bool ThreadCopies::hasRoomForTwoBlocks() {
+  int64_t bytes = 0;
+  for (RingCopy &copy : copies)
+    bytes += copy.ringType(tilesOf(copy)).getBytes();
+  auto left = cast<RankedTensorType>(chain.first.getA().getType());
+  if (loop.isDefinedOutsideOfLoop(chain.first.getA()))
+    bytes += left.getNumElements() * left.getElementTypeBitWidth() / 8;
+  return 2 * bytes <= to.target.sharedMemoryBytes();
 }
 
 RingCopy *ThreadCopies::copyReadBy(MatrixDotOp dot, int number) {
