@@ -180,6 +180,9 @@ class Docs(Checks):
     def test_what_is_no_path(self):
         self.check("a.md", "`all-reduce/all-gather` `mlir/IR/Builders.h` `build/bin/heddle` `a / b`\n")
 
+    def test_page_that_the_site_lacks(self):
+        self.check("mkdocs.yml", "nav:\n  - Page: page.md\n", "docs/other.md:1: error: the page is not in the navigation of `mkdocs.yml`")
+
     def test_unknown_verb_of_dev(self):
         self.check("a.md", "```sh\n./dev frobnicate\n```\n", "a.md:2: error: './dev' has no verb 'frobnicate'")
         self.check("a.md", "run `./dev frobnicate`\n", "has no verb")
