@@ -9,6 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
+import break_sources  # noqa: E402
 import check_docs  # noqa: E402
 import check_filters  # noqa: E402
 import check_layers  # noqa: E402
@@ -224,6 +225,12 @@ class Words(Checks):
         self.check("docs/meeting.md", "# A page\n", "docs/meeting.md:1: error: the name 'meeting.md' has a retired word, 'meeting'")
         self.check("tools/Run.cpp", LICENCE + 'option("--early-launch");\n', "Run.cpp:2: error: the name '--early-launch' has")
         self.check("include/heddle.h", LICENCE + "void heddle_meeting();\n", "heddle.h:2: error: the name 'heddle_meeting' has")
+
+
+class Breaks(unittest.TestCase):
+    def test_each_can_be_made(self):
+        for number in range(len(break_sources.BREAKS)):
+            self.assertNotEqual(break_sources.broken(number), "")
 
 
 class Portable(unittest.TestCase):
