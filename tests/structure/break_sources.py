@@ -31,7 +31,6 @@ BREAKS = [
     (FOLD, "return w.binary<arith::MaximumFOp>(x, y);", "return w.binary<arith::MinimumFOp>(x, y);", COLLECTIVES),
     (FOLD, "bits || isUnsigned(type) ? w.binary<arith::MinUIOp>", "bits ? w.binary<arith::MinUIOp>", COLLECTIVES),
     (FOLD, "bits || isUnsigned(type) ? w.binary<arith::MaxUIOp>", "bits ? w.binary<arith::MaxUIOp>", COLLECTIVES),
-    (FOLD, "bits || isUnsigned(type) ? w.binary<arith::MaxUIOp>", "isUnsigned(type) ? w.binary<arith::MaxUIOp>", COLLECTIVES),
     (FOLD, "return w.bitAnd(x, y);", "return w.bitOr(x, y);", COLLECTIVES),
     (FOLD, "return w.bitOr(x, y);", "return w.bitAnd(x, y);", COLLECTIVES),
     (FOLD, "type == ElementType::F8E5M2 ? keepInfinities(accumulator, rounded) : rounded", "rounded", COLLECTIVES),
