@@ -47,12 +47,16 @@ function(heddle_compiler_library name)
 endfunction()
 
 # heddle_test(NAME SOURCES a.cpp ... LINKS X ...): one GoogleTest program, registered with CTest. SHARDS 2 makes two
-# tests of it, NAME.1 and NAME.2, each with half of the cases, which CTest runs side by side.
+# tests of it, NAME.1 and NAME.2, each with half of the cases, which CTest runs side by side. FILTER chooses cases.
 function(heddle_test name)
   if(NOT HEDDLE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "TIMEOUT;SHARDS" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT;SHARDS;FILTER" "SOURCES;LINKS" ${ARGN})
+  set(filter "")
+  if(arg_FILTER)
+    set(filter --gtest_filter=${arg_FILTER})
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE ${HEDDLE_WARNINGS})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} HeddleTestPaths HeddleTestMain)
@@ -63,14 +67,22 @@ function(heddle_test name)
   # Debian's MLIR is not instrumented: memory that our inlined copies of its allocators poison is no fault there.
   set(environment ASAN_OPTIONS=allow_user_poisoning=0)
   if(NOT arg_SHARDS)
-    add_test(NAME ${name} COMMAND ${name})
+    add_test(NAME ${name} COMMAND ${name} ${filter})
     set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
     return()
   endif()
   foreach(shard RANGE 1 ${arg_SHARDS})
     math(EXPR index "${shard} - 1")
-    add_test(NAME ${name}.${shard} COMMAND ${name})
+    add_test(NAME ${name}.${shard} COMMAND ${name} ${filter})
     set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT ${arg_TIMEOUT}
       ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()
+endfunction()
+
+# heddle_long_test(NAME ENVIRONMENT COMMAND ...): a test that only `./dev test --long` runs (ctest -C long).
+function(heddle_long_test name environment)
+  if(HEDDLE_TESTS)
+    add_test(NAME ${name} CONFIGURATIONS long COMMAND ${ARGN})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 7200 ENVIRONMENT "ASAN_OPTIONS=allow_user_poisoning=0;${environment}")
+  endif()
 endfunction()

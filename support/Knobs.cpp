@@ -217,7 +217,7 @@ std::vector<Knob> listKnobs() {
       describeKnob(cacheName, folderForm, defaultCache(), "where code that was compiled for a GPU is kept",
                    [] { cacheDirectory(); }),
       describeKnob(dependentName, switchForm, "on",
-                   "whether a small launch on CUDA may start while the one in front of it still runs",
+                   "whether a small launch on CUDA may start while the preceding one still runs",
                    [] { cudaDependentLaunch(); }),
       describeKnob(cudaName, libraryForm, cudaDefault,
                    "the CUDA driver's library; read once, when a device is looked for", [] { cudaLibrary(); }),

@@ -14,7 +14,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
 }
 
 const Algorithm broadcastPull = {"broadcast_pull",
-                                 "rank 0 stages its input, all meet once and read it",
+                                 "rank 0 stages its input; after one barrier all read it",
                                  {CollectiveKind::Broadcast},
                                  /*slices=*/false,
                                  [](int) { return 1; },

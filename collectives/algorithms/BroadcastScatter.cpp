@@ -25,7 +25,7 @@ static void write(ProtocolWriter &w, const Collective &collective) {
 }
 
 const Algorithm broadcastScatter = {"broadcast_scatter",
-                                    "rank 0 gives each rank a slice, all meet once and read every slice",
+                                    "rank 0 gives each rank a slice; after one barrier all read every slice",
                                     {CollectiveKind::Broadcast},
                                     /*slices=*/true,
                                     [](int) { return 1; },

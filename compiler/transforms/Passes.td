@@ -116,8 +116,8 @@ def ExpandPeerPass : Pass<"heddle-expand-peer"> {
 def InlineCallsPass : Pass<"heddle-inline-calls", "::mlir::ModuleOp"> {
   let summary = "copy every called function into its caller and drop the private ones";
   let description = [{
-    Triton calls only functions that were marked `noinline`. Copies keep their location within the helper, with the
-    place of the call behind it. Recursion is refused.
+    Triton calls only functions that were marked `noinline`. Copies keep their location within the helper, followed by the
+    location of the call. Recursion is refused.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect",
                            "::mlir::ub::UBDialect", "::heddle::triton::TritonDialect"];

@@ -76,7 +76,7 @@ void emitHint(Handle x, const char *name, const std::vector<int32_t> &values, Po
   Operation *producer = emit.value(x).getDefiningOp();
   if (!producer || producer->getNumRegions())
     emit.fail("this value has no operation that could carry a hint",
-              {"what is known of a kernel's argument stands behind its name, as in Argument(\"n\").divisibleBy(16)"});
+              {"what is known of a kernel's argument follows its name, as in Argument(\"n\").divisibleBy(16)"});
   auto type = RankedTensorType::get({int64_t(values.size())}, emit.builder.getI32Type());
   producer->setDiscardableAttr(name, DenseIntElementsAttr::get(type, ArrayRef(values)));
 }

@@ -160,7 +160,7 @@ InstructionParser::Binding InstructionParser::parseSecondHalf(const Definition &
   parseAttributes(context, ignored, AttributePlace::SecondHalf);
   Started &start = started.at(index);
   if (start.done)
-    cursor.fail(definition.location, fmt::format("'{}' of '{}' stands behind its done", definition.text, start.name));
+    cursor.fail(definition.location, fmt::format("'{}' of '{}' comes after its done", definition.text, start.name));
   bool update = definition.word.role == AsyncRole::Update;
   const Shape &expected = update ? start.declared : computation.instructions[size_t(index)].shape;
   if (definition.declared && !definition.declared->sameAs(expected))
@@ -221,7 +221,7 @@ void InstructionParser::finish() {
   for (const auto &[index, start] : started)
     if (!start.done)
       cursor.fail(start.location, fmt::format("'{}' ('{}') has no done", start.name, start.text),
-                  {"the result of an asynchronous operation exists behind its -done"});
+                  {"the result of an asynchronous operation exists after its -done"});
   nameInlineOperands();
   for (Instruction &instruction : computation.instructions)
     for (int operand : instruction.operands) {

@@ -171,7 +171,7 @@ TEST(HloRefused, halves_that_do_not_match) {
   EXPECT_CONTAINS(refusedLine("f32[2]", start + "g = get-tuple-element(s), index=0"),
                   "'s' is the result of 'all-gather-start'; only its -done may use it");
   EXPECT_CONTAINS(refusedLine("f32[2]", start + "d = all-gather-done(s)\ne = all-gather-done(s)"),
-                  "stands behind its done");
+                  "comes after its done");
   EXPECT_CONTAINS(refusedLine("f32[2]", "s = f32[2] all-gather-start(p), dimensions={0}"),
                   "expects a tuple that begins with its operands f32[2] and its result");
 }

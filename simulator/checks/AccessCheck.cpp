@@ -208,7 +208,7 @@ void AccessCheck::checkBuffer(Wave &wave, const MemoryRequest &request, const Ac
       reportBuffer(wave, request, plan,
                    "an access within the range of its descriptor leaves the buffer in which the descriptor begins",
                    lane,
-                   fmt::format("a range of at most {} bytes, which the buffer has behind the descriptor's base",
+                   fmt::format("a range of at most {} bytes, which the buffer has after the descriptor's base",
                                buffer->base + buffer->usedBytes() - descriptor.base));
     return isInside;
   });
@@ -225,7 +225,7 @@ void AccessCheck::reportBuffer(Wave &wave, const MemoryRequest &request, const A
     finding.title = title;
     finding.lines = {
         findings.line(verbOf(request), site,
-                      fmt::format("bytes 0x{:x}..0x{:x} behind its base", offset, offset + request.bytes - 1)),
+                      fmt::format("bytes 0x{:x}..0x{:x} after its base", offset, offset + request.bytes - 1)),
         fmt::format("  note   the descriptor's range: {} {} from {}", descriptor.records,
                     descriptor.stride && request.instruction->modifiers.idxen ? "elements" : "bytes",
                     buffer ? describePlace(*buffer, descriptor.base) : fmt::format("0x{:x}", descriptor.base))};

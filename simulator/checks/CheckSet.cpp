@@ -19,13 +19,14 @@ static constexpr CheckInfo checks[checkCount] = {
      "s_waitcnt vmcnt orders a load to LDS with anything. A flag of atomic loads and stores without a "
      "read-modify-write is reported, with a note: the instructions are those of plain accesses."},
     {Check::GlobalRace, "global-race",
-     "Caches keep old data and stores on their way for as long as nothing writes back or invalidates: two accesses of "
+     "Caches keep old data, and stores that are in flight, until something writes back or invalidates: two accesses of "
      "which one writes are ordered only by a release, a flag and an acquire whose scopes hold both waves."},
     {Check::NarrowScope, "narrow-scope",
      "An atomic access is coherent only for the waves inside its scope: workgroup (sc0), device (sc1) or all (sc0 "
      "sc1)."},
     {Check::Uninitialised, "uninitialised",
-     "Registers, LDS and new buffers hold what somebody left there: a result that depends on it differs from run to "
+     "Registers, LDS and new buffers hold what an earlier program left there: a result that depends on it differs from "
+     "run to "
      "run."},
     {Check::BarrierExit, "barrier-exit",
      "The barrier counts waves and knows no site: when waves have ended, those that still wait go on without them, "
@@ -35,7 +36,7 @@ static constexpr CheckInfo checks[checkCount] = {
      "An access wholly beyond the range of its buffer descriptor reads 0 or is dropped: that is how masks are made, "
      "and "
      "no finding. One that the range cuts in two reads 0 for the rest or stores only its front, and one within the "
-     "range that leaves the buffer in which the descriptor begins finds another buffer or none: nobody means that."},
+     "range that leaves the buffer in which the descriptor begins finds another buffer or none: no kernel means that."},
     {Check::Misaligned, "misaligned",
      "Scalar loads and buffer instructions of more than 2 bytes drop the low bits of an address: the data are those of "
      "another place. Atomic operations that are not aligned are faults."},

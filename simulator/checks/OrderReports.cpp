@@ -151,7 +151,7 @@ void OrderCheck::reportKeptStores(Wave &wave) {
       finding.lines = {
           findings.line("write", site,
                         allocation ? describePlace(*allocation, store.address) : fmt::format("0x{:x}", store.address))};
-      finding.needs = "s_dcache_wb behind the store, before s_endpgm";
+      finding.needs = "s_dcache_wb after the store, before s_endpgm";
       return finding;
     });
   }

@@ -36,8 +36,9 @@ std::string describePlace(const Allocation &allocation, uint64_t address) {
   if (address < allocation.base)
     return fmt::format("{} bytes before {}", allocation.base - address, name);
   uint64_t offset = address - allocation.base;
-  return offset < allocation.usedBytes() ? fmt::format("byte {} of {}", offset, name)
-                                         : fmt::format("{} bytes behind {}", offset - allocation.usedBytes(), name);
+  return offset < allocation.usedBytes()
+             ? fmt::format("byte {} of {}", offset, name)
+             : fmt::format("{} bytes past the end of {}", offset - allocation.usedBytes(), name);
 }
 
 uint64_t AddressSpace::reserve(uint64_t sizeBytes) {

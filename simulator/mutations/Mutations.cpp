@@ -26,13 +26,12 @@ constexpr MutationKindInfo kinds[mutationKindCount] = {
      "`s_and_saveexec_b64 d, m` becomes `s_mov_b64 d, exec`, and `s_and_b64 exec, exec, m` becomes `s_nop`"},
     {MutationKind::LdsBaseMoved, "m0-moved", "what is written to M0 is another place"},
     {MutationKind::OffsetMoved, "offset-moved", "the offset of a memory instruction is 16 bytes further"},
-    {MutationKind::WaitLate, "wait-late",
-     "`s_waitcnt` stands behind the barrier or memory instruction that follows it"},
+    {MutationKind::WaitLate, "wait-late", "`s_waitcnt` stands after the barrier or memory instruction that follows it"},
     {MutationKind::WriteBackEarly, "write-back-early",
      "`buffer_wbl2` stands before the last store that it writes back"},
-    {MutationKind::InvalidateLate, "invalidate-late", "`buffer_inv` stands behind the first load that follows it"},
+    {MutationKind::InvalidateLate, "invalidate-late", "`buffer_inv` stands after the first load that follows it"},
     {MutationKind::LoadsSwapped, "loads-swapped",
-     "two plain loads that follow each other, and do not need each other, change places"},
+     "two plain loads that follow each other, and do not need each other, are swapped"},
     {MutationKind::PageCached, "page-cached", "a buffer given as `uncached:` or `fine:` lies in normal pages"},
 };
 

@@ -14,13 +14,16 @@ using namespace heddle::testing;
 
 namespace {
 
-// On simulated chips not each count: what a kernel does for each rank was compiled for all of them elsewhere, and
-// AmdTest has four.
+/// Of none, one and several peers, with one to exchange with and without: 4 is in other tests, 6 and 7 are in the
+/// campaign (RandomCase.cpp), and at length all are here.
+std::vector<int> rankCounts() {
+  std::vector<int> counts = isLong() ? std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8} : std::vector<int>{1, 2, 3, 5, 8};
+  std::erase_if(counts, [](int count) { return count > driverUnderTest().deviceCount(); });
+  return counts;
+}
+
 TEST(Collectives, EveryAlgorithmAndRankCount) {
-  bool isSimulated = chipUnderTest().vendor == Vendor::Amd;
-  for (int ranks = 1; ranks <= std::min(8, driverUnderTest().deviceCount()); ++ranks) {
-    if (isSimulated && (ranks == 4 || ranks == 6 || ranks == 7))
-      continue;
+  for (int ranks : rankCounts()) {
     Communicator communicator(openDevices(firstOrdinals(ranks)));
     for (const Algorithm *algorithm : allAlgorithms())
       for (CollectiveKind kind : algorithm->kinds)
@@ -28,7 +31,8 @@ TEST(Collectives, EveryAlgorithmAndRankCount) {
   }
 }
 
-// By packets with flags, as there are several rounds: they take the elements apart into words.
+// By packets with flags, as there are several rounds: they take the elements apart into words. Every pair on the host,
+// which has one definition of the arithmetic with the other targets; on those each type and each reduction.
 TEST(Collectives, EveryTypeAndReduction) {
   HEDDLE_WANTS_DEVICES(3);
   Communicator communicator(openDevices({0, 1, 2}));
@@ -37,7 +41,8 @@ TEST(Collectives, EveryTypeAndReduction) {
       Reduction reduction = Reduction(number);
       bool isBitwise = reduction == Reduction::And || reduction == Reduction::Or;
       bool isSum = reduction == Reduction::Sum || reduction == Reduction::Product;
-      if ((isFloat(type) && isBitwise) || (type == ElementType::I1 && isSum))
+      bool isChosen = isLong() || driverName() == "host" || (number + int(type)) % 3 == 0;
+      if (!isChosen || (isFloat(type) && isBitwise) || (type == ElementType::I1 && isSum))
         continue;
       expectRight(communicator, makeCollective(CollectiveKind::AllReduce, 3, 1, 61, type, reduction),
                   {"one_shot_packets", 1, 16, 1}, uint64_t(number));
@@ -180,14 +185,14 @@ TEST(Collectives, InPlace) {
   for (K kind : {K::AllReduce, K::AllGather, K::ReduceScatter, K::AllToAll, K::Broadcast})
     for (const Algorithm *algorithm : allAlgorithms())
       if (algorithm->does(kind))
-        for (int64_t inner : {5, 64, 333})
+        for (int64_t inner : {5, 64, driverName() == "threads" && !isLong() ? 141 : 333})
           expectRight(communicator, makeCollective(kind, 4, 1, inner), {algorithm->name, 2, 16, 2}, 6, 2,
                       {inner % 3, 0, true});
 }
 
-// Of every number of ranks: who swaps with whom in an exchange depends on it.
+// Of even and odd numbers of ranks: who swaps with whom in an exchange depends on it.
 TEST(Collectives, DirectOnesInPlace) {
-  for (int ranks = 1; ranks <= std::min(8, driverUnderTest().deviceCount()); ++ranks) {
+  for (int ranks : rankCounts()) {
     Communicator communicator(openDevices(firstOrdinals(ranks)));
     for (const Algorithm *algorithm : allAlgorithms())
       if (algorithm->direct)

@@ -7,6 +7,7 @@
 #include "support/Error.h"
 #include "support/TestDevice.h"
 #include "tests/threads_driver/ThreadsDriver.h"
+#include <cstdlib>
 
 namespace heddle::testing {
 
@@ -16,6 +17,12 @@ inline std::string driverName() {
     threads::useThreadsDriver();
   addSimulatedDrivers();
   return testDriver();
+}
+
+/// Whether `./dev test --long` runs: every combination, where the short form has one for each code path.
+inline bool isLong() {
+  const char *text = std::getenv("HEDDLE_TEST_LONG");
+  return text && *text;
 }
 
 inline Driver &driverUnderTest() {

@@ -1,48 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Narrow floating-point formats by their definition: a table of every value, and the nearest entry by search. Slow,
-// plain, and without a line in common with what it judges.
+// Narrow floating-point formats by their definition: a table of every value, and the nearest entry by search: plain,
+// and without a line in common with what it judges.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::numerics {
 
 struct PlainFormat {
+  enum Codes { Ieee, OneNan, UnsignedZero };
+  PlainFormat(std::string name, int exponentBits, int mantissaBits, int bias, Codes codes)
+      : name(std::move(name)), exponentBits(exponentBits), mantissaBits(mantissaBits), bias(bias), codes(codes) {
+    auto table = std::make_shared<std::vector<double>>();
+    for (uint32_t code = 0; code < 2 * signBit(); ++code)
+      table->push_back(defined(code));
+    values = std::move(table);
+    for (largest = signBit() - 1; !std::isfinite(valueOf(largest));)
+      --largest;
+  }
+
   std::string name; ///< in MLIR's notation
   int exponentBits, mantissaBits, bias;
-  enum { Ieee, OneNan, UnsignedZero } codes;
+  Codes codes;
 
   int width() const { return 1 + exponentBits + mantissaBits; }
   uint32_t signBit() const { return 1u << (width() - 1); }
-
-  double valueOf(uint32_t code) const {
-    uint32_t magnitude = code & (signBit() - 1), exponent = magnitude >> mantissaBits;
-    uint32_t mantissa = magnitude & ((1u << mantissaBits) - 1), top = (1u << exponentBits) - 1;
-    double nan = std::numeric_limits<double>::quiet_NaN();
-    if (codes == UnsignedZero && code == signBit())
-      return nan;
-    if (codes == OneNan && magnitude == signBit() - 1)
-      return nan;
-    double sign = code & signBit() ? -1 : 1;
-    if (codes == Ieee && exponent == top)
-      return mantissa ? nan : sign * std::numeric_limits<double>::infinity();
-    if (exponent == 0)
-      return sign * std::ldexp(double(mantissa), 1 - bias - mantissaBits);
-    return sign * std::ldexp(1.0 + std::ldexp(double(mantissa), -mantissaBits), int(exponent) - bias);
-  }
-
+  double valueOf(uint32_t code) const { return (*values)[code]; }
   /// Code of the largest finite magnitude.
-  uint32_t largestCode() const {
-    uint32_t code = signBit() - 1;
-    while (!std::isfinite(valueOf(code)))
-      --code;
-    return code;
-  }
+  uint32_t largestCode() const { return largest; }
 
   /// The code nearest to `value`, ties to the even code. Beyond the largest finite value: that value when `saturate`,
   /// else by IEEE's rule. NaN gives some NaN.
@@ -83,6 +75,27 @@ struct PlainFormat {
   }
 
   bool isNan(uint32_t code) const { return std::isnan(valueOf(code)); }
+
+private:
+  /// The value of a code, by the format's definition.
+  double defined(uint32_t code) const {
+    uint32_t magnitude = code & (signBit() - 1), exponent = magnitude >> mantissaBits;
+    uint32_t mantissa = magnitude & ((1u << mantissaBits) - 1), top = (1u << exponentBits) - 1;
+    double nan = std::numeric_limits<double>::quiet_NaN();
+    if (codes == UnsignedZero && code == signBit())
+      return nan;
+    if (codes == OneNan && magnitude == signBit() - 1)
+      return nan;
+    double sign = code & signBit() ? -1 : 1;
+    if (codes == Ieee && exponent == top)
+      return mantissa ? nan : sign * std::numeric_limits<double>::infinity();
+    if (exponent == 0)
+      return sign * std::ldexp(double(mantissa), 1 - bias - mantissaBits);
+    return sign * std::ldexp(1.0 + std::ldexp(double(mantissa), -mantissaBits), int(exponent) - bias);
+  }
+
+  std::shared_ptr<const std::vector<double>> values; ///< of every code
+  uint32_t largest = 0;
 };
 
 inline void PrintTo(const PlainFormat &format, std::ostream *stream) {

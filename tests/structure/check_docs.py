@@ -35,7 +35,17 @@ class Documents:
         for path in self.files:
             if path.endswith(".md") and not path.startswith("tests/corpus/"):
                 self.check_document(path)
+        self.check_site()
         return self.findings
+
+    def check_site(self):
+        """Every page of docs/ is in the navigation of the site."""
+        if "mkdocs.yml" not in self.files:
+            return
+        pages = re.findall(r":\s+(\S+\.md)\s*$", tree.text(self.root, "mkdocs.yml"), re.M)
+        for path in self.files:
+            if path.startswith("docs/") and path.endswith(".md") and path[len("docs/"):] not in pages:
+                self.complain((path, 1), "the page is not in the navigation of `mkdocs.yml`")
 
     def complain(self, where, message):
         self.findings.append(f"{where[0]}:{where[1]}: error: {message}")

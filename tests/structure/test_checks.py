@@ -9,11 +9,13 @@ import unittest
 
 sys.dont_write_bytecode = True
 
+import break_sources  # noqa: E402
 import check_docs  # noqa: E402
 import check_filters  # noqa: E402
 import check_layers  # noqa: E402
 import check_portable  # noqa: E402
 import check_source  # noqa: E402
+import check_words  # noqa: E402
 
 LICENCE = "// " + check_source.LICENCE + "\n"
 TREE = {
@@ -179,6 +181,9 @@ class Docs(Checks):
     def test_what_is_no_path(self):
         self.check("a.md", "`all-reduce/all-gather` `mlir/IR/Builders.h` `build/bin/heddle` `a / b`\n")
 
+    def test_page_that_the_site_lacks(self):
+        self.check("mkdocs.yml", "nav:\n  - Page: page.md\n", "docs/other.md:1: error: the page is not in the navigation of `mkdocs.yml`")
+
     def test_unknown_verb_of_dev(self):
         self.check("a.md", "```sh\n./dev frobnicate\n```\n", "a.md:2: error: './dev' has no verb 'frobnicate'")
         self.check("a.md", "run `./dev frobnicate`\n", "has no verb")
@@ -194,6 +199,38 @@ class Docs(Checks):
 
     def test_commands_of_other_blocks(self):
         self.check("a.md", "```\n./dev frobnicate\n```\n")
+
+
+class Words(Checks):
+    def check(self, path, text, *messages):
+        self.expect(check_words.check, path, text, *messages)
+
+    def test_clean(self):
+        self.check(None, None)
+
+    def test_page(self):
+        self.check("docs/page.md", "# A page\n\nThe barrier stands behind the store.\n",
+                   "docs/page.md:3: error: 'behind' is a retired word; write: after, before")
+
+    def test_message(self):
+        self.check("compiler/a/A.cpp", LICENCE + 'fail("Nobody reads this");\n', "A.cpp:2: error: 'Nobody' is a retired word")
+
+    def test_what_is_no_message(self):
+        self.check("compiler/a/A.cpp", LICENCE + "int nobody; // nobody\n")
+
+    def test_what_a_wait_waits_for(self):
+        self.check("docs/page.md", "# A page\n\nThis wait waits for nothing.\n")
+
+    def test_names(self):
+        self.check("docs/meeting.md", "# A page\n", "docs/meeting.md:1: error: the name 'meeting.md' has a retired word, 'meeting'")
+        self.check("tools/Run.cpp", LICENCE + 'option("--early-launch");\n', "Run.cpp:2: error: the name '--early-launch' has")
+        self.check("include/heddle.h", LICENCE + "void heddle_meeting();\n", "heddle.h:2: error: the name 'heddle_meeting' has")
+
+
+class Breaks(unittest.TestCase):
+    def test_each_can_be_made(self):
+        for number in range(len(break_sources.BREAKS)):
+            self.assertNotEqual(break_sources.broken(number), "")
 
 
 class Portable(unittest.TestCase):

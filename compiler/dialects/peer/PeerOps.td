@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The `peer` dialect: what a tile program says to other devices. Verifier rules are numbered in Peer.cpp, the protocol
-// and the records behind `%group` (binary/PeerAbi.h) are described in docs/peer.md.
+// and the records after `%group` (binary/PeerAbi.h) are described in docs/peer.md.
 #ifndef HEDDLE_PEER_OPS
 #define HEDDLE_PEER_OPS
 
@@ -91,10 +91,10 @@ def Peer_DeadlineOp : Peer_Op<"deadline", [MemoryEffects<[MemRead, MemWrite]>]> 
 }
 
 def Peer_HoldOp : Peer_Op<"hold", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "its operand, of which nothing should be computed before what stands in front of it";
+  let summary = "its operand, of which nothing should be computed before the operations that precede this one";
   let description = [{
-    For values that are long in coming: instructions are issued in order, so that what needs the value keeps what stands
-    behind it from beginning. Compilers compute early what several branches need; here, on NVIDIA, they do not. Elsewhere
+    For values that are long in coming: instructions are issued in order, so that what needs the value keeps what
+    follows it from beginning. Compilers compute early what several branches need; here, on NVIDIA, they do not. Elsewhere
     it has no effect.
   }];
   let arguments = (ins I64:$value);
@@ -132,7 +132,7 @@ def Peer_AtomicSpinWaitOp : Peer_Op<"atomic_spin_wait", [MemoryEffects<[MemRead,
 }
 
 def Peer_ReleaseFenceOp : Peer_Op<"release_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "every earlier store of each thread is on its way to other devices before anything later";
+  let summary = "every earlier store of each thread is sent to other devices before any later operation";
   let description = [{
     Each thread runs it before the block meets and one thread stores a flag for all: a block barrier alone orders the
     stores of the other threads only within the block on AMD.
@@ -140,7 +140,7 @@ def Peer_ReleaseFenceOp : Peer_Op<"release_fence", [MemoryEffects<[MemRead, MemW
   let assemblyFormat = "attr-dict";
 }
 
-//===-- Meeting --------------------------------------------------------------------------------------------------===//
+//===-- Barriers -------------------------------------------------------------------------------------------------===//
 
 def Peer_BlockBarrierOp : Peer_Op<"block_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "block b of every rank meets block b of the others; false when one did not come in time";
@@ -159,7 +159,7 @@ def Peer_BlockBarrierOp : Peer_Op<"block_barrier", [MemoryEffects<[MemRead, MemW
 def Peer_BlockExchangeOp : Peer_Op<"block_exchange", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "block b of every rank tells the same block of the others some values; false when one did not come";
   let description = [{
-    `slots` points to this rank's slots `[block][world_size][2 * values]` in symmetric memory, zero at first. Behind it
+    `slots` points to this rank's slots `[block][world_size][2 * values]` in symmetric memory, zero at first. After it
     those of rank s hold packets: the low half of word 2v is the low half of value v of rank s, of word 2v + 1 the high
     half, with the epoch's flag, epoch modulo 2^32 - 1 plus 1; threads read them by packet_receive. A rank's own slots
     stay as they are. The caller sees to it that a slot has been read before the rank that

@@ -51,7 +51,7 @@ static LogicalResult verifyArrangement(Operation *op, NamedAttribute attribute) 
     return op->emitOpError() << "has `simt.span` " << count << " and "
                              << (contiguous ? "`simt.contiguous` " + std::to_string(contiguous.getInt())
                                             : std::string("no `simt.contiguous`"))
-                             << ": a span is of as many neighbours or more";
+                             << ": a span is of as many contiguous elements or more";
   auto tile = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!tile || tile.getRank() != 1)
     return op->emitOpError() << "has `simt.span` and " << (tile ? tile.getRank() : 0)

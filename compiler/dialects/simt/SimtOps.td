@@ -15,7 +15,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Simt_Dialect : Dialect {
   let name = "simt";
   let cppNamespace = "::heddle::simt";
-  let summary = "tiles spread over the registers, lanes and warps of a block";
+  let summary = "tiles distributed over the registers, lanes and warps of a block";
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
@@ -522,8 +522,8 @@ def Simt_MatrixAttr : AttrDef<Simt_Dialect, "Matrix"> {
 def Simt_MatrixDotOp : Simt_Op<"dot", [Pure, AllTypesMatch<["c", "d"]>]> {
   let summary = "d = a * b + c, by this instruction with operands in the registers where it reads them, or one by one";
   let description = [{
-    With `warp_groups` share-operands replaces it by a product of four warps whose operands lie in shared memory, and a
-    wait for all products of the thread but the last `pending`.
+    With `warp_groups` share-operands replaces it by a warp-group MMA whose operands are in shared memory, and a
+    wait for all such MMAs of the thread but the last `pending`.
   }];
   let arguments = (ins TT_Tensor:$a, TT_Tensor:$b, TT_Tensor:$c, OptionalAttr<Simt_MatrixAttr>:$instruction,
                        DefaultValuedAttr<TT_InputPrecision, "::heddle::triton::InputPrecision::IEEE">:$precision,
@@ -683,7 +683,7 @@ def Simt_StageOp : Simt_Op<"stage", [SingleBlockImplicitTerminator<"YieldOp">, M
 }
 
 def Simt_ShiftWarpsOp : Simt_Op<"shift_warps", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the upper half of the block's warps waits at a barrier: from here on it is one barrier behind the lower half";
+  let summary = "the upper half of the block's warps waits at a barrier: from here on the lower half is one barrier ahead of it";
   let description = [{
     It begins a warp pipeline. `simt.align_warps` follows in the same block, and between the two all warps execute the same
     barriers. An access is ordered with one after it where a barrier follows it that orders accesses, and after that
@@ -739,7 +739,7 @@ def Simt_PrintOp : Simt_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[Me
 //===-- Matmuls of warp groups -----------------------------------------------------------------------------------===//
 
 def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
-  let summary = "begins d = a * b + c with b, and a or not, in shared memory, by groups of four warps";
+  let summary = "begins d = a * b + c with b, and a or not, in shared memory, by warp-group MMA";
   let description = [{
     The ring of an operand marked `transposed` holds its transpose. Until a `dot_wait` the result must not be used, nor
     the operands be written. A barrier of all threads stands between the writes of the operands and this operation. `a`
@@ -757,9 +757,9 @@ def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypes
 }
 
 def Simt_DotWaitOp : Simt_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["started", "d"]>]> {
-  let summary = "waits for the products that this thread began, but for the last `pending` of them";
+  let summary = "waits for the warp-group MMAs that this thread began, but for the last `pending` of them";
   let description = [{
-    While the product that it waits for may be pending, the result goes nowhere but into the sum of the next one, or to
+    While the MMA that it waits for may be pending, the result goes nowhere but into the sum of the next one, or to
     another wait. It is not pending if at least `pending` others begin between it and this wait, in the same block.
   }];
   let arguments = (ins TT_Tensor:$started, DefaultValuedAttr<I64Attr, "0">:$pending);

@@ -378,7 +378,7 @@ static LogicalResult verifyCopy(Operation *op, const CopyShape &copy) {
       bool within = in == Dim::Register && int64_t(1) << bit < copy.elements;
       if (within ? offset != int64_t(1) << bit : offset % copy.elements != 0)
         return op->emitOpError() << "copies " << copy.elements
-                                 << " elements at once, which are no neighbours in the ring";
+                                 << " elements at once, which are not contiguous in the ring";
     }
   return success();
 }

@@ -189,7 +189,7 @@ LogicalResult FuncOp::verify() {
   // Rule F1: a kernel returns nothing.
   if (!getResultTypes().empty())
     return emitOpError() << "'" << getSymName() << "' is a kernel and returns " << getResultTypes().size()
-                         << " values, but nobody can receive them";
+                         << " values; a kernel returns none";
   // Rule F2: a kernel takes numbers, pointers and descriptors.
   for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
     if (!isScalarOfMemory(type) && !isa<TensorDescType>(type))

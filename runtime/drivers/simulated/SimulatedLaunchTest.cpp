@@ -164,7 +164,7 @@ TEST_P(OnChip, AFaultNamesPlaceAndLaunchAndTheStreamWorksAgain) {
   ASSERT_GE(error.notes.size(), 3u);
   EXPECT_CONTAINS(error.notes[0], "global_load_dword");
   EXPECT_CONTAINS(error.notes[0], "workgroup 0,0,0 wave 1 lane 36");
-  EXPECT_CONTAINS(error.notes[1], "behind `x`, 400 bytes at");
+  EXPECT_CONTAINS(error.notes[1], "past the end of `x`, 400 bytes at");
   EXPECT_EQ(error.notes[2], "launched on " + device(0) + ", grid 4 x 1 x 1, 256 work-items each");
   EXPECT_FALSE(ran);
   launch.arguments[3] = ScalarBits{100};

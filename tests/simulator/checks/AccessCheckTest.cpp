@@ -60,11 +60,11 @@ TEST(Bounds, TheRangeOfAnotherBuffer) {
   std::string leaves =
       "an access within the range of its descriptor leaves the buffer in which the descriptor begins: ";
   std::string use = "v_add_u32 v3, s12, v2\nbuffer_load_dword v10, v3, s[4:7], 0 offen\n";
-  EXPECT_EQ(bounds(0x7ffffffe, use), leaves + "a range of at most 4096 bytes, which the buffer has behind the "
+  EXPECT_EQ(bounds(0x7ffffffe, use), leaves + "a range of at most 4096 bytes, which the buffer has after the "
                                               "descriptor's base");
   EXPECT_EQ(bounds(4096, use), "");
   EXPECT_EQ(bounds(0x7ffffffe, "s_add_u32 s4, s4, 256\n" + use),
-            leaves + "a range of at most 3840 bytes, which the buffer has behind the descriptor's base");
+            leaves + "a range of at most 3840 bytes, which the buffer has after the descriptor's base");
   // The other buffer's own descriptor.
   EXPECT_EQ(bounds(0x7ffffffe, "s_add_u32 s4, s4, s12\nbuffer_load_dword v10, v2, s[4:7], 0 offen\n"), "");
 }
@@ -84,7 +84,7 @@ TEST(Bounds, Report) {
   EXPECT_EQ(program.report(),
             fmt::format("error: an access is in part beyond the range of its descriptor (bounds)\n"
                         "  read   pc 0x18  buffer_load_dwordx2 v[10:11], v2, s[4:7], 0 offen  workgroup 0,0,0 wave 0 "
-                        "lane 6   bytes 0x18..0x1f behind its base\n"
+                        "lane 6   bytes 0x18..0x1f after its base\n"
                         "  note   the descriptor's range: 28 bytes from byte 0 of `memory`, 4096 bytes at 0x{:x}\n"
                         "  needs  a range that ends where an access does, or narrower accesses at its end\n"
                         "  severity high: it does not depend on time\n"

@@ -236,8 +236,8 @@ TEST(GlobalRace, ScalarStores) {
               lgkm = "s_waitcnt lgkmcnt(0)\n", back = "s_dcache_wb\n", one = "s_mov_b64 exec, 1\n";
   expectNone(WavesOf::Group, {put + back});
   expectNone(WavesOf::Group, {put + lgkm + get + lgkm + back});
-  expectNeed(WavesOf::Group, {put + lgkm}, "s_dcache_wb behind the store, before s_endpgm");
-  expectNeed(WavesOf::Group, {back + put}, "s_dcache_wb behind the store, before s_endpgm");
+  expectNeed(WavesOf::Group, {put + lgkm}, "s_dcache_wb after the store, before s_endpgm");
+  expectNeed(WavesOf::Group, {back + put}, "s_dcache_wb after the store, before s_endpgm");
   expectNone(WavesOf::Group, {put + back + lgkm + "s_barrier\n", one + "s_barrier\n" + load});
   AssembledKernel unordered({put + "s_barrier\n" + back, one + "s_barrier\n" + load});
   EXPECT_THAT(reportOf(unordered, {}), HasSubstr("two accesses to the same memory that nothing orders"));

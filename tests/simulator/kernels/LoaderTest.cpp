@@ -89,7 +89,7 @@ TEST(Fault, AccessOutsideEveryBuffer) {
   EXPECT_CONTAINS(message, "kernel `vector_add`: reads 4 bytes at 0x");
   EXPECT_CONTAINS(message, "global_load_dword");
   EXPECT_CONTAINS(message, "workgroup 0,0,0 wave 1 lane 36");
-  EXPECT_CONTAINS(message, "0 bytes behind `x`, 400 bytes at");
+  EXPECT_CONTAINS(message, "0 bytes past the end of `x`, 400 bytes at");
 }
 
 /// A store may fault when its wave does something else, and then not by itself but as something that happens to caches.

@@ -65,7 +65,7 @@ tt.func @s7(%s: i32, %p: tensor<8x!tt.ptr<f16>, #rows>) {
 #rows = #simt.linear<register = [[1]], lane = [[2], [4]], warp = [], shape = [8]>
 tt.func @s8(%s: i32, %p: tensor<8x!tt.ptr<f16>, #rows>) {
   %ring = simt.alloc : !simt.shared<1 * 8xf16, offset = [[2], [1], [4]]>
-  // expected-error @+1 {{copies 2 elements at once, which are no neighbours in the ring}}
+  // expected-error @+1 {{copies 2 elements at once, which are not contiguous in the ring}}
   simt.async_copy %p to %ring[%s] by 2 : tensor<8x!tt.ptr<f16>, #rows>, !simt.shared<1 * 8xf16, offset = [[2], [1], [4]]>
   tt.return
 }

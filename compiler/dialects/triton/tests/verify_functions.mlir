@@ -1,7 +1,7 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
 // Rules F1 to F5: kernels, returns, calls.
 
-// expected-error @+1 {{'f1' is a kernel and returns 1 values, but nobody can receive them}}
+// expected-error @+1 {{'f1' is a kernel and returns 1 values; a kernel returns none}}
 tt.func public @f1(%x: i32) -> i32 {
   tt.return %x : i32
 }
