@@ -369,6 +369,8 @@ static std::vector<Phase> tilePhases(bool scaled = false) {
     {"expand-dot-scaled", Level::Tile, "turns scaled dots for which the chip has no instruction into conversions, products and a plain dot",
      scaled ? "heddle-expand-dot-scaled{keep-blocks=true}" : "heddle-expand-dot-scaled", nullptr, input,
      scaled ? std::vector<const char *>() : std::vector<const char *>{"tt.dot_scaled"}, Entrance::Tile},
+    {"widen-scans", Level::Tile, "forms prefix sums and products of f16 and bf16 in f32", "heddle-widen-scans", nullptr, input, {},
+     Entrance::Tile},
     {"expand-peer", Level::Tile, "turns barriers and packets between devices into tile operations and bounded atomics",
      "heddle-expand-peer", nullptr, input, {"peer.block_barrier", "peer.packet_send", "peer.packet_receive", "peer.report"}, Entrance::Tile},
     {"simplify-tiles", Level::Tile, "folds, shares and hoists what the tile operations allow",

@@ -102,6 +102,15 @@ def ExpandDotScaledPass : Pass<"heddle-expand-dot-scaled"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
 }
 
+def WidenScansPass : Pass<"heddle-widen-scans"> {
+  let summary = "form prefix sums and products of f16 and bf16 in f32";
+  let description = [{
+    A `tt.scan` over f16 or bf16 whose region has only sums, differences and products would round after each of them. Here it
+    combines f32, and its results are rounded once: then their error does not depend on the order, which is the target's.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
+}
+
 def ExpandPeerPass : Pass<"heddle-expand-peer"> {
   let summary = "replace barriers, packets, addresses and reports of the peer dialect by tile operations and atomics";
   let description = [{
