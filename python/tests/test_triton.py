@@ -241,6 +241,8 @@ class Autotuning(unittest.TestCase):
         with heddle.triton.device("sim:gfx942"):
             with self.assertRaisesRegex(triton.runtime.errors.OutOfResources, "Required: 131072, Hardware limit: 65536"):
                 wide[(1,)](a, b, c, DEPTH=512)
+            with self.assertRaisesRegex(triton.runtime.errors.OutOfResources, "threads, Required: 2048, Hardware limit: 1024"):
+                wide[(1,)](a, b, c, DEPTH=32, num_warps=32)
             tuned[(1,)](a, b, c)
         self.assertEqual(tuned.best_config.kwargs, {"DEPTH": 32})
         self.assertEqual(c.array[0], 32)

@@ -32,6 +32,9 @@ def toolchain_hash() -> str:
     return digest.hexdigest()
 
 
+MOST_THREADS = 1024  # of a thread block, of a workgroup
+
+
 class WarpsError(InputError, AssertionError):
     """Of the class that Triton's own backends raise for a wrong num_warps, too."""
 
@@ -143,7 +146,11 @@ class HeddleBackend(BaseBackend):
 
     def make_package(self, module: Any, metadata: Dict[str, Any], options: HeddleOptions) -> bytes:
         from ..._kernel import compile
+        from triton.runtime.errors import OutOfResources  # autotuning goes on to the next configuration
         text = str(module)
+        threads = options.num_warps * options.warp_size
+        if options.arch != "host" and threads > MOST_THREADS:
+            raise OutOfResources(threads, MOST_THREADS, "threads")
         chosen = {} if options.arch == "host" else {"warps": options.num_warps}
         if chosen and options.num_stages != HeddleOptions.num_stages:  # else the chip's own default
             chosen["stages"] = max(1, options.num_stages)
@@ -155,7 +162,6 @@ class HeddleBackend(BaseBackend):
             found = re.search(r"needs (\d+) bytes (?:from byte \d+ on? )?of shared memory.*; the chip has (\d+)", str(problem))
             if not found:
                 raise
-            from triton.runtime.errors import OutOfResources  # autotuning goes on to the next configuration
             raise OutOfResources(int(found[1]), int(found[2]), "shared memory") from problem
         metadata["name"] = kernel.name
         metadata["shared"] = kernel.description["sharedBytes"]
