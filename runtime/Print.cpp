@@ -61,8 +61,12 @@ std::optional<ElementType> printedType(const PackageSite::Operand &operand) {
 }
 
 std::string formatValue(std::optional<ElementType> type, const char *element, bool hex) {
+  if (type && isFloat(*type)) {
+    double number = loadDouble(*type, element);
+    return hex ? fmt::format("{:a}", number) : fmt::format("{:f}", number);
+  }
   if (type && !hex)
-    return isFloat(*type) ? fmt::format("{:f}", loadDouble(*type, element)) : formatElement(*type, element);
+    return formatElement(*type, element);
   size_t size = type ? size_t(elementSizeBytes(*type)) : 8;
   uint64_t bits = 0;
   std::memcpy(&bits, element, size);

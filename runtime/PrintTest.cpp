@@ -70,7 +70,7 @@ TEST(Print, EveryElementType) {
   EXPECT_EQ(valueOf("f8E4M3FNUZ", 0x80), "nan");
   EXPECT_EQ(valueOf("ptr<f32>", 0x1000), "0x0000000000001000");
   EXPECT_EQ(valueOf("i16", 0xff, true, true), "0x00ff");
-  EXPECT_EQ(valueOf("f32", 0x3fc00000, true, true), "0x3fc00000");
+  EXPECT_EQ(valueOf("f32", 0x3fc00000, true, true), "0x1.8p+0");
 }
 
 TEST(Print, StopsWhenToldTo) {

@@ -81,7 +81,7 @@ TEST_P(Debug, print_writes_a_line_for_each_element) {
                    "pid (0, 0, 0) idx (1, 1) t: 1", "pid (0, 0, 0) idx () f: -2.000000", "pid (0, 0, 0) here",
                    "pid (0, 0, 0) idx (0) b: (operand 0) 0x00", "pid (0, 0, 0) idx (1) b: (operand 0) 0x00",
                    "pid (0, 0, 0) idx (2) b: (operand 0) 0x00", "pid (0, 0, 0) idx (3) b: (operand 0) 0x00",
-                   "pid (0, 0, 0) idx () b: (operand 1) 0xc000"}));
+                   "pid (0, 0, 0) idx () b: (operand 1) -0x1p+1"}));
 }
 
 // A loop in each of several programs: every one prints in its own order, and a GPU's lines are sorted by program.
