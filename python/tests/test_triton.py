@@ -267,6 +267,15 @@ class OnTheHost(unittest.TestCase):
             self.assertEqual(reports[0].chip, "gfx950" if device == "host" else "gfx942")
             self.assertIn("test_triton.py", reports[0].findings[0].where)
 
+    def test_checking_keeps_views_of_one_storage(self):
+        x = Tensor(numpy.ones(513, "f4"))
+        shifted = copy.copy(x)
+        shifted.data_ptr = lambda: x.data_ptr() + 4  # the second program reads what the first one writes
+        with heddle.triton.device("sim:gfx942"), heddle.triton.checking(schedules=1) as reports:
+            add[(2,)](x, x, shifted, 512, BLOCK=256)
+            add[(2,)](x, x, x, 512, BLOCK=256)
+        self.assertEqual([report.clean for report in reports], [False, True])
+
     def test_compile_of_a_function(self):
         signature = {"x": "*fp32:16", "y": "*fp32:16", "out": "*fp32:16", "n": "i32"}
         kernel = heddle.compile(add, target="gfx942", signature=signature, BLOCK=256)

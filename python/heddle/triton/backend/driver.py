@@ -181,20 +181,37 @@ class HeddleLauncher:
         state = getattr(_checking, "state", None)
         if state is None:
             return
-        from ..._arrays import Array, size_of
         from ..._report import check
         target, options, reports = state
-        arguments: Dict[str, Any] = {}
-        for index, (argument, value) in enumerate(zip(loaded.kernel.arguments, values)):
-            if not argument.pointer or value is None:
-                arguments[str(index)] = value
-                continue
-            start, storage = _address(value), _storage(value)
-            count = (storage.end - start) // size_of(argument.type)
-            arguments[str(index)] = Array(argument.type, count, ctypes.string_at(start, count * size_of(argument.type)))
+        arguments, buffers = _contents(loaded.kernel.arguments, values)
         own = loaded.kernel.target
         chip = target or (own if own.startswith("gfx") else "gfx950")
-        reports.append(check(self.text, chip, grid, arguments, warps=self.warps, **options))
+        buffers.update(options.get("buffers") or {})
+        reports.append(check(self.text, chip, grid, arguments, warps=self.warps, **{**options, "buffers": buffers}))
+
+
+def _contents(arguments: Sequence[Any], values: List[Any]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    """The arguments of a check with copies of their memory: arrays, and buffers for storages of which several are views."""
+    from ..._arrays import Array, size_of
+    pointers = {index: _storage(value) for index, (argument, value) in enumerate(zip(arguments, values))
+                if argument.pointer and value is not None}
+    given: Dict[str, Any] = {str(index): value for index, value in enumerate(values)}
+    buffers: Dict[str, Any] = {}
+    for whole in _joined(list(pointers.values())):
+        views = [index for index, each in pointers.items() if whole.start <= each.start < whole.end]
+        if len(views) == 1:
+            index, kind = views[0], arguments[views[0]].type
+            start = _address(values[index])
+            count = (whole.end - start) // size_of(kind)
+            given[str(index)] = Array(kind, count, ctypes.string_at(start, count * size_of(kind)))
+            continue
+        shift = whole.start % 64  # at the same place of a line as on the host
+        name = f"storage{len(buffers)}"
+        data = bytes(shift) + ctypes.string_at(whole.start, whole.end - whole.start)
+        buffers[name] = Array("ui8", len(data), data)
+        for index in views:
+            given[str(index)] = f"addr:{name}+{_address(values[index]) - whole.start + shift}"
+    return given, buffers
 
 
 class _Loaded:
