@@ -369,6 +369,8 @@ static std::vector<Phase> tilePhases(bool scaled = false) {
     {"expand-dot-scaled", Level::Tile, "turns scaled dots for which the chip has no instruction into conversions, products and a plain dot",
      scaled ? "heddle-expand-dot-scaled{keep-blocks=true}" : "heddle-expand-dot-scaled", nullptr, input,
      scaled ? std::vector<const char *>() : std::vector<const char *>{"tt.dot_scaled"}, Entrance::Tile},
+    {"device-library", Level::Tile, "turns functions of the vendors' device libraries into math operations", "heddle-device-library",
+     nullptr, input, {}},
     {"widen-scans", Level::Tile, "forms prefix sums and products of f16 and bf16 in f32", "heddle-widen-scans", nullptr, input, {},
      Entrance::Tile},
     {"expand-peer", Level::Tile, "turns barriers and packets between devices into tile operations and bounded atomics",
