@@ -110,7 +110,8 @@ def _bessel(d, ORDER: tl.constexpr):
         second = _TWO_OVER_PI * logarithm * first + chebyshev(place, _Y0, len(_Y0))
     else:
         first = low * chebyshev(place, _J1, len(_J1))
-        second = tl.where(low == 0, -float("inf"), _TWO_OVER_PI * (logarithm * first - 1 / low) + low * chebyshev(place, _Y1, len(_Y1)))
+        rest = low * chebyshev(place, _Y1, len(_Y1))
+        second = tl.where(low == 0, -float("inf"), _TWO_OVER_PI * (logarithm * first - 1 / low) + rest)
     far_first, far_second = _waves(tl.where(size > 8, size, 8.0), ORDER)
     first = tl.where(size <= 8, first, tl.where(size == float("inf"), 0.0, far_first))
     second = tl.where(size <= 8, second, tl.where(size == float("inf"), 0.0, far_second))
