@@ -2,6 +2,7 @@
 """The names of libdevice's arithmetic with a rounding direction; what it does is in rounding.py."""
 import triton
 import triton.language as tl
+from triton.language.core import to_tensor
 
 from . import rounding
 
@@ -88,22 +89,22 @@ def div_ru(x, y):
 
 @triton.jit
 def rcp_rn(x):
-    return rounding.divide(tl.cast(1.0, tl.to_tensor(x).dtype), x, "rn")
+    return rounding.divide(tl.cast(1.0, to_tensor(x).dtype), x, "rn")
 
 
 @triton.jit
 def rcp_rz(x):
-    return rounding.divide(tl.cast(1.0, tl.to_tensor(x).dtype), x, "rz")
+    return rounding.divide(tl.cast(1.0, to_tensor(x).dtype), x, "rz")
 
 
 @triton.jit
 def rcp_rd(x):
-    return rounding.divide(tl.cast(1.0, tl.to_tensor(x).dtype), x, "rd")
+    return rounding.divide(tl.cast(1.0, to_tensor(x).dtype), x, "rd")
 
 
 @triton.jit
 def rcp_ru(x):
-    return rounding.divide(tl.cast(1.0, tl.to_tensor(x).dtype), x, "ru")
+    return rounding.divide(tl.cast(1.0, to_tensor(x).dtype), x, "ru")
 
 
 @triton.jit

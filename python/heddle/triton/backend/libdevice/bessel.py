@@ -3,6 +3,7 @@
 beyond of the amplitudes of sine and cosine. Absolute errors are a few 1e-16 up to 8, and grow with x as those of tl.sin."""
 import triton
 import triton.language as tl
+from triton.language.core import to_tensor
 
 from .elementary import wide
 
@@ -121,25 +122,25 @@ def _bessel(d, ORDER: tl.constexpr):
 @triton.jit
 def j0(x):
     first, _ = _bessel(wide(x), 0)
-    return first.to(tl.to_tensor(x).dtype)
+    return first.to(to_tensor(x).dtype)
 
 
 @triton.jit
 def j1(x):
     first, _ = _bessel(wide(x), 1)
-    return tl.where(wide(x) < 0, -first, first).to(tl.to_tensor(x).dtype)
+    return tl.where(wide(x) < 0, -first, first).to(to_tensor(x).dtype)
 
 
 @triton.jit
 def y0(x):
     _, second = _bessel(wide(x), 0)
-    return second.to(tl.to_tensor(x).dtype)
+    return second.to(to_tensor(x).dtype)
 
 
 @triton.jit
 def y1(x):
     _, second = _bessel(wide(x), 1)
-    return second.to(tl.to_tensor(x).dtype)
+    return second.to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -177,7 +178,7 @@ def jn(order, x):
     value = tl.where(upward, _recurrence(tl.where(upward, n, 0), safe, zeroth, first),
                      _wave_sum(tl.where(upward, 0, n), tl.where(upward, 0.0, size)))
     odd = ((n & 1) == 1) & ((wide(x) < 0) != (tl.cast(order, tl.int32) < 0))
-    return tl.where(odd, -value, value).to(tl.to_tensor(x).dtype)
+    return tl.where(odd, -value, value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -189,7 +190,7 @@ def yn(order, x):
     value = _recurrence(n, d, zeroth, first)
     value = tl.where(value != value, tl.where(d >= 0, -float("inf"), float("nan")), value)  # the recurrence has overflowed
     odd = ((n & 1) == 1) & (tl.cast(order, tl.int32) < 0)
-    return tl.where(odd, -value, value).to(tl.to_tensor(x).dtype)
+    return tl.where(odd, -value, value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -200,7 +201,7 @@ def cyl_bessel_i0(x):
     root = tl.exp(0.5 * size)  # e^x may overflow where the function does not
     far = chebyshev(16 / high - 1, _I0_FAR, len(_I0_FAR)) / tl.sqrt(high)
     value = (tl.where(size <= 8, chebyshev(low * 0.25 - 1, _I0, len(_I0)), far) * root) * root
-    return tl.where(size == float("inf"), size, value).to(tl.to_tensor(x).dtype)
+    return tl.where(size == float("inf"), size, value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -213,4 +214,4 @@ def cyl_bessel_i1(x):
     far = chebyshev(16 / high - 1, _I1_FAR, len(_I1_FAR)) / tl.sqrt(high)
     value = (tl.where(size <= 8, low * chebyshev(low * 0.25 - 1, _I1, len(_I1)), far) * root) * root
     value = tl.where(size == float("inf"), size, value)
-    return tl.where(d < 0, -value, value).to(tl.to_tensor(x).dtype)
+    return tl.where(d < 0, -value, value).to(to_tensor(x).dtype)

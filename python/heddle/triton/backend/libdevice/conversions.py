@@ -2,6 +2,7 @@
 """The names of libdevice's conversions, by rounding direction; what they do is in rounding.py."""
 import triton
 import triton.language as tl
+from triton.language.core import to_tensor
 
 from . import rounding
 
@@ -308,9 +309,9 @@ def ull2double_ru(x):
 
 @triton.jit
 def int2double_rn(x):
-    return tl.to_tensor(x).to(tl.int32).to(tl.float64)
+    return to_tensor(x).to(tl.int32).to(tl.float64)
 
 
 @triton.jit
 def uint2double_rn(x):
-    return tl.to_tensor(x).to(tl.uint32).to(tl.float64)
+    return to_tensor(x).to(tl.uint32).to(tl.float64)

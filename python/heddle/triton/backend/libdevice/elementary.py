@@ -3,6 +3,7 @@
 float32 result is nearly always the nearest one, a float64 result is within a few units in the last place."""
 import triton
 import triton.language as tl
+from triton.language.core import to_tensor
 from triton.language.math import floor
 
 from .integers import copysign, signbit
@@ -29,7 +30,7 @@ def expm1(x):
     # The rounding of the power cancels in the quotient.
     near = (power - 1) * (d / tl.log(power))
     value = tl.where(power == 1, d, tl.where((power - 1 == -1) | (power == float("inf")), power - 1, near))
-    return value.to(tl.to_tensor(x).dtype)
+    return value.to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -38,7 +39,7 @@ def log1p(x):
     total = 1 + d
     near = tl.log(total) * (d / (total - 1))
     value = tl.where(total == 1, d, tl.where(d == float("inf"), d, near))
-    return value.to(tl.to_tensor(x).dtype)
+    return value.to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -62,12 +63,12 @@ def exp10(x):
     rest = (d - whole * _LOG10_2_HIGH) - whole * _LOG10_2_LOW
     value = scaled(tl.exp(rest * _LN10), whole)
     value = tl.where(d > 400, float("inf"), tl.where(d < -400, 0.0, value))
-    return tl.where(d != d, d, value).to(tl.to_tensor(x).dtype)
+    return tl.where(d != d, d, value).to(to_tensor(x).dtype)
 
 
 @triton.jit
 def log10(x):
-    return (tl.log(wide(x)) * 0.4342944819032518).to(tl.to_tensor(x).dtype)
+    return (tl.log(wide(x)) * 0.4342944819032518).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -105,7 +106,7 @@ def _log_pair(x):
 
 @triton.jit
 def pow(x, y):
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     base, exponent = wide(x), wide(y)
     size = tl.abs(base)
     usual = (size > 0) & (size < float("inf"))
@@ -134,7 +135,7 @@ def pow(x, y):
 @triton.jit
 def tan(x):
     d = wide(x)
-    return (tl.sin(d) / tl.cos(d)).to(tl.to_tensor(x).dtype)
+    return (tl.sin(d) / tl.cos(d)).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -151,7 +152,7 @@ def sinpi(x):
     half = whole * 0.5
     value = tl.sin(rest)
     value = tl.where(floor(half) == half, value, -value)
-    return tl.where(value == 0, copysign(value, d), value).to(tl.to_tensor(x).dtype)
+    return tl.where(value == 0, copysign(value, d), value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -160,7 +161,7 @@ def cospi(x):
     whole, rest = _turns(tl.abs(d))
     half = whole * 0.5
     value = tl.where(tl.abs(rest) == _PI / 2, 0.0, tl.cos(rest))
-    return tl.where(floor(half) == half, value, -value).to(tl.to_tensor(x).dtype)
+    return tl.where(floor(half) == half, value, -value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -181,7 +182,7 @@ def atan_of(d):
 
 @triton.jit
 def atan(x):
-    return atan_of(wide(x)).to(tl.to_tensor(x).dtype)
+    return atan_of(wide(x)).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -192,19 +193,19 @@ def atan2(y, x):
     ratio = tl.where((above == 0) & (right == 0), 0.0, ratio)
     angle = atan_of(ratio)
     angle = copysign(tl.where(signbit(right), (_PI - angle) + 1.2246467991473532e-16, angle), above)
-    return tl.where((above != above) | (right != right), float("nan"), angle).to(tl.to_tensor(y).dtype)
+    return tl.where((above != above) | (right != right), float("nan"), angle).to(to_tensor(y).dtype)
 
 
 @triton.jit
 def asin(x):
     d = wide(x)
-    return atan_of(d / tl.sqrt((1 - d) * (1 + d))).to(tl.to_tensor(x).dtype)
+    return atan_of(d / tl.sqrt((1 - d) * (1 + d))).to(to_tensor(x).dtype)
 
 
 @triton.jit
 def acos(x):
     d = wide(x)
-    return (2 * atan_of(tl.sqrt((1 - d) / (1 + d)))).to(tl.to_tensor(x).dtype)
+    return (2 * atan_of(tl.sqrt((1 - d) / (1 + d)))).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -214,7 +215,7 @@ def sinh(x):
     less = expm1(size)
     near = 0.5 * (less + less / (less + 1))
     root = tl.exp(0.5 * size)  # e^x may overflow where half of it does not
-    return copysign(tl.where(size < 700, near, (0.5 * root) * root), d).to(tl.to_tensor(x).dtype)
+    return copysign(tl.where(size < 700, near, (0.5 * root) * root), d).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -222,7 +223,7 @@ def cosh(x):
     size = tl.abs(wide(x))
     power = tl.exp(size)
     root = tl.exp(0.5 * size)
-    return tl.where(size < 700, 0.5 * (power + 1 / power), (0.5 * root) * root).to(tl.to_tensor(x).dtype)
+    return tl.where(size < 700, 0.5 * (power + 1 / power), (0.5 * root) * root).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -231,7 +232,7 @@ def tanh(x):
     size = tl.abs(d)
     less = expm1(2 * tl.where(size < 20, size, 20.0))
     value = copysign(tl.where(size < 20, less / (less + 2), 1.0), d)
-    return tl.where(d != d, d, value).to(tl.to_tensor(x).dtype)
+    return tl.where(d != d, d, value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -241,7 +242,7 @@ def asinh(x):
     square = size * size
     near = log1p(size + square / (1 + tl.sqrt(1 + square)))
     far = tl.log(size) + _LN2_HIGH + _LN2_LOW
-    return copysign(tl.where(size < 268435456.0, near, far), d).to(tl.to_tensor(x).dtype)
+    return copysign(tl.where(size < 268435456.0, near, far), d).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -250,14 +251,14 @@ def acosh(x):
     above = d - 1
     near = log1p(above + tl.sqrt(2 * above + above * above))
     far = tl.log(d) + _LN2_HIGH + _LN2_LOW
-    return tl.where(d < 268435456.0, near, far).to(tl.to_tensor(x).dtype)
+    return tl.where(d < 268435456.0, near, far).to(to_tensor(x).dtype)
 
 
 @triton.jit
 def atanh(x):
     d = wide(x)
     size = tl.abs(d)
-    return copysign(0.5 * log1p(2 * size / (1 - size)), d).to(tl.to_tensor(x).dtype)
+    return copysign(0.5 * log1p(2 * size / (1 - size)), d).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -271,12 +272,12 @@ def cbrt(x):
     value = mantissa * power_of_two(exponent - 3 * third)
     root = tl.exp(tl.log(value) * 0.3333333333333333)
     root = root - (root * root * root - value) / (3 * root * root)
-    return copysign(tl.where(usual, root * power_of_two(third), size), d).to(tl.to_tensor(x).dtype)
+    return copysign(tl.where(usual, root * power_of_two(third), size), d).to(to_tensor(x).dtype)
 
 
 @triton.jit
 def rcbrt(x):
-    return (1 / cbrt(wide(x))).to(tl.to_tensor(x).dtype)
+    return (1 / cbrt(wide(x))).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -294,37 +295,37 @@ def _norm(a, b, c, d):
 
 @triton.jit
 def norm4d(a, b, c, d):
-    return _norm(wide(a), wide(b), wide(c), wide(d)).to(tl.to_tensor(a).dtype)
+    return _norm(wide(a), wide(b), wide(c), wide(d)).to(to_tensor(a).dtype)
 
 
 @triton.jit
 def norm3d(a, b, c):
-    return _norm(wide(a), wide(b), wide(c), wide(a) * 0).to(tl.to_tensor(a).dtype)
+    return _norm(wide(a), wide(b), wide(c), wide(a) * 0).to(to_tensor(a).dtype)
 
 
 @triton.jit
 def hypot(a, b):
-    return _norm(wide(a), wide(b), tl.zeros_like(wide(a)), tl.zeros_like(wide(a))).to(tl.to_tensor(a).dtype)
+    return _norm(wide(a), wide(b), tl.zeros_like(wide(a)), tl.zeros_like(wide(a))).to(to_tensor(a).dtype)
 
 
 @triton.jit
 def rnorm4d(a, b, c, d):
-    return (1 / _norm(wide(a), wide(b), wide(c), wide(d))).to(tl.to_tensor(a).dtype)
+    return (1 / _norm(wide(a), wide(b), wide(c), wide(d))).to(to_tensor(a).dtype)
 
 
 @triton.jit
 def rnorm3d(a, b, c):
-    return (1 / _norm(wide(a), wide(b), wide(c), tl.zeros_like(wide(a)))).to(tl.to_tensor(a).dtype)
+    return (1 / _norm(wide(a), wide(b), wide(c), tl.zeros_like(wide(a)))).to(to_tensor(a).dtype)
 
 
 @triton.jit
 def rhypot(a, b):
-    return (1 / _norm(wide(a), wide(b), tl.zeros_like(wide(a)), tl.zeros_like(wide(a)))).to(tl.to_tensor(a).dtype)
+    return (1 / _norm(wide(a), wide(b), tl.zeros_like(wide(a)), tl.zeros_like(wide(a)))).to(to_tensor(a).dtype)
 
 
 @triton.jit
 def rsqrt_rn(x):
-    return (1 / tl.sqrt(wide(x))).to(tl.to_tensor(x).dtype)
+    return (1 / tl.sqrt(wide(x))).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -335,12 +336,12 @@ def rcp64h(x):
 
 @triton.jit
 def saturatef(x):
-    return tl.where(x != x, 0.0, tl.minimum(tl.maximum(tl.to_tensor(x), 0.0), 1.0))
+    return tl.where(x != x, 0.0, tl.minimum(tl.maximum(to_tensor(x), 0.0), 1.0))
 
 
 @triton.jit
 def ldexp(x, k):
-    return scaled(wide(x), wide(k)).to(tl.to_tensor(x).dtype)
+    return scaled(wide(x), wide(k)).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -356,7 +357,7 @@ def logb(x):
     mantissa, exponent = split_exponent(tl.where(usual, size, 1.0))
     exponent = tl.where(mantissa < 1, exponent - 1, exponent)
     odd = tl.where(size == 0, -float("inf"), size)
-    return tl.where(usual, exponent, odd).to(tl.to_tensor(x).dtype)
+    return tl.where(usual, exponent, odd).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -370,13 +371,13 @@ def ilogb(x):
 
 @triton.jit
 def fdim(x, y):
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     return tl.where((x > y) | (x != x) | (y != y), x - y, 0.0)
 
 
 @triton.jit
 def fmod(x, y):
-    return (tl.to_tensor(x) % y).to(tl.to_tensor(x).dtype)
+    return (to_tensor(x) % y).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -386,4 +387,4 @@ def remainder(x, y):
     part = tl.abs(tl.where(size < 8e307, fmod(number, 2 * size), number))  # of the even multiple below
     once = part - size
     part = tl.where(2 * part > size, tl.where(2 * once >= size, once - size, once), part)
-    return tl.where(signbit(number), -part, part).to(tl.to_tensor(x).dtype)
+    return tl.where(signbit(number), -part, part).to(to_tensor(x).dtype)

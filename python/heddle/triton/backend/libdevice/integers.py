@@ -2,6 +2,7 @@
 """Functions of libdevice on integers and on the bits of floats."""
 import triton
 import triton.language as tl
+from triton.language.core import to_tensor
 
 
 @triton.jit
@@ -15,7 +16,7 @@ def _unsigned(x):
 @triton.jit
 def popc(x):
     """How many bits are set, as an int32."""
-    u = _unsigned(tl.to_tensor(x)).to(tl.uint64)
+    u = _unsigned(to_tensor(x)).to(tl.uint64)
     u = u - ((u >> 1) & 0x5555555555555555)
     u = (u & 0x3333333333333333) + ((u >> 2) & 0x3333333333333333)
     u = (u + (u >> 4)) & 0x0F0F0F0F0F0F0F0F
@@ -27,7 +28,7 @@ def popc(x):
 @triton.jit
 def clz(x):
     """How many zeros the number begins with, as an int32."""
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     u = _unsigned(x)
     for step in tl.static_range(6):
         if (1 << step) < x.dtype.primitive_bitwidth:
@@ -38,7 +39,7 @@ def clz(x):
 @triton.jit
 def ffs(x):
     """The position of the lowest set bit, counted from 1; 0 where there is none."""
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     u = _unsigned(x)
     lowest = u & (~u + 1)
     return tl.where(u == 0, 0, x.dtype.primitive_bitwidth - clz(lowest))
@@ -47,7 +48,7 @@ def ffs(x):
 @triton.jit
 def brev(x):
     """The bits in reverse order."""
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     u = _unsigned(x).to(tl.uint64)
     u = ((u >> 1) & 0x5555555555555555) | ((u & 0x5555555555555555) << 1)
     u = ((u >> 2) & 0x3333333333333333) | ((u & 0x3333333333333333) << 2)
@@ -61,8 +62,8 @@ def brev(x):
 @triton.jit
 def byte_perm(x, y, selector):
     """Four bytes of x (0 to 3) and y (4 to 7), chosen by the lowest three bits of the selector's four lowest nibbles."""
-    both = tl.to_tensor(x).to(tl.uint32).to(tl.uint64) | (tl.to_tensor(y).to(tl.uint32).to(tl.uint64) << 32)
-    chosen = tl.to_tensor(selector).to(tl.uint32).to(tl.uint64)
+    both = to_tensor(x).to(tl.uint32).to(tl.uint64) | (to_tensor(y).to(tl.uint32).to(tl.uint64) << 32)
+    chosen = to_tensor(selector).to(tl.uint32).to(tl.uint64)
     out = (both >> ((chosen & 7) * 8)) & 0xFF
     for byte in tl.static_range(1, 4):
         out = out | (((both >> (((chosen >> (4 * byte)) & 7) * 8)) & 0xFF) << (8 * byte))
@@ -72,7 +73,7 @@ def byte_perm(x, y, selector):
 @triton.jit
 def mulhi(x, y):
     """The high half of the product."""
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     high = tl.umulhi(_unsigned(x), _unsigned(y))
     if x.dtype.is_int_signed():
         high = high.to(x.dtype, bitcast=True) - tl.where(x < 0, y, 0) - tl.where(y < 0, x, 0)
@@ -82,64 +83,64 @@ def mulhi(x, y):
 @triton.jit
 def mul24(x, y):
     """The low half of the product of the lowest 24 bits."""
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     return ((x << 8) >> 8) * ((y << 8) >> 8)
 
 
 @triton.jit
 def sad(x, y, z):
     """|x - y| + z."""
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     return (tl.where(x > y, x - y, y - x) + z).to(tl.uint32)
 
 
 @triton.jit
 def hadd(x, y):
     """The average, rounded down."""
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     return (x & y) + ((x ^ y) >> 1)
 
 
 @triton.jit
 def rhadd(x, y):
     """The average, rounded up."""
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     return (x | y) - ((x ^ y) >> 1)
 
 
 @triton.jit
 def int_as_float(x):
-    return tl.to_tensor(x).to(tl.float32, bitcast=True)
+    return to_tensor(x).to(tl.float32, bitcast=True)
 
 
 @triton.jit
 def uint_as_float(x):
-    return tl.to_tensor(x).to(tl.float32, bitcast=True)
+    return to_tensor(x).to(tl.float32, bitcast=True)
 
 
 @triton.jit
 def float_as_int(x):
-    return tl.to_tensor(x).to(tl.int32, bitcast=True)
+    return to_tensor(x).to(tl.int32, bitcast=True)
 
 
 @triton.jit
 def float_as_uint(x):
-    return tl.to_tensor(x).to(tl.uint32, bitcast=True)
+    return to_tensor(x).to(tl.uint32, bitcast=True)
 
 
 @triton.jit
 def longlong_as_double(x):
-    return tl.to_tensor(x).to(tl.float64, bitcast=True)
+    return to_tensor(x).to(tl.float64, bitcast=True)
 
 
 @triton.jit
 def double_as_longlong(x):
-    return tl.to_tensor(x).to(tl.int64, bitcast=True)
+    return to_tensor(x).to(tl.int64, bitcast=True)
 
 
 @triton.jit
 def hiloint2double(high, low):
-    bits = (tl.to_tensor(high).to(tl.int64) << 32) | tl.to_tensor(low).to(tl.uint32).to(tl.int64)
+    bits = (to_tensor(high).to(tl.int64) << 32) | to_tensor(low).to(tl.uint32).to(tl.int64)
     return bits.to(tl.float64, bitcast=True)
 
 
@@ -163,12 +164,12 @@ def bits_of(x):
 
 @triton.jit
 def signbit(x):
-    return bits_of(tl.to_tensor(x)) < 0
+    return bits_of(to_tensor(x)) < 0
 
 
 @triton.jit
 def copysign(x, y):
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     size = tl.abs(x)
     return tl.where(bits_of(tl.cast(y, x.dtype)) < 0, -size, size)
 
@@ -215,7 +216,7 @@ def next_below(x):
 
 @triton.jit
 def nextafter(x, y):
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     y = tl.cast(y, x.dtype)
     moved = tl.where(y > x, next_above(x), next_below(x))
     return tl.where(x == y, y, tl.where(y != y, y, moved))

@@ -3,6 +3,7 @@
 zero, `rd` down, `ru` up. A directed result is the nearest one, moved by one where the exact error says so."""
 import triton
 import triton.language as tl
+from triton.language.core import to_tensor
 from triton.language.math import ceil, floor
 
 from .integers import copysign, next_above, next_below
@@ -11,7 +12,7 @@ from .integers import copysign, next_above, next_below
 @triton.jit
 def rint(x):
     """To the nearest integer, ties to even."""
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     if x.dtype.is_fp64():
         whole = 4503599627370496.0
         size = tl.abs(x)
@@ -29,14 +30,14 @@ def nearbyint(x):
 
 @triton.jit
 def trunc(x):
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     return copysign(floor(tl.abs(x)), x)
 
 
 @triton.jit
 def round(x):
     """To the nearest integer, ties away from zero."""
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     size = tl.abs(x)
     low = floor(size)
     return copysign(tl.where(size - low >= 0.5, low + 1, low), x)
@@ -69,22 +70,22 @@ def _whole(x, MODE: tl.constexpr):
 
 @triton.jit
 def to_int32(x, MODE: tl.constexpr):
-    return clamped(_whole(tl.to_tensor(x), MODE), tl.int32, -2147483648.0, 2147483648.0)
+    return clamped(_whole(to_tensor(x), MODE), tl.int32, -2147483648.0, 2147483648.0)
 
 
 @triton.jit
 def to_uint32(x, MODE: tl.constexpr):
-    return clamped(_whole(tl.to_tensor(x), MODE), tl.uint32, 0.0, 4294967296.0)
+    return clamped(_whole(to_tensor(x), MODE), tl.uint32, 0.0, 4294967296.0)
 
 
 @triton.jit
 def to_int64(x, MODE: tl.constexpr):
-    return clamped(_whole(tl.to_tensor(x), MODE), tl.int64, -9223372036854775808.0, 9223372036854775808.0)
+    return clamped(_whole(to_tensor(x), MODE), tl.int64, -9223372036854775808.0, 9223372036854775808.0)
 
 
 @triton.jit
 def to_uint64(x, MODE: tl.constexpr):
-    return clamped(_whole(tl.to_tensor(x), MODE), tl.uint64, 0.0, 18446744073709551616.0)
+    return clamped(_whole(to_tensor(x), MODE), tl.uint64, 0.0, 18446744073709551616.0)
 
 
 @triton.jit
@@ -122,21 +123,21 @@ def sum_error(x, y, total):
 
 @triton.jit
 def add(x, y, MODE: tl.constexpr):
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     total = x + y
     return directed(total, sum_error(x, y, total), MODE)
 
 
 @triton.jit
 def multiply(x, y, MODE: tl.constexpr):
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     result = x * y
     return directed(result, tl.fma(x, y, -result), MODE)
 
 
 @triton.jit
 def divide(x, y, MODE: tl.constexpr):
-    x, y = tl.to_tensor(x), tl.to_tensor(y)
+    x, y = to_tensor(x), to_tensor(y)
     if x.dtype.is_fp64():
         result = x / y
     else:
@@ -147,7 +148,7 @@ def divide(x, y, MODE: tl.constexpr):
 
 @triton.jit
 def root(x, MODE: tl.constexpr):
-    x = tl.to_tensor(x)
+    x = to_tensor(x)
     if x.dtype.is_fp64():
         result = tl.sqrt(x)
     else:
@@ -158,7 +159,7 @@ def root(x, MODE: tl.constexpr):
 @triton.jit
 def fused(x, y, z, MODE: tl.constexpr):
     """x * y + z, rounded once: the error of a fused operation is the sum of two floats."""
-    x, y, z = tl.to_tensor(x), tl.to_tensor(y), tl.to_tensor(z)
+    x, y, z = to_tensor(x), to_tensor(y), to_tensor(z)
     result = tl.fma(x, y, z)
     high = x * y
     low = tl.fma(x, y, -high)
@@ -196,19 +197,19 @@ def _of_integer(x, TYPE: tl.constexpr, MODE: tl.constexpr):
 
 @triton.jit
 def int_to_float(x, MODE: tl.constexpr):
-    return narrow(tl.to_tensor(x).to(tl.int32).to(tl.float64), MODE)
+    return narrow(to_tensor(x).to(tl.int32).to(tl.float64), MODE)
 
 
 @triton.jit
 def uint_to_float(x, MODE: tl.constexpr):
-    return narrow(tl.to_tensor(x).to(tl.uint32).to(tl.float64), MODE)
+    return narrow(to_tensor(x).to(tl.uint32).to(tl.float64), MODE)
 
 
 @triton.jit
 def long_to(x, TYPE: tl.constexpr, MODE: tl.constexpr):
-    return _of_integer(tl.to_tensor(x).to(tl.int64), TYPE, MODE)
+    return _of_integer(to_tensor(x).to(tl.int64), TYPE, MODE)
 
 
 @triton.jit
 def ulong_to(x, TYPE: tl.constexpr, MODE: tl.constexpr):
-    return _of_integer(tl.to_tensor(x).to(tl.uint64), TYPE, MODE)
+    return _of_integer(to_tensor(x).to(tl.uint64), TYPE, MODE)

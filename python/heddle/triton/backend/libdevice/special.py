@@ -2,6 +2,7 @@
 """The error function's and the gamma function's relatives of libdevice, in float64."""
 import triton
 import triton.language as tl
+from triton.language.core import to_tensor
 from triton.language.math import floor
 
 from .bessel import chebyshev
@@ -44,7 +45,7 @@ def erfc(x):
     low = tl.where(size < 30, size, 30.0)
     tail = _erfcx_above(low) * _square_power(low, -1)
     value = tl.where(size < 0.5, 1 - tl.erf(d), tl.where(d < 0, 2 - tail, tail))
-    return tl.where(d != d, d, value).to(tl.to_tensor(x).dtype)
+    return tl.where(d != d, d, value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -54,7 +55,7 @@ def erfcx(x):
     above = tl.where(size < 1e15, _erfcx_above(tl.where(size < 1e15, size, 0.0)), 0.5641895835477563 / size)
     low = tl.where(size < 27, size, 27.0)
     below = tl.where(size < 27, 2 * _square_power(low, 1) - above, float("inf"))
-    return tl.where(d != d, d, tl.where(d < 0, below, above)).to(tl.to_tensor(x).dtype)
+    return tl.where(d != d, d, tl.where(d < 0, below, above)).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -75,7 +76,7 @@ def _inverse_tail(tail):
 def erfcinv(x):
     d = wide(x)
     value = _inverse_tail(tl.where(d > 1, 2 - d, d))
-    return tl.where(d > 1, -value, value).to(tl.to_tensor(x).dtype)
+    return tl.where(d > 1, -value, value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -88,17 +89,17 @@ def erfinv(x):
     for _ in tl.static_range(4):
         wrong = tl.erf(u) - near
         u = u - wrong / (1.1283791670955126 * tl.exp(-u * u) + u * wrong)
-    return tl.where(size < 0.5, u, tl.where(d < 0, -far, far)).to(tl.to_tensor(x).dtype)
+    return tl.where(size < 0.5, u, tl.where(d < 0, -far, far)).to(to_tensor(x).dtype)
 
 
 @triton.jit
 def normcdf(x):
-    return (0.5 * erfc(wide(x) * -0.7071067811865476)).to(tl.to_tensor(x).dtype)
+    return (0.5 * erfc(wide(x) * -0.7071067811865476)).to(to_tensor(x).dtype)
 
 
 @triton.jit
 def normcdfinv(x):
-    return (-1.4142135623730951 * erfcinv(2 * wide(x))).to(tl.to_tensor(x).dtype)
+    return (-1.4142135623730951 * erfcinv(2 * wide(x))).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -130,7 +131,7 @@ def tgamma(x):
     value = tl.where(below, _PI / (_sine_of_turns(d) * above), above)
     value = tl.where(below & (floor(d) == d), float("nan"), value)
     value = tl.where(d == 0, 1 / d, tl.where((d > 171.7) & (d == d), float("inf"), value))
-    return tl.where(d != d, d, value).to(tl.to_tensor(x).dtype)
+    return tl.where(d != d, d, value).to(to_tensor(x).dtype)
 
 
 @triton.jit
@@ -143,4 +144,4 @@ def lgamma(x):
     mirrored = tl.log(_PI / tl.abs(_sine_of_turns(d))) - above
     value = tl.where(below, mirrored, above)
     value = tl.where((below & (floor(d) == d)) | (tl.abs(d) == float("inf")), float("inf"), value)
-    return tl.where(d != d, d, value).to(tl.to_tensor(x).dtype)
+    return tl.where(d != d, d, value).to(to_tensor(x).dtype)
