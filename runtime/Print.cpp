@@ -29,14 +29,16 @@ Sink &theSink() {
 }
 
 /// Triton's text is ` x: `; a line gets ` x: ` whatever spaces and colon the source has.
-std::string prefixOf(const PackageSite &site, int32_t operand) {
+std::string prefixOf(const PackageSite &site) {
   size_t first = site.message.find_first_not_of(" "), last = site.message.find_last_not_of(" :");
-  std::string prefix;
-  if (first != std::string::npos && last != std::string::npos && last >= first)
-    prefix = " " + site.message.substr(first, last - first + 1);
-  if (site.operands.size() > 1 && operand >= 0)
-    prefix += fmt::format(" (operand {})", operand);
-  return prefix;
+  if (first == std::string::npos || last == std::string::npos || last < first)
+    return {};
+  return " " + site.message.substr(first, last - first + 1);
+}
+
+/// Triton numbers the operands where there are several.
+std::string operandText(const PackageSite &site, int32_t operand) {
+  return site.operands.size() > 1 && operand >= 0 ? fmt::format("(operand {})", operand) : std::string();
 }
 
 /// The type to print as; nothing for a pointer.
@@ -59,6 +61,10 @@ std::optional<ElementType> printedType(const PackageSite::Operand &operand) {
 }
 
 std::string formatValue(std::optional<ElementType> type, const char *element, bool hex) {
+  if (type && isFloat(*type)) {
+    double number = loadDouble(*type, element);
+    return hex ? fmt::format("{:a}", number) : fmt::format("{:f}", number);
+  }
   if (type && !hex)
     return formatElement(*type, element);
   size_t size = type ? size_t(elementSizeBytes(*type)) : 8;
@@ -67,11 +73,11 @@ std::string formatValue(std::optional<ElementType> type, const char *element, bo
   return fmt::format("0x{:0{}x}", bits, size * 2);
 }
 
-/// Row-major index `element` of `shape` as `(1, 2)`.
+/// Row-major index `element` of `shape` as `(1,  2)`: as wide as the last index of each dimension.
 std::string formatIndex(int64_t element, const std::vector<int64_t> &shape) {
-  std::vector<int64_t> index(shape.size());
+  std::vector<std::string> index(shape.size());
   for (size_t d = shape.size(); d-- > 0; element /= shape[d])
-    index[d] = element % shape[d];
+    index[d] = fmt::format("{:>{}}", element % shape[d], std::to_string(shape[d] - 1).size());
   return fmt::format("({})", fmt::join(index, ", "));
 }
 
@@ -128,17 +134,19 @@ int64_t printedElementBytes(const PackageSite &site, int32_t operand) {
 void formatPrint(const PackageSite &site, int32_t operand, const void *data, const std::array<int32_t, 3> &program,
                  const std::function<bool(const std::string &line)> &emit) {
   std::string pid = fmt::format("pid ({}, {}, {})", program[0], program[1], program[2]);
-  std::string prefix = prefixOf(site, operand);
+  std::string prefix = prefixOf(site), number = operandText(site, operand);
   const PackageSite::Operand *what = printedOperand(site, operand, data);
   if (!what) {
-    emit(pid + prefix);
+    emit(pid + prefix + (number.empty() ? "" : " " + number));
     return;
   }
+  if (!number.empty())
+    number += " ";
   auto type = printedType(*what);
   int64_t size = type ? elementSizeBytes(*type) : 8, count = countPrintLines(site, operand, data);
   for (int64_t i = 0; i < count; ++i) {
     std::string value = formatValue(type, static_cast<const char *>(data) + i * size, site.hex);
-    if (!emit(fmt::format("{} idx {}{}: {}", pid, formatIndex(i, what->shape), prefix, value)))
+    if (!emit(fmt::format("{} idx {}{}: {}{}", pid, formatIndex(i, what->shape), prefix, number, value)))
       return;
   }
 }

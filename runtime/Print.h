@@ -33,8 +33,10 @@ int64_t countPrintLines(const PackageSite &site, int32_t operand, const void *da
 /// Of one element of the operand in storage form; 0 where there is no such operand.
 int64_t printedElementBytes(const PackageSite &site, int32_t operand);
 
-/// Calls `emit` for each element of one operand with `pid (0, 0, 0) idx (1, 2) prefix: value`, until it returns false.
-/// `data` is as HostLaunch::print says; with operand -1 there is one line without a value.
+/// Calls `emit` for each element of one operand with `pid (0, 0, 0) idx (1,  2) prefix: value`, until it returns false:
+/// Triton's layout, which has `(operand 0)` before a value where there are several operands, and six decimals of a
+/// float, or C's hexadecimal form. `data` is as HostLaunch::print says; with operand -1 there is one line without a
+/// value.
 void formatPrint(const PackageSite &site, int32_t operand, const void *data, const std::array<int32_t, 3> &program,
                  const std::function<bool(const std::string &line)> &emit);
 

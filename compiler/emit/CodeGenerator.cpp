@@ -181,13 +181,16 @@ CodeGenerator::~CodeGenerator() {
     giveTargetMachineBack(key, std::move(machine));
 }
 
-/// Runs one step of LLVM; its failure is a fault of ours, since kernels that reach it have been verified.
+/// Runs one step of LLVM; its failure is a fault of ours, since kernels that reach it have been verified: all but the
+/// text of their inline assembly.
 void CodeGenerator::runStep(llvm::Module &module, const char *step, llvm::function_ref<void()> action) const {
   DiagnosticCollector diagnostics(module.getContext());
   bool before = std::exchange(failed, true); // also when `action` throws
   std::string failure = runGuarded(action);
   if (!diagnostics.text.empty())
     failure = diagnostics.text;
+  if (llvm::StringRef(failure).starts_with("<inline asm>"))
+    throw inputError("the assembler refuses inline assembly of the kernel: " + llvm::StringRef(failure).trim().str());
   if (!failure.empty())
     throw internalError(std::string("LLVM failed in ") + step + ": " + failure);
   failed = before;

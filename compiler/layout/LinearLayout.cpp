@@ -15,8 +15,10 @@ Dim tileDim(int axis) {
 }
 
 const char *dimName(Dim dim) {
-  static const char *const names[] = {"register", "lane", "warp", "block", "offset", "dim0", "dim1",  "dim2", "dim3",
-                                      "dim4",     "dim5", "dim6", "dim7",  "dim8",   "dim9", "dim10", "dim11"};
+  static const char *const names[] = {"register", "lane",  "warp",  "block", "offset", "dim0",  "dim1",  "dim2",
+                                      "dim3",     "dim4",  "dim5",  "dim6",  "dim7",   "dim8",  "dim9",  "dim10",
+                                      "dim11",    "dim12", "dim13", "dim14", "dim15",  "dim16", "dim17", "dim18",
+                                      "dim19",    "dim20", "dim21", "dim22", "dim23"};
   return names[int(dim)];
 }
 

@@ -30,11 +30,24 @@ enum class Dim : uint8_t {
   Dim8,
   Dim9,
   Dim10,
-  Dim11
+  Dim11,
+  Dim12,
+  Dim13,
+  Dim14,
+  Dim15,
+  Dim16,
+  Dim17,
+  Dim18,
+  Dim19,
+  Dim20,
+  Dim21,
+  Dim22,
+  Dim23
 };
 
-/// A tile has at most as many dimensions.
-inline constexpr int maxTileRank = 12;
+/// A tile has at most as many dimensions (rule T7): 20 for the bits of the largest tile, as `tl.sort` makes them, and
+/// some of 1.
+inline constexpr int maxTileRank = 24;
 
 /// Dim0 + axis; `axis` is from 0 to maxTileRank - 1.
 Dim tileDim(int axis);

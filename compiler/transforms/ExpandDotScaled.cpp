@@ -37,10 +37,13 @@ static bool isOfBlocks(DotScaledOp op) {
   auto isMx = [](ScaleDotElemType format) {
     return format == ScaleDotElemType::E4M3 || format == ScaleDotElemType::E5M2 || format == ScaleDotElemType::E2M1;
   };
-  auto isPower = [](Value scale) { return !scale || elementTypeOf(scale.getType()).isInteger(8); };
   auto d = cast<RankedTensorType>(op.getType()), a = cast<RankedTensorType>(op.getA().getType());
   ArrayRef<int64_t> results = d.getShape().take_back(2);
   int64_t k = a.getShape().back() * (op.getAElemType() == ScaleDotElemType::E2M1 ? 2 : 1);
+  auto isPower = [&](Value scale) { // one for 32 elements
+    auto type = scale ? cast<RankedTensorType>(scale.getType()) : RankedTensorType();
+    return !type || (type.getElementType().isInteger(8) && type.getShape().back() * 32 == k);
+  };
   auto divides = [&](int64_t size, int64_t depth) {
     return results[0] % size == 0 && results[1] % size == 0 && k % depth == 0;
   };

@@ -102,6 +102,26 @@ def ExpandDotScaledPass : Pass<"heddle-expand-dot-scaled"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
 }
 
+def DeviceLibraryPass : Pass<"heddle-device-library"> {
+  let summary = "replace functions of the vendors' device libraries by math operations";
+  let description = [{
+    `tt.extern_elementwise` of a function of CUDA's libdevice (`__nv_expf`) or of ROCm's ocml (`__ocml_exp_f32`) becomes the operation
+    of the `math` dialect, or a formula of some; `fast_` and `native_` functions too. In f32 formulas are computed in f64, so that
+    they are within one unit in the last place; in f64 `pow` and `exp10` lose up to 10 bits where the result is far from 1.
+    Functions that are not in the table are left, and refused later by name.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def WidenScansPass : Pass<"heddle-widen-scans"> {
+  let summary = "form prefix sums and products of f16 and bf16 in f32";
+  let description = [{
+    A `tt.scan` over f16 or bf16 whose region has only sums, differences and products would round after each of them. Here it
+    combines f32, and its results are rounded once: then their error does not depend on the order, which is the target's.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
+}
+
 def ExpandPeerPass : Pass<"heddle-expand-peer"> {
   let summary = "replace barriers, packets, addresses and reports of the peer dialect by tile operations and atomics";
   let description = [{

@@ -637,6 +637,12 @@ def set_print(function: Optional[Callable[[str], Any]]) -> None:
 _print_ends = False
 
 
+def print_to_stdout() -> None:
+    """Lines that kernels print go to `sys.stdout`, unless set_print has given them to a function."""
+    if _print_function is None:
+        set_print(print)
+
+
 _devices: Dict[str, Device] = {}
 _devices_lock = threading.Lock()
 

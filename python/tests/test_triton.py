@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Triton's kernels, unchanged, on the host and on simulated devices. Skipped, loudly, where Triton or NumPy is not installed."""
+import contextlib
 import copy
 import os
 import pathlib
@@ -11,6 +12,8 @@ try:
     import numpy
     import triton
     import triton.language as tl
+    from triton.experimental import gluon
+    from triton.experimental.gluon import language as gl
     from triton.language.extra import libdevice
 except ImportError as problem:
     raise unittest.SkipTest(f"{problem}: Triton 3.6 to 3.9 and NumPy, in a virtual environment") from None
@@ -93,6 +96,29 @@ def math_of_libdevice(x, out, BLOCK: tl.constexpr):
     tl.store(out + i, libdevice.tanh(tl.load(x + i)))
 
 
+@triton.jit
+def prints(x):
+    tl.device_print("x", tl.load(x + tl.arange(0, 16)) + 0.5)
+
+
+@triton.jit
+def adds_small(x, y, out):
+    tl.store(out, tl.load(x) + tl.load(y))
+
+
+def a_bit(x, out, bit: "tl.uint1"):
+    tl.store(out, bit.to(tl.int32))
+
+
+@gluon.jit
+def twice(x, out, n, BLOCK: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1], [64], [4], [0])
+    i = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout=layout)
+    shared = gl.allocate_shared_memory(gl.float32, [BLOCK], gl.SwizzledSharedLayout(1, 1, 1, [0]))
+    shared.store(gl.load(x + i, mask=i < n))
+    gl.store(out + i, shared.load(layout) * 2, mask=i < n)
+
+
 def random_values(*shape, dtype="f4"):
     return numpy.random.default_rng(1).standard_normal(shape).astype(dtype)
 
@@ -156,13 +182,48 @@ class Launches(unittest.TestCase):
         self.assertEqual((memory[0], old[0]), (7, 1))
 
     def test_a_failed_assertion(self):
-        with self.assertRaisesRegex(heddle.Error, "above zero"):
-            asserts[(1,)](Tensor(numpy.zeros(1, "i4")), debug=True)
+        for error in (heddle.InputError, RuntimeError):  # Triton's own drivers raise the latter
+            with self.assertRaisesRegex(error, "above zero"):
+                asserts[(1,)](Tensor(numpy.zeros(1, "i4")), debug=True)
+
+    def test_prints_are_in_the_layout_of_triton(self):
+        with tempfile.TemporaryFile("w+") as file, contextlib.redirect_stdout(file):
+            prints[(1,)](Tensor(numpy.arange(16, dtype="f4")))
+            file.seek(0)
+            lines = sorted(file.read().splitlines())
+        self.assertEqual(lines, [f"pid (0, 0, 0) idx ({i:2}) x: {i + .5:.6f}" for i in range(16)])
+
+    def test_overflow_of_integers_is_checked_with_debug(self):
+        x, y, out = (Tensor(numpy.array([value], "i4")) for value in (2**31 - 1, 1, 0))
+        with self.assertRaisesRegex(RuntimeError, "int32 overflow detected for operation add"):
+            adds_small[(1,)](x, y, out, debug=True)
+        adds_small[(1,)](x, y, out)
+        self.assertEqual(out.array[0], -2**31)
+
+    def test_an_integer_for_a_bit(self):
+        out = Tensor(numpy.zeros(1, "i4"))
+        kernel = triton.jit(a_bit)
+        for value in (3, 2):
+            kernel[(1,)](out, out, value)
+            self.assertEqual(out.array[0], value % 2)
+
+    def test_gluon(self):
+        x = random_values(1000)
+        out = numpy.zeros_like(x)
+        if self.device == "host":
+            with self.assertRaisesRegex(heddle.InputError, "layouts of an AMD chip, and this one is for host"):
+                twice[(4,)](Tensor(x), Tensor(out), 1000, BLOCK=256)
+            return
+        with heddle.triton.checking(schedules=1) as reports:
+            twice[(4,)](Tensor(x), Tensor(out), 1000, BLOCK=256)
+        self.assertTrue((out == 2 * x).all())
+        self.assertTrue(reports[0].clean)
 
     def test_what_is_refused(self):
         x = Tensor(numpy.zeros(256, "f4"))
-        with self.assertRaisesRegex(heddle.InputError, "num_warps=3 is not a power of two"):
-            add[(1,)](x, x, x, 256, BLOCK=256, num_warps=3)
+        for error in (heddle.InputError, AssertionError):  # Triton's own backends raise the latter
+            with self.assertRaisesRegex(error, "num_warps=3: it must be a power of 2"):
+                add[(1,)](x, x, x, 256, BLOCK=256, num_warps=3)
 
 
 class OnGfx942(Launches):
@@ -180,6 +241,8 @@ class Autotuning(unittest.TestCase):
         with heddle.triton.device("sim:gfx942"):
             with self.assertRaisesRegex(triton.runtime.errors.OutOfResources, "Required: 131072, Hardware limit: 65536"):
                 wide[(1,)](a, b, c, DEPTH=512)
+            with self.assertRaisesRegex(triton.runtime.errors.OutOfResources, "threads, Required: 2048, Hardware limit: 1024"):
+                wide[(1,)](a, b, c, DEPTH=32, num_warps=32)
             tuned[(1,)](a, b, c)
         self.assertEqual(tuned.best_config.kwargs, {"DEPTH": 32})
         self.assertEqual(c.array[0], 32)
@@ -203,6 +266,15 @@ class OnTheHost(unittest.TestCase):
             self.assertEqual([report.clean for report in reports], [False, True])
             self.assertEqual(reports[0].chip, "gfx950" if device == "host" else "gfx942")
             self.assertIn("test_triton.py", reports[0].findings[0].where)
+
+    def test_checking_keeps_views_of_one_storage(self):
+        x = Tensor(numpy.ones(513, "f4"))
+        shifted = copy.copy(x)
+        shifted.data_ptr = lambda: x.data_ptr() + 4  # the second program reads what the first one writes
+        with heddle.triton.device("sim:gfx942"), heddle.triton.checking(schedules=1) as reports:
+            add[(2,)](x, x, shifted, 512, BLOCK=256)
+            add[(2,)](x, x, x, 512, BLOCK=256)
+        self.assertEqual([report.clean for report in reports], [False, True])
 
     def test_compile_of_a_function(self):
         signature = {"x": "*fp32:16", "y": "*fp32:16", "out": "*fp32:16", "n": "i32"}

@@ -9,6 +9,7 @@
 #include "runtime/Stream.h"
 #include "support/Error.h"
 #include "tests/numerics/Support.h"
+#include <fmt/format.h>
 #include <map>
 
 using namespace heddle::numerics;
@@ -77,10 +78,10 @@ TEST_P(Debug, print_writes_a_line_for_each_element) {
       {scalarI32(-2), zeros<int32_t>(1)});
   EXPECT_EQ(lines,
             (Lines{"pid (0, 0, 0) idx (0, 0) t: -2", "pid (0, 0, 0) idx (0, 1) t: -1", "pid (0, 0, 0) idx (1, 0) t: 0",
-                   "pid (0, 0, 0) idx (1, 1) t: 1", "pid (0, 0, 0) idx () f: -2", "pid (0, 0, 0) here",
-                   "pid (0, 0, 0) idx (0) b (operand 0): 0x00", "pid (0, 0, 0) idx (1) b (operand 0): 0x00",
-                   "pid (0, 0, 0) idx (2) b (operand 0): 0x00", "pid (0, 0, 0) idx (3) b (operand 0): 0x00",
-                   "pid (0, 0, 0) idx () b (operand 1): 0xc000"}));
+                   "pid (0, 0, 0) idx (1, 1) t: 1", "pid (0, 0, 0) idx () f: -2.000000", "pid (0, 0, 0) here",
+                   "pid (0, 0, 0) idx (0) b: (operand 0) 0x00", "pid (0, 0, 0) idx (1) b: (operand 0) 0x00",
+                   "pid (0, 0, 0) idx (2) b: (operand 0) 0x00", "pid (0, 0, 0) idx (3) b: (operand 0) 0x00",
+                   "pid (0, 0, 0) idx () b: (operand 1) -0x1p+1"}));
 }
 
 // A loop in each of several programs: every one prints in its own order, and a GPU's lines are sorted by program.
@@ -105,7 +106,7 @@ TEST_P(Debug, prints_of_a_program_keep_their_order) {
       Lines expected;
       for (int k = 0; k < 2; ++k) {
         for (int i = 0; i < 256; ++i)
-          expected.push_back(pid + " idx (" + std::to_string(i) + ") s: " + std::to_string(i + k));
+          expected.push_back(pid + fmt::format(" idx ({:3}) s: {}", i, i + k));
         expected.push_back(pid + " idx () k: " + std::to_string(k));
       }
       EXPECT_EQ(programs[pid], expected) << pid;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matmuls with scales for 32 elements along K, of each pair of formats and of shapes that matrix instructions with
-// scales divide or do not, against plain sums.
+// Matmuls with scales for 32 or 16 elements along K, of each pair of formats and of shapes that matrix instructions
+// with scales divide or do not, against plain sums.
 #include "tests/numerics/PlainFloat.h"
 #include "tests/numerics/Support.h"
 
@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, ScaledDot,
                          });
 
 struct Size {
-  int m, n, k;
+  int m, n, k, group = 32;
 };
 
 /// An operand, K along the rows of A or the columns of B, and its scales.
@@ -38,16 +38,16 @@ struct Side {
 };
 
 /// Small integers; the scales are 2^-2 to 2^1, one is NaN.
-Side makeSide(const ScaledFormat &format, int outer, int k, bool isA, RandomBits &random) {
+Side makeSide(const ScaledFormat &format, int outer, int k, int group, bool isA, RandomBits &random) {
   static const int codesOfE2M1[] = {0, 2, 4, 5, 6};
   Side side{std::vector<double>(size_t(outer * k)), Argument::buffer(std::vector<uint8_t>(outer * k / format.perByte)),
-            Argument::buffer(std::vector<uint8_t>(outer * k / 32))};
+            Argument::buffer(std::vector<uint8_t>(outer * k / group))};
   for (uint8_t &scale : side.scales.bytes)
     scale = uint8_t(125 + random.next() % 4);
   side.scales.bytes[side.scales.bytes.size() / 2] = 255;
   for (int i = 0; i < outer; ++i)
     for (int l = 0; l < k; ++l) {
-      int value = int(random.next() % 9) - 4, scale = side.scales.bytes[i * (k / 32) + l / 32];
+      int value = int(random.next() % 9) - 4, scale = side.scales.bytes[i * (k / group) + l / group];
       side.values[i * k + l] = scale == 255 ? NAN : std::ldexp(value, scale - 127);
       int stored = l / format.perByte, at = isA ? i * (k / format.perByte) + stored : stored * outer + i;
       if (format.perByte == 2)
@@ -78,19 +78,21 @@ std::string load(const std::string &name, const std::string &type, int rows, int
 TEST_P(ScaledDot, small_numbers_are_exact) {
   const auto &[formatA, formatB, executorName] = GetParam();
   auto executor = makeExecutor(executorName);
-  for (auto [m, n, k] : {Size{16, 16, 128}, Size{64, 32, 256}, Size{32, 64, 64}, Size{128, 128, 128}, Size{8, 16, 128},
-                         Size{16, 16, 64}}) {
-    SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k));
+  for (auto [m, n, k, group] : {Size{16, 16, 128}, Size{64, 32, 256}, Size{32, 64, 64}, Size{128, 128, 128},
+                                Size{8, 16, 128}, Size{16, 16, 64}, Size{16, 16, 128, 16}}) {
+    SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " by " +
+                 std::to_string(group));
     RandomBits random(m * 31 + k);
-    Side a = makeSide(formatA, m, k, true, random), b = makeSide(formatB, n, k, false, random);
+    Side a = makeSide(formatA, m, k, group, true, random), b = makeSide(formatB, n, k, group, false, random);
     std::vector<Argument> arguments{a.tile, a.scales, b.tile, b.scales, zeros<float>(m * n)};
     int rowA = k / formatA.perByte, rowsB = k / formatB.perByte;
-    std::string body = load("a", formatA.element, m, rowA) + load("sa", "i8", m, k / 32) +
-                       load("b", formatB.element, rowsB, n) + load("sb", "i8", n, k / 32) + load("c", "f32", m, n);
+    std::string body = load("a", formatA.element, m, rowA) + load("sa", "i8", m, k / group) +
+                       load("b", formatB.element, rowsB, n) + load("sb", "i8", n, k / group) + load("c", "f32", m, n);
     body += "  %d = tt.dot_scaled %t_a scale %t_sa, %t_b scale %t_sb, %t_c lhs = " + formatA.name +
             " rhs = " + formatB.name + " {fastMath = false} : " + tileType(m, rowA, formatA.element) + ", " +
-            tileType(m, k / 32, "i8") + " * " + tileType(rowsB, n, formatB.element) + ", " + tileType(n, k / 32, "i8") +
-            " -> " + tileType(m, n, "f32") + "\n  tt.store %c_p, %d : " + tileType(m, n, "!tt.ptr<f32>");
+            tileType(m, k / group, "i8") + " * " + tileType(rowsB, n, formatB.element) + ", " +
+            tileType(n, k / group, "i8") + " -> " + tileType(m, n, "f32") +
+            "\n  tt.store %c_p, %d : " + tileType(m, n, "!tt.ptr<f32>");
     executor->run(kernelText("%a: !tt.ptr<" + formatA.element + ">, %sa: !tt.ptr<i8>, %b: !tt.ptr<" + formatB.element +
                                  ">, %sb: !tt.ptr<i8>, %c: !tt.ptr<f32>",
                              body),

@@ -52,8 +52,15 @@ bool heddle::triton::isValueFor(Type value, Type pointer) {
 
 //===-- Types ----------------------------------------------------------------------------------------------------===//
 
+/// As many as a layout can have (layout::maxTileRank).
+static constexpr int64_t maxTileDimensions = 24;
+
 // Why `type` cannot be a tile; empty when it can.
 static std::string tileProblem(RankedTensorType type) {
+  // Rule T7: a tile has at most 24 dimensions.
+  if (type.getRank() > maxTileDimensions)
+    return "has " + std::to_string(type.getRank()) + " dimensions, but a tile has at most " +
+           std::to_string(maxTileDimensions);
   int64_t elements = 1;
   for (int64_t size : type.getShape()) {
     // Rule T1: every dimension of a tile is a power of two.

@@ -432,18 +432,19 @@ static LogicalResult verifyPacking(Operation *op, StringRef side, ScaleDotElemTy
                            << stringifyScaleDotElemType(format) << "'";
 }
 
-// Rule D12: a scale has one row per row of A or column of B, and one column per 32 elements of K, or 16 for f8E4M3FN.
+// Rule D12: a scale has one row per row of A or column of B, and one column per 32 or 16 elements of K.
 static LogicalResult verifyScale(Operation *op, StringRef side, Value scale, Type operand, int64_t outer, int64_t k) {
   if (!scale)
     return success();
   auto type = cast<RankedTensorType>(scale.getType());
-  int64_t group = isa<Float8E4M3FNType>(type.getElementType()) ? 16 : 32;
-  SmallVector<int64_t> wanted(shapeOf(operand).drop_back(2));
-  wanted.append({outer, k / group});
-  if (k % group || type.getShape() != ArrayRef(wanted))
-    return op->emitOpError() << side << " scale of type " << type << " does not fit " << outer << " rows of " << k
-                             << " elements with one scale per " << group;
-  return success();
+  for (int64_t group : {32, 16}) {
+    SmallVector<int64_t> wanted(shapeOf(operand).drop_back(2));
+    wanted.append({outer, k / group});
+    if (k % group == 0 && type.getShape() == ArrayRef(wanted))
+      return success();
+  }
+  return op->emitOpError() << side << " scale of type " << type << " does not fit " << outer << " rows of " << k
+                           << " elements with one scale per 32 or 16";
 }
 
 LogicalResult DotScaledOp::verify() {

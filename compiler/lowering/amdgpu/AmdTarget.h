@@ -113,6 +113,10 @@ public:
   }
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
   mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const override;
+  mlir::Type assemblyType(mlir::OpBuilder &b, llvm::StringRef constraint) const override {
+    return constraint == "v" ? mlir::Type(b.getI32Type()) : mlir::Type();
+  }
+  const char *assemblyAdvice() const override { return "AMD's assembly has the register `v`, of 32 bits"; }
   void endThread(Builder &b) const override { call(b, "llvm.amdgcn.endpgm", {}); }
 
 private:

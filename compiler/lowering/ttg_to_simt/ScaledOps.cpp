@@ -87,11 +87,12 @@ static std::string whyNotScaled(tt::DotScaledOp op, MatrixAttr instruction, cons
     if (format != ScaleDotElemType::E4M3 && format != ScaleDotElemType::E5M2 && format != ScaleDotElemType::E2M1)
       return ("matrix instructions with scales take e4m3, e5m2 and e2m1, not " + tt::stringifyScaleDotElemType(format))
           .str();
-  for (Value scale : {op.getAScale(), op.getBScale()})
-    if (scale && !tileType(scale).getElementType().isInteger(8))
-      return "matrix instructions take scales of E8M0, one for 32 elements";
   if (!op.getLhsKPack() || !op.getRhsKPack())
     return "matrix instructions take e2m1 that are packed along K";
+  int64_t k = tileType(op.getA()).getShape().back() * (op.getAElemType() == ScaleDotElemType::E2M1 ? 2 : 1);
+  for (Value scale : {op.getAScale(), op.getBScale()})
+    if (scale && (!tileType(scale).getElementType().isInteger(8) || tileType(scale).getShape().back() * 32 != k))
+      return "matrix instructions take scales of E8M0, one for 32 elements";
   if (!tileType(op.getC()).getElementType().isF32())
     return "matrix instructions with scales add to f32";
   if (!instruction)
@@ -100,7 +101,6 @@ static std::string whyNotScaled(tt::DotScaledOp op, MatrixAttr instruction, cons
   if (!target.scaledInstruction(instruction, why))
     return why;
   int64_t m = instruction.getM(), n = instruction.getN(), depth = instruction.getK();
-  int64_t k = tileType(op.getA()).getShape().back() * (op.getAElemType() == ScaleDotElemType::E2M1 ? 2 : 1);
   ArrayRef<int64_t> results = tileType(op.getC()).getShape().take_back(2);
   if (results[0] % m || results[1] % n || k % depth)
     return llvm::formatv("{0}x{1}x{2} is no multiple of the instruction's {3}x{4}x{5}", results[0], results[1], k, m, n,

@@ -24,6 +24,12 @@ tt.func @t1_arguments(%x: tensor<0xi32>) {
   tt.return
 }
 // -----
+tt.func @t7(%x: f32) {
+  // expected-error @+1 {{result 0 of type 'tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>' has 25 dimensions, but a tile has at most 24}}
+  %0 = tt.splat %x : f32 -> tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
+  tt.return
+}
+// -----
 tt.func @t2_too_large(%x: f32) {
   // expected-error @+1 {{result 0 of type 'tensor<2048x1024xf32>' has more than 1048576 elements}}
   %0 = tt.splat %x : f32 -> tensor<2048x1024xf32>

@@ -13,6 +13,8 @@ from typing import Any, Dict, Optional
 
 from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
+from ..._library import InputError
+
 
 @functools.lru_cache
 def toolchain_hash() -> str:
@@ -30,6 +32,21 @@ def toolchain_hash() -> str:
     return digest.hexdigest()
 
 
+MOST_THREADS = 1024  # of a thread block, of a workgroup
+
+
+class WarpsError(InputError, AssertionError):
+    """Of the class that Triton's own backends raise for a wrong num_warps, too."""
+
+
+def run(manager: Any, module: Any, name: str) -> None:
+    """Triton's passes."""
+    try:
+        manager.run(module, name)
+    except TypeError:  # an older Triton
+        manager.run(module)
+
+
 @dataclass(frozen=True)
 class HeddleOptions:
     """Options of a kernel. The first block is what Triton's front end reads, in 3.6 to 3.9."""
@@ -38,7 +55,7 @@ class HeddleOptions:
     num_ctas: int = 1
     warp_size: int = 1
     debug: bool = False
-    sanitize_overflow: bool = False
+    sanitize_overflow: bool = True  # checked with debug=True
     enable_fp_fusion: bool = False  # results are the same on all devices, unless a launch asks for it
     launch_cooperative_grid: bool = False
     extern_libs: tuple = ()
@@ -76,12 +93,13 @@ class HeddleBackend(BaseBackend):
         return f"hip:{options.arch}" if options.arch.startswith("gfx") else f"heddle:{options.arch}"
 
     def parse_options(self, opts: Dict[str, Any]) -> HeddleOptions:
-        from ..._library import InputError
         known = HeddleOptions.__dataclass_fields__
         values = {name: value for name, value in opts.items() if name in known and value is not None}
         warps = values.get("num_warps", 4)
         if warps < 1 or warps & (warps - 1):
-            raise InputError(f"num_warps={warps} is not a power of two")
+            raise WarpsError(f"num_warps={warps}: it must be a power of 2")
+        if isinstance(values.get("extern_libs"), dict):
+            values["extern_libs"] = tuple(values["extern_libs"].items())  # part of a key
         return HeddleOptions(**{"arch": self.target.arch, "warp_size": self.target.warp_size, **values})
 
     def pack_metadata(self, metadata: Any) -> Any:
@@ -113,16 +131,26 @@ class HeddleBackend(BaseBackend):
         passes.common.add_cse(manager)
         passes.common.add_symbol_dce(manager)
         passes.ttir.add_loop_unroll(manager)
-        try:
-            manager.run(module, "make_ttir")
-        except TypeError:  # an older Triton
-            manager.run(module)
+        run(manager, module, "make_ttir")
+        return module
+
+    def make_ttgir(self, module: Any) -> Any:
+        """Of Gluon's functions: layouts that they leave open are Heddle's to choose."""
+        from triton._C.libtriton import ir, passes
+        manager = ir.pass_manager(module.context)
+        manager.enable_debug()
+        passes.gluon.add_inliner(manager)
+        passes.common.add_symbol_dce(manager)
+        run(manager, module, "make_ttgir")
         return module
 
     def make_package(self, module: Any, metadata: Dict[str, Any], options: HeddleOptions) -> bytes:
         from ..._kernel import compile
-        from ..._library import InputError
+        from triton.runtime.errors import OutOfResources  # autotuning goes on to the next configuration
         text = str(module)
+        threads = options.num_warps * options.warp_size
+        if options.arch != "host" and threads > MOST_THREADS:
+            raise OutOfResources(threads, MOST_THREADS, "threads")
         chosen = {} if options.arch == "host" else {"warps": options.num_warps}
         if chosen and options.num_stages != HeddleOptions.num_stages:  # else the chip's own default
             chosen["stages"] = max(1, options.num_stages)
@@ -134,7 +162,6 @@ class HeddleBackend(BaseBackend):
             found = re.search(r"needs (\d+) bytes (?:from byte \d+ on? )?of shared memory.*; the chip has (\d+)", str(problem))
             if not found:
                 raise
-            from triton.runtime.errors import OutOfResources  # autotuning goes on to the next configuration
             raise OutOfResources(int(found[1]), int(found[2]), "shared memory") from problem
         metadata["name"] = kernel.name
         metadata["shared"] = kernel.description["sharedBytes"]
@@ -143,10 +170,13 @@ class HeddleBackend(BaseBackend):
 
     def add_stages(self, stages: Dict[str, Any], options: HeddleOptions, language: Any = Language.TRITON) -> None:
         if language == Language.GLUON:
-            from ..._library import InputError
-            raise InputError("Gluon kernels are not launched through Triton yet: their values carry layouts of one chip",
-                             ["`heddle.compile` takes the TTGIR that `kernel.asm['ttgir']` prints"])
-        stages["ttir"] = lambda module, metadata: self.make_ttir(module, options)
+            if not options.arch.startswith("gfx"):
+                raise InputError(f"Gluon kernels carry layouts of an AMD chip, and this one is for {options.arch}",
+                                 ["`heddle.triton.enable` takes `sim:gfx942` and `sim:gfx950`"])
+            stages["glir"] = lambda module, metadata: module  # where Triton 3.9 begins
+            stages["ttgir"] = lambda module, metadata: self.make_ttgir(module)
+        else:
+            stages["ttir"] = lambda module, metadata: self.make_ttir(module, options)
         stages["hpkg"] = lambda module, metadata: self.make_package(module, metadata, options)
         from triton import knobs
         hook = knobs.runtime.add_stages_inspection_hook

@@ -3,10 +3,11 @@
 exactly one. PyTorch is not imported here."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
@@ -14,23 +15,20 @@ from triton.backends.driver import DriverBase
 from ..._library import InputError
 
 _SCALAR, _ADDRESS = 0, 1
-_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
-          "int16": "i16", "int8": "i8", "bool": "i1", "uint64": "ui64", "uint32": "ui32", "uint16": "ui16", "uint8": "ui8"}
 
 
-_serials: Dict[str, int] = {}  # of the names of devices, in this process
+class KernelError(InputError, RuntimeError):
+    """What a kernel reports of a launch: a failed assertion, an access out of bounds. Triton's own drivers raise RuntimeError."""
 
 
-class _DeviceKey(int):
-    """Triton keeps compiled kernels by device for good; the key must differ from other drivers' 0, 1, ..."""
-
-    def __new__(cls, name: str) -> "_DeviceKey":
-        self = super().__new__(cls, 0x4EDD1E00 + _serials.setdefault(name, len(_serials)))
-        self.name = name  # type: ignore[attr-defined]
-        return self
-
-    def __getnewargs__(self) -> Tuple[str]:  # type: ignore[override]
-        return (self.name,)  # type: ignore[attr-defined]
+@contextlib.contextmanager
+def _kernel_errors() -> Iterator[None]:
+    try:
+        yield
+    except KernelError:
+        raise
+    except InputError as problem:
+        raise KernelError(problem.message, problem.notes) from None
 
 
 class _Range(NamedTuple):
@@ -96,6 +94,7 @@ class HeddleLauncher:
         self.cooperative = bool(metadata.launch_cooperative_grid)
         self.warps = metadata.num_warps
         self.text = metadata.ttir
+        self.prints = "tt.print " in self.text
 
     def __call__(self, x: int, y: int, z: int, stream: Any, kernel: Any, packed: Any, launch_metadata: Any, enter_hook: Any,
                  exit_hook: Any, *arguments: Any) -> None:
@@ -107,16 +106,20 @@ class HeddleLauncher:
             exit_hook(launch_metadata)
 
     def launch(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
-        from ..._kernel import finish
+        from ..._kernel import finish, print_to_stdout
         kernel, device = loaded.kernel, loaded.device
         if len(values) != len(kernel.arguments):
             raise InputError(f"kernel `{kernel.name}` takes {len(kernel.arguments)} arguments and got {len(values)}")
         self._check(loaded, grid, values)
+        if self.prints:
+            print_to_stdout()  # as Triton's own
         if device.name.startswith("sim:"):
             return self._launch_copied(loaded, grid, values)
         if device.name.startswith("host"):
             stream = device.default_stream()
-            return finish(stream, kernel._library.launch, *self._call(loaded, stream, grid, values, _address))
+            call = self._call(loaded, stream, grid, values, _address)
+            with _kernel_errors():
+                return finish(stream, kernel._library.launch, *call)
         import torch
         stream = device.stream_over(torch.cuda.current_stream().cuda_stream)
         kernel._library.check(kernel._library.launch(*self._call(loaded, stream, grid, values, _address)))
@@ -129,6 +132,8 @@ class HeddleLauncher:
             if argument.pointer:
                 flat += _ADDRESS, 0, address(value)
             else:
+                if argument.type == "i1" and isinstance(value, int):
+                    value &= 1  # as Triton's own launchers: annotated as tl.uint1, any integer may come
                 flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
         return (stream, kernel.on(loaded.device), launch_options(grid, 0.0, self.cooperative), kernel._pack_values(*flat),
                 len(values))
@@ -163,7 +168,8 @@ class HeddleLauncher:
                 lib.check(lib.copy_to_host(stream, each.start, buffer._handle, shift, each.end - each.start))
             status = lib.stream_synchronize(stream)
             waits = False
-            lib.check(status)
+            with _kernel_errors():
+                lib.check(status)
         finally:
             if waits:  # an error or Ctrl-C: the copies use memory of the tensors
                 lib.stream_synchronize(stream)
@@ -175,20 +181,37 @@ class HeddleLauncher:
         state = getattr(_checking, "state", None)
         if state is None:
             return
-        from ..._arrays import Array, size_of
         from ..._report import check
         target, options, reports = state
-        arguments: Dict[str, Any] = {}
-        for index, (argument, value) in enumerate(zip(loaded.kernel.arguments, values)):
-            if not argument.pointer or value is None:
-                arguments[str(index)] = value
-                continue
-            start, storage = _address(value), _storage(value)
-            count = (storage.end - start) // size_of(argument.type)
-            arguments[str(index)] = Array(argument.type, count, ctypes.string_at(start, count * size_of(argument.type)))
+        arguments, buffers = _contents(loaded.kernel.arguments, values)
         own = loaded.kernel.target
         chip = target or (own if own.startswith("gfx") else "gfx950")
-        reports.append(check(self.text, chip, grid, arguments, warps=self.warps, **options))
+        buffers.update(options.get("buffers") or {})
+        reports.append(check(self.text, chip, grid, arguments, warps=self.warps, **{**options, "buffers": buffers}))
+
+
+def _contents(arguments: Sequence[Any], values: List[Any]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    """The arguments of a check with copies of their memory: arrays, and buffers for storages of which several are views."""
+    from ..._arrays import Array, size_of
+    pointers = {index: _storage(value) for index, (argument, value) in enumerate(zip(arguments, values))
+                if argument.pointer and value is not None}
+    given: Dict[str, Any] = {str(index): value for index, value in enumerate(values)}
+    buffers: Dict[str, Any] = {}
+    for whole in _joined(list(pointers.values())):
+        views = [index for index, each in pointers.items() if whole.start <= each.start < whole.end]
+        if len(views) == 1:
+            index, kind = views[0], arguments[views[0]].type
+            start = _address(values[index])
+            count = (whole.end - start) // size_of(kind)
+            given[str(index)] = Array(kind, count, ctypes.string_at(start, count * size_of(kind)))
+            continue
+        shift = whole.start % 64  # at the same place of a line as on the host
+        name = f"storage{len(buffers)}"
+        data = bytes(shift) + ctypes.string_at(whole.start, whole.end - whole.start)
+        buffers[name] = Array("ui8", len(data), data)
+        for index in views:
+            given[str(index)] = f"addr:{name}+{_address(values[index]) - whole.start + shift}"
+    return given, buffers
 
 
 class _Loaded:
@@ -249,7 +272,8 @@ class HeddleDriver(DriverBase):
     def __init__(self, device: Optional[str] = None):
         super().__init__()
         self.name = device or os.environ.get("HEDDLE_TRITON_DEVICE", "host")
-        self.device = _DeviceKey(self.name)
+        # Triton keeps compiled kernels by this for good. Other drivers say 0, 1, ...; of the host PyTorch says `cpu`.
+        self.device = "cpu" if self.name == "host" else self.name
         self.utils = _Utils(self.name)
         self.launcher_cls = HeddleLauncher
 
@@ -262,7 +286,7 @@ class HeddleDriver(DriverBase):
         chip = self.utils._device().target
         return GPUTarget("heddle", chip, 64 if chip.startswith("gfx") else 32 if chip.startswith("sm_") else 1)
 
-    def get_current_device(self) -> int:
+    def get_current_device(self) -> str:
         return self.device
 
     def set_current_device(self, device: Any) -> None:
