@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Groups of different sizes along one axis, given by the index at which each ends: what kernels of jagged arrays share.
+#pragma once
+#include "kernels/Quantise.h"
+
+namespace heddle::kernels {
+
+/// The parameter `offs` of `groups`: i32 or i64, ascending, the last one the extent of the axis.
+Parameter offsetsParameter();
+
+/// Where a group begins and ends, as i32 of an axis that has at most 2^31 - 1 elements. What lies outside of it, and
+/// what would end before it begins, is cut off, so that wrong offsets never reach foreign memory.
+struct Group {
+  build::Scalar<build::i32> first, end;
+};
+/// With `checks` a launch fails there.
+Group readGroup(const build::TypedArguments &values, const build::Scalar<build::i32> &g,
+                const build::Scalar<build::i32> &extent, bool checks);
+
+/// Runs `body(group)`; where the group begins and ends at multiples of 16, in code that knows it, so that accesses may
+/// be wide.
+template <class F>
+void whenAligned(const Group &group, F body) {
+  using namespace build;
+  when((group.first | group.end) % 16 == 0, [&] { body(Group{group.first / 16 * 16, group.end / 16 * 16}); },
+       [&] { body(group); });
+}
+
+/// The options `check` and those of all FP8 quantisation.
+std::vector<Option> jaggedOptions();
+
+/// Checks the call, gives the plan its results, q [rows, columns] and scales [G, lines], and the writer the kernel's
+/// arguments. `line` is the axis, `M` or `N`, whose elements have scales of their own; K is in groups.
+void planJagged(const Call &call, const std::string &line, StepWriter &writer, Plan &plan);
+
+/// The plain reference: groups of columns of each row, or of rows of each column and transposed.
+void jaggedReference(const Call &call, HostArrays &arrays, bool rowwise);
+
+/// LibraryKernel::contents and checkContents: groups of random sizes, some empty; offsets that decrease, or do not end
+/// with the axis, are Error{Input}.
+std::string makeOffsets(const Call &call, const std::string &input, uint64_t seed);
+void checkOffsets(const Call &call, const HostArrays &arrays);
+
+} // namespace heddle::kernels
