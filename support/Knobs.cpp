@@ -25,6 +25,8 @@ constexpr const char *devicesName = "HEDDLE_DEVICES_PER_GPU";
 constexpr const char *hipName = "HEDDLE_HIP_LIBRARY";
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
+constexpr const char *secretName = "HEDDLE_SECRET";
+constexpr const char *secretFileName = "HEDDLE_SECRET_FILE";
 constexpr const char *policyName = "HEDDLE_SIM_POLICY";
 constexpr const char *scheduleName = "HEDDLE_SIM_SCHEDULE";
 constexpr const char *seedName = "HEDDLE_SIM_SEED";
@@ -34,6 +36,8 @@ constexpr const char *devicesForm = "an integer from 1 to 8";
 constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no limit";
 constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
 constexpr const char *folderForm = "a folder";
+constexpr const char *secretForm = "a text of 16 to 4096 bytes";
+constexpr const char *secretFileForm = "a file that only this user may read";
 constexpr const char *switchForm = "on or off";
 constexpr const char *libraryForm = "a library's name or path";
 constexpr const char *policyForm = "a policy of the simulator";
@@ -132,6 +136,14 @@ Knob describeKnob(const char *name, const char *form, const std::string &byDefau
   return knob;
 }
 
+/// Its value is for nobody to see.
+Knob describeSecret() {
+  Knob knob = describeKnob(secretName, secretForm, "", "the secret itself; HEDDLE_SECRET_FILE is safer", [] {});
+  if (knob.origin == Knob::Origin::Environment)
+    knob.value = "(hidden)";
+  return knob;
+}
+
 } // namespace
 
 int hostThreads() {
@@ -208,6 +220,14 @@ std::string ncclLibrary() {
   return environmentText(ncclName).value_or(ncclDefault);
 }
 
+std::string sharedSecret() {
+  return environmentText(secretName).value_or("");
+}
+
+std::string sharedSecretFile() {
+  return environmentText(secretFileName).value_or("");
+}
+
 std::string cacheDirectory() {
   return environmentText(cacheName).value_or(defaultCache());
 }
@@ -237,6 +257,9 @@ std::vector<Knob> listKnobs() {
                    [] { ncclLibrary(); }),
       describeKnob(reproducerName, folderForm, ".", "where a fault of ours leaves its reproducer file",
                    [] { reproducerDirectory(); }),
+      describeSecret(),
+      describeKnob(secretFileName, secretFileForm, "",
+                   "has the secret by which the processes of a group trust each other", [] { sharedSecretFile(); }),
       describeKnob(checksName, checksForm, "none", "what simulated devices check while kernels run",
                    [] { simulationChecks(); }),
       describeKnob(policyName, policyForm, policyDefault, "when memory operations of simulated devices happen",

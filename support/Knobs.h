@@ -42,11 +42,13 @@ std::string simulationChecks();    ///< HEDDLE_SIM_CHECKS, likewise
 std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR
 inline constexpr int maxDevicesPerGpu = 8;
 inline constexpr const char *hipLibraryDefault = "libamdhip64.so"; ///< also with the versions 7 and 6
-int devicesPerGpu();        ///< HEDDLE_DEVICES_PER_GPU: devices that each GPU stands for, 1 to maxDevicesPerGpu
-std::string hipLibrary();   ///< HEDDLE_HIP_LIBRARY: name or path of the HIP runtime
-std::string cudaLibrary();  ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
-bool cudaDependentLaunch(); ///< HEDDLE_CUDA_DEPENDENT_LAUNCH; read when a module is loaded
-std::string ncclLibrary();  ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL
+int devicesPerGpu();            ///< HEDDLE_DEVICES_PER_GPU: devices that each GPU stands for, 1 to maxDevicesPerGpu
+std::string hipLibrary();       ///< HEDDLE_HIP_LIBRARY: name or path of the HIP runtime
+std::string cudaLibrary();      ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
+bool cudaDependentLaunch();     ///< HEDDLE_CUDA_DEPENDENT_LAUNCH; read when a module is loaded
+std::string ncclLibrary();      ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL
+std::string sharedSecret();     ///< HEDDLE_SECRET: what the processes of a group know; empty for none
+std::string sharedSecretFile(); ///< HEDDLE_SECRET_FILE: the file that has it; empty for none
 std::string
 cacheDirectory(); ///< HEDDLE_CACHE_DIR: default `heddle` in the user's cache folder; empty when there is none
 

@@ -44,6 +44,7 @@ TEST(Knobs, Values) {
   Setting cache("HEDDLE_CACHE_DIR", "/cache"), nccl("HEDDLE_NCCL_LIBRARY", "/opt/libnccl.so");
   Setting policy("HEDDLE_SIM_POLICY", "reordered"), schedule("HEDDLE_SIM_SCHEDULE", "leap-frog");
   Setting seed("HEDDLE_SIM_SEED", "7"), checks("HEDDLE_SIM_CHECKS", "all");
+  Setting secret("HEDDLE_SECRET", "hush"), secretFile("HEDDLE_SECRET_FILE", "/secret");
   EXPECT_EQ(simulationPolicy(), "reordered");
   EXPECT_EQ(simulationSchedule(), "leap-frog");
   EXPECT_EQ(simulationSeed(), 7u);
@@ -58,8 +59,12 @@ TEST(Knobs, Values) {
   EXPECT_FALSE(cudaDependentLaunch());
   EXPECT_EQ(ncclLibrary(), "/opt/libnccl.so");
   EXPECT_EQ(cacheDirectory(), "/cache");
-  for (const Knob &knob : listKnobs())
+  EXPECT_EQ(sharedSecret(), "hush");
+  EXPECT_EQ(sharedSecretFile(), "/secret");
+  for (const Knob &knob : listKnobs()) {
     EXPECT_EQ(knob.origin, Knob::Origin::Environment) << knob.name;
+    EXPECT_NE(knob.value, "hush") << knob.name; // what is shown
+  }
 }
 
 TEST(Knobs, CacheDirectoryFollowsTheUsersFolders) {

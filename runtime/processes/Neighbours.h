@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The processes of a group on one host: a unix socket between any two for the life of the group, by which they pass
+// bytes and file descriptors, hear of each other's death and goodbye, and end what the others wait for.
+#pragma once
+#include "runtime/processes/Bootstrap.h"
+#include "support/Error.h"
+#include "support/FileDescriptor.h"
+#include <memory>
+#include <optional>
+
+namespace heddle {
+
+/// Why a group can do nothing more.
+struct GroupFailure {
+  enum class Kind {
+    Gone,    ///< a process ended, or lost its connection, without a goodbye
+    Aborted, ///< a rank ended the group, saying why
+    Damaged, ///< a rank sent what is no message
+  };
+  Kind kind;
+  int rank; ///< that is gone, that aborted, that sent it
+  std::string text;
+};
+
+class Neighbours {
+public:
+  static constexpr size_t mostBytes = 48 << 10; ///< of one rank in one exchange
+  static constexpr size_t mostFiles = 8;
+
+  /// Collective. `label` names this rank to people: its device. Throws Error{Environment} on every rank: when processes
+  /// are on different hosts or in different network namespaces, of different users, or missing at the deadline.
+  Neighbours(Bootstrap &bootstrap, const std::string &label, double seconds);
+  /// Tells the others that this rank leaves. Does not wait for them. In a forked process: closes its descriptors only.
+  ~Neighbours();
+
+  int rank() const;
+  int size() const;
+  /// `rank 2 (host:2, pid 4711)`
+  std::string describe(int rank) const;
+  int processId(int rank) const;
+  int refused() const; ///< connections that did not come from a process of the group
+
+  struct Message {
+    std::string bytes;
+    std::vector<FileDescriptor> files; ///< of other ranks; none of this rank's own
+  };
+  /// What each rank gave, by rank: bytes and descriptors, which stay the caller's. Collective; one thread at a time.
+  /// Throws Error{Environment} when the group has failed, a rank has left, or some are silent until the deadline; the
+  /// group has failed then.
+  std::vector<Message> exchange(const std::string &mine, const std::vector<int> &files, double seconds);
+  void barrier(double seconds) { exchange("", {}, seconds); }
+
+  /// The first failure, if any: then exchanges throw it.
+  std::optional<GroupFailure> failure() const;
+  std::optional<Error> failureError() const;
+  bool hasLeft(int rank) const;
+  /// Fails the group, here and on all other ranks; without effect when it has failed.
+  void abort(const std::string &reason);
+  /// Called after a failure, on the thread that has found it, and after a goodbye of another rank; at once, if there
+  /// was either. Must not wait for the group. Empty: none; returns when no call is running.
+  void onChange(std::function<void()> function);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace heddle
