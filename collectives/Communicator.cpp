@@ -3,9 +3,12 @@
 #include "binary/PeerAbi.h"
 #include "collectives/kernel/CompileKernel.h"
 #include "runtime/Device.h"
+#include "runtime/ProcessGroup.h"
 #include "runtime/Stream.h"
 #include "runtime/SymmetricMemory.h"
+#include "runtime/processes/LaunchRing.h"
 #include "support/Error.h"
+#include "support/Hash.h"
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
@@ -23,14 +26,36 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, Options
     : Communicator(std::move(members), {}, options) {}
 
 Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::vector<Stream *> given, Options options)
-    : devices(std::move(members)), streams(std::move(given)), options(options), launched(devices.size()) {
-  if (devices.empty() || devices.size() > size_t(maxWorldSize))
-    throw inputError(fmt::format("a group of {} devices: it has 1 to {}", devices.size(), maxWorldSize));
+    : devices(std::move(members)), firstRank(0), rankCount(int(devices.size())), streams(std::move(given)),
+      options(options), launched(devices.size()) {
+  checkOptions();
   if (!streams.empty() && streams.size() != devices.size())
     throw inputError(fmt::format("{} streams for a group of {} devices: each has one", streams.size(), devices.size()));
+  makeStreams();
+  control = std::make_unique<SymmetricMemory>(devices, sizeof(Control), "collective control");
+}
+
+Communicator::Communicator(std::unique_ptr<ProcessGroup> processes, Options options)
+    : processGroup(std::move(processes)), devices{processGroup->device()}, firstRank(processGroup->rank()),
+      rankCount(processGroup->ranks()), options(options), launched(1) {
+  together([&] {
+    checkOptions();
+    makeStreams();
+    control = std::make_unique<SymmetricMemory>(devices, sizeof(Control), "collective control");
+  });
+  ring = std::make_unique<LaunchRing>(processGroup->neighbours(), processGroup->stepSeconds());
+  processGroup->neighbours().onChange([this] { processesChanged(); });
+}
+
+void Communicator::checkOptions() const {
+  if (rankCount == 0 || rankCount > maxWorldSize)
+    throw inputError(fmt::format("a group of {} devices: it has 1 to {}", rankCount, maxWorldSize));
   if (!(options.deadlineSeconds > 0) || options.deadlineSeconds > maxDeadlineSeconds)
     throw inputError(
         fmt::format("a deadline of {} s: it is above 0 and at most {} s", options.deadlineSeconds, maxDeadlineSeconds));
+}
+
+void Communicator::makeStreams() {
   if (streams.empty())
     for (const auto &device : devices) {
       owned.push_back(device->createStream());
@@ -38,15 +63,63 @@ Communicator::Communicator(std::vector<std::shared_ptr<Device>> members, std::ve
     }
   for (const auto &device : devices)
     service.push_back(device->createStream());
-  control = std::make_unique<SymmetricMemory>(devices, sizeof(Control), "collective control");
 }
 
 Communicator::~Communicator() {
+  if (processGroup)
+    processGroup->neighbours().onChange({});
   try {
-    abort();
+    endLocalWaits();
   } catch (const std::exception &) { // the group ends either way
   }
   (void)synchronizeAll(streams); // the memory goes next
+  if (!processGroup)
+    return;
+  try { // the others would wait for a launch that did not do its part
+    if (std::vector<std::string> reports = failureReports(); !reports.empty())
+      processGroup->neighbours().abort("it left the group while it waited: " + reports.front());
+  } catch (const std::exception &) { // they have their deadlines
+  }
+}
+
+int Communicator::computeUnits() const {
+  return processGroup ? processGroup->computeUnits() : fewestComputeUnits(devices);
+}
+
+std::vector<int> Communicator::localRanks() const {
+  std::vector<int> ranks;
+  for (size_t i = 0; i < devices.size(); ++i)
+    ranks.push_back(firstRank + int(i));
+  return ranks;
+}
+
+size_t Communicator::localIndex(int rank) const {
+  if (rank < 0 || rank >= rankCount)
+    throw inputError(fmt::format("rank {} of a group of {}: ranks are 0 to {}", rank, rankCount, rankCount - 1));
+  if (rank < firstRank || rank >= firstRank + int(devices.size()))
+    throw inputError(fmt::format("rank {} is of another process, this one has rank {}", rank, firstRank),
+                     {"each process of a group launches for its own rank"});
+  return size_t(rank - firstRank);
+}
+
+std::string Communicator::deviceName(int rank) const {
+  return processGroup ? processGroup->deviceName(rank) : devices[size_t(rank)]->name();
+}
+
+std::unique_ptr<SymmetricMemory> Communicator::symmetricMemory(uint64_t sizeBytes, const char *name,
+                                                               Caching caching) const {
+  return processGroup ? std::make_unique<SymmetricMemory>(*processGroup, sizeBytes, name, caching)
+                      : std::make_unique<SymmetricMemory>(devices, sizeBytes, name, caching);
+}
+
+/// Processes go on when all have done it, or throw when one could not.
+void Communicator::together(const std::function<void()> &work) const {
+  if (!processGroup)
+    return work();
+  processGroup->agree([&] {
+    work();
+    return "";
+  });
 }
 
 //===-- Operations -----------------------------------------------------------------------------------------------===//
@@ -74,8 +147,31 @@ void Communicator::checkRanks(const Plan &plan) const {
     throw inputError(fmt::format("a plan for {} ranks in a group of {}", plan.collective.ranks, ranks()));
 }
 
+/// What processes prepare must be the same. All see the same keys, and so throw the same error.
+void Communicator::agreeOn(const Plan &plan, const std::string &key) const {
+  if (!processGroup)
+    return checkRanks(plan);
+  std::vector<std::string> keys = processGroup->agree([&] {
+    checkRanks(plan);
+    if (plan.algorithm->direct)
+      throw inputError(
+          fmt::format("`{}` reaches into the operands of other ranks where they lie, and these are in other "
+                      "processes",
+                      plan.algorithm->name),
+          {"plan with `direct = false`, or name another algorithm"});
+    return key;
+  });
+  for (int rank = 1; rank < ranks(); ++rank)
+    if (keys[size_t(rank)] != keys[0])
+      throw inputError(
+          fmt::format("{} prepares something else than {}", processGroup->describe(rank), processGroup->describe(0)),
+          {"the ranks of a group prepare the same collectives in the same order",
+           fmt::format("plan of rank 0: {}", keys[0]), fmt::format("plan of rank {}: {}", rank, keys[size_t(rank)])});
+}
+
 Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name) {
-  checkRanks(plan);
+  if (!processGroup)
+    checkRanks(plan);
   std::lock_guard one(preparing); // or threads that ask for equal plans at once would get different operations
   std::string key = planKey(plan) + name;
   std::shared_ptr<Protocol> protocol;
@@ -88,26 +184,28 @@ Communicator::Operation &Communicator::prepare(const Plan &plan, const std::stri
         protocol = known->protocol;
     }
   }
+  if (processGroup)
+    agreeOn(plan, key);
   if (!protocol && plan.rounds != 0) {
-    protocol = makeProtocol(plan, compileKernel(plan));
+    protocol = makeProtocol(plan, [&] { return compileKernel(plan); });
     protocol->key = protocolKey(plan);
   }
-  Operation &made = add(plan, name.empty() ? describe(plan.collective) : name, std::move(protocol));
-  made.key = key;
-  return made;
+  return add(plan, name.empty() ? describe(plan.collective) : name, key, std::move(protocol));
 }
 
 Communicator::Operation &Communicator::prepare(const Plan &plan, const Package &kernel, const std::string &name) {
-  checkRanks(plan);
-  return add(plan, name, plan.rounds == 0 ? nullptr : makeProtocol(plan, kernel));
+  agreeOn(plan, processGroup ? planKey(plan) + name + " kernel " + hashHex(kernel.binary) : "");
+  return add(plan, name, "", plan.rounds == 0 ? nullptr : makeProtocol(plan, [&] { return kernel; }));
 }
 
-Communicator::Operation &Communicator::add(const Plan &plan, const std::string &name,
+Communicator::Operation &Communicator::add(const Plan &plan, const std::string &name, const std::string &key,
                                            std::shared_ptr<Protocol> protocol) {
   auto operation = std::make_unique<Operation>();
   operation->group = this;
   operation->thePlan = plan;
   operation->theName = name;
+  operation->key = key;
+  operation->hash = hashBytes(planKey(plan) + "\n" + name);
   operation->protocol = std::move(protocol);
   std::lock_guard lock(mutex);
   operations.push_back(std::move(operation));
@@ -115,63 +213,115 @@ Communicator::Operation &Communicator::add(const Plan &plan, const std::string &
 }
 
 // Everything that waits or allocates happens here, so that a launch does nothing but launch.
-std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &plan, const Package &kernel) {
+std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &plan,
+                                                                   const std::function<Package()> &kernel) {
   auto protocol = std::make_shared<Protocol>();
-  protocol->arena = std::make_unique<SymmetricMemory>(devices, uint64_t(plan.arena.sizeBytes), "collective arena");
+  if (processGroup) // first what may fail on one rank alone
+    together([&] { loadKernels(*protocol, kernel); });
+  protocol->arena = symmetricMemory(uint64_t(plan.arena.sizeBytes), "collective arena", Caching::Uncached);
   if (plan.arena.stagingBytes)
-    protocol->staging = std::make_unique<SymmetricMemory>(devices, uint64_t(plan.arena.stagingBytes),
-                                                          "collective staging", Caching::Normal);
-  for (int rank = 0; rank < ranks(); ++rank) {
-    Device &device = *devices[size_t(rank)];
-    protocol->kernels.push_back({device.loadModule(kernel)});
-    protocol->groups.push_back(device.allocate(2 * sizeof(PeerGroup), "collective group"));
-    PeerGroup group{};
-    group.rank = uint64_t(rank);
-    group.worldSize = uint64_t(ranks());
-    for (int peer = 0; peer < ranks(); ++peer)
-      group.arena[peer] = protocol->arena->address(peer);
-    group.abort = control->address(rank) + offsetof(Control, abort);
-    group.limitNs = uint64_t(std::clamp(options.deadlineSeconds * 1e9, 1.0, double(maxLimitNs)));
-    group.error = control->address(rank) + offsetof(Control, error);
-    PeerGroup both[] = {group, group};
-    for (int peer = 0; peer < ranks(); ++peer)
-      both[1].arena[peer] = protocol->stagingOrArena().address(peer);
-    Stream &stream = *service[size_t(rank)];
-    stream.copyToDevice(protocol->groups.back(), both);
-    if (plan.hasPackets() && plan.packets == PacketForm::Lamport)
-      stream.fill(protocol->arena->address(rank) + uint64_t(plan.arena.inbox), 0xFF, uint64_t(plan.inboxBytes()));
-    stream.synchronize();
-  }
+    protocol->staging = symmetricMemory(uint64_t(plan.arena.stagingBytes), "collective staging", Caching::Normal);
+  if (!processGroup)
+    loadKernels(*protocol, kernel);
+  // No rank may send before the inboxes of all are ready.
+  together([&] {
+    for (int rank : localRanks()) {
+      describeGroup(*protocol, rank);
+      Stream &stream = *service[localIndex(rank)];
+      if (plan.hasPackets() && plan.packets == PacketForm::Lamport)
+        stream.fill(protocol->arena->address(rank) + uint64_t(plan.arena.inbox), 0xFF, uint64_t(plan.inboxBytes()));
+      stream.synchronize();
+    }
+  });
   return protocol;
+}
+
+void Communicator::loadKernels(Protocol &protocol, const std::function<Package()> &kernel) const {
+  Package package = kernel();
+  for (const auto &device : devices) {
+    protocol.kernels.push_back({device->loadModule(package)});
+    protocol.groups.push_back(device->allocate(2 * sizeof(PeerGroup), "collective group"));
+  }
+}
+
+void Communicator::describeGroup(const Protocol &protocol, int rank) const {
+  size_t local = localIndex(rank);
+  PeerGroup group{};
+  group.rank = uint64_t(rank);
+  group.worldSize = uint64_t(ranks());
+  for (int peer = 0; peer < ranks(); ++peer)
+    group.arena[peer] = protocol.arena->address(peer);
+  group.abort = control->address(int(local)) + offsetof(Control, abort);
+  group.limitNs = uint64_t(std::clamp(options.deadlineSeconds * 1e9, 1.0, double(maxLimitNs)));
+  group.error = control->address(int(local)) + offsetof(Control, error);
+  PeerGroup both[] = {group, group};
+  for (int peer = 0; peer < ranks(); ++peer)
+    both[1].arena[peer] = protocol.stagingOrArena().address(peer);
+  service[local]->copyToDevice(protocol.groups[local], both);
+  service[local]->synchronize();
 }
 
 //===-- Launching ------------------------------------------------------------------------------------------------===//
 
+Error Communicator::differenceError(const Operation &mine, const Operation *theirs, uint64_t number, int rank,
+                                    const std::string &who) const {
+  std::vector<std::string> notes = {"every rank of a group launches the same operations in the same order",
+                                    "plan of this rank: " + planKey(mine.plan())};
+  std::string other = "something that this rank has not prepared";
+  if (theirs) {
+    other = fmt::format("`{}` ({})", theirs->name(), theirs->plan().algorithm->name);
+    notes.push_back("plan of the other: " + planKey(theirs->plan()));
+  }
+  return inputError(fmt::format("launch {} of rank {} is `{}` ({}), but {} launched {} there", number, rank,
+                                mine.name(), mine.plan().algorithm->name, who, other),
+                    notes);
+}
+
 void Communicator::checkOrder(const Operation &operation, int rank) {
   std::lock_guard lock(mutex);
+  if (processGroup)
+    checkProcesses(operation, launched[0] + 1);
   if (failed)
     throw environmentError("the group has failed before: it runs nothing any more",
                            {"make a new group; the first error, or who aborted it, says what happened"});
-  size_t number = launched[size_t(rank)]++;
+  size_t number = launched[localIndex(rank)]++;
   if (number == forgotten + order.size())
     order.push_back(&operation);
   // What all ranks have launched is kept a while for messages about it.
   size_t common = *std::min_element(launched.begin(), launched.end());
   for (; order.size() > rememberedLaunches && forgotten + 1 < common; ++forgotten)
     order.pop_front();
-  if (order[number - forgotten] == &operation)
+  if (order[number - forgotten] != &operation)
+    throw differenceError(operation, order[number - forgotten], number + 1, rank, "another rank");
+}
+
+/// Called with the mutex held, before launch `number` of this process counts.
+void Communicator::checkProcesses(const Operation &operation, uint64_t number) {
+  Neighbours &neighbours = processGroup->neighbours();
+  if (othersChanged || ring->failedRank() >= 0) {
+    if (auto error = neighbours.failureError())
+      throw *error;
+    if (int rank = ring->failedRank(); rank >= 0)
+      throw environmentError(processGroup->describe(rank) + " has ended the group",
+                             {"make a new group; the first error on that rank says what happened"});
+    for (int rank = 0; rank < ranks(); ++rank)
+      if (neighbours.hasLeft(rank) && ring->countOf(rank) < number)
+        throw environmentError(
+            fmt::format("{} has left the group after {} launches", processGroup->describe(rank), ring->countOf(rank)));
+  }
+  ring->record(number, operation.hash);
+  auto difference = ring->differenceAt(number, operation.hash);
+  if (!difference)
     return;
-  const Operation &first = *order[number - forgotten];
-  throw inputError(fmt::format("launch {} of rank {} is `{}` ({}), but another rank launched `{}` ({}) there",
-                               number + 1, rank, operation.name(), operation.plan().algorithm->name, first.name(),
-                               first.plan().algorithm->name),
-                   {"every rank of a group launches the same operations in the same order",
-                    "plan of this rank: " + planKey(operation.plan()), "plan of the other: " + planKey(first.plan())});
+  const Operation *theirs = nullptr;
+  for (const auto &known : operations)
+    if (known->hash == difference->hash)
+      theirs = known.get();
+  throw differenceError(operation, theirs, number, firstRank, processGroup->describe(difference->rank));
 }
 
 void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands) {
-  if (rank < 0 || rank >= ranks())
-    throw inputError(fmt::format("rank {} of a group of {}: ranks are 0 to {}", rank, ranks(), ranks() - 1));
+  localIndex(rank);
   if (operation.group != this)
     throw inputError(fmt::format("`{}` was prepared by another group", operation.name()),
                      {"a group launches what its own `prepare` has returned"});
@@ -179,8 +329,8 @@ void Communicator::launch(Operation &operation, int rank, const std::vector<Laun
     checkOrder(operation, rank);
     if (operation.protocol)
       start(operation, rank, operands);
-  } catch (const Error &) { // the other ranks would wait for what does not come
-    abort();
+  } catch (const Error &error) { // the other ranks would wait for what does not come
+    abort(error.what());
     throw;
   }
 }
@@ -189,7 +339,8 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
   const Protocol &protocol = *operation.protocol;
   const Plan &plan = operation.plan();
   Launch launch;
-  launch.kernel = protocol.kernels[size_t(rank)];
+  size_t local = localIndex(rank);
+  launch.kernel = protocol.kernels[local];
   launch.grid = {plan.blocks, 1, 1};
   launch.cooperative = true;
   // The kernel's own deadline comes first, and says more.
@@ -197,9 +348,9 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
   uint64_t tag = 0;
   {
     std::lock_guard lock(mutex);
-    tag = launched[size_t(rank)];
+    tag = launched[local];
   }
-  const Buffer &group = protocol.groups[size_t(rank)];
+  const Buffer &group = protocol.groups[local];
   launch.arguments = {group,
                       DeviceAddress(protocol.arena->address(rank)),
                       DeviceAddress(group.address() + sizeof(PeerGroup)),
@@ -209,28 +360,58 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
                       ScalarBits{uint64_t(plan.collective.outer)},
                       ScalarBits{uint64_t(plan.collective.inner)}};
   launch.arguments.insert(launch.arguments.end(), operands.begin(), operands.end());
-  streams[size_t(rank)]->launch(launch);
+  streams[local]->launch(launch);
 }
 
 //===-- Errors ---------------------------------------------------------------------------------------------------===//
 
 void Communicator::abort() {
+  abort("it was asked to");
+}
+
+void Communicator::abort(const std::string &reason) {
+  endLocalWaits();
+  if (processGroup)
+    processGroup->neighbours().abort(reason);
+}
+
+void Communicator::endLocalWaits() {
   {
     std::lock_guard lock(mutex);
     failed = true; // the word stays set: a launch from now on would end at its first wait that is not over at once
   }
   uint32_t one = 1;
-  for (int rank = 0; rank < ranks(); ++rank) {
-    Stream &stream = *service[size_t(rank)];
-    stream.copyToDevice(control->address(rank) + offsetof(Control, abort), &one, sizeof one);
+  for (size_t local = 0; local < devices.size(); ++local) {
+    Stream &stream = *service[local];
+    stream.copyToDevice(control->address(int(local)) + offsetof(Control, abort), &one, sizeof one);
     stream.synchronize();
+  }
+}
+
+/// On a thread of the processes' own, so that it happens whatever the program waits for.
+void Communicator::processesChanged() {
+  Neighbours &neighbours = processGroup->neighbours();
+  othersChanged = true;
+  bool ends = neighbours.failure().has_value();
+  if (!ends) {
+    std::lock_guard lock(mutex);
+    for (int rank = 0; rank < ranks(); ++rank)
+      ends |= neighbours.hasLeft(rank) && ring->countOf(rank) < launched[0];
+  }
+  if (!ends)
+    return;
+  ring->fail();
+  try {
+    endLocalWaits();
+  } catch (const std::exception &) { // the waits end at their deadlines
   }
 }
 
 std::string Communicator::failureReport(int rank) {
   Control seen{};
-  Stream &stream = *service[size_t(rank)];
-  stream.copyToHost(&seen, control->address(rank), sizeof seen);
+  size_t local = localIndex(rank);
+  Stream &stream = *service[local];
+  stream.copyToHost(&seen, control->address(int(local)), sizeof seen);
   stream.synchronize();
   const PeerError &error = seen.error;
   if (PeerErrorState(error.state) != PeerErrorState::Written)
@@ -243,9 +424,9 @@ std::string Communicator::failureReport(int rank) {
   }
   const char *why = PeerErrorReason(error.reason) == PeerErrorReason::Abort ? "was aborted while waiting" : "waited";
   return fmt::format("{}, launch {}: rank {} ({}) {} {:.3g} s for rank {} ({}), block {}: expected epoch {}, saw {}",
-                     name, error.tag, rank, devices[size_t(rank)]->name(), why, double(error.elapsedNs) * 1e-9,
-                     error.peer, error.peer < devices.size() ? devices[error.peer]->name() : "?", error.block,
-                     error.expected, error.seen);
+                     name, error.tag, rank, deviceName(rank), why, double(error.elapsedNs) * 1e-9, error.peer,
+                     error.peer < uint32_t(ranks()) ? deviceName(int(error.peer)) : "?", error.block, error.expected,
+                     error.seen);
 }
 
 void Communicator::synchronize() {
@@ -254,10 +435,28 @@ void Communicator::synchronize() {
 
 std::vector<std::string> Communicator::failureReports() {
   std::vector<std::string> reports;
-  for (int rank = 0; rank < ranks(); ++rank)
+  for (int rank : localRanks())
     if (std::string report = failureReport(rank); !report.empty())
       reports.push_back(report);
   return reports;
+}
+
+/// What ended this rank's work ends that of the others, unless they were first: then their reason comes first here.
+void Communicator::tellProcesses(const std::exception_ptr &streamError, std::vector<std::string> &reports) {
+  std::string reason = "work of the stream failed";
+  if (!reports.empty())
+    reason = reports.front();
+  try {
+    if (streamError)
+      std::rethrow_exception(streamError);
+  } catch (const std::exception &error) {
+    reason = error.what();
+  }
+  abort(reason);
+  ring->fail();
+  auto failure = processGroup->neighbours().failure();
+  if (failure && failure->rank != firstRank)
+    reports.insert(reports.begin(), processGroup->neighbours().failureError()->what());
 }
 
 void Communicator::check(std::exception_ptr streamError) {
@@ -271,6 +470,8 @@ void Communicator::check(std::exception_ptr streamError) {
   // Other ranks may still be at work, perhaps in the memory of this one: the caller is told when nobody is.
   (void)synchronizeAll(streams);
   reports = failureReports();
+  if (processGroup)
+    tellProcesses(streamError, reports);
   if (!streamError) {
     std::string message = reports.front();
     reports.erase(reports.begin());

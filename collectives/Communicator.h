@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A group of devices with one stream each, and what collectives on them share: protocol memory, deadlines, errors.
+// A group of devices with one stream each, and what collectives on them share: protocol memory, deadlines, errors. All
+// devices are of this process, or each is of a process of its own.
 #pragma once
 #include "collectives/Plan.h"
 #include "runtime/Device.h"
 #include "runtime/Launch.h"
+#include "support/Error.h"
+#include <atomic>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +18,8 @@
 namespace heddle {
 
 class Device;
+class LaunchRing;
+class ProcessGroup;
 class Stream;
 class SymmetricMemory;
 
@@ -35,18 +41,26 @@ public:
   /// On streams of the caller's, one per device, which outlive the communicator; two communicators may share streams,
   /// since each has protocol memory of its own, when all ranks put their collectives into them in one order.
   Communicator(std::vector<std::shared_ptr<Device>> devices, std::vector<Stream *> streams, Options options);
-  /// Ends all waits, then waits for the streams.
+  /// Of processes, of which each has one rank and launches for that rank alone. Collective, as `prepare`: every process
+  /// makes one. A process that dies, leaves or aborts ends the waits of all others, and launches are refused then.
+  explicit Communicator(std::unique_ptr<ProcessGroup> processes, Options options);
+  /// Ends all waits, then waits for the streams. Of processes: leaves the group; does not wait for the others.
   ~Communicator();
 
-  int ranks() const { return int(devices.size()); }
-  int computeUnits() const { return fewestComputeUnits(devices); } ///< for PlanOptions
-  Stream &stream(int rank) { return *streams[size_t(rank)]; }
-  const std::shared_ptr<Device> &device(int rank) const { return devices[size_t(rank)]; }
+  int ranks() const { return rankCount; }
+  int computeUnits() const; ///< for PlanOptions: of the device that has the fewest
+  /// The ranks whose devices are of this process: all, or the one of a group of processes. Others are an Error{Input}.
+  std::vector<int> localRanks() const;
+  Stream &stream(int rank) { return *streams[localIndex(rank)]; }
+  const std::shared_ptr<Device> &device(int rank) const { return devices[localIndex(rank)]; }
+  const ProcessGroup *processes() const { return processGroup.get(); } ///< null for a group of one process
 
   /// A plan with its kernel on every device and protocol memory of its own.
   class Operation;
   /// The same object for an equal plan of the same name (in messages; empty: describe(collective)). Allocates and
-  /// compiles; not to be called while the operation runs.
+  /// compiles; not to be called while the operation runs. Of processes: collective, except for what was prepared
+  /// before; an error of one rank is thrown on all, and the group may go on. Throws Error{Input} with the plans of both
+  /// when two ranks differ, and for direct algorithms, whose addresses mean nothing in another process.
   Operation &prepare(const Plan &plan, const std::string &name = "");
   /// An operation whose kernel was made from `plan` with other operands (see kernel/CollectiveKernel.h); `name` is for
   /// messages. A new object each time.
@@ -75,25 +89,46 @@ private:
   static constexpr size_t rememberedLaunches = 4096;
   struct Control;
   struct Protocol;
-  std::shared_ptr<Protocol> makeProtocol(const Plan &plan, const Package &kernel);
-  Operation &add(const Plan &plan, const std::string &name, std::shared_ptr<Protocol> protocol);
+  void checkOptions() const;
+  void makeStreams();
+  size_t localIndex(int rank) const;
+  std::string deviceName(int rank) const;
+  std::unique_ptr<SymmetricMemory> symmetricMemory(uint64_t sizeBytes, const char *name, Caching caching) const;
+  void together(const std::function<void()> &work) const;
+  void agreeOn(const Plan &plan, const std::string &key) const;
+  std::shared_ptr<Protocol> makeProtocol(const Plan &plan, const std::function<Package()> &kernel);
+  void loadKernels(Protocol &protocol, const std::function<Package()> &kernel) const;
+  void describeGroup(const Protocol &protocol, int rank) const;
+  Operation &add(const Plan &plan, const std::string &name, const std::string &key, std::shared_ptr<Protocol> protocol);
   void checkRanks(const Plan &plan) const;
   void checkOrder(const Operation &operation, int rank);
+  Error differenceError(const Operation &mine, const Operation *theirs, uint64_t number, int rank,
+                        const std::string &who) const;
+  void checkProcesses(const Operation &operation, uint64_t number);
+  void abort(const std::string &reason);
+  void endLocalWaits();
+  void processesChanged();
+  void tellProcesses(const std::exception_ptr &streamError, std::vector<std::string> &reports);
   void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   std::string failureReport(int rank);
   std::vector<std::string> failureReports();
 
+  // Of this process, by rank - firstRank: devices, streams, control, launched, and the members of a Protocol.
+  std::unique_ptr<ProcessGroup> processGroup; ///< null for one process
   std::vector<std::shared_ptr<Device>> devices;
+  const int firstRank, rankCount;
   std::vector<std::unique_ptr<Stream>> owned;
   std::vector<Stream *> streams;
-  std::vector<std::unique_ptr<Stream>> service; ///< by rank, for what must not queue behind a collective
+  std::vector<std::unique_ptr<Stream>> service; ///< for what must not queue behind a collective
   Options options;
   std::unique_ptr<SymmetricMemory> control; ///< Control of each rank
+  std::unique_ptr<LaunchRing> ring;         ///< of processes
+  std::atomic<bool> othersChanged = false;  ///< a process has left, or the group of processes has failed
   std::vector<std::unique_ptr<Operation>> operations;
   std::mutex preparing, mutex;         ///< taken in this order
   std::deque<const Operation *> order; ///< the launches so far, by their number less `forgotten`
   size_t forgotten = 0;
-  std::vector<size_t> launched; ///< by rank
+  std::vector<size_t> launched;
   bool failed = false;
 };
 
@@ -107,6 +142,7 @@ private:
   const Communicator *group = nullptr;
   Plan thePlan;
   std::string theName, key;
+  uint64_t hash = 0;                  ///< of plan and name, the same in every process
   std::shared_ptr<Protocol> protocol; ///< shared by the operations of one kernelKey; null when there is nothing to do
 };
 

@@ -62,6 +62,47 @@ Buffer Device::allocate(uint64_t sizeBytes, const std::string &name, Caching cac
   return Buffer(shared_from_this(), allocateCached(sizeBytes, name, caching), sizeBytes);
 }
 
+const char *sharingName(SharingKind kind) {
+  return kind == SharingKind::MemoryFile       ? "memory file"
+         : kind == SharingKind::CudaDescriptor ? "CUDA descriptor"
+                                               : "CUDA handle";
+}
+
+static Error noSharing(const Device &device, SharingKind kind) {
+  return inputError(
+      fmt::format("{}: its memory cannot be shared between processes by {}", device.name(), sharingName(kind)));
+}
+
+Buffer Device::allocateShared(uint64_t sizeBytes, const std::string &bufferName, Caching caching, SharingKind kind) {
+  std::vector<SharingKind> kinds = sharing();
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+    throw noSharing(*this, kind);
+  return Buffer(shared_from_this(), allocateShareable(sizeBytes, bufferName, caching, kind), sizeBytes);
+}
+
+ExportedMemory Device::exportMemory(const Buffer &buffer) {
+  return exportAllocation(buffer.address(), buffer.sizeBytes());
+}
+
+Buffer Device::importMemory(const ExportedMemory &memory, const std::string &bufferName) {
+  std::vector<SharingKind> kinds = sharing();
+  if (std::find(kinds.begin(), kinds.end(), memory.kind) == kinds.end() || memory.sizeBytes == 0)
+    throw noSharing(*this, memory.kind);
+  return Buffer(shared_from_this(), importAllocation(memory, bufferName), memory.sizeBytes);
+}
+
+uint64_t Device::allocateShareable(uint64_t, const std::string &, Caching, SharingKind kind) {
+  throw noSharing(*this, kind);
+}
+
+ExportedMemory Device::exportAllocation(uint64_t, uint64_t) {
+  throw noSharing(*this, SharingKind::MemoryFile);
+}
+
+uint64_t Device::importAllocation(const ExportedMemory &memory, const std::string &) {
+  throw noSharing(*this, memory.kind);
+}
+
 Buffer Device::adopt(uint64_t address, uint64_t sizeBytes, const std::string &bufferName) {
   if (address == 0 || sizeBytes > UINT64_MAX - address)
     throw inputError(fmt::format("{}: no memory has {} bytes at address {:#x}", name(), sizeBytes, address));

@@ -2,6 +2,7 @@
 // A device of any vendor: memory, streams, events and modules. Drivers implement it; everything above uses only this.
 #pragma once
 #include "runtime/Buffer.h"
+#include "runtime/SharedMemory.h"
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -55,6 +56,22 @@ public:
   /// address space, and where the device's kernels cannot use memory of others (simulated devices).
   Buffer adopt(uint64_t address, uint64_t sizeBytes, const std::string &name = "");
 
+  // ---- Memory of several processes ----
+
+  /// The ways in which memory of this device can be another process's too, the best first; empty for none.
+  virtual std::vector<SharingKind> sharing() const { return {}; }
+  /// As allocate, of memory that other processes may import in this way. Throws Error{Input} for a way that the device
+  /// does not have.
+  Buffer allocateShared(uint64_t sizeBytes, const std::string &name, Caching caching, SharingKind kind);
+  /// For one process; `buffer` is of allocateShared. The memory lives until the last process has let go of it; of the
+  /// kind CudaHandle until its own process frees it, which must not be before the others have.
+  ExportedMemory exportMemory(const Buffer &buffer);
+  /// Memory of another process's device, as this device addresses it, until the buffer goes. What `memory` says is
+  /// checked as far as the system lets it be. Throws Error{Environment} where it cannot be mapped.
+  Buffer importMemory(const ExportedMemory &memory, const std::string &name);
+  /// The same for the same piece of hardware in every process; empty for devices that are a program.
+  virtual std::string hardwareId() const { return ""; }
+
   virtual std::unique_ptr<Stream> createStream() = 0;
   /// A stream over one that others made and keep: a `cudaStream_t` or `hipStream_t`, null for the default one. Work
   /// that is put into either comes in one order. Throws Error{Input} where the device has no streams of others.
@@ -72,6 +89,9 @@ protected:
     return allocateMemory(sizeBytes, name);
   }
   virtual void freeMemory(uint64_t address) noexcept = 0;
+  virtual uint64_t allocateShareable(uint64_t sizeBytes, const std::string &name, Caching caching, SharingKind kind);
+  virtual ExportedMemory exportAllocation(uint64_t address, uint64_t sizeBytes);
+  virtual uint64_t importAllocation(const ExportedMemory &memory, const std::string &name);
   virtual void adoptMemory(uint64_t address, uint64_t sizeBytes, const std::string &name);
   virtual void leaveMemory(uint64_t address, uint64_t sizeBytes) noexcept;
 };

@@ -90,18 +90,37 @@ std::shared_ptr<Module> HostDevice::loadModule(const Package &package) {
   return HostModule::load(package);
 }
 
-uint64_t HostDevice::allocateMemory(uint64_t sizeBytes, const std::string &bufferName) {
+uint64_t HostDevice::account(uint64_t sizeBytes, const std::string &bufferName,
+                             const std::function<uint64_t()> &allocate) {
   std::lock_guard lock(mutex);
   if (limitBytes && sizeBytes > limitBytes - usedBytes)
     throw outOfMemory(name(), bufferName, sizeBytes, limitBytes - usedBytes,
                       {fmt::format("HEDDLE_HOST_MEMORY limits each host device to {} bytes", limitBytes)});
-  uint64_t address = HostMemory::shared().allocate(sizeBytes, bufferName, name());
+  uint64_t address = allocate();
   usedBytes += sizeBytes;
   return address;
 }
 
+uint64_t HostDevice::allocateMemory(uint64_t sizeBytes, const std::string &bufferName) {
+  return account(sizeBytes, bufferName, [&] { return HostMemory::shared().allocate(sizeBytes, bufferName, name()); });
+}
+
+uint64_t HostDevice::allocateShareable(uint64_t sizeBytes, const std::string &bufferName, Caching, SharingKind) {
+  return account(sizeBytes, bufferName,
+                 [&] { return HostMemory::shared().allocateShared(sizeBytes, bufferName, name()); });
+}
+
+ExportedMemory HostDevice::exportAllocation(uint64_t address, uint64_t sizeBytes) {
+  return {SharingKind::MemoryFile, sizeBytes, "", HostMemory::shared().fileOf(address)};
+}
+
+/// It counts for the device that has allocated it.
+uint64_t HostDevice::importAllocation(const ExportedMemory &memory, const std::string &bufferName) {
+  return HostMemory::shared().map(memory.file, memory.sizeBytes, bufferName, name());
+}
+
 void HostDevice::freeMemory(uint64_t address) noexcept {
-  uint64_t freedBytes = HostMemory::shared().free(address);
+  uint64_t freedBytes = HostMemory::shared().free(address); // of imported memory 0
   std::lock_guard lock(mutex);
   usedBytes -= freedBytes;
 }

@@ -2,6 +2,7 @@
 // The host as a driver: any number of virtual devices, each with memory of its own account, on the threads of one pool.
 #pragma once
 #include "runtime/Driver.h"
+#include <functional>
 #include <mutex>
 
 namespace heddle {
@@ -19,6 +20,7 @@ public:
   int ordinal() const override { return number; }
   const Chip &chip() const override;
   MemoryInfo memoryInfo() const override;
+  std::vector<SharingKind> sharing() const override { return {SharingKind::MemoryFile}; }
   std::unique_ptr<Stream> createStream() override;
   std::shared_ptr<Event> createEvent() override;
   std::shared_ptr<Module> loadModule(const Package &package) override;
@@ -26,10 +28,15 @@ public:
 protected:
   uint64_t allocateMemory(uint64_t sizeBytes, const std::string &name) override;
   void freeMemory(uint64_t address) noexcept override;
+  uint64_t allocateShareable(uint64_t sizeBytes, const std::string &name, Caching caching, SharingKind kind) override;
+  ExportedMemory exportAllocation(uint64_t address, uint64_t sizeBytes) override;
+  uint64_t importAllocation(const ExportedMemory &memory, const std::string &name) override;
   void adoptMemory(uint64_t address, uint64_t sizeBytes, const std::string &name) override;
   void leaveMemory(uint64_t address, uint64_t sizeBytes) noexcept override;
 
 private:
+  uint64_t account(uint64_t sizeBytes, const std::string &name, const std::function<uint64_t()> &allocate);
+
   const int number;
   const uint64_t limitBytes; ///< HEDDLE_HOST_MEMORY when the device was opened; 0 is none
   mutable std::mutex mutex;

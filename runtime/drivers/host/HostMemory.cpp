@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each allocation is a mapping of its own; what is kept here is who owns which range and when it may go.
 #include "runtime/drivers/host/HostMemory.h"
+#include "runtime/processes/MemoryFile.h"
 #include "support/Error.h"
 #include "support/SystemMemory.h"
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,17 +32,25 @@ uint64_t mappedBytes(uint64_t sizeBytes) {
   return roundUp(std::max<uint64_t>(sizeBytes, 1), pageBytes());
 }
 
+/// The pages of an allocation, of `file` if there is one, else anonymous; null when the system gives none.
+char *mapPages(uint64_t own, const FileDescriptor *file) {
+  void *whole = ::mmap(nullptr, own + 2 * pageBytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED)
+    return nullptr;
+  char *begin = static_cast<char *>(whole) + pageBytes();
+  bool isMapped = file ? ::mmap(begin, own, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->get(), 0) == begin
+                       : ::mprotect(begin, own, PROT_READ | PROT_WRITE) == 0;
+  if (!isMapped)
+    ::munmap(whole, own + 2 * pageBytes());
+  return isMapped ? begin : nullptr;
+}
+
 /// 0 when the system gives none.
 uint64_t mapMemory(uint64_t sizeBytes) {
   uint64_t own = mappedBytes(sizeBytes);
-  void *whole = ::mmap(nullptr, own + 2 * pageBytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (whole == MAP_FAILED)
+  char *begin = mapPages(own, nullptr);
+  if (!begin)
     return 0;
-  char *begin = static_cast<char *>(whole) + pageBytes();
-  if (::mprotect(begin, own, PROT_READ | PROT_WRITE) != 0) {
-    ::munmap(whole, own + 2 * pageBytes());
-    return 0;
-  }
   return reinterpret_cast<uint64_t>(begin) + own - roundUp(std::max<uint64_t>(sizeBytes, 1), alignmentBytes);
 }
 
@@ -60,9 +72,54 @@ uint64_t HostMemory::allocate(uint64_t sizeBytes, const std::string &name, const
   if (!address)
     throw outOfMemory(device, name, sizeBytes, availableMemoryBytes());
   std::lock_guard lock(mutex);
-  live[address] = {address, sizeBytes, name, device};
+  return add({address, sizeBytes, name, device});
+}
+
+/// Called with the mutex held.
+uint64_t HostMemory::add(HostAllocation allocation) {
+  uint64_t address = allocation.address;
+  live[address] = std::move(allocation);
   latest.reset();
   return address;
+}
+
+uint64_t HostMemory::addShared(FileDescriptor file, bool imported, HostAllocation allocation) {
+  char *begin = mapPages(mappedBytes(allocation.sizeBytes), &file);
+  if (imported) // the mapping suffices, and files are few
+    file.reset();
+  if (!begin)
+    throw environmentError(
+        fmt::format("{}: {} bytes of shared memory cannot be mapped", allocation.device, allocation.sizeBytes));
+  allocation.address = reinterpret_cast<uint64_t>(begin);
+  std::lock_guard lock(mutex);
+  files[allocation.address] = {std::move(file), imported};
+  return add(std::move(allocation));
+}
+
+uint64_t HostMemory::allocateShared(uint64_t sizeBytes, const std::string &name, const std::string &device) {
+  if (sizeBytes > alwaysTried && sizeBytes > availableMemoryBytes())
+    throw outOfMemory(device, name, sizeBytes, availableMemoryBytes());
+  return addShared(createMemoryFile("heddle-memory", mappedBytes(sizeBytes)), false, {0, sizeBytes, name, device});
+}
+
+FileDescriptor HostMemory::fileOf(uint64_t address) {
+  std::lock_guard lock(mutex);
+  auto found = files.find(address);
+  if (found == files.end())
+    throw inputError(fmt::format("the memory at {:#x} is not shared between processes", address));
+  FileDescriptor copy(::fcntl(found->second.file.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy)
+    throw environmentError(fmt::format("a descriptor of shared memory: {}", std::strerror(errno)));
+  return copy;
+}
+
+uint64_t HostMemory::map(const FileDescriptor &file, uint64_t sizeBytes, const std::string &name,
+                         const std::string &device) {
+  checkMemoryFile(file, mappedBytes(sizeBytes), "another process");
+  FileDescriptor copy(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy)
+    throw environmentError(fmt::format("a descriptor of shared memory: {}", std::strerror(errno)));
+  return addShared(std::move(copy), true, {0, sizeBytes, name, device});
 }
 
 uint64_t HostMemory::free(uint64_t address) noexcept {
@@ -72,12 +129,16 @@ uint64_t HostMemory::free(uint64_t address) noexcept {
     return 0;
   uint64_t sizeBytes = found->second.sizeBytes;
   live.erase(found);
+  auto shared = files.find(address);
+  bool imported = shared != files.end() && shared->second.imported;
+  if (shared != files.end())
+    files.erase(shared);
   latest.reset();
   if (openTickets.empty())
     unmapMemory(address, sizeBytes);
   else
     retired.push_back({nextTicket, address, sizeBytes});
-  return sizeBytes;
+  return imported ? 0 : sizeBytes;
 }
 
 void HostMemory::adopt(HostAllocation allocation) {

@@ -3,6 +3,7 @@
 // GPUs of one host do. It answers bounds checks, names buffers in messages, and frees only what no queued work can use.
 #pragma once
 #include "runtime/Allocations.h"
+#include "support/FileDescriptor.h"
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,8 +24,15 @@ public:
   /// 64-byte aligned, between pages that cannot be touched: a kernel that runs past an end crashes there and is
   /// reported, before it damages anything else. Throws Error{Environment} when the machine cannot give it.
   uint64_t allocate(uint64_t sizeBytes, const std::string &name, const std::string &device);
+  /// The same of memory in a file without a name, which other processes can map. It begins on a page.
+  uint64_t allocateShared(uint64_t sizeBytes, const std::string &name, const std::string &device);
+  /// A descriptor of that file. Throws Error{Input} for other memory.
+  FileDescriptor fileOf(uint64_t address);
+  /// Memory of another process. Throws Error{Environment} for a file that is not as allocateShared makes it, or
+  /// smaller.
+  uint64_t map(const FileDescriptor &file, uint64_t sizeBytes, const std::string &name, const std::string &device);
   /// Takes the allocation out of the table at once and gives its memory back when no ticket of before is open.
-  /// Returns its size in bytes.
+  /// Returns its size in bytes; 0 for memory of another process.
   uint64_t free(uint64_t address) noexcept;
 
   void adopt(HostAllocation allocation);                     ///< memory of others
@@ -53,11 +61,19 @@ private:
     uint64_t address;
     uint64_t sizeBytes;
   };
+  /// Memory in a file, of this process or, `imported`, of another.
+  struct SharedFile {
+    FileDescriptor file;
+    bool imported;
+  };
+  uint64_t add(HostAllocation allocation);
+  uint64_t addShared(FileDescriptor file, bool imported, HostAllocation allocation);
   uint64_t openTicket();
   void closeTicket(uint64_t number);
 
   std::mutex mutex;
   std::map<uint64_t, HostAllocation> live;
+  std::map<uint64_t, SharedFile> files; ///< of those that have one
   AdoptedMemory adopted;
   std::shared_ptr<const HostMap> latest; ///< null after a change
   std::set<uint64_t> openTickets;
