@@ -2,15 +2,19 @@
 // Times collectives as nccl-tests does: first the calls back to back, then fresh inputs and a comparison of everything.
 #include "api/CollectiveTiming.h"
 #include "api/NcclPeer.h"
+#include "api/Sharing.h"
 #include "binary/PeerAbi.h"
 #include "collectives/Communicator.h"
 #include "collectives/Reference.h"
 #include "runtime/Driver.h"
+#include "runtime/ProcessGroup.h"
 #include "runtime/Stream.h"
+#include "runtime/processes/Frame.h"
 #include "support/Error.h"
 #include "support/SystemMemory.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 
 namespace heddle {
@@ -25,6 +29,19 @@ std::vector<std::shared_ptr<Device>> openDevices(const BenchmarkRequest &request
   return devices;
 }
 
+/// The group of all ranks, or this process's part of it.
+std::unique_ptr<Communicator> makeGroup(const BenchmarkRequest &request) {
+  Communicator::Options options{request.timeoutSeconds};
+  if (!request.processes)
+    return std::make_unique<Communicator>(openDevices(request), options);
+  if (!request.peer.empty() || request.links)
+    throw inputError("`--peer` and `--links` are for devices of one process",
+                     {"run `heddle bench` without `--processes`"});
+  std::unique_ptr<Bootstrap> bootstrap = makeBootstrap(*request.processes);
+  std::shared_ptr<Device> device = openDeviceOfRank(request.driver, bootstrap->rank());
+  return std::make_unique<Communicator>(std::make_unique<ProcessGroup>(*bootstrap, device), options);
+}
+
 void checkCounts(Driver &driver) {
   if (!TrafficCount(driver).isOn())
     throw inputError(fmt::format("`--links`: devices of `{}` do not count what they send each other", driver.name()),
@@ -35,7 +52,7 @@ void checkCounts(Driver &driver) {
 
 struct CollectiveBenchmark::State {
   explicit State(BenchmarkRequest theRequest)
-      : request(std::move(theRequest)), group(openDevices(request), Communicator::Options{request.timeoutSeconds}) {
+      : request(std::move(theRequest)), ownGroup(makeGroup(request)), group(*ownGroup) {
     if (request.peer.empty())
       return;
     std::vector<std::shared_ptr<Device>> devices;
@@ -68,11 +85,16 @@ struct CollectiveBenchmark::State {
   std::vector<PeerTraffic> countLinks(); ///< of a call out of place
   void checkPlace(const Check &given, int place, const CollectiveCalls &calls, BenchmarkTimes &times, bool isNccl);
 
+  std::vector<std::string> gather(const std::string &mine) const; ///< from all processes
+  void takeSlowest(std::vector<double> &times) const;
+  void gatherWrong(BenchmarkTimes &times) const;
+
   BenchmarkRequest request;
-  Communicator group;
+  std::unique_ptr<Communicator> ownGroup;
+  Communicator &group;
   Communicator::Operation *operation = nullptr;
   std::unique_ptr<NcclGroup> nccl; ///< null when it is not asked for
-  std::vector<Memory> memory;
+  std::vector<Memory> memory;      ///< of the ranks of this process
 };
 
 // Refused here, before the system kills the process for it.
@@ -92,7 +114,7 @@ std::vector<CollectiveBenchmark::State::Memory> CollectiveBenchmark::State::allo
   uint64_t size = uint64_t(elementSizeBytes(c.type)), part = uint64_t(c.partElements()) * size;
   uint64_t input = uint64_t(c.inputElements()) * size, larger = uint64_t(sizeColumn(c));
   std::vector<Memory> all;
-  for (int rank = 0; rank < group.ranks(); ++rank) {
+  for (int rank : group.localRanks()) {
     Memory one{group.device(rank)->allocate(std::max<uint64_t>(1, input), "input"),
                group.device(rank)->allocate(std::max<uint64_t>(1, larger), "output"),
                {},
@@ -112,16 +134,19 @@ std::vector<CollectiveBenchmark::State::Memory> CollectiveBenchmark::State::allo
 
 CollectiveCalls CollectiveBenchmark::State::ownCalls(int place) {
   CollectiveCalls calls;
-  for (int rank = 0; rank < group.ranks(); ++rank) {
+  std::vector<int> ranks = group.localRanks();
+  for (int rank : ranks) {
     calls.devices.push_back(group.device(rank).get());
     calls.streams.push_back(&group.stream(rank));
   }
-  calls.launch = [this, place] {
-    for (int rank = 0; rank < group.ranks(); ++rank) {
-      const Memory &own = memory[size_t(rank)];
-      group.launch(*operation, rank, {DeviceAddress(own.input[place]), DeviceAddress(own.output[place])});
+  calls.launch = [this, place, ranks] {
+    for (size_t local = 0; local < ranks.size(); ++local) {
+      const Memory &own = memory[local];
+      group.launch(*operation, ranks[local], {DeviceAddress(own.input[place]), DeviceAddress(own.output[place])});
     }
   };
+  if (group.processes())
+    calls.slowest = [this](std::vector<double> &times) { takeSlowest(times); };
   calls.finish = [this] { group.synchronize(); };
   return calls;
 }
@@ -152,10 +177,11 @@ BenchmarkTimes CollectiveBenchmark::State::time(const Collective &c, const Colle
 void CollectiveBenchmark::State::checkPlace(const Check &given, int place, const CollectiveCalls &calls,
                                             BenchmarkTimes &times, bool isNccl) {
   const Collective &c = given.collective;
-  for (int rank = 0; rank < group.ranks(); ++rank) {
-    const Memory &own = memory[size_t(rank)];
-    const std::string &input = given.inputs[size_t(rank)];
-    Stream &stream = *calls.streams[size_t(rank)];
+  std::vector<int> ranks = group.localRanks();
+  for (size_t local = 0; local < ranks.size(); ++local) {
+    const Memory &own = memory[local];
+    const std::string &input = given.inputs[size_t(ranks[local])];
+    Stream &stream = *calls.streams[local];
     stream.fill(own.second, 0xA5);
     if (!input.empty())
       stream.copyToDevice(own.input[place], input.data(), input.size());
@@ -163,9 +189,10 @@ void CollectiveBenchmark::State::checkPlace(const Check &given, int place, const
   calls.launch();
   calls.finish();
   std::string seen(size_t(c.outputElements() * elementSizeBytes(c.type)), '\0');
-  for (int rank = 0; rank < group.ranks() && !seen.empty(); ++rank) {
-    Stream &stream = *calls.streams[size_t(rank)];
-    stream.copyToHost(seen.data(), memory[size_t(rank)].output[place], seen.size());
+  for (size_t local = 0; local < ranks.size() && !seen.empty(); ++local) {
+    int rank = ranks[local];
+    Stream &stream = *calls.streams[local];
+    stream.copyToHost(seen.data(), memory[local].output[place], seen.size());
     stream.synchronize();
     const std::string &wanted = given.expected[size_t(rank)];
     int64_t wrong = isNccl ? countBeyondTolerance(c, rank, given.inputs, seen, wanted)
@@ -187,6 +214,48 @@ void CollectiveBenchmark::State::check(const Collective &c, uint64_t seed, Bench
     checkPlace(given, 1, ncclCalls(c, 1), *row.ncclInPlace, true);
 }
 
+std::vector<std::string> CollectiveBenchmark::State::gather(const std::string &mine) const {
+  const ProcessGroup &processes = *group.processes();
+  std::vector<std::string> texts;
+  for (Neighbours::Message &each : processes.neighbours().exchange(mine, {}, request.timeoutSeconds))
+    texts.push_back(std::move(each.bytes));
+  return texts;
+}
+
+void CollectiveBenchmark::State::takeSlowest(std::vector<double> &times) const {
+  constexpr size_t most = Neighbours::mostBytes / sizeof(double);
+  size_t at = 0;
+  do {
+    size_t count = std::min(most, times.size() - at);
+    for (const std::string &text :
+         gather(std::string(reinterpret_cast<char *>(times.data() + at), count * sizeof(double)))) {
+      std::vector<double> theirs(count);
+      if (text.size() != count * sizeof(double))
+        throw environmentError(
+            fmt::format("a rank has {} bytes of times, this one {}", text.size(), count * sizeof(double)),
+            {"every process measures the same, with the same options"});
+      std::memcpy(theirs.data(), text.data(), text.size());
+      for (size_t i = 0; i < count; ++i)
+        times[at + i] = std::max(times[at + i], theirs[i]);
+    }
+    at += count;
+  } while (at < times.size());
+}
+
+void CollectiveBenchmark::State::gatherWrong(BenchmarkTimes &times) const {
+  FieldWriter mine;
+  mine.number(uint64_t(times.wrong)).text(times.firstWrong.substr(0, 1000));
+  times.wrong = 0;
+  times.firstWrong.clear();
+  for (const std::string &text : gather(mine.bytes)) {
+    FieldReader theirs(text, "a rank");
+    times.wrong += int64_t(theirs.number(INT64_MAX));
+    std::string first = theirs.text(1000);
+    if (times.firstWrong.empty())
+      times.firstWrong = first;
+  }
+}
+
 std::vector<PeerTraffic> CollectiveBenchmark::State::countLinks() {
   Driver &driver = group.device(0)->driver();
   TrafficCount count(driver);
@@ -201,7 +270,7 @@ CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
     throw inputError(fmt::format("{} iterations, {} to warm up, {} checks, {} replays: there is at least one iteration",
                                  request.iterations, request.warmup, request.checks, request.graphReplays));
   checkPeer(request);
-  request.plan.direct = true;
+  request.plan.direct = !request.processes; // their operands are in other processes
   state = std::make_unique<State>(std::move(request));
   if (state->request.links)
     checkCounts(state->group.device(0)->driver());
@@ -209,15 +278,20 @@ CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
 
 CollectiveBenchmark::~CollectiveBenchmark() = default;
 
+int CollectiveBenchmark::rank() const {
+  return state->group.localRanks().front();
+}
+
 std::vector<std::string> CollectiveBenchmark::deviceNames() const {
   std::vector<std::string> names;
+  const ProcessGroup *processes = state->group.processes();
   for (int rank = 0; rank < state->group.ranks(); ++rank)
-    names.push_back(state->group.device(rank)->name());
+    names.push_back(processes ? processes->deviceName(rank) : state->group.device(rank)->name());
   return names;
 }
 
 std::string CollectiveBenchmark::deviceDescription() const {
-  return state->group.device(0)->description();
+  return state->group.device(rank())->description();
 }
 
 std::string CollectiveBenchmark::peerDescription() const {
@@ -230,7 +304,7 @@ BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
   BenchmarkRow row;
   PlanOptions options = request.plan;
   options.computeUnits = state->group.computeUnits();
-  row.plan = makePlan(collective, state->group.device(0)->chip(), options);
+  row.plan = makePlan(collective, state->group.device(rank())->chip(), options);
   state->checkMemory(collective);
   state->say(row.plan, "compiling");
   state->operation = &state->group.prepare(row.plan);
@@ -250,6 +324,9 @@ BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
     state->say(row.plan, "checking");
     state->check(collective, uint64_t(bytes) * 31 + uint64_t(i) + 1, row);
   }
+  if (state->group.processes())
+    for (BenchmarkTimes *times : {&row.outOfPlace, &row.inPlace})
+      state->gatherWrong(*times);
   state->memory.clear();
   return row;
 }

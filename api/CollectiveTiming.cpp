@@ -25,6 +25,12 @@ void wait(const CollectiveCalls &calls) {
 
 // Calls back to back, then one by one.
 std::vector<double> timeCalls(const CollectiveCalls &calls, const BenchmarkRequest &request, double &average) {
+  if (calls.slowest) { // processes begin together
+    std::vector<double> nothing;
+    calls.slowest(nothing);
+    calls.launch();
+    wait(calls);
+  }
   auto start = Clock::now();
   for (int i = 0; i < request.iterations; ++i)
     calls.launch();
@@ -97,6 +103,12 @@ BenchmarkTimes timeCollective(const CollectiveCalls &calls, const BenchmarkReque
   std::vector<double> single =
       request.graphReplays ? timeGraphs(calls, request, times.average) : timeCalls(calls, request, times.average);
   calls.finish();
+  if (calls.slowest) {
+    single.push_back(times.average);
+    calls.slowest(single);
+    times.average = single.back();
+    single.pop_back();
+  }
   std::sort(single.begin(), single.end());
   times.minimum = single.front();
   times.p50 = single[single.size() / 2];

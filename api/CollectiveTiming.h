@@ -14,6 +14,8 @@ struct CollectiveCalls {
   std::vector<Stream *> streams; ///< of each rank
   std::function<void()> launch;  ///< one call, put into all streams
   std::function<void()> finish;  ///< waits for all streams and looks for failures
+  /// Of ranks in several processes, else empty: makes each number the largest of all processes'. All wait for all.
+  std::function<void(std::vector<double> &)> slowest;
 };
 
 /// All but the bandwidths, and what was wrong.

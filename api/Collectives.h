@@ -4,6 +4,7 @@
 #pragma once
 #include "collectives/Plan.h"
 #include "runtime/Driver.h"
+#include "runtime/processes/Bootstrap.h"
 #include <functional>
 #include <memory>
 #include <optional>
@@ -63,7 +64,10 @@ struct BenchmarkRequest {
   ElementType type = ElementType::F32;
   Reduction reduction = Reduction::Sum;
   std::string driver = "host";
-  int devices = 4;  ///< the driver's first ones
+  int devices = 4; ///< the driver's first ones
+  /// How this process meets the others, when each rank is a process: it has one rank and one device, by its number
+  /// among the processes of its host. `devices` does not count then. Every process asks for the same.
+  std::optional<BootstrapOptions> processes;
   std::string peer; ///< `nccl`: another library, measured beside ours on CUDA devices; empty for none
   PlanOptions plan;
   int iterations = 20, warmup = 1;
@@ -101,10 +105,12 @@ public:
   explicit CollectiveBenchmark(BenchmarkRequest request);
   ~CollectiveBenchmark();
 
+  int rank() const; ///< of this process; 0 when all ranks are of one
   std::vector<std::string> deviceNames() const;
   std::string deviceDescription() const; ///< of the first
   std::string peerDescription() const;   ///< `NCCL 2.27.3 (libnccl.so.2)`; empty without one
-  /// Throws Error{Environment} when the buffers do not fit this machine's memory, and what the group throws.
+  /// Throws Error{Environment} when the buffers do not fit this machine's memory, and what the group throws. Of
+  /// processes: collective; times are those of the slowest rank, and wrong elements those of all.
   BenchmarkRow measure(int64_t bytes);
 
 private:

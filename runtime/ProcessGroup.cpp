@@ -12,22 +12,23 @@ namespace heddle {
 
 static constexpr size_t mostNameBytes = 256;
 
-ProcessGroup::ProcessGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device, double seconds)
+ProcessGroup::ProcessGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device, double seconds, Check check)
     : own(std::move(device)), seconds(seconds), all(std::make_unique<Neighbours>(bootstrap, own->name(), seconds)) {
   readMembers();
   checkMembers();
   std::vector<std::string> problems;
   for (SharingKind each : commonSharing()) {
-    std::string problem = trySharing(each);
+    std::string problem = check == Check::Now ? trySharing(each) : "";
     if (problem.empty()) {
       kind = each;
       return;
     }
     problems.push_back(fmt::format("{}: {}", sharingName(each), problem));
   }
-  throw environmentError(
-      fmt::format("the {} devices have no memory that {} processes can share", own->driver().name(), ranks()),
-      problems);
+  if (check == Check::Now)
+    throw environmentError(
+        fmt::format("the {} devices have no memory that {} processes can share", own->driver().name(), ranks()),
+        problems);
 }
 
 void ProcessGroup::readMembers() {

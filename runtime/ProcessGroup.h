@@ -13,7 +13,8 @@ public:
   /// devices' memory can be shared. Throws on every rank: Error{Input} for devices of different chips and for one GPU
   /// that is given twice, Error{Environment} when memory cannot be shared, and what Neighbours throws. `seconds` is how
   /// long a step of setting up may wait for other ranks.
-  ProcessGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device, double seconds = 30);
+  enum class Check { Now, Later }; ///< Later: sharing() is the first way in common, whether it works or not
+  ProcessGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device, double seconds = 30, Check check = Check::Now);
 
   int rank() const { return neighbours().rank(); }
   int ranks() const { return neighbours().size(); }

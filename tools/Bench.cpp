@@ -24,6 +24,8 @@ saves in HLO modules
   heddle bench all-gather -b 1M -e 1M -d bf16 --devices 8
   heddle bench all-reduce -b 1K -e 1G -f 4 -G 20 --device cuda --peer nccl
   heddle bench all-reduce -b 4K -e 4K --algorithm two_shot_pull --csv > rows.csv
+  heddle bench all-reduce -b 1K -e 1M -f 4 --processes 4
+  torchrun --nproc-per-node 4 --no-python heddle bench all-reduce --bootstrap env
   heddle bench examples/layer.hlo
 
   COLLECTIVE                all-reduce, all-gather, reduce-scatter, all-to-all, permute or broadcast
@@ -38,6 +40,9 @@ saves in HLO modules
   -o, --op NAME             sum (the default), prod, min, max, and, or
   -d, --datatype NAME       f32 (the default), bf16, f16, i32, ui8, f8E4M3FN, ...; nccl's names also
   --devices N               ranks, 1 to 8; default 4
+  --processes N             ranks, each a process of its own, which this one starts, 1 to 8; instead of --devices
+  --bootstrap ADDRESS       this process is one of the ranks: env (started by torchrun, srun), unix:PATH, unix:@NAME or
+                            tcp:ADDRESS:PORT with --rank R --processes N; rank 0 prints
   --device NAME             whose devices: host (the default), cuda, hip, sim:gfx942 or sim:gfx950
   --peer nccl               time NCCL as well, in this process, on the same buffers; GPUs
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
@@ -93,6 +98,16 @@ std::vector<int64_t> sizesOf(const BenchVerbRequest &request) {
   return sizes;
 }
 
+/// For a rank that does not print.
+int measureOnly(CollectiveBenchmark &benchmark, const std::vector<int64_t> &sizes) {
+  bool isWrong = false;
+  for (int64_t size : sizes) {
+    BenchmarkRow row = benchmark.measure(size);
+    isWrong |= row.outOfPlace.wrong || row.inPlace.wrong;
+  }
+  return isWrong ? int(ErrorClass::WrongResult) : 0;
+}
+
 int benchVerb(BenchVerbRequest &request) {
   if (request.inputs.empty())
     throw inputError("no collective: `heddle bench` wants one, as in `heddle bench all-reduce`",
@@ -112,17 +127,30 @@ int benchVerb(BenchVerbRequest &request) {
                      {"several inputs have to be modules"});
   request.collective = request.inputs.front();
   BenchmarkRequest &run = request.run;
+  run.processes = request.ranks.meeting();
+  bool hasProcesses = request.ranks.starts() || run.processes;
+  if (hasProcesses && request.devicesGiven)
+    throw inputError(fmt::format("`--devices {}` and `--{}`: each process has one device", run.devices,
+                                 run.processes ? "bootstrap" : "processes"),
+                     {"leave `--devices` out"});
+  if (request.ranks.processes)
+    run.devices = request.ranks.processes;
   run.kind = parseCollective(request.collective);
   run.type = parseDatatype(request.datatype);
   run.reduction = parseReductionOf(run.kind, request.reduction);
   std::vector<int64_t> sizes = sizesOf(request);
-  bool shows = isatty(STDERR_FILENO);
+  bool shows = isatty(STDERR_FILENO) && !hasProcesses;
   if (shows)
     run.progress = showProgress;
   // What can be refused is refused before anything is printed.
   Collective largest = collectiveOfSize(run.kind, run.type, run.reduction, run.devices, sizes.back());
-  planFor(largest, run.driver, run.plan);
+  if (!run.processes)
+    planFor(largest, run.driver, run.plan);
+  if (request.ranks.starts())
+    return runRanks(request.ranks.processes);
   CollectiveBenchmark benchmark(run);
+  if (benchmark.rank() != 0)
+    return measureOnly(benchmark, sizes);
   BenchReport report(request, {benchmark.deviceNames(), benchmark.deviceDescription(), benchmark.peerDescription()},
                      sizes);
   for (int64_t size : sizes) {
@@ -167,6 +195,7 @@ void addBench(CLI::App &program, VerbAction &action) {
   addInteger("-c,--check", "--check", &request->run.checks, 0, 1000);
   addInteger("--devices", "--devices", &request->run.devices, 1, 8);
   addInteger("-G,--cudagraph", "--cudagraph", &request->run.graphReplays, 0, 100000);
+  addRankOptions(*verb, request->ranks);
   addPlanOptions(*verb, request->run.plan);
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);
@@ -179,8 +208,9 @@ void addBench(CLI::App &program, VerbAction &action) {
   verb->add_flag("--json", request->json);
   verb->add_flag("--csv", request->csv);
   verb->callback([request, verb, &action] {
-    for (const char *name : {"--minbytes", "--maxbytes", "--stepbytes", "--stepfactor", "--op", "--datatype", "--peer",
-                             "--blocks", "--warps", "--tile", "--round", "--packets", "--links"})
+    for (const char *name :
+         {"--minbytes", "--maxbytes", "--stepbytes", "--stepfactor", "--op", "--datatype", "--peer", "--blocks",
+          "--warps", "--tile", "--round", "--packets", "--links", "--processes", "--bootstrap", "--rank"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;

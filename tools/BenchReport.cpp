@@ -57,6 +57,7 @@ BenchReport::BenchReport(const BenchVerbRequest &request, const Machine &machine
   json["heddle"] = version();
   json["collective"] = request.collective;
   json["devices"] = machine.devices;
+  json["processes"] = request.run.processes ? machine.devices.size() : 1;
   json["description"] = machine.description;
   if (hasPeer())
     json["peer"] = machine.peer;
@@ -81,9 +82,10 @@ void BenchReport::printHeader(const Machine &machine, const std::vector<int64_t>
   std::string steps =
       request.factor > 1 ? fmt::format("{} (factor)", request.factor) : fmt::format("{} (bytes)", request.step);
   std::string text = fmt::format("# heddle {} (LLVM {}): {}\n"
-                                 "# {} ranks on {}: {}\n"
+                                 "# {} ranks{} on {}: {}\n"
                                  "# minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} validation: {}\n",
-                                 version(), llvmVersion(), request.collective, request.run.devices, request.run.driver,
+                                 version(), llvmVersion(), request.collective, machine.devices.size(),
+                                 request.run.processes ? ", each a process," : "", request.run.driver,
                                  machine.description, sizes.front(), request.last ? request.last : request.first, steps,
                                  request.run.warmup, request.run.iterations, request.run.checks);
   if (hasPeer()) {

@@ -2,6 +2,7 @@
 // What `heddle bench` was asked, what it prints, and whether the results were right.
 #pragma once
 #include "api/Collectives.h"
+#include "tools/Ranks.h"
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct BenchVerbRequest {
   int64_t first = int64_t(32) << 20, last = 0, step = int64_t(1) << 20;
   int factor = 0;
   bool json = false, csv = false;
+  RankOptions ranks;
 };
 
 /// How the times were taken, as a line of the header: of `calls`, named in the plural, by two sides.

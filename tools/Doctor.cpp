@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `heddle doctor`
 #include "api/Heddle.h"
+#include "api/Sharing.h"
 #include "tools/Output.h"
+#include "tools/Ranks.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace heddle {
 namespace {
 
-constexpr const char *help = R"(heddle doctor [--json]: what this machine has, and every setting with its origin
+constexpr const char *help =
+    R"(heddle doctor [--processes N] [--json]: what this machine has, and every setting with its origin
 
-  --json   the same as JSON
+  --processes N       starts N processes, 2 to 8, which try each way of sharing memory between processes
+  --bootstrap ADDRESS, --rank R   this process is one of them; as of heddle bench
+  --json              the same as JSON
 )";
 
 const char *originName(Knob::Origin origin) {
@@ -120,24 +126,65 @@ nlohmann::ordered_json describeAsJson(const MachineReport &report) {
   return json;
 }
 
+std::string describeSharing(const SharingReport &report) {
+  std::vector<std::vector<std::string>> rows = {{"MEMORY OF", "SHARED BY", "RESULT"}};
+  for (const SharingReport::Way &way : report.ways)
+    rows.push_back(
+        {way.driver, way.name,
+         way.problem.empty() ? fmt::format("works ({:.1f} ms)", way.milliseconds) : "fails: " + way.problem});
+  return fmt::format("\nMemory between processes, tried by {}; each may open {} files:\n",
+                     fmt::join(report.processes, ", "), report.openFiles) +
+         formatTable(rows);
+}
+
+nlohmann::ordered_json sharingAsJson(const SharingReport &report) {
+  nlohmann::ordered_json json = {{"processes", report.processes}, {"openFiles", report.openFiles}};
+  json["ways"] = nlohmann::ordered_json::array();
+  for (const SharingReport::Way &way : report.ways)
+    json["ways"].push_back({{"driver", way.driver},
+                            {"name", way.name},
+                            {"works", way.problem.empty()},
+                            {"problem", way.problem},
+                            {"milliseconds", way.milliseconds}});
+  return json;
+}
+
+struct DoctorRequest {
+  bool json = false;
+  RankOptions ranks;
+};
+
+int doctorVerb(const DoctorRequest &request) {
+  auto meeting = request.ranks.meeting();
+  if (request.ranks.starts())
+    return runRanks(request.ranks.processes);
+  std::optional<SharingReport> sharing;
+  if (meeting)
+    sharing = examineSharing(*meeting);
+  if (sharing && sharing->rank != 0) // rank 0 prints
+    return 0;
+  MachineReport report = examineMachine();
+  if (request.json) {
+    auto json = describeAsJson(report);
+    if (sharing)
+      json["sharing"] = sharingAsJson(*sharing);
+    printJson(json);
+  } else {
+    printData(describeForPeople(report) + (sharing ? describeSharing(*sharing) : ""));
+  }
+  return 0;
+}
+
 } // namespace
 
 void addDoctor(CLI::App &program, VerbAction &action) {
-  auto json = std::make_shared<bool>(false);
+  auto request = std::make_shared<DoctorRequest>();
   CLI::App *verb = program.add_subcommand("doctor");
   verb->footer(help);
   verb->set_help_flag("-h,--help");
-  verb->add_flag("--json", *json);
-  verb->callback([json, &action] {
-    action = [json] {
-      MachineReport report = examineMachine();
-      if (*json)
-        printJson(describeAsJson(report));
-      else
-        printData(describeForPeople(report));
-      return 0;
-    };
-  });
+  verb->add_flag("--json", request->json);
+  addRankOptions(*verb, request->ranks);
+  verb->callback([request, &action] { action = [request] { return doctorVerb(*request); }; });
 }
 
 } // namespace heddle

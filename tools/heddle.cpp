@@ -3,6 +3,7 @@
 #include "api/Heddle.h"
 #include "tools/Output.h"
 #include "tools/Program.h"
+#include "tools/Ranks.h"
 #include <csignal>
 #include <new>
 
@@ -10,6 +11,7 @@ int main(int count, char **words) {
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is seen where it is written
   try {
     heddle::useSimulatedDevices();
+    heddle::rememberProgram({words, words + count});
     return heddle::runCommandLine({words, words + count});
   } catch (const heddle::Error &error) {
     heddle::printError(error);

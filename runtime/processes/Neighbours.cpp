@@ -203,9 +203,11 @@ GroupFailure Neighbours::State::decodeFailure(const std::string &body, const std
 /// Tells the others first: this process may end as soon as it knows, and what they would see then is its end alone.
 void Neighbours::State::fail(GroupFailure seen) {
   {
-    std::lock_guard lock(mutex);
-    if (std::exchange(failing, true))
+    std::unique_lock lock(mutex);
+    if (std::exchange(failing, true)) { // another thread is at it: what it has found is the first
+      changed.wait_for(lock, std::chrono::seconds(1), [&] { return failure.has_value(); });
       return;
+    }
   }
   FieldWriter fields;
   fields.number(uint64_t(seen.kind)).number(uint64_t(seen.rank)).text(seen.text);

@@ -42,6 +42,21 @@ static_assert(sizeof(cuda::LaunchConfig) == sizeof(CUlaunchConfig) &&
 static_assert(sizeof(cuda::LaunchAttribute) == sizeof(CUlaunchAttribute) &&
               offsetof(cuda::LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
 
+static_assert(sizeof(cuda::MemoryProperties) == sizeof(CUmemAllocationProp) &&
+              offsetof(cuda::MemoryProperties, handleTypes) == offsetof(CUmemAllocationProp, requestedHandleTypes) &&
+              offsetof(cuda::MemoryProperties, location) == offsetof(CUmemAllocationProp, location) &&
+              sizeof(cuda::MemoryAccess) == sizeof(CUmemAccessDesc) &&
+              offsetof(cuda::MemoryAccess, access) == offsetof(CUmemAccessDesc, flags) &&
+              sizeof(cuda::IpcHandle) == sizeof(CUipcMemHandle) && sizeof(cuda::DeviceId) == sizeof(CUuuid));
+static_assert(cuda::memory::pinned == CU_MEM_ALLOCATION_TYPE_PINNED &&
+              cuda::memory::fileDescriptor == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR &&
+              cuda::memory::onDevice == CU_MEM_LOCATION_TYPE_DEVICE &&
+              cuda::memory::readWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE &&
+              cuda::memory::minimumGranularity == CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
+              cuda::memory::ipcLazyPeerAccess == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS &&
+              cuda::attribute::virtualMemory == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED &&
+              cuda::attribute::memoryDescriptors == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+
 static_assert(cuda::result::outOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
               cuda::result::deinitialized == CUDA_ERROR_DEINITIALIZED &&
               cuda::result::invalidImage == CUDA_ERROR_INVALID_IMAGE &&

@@ -2,7 +2,8 @@
 // A libcuda for machines without a GPU: the entry points of CudaApi.h on host memory. Work runs when it is enqueued, or
 // when somebody waits; it can be told to fail (FakeCuda.h, or FAKE_CUDA_FAIL=symbol:result in the environment, with
 // FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY=80 and FAKE_CUDA_PEERS=0). Here devices, contexts, memory, streams and
-// events, as far as they are not those of FakeGpuEntries.h; code and launches in FakeModules.cpp.
+// events, as far as they are not those of FakeGpuEntries.h; code and
+// launches in FakeModules.cpp, memory of several processes in FakeSharing.cpp.
 #include "tests/fake_cuda/FakeCudaState.h"
 #include "tests/fake_gpu/FakeGpuEntries.h"
 
@@ -91,6 +92,8 @@ Result deviceGetAttribute(int *value, int which, DeviceNumber) {
            : which == cuda::attribute::capabilityMinor     ? control.minor
            : which == cuda::attribute::multiprocessorCount ? control.multiprocessors
            : which == cuda::attribute::maxSharedPerBlock   ? control.sharedPerBlock
+           : which == cuda::attribute::virtualMemory       ? 1
+           : which == cuda::attribute::memoryDescriptors   ? control.hasDescriptors
                                                            : 0;
   return result::success;
 }
@@ -155,6 +158,8 @@ Result memoryAllocate(Address *address, size_t bytes) {
   ENTER(memoryAllocate);
   if (bytes > memoryInfo().freeBytes)
     return result::outOfMemory;
+  if (bytes % (size_t(2) << 20) == 0)
+    return allocateInFile(address, bytes);
   Allocation made{bytes, {std::aligned_alloc(256, (bytes + 511) / 256 * 256), std::free}};
   *address = Address(made.memory.get());
   state().memory.emplace(*address, std::pair(std::move(made), current->device));

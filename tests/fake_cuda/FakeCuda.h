@@ -16,6 +16,9 @@ struct FakeCuda : FakeGpu {
   int major = 9, minor = 0, multiprocessors = 4, sharedPerBlock = 232448;
   int blocksPerMultiprocessor = 2, maxThreads = 1024;
   uint64_t memoryBytes = uint64_t(1) << 30; ///< of each device
+  int firstUuid = 1;                        ///< what the ids of the GPUs differ by
+  bool hasDescriptors = true;               ///< memory goes to other processes by descriptors
+  int64_t liveReservations = 0;             ///< ranges of addresses, and memory of other processes
   bool loadsPtx = false;                    ///< cuModuleLoadDataEx takes text
 
   std::function<void()> afterQuery; ///< called once, when cuStreamQuery has its answer

@@ -104,7 +104,9 @@ struct State : GpuState {
   cuda::ContextHandle contexts[16];
   std::deque<std::pair<Stream, std::function<void()>>> queue;
   std::map<Address, std::pair<Allocation, int>> memory; ///< with the device
-  std::map<int, size_t> stackLimits;                    ///< by device; 1024 for one that is not there
+  std::map<Address, std::pair<int, size_t>> namedFiles; ///< of allocations that a legacy handle can name
+  cuda::MemoryHandle lastHandle = 0;
+  std::map<int, size_t> stackLimits; ///< by device; 1024 for one that is not there
   int64_t clock = 0;
 };
 
@@ -114,6 +116,10 @@ State &state();
 /// Does all work that is queued; what a kernel's error then leaves to every call.
 Result drain();
 size_t &stackLimit(int device);
+/// For cuMemAlloc of what other processes may map.
+Result allocateInFile(Address *address, size_t bytes);
+/// One more, or one less.
+Result countReservation(int by);
 
 template <typename Work>
 Result enqueue(const char *, Stream stream, Work work) {

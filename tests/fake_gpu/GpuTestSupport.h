@@ -48,7 +48,7 @@ Fake &fakeOf(const char *library, const char *symbol) {
 }
 
 /// A fresh fake, an empty cache folder, and a driver that uses both.
-class GpuTest : public testing::Test {
+class GpuTest : public ::testing::Test {
 protected:
   GpuTest() {
     std::filesystem::remove_all(folder);

@@ -30,6 +30,31 @@ struct LaunchConfig {
   uint32_t attributeCount;
 };
 
+using MemoryHandle = unsigned long long;
+
+/// Where memory is: on a device.
+struct MemoryLocation {
+  int type, id;
+};
+struct MemoryProperties {
+  int type, handleTypes;
+  MemoryLocation location;
+  void *metaData;
+  unsigned char flags[8];
+};
+struct MemoryAccess {
+  MemoryLocation location;
+  int access;
+};
+struct IpcHandle {
+  char bytes[64];
+};
+struct DeviceId {
+  char bytes[16];
+};
+
+static_assert(sizeof(MemoryProperties) == 32 && offsetof(MemoryProperties, location) == 8 &&
+              offsetof(MemoryProperties, metaData) == 16 && sizeof(MemoryAccess) == 12);
 static_assert(sizeof(DeviceNumber) == 4 && sizeof(Address) == 8);
 static_assert(sizeof(LaunchAttribute) == 72 && offsetof(LaunchAttribute, value) == 8);
 static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, block) == 12 &&
@@ -42,7 +67,8 @@ inline constexpr Result invalidPtx = 218, unsupportedPtxVersion = 222;
 } // namespace result
 
 namespace attribute { // of a device
-inline constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76, maxSharedPerBlock = 97;
+inline constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76, maxSharedPerBlock = 97,
+                     virtualMemory = 102, memoryDescriptors = 103;
 } // namespace attribute
 
 namespace function { // attributes of a function
@@ -54,6 +80,11 @@ namespace jit {
 inline constexpr int infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 6, target = 9, inputPtx = 1;
 inline constexpr int acceleratedTarget = 0x10000; ///< added for sm_90a
 } // namespace jit
+
+namespace memory { // physical memory that is mapped, and may be mapped by other processes
+inline constexpr int pinned = 1, fileDescriptor = 1, onDevice = 1, readWrite = 3, minimumGranularity = 0;
+inline constexpr unsigned ipcLazyPeerAccess = 1;
+} // namespace memory
 
 inline constexpr int limitStackBytes = 0;                        ///< of a context: local memory of a thread
 inline constexpr int launchCooperative = 2, launchDependent = 6; ///< attributes of a launch
@@ -84,7 +115,21 @@ inline constexpr int launchCooperative = 2, launchDependent = 6; ///< attributes
 #define HEDDLE_CUDA_OPTIONAL(X)                                                                                        \
   X(eventElapsedTimeV2, cuEventElapsedTime_v2, float *, cuda::Event, cuda::Event)                                      \
   X(functionLoad, cuFuncLoad, cuda::Function)                                                                          \
-  X(functionGetParamInfo, cuFuncGetParamInfo, cuda::Function, size_t, size_t *, size_t *)
+  X(functionGetParamInfo, cuFuncGetParamInfo, cuda::Function, size_t, size_t *, size_t *)                              \
+  X(deviceGetUuid, cuDeviceGetUuid_v2, cuda::DeviceId *, cuda::DeviceNumber)                                           \
+  X(memoryGranularity, cuMemGetAllocationGranularity, size_t *, const cuda::MemoryProperties *, int)                   \
+  X(memoryCreate, cuMemCreate, cuda::MemoryHandle *, size_t, const cuda::MemoryProperties *, unsigned long long)       \
+  X(memoryRelease, cuMemRelease, cuda::MemoryHandle)                                                                   \
+  X(memoryExport, cuMemExportToShareableHandle, void *, cuda::MemoryHandle, int, unsigned long long)                   \
+  X(memoryImport, cuMemImportFromShareableHandle, cuda::MemoryHandle *, void *, int)                                   \
+  X(addressReserve, cuMemAddressReserve, cuda::Address *, size_t, size_t, cuda::Address, unsigned long long)           \
+  X(addressFree, cuMemAddressFree, cuda::Address, size_t)                                                              \
+  X(memoryMap, cuMemMap, cuda::Address, size_t, size_t, cuda::MemoryHandle, unsigned long long)                        \
+  X(memoryUnmap, cuMemUnmap, cuda::Address, size_t)                                                                    \
+  X(memorySetAccess, cuMemSetAccess, cuda::Address, size_t, const cuda::MemoryAccess *, size_t)                        \
+  X(ipcGetHandle, cuIpcGetMemHandle, cuda::IpcHandle *, cuda::Address)                                                 \
+  X(ipcOpenHandle, cuIpcOpenMemHandle_v2, cuda::Address *, cuda::IpcHandle, unsigned)                                  \
+  X(ipcCloseHandle, cuIpcCloseMemHandle, cuda::Address)
 
 template <typename... Parameters>
 using CudaFunction = GpuFunction<Parameters...>;

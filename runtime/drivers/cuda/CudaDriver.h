@@ -3,6 +3,8 @@
 #pragma once
 #include "runtime/drivers/cuda/CudaApi.h"
 #include "runtime/drivers/gpu/GpuDriver.h"
+#include "support/FileDescriptor.h"
+#include <map>
 
 namespace heddle {
 
@@ -31,6 +33,27 @@ class CudaDevice : public GpuDevice {
 public:
   using GpuDevice::GpuDevice;
   std::shared_ptr<Module> loadModule(const Package &package) override;
+
+  // ---- CudaSharing.cpp ----
+  std::vector<SharingKind> sharing() const override;
+  std::string hardwareId() const override;
+
+protected:
+  uint64_t allocateShareable(uint64_t sizeBytes, const std::string &name, Caching caching, SharingKind kind) override;
+  ExportedMemory exportAllocation(uint64_t address, uint64_t sizeBytes) override;
+  uint64_t importAllocation(const ExportedMemory &memory, const std::string &name) override;
+
+private:
+  const CudaApi &api() const { return static_cast<const CudaApi &>(context().api); }
+  uint64_t granuleOf(uint64_t sizeBytes) const;
+  uint64_t mapHandle(cuda::MemoryHandle handle, uint64_t sizeBytes, const std::string &where) const;
+  uint64_t allocateByDescriptor(uint64_t sizeBytes, const std::string &name);
+  uint64_t allocateByHandle(uint64_t sizeBytes, const std::string &name);
+  [[noreturn]] void noMemory(uint64_t sizeBytes, const std::string &name) const;
+
+  /// Kept while the memory lives, in the device's memory table: the descriptors of what it may export.
+  std::mutex sharingMutex;
+  std::map<uint64_t, std::weak_ptr<FileDescriptor>> descriptors; ///< by address
 };
 
 } // namespace heddle

@@ -30,24 +30,32 @@ uint64_t GpuMemory::allocate(const GpuContext &context, uint64_t sizeBytes, cons
     api.check(fmt::format("{}: {} bytes{}{}", context.name, sizeBytes, kindOfMemory(caching),
                           name.empty() ? "" : " for buffer `" + name + "`"),
               done);
-  std::lock_guard lock(mutex);
-  live[address] = {{address, sizeBytes, name, context.name}, &context};
-  latest.reset();
+  add(context, {address, sizeBytes, name, context.name},
+      [context = &context, address] { context->giveBack(context->api.memoryFree, address); });
   return address;
+}
+
+void GpuMemory::add(const GpuContext &context, Allocation allocation, std::function<void()> release) {
+  std::lock_guard lock(mutex);
+  uint64_t address = allocation.address;
+  live[address] = {std::move(allocation), &context, std::move(release)};
+  latest.reset();
 }
 
 void GpuMemory::retire(uint64_t address) noexcept {
   const GpuContext *context = nullptr;
+  std::function<void()> release;
   {
     std::lock_guard lock(mutex);
     auto found = live.find(address);
     if (found == live.end())
       return;
-    context = found->second.second;
+    context = found->second.context;
+    release = std::move(found->second.release);
     live.erase(found);
     latest.reset();
   }
-  context->gate.whenIdle([context, address] { context->giveBack(context->api.memoryFree, address); });
+  context->gate.whenIdle(std::move(release));
 }
 
 void GpuMemory::adopt(const GpuContext &context, Allocation allocation) {
@@ -68,7 +76,7 @@ std::shared_ptr<const AllocationMap> GpuMemory::snapshot() {
   if (!latest) {
     AllocationMap map;
     for (const auto &[address, entry] : live)
-      map.push_back(entry.first);
+      map.push_back(entry.allocation);
     latest = std::make_shared<const AllocationMap>(adopted.joinedTo(std::move(map)));
   }
   return latest;
@@ -81,7 +89,7 @@ const GpuContext *GpuMemory::contextOf(uint64_t address) {
   if (!found)
     return nullptr;
   auto own = live.find(found->address);
-  return own != live.end() ? own->second.second : adopters[found->device];
+  return own != live.end() ? own->second.context : adopters[found->device];
 }
 
 } // namespace heddle

@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/Allocations.h"
 #include "runtime/drivers/gpu/GpuContext.h"
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,8 @@ class GpuMemory {
 public:
   /// Throws Error{Environment} naming bytes asked and free, after giving back what can be.
   uint64_t allocate(const GpuContext &context, uint64_t sizeBytes, const std::string &name, Caching caching);
+  /// Puts memory that was had in another way into the table; `release` gives it back, at a moment when that may wait.
+  void add(const GpuContext &context, Allocation allocation, std::function<void()> release);
   /// Takes the buffer out of the table; its memory goes back when it may.
   void retire(uint64_t address) noexcept;
   void adopt(const GpuContext &context, Allocation allocation); ///< memory of others
@@ -23,7 +26,12 @@ public:
 
 private:
   std::mutex mutex; ///< never held over a call of the library, which may wait for a host function
-  std::map<uint64_t, std::pair<Allocation, const GpuContext *>> live;
+  struct Live {
+    Allocation allocation;
+    const GpuContext *context;
+    std::function<void()> release; ///< must not throw
+  };
+  std::map<uint64_t, Live> live;
   AdoptedMemory adopted;
   std::map<std::string, const GpuContext *> adopters; ///< by the name of the device
   std::shared_ptr<const AllocationMap> latest;        ///< null after a change

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ranks in processes beside ranks in one process, on GPUs or the host: which ways of sharing memory work, whether every
+collective is right, times of both (and of NCCL in one process, where its library is found), and how soon a killed rank
+ends the others. Exit code 1 when anything is wrong."""
+import argparse
+import csv
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+
+COLLECTIVES = ["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "permute", "broadcast"]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--heddle", default="build/bin/heddle")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--sizes", default="1K:256M:4", help="first:last:factor")
+    parser.add_argument("--graphs", type=int, default=50, help="replays of graphs; 0: call by call")
+    parser.add_argument("--skip-nccl", action="store_true")
+    return parser.parse_args()
+
+
+def run(words, timeout=500):
+    environment = dict(os.environ, NCCL_NVLS_ENABLE="0")
+    result = subprocess.run(words, capture_output=True, text=True, timeout=timeout, env=environment)
+    if result.returncode:
+        print(f"$ {' '.join(words)}\nexit code {result.returncode}\n{result.stdout}{result.stderr}")
+    return result
+
+
+def rows(result):
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def check_right(options):
+    """Every collective in processes; the number of faults."""
+    faults = 0
+    for collective in COLLECTIVES:
+        for kind in ("f32", "bf16"):
+            result = run([options.heddle, "bench", collective, "-b", "4", "-e", "16M", "-f", "16", "-d", kind, "-n", "3",
+                          "-c", "2", "--device", options.device, "--processes", str(options.ranks), "--csv"])
+            wrong = sum(int(row["out_wrong"]) + int(row["in_wrong"]) for row in rows(result))
+            faults += result.returncode != 0
+            print(f"{collective} {kind}: {len(rows(result))} sizes, {wrong} wrong elements")
+    return faults
+
+
+def measure(options):
+    first, last, factor = options.sizes.split(":")
+    common = [options.heddle, "bench", "all-reduce", "-b", first, "-e", last, "-f", factor, "-n", "20", "-w", "5", "-G",
+              str(options.graphs), "-c", "1", "--device", options.device, "--csv"]
+    processes = run(common + ["--processes", str(options.ranks)])
+    one = run(common + ["--devices", str(options.ranks)])
+    nccl = None
+    if options.device == "cuda" and not options.skip_nccl:
+        nccl = run(common + ["--devices", str(options.ranks), "--peer", "nccl"])
+        nccl = None if nccl.returncode else rows(nccl)
+    print("\nall-reduce, p50 in us\n      bytes  processes  one process  ratio       nccl  algorithms")
+    for number, (ours, beside) in enumerate(zip(rows(processes), rows(one))):
+        p50, beside_p50 = float(ours["out_p50_us"]), float(beside["out_p50_us"])
+        peer = f"{float(nccl[number]['out_nccl_p50_us']):10.2f}" if nccl else "         -"
+        print(f"{ours['size']:>11}  {p50:9.2f}  {beside_p50:11.2f}  {p50 / beside_p50:5.2f} {peer}  {ours['algo']} / "
+              f"{beside['algo']}")
+    return processes.returncode or one.returncode
+
+
+def kill_a_rank(options):
+    """Ends rank 1 while calls run; how long until all is over, the parent's own waiting included."""
+    bench = subprocess.Popen([options.heddle, "bench", "all-reduce", "-b", "1K", "-n", "100000", "-e", "64M", "-f", "2", "-c",
+                              "0", "--device", options.device, "--processes", str(options.ranks)],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(8)
+    children = subprocess.run(["pgrep", "-P", str(bench.pid)], capture_output=True, text=True).stdout.split()
+    start = time.monotonic()
+    os.kill(int(children[1]), signal.SIGKILL)
+    _, said = bench.communicate(timeout=120)
+    named = all(f"rank {rank}: heddle: error: rank 1 (" in said for rank in range(options.ranks) if rank != 1)
+    print(f"\nrank 1 killed: all had ended {time.monotonic() - start:.2f} s later, "
+          f"{'the others named it' if named else 'NOT named by all'}\n{said}")
+    return not named
+
+
+def main():
+    options = arguments()
+    print(run([options.heddle, "doctor", "--processes", str(options.ranks)]).stdout)
+    return int(bool(check_right(options) + measure(options) + kill_a_rank(options)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
