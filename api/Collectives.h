@@ -65,8 +65,8 @@ struct BenchmarkRequest {
   Reduction reduction = Reduction::Sum;
   std::string driver = "host";
   int devices = 4; ///< the driver's first ones
-  /// How this process meets the others, when each rank is a process: it has one rank and one device, by its number
-  /// among the processes of its host. `devices` does not count then. Every process asks for the same.
+  /// How this process connects to the others, when each rank is a process: it has one rank and one device, by its
+  /// number among the processes of its host. `devices` does not count then. Every process asks for the same.
   std::optional<BootstrapOptions> processes;
   std::string peer; ///< `nccl`: another library, measured beside ours on CUDA devices; empty for none
   PlanOptions plan;

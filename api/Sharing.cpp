@@ -51,8 +51,8 @@ static void tryDriver(Bootstrap &bootstrap, const Driver &driver, SharingReport 
     report.ways.push_back({driver.name(), "none", "its devices have no memory that processes can share", 0});
 }
 
-SharingReport examineSharing(const BootstrapOptions &meeting) {
-  std::unique_ptr<Bootstrap> bootstrap = makeBootstrap(meeting);
+SharingReport examineSharing(const BootstrapOptions &options) {
+  std::unique_ptr<Bootstrap> bootstrap = makeBootstrap(options);
   SharingReport report;
   report.rank = bootstrap->rank();
   rlimit files{};

@@ -26,6 +26,6 @@ struct SharingReport {
   std::vector<Way> ways; ///< of the drivers that all processes have devices of
 };
 /// Collective. Throws what makeBootstrap and Neighbours throw.
-SharingReport examineSharing(const BootstrapOptions &meeting);
+SharingReport examineSharing(const BootstrapOptions &options);
 
 } // namespace heddle

@@ -278,6 +278,8 @@ Error Communicator::differenceError(const Operation &mine, const Operation *thei
 }
 
 void Communicator::checkOrder(const Operation &operation, int rank) {
+  if (ring && ring->failedRank() >= 0)
+    processGroup->neighbours().waitForFailure(0.5); // its page is faster than its message, which says why
   std::lock_guard lock(mutex);
   if (processGroup)
     checkProcesses(operation, launched[0] + 1);

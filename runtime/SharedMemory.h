@@ -16,7 +16,7 @@ enum class SharingKind {
 /// `memory file`, `CUDA descriptor`, `CUDA handle`
 const char *sharingName(SharingKind kind);
 
-/// What the importing process needs. Whoever has the descriptor or the handle may write the memory.
+/// What the importing process needs. A process that has the descriptor or the handle may write the memory.
 struct ExportedMemory {
   SharingKind kind = SharingKind::MemoryFile;
   uint64_t sizeBytes = 0; ///< of the buffer; the allocation may be larger

@@ -127,7 +127,7 @@ int benchVerb(BenchVerbRequest &request) {
                      {"several inputs have to be modules"});
   request.collective = request.inputs.front();
   BenchmarkRequest &run = request.run;
-  run.processes = request.ranks.meeting();
+  run.processes = request.ranks.bootstrapOptions();
   bool hasProcesses = request.ranks.starts() || run.processes;
   if (hasProcesses && request.devicesGiven)
     throw inputError(fmt::format("`--devices {}` and `--{}`: each process has one device", run.devices,

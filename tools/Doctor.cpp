@@ -155,12 +155,12 @@ struct DoctorRequest {
 };
 
 int doctorVerb(const DoctorRequest &request) {
-  auto meeting = request.ranks.meeting();
+  auto options = request.ranks.bootstrapOptions();
   if (request.ranks.starts())
     return runRanks(request.ranks.processes);
   std::optional<SharingReport> sharing;
-  if (meeting)
-    sharing = examineSharing(*meeting);
+  if (options)
+    sharing = examineSharing(*options);
   if (sharing && sharing->rank != 0) // rank 0 prints
     return 0;
   MachineReport report = examineMachine();

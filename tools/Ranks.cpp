@@ -174,11 +174,11 @@ private:
 
 } // namespace
 
-std::optional<BootstrapOptions> RankOptions::meeting() const {
+std::optional<BootstrapOptions> RankOptions::bootstrapOptions() const {
   if (bootstrap.empty()) {
     if (rank >= 0)
       throw inputError(fmt::format("`--rank {}` without `--bootstrap`", rank),
-                       {"`--bootstrap` says where the ranks meet; `--processes` alone starts all of them"});
+                       {"`--bootstrap` says where rank 0 listens; `--processes` alone starts all of them"});
     return std::nullopt;
   }
   BootstrapOptions options;

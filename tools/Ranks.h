@@ -20,9 +20,9 @@ struct RankOptions {
 
   /// Whether this process is to start the ranks: it is none itself.
   bool starts() const { return processes && bootstrap.empty(); }
-  /// How this process meets the others; none when it is the only one. Throws Error{Input} for options that do not go
-  /// together.
-  std::optional<BootstrapOptions> meeting() const;
+  /// How this process connects to the others; none when it is the only one. Throws Error{Input} for options that do not
+  /// go together.
+  std::optional<BootstrapOptions> bootstrapOptions() const;
 };
 void addRankOptions(CLI::App &verb, RankOptions &options);
 

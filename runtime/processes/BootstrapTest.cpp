@@ -127,9 +127,9 @@ TEST(Bootstraps, RefuseASecondOfARank) {
   EXPECT_CONTAINS(refusal, "rank 1 is there already");
 }
 
-// Strangers that send other versions, damaged messages, rubbish, half of a message, or nothing: all are refused or
+// Processes that send other versions, damaged messages, rubbish, half of a message, or nothing: all are refused or
 // dropped and counted, and the ranks find each other beside them.
-TEST(Bootstraps, StrangersAreRefusedAndCounted) {
+TEST(Bootstraps, OtherProcessesAreRefusedAndCounted) {
   std::string address = freshName();
   SocketAddress parsed = SocketAddress::parse(address);
   std::string version = encodeFrame(FrameKind::Hello, "x"), damaged = version;
@@ -145,20 +145,20 @@ TEST(Bootstraps, StrangersAreRefusedAndCounted) {
   std::string versionAnswer;
   int refused = 0;
   auto said = onRanks(2, [&](int rank) {
-    std::vector<FileDescriptor> strangers;
+    std::vector<FileDescriptor> others;
     if (rank == 1) {
       for (const std::string &message : messages) {
-        strangers.push_back(connectTo(parsed, Deadline(10)));
+        others.push_back(connectTo(parsed, Deadline(10)));
         try {
-          sendAll(strangers.back().get(), message, "rank 0", Deadline(5));
+          sendAll(others.back().get(), message, "rank 0", Deadline(5));
         } catch (const Error &) { // it has hung up already
         }
       }
       for (int silent = 0; silent < 100; ++silent) // more than rank 0 keeps
-        strangers.push_back(connectTo(parsed, Deadline(10)));
+        others.push_back(connectTo(parsed, Deadline(10)));
       FrameReader reader("rank 0", 4096);
-      receiveFrame(strangers[0].get(), reader, Deadline(5)); // the challenge
-      versionAnswer = receiveFrame(strangers[0].get(), reader, Deadline(5)).body;
+      receiveFrame(others[0].get(), reader, Deadline(5)); // the challenge
+      versionAnswer = receiveFrame(others[0].get(), reader, Deadline(5)).body;
     }
     auto bootstrap = makeBootstrap(rankOf(address, rank, 2));
     if (rank == 0)
@@ -178,7 +178,7 @@ TEST(Bootstraps, NameTheRanksThatAreMissing) {
   });
   for (const std::string &each : said)
     EXPECT_CONTAINS(each, "ranks 2 and 3 of 4 did not come to `" + address + "` within 0.3 s");
-  EXPECT_CONTAINS(messageOf([&] { makeBootstrap(rankOf(freshName(), 1, 2, 0.2)); }), "nobody could be reached at");
+  EXPECT_CONTAINS(messageOf([&] { makeBootstrap(rankOf(freshName(), 1, 2, 0.2)); }), "no process listens at");
 }
 
 TEST(Bootstraps, NameARankThatIsSilentOrGone) {
@@ -227,7 +227,7 @@ TEST(Bootstraps, DoNotTakeANameThatIsInUse) {
   SocketAddress file = SocketAddress::parse("unix:" + folder + "/socket");
   FileDescriptor first = listenAt(file);
   EXPECT_CONTAINS(messageOf([&] { listenAt(file); }), "Address already in use");
-  first.reset(); // as after a crash: the file is there, and nobody listens
+  first.reset(); // as after a crash: the file is there, and no process listens
   EXPECT_TRUE(bool(listenAt(file)));
   std::filesystem::remove_all(folder);
 }

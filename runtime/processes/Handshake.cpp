@@ -21,63 +21,63 @@ std::string describePeer(int socket, bool isTcp) {
   return fmt::format("the process with pid {}", credentialsOf(socket).pid);
 }
 
-/// One that has connected and not yet said who it is.
-struct Guest {
+/// Of a process that has not yet said hello.
+struct Connection {
   FileDescriptor socket;
   FrameReader reader;
   std::string challenge;
   Deadline patience{patienceSeconds}, haste{hasteSeconds};
 };
 
-class Door {
+class Acceptor {
 public:
-  Door(const BootstrapOptions &options, const FileDescriptor &listener, bool isTcp)
+  Acceptor(const BootstrapOptions &options, const FileDescriptor &listener, bool isTcp)
       : options(options), listener(listener), isTcp(isTcp) {
-    arrivals.links.resize(size_t(options.size - 1));
+    accepted.links.resize(size_t(options.size - 1));
   }
 
   std::vector<int> missing() const {
     std::vector<int> ranks;
     for (int rank = 1; rank < options.size; ++rank)
-      if (!arrivals.links[size_t(rank - 1)])
+      if (!accepted.links[size_t(rank - 1)])
         ranks.push_back(rank);
     return ranks;
   }
 
   /// Waits for something to happen, and deals with it. Throws when a rank that had come is gone.
   void step(const Deadline &deadline) {
-    bool isFull = guests.size() >= mostPending;
+    bool isFull = pending.size() >= mostPending;
     std::vector<pollfd> files = {{isFull ? -1 : listener.get(), POLLIN, 0}};
-    for (const Guest &guest : guests)
-      files.push_back({guest.socket.get(), POLLIN, 0});
+    for (const Connection &connection : pending)
+      files.push_back({connection.socket.get(), POLLIN, 0});
     size_t firstLink = files.size();
-    for (const FileDescriptor &link : arrivals.links)
+    for (const FileDescriptor &link : accepted.links)
       files.push_back({link.get(), POLLRDHUP, 0});
     ::poll(files.data(), files.size(), deadline.milliseconds(isFull ? 10 : 200));
     size_t at = 1;
-    for (auto guest = guests.begin(); guest != guests.end(); ++at) {
-      bool hasMore = !files[at].revents || serve(*guest);
-      bool stays = hasMore && !(isFull ? guest->haste : guest->patience).passed();
-      arrivals.refused += hasMore && !stays; // was silent too long
-      guest = stays ? std::next(guest) : guests.erase(guest);
+    for (auto connection = pending.begin(); connection != pending.end(); ++at) {
+      bool hasMore = !files[at].revents || serve(*connection);
+      bool stays = hasMore && !(isFull ? connection->haste : connection->patience).passed();
+      accepted.refused += hasMore && !stays; // was silent too long
+      connection = stays ? std::next(connection) : pending.erase(connection);
     }
     if (files[0].revents)
-      acceptGuests();
-    for (size_t link = 0; link < arrivals.links.size(); ++link)
+      acceptPending();
+    for (size_t link = 0; link < accepted.links.size(); ++link)
       if (firstLink + link < files.size() && files[firstLink + link].fd >= 0 && files[firstLink + link].revents)
         throw environmentError(fmt::format("rank {} came and was gone before all ranks had come", link + 1));
   }
 
   /// Those who come when all ranks have come.
   void close() {
-    acceptGuests();
-    for (const Guest &guest : guests)
-      refuse(guest.socket, fmt::format("all {} ranks have come", options.size));
-    guests.clear();
+    acceptPending();
+    for (const Connection &connection : pending)
+      refuse(connection.socket, fmt::format("all {} ranks have come", options.size));
+    pending.clear();
   }
 
   void sendToAll(FrameKind kind, const std::string &body) noexcept {
-    for (const FileDescriptor &link : arrivals.links)
+    for (const FileDescriptor &link : accepted.links)
       if (link)
         try {
           sendAll(link.get(), encodeFrame(kind, body.substr(0, mostHandshakeBytes)), "a rank", Deadline(1));
@@ -85,12 +85,12 @@ public:
         }
   }
 
-  Arrivals arrivals;
+  AcceptedRanks accepted;
   std::string lastRefusal;
 
 private:
-  void acceptGuests() {
-    while (guests.size() < mostPending) { // the others wait in the listener's queue
+  void acceptPending() {
+    while (pending.size() < mostPending) { // the others wait in the listener's queue
       FileDescriptor socket = acceptFrom(listener.get());
       if (!socket)
         return;
@@ -99,67 +99,68 @@ private:
         continue;
       }
       std::string name = describePeer(socket.get(), isTcp);
-      guests.push_back({std::move(socket), FrameReader(name, mostHandshakeBytes), randomBytes(nonceBytes)});
-      Guest &guest = guests.back();
+      pending.push_back({std::move(socket), FrameReader(name, mostHandshakeBytes), randomBytes(nonceBytes)});
+      Connection &connection = pending.back();
       try {
-        sendAll(guest.socket.get(), encodeFrame(FrameKind::Challenge, guest.challenge), name, Deadline(1));
+        sendAll(connection.socket.get(), encodeFrame(FrameKind::Challenge, connection.challenge), name, Deadline(1));
       } catch (const Error &) {
-        ++arrivals.refused;
-        guests.pop_back();
+        ++accepted.refused;
+        pending.pop_back();
       }
     }
   }
 
   void refuse(const FileDescriptor &socket, const std::string &why) {
-    ++arrivals.refused;
+    ++accepted.refused;
     lastRefusal = why;
     try {
-      sendAll(socket.get(), encodeFrame(FrameKind::Refusal, why), "a stranger", Deadline(1));
+      sendAll(socket.get(), encodeFrame(FrameKind::Refusal, why), "a process that was refused", Deadline(1));
     } catch (const Error &) { // it does not listen
     }
   }
 
   /// Whether there is more to come of it.
-  bool serve(Guest &guest) {
+  bool serve(Connection &connection) {
     try {
-      ReadState state = readFrame(guest.socket.get(), guest.reader);
+      ReadState state = readFrame(connection.socket.get(), connection.reader);
       if (state == ReadState::Incomplete)
         return true;
       if (state == ReadState::Closed)
-        ++arrivals.refused;
+        ++accepted.refused;
       else
-        admit(guest, guest.reader.take());
+        admit(connection, connection.reader.take());
     } catch (const Error &error) {
-      refuse(guest.socket, error.what());
+      refuse(connection.socket, error.what());
     }
     return false;
   }
 
-  void admit(Guest &guest, const Frame &frame) {
+  void admit(Connection &connection, const Frame &frame) {
     if (frame.kind != FrameKind::Hello)
-      return refuse(guest.socket, fmt::format("a message of kind {} where a hello is due", int(frame.kind)));
-    Hello hello = decodeHello(frame.body, guest.reader.from());
-    if (!equalInConstantTime(hello.proof, proofOf(options.secret, false, guest.challenge, hello)))
-      return refuse(guest.socket, "it has another secret than rank 0");
+      return refuse(connection.socket, fmt::format("a message of kind {} in place of a hello", int(frame.kind)));
+    Hello hello = decodeHello(frame.body, connection.reader.from());
+    if (!equalInConstantTime(hello.proof, proofOf(options.secret, false, connection.challenge, hello)))
+      return refuse(connection.socket, "it has another secret than rank 0");
     if (hello.job != options.job)
-      return refuse(guest.socket, fmt::format("it is of job `{}`, rank 0 of job `{}`", hello.job, options.job));
+      return refuse(connection.socket, fmt::format("it is of job `{}`, rank 0 of job `{}`", hello.job, options.job));
     if (hello.size != uint64_t(options.size))
-      return refuse(guest.socket,
+      return refuse(connection.socket,
                     fmt::format("rank {} counts {} processes, rank 0 counts {}", hello.rank, hello.size, options.size));
     if (hello.rank == 0 || hello.rank >= uint64_t(options.size))
-      return refuse(guest.socket, fmt::format("rank {} of {} processes", hello.rank, options.size));
-    FileDescriptor &link = arrivals.links[size_t(hello.rank - 1)];
+      return refuse(connection.socket, fmt::format("rank {} of {} processes", hello.rank, options.size));
+    FileDescriptor &link = accepted.links[size_t(hello.rank - 1)];
     if (link)
-      return refuse(guest.socket, fmt::format("rank {} is there already", hello.rank));
-    sendAll(guest.socket.get(), encodeFrame(FrameKind::Welcome, proofOf(options.secret, true, guest.challenge, hello)),
-            guest.reader.from(), Deadline(1));
-    link = std::move(guest.socket);
+      return refuse(connection.socket, fmt::format("rank {} is there already", hello.rank));
+    sendAll(connection.socket.get(),
+            encodeFrame(FrameKind::Welcome, proofOf(options.secret, true, connection.challenge, hello)),
+            connection.reader.from(), Deadline(1));
+    link = std::move(connection.socket);
   }
 
   const BootstrapOptions &options;
   const FileDescriptor &listener;
   const bool isTcp;
-  std::list<Guest> guests;
+  std::list<Connection> pending;
 };
 
 } // namespace
@@ -198,32 +199,34 @@ std::string listRanks(const std::vector<int> &ranks) {
   return text;
 }
 
-Arrivals welcomeRanks(const BootstrapOptions &options, const FileDescriptor &listener, const SocketAddress &address,
-                      const Deadline &deadline) {
-  Door door(options, listener, address.isTcp);
+AcceptedRanks acceptRanks(const BootstrapOptions &options, const FileDescriptor &listener, const SocketAddress &address,
+                          const Deadline &deadline) {
+  Acceptor acceptor(options, listener, address.isTcp);
   try {
-    for (std::vector<int> missing = door.missing(); !missing.empty(); missing = door.missing()) {
-      door.step(deadline);
-      if (!deadline.passed() || door.missing().empty())
+    for (std::vector<int> missing = acceptor.missing(); !missing.empty(); missing = acceptor.missing()) {
+      acceptor.step(deadline);
+      if (!deadline.passed() || acceptor.missing().empty())
         continue;
       std::vector<std::string> notes;
-      if (door.arrivals.refused)
-        notes.push_back(fmt::format("{} connections at `{}` were refused{}", door.arrivals.refused, address.text(),
-                                    door.lastRefusal.empty() ? "" : ", the last one because " + door.lastRefusal));
-      throw environmentError(fmt::format("{} of {} did not come to `{}` within {:.3g} s", listRanks(door.missing()),
+      if (acceptor.accepted.refused)
+        notes.push_back(
+            fmt::format("{} connections at `{}` were refused{}", acceptor.accepted.refused, address.text(),
+                        acceptor.lastRefusal.empty() ? "" : ", the last one because " + acceptor.lastRefusal));
+      throw environmentError(fmt::format("{} of {} did not come to `{}` within {:.3g} s", listRanks(acceptor.missing()),
                                          options.size, address.text(), options.seconds),
                              notes);
     }
   } catch (const Error &error) {
-    door.sendToAll(FrameKind::Failure, error.what());
+    acceptor.sendToAll(FrameKind::Failure, error.what());
     throw;
   }
-  door.sendToAll(FrameKind::All, "");
-  door.close();
-  return std::move(door.arrivals);
+  acceptor.sendToAll(FrameKind::All, "");
+  acceptor.close();
+  return std::move(acceptor.accepted);
 }
 
-FileDescriptor joinRanks(const BootstrapOptions &options, const SocketAddress &address, const Deadline &deadline) {
+FileDescriptor connectToRankZero(const BootstrapOptions &options, const SocketAddress &address,
+                                 const Deadline &deadline) {
   FileDescriptor link = connectTo(address, deadline);
   if (!address.isTcp && credentialsOf(link.get()).user != ::geteuid())
     throw environmentError(fmt::format("user {} listens at `{}`, not user {}", credentialsOf(link.get()).user,

@@ -25,7 +25,7 @@ LaunchRing::LaunchRing(Neighbours &neighbours, double seconds) : own(neighbours.
   static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Page) == 16 + 16 * length);
   FileDescriptor file = createMemoryFile("heddle-launches", sizeof(Page));
   FileMapping mine(file, sizeof(Page), /*writable=*/true);
-  // From here on nobody maps it for writing any more. Kernels before 5.1 do not know this seal.
+  // From here on no process can map it for writing. Kernels before 5.1 do not know this seal.
   (void)::fcntl(file.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
   std::vector<Neighbours::Message> messages = neighbours.exchange("launches", {file.get()}, seconds);
   for (int rank = 0; rank < neighbours.size(); ++rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What each process of a group has launched, for all to see: a page of each, which only its owner can write. So a rank
-// that launches something else than the others is found at the launch, without waiting for anybody.
+// that launches something else than the others is found at the launch, without waiting for other ranks.
 #pragma once
 #include "runtime/processes/MemoryFile.h"
 #include "runtime/processes/Neighbours.h"

@@ -30,8 +30,9 @@ std::optional<int> numberOf(const char *name, int most = 1 << 20) {
   return value;
 }
 
-/// Where processes of one host and one job meet. The user is in the name, so that users do not take it from each other.
-std::string meetingPlace(const std::string &job) {
+/// The address at which processes of one host and one job connect. The user is in the name, so that users do not take
+/// it from each other.
+std::string addressOf(const std::string &job) {
   return fmt::format("unix:@heddle-{}-{}", ::geteuid(), hashHex(job));
 }
 
@@ -76,14 +77,14 @@ LauncherFacts readLauncher() {
     facts->job = valuesOf({"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"});
     // torchrun's own store listens at MASTER_PORT.
     if (facts->oneHost)
-      facts->address = meetingPlace("torch/" + facts->job);
+      facts->address = addressOf("torch/" + facts->job);
     return *facts;
   }
   if (auto facts = read(slurm)) {
     facts->oneHost = numberOf("SLURM_NNODES").value_or(1) == 1;
     facts->job = valuesOf({"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
     if (facts->oneHost && !textOf("SLURM_JOB_ID").empty())
-      facts->address = meetingPlace("slurm/" + facts->job);
+      facts->address = addressOf("slurm/" + facts->job);
     return *facts;
   }
   // These have no name of the job that two jobs of one user could not share.

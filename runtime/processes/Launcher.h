@@ -11,12 +11,12 @@ struct LauncherFacts {
   int localRank = -1;  ///< among the processes of this host; -1: unknown
   bool oneHost = true; ///< all processes are on this host
   std::string job;     ///< equal for the processes of one start of a job
-  std::string address; ///< where to meet, as BootstrapOptions::address; empty: the launcher does not say
+  std::string address; ///< of rank 0, as BootstrapOptions::address; empty: the launcher does not say
 };
 
 /// Of torchrun (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_*), Slurm
 /// (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_NNODES, SLURM_JOB_ID, SLURM_STEP_ID), Open MPI and MPICH, in this
-/// order. On one host processes meet at a socket without a file, whose name is made of the user and the job. Throws
+/// order. On one host rank 0 listens at a socket without a file, whose name is made of the user and the job. Throws
 /// Error{Input} for variables that contradict each other or are no numbers, naming them.
 LauncherFacts readLauncher();
 

@@ -80,7 +80,7 @@ TEST(Launchers, Torchrun) {
     EXPECT_TRUE(facts.address.starts_with("unix:@heddle-")) << facts.address;
     address = facts.address;
   }
-  values["TORCHELASTIC_RESTART_COUNT"] = "1"; // what the start before has left cannot be met
+  values["TORCHELASTIC_RESTART_COUNT"] = "1"; // what the start before has left cannot be reached
   EXPECT_NE((Variables(values), readLauncher().address), address);
   values["LOCAL_WORLD_SIZE"] = "2";
   Variables set(values);
@@ -99,7 +99,7 @@ TEST(Launchers, Slurm) {
   EXPECT_TRUE(facts.address.starts_with("unix:@heddle-"));
 }
 
-TEST(Launchers, MpiSaysNotWhereToMeet) {
+TEST(Launchers, MpiGivesNoAddress) {
   Variables set({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
   EXPECT_EQ(readLauncher().launcher, "Open MPI");
   EXPECT_EQ(readLauncher().address, "");

@@ -84,7 +84,7 @@ public:
   MeshedSockets make() {
     std::vector<std::string> texts = together([&] { listen(); }, mine.encode());
     together([&] { read(texts); });
-    together([&] { connect(); }); // also introduces this rank: nobody has to wait for it in the next step
+    together([&] { connect(); }); // also introduces this rank, so that no rank waits in the next step
     together([&] { accept(); });
     return std::move(result);
   }
@@ -173,7 +173,7 @@ private:
         throw environmentError(fmt::format("rank {} did not introduce itself to rank {}", rank, own));
   }
 
-  /// The rank of one who has connected; -1 for a stranger.
+  /// The rank of one who has connected; -1 for a process that is not of the group.
   int introduced(const FileDescriptor &socket) const {
     try {
       std::optional<Packet> packet;
@@ -225,7 +225,7 @@ PacketState receivePacket(int socket, const std::string &sender, std::optional<P
   message.msg_iov = &part, message.msg_iovlen = 1;
   message.msg_control = control, message.msg_controllen = sizeof control;
   ssize_t count = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  // One that has closed with something unread leaves this error once, in front of what it had sent.
+  // One that has closed with something unread leaves this error once, and what it had sent can be read after it.
   for (int again = 0; again < 2 && count < 0 && errno == ECONNRESET; ++again)
     count = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (count < 0 && (errno == EAGAIN || errno == EINTR))

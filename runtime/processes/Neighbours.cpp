@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One thread reads all sockets; everybody else waits for what it puts down. A process that ends closes its sockets,
+// One thread reads all sockets; other threads wait for what it stores. A process that ends closes its sockets,
 // unless a child of it holds them too: therefore a descriptor of the process itself is watched as well, where the
 // system gives one.
 #include "runtime/processes/Neighbours.h"
@@ -205,7 +205,7 @@ void Neighbours::State::fail(GroupFailure seen) {
   {
     std::unique_lock lock(mutex);
     if (std::exchange(failing, true)) { // another thread is at it: what it has found is the first
-      changed.wait_for(lock, std::chrono::seconds(1), [&] { return failure.has_value(); });
+      changed.wait_until(lock, Deadline(1).time(), [&] { return failure.has_value(); });
       return;
     }
   }
@@ -303,6 +303,11 @@ std::optional<Error> Neighbours::failureError() const {
   return environmentError(isAbort ? fmt::format("{} ended the group: {}", state->describe(seen->rank), seen->text)
                                   : seen->text,
                           {"the group has failed for good: make a new one of the processes that are left"});
+}
+
+void Neighbours::waitForFailure(double seconds) const {
+  std::unique_lock lock(state->mutex);
+  state->changed.wait_until(lock, Deadline(seconds).time(), [&] { return state->failure.has_value(); });
 }
 
 bool Neighbours::hasLeft(int rank) const {

@@ -53,6 +53,8 @@ public:
   /// The first failure, if any: then exchanges throw it.
   std::optional<GroupFailure> failure() const;
   std::optional<Error> failureError() const;
+  /// For who knows already that there is one, and not yet which: until it is there or the time is over.
+  void waitForFailure(double seconds) const;
   bool hasLeft(int rank) const;
   /// Fails the group, here and on all other ranks; without effect when it has failed.
   void abort(const std::string &reason);

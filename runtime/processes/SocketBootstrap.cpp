@@ -90,7 +90,7 @@ BootstrapOptions complete(BootstrapOptions options) {
     if (options.job.empty())
       options.job = facts.job.substr(0, 256);
     if (asksLauncher && facts.address.empty())
-      throw inputError(fmt::format("{} says rank and size, and not where {} processes{} meet", facts.launcher,
+      throw inputError(fmt::format("{} says rank and size, but no address for {} processes{}", facts.launcher,
                                    options.size, facts.oneHost ? "" : " of several hosts"),
                        {"give an address that rank 0 listens at, as `tcp:ADDRESS:PORT`"});
     if (asksLauncher)
@@ -126,20 +126,20 @@ std::unique_ptr<Bootstrap> makeBootstrap(const BootstrapOptions &given) {
     return std::make_unique<SocketBootstrap>(0, 1, std::vector<FileDescriptor>());
   if (options.rank != 0) {
     std::vector<FileDescriptor> links;
-    links.push_back(joinRanks(options, address, Deadline(options.seconds + graceSeconds)));
+    links.push_back(connectToRankZero(options, address, Deadline(options.seconds + graceSeconds)));
     return std::make_unique<SocketBootstrap>(options.rank, options.size, std::move(links));
   }
-  // The file goes as soon as all have come: nothing is left behind, whatever happens later.
-  struct Door {
+  // The file goes as soon as all have connected: nothing remains, whatever happens later.
+  struct Listener {
     const SocketAddress &address;
-    FileDescriptor listener = listenAt(address);
-    ~Door() {
+    FileDescriptor socket = listenAt(address);
+    ~Listener() {
       if (!address.isTcp && address.path[0] != '@')
         ::unlink(address.path.c_str());
     }
-  } door{address};
-  Arrivals arrivals = welcomeRanks(options, door.listener, address, deadline);
-  return std::make_unique<SocketBootstrap>(0, options.size, std::move(arrivals.links), arrivals.refused);
+  } listener{address};
+  AcceptedRanks accepted = acceptRanks(options, listener.socket, address, deadline);
+  return std::make_unique<SocketBootstrap>(0, options.size, std::move(accepted.links), accepted.refused);
 }
 
 SocketBootstrap::SocketBootstrap(int rank, int size, std::vector<FileDescriptor> theLinks, int refused)

@@ -191,8 +191,8 @@ FileDescriptor connectTo(const SocketAddress &address, const Deadline &deadline)
       return socket;
     }
     if (deadline.passed()) {
-      Error error = systemError(fmt::format("nobody could be reached at `{}`", address.text()), failure);
-      error.notes.push_back("rank 0 listens there: does it run, on this host or one that the address reaches");
+      Error error = systemError(fmt::format("no process listens at `{}`", address.text()), failure);
+      error.notes.push_back("does rank 0 run, on a host that the address reaches");
       throw error;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

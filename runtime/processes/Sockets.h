@@ -22,9 +22,9 @@ struct SocketAddress {
   std::string text() const;
 };
 
-/// Listens. A unix path must lie in a folder of this user with mode 0700. A socket file that nobody listens at is
-/// replaced; one that somebody listens at is an error, as is a name in use. TCP addresses that stand for all interfaces
-/// are refused: Error{Input}. Error{Environment} for the rest.
+/// Listens. A unix path must lie in a folder of this user with mode 0700. A socket file at which no process listens is
+/// replaced; one at which a process listens is an error, as is a name in use. TCP addresses that stand for all
+/// interfaces are refused: Error{Input}. Error{Environment} for the rest.
 FileDescriptor listenAt(const SocketAddress &address);
 
 /// Tries until it succeeds or the deadline passes: Error{Environment} with the last reason.
