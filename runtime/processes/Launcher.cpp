@@ -46,9 +46,9 @@ constexpr Names openMpi = {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_
 constexpr Names mpich = {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 
 std::optional<LauncherFacts> read(const Names &names) {
-  std::optional<int> rank = numberOf(names.rank), size = numberOf(names.size);
-  if (!rank || !size)
+  if (textOf(names.rank).empty() || textOf(names.size).empty()) // one alone is some other program's
     return std::nullopt;
+  std::optional<int> rank = numberOf(names.rank), size = numberOf(names.size);
   if (*rank >= *size)
     throw inputError(
         fmt::format("environment variables: {} is {} and {} is {}: ranks are below the number of processes", names.rank,
@@ -73,7 +73,7 @@ std::string valuesOf(std::initializer_list<const char *> names) {
 } // namespace
 
 LauncherFacts readLauncher() {
-  if (auto facts = read(torch); facts && !textOf("MASTER_ADDR").empty()) {
+  if (auto facts = textOf("MASTER_ADDR").empty() ? std::nullopt : read(torch)) {
     facts->job = valuesOf({"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"});
     // torchrun's own store listens at MASTER_PORT.
     if (facts->oneHost)

@@ -82,8 +82,7 @@ Neighbours::Neighbours(Bootstrap &bootstrap, const std::string &label, double se
 
 Neighbours::~Neighbours() {
   if (::getpid() != state->creator) {
-    state->watcher.detach(); // there is no such thread here
-    (void)state.release();   // its locks may be held for ever; the descriptors close with the process
+    (void)state.release(); // there is no such thread here, and its locks may be held for ever
     return;
   }
   if (!failure())
