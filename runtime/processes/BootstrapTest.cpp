@@ -216,6 +216,8 @@ TEST(Bootstraps, RefuseWhatCannotBe) {
   BootstrapOptions everywhere = rankOf("tcp:0.0.0.0:4711", 0, 2, 0.2);
   everywhere.secret = "a secret of the test";
   EXPECT_CONTAINS(messageOf([&] { makeBootstrap(everywhere); }), "stands for every interface");
+  everywhere.address = "tcp:localhost:4711";
+  EXPECT_CONTAINS(messageOf([&] { makeBootstrap(everywhere); }), "`localhost` is no address");
 }
 
 TEST(Bootstraps, DoNotTakeANameThatIsInUse) {

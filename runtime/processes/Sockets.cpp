@@ -22,15 +22,16 @@ constexpr int socketFlags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
+/// No name is looked up: that would trust the name server.
 AddressList resolve(const SocketAddress &address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
+  hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
   addrinfo *found = nullptr;
   int failure = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (failure)
-    throw environmentError(fmt::format("`{}`: {}", address.text(), ::gai_strerror(failure)),
-                           {"give the address of a network interface of rank 0's host"});
+    throw inputError(fmt::format("`{}`: `{}` is no address: {}", address.text(), address.host, ::gai_strerror(failure)),
+                     {"give the number of a network interface of rank 0's host, as 192.0.2.1 or [2001:db8::1]"});
   return {found, &::freeaddrinfo};
 }
 
