@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The part of a communicator that is for ranks in processes of their own: steps that all take together, what the others
+// launch, and what happens when one of them fails or leaves.
+#include "collectives/Communicator.h"
+#include "runtime/ProcessGroup.h"
+#include "runtime/SymmetricMemory.h"
+#include "runtime/processes/LaunchRing.h"
+#include <fmt/format.h>
+
+namespace heddle {
+
+std::unique_ptr<SymmetricMemory> Communicator::symmetricMemory(uint64_t sizeBytes, const char *name,
+                                                               Caching caching) const {
+  return processGroup ? std::make_unique<SymmetricMemory>(*processGroup, sizeBytes, name, caching)
+                      : std::make_unique<SymmetricMemory>(devices, sizeBytes, name, caching);
+}
+
+/// Processes go on when all have done it, or throw when one could not.
+void Communicator::together(const std::function<void()> &work) const {
+  if (!processGroup)
+    return work();
+  processGroup->agree([&] {
+    work();
+    return "";
+  });
+}
+
+/// What processes prepare must be the same. All see the same keys, and so throw the same error.
+void Communicator::agreeOn(const Plan &plan, const std::string &key) const {
+  if (!processGroup)
+    return checkRanks(plan);
+  std::vector<std::string> keys = processGroup->agree([&] {
+    checkRanks(plan);
+    if (plan.algorithm->direct)
+      throw inputError(
+          fmt::format("`{}` reaches into the operands of other ranks where they lie, and these are in other "
+                      "processes",
+                      plan.algorithm->name),
+          {"plan with `direct = false`, or name another algorithm"});
+    return key;
+  });
+  for (int rank = 1; rank < ranks(); ++rank)
+    if (keys[size_t(rank)] != keys[0])
+      throw inputError(
+          fmt::format("{} prepares something else than {}", processGroup->describe(rank), processGroup->describe(0)),
+          {"the ranks of a group prepare the same collectives in the same order",
+           fmt::format("plan of rank 0: {}", keys[0]), fmt::format("plan of rank {}: {}", rank, keys[size_t(rank)])});
+}
+
+/// Called with the mutex held, before launch `number` of this process counts.
+void Communicator::checkProcesses(const Operation &operation, uint64_t number) {
+  Neighbours &neighbours = processGroup->neighbours();
+  if (othersChanged || ring->failedRank() >= 0) {
+    if (auto error = neighbours.failureError())
+      throw *error;
+    for (int rank = 0; rank < ranks(); ++rank)
+      if (neighbours.hasLeft(rank) && ring->countOf(rank) < number)
+        throw environmentError(
+            fmt::format("{} has left the group after {} launches", processGroup->describe(rank), ring->countOf(rank)));
+    if (int rank = ring->failedRank(); rank >= 0)
+      throw environmentError(processGroup->describe(rank) + " has ended the group",
+                             {"make a new group; the first error on that rank says what happened"});
+  }
+  ring->record(number, operation.hash);
+  auto difference = ring->differenceAt(number, operation.hash);
+  if (!difference)
+    return;
+  const Operation *theirs = nullptr;
+  for (const auto &known : operations)
+    if (known->hash == difference->hash)
+      theirs = known.get();
+  throw differenceError(operation, theirs, number, firstRank, processGroup->describe(difference->rank));
+}
+
+/// On a thread of the processes' own, so that it happens whatever the program waits for.
+void Communicator::processesChanged() {
+  Neighbours &neighbours = processGroup->neighbours();
+  othersChanged = true;
+  bool ends = neighbours.failure().has_value();
+  if (!ends) {
+    std::lock_guard lock(mutex);
+    for (int rank = 0; rank < ranks(); ++rank)
+      ends |= neighbours.hasLeft(rank) && ring->countOf(rank) < launched[0];
+  }
+  if (!ends)
+    return;
+  ring->fail();
+  try {
+    endLocalWaits();
+  } catch (const std::exception &) { // the waits end at their deadlines
+  }
+}
+
+/// What ended this rank's work ends that of the others, unless they were first: then their reason comes first here.
+void Communicator::tellProcesses(const std::exception_ptr &streamError, std::vector<std::string> &reports) {
+  std::string reason = "work of the stream failed";
+  if (!reports.empty())
+    reason = reports.front();
+  try {
+    if (streamError)
+      std::rethrow_exception(streamError);
+  } catch (const std::exception &error) {
+    reason = error.what();
+  }
+  abort(reason);
+  ring->fail();
+  auto failure = processGroup->neighbours().failure();
+  if (failure && failure->rank != firstRank)
+    reports.insert(reports.begin(), processGroup->neighbours().failureError()->what());
+}
+
+} // namespace heddle
