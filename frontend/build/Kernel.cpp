@@ -2,6 +2,7 @@
 #include "frontend/build/Kernel.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "frontend/build/Emitter.h"
+#include "frontend/build/TypedKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -298,4 +299,22 @@ Program KernelScope::finish() {
 }
 
 } // namespace detail
+
+Program typedKernel(std::string_view name, std::span<const TypedArgument> arguments,
+                    const std::function<void(const TypedArguments &)> &body, Position where) {
+  std::vector<Argument> names;
+  std::vector<detail::TileType> types;
+  static constexpr int64_t noSizes[1] = {};
+  for (const TypedArgument &argument : arguments) {
+    names.push_back(argument.argument);
+    types.push_back({argument.type, argument.isPointer, noSizes, 0});
+  }
+  detail::KernelScope scope(name, {.arguments = names}, types, where);
+  std::vector<detail::Handle> handles;
+  for (size_t i = 0; i < names.size(); ++i)
+    handles.push_back(scope.argument(i));
+  body(TypedArguments(arguments, std::move(handles)));
+  return scope.finish();
+}
+
 } // namespace heddle::build

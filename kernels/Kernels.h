@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernels of the library, one folder or file each; docs/kernels.md has their contracts.
+#pragma once
+#include "kernels/LibraryKernel.h"
+
+namespace heddle::kernels {
+
+extern const LibraryKernel fp8Colwise3d, fp8Rowwise2d, fp8Rowwise3d;
+
+} // namespace heddle::kernels

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a kernel of the library is: its parameters with types and contract, its options and tile parameters as data, a
+// function that checks a call and plans its launches, and a plain reference. docs/kernels.md lists the kernels.
+#pragma once
+#include "kernels/Plan.h"
+#include <string>
+#include <vector>
+
+namespace heddle::kernels {
+
+/// An array that a kernel reads.
+struct Parameter {
+  std::string name;
+  std::vector<std::string> extents; ///< names: `E`, `K`, `N`; one name is one number in a call
+  std::vector<ElementType> types;   ///< that it may have
+  std::string sentence;
+  std::vector<int> order = {}; ///< how `--shape` lays it out: its dimensions, outermost first; empty: in their order
+};
+
+/// An array that a kernel writes, dense and row-major.
+struct Result {
+  std::string name;
+  std::string shape; ///< `[E, K, N]`, for people
+  std::string sentence;
+};
+
+/// A choice of the caller.
+struct Option {
+  std::string name;
+  std::vector<std::string> values; ///< empty: a whole number
+  std::string standard;            ///< empty: it depends on the target
+  std::string sentence;
+};
+
+/// A size that changes the time of a kernel and never its result.
+struct TileParameter {
+  std::string name;
+  std::vector<int64_t> values; ///< that the kernel is written for
+  std::string sentence;
+};
+
+struct LibraryKernel {
+  std::string name;
+  std::string sentence; ///< what it computes
+  std::string contract; ///< formulas and rules, lines for `--help`
+  std::vector<Parameter> inputs;
+  std::vector<Result> results;
+  std::vector<Option> options;
+  std::vector<TileParameter> tiles;
+  /// The launches of a checked call. Throws Error{Input} for what the kernel refuses.
+  Plan (*plan)(const Call &);
+  /// The results by plain loops, into arrays of the plan's types.
+  void (*reference)(const Call &, HostArrays &);
+  /// Contents of an input of a problem that is given by extents alone, where random numbers will not do; null: random.
+  std::string (*contents)(const Call &, const std::string &input, uint64_t seed) = nullptr;
+};
+
+/// All kernels, by name.
+const std::vector<const LibraryKernel *> &allKernels();
+
+/// Throws Error{Input} with the closest name for one that there is not.
+const LibraryKernel &lookupKernel(const std::string &name);
+
+/// What a caller gives, by name.
+struct CallRequest {
+  std::string target = "host"; ///< a chip's name
+  std::map<std::string, ArrayType> inputs;
+  std::map<std::string, std::string> options; ///< also tile parameters
+};
+
+/// Checks names, ranks, element types, extents that must agree, options and tile parameters. Throws Error{Input} naming
+/// both values.
+Call checkCall(const LibraryKernel &kernel, const CallRequest &request);
+
+/// checkCall, and the kernel's own plan.
+Plan planCall(const LibraryKernel &kernel, const Call &call);
+
+/// The arrays of a problem that is given by its extents: `{{"M", 128}, {"K", 4096}}`, all of the type `type`, or of the
+/// first type that a parameter may have where it may not be of that. Throws Error{Input} for a missing or unknown name.
+std::map<std::string, ArrayType> arraysOfShape(const LibraryKernel &kernel,
+                                               const std::map<std::string, int64_t> &extents, ElementType type);
+
+} // namespace heddle::kernels

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kernels/Prepared.h"
+#include "runtime/Launch.h"
+#include "support/Error.h"
+#include <fmt/format.h>
+
+namespace heddle::kernels {
+
+std::vector<std::shared_ptr<const Package>> compilePlan(const Plan &plan, const Chip &chip, CompileOptions options) {
+  options.target = chip.name;
+  std::vector<std::shared_ptr<const Package>> packages;
+  for (const Step &step : plan.steps) {
+    if (!step.fills.empty()) {
+      packages.push_back(nullptr);
+      continue;
+    }
+    options.warps = step.warps;
+    packages.push_back(std::make_shared<const Package>(compile(step.text, step.name, options).package));
+  }
+  return packages;
+}
+
+Prepared::Prepared(std::shared_ptr<Device> device, const LibraryKernel &kernel, CallRequest request,
+                   const CompileOptions &options)
+    : device(std::move(device)) {
+  request.target = this->device->chip().name;
+  checked = checkCall(kernel, request);
+  planned = planCall(kernel, checked);
+  for (const auto &package : compilePlan(planned, this->device->chip(), options))
+    loaded.push_back(package ? Kernel{this->device->loadModule(*package)} : Kernel{});
+  for (const NamedArray &array : planned.temporaries)
+    temporaries[array.name] = this->device->allocate(uint64_t(array.type.sizeBytes()), array.name);
+}
+
+void Prepared::launch(Stream &stream, const std::map<std::string, uint64_t> &addresses) const {
+  auto addressOf = [&](const std::string &name) {
+    if (auto own = temporaries.find(name); own != temporaries.end())
+      return own->second.address();
+    auto given = addresses.find(name);
+    if (given == addresses.end())
+      throw inputError(fmt::format("kernel `{}`: no address of `{}` is given", checked.kernel, name));
+    return given->second;
+  };
+  for (size_t i = 0; i < planned.steps.size(); ++i) {
+    const Step &step = planned.steps[i];
+    if (!step.fills.empty()) {
+      const Buffer &buffer = temporaries.at(step.fills);
+      stream.fill(buffer, step.byte);
+      continue;
+    }
+    Launch launch{.kernel = loaded[i], .grid = step.grid};
+    for (size_t argument = 0; argument < step.arguments.size(); ++argument) {
+      const StepArgument &value = step.arguments[argument];
+      bool isWide = loaded[i].arguments()[argument].type == "i64";
+      if (!value.buffer.empty())
+        launch.arguments.push_back(DeviceAddress(addressOf(value.buffer)));
+      else
+        launch.arguments.push_back(ScalarBits{isWide ? uint64_t(value.value) : uint64_t(uint32_t(value.value))});
+    }
+    stream.launch(launch);
+  }
+}
+
+} // namespace heddle::kernels

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Expert weights, transposed, with one scale for each row of the transposed operand: what the backward pass of a
+// grouped FP8 matmul multiplies. The amax runs along the axis that is strided in memory.
+#include "kernels/Kernels.h"
+#include "kernels/Quantise.h"
+#include "kernels/fp8_rows/Rows.h"
+
+using namespace heddle::build;
+
+namespace heddle::kernels {
+namespace {
+
+using BlocksOfK = Choices<16, 32, 64, 128>;
+using BlocksOfN = Choices<32, 64, 128>;
+
+/// One block's view: a tile is [n, k], the order in which contiguous weights lie in memory.
+template <int64_t bn, int64_t bk>
+struct Tiles {
+  const StepWriter &writer;
+  const TypedArguments &values;
+  const Quantise &how;
+
+  Scalar<i32> K = values.scalar<i32>("K"), N = values.scalar<i32>("N");
+  Stride expertStride = writer.strideOf(values, "x_expert"), kStride = writer.strideOf(values, "x_k"),
+         nStride = writer.strideOf(values, "x_n");
+
+  auto nOf(const Scalar<i32> &block) const { return block * int(bn) + range<bn>(); }
+  auto kOf(const Scalar<i32> &block) const { return block * int(bk) + range<bk>(); }
+
+  Tile<f32, bn, bk> read(const Scalar<i32> &e, const Tile<i32, bn> &n, const Tile<i32, bk> &k) const {
+    auto address = [&](auto pointer) {
+      auto rows = advance(advance(pointer, e, expertStride), column(n), nStride);
+      return advance(rows, row(k), kStride);
+    };
+    return loadNumbers<bn, bk>(values.pointer("x"), address, column(n < N) && row(k < K));
+  }
+
+  void write(const Scalar<i32> &e, const Tile<i32, bn> &n, const Tile<i32, bk> &k, const Tile<f32, bn, bk> &numbers,
+             const Tile<f32, bk> &scale) const {
+    storeQuantised(values.pointer("q"), numbers * row(scale), how, [&](auto pointer, auto converted) {
+      auto start = (cast<i64>(e) * cast<i64>(K) + cast<i64>(k)) * cast<i64>(N);
+      store(pointer + column(start) + row(n), trans(converted), column(k < K) && row(n < N));
+    });
+  }
+
+  /// Of the scales and the largest magnitudes, [E, K].
+  Tile<i64, bk> scaleIndex(const Scalar<i32> &e, const Tile<i32, bk> &k) const {
+    return cast<i64>(e) * cast<i64>(K) + cast<i64>(k);
+  }
+};
+
+/// Method `atomic`, first launch: the largest magnitudes of a tile into those of its rows.
+template <int64_t bn, int64_t bk>
+void collectAmax(const Tiles<bn, bk> &tiles) {
+  auto e = programId(2);
+  auto k = tiles.kOf(programId(0));
+  auto bits = magnitudeBits(tiles.read(e, tiles.nOf(programId(1)), k), tiles.how);
+  auto target = tiles.values.pointer("amax").template as<i32>();
+  atomicMax(target + tiles.scaleIndex(e, k), max(bits, axis<0>()), k < tiles.K, Order::Relaxed);
+}
+
+/// Second launch: in reverse order, so that it begins with what the first one left in the cache.
+template <int64_t bn, int64_t bk>
+void castTiles(const Tiles<bn, bk> &tiles) {
+  auto e = programCount(2) - 1 - programId(2);
+  auto block = programCount(1) - 1 - programId(1);
+  auto k = tiles.kOf(programCount(0) - 1 - programId(0));
+  auto n = tiles.nOf(block);
+  auto at = tiles.scaleIndex(e, k);
+  auto scale = scaleOf(load(tiles.values.pointer("amax").template as<i32>() + at, k < tiles.K, 0), tiles.how);
+  store(tiles.values.pointer("scales").template as<f32>() + at, scale, k < tiles.K && block == 0);
+  tiles.write(e, n, k, tiles.read(e, n, k), scale);
+}
+
+/// Method `reduction`: a block has all of N for its rows, and reads it twice.
+template <int64_t bn, int64_t bk>
+void reduceAndCast(const Tiles<bn, bk> &tiles) {
+  auto e = programId(1);
+  auto k = tiles.kOf(programId(0));
+  auto largest = forRange(0, tiles.N, int(bn), zeros<i32, bn, bk>(), [&](Scalar<i32> first, auto largest) {
+    return maximum(largest, magnitudeBits(tiles.read(e, first + range<bn>(), k), tiles.how));
+  });
+  auto scale = scaleOf(max(largest, axis<0>()), tiles.how);
+  store(tiles.values.pointer("scales").template as<f32>() + tiles.scaleIndex(e, k), scale, k < tiles.K);
+  forRange(0, tiles.N, int(bn), [&](Scalar<i32> first) {
+    auto n = first + range<bn>();
+    tiles.write(e, n, k, tiles.read(e, n, k), scale);
+  });
+}
+
+enum class Part { Amax, Cast, Reduction };
+
+Step stepOf(const Call &call, Part part, int64_t bn, int64_t bk, int64_t warps) {
+  const ArrayType &x = call.input("x");
+  int64_t E = call.extent("E"), K = call.extent("K"), N = call.extent("N");
+  Quantise how(call);
+  StepWriter writer(part == Part::Amax   ? "fp8_rowwise_3d_amax"
+                    : part == Part::Cast ? "fp8_rowwise_3d_cast"
+                                         : "fp8_rowwise_3d");
+  writer.buffer("x", x.type);
+  if (part != Part::Amax) {
+    writer.buffer("q", how.type);
+    writer.buffer("scales", ElementType::F32);
+  }
+  if (part != Part::Reduction)
+    writer.buffer("amax", ElementType::I32);
+  writer.count("K", K);
+  writer.count("N", N);
+  writer.stride("x_expert", x.stride(0));
+  writer.stride("x_k", x.stride(1));
+  writer.stride("x_n", x.stride(2));
+  std::array<int64_t, 3> grid = {blocksFor(K, bk), blocksFor(N, bn), E};
+  if (part == Part::Reduction)
+    grid = {grid[0], E, 1};
+  return writer.finish(grid, warps, [&](const TypedArguments &values) {
+    choose(BlocksOfN(), bn, [&]<int64_t n>() {
+      choose(BlocksOfK(), bk, [&]<int64_t k>() {
+        Tiles<n, k> tiles{writer, values, how};
+        part == Part::Amax ? collectAmax(tiles) : part == Part::Cast ? castTiles(tiles) : reduceAndCast(tiles);
+      });
+    });
+  });
+}
+
+Plan plan(const Call &call) {
+  int64_t E = call.extent("E"), K = call.extent("K"), N = call.extent("N");
+  const ArrayType &x = call.input("x");
+  Plan plan;
+  plan.results = {{"q", {call.type("dtype"), {E, K, N}}}, {"scales", {ElementType::F32, {E, K}}}};
+  if (E * K == 0)
+    return plan;
+  if (x.stride(2) == 1 && x.stride(1) != 1) { // rows are contiguous: nothing is transposed
+    plan.steps.push_back(rowsStep(call, "fp8_rowwise_3d", {x.type, E, K, N, x.stride(0), x.stride(1), x.stride(2)}));
+    return plan;
+  }
+  if (call.is("method", "reduction")) {
+    plan.steps = {stepOf(call, Part::Reduction, call.tile("block_n", 64), call.tile("block_k", 32),
+                         call.tile("warps", 8))};
+    return plan;
+  }
+  int64_t bn = call.tile("block_n", 128), bk = call.tile("block_k", 128), warps = call.tile("warps", 8);
+  plan.temporaries = {{"amax", {ElementType::I32, {E, K}}}};
+  plan.steps.push_back(fillStep("amax", 0));
+  if (N > 0)
+    plan.steps.push_back(stepOf(call, Part::Amax, bn, bk, warps));
+  plan.steps.push_back(stepOf(call, Part::Cast, bn, bk, warps));
+  plan.steps.back().grid[1] = std::max<int64_t>(plan.steps.back().grid[1], 1); // scales there are without columns also
+  return plan;
+}
+
+void reference(const Call &call, HostArrays &arrays) {
+  Quantise how(call);
+  const HostArray &x = arrays.at("x");
+  int64_t E = call.extent("E"), K = call.extent("K"), N = call.extent("N");
+  for (int64_t e = 0; e < E; ++e)
+    for (int64_t k = 0; k < K; ++k) {
+      double amax = 0;
+      for (int64_t n = 0; n < N; ++n)
+        amax = amaxWith(amax, x.get({e, k, n}), how);
+      float scale = referenceScale(amax, how);
+      arrays.at("scales").set({e, k}, scale);
+      for (int64_t n = 0; n < N; ++n)
+        arrays.at("q").set({e, k, n}, referenceValue(x.get({e, k, n}), scale, how));
+    }
+}
+
+std::vector<TileParameter> tiles() {
+  std::vector<TileParameter> all = rowsTiles(); // of weights whose rows are contiguous
+  all.push_back({"block_n", BlocksOfN::list(), "columns of a tile"});
+  all.push_back({"block_k", BlocksOfK::list(), "rows of a tile"});
+  return all;
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all = quantiseOptions();
+  all.push_back({"method",
+                 {"atomic", "reduction"},
+                 "atomic",
+                 "atomic: two launches, amax by relaxed atomics; reduction: one launch, no atomics"});
+  return all;
+}
+
+} // namespace
+
+const LibraryKernel fp8Rowwise3d = {
+    .name = "fp8_rowwise_3d",
+    .sentence = "quantises expert weights to FP8, transposed, with one scale for each row",
+    .contract = "scales[e, k] = MAX / max(amax over n of |x[e, k, n]|, 1e-12); q[e, k, n] = x[e, k, n] * scales[e, k]",
+    .inputs = {{"x", {"E", "K", "N"}, numberTypes, "the weights, of any strides; contiguous along K or N is fast",
+                {0, 2, 1}}},
+    .results = {{"q", "[E, K, N]", "values; seen as [E, N, K] they are contiguous along N, as a matmul wants them"},
+                {"scales", "[E, K]", "forward scales, f32"}},
+    .options = options(),
+    .tiles = tiles(),
+    .plan = plan,
+    .reference = reference,
+};
+
+} // namespace heddle::kernels
