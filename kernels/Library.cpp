@@ -90,9 +90,9 @@ void checkOption(const LibraryKernel &kernel, const std::string &name, const std
                     ? wholeNumber(value).has_value()
                     : std::find(option.values.begin(), option.values.end(), value) != option.values.end();
     if (!fits)
-      throw inputError(fmt::format("kernel `{}`: `{}` is `{}`, and it may be {}", kernel.name, name, value,
-                                   option.values.empty() ? "a whole number"
-                                                         : fmt::format("{}", fmt::join(option.values, ", "))));
+      throw inputError(
+          fmt::format("kernel `{}`: `{}` is `{}`, and it may be {}", kernel.name, name, value,
+                      option.values.empty() ? "a whole number" : fmt::format("{}", fmt::join(option.values, ", "))));
     call.options[name] = value;
     return;
   }
@@ -129,7 +129,7 @@ const LibraryKernel &lookupKernel(const std::string &name) {
 
 Call checkCall(const LibraryKernel &kernel, const CallRequest &request) {
   Call call;
-  call.chip = &lookupChip(request.target);
+  call.chip = request.chip;
   call.kernel = kernel.name;
   for (const auto &[name, value] : request.options)
     checkOption(kernel, name, value, call);

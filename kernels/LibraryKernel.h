@@ -63,7 +63,7 @@ const LibraryKernel &lookupKernel(const std::string &name);
 
 /// What a caller gives, by name.
 struct CallRequest {
-  std::string target = "host"; ///< a chip's name
+  const Chip *chip = &hostChip; ///< that it is for
   std::map<std::string, ArrayType> inputs;
   std::map<std::string, std::string> options; ///< also tile parameters
 };

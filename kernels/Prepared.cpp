@@ -7,7 +7,7 @@
 namespace heddle::kernels {
 
 std::vector<std::shared_ptr<const Package>> compilePlan(const Plan &plan, const Chip &chip, CompileOptions options) {
-  options.target = chip.name;
+  options.chip = &chip;
   std::vector<std::shared_ptr<const Package>> packages;
   for (const Step &step : plan.steps) {
     if (!step.fills.empty()) {
@@ -23,7 +23,7 @@ std::vector<std::shared_ptr<const Package>> compilePlan(const Plan &plan, const 
 Prepared::Prepared(std::shared_ptr<Device> device, const LibraryKernel &kernel, CallRequest request,
                    const CompileOptions &options)
     : device(std::move(device)) {
-  request.target = this->device->chip().name;
+  request.chip = &this->device->chip();
   checked = checkCall(kernel, request);
   planned = planCall(kernel, checked);
   for (const auto &package : compilePlan(planned, this->device->chip(), options))

@@ -9,7 +9,8 @@
 namespace heddle::kernels {
 
 /// The packages of a plan's launches, in order; null for a fill. `options` has all but the target and the warps.
-std::vector<std::shared_ptr<const Package>> compilePlan(const Plan &plan, const Chip &chip, CompileOptions options = {});
+std::vector<std::shared_ptr<const Package>> compilePlan(const Plan &plan, const Chip &chip,
+                                                        CompileOptions options = {});
 
 class Prepared {
 public:

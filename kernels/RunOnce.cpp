@@ -19,9 +19,8 @@ CallBuffers::CallBuffers(const std::shared_ptr<Device> &device, Stream &stream, 
   for (const auto &[name, type] : prepared.call().inputs) {
     const std::string &bytes = inputs.at(name).bytes;
     if (int64_t(bytes.size()) != type.sizeBytes())
-      throw inputError(
-          fmt::format("`{}` is {}, which takes {} bytes, and {} are given", name, describe(type), type.sizeBytes(),
-                      bytes.size()));
+      throw inputError(fmt::format("`{}` is {}, which takes {} bytes, and {} are given", name, describe(type),
+                                   type.sizeBytes(), bytes.size()));
     Buffer &buffer = allocate(name, type);
     if (!bytes.empty())
       stream.copyToDevice(buffer, bytes.data());

@@ -9,7 +9,8 @@ namespace heddle::kernels {
 class CallBuffers {
 public:
   /// Throws Error{Input} where an input has other bytes than its type says.
-  CallBuffers(const std::shared_ptr<Device> &device, Stream &stream, const Prepared &prepared, const HostArrays &inputs);
+  CallBuffers(const std::shared_ptr<Device> &device, Stream &stream, const Prepared &prepared,
+              const HostArrays &inputs);
   const std::map<std::string, uint64_t> &addresses() const { return places; }
   /// The results, after all work of the stream.
   HostArrays results(Stream &stream, const Plan &plan) const;

@@ -3,7 +3,6 @@
 #pragma once
 #include "kernels/RunOnce.h"
 #include "runtime/Driver.h"
-#include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "support/TestDevice.h"
 #include "support/TestError.h"
 #include <gtest/gtest.h>
@@ -21,8 +20,6 @@ struct TestCall {
 
 /// Runs the call on `device` and compares all results with the reference.
 inline HostArrays expectReference(const TestCall &test, const std::string &device = testDevice()) {
-  static const bool simulated = (addSimulatedDrivers(), true);
-  EXPECT_TRUE(simulated);
   const LibraryKernel &kernel = lookupKernel(test.kernel);
   std::shared_ptr<Device> opened = openDevice(device);
   CallRequest request{.inputs = arraysOfShape(kernel, test.extents, test.type), .options = test.options};

@@ -5,6 +5,7 @@
 #include "api/Module.h"
 #include "tools/BenchModule.h"
 #include "tools/BenchReport.h"
+#include "tools/KernelLibrary.h"
 #include "tools/Output.h"
 #include "tools/PlanOptions.h"
 #include "tools/Verbs.h"
@@ -17,14 +18,15 @@ namespace heddle {
 namespace {
 
 constexpr const char *help =
-    R"(heddle bench COLLECTIVE|MODULE... [options]: how fast a collective is, and whether its result is right; what fusion
-saves in HLO modules
+    R"(heddle bench COLLECTIVE|MODULE...|kernel:NAME [options]: how fast a collective or a kernel of the library is, and
+whether its result is right; what fusion saves in HLO modules
 
   heddle bench all-reduce -b 1K -e 64M -f 4
   heddle bench all-gather -b 1M -e 1M -d bf16 --devices 8
   heddle bench all-reduce -b 1K -e 1G -f 4 -G 20 --device cuda --peer nccl
   heddle bench all-reduce -b 4K -e 4K --algorithm two_shot_pull --csv > rows.csv
   heddle bench examples/layer.hlo
+  heddle bench kernel:fp8_rowwise_2d --shape M=16640,K=5120 --shape M=32768,K=7168 --device cuda -n 100
 
   COLLECTIVE                all-reduce, all-gather, reduce-scatter, all-to-all, permute or broadcast
   -b, --minbytes SIZE       first size; 512, 64K, 1.5M, 2G; default 32M; what a rank has in all, parts included
@@ -53,6 +55,10 @@ saves in HLO modules
   MODULE                    HLO text, as heddle run takes it: times it fused, and with its collectives and the code around
                             them in separate kernels; both results must be the same bits. Takes of the options above -n,
                             -w, -G, -c, --devices, --device, --algorithm (of the fused one), --timeout, --json, --csv
+
+  kernel:NAME               of the library (docs/kernels.md): p50 and bandwidth beside that of a copy. Takes -n, -w, -c (1:
+                            compare with the plain reference; default 0), --device, --json, --csv, and as heddle run
+                            --shape, which may come several times, --arg, --elements, --permute and --strides
 
 Columns, sizes and factors are those of nccl-tests. Exit code 1 when an element is wrong.
 )";
@@ -93,6 +99,24 @@ std::vector<int64_t> sizesOf(const BenchVerbRequest &request) {
   return sizes;
 }
 
+int benchFromLibrary(BenchVerbRequest &request) {
+  if (!request.collectiveOption.empty())
+    throw inputError(fmt::format("`{}` is for collectives, and `{}` is a kernel of the library",
+                                 request.collectiveOption, request.inputs.front()));
+  if (request.inputs.size() > 1)
+    throw inputError(fmt::format("`{}` and `{}`: one kernel at a time", request.inputs[0], request.inputs[1]),
+                     {"`--shape` may be given several times"});
+  LibraryBench bench{request.library, request.shapes, request.json, request.csv};
+  bench.request.kernel = request.inputs.front();
+  bench.request.device = request.run.driver;
+  bench.request.repeat = request.run.iterations;
+  bench.request.warmup = request.run.warmup;
+  bench.request.verify = request.checksGiven && request.run.checks > 0;
+  for (const std::string &text : request.libraryArguments)
+    bench.request.arguments.push_back(parseNamedValue(text, "--arg"));
+  return benchLibraryVerb(bench);
+}
+
 int benchVerb(BenchVerbRequest &request) {
   if (request.inputs.empty())
     throw inputError("no collective: `heddle bench` wants one, as in `heddle bench all-reduce`",
@@ -101,6 +125,8 @@ int benchVerb(BenchVerbRequest &request) {
     throw inputError("`--json` and `--csv` exclude each other", {"run `heddle bench` for each"});
   if (request.run.links && request.csv)
     throw inputError("`--links` and `--csv` exclude each other", {"`--json` has both the times and the links"});
+  if (isLibraryKernel(request.inputs.front()))
+    return benchFromLibrary(request);
   if (isModuleFile(request.inputs.front())) {
     if (!request.collectiveOption.empty())
       throw inputError(fmt::format("`{}` is for collectives, and {} is a module", request.collectiveOption,
@@ -178,11 +204,14 @@ void addBench(CLI::App &program, VerbAction &action) {
   verb->add_flag("--links", request->run.links);
   verb->add_flag("--json", request->json);
   verb->add_flag("--csv", request->csv);
+  verb->add_option("--arg", request->libraryArguments)->allow_extra_args(false);
+  addLibraryOptions(*verb, request->library, request->shapes);
   verb->callback([request, verb, &action] {
     for (const char *name : {"--minbytes", "--maxbytes", "--stepbytes", "--stepfactor", "--op", "--datatype", "--peer",
                              "--blocks", "--warps", "--tile", "--round", "--packets", "--links"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
+    request->checksGiven = verb->get_option("--check")->count() > 0;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;
     action = [request] { return benchVerb(*request); };
   });

@@ -2,6 +2,7 @@
 // What `heddle bench` was asked, what it prints, and whether the results were right.
 #pragma once
 #include "api/Collectives.h"
+#include "api/KernelLibrary.h"
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,7 +13,9 @@ namespace heddle {
 struct BenchVerbRequest {
   std::vector<std::string> inputs; ///< a collective's name or modules' files
   std::string collectiveOption;    ///< the first option given that only a collective has
-  bool devicesGiven = false;
+  bool devicesGiven = false, checksGiven = false;
+  LibraryRequest library; ///< of kernels of the library
+  std::vector<std::string> shapes, libraryArguments;
   std::string collective, datatype = "f32", reduction; ///< empty: not given
   BenchmarkRequest run;
   int64_t first = int64_t(32) << 20, last = 0, step = int64_t(1) << 20;

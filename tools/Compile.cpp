@@ -3,6 +3,7 @@
 #include "api/Heddle.h"
 #include "api/Module.h"
 #include "support/File.h"
+#include "tools/KernelLibrary.h"
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
@@ -15,15 +16,19 @@
 namespace heddle {
 namespace {
 
-constexpr const char *help = R"(heddle compile KERNEL.ttir [options]: a kernel's Triton IR text to a package
+constexpr const char *help = R"(heddle compile KERNEL.ttir|kernel:NAME [options]: a kernel's Triton IR text to a package
 
   heddle compile matmul.ttir -o matmul.hpkg
   heddle compile matmul.ttir --cpu x86-64-v4 --time
   heddle compile matmul.ttir --to llvm-ir            prints what that phase left
   heddle compile matmul.ttir --dump-phases phases    writes phases/01-parse.mlir, ...
 
+  heddle compile kernel:fp8_rowwise_2d --shape M=16640,K=5120 --target sm_90 -o folder
+
   KERNEL.ttir          the text that Triton prints as kernel.asm['ttir'], or kernel.asm['ttgir'] for AMD's chips
                        (docs/ttgir.md); - reads standard input
+  kernel:NAME          of the library: the packages of its launches and plan.json into the folder -o; takes --target,
+                       --to, and as heddle run --arg, --shape, --elements, --permute and --strides
   -o, --output FILE    the package; - is standard output; default KERNEL.hpkg in this folder
   --target NAME        host (the default; TTGIR: the chip that it names); sm_90: PTX for NVIDIA H100 and H200; gfx942,
                        gfx950: AMD MI300X, MI350X
@@ -63,6 +68,9 @@ struct CompileRequest {
   CompileOptions options;
   bool time = false, remarks = false, json = false, listPhases = false, namesProcessor = false, namesTarget = false;
   int repeat = 1;
+  LibraryRequest library; ///< of kernels of the library
+  std::vector<std::string> shapes, arguments;
+  std::string libraryOption; ///< the first option given that only they have
 };
 
 int listPhases(const std::string &target, bool asJson) {
@@ -126,11 +134,29 @@ nlohmann::ordered_json describeResult(const CompileResult &result, const std::st
   return json;
 }
 
+int compileFromLibrary(CompileRequest &request) {
+  if (request.shapes.size() > 1)
+    throw inputError(
+        fmt::format("`--shape {}` and `--shape {}`: a compilation has one", request.shapes[0], request.shapes[1]));
+  request.library.kernel = request.input;
+  request.library.shape = request.shapes.empty() ? "" : request.shapes[0];
+  request.library.options = request.options;
+  for (const std::string &text : request.arguments)
+    request.library.arguments.push_back(parseNamedValue(text, "--arg"));
+  return compileLibraryVerb(request.library, request.options.target, request.output, request.json);
+}
+
 int compileVerb(CompileRequest request) {
   if (request.listPhases)
     return listPhases(request.options.target, request.json);
   if (request.input.empty())
     throw inputError("no kernel: `heddle compile` wants a file", {"`heddle compile --help` shows the options"});
+  if (isLibraryKernel(request.input))
+    return compileFromLibrary(request);
+  if (!request.libraryOption.empty())
+    throw inputError(fmt::format("`{}` is for kernels of the library, and {} is a file", request.libraryOption,
+                                 sourceName(request.input)),
+                     {"`heddle compile kernel:` lists them"});
   if (isModuleFile(request.input))
     throw inputError(
         sourceName(request.input) + " is an HLO module, `heddle compile` makes packages of kernels",
@@ -221,7 +247,12 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   verb->add_option_function<std::string>(
       "--repeat", [request](const std::string &text) { request->repeat = parseIntegerOption("--repeat", text, 1); });
   verb->add_flag("--json", request->json);
-  verb->callback([request, &action] { action = [request] { return compileVerb(*request); }; });
+  verb->add_option("--arg", request->arguments)->allow_extra_args(false);
+  addLibraryOptions(*verb, request->library, request->shapes);
+  verb->callback([request, verb, &action] {
+    request->libraryOption = request->arguments.empty() ? givenLibraryOption(*verb) : "--arg";
+    action = [request] { return compileVerb(*request); };
+  });
 }
 
 } // namespace heddle

@@ -5,6 +5,7 @@
 #include "support/Npy.h"
 #include "tools/ArgumentOptions.h"
 #include "tools/Arrays.h"
+#include "tools/KernelLibrary.h"
 #include "tools/Output.h"
 #include "tools/RunModule.h"
 #include "tools/Verbs.h"
@@ -20,12 +21,14 @@
 namespace heddle {
 namespace {
 
-constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kernel, or an HLO module on every rank
+constexpr const char *help =
+    R"(heddle run KERNEL|MODULE|kernel:NAME [options]: runs a kernel, or an HLO module on every rank
 
   heddle run add.ttir --grid 4 --arg x=@x.npy --arg y=rand:f32[4096]:7 --arg out=f32[4096] --arg n=4096 --out out=-
   heddle run add.hpkg --grid 4 ... --out out=out.npy --compare out=@expected.npy:1e-5,1e-6
   heddle run add.hpkg --grid 4 ... --warmup 10 --repeat 100
   heddle run layer.hlo --devices 4 --arg p0=rand:1 --arg weight@2=@w.npy --out 0=out.npy
+  heddle run kernel:fp8_rowwise_2d --shape M=64,K=512 --arg pow2=true --verify --out scales=-
 
   KERNEL               Triton IR text or a package; - reads standard input, which may also be a module
   --grid X[,Y[,Z]]     program instances
@@ -48,6 +51,12 @@ constexpr const char *help = R"(heddle run KERNEL|MODULE [options]: runs a kerne
   --exact-math, --fp-fusion, --kernel NAME, -O LEVEL
                        as for heddle compile; only when KERNEL is text
 
+  kernel:NAME          of the library (docs/kernels.md); `kernel:` lists all, `kernel:NAME` alone prints what one takes:
+  --arg NAME=VALUE     an array, as above, an option, or a tile parameter; --out NAME=FILE a result
+  --shape M=64,K=512   makes the arrays that are not given, of --elements TYPE (default bf16)
+  --permute x=0,2,1    dimension i of x is this dimension of the array that was given; --strides x=512,1 in elements
+  --verify             compare with the plain reference, bit by bit; exit 1 where they differ
+
   MODULE               HLO text; takes --arg, --out, --device, --timeout, --repeat, --warmup, --json, and
   --devices N          ranks; replicas times partitions, where the module's header leaves one open
   --arg P[@RANK]=VALUE a parameter by name or as p0, p1, ..., on every rank or one; also rand:SEED, NUMBER (in every
@@ -68,6 +77,9 @@ struct RunVerbRequest {
   std::vector<std::string> arguments, buffers, outputs, comparisons;
   RunRequest run;
   ModuleRequest module;
+  LibraryRequest library;
+  std::vector<std::string> shapes;
+  std::string libraryOption;              ///< the first option given that only a kernel of the library has
   std::string moduleOption, kernelOption; ///< the first option given that only a module, or only a kernel has
   int block = 0;                          ///< work-items of a workgroup of a code object's kernel
   bool namesDevice = false;
@@ -194,8 +206,35 @@ int runModuleFile(RunVerbRequest &request) {
   return runModuleVerb(module, request.outputs, request.json);
 }
 
+int runFromLibrary(RunVerbRequest &request) {
+  LibraryRequest &library = request.library;
+  for (const std::string &option : {request.kernelOption, request.moduleOption})
+    if (!option.empty() && option != "--check" && option != "-O" && option != "--exact-math" && option != "--fp-fusion")
+      throw inputError(fmt::format("`{}` is for files, and `{}` is a kernel of the library", option, request.input),
+                       {"`heddle run kernel:NAME` alone prints what a kernel takes"});
+  if (request.shapes.size() > 1)
+    throw inputError(fmt::format("`--shape {}` and `--shape {}`: a run has one", request.shapes[0], request.shapes[1]),
+                     {"`heddle bench` takes several"});
+  library.kernel = request.input;
+  library.device = request.run.device;
+  library.shape = request.shapes.empty() ? "" : request.shapes[0];
+  library.options = request.options;
+  library.warmup = request.run.warmup;
+  library.repeat = request.run.repeat;
+  for (const std::string &text : request.arguments)
+    library.arguments.push_back(parseNamedValue(text, "--arg"));
+  return namingOptions("`--arg NAME=VALUE` gives an array, an option or a tile parameter",
+                       [&] { return runLibraryVerb(library, request.outputs, request.json); });
+}
+
 int runVerb(RunVerbRequest &request) {
   RunRequest &run = request.run;
+  if (isLibraryKernel(request.input))
+    return runFromLibrary(request);
+  if (!request.libraryOption.empty())
+    throw inputError(fmt::format("`{}` is for kernels of the library, and {} is a file", request.libraryOption,
+                                 sourceName(request.input)),
+                     {"`heddle run kernel:` lists them"});
   if (isModuleFile(request.input))
     return runModuleFile(request);
   if (!request.moduleOption.empty())
@@ -282,6 +321,8 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_option_function<std::string>(
       "--block", [request](const std::string &text) { request->block = parseIntegerOption("--block", text, 1, 1024); });
   verb->add_flag("--json", request->json);
+  verb->add_flag("--verify", request->library.verify);
+  addLibraryOptions(*verb, request->library, request->shapes);
   verb->add_option("--algorithm", request->module.algorithm);
   verb->add_flag_callback("--no-fuse", [request] { request->module.fuse = false; });
   verb->add_option_function<std::string>("--devices", [request](const std::string &text) {
@@ -311,6 +352,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
                              "--fp-fusion", "-O", "--kernel"})
       if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
         request->compileOption = fmt::format("{} {}", name, option->results().back());
+    request->libraryOption = request->library.verify ? "--verify" : givenLibraryOption(*verb);
     for (const char *name : {"--devices", "--algorithm", "--no-fuse"})
       if (verb->get_option(name)->count() && request->moduleOption.empty())
         request->moduleOption = name;

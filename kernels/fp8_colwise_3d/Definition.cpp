@@ -40,7 +40,8 @@ const LibraryKernel fp8Colwise3d = {
     .name = "fp8_colwise_3d",
     .sentence = "quantises expert weights to FP8 with one scale for each column",
     .contract = "scales[e, n] = MAX / max(amax over k of |x[e, k, n]|, 1e-12); q[e, n, k] = x[e, k, n] * scales[e, n]",
-    .inputs = {{"x", {"E", "K", "N"}, numberTypes, "the weights, of any strides; contiguous along K is fast", {0, 2, 1}}},
+    .inputs =
+        {{"x", {"E", "K", "N"}, numberTypes, "the weights, of any strides; contiguous along K is fast", {0, 2, 1}}},
     .results = {{"q", "[E, N, K]", "values, which seen as [E, K, N] are contiguous along K, as a matmul wants them"},
                 {"scales", "[E, N]", "forward scales, f32"}},
     .options = quantiseOptions(),

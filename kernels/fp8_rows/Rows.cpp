@@ -35,9 +35,7 @@ void quantiseRows(const RowsBody &body) {
   auto columnsOf = [&](const Scalar<i32> &first) { return row(first + range<block>()); };
   auto address = [&](const auto &tile) {
     return [&](auto pointer) {
-      auto matrix = [&](auto at, auto index) {
-        return advance(advance(at, index, rowStride), tile, columnStride);
-      };
+      auto matrix = [&](auto at, auto index) { return advance(advance(at, index, rowStride), tile, columnStride); };
       if (!body.stacked)
         return matrix(pointer, column(r));
       auto each = values.scalar<i32>("rows");

@@ -43,7 +43,9 @@ TEST(Fp8Rowwise2d, a_row_too_long_for_registers) {
 
 TEST(Fp8Rowwise2d, the_scale_of_zeros) {
   HostArrays results = expectReference(
-      {.kernel = "fp8_rowwise_2d", .extents = {{"M", 1}, {"K", 16}}, .options = {{"dtype", "f8E5M2"}},
+      {.kernel = "fp8_rowwise_2d",
+       .extents = {{"M", 1}, {"K", 16}},
+       .options = {{"dtype", "f8E5M2"}},
        .change = [](HostArrays &inputs) { std::fill(inputs.at("x").bytes.begin(), inputs.at("x").bytes.end(), 0); }});
   uint32_t bits = 0;
   std::memcpy(&bits, results.at("scales").bytes.data(), 4);

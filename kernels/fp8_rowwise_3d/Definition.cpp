@@ -134,8 +134,8 @@ Plan plan(const Call &call) {
     return plan;
   }
   if (call.is("method", "reduction")) {
-    plan.steps = {stepOf(call, Part::Reduction, call.tile("block_n", 64), call.tile("block_k", 32),
-                         call.tile("warps", 8))};
+    plan.steps = {
+        stepOf(call, Part::Reduction, call.tile("block_n", 64), call.tile("block_k", 32), call.tile("warps", 8))};
     return plan;
   }
   int64_t bn = call.tile("block_n", 128), bk = call.tile("block_k", 128), warps = call.tile("warps", 8);
@@ -186,7 +186,10 @@ const LibraryKernel fp8Rowwise3d = {
     .name = "fp8_rowwise_3d",
     .sentence = "quantises expert weights to FP8, transposed, with one scale for each row",
     .contract = "scales[e, k] = MAX / max(amax over n of |x[e, k, n]|, 1e-12); q[e, k, n] = x[e, k, n] * scales[e, k]",
-    .inputs = {{"x", {"E", "K", "N"}, numberTypes, "the weights, of any strides; contiguous along K or N is fast",
+    .inputs = {{"x",
+                {"E", "K", "N"},
+                numberTypes,
+                "the weights, of any strides; contiguous along K or N is fast",
                 {0, 2, 1}}},
     .results = {{"q", "[E, K, N]", "values; seen as [E, N, K] they are contiguous along N, as a matmul wants them"},
                 {"scales", "[E, K]", "forward scales, f32"}},

@@ -47,8 +47,8 @@ TEST(Fp8Rowwise3d, simulated) {
 TEST(Fp8Rowwise3d, relaxed_atomics_on_amd) {
   const LibraryKernel &kernel = lookupKernel("fp8_rowwise_3d");
   for (const char *target : {"gfx942", "gfx950"}) {
-    CallRequest request{.target = target, .inputs = arraysOfShape(kernel, {{"E", 2}, {"K", 256}, {"N", 256}},
-                                                                 ElementType::BF16)};
+    CallRequest request{.chip = &lookupChip(target),
+                        .inputs = arraysOfShape(kernel, {{"E", 2}, {"K", 256}, {"N", 256}}, ElementType::BF16)};
     Plan plan = planCall(kernel, checkCall(kernel, request));
     ASSERT_EQ(plan.steps.size(), 3u);
     CompileOptions options{.target = target};

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "api/KernelLibrary.h"
+#include "api/Binding.h"
+#include "chips/Chip.h"
+#include "kernels/RunOnce.h"
+#include "runtime/Driver.h"
+#include "runtime/Event.h"
+#include "runtime/Graph.h"
+#include "support/File.h"
+#include "support/Npy.h"
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace heddle {
+namespace {
+
+using namespace kernels;
+
+constexpr std::string_view prefix = "kernel:";
+
+const LibraryKernel &kernelOf(const std::string &input) {
+  return lookupKernel(input.substr(prefix.size()));
+}
+
+std::vector<int64_t> numbersOf(const std::string &text, const std::string &whole) {
+  std::vector<int64_t> numbers;
+  for (size_t start = 0; start <= text.size();) {
+    size_t end = std::min(text.find(',', start), text.size());
+    int64_t value = 0;
+    auto [stop, status] = std::from_chars(text.data() + start, text.data() + end, value);
+    if (status != std::errc() || stop != text.data() + end)
+      throw inputError(fmt::format("`{}`: `{}` is no whole number", whole, text.substr(start, end - start)));
+    numbers.push_back(value);
+    start = end + 1;
+  }
+  return numbers;
+}
+
+std::map<std::string, int64_t> extentsOf(const std::string &shape) {
+  std::map<std::string, int64_t> extents;
+  for (size_t start = 0; start < shape.size();) {
+    size_t end = std::min(shape.find(',', start), shape.size());
+    NamedValue value = parseNamedValue(shape.substr(start, end - start), "--shape");
+    extents[value.name] = numbersOf(value.value, "--shape " + shape)[0];
+    start = end + 1;
+  }
+  return extents;
+}
+
+/// The view of dense dimensions whose dimension i is `order[i]`.
+ArrayType permuted(const ArrayType &dense, const std::vector<int64_t> &order, const std::string &whole) {
+  ArrayType view{dense.type, {}};
+  std::vector<int64_t> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != int64_t(i) || sorted.size() != dense.shape.size())
+      throw inputError(fmt::format("`--permute {}` is no order of the {} dimensions of {}", whole, dense.shape.size(),
+                                   formatShape(dense.shape)),
+                       {"each of 0, 1, ... stands once"});
+  for (int64_t axis : order) {
+    view.shape.push_back(dense.shape[size_t(axis)]);
+    view.strides.push_back(dense.stride(size_t(axis)));
+  }
+  return view;
+}
+
+/// A request whose arrays have types, and the contents of those that were given.
+struct BoundCall {
+  const LibraryKernel &kernel;
+  CallRequest request;
+  HostArrays given;
+};
+
+BoundCall bind(const LibraryRequest &request, const Chip &chip) {
+  BoundCall bound{kernelOf(request.kernel), {}, {}};
+  bound.request.chip = &chip;
+  const LibraryKernel &kernel = bound.kernel;
+  checkRepeated(request.arguments, "argument");
+  if (!request.shape.empty())
+    bound.request.inputs = arraysOfShape(kernel, extentsOf(request.shape), parseElementType(request.elements));
+  for (const NamedValue &argument : request.arguments) {
+    auto parameter = std::find_if(kernel.inputs.begin(), kernel.inputs.end(),
+                                  [&](const Parameter &p) { return p.name == argument.name; });
+    if (parameter == kernel.inputs.end()) {
+      bound.request.options[argument.name] = argument.value;
+      continue;
+    }
+    BufferSpec spec = within(argument.name, [&] { return parseBufferSpec(argument.value); });
+    if (spec.kind == BufferSpec::Kind::Scalar || spec.kind == BufferSpec::Kind::Pointers)
+      throw ArgumentError(
+          fmt::format("kernel `{}`: `{}` is an array, and `{}` is none", kernel.name, argument.name, argument.value),
+          {formsOfBuffers});
+    std::optional<ElementType> wanted; // a file of bits becomes the first type that they can be
+    for (ElementType type : parameter->types)
+      if (spec.kind == BufferSpec::Kind::File && !wanted && readNpy(spec.path).dtype == numpyDtype(type))
+        wanted = type;
+    BoundBuffer buffer = makeBuffer(argument.name, spec, wanted);
+    if (buffer.array.bytes.empty())
+      buffer.array.bytes.resize(buffer.sizeBytes);
+    ArrayType type{buffer.array.type, buffer.array.shape};
+    bound.request.inputs[argument.name] = type;
+    bound.given[argument.name] = {type, std::move(buffer.array.bytes)};
+  }
+  for (const std::string &text : request.permutations) {
+    NamedValue permutation = parseNamedValue(text, "--permute");
+    auto array = bound.request.inputs.find(permutation.name);
+    if (array == bound.request.inputs.end())
+      throw inputError(
+          fmt::format("`--permute {}`: kernel `{}` has no array `{}`", text, kernel.name, permutation.name));
+    array->second =
+        permuted(ArrayType{array->second.type, array->second.shape}, numbersOf(permutation.value, text), text);
+  }
+  for (const std::string &text : request.strides) {
+    NamedValue strides = parseNamedValue(text, "--strides");
+    auto array = bound.request.inputs.find(strides.name);
+    if (array == bound.request.inputs.end())
+      throw inputError(fmt::format("`--strides {}`: kernel `{}` has no array `{}`", text, kernel.name, strides.name));
+    array->second.strides = numbersOf(strides.value, "--strides " + text);
+  }
+  return bound;
+}
+
+/// Milliseconds of each of `count` calls, in graphs where the device has them.
+std::vector<double> timeCalls(Device &device, Stream &stream, const LibraryRequest &request,
+                              const std::function<void()> &call) {
+  std::unique_ptr<Graph> graph;
+  if (device.chip().vendor != Vendor::Host && device.chip().simulated == InstructionSet::None) {
+    stream.beginCapture();
+    call();
+    graph = stream.endCapture();
+  }
+  auto launch = [&] { graph ? stream.launch(*graph) : call(); };
+  for (int i = 0; i < request.warmup; ++i)
+    launch();
+  std::vector<std::shared_ptr<Event>> marks;
+  for (int i = 0; i <= request.repeat; ++i) {
+    if (i > 0)
+      launch();
+    marks.push_back(device.createEvent());
+    stream.record(marks.back());
+  }
+  stream.synchronize();
+  std::vector<double> milliseconds;
+  for (size_t i = 1; i < marks.size(); ++i)
+    milliseconds.push_back(marks[i]->millisecondsSince(*marks[i - 1]));
+  return milliseconds;
+}
+
+void compareResults(const HostArrays &results, const HostArrays &expected, LibraryResult &report) {
+  for (const auto &[name, array] : results) {
+    Difference difference = compareArrays(name, array, expected.at(name));
+    report.compared += array.type.elements();
+    if (difference.elements)
+      report.differences.push_back(fmt::format("{} of {} elements of `{}` differ from the reference; {}",
+                                               difference.elements, array.type.elements(), name, difference.first));
+  }
+}
+
+nlohmann::ordered_json asJson(const ArrayType &array) {
+  std::vector<int64_t> strides;
+  for (size_t axis = 0; axis < array.shape.size(); ++axis)
+    strides.push_back(array.stride(axis));
+  return {{"type", elementTypeName(array.type)},
+          {"shape", array.shape},
+          {"strides", strides},
+          {"bytes", array.sizeBytes()}};
+}
+
+nlohmann::ordered_json asJson(const std::vector<NamedArray> &arrays) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const NamedArray &array : arrays)
+    json[array.name] = asJson(array.type);
+  return json;
+}
+
+} // namespace
+
+bool isLibraryKernel(const std::string &input) {
+  return input.starts_with(prefix);
+}
+
+std::string describeLibraryKernel(const std::string &input) {
+  std::string name = input.substr(prefix.size()), text;
+  if (name.empty() || name == "list") {
+    for (const LibraryKernel *kernel : allKernels())
+      text += fmt::format("kernel:{:<22} {}\n", kernel->name, kernel->sentence);
+    return text;
+  }
+  const LibraryKernel &kernel = kernelOf(input);
+  text = fmt::format("kernel:{}: {}\n  {}\n\narrays that it reads\n", kernel.name, kernel.sentence, kernel.contract);
+  for (const Parameter &parameter : kernel.inputs) {
+    std::vector<std::string> types;
+    for (ElementType type : parameter.types)
+      types.push_back(elementTypeName(type));
+    text += fmt::format("  {:<10} [{}] of {}: {}\n", parameter.name, fmt::join(parameter.extents, ", "),
+                        fmt::join(types, ", "), parameter.sentence);
+  }
+  text += "results\n";
+  for (const Result &result : kernel.results)
+    text += fmt::format("  {:<10} {}: {}\n", result.name, result.shape, result.sentence);
+  text += "options\n";
+  for (const Option &option : kernel.options)
+    text += fmt::format("  {:<10} {}{}: {}\n", option.name,
+                        option.values.empty() ? "a whole number" : fmt::format("{}", fmt::join(option.values, "|")),
+                        option.standard.empty() ? "" : fmt::format(" (default {})", option.standard), option.sentence);
+  text += "tile parameters, which change the time and never the result\n";
+  for (const TileParameter &tile : kernel.tiles)
+    text += fmt::format("  {:<10} {}: {}\n", tile.name, fmt::join(tile.values, "|"), tile.sentence);
+  return text;
+}
+
+LibraryResult runLibraryKernel(const LibraryRequest &request) {
+  std::shared_ptr<Device> device = openDevice(request.device);
+  BoundCall bound = bind(request, device->chip());
+  Prepared prepared(device, bound.kernel, bound.request, request.options);
+  LibraryResult report;
+  report.kernel = bound.kernel.name;
+  report.target = device->chip().name;
+  for (const std::string &name : request.outputs)
+    if (std::none_of(prepared.plan().results.begin(), prepared.plan().results.end(),
+                     [&](const NamedArray &result) { return result.name == name; })) {
+      std::vector<std::string> known;
+      for (const NamedArray &result : prepared.plan().results)
+        known.push_back(result.name);
+      throw noBuffer(name, known, fmt::format("results of kernel `{}` are written", bound.kernel.name));
+    }
+  HostArrays inputs = makeInputs(bound.kernel, prepared.call(), 1);
+  for (auto &[name, array] : bound.given)
+    inputs.at(name).bytes = std::move(array.bytes);
+  for (const auto &[name, type] : prepared.call().inputs)
+    report.inputs.push_back(fmt::format("{}: {}", name, describe(type)));
+  report.leastBytes = prepared.plan().leastBytes;
+  report.operations = prepared.plan().operations;
+  report.launches = int(prepared.plan().steps.size());
+
+  std::unique_ptr<Stream> stream = device->createStream();
+  CallBuffers buffers(device, *stream, prepared, inputs);
+  auto call = [&] { prepared.launch(*stream, buffers.addresses()); };
+  call();
+  HostArrays results = buffers.results(*stream, prepared.plan());
+  if (request.verify)
+    compareResults(results, referenceResults(bound.kernel, prepared.call(), prepared.plan(), inputs), report);
+  for (const std::string &name : request.outputs) {
+    HostArray &array = results.at(name);
+    report.outputs.push_back({name, array.type.type, numpyDtype(array.type.type), array.type.shape, array.bytes});
+  }
+  if (request.repeat > 0)
+    report.milliseconds = timeCalls(*device, *stream, request, call);
+  return report;
+}
+
+double copyBandwidth(const std::string &name) {
+  std::shared_ptr<Device> device = openDevice(name);
+  if (device->chip().simulated != InstructionSet::None)
+    return 0;
+  const uint64_t bytes = device->chip().vendor == Vendor::Host ? uint64_t(64) << 20 : uint64_t(1) << 30;
+  Buffer from = device->allocate(bytes, "copied"), to = device->allocate(bytes, "copy");
+  std::unique_ptr<Stream> stream = device->createStream();
+  stream->fill(from, 1);
+  double least = 0;
+  for (int i = 0; i < 8; ++i) {
+    std::shared_ptr<Event> start = device->createEvent(), end = device->createEvent();
+    stream->record(start);
+    stream->copy(to.address(), from.address(), bytes);
+    stream->record(end);
+    stream->synchronize();
+    double taken = end->millisecondsSince(*start);
+    least = least == 0 ? taken : std::min(least, taken);
+  }
+  return 2e3 * double(bytes) / least;
+}
+
+std::string compileLibraryKernel(const LibraryRequest &request, const std::string &target, const std::string &folder) {
+  BoundCall bound = bind(request, lookupChip(target));
+  Call call = checkCall(bound.kernel, bound.request);
+  Plan plan = planCall(bound.kernel, call);
+  std::vector<std::shared_ptr<const Package>> packages = compilePlan(plan, *call.chip, request.options);
+  nlohmann::ordered_json json = {{"kernel", bound.kernel.name}, {"target", target}, {"options", call.options}};
+  json["inputs"] = nlohmann::ordered_json::object();
+  for (const Parameter &parameter : bound.kernel.inputs)
+    json["inputs"][parameter.name] = asJson(call.input(parameter.name));
+  json["results"] = asJson(plan.results);
+  json["temporaries"] = asJson(plan.temporaries);
+  json["leastBytes"] = plan.leastBytes;
+  json["operations"] = plan.operations;
+  json["steps"] = nlohmann::ordered_json::array();
+  std::filesystem::create_directories(folder);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step &step = plan.steps[i];
+    if (!packages[i]) {
+      json["steps"].push_back({{"fill", step.fills}, {"byte", step.byte}});
+      continue;
+    }
+    std::string file = fmt::format("{}-{}.hpkg", i, step.name);
+    packages[i]->save((std::filesystem::path(folder) / file).string());
+    nlohmann::ordered_json arguments = nlohmann::ordered_json::array();
+    for (const StepArgument &argument : step.arguments)
+      arguments.push_back(argument.buffer.empty() ? nlohmann::ordered_json(argument.value)
+                                                  : nlohmann::ordered_json(argument.buffer));
+    json["steps"].push_back({{"package", file}, {"grid", step.grid}, {"arguments", arguments}});
+  }
+  std::string text = json.dump(2) + "\n";
+  writeFileAtomically((std::filesystem::path(folder) / "plan.json").string(), text);
+  return text;
+}
+
+std::string libraryKernelPhase(const LibraryRequest &request, const std::string &target, const std::string &phase) {
+  BoundCall bound = bind(request, lookupChip(target));
+  Call call = checkCall(bound.kernel, bound.request);
+  CompileOptions options = request.options;
+  options.chip = call.chip;
+  options.stopAfter = phase;
+  std::string text;
+  for (const Step &step : planCall(bound.kernel, call).steps)
+    if (step.fills.empty()) {
+      options.warps = step.warps;
+      text += compile(step.text, step.name, options).text;
+    }
+  return text;
+}
+
+} // namespace heddle
