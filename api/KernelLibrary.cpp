@@ -231,6 +231,8 @@ LibraryResult runLibraryKernel(const LibraryRequest &request) {
   HostArrays inputs = makeInputs(bound.kernel, prepared.call(), 1);
   for (auto &[name, array] : bound.given)
     inputs.at(name).bytes = std::move(array.bytes);
+  if (bound.kernel.checkContents)
+    bound.kernel.checkContents(prepared.call(), inputs);
   for (const auto &[name, type] : prepared.call().inputs)
     report.inputs.push_back(fmt::format("{}: {}", name, describe(type)));
   report.leastBytes = prepared.plan().leastBytes;

@@ -5,6 +5,6 @@
 
 namespace heddle::kernels {
 
-extern const LibraryKernel fp8Colwise3d, fp8Rowwise2d, fp8Rowwise3d;
+extern const LibraryKernel fp8Colwise3d, fp8JaggedColwise, fp8JaggedRowwise, fp8Rowwise2d, fp8Rowwise3d;
 
 } // namespace heddle::kernels

@@ -53,6 +53,8 @@ struct LibraryKernel {
   void (*reference)(const Call &, HostArrays &);
   /// Contents of an input of a problem that is given by extents alone, where random numbers will not do; null: random.
   std::string (*contents)(const Call &, const std::string &input, uint64_t seed) = nullptr;
+  /// Refuses inputs whose contents, where the host knows them, break the contract; null: none do.
+  void (*checkContents)(const Call &, const HostArrays &) = nullptr;
 };
 
 /// All kernels, by name.

@@ -46,7 +46,10 @@ HostArrays makeInputs(const LibraryKernel &kernel, const Call &call, uint64_t se
     const ArrayType &type = call.input(parameter.name);
     std::string bytes = kernel.contents ? kernel.contents(call, parameter.name, seed) : "";
     if (bytes.empty()) {
-      BufferSpec spec{.kind = BufferSpec::Kind::Random, .type = type.type, .seed = seed++};
+      BufferSpec spec;
+      spec.kind = BufferSpec::Kind::Random;
+      spec.type = type.type;
+      spec.seed = seed++;
       spec.shape = {type.sizeBytes() / elementSizeBytes(type.type)};
       bytes = materialize(spec);
     }

@@ -58,7 +58,8 @@ TEST(Fp8Rowwise2d, simulated) {
 }
 
 TEST(Library, refusals_name_both_values) {
-  CallRequest request{.inputs = {{"x", {ElementType::BF16, {4, 8}}}}};
+  CallRequest request;
+  request.inputs["x"] = {ElementType::BF16, {4, 8}};
   request.options = {{"pow2", "yes"}};
   EXPECT_CONTAINS(refusal("fp8_rowwise_2d", request), "`pow2` is `yes`, and it may be true, false");
   request.options = {{"blok", "128"}};

@@ -47,11 +47,13 @@ TEST(Fp8Rowwise3d, simulated) {
 TEST(Fp8Rowwise3d, relaxed_atomics_on_amd) {
   const LibraryKernel &kernel = lookupKernel("fp8_rowwise_3d");
   for (const char *target : {"gfx942", "gfx950"}) {
-    CallRequest request{.chip = &lookupChip(target),
-                        .inputs = arraysOfShape(kernel, {{"E", 2}, {"K", 256}, {"N", 256}}, ElementType::BF16)};
+    CallRequest request;
+    request.chip = &lookupChip(target);
+    request.inputs = arraysOfShape(kernel, {{"E", 2}, {"K", 256}, {"N", 256}}, ElementType::BF16);
     Plan plan = planCall(kernel, checkCall(kernel, request));
     ASSERT_EQ(plan.steps.size(), 3u);
-    CompileOptions options{.target = target};
+    CompileOptions options;
+    options.target = target;
     options.stopAfter = "asm";
     options.warps = plan.steps[1].warps;
     std::string text = compile(plan.steps[1].text, "amax", options).text;
